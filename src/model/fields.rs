@@ -1,0 +1,245 @@
+//! Reads the fields of a JSON object or a query string into a typed request, gathering every error with its path.
+
+use super::amount::{Amount, ParseAmountError};
+use super::change::Change;
+use super::id::{Id, Kind};
+use super::json::Value;
+use super::text_enum::TextEnum;
+use super::timestamp::Timestamp;
+use crate::error::FieldErrors;
+
+/// A type that is read from one value.
+pub(crate) trait FromValue: Sized {
+    /// What stands in for a required value that is missing or wrong, until the errors are reported.
+    fn placeholder() -> Self;
+
+    /// The value; where it is of the wrong kind, an error at `path` and `None`.
+    fn from_value(value: &Value, path: &str, errors: &mut FieldErrors) -> Option<Self>;
+}
+
+/// A type that is read from the fields of an object.
+pub(crate) trait FromFields: Sized {
+    /// Reads what the type names, and ignores the rest.
+    fn from_fields(fields: &mut Fields<'_>) -> Self;
+}
+
+/// The members of one object, with the place where errors go.
+pub(crate) struct Fields<'a> {
+    members: &'a [(String, Value)],
+    path: &'a str,
+    errors: &'a mut FieldErrors,
+}
+
+impl<'a> Fields<'a> {
+    pub(crate) fn new(members: &'a [(String, Value)], path: &'a str, errors: &'a mut FieldErrors) -> Self {
+        Self { members, path, errors }
+    }
+
+    /// A field that must be there and is not null.
+    pub(crate) fn required<T: FromValue>(&mut self, name: &str) -> T {
+        match self.find(name) {
+            Some(value) => self.read(name, value),
+            None => {
+                let path = self.path_of(name);
+                self.errors.add(path, "is required");
+                None
+            }
+        }
+        .unwrap_or_else(T::placeholder)
+    }
+
+    /// A field that may be missing, but not null.
+    pub(crate) fn optional<T: FromValue>(&mut self, name: &str) -> Option<T> {
+        self.find(name).and_then(|value| self.read(name, value))
+    }
+
+    /// A field that may be missing or null, which is the same.
+    pub(crate) fn nullable<T: FromValue>(&mut self, name: &str) -> Option<T> {
+        self.find(name).filter(|value| **value != Value::Null).and_then(|value| self.read(name, value))
+    }
+
+    /// A field of an update that is left alone where it is missing, and cannot be null.
+    pub(crate) fn change<T: FromValue>(&mut self, name: &str) -> Change<T> {
+        self.optional(name).map_or(Change::Keep, Change::Set)
+    }
+
+    /// A field of an update that is left alone where it is missing, and cleared by null.
+    pub(crate) fn change_nullable<T: FromValue>(&mut self, name: &str) -> Change<Option<T>> {
+        match self.find(name) {
+            None => Change::Keep,
+            Some(Value::Null) => Change::Set(None),
+            Some(value) => self.read(name, value).map_or(Change::Keep, |value| Change::Set(Some(value))),
+        }
+    }
+
+    fn find(&mut self, name: &str) -> Option<&'a Value> {
+        let mut found = self.members.iter().filter(|(key, _)| key == name).map(|(_, value)| value);
+        let (first, second) = (found.next(), found.next());
+        if second.is_some() {
+            let path = self.path_of(name);
+            self.errors.add(path, "is given more than once");
+        }
+        first
+    }
+
+    fn read<T: FromValue>(&mut self, name: &str, value: &Value) -> Option<T> {
+        let path = self.path_of(name);
+        T::from_value(value, &path, self.errors)
+    }
+
+    fn path_of(&self, name: &str) -> String {
+        if self.path.is_empty() { name.to_owned() } else { format!("{}.{name}", self.path) }
+    }
+}
+
+/// Reads an object whose fields `T` names; an error and the reading of an empty object where it is none.
+pub(crate) fn read_object<T: FromFields>(value: &Value, path: &str, errors: &mut FieldErrors) -> T {
+    let members = match value {
+        Value::Object(members) => members.as_slice(),
+        _ => {
+            errors.add(path, "must be an object");
+            &[]
+        }
+    };
+    T::from_fields(&mut Fields::new(members, path, errors))
+}
+
+/// A value that is there, or an error with this message.
+fn or_error<T>(value: Option<T>, path: &str, errors: &mut FieldErrors, message: &str) -> Option<T> {
+    if value.is_none() {
+        errors.add(path, message);
+    }
+    value
+}
+
+/// The text of a string or of a query value.
+fn text(value: &Value) -> Option<&str> {
+    match value {
+        Value::String(text) | Value::Query(text) => Some(text),
+        _ => None,
+    }
+}
+
+impl<T: FromFields> FromValue for T {
+    fn placeholder() -> Self {
+        T::from_fields(&mut Fields::new(&[], "", &mut FieldErrors::default()))
+    }
+
+    fn from_value(value: &Value, path: &str, errors: &mut FieldErrors) -> Option<Self> {
+        Some(read_object(value, path, errors))
+    }
+}
+
+impl FromValue for String {
+    fn placeholder() -> Self {
+        Self::new()
+    }
+
+    fn from_value(value: &Value, path: &str, errors: &mut FieldErrors) -> Option<Self> {
+        or_error(text(value).map(str::to_owned), path, errors, "must be a string")
+    }
+}
+
+impl FromValue for bool {
+    fn placeholder() -> Self {
+        false
+    }
+
+    fn from_value(value: &Value, path: &str, errors: &mut FieldErrors) -> Option<Self> {
+        let read = match value {
+            Value::Bool(value) => Some(*value),
+            Value::Query(text) => text.parse().ok(),
+            _ => None,
+        };
+        or_error(read, path, errors, "must be true or false")
+    }
+}
+
+impl FromValue for i64 {
+    fn placeholder() -> Self {
+        0
+    }
+
+    /// Any way to write a whole number: `10`, `10.0` and `1e1` are the same.
+    fn from_value(value: &Value, path: &str, errors: &mut FieldErrors) -> Option<Self> {
+        let amount = Amount::from_value(value, path, errors)?;
+        or_error(amount.minor_with(0), path, errors, "must be a whole number")
+    }
+}
+
+impl FromValue for Amount {
+    fn placeholder() -> Self {
+        Self::ZERO
+    }
+
+    fn from_value(value: &Value, path: &str, errors: &mut FieldErrors) -> Option<Self> {
+        let read = match value {
+            Value::Number(text) | Value::Query(text) => text.parse(),
+            _ => Err(ParseAmountError::NotANumber),
+        };
+        read.map_err(|error| errors.add(path, error.to_string())).ok()
+    }
+}
+
+impl FromValue for Timestamp {
+    fn placeholder() -> Self {
+        Self::from_millis(0)
+    }
+
+    fn from_value(value: &Value, path: &str, errors: &mut FieldErrors) -> Option<Self> {
+        match text(value).unwrap_or_default().parse::<Self>() {
+            Ok(at) => Some(at),
+            Err(error) => or_error(None, path, errors, &error.to_string()),
+        }
+    }
+}
+
+/// The values of an enum that have a text.
+pub(crate) fn read_enum<T: TextEnum>(value: &Value, path: &str, errors: &mut FieldErrors) -> Option<T> {
+    let read = text(value).and_then(T::from_text);
+    if read.is_none() {
+        let allowed: Vec<_> = T::ALL.iter().map(|value| value.as_str()).collect();
+        errors.add(path, format!("must be one of {}", allowed.join(", ")));
+    }
+    read
+}
+
+impl<K: Kind> FromValue for Id<K> {
+    fn placeholder() -> Self {
+        Self::NOTHING
+    }
+
+    /// A text that cannot be an id names a thing that does not exist, and is refused where that is.
+    fn from_value(value: &Value, path: &str, errors: &mut FieldErrors) -> Option<Self> {
+        let text = or_error(text(value), path, errors, "must be a string")?;
+        let text = or_error(Some(text).filter(|text| !text.is_empty()), path, errors, "must not be empty")?;
+        Some(text.parse().unwrap_or(Self::NOTHING))
+    }
+}
+
+impl FromValue for serde_json::Value {
+    fn placeholder() -> Self {
+        Self::Null
+    }
+
+    fn from_value(value: &Value, _: &str, _: &mut FieldErrors) -> Option<Self> {
+        Some(value.to_free_json())
+    }
+}
+
+impl<T: FromValue> FromValue for Vec<T> {
+    fn placeholder() -> Self {
+        Self::new()
+    }
+
+    fn from_value(value: &Value, path: &str, errors: &mut FieldErrors) -> Option<Self> {
+        let Value::Array(items) = value else {
+            return or_error(None, path, errors, "must be an array");
+        };
+        let read = |(index, item)| {
+            let item = T::from_value(item, &format!("{path}[{index}]"), errors);
+            item.unwrap_or_else(T::placeholder)
+        };
+        Some(items.iter().enumerate().map(read).collect())
+    }
+}

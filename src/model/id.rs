@@ -1,0 +1,150 @@
+//! Ids: 63 bits that sort by creation, shown as a prefix and 13 characters of Crockford base32.
+
+use std::fmt;
+use std::hash::Hash;
+use std::marker::PhantomData;
+use std::str::FromStr;
+
+/// What an id belongs to: its prefix, and its name for a person.
+pub trait Kind: Copy + Ord + Hash + fmt::Debug + 'static {
+    /// What the text of the id begins with, without the underscore.
+    const PREFIX: &'static str;
+    /// What it is, in a sentence such as "there is no such order".
+    const NAME: &'static str;
+}
+
+/// The id of one `K`. Opaque to callers; it sorts by creation. Its milliseconds last until the year 2248.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Id<K: Kind>(i64, PhantomData<fn() -> K>);
+
+impl<K: Kind> Id<K> {
+    /// An id that nothing has: what a text that cannot be an id refers to.
+    pub(crate) const NOTHING: Self = Self::from_raw(0);
+
+    pub(crate) const fn from_raw(raw: i64) -> Self {
+        Self(raw, PhantomData)
+    }
+
+    pub(crate) const fn raw(self) -> i64 {
+        self.0
+    }
+}
+
+impl<K: Kind> fmt::Display for Id<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut text = [b'0'; 13];
+        let mut rest = self.0.cast_unsigned();
+        for place in text.iter_mut().rev() {
+            *place = crockford::ALPHABET[(rest & 31) as usize];
+            rest >>= 5;
+        }
+        write!(f, "{}_", K::PREFIX)?;
+        text.iter().try_for_each(|letter| fmt::Write::write_char(f, char::from(*letter)))
+    }
+}
+
+impl<K: Kind> fmt::Debug for Id<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// The text is not an id of the wanted kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("not an id of a {0}")]
+pub struct ParseIdError(&'static str);
+
+impl<K: Kind> FromStr for Id<K> {
+    type Err = ParseIdError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let error = ParseIdError(K::NAME);
+        let digits = text.strip_prefix(K::PREFIX).and_then(|rest| rest.strip_prefix('_')).ok_or(error)?;
+        // 13 characters hold 65 bits, of which the upper two stay unused: one text for each id.
+        if digits.len() != 13 || digits.as_bytes()[0] > b'7' {
+            return Err(error);
+        }
+        let raw = digits.bytes().try_fold(0_i64, |raw, letter| {
+            let value = crockford::ALPHABET.iter().position(|known| *known == letter)?;
+            Some((raw << 5) | i64::try_from(value).ok()?)
+        });
+        raw.map(Self::from_raw).ok_or(error)
+    }
+}
+
+impl<K: Kind> serde::Serialize for Id<K> {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+/// Crockford's base32 (<https://www.crockford.com/base32.html>): digits and capitals without I, L, O and U.
+pub(crate) mod crockford {
+    pub(crate) const ALPHABET: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
+}
+
+macro_rules! kinds {
+    ($($(#[$doc:meta])* $id:ident = $kind:ident($prefix:literal, $name:literal);)+) => {
+        /// The kinds of things that have ids.
+        pub mod kind {
+            $(
+                #[doc = concat!("A ", $name, ".")]
+                #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+                pub enum $kind {}
+                impl super::Kind for $kind {
+                    const PREFIX: &'static str = $prefix;
+                    const NAME: &'static str = $name;
+                }
+            )+
+        }
+        $($(#[$doc])* pub type $id = Id<kind::$kind>;)+
+    };
+}
+
+kinds! {
+    /// Names an organization: `org_…`.
+    OrganizationId = Organization("org", "organization");
+    /// Names an API key, without being one: `key_…`.
+    ApiKeyId = ApiKey("key", "API key");
+    /// Names an event: `event_…`.
+    EventId = Event("event", "event");
+    /// Names a ticket type: `type_…`.
+    TicketTypeId = TicketType("type", "ticket type");
+    /// Names an order: `order_…`.
+    OrderId = Order("order", "order");
+    /// Names one item of an order: `item_…`.
+    OrderItemId = OrderItem("item", "order item");
+    /// Names an issued ticket: `ticket_…`. It is not the code that is scanned.
+    TicketId = Ticket("ticket", "ticket");
+    /// Names a customer: `customer_…`.
+    CustomerId = Customer("customer", "customer");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_is_its_prefix_and_thirteen_base32_digits() {
+        assert_eq!(OrderId::from_raw(0).to_string(), "order_0000000000000");
+        assert_eq!(OrderId::from_raw(33).to_string(), "order_0000000000011");
+        assert_eq!(OrderId::from_raw(i64::MAX).to_string(), "order_7ZZZZZZZZZZZZ");
+    }
+
+    #[test]
+    fn an_id_reads_back_from_its_text_and_from_no_other() {
+        assert_eq!("order_7ZZZZZZZZZZZZ".parse(), Ok(OrderId::from_raw(i64::MAX)));
+        for text in [
+            "",
+            "order_",
+            "event_0000000000011",
+            "order_8000000000000",
+            "order_000000000001",
+            "order_00000000000II",
+            "order_000000000001a",
+            "order_0000000000ö",
+        ] {
+            assert!(text.parse::<OrderId>().is_err(), "{text}");
+        }
+    }
+}

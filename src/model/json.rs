@@ -1,0 +1,184 @@
+//! JSON as it was written: repeated keys and the text of numbers are kept, both of which `serde_json::Value` loses.
+
+use serde::de::{Deserializer, Error as _, MapAccess, Visitor};
+use serde_json::value::RawValue;
+
+/// How deep arrays and objects may nest.
+const MAX_DEPTH: usize = 64;
+
+/// A JSON value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Value {
+    Null,
+    Bool(bool),
+    /// The number as it was written.
+    Number(String),
+    String(String),
+    Array(Vec<Value>),
+    /// The members in their order, a repeated key as often as it was given.
+    Object(Vec<(String, Value)>),
+    /// A value out of a query string, where everything is text.
+    Query(String),
+}
+
+/// The bytes are no JSON, or JSON that no program can be expected to read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct SyntaxError(String);
+
+impl Value {
+    /// Parses a document (RFC 8259), at most 64 levels deep, whose numbers a 64-bit float can hold.
+    pub(crate) fn parse(bytes: &[u8]) -> Result<Self, SyntaxError> {
+        let text = std::str::from_utf8(bytes).map_err(|_| SyntaxError("the body is not UTF-8".to_owned()))?;
+        // Each level is scanned once for itself: without a bound on the depth, that would be quadratic.
+        if depth(text) > MAX_DEPTH {
+            return Err(SyntaxError(format!("the body nests deeper than {MAX_DEPTH} levels")));
+        }
+        let raw = serde_json::from_str::<&RawValue>(text).map_err(|error| describe(&error))?;
+        Self::read(raw).map_err(|error| describe(&error))
+    }
+
+    fn read(raw: &RawValue) -> serde_json::Result<Self> {
+        let text = raw.get();
+        Ok(match text.as_bytes().first() {
+            Some(b'{') => {
+                let Members(members) = serde_json::from_str(text)?;
+                let members = members.into_iter().map(|(key, raw)| Ok((key, Self::read(raw)?)));
+                Self::Object(members.collect::<serde_json::Result<_>>()?)
+            }
+            Some(b'[') => {
+                let items: Vec<&RawValue> = serde_json::from_str(text)?;
+                Self::Array(items.into_iter().map(Self::read).collect::<serde_json::Result<_>>()?)
+            }
+            Some(b'"') => Self::String(serde_json::from_str(text)?),
+            Some(b't' | b'f') => Self::Bool(serde_json::from_str(text)?),
+            Some(b'n') => Self::Null,
+            _ => {
+                serde_json::from_str::<f64>(text)?;
+                Self::Number(text.to_owned())
+            }
+        })
+    }
+
+    /// The value as free JSON, for the fields that may hold any.
+    pub(crate) fn to_free_json(&self) -> serde_json::Value {
+        match self {
+            Self::Null => serde_json::Value::Null,
+            Self::Bool(value) => (*value).into(),
+            Self::Number(text) => serde_json::from_str(text).unwrap_or_default(),
+            Self::String(text) | Self::Query(text) => text.as_str().into(),
+            Self::Array(items) => items.iter().map(Self::to_free_json).collect(),
+            Self::Object(members) => members
+                .iter()
+                .map(|(key, value)| (key.clone(), value.to_free_json()))
+                .collect::<serde_json::Map<_, _>>()
+                .into(),
+        }
+    }
+}
+
+fn describe(error: &serde_json::Error) -> SyntaxError {
+    // The parser's own sentence may quote the input; where it stopped is all that the caller needs.
+    let what = if error.is_eof() { "the body ends too early" } else { "the body is not valid JSON" };
+    SyntaxError(match (error.line(), error.column()) {
+        (0, _) => what.to_owned(),
+        (line, column) => format!("{what} (line {line}, column {column})"),
+    })
+}
+
+/// The deepest nesting of brackets outside strings. In what is no JSON it may be anything.
+fn depth(text: &str) -> usize {
+    let (mut depth, mut deepest, mut in_string, mut escaped) = (0_usize, 0, false, false);
+    for byte in text.bytes() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if in_string => escaped = true,
+            b'"' => in_string = !in_string,
+            b'{' | b'[' if !in_string => {
+                depth += 1;
+                deepest = deepest.max(depth);
+            }
+            b'}' | b']' if !in_string => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    deepest
+}
+
+/// The members of an object, repeated keys included.
+struct Members<'a>(Vec<(String, &'a RawValue)>);
+
+impl<'de> serde::Deserialize<'de> for Members<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct MembersVisitor;
+        impl<'de> Visitor<'de> for MembersVisitor {
+            type Value = Members<'de>;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let mut members = Vec::new();
+                while let Some(member) = map.next_entry().map_err(A::Error::custom)? {
+                    members.push(member);
+                }
+                Ok(Members(members))
+            }
+        }
+        deserializer.deserialize_map(MembersVisitor)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn repeated_keys_and_the_text_of_numbers_are_kept() {
+        let parsed = Value::parse(br#" {"a": 1.50, "a": [true, null, "x\u0041"]} "#).expect("valid");
+        let list = Value::Array(vec![Value::Bool(true), Value::Null, Value::String("xA".to_owned())]);
+        let members = vec![("a".to_owned(), Value::Number("1.50".to_owned())), ("a".to_owned(), list)];
+        assert_eq!(parsed, Value::Object(members));
+    }
+
+    #[test]
+    fn what_is_no_json_is_refused() {
+        for text in [
+            "",
+            " ",
+            "{",
+            "{\"a\":}",
+            "nul",
+            "[1,]",
+            "01",
+            "+1",
+            "1.",
+            "NaN",
+            "\"\\ud800\"",
+            "\"\\udc00\\ud800\"",
+            "1e400",
+            "-1e400",
+            "{\"a\": 1e999}",
+            "{} {}",
+            "'a'",
+            "\"\n\"",
+            "{\"a\" 1}",
+            "{1: 2}",
+            "\u{feff}{}",
+        ] {
+            assert!(Value::parse(text.as_bytes()).is_err(), "{text:?}");
+        }
+        assert!(Value::parse(b"\"\xff\"").is_err());
+    }
+
+    #[test]
+    fn nesting_is_bounded_at_sixty_four_levels() {
+        let nested = |levels: usize| format!("{}{}", "[".repeat(levels), "]".repeat(levels));
+        assert!(Value::parse(nested(64).as_bytes()).is_ok());
+        assert!(Value::parse(nested(65).as_bytes()).is_err());
+        assert!(Value::parse(nested(1_000_000).as_bytes()).is_err());
+        let brackets_in_a_string = format!("\"{}\"", "[".repeat(1000));
+        assert!(Value::parse(brackets_in_a_string.as_bytes()).is_ok());
+    }
+}

@@ -1,0 +1,21 @@
+//! What a caller sees: resources, requests, ids, amounts, instants and pages, and how each is read from and written as
+//! JSON. No input or output happens here.
+
+pub(crate) mod amount;
+pub(crate) mod change;
+pub(crate) mod customer;
+pub(crate) mod event;
+pub(crate) mod fields;
+pub(crate) mod id;
+pub(crate) mod json;
+pub(crate) mod order;
+pub(crate) mod organization;
+pub(crate) mod page;
+pub(crate) mod refund;
+pub(crate) mod request;
+pub(crate) mod scope;
+pub(crate) mod secret;
+pub(crate) mod text_enum;
+pub(crate) mod ticket;
+pub(crate) mod ticket_type;
+pub(crate) mod timestamp;

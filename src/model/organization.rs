@@ -1,0 +1,121 @@
+//! Organizations, their API keys, and who acts for them.
+
+use super::id::{ApiKeyId, OrganizationId};
+use super::scope::{Scope, Scopes};
+use super::secret::Secret;
+use super::timestamp::Timestamp;
+use crate::error::{Error, Result};
+
+/// An organization: whose events, orders and tickets a caller sees.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Organization {
+    /// Its id.
+    pub id: OrganizationId,
+    /// Its name.
+    pub name: String,
+    /// The currency of its events that name none: an ISO 4217 code.
+    pub currency: String,
+    /// The time zone of its events that name none: an IANA name.
+    pub timezone: String,
+    /// When it was created.
+    pub created_at: Timestamp,
+}
+
+/// A new organization.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CreateOrganization {
+    /// Its name, 1 character or more.
+    pub name: String,
+    /// The currency of its events that name none: an ISO 4217 code.
+    pub currency: String,
+    /// The time zone of its events that name none: an IANA name.
+    pub timezone: String,
+}
+
+impl Default for CreateOrganization {
+    fn default() -> Self {
+        Self { name: "My organization".to_owned(), currency: "EUR".to_owned(), timezone: "UTC".to_owned() }
+    }
+}
+
+/// An API key, without the key itself: only its hash is stored.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ApiKey {
+    /// The id under which it is listed and revoked.
+    pub id: ApiKeyId,
+    /// The organization it acts for.
+    pub organization_id: OrganizationId,
+    /// Its name.
+    pub name: String,
+    /// What it may do.
+    pub scopes: Scopes,
+    /// From this instant on it is refused.
+    pub expires_at: Option<Timestamp>,
+    /// When it was created.
+    pub created_at: Timestamp,
+    /// When it was used last, to the minute and a little late.
+    pub last_used_at: Option<Timestamp>,
+    /// When it was revoked.
+    pub revoked_at: Option<Timestamp>,
+}
+
+/// A new API key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CreateApiKey {
+    /// Its name, 1 character or more.
+    pub name: String,
+    /// What it may do: at least one scope.
+    pub scopes: Scopes,
+    /// From this instant on it is refused.
+    pub expires_at: Option<Timestamp>,
+}
+
+/// An API key at the one moment at which it can be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CreatedApiKey {
+    /// What is stored of it.
+    pub api_key: ApiKey,
+    /// The key itself: `tk_` and 36 letters and digits.
+    pub key: Secret,
+}
+
+/// Who asks: an organization, what may be done for it, and with which key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Caller {
+    pub(crate) organization: OrganizationId,
+    pub(crate) scopes: Scopes,
+    pub(crate) key: Option<ApiKeyId>,
+}
+
+impl Caller {
+    /// The organization that the caller acts for.
+    #[must_use]
+    pub const fn organization(&self) -> OrganizationId {
+        self.organization
+    }
+
+    /// What the caller may do.
+    #[must_use]
+    pub const fn scopes(&self) -> Scopes {
+        self.scopes
+    }
+
+    /// The key that the caller showed; `None` for the program itself.
+    #[must_use]
+    pub const fn key(&self) -> Option<ApiKeyId> {
+        self.key
+    }
+
+    /// The same caller with no scope but these.
+    #[must_use]
+    pub fn with_only(&self, scopes: impl IntoIterator<Item = Scope>) -> Self {
+        let scopes = scopes.into_iter().filter(|scope| self.scopes.contains(*scope)).collect();
+        Self { scopes, ..self.clone() }
+    }
+
+    pub(crate) fn require(&self, scope: Scope) -> Result<()> {
+        if self.scopes.contains(scope) { Ok(()) } else { Err(Error::Forbidden(scope)) }
+    }
+}

@@ -1,0 +1,31 @@
+//! Text that must not be seen.
+
+use std::fmt;
+
+/// A secret that neither `Debug` nor an error ever prints. Only [`Secret::expose`] and its JSON show it.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(String);
+
+impl Secret {
+    pub(crate) const fn new(text: String) -> Self {
+        Self(text)
+    }
+
+    /// The secret itself. Take care where it goes.
+    #[must_use]
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secret(…)")
+    }
+}
+
+impl serde::Serialize for Secret {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.0)
+    }
+}

@@ -1,0 +1,59 @@
+//! Enums whose values have one text, written once, that serves JSON and SQL alike.
+
+/// An enum with a text for each value.
+pub trait TextEnum: Copy + Sized + 'static {
+    /// Every value, in the order of the declaration.
+    const ALL: &'static [Self];
+
+    /// The text of the value.
+    fn as_str(self) -> &'static str;
+
+    /// The value of a text: exact, upper and lower case told apart.
+    fn from_text(text: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|value| value.as_str() == text)
+    }
+}
+
+macro_rules! text_enum {
+    ($(#[$doc:meta])* pub enum $name:ident { $($(#[$value_doc:meta])* $value:ident = $text:literal,)+ }) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        pub enum $name { $($(#[$value_doc])* $value,)+ }
+
+        impl $crate::model::text_enum::TextEnum for $name {
+            const ALL: &'static [Self] = &[$(Self::$value,)+];
+
+            fn as_str(self) -> &'static str {
+                match self { $(Self::$value => $text,)+ }
+            }
+        }
+
+        impl $crate::model::fields::FromValue for $name {
+            fn placeholder() -> Self {
+                <Self as $crate::model::text_enum::TextEnum>::ALL[0]
+            }
+
+            fn from_value(
+                value: &$crate::model::json::Value,
+                path: &str,
+                errors: &mut $crate::error::FieldErrors,
+            ) -> Option<Self> {
+                $crate::model::fields::read_enum(value, path, errors)
+            }
+        }
+
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str($crate::model::text_enum::TextEnum::as_str(*self))
+            }
+        }
+
+        impl serde::Serialize for $name {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+                serializer.serialize_str($crate::model::text_enum::TextEnum::as_str(*self))
+            }
+        }
+    };
+}
+
+pub(crate) use text_enum;

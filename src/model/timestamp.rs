@@ -1,0 +1,168 @@
+//! Instants: milliseconds since 1970 in UTC, in one textual form.
+
+use std::fmt;
+use std::str::FromStr;
+
+use time::{Date, Month, OffsetDateTime, Time};
+
+/// An instant, exact to the millisecond, UTC.
+///
+/// Written as RFC 3339 with three decimals and `Z`. Read with `T`, a capital `Z`, optional seconds and an optional
+/// fraction of which the milliseconds are kept; offsets are refused. Years run from 1970 to 9999.
+///
+/// ```
+/// use ticketing::Timestamp;
+/// let doors: Timestamp = "2026-06-01T18:00Z".parse()?;
+/// assert_eq!(doors.to_string(), "2026-06-01T18:00:00.000Z");
+/// assert!("2026-06-01T18:00:00+00:00".parse::<Timestamp>().is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Timestamp(i64);
+
+impl Timestamp {
+    /// 9999-12-31T23:59:59.999Z, the last instant that has a text.
+    pub const MAX: Self = Self(253_402_300_799_999);
+
+    /// The instant `millis` milliseconds after 1970-01-01T00:00Z, brought into the years 1970 to 9999.
+    #[must_use]
+    pub const fn from_millis(millis: i64) -> Self {
+        if millis < 0 {
+            Self(0)
+        } else if millis > Self::MAX.0 {
+            Self::MAX
+        } else {
+            Self(millis)
+        }
+    }
+
+    /// Milliseconds since 1970-01-01T00:00Z.
+    #[must_use]
+    pub const fn millis(self) -> i64 {
+        self.0
+    }
+
+    /// The instant `duration` later, at most [`Timestamp::MAX`].
+    #[must_use]
+    pub fn plus(self, duration: std::time::Duration) -> Self {
+        Self::from_millis(self.0.saturating_add(i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)))
+    }
+}
+
+impl fmt::Display for Timestamp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let at = OffsetDateTime::from_unix_timestamp(self.0.div_euclid(1000)).map_err(|_| fmt::Error)?;
+        let (year, month, day) = at.to_calendar_date();
+        let (hour, minute, second) = at.to_hms();
+        let millis = self.0.rem_euclid(1000);
+        write!(f, "{year:04}-{:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{millis:03}Z", u8::from(month))
+    }
+}
+
+/// The text is not an instant in the one accepted form.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("must be a date and time in UTC such as 2026-06-01T18:00:00Z, in the years 1970 to 9999")]
+pub struct ParseTimestampError;
+
+impl FromStr for Timestamp {
+    type Err = ParseTimestampError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        parse(text).ok_or(ParseTimestampError)
+    }
+}
+
+fn parse(text: &str) -> Option<Timestamp> {
+    let (date, time) = text.strip_suffix('Z')?.split_once('T')?;
+    let mut date = date.split('-');
+    let (year, month, day) = (digits(date.next()?, 4)?, digits(date.next()?, 2)?, digits(date.next()?, 2)?);
+    let (clock, fraction) = match time.split_once('.') {
+        Some((clock, fraction)) => (clock, Some(fraction)),
+        None => (time, None),
+    };
+    let mut clock = clock.split(':');
+    let (hour, minute, second) = (digits(clock.next()?, 2)?, digits(clock.next()?, 2)?, clock.next());
+    if date.next().is_some() || clock.next().is_some() || year < 1970 || (second.is_none() && fraction.is_some()) {
+        return None;
+    }
+    let second = second.map_or(Some(0), |text| digits(text, 2))?;
+    let millis = fraction.map_or(Some(0), |text| {
+        let decimals = text.bytes().all(|byte| byte.is_ascii_digit()) && !text.is_empty();
+        decimals.then(|| format!("{text:0<3}")[..3].parse::<i64>().ok()).flatten()
+    })?;
+    let small = |number: i64| u8::try_from(number).ok();
+    let month = Month::try_from(small(month)?).ok()?;
+    let date = Date::from_calendar_date(i32::try_from(year).ok()?, month, small(day)?).ok()?;
+    let time = Time::from_hms(small(hour)?, small(minute)?, small(second)?).ok()?;
+    let seconds = OffsetDateTime::new_utc(date, time).unix_timestamp();
+    Some(Timestamp::from_millis(seconds * 1000 + millis))
+}
+
+/// A number of exactly `length` ASCII digits.
+fn digits(text: &str, length: usize) -> Option<i64> {
+    let plain = text.len() == length && text.bytes().all(|byte| byte.is_ascii_digit());
+    plain.then(|| text.parse().ok()).flatten()
+}
+
+impl serde::Serialize for Timestamp {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_accepted_forms_are_read() {
+        for (text, millis) in [
+            ("1970-01-01T00:00Z", 0),
+            ("1970-01-01T00:00:01Z", 1000),
+            ("1970-01-01T00:00:00.5Z", 500),
+            ("1970-01-01T00:00:00.0019Z", 1),
+            ("2000-02-29T12:00:00.123456789Z", 951_825_600_123),
+            ("9999-12-31T23:59:59.999Z", 253_402_300_799_999),
+        ] {
+            assert_eq!(text.parse::<Timestamp>().map(Timestamp::millis), Ok(millis), "{text}");
+        }
+    }
+
+    #[test]
+    fn everything_else_is_refused() {
+        for text in [
+            "",
+            "Z",
+            "2026-06-01",
+            "2026-06-01T18:00",
+            "2026-06-01T18:00:00+00:00",
+            "2026-06-01T18:00:00z",
+            "2026-06-01t18:00:00Z",
+            "2026-06-01 18:00:00Z",
+            "2026-02-29T00:00Z",
+            "2026-13-01T00:00Z",
+            "2026-06-31T00:00Z",
+            "2026-06-01T24:00Z",
+            "2026-06-01T23:60Z",
+            "2026-06-01T23:59:60Z",
+            "1969-12-31T23:59Z",
+            "10000-01-01T00:00Z",
+            "2026-6-01T00:00Z",
+            "2026-06-01T18:00.5Z",
+            "2026-06-01T18:00:00.Z",
+            "2026-06-01T18Z",
+            "+026-06-01T18:00Z",
+            "2026-06-01T18:00:00,5Z",
+            " 2026-06-01T18:00Z",
+            "2026-06-01T18:00:00:00Z",
+        ] {
+            assert!(text.parse::<Timestamp>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn an_instant_is_written_with_milliseconds() {
+        assert_eq!(Timestamp::from_millis(951_825_600_123).to_string(), "2000-02-29T12:00:00.123Z");
+        assert_eq!(Timestamp::MAX.to_string(), "9999-12-31T23:59:59.999Z");
+    }
+}
