@@ -1,0 +1,94 @@
+//! Who enters: one decision for each scan.
+
+use std::time::Duration;
+
+use super::calendar::{Day, Zone};
+use crate::error::{Conflict, Reason};
+use crate::model::event::EventStatus;
+use crate::model::id::EventId;
+use crate::model::ticket::TicketStatus;
+use crate::model::timestamp::Timestamp;
+
+/// What a decision at the door looks at.
+#[derive(Debug, Clone)]
+pub(crate) struct Scanned {
+    pub(crate) event_id: EventId,
+    pub(crate) event_status: EventStatus,
+    pub(crate) zone: Zone,
+    pub(crate) status: TicketStatus,
+    pub(crate) check_in_date: Option<Timestamp>,
+    pub(crate) first_scan_date: Option<Timestamp>,
+    pub(crate) expires_at: Option<Timestamp>,
+    pub(crate) valid_from: Option<Timestamp>,
+    pub(crate) valid_until: Option<Timestamp>,
+    pub(crate) allowed_dates: Vec<Timestamp>,
+    pub(crate) validity_days: Option<i64>,
+    pub(crate) validity_hours: Option<i64>,
+}
+
+fn refuse(reason: Reason, detail: impl Into<String>) -> Result<(), Conflict> {
+    Err(Conflict { reason, detail: detail.into() })
+}
+
+impl Scanned {
+    /// Whether the ticket's holder may enter now at the door of `event`. The first refusal that applies is given.
+    pub(crate) fn check_in(&self, event: Option<EventId>, now: Timestamp) -> Result<(), Conflict> {
+        let today = self.zone.day(now);
+        self.check_event(event)?;
+        self.check_not_cancelled()?;
+        if self.event_status == EventStatus::Cancelled {
+            return refuse(Reason::EventCancelled, "the event is cancelled");
+        }
+        if let Some(from) = self.valid_from.filter(|from| now < *from) {
+            return refuse(Reason::NotYetValid, format!("the ticket is valid from {from}"));
+        }
+        let ends = [self.valid_until, self.expires_at].into_iter().flatten().min();
+        if let Some(end) = ends.filter(|end| now >= *end) {
+            return refuse(Reason::NoLongerValid, format!("the ticket was valid until {end}"));
+        }
+        if !self.allowed_dates.is_empty() && !self.allowed_dates.iter().any(|date| self.zone.day(*date) == today) {
+            return refuse(Reason::NotValidToday, "the ticket is not for today");
+        }
+        if self.status == TicketStatus::CheckedIn && !self.may_enter_again(today) {
+            return refuse(Reason::AlreadyCheckedIn, "the ticket is checked in already");
+        }
+        Ok(())
+    }
+
+    /// Whether the ticket's holder may leave now through the door of `event`.
+    pub(crate) fn check_out(&self, event: Option<EventId>) -> Result<(), Conflict> {
+        self.check_event(event)?;
+        self.check_not_cancelled()?;
+        if self.status != TicketStatus::CheckedIn {
+            return refuse(Reason::NotCheckedIn, "the ticket is not checked in");
+        }
+        Ok(())
+    }
+
+    /// The instant from which the ticket is refused, once `now` is its first accepted scan.
+    pub(crate) fn expiry_after_first_scan(&self, now: Timestamp) -> Option<Timestamp> {
+        let days = self.validity_days.map(|days| self.zone.start_of(self.zone.day(now), days));
+        let hours = self.validity_hours.map(|hours| now.plus(Duration::from_hours(hours.unsigned_abs().min(1 << 40))));
+        [days, hours].into_iter().flatten().min()
+    }
+
+    fn check_event(&self, event: Option<EventId>) -> Result<(), Conflict> {
+        if event.is_some_and(|event| event != self.event_id) {
+            return refuse(Reason::WrongEvent, "the ticket is for another event");
+        }
+        Ok(())
+    }
+
+    fn check_not_cancelled(&self) -> Result<(), Conflict> {
+        if self.status == TicketStatus::Cancelled {
+            return refuse(Reason::TicketCancelled, "the ticket is cancelled");
+        }
+        Ok(())
+    }
+
+    /// A ticket for several days lets in once a day, whether its holder was seen leaving or not.
+    fn may_enter_again(&self, today: Day) -> bool {
+        let several_days = self.allowed_dates.len() > 1 || self.validity_days.is_some_and(|days| days > 1);
+        several_days && self.check_in_date.is_some_and(|entered| self.zone.day(entered) < today)
+    }
+}

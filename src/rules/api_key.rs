@@ -1,0 +1,73 @@
+//! API keys: their form, and which may be used.
+
+use super::{Checked, text};
+use crate::environment::Environment;
+use crate::error::{FieldErrors, Result};
+use crate::model::organization::CreateApiKey;
+use crate::model::timestamp::Timestamp;
+
+const PREFIX: &str = "tk_";
+const RANDOM: usize = 30;
+const CHECKSUM: usize = 6;
+const BASE62: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+
+pub(crate) fn check(request: CreateApiKey, now: Timestamp, mut errors: FieldErrors) -> Result<Checked<CreateApiKey>> {
+    text::check_text(&mut errors, "name", &request.name, 1);
+    errors.check(!request.scopes.is_empty(), "scopes", "must name at least one scope");
+    errors.check(request.expires_at.is_none_or(|at| at > now), "expiresAt", "must be in the future");
+    errors.into_result().map(|()| Checked(request))
+}
+
+/// A new key: `tk_`, 30 random characters and their checksum.
+pub(crate) fn generate(environment: &Environment) -> String {
+    let random = environment.random_text(BASE62, RANDOM);
+    let checksum = checksum(&random);
+    format!("{PREFIX}{random}{checksum}")
+}
+
+/// Whether a text can be a key at all: a mistyped one is told by its checksum, without a look into the store.
+pub(crate) fn is_well_formed(key: &str) -> bool {
+    let Some(rest) = key.strip_prefix(PREFIX) else { return false };
+    let clean = rest.len() == RANDOM + CHECKSUM && rest.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    clean && checksum(&rest[..RANDOM]) == rest[RANDOM..]
+}
+
+/// The CRC-32 of `text` as six base62 digits, the most significant first.
+fn checksum(text: &str) -> String {
+    let mut rest = crc32fast::hash(text.as_bytes()) as usize;
+    let mut digits = [b'0'; CHECKSUM];
+    for digit in digits.iter_mut().rev() {
+        *digit = BASE62[rest % 62];
+        rest /= 62;
+    }
+    digits.iter().map(|digit| char::from(*digit)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_checksum_is_crc_32_in_base62() {
+        // CRC-32 of "123456789" is 0xCBF43926 = 3421780262 (the check value of the catalogue of CRC algorithms);
+        // 3421780262 = 3·62^5 + 45·62^4 + 35·62^3 + 27·62^2 + 22·62 + 14: digits 3 j Z R M E.
+        assert_eq!(checksum("123456789"), "3jZRME");
+    }
+
+    #[test]
+    fn a_mistyped_key_is_no_key() {
+        let random = "0123456789ABCDEFGHIJabcdefghij";
+        let key = format!("tk_{random}{}", checksum(random));
+        assert!(is_well_formed(&key));
+        for wrong in [
+            key.replace("tk_", "TK_"),
+            key.replace("01", "10"),
+            key[..38].to_owned(),
+            format!("{key}0"),
+            String::new(),
+            "tk_ö".repeat(9),
+        ] {
+            assert!(!is_well_formed(&wrong), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! Calendar days and wall-clock times in a time zone.
+
+use tz::TimeZoneRef;
+
+use crate::error::{Error, FieldErrors, Result};
+use crate::model::timestamp::Timestamp;
+
+const DAY: i64 = 86_400;
+
+/// A time zone of the IANA database.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Zone(&'static TimeZoneRef<'static>);
+
+/// A day of the calendar, as the number of days since 1970-01-01.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Day(i64);
+
+impl Zone {
+    /// The zone of an IANA name, spelled exactly so.
+    pub(crate) fn of(name: &str) -> Option<Self> {
+        if !tzdb_data::TZ_NAMES.contains(&name) {
+            return None;
+        }
+        tzdb_data::find_tz(name.as_bytes()).map(Self)
+    }
+
+    /// The zone of a stored name.
+    pub(crate) fn stored(name: &str) -> Result<Self> {
+        Self::of(name).ok_or_else(|| Error::Internal(format!("the time zone {name} is not known to this program")))
+    }
+
+    /// The day there at an instant.
+    pub(crate) fn day(self, at: Timestamp) -> Day {
+        Day(self.local_seconds(at.millis().div_euclid(1000)).div_euclid(DAY))
+    }
+
+    /// The wall-clock time there at an instant, `HH:MM`.
+    pub(crate) fn wall_clock(self, at: Timestamp) -> String {
+        let minutes = self.local_seconds(at.millis().div_euclid(1000)).rem_euclid(DAY) / 60;
+        format!("{:02}:{:02}", minutes / 60, minutes % 60)
+    }
+
+    /// The first instant of the day that comes `days` after `day`: the end of the day before it.
+    pub(crate) fn start_of(self, day: Day, days: i64) -> Timestamp {
+        let last = Timestamp::MAX.millis() / 1000 / DAY;
+        let wanted = day.0.saturating_add(days).min(last + 1);
+        // No zone is further than a day from UTC. A clock change can swallow midnight, so the day's first instant is
+        // looked for rather than computed.
+        let (mut before, mut from) = ((wanted - 2) * DAY, (wanted + 2) * DAY);
+        while from - before > 1 {
+            let middle = before + (from - before) / 2;
+            if self.local_seconds(middle).div_euclid(DAY) >= wanted {
+                from = middle;
+            } else {
+                before = middle;
+            }
+        }
+        Timestamp::from_millis(from * 1000)
+    }
+
+    fn local_seconds(self, unix: i64) -> i64 {
+        unix + self.0.find_local_time_type(unix).map_or(0, |local| i64::from(local.ut_offset()))
+    }
+}
+
+pub(crate) fn check_zone(errors: &mut FieldErrors, path: &str, name: &str) {
+    errors.check(Zone::of(name).is_some(), path, "must be a time zone of the IANA database, such as Europe/Berlin");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(text: &str) -> Timestamp {
+        text.parse().expect(text)
+    }
+
+    #[test]
+    fn a_day_is_the_one_on_the_wall_there() {
+        let berlin = Zone::of("Europe/Berlin").expect("known");
+        assert_eq!(berlin.wall_clock(at("2026-06-01T22:30:00Z")), "00:30");
+        assert_eq!(berlin.wall_clock(at("2026-01-01T22:30:59Z")), "23:30");
+        assert!(berlin.day(at("2026-06-01T21:59:59.999Z")) < berlin.day(at("2026-06-01T22:00:00Z")));
+    }
+
+    #[test]
+    fn a_day_begins_at_local_midnight_or_where_the_clock_change_puts_it() {
+        for (zone, inside, days, start) in [
+            ("Europe/Berlin", "2026-06-01T12:00:00Z", 0, "2026-05-31T22:00:00Z"),
+            // The day of the change to winter time has 25 hours.
+            ("Europe/Berlin", "2026-10-25T12:00:00Z", 1, "2026-10-25T23:00:00Z"),
+            ("Europe/Berlin", "2026-10-25T12:00:00Z", 0, "2026-10-24T22:00:00Z"),
+            ("Asia/Tokyo", "2026-06-01T16:00:00Z", 0, "2026-06-01T15:00:00Z"),
+            ("Pacific/Kiritimati", "2026-06-01T12:00:00Z", 0, "2026-06-01T10:00:00Z"),
+            // On 2018-11-04 there was no midnight in São Paulo: the clock went from 23:59:59 to 01:00 (UTC-2).
+            ("America/Sao_Paulo", "2018-11-04T12:00:00Z", 0, "2018-11-04T03:00:00Z"),
+            // Samoa had no 2011-12-30: the day after the 29th began with the 31st.
+            ("Pacific/Apia", "2011-12-29T20:00:00Z", 1, "2011-12-30T10:00:00Z"),
+        ] {
+            let zone = Zone::of(zone).expect("known");
+            assert_eq!(zone.start_of(zone.day(at(inside)), days), at(start), "{inside} + {days}");
+        }
+    }
+
+    #[test]
+    fn only_exact_names_are_zones() {
+        for name in ["", "Europe/Nowhere", "europe/berlin", "CEST", "+01:00"] {
+            assert!(Zone::of(name).is_none(), "{name}");
+        }
+        assert!(Zone::of("UTC").is_some());
+    }
+
+    #[test]
+    fn a_day_beyond_the_last_year_ends_with_the_calendar() {
+        let utc = Zone::of("UTC").expect("known");
+        assert_eq!(utc.start_of(utc.day(at("2026-06-01T12:00:00Z")), i64::MAX), Timestamp::MAX);
+    }
+}

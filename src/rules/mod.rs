@@ -1,0 +1,27 @@
+//! Pure decisions: what a request may hold, which status may follow which, what an order costs, who enters. Nothing here
+//! reads a clock or a database.
+
+pub(crate) mod admission;
+pub(crate) mod api_key;
+pub(crate) mod calendar;
+pub(crate) mod event;
+pub(crate) mod money;
+pub(crate) mod order;
+pub(crate) mod organization;
+pub(crate) mod page;
+pub(crate) mod pricing;
+pub(crate) mod text;
+pub(crate) mod ticket;
+pub(crate) mod ticket_type;
+
+/// A value that passed its check. Only this module makes one, so only what was checked can be stored.
+#[derive(Debug, Clone)]
+pub(crate) struct Checked<T>(T);
+
+impl<T> std::ops::Deref for Checked<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
