@@ -1,0 +1,83 @@
+//! API keys, of which only the hash is stored.
+
+use super::{Bind, Row, Transaction};
+use crate::error::{Error, Result};
+use crate::model::id::{ApiKeyId, OrganizationId};
+use crate::model::organization::{ApiKey, Caller, CreateApiKey};
+use crate::model::scope::Scopes;
+use crate::model::timestamp::Timestamp;
+use crate::rules::Checked;
+
+macro_rules! columns {
+    () => {
+        "id, organization_id, name, scopes, expires_at, created_at, last_used_at, revoked_at"
+    };
+}
+
+const INSERT: &str = "INSERT INTO api_keys (id, organization_id, key_hash, name, scopes, expires_at, created_at)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
+const BY_ORGANIZATION: &str =
+    concat!("SELECT ", columns!(), " FROM api_keys WHERE organization_id = ?1 ORDER BY id DESC");
+const BY_ID: &str = concat!("SELECT ", columns!(), " FROM api_keys WHERE id = ?1");
+const VALID: &str = "SELECT id, organization_id, scopes FROM api_keys
+    WHERE key_hash = ?1 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?2)";
+const REVOKE: &str = "UPDATE api_keys SET revoked_at = ?2 WHERE id = ?1 AND revoked_at IS NULL";
+const USED: &str =
+    "UPDATE api_keys SET last_used_at = ?2 WHERE id = ?1 AND (last_used_at IS NULL OR last_used_at < ?2)";
+
+fn scopes(row: &Row<'_>, index: usize) -> Result<Scopes> {
+    Scopes::from_text(&row.get::<String>(index)?).ok_or_else(|| row.corrupt(index, "names an unknown scope"))
+}
+
+fn decode(row: &Row<'_>) -> Result<ApiKey> {
+    Ok(ApiKey {
+        id: row.get(0)?,
+        organization_id: row.get(1)?,
+        name: row.get(2)?,
+        scopes: scopes(row, 3)?,
+        expires_at: row.get(4)?,
+        created_at: row.get(5)?,
+        last_used_at: row.get(6)?,
+        revoked_at: row.get(7)?,
+    })
+}
+
+pub(crate) fn insert(
+    tx: &Transaction<'_>,
+    organization_id: OrganizationId,
+    new: &Checked<CreateApiKey>,
+    hash: &[u8],
+) -> Result<ApiKey> {
+    let (name, scopes, expires_at, created_at) = (new.name.clone(), new.scopes, new.expires_at, tx.now());
+    let values: [Bind<'_>; 6] = [
+        organization_id.into(),
+        Bind::Blob(hash),
+        (&name).into(),
+        scopes.to_text().into(),
+        expires_at.into(),
+        created_at.into(),
+    ];
+    let id = tx.insert(INSERT, &values)?;
+    Ok(ApiKey { id, organization_id, name, scopes, expires_at, created_at, last_used_at: None, revoked_at: None })
+}
+
+pub(crate) fn list(tx: &Transaction<'_>, organization: OrganizationId) -> Result<Vec<ApiKey>> {
+    tx.all(BY_ORGANIZATION, &[organization.into()], decode)
+}
+
+/// Who shows the key with this hash, where it is neither revoked nor expired.
+pub(crate) fn caller(tx: &Transaction<'_>, hash: &[u8]) -> Result<Option<Caller>> {
+    tx.one(VALID, &[Bind::Blob(hash), tx.now().into()], |row| {
+        Ok(Caller { key: Some(row.get(0)?), organization: row.get(1)?, scopes: scopes(row, 2)? })
+    })
+}
+
+/// Revokes a key; one that was revoked before stays as it is.
+pub(crate) fn revoke(tx: &Transaction<'_>, id: ApiKeyId) -> Result<ApiKey> {
+    tx.execute(REVOKE, &[id.into(), tx.now().into()])?;
+    tx.one(BY_ID, &[id.into()], decode)?.ok_or(Error::NotFound("API key"))
+}
+
+pub(crate) fn used(tx: &Transaction<'_>, id: ApiKeyId, at: Timestamp) -> Result<()> {
+    tx.execute(USED, &[id.into(), at.into()]).map(drop)
+}

@@ -1,0 +1,33 @@
+//! The link under which an order is paid, and the way back from it to the order.
+
+use super::Transaction;
+use crate::error::Result;
+use crate::model::id::{OrderId, OrganizationId};
+
+const RECORD: &str = "UPDATE orders SET payment_link = ?3, payment_reference = ?4,
+        payment_status = COALESCE(payment_status, 'WAITING'), updated_at = ?5
+    WHERE id = ?1 AND organization_id = ?2 AND (payment_link IS NULL OR payment_link = '')";
+const BY_REFERENCE: &str = "SELECT id, organization_id FROM orders WHERE payment_reference = ?1";
+const REFERENCE: &str = "SELECT id, payment_reference FROM orders WHERE id = ?1";
+
+/// Writes down where an order is paid and what the gateway calls the payment.
+pub(crate) fn record(
+    tx: &Transaction<'_>,
+    organization: OrganizationId,
+    order: OrderId,
+    link: &str,
+    reference: &str,
+) -> Result<()> {
+    let binds = [order.into(), organization.into(), link.into(), reference.into(), tx.now().into()];
+    tx.execute(RECORD, &binds).map(drop)
+}
+
+/// The order that the gateway calls `reference`.
+pub(crate) fn find(tx: &Transaction<'_>, reference: &str) -> Result<Option<(OrderId, OrganizationId)>> {
+    tx.one(BY_REFERENCE, &[reference.into()], |row| Ok((row.get(0)?, row.get(1)?)))
+}
+
+/// What the gateway calls an order's payment.
+pub(crate) fn reference(tx: &Transaction<'_>, order: OrderId) -> Result<Option<String>> {
+    Ok(tx.one(REFERENCE, &[order.into()], |row| row.get(1))?.flatten())
+}

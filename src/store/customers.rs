@@ -1,0 +1,34 @@
+//! Customers: one for each organization and e-mail address.
+
+use super::Transaction;
+use crate::error::Result;
+use crate::model::customer::{Customer, NewCustomer};
+use crate::model::id::{CustomerId, OrganizationId};
+use crate::rules::text::fold;
+
+const BY_EMAIL: &str = "SELECT id, email FROM customers WHERE organization_id = ?1 AND email_key = ?2";
+const INSERT: &str =
+    "INSERT INTO customers (id, organization_id, email, email_key, created_at) VALUES (?1, ?2, ?3, ?4, ?5)";
+
+/// The customer of an address, made where there is none yet; with the name given this time.
+pub(crate) fn find_or_insert(
+    tx: &Transaction<'_>,
+    organization: OrganizationId,
+    new: &NewCustomer,
+) -> Result<Customer> {
+    let key = fold(&new.email);
+    let found = tx.one(BY_EMAIL, &[organization.into(), (&key).into()], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let (id, email) = match found {
+        Some(found) => found,
+        None => {
+            let values = [organization.into(), (&new.email).into(), (&key).into(), tx.now().into()];
+            (tx.insert(INSERT, &values)?, new.email.clone())
+        }
+    };
+    Ok(Customer { id, name: new.name.clone(), email })
+}
+
+/// The customer of an address, where there is one.
+pub(crate) fn find(tx: &Transaction<'_>, organization: OrganizationId, email: &str) -> Result<Option<CustomerId>> {
+    tx.one(BY_EMAIL, &[organization.into(), fold(email).into()], |row| row.get(0))
+}

@@ -1,0 +1,76 @@
+//! The store: all SQL, and the way in which it is committed. A file for each resource holds its statements beside what
+//! decodes their rows.
+
+pub(crate) mod api_keys;
+pub(crate) mod checkouts;
+mod checkpoint;
+pub(crate) mod customers;
+pub(crate) mod door;
+pub(crate) mod events;
+mod ids;
+mod lists;
+mod migrations;
+mod order_items;
+pub(crate) mod orders;
+pub(crate) mod organizations;
+pub(crate) mod placement;
+pub(crate) mod places;
+pub(crate) mod refunds;
+pub(crate) mod settlement;
+mod sqlite;
+pub(crate) mod ticket_types;
+pub(crate) mod tickets;
+mod writer;
+
+use std::sync::Arc;
+
+use crate::environment::Environment;
+use crate::error::{Error, Result, StoreError};
+use checkpoint::Checkpointer;
+use ids::IdSource;
+use sqlite::Readers;
+pub(crate) use sqlite::{Bind, Location, Row, Transaction};
+use writer::Writer;
+
+/// An open database.
+pub(crate) struct Store {
+    // Dropped first: the writer's last checkpoint wants no readers in its way.
+    readers: Readers,
+    writer: Writer,
+    environment: Environment,
+    ids: Arc<IdSource>,
+}
+
+impl Store {
+    /// Opens the database, makes it where there is none, and brings its schema up to date.
+    pub(crate) fn open(location: &Location, readers: u32, environment: Environment) -> Result<Self> {
+        let database = location.open()?;
+        database.migrate(migrations::ALL)?;
+        let ids = Arc::new(IdSource::default());
+        let checkpointer = Checkpointer::start(location)?;
+        let readers = location.readers(readers)?;
+        let writer = Writer::start(database, environment.clone(), Arc::clone(&ids), checkpointer)?;
+        Ok(Self { readers, writer, environment, ids })
+    }
+
+    /// Runs `work` in a transaction of its own and returns when it is durable. Where `work` fails, it changed nothing.
+    pub(crate) fn write<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Transaction<'_>) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        self.writer.write(work)
+    }
+
+    /// Runs `work` on one state of the database, beside whoever writes.
+    pub(crate) fn read<T>(&self, work: impl FnOnce(&Transaction<'_>) -> Result<T>) -> Result<T> {
+        self.readers.snapshot(&self.environment, &self.ids, work)
+    }
+}
+
+/// Turns "another row has the same value" in `column` (`table.column`) into the domain's word for it.
+pub(crate) fn if_taken<T>(result: Result<T>, column: &str, refusal: impl FnOnce() -> Error) -> Result<T> {
+    match result {
+        Err(Error::Store(StoreError::Taken(columns))) if columns.contains(column) => Err(refusal()),
+        other => other,
+    }
+}

@@ -1,0 +1,64 @@
+//! The items of orders.
+
+use super::lists::children;
+use super::{Row, Transaction};
+use crate::error::Result;
+use crate::model::amount::Amount;
+use crate::model::id::{OrderId, OrderItemId, TicketTypeId};
+use crate::model::order::OrderItemSummary;
+use crate::model::timestamp::Timestamp;
+use crate::rules::pricing::ItemPrice;
+
+const INSERT: &str =
+    "INSERT INTO order_items (id, order_id, ticket_type_id, quantity, price, discount) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+const BY_ORDERS: &str =
+    "SELECT id, order_id, ticket_type_id, quantity, price, discount FROM order_items WHERE order_id";
+
+/// An item as it is stored.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct StoredItem {
+    pub(crate) id: OrderItemId,
+    pub(crate) order_id: OrderId,
+    pub(crate) ticket_type_id: TicketTypeId,
+    pub(crate) price: ItemPrice,
+}
+
+impl StoredItem {
+    /// The item of an order made at `created_at`, in a currency with `decimals` decimals.
+    pub(super) fn summary(self, decimals: u8, created_at: Timestamp) -> OrderItemSummary {
+        let amount = |minor| Amount::new(minor, decimals);
+        OrderItemSummary {
+            id: self.id,
+            quantity: self.price.quantity,
+            price: amount(self.price.price),
+            item_subtotal: amount(self.price.subtotal()),
+            item_discount: amount(self.price.discount),
+            final_amount: amount(self.price.final_amount()),
+            order_id: self.order_id,
+            ticket_type_id: self.ticket_type_id,
+            created_at,
+            updated_at: created_at,
+        }
+    }
+}
+
+fn decode(row: &Row<'_>) -> Result<StoredItem> {
+    let price = ItemPrice { quantity: row.get(3)?, price: row.get(4)?, discount: row.get(5)? };
+    Ok(StoredItem { id: row.get(0)?, order_id: row.get(1)?, ticket_type_id: row.get(2)?, price })
+}
+
+pub(super) fn insert(
+    tx: &Transaction<'_>,
+    order_id: OrderId,
+    ticket_type_id: TicketTypeId,
+    price: ItemPrice,
+) -> Result<StoredItem> {
+    let binds =
+        [order_id.into(), ticket_type_id.into(), price.quantity.into(), price.price.into(), price.discount.into()];
+    Ok(StoredItem { id: tx.insert(INSERT, &binds)?, order_id, ticket_type_id, price })
+}
+
+/// The items of these orders, in the order in which they were asked for.
+pub(super) fn of_orders(tx: &Transaction<'_>, orders: &[OrderId]) -> Result<Vec<StoredItem>> {
+    children(tx, BY_ORDERS, orders, "ORDER BY id", decode)
+}

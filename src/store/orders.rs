@@ -1,0 +1,217 @@
+//! Orders as they are read.
+
+use std::collections::HashMap;
+
+use super::events::json;
+use super::lists::{below, one_more};
+use super::order_items::{self, StoredItem};
+use super::{Row, Transaction, customers, tickets};
+use crate::error::{Error, Result};
+use crate::model::amount::Amount;
+use crate::model::customer::Customer;
+use crate::model::id::{OrderId, OrganizationId, kind};
+use crate::model::order::{
+    CheckoutRedirectUrls, CreateOrder, ListOrders, Order, OrderDetails, OrderItem, OrderOf, OrderStatus, OrderSummary,
+    Payment, ShippingAddress,
+};
+use crate::model::page::Page;
+use crate::model::text_enum::TextEnum;
+use crate::model::timestamp::Timestamp;
+use crate::rules::Checked;
+use crate::rules::money::decimals;
+use crate::rules::order::status_at_hold;
+
+macro_rules! select {
+    ($rest:expr) => {
+        concat!(
+            "SELECT o.id, o.organization_id, o.event_id, o.customer_id, o.customer_name, c.email, o.status, o.hold_until,
+                o.currency, o.total, o.discounted_amount, o.discount_code, o.affiliate_code, o.reminder_sent, o.payment_link,
+                o.payment_status, o.created_at, o.updated_at
+            FROM orders o JOIN customers c ON c.id = o.customer_id WHERE ",
+            $rest
+        )
+    };
+}
+
+/// A list by one index; the unary plus keeps the planner from choosing another.
+macro_rules! list {
+    ($anchor:literal) => {
+        select!(concat!(
+            $anchor,
+            " AND o.id < ?2
+                AND (CAST(?4 AS TEXT) IS NULL OR ?4 =
+                    CASE WHEN o.status = 'PENDING' AND o.hold_until <= ?5 THEN 'EXPIRED' ELSE o.status END)
+                AND (CAST(?6 AS BIGINT) IS NULL OR o.created_at >= ?6)
+                AND (CAST(?7 AS BIGINT) IS NULL OR o.created_at < ?7)
+                AND (CAST(?8 AS BIGINT) IS NULL OR +o.event_id = ?8)
+                AND (CAST(?9 AS BIGINT) IS NULL OR +o.customer_id = ?9)
+            ORDER BY o.id DESC LIMIT ?3"
+        ))
+    };
+}
+
+const BY_ID: &str = select!("o.id = ?1 AND o.organization_id = ?2");
+const LIST: &str = list!("o.organization_id = ?1");
+const LIST_OF_EVENT: &str = list!("o.event_id = ?8 AND +o.organization_id = ?1");
+const LIST_OF_CUSTOMER: &str = list!("o.customer_id = ?9 AND +o.organization_id = ?1");
+const EXISTS: &str = "SELECT 1 FROM orders WHERE id = ?1 AND organization_id = ?2";
+const DETAILS: &str = "SELECT id, details FROM orders WHERE id = ?1 AND organization_id = ?2";
+const CURRENCY: &str = "SELECT id, currency FROM orders WHERE id = ?1";
+const ITEM_NAMES: &str = "SELECT i.id, t.name FROM order_items i JOIN ticket_types t ON t.id = i.ticket_type_id
+    WHERE i.order_id = ?1 ORDER BY i.id";
+const REMINDED: &str = "UPDATE orders SET reminder_sent = 1, updated_at = ?3
+    WHERE id = ?1 AND organization_id = ?2 AND status = 'PENDING' AND hold_until > ?3";
+
+/// An order without its items, and the decimals of its currency.
+fn decode<Item>(row: &Row<'_>, now: Timestamp) -> Result<(OrderOf<Item>, u8)> {
+    let currency: String = row.get(8)?;
+    let decimals = decimals(&currency).ok_or_else(|| row.corrupt(8, "is no known currency"))?;
+    let (stored, hold_until): (OrderStatus, Option<Timestamp>) = (row.text_enum(6)?, row.get(7)?);
+    let status = status_at_hold(stored, hold_until, now);
+    // Whoever writes the expiry down gives it the same instant.
+    let updated_at = if status == stored { row.get(17)? } else { hold_until.unwrap_or(now) };
+    let payment_gateway = match row.get(14)? {
+        Some(link) => Some(Payment { link, status: row.text_enum(15)? }),
+        None => None,
+    };
+    let customer_id = row.get(3)?;
+    let order = OrderOf {
+        id: row.get(0)?,
+        organizer_id: row.get(1)?,
+        event_id: row.get(2)?,
+        customer_id,
+        customer: Customer { id: customer_id, name: row.get(4)?, email: row.get(5)? },
+        status,
+        total: Amount::new(row.get(9)?, decimals),
+        discounted_amount: row.get::<Option<i64>>(10)?.map(|minor| Amount::new(minor, decimals)),
+        discount_code: row.get(11)?,
+        affiliate_code: row.get(12)?,
+        checkout_reminder_sent: row.get(13)?,
+        payment_gateway,
+        created_at: row.get(16)?,
+        updated_at,
+        items: Vec::new(),
+    };
+    Ok((order, decimals))
+}
+
+pub(crate) fn get(tx: &Transaction<'_>, organization: OrganizationId, id: OrderId) -> Result<Order> {
+    let found = tx.one(BY_ID, &[id.into(), organization.into()], |row| decode(row, tx.now()))?;
+    let (mut order, decimals): (Order, u8) = found.ok_or(Error::NotFound("order"))?;
+    let mut issued = tickets::of_order(tx, id)?;
+    for stored in order_items::of_orders(tx, &[id])? {
+        let item = stored.summary(decimals, order.created_at);
+        let (own, others) = issued.into_iter().partition(|(item, _)| *item == stored.id);
+        issued = others;
+        let own: Vec<_> = own;
+        order.items.push(OrderItem { item, issued_tickets: own.into_iter().map(|(_, ticket)| ticket).collect() });
+    }
+    Ok(order)
+}
+
+pub(crate) fn list(
+    tx: &Transaction<'_>,
+    organization: OrganizationId,
+    request: &Checked<ListOrders>,
+) -> Result<Page<OrderSummary, kind::Order>> {
+    let cursor = below(tx, &request.page, EXISTS, organization.into())?;
+    let customer = match &request.customer_email {
+        None => None,
+        Some(email) => match customers::find(tx, organization, email)? {
+            None => return Ok(Page { data: Vec::new(), next_cursor: None }),
+            found => found,
+        },
+    };
+    let sql = match (customer, request.event_id) {
+        (Some(_), _) => LIST_OF_CUSTOMER,
+        (None, Some(_)) => LIST_OF_EVENT,
+        (None, None) => LIST,
+    };
+    let binds = [
+        organization.into(),
+        cursor,
+        one_more(&request.page),
+        request.status.map(TextEnum::as_str).into(),
+        tx.now().into(),
+        request.created_from.into(),
+        request.created_before.into(),
+        request.event_id.into(),
+        customer.into(),
+    ];
+    let mut found: Vec<(OrderSummary, u8)> = tx.all(sql, &binds, |row| decode(row, tx.now()))?;
+    let shown = found.len().min(usize::try_from(request.page.limit).unwrap_or(usize::MAX));
+    let ids: Vec<_> = found[..shown].iter().map(|(order, _)| order.id).collect();
+    let mut items: HashMap<OrderId, Vec<StoredItem>> = HashMap::new();
+    for item in order_items::of_orders(tx, &ids)? {
+        items.entry(item.order_id).or_default().push(item);
+    }
+    for (order, decimals) in &mut found {
+        let own = items.remove(&order.id).unwrap_or_default();
+        order.items = own.into_iter().map(|item| item.summary(*decimals, order.created_at)).collect();
+    }
+    Ok(Page::cut(found.into_iter().map(|(order, _)| order).collect(), request.page.limit, |order| order.id))
+}
+
+/// What an order's request said beside what its columns hold.
+#[derive(serde::Serialize, serde::Deserialize)]
+struct StoredDetails {
+    company_name: Option<String>,
+    locale: Option<String>,
+    language: Option<String>,
+    shipping_address: Option<ShippingAddress>,
+    checkout_redirect_urls: Option<CheckoutRedirectUrls>,
+}
+
+/// The column `details` of a new order: NULL where the request said nothing that belongs there.
+pub(super) fn details_column(request: &CreateOrder) -> Result<Option<String>> {
+    let details = StoredDetails {
+        company_name: request.customer.company_name.clone(),
+        locale: request.customer.locale.clone(),
+        language: request.language.clone(),
+        shipping_address: request.shipping_address.clone(),
+        checkout_redirect_urls: request.checkout_redirect_urls.clone(),
+    };
+    let said = details.company_name.is_some()
+        || details.locale.is_some()
+        || details.language.is_some()
+        || details.shipping_address.is_some()
+        || details.checkout_redirect_urls.is_some();
+    said.then(|| json(&details)).transpose()
+}
+
+pub(crate) fn details(tx: &Transaction<'_>, organization: OrganizationId, order_id: OrderId) -> Result<OrderDetails> {
+    let found = tx.one(DETAILS, &[order_id.into(), organization.into()], |row| {
+        if row.is_null(1)? { Ok(None) } else { row.json::<StoredDetails>(1).map(Some) }
+    })?;
+    let mut answer = OrderDetails {
+        order_id,
+        company_name: None,
+        locale: None,
+        language: None,
+        shipping_address: None,
+        checkout_redirect_urls: None,
+    };
+    if let Some(stored) = found.ok_or(Error::NotFound("order"))? {
+        answer.company_name = stored.company_name;
+        answer.locale = stored.locale;
+        answer.language = stored.language;
+        answer.shipping_address = stored.shipping_address;
+        answer.checkout_redirect_urls = stored.checkout_redirect_urls;
+    }
+    Ok(answer)
+}
+
+/// The currency of an order's amounts.
+pub(crate) fn currency(tx: &Transaction<'_>, id: OrderId) -> Result<String> {
+    tx.one(CURRENCY, &[id.into()], |row| row.get(1))?.ok_or(Error::NotFound("order"))
+}
+
+/// The name of each item's ticket type, in the order of the items.
+pub(crate) fn item_names(tx: &Transaction<'_>, id: OrderId) -> Result<Vec<String>> {
+    tx.all(ITEM_NAMES, &[id.into()], |row| row.get(1))
+}
+
+/// Notes that the customer was reminded, where the order still waits; says whether it did.
+pub(crate) fn mark_reminder_sent(tx: &Transaction<'_>, organization: OrganizationId, id: OrderId) -> Result<bool> {
+    tx.execute(REMINDED, &[id.into(), organization.into(), tx.now().into()]).map(|rows| rows == 1)
+}

@@ -1,0 +1,36 @@
+//! Organizations.
+
+use super::{Row, Transaction};
+use crate::error::{Error, Result};
+use crate::model::id::OrganizationId;
+use crate::model::organization::{CreateOrganization, Organization};
+use crate::rules::Checked;
+
+const INSERT: &str = "INSERT INTO organizations (id, name, currency, timezone, created_at) VALUES (?1, ?2, ?3, ?4, ?5)";
+const BY_ID: &str = "SELECT id, name, currency, timezone, created_at FROM organizations WHERE id = ?1";
+const ALL: &str = "SELECT id, name, currency, timezone, created_at FROM organizations ORDER BY id DESC";
+
+fn decode(row: &Row<'_>) -> Result<Organization> {
+    Ok(Organization {
+        id: row.get(0)?,
+        name: row.get(1)?,
+        currency: row.get(2)?,
+        timezone: row.get(3)?,
+        created_at: row.get(4)?,
+    })
+}
+
+pub(crate) fn insert(tx: &Transaction<'_>, new: &Checked<CreateOrganization>) -> Result<Organization> {
+    let (name, currency, timezone) = (new.name.clone(), new.currency.clone(), new.timezone.clone());
+    let created_at = tx.now();
+    let id = tx.insert(INSERT, &[(&name).into(), (&currency).into(), (&timezone).into(), created_at.into()])?;
+    Ok(Organization { id, name, currency, timezone, created_at })
+}
+
+pub(crate) fn get(tx: &Transaction<'_>, id: OrganizationId) -> Result<Organization> {
+    tx.one(BY_ID, &[id.into()], decode)?.ok_or(Error::NotFound("organization"))
+}
+
+pub(crate) fn all(tx: &Transaction<'_>) -> Result<Vec<Organization>> {
+    tx.all(ALL, &[], decode)
+}

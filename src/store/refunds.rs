@@ -1,0 +1,135 @@
+//! Refunds: due from the transaction that decides them, until the gateway has answered.
+
+use super::lists::{below, one_more};
+use super::{Row, Transaction};
+use crate::error::Result;
+use crate::model::amount::Amount;
+use crate::model::id::{OrderId, OrganizationId, kind};
+use crate::model::page::{Page, PageRequest};
+use crate::model::refund::{Refund, RefundStatus};
+use crate::model::text_enum::TextEnum;
+use crate::model::timestamp::Timestamp;
+use crate::rules::money::decimals;
+
+macro_rules! columns {
+    () => {
+        "order_id, organization_id, amount, currency, status, attempts, last_error, created_at, updated_at"
+    };
+}
+
+const INSERT: &str =
+    "INSERT INTO refunds (order_id, organization_id, amount, currency, status, next_attempt_at, last_error,
+        created_at, updated_at)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?6, ?6)";
+const CLAIM: &str = "UPDATE refunds SET attempts = attempts + 1, next_attempt_at = ?3, updated_at = ?2
+    WHERE order_id = ?1 AND status = 'DUE' AND next_attempt_at <= ?2 RETURNING order_id, organization_id, amount, currency, attempts";
+const DUE: &str =
+    "SELECT order_id FROM refunds WHERE status = 'DUE' AND next_attempt_at <= ?1 ORDER BY next_attempt_at LIMIT ?2";
+const ANSWERED: &str =
+    "UPDATE refunds SET status = ?2, last_error = ?3, updated_at = ?4 WHERE order_id = ?1 AND status = 'DUE'";
+const LATER: &str = "UPDATE refunds SET next_attempt_at = ?2, last_error = ?3, updated_at = ?4
+    WHERE order_id = ?1 AND status = 'DUE'";
+const PAYMENT_REFUNDED: &str = "UPDATE orders SET payment_status = 'REFUNDED', updated_at = ?2
+    WHERE id = ?1 AND payment_status = 'COMPLETED'";
+const LIST: &str = concat!(
+    "SELECT ",
+    columns!(),
+    " FROM refunds WHERE organization_id = ?1 AND order_id < ?2 AND (CAST(?4 AS TEXT) IS NULL OR status = ?4)
+    ORDER BY order_id DESC LIMIT ?3"
+);
+const EXISTS: &str = "SELECT 1 FROM refunds WHERE order_id = ?1 AND organization_id = ?2";
+
+fn decode(row: &Row<'_>) -> Result<Refund> {
+    let currency: String = row.get(3)?;
+    let decimals = decimals(&currency).ok_or_else(|| row.corrupt(3, "is no known currency"))?;
+    Ok(Refund {
+        order_id: row.get(0)?,
+        amount: Amount::new(row.get(2)?, decimals),
+        currency,
+        status: row.text_enum(4)?,
+        attempts: row.get(5)?,
+        last_error: row.get(6)?,
+        created_at: row.get(7)?,
+        updated_at: row.get(8)?,
+    })
+}
+
+/// Records that an order's payment, an amount in minor units of a currency, has to go back. Where no gateway can do
+/// that, it is listed as refused at once.
+pub(super) fn insert(
+    tx: &Transaction<'_>,
+    organization: OrganizationId,
+    order: OrderId,
+    (amount, currency): (i64, &str),
+    can_refund: bool,
+) -> Result<()> {
+    let (status, problem) = match can_refund {
+        true => (RefundStatus::Due, None),
+        false => (RefundStatus::Refused, Some("there is no payment gateway that can refund")),
+    };
+    let binds = [
+        order.into(),
+        organization.into(),
+        amount.into(),
+        currency.into(),
+        status.as_str().into(),
+        tx.now().into(),
+        problem.into(),
+    ];
+    tx.execute(INSERT, &binds).map(drop)
+}
+
+/// A refund that one process has taken on.
+#[derive(Debug, Clone)]
+pub(crate) struct ClaimedRefund {
+    pub(crate) amount: Amount,
+    pub(crate) currency: String,
+    pub(crate) attempt: i64,
+}
+
+/// Takes on a refund that is due, until `until`: nobody else asks the gateway before then.
+pub(crate) fn claim(tx: &Transaction<'_>, order: OrderId, until: Timestamp) -> Result<Option<ClaimedRefund>> {
+    tx.one(CLAIM, &[order.into(), tx.now().into(), until.into()], |row| {
+        let currency: String = row.get(3)?;
+        let decimals = decimals(&currency).ok_or_else(|| row.corrupt(3, "is no known currency"))?;
+        Ok(ClaimedRefund { amount: Amount::new(row.get(2)?, decimals), currency, attempt: row.get(4)? })
+    })
+}
+
+/// The refunds to ask for now, the longest waiting first.
+pub(crate) fn due(tx: &Transaction<'_>, most: i64) -> Result<Vec<OrderId>> {
+    tx.all(DUE, &[tx.now().into(), most.into()], |row| row.get(0))
+}
+
+/// The gateway gave the money back.
+pub(crate) fn done(tx: &Transaction<'_>, order: OrderId) -> Result<()> {
+    let now = tx.now();
+    let binds = [order.into(), RefundStatus::Done.as_str().into(), None::<&str>.into(), now.into()];
+    if tx.execute(ANSWERED, &binds)? == 1 {
+        tx.execute(PAYMENT_REFUNDED, &[order.into(), now.into()])?;
+    }
+    Ok(())
+}
+
+/// The gateway refused for good.
+pub(crate) fn refused(tx: &Transaction<'_>, order: OrderId, problem: &str) -> Result<()> {
+    let binds = [order.into(), RefundStatus::Refused.as_str().into(), problem.into(), tx.now().into()];
+    tx.execute(ANSWERED, &binds).map(drop)
+}
+
+/// The gateway did not answer: it is asked again at `at`.
+pub(crate) fn again_at(tx: &Transaction<'_>, order: OrderId, at: Timestamp, problem: &str) -> Result<()> {
+    tx.execute(LATER, &[order.into(), at.into(), problem.into(), tx.now().into()]).map(drop)
+}
+
+pub(crate) fn list(
+    tx: &Transaction<'_>,
+    organization: OrganizationId,
+    status: Option<RefundStatus>,
+    page: &PageRequest<kind::Order>,
+) -> Result<Page<Refund, kind::Order>> {
+    let cursor = below(tx, page, EXISTS, organization.into())?;
+    let binds = [organization.into(), cursor, one_more(page), status.map(TextEnum::as_str).into()];
+    let found = tx.all(LIST, &binds, decode)?;
+    Ok(Page::cut(found, page.limit, |refund| refund.order_id))
+}

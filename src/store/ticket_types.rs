@@ -1,0 +1,199 @@
+//! Ticket types.
+
+use super::events::json;
+use super::lists::{one_more, unknown_cursor};
+use super::{Bind, Row, Transaction};
+use crate::error::{Error, Reason, Result};
+use crate::model::amount::Amount;
+use crate::model::id::{EventId, OrganizationId, TicketTypeId, kind};
+use crate::model::page::Page;
+use crate::model::text_enum::TextEnum;
+use crate::model::ticket_type::{ListTicketTypes, TicketType};
+use crate::rules::Checked;
+use crate::rules::money::decimals;
+use crate::rules::ticket_type::{Offer, TicketTypeFields};
+
+macro_rules! select {
+    ($rest:literal) => {
+        concat!(
+            "SELECT t.id, t.name, t.description, t.price, e.currency, t.quantity, t.sold, t.event_id, t.status,
+                t.display_remaining, t.valid_from, t.valid_until, t.allowed_dates, t.validity_days, t.validity_hours,
+                t.access_areas, t.max_per_order, t.sale_start_at, t.sale_end_at, t.sort_order, t.ticket_text, t.ticket_logo,
+                t.created_at, t.updated_at, t.revision
+            FROM ticket_types t JOIN events e ON e.id = t.event_id ",
+            $rest
+        )
+    };
+}
+
+const INSERT: &str = "INSERT INTO ticket_types (id, organization_id, event_id, name, description, price, quantity, status,
+        display_remaining, valid_from, valid_until, allowed_dates, validity_days, validity_hours, access_areas, max_per_order,
+        sale_start_at, sale_end_at, sort_order, ticket_text, ticket_logo, created_at, updated_at)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?22)";
+const UPDATE: &str = "UPDATE ticket_types SET name = ?4, description = ?5, price = ?6, quantity = ?7, status = ?8,
+        display_remaining = ?9, valid_from = ?10, valid_until = ?11, allowed_dates = ?12, validity_days = ?13,
+        validity_hours = ?14, access_areas = ?15, max_per_order = ?16, sale_start_at = ?17, sale_end_at = ?18,
+        sort_order = ?19, ticket_text = ?20, ticket_logo = ?21, updated_at = ?22, revision = revision + 1
+    WHERE id = ?1 AND organization_id = ?2 AND event_id = ?3 AND sold + held <= ?7";
+const BY_ID: &str = select!("WHERE t.id = ?1 AND t.organization_id = ?2");
+const LIST: &str = select!(
+    "WHERE t.event_id = ?1 AND (t.sort_order, t.id) > (?2, ?3) AND (CAST(?5 AS TEXT) IS NULL OR t.status = ?5)
+    ORDER BY t.sort_order, t.id LIMIT ?4"
+);
+const POSITION: &str = "SELECT id, sort_order FROM ticket_types WHERE id = ?1 AND organization_id = ?2";
+const DELETE: &str = "DELETE FROM ticket_types WHERE id = ?1 AND organization_id = ?2 AND used = 0";
+const OFFER: &str = "SELECT id, name, price, status, max_per_order, sale_start_at, sale_end_at
+    FROM ticket_types WHERE id = ?1 AND event_id = ?2";
+const EVENT_OF: &str = "SELECT id, event_id, name FROM ticket_types WHERE id = ?1 AND organization_id = ?2";
+
+fn decode(row: &Row<'_>) -> Result<TicketType> {
+    let currency: String = row.get(4)?;
+    let decimals = decimals(&currency).ok_or_else(|| row.corrupt(4, "is no known currency"))?;
+    Ok(TicketType {
+        id: row.get(0)?,
+        name: row.get(1)?,
+        description: row.get(2)?,
+        price: Amount::new(row.get(3)?, decimals),
+        quantity: row.get(5)?,
+        sold: row.get(6)?,
+        event_id: row.get(7)?,
+        status: row.text_enum(8)?,
+        display_remaining: row.get(9)?,
+        valid_from: row.get(10)?,
+        valid_until: row.get(11)?,
+        allowed_dates: instants(row, 12)?,
+        validity_days: row.get(13)?,
+        validity_hours: row.get(14)?,
+        access_areas: row.json(15)?,
+        max_per_order: row.get(16)?,
+        sale_start_date: row.get(17)?,
+        sale_end_date: row.get(18)?,
+        sort_order: row.get(19)?,
+        ticket_text: row.get(20)?,
+        ticket_logo: row.get(21)?,
+        created_at: row.get(22)?,
+        updated_at: row.get(23)?,
+        revision: row.get(24)?,
+    })
+}
+
+/// A list of instants, stored as a JSON array of milliseconds.
+pub(super) fn instants(row: &Row<'_>, index: usize) -> Result<Vec<crate::model::timestamp::Timestamp>> {
+    let millis: Vec<i64> = row.json(index)?;
+    Ok(millis.into_iter().map(crate::model::timestamp::Timestamp::from_millis).collect())
+}
+
+/// The columns that creating and updating write, from `?4` on.
+fn values(fields: &TicketTypeFields) -> Result<[Bind<'_>; 18]> {
+    let dates: Vec<_> = fields.allowed_dates.iter().map(|date| date.millis()).collect();
+    Ok([
+        (&fields.name).into(),
+        fields.description.as_ref().into(),
+        fields.price_minor.into(),
+        fields.quantity.into(),
+        fields.status.as_str().into(),
+        fields.display_remaining.into(),
+        fields.valid_from.into(),
+        fields.valid_until.into(),
+        json(&dates)?.into(),
+        fields.validity_days.into(),
+        fields.validity_hours.into(),
+        json(&fields.access_areas)?.into(),
+        fields.max_per_order.into(),
+        fields.sale_start_date.into(),
+        fields.sale_end_date.into(),
+        fields.sort_order.into(),
+        fields.ticket_text.as_ref().into(),
+        fields.ticket_logo.as_ref().into(),
+    ])
+}
+
+pub(crate) fn insert(
+    tx: &Transaction<'_>,
+    organization: OrganizationId,
+    event: EventId,
+    fields: &Checked<TicketTypeFields>,
+) -> Result<TicketType> {
+    let mut binds: Vec<Bind<'_>> = vec![organization.into(), event.into()];
+    binds.extend(values(fields)?);
+    binds.push(tx.now().into());
+    let id = tx.insert(INSERT, &binds)?;
+    super::events::reopen_if_first_unsold(tx, event, fields.quantity)?;
+    get(tx, organization, id)
+}
+
+/// Writes the whole ticket type. Its quantity must cover what is sold and held.
+pub(crate) fn update(
+    tx: &Transaction<'_>,
+    organization: OrganizationId,
+    current: &TicketType,
+    fields: &Checked<TicketTypeFields>,
+) -> Result<()> {
+    let mut binds: Vec<Bind<'_>> = vec![current.id.into(), organization.into(), current.event_id.into()];
+    binds.extend(values(fields)?);
+    binds.push(tx.now().into());
+    if tx.execute(UPDATE, &binds)? == 0 {
+        let sentence = format!("{} places are not enough for what is sold or held", fields.quantity);
+        return Err(Error::conflict(Reason::QuantityBelowSold, sentence));
+    }
+    let added = fields.quantity - current.quantity;
+    if added > 0 {
+        super::events::reopen_if_first_unsold(tx, current.event_id, added)?;
+    }
+    Ok(())
+}
+
+pub(crate) fn get(tx: &Transaction<'_>, organization: OrganizationId, id: TicketTypeId) -> Result<TicketType> {
+    tx.one(BY_ID, &[id.into(), organization.into()], decode)?.ok_or(Error::NotFound("ticket type"))
+}
+
+pub(crate) fn list(
+    tx: &Transaction<'_>,
+    organization: OrganizationId,
+    event: EventId,
+    request: &Checked<ListTicketTypes>,
+) -> Result<Page<TicketType, kind::TicketType>> {
+    let (sort_order, id) = match request.page.cursor {
+        None => (i64::MIN, TicketTypeId::NOTHING),
+        Some(cursor) => {
+            let position = tx.one(POSITION, &[cursor.into(), organization.into()], |row| row.get(1))?;
+            (position.ok_or_else(unknown_cursor)?, cursor)
+        }
+    };
+    let status = request.status.map(TextEnum::as_str);
+    let binds = [event.into(), sort_order.into(), id.into(), one_more(&request.page), status.into()];
+    let found = tx.all(LIST, &binds, decode)?;
+    Ok(Page::cut(found, request.page.limit, |ticket_type| ticket_type.id))
+}
+
+/// Deletes a ticket type that was never ordered or issued.
+pub(crate) fn delete(tx: &Transaction<'_>, organization: OrganizationId, id: TicketTypeId) -> Result<()> {
+    if tx.execute(DELETE, &[id.into(), organization.into()])? == 1 {
+        return Ok(());
+    }
+    let current = get(tx, organization, id)?;
+    Err(Error::conflict(Reason::InUse, format!("{} was ordered or issued", current.name)))
+}
+
+/// What decides whether a ticket type of an event can be ordered.
+pub(crate) fn offer(tx: &Transaction<'_>, event: EventId, id: TicketTypeId) -> Result<Option<Offer>> {
+    tx.one(OFFER, &[id.into(), event.into()], |row| {
+        Ok(Offer {
+            name: row.get(1)?,
+            price: row.get(2)?,
+            status: row.text_enum(3)?,
+            max_per_order: row.get(4)?,
+            sale_start: row.get(5)?,
+            sale_end: row.get(6)?,
+        })
+    })
+}
+
+/// The event and the name of a ticket type.
+pub(crate) fn event_of(
+    tx: &Transaction<'_>,
+    organization: OrganizationId,
+    id: TicketTypeId,
+) -> Result<Option<(EventId, String)>> {
+    tx.one(EVENT_OF, &[id.into(), organization.into()], |row| Ok((row.get(1)?, row.get(2)?)))
+}

@@ -1,0 +1,233 @@
+//! Issued tickets.
+
+use super::lists::{below, one_more};
+use super::order_items::StoredItem;
+use super::places::{self, Places};
+use super::{Row, Transaction, customers};
+use crate::error::{Error, Reason, Result, StoreError};
+use crate::model::customer::Customer;
+use crate::model::id::{CustomerId, EventId, OrderId, OrderItemId, OrganizationId, TicketId, TicketTypeId, kind};
+use crate::model::order::OrderTicket;
+use crate::model::page::Page;
+use crate::model::text_enum::TextEnum;
+use crate::model::ticket::{CancelledIssuedTicket, IssuedTicket, ListTickets, TicketStatus, TicketTypeOfTicket};
+use crate::rules::Checked;
+use crate::rules::ticket::new_code;
+
+/// The columns that [`decode`] reads; others may follow.
+macro_rules! ticket_columns {
+    () => {
+        "t.id, t.ticket_type_id, t.order_item_id, t.customer_id, t.code, t.status, t.check_in_at, t.check_out_at,
+        t.checked_in_by, t.first_scan_at, t.expires_at, t.last_scan_at, t.scan_count, t.created_at, t.updated_at, t.event_id,
+        tt.name, t.customer_name, c.email"
+    };
+}
+pub(super) use ticket_columns;
+
+macro_rules! select {
+    ($rest:expr) => {
+        concat!(
+            "SELECT ",
+            ticket_columns!(),
+            " FROM tickets t JOIN ticket_types tt ON tt.id = t.ticket_type_id JOIN customers c ON c.id = t.customer_id WHERE ",
+            $rest
+        )
+    };
+}
+
+/// A list by one index; the unary plus keeps the planner from choosing another.
+macro_rules! list {
+    ($anchor:literal) => {
+        select!(concat!(
+            $anchor,
+            " AND t.id < ?2
+                AND (CAST(?4 AS TEXT) IS NULL OR t.status = ?4)
+                AND (CAST(?5 AS BIGINT) IS NULL OR +t.event_id = ?5)
+                AND (CAST(?6 AS BIGINT) IS NULL OR +t.ticket_type_id = ?6)
+                AND (CAST(?7 AS BIGINT) IS NULL OR +t.order_id = ?7)
+                AND (CAST(?8 AS BIGINT) IS NULL OR +t.customer_id = ?8)
+            ORDER BY t.id DESC LIMIT ?3"
+        ))
+    };
+}
+
+const INSERT: &str =
+    "INSERT INTO tickets (id, organization_id, event_id, ticket_type_id, order_id, order_item_id, customer_id,
+        customer_name, code, status, created_at, updated_at)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 'NOT_CHECKED_IN', ?10, ?10)";
+const BY_ID: &str = select!("t.id = ?1 AND t.organization_id = ?2");
+const LIST: &str = list!("t.organization_id = ?1");
+const LIST_OF_EVENT: &str = list!("t.event_id = ?5 AND +t.organization_id = ?1");
+const LIST_OF_ORDER: &str = list!("t.order_id = ?7 AND +t.organization_id = ?1");
+const LIST_OF_CUSTOMER: &str = list!("t.customer_id = ?8 AND +t.organization_id = ?1");
+const EXISTS: &str = "SELECT 1 FROM tickets WHERE id = ?1 AND organization_id = ?2";
+const OF_ORDER: &str =
+    "SELECT id, order_item_id, code, status, ticket_type_id FROM tickets WHERE order_id = ?1 ORDER BY id";
+const CANCEL: &str = "UPDATE tickets SET status = 'CANCELLED', updated_at = ?3
+    WHERE id = ?1 AND organization_id = ?2 AND status <> 'CANCELLED'";
+const CANCEL_OF_ORDER: &str = "UPDATE tickets SET status = 'CANCELLED', updated_at = ?2
+    WHERE order_id = ?1 AND status <> 'CANCELLED' RETURNING ticket_type_id";
+
+pub(super) fn decode(row: &Row<'_>) -> Result<IssuedTicket> {
+    let order_item_id: Option<OrderItemId> = row.get(2)?;
+    let (ticket_type_id, customer_id) = (row.get(1)?, row.get(3)?);
+    Ok(IssuedTicket {
+        record: CancelledIssuedTicket {
+            id: row.get(0)?,
+            ticket_type_id,
+            order_item_id,
+            customer_id: Some(customer_id),
+            code: row.get(4)?,
+            download_ticket_url: None,
+            status: row.text_enum(5)?,
+            check_in_date: row.get(6)?,
+            check_out_date: row.get(7)?,
+            checked_in_by_id: row.get(8)?,
+            is_internal: order_item_id.is_none(),
+            internal_allocation_id: None,
+            ticket_label: None,
+            first_scan_date: row.get(9)?,
+            expires_at: row.get(10)?,
+            last_scan_date: row.get(11)?,
+            scan_count: row.get(12)?,
+            created_at: row.get(13)?,
+            updated_at: row.get(14)?,
+        },
+        ticket: TicketTypeOfTicket { id: ticket_type_id, name: row.get(16)?, event_id: row.get(15)? },
+        customer: Some(Customer { id: customer_id, name: row.get(17)?, email: row.get(18)? }),
+    })
+}
+
+/// Whose a new ticket is.
+pub(super) struct Owner<'a> {
+    pub(super) organization: OrganizationId,
+    pub(super) event: EventId,
+    pub(super) customer: CustomerId,
+    pub(super) customer_name: &'a str,
+}
+
+/// Issues one ticket under a new code. A code that is taken is drawn again.
+fn issue(
+    tx: &Transaction<'_>,
+    owner: &Owner<'_>,
+    ticket_type: TicketTypeId,
+    item: Option<&StoredItem>,
+) -> Result<(TicketId, String)> {
+    for _ in 0..16 {
+        let code = new_code(tx.environment());
+        let inserted = tx.insert(
+            INSERT,
+            &[
+                owner.organization.into(),
+                owner.event.into(),
+                ticket_type.into(),
+                item.map(|item| item.order_id).into(),
+                item.map(|item| item.id).into(),
+                owner.customer.into(),
+                owner.customer_name.into(),
+                (&code).into(),
+                tx.now().into(),
+            ],
+        );
+        match inserted {
+            Ok(id) => return Ok((id, code)),
+            Err(Error::Store(StoreError::Taken(_))) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Err(Error::Unavailable("no free ticket code was found"))
+}
+
+/// Issues the tickets of an item whose order is completed. Their places are sold already.
+pub(super) fn issue_for_item(tx: &Transaction<'_>, owner: &Owner<'_>, item: StoredItem) -> Result<Vec<OrderTicket>> {
+    let issue_one = |_| {
+        let (id, code) = issue(tx, owner, item.ticket_type_id, Some(&item))?;
+        Ok(OrderTicket { id, code, status: TicketStatus::NotCheckedIn, ticket_type_id: item.ticket_type_id })
+    };
+    (0..item.price.quantity).map(issue_one).collect()
+}
+
+/// Issues tickets without an order, on free places.
+pub(crate) fn issue_internal(
+    tx: &Transaction<'_>,
+    organization: OrganizationId,
+    customer: &Customer,
+    places: Places,
+) -> Result<Vec<(TicketId, String)>> {
+    places::sell(tx, places)?;
+    let owner = Owner { organization, event: places.event, customer: customer.id, customer_name: &customer.name };
+    (0..places.number).map(|_| issue(tx, &owner, places.ticket_type, None)).collect()
+}
+
+pub(crate) fn get(tx: &Transaction<'_>, organization: OrganizationId, id: TicketId) -> Result<IssuedTicket> {
+    tx.one(BY_ID, &[id.into(), organization.into()], decode)?.ok_or(Error::NotFound("ticket"))
+}
+
+/// The tickets of an order, each with its item.
+pub(super) fn of_order(tx: &Transaction<'_>, order: OrderId) -> Result<Vec<(OrderItemId, OrderTicket)>> {
+    tx.all(OF_ORDER, &[order.into()], |row| {
+        let ticket =
+            OrderTicket { id: row.get(0)?, code: row.get(2)?, status: row.text_enum(3)?, ticket_type_id: row.get(4)? };
+        Ok((row.get(1)?, ticket))
+    })
+}
+
+pub(crate) fn list(
+    tx: &Transaction<'_>,
+    organization: OrganizationId,
+    request: &Checked<ListTickets>,
+) -> Result<Page<IssuedTicket, kind::Ticket>> {
+    let cursor = below(tx, &request.page, EXISTS, organization.into())?;
+    let customer = match &request.customer_email {
+        None => None,
+        Some(email) => match customers::find(tx, organization, email)? {
+            None => return Ok(Page { data: Vec::new(), next_cursor: None }),
+            found => found,
+        },
+    };
+    // A ticket type's tickets are found among those of its event.
+    let event = match (request.event_id, request.ticket_type_id) {
+        (None, Some(ticket_type)) => {
+            super::ticket_types::event_of(tx, organization, ticket_type)?.map(|(event, _)| event)
+        }
+        (event, _) => event,
+    };
+    let sql = match (request.order_id, customer, event) {
+        (Some(_), _, _) => LIST_OF_ORDER,
+        (None, Some(_), _) => LIST_OF_CUSTOMER,
+        (None, None, Some(_)) => LIST_OF_EVENT,
+        (None, None, None) => LIST,
+    };
+    let binds = [
+        organization.into(),
+        cursor,
+        one_more(&request.page),
+        request.status.map(TextEnum::as_str).into(),
+        event.into(),
+        request.ticket_type_id.into(),
+        request.order_id.into(),
+        customer.into(),
+    ];
+    let found = tx.all(sql, &binds, decode)?;
+    Ok(Page::cut(found, request.page.limit, |ticket| ticket.id))
+}
+
+/// Cancels a ticket and frees its place.
+pub(crate) fn cancel(
+    tx: &Transaction<'_>,
+    organization: OrganizationId,
+    id: TicketId,
+) -> Result<CancelledIssuedTicket> {
+    let cancelled = tx.execute(CANCEL, &[id.into(), organization.into(), tx.now().into()])? == 1;
+    let ticket = get(tx, organization, id)?;
+    if !cancelled {
+        return Err(Error::conflict(Reason::TicketCancelled, "the ticket is cancelled already"));
+    }
+    places::give_back(tx, Places { event: ticket.ticket.event_id, ticket_type: ticket.ticket_type_id, number: 1 })?;
+    Ok(ticket.record)
+}
+
+/// Cancels what is left of an order's tickets; gives the ticket type of each.
+pub(super) fn cancel_of_order(tx: &Transaction<'_>, order: OrderId) -> Result<Vec<TicketTypeId>> {
+    tx.all(CANCEL_OF_ORDER, &[order.into(), tx.now().into()], |row| row.get(0))
+}
