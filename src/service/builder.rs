@@ -1,0 +1,156 @@
+//! Sets up a service.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use super::{Inner, TicketingService};
+use crate::environment::{Clock, Entropy, Environment, SystemClock, SystemEntropy};
+use crate::error::{FieldErrors, Result};
+use crate::payment::{GatewayCalls, Limits, PaymentGateway, SandboxGateway};
+use crate::store::{Location, Store};
+
+/// What a service can be told before it opens its database.
+///
+/// ```
+/// use std::time::Duration;
+/// use ticketing::{ManualClock, SeededEntropy, TicketingService};
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("ticketing.db");
+/// let service = TicketingService::builder(path)
+///     .clock(ManualClock::at("2026-06-01T18:00:00Z".parse()?))
+///     .entropy(SeededEntropy::new(7))
+///     .sandbox_gateway()
+///     .order_hold(Duration::from_secs(10 * 60))
+///     .open()?;
+/// # drop(service);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[must_use = "nothing is opened before open() is called"]
+pub struct Builder {
+    path: PathBuf,
+    vfs: Option<String>,
+    readers: u32,
+    clock: Arc<dyn Clock>,
+    entropy: Arc<dyn Entropy>,
+    gateway: Gateway,
+    gateway_limits: Limits,
+    order_hold: Duration,
+    public_url: String,
+}
+
+enum Gateway {
+    None,
+    Sandbox,
+    Own(Arc<dyn PaymentGateway>),
+}
+
+impl Builder {
+    pub(super) fn new(path: &Path) -> Self {
+        Self {
+            path: path.to_owned(),
+            vfs: None,
+            readers: 8,
+            clock: Arc::new(SystemClock),
+            entropy: Arc::new(SystemEntropy),
+            gateway: Gateway::None,
+            gateway_limits: Limits::default(),
+            order_hold: Duration::from_mins(30),
+            public_url: "http://127.0.0.1:8080".to_owned(),
+        }
+    }
+
+    /// The clock that everything asks; the system's by default.
+    pub fn clock(mut self, clock: impl Clock + 'static) -> Self {
+        self.clock = Arc::new(clock);
+        self
+    }
+
+    /// The source of ids, ticket codes and keys; the system's by default. Anything less than cryptographic randomness
+    /// lets codes and keys be guessed.
+    pub fn entropy(mut self, entropy: impl Entropy + 'static) -> Self {
+        self.entropy = Arc::new(entropy);
+        self
+    }
+
+    /// Where customers pay. Without one, orders have no checkout link and organizers mark them as paid.
+    pub fn payment_gateway(mut self, gateway: impl PaymentGateway) -> Self {
+        self.gateway = Gateway::Own(Arc::new(gateway));
+        self
+    }
+
+    /// The sandbox gateway, which takes no money: for trials, never for sales.
+    pub fn sandbox_gateway(mut self) -> Self {
+        self.gateway = Gateway::Sandbox;
+        self
+    }
+
+    /// How long a call to the gateway may take: 20 seconds by default.
+    pub fn gateway_timeout(mut self, timeout: Duration) -> Self {
+        self.gateway_limits.timeout = timeout;
+        self
+    }
+
+    /// How many calls to the gateway may run at once: 64 by default. Past that, paid orders fail at once instead of
+    /// waiting in line.
+    pub fn gateway_calls(mut self, at_once: usize) -> Self {
+        self.gateway_limits.at_once = at_once;
+        self
+    }
+
+    /// How long a pending order holds its places: 30 minutes by default, at least a second.
+    pub fn order_hold(mut self, hold: Duration) -> Self {
+        self.order_hold = hold;
+        self
+    }
+
+    /// The address under which this service is reached from outside: what checkout links begin with.
+    pub fn public_url(mut self, url: impl Into<String>) -> Self {
+        self.public_url = url.into();
+        self
+    }
+
+    /// The SQLite VFS to use, by its name; SQLite's default otherwise.
+    pub fn vfs(mut self, name: impl Into<String>) -> Self {
+        self.vfs = Some(name.into());
+        self
+    }
+
+    /// How many connections read at once: 8 by default, at least 1.
+    pub fn readers(mut self, connections: u32) -> Self {
+        self.readers = connections;
+        self
+    }
+
+    /// Opens the database: makes it where there is none, and brings an older one up to date.
+    ///
+    /// # Errors
+    /// A validation error names a setting that is out of its range; [`Error::Store`](crate::Error::Store) says what is
+    /// wrong with the file, its folder or the SQLite library.
+    pub fn open(self) -> Result<TicketingService> {
+        let mut errors = FieldErrors::default();
+        errors.check(self.readers >= 1, "readers", "must be at least 1");
+        errors.check(self.order_hold >= Duration::from_secs(1), "order_hold", "must be at least a second");
+        crate::rules::text::check_uri(&mut errors, "public_url", &self.public_url);
+        errors.into_result()?;
+        let environment = Environment { clock: self.clock, entropy: Arc::clone(&self.entropy) };
+        let store = Store::open(&Location { path: self.path, vfs: self.vfs }, self.readers, environment.clone())?;
+        let sandbox = matches!(self.gateway, Gateway::Sandbox);
+        let gateway: Option<Arc<dyn PaymentGateway>> = match self.gateway {
+            Gateway::None => None,
+            Gateway::Sandbox => Some(Arc::new(SandboxGateway::new(self.entropy))),
+            Gateway::Own(gateway) => Some(gateway),
+        };
+        let gateway = gateway.map(|gateway| GatewayCalls::new(gateway, self.gateway_limits));
+        let inner = Inner {
+            store,
+            environment,
+            gateway,
+            sandbox,
+            order_hold: self.order_hold,
+            public_url: self.public_url.trim_end_matches('/').to_owned(),
+            keys_used: Mutex::default(),
+        };
+        Ok(TicketingService { inner: Arc::new(inner) })
+    }
+}

@@ -1,0 +1,178 @@
+//! Events.
+
+use super::TicketingService;
+use crate::error::{Error, Reason, Result};
+use crate::model::event::{CreateEvent, Event, EventSettings, EventStatus, ListEvents, UpdateEvent};
+use crate::model::id::{EventId, kind};
+use crate::model::organization::Caller;
+use crate::model::page::Page;
+use crate::model::request::Request;
+use crate::model::scope::Scope;
+use crate::rules::event::{self as rules, EventFields};
+use crate::store::{events, organizations, settlement};
+
+impl TicketingService {
+    /// Lists events, newest first. Scope `events:read`.
+    ///
+    /// # Errors
+    /// A validation error names `limit`, `cursor` or `q`.
+    ///
+    /// ```
+    /// use ticketing::ListEvents;
+    /// # let (_folder, service, caller, event, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/example_event.rs"));
+    /// let found = service.list_events(&caller, ListEvents { q: Some("night".to_owned()), ..Default::default() })?;
+    /// assert_eq!(found.data, [event]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn list_events(
+        &self,
+        caller: &Caller,
+        request: impl Into<Request<ListEvents>>,
+    ) -> Result<Page<Event, kind::Event>> {
+        caller.require(Scope::EventsRead)?;
+        let Request { body, errors } = request.into();
+        let request = rules::check_list(body, errors)?;
+        self.store().read(|tx| events::list(tx, caller.organization, &request))
+    }
+
+    /// Creates an event. Scope `events:write`.
+    ///
+    /// # Errors
+    /// A validation error names every field that breaks its limit (see [`CreateEvent`]); the conflict `slug-taken`.
+    ///
+    /// ```
+    /// use ticketing::{CreateEvent, EventStatus};
+    /// # let (_folder, service, caller) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/example_shop.rs"));
+    /// let mut event = CreateEvent::new("Jazz Night", "jazz-night", "2026-06-01T18:00:00Z".parse()?);
+    /// event.timezone = Some("Europe/Berlin".to_owned());
+    /// let event = service.create_event(&caller, event)?;
+    /// assert_eq!(event.status, EventStatus::Drafted);
+    /// assert_eq!(event.start_time.as_deref(), Some("20:00"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn create_event(&self, caller: &Caller, request: impl Into<Request<CreateEvent>>) -> Result<Event> {
+        caller.require(Scope::EventsWrite)?;
+        let Request { body, errors } = request.into();
+        let organization = caller.organization;
+        self.store().write(move |tx| {
+            let fields = EventFields::create(body, &organizations::get(tx, organization)?);
+            events::insert(tx, organization, &rules::check(fields, errors)?)
+        })
+    }
+
+    /// Reads one event. Scope `events:read`.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`].
+    ///
+    /// ```
+    /// # let (_folder, service, caller, event, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/example_event.rs"));
+    /// assert_eq!(service.get_event(&caller, event.id)?.slug, "summer-night");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn get_event(&self, caller: &Caller, id: EventId) -> Result<Event> {
+        caller.require(Scope::EventsRead)?;
+        self.store().read(|tx| events::get(tx, caller.organization, id))
+    }
+
+    /// Changes an event. Cancelling it cancels its pending orders; completed ones stay. Scope `events:write`.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`]; a validation error as for creation; the conflicts `invalid-transition` (the status cannot
+    /// follow), `in-use` (the currency, once something has an amount in it) and `slug-taken`.
+    ///
+    /// ```
+    /// use ticketing::{Change, EventStatus, UpdateEvent};
+    /// # let (_folder, service, caller, event, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/example_event.rs"));
+    /// let changes = UpdateEvent { status: Change::Set(EventStatus::Cancelled), ..Default::default() };
+    /// assert_eq!(service.update_event(&caller, event.id, changes)?.status, EventStatus::Cancelled);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn update_event(
+        &self,
+        caller: &Caller,
+        id: EventId,
+        request: impl Into<Request<UpdateEvent>>,
+    ) -> Result<Event> {
+        caller.require(Scope::EventsWrite)?;
+        let Request { body, errors } = request.into();
+        let organization = caller.organization;
+        self.store().write(move |tx| {
+            let current = events::get(tx, organization, id)?;
+            let fields = rules::check(EventFields::update(&current, body), errors)?;
+            let live = || events::has_live_orders_or_tickets(tx, id);
+            rules::check_transition(current.status, fields.status, fields.over_at(), tx.now(), live)?;
+            if fields.currency != current.currency && events::has_amounts(tx, id)? {
+                return Err(Error::conflict(Reason::InUse, "the event has orders or prices in its currency"));
+            }
+            events::update(tx, &current, &fields)?;
+            if fields.status == EventStatus::Cancelled && current.status != EventStatus::Cancelled {
+                settlement::cancel_pending_of_event(tx, id)?;
+            }
+            events::get(tx, organization, id)
+        })
+    }
+
+    /// Changes what an event carries beside its sale. Scope `events:write`.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`]; a validation error where a text holds U+0000.
+    ///
+    /// ```
+    /// use ticketing::{Change, EventSettings};
+    /// # let (_folder, service, caller, event, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/example_event.rs"));
+    /// let settings = EventSettings { tags: Change::Set(vec!["jazz".to_owned()]), ..Default::default() };
+    /// assert_eq!(service.update_event_settings(&caller, event.id, settings)?.tags, ["jazz"]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn update_event_settings(
+        &self,
+        caller: &Caller,
+        id: EventId,
+        request: impl Into<Request<EventSettings>>,
+    ) -> Result<Event> {
+        caller.require(Scope::EventsWrite)?;
+        let Request { body, errors } = request.into();
+        let settings = rules::check_settings(body, errors)?;
+        let organization = caller.organization;
+        self.store().write(move |tx| {
+            let current = events::get(tx, organization, id)?;
+            events::update_settings(tx, current, &settings)?;
+            events::get(tx, organization, id)
+        })
+    }
+
+    /// Counts a view of the event's page. It is no change of the event. Scope `events:read`.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`].
+    ///
+    /// ```
+    /// # let (_folder, service, caller, event, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/example_event.rs"));
+    /// service.record_page_view(&caller, event.id)?;
+    /// assert_eq!(service.get_event(&caller, event.id)?.page_views, 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn record_page_view(&self, caller: &Caller, id: EventId) -> Result<()> {
+        caller.require(Scope::EventsRead)?;
+        let organization = caller.organization;
+        self.store().write(move |tx| events::record_page_view(tx, organization, id))
+    }
+
+    /// Deletes an event with its ticket types. Scope `events:write`.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`]; the conflict `in-use` once it has orders or tickets.
+    ///
+    /// ```
+    /// # let (_folder, service, caller, event, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/example_event.rs"));
+    /// service.delete_event(&caller, event.id)?;
+    /// assert!(service.get_event(&caller, event.id).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn delete_event(&self, caller: &Caller, id: EventId) -> Result<()> {
+        caller.require(Scope::EventsWrite)?;
+        let organization = caller.organization;
+        self.store().write(move |tx| events::delete(tx, organization, id))
+    }
+}

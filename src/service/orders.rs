@@ -1,0 +1,207 @@
+//! Orders.
+
+use super::TicketingService;
+use crate::error::{Error, Result};
+use crate::model::id::{OrderId, kind};
+use crate::model::order::{
+    CancelOrderResponse, CreateOrder, CreateOrderResponse, ListOrders, Order, OrderDetails, OrderSummary,
+};
+use crate::model::organization::Caller;
+use crate::model::page::Page;
+use crate::model::request::Request;
+use crate::model::scope::Scope;
+use crate::rules::Checked;
+use crate::rules::order as rules;
+use crate::store::{orders, placement, settlement};
+
+impl TicketingService {
+    /// Lists orders, newest first. Scope `orders:read`.
+    ///
+    /// # Errors
+    /// A validation error names `limit` or `cursor`.
+    ///
+    /// ```
+    /// use ticketing::{CreateOrder, ListOrders, NewCustomer};
+    /// # let (_folder, service, caller, event, seat) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/example_event.rs"));
+    /// let ada = NewCustomer::new("Ada", "ada@example.com");
+    /// service.create_order(&caller, CreateOrder::new(event.id, ada, seat.id, 2))?;
+    /// let of_ada = ListOrders { customer_email: Some("ADA@example.com".to_owned()), ..Default::default() };
+    /// assert_eq!(service.list_orders(&caller, of_ada)?.data.len(), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn list_orders(
+        &self,
+        caller: &Caller,
+        request: impl Into<Request<ListOrders>>,
+    ) -> Result<Page<OrderSummary, kind::Order>> {
+        caller.require(Scope::OrdersRead)?;
+        let Request { body, errors } = request.into();
+        let request = rules::check_list(body, errors)?;
+        self.store().read(|tx| orders::list(tx, caller.organization, &request))
+    }
+
+    /// Takes an order. Where it costs nothing, it is completed and its tickets are issued at once. Otherwise it holds
+    /// its places (30 minutes by default), and the payment gateway, where there is one, is asked for a link under which
+    /// the customer pays. Scope `orders:write`.
+    ///
+    /// # Errors
+    /// A validation error names every field that breaks its limit (see [`CreateOrder`]) or refers to something that is
+    /// not there. Conflicts, of which the first that applies is given: `event-not-on-sale`, `ticket-type-not-on-sale`,
+    /// `sale-not-started`, `sale-ended`, `max-per-order-exceeded`, `sold-out`.
+    /// [`Error::PaymentGatewayFailed`] where the gateway gives no link within 20 seconds: then the order is cancelled.
+    ///
+    /// ```
+    /// use ticketing::{CreateOrder, NewCustomer, OrderStatus};
+    /// # let (_folder, service, caller, event, seat) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/example_event.rs"));
+    /// let ada = NewCustomer::new("Ada", "ada@example.com");
+    /// let placed = service.create_order(&caller, CreateOrder::new(event.id, ada, seat.id, 2))?;
+    /// assert_eq!(placed.order.status, OrderStatus::Pending);
+    /// assert_eq!(placed.order.total.to_string(), "25.00");
+    /// assert!(placed.checkout_url.is_some());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn create_order(
+        &self,
+        caller: &Caller,
+        request: impl Into<Request<CreateOrder>>,
+    ) -> Result<CreateOrderResponse> {
+        caller.require(Scope::OrdersWrite)?;
+        let request = self.check_order(caller, request.into())?;
+        let redirect_urls = request.checkout_redirect_urls.clone();
+        let (organization, hold) = (caller.organization, self.inner.order_hold);
+        let order = self.store().write(move |tx| placement::place(tx, organization, &request, hold))?;
+        let order = self.open_checkout(order, redirect_urls)?;
+        let checkout_url = order.payment_gateway.as_ref().map(|payment| payment.link.clone());
+        let issued_tickets = order.items.iter().flat_map(|item| item.issued_tickets.clone()).collect();
+        Ok(CreateOrderResponse { order, checkout_url, issued_tickets })
+    }
+
+    /// Checks the form of an order; where it is wrong, also what the order refers to, so that the caller hears of
+    /// everything at once.
+    fn check_order(&self, caller: &Caller, request: Request<CreateOrder>) -> Result<Checked<CreateOrder>> {
+        let Request { body, mut errors } = request;
+        if !errors.is_empty() {
+            let _ = rules::check(body.clone(), &mut errors);
+        } else if let Some(checked) = rules::check(body.clone(), &mut errors) {
+            return Ok(checked);
+        }
+        self.store().read(|tx| placement::check_references(tx, caller.organization, &body, &mut errors))?;
+        Err(Error::Validation(errors))
+    }
+
+    /// Reads one order. Scope `orders:read`.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`].
+    ///
+    /// ```
+    /// # use ticketing::{CreateOrder, NewCustomer};
+    /// # let (_folder, service, caller, event, seat) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/example_event.rs"));
+    /// # let ada = NewCustomer::new("Ada", "ada@example.com");
+    /// let placed = service.create_order(&caller, CreateOrder::new(event.id, ada, seat.id, 2))?;
+    /// assert_eq!(service.get_order(&caller, placed.order.id)?, placed.order);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn get_order(&self, caller: &Caller, id: OrderId) -> Result<Order> {
+        caller.require(Scope::OrdersRead)?;
+        self.store().read(|tx| orders::get(tx, caller.organization, id))
+    }
+
+    /// Reads what the request of an order said and the order does not show. Scope `orders:read`.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`].
+    ///
+    /// ```
+    /// # use ticketing::{CreateOrder, NewCustomer};
+    /// # let (_folder, service, caller, event, seat) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/example_event.rs"));
+    /// # let ada = NewCustomer::new("Ada", "ada@example.com");
+    /// let mut order = CreateOrder::new(event.id, ada, seat.id, 2);
+    /// order.language = Some("de".to_owned());
+    /// let placed = service.create_order(&caller, order)?;
+    /// let details = service.get_order_details(&caller, placed.order.id)?;
+    /// assert_eq!(details.language.as_deref(), Some("de"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn get_order_details(&self, caller: &Caller, id: OrderId) -> Result<OrderDetails> {
+        caller.require(Scope::OrdersRead)?;
+        self.store().read(|tx| orders::details(tx, caller.organization, id))
+    }
+
+    /// Cancels an order and its tickets, and frees its places. What was paid through a gateway that can refund goes back
+    /// the same way; the refund is recorded with the cancellation, asked for at once, and again until the gateway
+    /// answers. Scope `orders:write`.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`]; the conflict `order-not-cancellable` where it is cancelled already.
+    ///
+    /// ```
+    /// # use ticketing::{CreateOrder, NewCustomer};
+    /// # let (_folder, service, caller, event, seat) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/example_event.rs"));
+    /// # let ada = NewCustomer::new("Ada", "ada@example.com");
+    /// let placed = service.create_order(&caller, CreateOrder::new(event.id, ada, seat.id, 2))?;
+    /// let cancelled = service.cancel_order(&caller, placed.order.id)?;
+    /// assert!(!cancelled.requires_manual_refund);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn cancel_order(&self, caller: &Caller, id: OrderId) -> Result<CancelOrderResponse> {
+        caller.require(Scope::OrdersWrite)?;
+        let (organization, can_refund) = (caller.organization, self.can_refund());
+        let left = self.store().write(move |tx| settlement::cancel(tx, organization, id, can_refund))?;
+        if left.refund_due {
+            self.ask_for_refund_now(id);
+        }
+        Ok(CancelOrderResponse { success: true, requires_manual_refund: left.requires_manual_refund })
+    }
+
+    /// Completes an order whose money came another way than through the gateway, and issues its tickets. An expired one
+    /// is revived where its places are still there. Scope `orders:write`.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`]; the conflicts `order-not-pending`, and for an expired order `event-cancelled` or `sold-out`.
+    ///
+    /// ```
+    /// # use ticketing::{CreateOrder, NewCustomer};
+    /// # let (_folder, service, caller, event, seat) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/example_event.rs"));
+    /// # let ada = NewCustomer::new("Ada", "ada@example.com");
+    /// let placed = service.create_order(&caller, CreateOrder::new(event.id, ada, seat.id, 2))?;
+    /// let paid = service.mark_order_paid(&caller, placed.order.id)?;
+    /// assert_eq!(paid.items[0].issued_tickets.len(), 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn mark_order_paid(&self, caller: &Caller, id: OrderId) -> Result<Order> {
+        caller.require(Scope::OrdersWrite)?;
+        let organization = caller.organization;
+        self.store().write(move |tx| {
+            settlement::mark_paid(tx, organization, id)?;
+            orders::get(tx, organization, id)
+        })
+    }
+
+    /// Notes that the customer was reminded to pay. Scope `orders:write`.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`]; the conflict `order-not-pending`.
+    ///
+    /// ```
+    /// # use ticketing::{CreateOrder, NewCustomer};
+    /// # let (_folder, service, caller, event, seat) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/example_event.rs"));
+    /// # let ada = NewCustomer::new("Ada", "ada@example.com");
+    /// let placed = service.create_order(&caller, CreateOrder::new(event.id, ada, seat.id, 2))?;
+    /// let order = service.mark_checkout_reminder_sent(&caller, placed.order.id)?;
+    /// assert!(order.checkout_reminder_sent);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn mark_checkout_reminder_sent(&self, caller: &Caller, id: OrderId) -> Result<Order> {
+        caller.require(Scope::OrdersWrite)?;
+        let organization = caller.organization;
+        self.store().write(move |tx| {
+            let marked = orders::mark_reminder_sent(tx, organization, id)?;
+            let order = orders::get(tx, organization, id)?;
+            if !marked {
+                rules::check_pending(order.status)?;
+            }
+            Ok(order)
+        })
+    }
+}

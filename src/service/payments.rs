@@ -1,0 +1,115 @@
+//! What goes between an order and the payment gateway.
+
+use super::TicketingService;
+use crate::error::{Error, Result};
+use crate::model::id::OrderId;
+use crate::model::order::{CheckoutRedirectUrls, Order, OrderStatus};
+use crate::model::organization::Caller;
+use crate::model::scope::Scope;
+use crate::payment::{Checkout, CheckoutRequest, GatewayCalls, GatewayError};
+use crate::store::{checkouts, orders, settlement};
+
+impl TicketingService {
+    /// Takes note that a payment through the gateway was completed: the order is completed and its tickets are issued.
+    /// The same notice twice does nothing the second time. Where the payment comes too late (the order was cancelled or
+    /// paid another way, or it expired and its places are gone), it is noted, and the money goes back through the
+    /// gateway. Scope `orders:write`.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`]; the conflict `order-not-pending` where the order costs nothing.
+    ///
+    /// ```
+    /// # use ticketing::{CreateOrder, NewCustomer, OrderStatus};
+    /// # let (_folder, service, caller, event, seat) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/example_event.rs"));
+    /// # let ada = NewCustomer::new("Ada", "ada@example.com");
+    /// let placed = service.create_order(&caller, CreateOrder::new(event.id, ada, seat.id, 2))?;
+    /// let order = service.payment_completed(&caller, placed.order.id)?;
+    /// assert_eq!(order.status, OrderStatus::Completed);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn payment_completed(&self, caller: &Caller, id: OrderId) -> Result<Order> {
+        caller.require(Scope::OrdersWrite)?;
+        let (organization, can_refund) = (caller.organization, self.can_refund());
+        let refund_due =
+            self.store().write(move |tx| settlement::payment_completed(tx, organization, id, can_refund))?;
+        if refund_due {
+            self.ask_for_refund_now(id);
+        }
+        self.store().read(|tx| orders::get(tx, organization, id))
+    }
+
+    /// Takes note that an attempt to pay through the gateway failed. The order goes on waiting until its hold ends;
+    /// once it waits no more, the notice changes nothing. Scope `orders:write`.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`].
+    ///
+    /// ```
+    /// # use ticketing::{CreateOrder, NewCustomer, PaymentStatus};
+    /// # let (_folder, service, caller, event, seat) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/example_event.rs"));
+    /// # let ada = NewCustomer::new("Ada", "ada@example.com");
+    /// let placed = service.create_order(&caller, CreateOrder::new(event.id, ada, seat.id, 2))?;
+    /// let order = service.payment_failed(&caller, placed.order.id)?;
+    /// assert_eq!(order.payment_gateway.map(|payment| payment.status), Some(PaymentStatus::Failed));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn payment_failed(&self, caller: &Caller, id: OrderId) -> Result<Order> {
+        caller.require(Scope::OrdersWrite)?;
+        let organization = caller.organization;
+        self.store().write(move |tx| {
+            settlement::payment_failed(tx, organization, id)?;
+            orders::get(tx, organization, id)
+        })
+    }
+
+    /// Asks the gateway, where there is one, for a link under which a pending order is paid. No transaction is open
+    /// while it is asked. Where it gives none, the order is cancelled.
+    pub(super) fn open_checkout(&self, order: Order, redirect_urls: Option<CheckoutRedirectUrls>) -> Result<Order> {
+        let Some(gateway) = self.inner.gateway.as_ref().filter(|_| order.status == OrderStatus::Pending) else {
+            return Ok(order);
+        };
+        let (organization, id) = (order.organizer_id, order.id);
+        match self.start_checkout(gateway, &order, redirect_urls)? {
+            Ok(checkout) => self.store().write(move |tx| {
+                checkouts::record(tx, organization, id, &checkout.link, &checkout.reference)?;
+                orders::get(tx, organization, id)
+            }),
+            Err(failure) => self.give_up_checkout(&order, &failure),
+        }
+    }
+
+    fn start_checkout(
+        &self,
+        gateway: &GatewayCalls,
+        order: &Order,
+        redirect_urls: Option<CheckoutRedirectUrls>,
+    ) -> Result<Result<Checkout, GatewayError>> {
+        let currency = self.store().read(|tx| orders::currency(tx, order.id))?;
+        let request = CheckoutRequest {
+            order_id: order.id,
+            organization_id: order.organizer_id,
+            event_id: order.event_id,
+            amount: order.total,
+            currency,
+            customer: order.customer.clone(),
+            redirect_urls,
+            public_url: self.inner.public_url.clone(),
+            idempotency_key: format!("checkout-{}", order.id),
+        };
+        Ok(gateway.call(move |gateway| gateway.start_checkout(&request)))
+    }
+
+    /// Cancels an order for which the gateway gave no link, unless somebody paid or cancelled it meanwhile.
+    fn give_up_checkout(&self, order: &Order, failure: &GatewayError) -> Result<Order> {
+        let (organization, id) = (order.organizer_id, order.id);
+        tracing::warn!(order = %id, %failure, "the payment gateway gave no checkout link");
+        let order = self.store().write(move |tx| {
+            settlement::cancel_if_pending(tx, organization, id)?;
+            orders::get(tx, organization, id)
+        })?;
+        match order.status {
+            OrderStatus::Completed => Ok(order),
+            _ => Err(Error::PaymentGatewayFailed(format!("{failure}; the order {id} was cancelled"))),
+        }
+    }
+}

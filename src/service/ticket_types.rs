@@ -1,0 +1,142 @@
+//! Ticket types.
+
+use super::TicketingService;
+use crate::error::{Error, Result};
+use crate::model::id::{EventId, TicketTypeId, kind};
+use crate::model::organization::Caller;
+use crate::model::page::Page;
+use crate::model::request::Request;
+use crate::model::scope::Scope;
+use crate::model::ticket_type::{CreateTicketType, ListTicketTypes, TicketType, UpdateTicketType};
+use crate::rules::money::decimals;
+use crate::rules::ticket_type::{self as rules, TicketTypeFields};
+use crate::store::{events, settlement, ticket_types};
+
+impl TicketingService {
+    /// Lists the ticket types of an event, by their sort order and then by creation. Scope `ticket-types:read`.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] where there is no such event; a validation error names `limit` or `cursor`.
+    ///
+    /// ```
+    /// use ticketing::ListTicketTypes;
+    /// # let (_folder, service, caller, event, seat) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/example_event.rs"));
+    /// assert_eq!(service.list_ticket_types(&caller, event.id, ListTicketTypes::default())?.data, [seat]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn list_ticket_types(
+        &self,
+        caller: &Caller,
+        event: EventId,
+        request: impl Into<Request<ListTicketTypes>>,
+    ) -> Result<Page<TicketType, kind::TicketType>> {
+        caller.require(Scope::TicketTypesRead)?;
+        let Request { body, errors } = request.into();
+        self.store().read(|tx| {
+            let event = events::get(tx, caller.organization, event)?;
+            ticket_types::list(tx, caller.organization, event.id, &rules::check_list(body, errors)?)
+        })
+    }
+
+    /// Adds a ticket type to an event. A sold-out event whose only unsold places these are goes on sale again. Scope
+    /// `ticket-types:write`.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] where there is no such event; a validation error names every field that breaks its limit (see
+    /// [`CreateTicketType`]).
+    ///
+    /// ```
+    /// use ticketing::{Amount, CreateTicketType};
+    /// # let (_folder, service, caller, event, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/example_event.rs"));
+    /// let balcony = CreateTicketType::new("Balcony", Amount::new(25, 0), 20);
+    /// let balcony = service.create_ticket_type(&caller, event.id, balcony)?;
+    /// assert_eq!(balcony.price.to_string(), "25.00");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn create_ticket_type(
+        &self,
+        caller: &Caller,
+        event: EventId,
+        request: impl Into<Request<CreateTicketType>>,
+    ) -> Result<TicketType> {
+        caller.require(Scope::TicketTypesWrite)?;
+        let Request { body, errors } = request.into();
+        let organization = caller.organization;
+        self.store().write(move |tx| {
+            let event = events::get(tx, organization, event)?;
+            let fields = rules::check(TicketTypeFields::create(body), decimals_of(&event.currency)?, errors)?;
+            ticket_types::insert(tx, organization, event.id, &fields)
+        })
+    }
+
+    /// Reads one ticket type. Scope `ticket-types:read`.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`].
+    ///
+    /// ```
+    /// # let (_folder, service, caller, _, seat) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/example_event.rs"));
+    /// assert_eq!(service.get_ticket_type(&caller, seat.id)?.max_per_order, 10);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn get_ticket_type(&self, caller: &Caller, id: TicketTypeId) -> Result<TicketType> {
+        caller.require(Scope::TicketTypesRead)?;
+        self.store().read(|tx| ticket_types::get(tx, caller.organization, id))
+    }
+
+    /// Changes a ticket type; orders keep the price they were made at. Scope `ticket-types:write`.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`]; a validation error as for creation; the conflict `quantity-below-sold` where the quantity
+    /// would not cover what is sold and held.
+    ///
+    /// ```
+    /// use ticketing::{Change, UpdateTicketType};
+    /// # let (_folder, service, caller, _, seat) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/example_event.rs"));
+    /// let changes = UpdateTicketType { quantity: Change::Set(150), ..Default::default() };
+    /// assert_eq!(service.update_ticket_type(&caller, seat.id, changes)?.quantity, 150);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn update_ticket_type(
+        &self,
+        caller: &Caller,
+        id: TicketTypeId,
+        request: impl Into<Request<UpdateTicketType>>,
+    ) -> Result<TicketType> {
+        caller.require(Scope::TicketTypesWrite)?;
+        let Request { body, errors } = request.into();
+        let organization = caller.organization;
+        self.store().write(move |tx| {
+            let current = ticket_types::get(tx, organization, id)?;
+            let event = events::get(tx, organization, current.event_id)?;
+            let fields = rules::check(TicketTypeFields::update(&current, body), decimals_of(&event.currency)?, errors)?;
+            if fields.quantity < current.quantity {
+                // A place whose hold has run out is free, also to be taken away.
+                settlement::expire_holds_of(tx, current.event_id)?;
+            }
+            ticket_types::update(tx, organization, &current, &fields)?;
+            ticket_types::get(tx, organization, id)
+        })
+    }
+
+    /// Deletes a ticket type. Scope `ticket-types:write`.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`]; the conflict `in-use` once it was ordered or issued.
+    ///
+    /// ```
+    /// # let (_folder, service, caller, _, seat) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/example_event.rs"));
+    /// service.delete_ticket_type(&caller, seat.id)?;
+    /// assert!(service.get_ticket_type(&caller, seat.id).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn delete_ticket_type(&self, caller: &Caller, id: TicketTypeId) -> Result<()> {
+        caller.require(Scope::TicketTypesWrite)?;
+        let organization = caller.organization;
+        self.store().write(move |tx| ticket_types::delete(tx, organization, id))
+    }
+}
+
+fn decimals_of(currency: &str) -> Result<u8> {
+    decimals(currency).ok_or_else(|| Error::Internal(format!("the currency {currency} is not known to this program")))
+}

@@ -1,0 +1,185 @@
+//! Issued tickets, and the door.
+
+use super::TicketingService;
+use crate::error::{Error, Result};
+use crate::model::id::{TicketId, kind};
+use crate::model::organization::Caller;
+use crate::model::page::Page;
+use crate::model::request::Request;
+use crate::model::scope::Scope;
+use crate::model::ticket::{
+    CancelledIssuedTicket, CheckInTicket, IssueTickets, IssueTicketsResponse, IssuedTicket, ListTickets, NewTicket,
+};
+use crate::rules::ticket as rules;
+use crate::store::places::Places;
+use crate::store::{customers, door, events, ticket_types, tickets};
+
+impl TicketingService {
+    /// Lists tickets, newest first. Scope `tickets:read`.
+    ///
+    /// # Errors
+    /// A validation error names `limit` or `cursor`.
+    ///
+    /// ```
+    /// use ticketing::{IssueTickets, ListTickets, NewCustomer};
+    /// # let (_folder, service, caller, event, seat) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/example_event.rs"));
+    /// let press = NewCustomer::new("Press", "press@example.com");
+    /// service.issue_tickets(&caller, IssueTickets { ticket_type_id: seat.id, customer: press, quantity: 3 })?;
+    /// let of_event = ListTickets { event_id: Some(event.id), ..Default::default() };
+    /// assert_eq!(service.list_tickets(&caller, of_event)?.data.len(), 3);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn list_tickets(
+        &self,
+        caller: &Caller,
+        request: impl Into<Request<ListTickets>>,
+    ) -> Result<Page<IssuedTicket, kind::Ticket>> {
+        caller.require(Scope::TicketsRead)?;
+        let Request { body, errors } = request.into();
+        let request = rules::check_list(body, errors)?;
+        self.store().read(|tx| tickets::list(tx, caller.organization, &request))
+    }
+
+    /// Issues tickets without an order, whatever the status of their type, on free places. Scope `tickets:write`.
+    ///
+    /// # Errors
+    /// A validation error names every field that breaks its limit (see [`IssueTickets`]), or `ticketId` where there is
+    /// no such ticket type; the conflicts `event-cancelled`, `event-not-on-sale` (the event is over) and `sold-out`.
+    ///
+    /// ```
+    /// use ticketing::{IssueTickets, NewCustomer};
+    /// # let (_folder, service, caller, _, seat) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/example_event.rs"));
+    /// let press = NewCustomer::new("Press", "press@example.com");
+    /// let issued = service.issue_tickets(&caller, IssueTickets { ticket_type_id: seat.id, customer: press, quantity: 2 })?;
+    /// assert_eq!(issued.issued_tickets.len(), 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn issue_tickets(
+        &self,
+        caller: &Caller,
+        request: impl Into<Request<IssueTickets>>,
+    ) -> Result<IssueTicketsResponse> {
+        caller.require(Scope::TicketsWrite)?;
+        let Request { body, mut errors } = request.into();
+        let organization = caller.organization;
+        self.store().write(move |tx| {
+            let found = ticket_types::event_of(tx, organization, body.ticket_type_id)?;
+            errors.check(found.is_some(), "ticketId", "is no ticket type of this organization");
+            let (Some(request), Some((event, name))) = (rules::check_issue(body, &mut errors), found) else {
+                return Err(Error::Validation(errors));
+            };
+            let sale = events::sale(tx, organization, event)?.ok_or(Error::NotFound("event"))?;
+            rules::check_issuable(sale.status, sale.over_at, tx.now())?;
+            let customer = customers::find_or_insert(tx, organization, &request.customer)?;
+            let places = Places { event, ticket_type: request.ticket_type_id, number: request.quantity };
+            let issued = tickets::issue_internal(tx, organization, &customer, places)?;
+            let issued_tickets: Vec<_> = issued.into_iter().map(|(id, code)| NewTicket { id, code }).collect();
+            let message = match issued_tickets.len() {
+                1 => format!("1 ticket of {name} was issued"),
+                number => format!("{number} tickets of {name} were issued"),
+            };
+            Ok(IssueTicketsResponse { success: true, message, issued_tickets })
+        })
+    }
+
+    /// Reads one ticket. Scope `tickets:read`.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`].
+    ///
+    /// ```
+    /// # use ticketing::{IssueTickets, NewCustomer};
+    /// # let (_folder, service, caller, _, seat) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/example_event.rs"));
+    /// # let press = NewCustomer::new("Press", "press@example.com");
+    /// # let request = IssueTickets { ticket_type_id: seat.id, customer: press, quantity: 1 };
+    /// let issued = service.issue_tickets(&caller, request)?.issued_tickets.remove(0);
+    /// let ticket = service.get_ticket(&caller, issued.id)?;
+    /// assert!(ticket.is_internal && ticket.code == issued.code);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn get_ticket(&self, caller: &Caller, id: TicketId) -> Result<IssuedTicket> {
+        caller.require(Scope::TicketsRead)?;
+        self.store().read(|tx| tickets::get(tx, caller.organization, id))
+    }
+
+    /// Lets a ticket's holder in. Every scan of a ticket is counted, refused ones too. Of two scans at once exactly one
+    /// is accepted. Scope `tickets:check-in`.
+    ///
+    /// # Errors
+    /// A validation error names `code`; [`Error::NotFound`] where there is no such code. Conflicts, of which the first
+    /// that applies is given: `wrong-event`, `ticket-cancelled`, `event-cancelled`, `not-yet-valid`, `no-longer-valid`,
+    /// `not-valid-today`, `already-checked-in`.
+    ///
+    /// ```
+    /// use ticketing::{CheckInTicket, Reason, TicketStatus};
+    /// # use ticketing::{IssueTickets, NewCustomer};
+    /// # let (_folder, service, caller, _, seat) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/example_event.rs"));
+    /// # let press = NewCustomer::new("Press", "press@example.com");
+    /// # let request = IssueTickets { ticket_type_id: seat.id, customer: press, quantity: 1 };
+    /// # let code = service.issue_tickets(&caller, request)?.issued_tickets.remove(0).code;
+    /// let inside = service.check_in_ticket(&caller, CheckInTicket::new(&code))?;
+    /// assert_eq!(inside.status, TicketStatus::CheckedIn);
+    /// let again = service.check_in_ticket(&caller, CheckInTicket::new(&code)).unwrap_err();
+    /// assert_eq!(again.reason(), Some(Reason::AlreadyCheckedIn));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn check_in_ticket(&self, caller: &Caller, request: impl Into<Request<CheckInTicket>>) -> Result<IssuedTicket> {
+        caller.require(Scope::TicketsCheckIn)?;
+        let Request { body, errors } = request.into();
+        let scan = rules::check_scan(body, errors)?;
+        let (organization, key) = (caller.organization, caller.key);
+        self.store().write(move |tx| door::check_in(tx, organization, &scan, key))?.map_err(Error::Conflict)
+    }
+
+    /// Lets a ticket's holder out, so that the ticket can be used again. It is no scan and counts none. Scope
+    /// `tickets:check-in`.
+    ///
+    /// # Errors
+    /// A validation error names `code`; [`Error::NotFound`] where there is no such code; the conflicts `wrong-event`,
+    /// `ticket-cancelled` and `not-checked-in`.
+    ///
+    /// ```
+    /// use ticketing::{CheckInTicket, TicketStatus};
+    /// # use ticketing::{IssueTickets, NewCustomer};
+    /// # let (_folder, service, caller, _, seat) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/example_event.rs"));
+    /// # let press = NewCustomer::new("Press", "press@example.com");
+    /// # let request = IssueTickets { ticket_type_id: seat.id, customer: press, quantity: 1 };
+    /// # let code = service.issue_tickets(&caller, request)?.issued_tickets.remove(0).code;
+    /// service.check_in_ticket(&caller, CheckInTicket::new(&code))?;
+    /// let outside = service.check_out_ticket(&caller, CheckInTicket::new(&code))?;
+    /// assert_eq!(outside.status, TicketStatus::NotCheckedIn);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn check_out_ticket(
+        &self,
+        caller: &Caller,
+        request: impl Into<Request<CheckInTicket>>,
+    ) -> Result<IssuedTicket> {
+        caller.require(Scope::TicketsCheckIn)?;
+        let Request { body, errors } = request.into();
+        let scan = rules::check_scan(body, errors)?;
+        let organization = caller.organization;
+        self.store().write(move |tx| door::check_out(tx, organization, &scan))
+    }
+
+    /// Cancels a ticket and frees its place. Scope `tickets:write`.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`]; the conflict `ticket-cancelled`.
+    ///
+    /// ```
+    /// # use ticketing::{IssueTickets, NewCustomer, TicketStatus};
+    /// # let (_folder, service, caller, _, seat) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/example_event.rs"));
+    /// # let press = NewCustomer::new("Press", "press@example.com");
+    /// # let request = IssueTickets { ticket_type_id: seat.id, customer: press, quantity: 1 };
+    /// let issued = service.issue_tickets(&caller, request)?.issued_tickets.remove(0);
+    /// assert_eq!(service.cancel_ticket(&caller, issued.id)?.status, TicketStatus::Cancelled);
+    /// assert_eq!(service.get_ticket_type(&caller, seat.id)?.sold, 0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn cancel_ticket(&self, caller: &Caller, id: TicketId) -> Result<CancelledIssuedTicket> {
+        caller.require(Scope::TicketsWrite)?;
+        let organization = caller.organization;
+        self.store().write(move |tx| tickets::cancel(tx, organization, id))
+    }
+}
