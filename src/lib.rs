@@ -1,6 +1,6 @@
 //! An embeddable event-ticketing engine over one SQLite file.
 
-#![warn(missing_docs, clippy::pedantic)]
+#![warn(missing_docs, unreachable_pub, clippy::pedantic)]
 #![allow(clippy::single_match_else, clippy::match_bool, clippy::struct_excessive_bools)]
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used))]
 

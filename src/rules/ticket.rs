@@ -43,7 +43,7 @@ pub(crate) fn check_scan(mut request: CheckInTicket, mut errors: FieldErrors) ->
 }
 
 /// The stored form of a code as somebody typed it.
-fn normal_code(text: &str) -> String {
+pub(crate) fn normal_code(text: &str) -> String {
     text.chars().filter(|c| !matches!(c, ' ' | '-')).map(|c| c.to_ascii_uppercase()).collect()
 }
 

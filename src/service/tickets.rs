@@ -102,6 +102,28 @@ impl TicketingService {
         self.store().read(|tx| tickets::get(tx, caller.organization, id))
     }
 
+    /// Reads one ticket by the code that is scanned, however it was typed, without scanning it. Scope `tickets:read`.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`].
+    ///
+    /// ```
+    /// # use ticketing::{IssueTickets, NewCustomer};
+    /// # let (_folder, service, caller, _, seat) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/example_event.rs"));
+    /// # let press = NewCustomer::new("Press", "press@example.com");
+    /// # let request = IssueTickets { ticket_type_id: seat.id, customer: press, quantity: 1 };
+    /// let issued = service.issue_tickets(&caller, request)?.issued_tickets.remove(0);
+    /// let ticket = service.get_ticket_by_code(&caller, &issued.code.to_lowercase())?;
+    /// assert_eq!(ticket.id, issued.id);
+    /// assert_eq!(ticket.scan_count, 0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn get_ticket_by_code(&self, caller: &Caller, code: &str) -> Result<IssuedTicket> {
+        caller.require(Scope::TicketsRead)?;
+        let code = rules::normal_code(code);
+        self.store().read(|tx| tickets::get_by_code(tx, caller.organization, &code))
+    }
+
     /// Lets a ticket's holder in. Every scan of a ticket is counted, refused ones too. Of two scans at once exactly one
     /// is accepted. Scope `tickets:check-in`.
     ///

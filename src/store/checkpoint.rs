@@ -1,20 +1,27 @@
 //! Keeps the write-ahead log small. A thread of its own moves it into the database, so that no caller pays for it.
 
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 
 use super::sqlite::{Database, Location};
 use crate::error::{Result, StoreError};
 
-/// From this many pages in the WAL on, the thread is woken: 4 MiB.
-const WAKE_AT: u32 = 1000;
-/// From this many on, the writer helps: while nobody writes, everything can be moved and the WAL starts anew. 64 MiB.
+/// The thread is woken when the WAL has grown by this many pages: 4 MiB. More often, its syncs would slow down those of
+/// the commits.
+const STEP: u32 = 1000;
+/// From this many pages on, 64 MiB, who committed moves the rest: while nobody writes, everything can be moved, and the
+/// WAL starts anew.
 const BOUND: u32 = 16_384;
+/// From this many on the thread is woken after every commit, so that the rest is small.
+const NEAR_BOUND: u32 = BOUND - 2 * STEP;
 
 /// The thread that makes checkpoints.
 pub(crate) struct Checkpointer {
     wake: Option<SyncSender<()>>,
     thread: Option<JoinHandle<()>>,
+    /// Pages in the WAL when the thread was woken last.
+    woken_at: AtomicU32,
 }
 
 impl Checkpointer {
@@ -24,15 +31,19 @@ impl Checkpointer {
         let run = move || checkpoint_when_woken(&database, &woken);
         let thread = std::thread::Builder::new().name("ticketing-checkpoint".to_owned()).spawn(run);
         let thread = thread.map_err(|error| StoreError::Failed(error.to_string()))?;
-        Ok(Self { wake: Some(wake), thread: Some(thread) })
+        Ok(Self { wake: Some(wake), thread: Some(thread), woken_at: AtomicU32::new(0) })
     }
 
-    /// Called by the writer after each commit.
+    /// Called by whoever committed, right after it and while nobody else writes.
     pub(crate) fn after_commit(&self, writer: &Database) {
-        let pages = Database::wal_pages();
-        if pages >= WAKE_AT
+        let pages = Database::take_wal_pages();
+        // A WAL that has started anew is shorter than it was.
+        let woken_at = self.woken_at.load(Ordering::Relaxed);
+        let grown = if pages < woken_at { pages } else { pages - woken_at };
+        if (grown >= STEP || pages >= NEAR_BOUND)
             && let Some(wake) = &self.wake
         {
+            self.woken_at.store(pages, Ordering::Relaxed);
             // Where the channel is full, the thread is about to look anyway.
             let _ = wake.try_send(());
         }
@@ -42,10 +53,9 @@ impl Checkpointer {
             tracing::warn!(%error, "the writer's checkpoint failed");
         }
     }
-}
 
-impl Drop for Checkpointer {
-    fn drop(&mut self) {
+    /// Ends the thread.
+    pub(crate) fn stop(&mut self) {
         drop(self.wake.take());
         if self.thread.take().is_some_and(|thread| thread.join().is_err()) {
             tracing::error!("the checkpoint thread panicked");

@@ -228,9 +228,9 @@ impl Database {
         self.number("PRAGMA wal_checkpoint(TRUNCATE)").map(drop)
     }
 
-    /// Pages in the WAL after the last commit on this thread.
-    pub(crate) fn wal_pages() -> u32 {
-        WAL_PAGES.get()
+    /// Pages in the WAL after the last commit on this thread, told once; none where nothing was written.
+    pub(crate) fn take_wal_pages() -> u32 {
+        WAL_PAGES.take()
     }
 
     pub(crate) fn transaction<'c>(&'c self, environment: &'c Environment, ids: &'c IdSource) -> Transaction<'c> {

@@ -56,6 +56,7 @@ const INSERT: &str =
         customer_name, code, status, created_at, updated_at)
     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 'NOT_CHECKED_IN', ?10, ?10)";
 const BY_ID: &str = select!("t.id = ?1 AND t.organization_id = ?2");
+const BY_CODE: &str = select!("t.code = ?1 AND t.organization_id = ?2");
 const LIST: &str = list!("t.organization_id = ?1");
 const LIST_OF_EVENT: &str = list!("t.event_id = ?5 AND +t.organization_id = ?1");
 const LIST_OF_ORDER: &str = list!("t.order_id = ?7 AND +t.organization_id = ?1");
@@ -161,6 +162,10 @@ pub(crate) fn issue_internal(
 
 pub(crate) fn get(tx: &Transaction<'_>, organization: OrganizationId, id: TicketId) -> Result<IssuedTicket> {
     tx.one(BY_ID, &[id.into(), organization.into()], decode)?.ok_or(Error::NotFound("ticket"))
+}
+
+pub(crate) fn get_by_code(tx: &Transaction<'_>, organization: OrganizationId, code: &str) -> Result<IssuedTicket> {
+    tx.one(BY_CODE, &[code.into(), organization.into()], decode)?.ok_or(Error::NotFound("ticket"))
 }
 
 /// The tickets of an order, each with its item.

@@ -1,8 +1,14 @@
-//! One thread writes. It takes what waits, runs each piece of work in a savepoint of one transaction, commits, and only
-//! then answers: many callers share one sync of the disk, and nobody hears of a write that a crash could take back.
+//! One transaction at a time, for everybody who waits. Whoever leads takes what is queued, runs each piece of work in a
+//! savepoint of one transaction, commits, and only then answers: many callers share one sync of the disk, and nobody
+//! hears of a write that a crash could take back.
+//!
+//! A caller that finds nobody writing leads itself, once: alone, it pays for no switch between threads. What has queued
+//! up meanwhile goes to a thread, which leads until nothing is left.
 
+use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{SyncSender, sync_channel};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
 use super::checkpoint::Checkpointer;
@@ -13,24 +19,20 @@ use crate::error::{Error, Result, StoreError};
 
 /// How many pieces of work one commit carries at most: it bounds how long the first of them waits.
 const GROUP: usize = 256;
-/// How many may wait; more callers wait for a place.
-const QUEUE: usize = 1024;
 
-const STOPPED: Error = Error::Unavailable("the store is shutting down");
-
-/// A piece of work on its way through the writer.
+/// A piece of work in the queue.
 trait Job: Send {
     /// Does the work, and says whether what it wrote is to stay.
     fn run(&mut self, transaction: &Transaction<'_>) -> bool;
 
-    /// Answers the caller.
+    /// Gives the caller its result, or the error that the commit ended with.
     fn answer(self: Box<Self>, commit: Result<()>);
 }
 
 struct Work<T, F> {
     closure: Option<F>,
     result: Result<T>,
-    reply: SyncSender<Result<T>>,
+    caller: SyncSender<Result<T>>,
 }
 
 impl<T: Send, F: FnOnce(&Transaction<'_>) -> Result<T> + Send> Job for Work<T, F> {
@@ -47,30 +49,62 @@ impl<T: Send, F: FnOnce(&Transaction<'_>) -> Result<T> + Send> Job for Work<T, F
             Err(error) if self.result.is_ok() => Err(error),
             _ => self.result,
         };
-        // A caller that is gone needs no answer.
-        let _ = self.reply.send(result);
+        // There is room for the one answer, and the caller waits for it.
+        let _ = self.caller.send(result);
     }
 }
 
-/// The way to the writing thread.
+/// The way into the database for everything that writes.
 pub(crate) struct Writer {
-    queue: Option<SyncSender<Box<dyn Job>>>,
+    shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
 }
 
+/// What callers and the thread share.
+struct Shared {
+    queue: Mutex<Queue>,
+    /// Wakes the thread.
+    handed_over: Condvar,
+    /// The leader's.
+    database: Mutex<Database>,
+    environment: Environment,
+    ids: Arc<IdSource>,
+    checkpointer: Checkpointer,
+}
+
+#[derive(Default)]
+struct Queue {
+    jobs: VecDeque<Box<dyn Job>>,
+    leader: Leader,
+    closed: bool,
+}
+
+/// Who leads.
+#[derive(Default, PartialEq, Eq)]
+enum Leader {
+    #[default]
+    Nobody,
+    /// A caller or the thread, which is at it.
+    Somebody,
+    /// The thread, as soon as it is awake.
+    HandedOver,
+}
+
 impl Writer {
-    /// Starts the thread, which owns `database` from now on.
     pub(crate) fn start(
         database: Database,
         environment: Environment,
-        ids: std::sync::Arc<IdSource>,
+        ids: Arc<IdSource>,
         checkpointer: Checkpointer,
     ) -> Result<Self> {
-        let (queue, waiting) = sync_channel(QUEUE);
-        let run = move || write_until_closed(&database, &environment, &ids, checkpointer, &waiting);
-        let thread = std::thread::Builder::new().name("ticketing-writer".to_owned()).spawn(run);
+        let (queue, handed_over, database) = (Mutex::default(), Condvar::new(), Mutex::new(database));
+        let shared = Arc::new(Shared { queue, handed_over, database, environment, ids, checkpointer });
+        let thread = std::thread::Builder::new().name("ticketing-writer".to_owned()).spawn({
+            let shared = Arc::clone(&shared);
+            move || shared.lead_when_handed_over()
+        });
         let thread = thread.map_err(|error| StoreError::Failed(error.to_string()))?;
-        Ok(Self { queue: Some(queue), thread: Some(thread) })
+        Ok(Self { shared, thread: Some(thread) })
     }
 
     /// Runs `work` in a transaction and returns when it is durable. Where `work` fails or panics, it changes nothing.
@@ -78,90 +112,128 @@ impl Writer {
         &self,
         work: impl FnOnce(&Transaction<'_>) -> Result<T> + Send + 'static,
     ) -> Result<T> {
-        let (reply, answer) = sync_channel(1);
-        let job = Work { closure: Some(work), result: Err(STOPPED), reply };
-        let queue = self.queue.as_ref().ok_or(STOPPED)?;
-        queue.send(Box::new(job)).map_err(|_| STOPPED)?;
-        answer.recv().unwrap_or(Err(STOPPED))
+        let lost = || Error::Internal("the operation was not answered".to_owned());
+        let (caller, answer) = sync_channel(1);
+        if self.shared.enqueue(Box::new(Work { closure: Some(work), result: Err(lost()), caller })) {
+            self.shared.write_group();
+            self.shared.hand_over();
+        }
+        answer.recv().unwrap_or_else(|_| Err(lost()))
     }
 }
 
 impl Drop for Writer {
-    /// Lets the thread finish what waits, and waits for it.
+    /// Ends the thread. Whoever wrote held a handle, so nothing waits any more.
     fn drop(&mut self) {
-        drop(self.queue.take());
+        self.shared.queue().closed = true;
+        self.shared.handed_over.notify_one();
         let Some(thread) = self.thread.take() else { return };
-        // The last handle can go on the writer's own thread, with a closure that held it.
+        // The last handle can go with a closure that held it, on the thread itself.
         if thread.thread().id() != std::thread::current().id() && thread.join().is_err() {
             tracing::error!("the writer's thread panicked");
         }
     }
 }
 
-fn write_until_closed(
-    database: &Database,
-    environment: &Environment,
-    ids: &IdSource,
-    checkpointer: Checkpointer,
-    waiting: &Receiver<Box<dyn Job>>,
-) {
-    let mut group = Vec::with_capacity(GROUP);
-    while let Ok(first) = waiting.recv() {
-        let committed = write_group(database, environment, ids, first, waiting, &mut group);
-        for job in group.drain(..) {
+impl Shared {
+    fn queue(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Adds a job to the queue; says whether its caller has to lead.
+    fn enqueue(&self, job: Box<dyn Job>) -> bool {
+        let mut queue = self.queue();
+        queue.jobs.push_back(job);
+        let leads = queue.leader == Leader::Nobody;
+        if leads {
+            queue.leader = Leader::Somebody;
+        }
+        leads
+    }
+
+    /// Ends a caller's lead.
+    fn hand_over(&self) {
+        let mut queue = self.queue();
+        if queue.jobs.is_empty() {
+            queue.leader = Leader::Nobody;
+        } else {
+            queue.leader = Leader::HandedOver;
+            self.handed_over.notify_one();
+        }
+    }
+
+    /// The thread's work.
+    fn lead_when_handed_over(&self) {
+        loop {
+            let idle = |queue: &mut Queue| queue.leader != Leader::HandedOver && !queue.closed;
+            let mut queue = self.handed_over.wait_while(self.queue(), idle).unwrap_or_else(PoisonError::into_inner);
+            if queue.leader != Leader::HandedOver {
+                return;
+            }
+            queue.leader = Leader::Somebody;
+            while !queue.jobs.is_empty() {
+                drop(queue);
+                self.write_group();
+                queue = self.queue();
+            }
+            queue.leader = Leader::Nobody;
+        }
+    }
+
+    /// Writes what waits as one group, and answers it.
+    fn write_group(&self) {
+        let mut group = Vec::new();
+        let database = self.database.lock().unwrap_or_else(PoisonError::into_inner);
+        let committed = self.commit_group(&database, &mut group);
+        for job in group {
             job.answer(committed.clone());
         }
-        checkpointer.after_commit(database);
+        self.checkpointer.after_commit(&database);
     }
-    drop(checkpointer);
-    if let Err(error) = database.final_checkpoint() {
-        tracing::warn!(%error, "the last checkpoint failed; the next opening makes up for it");
-    }
-}
 
-/// Runs what waits in one transaction and commits it.
-fn write_group(
-    database: &Database,
-    environment: &Environment,
-    ids: &IdSource,
-    first: Box<dyn Job>,
-    waiting: &Receiver<Box<dyn Job>>,
-    group: &mut Vec<Box<dyn Job>>,
-) -> Result<()> {
-    if let Err(error) = database.command("BEGIN IMMEDIATE") {
-        group.push(first);
-        return Err(error);
-    }
-    let mut next = Some(first);
-    while let Some(mut job) = next {
-        let ran = run_alone(database, environment, ids, job.as_mut());
-        group.push(job);
-        if let Err(error) = ran {
+    /// Runs what waits, and what comes meanwhile, in one transaction and commits it.
+    fn commit_group(&self, database: &Database, group: &mut Vec<Box<dyn Job>>) -> Result<()> {
+        let begun = database.command("BEGIN IMMEDIATE");
+        while let Some(mut job) = self.next_of(group) {
+            let ran = begun.clone().and_then(|()| self.run_alone(database, job.as_mut()));
+            group.push(job);
             // What came before it in the group is lost with the transaction, and told so.
-            if database.in_transaction() {
-                drop(database.command("ROLLBACK"));
-            }
-            return Err(error);
+            ran.inspect_err(|_| roll_back(database))?;
         }
-        next = if group.len() < GROUP { waiting.try_recv().ok() } else { None };
+        database.command("COMMIT").inspect_err(|_| roll_back(database))
     }
-    database.command("COMMIT").inspect_err(|_| {
-        if database.in_transaction() {
-            drop(database.command("ROLLBACK"));
+
+    fn next_of(&self, group: &[Box<dyn Job>]) -> Option<Box<dyn Job>> {
+        if group.len() < GROUP { self.queue().jobs.pop_front() } else { None }
+    }
+
+    /// Runs one job so that its failure undoes it alone. An error means that the whole transaction is beyond repair.
+    fn run_alone(&self, database: &Database, job: &mut dyn Job) -> Result<()> {
+        database.command("SAVEPOINT job")?;
+        let keep = job.run(&database.transaction(&self.environment, &self.ids));
+        if !keep {
+            // Fails where SQLite has rolled everything back by itself, as when the disk is full.
+            database.command("ROLLBACK TO job")?;
         }
-    })
+        database.command("RELEASE job")
+    }
 }
 
-/// Runs one job so that its failure undoes it alone. An error means that the whole transaction is beyond repair.
-fn run_alone(database: &Database, environment: &Environment, ids: &IdSource, job: &mut dyn Job) -> Result<()> {
-    database.command("SAVEPOINT job")?;
-    let keep = job.run(&database.transaction(environment, ids));
-    if !database.in_transaction() {
-        // SQLite rolls back by itself where it must, as when the disk is full.
-        return Err(StoreError::Full.into());
+fn roll_back(database: &Database) {
+    if database.in_transaction()
+        && let Err(error) = database.command("ROLLBACK")
+    {
+        tracing::error!(%error, "a transaction could not be rolled back");
     }
-    if !keep {
-        database.command("ROLLBACK TO job")?;
+}
+
+impl Drop for Shared {
+    /// Leaves the file without a write-ahead log.
+    fn drop(&mut self) {
+        self.checkpointer.stop();
+        let database = self.database.get_mut().unwrap_or_else(PoisonError::into_inner);
+        if let Err(error) = database.final_checkpoint() {
+            tracing::warn!(%error, "the last checkpoint failed; the next opening makes up for it");
+        }
     }
-    database.command("RELEASE job")
 }
