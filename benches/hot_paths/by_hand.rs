@@ -1,0 +1,136 @@
+//! What a careful programmer would write straight through rusqlite: the same rows, the same checks, prepared statements,
+//! nothing else.
+
+use std::path::Path;
+
+use rusqlite::{Connection, OptionalExtension, params};
+
+use crate::store::{Shop, email, raw, scatter};
+
+/// A connection with the settings of the crate's own writer. SQLite makes its checkpoints, as it does by itself.
+pub fn connect(path: &Path) -> Connection {
+    let connection = Connection::open(path).expect("the file opens");
+    connection
+        .execute_batch(
+            "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA temp_store = MEMORY;
+             PRAGMA cache_size = -32768;",
+        )
+        .expect("known pragmas");
+    if let Ok(pages) = std::env::var("BY_HAND_AUTOCHECKPOINT") {
+        connection.execute_batch(&format!("PRAGMA wal_autocheckpoint = {pages}")).expect("a number");
+    }
+    connection.set_prepared_statement_cache_capacity(256);
+    connection
+        .set_db_config(rusqlite::config::DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)
+        .expect("known setting");
+    connection
+}
+
+/// Writes free orders of two tickets.
+pub struct Orders {
+    connection: Connection,
+    organization: i64,
+    event: i64,
+    ticket_type: i64,
+    next: u64,
+}
+
+impl Orders {
+    pub fn new(shop: &Shop) -> Self {
+        Self {
+            connection: connect(&shop.path),
+            organization: raw(&shop.caller.organization().to_string()),
+            event: raw(&shop.event.to_string()),
+            ticket_type: raw(&shop.ticket_type.to_string()),
+            next: 0,
+        }
+    }
+
+    /// Writes `orders` orders, `group` in each transaction.
+    pub fn write(&mut self, orders: u64, group: u64) {
+        let mut left = orders;
+        while left > 0 {
+            self.connection.prepare_cached("BEGIN IMMEDIATE").and_then(|mut begin| begin.execute([])).expect("begun");
+            for _ in 0..group.min(left) {
+                self.next += 1;
+                self.write_one().expect("written");
+            }
+            self.connection.prepare_cached("COMMIT").and_then(|mut commit| commit.execute([])).expect("committed");
+            left -= group.min(left);
+        }
+    }
+
+    fn write_one(&self) -> rusqlite::Result<()> {
+        let now = now();
+        let connection = &self.connection;
+        let id = ((now << 8) << 12) | i64::try_from(self.next & 0xf_ffff).unwrap_or(0);
+        let (status, over, currency): (String, i64, String) = connection
+            .prepare_cached("SELECT status, over_at, currency FROM events WHERE id = ?1 AND organization_id = ?2")?
+            .query_row(params![self.event, self.organization], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+        assert!(status == "PUBLISHED" && over > now, "the event is on sale");
+        let (price, status, most): (i64, String, i64) = connection
+            .prepare_cached("SELECT price, status, max_per_order FROM ticket_types WHERE id = ?1 AND event_id = ?2")?
+            .query_row(params![self.ticket_type, self.event], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+        assert!(price == 0 && status == "ON_SALE" && most >= 2, "the type is on sale");
+        let taken = connection
+            .prepare_cached("UPDATE ticket_types SET sold = sold + 2, used = 1 WHERE id = ?1 AND sold + held + 2 <= quantity")?
+            .execute([self.ticket_type])?;
+        assert_eq!(taken, 1, "there are places");
+        let email = email(scatter(self.next));
+        let known: Option<i64> = connection
+            .prepare_cached("SELECT id FROM customers WHERE organization_id = ?1 AND email_key = ?2")?
+            .query_row(params![self.organization, email], |row| row.get(0))
+            .optional()?;
+        let customer = match known {
+            Some(known) => known,
+            None => {
+                connection
+                    .prepare_cached("INSERT INTO customers VALUES (?1, ?2, ?3, ?3, ?4)")?
+                    .execute(params![id, self.organization, email, now])?;
+                id
+            }
+        };
+        connection
+            .prepare_cached(
+                "INSERT INTO orders (id, organization_id, event_id, customer_id, customer_name, status, currency, total,
+                    completed_at, created_at, updated_at) VALUES (?1, ?2, ?3, ?4, ?5, 'COMPLETED', ?6, 0, ?7, ?7, ?7)",
+            )?
+            .execute(params![id, self.organization, self.event, customer, "Ada Lovelace", currency, now])?;
+        connection
+            .prepare_cached("INSERT INTO order_items VALUES (?1, ?1, ?2, 2, 0, 0)")?
+            .execute(params![id, self.ticket_type])?;
+        for place in 0..2 {
+            connection
+                .prepare_cached(
+                    "INSERT INTO tickets (id, organization_id, event_id, ticket_type_id, order_id, order_item_id, customer_id,
+                        customer_name, code, status, created_at, updated_at)
+                    VALUES (?1, ?2, ?3, ?4, ?5, ?5, ?6, ?7, ?8, 'NOT_CHECKED_IN', ?9, ?9)",
+                )?
+                .execute(params![
+                    (id << 1) + place,
+                    self.organization,
+                    self.event,
+                    self.ticket_type,
+                    id,
+                    customer,
+                    "Ada Lovelace",
+                    random_code(),
+                    now
+                ])?;
+        }
+        Ok(())
+    }
+}
+
+/// 20 characters of Crockford base32.
+fn random_code() -> String {
+    const ALPHABET: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
+    let mut bytes = [0_u8; 20];
+    rand::fill(&mut bytes);
+    bytes.iter().map(|byte| char::from(ALPHABET[usize::from(byte & 31)])).collect()
+}
+
+pub fn now() -> i64 {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_millis()).unwrap_or(0)
+}

@@ -1,0 +1,80 @@
+//! `check_in_ticket` with 32 callers.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use rusqlite::{Connection, params};
+use ticketing::CheckInTicket;
+
+use crate::by_hand;
+use crate::orders::spread;
+use crate::ratio::Bench;
+use crate::store::{Shop, TICKETS, code, raw, scatter};
+
+pub fn bench(bench: &mut Bench) {
+    let name = "check_in_ticket, 32 callers";
+    if !bench.wants(name) {
+        return;
+    }
+    let ours = Shop::open("door-ours");
+    let hand = Shop::open("door-by-hand");
+    let connection = by_hand::connect(&hand.path);
+    let organization = raw(&hand.caller.organization().to_string());
+    drop(hand.service);
+    // Every ticket is scanned once, in an order that has nothing to do with how they lie in the file.
+    let (next_ours, mut next_hand) = (AtomicU64::new(0), 0);
+    bench.compare(
+        name,
+        32 * 150,
+        |count| {
+            spread(32, count, |_| {
+                let ticket = nth(next_ours.fetch_add(1, Ordering::Relaxed));
+                ours.service.check_in_ticket(&ours.caller, CheckInTicket::new(code(ticket))).expect("let in");
+            });
+        },
+        |count| {
+            let mut left = count;
+            while left > 0 {
+                connection.prepare_cached("BEGIN IMMEDIATE").and_then(|mut begin| begin.execute([])).expect("begun");
+                for _ in 0..left.min(32) {
+                    check_in(&connection, organization, &code(nth(next_hand))).expect("let in");
+                    next_hand += 1;
+                }
+                connection.prepare_cached("COMMIT").and_then(|mut commit| commit.execute([])).expect("committed");
+                left -= left.min(32);
+            }
+        },
+    );
+}
+
+/// The `number`th ticket of a shuffle: an odd factor visits every ticket of a power of two once.
+fn nth(number: u64) -> u64 {
+    const CYCLE: u64 = 1 << 19;
+    const { assert!(CYCLE <= TICKETS) };
+    (number % CYCLE).wrapping_mul(scatter(1) | 1) % CYCLE
+}
+
+fn check_in(connection: &Connection, organization: i64, code: &str) -> rusqlite::Result<()> {
+    let now = by_hand::now();
+    let mut find = connection.prepare_cached(
+        "SELECT t.id, t.ticket_type_id, t.order_item_id, t.customer_id, t.code, t.status, t.check_in_at, t.check_out_at,
+            t.checked_in_by, t.first_scan_at, t.expires_at, t.last_scan_at, t.scan_count, t.created_at, t.updated_at, t.event_id,
+            tt.name, t.customer_name, c.email, e.status, e.timezone, tt.valid_from, tt.valid_until, tt.allowed_dates,
+            tt.validity_days, tt.validity_hours
+        FROM tickets t JOIN ticket_types tt ON tt.id = t.ticket_type_id JOIN customers c ON c.id = t.customer_id
+            JOIN events e ON e.id = t.event_id
+        WHERE t.code = ?1 AND t.organization_id = ?2",
+    )?;
+    let (id, status, event): (i64, String, String) = find.query_row(params![code, organization], |row| {
+        let _: (Option<i64>, Option<i64>, String) = (row.get(21)?, row.get(22)?, row.get(23)?);
+        let _: (String, String, String, String) = (row.get(4)?, row.get(16)?, row.get(17)?, row.get(18)?);
+        Ok((row.get(0)?, row.get(5)?, row.get(19)?))
+    })?;
+    assert!(status == "NOT_CHECKED_IN" && event == "PUBLISHED", "the ticket lets in");
+    let mut update = connection.prepare_cached(
+        "UPDATE tickets SET status = 'CHECKED_IN', check_in_at = ?2, first_scan_at = COALESCE(first_scan_at, ?2),
+            last_scan_at = ?2, scan_count = scan_count + 1, updated_at = ?2
+        WHERE id = ?1 AND status = 'NOT_CHECKED_IN'",
+    )?;
+    assert_eq!(update.execute(params![id, now])?, 1, "let in");
+    Ok(())
+}

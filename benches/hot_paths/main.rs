@@ -1,0 +1,33 @@
+//! The hot paths, each beside the same work written by hand through rusqlite in the same run, on a store of a million
+//! tickets. Criterion measures both; the ratio comes from rounds of either that take turns, so that a machine that is
+//! slow for a while is slow for both.
+//!
+//! `cargo bench --bench hot_paths` runs everything, `… -- --ratios` only the ratios, and `… -- NAME` what has the name.
+
+#![expect(clippy::disallowed_methods, reason = "a benchmark measures real time")]
+
+mod by_hand;
+mod door;
+#[cfg(feature = "server")]
+mod http;
+mod orders;
+mod ratio;
+mod reads;
+mod store;
+
+use criterion::Criterion;
+
+fn main() {
+    let only_ratios = std::env::args().any(|argument| argument == "--ratios");
+    let mut criterion = Criterion::default().sample_size(20).without_plots();
+    if !only_ratios {
+        criterion = criterion.configure_from_args();
+    }
+    let mut bench = ratio::Bench::new(criterion, only_ratios);
+    orders::bench(&mut bench);
+    door::bench(&mut bench);
+    reads::bench(&mut bench);
+    #[cfg(feature = "server")]
+    http::bench(&mut bench);
+    bench.finish();
+}

@@ -1,0 +1,76 @@
+//! `create_order`: a free order of one item and two tickets.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
+
+use ticketing::{CreateOrder, NewCustomer};
+
+use crate::by_hand;
+use crate::ratio::{Bench, median};
+use crate::store::{Shop, email, scatter};
+
+static NEXT: AtomicU64 = AtomicU64::new(0);
+
+fn order(shop: &Shop) {
+    let customer = NewCustomer::new("Ada Lovelace", email(scatter(NEXT.fetch_add(1, Ordering::Relaxed))));
+    let order = CreateOrder::new(shop.event, customer, shop.ticket_type, 2);
+    shop.service.create_order(&shop.caller, order).expect("placed");
+}
+
+/// Runs `count` pieces of work on `callers` threads.
+pub fn spread(callers: u64, count: u64, work: impl Fn(u64) + Sync) {
+    let next = AtomicU64::new(0);
+    std::thread::scope(|scope| {
+        for _ in 0..callers.min(count) {
+            scope.spawn(|| {
+                loop {
+                    let number = next.fetch_add(1, Ordering::Relaxed);
+                    if number >= count {
+                        return;
+                    }
+                    work(number);
+                }
+            });
+        }
+    });
+}
+
+pub fn bench(bench: &mut Bench) {
+    let (many, one, tail) = ("create_order, 64 callers", "create_order, 1 caller", "create_order, 64 callers, p99 / p50");
+    if ![many, one, tail].iter().any(|name| bench.wants(name)) {
+        return;
+    }
+    let ours = Shop::open("orders-ours");
+    let hand = Shop::open("orders-by-hand");
+    let mut by_hand = by_hand::Orders::new(&hand);
+    drop(hand.service);
+    if bench.wants(many) {
+        bench.compare(many, 64 * 80, |count| spread(64, count, |_| order(&ours)), |count| by_hand.write(count, 64));
+    }
+    if bench.wants(one) {
+        bench.compare(one, 400, |count| (0..count).for_each(|_| order(&ours)), |count| by_hand.write(count, 1));
+    }
+    if bench.wants(tail) {
+        latencies(bench, tail, &ours);
+    }
+}
+
+fn latencies(bench: &mut Bench, name: &str, shop: &Shop) {
+    let mut shares = Vec::new();
+    let mut line = String::new();
+    for _ in 0..7 {
+        let taken = std::sync::Mutex::new(Vec::new());
+        spread(64, 64 * 200, |_| {
+            let start = Instant::now();
+            order(shop);
+            taken.lock().expect("no panic").push(start.elapsed().as_secs_f64() * 1e3);
+        });
+        let mut taken = taken.into_inner().expect("no panic");
+        let p50 = median(&mut taken);
+        let p99 = taken[taken.len() * 99 / 100];
+        shares.push(p99 / p50);
+        line = format!("last round p50 {p50:.2} ms, p99 {p99:.2} ms");
+    }
+    let share = median(&mut shares);
+    bench.note(format!("{name}: {share:.2} ({line})"));
+}

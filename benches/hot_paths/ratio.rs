@@ -1,0 +1,79 @@
+//! Measures two ways to do the same work, and tells how they compare.
+
+use std::time::{Duration, Instant};
+
+use criterion::Criterion;
+
+/// Rounds of which the median counts.
+const ROUNDS: usize = 15;
+
+/// Criterion, and the ratios to print at the end.
+pub struct Bench {
+    criterion: Criterion,
+    only_ratios: bool,
+    filter: Option<String>,
+    lines: Vec<String>,
+}
+
+impl Bench {
+    pub fn new(criterion: Criterion, only_ratios: bool) -> Self {
+        let filter = std::env::args().skip(1).find(|argument| !argument.starts_with('-'));
+        Self { criterion, only_ratios, filter, lines: Vec::new() }
+    }
+
+    /// Whether the benchmark of this name is wanted.
+    pub fn wants(&self, name: &str) -> bool {
+        self.filter.as_ref().is_none_or(|filter| name.contains(filter.as_str()))
+    }
+
+    /// Measures `ours` and `by_hand`, which both do as much work as they are told to. `round` is how much work a round
+    /// of the ratio is.
+    pub fn compare(&mut self, name: &str, round: u64, mut ours: impl FnMut(u64), mut by_hand: impl FnMut(u64)) {
+        ours(round / 4 + 1);
+        by_hand(round / 4 + 1);
+        let mut ratios = Vec::new();
+        let (mut of_ours, mut of_hand) = (Vec::new(), Vec::new());
+        for turn in 0..ROUNDS {
+            let (mine, hand) = if turn % 2 == 0 {
+                let mine = time(|| ours(round));
+                (mine, time(|| by_hand(round)))
+            } else {
+                let hand = time(|| by_hand(round));
+                (time(|| ours(round)), hand)
+            };
+            ratios.push(hand.as_secs_f64() / mine.as_secs_f64());
+            of_ours.push(mine.as_secs_f64() / round as f64 * 1e6);
+            of_hand.push(hand.as_secs_f64() / round as f64 * 1e6);
+        }
+        let (ratio, mine, hand) = (median(&mut ratios), median(&mut of_ours), median(&mut of_hand));
+        self.note(format!("{name}: ratio {ratio:.2} (ours {mine:.1} µs, by hand {hand:.1} µs each)"));
+        if !self.only_ratios {
+            let mut group = self.criterion.benchmark_group(name);
+            group.bench_function("ours", |bencher| bencher.iter_custom(|count| time(|| ours(count))));
+            group.bench_function("by hand", |bencher| bencher.iter_custom(|count| time(|| by_hand(count))));
+            group.finish();
+        }
+    }
+
+    pub fn note(&mut self, line: String) {
+        println!("{line}");
+        self.lines.push(line);
+    }
+
+    pub fn finish(self) {
+        println!("\nThe ratios, as rate of ours to rate by hand (higher is better):");
+        self.lines.iter().for_each(|line| println!("  {line}"));
+        self.criterion.final_summary();
+    }
+}
+
+pub fn time(work: impl FnOnce()) -> Duration {
+    let start = Instant::now();
+    work();
+    start.elapsed()
+}
+
+pub fn median(values: &mut [f64]) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}

@@ -1,0 +1,151 @@
+//! A store of a million tickets, made once and kept under `target/`.
+
+use std::path::{Path, PathBuf};
+
+use rusqlite::{Connection, params};
+use ticketing::{
+    Amount, Caller, CreateApiKey, CreateEvent, CreateTicketType, EventId, EventStatus, Scopes, TicketTypeId, TicketingService,
+    Timestamp,
+};
+
+const ORDERS: i64 = 500_000;
+const CUSTOMERS: i64 = 200_000;
+const EVENTS: usize = 20;
+
+/// What a benchmark needs to know of the store.
+#[derive(Clone)]
+pub struct Shop {
+    pub service: TicketingService,
+    pub caller: Caller,
+    pub key: String,
+    pub event: EventId,
+    pub ticket_type: TicketTypeId,
+    pub path: PathBuf,
+}
+
+impl Shop {
+    /// A copy of the store under `name`, opened.
+    pub fn open(name: &str) -> Self {
+        let path = copy(name);
+        let service = TicketingService::open(&path).expect("the copy opens");
+        let organization = service.list_organizations().expect("readable").remove(0);
+        let caller = service.act_for(organization.id).expect("there");
+        let event = service.list_events(&caller, ticketing::ListEvents::default()).expect("readable").data.remove(0).id;
+        let types = service.list_ticket_types(&caller, event, ticketing::ListTicketTypes::default());
+        let ticket_type = types.expect("readable").data.remove(0).id;
+        let request = CreateApiKey { name: "Bench".to_owned(), scopes: Scopes::all(), expires_at: None };
+        let key = service.create_api_key(organization.id, request).expect("created").key.expose().to_owned();
+        Self { service, caller, key, event, ticket_type, path }
+    }
+}
+
+/// Some customer's e-mail address, of which half are known.
+pub fn email(number: u64) -> String {
+    format!("customer{}@example.com", scatter(number) % (2 * CUSTOMERS.unsigned_abs()))
+}
+
+/// The number of a ticket's code: every ticket of the store has one.
+pub fn code(ticket: u64) -> String {
+    const ALPHABET: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
+    let (high, low) = (scatter(ticket), scatter(ticket ^ 0x5555_5555_5555_5555));
+    let bits = (u128::from(high) << 64) | u128::from(low);
+    (0..20).map(|place| char::from(ALPHABET[(bits >> (5 * place) & 31) as usize])).collect()
+}
+
+/// How many tickets the store has.
+pub const TICKETS: u64 = 2 * ORDERS.unsigned_abs();
+
+/// Spreads numbers that follow one another (the finalizer of SplitMix64).
+pub fn scatter(number: u64) -> u64 {
+    let mut mixed = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    mixed ^ (mixed >> 31)
+}
+
+/// A copy of the store to work on. An old one of the same name goes.
+pub fn copy(name: &str) -> PathBuf {
+    let template = template();
+    let path = template.with_file_name(format!("{name}.db"));
+    for suffix in ["", "-wal", "-shm"] {
+        let _ = std::fs::remove_file(format!("{}{suffix}", path.display()));
+    }
+    std::fs::copy(&template, &path).expect("room for a copy");
+    path
+}
+
+fn template() -> PathBuf {
+    // The schema is part of the name: another schema, another store.
+    let schema = include_str!("../../src/store/migrations/0001_main_job.sql");
+    let stamp = schema.bytes().fold(0_u64, |stamp, byte| scatter(stamp ^ u64::from(byte)));
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/bench-store");
+    std::fs::create_dir_all(&folder).expect("target can be written to");
+    let path = folder.join(format!("million-{stamp:016x}.db"));
+    if !path.exists() {
+        println!("Making a store of {TICKETS} tickets, once …");
+        let unfinished = folder.join("unfinished.db");
+        let _ = std::fs::remove_file(&unfinished);
+        fill(&unfinished);
+        std::fs::rename(&unfinished, &path).expect("the same folder");
+    }
+    path
+}
+
+fn fill(path: &Path) {
+    let service = TicketingService::open(path).expect("a fresh file");
+    let organization = service.create_organization(ticketing::CreateOrganization::default()).expect("created");
+    let caller = service.act_for(organization.id).expect("there");
+    let mut types = Vec::new();
+    for number in 0..EVENTS {
+        let mut event = CreateEvent::new(format!("Event {number}"), format!("event-{number}"), Timestamp::MAX);
+        event.status = Some(EventStatus::Published);
+        let event = service.create_event(&caller, event).expect("created").id;
+        let free = CreateTicketType::new("Free entry", Amount::ZERO, 10_000_000);
+        types.push((raw(&event.to_string()), raw(&service.create_ticket_type(&caller, event, free).expect("created").id.to_string())));
+    }
+    drop(service);
+    let connection = Connection::open(path).expect("the file");
+    connection.execute_batch("PRAGMA synchronous = OFF; PRAGMA cache_size = -400000; BEGIN").expect("begun");
+    insert_rows(&connection, raw(&organization.id.to_string()), &types).expect("inserted");
+    connection.execute_batch("COMMIT; PRAGMA wal_checkpoint(TRUNCATE); PRAGMA journal_mode = DELETE; PRAGMA journal_mode = WAL").expect("committed");
+}
+
+fn insert_rows(connection: &Connection, organization: i64, types: &[(i64, i64)]) -> rusqlite::Result<()> {
+    const BASE: i64 = 1_700_000_000_000;
+    let mut customer = connection.prepare("INSERT INTO customers VALUES (?1, ?2, ?3, ?3, ?4)")?;
+    for number in 0..CUSTOMERS {
+        customer.execute(params![number + 1, organization, format!("customer{number}@example.com"), BASE])?;
+    }
+    let mut order = connection.prepare(
+        "INSERT INTO orders (id, organization_id, event_id, customer_id, customer_name, status, currency, total, completed_at,
+            created_at, updated_at) VALUES (?1, ?2, ?3, ?4, 'Ada Lovelace', 'COMPLETED', 'EUR', 0, ?5, ?5, ?5)",
+    )?;
+    let mut item = connection.prepare("INSERT INTO order_items VALUES (?1, ?2, ?3, 2, 0, 0)")?;
+    let mut ticket = connection.prepare(
+        "INSERT INTO tickets (id, organization_id, event_id, ticket_type_id, order_id, order_item_id, customer_id,
+            customer_name, code, status, created_at, updated_at)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?5, ?6, 'Ada Lovelace', ?7, 'NOT_CHECKED_IN', ?8, ?8)",
+    )?;
+    for number in 0..ORDERS {
+        let (event, ticket_type) = types[usize::try_from(number).unwrap_or(0) % types.len()];
+        let at = BASE + number * 50;
+        let id = at << 20;
+        let customer = i64::try_from(scatter(number.unsigned_abs()) % CUSTOMERS.unsigned_abs()).unwrap_or(0) + 1;
+        order.execute(params![id, organization, event, customer, at])?;
+        item.execute(params![id, id, ticket_type])?;
+        for place in 0..2 {
+            let code = code(2 * number.unsigned_abs() + place);
+            let ticket_id = id + i64::try_from(place).unwrap_or(0);
+            ticket.execute(params![ticket_id, organization, event, ticket_type, id, customer, code, at])?;
+        }
+    }
+    let each = i64::try_from(TICKETS).unwrap_or(0) / i64::try_from(types.len()).unwrap_or(1);
+    connection.execute("UPDATE ticket_types SET used = 1, sold = ?1", [each]).map(drop)
+}
+
+/// The number behind the text of an id: 13 digits of Crockford base32.
+pub fn raw(id: &str) -> i64 {
+    let digits = id.rsplit('_').next().unwrap_or_default();
+    let value = |digit: u8| b"0123456789ABCDEFGHJKMNPQRSTVWXYZ".iter().position(|known| *known == digit).unwrap_or(0);
+    digits.bytes().fold(0, |raw, digit| (raw << 5) | i64::try_from(value(digit)).unwrap_or(0))
+}
