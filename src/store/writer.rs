@@ -22,8 +22,8 @@ const GROUP: usize = 256;
 
 /// A piece of work in the queue.
 trait Job: Send {
-    /// Does the work, and says whether what it wrote is to stay.
-    fn run(&mut self, transaction: &Transaction<'_>) -> bool;
+    /// Does the work. An error means that nothing of what it wrote may stay.
+    fn run(&mut self, desk: &Desk<'_>) -> Result<()>;
 
     /// Gives the caller its result, or the error that the commit ended with.
     fn answer(self: Box<Self>, commit: Result<()>);
@@ -36,21 +36,19 @@ struct Work<T, F> {
 }
 
 impl<T: Send, F: FnOnce(&Transaction<'_>) -> Result<T> + Send> Job for Work<T, F> {
-    fn run(&mut self, transaction: &Transaction<'_>) -> bool {
+    fn run(&mut self, desk: &Desk<'_>) -> Result<()> {
         if let Some(work) = self.closure.take() {
-            self.result = catch_unwind(AssertUnwindSafe(|| work(transaction)))
+            // A clock from outside may panic too, when the transaction asks it for its instant.
+            self.result = catch_unwind(AssertUnwindSafe(|| work(&desk.transaction())))
                 .unwrap_or_else(|_| Err(Error::Internal("the operation panicked and was undone".to_owned())));
         }
-        self.result.is_ok()
+        self.result.as_ref().map(drop).map_err(Error::clone)
     }
 
     fn answer(self: Box<Self>, commit: Result<()>) {
-        let result = match commit {
-            Err(error) if self.result.is_ok() => Err(error),
-            _ => self.result,
-        };
+        // A refusal does not outlive a failed commit: it may rest on what others in the group had done.
         // There is room for the one answer, and the caller waits for it.
-        let _ = self.caller.send(result);
+        let _ = self.caller.send(commit.and(self.result));
     }
 }
 
@@ -184,7 +182,8 @@ impl Shared {
     fn write_group(&self) {
         let mut group = Vec::new();
         let database = self.database.lock().unwrap_or_else(PoisonError::into_inner);
-        let committed = self.commit_group(&database, &mut group);
+        let desk = Desk { database: &database, environment: &self.environment, ids: &self.ids };
+        let committed = self.commit_group(&desk, &mut group);
         for job in group {
             job.answer(committed.clone());
         }
@@ -192,38 +191,61 @@ impl Shared {
     }
 
     /// Runs what waits, and what comes meanwhile, in one transaction and commits it.
-    fn commit_group(&self, database: &Database, group: &mut Vec<Box<dyn Job>>) -> Result<()> {
-        let begun = database.command("BEGIN IMMEDIATE");
-        while let Some(mut job) = self.next_of(group) {
-            let ran = begun.clone().and_then(|()| self.run_alone(database, job.as_mut()));
-            group.push(job);
-            // What came before it in the group is lost with the transaction, and told so.
-            ran.inspect_err(|_| roll_back(database))?;
+    fn commit_group(&self, desk: &Desk<'_>, group: &mut Vec<Box<dyn Job>>) -> Result<()> {
+        if let Err(error) = desk.database.command("BEGIN IMMEDIATE") {
+            // Those in line waited as well: each would otherwise wait as long again, one after another.
+            group.extend(self.queue().jobs.drain(..));
+            return Err(error);
         }
-        database.command("COMMIT").inspect_err(|_| roll_back(database))
+        while let Some(mut job) = self.next_of(group) {
+            let ran = desk.run_alone(job.as_mut());
+            group.push(job);
+            // Where it cannot be undone alone, what came before it in the group is lost with the transaction, and told so.
+            ran.inspect_err(|_| desk.roll_back())?;
+        }
+        desk.database.command("COMMIT").inspect_err(|_| desk.roll_back())
     }
 
     fn next_of(&self, group: &[Box<dyn Job>]) -> Option<Box<dyn Job>> {
         if group.len() < GROUP { self.queue().jobs.pop_front() } else { None }
     }
-
-    /// Runs one job so that its failure undoes it alone. An error means that the whole transaction is beyond repair.
-    fn run_alone(&self, database: &Database, job: &mut dyn Job) -> Result<()> {
-        database.command("SAVEPOINT job")?;
-        let keep = job.run(&database.transaction(&self.environment, &self.ids));
-        if !keep {
-            // Fails where SQLite has rolled everything back by itself, as when the disk is full.
-            database.command("ROLLBACK TO job")?;
-        }
-        database.command("RELEASE job")
-    }
 }
 
-fn roll_back(database: &Database) {
-    if database.in_transaction()
-        && let Err(error) = database.command("ROLLBACK")
-    {
-        tracing::error!(%error, "a transaction could not be rolled back");
+/// What the leader works with.
+struct Desk<'d> {
+    database: &'d Database,
+    environment: &'d Environment,
+    ids: &'d IdSource,
+}
+
+impl Desk<'_> {
+    fn transaction(&self) -> Transaction<'_> {
+        self.database.transaction(self.environment, self.ids)
+    }
+
+    /// Runs one job so that its failure undoes it alone. An error means that the whole transaction is beyond repair.
+    fn run_alone(&self, job: &mut dyn Job) -> Result<()> {
+        self.database.command("SAVEPOINT job")?;
+        let ran = job.run(self);
+        if !self.database.in_transaction() {
+            // SQLite rolls everything back by itself where it must, as when the disk is full.
+            return Err(match ran {
+                Err(error @ (Error::Store(_) | Error::Unavailable(_))) => error,
+                _ => StoreError::Failed("SQLite ended the transaction".to_owned()).into(),
+            });
+        }
+        if ran.is_err() {
+            self.database.command("ROLLBACK TO job")?;
+        }
+        self.database.command("RELEASE job")
+    }
+
+    fn roll_back(&self) {
+        if self.database.in_transaction()
+            && let Err(error) = self.database.command("ROLLBACK")
+        {
+            tracing::error!(%error, "a transaction could not be rolled back");
+        }
     }
 }
 
