@@ -196,6 +196,11 @@ impl Shop {
         self.folder.path().join("ticketing.db")
     }
 
+    /// Lets the last handle of the service go, and keeps the folder.
+    pub fn close(self) -> Arc<TempDir> {
+        self.folder
+    }
+
     /// A caller for another organization of the same file.
     pub fn stranger(&self) -> Caller {
         let other = self.service.create_organization(Default::default()).expect("an organization");
