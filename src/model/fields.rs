@@ -213,6 +213,7 @@ impl<K: Kind> FromValue for Id<K> {
     fn from_value(value: &Value, path: &str, errors: &mut FieldErrors) -> Option<Self> {
         let text = or_error(text(value), path, errors, "must be a string")?;
         let text = or_error(Some(text).filter(|text| !text.is_empty()), path, errors, "must not be empty")?;
+        let text = or_error(Some(text).filter(|text| !text.contains('\0')), path, errors, "must not contain U+0000")?;
         Some(text.parse().unwrap_or(Self::NOTHING))
     }
 }

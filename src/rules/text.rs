@@ -63,9 +63,10 @@ pub(crate) fn check_uri(errors: &mut FieldErrors, path: &str, uri: &str) {
     errors.check(Uri::parse(uri).is_ok(), path, "must be a URI with a scheme (RFC 3986)");
 }
 
-/// What two texts are compared by where upper and lower case are alike.
+/// What two texts are compared by where upper and lower case are alike. Each letter by itself, so that a part of a text
+/// folds to a part of the folded text: the lower case of a sigma depends on what follows it.
 pub(crate) fn fold(text: &str) -> String {
-    text.to_lowercase()
+    text.chars().flat_map(char::to_lowercase).map(|letter| if letter == 'ς' { 'σ' } else { letter }).collect()
 }
 
 #[cfg(test)]

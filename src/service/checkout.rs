@@ -8,7 +8,7 @@ use crate::model::organization::Caller;
 use crate::model::scope::Scopes;
 use crate::model::text_enum::text_enum;
 use crate::payment::sandbox_reference;
-use crate::store::{checkouts, events, orders, settlement};
+use crate::store::{checkouts, events, orders, refunds, settlement};
 
 text_enum! {
     /// What a click on the sandbox's page says about the payment.
@@ -93,10 +93,11 @@ impl TicketingService {
         let (id, organization) = self.order_of_token(token)?;
         let caller = Caller { organization, scopes: Scopes::all(), key: None };
         let outcome = match outcome {
-            CheckoutOutcome::Success => match self.payment_completed(&caller, id)?.status {
-                OrderStatus::Completed => CheckoutOutcome::Success,
-                _ => CheckoutOutcome::Failure,
-            },
+            CheckoutOutcome::Success => {
+                let completed = self.payment_completed(&caller, id)?.status == OrderStatus::Completed;
+                let goes_back = self.store().read(|tx| refunds::exists(tx, organization, id))?;
+                if completed && !goes_back { CheckoutOutcome::Success } else { CheckoutOutcome::Failure }
+            }
             CheckoutOutcome::Failure => self.payment_failed(&caller, id).map(|_| outcome)?,
             CheckoutOutcome::Cancel => self.cancel_if_pending(organization, id).map(|()| outcome)?,
         };

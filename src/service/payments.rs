@@ -104,7 +104,7 @@ impl TicketingService {
         let (organization, id) = (order.organizer_id, order.id);
         tracing::warn!(order = %id, %failure, "the payment gateway gave no checkout link");
         let order = self.store().write(move |tx| {
-            settlement::cancel_if_pending(tx, organization, id)?;
+            settlement::cancel_unless_paid(tx, organization, id)?;
             orders::get(tx, organization, id)
         })?;
         match order.status {

@@ -60,7 +60,8 @@ const HAS_LIVE_ORDERS: &str = "SELECT 1 FROM orders
 const HAS_PRICES: &str = "SELECT 1 FROM ticket_types WHERE event_id = ?1 AND price > 0";
 const DELETE: &str = "DELETE FROM events WHERE id = ?1 AND organization_id = ?2
     AND NOT EXISTS (SELECT 1 FROM orders WHERE event_id = ?1) AND NOT EXISTS (SELECT 1 FROM tickets WHERE event_id = ?1)";
-const EXPIRE: &str = "UPDATE events SET status = 'EXPIRED', revision = revision + 1, updated_at = over_at
+const EXPIRE: &str = "UPDATE events SET status = 'EXPIRED', revision = revision + 1,
+        updated_at = CASE WHEN updated_at > over_at THEN updated_at ELSE over_at END
     WHERE status IN ('PUBLISHED', 'SOLD_OUT') AND over_at <= ?1";
 const ANY_OVER: &str = "SELECT 1 FROM events WHERE status IN ('PUBLISHED', 'SOLD_OUT') AND over_at <= ?1 LIMIT 1";
 const SOLD_OUT: &str = "UPDATE events SET status = 'SOLD_OUT', revision = revision + 1, updated_at = ?2
@@ -74,7 +75,9 @@ fn decode(row: &Row<'_>, now: Timestamp) -> Result<Event> {
     let zone = Zone::stored(&row.get::<String>(7)?).map_err(|_| row.corrupt(7, "is no known time zone"))?;
     let (start_date, end_date): (Timestamp, Option<Timestamp>) = (row.get(8)?, row.get(9)?);
     let stored = row.text_enum(14)?;
-    let status = status_at(stored, row.get(10)?, now);
+    let over_at: Timestamp = row.get(10)?;
+    let status = status_at(stored, over_at, now);
+    let updated_at: Timestamp = row.get(25)?;
     Ok(Event {
         id: row.get(0)?,
         organizer_id: row.get(1)?,
@@ -103,7 +106,7 @@ fn decode(row: &Row<'_>, now: Timestamp) -> Result<Event> {
         // An event that is over but not written so yet counts as changed: the same whether or not somebody came by.
         revision: row.get::<i64>(23)? + i64::from(status != stored),
         created_at: row.get(24)?,
-        updated_at: if status == stored { row.get(25)? } else { row.get(10)? },
+        updated_at: if status == stored { updated_at } else { updated_at.max(over_at) },
         ticket_pdf_design_version: TicketPdfDesignVersion::V1,
     })
 }

@@ -79,6 +79,11 @@ pub(super) fn insert(
     tx.execute(INSERT, &binds).map(drop)
 }
 
+/// Whether an order's payment goes back, or was to.
+pub(crate) fn exists(tx: &Transaction<'_>, organization: OrganizationId, order: OrderId) -> Result<bool> {
+    tx.exists(EXISTS, &[order.into(), organization.into()])
+}
+
 /// A refund that one process has taken on.
 #[derive(Debug, Clone)]
 pub(crate) struct ClaimedRefund {

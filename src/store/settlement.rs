@@ -200,6 +200,14 @@ pub(crate) fn cancel_if_pending(tx: &Transaction<'_>, organization: Organization
     }
 }
 
+/// Cancels an order that nobody can pay: also one whose hold ran out meanwhile. What was paid or cancelled stays.
+pub(crate) fn cancel_unless_paid(tx: &Transaction<'_>, organization: OrganizationId, id: OrderId) -> Result<()> {
+    match settle_hold(tx, organization, id)?.status {
+        OrderStatus::Pending | OrderStatus::Expired => cancel(tx, organization, id, false).map(drop),
+        OrderStatus::Completed | OrderStatus::Cancelled => Ok(()),
+    }
+}
+
 /// Cancels every ticket of an order that is not cancelled yet, and frees just their places.
 fn give_back_tickets(tx: &Transaction<'_>, state: &State) -> Result<()> {
     let mut types: Vec<TicketTypeId> = tickets::cancel_of_order(tx, state.id)?;

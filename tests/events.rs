@@ -1,0 +1,494 @@
+//! Events: which status may follow which, what moves by itself, and what an event is by default.
+
+mod common;
+
+use common::*;
+use std::time::Duration;
+use ticketing::EventStatus::{Cancelled, Drafted, Expired, Published, SoldOut};
+use ticketing::{
+    Amount, Change, CreateEvent, CreateOrganization, DeliveryMethod, Event, EventSettings, EventStatus, ListEvents,
+    ListTicketTypes, OrderStatus, Reason, TextEnum, TicketPdfDesignVersion, TicketType, TicketTypeStatus, UpdateEvent,
+    UpdateTicketType,
+};
+
+fn raise(shop: &Shop, of: &TicketType, quantity: i64) {
+    let changes = UpdateTicketType { quantity: Change::Set(quantity), ..Default::default() };
+    shop.service.update_ticket_type(&shop.caller, of.id, changes).expect("a quantity");
+}
+
+fn read(shop: &Shop, event: &Event) -> Event {
+    shop.service.get_event(&shop.caller, event.id).expect("the event")
+}
+
+#[test]
+fn every_pair_of_statuses_is_allowed_or_refused_as_the_table_says() {
+    let shop = Shop::new();
+    let allowed = |from, to| match from {
+        Drafted => matches!(to, Drafted | Published | Cancelled | Expired),
+        Published => true,
+        SoldOut => matches!(to, SoldOut | Published | Expired | Cancelled),
+        Expired => matches!(to, Expired | Published | Cancelled),
+        Cancelled => to == Cancelled,
+    };
+    for from in EventStatus::ALL {
+        for to in EventStatus::ALL {
+            let event = shop.event_with(|new| new.status = Some(*from));
+            assert_eq!(event.status, *from);
+            let moved = shop.move_event(event.id, *to);
+            if allowed(*from, *to) {
+                assert_eq!(moved.expect("allowed").status, *to, "{from} to {to}");
+                assert_eq!(shop.event_status(event.id), *to, "{from} to {to}");
+            } else {
+                assert_eq!(reason(moved), Reason::InvalidTransition, "{from} to {to}");
+                assert_eq!(read(&shop, &event), event, "{from} to {to}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_published_event_goes_back_to_draft_only_without_a_live_order_and_without_a_ticket() {
+    let shop = Shop::new();
+    let draft = |event: &Event| shop.move_event(event.id, Drafted);
+
+    let event = shop.event();
+    let seat = shop.ticket_type(&event, 1250, 10);
+    let order = shop.order(&seat, 1);
+    assert_eq!(reason(draft(&event)), Reason::InvalidTransition, "a pending order");
+    shop.service.cancel_order(&shop.caller, order.id).expect("cancelled");
+    assert_eq!(draft(&event).expect("a cancelled order is not live").status, Drafted);
+
+    let event = shop.event();
+    shop.order(&shop.ticket_type(&event, 1250, 10), 1);
+    shop.let_holds_lapse();
+    assert_eq!(draft(&event).expect("a lapsed order is not live").status, Drafted);
+
+    let event = shop.event();
+    shop.paid_order(&shop.ticket_type(&event, 1250, 10), 1);
+    assert_eq!(reason(draft(&event)), Reason::InvalidTransition, "a completed order");
+
+    let event = shop.event();
+    shop.issue(&shop.ticket_type(&event, 1250, 10), 1);
+    assert_eq!(reason(draft(&event)), Reason::InvalidTransition, "a ticket");
+}
+
+#[test]
+fn an_expired_event_is_published_again_only_with_its_end_in_the_future() {
+    let shop = Shop::new();
+    let event = shop.event();
+    shop.turn(END);
+    assert_eq!(reason(shop.move_event(event.id, Published)), Reason::InvalidTransition);
+    let end_is_now = UpdateEvent { status: Published.into(), end_date: Change::Set(at(END)), ..Default::default() };
+    assert_eq!(reason(shop.service.update_event(&shop.caller, event.id, end_is_now)), Reason::InvalidTransition);
+
+    let later = UpdateEvent { end_date: Change::Set(at("2026-07-02T00:00:00Z")), ..Default::default() };
+    let moved = shop.service.update_event(&shop.caller, event.id, later.clone()).expect("a new end");
+    assert_eq!(moved.status, Expired, "a later end alone publishes nothing");
+    assert_eq!(shop.move_event(event.id, Published).expect("its end is in the future").status, Published);
+
+    let other = shop.event();
+    assert_eq!(other.status, Expired);
+    let both = UpdateEvent { status: Published.into(), ..later };
+    assert_eq!(shop.service.update_event(&shop.caller, other.id, both).expect("both at once").status, Published);
+}
+
+#[test]
+fn an_event_reads_and_counts_as_expired_from_the_instant_of_its_end() {
+    let shop = Shop::new();
+    let with_end = shop.event();
+    let without_end = shop.event_with(|new| new.end_date = None);
+    let sold_out = shop.event_with(|new| new.status = Some(SoldOut));
+    let draft = shop.event_with(|new| new.status = Some(Drafted));
+    let seat = shop.ticket_type(&with_end, 0, 10);
+    let listed = |status| {
+        let request = ListEvents { status: Some(status), ..Default::default() };
+        let page = shop.service.list_events(&shop.caller, request).expect("a page");
+        page.data.iter().map(|event| event.id).collect::<Vec<_>>()
+    };
+
+    shop.turn("2026-07-01T21:59:59.999Z");
+    assert_eq!(listed(Published), [without_end.id, with_end.id]);
+    assert_eq!(listed(SoldOut), [sold_out.id]);
+    shop.order(&seat, 1);
+
+    shop.turn(END);
+    assert_eq!(shop.event_status(with_end.id), Expired);
+    assert_eq!(shop.event_status(sold_out.id), Expired);
+    assert_eq!(shop.event_status(draft.id), Drafted, "a draft never expires by itself");
+    assert_eq!(listed(Expired), [sold_out.id, with_end.id]);
+    assert_eq!(listed(Published), [without_end.id]);
+    assert!(listed(SoldOut).is_empty());
+    assert_eq!(reason(shop.try_order(&seat, 1)), Reason::EventNotOnSale);
+
+    // 24 hours after its start.
+    shop.turn("2026-07-02T17:59:59.999Z");
+    assert_eq!(shop.event_status(without_end.id), Published);
+    shop.turn("2026-07-02T18:00:00Z");
+    assert_eq!(shop.event_status(without_end.id), Expired);
+}
+
+#[test]
+fn an_event_that_is_over_reads_the_same_whether_or_not_the_maintenance_came_by() {
+    let shop = Shop::new();
+    let events = [
+        shop.event(),
+        shop.event_with(|new| new.status = Some(SoldOut)),
+        shop.event_with(|new| new.end_date = None),
+        shop.event_with(|new| new.status = Some(Drafted)),
+        // Brought in after it was over.
+        shop.event_with(|new| {
+            (new.start_date, new.end_date) = (at("2026-01-01T18:00Z"), Some(at("2026-01-02T00:00Z")))
+        }),
+    ];
+    shop.turn("2026-08-01T00:00:00Z");
+    let before: Vec<_> = events.iter().map(|event| read(&shop, event)).collect();
+    assert_eq!(
+        before.iter().map(|event| event.status).collect::<Vec<_>>(),
+        [Expired, Expired, Expired, Drafted, Expired]
+    );
+    assert_eq!(before[0].updated_at, at(END), "it changed when it ended");
+    assert_eq!(before[0].revision, events[0].revision + 1);
+    let report = shop.service.run_maintenance().expect("a run");
+    assert_eq!(report.expired_events, 4);
+    let after: Vec<_> = events.iter().map(|event| read(&shop, event)).collect();
+    assert_eq!(before, after);
+    assert_eq!(shop.service.run_maintenance().expect("a run").expired_events, 0);
+}
+
+#[test]
+fn an_event_brought_in_after_its_end_was_never_changed_before_it_was_created() {
+    let shop = Shop::new();
+    let past = |new: &mut CreateEvent| {
+        (new.start_date, new.end_date) = (at("2026-01-01T18:00Z"), Some(at("2026-01-02T00:00Z")));
+    };
+    let event = shop.event_with(past);
+    assert_eq!((event.status, event.created_at, event.updated_at), (Expired, at(NOW), at(NOW)));
+    shop.service.run_maintenance().expect("a run");
+    assert_eq!(read(&shop, &event), event);
+
+    let event = shop.event();
+    shop.turn("2026-06-02T00:00:00Z");
+    let ended = UpdateEvent {
+        start_date: Change::Set(at("2026-01-01T18:00Z")),
+        end_date: Change::Set(at("2026-01-02T00:00Z")),
+        ..Default::default()
+    };
+    let event = shop.service.update_event(&shop.caller, event.id, ended).expect("an end in the past");
+    assert_eq!((event.status, event.updated_at), (Expired, at("2026-06-02T00:00:00Z")));
+    shop.service.run_maintenance().expect("a run");
+    assert_eq!(read(&shop, &event), event);
+}
+
+#[test]
+fn an_event_sells_out_with_the_last_place_of_its_last_ticket_type_whatever_their_status() {
+    let shop = Shop::new();
+    let event = shop.event();
+    let seat = shop.ticket_type(&event, 1250, 2);
+    let hidden = shop.ticket_type_with(&event, |new| {
+        new.quantity = 1;
+        new.status = Some(TicketTypeStatus::OnlyVisibleToOwner);
+    });
+    let pending = shop.order(&seat, 1);
+    shop.paid_order(&seat, 1);
+    shop.issue(&hidden, 1);
+    assert_eq!(shop.event_status(event.id), Published, "one place is held and not sold");
+    shop.service.payment_completed(&shop.caller, pending.id).expect("paid");
+    assert_eq!(shop.event_status(event.id), SoldOut);
+    let sold_out = read(&shop, &event);
+    assert_eq!(sold_out.revision, event.revision + 1, "a transition is a change, a sale is none");
+    assert_eq!(reason(shop.try_order(&seat, 1)), Reason::EventNotOnSale);
+}
+
+#[test]
+fn a_sold_out_event_is_on_sale_again_when_its_unsold_places_leave_zero() {
+    let shop = Shop::new();
+    let sold_out = || {
+        let event = shop.event();
+        let seat = shop.ticket_type(&event, 1250, 2);
+        let order = shop.paid_order(&seat, 2);
+        assert_eq!(shop.event_status(event.id), SoldOut);
+        (event, seat, order)
+    };
+
+    let (event, seat, order) = sold_out();
+    shop.service.cancel_ticket(&shop.caller, order.items[0].issued_tickets[0].id).expect("cancelled");
+    assert_eq!(shop.event_status(event.id), Published, "a cancelled ticket");
+    shop.issue(&seat, 1);
+    assert_eq!(shop.event_status(event.id), SoldOut, "and sold again");
+
+    let (event, _, order) = sold_out();
+    shop.service.cancel_order(&shop.caller, order.id).expect("cancelled");
+    assert_eq!(shop.event_status(event.id), Published, "a cancelled order");
+
+    let (event, seat, _) = sold_out();
+    raise(&shop, &seat, 3);
+    assert_eq!(shop.event_status(event.id), Published, "a quantity raised");
+
+    let (event, ..) = sold_out();
+    shop.ticket_type(&event, 0, 1);
+    assert_eq!(shop.event_status(event.id), Published, "a type added");
+}
+
+#[test]
+fn lowering_a_quantity_and_deleting_a_type_move_no_event() {
+    let shop = Shop::new();
+    let event = shop.event();
+    let seat = shop.ticket_type(&event, 0, 2);
+    shop.issue(&seat, 1);
+    raise(&shop, &seat, 1);
+    assert_eq!(shop.event_status(event.id), Published, "lowered to what is sold");
+
+    let event = shop.event();
+    shop.issue(&shop.ticket_type(&event, 0, 1), 1);
+    let spare = shop.ticket_type(&event, 0, 5);
+    assert_eq!(shop.event_status(event.id), Published, "put on sale again by the type added");
+    shop.service.delete_ticket_type(&shop.caller, spare.id).expect("unused");
+    assert_eq!(shop.event_status(event.id), Published, "deleted");
+}
+
+#[test]
+fn an_event_marked_sold_out_with_places_unsold_is_not_put_on_sale_by_a_return() {
+    let shop = Shop::new();
+    let event = shop.event();
+    let seat = shop.ticket_type(&event, 1250, 5);
+    let order = shop.paid_order(&seat, 2);
+    shop.move_event(event.id, SoldOut).expect("by hand");
+    shop.service.cancel_ticket(&shop.caller, order.items[0].issued_tickets[0].id).expect("cancelled");
+    assert_eq!(shop.event_status(event.id), SoldOut);
+    raise(&shop, &seat, 6);
+    shop.ticket_type(&event, 1250, 5);
+    shop.service.cancel_order(&shop.caller, order.id).expect("cancelled");
+    assert_eq!(shop.event_status(event.id), SoldOut);
+    assert_eq!(shop.move_event(event.id, Published).expect("by hand").status, Published);
+}
+
+#[test]
+fn a_draft_and_a_cancelled_event_are_moved_by_no_sale() {
+    let shop = Shop::new();
+    let draft = shop.event_with(|new| new.status = Some(Drafted));
+    let ticket = shop.issue(&shop.ticket_type(&draft, 0, 1), 1).remove(0);
+    assert_eq!(shop.event_status(draft.id), Drafted);
+    shop.service.cancel_ticket(&shop.caller, ticket.id).expect("cancelled");
+    assert_eq!(shop.event_status(draft.id), Drafted);
+
+    let event = shop.event();
+    let ticket = shop.issue(&shop.ticket_type(&event, 0, 1), 1).remove(0);
+    assert_eq!(shop.event_status(event.id), SoldOut);
+    shop.move_event(event.id, Cancelled).expect("cancelled");
+    shop.service.cancel_ticket(&shop.caller, ticket.id).expect("cancelled");
+    assert_eq!(shop.event_status(event.id), Cancelled);
+}
+
+#[test]
+fn cancelling_an_event_cancels_its_pending_orders_and_leaves_the_completed_ones() {
+    let shop = Shop::new();
+    let event = shop.event();
+    let seat = shop.ticket_type(&event, 1250, 10);
+    let lapsed = shop.order(&seat, 1);
+    shop.let_holds_lapse();
+    let (pending, completed) = (shop.order(&seat, 3), shop.paid_order(&seat, 2));
+    let elsewhere = shop.order(&shop.ticket_type(&shop.event(), 1250, 10), 1);
+    shop.move_event(event.id, Cancelled).expect("cancelled");
+    assert_eq!(shop.order_status(pending.id), OrderStatus::Cancelled);
+    assert_eq!(shop.order_status(completed.id), OrderStatus::Completed);
+    assert_eq!(shop.order_status(lapsed.id), OrderStatus::Expired, "it was pending no more");
+    assert_eq!(shop.order_status(elsewhere.id), OrderStatus::Pending);
+    assert_eq!(shop.sold(&seat), 2);
+    assert_eq!(shop.stored("SELECT SUM(held) FROM ticket_types"), 1, "the one place held elsewhere");
+    assert!(shop.gateway.refunds().is_empty(), "refunds are the organizer's decision");
+}
+
+#[test]
+fn an_event_that_says_nothing_has_the_defaults() {
+    let shop = Shop::new();
+    let event = CreateEvent::new("Bare", "bare", at(START));
+    let event = shop.service.create_event(&shop.caller, event).expect("an event");
+    let expected = Event {
+        id: event.id,
+        title: "Bare".to_owned(),
+        description: None,
+        location: None,
+        location_metadata: serde_json::Value::Null,
+        currency: "EUR".to_owned(),
+        timezone: "UTC".to_owned(),
+        start_date: at(START),
+        start_time: Some("18:00".to_owned()),
+        end_date: None,
+        end_time: None,
+        cover_image: None,
+        status: Drafted,
+        organizer_id: shop.caller.organization(),
+        slug: "bare".to_owned(),
+        tags: Vec::new(),
+        is_featured: false,
+        page_views: 0,
+        is_public: true,
+        tracking_pixels: serde_json::Value::Null,
+        delivery_method: DeliveryMethod::Digital,
+        shipping_countries: Vec::new(),
+        accepts_company: false,
+        disable_organizer_order_notifications: false,
+        ticket_pdf_design_version: TicketPdfDesignVersion::V1,
+        created_at: at(NOW),
+        updated_at: at(NOW),
+        revision: event.revision,
+    };
+    assert_eq!(event, expected);
+    assert_eq!(read(&shop, &event), expected);
+}
+
+#[test]
+fn an_event_without_currency_and_time_zone_takes_those_of_its_organization() {
+    let shop = Shop::new();
+    let organization = CreateOrganization {
+        name: "Tokyo Nights".to_owned(),
+        currency: "JPY".to_owned(),
+        timezone: "Asia/Tokyo".to_owned(),
+    };
+    let organization = shop.service.create_organization(organization).expect("an organization");
+    let caller = shop.service.act_for(organization.id).expect("it is there");
+    let event = shop.service.create_event(&caller, new_event(|_| {})).expect("an event");
+    assert_eq!((event.currency.as_str(), event.timezone.as_str()), ("JPY", "Asia/Tokyo"));
+    assert_eq!(event.start_time.as_deref(), Some("03:00"));
+    let own = new_event(|new| (new.currency, new.timezone) = (Some("USD".to_owned()), Some("UTC".to_owned())));
+    let event = shop.service.create_event(&caller, own).expect("an event");
+    assert_eq!((event.currency.as_str(), event.timezone.as_str()), ("USD", "UTC"));
+}
+
+#[test]
+fn the_currency_changes_until_something_has_an_amount_in_it() {
+    let shop = Shop::new();
+    let change = |event: &Event, currency: &str| {
+        let changes = UpdateEvent { currency: Change::Set(currency.to_owned()), ..Default::default() };
+        shop.service.update_event(&shop.caller, event.id, changes)
+    };
+    let event = shop.event();
+    let free = shop.ticket_type(&event, 0, 10);
+    shop.issue(&free, 1);
+    assert_eq!(change(&event, "JPY").expect("no amount yet").currency, "JPY");
+    shop.order(&free, 1);
+    assert_eq!(reason(change(&event, "EUR")), Reason::InUse, "an order");
+    assert_eq!(change(&event, "JPY").expect("no change").currency, "JPY");
+
+    let event = shop.event();
+    let priced = shop.ticket_type(&event, 1, 10);
+    assert_eq!(reason(change(&event, "JPY")), Reason::InUse, "a price");
+    shop.service.delete_ticket_type(&shop.caller, priced.id).expect("unused");
+    assert_eq!(change(&event, "JPY").expect("the price is gone").currency, "JPY");
+    let yen = shop.ticket_type_with(&event, |new| new.price = Amount::new(1500, 0));
+    assert_eq!(yen.price.to_string(), "1500");
+}
+
+#[test]
+fn the_times_of_an_event_are_those_on_the_wall_there() {
+    let shop = Shop::new();
+    for (zone, start, end, start_time, end_time) in [
+        ("UTC", "2026-07-01T18:00:00Z", "2026-07-01T22:30:00Z", "18:00", "22:30"),
+        // Summer time until 2026-10-25T01:00Z (UTC+2), winter time from then on (UTC+1).
+        ("Europe/Berlin", "2026-10-25T00:59:59Z", "2026-10-25T01:00:00Z", "02:59", "02:00"),
+        // From UTC+1 to UTC+2 at 2026-03-29T01:00Z.
+        ("Europe/Berlin", "2026-03-29T00:59:00Z", "2026-03-29T01:00:00Z", "01:59", "03:00"),
+        ("Asia/Kolkata", "2026-07-01T18:31:00Z", "2026-07-01T20:00:00Z", "00:01", "01:30"),
+        ("America/New_York", "2026-01-01T03:00:00Z", "2026-07-01T03:00:00Z", "22:00", "23:00"),
+    ] {
+        let event = shop.event_with(|new| {
+            new.timezone = Some(zone.to_owned());
+            (new.start_date, new.end_date) = (at(start), Some(at(end)));
+        });
+        let times = (event.start_time.as_deref(), event.end_time.as_deref());
+        assert_eq!(times, (Some(start_time), Some(end_time)), "{zone} {start}");
+    }
+}
+
+#[test]
+fn a_slug_is_unique_within_its_organization() {
+    let shop = Shop::new();
+    let first = shop.event();
+    let same = || new_event(|new| new.slug.clone_from(&first.slug));
+    assert_eq!(reason(shop.service.create_event(&shop.caller, same())), Reason::SlugTaken);
+    let second = shop.event();
+    let rename = |slug: &str| UpdateEvent { slug: Change::Set(slug.to_owned()), ..Default::default() };
+    let renamed = shop.service.update_event(&shop.caller, second.id, rename(&first.slug));
+    assert_eq!(reason(renamed), Reason::SlugTaken);
+    assert_eq!(read(&shop, &second), second);
+    shop.service.update_event(&shop.caller, first.id, rename(&first.slug)).expect("its own slug");
+    shop.service.create_event(&shop.stranger(), same()).expect("another organization's");
+    shop.service.delete_event(&shop.caller, first.id).expect("unused");
+    shop.service.create_event(&shop.caller, same()).expect("the slug is free again");
+}
+
+#[test]
+fn an_event_is_deleted_with_its_types_until_it_has_orders_or_tickets() {
+    let shop = Shop::new();
+    let delete = |event: &Event| shop.service.delete_event(&shop.caller, event.id);
+
+    let event = shop.event();
+    let seat = shop.ticket_type(&event, 1250, 10);
+    delete(&event).expect("unused");
+    is_not_found(shop.service.get_event(&shop.caller, event.id));
+    is_not_found(shop.service.get_ticket_type(&shop.caller, seat.id));
+    is_not_found(shop.service.list_ticket_types(&shop.caller, event.id, ListTicketTypes::default()));
+    is_not_found(delete(&event));
+
+    let event = shop.event();
+    let order = shop.order(&shop.ticket_type(&event, 1250, 10), 1);
+    shop.service.cancel_order(&shop.caller, order.id).expect("cancelled");
+    assert_eq!(reason(delete(&event)), Reason::InUse, "a cancelled order is an order");
+
+    let event = shop.event();
+    let ticket = shop.issue(&shop.ticket_type(&event, 1250, 10), 1).remove(0);
+    shop.service.cancel_ticket(&shop.caller, ticket.id).expect("cancelled");
+    assert_eq!(reason(delete(&event)), Reason::InUse, "a cancelled ticket is a ticket");
+}
+
+#[test]
+fn every_update_raises_the_revision_and_nothing_else_does() {
+    let shop = Shop::new();
+    let event = shop.event();
+    let seat = shop.ticket_type(&event, 1250, 10);
+    shop.clock.advance(Duration::from_secs(1));
+    shop.service.record_page_view(&shop.caller, event.id).expect("a view");
+    shop.paid_order(&seat, 1);
+    let seen = read(&shop, &event);
+    assert_eq!(seen, Event { page_views: 1, ..event.clone() });
+    let sold = shop.service.get_ticket_type(&shop.caller, seat.id).expect("the type");
+    assert_eq!(sold, TicketType { sold: 1, ..seat.clone() });
+
+    let title = UpdateEvent { title: Change::Set("Winter Night".to_owned()), ..Default::default() };
+    let updated = shop.service.update_event(&shop.caller, event.id, title).expect("a title");
+    assert_eq!(updated.revision, event.revision + 1);
+    assert_eq!(updated.updated_at, at("2026-06-01T12:00:01Z"));
+    let settings = EventSettings { is_featured: Change::Set(true), ..Default::default() };
+    let updated = shop.service.update_event_settings(&shop.caller, event.id, settings).expect("settings");
+    assert_eq!(updated.revision, event.revision + 2);
+    raise(&shop, &seat, 11);
+    let raised = shop.service.get_ticket_type(&shop.caller, seat.id).expect("the type");
+    assert_eq!((raised.revision, raised.updated_at), (seat.revision + 1, at("2026-06-01T12:00:01Z")));
+}
+
+#[test]
+fn settings_change_what_they_name_and_nothing_else() {
+    let shop = Shop::new();
+    let event = shop.event();
+    let place = serde_json::json!({"hall": 3, "seats": [1, 2.5, null], "": true});
+    let settings = EventSettings {
+        tags: Change::Set(vec!["jazz".to_owned(), "open air".to_owned()]),
+        is_featured: Change::Set(true),
+        location_metadata: Change::Set(place.clone()),
+        tracking_pixels: Change::Set(serde_json::json!("pixel")),
+        disable_organizer_order_notifications: Change::Set(true),
+    };
+    shop.service.update_event_settings(&shop.caller, event.id, settings).expect("settings");
+    let tags_only = EventSettings { tags: Change::Set(Vec::new()), ..Default::default() };
+    let updated = shop.service.update_event_settings(&shop.caller, event.id, tags_only).expect("settings");
+    let expected = Event {
+        tags: Vec::new(),
+        is_featured: true,
+        location_metadata: place,
+        tracking_pixels: serde_json::json!("pixel"),
+        disable_organizer_order_notifications: true,
+        revision: event.revision + 2,
+        ..event
+    };
+    assert_eq!(updated, expected);
+}

@@ -1,0 +1,187 @@
+//! What holds after any history of orders, payments, cancellations, expiries, issues and scans on a small event.
+
+mod common;
+
+use common::*;
+use proptest::prelude::*;
+use std::collections::HashMap;
+use std::time::Duration;
+use ticketing::{
+    Change, CheckInTicket, CreateOrder, EventId, EventStatus, ListTickets, NewOrderItem, OrderId, OrderStatus,
+    PageRequest, PaymentStatus, TicketStatus, TicketType, UpdateTicketType,
+};
+
+/// One thing that happens. The indices choose among what there is, round and round.
+#[derive(Debug, Clone)]
+enum Step {
+    Order { of: usize, quantity: i64, also: Option<(usize, i64)> },
+    Pay(usize),
+    Fail(usize),
+    MarkPaid(usize),
+    CancelOrder(usize),
+    Issue { of: usize, quantity: i64 },
+    CancelTicket(usize),
+    Scan(usize),
+    Wait(u64),
+    Maintain,
+    Raise { of: usize, by: i64 },
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let (of, index) = (0..2_usize, 0..64_usize);
+    prop_oneof![
+        6 => (of.clone(), 1..4_i64, proptest::option::weighted(0.3, (of.clone(), 1..3_i64)))
+            .prop_map(|(of, quantity, also)| Step::Order { of, quantity, also }),
+        5 => index.clone().prop_map(Step::Pay),
+        1 => index.clone().prop_map(Step::Fail),
+        2 => index.clone().prop_map(Step::MarkPaid),
+        4 => index.clone().prop_map(Step::CancelOrder),
+        3 => (of.clone(), 1..3_i64).prop_map(|(of, quantity)| Step::Issue { of, quantity }),
+        4 => index.clone().prop_map(Step::CancelTicket),
+        1 => index.prop_map(Step::Scan),
+        4 => (1..40_u64).prop_map(Step::Wait),
+        1 => Just(Step::Maintain),
+        1 => (of, 1..3_i64).prop_map(|(of, by)| Step::Raise { of, by }),
+    ]
+}
+
+struct History {
+    shop: Shop,
+    event: EventId,
+    types: [TicketType; 2],
+    orders: Vec<OrderId>,
+    /// What the gateway reported as paid.
+    paid: HashMap<OrderId, i64>,
+}
+
+impl History {
+    fn new() -> Self {
+        let shop = Shop::new();
+        let event = shop.event();
+        let types = [shop.ticket_type(&event, 1250, 3), shop.ticket_type(&event, 0, 2)];
+        Self { shop, event: event.id, types, orders: Vec::new(), paid: HashMap::new() }
+    }
+
+    fn tickets(&self) -> Vec<ticketing::IssuedTicket> {
+        let request = ListTickets { page: PageRequest::first(100), ..Default::default() };
+        let page = self.shop.service.list_tickets(&self.shop.caller, request).expect("a page");
+        assert_eq!(page.next_cursor, None, "a short history");
+        page.data
+    }
+
+    /// Does one thing. A refusal is fine; any other error is none that a history may meet.
+    fn take(&mut self, step: &Step) {
+        let (service, caller) = (&self.shop.service, &self.shop.caller);
+        let order = |index: &usize| self.orders.get(index % self.orders.len().max(1)).copied();
+        let done = match step {
+            Step::Order { of, quantity, also } => {
+                let mut request = CreateOrder::new(self.event, ada(), self.types[*of].id, *quantity);
+                request
+                    .items
+                    .extend(also.map(|(of, quantity)| NewOrderItem { ticket_type_id: self.types[of].id, quantity }));
+                service.create_order(caller, request).map(|placed| self.orders.push(placed.order.id))
+            }
+            Step::Pay(index) => match order(index) {
+                Some(id) => service.payment_completed(caller, id).map(|order| {
+                    self.paid.insert(id, order.total.minor());
+                }),
+                None => Ok(()),
+            },
+            Step::Fail(index) => order(index).map_or(Ok(()), |id| service.payment_failed(caller, id).map(drop)),
+            Step::MarkPaid(index) => order(index).map_or(Ok(()), |id| service.mark_order_paid(caller, id).map(drop)),
+            Step::CancelOrder(index) => order(index).map_or(Ok(()), |id| service.cancel_order(caller, id).map(drop)),
+            Step::Issue { of, quantity } => self.shop.try_issue(self.types[*of].id, *quantity).map(drop),
+            Step::CancelTicket(index) | Step::Scan(index) => {
+                let tickets = self.tickets();
+                match tickets.get(index % tickets.len().max(1)) {
+                    None => Ok(()),
+                    Some(ticket) if matches!(step, Step::Scan(_)) => {
+                        service.check_in_ticket(caller, CheckInTicket::new(&ticket.code)).map(drop)
+                    }
+                    Some(ticket) => service.cancel_ticket(caller, ticket.id).map(drop),
+                }
+            }
+            Step::Wait(minutes) => {
+                self.shop.clock.advance(Duration::from_mins(*minutes));
+                Ok(())
+            }
+            Step::Maintain => service.run_maintenance().map(drop),
+            Step::Raise { of, by } => {
+                let current = service.get_ticket_type(caller, self.types[*of].id).expect("the type").quantity;
+                let changes = UpdateTicketType { quantity: Change::Set(current + by), ..Default::default() };
+                service.update_ticket_type(caller, self.types[*of].id, changes).map(drop)
+            }
+        };
+        if let Err(error) = done {
+            assert!(error.reason().is_some(), "{step:?}: {error:?}");
+        }
+    }
+
+    fn check(&self, file: &rusqlite::Connection) {
+        let tickets = self.tickets();
+        let mut unsold = 0;
+        for of in &self.types {
+            let of = self.shop.service.get_ticket_type(&self.shop.caller, of.id).expect("the type");
+            let valid = |ticket: &&ticketing::IssuedTicket| {
+                ticket.ticket_type_id == of.id && ticket.status != TicketStatus::Cancelled
+            };
+            let valid = i64::try_from(tickets.iter().filter(valid).count()).expect("few");
+            assert_eq!(of.sold, valid, "sold counts the tickets that are not cancelled");
+            unsold += of.quantity - of.sold;
+        }
+        let number = |sql: &str| file.query_row(sql, [], |row| row.get::<_, i64>(0)).expect(sql);
+        assert_eq!(number("SELECT COUNT(*) FROM ticket_types WHERE sold + held > quantity"), 0, "nothing is oversold");
+        let held = "SELECT SUM(held) FROM ticket_types";
+        let pending = "SELECT COALESCE(SUM(i.quantity), 0) FROM order_items i JOIN orders o ON o.id = i.order_id
+            WHERE o.status = 'PENDING'";
+        assert_eq!(number(held), number(pending), "held counts the places of pending orders");
+
+        // Quantities only rise here, so the event is sold out exactly while no place is unsold.
+        let expected = if unsold == 0 { EventStatus::SoldOut } else { EventStatus::Published };
+        assert_eq!(self.shop.event_status(self.event), expected);
+
+        for id in &self.orders {
+            let order = self.shop.get(*id);
+            let wanted: i64 = order.items.iter().map(|item| item.item.quantity).sum();
+            let issued: Vec<_> = order.items.iter().flat_map(|item| &item.issued_tickets).collect();
+            let number = i64::try_from(issued.len()).expect("few");
+            match order.status {
+                OrderStatus::Completed => assert_eq!(number, wanted, "its tickets are issued"),
+                OrderStatus::Pending | OrderStatus::Expired => assert_eq!(number, 0, "it has none"),
+                OrderStatus::Cancelled => {
+                    assert!(issued.iter().all(|ticket| ticket.status == TicketStatus::Cancelled));
+                }
+            }
+        }
+        // What the gateway took it either keeps for a completed order, or gave back, once.
+        let mut refunds = HashMap::new();
+        for refund in self.shop.gateway.refunds() {
+            *refunds.entry(refund.order_id).or_insert(0) += refund.amount.minor();
+        }
+        for (id, total) in &self.paid {
+            let order = self.shop.get(*id);
+            match order.payment_gateway.map(|payment| payment.status) {
+                Some(PaymentStatus::Refunded) => assert_eq!(refunds.remove(id), Some(*total)),
+                Some(PaymentStatus::Completed) => assert_eq!(order.status, OrderStatus::Completed),
+                other => panic!("paid, and {other:?}"),
+            }
+        }
+        assert!(refunds.is_empty(), "nothing goes back that did not come");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn nothing_is_oversold_miscounted_or_lost_by_any_history(steps in proptest::collection::vec(step(), 1..50)) {
+        let mut history = History::new();
+        let file = rusqlite::Connection::open(history.shop.file()).expect("the file");
+        for step in &steps {
+            history.take(step);
+            history.check(&file);
+        }
+        history.shop.service.run_maintenance().expect("a run");
+        history.check(&file);
+    }
+}

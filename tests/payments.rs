@@ -1,0 +1,375 @@
+//! Payments: the checkout, what the gateway reports, and what comes too late.
+
+mod common;
+
+use common::*;
+use std::time::Duration;
+use ticketing::{
+    CheckInTicket, CheckoutOutcome, CheckoutRedirectUrls, CreateOrder, CreateOrderResponse, Error, EventStatus, Order,
+    OrderId, OrderStatus, PaymentStatus, Reason, RefundStatus, Result, TicketType,
+};
+
+fn completed(shop: &Shop, id: OrderId) -> Result<Order> {
+    shop.service.payment_completed(&shop.caller, id)
+}
+
+fn failed(shop: &Shop, id: OrderId) -> Result<Order> {
+    shop.service.payment_failed(&shop.caller, id)
+}
+
+fn refund_statuses(shop: &Shop) -> Vec<RefundStatus> {
+    let page = shop.service.list_refunds(&shop.caller, ticketing::ListRefunds::default()).expect("a page");
+    page.data.iter().map(|refund| refund.status).collect()
+}
+
+fn place(shop: &Shop, of: &TicketType, quantity: i64) -> Result<CreateOrderResponse> {
+    shop.service.create_order(&shop.caller, CreateOrder::new(of.event_id, ada(), of.id, quantity))
+}
+
+#[test]
+fn an_order_to_be_paid_carries_the_link_of_the_gateway() {
+    let shop = Shop::new();
+    let seat = shop.ticket_type(&shop.event(), 1250, 10);
+    let placed = place(&shop, &seat, 2).expect("an order");
+    let link = format!("https://pay.example/pay-{}", placed.order.id);
+    let payment = placed.order.payment_gateway.clone().expect("a payment");
+    assert_eq!((payment.link.as_str(), payment.status), (link.as_str(), PaymentStatus::Waiting));
+    assert_eq!(placed.checkout_url.as_deref(), Some(link.as_str()));
+    assert_eq!(shop.get(placed.order.id), placed.order);
+
+    let asked = shop.gateway.checkouts().remove(0);
+    assert_eq!((asked.order_id, asked.event_id), (placed.order.id, seat.event_id));
+    assert_eq!(asked.organization_id, shop.caller.organization());
+    assert_eq!((asked.amount, asked.currency.as_str()), (eur(2500), "EUR"));
+    assert_eq!(asked.customer, placed.order.customer);
+    assert_eq!(asked.redirect_urls, None);
+    assert!(asked.idempotency_key.contains(&placed.order.id.to_string()));
+}
+
+#[test]
+fn without_a_gateway_there_is_no_link_and_the_organizer_marks_the_order_paid() {
+    let shop = Shop::without_gateway();
+    let seat = shop.ticket_type(&shop.event(), 1250, 10);
+    let placed = place(&shop, &seat, 2).expect("an order");
+    assert_eq!(
+        (placed.order.status, placed.order.payment_gateway, placed.checkout_url),
+        (OrderStatus::Pending, None, None)
+    );
+    let paid = shop.service.mark_order_paid(&shop.caller, placed.order.id).expect("paid");
+    assert_eq!((paid.status, paid.payment_gateway), (OrderStatus::Completed, None));
+    assert_eq!(paid.items[0].issued_tickets.len(), 2);
+}
+
+#[test]
+fn where_the_gateway_gives_no_link_the_order_is_cancelled_and_its_places_are_free() {
+    for mood in [Mood::Refusing, Mood::Unavailable, Mood::Panicking, Mood::Hanging] {
+        let gateway = FakeGateway::new();
+        let shop = Shop::with(&gateway, |builder| {
+            builder.payment_gateway(gateway.clone()).gateway_timeout(Duration::from_millis(50))
+        });
+        let seat = shop.ticket_type(&shop.event(), 1250, 2);
+        gateway.on_checkout(mood);
+        let refused = place(&shop, &seat, 2).expect_err("no link");
+        assert!(matches!(refused, Error::PaymentGatewayFailed(_)), "{mood:?}: {refused:?}");
+        let orders = shop.service.list_orders(&shop.caller, ticketing::ListOrders::default()).expect("a page").data;
+        assert_eq!(orders.len(), 1, "{mood:?}");
+        assert_eq!((orders[0].status, &orders[0].payment_gateway), (OrderStatus::Cancelled, &None), "{mood:?}");
+        assert_eq!(shop.stored("SELECT held FROM ticket_types"), 0, "{mood:?}");
+        gateway.on_checkout(Mood::Helpful);
+        place(&shop, &seat, 2).expect("the places are free again");
+    }
+}
+
+#[test]
+fn a_hold_that_runs_out_while_the_gateway_fails_leaves_a_cancelled_order_too() {
+    // The hold is shorter than the gateway takes to fail: the clock is turned while it is asked.
+    #[derive(Debug)]
+    struct Slow(ticketing::ManualClock);
+    impl ticketing::PaymentGateway for Slow {
+        fn start_checkout(
+            &self,
+            _: &ticketing::CheckoutRequest,
+        ) -> Result<ticketing::Checkout, ticketing::GatewayError> {
+            self.0.advance(HOLD);
+            Err(ticketing::GatewayError::Unavailable("too late".to_owned()))
+        }
+        fn refund(&self, _: &ticketing::RefundRequest) -> Result<(), ticketing::GatewayError> {
+            Ok(())
+        }
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let clock = ticketing::ManualClock::at(at(NOW));
+    let builder = ticketing::TicketingService::builder(folder.path().join("ticketing.db")).clock(clock.clone());
+    let service = builder.payment_gateway(Slow(clock)).open().expect("a file");
+    let organization = service.create_organization(Default::default()).expect("an organization");
+    let caller = service.act_for(organization.id).expect("it is there");
+    let event = service.create_event(&caller, new_event(|_| {})).expect("an event");
+    let seat = ticketing::CreateTicketType::new("Seat", eur(1250), 2);
+    let seat = service.create_ticket_type(&caller, event.id, seat).expect("a type");
+    let refused = service.create_order(&caller, CreateOrder::new(event.id, ada(), seat.id, 1)).expect_err("no link");
+    assert!(matches!(refused, Error::PaymentGatewayFailed(_)), "{refused:?}");
+    let orders = service.list_orders(&caller, ticketing::ListOrders::default()).expect("a page").data;
+    assert_eq!(orders[0].status, OrderStatus::Cancelled, "what the caller was told is true");
+}
+
+#[test]
+fn more_calls_than_the_gateway_may_have_fail_at_once() {
+    let gateway = FakeGateway::new();
+    let shop = Shop::with(&gateway, |builder| {
+        builder.payment_gateway(gateway.clone()).gateway_timeout(Duration::from_millis(50)).gateway_calls(1)
+    });
+    let seat = shop.ticket_type(&shop.event(), 1250, 10);
+    gateway.on_checkout(Mood::Hanging);
+    place(&shop, &seat, 1).expect_err("it hangs");
+    // The call that hangs still takes the one place.
+    let refused = place(&shop, &seat, 1).expect_err("no place for a call");
+    assert!(matches!(refused, Error::PaymentGatewayFailed(_)), "{refused:?}");
+    assert_eq!(gateway.checkouts().len(), 1);
+    assert_eq!(shop.stored("SELECT held FROM ticket_types"), 0);
+}
+
+#[test]
+fn a_payment_moves_as_the_table_says() {
+    use PaymentStatus::{Completed, Failed, Refunded, Waiting};
+    let shop = Shop::new();
+    let seat = shop.ticket_type(&shop.event(), 1250, 100);
+    type Step = fn(&Shop, OrderId) -> Result<Order>;
+    let (pay, fail): (Step, Step) = (completed, failed);
+    let cancel: Step = |shop, id| {
+        shop.service.cancel_order(&shop.caller, id)?;
+        shop.service.get_order(&shop.caller, id)
+    };
+    for (steps, statuses) in [
+        (vec![pay], vec![Completed]),
+        (vec![fail], vec![Failed]),
+        (vec![fail, fail, pay], vec![Failed, Failed, Completed]),
+        (vec![pay, fail], vec![Completed, Completed]),
+        (vec![pay, pay], vec![Completed, Completed]),
+        (vec![pay, cancel, pay, fail], vec![Completed, Refunded, Refunded, Refunded]),
+        (vec![cancel, fail, pay, fail], vec![Waiting, Waiting, Refunded, Refunded]),
+        (vec![fail, cancel, pay], vec![Failed, Failed, Refunded]),
+    ] {
+        let order = shop.order(&seat, 1);
+        for (number, (step, status)) in steps.iter().zip(&statuses).enumerate() {
+            let after = step(&shop, order.id).expect("no conflict");
+            let payment = after.payment_gateway.expect("a payment");
+            assert_eq!(payment.status, *status, "step {number} of {statuses:?}");
+        }
+    }
+}
+
+#[test]
+fn a_failed_payment_leaves_the_order_waiting_until_its_hold_ends() {
+    let shop = Shop::new();
+    let seat = shop.ticket_type(&shop.event(), 1250, 1);
+    let order = shop.order(&seat, 1);
+    assert_eq!(failed(&shop, order.id).expect("noted").status, OrderStatus::Pending);
+    assert_eq!(reason(shop.try_order(&seat, 1)), Reason::SoldOut);
+    shop.let_holds_lapse();
+    assert_eq!(shop.order_status(order.id), OrderStatus::Expired);
+    assert_eq!(shop.payment_status(order.id), Some(PaymentStatus::Failed), "kept as it was");
+}
+
+#[test]
+fn the_same_notice_twice_does_nothing_the_second_time() {
+    let shop = Shop::new();
+    let seat = shop.ticket_type(&shop.event(), 1250, 10);
+    let order = shop.order(&seat, 2);
+    let first = completed(&shop, order.id).expect("paid");
+    shop.clock.advance(Duration::from_secs(1));
+    assert_eq!(completed(&shop, order.id).expect("known"), first);
+    assert_eq!(shop.sold(&seat), 2);
+
+    // Late, and refunded: once.
+    let late = shop.order(&seat, 1);
+    shop.service.cancel_order(&shop.caller, late.id).expect("cancelled");
+    let first = completed(&shop, late.id).expect("noted");
+    shop.clock.advance(Duration::from_secs(1));
+    assert_eq!(completed(&shop, late.id).expect("known"), first);
+    assert_eq!(shop.gateway.refunds().len(), 1);
+    assert_eq!(refund_statuses(&shop), [RefundStatus::Done]);
+}
+
+#[test]
+fn a_late_payment_revives_an_expired_order_whose_places_are_there() {
+    let shop = Shop::new();
+    let seat = shop.ticket_type(&shop.event(), 1250, 3);
+    let order = shop.order(&seat, 2);
+    shop.let_holds_lapse();
+    shop.issue(&seat, 1);
+    let revived = completed(&shop, order.id).expect("revived");
+    assert_eq!(revived.status, OrderStatus::Completed);
+    assert_eq!(revived.items[0].issued_tickets.len(), 2);
+    assert_eq!(shop.sold(&seat), 3);
+    assert_eq!(shop.event_status(seat.event_id), EventStatus::SoldOut);
+    let scan = CheckInTicket::new(&revived.items[0].issued_tickets[0].code);
+    shop.service.check_in_ticket(&shop.caller, scan).expect("a ticket like any other");
+    assert!(shop.gateway.refunds().is_empty());
+}
+
+/// Lets a payment arrive for an order in some state, and checks that the money goes back and nothing else happens.
+fn is_refunded(prepare: impl FnOnce(&Shop, &TicketType, &Order)) {
+    let shop = Shop::new();
+    let seat = shop.ticket_type(&shop.event(), 1250, 2);
+    let order = shop.order(&seat, 2);
+    prepare(&shop, &seat, &order);
+    let (before, sold) = (shop.get(order.id), shop.sold(&seat));
+    let after = completed(&shop, order.id).expect("noted");
+    assert_eq!(after.payment_gateway.expect("a payment").status, PaymentStatus::Refunded);
+    assert_eq!((after.status, after.items), (before.status, before.items), "the order stays as it was");
+    assert_eq!(shop.sold(&seat), sold);
+    let refund = shop.gateway.refunds().remove(0);
+    assert_eq!((refund.order_id, refund.amount, refund.currency.as_str()), (order.id, eur(2500), "EUR"));
+    assert_eq!(refund.reference, Some(format!("pay-{}", order.id)));
+    assert_eq!(refund_statuses(&shop), [RefundStatus::Done]);
+}
+
+#[test]
+fn a_late_payment_is_refunded_where_the_places_are_gone() {
+    is_refunded(|shop, seat, _| {
+        shop.let_holds_lapse();
+        shop.issue(seat, 1);
+    });
+}
+
+#[test]
+fn a_late_payment_is_refunded_where_the_order_was_cancelled() {
+    is_refunded(|shop, _, order| {
+        shop.service.cancel_order(&shop.caller, order.id).expect("cancelled");
+    });
+    is_refunded(|shop, _, order| {
+        shop.let_holds_lapse();
+        shop.service.cancel_order(&shop.caller, order.id).expect("an expired order is cancelled");
+    });
+}
+
+#[test]
+fn a_late_payment_is_refunded_where_the_event_was_cancelled() {
+    is_refunded(|shop, seat, _| {
+        shop.move_event(seat.event_id, EventStatus::Cancelled).expect("cancelled");
+    });
+    is_refunded(|shop, seat, order| {
+        shop.let_holds_lapse();
+        shop.move_event(seat.event_id, EventStatus::Cancelled).expect("cancelled");
+        assert_eq!(shop.order_status(order.id), OrderStatus::Expired);
+    });
+}
+
+#[test]
+fn a_payment_is_refunded_where_the_order_was_marked_paid_before() {
+    is_refunded(|shop, _, order| {
+        shop.service.mark_order_paid(&shop.caller, order.id).expect("paid in cash");
+    });
+}
+
+#[test]
+fn a_late_payment_whose_places_are_partly_gone_takes_none() {
+    let shop = Shop::new();
+    let event = shop.event();
+    let (seat, stool) = (shop.ticket_type(&event, 1250, 2), shop.ticket_type(&event, 500, 1));
+    let mut request = CreateOrder::new(event.id, ada(), seat.id, 2);
+    request.items.push(ticketing::NewOrderItem { ticket_type_id: stool.id, quantity: 1 });
+    let order = shop.service.create_order(&shop.caller, request).expect("an order").order;
+    shop.let_holds_lapse();
+    shop.issue(&stool, 1);
+    assert_eq!(completed(&shop, order.id).expect("noted").status, OrderStatus::Expired);
+    assert_eq!(shop.payment_status(order.id), Some(PaymentStatus::Refunded));
+    assert_eq!((shop.sold(&seat), shop.sold(&stool)), (0, 1));
+}
+
+#[test]
+fn a_payment_for_a_free_order_is_refused() {
+    let shop = Shop::new();
+    let order = shop.order(&shop.ticket_type(&shop.event(), 0, 10), 1);
+    assert_eq!(reason(completed(&shop, order.id)), Reason::OrderNotPending);
+    assert_eq!(failed(&shop, order.id).expect("nothing to note").payment_gateway, None);
+}
+
+fn sandbox() -> Shop {
+    Shop::with(&FakeGateway::new(), |builder| builder.sandbox_gateway().public_url("https://tickets.example/"))
+}
+
+/// An order on the sandbox, with the token of its checkout.
+fn on_the_sandbox(shop: &Shop, of: &TicketType, redirects: bool) -> (Order, String) {
+    let mut request = CreateOrder::new(of.event_id, ada(), of.id, 1);
+    request.checkout_redirect_urls = redirects.then(|| CheckoutRedirectUrls {
+        success: "https://shop.example/yes".to_owned(),
+        failure: "https://shop.example/no".to_owned(),
+        cancel: "https://shop.example/back".to_owned(),
+    });
+    let placed = shop.service.create_order(&shop.caller, request).expect("an order");
+    let link = placed.checkout_url.expect("a link");
+    let token = link.strip_prefix("https://tickets.example/checkout/").expect("the public address").to_owned();
+    (placed.order, token)
+}
+
+#[test]
+fn a_click_on_the_sandbox_completes_fails_or_cancels_the_order() {
+    let shop = sandbox();
+    let seat = shop.ticket_type(&shop.event(), 1250, 100);
+    for (outcome, status, payment, redirect) in [
+        (CheckoutOutcome::Success, OrderStatus::Completed, PaymentStatus::Completed, "https://shop.example/yes"),
+        (CheckoutOutcome::Failure, OrderStatus::Pending, PaymentStatus::Failed, "https://shop.example/no"),
+        (CheckoutOutcome::Cancel, OrderStatus::Cancelled, PaymentStatus::Waiting, "https://shop.example/back"),
+    ] {
+        let (order, token) = on_the_sandbox(&shop, &seat, true);
+        let result = shop.service.finish_hosted_checkout(&token, outcome).expect("a click");
+        assert_eq!((result.outcome, result.redirect_url.as_deref()), (outcome, Some(redirect)));
+        assert_eq!((shop.order_status(order.id), shop.payment_status(order.id)), (status, Some(payment)));
+        let page = shop.service.hosted_checkout(&token).expect("the page stays readable");
+        assert_eq!((page.order, page.event_title.as_str()), (shop.get(order.id), "Summer Night"));
+        assert_eq!((page.currency.as_str(), page.item_names), ("EUR", vec!["Seat".to_owned()]));
+    }
+    let (_, token) = on_the_sandbox(&shop, &seat, false);
+    let result = shop.service.finish_hosted_checkout(&token, CheckoutOutcome::Success).expect("a click");
+    assert_eq!(result.redirect_url, None);
+}
+
+#[test]
+fn on_the_sandbox_a_cancel_after_the_fact_changes_nothing_and_a_refunded_success_is_a_failure() {
+    let shop = sandbox();
+    let seat = shop.ticket_type(&shop.event(), 1250, 1);
+    let (paid, token) = on_the_sandbox(&shop, &seat, true);
+    shop.service.finish_hosted_checkout(&token, CheckoutOutcome::Success).expect("paid");
+    shop.service.finish_hosted_checkout(&token, CheckoutOutcome::Cancel).expect("a click");
+    shop.service.finish_hosted_checkout(&token, CheckoutOutcome::Failure).expect("a click");
+    assert_eq!(shop.order_status(paid.id), OrderStatus::Completed);
+    assert_eq!(shop.payment_status(paid.id), Some(PaymentStatus::Completed));
+    shop.service.cancel_order(&shop.caller, paid.id).expect("cancelled");
+
+    let (late, token) = on_the_sandbox(&shop, &seat, true);
+    shop.let_holds_lapse();
+    shop.issue(&seat, 1);
+    shop.service.finish_hosted_checkout(&token, CheckoutOutcome::Cancel).expect("a click");
+    assert_eq!(shop.order_status(late.id), OrderStatus::Expired);
+    let result = shop.service.finish_hosted_checkout(&token, CheckoutOutcome::Success).expect("a click");
+    assert_eq!(
+        (result.outcome, result.redirect_url.as_deref()),
+        (CheckoutOutcome::Failure, Some("https://shop.example/no"))
+    );
+    assert_eq!(shop.payment_status(late.id), Some(PaymentStatus::Refunded));
+}
+
+#[test]
+fn on_the_sandbox_a_payment_for_an_order_marked_paid_is_refunded_and_told_as_a_failure() {
+    let shop = sandbox();
+    let seat = shop.ticket_type(&shop.event(), 1250, 1);
+    let (order, token) = on_the_sandbox(&shop, &seat, true);
+    shop.service.mark_order_paid(&shop.caller, order.id).expect("paid in cash");
+    let result = shop.service.finish_hosted_checkout(&token, CheckoutOutcome::Success).expect("a click");
+    assert_eq!(shop.payment_status(order.id), Some(PaymentStatus::Refunded));
+    assert_eq!(result.outcome, CheckoutOutcome::Failure, "a late payment that was refunded");
+}
+
+#[test]
+fn an_unknown_token_is_not_found_and_other_gateways_have_no_hosted_checkout() {
+    let shop = sandbox();
+    for token in ["", "x", "sandbox_", "\0"] {
+        is_not_found(shop.service.hosted_checkout(token));
+        is_not_found(shop.service.finish_hosted_checkout(token, CheckoutOutcome::Success));
+    }
+    let shop = Shop::new();
+    let order = shop.order(&shop.ticket_type(&shop.event(), 1250, 1), 1);
+    is_not_found(shop.service.hosted_checkout(&format!("pay-{}", order.id)));
+    is_not_found(shop.service.finish_hosted_checkout(&format!("pay-{}", order.id), CheckoutOutcome::Success));
+}

@@ -1,0 +1,271 @@
+//! Refunds: due with the cancellation, asked for at once, and asked for again until the gateway answers.
+
+mod common;
+
+use common::*;
+use std::collections::HashSet;
+use std::time::Duration;
+use ticketing::{
+    CancelOrderResponse, GatewayError, ListRefunds, Order, OrderId, OrderStatus, PageRequest, PaymentStatus, Refund,
+    RefundStatus, TicketType,
+};
+
+fn paid(shop: &Shop) -> (TicketType, Order) {
+    let seat = shop.ticket_type(&shop.event(), 1250, 10);
+    let order = shop.paid_order(&seat, 2);
+    (seat, order)
+}
+
+fn cancel(shop: &Shop, id: OrderId) -> bool {
+    let CancelOrderResponse { success, requires_manual_refund } =
+        shop.service.cancel_order(&shop.caller, id).expect("cancelled");
+    assert!(success);
+    requires_manual_refund
+}
+
+fn refunds(shop: &Shop, status: Option<RefundStatus>) -> Vec<Refund> {
+    let request = ListRefunds { status, ..Default::default() };
+    shop.service.list_refunds(&shop.caller, request).expect("a page").data
+}
+
+fn maintain(shop: &Shop) -> usize {
+    shop.service.run_maintenance().expect("a run").answered_refunds
+}
+
+#[test]
+fn cancelling_a_paid_order_gives_the_money_back() {
+    let shop = Shop::new();
+    let (_, order) = paid(&shop);
+    assert!(!cancel(&shop, order.id));
+    assert_eq!(
+        (shop.order_status(order.id), shop.payment_status(order.id)),
+        (OrderStatus::Cancelled, Some(PaymentStatus::Refunded))
+    );
+    let asked = shop.gateway.refunds();
+    assert_eq!(asked.len(), 1);
+    assert_eq!((asked[0].order_id, asked[0].amount, asked[0].currency.as_str()), (order.id, eur(2500), "EUR"));
+    assert_eq!(asked[0].reference, Some(format!("pay-{}", order.id)));
+    let listed = refunds(&shop, None);
+    assert_eq!((listed.len(), listed[0].order_id, listed[0].status), (1, order.id, RefundStatus::Done));
+    assert_eq!((listed[0].amount, listed[0].attempts, &listed[0].last_error), (eur(2500), 1, &None));
+    assert_eq!((maintain(&shop), shop.gateway.refunds().len()), (0, 1), "never twice");
+}
+
+#[test]
+fn an_order_paid_another_way_is_refunded_by_hand() {
+    let shop = Shop::new();
+    let seat = shop.ticket_type(&shop.event(), 1250, 10);
+    let order = shop.order(&seat, 2);
+    shop.service.mark_order_paid(&shop.caller, order.id).expect("paid in cash");
+    assert_eq!(shop.payment_status(order.id), Some(PaymentStatus::Waiting), "left as it is");
+    assert!(cancel(&shop, order.id));
+    assert!(shop.gateway.refunds().is_empty() && refunds(&shop, None).is_empty());
+
+    // Where the gateway's money came on top, that went back, and the other still has to.
+    let order = shop.order(&seat, 2);
+    shop.service.mark_order_paid(&shop.caller, order.id).expect("paid in cash");
+    shop.service.payment_completed(&shop.caller, order.id).expect("noted");
+    assert_eq!(shop.order_status(order.id), OrderStatus::Completed);
+    assert_eq!(shop.payment_status(order.id), Some(PaymentStatus::Refunded));
+    assert!(cancel(&shop, order.id));
+    assert_eq!(shop.gateway.refunds().len(), 1);
+}
+
+#[test]
+fn a_pending_an_expired_and_a_free_order_need_no_refund() {
+    let shop = Shop::new();
+    let event = shop.event();
+    let (seat, free) = (shop.ticket_type(&event, 1250, 10), shop.ticket_type(&event, 0, 10));
+    let expired = shop.order(&seat, 1);
+    shop.let_holds_lapse();
+    for order in [shop.order(&seat, 1), expired, shop.order(&free, 1)] {
+        assert!(!cancel(&shop, order.id));
+    }
+    assert!(shop.gateway.refunds().is_empty() && refunds(&shop, None).is_empty());
+}
+
+#[test]
+fn without_a_gateway_that_can_refund_the_organizer_does() {
+    let shop = Shop::new();
+    let (seat, order) = paid(&shop);
+    shop.gateway.cannot_refund();
+    assert!(cancel(&shop, order.id));
+    assert_eq!(shop.payment_status(order.id), Some(PaymentStatus::Completed));
+    assert!(shop.gateway.refunds().is_empty());
+    // A payment that comes too late is listed: nobody would hear of it otherwise.
+    let late = shop.order(&seat, 1);
+    assert!(!cancel(&shop, late.id));
+    shop.service.payment_completed(&shop.caller, late.id).expect("noted");
+    assert_eq!(shop.payment_status(late.id), Some(PaymentStatus::Completed));
+    let listed = refunds(&shop, Some(RefundStatus::Refused));
+    assert_eq!(listed.iter().map(|refund| refund.order_id).collect::<Vec<_>>(), [late.id]);
+    shop.clock.advance(Duration::from_hours(2));
+    assert_eq!((maintain(&shop), shop.gateway.refunds().len()), (0, 0));
+
+    let shop = Shop::without_gateway();
+    let seat = shop.ticket_type(&shop.event(), 1250, 10);
+    let order = shop.order(&seat, 1);
+    shop.service.mark_order_paid(&shop.caller, order.id).expect("paid in cash");
+    assert!(cancel(&shop, order.id));
+}
+
+#[test]
+fn what_the_gateway_refuses_for_good_is_listed_and_not_asked_again() {
+    let shop = Shop::new();
+    let (_, order) = paid(&shop);
+    shop.gateway.on_refund(Mood::Refusing);
+    assert!(!cancel(&shop, order.id), "it was due when that was answered");
+    assert_eq!(
+        (shop.order_status(order.id), shop.payment_status(order.id)),
+        (OrderStatus::Cancelled, Some(PaymentStatus::Completed))
+    );
+    let listed = refunds(&shop, Some(RefundStatus::Refused));
+    assert_eq!((listed.len(), listed[0].order_id), (1, order.id));
+    assert!(listed[0].last_error.as_ref().is_some_and(|error| error.contains("the card is blocked")));
+    shop.gateway.on_refund(Mood::Helpful);
+    shop.clock.advance(Duration::from_hours(48));
+    assert_eq!((maintain(&shop), shop.gateway.refunds().len()), (0, 1));
+}
+
+#[test]
+fn an_outage_is_outlasted_with_one_idempotency_key_and_growing_patience() {
+    for mood in [Mood::Unavailable, Mood::Panicking] {
+        let shop = Shop::new();
+        let (_, order) = paid(&shop);
+        shop.gateway.on_refund(mood);
+        assert!(!cancel(&shop, order.id));
+        let due = || refunds(&shop, Some(RefundStatus::Due)).len();
+        assert_eq!((due(), shop.payment_status(order.id)), (1, Some(PaymentStatus::Completed)), "{mood:?}");
+        // Asked again after a while, and each while is longer than the one before it.
+        let mut whiles = Vec::new();
+        for _ in 0..4 {
+            let (asked, mut waited) = (shop.gateway.refunds().len(), 0);
+            while shop.gateway.refunds().len() == asked {
+                assert!(waited < 3600, "{mood:?}: at least once an hour");
+                shop.clock.advance(Duration::from_secs(1));
+                waited += 1;
+                assert_eq!(maintain(&shop), 0, "{mood:?}");
+            }
+            whiles.push(waited);
+        }
+        assert!(whiles.is_sorted_by(|one, next| one < next), "{mood:?}: {whiles:?}");
+        shop.gateway.on_refund(Mood::Helpful);
+        shop.clock.advance(Duration::from_hours(1));
+        assert_eq!((maintain(&shop), due()), (1, 0), "{mood:?}");
+        assert_eq!(shop.payment_status(order.id), Some(PaymentStatus::Refunded), "{mood:?}");
+        let asked = shop.gateway.refunds();
+        assert_eq!(asked.len(), 6, "{mood:?}");
+        assert_eq!(asked.iter().map(|refund| &refund.idempotency_key).collect::<HashSet<_>>().len(), 1, "{mood:?}");
+        assert_eq!(refunds(&shop, None)[0].attempts, 6, "{mood:?}");
+        shop.clock.advance(Duration::from_hours(48));
+        assert_eq!((maintain(&shop), shop.gateway.refunds().len()), (0, 6), "{mood:?}");
+    }
+}
+
+#[test]
+fn a_gateway_that_hangs_keeps_nobody_waiting_longer_than_its_time() {
+    let gateway = FakeGateway::new();
+    let shop = Shop::with(&gateway, |builder| {
+        builder.payment_gateway(gateway.clone()).gateway_timeout(Duration::from_millis(50))
+    });
+    let (_, order) = paid(&shop);
+    gateway.on_refund(Mood::Hanging);
+    assert!(!cancel(&shop, order.id));
+    assert_eq!(refunds(&shop, Some(RefundStatus::Due)).len(), 1);
+    gateway.on_refund(Mood::Helpful);
+    shop.clock.advance(Duration::from_hours(1));
+    assert_eq!(maintain(&shop), 1);
+    assert_eq!(shop.payment_status(order.id), Some(PaymentStatus::Refunded));
+}
+
+#[test]
+fn a_refund_survives_a_crash_between_its_decision_and_its_answer() {
+    let gateway = FakeGateway::new();
+    let shop = Shop::with(&gateway, |builder| {
+        builder.payment_gateway(gateway.clone()).gateway_timeout(Duration::from_secs(600))
+    });
+    let (_, order) = paid(&shop);
+    gateway.on_refund(Mood::Hanging);
+    // The process hangs in the gateway, as good as dead: it never hears the answer.
+    let (service, caller) = (shop.service.clone(), shop.caller.clone());
+    let dead = std::thread::spawn(move || service.cancel_order(&caller, order.id));
+    while gateway.refunds().is_empty() {
+        assert!(!dead.is_finished());
+        std::thread::yield_now();
+    }
+    gateway.on_refund(Mood::Helpful);
+    let next = shop.second();
+    assert_eq!(next.get_order(&shop.caller, order.id).expect("the order").status, OrderStatus::Cancelled);
+    shop.clock.advance(Duration::from_mins(10));
+    assert_eq!(next.run_maintenance().expect("a run").answered_refunds, 1);
+    let payment = next.get_order(&shop.caller, order.id).expect("the order").payment_gateway.expect("a payment");
+    assert_eq!(payment.status, PaymentStatus::Refunded);
+    let asked = gateway.refunds();
+    assert_eq!(asked.len(), 2);
+    assert_eq!(asked[0], asked[1], "the same request under the same key: the gateway does it once");
+}
+
+#[test]
+fn a_refund_decided_by_a_process_that_died_at_once_is_asked_for_by_the_next() {
+    let shop = Shop::new();
+    let (_, order) = paid(&shop);
+    shop.gateway.on_refund(Mood::Unavailable);
+    cancel(&shop, order.id);
+    // As if it had never been asked for.
+    let file = rusqlite::Connection::open(shop.file()).expect("the file");
+    let never_asked = "UPDATE refunds SET attempts = 0, next_attempt_at = created_at";
+    assert_eq!(file.execute(never_asked, []).expect("a row"), 1);
+    shop.gateway.on_refund(Mood::Helpful);
+    assert_eq!(shop.second().run_maintenance().expect("a run").answered_refunds, 1);
+    assert_eq!(shop.payment_status(order.id), Some(PaymentStatus::Refunded));
+}
+
+#[test]
+fn two_processes_ask_for_a_refund_once() {
+    let shop = Shop::new();
+    let (_, order) = paid(&shop);
+    shop.gateway.on_refund(Mood::Unavailable);
+    cancel(&shop, order.id);
+    shop.gateway.on_refund(Mood::Helpful);
+    shop.clock.advance(Duration::from_hours(1));
+    let (one, other) = (shop.service.clone(), shop.second());
+    let answered: usize = std::thread::scope(|scope| {
+        let runs = [one, other].map(|service| scope.spawn(move || service.run_maintenance().expect("a run")));
+        runs.into_iter().map(|run| run.join().expect("no panic").answered_refunds).sum()
+    });
+    assert_eq!((answered, shop.gateway.refunds().len()), (1, 2));
+}
+
+#[test]
+fn refunds_are_listed_newest_first_by_status_and_in_pages() {
+    let shop = Shop::new();
+    let seat = shop.ticket_type(&shop.event(), 1250, 100);
+    let mut orders = Vec::new();
+    for mood in [Mood::Helpful, Mood::Refusing, Mood::Unavailable, Mood::Helpful] {
+        let order = shop.paid_order(&seat, 1);
+        shop.gateway.on_refund(mood);
+        cancel(&shop, order.id);
+        orders.push(order.id);
+    }
+    let ids = |status| refunds(&shop, status).iter().map(|refund| refund.order_id).collect::<Vec<_>>();
+    assert_eq!(ids(None), [orders[3], orders[2], orders[1], orders[0]]);
+    assert_eq!(ids(Some(RefundStatus::Done)), [orders[3], orders[0]]);
+    assert_eq!(ids(Some(RefundStatus::Refused)), [orders[1]]);
+    assert_eq!(ids(Some(RefundStatus::Due)), [orders[2]]);
+    let page = |page| shop.service.list_refunds(&shop.caller, ListRefunds { status: None, page });
+    let first = page(PageRequest::first(3)).expect("a page");
+    assert_eq!((first.data.len(), first.next_cursor), (3, Some(orders[1])));
+    let last = page(PageRequest::first(3).after(orders[1])).expect("a page");
+    assert_eq!((last.data.len(), last.next_cursor), (1, None));
+    assert_eq!(paths(page(PageRequest::first(0))), ["limit"]);
+    let unpaid = shop.order(&seat, 1);
+    assert_eq!(paths(page(PageRequest::first(3).after(unpaid.id))), ["cursor"]);
+    let stranger = shop.stranger();
+    assert!(shop.service.list_refunds(&stranger, ListRefunds::default()).expect("a page").data.is_empty());
+}
+
+#[test]
+fn an_error_of_the_gateway_says_whether_it_is_asked_again() {
+    assert!(GatewayError::Unavailable("x".to_owned()).to_string().contains('x'));
+    assert!(GatewayError::Refused("y".to_owned()).to_string().contains('y'));
+}

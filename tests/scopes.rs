@@ -1,0 +1,123 @@
+//! Scopes: every operation needs its own and no other. No scope implies another.
+
+mod common;
+
+use common::*;
+use ticketing::{
+    Caller, CheckInTicket, CreateOrder, CreateTicketType, Error, Event, EventSettings, IssueTickets, ListEvents,
+    ListOrders, ListRefunds, ListTicketTypes, ListTickets, NewTicket, Order, Result, Scope, TextEnum, TicketType,
+    UpdateEvent, UpdateTicketType,
+};
+
+/// A shop in which every operation has something to work on.
+struct Ground {
+    shop: Shop,
+    event: Event,
+    /// An event that nothing depends on, with a type of its own.
+    spare: Event,
+    spare_type: TicketType,
+    seat: TicketType,
+    pending: Order,
+    outside: NewTicket,
+    inside: NewTicket,
+}
+
+impl Ground {
+    fn new() -> Self {
+        let shop = Shop::new();
+        let (event, spare) = (shop.event(), shop.event());
+        let (seat, spare_type) = (shop.ticket_type(&event, 1250, 10), shop.ticket_type(&spare, 0, 10));
+        let pending = shop.order(&seat, 1);
+        let (outside, inside) = (shop.issue(&seat, 1).remove(0), shop.issue(&seat, 1).remove(0));
+        shop.service.check_in_ticket(&shop.caller, CheckInTicket::new(&inside.code)).expect("inside");
+        Self { shop, event, spare, spare_type, seat, pending, outside, inside }
+    }
+}
+
+type Operation = fn(&Ground, &Caller) -> Result<()>;
+
+/// Every operation of the facade that takes a caller, with its scope.
+const OPERATIONS: &[(&str, Scope, Operation)] = &[
+    ("list_events", Scope::EventsRead, |g, by| g.shop.service.list_events(by, ListEvents::default()).map(drop)),
+    ("create_event", Scope::EventsWrite, |g, by| g.shop.service.create_event(by, new_event(|_| {})).map(drop)),
+    ("get_event", Scope::EventsRead, |g, by| g.shop.service.get_event(by, g.event.id).map(drop)),
+    ("update_event", Scope::EventsWrite, |g, by| {
+        g.shop.service.update_event(by, g.event.id, UpdateEvent::default()).map(drop)
+    }),
+    ("update_event_settings", Scope::EventsWrite, |g, by| {
+        g.shop.service.update_event_settings(by, g.event.id, EventSettings::default()).map(drop)
+    }),
+    ("record_page_view", Scope::EventsRead, |g, by| g.shop.service.record_page_view(by, g.event.id)),
+    ("delete_event", Scope::EventsWrite, |g, by| g.shop.service.delete_event(by, g.spare.id)),
+    ("list_ticket_types", Scope::TicketTypesRead, |g, by| {
+        g.shop.service.list_ticket_types(by, g.event.id, ListTicketTypes::default()).map(drop)
+    }),
+    ("create_ticket_type", Scope::TicketTypesWrite, |g, by| {
+        g.shop.service.create_ticket_type(by, g.event.id, CreateTicketType::new("Seat", eur(1), 1)).map(drop)
+    }),
+    ("get_ticket_type", Scope::TicketTypesRead, |g, by| g.shop.service.get_ticket_type(by, g.seat.id).map(drop)),
+    ("update_ticket_type", Scope::TicketTypesWrite, |g, by| {
+        g.shop.service.update_ticket_type(by, g.seat.id, UpdateTicketType::default()).map(drop)
+    }),
+    ("delete_ticket_type", Scope::TicketTypesWrite, |g, by| g.shop.service.delete_ticket_type(by, g.spare_type.id)),
+    ("list_orders", Scope::OrdersRead, |g, by| g.shop.service.list_orders(by, ListOrders::default()).map(drop)),
+    ("create_order", Scope::OrdersWrite, |g, by| {
+        g.shop.service.create_order(by, CreateOrder::new(g.event.id, ada(), g.seat.id, 1)).map(drop)
+    }),
+    ("get_order", Scope::OrdersRead, |g, by| g.shop.service.get_order(by, g.pending.id).map(drop)),
+    ("get_order_details", Scope::OrdersRead, |g, by| g.shop.service.get_order_details(by, g.pending.id).map(drop)),
+    ("cancel_order", Scope::OrdersWrite, |g, by| g.shop.service.cancel_order(by, g.pending.id).map(drop)),
+    ("mark_order_paid", Scope::OrdersWrite, |g, by| g.shop.service.mark_order_paid(by, g.pending.id).map(drop)),
+    ("mark_checkout_reminder_sent", Scope::OrdersWrite, |g, by| {
+        g.shop.service.mark_checkout_reminder_sent(by, g.pending.id).map(drop)
+    }),
+    ("payment_completed", Scope::OrdersWrite, |g, by| g.shop.service.payment_completed(by, g.pending.id).map(drop)),
+    ("payment_failed", Scope::OrdersWrite, |g, by| g.shop.service.payment_failed(by, g.pending.id).map(drop)),
+    ("list_refunds", Scope::OrdersRead, |g, by| g.shop.service.list_refunds(by, ListRefunds::default()).map(drop)),
+    ("list_tickets", Scope::TicketsRead, |g, by| g.shop.service.list_tickets(by, ListTickets::default()).map(drop)),
+    ("issue_tickets", Scope::TicketsWrite, |g, by| {
+        let request = IssueTickets { ticket_type_id: g.seat.id, customer: ada(), quantity: 1 };
+        g.shop.service.issue_tickets(by, request).map(drop)
+    }),
+    ("get_ticket", Scope::TicketsRead, |g, by| g.shop.service.get_ticket(by, g.outside.id).map(drop)),
+    ("check_in_ticket", Scope::TicketsCheckIn, |g, by| {
+        g.shop.service.check_in_ticket(by, CheckInTicket::new(&g.outside.code)).map(drop)
+    }),
+    ("check_out_ticket", Scope::TicketsCheckIn, |g, by| {
+        g.shop.service.check_out_ticket(by, CheckInTicket::new(&g.inside.code)).map(drop)
+    }),
+    ("cancel_ticket", Scope::TicketsWrite, |g, by| g.shop.service.cancel_ticket(by, g.outside.id).map(drop)),
+];
+
+#[test]
+fn every_operation_is_forbidden_without_its_scope_and_allowed_with_it_alone() {
+    let ground = Ground::new();
+    for (name, scope, operation) in OPERATIONS {
+        let without = ground.shop.caller.with_only(Scope::ALL.iter().copied().filter(|other| other != scope));
+        assert_eq!(operation(&ground, &without), Err(Error::Forbidden(*scope)), "{name}");
+        assert!(Error::Forbidden(*scope).to_string().contains(scope.as_str()));
+    }
+    for (name, scope, operation) in OPERATIONS {
+        let ground = Ground::new();
+        let alone = ground.shop.caller.with_only([*scope]);
+        assert_eq!(operation(&ground, &alone), Ok(()), "{name}");
+    }
+}
+
+#[test]
+fn the_table_above_names_every_operation_that_takes_a_caller() {
+    let mut found = Vec::new();
+    for file in std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/src/service")).expect("the folder") {
+        let text = std::fs::read_to_string(file.expect("a file").path()).expect("text");
+        for part in text.split("pub fn ").skip(1) {
+            let signature = part.split('{').next().unwrap_or_default();
+            if signature.contains("&Caller") {
+                found.push(signature.split(['(', '<']).next().unwrap_or_default().to_owned());
+            }
+        }
+    }
+    found.sort_unstable();
+    let mut named: Vec<_> = OPERATIONS.iter().map(|(name, ..)| (*name).to_owned()).collect();
+    named.sort_unstable();
+    assert_eq!(found, named);
+}

@@ -1,0 +1,191 @@
+//! Tenants: whatever belongs to another organization is answered exactly as what does not exist.
+
+mod common;
+
+use common::*;
+use std::fmt::Debug;
+use ticketing::{
+    Caller, CheckInTicket, CreateOrder, CreateTicketType, Error, EventId, EventSettings, IssueTickets, ListEvents,
+    ListOrders, ListTicketTypes, ListTickets, NewOrderItem, OrderId, PageRequest, Reason, Result, TicketId,
+    TicketTypeId, TicketingService, UpdateEvent, UpdateTicketType,
+};
+
+/// The ids of one organization's things, or of nothing at all.
+#[derive(Clone, Copy)]
+struct Ids {
+    event: EventId,
+    ticket_type: TicketTypeId,
+    order: OrderId,
+    ticket: TicketId,
+}
+
+type Operation = fn(&TicketingService, &Caller, Ids) -> Result<()>;
+
+const BY_PATH: &[(&str, Operation)] = &[
+    ("get_event", |service, by, ids| service.get_event(by, ids.event).map(drop)),
+    ("update_event", |service, by, ids| service.update_event(by, ids.event, UpdateEvent::default()).map(drop)),
+    ("update_event_settings", |service, by, ids| {
+        service.update_event_settings(by, ids.event, EventSettings::default()).map(drop)
+    }),
+    ("record_page_view", |service, by, ids| service.record_page_view(by, ids.event)),
+    ("delete_event", |service, by, ids| service.delete_event(by, ids.event)),
+    ("list_ticket_types", |service, by, ids| {
+        service.list_ticket_types(by, ids.event, ListTicketTypes::default()).map(drop)
+    }),
+    ("create_ticket_type", |service, by, ids| {
+        service.create_ticket_type(by, ids.event, CreateTicketType::new("Seat", eur(1), 1)).map(drop)
+    }),
+    ("get_ticket_type", |service, by, ids| service.get_ticket_type(by, ids.ticket_type).map(drop)),
+    ("update_ticket_type", |service, by, ids| {
+        service.update_ticket_type(by, ids.ticket_type, UpdateTicketType::default()).map(drop)
+    }),
+    ("delete_ticket_type", |service, by, ids| service.delete_ticket_type(by, ids.ticket_type)),
+    ("get_order", |service, by, ids| service.get_order(by, ids.order).map(drop)),
+    ("get_order_details", |service, by, ids| service.get_order_details(by, ids.order).map(drop)),
+    ("cancel_order", |service, by, ids| service.cancel_order(by, ids.order).map(drop)),
+    ("mark_order_paid", |service, by, ids| service.mark_order_paid(by, ids.order).map(drop)),
+    ("mark_checkout_reminder_sent", |service, by, ids| service.mark_checkout_reminder_sent(by, ids.order).map(drop)),
+    ("payment_completed", |service, by, ids| service.payment_completed(by, ids.order).map(drop)),
+    ("payment_failed", |service, by, ids| service.payment_failed(by, ids.order).map(drop)),
+    ("get_ticket", |service, by, ids| service.get_ticket(by, ids.ticket).map(drop)),
+    ("cancel_ticket", |service, by, ids| service.cancel_ticket(by, ids.ticket).map(drop)),
+];
+
+/// Their refusals are field errors: the id stands in the body or in the query.
+const BY_FIELD: &[(&str, &str, Operation)] = &[
+    ("create_order", "eventId", |service, by, ids| {
+        service.create_order(by, CreateOrder::new(ids.event, ada(), ids.ticket_type, 1)).map(drop)
+    }),
+    ("issue_tickets", "ticketId", |service, by, ids| {
+        let request = IssueTickets { ticket_type_id: ids.ticket_type, customer: ada(), quantity: 1 };
+        service.issue_tickets(by, request).map(drop)
+    }),
+    ("list_events", "cursor", |service, by, ids| {
+        let page = PageRequest::default().after(ids.event);
+        service.list_events(by, ListEvents { page, ..Default::default() }).map(drop)
+    }),
+    ("list_orders", "cursor", |service, by, ids| {
+        let page = PageRequest::default().after(ids.order);
+        service.list_orders(by, ListOrders { page, ..Default::default() }).map(drop)
+    }),
+    ("list_tickets", "cursor", |service, by, ids| {
+        let page = PageRequest::default().after(ids.ticket);
+        service.list_tickets(by, ListTickets { page, ..Default::default() }).map(drop)
+    }),
+];
+
+#[test]
+fn what_belongs_to_another_organization_is_answered_as_what_is_not_there() {
+    let shop = Shop::new();
+    let event = shop.event();
+    let seat = shop.ticket_type(&event, 1250, 10);
+    let order = shop.order(&seat, 1);
+    let ticket = shop.issue(&seat, 1).remove(0);
+    let theirs = Ids { event: event.id, ticket_type: seat.id, order: order.id, ticket: ticket.id };
+    let nothing = Ids {
+        event: "event_0000000000001".parse().expect("an id"),
+        ticket_type: "type_0000000000001".parse().expect("an id"),
+        order: "order_0000000000001".parse().expect("an id"),
+        ticket: "ticket_0000000000001".parse().expect("an id"),
+    };
+    let state = || {
+        let service = &shop.service;
+        (
+            service.get_event(&shop.caller, event.id),
+            service.get_ticket_type(&shop.caller, seat.id),
+            service.get_order(&shop.caller, order.id),
+            service.get_ticket(&shop.caller, ticket.id),
+            service.list_orders(&shop.caller, ListOrders::default()).map(|page| page.data.len()),
+        )
+    };
+    let before = state();
+    let stranger = shop.stranger();
+    for (name, operation) in BY_PATH {
+        let foreign = operation(&shop.service, &stranger, theirs);
+        assert!(matches!(foreign, Err(Error::NotFound(_))), "{name}: {foreign:?}");
+        assert_eq!(foreign, operation(&shop.service, &stranger, nothing), "{name}");
+    }
+    for (name, field, operation) in BY_FIELD {
+        let foreign = operation(&shop.service, &stranger, theirs);
+        assert_eq!(foreign, operation(&shop.service, &stranger, nothing), "{name}");
+        assert_eq!(paths(foreign), [*field], "{name}");
+    }
+    assert_eq!(state(), before, "nothing was changed");
+
+    // A foreign ticket type in an order for one's own event.
+    let own = shop.service.create_event(&stranger, new_event(|_| {})).expect("an event");
+    let own_seat = CreateTicketType::new("Seat", eur(0), 10);
+    let own_seat = shop.service.create_ticket_type(&stranger, own.id, own_seat).expect("a type");
+    let order_of = |of| {
+        let mut request = CreateOrder::new(own.id, ada(), own_seat.id, 1);
+        request.items.push(NewOrderItem { ticket_type_id: of, quantity: 1 });
+        shop.service.create_order(&stranger, request).map(drop)
+    };
+    assert_eq!(order_of(theirs.ticket_type), order_of(nothing.ticket_type));
+    assert_eq!(paths(order_of(theirs.ticket_type)), ["items[1].ticketId"]);
+    let cursor = |of| {
+        let request = ListTicketTypes { page: PageRequest::default().after(of), ..Default::default() };
+        shop.service.list_ticket_types(&stranger, own.id, request).map(drop)
+    };
+    assert_eq!(cursor(theirs.ticket_type), cursor(nothing.ticket_type));
+    assert_eq!(paths(cursor(theirs.ticket_type)), ["cursor"]);
+    assert_eq!(state(), before, "nothing was changed");
+}
+
+#[test]
+fn a_foreign_code_is_unknown_at_the_door_and_leaves_no_trace() {
+    let shop = Shop::new();
+    let event = shop.event();
+    let ticket = shop.issue(&shop.ticket_type(&event, 0, 10), 1).remove(0);
+    let stranger = shop.stranger();
+    let unknown = shop.service.check_in_ticket(&stranger, CheckInTicket::new("00000000000000000000"));
+    for event_id in [None, Some(event.id)] {
+        let scan = CheckInTicket { code: ticket.code.clone(), event_id };
+        assert_eq!(shop.service.check_in_ticket(&stranger, scan.clone()), unknown);
+        assert_eq!(shop.service.check_out_ticket(&stranger, scan), unknown);
+    }
+    is_not_found(unknown);
+    assert_eq!(shop.service.get_ticket(&shop.caller, ticket.id).expect("the ticket").scan_count, 0);
+
+    // One's own ticket at a foreign event's door is at the wrong door, like at one that is not there.
+    let own = shop.service.create_event(&stranger, new_event(|_| {})).expect("an event");
+    let seat = CreateTicketType::new("Seat", eur(0), 10);
+    let seat = shop.service.create_ticket_type(&stranger, own.id, seat).expect("a type");
+    let request = IssueTickets { ticket_type_id: seat.id, customer: ada(), quantity: 1 };
+    let own_ticket = shop.service.issue_tickets(&stranger, request).expect("tickets").issued_tickets.remove(0);
+    let scan_at = |event_id| {
+        let scan = CheckInTicket { code: own_ticket.code.clone(), event_id: Some(event_id) };
+        shop.service.check_in_ticket(&stranger, scan)
+    };
+    let nowhere = scan_at("event_0000000000001".parse().expect("an id"));
+    assert_eq!(scan_at(event.id), nowhere);
+    assert_eq!(reason(nowhere), Reason::WrongEvent);
+}
+
+#[test]
+fn lists_and_filters_show_nothing_of_another_organization() {
+    let shop = Shop::new();
+    let event = shop.event();
+    let seat = shop.ticket_type(&event, 0, 10);
+    let order = shop.order(&seat, 1);
+    let stranger = shop.stranger();
+    fn empty<T: Debug, K: ticketing::Kind>(page: Result<ticketing::Page<T, K>>) {
+        let page = page.expect("a page");
+        assert!(page.data.is_empty() && page.next_cursor.is_none(), "{page:?}");
+    }
+    let email = || Some("ada@example.com".to_owned());
+    empty(shop.service.list_events(&stranger, ListEvents::default()));
+    empty(shop.service.list_events(&stranger, ListEvents { q: Some("event".to_owned()), ..Default::default() }));
+    empty(shop.service.list_orders(&stranger, ListOrders::default()));
+    empty(shop.service.list_orders(&stranger, ListOrders { event_id: Some(event.id), ..Default::default() }));
+    empty(shop.service.list_orders(&stranger, ListOrders { customer_email: email(), ..Default::default() }));
+    for filter in [
+        ListTickets::default(),
+        ListTickets { event_id: Some(event.id), ..Default::default() },
+        ListTickets { ticket_type_id: Some(seat.id), ..Default::default() },
+        ListTickets { order_id: Some(order.id), ..Default::default() },
+        ListTickets { customer_email: email(), ..Default::default() },
+    ] {
+        empty(shop.service.list_tickets(&stranger, filter));
+    }
+}
