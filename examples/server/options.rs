@@ -134,7 +134,7 @@ fn settings(given: &Given) -> Result<Settings, Failure> {
     given.only("the server", &["listen", "public-url", "order-hold", "rate-limit", "allow-local-webhooks"])?;
     // Checked from now on, though nothing looks at them yet.
     given.setting("rate-limit", |text| text.parse::<u32>().map_err(|_| "must be a number of requests a minute"))?;
-    given.setting("allow-local-webhooks", |text| text.parse::<bool>().map_err(|_| "must be true or false"))?;
+    given.setting("allow-local-webhooks", yes_or_no)?;
     Ok(Settings {
         database: database(given)?,
         listen: given.setting("listen", listen)?.unwrap_or(SocketAddr::from(([127, 0, 0, 1], 8080))),
@@ -190,6 +190,14 @@ fn public_url(text: &str) -> Result<String, &'static str> {
 fn order_hold(text: &str) -> Result<Duration, &'static str> {
     let seconds = text.parse().ok().filter(|seconds: &u32| *seconds > 0);
     seconds.map(|seconds| Duration::from_secs(seconds.into())).ok_or("must be a number of seconds, 1 or more")
+}
+
+fn yes_or_no(text: &str) -> Result<bool, &'static str> {
+    match text {
+        "true" | "1" => Ok(true),
+        "false" | "0" => Ok(false),
+        _ => Err("must be true or false"),
+    }
 }
 
 fn not_empty(text: &str) -> Result<String, &'static str> {
