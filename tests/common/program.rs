@@ -1,0 +1,140 @@
+//! The example server as a process of its own, and what a person does with it. Every wait has an end.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
+
+/// How long anything may take that should take a moment: the machine may be busy.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Where cargo put an example: beside the tests. `cargo test` builds it; where only some tests were asked for, it is
+/// built here.
+fn example(name: &str) -> PathBuf {
+    let test = std::env::current_exe().unwrap();
+    let profile = test.ancestors().nth(2).unwrap();
+    let program = profile.join("examples").join(format!("{name}{}", std::env::consts::EXE_SUFFIX));
+    if !program.exists() {
+        let mut build = Command::new(env!("CARGO"));
+        build.args(["build", "--quiet", "--all-features", "--example", name]);
+        if profile.ends_with("release") {
+            build.arg("--release");
+        }
+        assert!(build.status().unwrap().success(), "the example {name} does not build");
+    }
+    program
+}
+
+/// The program, to be run in `folder`, with nothing of ours in its environment.
+pub fn program(folder: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(example("server"));
+    for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("TICKETING_")) {
+        command.env_remove(name);
+    }
+    command.current_dir(folder).args(arguments).stdin(Stdio::null());
+    command
+}
+
+/// Runs a program that ends by itself.
+pub fn finish(command: &mut Command) -> Output {
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let (mut output, mut errors) = (child.stdout.take().unwrap(), child.stderr.take().unwrap());
+    let status = end_of(&mut child).unwrap_or_else(|| {
+        child.kill().unwrap();
+        panic!("{command:?} did not end");
+    });
+    let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
+    output.read_to_end(&mut stdout).unwrap();
+    errors.read_to_end(&mut stderr).unwrap();
+    Output { status, stdout, stderr }
+}
+
+fn end_of(child: &mut Child) -> Option<ExitStatus> {
+    let pause = Duration::from_millis(10);
+    (0..PATIENCE.as_millis() / pause.as_millis()).find_map(|_| {
+        let ended = child.try_wait().unwrap();
+        if ended.is_none() {
+            std::thread::sleep(pause);
+        }
+        ended
+    })
+}
+
+/// A server that runs until it is stopped, or the test ends.
+pub struct Server {
+    child: Child,
+    output: Receiver<String>,
+    /// What it said when it started.
+    pub lines: Vec<String>,
+}
+
+impl Server {
+    /// Starts a server on a free port in `folder` and waits until it listens.
+    pub fn start(folder: &Path, arguments: &[&str]) -> Self {
+        Self::start_program(program(folder, &["--listen", "127.0.0.1:0"]).args(arguments))
+    }
+
+    pub fn start_program(command: &mut Command) -> Self {
+        let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+        let (send, output) = channel();
+        let stdout = BufReader::new(child.stdout.take().unwrap());
+        std::thread::spawn(move || stdout.lines().map_while(Result::ok).try_for_each(|line| send.send(line)));
+        let mut server = Self { child, output, lines: Vec::new() };
+        while !server.lines.last().is_some_and(|line| line.starts_with("curl")) {
+            server.lines.push(server.output.recv_timeout(PATIENCE).expect("the server says where it listens"));
+        }
+        server
+    }
+
+    /// What follows `label` in one of its lines.
+    pub fn said(&self, label: &str) -> Option<&str> {
+        self.lines.iter().find_map(|line| line.strip_prefix(label))
+    }
+
+    pub fn key(&self) -> &str {
+        self.said("API key: ").expect("a first start prints a key")
+    }
+
+    /// Its address and port.
+    pub fn address(&self) -> &str {
+        self.said("Listening on http://").and_then(|rest| rest.strip_suffix("/v1")).unwrap()
+    }
+
+    /// The status and the whole text of the answer to a GET.
+    pub fn get(&self, path: &str, key: &str) -> (u16, String) {
+        let mut connection = TcpStream::connect(self.address()).unwrap();
+        connection.set_read_timeout(Some(PATIENCE)).unwrap();
+        let head = format!("GET {path} HTTP/1.1\r\nHost: {}\r\nX-Api-Key: {key}\r\n", self.address());
+        connection.write_all(format!("{head}Connection: close\r\n\r\n").as_bytes()).unwrap();
+        let mut answer = String::new();
+        connection.read_to_string(&mut answer).unwrap();
+        (answer.split(' ').nth(1).unwrap().parse().unwrap(), answer)
+    }
+
+    /// Sends a signal, as `kill -TERM` does, and waits for the end. Answers with the status and what was said last.
+    pub fn stop(mut self, signal: &str) -> (ExitStatus, Vec<String>) {
+        let kill = Command::new("kill").args([&format!("-{signal}"), &self.child.id().to_string()]).status().unwrap();
+        assert!(kill.success());
+        let status = end_of(&mut self.child).expect("the server ends after the signal");
+        (status, self.output.iter().collect())
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // Fails where it ended before, which is just as well.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Whether there is a curl to paste commands to.
+pub fn has_curl() -> bool {
+    Command::new("curl").arg("--version").output().is_ok_and(|output| output.status.success())
+}
+
+pub fn text(bytes: &[u8]) -> &str {
+    std::str::from_utf8(bytes).unwrap()
+}
