@@ -164,3 +164,8 @@ impl Evening {
 fn refusal<T>(answer: ticketing::Result<T>) -> Result<ticketing::Error, &'static str> {
     answer.err().ok_or("this should have been refused")
 }
+
+#[test]
+fn the_story_is_true() {
+    main().unwrap();
+}

@@ -7,9 +7,13 @@ mod program;
 use std::net::TcpListener;
 use std::path::Path;
 use std::process::Command;
+use std::time::Duration;
 
 use program::{Server, finish, has_curl, program, text};
 use serde_json::Value;
+use ticketing::{
+    Amount, CreateEvent, CreateTicketType, EventStatus, ListOrders, OrderStatus, TicketingService, Timestamp,
+};
 
 fn folder() -> tempfile::TempDir {
     tempfile::tempdir().unwrap()
@@ -170,6 +174,34 @@ fn the_environment_sets_every_option_and_an_option_wins_over_it() {
     assert!(folder.path().join("option.db").exists() && !folder.path().join("environment.db").exists());
     let mut command = program(folder.path(), &["list-organizations"]);
     assert!(finish(command.env("TICKETING_DATABASE", "option.db")).status.success());
+}
+
+#[test]
+fn checkout_links_begin_with_the_public_url_and_the_order_hold_ends_when_it_says() {
+    let folder = folder();
+    let url = "https://tickets.example.com/shop/";
+    let server = Server::start(folder.path(), &["--public-url", url, "--order-hold", "1"]);
+    let service = TicketingService::open(folder.path().join("ticketing.db")).unwrap();
+    let caller = service.authenticate(server.key()).unwrap();
+    let mut event = CreateEvent::new("Summer Night", "summer-night", Timestamp::MAX);
+    event.status = Some(EventStatus::Published);
+    let event = service.create_event(&caller, event).unwrap().id;
+    let seat = CreateTicketType::new("Seat", Amount::new(1250, 2), 1);
+    let seat = service.create_ticket_type(&caller, event, seat).unwrap().id;
+    let order = format!(
+        r#"{{"eventId": "{event}", "customer": {{"name": "Ada", "email": "ada@example.com"}},
+            "items": [{{"ticketId": "{seat}", "quantity": 1}}]}}"#
+    );
+    let (status, answer) = server.send("POST", "/v1/orders", server.key(), &order);
+    assert!(
+        status < 300 && answer.contains(r#""checkoutUrl":"https://tickets.example.com/shop/checkout/"#),
+        "{answer}"
+    );
+    let expired = (0..600).any(|_| {
+        std::thread::sleep(Duration::from_millis(100));
+        service.list_orders(&caller, ListOrders::default()).unwrap().data[0].status == OrderStatus::Expired
+    });
+    assert!(expired);
 }
 
 #[test]

@@ -12,12 +12,12 @@ const VARIABLES: [&str; 6] = ["database", "listen", "public-url", "order-hold", 
 /// The options by name, without their dashes.
 pub(crate) struct Given<'e> {
     options: BTreeMap<&'static str, OsString>,
-    environment: Box<dyn Fn(&str) -> Option<OsString> + 'e>,
+    environment: &'e dyn Fn(&str) -> Option<OsString>,
 }
 
 impl<'e> Given<'e> {
-    pub(crate) fn new(environment: impl Fn(&str) -> Option<OsString> + 'e) -> Self {
-        Self { options: BTreeMap::new(), environment: Box::new(environment) }
+    pub(crate) fn new(environment: &'e dyn Fn(&str) -> Option<OsString>) -> Self {
+        Self { options: BTreeMap::new(), environment }
     }
 
     /// The last one wins.

@@ -13,7 +13,7 @@ use failure::Failure;
 use options::Command;
 
 fn main() -> ExitCode {
-    match options::read(std::env::args_os().skip(1), |name| std::env::var_os(name)).and_then(obey) {
+    match options::read(std::env::args_os().skip(1), &|name| std::env::var_os(name)).and_then(obey) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             eprintln!("{failure}");

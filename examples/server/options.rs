@@ -89,7 +89,7 @@ const OPTIONS: [&str; 10] = [
 /// Reads what the program is asked to do. Everything is checked here, before anything is made.
 pub(crate) fn read(
     arguments: impl Iterator<Item = OsString>,
-    environment: impl Fn(&str) -> Option<OsString>,
+    environment: &dyn Fn(&str) -> Option<OsString>,
 ) -> Result<Command, Failure> {
     let mut parser = Parser::from_args(arguments);
     let mut given = Given::new(environment);

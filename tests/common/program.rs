@@ -4,32 +4,36 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::sync::OnceLock;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
 /// How long anything may take that should take a moment: the machine may be busy.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Where cargo put an example: beside the tests. `cargo test` builds it; where only some tests were asked for, it is
-/// built here.
-fn example(name: &str) -> PathBuf {
-    let test = std::env::current_exe().unwrap();
-    let profile = test.ancestors().nth(2).unwrap();
-    let program = profile.join("examples").join(format!("{name}{}", std::env::consts::EXE_SUFFIX));
-    if !program.exists() {
+/// The example server of the profile that is tested, up to date: where cargo is asked for one test alone, it does not
+/// build the examples.
+fn example_server() -> &'static Path {
+    static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
+    PROGRAM.get_or_init(|| {
+        // The tests are in `deps`, beside `examples`.
+        let test = std::env::current_exe().unwrap();
+        let folder = test.ancestors().nth(2).unwrap();
+        let profile = folder.file_name().unwrap().to_str().unwrap();
+        let profile = if profile == "debug" { "dev" } else { profile };
         let mut build = Command::new(env!("CARGO"));
-        build.args(["build", "--quiet", "--all-features", "--example", name]);
-        if profile.ends_with("release") {
-            build.arg("--release");
-        }
-        assert!(build.status().unwrap().success(), "the example {name} does not build");
-    }
-    program
+        build.args(["build", "--quiet", "--all-features", "--example", "server", "--profile", profile]);
+        assert!(
+            build.current_dir(env!("CARGO_MANIFEST_DIR")).status().unwrap().success(),
+            "the example does not build"
+        );
+        folder.join("examples").join(format!("server{}", std::env::consts::EXE_SUFFIX))
+    })
 }
 
 /// The program, to be run in `folder`, with nothing of ours in its environment.
-pub fn program(folder: &Path, arguments: &[&str]) -> Command {
-    let mut command = Command::new(example("server"));
+pub(crate) fn program(folder: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(example_server());
     for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("TICKETING_")) {
         command.env_remove(name);
     }
@@ -38,7 +42,7 @@ pub fn program(folder: &Path, arguments: &[&str]) -> Command {
 }
 
 /// Runs a program that ends by itself.
-pub fn finish(command: &mut Command) -> Output {
+pub(crate) fn finish(command: &mut Command) -> Output {
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let (mut output, mut errors) = (child.stdout.take().unwrap(), child.stderr.take().unwrap());
     let status = end_of(&mut child).unwrap_or_else(|| {
@@ -63,20 +67,20 @@ fn end_of(child: &mut Child) -> Option<ExitStatus> {
 }
 
 /// A server that runs until it is stopped, or the test ends.
-pub struct Server {
+pub(crate) struct Server {
     child: Child,
     output: Receiver<String>,
     /// What it said when it started.
-    pub lines: Vec<String>,
+    pub(crate) lines: Vec<String>,
 }
 
 impl Server {
     /// Starts a server on a free port in `folder` and waits until it listens.
-    pub fn start(folder: &Path, arguments: &[&str]) -> Self {
+    pub(crate) fn start(folder: &Path, arguments: &[&str]) -> Self {
         Self::start_program(program(folder, &["--listen", "127.0.0.1:0"]).args(arguments))
     }
 
-    pub fn start_program(command: &mut Command) -> Self {
+    pub(crate) fn start_program(command: &mut Command) -> Self {
         let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
         let (send, output) = channel();
         let stdout = BufReader::new(child.stdout.take().unwrap());
@@ -89,32 +93,38 @@ impl Server {
     }
 
     /// What follows `label` in one of its lines.
-    pub fn said(&self, label: &str) -> Option<&str> {
+    pub(crate) fn said(&self, label: &str) -> Option<&str> {
         self.lines.iter().find_map(|line| line.strip_prefix(label))
     }
 
-    pub fn key(&self) -> &str {
+    pub(crate) fn key(&self) -> &str {
         self.said("API key: ").expect("a first start prints a key")
     }
 
     /// Its address and port.
-    pub fn address(&self) -> &str {
+    pub(crate) fn address(&self) -> &str {
         self.said("Listening on http://").and_then(|rest| rest.strip_suffix("/v1")).unwrap()
     }
 
     /// The status and the whole text of the answer to a GET.
-    pub fn get(&self, path: &str, key: &str) -> (u16, String) {
+    pub(crate) fn get(&self, path: &str, key: &str) -> (u16, String) {
+        self.send("GET", path, key, "")
+    }
+
+    /// The status and the whole text of the answer to a request with a JSON body.
+    pub(crate) fn send(&self, method: &str, path: &str, key: &str, body: &str) -> (u16, String) {
         let mut connection = TcpStream::connect(self.address()).unwrap();
         connection.set_read_timeout(Some(PATIENCE)).unwrap();
-        let head = format!("GET {path} HTTP/1.1\r\nHost: {}\r\nX-Api-Key: {key}\r\n", self.address());
-        connection.write_all(format!("{head}Connection: close\r\n\r\n").as_bytes()).unwrap();
+        let head = format!("{method} {path} HTTP/1.1\r\nHost: {}\r\nX-Api-Key: {key}\r\n", self.address());
+        let length = format!("Content-Type: application/json\r\nContent-Length: {}\r\n", body.len());
+        connection.write_all(format!("{head}{length}Connection: close\r\n\r\n{body}").as_bytes()).unwrap();
         let mut answer = String::new();
         connection.read_to_string(&mut answer).unwrap();
         (answer.split(' ').nth(1).unwrap().parse().unwrap(), answer)
     }
 
     /// Sends a signal, as `kill -TERM` does, and waits for the end. Answers with the status and what was said last.
-    pub fn stop(mut self, signal: &str) -> (ExitStatus, Vec<String>) {
+    pub(crate) fn stop(mut self, signal: &str) -> (ExitStatus, Vec<String>) {
         let kill = Command::new("kill").args([&format!("-{signal}"), &self.child.id().to_string()]).status().unwrap();
         assert!(kill.success());
         let status = end_of(&mut self.child).expect("the server ends after the signal");
@@ -131,10 +141,10 @@ impl Drop for Server {
 }
 
 /// Whether there is a curl to paste commands to.
-pub fn has_curl() -> bool {
+pub(crate) fn has_curl() -> bool {
     Command::new("curl").arg("--version").output().is_ok_and(|output| output.status.success())
 }
 
-pub fn text(bytes: &[u8]) -> &str {
+pub(crate) fn text(bytes: &[u8]) -> &str {
     std::str::from_utf8(bytes).unwrap()
 }
