@@ -108,26 +108,32 @@ pub(crate) fn read(
         }
     }
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    let task = match words.as_slice() {
-        [] => return settings(&given).map(Command::Serve),
-        ["create-organization", name] => Task::CreateOrganization(organization(name, &given)?),
-        ["list-organizations"] => given.only("list-organizations", &[]).map(|()| Task::ListOrganizations)?,
-        ["create-key", organization] => Task::CreateKey { organization: (*organization).to_owned(), key: key(&given)? },
-        ["list-keys", organization] => {
-            given.only("list-keys", &[])?;
-            Task::ListKeys { organization: (*organization).to_owned() }
-        }
-        ["revoke-key", key] => {
-            given.only("revoke-key", &[])?;
-            Task::RevokeKey { key: (*key).to_owned() }
-        }
-        ["list-organizations", extra, ..] => return Err(usage(format!("list-organizations takes no {extra:?}"))),
-        ["create-organization", ..] => return Err(usage("create-organization wants one NAME")),
-        [command @ ("create-key" | "list-keys"), ..] => return Err(usage(format!("{command} wants one ORGANIZATION"))),
-        ["revoke-key", ..] => return Err(usage("revoke-key wants one KEY_ID")),
-        [other, ..] => return Err(usage(format!("unknown command {other:?}"))),
+    match words.as_slice() {
+        [] => settings(&given).map(Command::Serve),
+        words => Ok(Command::Administer { task: task(words, &given)?, database: database(&given)? }),
+    }
+}
+
+fn task(words: &[&str], given: &Given) -> Result<Task, Failure> {
+    let (command, options): (_, &[&str]) = match words[0] {
+        "create-organization" => ("create-organization NAME", &["currency", "timezone"]),
+        "list-organizations" => ("list-organizations", &[]),
+        "create-key" => ("create-key ORGANIZATION", &["name", "scopes", "expires"]),
+        "list-keys" => ("list-keys ORGANIZATION", &[]),
+        "revoke-key" => ("revoke-key KEY_ID", &[]),
+        other => return Err(usage(format!("unknown command {other:?}"))),
     };
-    Ok(Command::Administer { database: database(&given)?, task })
+    given.only(words[0], options)?;
+    match words {
+        ["create-organization", name] => organization(name, given).map(Task::CreateOrganization),
+        ["list-organizations"] => Ok(Task::ListOrganizations),
+        ["create-key", organization] => {
+            key(given).map(|key| Task::CreateKey { organization: (*organization).to_owned(), key })
+        }
+        ["list-keys", organization] => Ok(Task::ListKeys { organization: (*organization).to_owned() }),
+        ["revoke-key", key] => Ok(Task::RevokeKey { key: (*key).to_owned() }),
+        _ => Err(usage(format!("the command is {command}, not {:?}", words.join(" ")))),
+    }
 }
 
 fn settings(given: &Given) -> Result<Settings, Failure> {
@@ -152,7 +158,6 @@ fn database(given: &Given) -> Result<PathBuf, Failure> {
 }
 
 fn organization(name: &str, given: &Given) -> Result<CreateOrganization, Failure> {
-    given.only("create-organization", &["currency", "timezone"])?;
     if name.is_empty() {
         return Err(usage("NAME must not be empty"));
     }
@@ -168,7 +173,6 @@ fn organization(name: &str, given: &Given) -> Result<CreateOrganization, Failure
 }
 
 fn key(given: &Given) -> Result<CreateApiKey, Failure> {
-    given.only("create-key", &["name", "scopes", "expires"])?;
     Ok(CreateApiKey {
         name: given.setting("name", not_empty)?.unwrap_or_else(|| "My key".to_owned()),
         scopes: given.setting("scopes", scopes)?.unwrap_or_else(Scopes::all),
