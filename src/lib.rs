@@ -1,4 +1,79 @@
-//! An embeddable event-ticketing engine over one SQLite file.
+//! An embeddable event-ticketing engine over one SQLite file: events, orders, tickets with scannable codes, and the door.
+//!
+//! ```
+//! use ticketing::{
+//!     Amount, CheckInTicket, CreateEvent, CreateOrder, CreateOrganization, CreateTicketType, EventStatus, NewCustomer,
+//!     OrderStatus, Reason, TicketStatus, TicketingService,
+//! };
+//!
+//! # let folder = tempfile::tempdir()?;
+//! # let path = folder.path().join("ticketing.db");
+//! // One file holds everything. The sandbox gateway takes no money.
+//! let service = TicketingService::builder(path).sandbox_gateway().open()?;
+//! let organization = service.create_organization(CreateOrganization::default())?;
+//! let caller = service.act_for(organization.id)?;
+//!
+//! // An event is put on sale, with a hundred seats at 12.50.
+//! let mut event = CreateEvent::new("Summer Night", "summer-night", "2100-06-01T18:00:00Z".parse()?);
+//! event.status = Some(EventStatus::Published);
+//! let event = service.create_event(&caller, event)?;
+//! let seat = CreateTicketType::new("Seat", Amount::new(1250, 2), 100);
+//! let seat = service.create_ticket_type(&caller, event.id, seat)?;
+//!
+//! // Ada orders two. The order holds the places until she has paid under the link.
+//! let ada = NewCustomer::new("Ada", "ada@example.com");
+//! let placed = service.create_order(&caller, CreateOrder::new(event.id, ada, seat.id, 2))?;
+//! assert_eq!(placed.order.status, OrderStatus::Pending);
+//! assert!(placed.checkout_url.is_some());
+//!
+//! // The gateway reports the payment: the tickets are issued.
+//! let order = service.payment_completed(&caller, placed.order.id)?;
+//! assert_eq!(order.status, OrderStatus::Completed);
+//! let code = &order.items[0].issued_tickets[0].code;
+//!
+//! // At the door a ticket lets in once.
+//! let ticket = service.check_in_ticket(&caller, CheckInTicket::new(code))?;
+//! assert_eq!(ticket.status, TicketStatus::CheckedIn);
+//! let copy = service.check_in_ticket(&caller, CheckInTicket::new(code)).unwrap_err();
+//! assert_eq!(copy.reason(), Some(Reason::AlreadyCheckedIn));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # What it guarantees
+//!
+//! - **What is answered is on the disk.** A method returns when its transaction is synced. A crash takes nothing back,
+//!   and leaves nothing half done.
+//! - **Nothing is oversold.** For each ticket type, what is sold and what pending orders hold never exceed its quantity,
+//!   also when threads and processes compete for the last place.
+//! - **A ticket lets in once.** Of two scans at once exactly one is accepted.
+//! - **No refund is lost or doubled.** A refund is written down in the transaction that decides it, and the gateway is
+//!   asked, always with the same idempotency key, until it answers.
+//! - **An organization sees only what is its own.** Every operation takes a [`Caller`], looks at its scopes, and answers
+//!   for the things of another organization as for things that do not exist.
+//!
+//! # How to embed it
+//!
+//! [`TicketingService`] has a method for every operation. Clones share one store, and any thread may call them. Methods
+//! block: call them from a blocking thread where the program is asynchronous. [`TicketingService::builder`] sets what is
+//! not the default:
+//!
+//! - a [`PaymentGateway`] of your own, which reports what comes of a payment with
+//!   [`payment_completed`](TicketingService::payment_completed) and
+//!   [`payment_failed`](TicketingService::payment_failed); without one, organizers mark orders as paid;
+//! - a [`ManualClock`] and a [`SeededEntropy`], so that a test decides on the time and repeats itself.
+//!
+//! Keep what [`start_maintenance`](TicketingService::start_maintenance) gives for as long as the program runs: it asks for
+//! refunds again and writes down what has run out. No sale and no admission depends on it.
+//!
+//! Several processes may open one file. It must lie on a local disk: SQLite's write-ahead log does not work over a
+//! network.
+//!
+//! # Features
+//!
+//! | Feature | Default | What it adds |
+//! |---|---|---|
+//! | `bundled` | yes | compiles SQLite into the program; without it the system's is linked, 3.51.3 or newer |
+//! | `server` | no | the same operations over HTTP, and the sandbox's checkout page, with axum and tokio |
 
 #![warn(missing_docs, unreachable_pub, clippy::pedantic)]
 #![allow(clippy::single_match_else, clippy::match_bool, clippy::struct_excessive_bools)]
@@ -47,3 +122,8 @@ pub use payment::{Checkout, CheckoutRequest, GatewayError, PaymentGateway, Refun
 pub use service::{
     Builder, CheckoutOutcome, CheckoutResult, HostedCheckout, MaintenanceReport, MaintenanceWorker, TicketingService,
 };
+
+/// The Rust code of the README compiles.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

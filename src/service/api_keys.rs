@@ -10,7 +10,7 @@ use crate::model::id::{ApiKeyId, OrganizationId};
 use crate::model::organization::{ApiKey, Caller, CreateApiKey, CreatedApiKey};
 use crate::model::secret::Secret;
 use crate::model::timestamp::Timestamp;
-use crate::rules;
+use crate::rules::{self, Checked};
 use crate::store::{api_keys, organizations};
 
 const MINUTE: i64 = 60_000;
@@ -38,14 +38,19 @@ impl TicketingService {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn create_api_key(&self, organization: OrganizationId, request: CreateApiKey) -> Result<CreatedApiKey> {
-        let new = rules::api_key::check(request, self.inner.environment.now(), FieldErrors::default())?;
-        let key = rules::api_key::generate(&self.inner.environment);
-        let hash = hash(&key);
+        let (new, hash, key) = self.new_key(request)?;
         let api_key = self.store().write(move |tx| {
             let organization = organizations::get(tx, organization)?;
             api_keys::insert(tx, organization.id, &new, &hash)
         })?;
-        Ok(CreatedApiKey { api_key, key: Secret::new(key) })
+        Ok(CreatedApiKey { api_key, key })
+    }
+
+    /// What is stored of a new key, its hash, and the key itself.
+    pub(super) fn new_key(&self, request: CreateApiKey) -> Result<(Checked<CreateApiKey>, [u8; 32], Secret)> {
+        let new = rules::api_key::check(request, self.inner.environment.now(), FieldErrors::default())?;
+        let key = rules::api_key::generate(&self.inner.environment);
+        Ok((new, hash(&key), Secret::new(key)))
     }
 
     /// The keys of an organization, newest first, revoked ones included.

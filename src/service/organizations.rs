@@ -3,10 +3,26 @@
 use super::TicketingService;
 use crate::error::{FieldErrors, Result};
 use crate::model::id::OrganizationId;
-use crate::model::organization::{Caller, CreateOrganization, Organization};
+use crate::model::organization::{Caller, CreateApiKey, CreateOrganization, CreatedApiKey, Organization};
 use crate::model::scope::Scopes;
 use crate::rules;
-use crate::store::organizations;
+use crate::store::{api_keys, organizations};
+
+impl CreateOrganization {
+    /// Checks the request as [`TicketingService::create_organization`] does, without a store.
+    ///
+    /// # Errors
+    /// A validation error that names every field that breaks its limit.
+    ///
+    /// ```
+    /// use ticketing::CreateOrganization;
+    /// let request = CreateOrganization { currency: "EURO".to_owned(), ..Default::default() };
+    /// assert_eq!(request.check().unwrap_err().fields()[0].path, "currency");
+    /// ```
+    pub fn check(&self) -> Result<()> {
+        rules::organization::check(self.clone(), FieldErrors::default()).map(drop)
+    }
+}
 
 impl TicketingService {
     /// Creates an organization. This is the program's own affair: it takes no caller, and there is no route for it.
@@ -28,6 +44,39 @@ impl TicketingService {
     pub fn create_organization(&self, request: CreateOrganization) -> Result<Organization> {
         let new = rules::organization::check(request, FieldErrors::default())?;
         self.store().write(move |tx| organizations::insert(tx, &new))
+    }
+
+    /// Creates an organization and a key of it where there is no organization yet, both or neither; `None` where there
+    /// is one. Of several that ask at once, in other processes too, one gets an answer. It is how a server makes a fresh
+    /// file usable.
+    ///
+    /// # Errors
+    /// Those of [`create_organization`](Self::create_organization) and [`create_api_key`](Self::create_api_key).
+    ///
+    /// ```
+    /// use ticketing::{CreateApiKey, CreateOrganization, Scopes, TicketingService};
+    /// let folder = tempfile::tempdir()?;
+    /// let service = TicketingService::open(folder.path().join("ticketing.db"))?;
+    /// let key = CreateApiKey { name: "Office".to_owned(), scopes: Scopes::all(), expires_at: None };
+    /// let first = service.create_first_organization(CreateOrganization::default(), key.clone())?;
+    /// let (organization, created) = first.expect("the file is fresh");
+    /// assert_eq!(service.authenticate(created.key.expose())?.organization(), organization.id);
+    /// assert!(service.create_first_organization(CreateOrganization::default(), key)?.is_none());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn create_first_organization(
+        &self,
+        organization: CreateOrganization,
+        key: CreateApiKey,
+    ) -> Result<Option<(Organization, CreatedApiKey)>> {
+        let organization = rules::organization::check(organization, FieldErrors::default())?;
+        let (key, hash, secret) = self.new_key(key)?;
+        let created = self.store().write(move |tx| {
+            let Some(organization) = organizations::insert_first(tx, &organization)? else { return Ok(None) };
+            let api_key = api_keys::insert(tx, organization.id, &key, &hash)?;
+            Ok(Some((organization, api_key)))
+        })?;
+        Ok(created.map(|(organization, api_key)| (organization, CreatedApiKey { api_key, key: secret })))
     }
 
     /// Every organization, newest first.

@@ -7,6 +7,8 @@ use crate::model::organization::{CreateOrganization, Organization};
 use crate::rules::Checked;
 
 const INSERT: &str = "INSERT INTO organizations (id, name, currency, timezone, created_at) VALUES (?1, ?2, ?3, ?4, ?5)";
+const INSERT_FIRST: &str = "INSERT INTO organizations (id, name, currency, timezone, created_at)
+    SELECT ?1, ?2, ?3, ?4, ?5 WHERE NOT EXISTS (SELECT 1 FROM organizations)";
 const BY_ID: &str = "SELECT id, name, currency, timezone, created_at FROM organizations WHERE id = ?1";
 const ALL: &str = "SELECT id, name, currency, timezone, created_at FROM organizations ORDER BY id DESC";
 
@@ -25,6 +27,13 @@ pub(crate) fn insert(tx: &Transaction<'_>, new: &Checked<CreateOrganization>) ->
     let created_at = tx.now();
     let id = tx.insert(INSERT, &[(&name).into(), (&currency).into(), (&timezone).into(), created_at.into()])?;
     Ok(Organization { id, name, currency, timezone, created_at })
+}
+
+/// Inserts an organization where there is none yet.
+pub(crate) fn insert_first(tx: &Transaction<'_>, new: &Checked<CreateOrganization>) -> Result<Option<Organization>> {
+    let values = [(&new.name).into(), (&new.currency).into(), (&new.timezone).into(), tx.now().into()];
+    let id: OrganizationId = tx.insert(INSERT_FIRST, &values)?;
+    tx.one(BY_ID, &[id.into()], decode)
 }
 
 pub(crate) fn get(tx: &Transaction<'_>, id: OrganizationId) -> Result<Organization> {
