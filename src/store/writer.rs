@@ -20,8 +20,8 @@ const STOPPED: Error = Error::Unavailable("the store is shutting down");
 
 /// A piece of work on its way through the writer.
 trait Job: Send {
-    /// Does the work, and says whether what it wrote is to stay.
-    fn run(&mut self, transaction: &Transaction<'_>) -> bool;
+    /// Does the work. An error means that nothing of what it wrote may stay.
+    fn run(&mut self, desk: &Desk) -> Result<()>;
 
     /// Answers the caller.
     fn answer(self: Box<Self>, commit: Result<()>);
@@ -34,21 +34,19 @@ struct Work<T, F> {
 }
 
 impl<T: Send, F: FnOnce(&Transaction<'_>) -> Result<T> + Send> Job for Work<T, F> {
-    fn run(&mut self, transaction: &Transaction<'_>) -> bool {
+    fn run(&mut self, desk: &Desk) -> Result<()> {
         if let Some(work) = self.closure.take() {
-            self.result = catch_unwind(AssertUnwindSafe(|| work(transaction)))
+            // A clock from outside may panic too, when the transaction asks it for its instant.
+            self.result = catch_unwind(AssertUnwindSafe(|| work(&desk.transaction())))
                 .unwrap_or_else(|_| Err(Error::Internal("the operation panicked and was undone".to_owned())));
         }
-        self.result.is_ok()
+        self.result.as_ref().map(drop).map_err(Error::clone)
     }
 
     fn answer(self: Box<Self>, commit: Result<()>) {
-        let result = match commit {
-            Err(error) if self.result.is_ok() => Err(error),
-            _ => self.result,
-        };
+        // A refusal does not outlive a failed commit: it may rest on what others in the group had done.
         // A caller that is gone needs no answer.
-        let _ = self.reply.send(result);
+        let _ = self.reply.send(commit.and(self.result));
     }
 }
 
@@ -67,7 +65,8 @@ impl Writer {
         checkpointer: Checkpointer,
     ) -> Result<Self> {
         let (queue, waiting) = sync_channel(QUEUE);
-        let run = move || write_until_closed(&database, &environment, &ids, checkpointer, &waiting);
+        let desk = Desk { database, environment, ids };
+        let run = move || desk.write_until_closed(checkpointer, &waiting);
         let thread = std::thread::Builder::new().name("ticketing-writer".to_owned()).spawn(run);
         let thread = thread.map_err(|error| StoreError::Failed(error.to_string()))?;
         Ok(Self { queue: Some(queue), thread: Some(thread) })
@@ -98,70 +97,79 @@ impl Drop for Writer {
     }
 }
 
-fn write_until_closed(
-    database: &Database,
-    environment: &Environment,
-    ids: &IdSource,
-    checkpointer: Checkpointer,
-    waiting: &Receiver<Box<dyn Job>>,
-) {
-    let mut group = Vec::with_capacity(GROUP);
-    while let Ok(first) = waiting.recv() {
-        let committed = write_group(database, environment, ids, first, waiting, &mut group);
-        for job in group.drain(..) {
-            job.answer(committed.clone());
-        }
-        checkpointer.after_commit(database);
-    }
-    drop(checkpointer);
-    if let Err(error) = database.final_checkpoint() {
-        tracing::warn!(%error, "the last checkpoint failed; the next opening makes up for it");
-    }
+/// What the writing thread works with.
+struct Desk {
+    database: Database,
+    environment: Environment,
+    ids: std::sync::Arc<IdSource>,
 }
 
-/// Runs what waits in one transaction and commits it.
-fn write_group(
-    database: &Database,
-    environment: &Environment,
-    ids: &IdSource,
-    first: Box<dyn Job>,
-    waiting: &Receiver<Box<dyn Job>>,
-    group: &mut Vec<Box<dyn Job>>,
-) -> Result<()> {
-    if let Err(error) = database.command("BEGIN IMMEDIATE") {
-        group.push(first);
-        return Err(error);
+impl Desk {
+    fn transaction(&self) -> Transaction<'_> {
+        self.database.transaction(&self.environment, &self.ids)
     }
-    let mut next = Some(first);
-    while let Some(mut job) = next {
-        let ran = run_alone(database, environment, ids, job.as_mut());
-        group.push(job);
-        if let Err(error) = ran {
-            // What came before it in the group is lost with the transaction, and told so.
-            if database.in_transaction() {
-                drop(database.command("ROLLBACK"));
+
+    fn write_until_closed(&self, checkpointer: Checkpointer, waiting: &Receiver<Box<dyn Job>>) {
+        let mut group = Vec::with_capacity(GROUP);
+        while let Ok(first) = waiting.recv() {
+            let committed = self.write_group(first, waiting, &mut group);
+            for job in group.drain(..) {
+                job.answer(committed.clone());
             }
+            checkpointer.after_commit(&self.database);
+        }
+        drop(checkpointer);
+        if let Err(error) = self.database.final_checkpoint() {
+            tracing::warn!(%error, "the last checkpoint failed; the next opening makes up for it");
+        }
+    }
+
+    /// Runs what waits in one transaction and commits it.
+    fn write_group(
+        &self,
+        first: Box<dyn Job>,
+        waiting: &Receiver<Box<dyn Job>>,
+        group: &mut Vec<Box<dyn Job>>,
+    ) -> Result<()> {
+        if let Err(error) = self.database.command("BEGIN IMMEDIATE") {
+            // Those in line waited as well: each would otherwise wait as long again, one after another.
+            group.push(first);
+            group.extend(waiting.try_iter().take(QUEUE));
             return Err(error);
         }
-        next = if group.len() < GROUP { waiting.try_recv().ok() } else { None };
-    }
-    database.command("COMMIT").inspect_err(|_| {
-        if database.in_transaction() {
-            drop(database.command("ROLLBACK"));
+        let mut next = Some(first);
+        while let Some(mut job) = next {
+            let ran = self.run_alone(job.as_mut());
+            group.push(job);
+            // Where it cannot be undone alone, what came before it in the group is lost with the transaction, and told so.
+            ran.inspect_err(|_| self.roll_back())?;
+            next = if group.len() < GROUP { waiting.try_recv().ok() } else { None };
         }
-    })
-}
+        self.database.command("COMMIT").inspect_err(|_| self.roll_back())
+    }
 
-/// Runs one job so that its failure undoes it alone. An error means that the whole transaction is beyond repair.
-fn run_alone(database: &Database, environment: &Environment, ids: &IdSource, job: &mut dyn Job) -> Result<()> {
-    database.command("SAVEPOINT job")?;
-    let keep = job.run(&database.transaction(environment, ids));
-    if !database.in_transaction() {
-        // SQLite rolls back by itself where it must, as when the disk is full.
-        return Err(StoreError::Full.into());
+    /// Runs one job so that its failure undoes it alone. An error means that the whole transaction is beyond repair.
+    fn run_alone(&self, job: &mut dyn Job) -> Result<()> {
+        self.database.command("SAVEPOINT job")?;
+        let ran = job.run(self);
+        if !self.database.in_transaction() {
+            // SQLite rolls everything back by itself where it must, as when the disk is full.
+            return Err(match ran {
+                Err(error @ (Error::Store(_) | Error::Unavailable(_))) => error,
+                _ => StoreError::Failed("SQLite ended the transaction".to_owned()).into(),
+            });
+        }
+        if ran.is_err() {
+            self.database.command("ROLLBACK TO job")?;
+        }
+        self.database.command("RELEASE job")
     }
-    if !keep {
-        database.command("ROLLBACK TO job")?;
+
+    fn roll_back(&self) {
+        if self.database.in_transaction()
+            && let Err(error) = self.database.command("ROLLBACK")
+        {
+            tracing::error!(%error, "a transaction could not be rolled back");
+        }
     }
-    database.command("RELEASE job")
 }
