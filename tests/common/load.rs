@@ -2,8 +2,9 @@
 //! once, hand-written SQL beside the service, and the invariants that a store must hold whatever happened to it.
 #![allow(dead_code, reason = "each test file uses its own part of it")]
 
+use std::io::{BufRead, BufReader, Lines, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::Barrier;
 use std::time::Duration;
 
@@ -154,7 +155,7 @@ const BROKEN: &[(&str, &str)] = &[
     (
         "a completed order without exactly its tickets",
         "SELECT i.id FROM order_items i JOIN orders o ON o.id = i.order_id
-        WHERE o.status = 'COMPLETED' AND i.quantity <> (SELECT COUNT(*) FROM tickets WHERE order_item_id = i.id)",
+        WHERE o.status = 'COMPLETED' AND i.quantity <> (SELECT COUNT(*) FROM tickets WHERE order_id = o.id AND order_item_id = i.id)",
     ),
     (
         "an order that never completed with tickets",
@@ -205,7 +206,6 @@ pub(crate) fn assert_sound(connection: &Connection) {
 pub(crate) fn child(test: &str, role: &str) -> Command {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(["--exact", test, "--nocapture", "--test-threads=1"]).env("TICKETING_TEST_ROLE", role);
-    command.stdin(Stdio::null()).stdout(Stdio::piped());
     command
 }
 
@@ -217,10 +217,64 @@ pub(crate) fn role() -> Option<String> {
     Some(role)
 }
 
-/// What a child printed behind `> `, once it has ended well.
-pub(crate) fn answers(child: Child) -> Vec<String> {
-    let output = child.wait_with_output().unwrap();
-    let text = String::from_utf8(output.stdout).unwrap();
-    assert!(output.status.success(), "the child failed: {}\n{text}", output.status);
-    text.lines().filter_map(|line| line.strip_prefix("> ")).map(str::to_owned).collect()
+/// A child that runs.
+pub(crate) struct Running {
+    child: Child,
+    lines: Lines<BufReader<ChildStdout>>,
+}
+
+impl Running {
+    pub(crate) fn start(mut command: Command) -> Self {
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        Self { child, lines }
+    }
+
+    /// What it [`say`]s next; `None` when it has ended.
+    pub(crate) fn next(&mut self) -> Option<String> {
+        // A line that a kill cut off is none.
+        self.lines.by_ref().map_while(Result::ok).find_map(|line| {
+            let said = line.strip_prefix("> ")?.strip_suffix(" .")?;
+            Some(said.to_owned())
+        })
+    }
+
+    /// Gives it a word, for which it [`waits`](wait_for_a_word).
+    pub(crate) fn tell(&mut self, word: &str) {
+        writeln!(self.child.stdin.as_mut().unwrap(), "{word}").unwrap();
+    }
+
+    /// Ends it at once: SIGKILL on unix.
+    pub(crate) fn kill(&mut self) {
+        self.child.kill().unwrap();
+    }
+
+    /// Waits for its end and gives the rest of what it said.
+    pub(crate) fn rest(mut self) -> (std::process::ExitStatus, Vec<String>) {
+        drop(self.child.stdin.take());
+        let rest = std::iter::from_fn(|| self.next()).collect();
+        (self.child.wait().unwrap(), rest)
+    }
+}
+
+/// Says something to the parent of this process.
+pub(crate) fn say(text: impl std::fmt::Display) {
+    println!("> {text} .");
+}
+
+/// Waits until the parent says something; an empty text when it says nothing any more.
+pub(crate) fn wait_for_a_word() -> String {
+    let mut word = String::new();
+    std::io::stdin().read_line(&mut word).unwrap();
+    word.trim().to_owned()
+}
+
+/// Starts all of them, waits until each has said that it is ready, and lets them go together.
+pub(crate) fn together(commands: impl IntoIterator<Item = Command>) -> Vec<Running> {
+    let mut running: Vec<_> = commands.into_iter().map(Running::start).collect();
+    for child in &mut running {
+        assert_eq!(child.next().as_deref(), Some("ready"));
+    }
+    running.iter_mut().for_each(|child| child.tell("go"));
+    running
 }
