@@ -219,8 +219,8 @@ pub(crate) fn role() -> Option<String> {
 
 /// A child that runs.
 pub(crate) struct Running {
-    child: Child,
-    lines: Lines<BufReader<ChildStdout>>,
+    pub(crate) child: Child,
+    pub(crate) lines: Lines<BufReader<ChildStdout>>,
 }
 
 impl Running {
@@ -232,21 +232,12 @@ impl Running {
 
     /// What it [`say`]s next; `None` when it has ended.
     pub(crate) fn next(&mut self) -> Option<String> {
-        // A line that a kill cut off is none.
-        self.lines.by_ref().map_while(Result::ok).find_map(|line| {
-            let said = line.strip_prefix("> ")?.strip_suffix(" .")?;
-            Some(said.to_owned())
-        })
+        next(&mut self.lines)
     }
 
     /// Gives it a word, for which it [`waits`](wait_for_a_word).
     pub(crate) fn tell(&mut self, word: &str) {
         writeln!(self.child.stdin.as_mut().unwrap(), "{word}").unwrap();
-    }
-
-    /// Ends it at once: SIGKILL on unix.
-    pub(crate) fn kill(&mut self) {
-        self.child.kill().unwrap();
     }
 
     /// Waits for its end and gives the rest of what it said.
@@ -255,6 +246,14 @@ impl Running {
         let rest = std::iter::from_fn(|| self.next()).collect();
         (self.child.wait().unwrap(), rest)
     }
+}
+
+/// What a child says next. A line that a kill cut off is none.
+pub(crate) fn next(lines: &mut Lines<BufReader<ChildStdout>>) -> Option<String> {
+    lines.map_while(Result::ok).find_map(|line| {
+        let said = line.strip_prefix("> ")?.strip_suffix(" .")?;
+        Some(said.to_owned())
+    })
 }
 
 /// Says something to the parent of this process.
