@@ -80,6 +80,9 @@ const OPERATIONS: &[(&str, Scope, Operation)] = &[
         g.shop.service.issue_tickets(by, request).map(drop)
     }),
     ("get_ticket", Scope::TicketsRead, |g, by| g.shop.service.get_ticket(by, g.outside.id).map(drop)),
+    ("get_ticket_by_code", Scope::TicketsRead, |g, by| {
+        g.shop.service.get_ticket_by_code(by, &g.outside.code).map(drop)
+    }),
     ("check_in_ticket", Scope::TicketsCheckIn, |g, by| {
         g.shop.service.check_in_ticket(by, CheckInTicket::new(&g.outside.code)).map(drop)
     }),

@@ -144,6 +144,7 @@ fn a_foreign_code_is_unknown_at_the_door_and_leaves_no_trace() {
         assert_eq!(shop.service.check_in_ticket(&stranger, scan.clone()), unknown);
         assert_eq!(shop.service.check_out_ticket(&stranger, scan), unknown);
     }
+    assert_eq!(shop.service.get_ticket_by_code(&stranger, &ticket.code), unknown);
     is_not_found(unknown);
     assert_eq!(shop.service.get_ticket(&shop.caller, ticket.id).expect("the ticket").scan_count, 0);
 
