@@ -19,6 +19,8 @@
 mod authentication;
 mod blocking;
 mod body;
+mod checkout;
+mod checkout_page;
 mod connection;
 mod connections;
 mod events;
@@ -83,7 +85,7 @@ impl Default for ServerOptions {
     }
 }
 
-/// Every route: the operations under `/v1` and the health checks.
+/// Every route: the operations under `/v1`, the hosted checkout and the health checks.
 ///
 /// Of the options, [`ServerOptions::calls`] alone concerns the routes.
 pub fn router(service: TicketingService, options: &ServerOptions) -> Router {
@@ -94,6 +96,7 @@ pub fn router(service: TicketingService, options: &ServerOptions) -> Router {
         .chain(orders::OPERATIONS)
         .chain(tickets::OPERATIONS);
     let mut router = operation::mount(Router::new(), &facade, operations);
+    router = checkout::mount(router, &facade);
     router = health::mount(router, &facade);
     router
         .method_not_allowed_fallback(async || Problem::method_not_allowed(None))
