@@ -20,9 +20,7 @@ pub fn connect(path: &Path) -> Connection {
         connection.execute_batch(&format!("PRAGMA wal_autocheckpoint = {pages}")).expect("a number");
     }
     connection.set_prepared_statement_cache_capacity(256);
-    connection
-        .set_db_config(rusqlite::config::DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)
-        .expect("known setting");
+    connection.set_db_config(rusqlite::config::DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).expect("known setting");
     connection
 }
 
@@ -73,7 +71,9 @@ impl Orders {
             .query_row(params![self.ticket_type, self.event], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
         assert!(price == 0 && status == "ON_SALE" && most >= 2, "the type is on sale");
         let taken = connection
-            .prepare_cached("UPDATE ticket_types SET sold = sold + 2, used = 1 WHERE id = ?1 AND sold + held + 2 <= quantity")?
+            .prepare_cached(
+                "UPDATE ticket_types SET sold = sold + 2, used = 1 WHERE id = ?1 AND sold + held + 2 <= quantity",
+            )?
             .execute([self.ticket_type])?;
         assert_eq!(taken, 1, "there are places");
         let email = email(scatter(self.next));
@@ -81,15 +81,16 @@ impl Orders {
             .prepare_cached("SELECT id FROM customers WHERE organization_id = ?1 AND email_key = ?2")?
             .query_row(params![self.organization, email], |row| row.get(0))
             .optional()?;
-        let customer = match known {
-            Some(known) => known,
-            None => {
-                connection
-                    .prepare_cached("INSERT INTO customers VALUES (?1, ?2, ?3, ?3, ?4)")?
-                    .execute(params![id, self.organization, email, now])?;
-                id
-            }
-        };
+        let customer =
+            match known {
+                Some(known) => known,
+                None => {
+                    connection
+                        .prepare_cached("INSERT INTO customers VALUES (?1, ?2, ?3, ?3, ?4)")?
+                        .execute(params![id, self.organization, email, now])?;
+                    id
+                }
+            };
         connection
             .prepare_cached(
                 "INSERT INTO orders (id, organization_id, event_id, customer_id, customer_name, status, currency, total,

@@ -36,7 +36,8 @@ pub fn spread(callers: u64, count: u64, work: impl Fn(u64) + Sync) {
 }
 
 pub fn bench(bench: &mut Bench) {
-    let (many, one, tail) = ("create_order, 64 callers", "create_order, 1 caller", "create_order, 64 callers, p99 / p50");
+    let (many, one, tail) =
+        ("create_order, 64 callers", "create_order, 1 caller", "create_order, 64 callers, p99 / p50");
     if ![many, one, tail].iter().any(|name| bench.wants(name)) {
         return;
     }

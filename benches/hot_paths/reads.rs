@@ -24,7 +24,9 @@ pub fn bench(bench: &mut Bench) {
         bench.compare(
             by_code,
             20_000,
-            |count| (0..count).for_each(|_| drop(shop.service.get_ticket_by_code(&shop.caller, &some()).expect("there"))),
+            |count| {
+                (0..count).for_each(|_| drop(shop.service.get_ticket_by_code(&shop.caller, &some()).expect("there")))
+            },
             |count| (0..count).for_each(|_| ticket(&connection, organization, &some()).expect("there")),
         );
     }
@@ -33,7 +35,11 @@ pub fn bench(bench: &mut Bench) {
         bench.compare(
             page,
             300,
-            |count| (0..count).for_each(|_| assert_eq!(shop.service.list_orders(&shop.caller, request()).expect("there").data.len(), 50)),
+            |count| {
+                (0..count).for_each(|_| {
+                    assert_eq!(shop.service.list_orders(&shop.caller, request()).expect("there").data.len(), 50)
+                })
+            },
             |count| (0..count).for_each(|_| assert_eq!(orders(&connection, organization).expect("there").len(), 50)),
         );
     }
@@ -73,7 +79,16 @@ fn ticket(connection: &Connection, organization: i64, code: &str) -> rusqlite::R
             ids: [row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?],
             code: row.get(4)?,
             status: row.get(5)?,
-            instants: [row.get(6)?, row.get(7)?, row.get(8)?, row.get(9)?, row.get(10)?, row.get(11)?, row.get(13)?, row.get(14)?],
+            instants: [
+                row.get(6)?,
+                row.get(7)?,
+                row.get(8)?,
+                row.get(9)?,
+                row.get(10)?,
+                row.get(11)?,
+                row.get(13)?,
+                row.get(14)?,
+            ],
             scans: row.get(12)?,
             event: row.get(15)?,
             texts: [row.get(16)?, row.get(17)?, row.get(18)?],
@@ -102,8 +117,27 @@ fn orders(connection: &Connection, organization: i64) -> rusqlite::Result<Vec<Or
     )?;
     let rows = page.query_map([organization], |row| {
         Ok(Order {
-            numbers: [row.get(0)?, row.get(2)?, row.get(3)?, row.get(7)?, row.get(9)?, row.get(10)?, row.get(13)?, row.get(16)?, row.get(17)?],
-            texts: [row.get(4)?, row.get(5)?, row.get(6)?, row.get(8)?, row.get(11)?, row.get(12)?, row.get(14)?, row.get(15)?],
+            numbers: [
+                row.get(0)?,
+                row.get(2)?,
+                row.get(3)?,
+                row.get(7)?,
+                row.get(9)?,
+                row.get(10)?,
+                row.get(13)?,
+                row.get(16)?,
+                row.get(17)?,
+            ],
+            texts: [
+                row.get(4)?,
+                row.get(5)?,
+                row.get(6)?,
+                row.get(8)?,
+                row.get(11)?,
+                row.get(12)?,
+                row.get(14)?,
+                row.get(15)?,
+            ],
             items: Vec::new(),
         })
     })?;
@@ -113,7 +147,9 @@ fn orders(connection: &Connection, organization: i64) -> rusqlite::Result<Vec<Or
         "SELECT id, ticket_type_id, quantity, price, discount FROM order_items WHERE order_id = ?1 ORDER BY id",
     )?;
     for order in &mut orders {
-        let items = of_order.query_map([order.numbers[0]], |row| Ok([row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?]))?;
+        let items = of_order.query_map([order.numbers[0]], |row| {
+            Ok([row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?])
+        })?;
         order.items = items.collect::<rusqlite::Result<_>>()?;
     }
     connection.prepare_cached("COMMIT")?.execute([])?;

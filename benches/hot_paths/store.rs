@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, params};
 use ticketing::{
-    Amount, Caller, CreateApiKey, CreateEvent, CreateTicketType, EventId, EventStatus, Scopes, TicketTypeId, TicketingService,
-    Timestamp,
+    Amount, Caller, CreateApiKey, CreateEvent, CreateTicketType, EventId, EventStatus, Scopes, TicketTypeId,
+    TicketingService, Timestamp,
 };
 
 const ORDERS: i64 = 500_000;
@@ -101,13 +101,20 @@ fn fill(path: &Path) {
         event.status = Some(EventStatus::Published);
         let event = service.create_event(&caller, event).expect("created").id;
         let free = CreateTicketType::new("Free entry", Amount::ZERO, 10_000_000);
-        types.push((raw(&event.to_string()), raw(&service.create_ticket_type(&caller, event, free).expect("created").id.to_string())));
+        types.push((
+            raw(&event.to_string()),
+            raw(&service.create_ticket_type(&caller, event, free).expect("created").id.to_string()),
+        ));
     }
     drop(service);
     let connection = Connection::open(path).expect("the file");
     connection.execute_batch("PRAGMA synchronous = OFF; PRAGMA cache_size = -400000; BEGIN").expect("begun");
     insert_rows(&connection, raw(&organization.id.to_string()), &types).expect("inserted");
-    connection.execute_batch("COMMIT; PRAGMA wal_checkpoint(TRUNCATE); PRAGMA journal_mode = DELETE; PRAGMA journal_mode = WAL").expect("committed");
+    connection
+        .execute_batch(
+            "COMMIT; PRAGMA wal_checkpoint(TRUNCATE); PRAGMA journal_mode = DELETE; PRAGMA journal_mode = WAL",
+        )
+        .expect("committed");
 }
 
 fn insert_rows(connection: &Connection, organization: i64, types: &[(i64, i64)]) -> rusqlite::Result<()> {
