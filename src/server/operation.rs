@@ -216,14 +216,19 @@ async fn answer(
     };
     let parameter =
         parameters.as_ref().and_then(|parameters| parameters.iter().next()).map(|(_, value)| value.to_owned());
-    let Operation { scope, expects, wait, run, .. } = *operation;
+    let Operation { scope, expects, wait, run, ref method, .. } = *operation;
+    let method = method.clone();
     if expects == Expects::NoBody {
         // One trip to a thread that may wait does it all.
         let work = move |service: &TicketingService| {
-            let caller = &key.caller_with(service, scope)?;
-            body::check_length(&head.headers)?;
-            let (parameter, query) = (parameter.as_deref(), head.uri.query().unwrap_or_default());
-            run(&Call { service, caller, parameter, query, body: &[] })
+            let all = || {
+                let caller = &key.caller_with(service, scope)?;
+                body::check_length(&head.headers)?;
+                let (parameter, query) = (parameter.as_deref(), head.uri.query().unwrap_or_default());
+                run(&Call { service, caller, parameter, query, body: &[] })
+            };
+            // Who asks and what there is to see are read together.
+            if method == Method::GET { service.on_one_snapshot(all)? } else { all() }
         };
         return facade.call(wait, work).await;
     }

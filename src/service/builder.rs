@@ -134,7 +134,7 @@ impl Builder {
         crate::rules::text::check_uri(&mut errors, "public_url", &self.public_url);
         errors.into_result()?;
         let environment = Environment { clock: self.clock, entropy: Arc::clone(&self.entropy) };
-        let store = Store::open(&Location { path: self.path, vfs: self.vfs }, self.readers, environment.clone())?;
+        let store = Store::open(&Location::new(self.path, self.vfs), self.readers, environment.clone())?;
         let sandbox = matches!(self.gateway, Gateway::Sandbox);
         let gateway: Option<Arc<dyn PaymentGateway>> = match self.gateway {
             Gateway::None => None,

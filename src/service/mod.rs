@@ -92,6 +92,24 @@ impl TicketingService {
         self.inner.store.read(|tx| crate::store::organizations::all(tx).map(drop))
     }
 
+    /// Runs `work`, in which everything that this thread reads comes from one state of the store, at one instant. What
+    /// `work` itself writes is not in it.
+    ///
+    /// # Errors
+    /// [`Error::Unavailable`](crate::Error::Unavailable) where every reader is busy.
+    ///
+    /// ```
+    /// # let (_folder, service, caller, event, seat) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/example_event.rs"));
+    /// let (event, seat) = service.on_one_snapshot(|| {
+    ///     (service.get_event(&caller, event.id), service.get_ticket_type(&caller, seat.id))
+    /// })?;
+    /// assert_eq!(event?.id, seat?.event_id);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn on_one_snapshot<T>(&self, work: impl FnOnce() -> T) -> Result<T> {
+        self.store().share_snapshot(work)
+    }
+
     fn store(&self) -> &Store {
         &self.inner.store
     }

@@ -65,6 +65,12 @@ impl Store {
     pub(crate) fn read<T>(&self, work: impl FnOnce(&Transaction<'_>) -> Result<T>) -> Result<T> {
         self.readers.snapshot(&self.environment, &self.ids, work)
     }
+
+    /// Runs `work`, in which everything that this thread reads comes from one state of the database: also what `work`
+    /// itself writes meanwhile is not in it.
+    pub(crate) fn share_snapshot<T>(&self, work: impl FnOnce() -> T) -> Result<T> {
+        self.readers.share_snapshot(&self.environment, work)
+    }
 }
 
 /// Turns "another row has the same value" in `column` (`table.column`) into the domain's word for it.

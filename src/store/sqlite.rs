@@ -26,12 +26,19 @@ const APPLICATION_ID: i64 = 0x5443_4b54;
 /// Where a database is and how to reach it.
 #[derive(Debug, Clone)]
 pub(crate) struct Location {
-    pub(crate) path: PathBuf,
-    /// The SQLite VFS; the default one where it is not given.
-    pub(crate) vfs: Option<String>,
+    path: PathBuf,
+    vfs: Option<String>,
 }
 
 impl Location {
+    /// The file at `path`, on SQLite's default VFS where none is given.
+    pub(crate) fn new(path: PathBuf, vfs: Option<String>) -> Self {
+        // SQLite reads a name that begins with `file:` as a URI; a path is always a path.
+        let path =
+            if path.as_os_str().as_encoded_bytes().starts_with(b"file:") { Path::new(".").join(path) } else { path };
+        Self { path, vfs }
+    }
+
     /// A connection that writes. It creates the file where there is none.
     pub(crate) fn open(&self) -> Result<Database> {
         check_version(rusqlite::version_number(), rusqlite::version())?;
@@ -243,32 +250,63 @@ pub(crate) struct Readers {
     pool: r2d2::Pool<r2d2_sqlite::SqliteConnectionManager>,
 }
 
+type Reader = r2d2::PooledConnection<r2d2_sqlite::SqliteConnectionManager>;
+
+/// A reading transaction that is open. However it goes, also in a panic, it is ended before the connection is anybody
+/// else's.
+struct Snapshot {
+    connection: Reader,
+    now: Timestamp,
+    /// Whose connection it is.
+    readers: *const Readers,
+}
+
+impl Drop for Snapshot {
+    fn drop(&mut self) {
+        let end = || self.connection.prepare_cached("ROLLBACK")?.execute([]);
+        if let Err(error) = end() {
+            tracing::warn!(%error, "a reading transaction did not end");
+        }
+    }
+}
+
+thread_local! {
+    /// The snapshot on which everything reads that this thread reads.
+    static SHARED: Cell<Option<Snapshot>> = const { Cell::new(None) };
+}
+
 impl Readers {
-    /// Runs `work` on one state of the database.
+    /// Runs `work` on one state of the database: the one that the thread shares, or a new one.
     pub(crate) fn snapshot<T>(
         &self,
         environment: &Environment,
         ids: &IdSource,
         work: impl FnOnce(&Transaction<'_>) -> Result<T>,
     ) -> Result<T> {
-        let connection = self.pool.get().map_err(|_| Error::Unavailable("every reader of the store is busy"))?;
-        let transaction = Transaction { connection: &connection, now: environment.now(), environment, ids };
-        transaction.execute("BEGIN", &[])?;
-        let ended = EndOnDrop(&transaction);
+        let shared = SHARED.take().filter(|shared| std::ptr::eq(shared.readers, self));
+        let sharing = shared.is_some();
+        let snapshot = shared.map_or_else(|| self.begin(environment), Ok)?;
+        let transaction = Transaction { connection: &snapshot.connection, now: snapshot.now, environment, ids };
         let result = work(&transaction);
-        drop(ended);
+        if sharing {
+            SHARED.set(Some(snapshot));
+        }
         result
     }
-}
 
-/// Ends a reading transaction, even when the work panicked: the connection goes back into the pool.
-struct EndOnDrop<'t, 'c>(&'t Transaction<'c>);
+    /// Runs `work`, in which everything that this thread reads comes from one state of the database.
+    pub(crate) fn share_snapshot<T>(&self, environment: &Environment, work: impl FnOnce() -> T) -> Result<T> {
+        SHARED.set(Some(self.begin(environment)?));
+        let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work));
+        drop(SHARED.take());
+        result.or_else(|panic| std::panic::resume_unwind(panic))
+    }
 
-impl Drop for EndOnDrop<'_, '_> {
-    fn drop(&mut self) {
-        if let Err(error) = self.0.execute("ROLLBACK", &[]) {
-            tracing::warn!(%error, "a reading transaction did not end");
-        }
+    fn begin(&self, environment: &Environment) -> Result<Snapshot> {
+        let connection = self.pool.get().map_err(|_| Error::Unavailable("every reader of the store is busy"))?;
+        let begin = || connection.prepare_cached("BEGIN")?.execute([]);
+        begin().map_err(|error| convert(&error))?;
+        Ok(Snapshot { connection, now: environment.now(), readers: self })
     }
 }
 
