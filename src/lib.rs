@@ -84,6 +84,8 @@ mod error;
 mod model;
 mod payment;
 mod rules;
+#[cfg(feature = "server")]
+pub mod server;
 mod service;
 mod store;
 

@@ -1,0 +1,130 @@
+//! The operations over HTTP: axum routes over the facade, and the loop that accepts connections.
+//!
+//! [`serve`] is the whole server. A program that has its own, or wants more routes, mounts [`router`] in it; then it is
+//! that server's part to bound its connections and their time.
+//!
+//! ```no_run
+//! use ticketing::TicketingService;
+//! use ticketing::server::{ServerOptions, serve};
+//!
+//! # async fn run() -> Result<(), Box<dyn std::error::Error>> {
+//! let service = TicketingService::builder("ticketing.db").sandbox_gateway().open()?;
+//! let listener = std::net::TcpListener::bind("127.0.0.1:8080")?;
+//! let shutdown = async { drop(tokio::signal::ctrl_c().await) };
+//! serve(service, listener, ServerOptions::default(), shutdown).await?;
+//! # Ok(())
+//! # }
+//! ```
+
+mod authentication;
+mod blocking;
+mod body;
+mod checkout;
+mod checkout_page;
+mod connection;
+mod connections;
+mod events;
+mod exchange;
+mod head;
+mod health;
+mod operation;
+mod orders;
+mod problem;
+mod query;
+mod ticket_types;
+mod tickets;
+mod transport;
+
+use std::io;
+use std::time::Duration;
+
+use axum::Router;
+use axum::extract::Request;
+use axum::middleware::from_fn;
+
+use blocking::Facade;
+use connection::Patience;
+use connections::Connections;
+use problem::Problem;
+
+use crate::service::TicketingService;
+
+/// The bounds of a server. The defaults are good for one that is reached from anywhere.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct ServerOptions {
+    /// How long the head of a request may take, from its first byte on, or from the beginning of the connection:
+    /// 10 seconds.
+    pub head_timeout: Duration,
+    /// How long a request may take, from the first byte of its head to the last one of its body: 20 seconds.
+    pub request_timeout: Duration,
+    /// How long a connection may do nothing between two requests: 60 seconds.
+    pub idle_timeout: Duration,
+    /// How long the requests under way may take once the server is to stop: 10 seconds.
+    pub shutdown_timeout: Duration,
+    /// How many connections may be open: 4096, or as many as the system gives file handles for. Past that, the one that
+    /// has waited longest for its client makes room for the new one.
+    pub connections: usize,
+    /// How many requests may be inside the service at once, each on a blocking thread of the runtime: 256. Past that,
+    /// the answer is 503. Those that may have to wait for the payment gateway have half of these places, of which the
+    /// [calls to the gateway](crate::Builder::gateway_calls), 64 by default, should leave some to the orders that cost
+    /// nothing. A runtime whose `max_blocking_threads` (512 by default) are fewer than this makes requests wait.
+    pub calls: usize,
+}
+
+impl Default for ServerOptions {
+    fn default() -> Self {
+        Self {
+            head_timeout: Duration::from_secs(10),
+            request_timeout: Duration::from_secs(20),
+            idle_timeout: Duration::from_mins(1),
+            shutdown_timeout: Duration::from_secs(10),
+            connections: 4096,
+            calls: 256,
+        }
+    }
+}
+
+/// Every route: the operations under `/v1`, the hosted checkout and the health checks.
+///
+/// Of the options, [`ServerOptions::calls`] alone concerns the routes.
+pub fn router(service: TicketingService, options: &ServerOptions) -> Router {
+    let facade = Facade::new(service, options.calls);
+    let operations = events::OPERATIONS
+        .into_iter()
+        .chain(ticket_types::OPERATIONS)
+        .chain(orders::OPERATIONS)
+        .chain(tickets::OPERATIONS);
+    let mut router = operation::mount(Router::new(), &facade, operations);
+    router = checkout::mount(router, &facade);
+    router = health::mount(router, &facade);
+    router
+        .method_not_allowed_fallback(async || Problem::method_not_allowed(None))
+        .fallback(move |request: Request| {
+            let facade = facade.clone();
+            async move { operation::no_such_route(&facade, request).await }
+        })
+        .layer(from_fn(exchange::exchange))
+}
+
+/// Serves the [`router`] on `listener` until `shutdown` comes. Then it accepts nothing more, lets the requests under way
+/// be answered, for [`ServerOptions::shutdown_timeout`] at most, and returns.
+///
+/// # Errors
+/// Where the listener cannot be used. A connection that fails harms no other and ends nothing.
+pub async fn serve(
+    service: TicketingService,
+    listener: std::net::TcpListener,
+    options: ServerOptions,
+    shutdown: impl Future<Output = ()>,
+) -> io::Result<()> {
+    listener.set_nonblocking(true)?;
+    let listener = tokio::net::TcpListener::from_std(listener)?;
+    let patience =
+        Patience { head: options.head_timeout, request: options.request_timeout, idle: options.idle_timeout };
+    let mut connections = Connections::new(router(service, &options), patience, options.connections);
+    connections.accept(&listener, shutdown).await;
+    drop(listener);
+    connections.close(options.shutdown_timeout).await;
+    Ok(())
+}

@@ -1,0 +1,168 @@
+//! What is answered where an operation could not be done: `application/problem+json` (RFC 9457). This is the one place
+//! that knows which error has which status.
+
+use axum::body::Body;
+use axum::http::header::{ALLOW, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use axum::response::{IntoResponse, Response};
+
+use crate::error::{Error, FieldError, Reason};
+use crate::model::json::SyntaxError;
+use crate::model::scope::Scope;
+use crate::model::text_enum::TextEnum;
+
+/// What kind of problem it is: the end of its `type`, its title, and its status.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Code(&'static str, &'static str, StatusCode);
+
+const MALFORMED_REQUEST: Code = Code("malformed-request", "The request cannot be read", StatusCode::BAD_REQUEST);
+const UNAUTHENTICATED: Code = Code("unauthenticated", "A valid API key is required", StatusCode::UNAUTHORIZED);
+const FORBIDDEN: Code = Code("forbidden", "The API key lacks a scope", StatusCode::FORBIDDEN);
+const NOT_FOUND: Code = Code("not-found", "There is no such thing", StatusCode::NOT_FOUND);
+const METHOD_NOT_ALLOWED: Code =
+    Code("method-not-allowed", "The method is not allowed here", StatusCode::METHOD_NOT_ALLOWED);
+const CONFLICT: Code = Code("conflict", "The present state forbids it", StatusCode::CONFLICT);
+const PAYLOAD_TOO_LARGE: Code = Code("payload-too-large", "The body is too large", StatusCode::PAYLOAD_TOO_LARGE);
+const UNSUPPORTED_MEDIA_TYPE: Code =
+    Code("unsupported-media-type", "The body is not JSON", StatusCode::UNSUPPORTED_MEDIA_TYPE);
+const VALIDATION_FAILED: Code =
+    Code("validation-failed", "The request breaks a constraint", StatusCode::UNPROCESSABLE_ENTITY);
+const PAYMENT_GATEWAY_FAILED: Code =
+    Code("payment-gateway-failed", "The payment gateway failed", StatusCode::BAD_GATEWAY);
+const UNAVAILABLE: Code = Code("unavailable", "The service is busy", StatusCode::SERVICE_UNAVAILABLE);
+const INTERNAL: Code = Code("internal", "Something went wrong inside", StatusCode::INTERNAL_SERVER_ERROR);
+
+/// A problem on its way out. It becomes a body where the request's path and id are known: see [`Problem::render`].
+#[derive(Debug, Clone)]
+pub(super) struct Problem {
+    code: &'static Code,
+    detail: String,
+    reason: Option<Reason>,
+    errors: Vec<FieldError>,
+    /// The methods that are allowed, where it is the method that is not.
+    allow: Option<String>,
+}
+
+impl Problem {
+    fn new(code: &'static Code, detail: impl Into<String>) -> Self {
+        Self { code, detail: detail.into(), reason: None, errors: Vec::new(), allow: None }
+    }
+
+    /// The request cannot be read at all.
+    pub(super) fn malformed(detail: impl Into<String>) -> Self {
+        Self::new(&MALFORMED_REQUEST, detail)
+    }
+
+    /// The key is missing or not valid: the same answer whatever is wrong with it.
+    pub(super) fn unauthenticated() -> Self {
+        let detail = "a valid API key is required in the header X-Api-Key";
+        Self::new(&UNAUTHENTICATED, detail)
+    }
+
+    fn forbidden(scope: Scope) -> Self {
+        Self::new(&FORBIDDEN, format!("the API key lacks the scope {}", scope.as_str()))
+    }
+
+    /// Nothing is under this path.
+    pub(super) fn no_such_route() -> Self {
+        Self::new(&NOT_FOUND, "nothing is under this path")
+    }
+
+    /// There is something under this path, which answers other methods: `allow`, where axum does not say so itself.
+    pub(super) fn method_not_allowed(allow: Option<String>) -> Self {
+        Self { allow, ..Self::new(&METHOD_NOT_ALLOWED, "this path does not answer the method") }
+    }
+
+    /// The body is larger than `limit` bytes.
+    pub(super) fn too_large(limit: usize) -> Self {
+        Self::new(&PAYLOAD_TOO_LARGE, format!("a body may have {limit} bytes"))
+    }
+
+    /// The body is not JSON by its own word.
+    pub(super) fn not_json() -> Self {
+        Self::new(&UNSUPPORTED_MEDIA_TYPE, "the body must be JSON, with the Content-Type application/json")
+    }
+
+    /// More is asked at once than is done at once.
+    pub(super) fn unavailable(detail: impl Into<String>) -> Self {
+        Self::new(&UNAVAILABLE, detail)
+    }
+
+    /// Something that the caller can do nothing about, and learns nothing about; `cause` is for the log.
+    pub(super) fn internal(cause: impl std::fmt::Display) -> Self {
+        tracing::error!(%cause, "a request failed");
+        Self::new(&INTERNAL, "the request could not be completed")
+    }
+
+    /// The status that goes with it.
+    pub(super) fn status(&self) -> StatusCode {
+        self.code.2
+    }
+
+    /// The header that goes with it, where there is one.
+    pub(super) fn header(&self) -> Option<(HeaderName, HeaderValue)> {
+        match self.code.2 {
+            StatusCode::UNAUTHORIZED => Some((WWW_AUTHENTICATE, HeaderValue::from_static("ApiKey"))),
+            StatusCode::SERVICE_UNAVAILABLE => Some((RETRY_AFTER, HeaderValue::from_static("1"))),
+            _ => self.allow.as_deref().and_then(|methods| Some((ALLOW, HeaderValue::try_from(methods).ok()?))),
+        }
+    }
+
+    /// The answer to the request with this path and this id.
+    pub(super) fn render(&self, instance: &str, request_id: &str) -> Response {
+        let Code(code, title, status) = *self.code;
+        let mut problem = serde_json::json!({
+            "type": format!("urn:ticketing:problem:{code}"),
+            "title": title,
+            "status": status.as_u16(),
+            "detail": self.detail,
+            "instance": instance,
+            "requestId": request_id,
+        });
+        if let Some(reason) = self.reason {
+            problem["reason"] = reason.as_str().into();
+        }
+        if !self.errors.is_empty() {
+            problem["errors"] = serde_json::json!(self.errors);
+        }
+        let mut headers = HeaderMap::from_iter(self.header());
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
+        (status, headers, problem.to_string()).into_response()
+    }
+}
+
+impl From<Error> for Problem {
+    fn from(error: Error) -> Self {
+        match error {
+            Error::Validation(errors) => {
+                Self { errors: errors.as_slice().to_vec(), ..Self::new(&VALIDATION_FAILED, errors.to_string()) }
+            }
+            Error::Conflict(conflict) => {
+                Self { reason: Some(conflict.reason), ..Self::new(&CONFLICT, conflict.detail) }
+            }
+            Error::NotFound(_) => Self::new(&NOT_FOUND, error.to_string()),
+            Error::Unauthenticated => Self::unauthenticated(),
+            Error::Forbidden(scope) => Self::forbidden(scope),
+            Error::PaymentGatewayFailed(_) => Self::new(&PAYMENT_GATEWAY_FAILED, error.to_string()),
+            Error::Unavailable(why) => Self::unavailable(why),
+            Error::Store(cause) => Self::internal(cause),
+            Error::Internal(cause) => Self::internal(cause),
+        }
+    }
+}
+
+impl From<SyntaxError> for Problem {
+    fn from(error: SyntaxError) -> Self {
+        Self::malformed(error.to_string())
+    }
+}
+
+impl IntoResponse for Problem {
+    /// The status alone, with the problem beside it: who knows the request's id makes the body of it.
+    fn into_response(self) -> Response {
+        let mut response = Response::new(Body::empty());
+        *response.status_mut() = self.status();
+        response.extensions_mut().insert(self);
+        response
+    }
+}
