@@ -10,7 +10,7 @@ use crate::service::HostedCheckout;
 const STYLE: &str = include_str!("checkout.css");
 
 /// The one style that the page's policy lets in: the SHA-256 of [`STYLE`].
-pub(super) const STYLE_HASH: &str = "sha256-rkVVzAuLvIXVyJKzgDHtx1nVEG7PAg4IXt6TH9Aw27w=";
+pub(super) const STYLE_HASH: &str = "sha256-2dQ21WV3rVspUdRcQEin4lCv0rA9ZDdVrVwfUsoJNko=";
 
 /// Where an order stands, as its customer sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -97,8 +97,8 @@ pub(super) fn render(checkout: &HostedCheckout) -> String {
         true => format!(
             "<form method=\"post\">\
              <button class=\"pay\" name=\"outcome\" value=\"success\">Pay {total} {currency}</button>\
-             <button name=\"outcome\" value=\"failure\">Let the payment fail</button>\
-             <button name=\"outcome\" value=\"cancel\">Cancel the order</button></form>"
+             <button name=\"outcome\" value=\"failure\">Payment fails</button>\
+             <button name=\"outcome\" value=\"cancel\">Cancel order</button></form>"
         ),
         false => String::new(),
     };
@@ -108,7 +108,7 @@ pub(super) fn render(checkout: &HostedCheckout) -> String {
             "<main><p class=\"over\">Checkout</p><h1>{title}</h1>{notice}<table>\
              <thead><tr><th scope=\"col\">Ticket</th><th scope=\"col\" class=\"number\">Quantity</th>\
              <th scope=\"col\" class=\"number\">Price</th></tr></thead><tbody>{rows}{off}</tbody>\
-             <tfoot><tr><th scope=\"row\" colspan=\"2\">Total</th><td class=\"number\">{total} {currency}</td></tr></tfoot>\
+             <tfoot><tr><th scope=\"row\">Total</th><td colspan=\"2\" class=\"number\">{total} {currency}</td></tr></tfoot>\
              </table>{form}</main><p class=\"sandbox\">This is a sandbox: no money moves here.</p>"
         ),
     )
