@@ -39,6 +39,7 @@ fn outcome<T: std::fmt::Debug>(
 #[test]
 fn every_operation_on_every_status_does_what_the_table_says() {
     type Act = fn(&Shop, OrderId) -> Result<()>;
+    type Prepare = fn(&Shop, &TicketType) -> OrderId;
     let operations: [(&str, Act); 5] = [
         ("cancel", |shop, id| cancel(shop, id).map(drop)),
         ("mark paid", |shop, id| mark_paid(shop, id).map(drop)),
@@ -46,7 +47,7 @@ fn every_operation_on_every_status_does_what_the_table_says() {
         ("payment completed", |shop, id| shop.service.payment_completed(&shop.caller, id).map(drop)),
         ("payment failed", |shop, id| shop.service.payment_failed(&shop.caller, id).map(drop)),
     ];
-    let prepare: [(&str, fn(&Shop, &TicketType) -> OrderId); 6] = [
+    let prepare: [(&str, Prepare); 6] = [
         ("pending", |shop, seat| shop.order(seat, 2).id),
         ("completed", |shop, seat| shop.paid_order(seat, 2).id),
         ("cancelled", |shop, seat| {

@@ -5,8 +5,9 @@ mod common;
 use common::*;
 use std::time::Duration;
 use ticketing::{
-    CheckInTicket, CheckoutOutcome, CheckoutRedirectUrls, CreateOrder, CreateOrderResponse, Error, EventStatus, Order,
-    OrderId, OrderStatus, PaymentStatus, Reason, RefundStatus, Result, TicketType,
+    CheckInTicket, Checkout, CheckoutOutcome, CheckoutRedirectUrls, CheckoutRequest, CreateOrder, CreateOrderResponse,
+    Error, EventStatus, GatewayError, ManualClock, Order, OrderId, OrderStatus, PaymentGateway, PaymentStatus, Reason,
+    RefundRequest, RefundStatus, Result, TicketType, TicketingService,
 };
 
 fn completed(shop: &Shop, id: OrderId) -> Result<Order> {
@@ -110,6 +111,80 @@ fn a_hold_that_runs_out_while_the_gateway_fails_leaves_a_cancelled_order_too() {
     assert!(matches!(refused, Error::PaymentGatewayFailed(_)), "{refused:?}");
     let orders = service.list_orders(&caller, ticketing::ListOrders::default()).expect("a page").data;
     assert_eq!(orders[0].status, OrderStatus::Cancelled, "what the caller was told is true");
+}
+
+/// A gateway that does something with the order while it is asked for a link.
+struct Meddling<F> {
+    service: std::sync::Arc<std::sync::OnceLock<TicketingService>>,
+    meddle: F,
+}
+
+impl<F> PaymentGateway for Meddling<F>
+where
+    F: Fn(&TicketingService, &ticketing::Caller, OrderId) + Send + Sync + 'static,
+{
+    fn start_checkout(&self, request: &CheckoutRequest) -> Result<Checkout, GatewayError> {
+        let service = self.service.get().expect("set before the first order");
+        let caller = service.act_for(request.organization_id).expect("it is there");
+        (self.meddle)(service, &caller, request.order_id);
+        Ok(Checkout { link: "https://pay.example/1".to_owned(), reference: "the same each time".to_owned() })
+    }
+
+    fn refund(&self, _: &RefundRequest) -> Result<(), GatewayError> {
+        Ok(())
+    }
+}
+
+/// Takes an order while the gateway meddles with it; tells the answer and the order afterwards.
+fn meddled(
+    meddle: impl Fn(&TicketingService, &ticketing::Caller, OrderId) + Send + Sync + 'static,
+    orders: usize,
+) -> (Result<CreateOrderResponse>, Vec<ticketing::OrderSummary>) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let handle = std::sync::Arc::new(std::sync::OnceLock::new());
+    let gateway = Meddling { service: handle.clone(), meddle };
+    let builder = TicketingService::builder(folder.path().join("ticketing.db"));
+    let service = builder.clock(ManualClock::at(at(NOW))).payment_gateway(gateway).open().expect("a file");
+    assert!(handle.set(service.clone()).is_ok());
+    let organization = service.create_organization(Default::default()).expect("an organization");
+    let caller = service.act_for(organization.id).expect("it is there");
+    let event = service.create_event(&caller, new_event(|_| {})).expect("an event");
+    let seat = ticketing::CreateTicketType::new("Seat", eur(1250), 10);
+    let seat = service.create_ticket_type(&caller, event.id, seat).expect("a type");
+    let order = || service.create_order(&caller, CreateOrder::new(event.id, ada(), seat.id, 1));
+    let answers: Vec<_> = (0..orders).map(|_| order()).collect();
+    let listed = service.list_orders(&caller, ticketing::ListOrders::default()).expect("a page").data;
+    (answers.into_iter().next_back().expect("one"), listed)
+}
+
+#[test]
+fn a_payment_reported_before_the_link_is_known_completes_the_order() {
+    let (placed, orders) = meddled(|service, caller, id| drop(service.payment_completed(caller, id).expect("paid")), 1);
+    let placed = placed.expect("an order");
+    assert_eq!((placed.order.status, placed.issued_tickets.len()), (OrderStatus::Completed, 1));
+    let payment = orders[0].payment_gateway.clone().expect("a payment");
+    assert_eq!((payment.link.as_str(), payment.status), ("https://pay.example/1", PaymentStatus::Completed));
+}
+
+#[test]
+fn an_order_cancelled_before_its_link_is_known_stays_cancelled() {
+    let cancel = |service: &TicketingService, caller: &ticketing::Caller, id| {
+        assert!(service.cancel_order(caller, id).expect("cancelled").success);
+    };
+    let (placed, orders) = meddled(cancel, 1);
+    assert_eq!(placed.expect("an answer").order.status, OrderStatus::Cancelled);
+    let payment = orders[0].payment_gateway.clone().expect("a payment");
+    assert_eq!((orders[0].status, payment.status), (OrderStatus::Cancelled, PaymentStatus::Waiting));
+}
+
+#[test]
+fn a_gateway_that_gives_two_payments_one_reference_has_failed() {
+    let (second, orders) = meddled(|_, _, _| {}, 2);
+    assert!(matches!(second, Err(Error::PaymentGatewayFailed(_))), "{second:?}");
+    assert_eq!(
+        orders.iter().map(|order| order.status).collect::<Vec<_>>(),
+        [OrderStatus::Cancelled, OrderStatus::Pending]
+    );
 }
 
 #[test]

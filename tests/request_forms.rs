@@ -176,6 +176,7 @@ const EVENT: &[Field] = &[
     )
     .required(),
     field("endDate", &["\"2026-07-01T18:00:00Z\"", "\"9999-12-31T23:59:59.999Z\""], DATES),
+    field("startDate", &[], &[("\"2026-07-01T22:00:00.001Z\"", &["endDate"])]).required(),
     field("endDate", &[], &[("\"2026-07-01T17:59:59.999Z\"", HERE)]),
     field(
         "slug",

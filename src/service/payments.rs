@@ -1,7 +1,7 @@
 //! What goes between an order and the payment gateway.
 
 use super::TicketingService;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, StoreError};
 use crate::model::id::OrderId;
 use crate::model::order::{CheckoutRedirectUrls, Order, OrderStatus};
 use crate::model::organization::Caller;
@@ -69,12 +69,20 @@ impl TicketingService {
             return Ok(order);
         };
         let (organization, id) = (order.organizer_id, order.id);
-        match self.start_checkout(gateway, &order, redirect_urls)? {
-            Ok(checkout) => self.store().write(move |tx| {
-                checkouts::record(tx, organization, id, &checkout.link, &checkout.reference)?;
-                orders::get(tx, organization, id)
-            }),
-            Err(failure) => self.give_up_checkout(&order, &failure),
+        let checkout = match self.start_checkout(gateway, &order, redirect_urls)? {
+            Ok(checkout) => checkout,
+            Err(failure) => return self.give_up_checkout(&order, &failure),
+        };
+        let recorded = self.store().write(move |tx| {
+            checkouts::record(tx, organization, id, &checkout.link, &checkout.reference)?;
+            orders::get(tx, organization, id)
+        });
+        match recorded {
+            Err(Error::Store(StoreError::Taken(_))) => {
+                let failure = GatewayError::Refused("it gave the reference of another payment".to_owned());
+                self.give_up_checkout(&order, &failure)
+            }
+            recorded => recorded,
         }
     }
 
