@@ -59,7 +59,8 @@ impl Location {
             // Only a URI can name the VFS to the pool.
             Some(vfs) => {
                 flags |= OpenFlags::SQLITE_OPEN_URI;
-                r2d2_sqlite::SqliteConnectionManager::file(format!("file:{}?vfs={vfs}", percent_encoded(&self.path)))
+                let (path, vfs) = (percent_encoded(&self.path), percent_encoded(vfs.as_ref()));
+                r2d2_sqlite::SqliteConnectionManager::file(format!("file:{path}?vfs={vfs}"))
             }
             None => r2d2_sqlite::SqliteConnectionManager::file(&self.path),
         };
@@ -73,19 +74,17 @@ impl Location {
             .min_idle(Some(1))
             .test_on_check_out(false)
             .connection_timeout(Duration::from_secs(5))
-            .error_handler(Box::new(r2d2::NopErrorHandler))
+            .error_handler(Box::new(LogFailures))
             .build(manager)
-            .map_err(|error| StoreError::CannotOpen(error.to_string()))?;
+            .map_err(|error| self.named(StoreError::CannotOpen(error.to_string()).into()))?;
         Ok(Readers { pool })
     }
 
     fn opening(&self, error: &rusqlite::Error) -> Error {
-        match convert(error) {
-            Error::Store(StoreError::Failed(text) | StoreError::CannotOpen(text)) => {
-                StoreError::CannotOpen(format!("{} ({text})", self.path.display())).into()
-            }
-            other => self.named(other),
-        }
+        self.named(match convert(error) {
+            Error::Store(StoreError::Failed(text)) => StoreError::CannotOpen(text).into(),
+            other => other,
+        })
     }
 
     /// Says which file it was, where that is the news.
@@ -94,8 +93,19 @@ impl Location {
         match error {
             Error::Store(StoreError::NotADatabase(_)) => StoreError::NotADatabase(path).into(),
             Error::Store(StoreError::ReadOnly(_)) => StoreError::ReadOnly(path).into(),
+            Error::Store(StoreError::CannotOpen(text)) => StoreError::CannotOpen(format!("{path} ({text})")).into(),
             other => other,
         }
+    }
+}
+
+/// Writes down why the pool could not make a connection: whoever waits for one only hears that there was none.
+#[derive(Debug)]
+struct LogFailures;
+
+impl r2d2::HandleError<rusqlite::Error> for LogFailures {
+    fn handle_error(&self, error: rusqlite::Error) {
+        tracing::warn!(%error, "a reader could not be opened");
     }
 }
 
@@ -148,7 +158,14 @@ impl Database {
         let connection = &self.connection;
         connection.busy_handler(Some(wait_while_busy)).map_err(|error| convert(&error))?;
         connection.set_prepared_statement_cache_capacity(STATEMENTS);
+        // What another program has in its log is not to be moved when this connection closes.
+        let checkpoint_on_close = |on: bool| {
+            let set = connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, !on);
+            set.map(drop).map_err(|error| convert(&error))
+        };
+        checkpoint_on_close(false)?;
         self.check_owner()?;
+        checkpoint_on_close(true)?;
         if connection.is_readonly(rusqlite::MAIN_DB).map_err(|error| convert(&error))? {
             return Err(StoreError::ReadOnly(String::new()).into());
         }
@@ -165,16 +182,26 @@ impl Database {
 
     /// Refuses another program's database before anything of it is changed.
     fn check_owner(&self) -> Result<()> {
+        // In this order: another process may make this very database ours in between.
+        let version = self.number("PRAGMA user_version")?;
         let tables = self.number("SELECT COUNT(*) FROM sqlite_schema")?;
         match self.number("PRAGMA application_id")? {
             APPLICATION_ID => Ok(()),
-            0 if tables == 0 => Ok(()),
+            0 if tables == 0 && version == 0 => Ok(()),
             other => Err(StoreError::ForeignDatabase(other).into()),
         }
     }
 
     /// Several processes that open a fresh file at once can get SQLITE_BUSY here in spite of the busy handler.
     fn switch_to_wal(&self) -> Result<()> {
+        let handler = |handler| self.connection.busy_handler(handler).map_err(|error| convert(&error));
+        // Each attempt would wait as long as all of them together.
+        handler(None)?;
+        self.try_to_switch_to_wal()?;
+        handler(Some(wait_while_busy))
+    }
+
+    fn try_to_switch_to_wal(&self) -> Result<()> {
         for attempt in 0.. {
             let mode = |sql| self.connection.query_row(sql, [], |row| row.get::<_, String>(0));
             let switched = mode("PRAGMA journal_mode")
@@ -506,13 +533,21 @@ impl Row<'_> {
         let columns = statement.columns_with_metadata();
         let name = |name: Option<&str>| name.unwrap_or("?").to_owned();
         let column = columns.get(index);
-        // By convention the first column is the key of the row.
-        let row = match self.row.get_ref(0) {
+        let table = column.and_then(rusqlite::ColumnMetadata::table_name);
+        // The key of a joined row where the statement reads it; by convention the first column is the key of the first.
+        let is_key =
+            |other: &rusqlite::ColumnMetadata<'_>| other.table_name() == table && other.origin_name() == Some("id");
+        let key = columns.iter().position(is_key).unwrap_or(0);
+        let row = match self.row.get_ref(key) {
             Ok(ValueRef::Integer(key)) => key.to_string(),
             _ => "?".to_owned(),
         };
+        let row = match columns.get(key).and_then(rusqlite::ColumnMetadata::table_name) {
+            Some(other) if table.is_some_and(|table| table != other) => format!("of {other} {row}"),
+            _ => row,
+        };
         Error::Store(StoreError::CorruptRow {
-            table: name(column.and_then(rusqlite::ColumnMetadata::table_name)),
+            table: name(table),
             column: name(column.and_then(rusqlite::ColumnMetadata::origin_name)),
             row,
             problem: problem.to_owned(),
@@ -575,7 +610,9 @@ fn convert(error: &rusqlite::Error) -> Error {
         other => return StoreError::Failed(other.to_string()).into(),
     };
     match code.code {
-        ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked => return Error::Unavailable("the store is busy"),
+        ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked | ErrorCode::FileLockingProtocolFailed => {
+            return Error::Unavailable("the store is busy");
+        }
         ErrorCode::DiskFull => StoreError::Full,
         ErrorCode::ReadOnly => StoreError::ReadOnly(text),
         ErrorCode::CannotOpen => StoreError::CannotOpen(text),
