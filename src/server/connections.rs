@@ -140,8 +140,11 @@ async fn drive(
     let service = service_fn(|request| answer(request, router.clone(), Arc::clone(&connection)));
     // The time a client may take is kept here and not by hyper, which knows no difference between a head that is late
     // and a client that has nothing to ask.
-    let serving =
-        http1::Builder::new().header_read_timeout(None).max_buf_size(LARGEST_HEAD).serve_connection(transport, service);
+    let serving = http1::Builder::new()
+        .header_read_timeout(None)
+        .max_header_size(LARGEST_HEAD)
+        .max_buf_size(2 * LARGEST_HEAD)
+        .serve_connection(transport, service);
     let mut serving = std::pin::pin!(serving);
     let mut stopped = false;
     let mut look = std::pin::pin!(tokio::time::sleep(patience.shortest()));

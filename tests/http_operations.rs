@@ -1,0 +1,209 @@
+//! Every operation over HTTP: its status, its `Location`, and who may do it.
+#![cfg(feature = "server")]
+
+#[path = "common/http.rs"]
+mod http;
+
+use http::{Server, event_on_sale, id, order_of, organization};
+use serde_json::{Value, json};
+use ticketing::{Builder, Scope, Scopes};
+
+fn new_event(slug: &str) -> Value {
+    json!({"title": "Jazz Night", "slug": slug, "startDate": "9000-06-01T18:00:00Z", "deliveryMethod": "DIGITAL"})
+}
+
+fn guest(ticket_type: &str) -> Value {
+    json!({"ticketId": ticket_type, "quantity": 2, "customer": {"name": "Ada", "email": "ada@example.com"}})
+}
+
+#[test]
+fn events_are_created_listed_read_changed_viewed_and_deleted() {
+    let server = Server::start();
+    let mut client = server.client();
+    let created = client.post("/v1/events", &new_event("jazz-night")).expect(201);
+    assert_eq!(created.header("content-type"), Some("application/json"));
+    let event = id(&created);
+    let path = format!("/v1/events/{event}");
+    assert_eq!(created.header("location"), Some(path.as_str()));
+    assert_eq!(client.get(&path).expect(200).json(), created.json());
+    let other = id(&client.post("/v1/events", &new_event("second-night")).expect(201));
+    let page = client.get("/v1/events?limit=1").expect(200).json();
+    assert_eq!((&page["data"][0]["id"], &page["nextCursor"]), (&json!(other), &json!(other)));
+    let page = client.get(&format!("/v1/events?limit=1&cursor={other}")).expect(200).json();
+    assert_eq!((&page["data"][0]["id"], &page["nextCursor"]), (&json!(event), &Value::Null));
+    assert_eq!(client.get("/v1/events?q=JAZZ-n&status=DRAFTED").expect(200).json()["data"][0]["id"], event);
+    let changed = client.patch(&path, &json!({"description": "Late and loud"})).expect(200).json();
+    assert_eq!((&changed["description"], &changed["title"]), (&json!("Late and loud"), &json!("Jazz Night")));
+    let settings = json!({"tags": ["jazz"], "trackingPixels": {"a": [1]}});
+    let changed = client.patch(&format!("{path}/settings"), &settings).expect(200).json();
+    assert_eq!((&changed["tags"], &changed["trackingPixels"]), (&settings["tags"], &settings["trackingPixels"]));
+    let viewed = client.act(&format!("{path}/page-views")).expect(204);
+    assert!(viewed.body.is_empty() && viewed.header("content-type").is_none());
+    assert_eq!(client.get(&path).json()["pageViews"], 1);
+    assert!(client.delete(&path).expect(204).body.is_empty());
+    assert_eq!(client.get(&path).expect(404).code(), "not-found");
+}
+
+#[test]
+fn ticket_types_are_created_listed_read_changed_and_deleted() {
+    let server = Server::start();
+    let mut client = server.client();
+    let (event, _) = event_on_sale(&mut client, "summer-night");
+    let list = format!("/v1/events/{event}/ticket-types");
+    let created = client.post(&list, &json!({"name": "Box", "price": 99.99, "quantity": 4.0})).expect(201);
+    let path = format!("/v1/ticket-types/{}", id(&created));
+    assert_eq!(created.header("location"), Some(path.as_str()));
+    assert_eq!((&created.json()["price"], &created.json()["quantity"]), (&json!(99.99), &json!(4)));
+    assert_eq!(client.get(&path).expect(200).json(), created.json());
+    let page = client.get(&format!("{list}?status=ON_SALE")).expect(200).json();
+    let names: Vec<_> = page["data"].as_array().unwrap().iter().map(|each| each["name"].clone()).collect();
+    assert_eq!(names, ["Seat", "Box"]);
+    assert_eq!(client.patch(&path, &json!({"name": "Loge"})).expect(200).json()["name"], "Loge");
+    client.delete(&path).expect(204);
+    client.get(&path).expect(404);
+}
+
+#[test]
+fn orders_are_placed_listed_read_paid_reminded_and_cancelled() {
+    let server = Server::with(|builder| builder, |_| {});
+    let mut client = server.client();
+    let (event, seat) = event_on_sale(&mut client, "summer-night");
+    let mut wanted = order_of(&event, &seat, 2);
+    wanted["language"] = json!("de");
+    let placed = client.post("/v1/orders", &wanted).expect(201);
+    let order = placed.json()["order"].clone();
+    let path = format!("/v1/orders/{}", order["id"].as_str().unwrap());
+    assert_eq!(placed.header("location"), Some(path.as_str()));
+    assert_eq!((&placed.json()["checkoutUrl"], &order["paymentGateway"]), (&Value::Null, &Value::Null));
+    assert_eq!(client.get(&path).expect(200).json(), order);
+    assert_eq!(client.get(&format!("{path}/details")).expect(200).json()["language"], "de");
+    let page = client.get(&format!("/v1/orders?eventId={event}&customerEmail=ADA%40example.com")).expect(200).json();
+    assert_eq!(page["data"][0]["id"], order["id"]);
+    assert!(page["data"][0]["items"][0].get("issuedTickets").is_none());
+    assert_eq!(client.act(&format!("{path}/reminder-sent")).expect(200).json()["checkoutReminderSent"], true);
+    assert_eq!(client.post(&format!("{path}/mark-paid"), &json!({})).expect(200).json()["status"], "COMPLETED");
+    assert_eq!(client.act(&format!("{path}/mark-paid")).expect(409).problem()["reason"], "order-not-pending");
+    let cancelled = client.act(&format!("{path}/cancel")).expect(200).json();
+    assert_eq!(cancelled, json!({"success": true, "requiresManualRefund": true}));
+    let again = client.act(&format!("{path}/cancel")).expect(409);
+    assert_eq!((again.code().as_str(), &again.json()["reason"]), ("conflict", &json!("order-not-cancellable")));
+}
+
+#[test]
+fn tickets_are_issued_listed_read_let_in_let_out_and_cancelled() {
+    let server = Server::start();
+    let mut client = server.client();
+    let (event, seat) = event_on_sale(&mut client, "summer-night");
+    let issued = client.post("/v1/tickets/issue", &guest(&seat)).expect(201);
+    assert_eq!(issued.header("location"), None);
+    assert_eq!(issued.json()["success"], true);
+    let first = issued.json()["issuedTickets"][0].clone();
+    let path = format!("/v1/tickets/{}", first["id"].as_str().unwrap());
+    assert_eq!(client.get(&path).expect(200).json()["code"], first["code"]);
+    let page = client.get(&format!("/v1/tickets?eventId={event}&ticketId={seat}&limit=1")).expect(200).json();
+    assert!(page["nextCursor"].is_string());
+    let scan = json!({"code": first["code"]});
+    assert_eq!(client.post("/v1/tickets/check-in", &scan).expect(200).json()["status"], "CHECKED_IN");
+    assert_eq!(client.post("/v1/tickets/check-out", &scan).expect(200).json()["status"], "NOT_CHECKED_IN");
+    let cancelled = client.act(&format!("{path}/cancel")).expect(200).json();
+    assert_eq!(cancelled["status"], "CANCELLED");
+    assert!(cancelled.get("ticket").is_none() && cancelled.get("customer").is_none());
+    assert_eq!(client.post("/v1/tickets/check-in", &scan).expect(409).problem()["reason"], "ticket-cancelled");
+    let unknown = client.post("/v1/tickets/check-in", &json!({"code": "00000000000000000000"}));
+    assert_eq!(unknown.expect(404).code(), "not-found");
+}
+
+/// Every operation, with its scope, as the contract's table has it.
+const OPERATIONS: [(&str, &str, Scope); 25] = [
+    ("GET", "/v1/events", Scope::EventsRead),
+    ("POST", "/v1/events", Scope::EventsWrite),
+    ("GET", "/v1/events/event_0000000000001", Scope::EventsRead),
+    ("PATCH", "/v1/events/event_0000000000001", Scope::EventsWrite),
+    ("PATCH", "/v1/events/event_0000000000001/settings", Scope::EventsWrite),
+    ("POST", "/v1/events/event_0000000000001/page-views", Scope::EventsRead),
+    ("DELETE", "/v1/events/event_0000000000001", Scope::EventsWrite),
+    ("GET", "/v1/events/event_0000000000001/ticket-types", Scope::TicketTypesRead),
+    ("POST", "/v1/events/event_0000000000001/ticket-types", Scope::TicketTypesWrite),
+    ("GET", "/v1/ticket-types/type_0000000000001", Scope::TicketTypesRead),
+    ("PATCH", "/v1/ticket-types/type_0000000000001", Scope::TicketTypesWrite),
+    ("DELETE", "/v1/ticket-types/type_0000000000001", Scope::TicketTypesWrite),
+    ("GET", "/v1/orders", Scope::OrdersRead),
+    ("POST", "/v1/orders", Scope::OrdersWrite),
+    ("GET", "/v1/orders/order_0000000000001", Scope::OrdersRead),
+    ("GET", "/v1/orders/order_0000000000001/details", Scope::OrdersRead),
+    ("POST", "/v1/orders/order_0000000000001/cancel", Scope::OrdersWrite),
+    ("POST", "/v1/orders/order_0000000000001/mark-paid", Scope::OrdersWrite),
+    ("POST", "/v1/orders/order_0000000000001/reminder-sent", Scope::OrdersWrite),
+    ("GET", "/v1/tickets", Scope::TicketsRead),
+    ("POST", "/v1/tickets/issue", Scope::TicketsWrite),
+    ("POST", "/v1/tickets/check-in", Scope::TicketsCheckIn),
+    ("POST", "/v1/tickets/check-out", Scope::TicketsCheckIn),
+    ("GET", "/v1/tickets/ticket_0000000000001", Scope::TicketsRead),
+    ("POST", "/v1/tickets/ticket_0000000000001/cancel", Scope::TicketsWrite),
+];
+
+#[test]
+fn every_operation_needs_its_scope_and_no_other() {
+    let server = Server::start();
+    for (method, path, scope) in OPERATIONS {
+        let others = Scopes::all().iter().filter(|other| *other != scope);
+        let mut without = server.client_with(&server.key_with(others));
+        let refused = without.send(method, path, &[], b"").expect(403);
+        assert_eq!(refused.code(), "forbidden", "{method} {path}");
+        assert!(refused.json()["detail"].as_str().unwrap().contains(&scope.to_string()), "{method} {path}");
+        let mut with_only = server.client_with(&server.key_with([scope]));
+        let admitted = with_only.send(method, path, &[], b"").status;
+        assert!(![401, 403, 405, 500].contains(&admitted), "{method} {path}: {admitted}");
+    }
+}
+
+#[test]
+fn what_belongs_to_another_organization_is_answered_as_what_is_not_there() {
+    let server = Server::with(Builder::sandbox_gateway, |_| {});
+    let mut client = server.client();
+    let (event, seat) = event_on_sale(&mut client, "summer-night");
+    let order = client.post("/v1/orders", &order_of(&event, &seat, 1)).expect(201).json()["order"]["id"].clone();
+    let issued = client.post("/v1/tickets/issue", &guest(&seat)).expect(201).json()["issuedTickets"][0].clone();
+    let mut stranger = server.client_with(&organization(&server.service).1);
+    let (order, ticket) = (order.as_str().unwrap(), issued["id"].as_str().unwrap());
+    let own = [
+        ("GET", format!("/v1/events/{event}")),
+        ("PATCH", format!("/v1/events/{event}")),
+        ("PATCH", format!("/v1/events/{event}/settings")),
+        ("DELETE", format!("/v1/events/{event}")),
+        ("POST", format!("/v1/events/{event}/page-views")),
+        ("GET", format!("/v1/events/{event}/ticket-types")),
+        ("GET", format!("/v1/ticket-types/{seat}")),
+        ("PATCH", format!("/v1/ticket-types/{seat}")),
+        ("DELETE", format!("/v1/ticket-types/{seat}")),
+        ("GET", format!("/v1/orders/{order}")),
+        ("GET", format!("/v1/orders/{order}/details")),
+        ("POST", format!("/v1/orders/{order}/cancel")),
+        ("POST", format!("/v1/orders/{order}/mark-paid")),
+        ("GET", format!("/v1/tickets/{ticket}")),
+        ("POST", format!("/v1/tickets/{ticket}/cancel")),
+    ];
+    for (method, path) in own {
+        let (head, tail) = path.rsplit_once('_').unwrap();
+        let nowhere = format!("{head}_0000000000001{}", tail.get(13..).unwrap());
+        let [theirs, nothing] = [&path, &nowhere].map(|path| stranger.json(method, path, &json!({})).expect(404));
+        assert_eq!(theirs.problem()["detail"], nothing.problem()["detail"], "{method} {path}");
+    }
+    assert_eq!(stranger.post("/v1/tickets/check-in", &json!({"code": issued["code"]})).expect(404).code(), "not-found");
+    assert_eq!(stranger.post("/v1/orders", &order_of(&event, &seat, 1)).paths(), ["eventId"]);
+    for list in ["/v1/events", "/v1/orders", "/v1/tickets"] {
+        assert_eq!(stranger.get(list).expect(200).json(), json!({"data": [], "nextCursor": null}));
+        assert_eq!(stranger.get(&format!("{list}?eventId={event}")).expect(200).json()["data"], json!([]));
+    }
+    assert_eq!(stranger.get(&format!("/v1/events?cursor={event}")).paths(), ["cursor"]);
+}
+
+#[test]
+fn health_is_told_without_a_key() {
+    let server = Server::start();
+    let mut client = server.client_with("");
+    for path in ["/health/live", "/health/ready"] {
+        assert_eq!(client.get(path).expect(200).json(), json!({"status": "ok"}));
+        assert!(client.send("HEAD", path, &[], b"").expect(200).body.is_empty());
+    }
+}
