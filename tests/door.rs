@@ -259,6 +259,18 @@ fn a_ticket_for_one_day_or_for_hours_does_not_let_in_again() {
 }
 
 #[test]
+fn a_ticket_whose_one_day_was_moved_does_not_let_in_again() {
+    let shop = Shop::new();
+    let (seat, ticket) = berlin(&shop, |new| new.allowed_dates = Some(vec![at("2026-06-10T10:00Z")]));
+    shop.turn("2026-06-10T10:00Z");
+    scan(&shop, &ticket).expect("inside");
+    let moved = UpdateTicketType { allowed_dates: Change::Set(vec![at("2026-06-11T10:00Z")]), ..Default::default() };
+    shop.service.update_ticket_type(&shop.caller, seat.id, moved).expect("another day");
+    shop.turn("2026-06-11T10:00Z");
+    assert_eq!(reason(scan(&shop, &ticket)), Reason::AlreadyCheckedIn, "it is for one day, whichever");
+}
+
+#[test]
 fn a_check_out_is_refused_in_its_order_and_judges_neither_validity_nor_the_event() {
     let shop = Shop::new();
     let (seat, ticket) = berlin(&shop, |new| new.price = eur(0));
@@ -301,6 +313,7 @@ fn a_check_in_after_a_check_out_dates_the_last_of_each() {
         (Some(at("2026-06-01T14:00Z")), Some(at("2026-06-01T13:00Z")))
     );
     assert_eq!((again.first_scan_date, again.scan_count), (Some(at(NOW)), 2));
+    assert_eq!(again, read(&shop, &ticket));
 }
 
 #[test]

@@ -280,6 +280,27 @@ fn a_draft_and_a_cancelled_event_are_moved_by_no_sale() {
 }
 
 #[test]
+fn the_last_place_sold_after_the_end_changes_no_event_whether_or_not_the_maintenance_came_by() {
+    let sold_after_the_end = |maintained: bool| {
+        let shop = Shop::new();
+        let event = shop.event();
+        let seat = shop.ticket_type(&event, 1250, 1);
+        let order = shop.order(&seat, 1);
+        shop.turn(END);
+        if maintained {
+            shop.service.run_maintenance().expect("a run");
+        }
+        shop.service.mark_order_paid(&shop.caller, order.id).expect("only a cancelled event refuses");
+        let after = read(&shop, &event);
+        assert_eq!((after.status, after.updated_at, after.revision), (Expired, at(END), event.revision + 1));
+        shop.service.cancel_order(&shop.caller, order.id).expect("cancelled");
+        assert_eq!(read(&shop, &event), after);
+    };
+    sold_after_the_end(false);
+    sold_after_the_end(true);
+}
+
+#[test]
 fn cancelling_an_event_cancels_its_pending_orders_and_leaves_the_completed_ones() {
     let shop = Shop::new();
     let event = shop.event();

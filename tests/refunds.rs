@@ -4,10 +4,13 @@ mod common;
 
 use common::*;
 use std::collections::HashSet;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 use ticketing::{
-    CancelOrderResponse, GatewayError, ListRefunds, Order, OrderId, OrderStatus, PageRequest, PaymentStatus, Refund,
-    RefundStatus, TicketType,
+    CancelOrderResponse, Checkout, CheckoutRequest, CreateOrder, CreateTicketType, GatewayError, ListRefunds,
+    ManualClock, Order, OrderId, OrderStatus, PageRequest, PaymentGateway, PaymentStatus, Refund, RefundRequest,
+    RefundStatus, TicketType, TicketingService,
 };
 
 fn paid(shop: &Shop) -> (TicketType, Order) {
@@ -268,4 +271,67 @@ fn refunds_are_listed_newest_first_by_status_and_in_pages() {
 fn an_error_of_the_gateway_says_whether_it_is_asked_again() {
     assert!(GatewayError::Unavailable("x".to_owned()).to_string().contains('x'));
     assert!(GatewayError::Refused("y".to_owned()).to_string().contains('y'));
+}
+
+/// A gateway that lets another process do its maintenance while the first refund is asked for.
+#[derive(Clone)]
+struct Interrupted {
+    other: Arc<OnceLock<TicketingService>>,
+    asked: Arc<Mutex<Vec<OrderId>>>,
+    open: Arc<AtomicBool>,
+}
+
+impl PaymentGateway for Interrupted {
+    fn start_checkout(&self, request: &CheckoutRequest) -> Result<Checkout, GatewayError> {
+        let reference = request.order_id.to_string();
+        Ok(Checkout { link: "https://pay.example".to_owned(), reference })
+    }
+
+    fn refund(&self, request: &RefundRequest) -> Result<(), GatewayError> {
+        if !self.open.load(Ordering::SeqCst) {
+            return Err(GatewayError::Unavailable("closed".to_owned()));
+        }
+        let first = {
+            let mut asked = self.asked.lock().expect("no panic");
+            asked.push(request.order_id);
+            asked.len() == 1
+        };
+        if !first {
+            return Err(GatewayError::Unavailable("closed again".to_owned()));
+        }
+        self.other.get().expect("set").run_maintenance().expect("a run");
+        Ok(())
+    }
+}
+
+#[test]
+fn a_refund_that_another_process_has_just_asked_for_is_not_asked_for_again() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (other, asked, open) = (Arc::default(), Arc::default(), Arc::default());
+    let gateway = Interrupted { other, asked, open };
+    let clock = ManualClock::at(at(NOW));
+    let start = || {
+        let builder = TicketingService::builder(folder.path().join("ticketing.db")).clock(clock.clone());
+        builder.payment_gateway(gateway.clone()).readers(2).open().expect("the file")
+    };
+    let service = start();
+    assert!(gateway.other.set(start()).is_ok());
+    let organization = service.create_organization(Default::default()).expect("an organization");
+    let caller = service.act_for(organization.id).expect("it is there");
+    let event = service.create_event(&caller, new_event(|_| {})).expect("an event");
+    let seat = CreateTicketType::new("Seat", eur(1250), 10);
+    let seat = service.create_ticket_type(&caller, event.id, seat).expect("a type");
+    let orders = [(); 2].map(|()| {
+        let request = CreateOrder::new(event.id, ada(), seat.id, 1);
+        let order = service.create_order(&caller, request).expect("an order").order.id;
+        service.payment_completed(&caller, order).expect("paid");
+        assert!(service.cancel_order(&caller, order).expect("cancelled").success);
+        clock.advance(Duration::from_secs(1));
+        order
+    });
+    clock.advance(Duration::from_mins(1));
+    gateway.open.store(true, Ordering::SeqCst);
+    // Both are on this run's list; while it asks for the first, the other process asks for the second.
+    assert_eq!(service.run_maintenance().expect("a run").answered_refunds, 1);
+    assert_eq!(*gateway.asked.lock().expect("no panic"), orders);
 }
