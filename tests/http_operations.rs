@@ -39,6 +39,7 @@ fn events_are_created_listed_read_changed_viewed_and_deleted() {
     assert_eq!((&changed["tags"], &changed["trackingPixels"]), (&settings["tags"], &settings["trackingPixels"]));
     let viewed = client.act(&format!("{path}/page-views")).expect(204);
     assert!(viewed.body.is_empty() && viewed.header("content-type").is_none());
+    assert_eq!(viewed.header("content-length"), None);
     assert_eq!(client.get(&path).json()["pageViews"], 1);
     assert!(client.delete(&path).expect(204).body.is_empty());
     assert_eq!(client.get(&path).expect(404).code(), "not-found");

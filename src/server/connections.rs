@@ -51,7 +51,8 @@ impl Connections {
         Self { router, patience, at_most: at_most.max(1), open, tasks, stopping }
     }
 
-    /// Serves whoever comes, until `shutdown` does.
+    /// Serves whoever comes, until `shutdown` does. Those that made room must really be gone before many more come in,
+    /// or the system's handles would run out in spite of the bound.
     pub(super) async fn accept(&mut self, listener: &TcpListener, shutdown: impl Future<Output = ()>) {
         let mut shutdown = std::pin::pin!(shutdown);
         loop {
@@ -59,7 +60,7 @@ impl Connections {
                 biased;
                 () = &mut shutdown => return,
                 Some(ended) = self.tasks.join_next_with_id() => self.forget(&ended),
-                accepted = listener.accept() => match accepted {
+                accepted = listener.accept(), if self.tasks.len() < self.at_most + SPARE_HANDLES / 2 => match accepted {
                     Ok((stream, _)) => self.open(stream),
                     Err(error) => self.refused(&error).await,
                 },
