@@ -7,14 +7,14 @@ use std::thread::JoinHandle;
 use super::sqlite::{Database, Location};
 use crate::error::{Result, StoreError};
 
-/// The thread is woken when the WAL has grown by this many pages: 4 MiB. More often, its syncs would slow down those of
-/// the commits.
-const STEP: u32 = 1000;
+/// The thread is woken when the WAL has grown by this many pages: 1 MiB. More often, its syncs would slow down a
+/// lone caller; less often, each would be long, and the commits behind it with it.
+const STEP: u32 = 250;
 /// From this many pages on, 64 MiB, who committed moves the rest: while nobody writes, everything can be moved, and the
 /// WAL starts anew.
 const BOUND: u32 = 16_384;
 /// From this many on the thread is woken after every commit, so that the rest is small.
-const NEAR_BOUND: u32 = BOUND - 2 * STEP;
+const NEAR_BOUND: u32 = BOUND - 1000;
 
 /// The thread that makes checkpoints.
 pub(crate) struct Checkpointer {
