@@ -300,7 +300,7 @@ fn the_log_stays_bounded_while_many_write_and_read() {
     let seats = shop.seats(0, 1_000_000);
     let log = PathBuf::from(format!("{}-wal", shop.path.display()));
     let clock = ticketing::SystemClock;
-    let end = clock.monotonic() + Duration::from_secs(3);
+    let end = clock.monotonic() + Duration::from_secs(5);
     let longest = std::sync::atomic::AtomicU64::new(0);
     at_once(12, |number| {
         while clock.monotonic() < end {
@@ -314,5 +314,6 @@ fn the_log_stays_bounded_while_many_write_and_read() {
     });
     let megabytes = longest.into_inner() / (1 << 20);
     eprintln!("the log reached {megabytes} MiB for {} tickets", shop.ticket_type(seats).sold);
-    assert!(megabytes < 80, "{megabytes} MiB");
+    // Readers that are always there are waited for at 128 MiB; the rest is the group that got there.
+    assert!(megabytes < 136, "{megabytes} MiB");
 }

@@ -10,11 +10,13 @@ use crate::error::{Result, StoreError};
 /// The thread is woken when the WAL has grown by this many pages: 1 MiB. More often, its syncs would slow down a
 /// lone caller; less often, each would be long, and the commits behind it with it.
 const STEP: u32 = 250;
-/// From this many pages on, 64 MiB, who committed moves the rest: while nobody writes, everything can be moved, and the
-/// WAL starts anew.
+/// From this many pages on, 64 MiB, who committed moves the rest: while nobody writes and no reader is in the way,
+/// everything can be moved, and the WAL starts anew.
 const BOUND: u32 = 16_384;
 /// From this many on the thread is woken after every commit, so that the rest is small.
 const NEAR_BOUND: u32 = BOUND - 1000;
+/// At this many, 128 MiB, and after as many again, who committed waits for the readers that are in the way.
+const HARD_BOUND: u32 = 2 * BOUND;
 
 /// The thread that makes checkpoints.
 pub(crate) struct Checkpointer {
@@ -22,6 +24,8 @@ pub(crate) struct Checkpointer {
     thread: Option<JoinHandle<()>>,
     /// Pages in the WAL when the thread was woken last.
     woken_at: AtomicU32,
+    /// Pages in the WAL at which readers are waited for.
+    patient_until: AtomicU32,
 }
 
 impl Checkpointer {
@@ -31,7 +35,12 @@ impl Checkpointer {
         let run = move || checkpoint_when_woken(&database, &woken);
         let thread = std::thread::Builder::new().name("ticketing-checkpoint".to_owned()).spawn(run);
         let thread = thread.map_err(|error| StoreError::Failed(error.to_string()))?;
-        Ok(Self { wake: Some(wake), thread: Some(thread), woken_at: AtomicU32::new(0) })
+        Ok(Self {
+            wake: Some(wake),
+            thread: Some(thread),
+            woken_at: AtomicU32::new(0),
+            patient_until: AtomicU32::new(HARD_BOUND),
+        })
     }
 
     /// Called by whoever committed, right after it and while nobody else writes.
@@ -40,16 +49,31 @@ impl Checkpointer {
         // A WAL that has started anew is shorter than it was.
         let woken_at = self.woken_at.load(Ordering::Relaxed);
         let grown = if pages < woken_at { pages } else { pages - woken_at };
-        if (grown >= STEP || pages >= NEAR_BOUND)
+        if pages >= BOUND {
+            // The thread is left alone meanwhile: of two checkpoints at once, the second does nothing.
+            self.help(writer, pages);
+        } else if (grown >= STEP || pages >= NEAR_BOUND)
             && let Some(wake) = &self.wake
         {
             self.woken_at.store(pages, Ordering::Relaxed);
             // Where the channel is full, the thread is about to look anyway.
             let _ = wake.try_send(());
         }
-        if pages >= BOUND
-            && let Err(error) = writer.checkpoint()
-        {
+    }
+
+    fn help(&self, writer: &Database, pages: u32) {
+        let patient_until = self.patient_until.load(Ordering::Relaxed);
+        let helped = if pages < patient_until {
+            writer.checkpoint()
+        } else {
+            // A reader that takes longer than anybody waits is not waited for again at every commit.
+            self.patient_until.store(pages.saturating_add(BOUND), Ordering::Relaxed);
+            writer.restart_wal()
+        };
+        if pages < HARD_BOUND {
+            self.patient_until.store(HARD_BOUND, Ordering::Relaxed);
+        }
+        if let Err(error) = helped {
             tracing::warn!(%error, "the writer's checkpoint failed");
         }
     }

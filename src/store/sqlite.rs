@@ -257,6 +257,11 @@ impl Database {
         self.number("PRAGMA wal_checkpoint(PASSIVE)").map(drop)
     }
 
+    /// Moves everything, and waits for readers until the WAL can start anew, as long as for another writer.
+    pub(crate) fn restart_wal(&self) -> Result<()> {
+        self.number("PRAGMA wal_checkpoint(RESTART)").map(drop)
+    }
+
     /// Moves everything and empties the WAL, as far as other processes let it.
     pub(crate) fn final_checkpoint(&self) -> Result<()> {
         self.number("PRAGMA wal_checkpoint(TRUNCATE)").map(drop)
