@@ -16,6 +16,7 @@ pub fn bench(bench: &mut Bench) {
         return;
     }
     let shop = Shop::open("http");
+    let _maintenance = shop.service.start_maintenance().expect("a thread");
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("a runtime");
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let ours = listener.local_addr().expect("bound");

@@ -32,14 +32,15 @@ impl<K: Kind> Id<K> {
 
 impl<K: Kind> fmt::Display for Id<K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut text = [b'0'; 13];
+        let mut digits = [b'0'; 13];
         let mut rest = self.0.cast_unsigned();
-        for place in text.iter_mut().rev() {
-            *place = crockford::ALPHABET[(rest & 31) as usize];
+        for digit in digits.iter_mut().rev() {
+            *digit = crockford::ALPHABET[(rest & 31) as usize];
             rest >>= 5;
         }
-        write!(f, "{}_", K::PREFIX)?;
-        text.iter().try_for_each(|letter| fmt::Write::write_char(f, char::from(*letter)))
+        f.write_str(K::PREFIX)?;
+        f.write_str("_")?;
+        f.write_str(std::str::from_utf8(&digits).map_err(|_| fmt::Error)?)
     }
 }
 

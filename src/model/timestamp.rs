@@ -49,13 +49,39 @@ impl Timestamp {
     }
 }
 
-impl fmt::Display for Timestamp {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let at = OffsetDateTime::from_unix_timestamp(self.0.div_euclid(1000)).map_err(|_| fmt::Error)?;
+/// The length of an instant's text.
+const TEXT: usize = "1970-01-01T00:00:00.000Z".len();
+
+impl Timestamp {
+    /// The text, written digit by digit: answers are full of instants, and the formatting machinery costs more than all
+    /// the rest of one.
+    fn text(self) -> [u8; TEXT] {
+        let seconds = self.0.div_euclid(1000);
+        let at = OffsetDateTime::from_unix_timestamp(seconds).unwrap_or(OffsetDateTime::UNIX_EPOCH);
         let (year, month, day) = at.to_calendar_date();
         let (hour, minute, second) = at.to_hms();
-        let millis = self.0.rem_euclid(1000);
-        write!(f, "{year:04}-{:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{millis:03}Z", u8::from(month))
+        let millis = u16::try_from(self.0.rem_euclid(1000)).unwrap_or(0);
+        let mut text = *b"0000-00-00T00:00:00.000Z";
+        let mut put = |end: usize, mut number: u16| {
+            for place in text[..end].iter_mut().rev().take_while(|place| place.is_ascii_digit()) {
+                *place = b'0' + u8::try_from(number % 10).unwrap_or(0);
+                number /= 10;
+            }
+        };
+        put(4, u16::try_from(year).unwrap_or(0));
+        put(7, u8::from(month).into());
+        put(10, day.into());
+        put(13, hour.into());
+        put(16, minute.into());
+        put(19, second.into());
+        put(23, millis);
+        text
+    }
+}
+
+impl fmt::Display for Timestamp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(std::str::from_utf8(&self.text()).map_err(|_| fmt::Error)?)
     }
 }
 
@@ -106,7 +132,7 @@ fn digits(text: &str, length: usize) -> Option<i64> {
 
 impl serde::Serialize for Timestamp {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
+        serializer.serialize_str(std::str::from_utf8(&self.text()).map_err(serde::ser::Error::custom)?)
     }
 }
 

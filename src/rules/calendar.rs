@@ -1,5 +1,8 @@
 //! Calendar days and wall-clock times in a time zone.
 
+use std::collections::HashSet;
+use std::sync::LazyLock;
+
 use tz::TimeZoneRef;
 
 use crate::error::{Error, FieldErrors, Result};
@@ -18,10 +21,9 @@ pub(crate) struct Day(i64);
 impl Zone {
     /// The zone of an IANA name, spelled exactly so.
     pub(crate) fn of(name: &str) -> Option<Self> {
-        if !tzdb_data::TZ_NAMES.contains(&name) {
-            return None;
-        }
-        tzdb_data::find_tz(name.as_bytes()).map(Self)
+        // The look-up by itself takes any mixture of upper and lower case.
+        static NAMES: LazyLock<HashSet<&str>> = LazyLock::new(|| tzdb_data::TZ_NAMES.iter().copied().collect());
+        if NAMES.contains(name) { tzdb_data::find_tz(name.as_bytes()).map(Self) } else { None }
     }
 
     /// The zone of a stored name.

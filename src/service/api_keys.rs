@@ -107,10 +107,13 @@ impl TicketingService {
             return Err(Error::Unauthenticated);
         }
         let hash = hash(api_key);
-        let caller = self.store().read(|tx| api_keys::caller(tx, &hash))?.ok_or(Error::Unauthenticated)?;
-        if let Some(key) = caller.key {
-            let now = self.inner.environment.now().millis();
-            let minute = Timestamp::from_millis(now - now % MINUTE);
+        let found = self.store().read(|tx| api_keys::caller(tx, &hash))?;
+        let (caller, last_used) = found.ok_or(Error::Unauthenticated)?;
+        let now = self.inner.environment.now().millis();
+        let minute = Timestamp::from_millis(now - now % MINUTE);
+        if let Some(key) = caller.key
+            && last_used.is_none_or(|last| last < minute)
+        {
             self.inner.keys_used.lock().unwrap_or_else(PoisonError::into_inner).insert(key, minute);
         }
         Ok(caller)

@@ -19,7 +19,7 @@ const INSERT: &str = "INSERT INTO api_keys (id, organization_id, key_hash, name,
 const BY_ORGANIZATION: &str =
     concat!("SELECT ", columns!(), " FROM api_keys WHERE organization_id = ?1 ORDER BY id DESC");
 const BY_ID: &str = concat!("SELECT ", columns!(), " FROM api_keys WHERE id = ?1");
-const VALID: &str = "SELECT id, organization_id, scopes FROM api_keys
+const VALID: &str = "SELECT id, organization_id, scopes, last_used_at FROM api_keys
     WHERE key_hash = ?1 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?2)";
 const REVOKE: &str = "UPDATE api_keys SET revoked_at = ?2 WHERE id = ?1 AND revoked_at IS NULL";
 const USED: &str =
@@ -65,10 +65,11 @@ pub(crate) fn list(tx: &Transaction<'_>, organization: OrganizationId) -> Result
     tx.all(BY_ORGANIZATION, &[organization.into()], decode)
 }
 
-/// Who shows the key with this hash, where it is neither revoked nor expired.
-pub(crate) fn caller(tx: &Transaction<'_>, hash: &[u8]) -> Result<Option<Caller>> {
+/// Who shows the key with this hash, where it is neither revoked nor expired, and when it was used last.
+pub(crate) fn caller(tx: &Transaction<'_>, hash: &[u8]) -> Result<Option<(Caller, Option<Timestamp>)>> {
     tx.one(VALID, &[Bind::Blob(hash), tx.now().into()], |row| {
-        Ok(Caller { key: Some(row.get(0)?), organization: row.get(1)?, scopes: scopes(row, 2)? })
+        let caller = Caller { key: Some(row.get(0)?), organization: row.get(1)?, scopes: scopes(row, 2)? };
+        Ok((caller, row.get(3)?))
     })
 }
 
