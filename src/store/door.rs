@@ -12,7 +12,8 @@ use crate::rules::calendar::Zone;
 const BY_CODE: &str = concat!(
     "SELECT ",
     ticket_columns!(),
-    ", e.status, e.timezone, tt.valid_from, tt.valid_until, tt.allowed_dates, tt.validity_days, tt.validity_hours
+    ", e.status, e.timezone, tt.valid_from, tt.valid_until, tt.allowed_dates, tt.validity_days, tt.validity_hours,
+    tt.id, e.id
     FROM tickets t JOIN ticket_types tt ON tt.id = t.ticket_type_id JOIN customers c ON c.id = t.customer_id
         JOIN events e ON e.id = t.event_id
     WHERE t.code = ?1 AND t.organization_id = ?2"

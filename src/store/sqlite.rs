@@ -468,13 +468,21 @@ impl Row<'_> {
         let columns = statement.columns_with_metadata();
         let name = |name: Option<&str>| name.unwrap_or("?").to_owned();
         let column = columns.get(index);
-        // By convention the first column is the key of the row.
-        let row = match self.row.get_ref(0) {
+        let table = column.and_then(rusqlite::ColumnMetadata::table_name);
+        // The key of a joined row where the statement reads it; by convention the first column is the key of the first.
+        let is_key =
+            |other: &rusqlite::ColumnMetadata<'_>| other.table_name() == table && other.origin_name() == Some("id");
+        let key = columns.iter().position(is_key).unwrap_or(0);
+        let row = match self.row.get_ref(key) {
             Ok(ValueRef::Integer(key)) => key.to_string(),
             _ => "?".to_owned(),
         };
+        let row = match columns.get(key).and_then(rusqlite::ColumnMetadata::table_name) {
+            Some(other) if table.is_some_and(|table| table != other) => format!("of {other} {row}"),
+            _ => row,
+        };
         Error::Store(StoreError::CorruptRow {
-            table: name(column.and_then(rusqlite::ColumnMetadata::table_name)),
+            table: name(table),
             column: name(column.and_then(rusqlite::ColumnMetadata::origin_name)),
             row,
             problem: problem.to_owned(),

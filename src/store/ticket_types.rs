@@ -16,7 +16,7 @@ use crate::rules::ticket_type::{Offer, TicketTypeFields};
 macro_rules! select {
     ($rest:literal) => {
         concat!(
-            "SELECT t.id, t.name, t.description, t.price, e.currency, t.quantity, t.sold, t.event_id, t.status,
+            "SELECT t.id, t.name, t.description, t.price, e.currency, t.quantity, t.sold, e.id, t.status,
                 t.display_remaining, t.valid_from, t.valid_until, t.allowed_dates, t.validity_days, t.validity_hours,
                 t.access_areas, t.max_per_order, t.sale_start_at, t.sale_end_at, t.sort_order, t.ticket_text, t.ticket_logo,
                 t.created_at, t.updated_at, t.revision
