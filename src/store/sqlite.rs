@@ -141,7 +141,14 @@ impl Database {
         let connection = &self.connection;
         connection.busy_handler(Some(wait_while_busy)).map_err(|error| convert(&error))?;
         connection.set_prepared_statement_cache_capacity(STATEMENTS);
+        // What another program has in its log is not to be moved when this connection closes.
+        let checkpoint_on_close = |on: bool| {
+            let set = connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, !on);
+            set.map(drop).map_err(|error| convert(&error))
+        };
+        checkpoint_on_close(false)?;
         self.check_owner()?;
+        checkpoint_on_close(true)?;
         if connection.is_readonly(rusqlite::MAIN_DB).map_err(|error| convert(&error))? {
             return Err(StoreError::ReadOnly(String::new()).into());
         }
@@ -158,10 +165,12 @@ impl Database {
 
     /// Refuses another program's database before anything of it is changed.
     fn check_owner(&self) -> Result<()> {
+        // In this order: another process may make this very database ours in between.
+        let version = self.number("PRAGMA user_version")?;
         let tables = self.number("SELECT COUNT(*) FROM sqlite_schema")?;
         match self.number("PRAGMA application_id")? {
             APPLICATION_ID => Ok(()),
-            0 if tables == 0 => Ok(()),
+            0 if tables == 0 && version == 0 => Ok(()),
             other => Err(StoreError::ForeignDatabase(other).into()),
         }
     }
