@@ -177,6 +177,14 @@ impl Database {
 
     /// Several processes that open a fresh file at once can get SQLITE_BUSY here in spite of the busy handler.
     fn switch_to_wal(&self) -> Result<()> {
+        let handler = |handler| self.connection.busy_handler(handler).map_err(|error| convert(&error));
+        // Each attempt would wait as long as all of them together.
+        handler(None)?;
+        self.try_to_switch_to_wal()?;
+        handler(Some(wait_while_busy))
+    }
+
+    fn try_to_switch_to_wal(&self) -> Result<()> {
         for attempt in 0.. {
             let mode = |sql| self.connection.query_row(sql, [], |row| row.get::<_, String>(0));
             let switched = mode("PRAGMA journal_mode")
