@@ -4,13 +4,15 @@
 #[path = "common/load.rs"]
 mod load;
 
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use load::{NOON, Shop, assert_sound, at_once, event, order_of, sql};
+use load::{NOON, Shop, assert_sound, at_once, event, order_of, sql, unguarded, value};
 use ticketing::{
-    Amount, Clock, CreateTicketType, Entropy, Error, ManualClock, SeededEntropy, TicketingService, Timestamp,
+    Amount, CheckInTicket, Clock, CreateTicketType, Entropy, Error, ManualClock, SeededEntropy, StoreError,
+    TicketingService, Timestamp,
 };
 
 /// A clock and a source of randomness that panic on the thread that writes, once they are told to.
@@ -99,4 +101,218 @@ fn who_waits_while_another_program_holds_the_file_is_told_that_it_is_busy_and_no
     other.execute_batch("COMMIT").unwrap();
     assert!(shop.order(seats, 1).is_ok());
     assert_eq!(shop.ticket_type(seats).sold, 1);
+}
+
+fn open_error(path: impl AsRef<Path>) -> StoreError {
+    match TicketingService::open(path.as_ref()) {
+        Err(Error::Store(error)) => error,
+        Err(other) => panic!("{other:?}"),
+        Ok(_) => panic!("it was opened"),
+    }
+}
+
+#[test]
+fn a_file_that_is_no_database_is_refused_and_left_as_it_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("letter.txt");
+    for content in ["Dear Ada".to_owned(), "x".repeat(512), "x".repeat(10_000)] {
+        std::fs::write(&path, &content).unwrap();
+        assert_eq!(open_error(&path), StoreError::NotADatabase(path.display().to_string()));
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), content);
+    }
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+}
+
+#[test]
+fn an_empty_file_becomes_a_database() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("ticketing.db");
+    std::fs::write(&path, "").unwrap();
+    TicketingService::open(&path).unwrap().create_organization(Default::default()).unwrap();
+}
+
+#[test]
+fn a_database_of_another_program_is_refused_and_left_byte_for_byte() {
+    let cases = [
+        ("PRAGMA application_id = 77; CREATE TABLE theirs (a)", 77),
+        ("PRAGMA application_id = 77; VACUUM", 77),
+        ("CREATE TABLE theirs (a); INSERT INTO theirs VALUES (1)", 0),
+        ("CREATE TABLE organizations (id INTEGER PRIMARY KEY)", 0),
+        ("PRAGMA user_version = 1; VACUUM", 0),
+        ("PRAGMA journal_mode = WAL; CREATE TABLE theirs (a)", 0),
+    ];
+    for (setup, id) in cases {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("other.db");
+        sql(&path).execute_batch(setup).unwrap();
+        let before = std::fs::read(&path).unwrap();
+        assert_eq!(open_error(&path), StoreError::ForeignDatabase(id), "{setup}");
+        assert!(std::fs::read(&path).unwrap() == before, "{setup}");
+    }
+}
+
+#[test]
+fn what_another_program_has_in_its_log_stays_in_its_log() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("other.db");
+    let connection = sql(&path);
+    connection.execute_batch("PRAGMA journal_mode = WAL; CREATE TABLE theirs (a)").unwrap();
+    // As the other program would leave it when it is killed.
+    let copy = folder.path().join("copy.db");
+    let log = |path: &Path| PathBuf::from(format!("{}-wal", path.display()));
+    let content = [std::fs::read(&path).unwrap(), std::fs::read(log(&path)).unwrap()];
+    assert!(!content[1].is_empty());
+    std::fs::write(&copy, &content[0]).unwrap();
+    std::fs::write(log(&copy), &content[1]).unwrap();
+    assert_eq!(open_error(&copy), StoreError::ForeignDatabase(0));
+    assert!(std::fs::read(&copy).unwrap() == content[0]);
+    assert!(std::fs::read(log(&copy)).unwrap() == content[1]);
+}
+
+#[test]
+fn a_newer_schema_is_refused_and_left_as_it_is() {
+    let (_folder, path) = Shop::open().into_file();
+    let connection = sql(&path);
+    let known: i64 = value(&connection, "PRAGMA user_version");
+    connection.execute_batch(&format!("PRAGMA user_version = {}", known + 1)).unwrap();
+    drop(connection);
+    let before = std::fs::read(&path).unwrap();
+    assert_eq!(open_error(&path), StoreError::SchemaTooNew { found: known + 1, known });
+    assert!(std::fs::read(&path).unwrap() == before);
+}
+
+#[test]
+fn a_place_where_no_file_can_be_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    for path in [folder.path().join("missing/ticketing.db"), folder.path().to_owned()] {
+        let StoreError::CannotOpen(text) = open_error(&path) else { panic!() };
+        assert!(text.contains(path.to_str().unwrap()), "{text}");
+    }
+    assert!(!folder.path().join("missing").exists());
+}
+
+#[test]
+fn a_vfs_is_taken_by_its_name_also_for_readers_and_an_unknown_one_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    // With what a URI would read as something else.
+    let path = folder.path().join("a b?c#d%41&vfs=x.db");
+    let open = |vfs: &str| TicketingService::builder(&path).vfs(vfs).open();
+    for vfs in ["unix", "unix-excl"] {
+        let service = open(vfs).unwrap();
+        let organization = service.create_organization(Default::default()).unwrap();
+        service.act_for(organization.id).unwrap();
+    }
+    assert!(path.exists());
+    for (vfs, says) in [("no such thing", "no such vfs: no such thing"), ("unix-dotfile", "no WAL is possible here")] {
+        let folder = tempfile::tempdir().unwrap();
+        let opened = TicketingService::builder(folder.path().join("ticketing.db")).vfs(vfs).open();
+        let Err(Error::Store(StoreError::CannotOpen(text))) = opened else { panic!("{opened:?}") };
+        assert!(text.contains(says), "{text}");
+    }
+}
+
+#[test]
+fn the_last_handle_takes_the_log_with_it_and_a_clone_keeps_it() {
+    for round in 0..20 {
+        let shop = Shop::open();
+        let seats = shop.seats(0, 100);
+        let log = PathBuf::from(format!("{}-wal", shop.path.display()));
+        let clone = shop.service.clone();
+        let (caller, event, path) = (shop.caller.clone(), shop.event.id, shop.path.clone());
+        let folder = shop.folder;
+        drop(shop.service);
+        assert!(log.exists());
+        // The pool of readers grows while it is used, in part on threads of its own.
+        at_once(1 + round % 12, |_| clone.get_event(&caller, event).unwrap());
+        clone.create_order(&caller, order_of(event, seats, 1)).unwrap();
+        drop(clone);
+        assert!(!log.exists(), "round {round}");
+        assert_sound(&sql(&path));
+        drop(folder);
+    }
+}
+
+#[test]
+fn who_reads_does_not_wait_for_who_writes() {
+    let shop = Shop::open();
+    let seats = shop.seats(0, 100);
+    let other = sql(&shop.path);
+    other.execute_batch("BEGIN IMMEDIATE; UPDATE ticket_types SET sold = 7").unwrap();
+    let clock = ticketing::SystemClock;
+    let start = clock.monotonic();
+    assert_eq!(shop.ticket_type(seats).sold, 0);
+    assert!(clock.monotonic() - start < Duration::from_secs(1));
+    other.execute_batch("ROLLBACK").unwrap();
+}
+
+/// Writes `value` into a column of a row where no CHECK would let it in.
+fn corrupt(path: &Path, statement: &str) {
+    let connection = unguarded(path);
+    assert_eq!(connection.execute(statement, []).unwrap(), 1, "{statement}");
+}
+
+#[test]
+fn a_corrupt_value_is_named_by_its_table_column_and_row_and_not_shown() {
+    let shop = Shop::open();
+    let seats = shop.seats(1250, 100);
+    let order = shop.service.create_order(&shop.caller, shop.request(seats, 1)).unwrap().order;
+    let ticket = shop.service.mark_order_paid(&shop.caller, order.id).unwrap().items[0].issued_tickets[0].clone();
+    let (service, caller) = (&shop.service, &shop.caller);
+    let scan = || service.check_in_ticket(caller, CheckInTicket::new(ticket.code.clone())).map(drop);
+    let get_order = || service.get_order(caller, order.id).map(drop);
+    let get_event = || service.get_event(caller, shop.event.id).map(drop);
+    let get_seats = || service.get_ticket_type(caller, seats).map(drop);
+    let buy = || shop.order(seats, 1).map(drop);
+    type Attempt<'a> = &'a dyn Fn() -> ticketing::Result<()>;
+    let cases: [(&str, &str, &str, &str, Attempt<'_>); 8] = [
+        ("orders", "status", "'secret'", "PENDING", &get_order),
+        ("orders", "currency", "'secret'", "EUR", &get_order),
+        ("events", "timezone", "'secret'", "UTC", &get_event),
+        ("events", "tags", "'secret'", "[]", &get_event),
+        ("events", "timezone", "'secret'", "UTC", &scan),
+        ("events", "currency", "'secret'", "EUR", &get_seats),
+        ("ticket_types", "allowed_dates", "'secret'", "[]", &scan),
+        ("ticket_types", "status", "'secret'", "ON_SALE", &buy),
+    ];
+    for (table, column, bad, good, attempt) in cases {
+        let row: i64 = value(&sql(&shop.path), &format!("SELECT id FROM {table}"));
+        let before: String = value(&sql(&shop.path), &format!("SELECT {column} FROM {table}"));
+        corrupt(&shop.path, &format!("UPDATE {table} SET {column} = {bad}"));
+        let error = attempt().unwrap_err();
+        assert!(!format!("{error} {error:?}").contains("secret"), "{error:?}");
+        let Error::Store(StoreError::CorruptRow { table: in_table, column: in_column, row: in_row, .. }) = error else {
+            panic!("{error:?}")
+        };
+        assert_eq!((in_table.as_str(), in_column.as_str()), (table, column));
+        assert_eq!(in_row, row.to_string(), "{table}.{column}");
+        assert!(before == good || table == "orders");
+        corrupt(&shop.path, &format!("UPDATE {table} SET {column} = '{before}'"));
+        // The others were not touched, and what is mended works again.
+        get_order().unwrap();
+        get_event().unwrap();
+    }
+    assert_sound(&sql(&shop.path));
+}
+
+#[test]
+fn the_log_stays_bounded_while_many_write_and_read() {
+    let shop = Shop::open();
+    let seats = shop.seats(0, 1_000_000);
+    let log = PathBuf::from(format!("{}-wal", shop.path.display()));
+    let clock = ticketing::SystemClock;
+    let end = clock.monotonic() + Duration::from_secs(3);
+    let longest = std::sync::atomic::AtomicU64::new(0);
+    at_once(12, |number| {
+        while clock.monotonic() < end {
+            if number < 8 {
+                shop.order(seats, 10).unwrap();
+            } else {
+                shop.service.list_orders(&shop.caller, ticketing::ListOrders::default()).unwrap();
+            }
+            longest.fetch_max(std::fs::metadata(&log).unwrap().len(), Ordering::SeqCst);
+        }
+    });
+    let megabytes = longest.into_inner() / (1 << 20);
+    eprintln!("the log reached {megabytes} MiB for {} tickets", shop.ticket_type(seats).sold);
+    assert!(megabytes < 80, "{megabytes} MiB");
 }

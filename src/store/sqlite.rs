@@ -52,7 +52,8 @@ impl Location {
             // Only a URI can name the VFS to the pool.
             Some(vfs) => {
                 flags |= OpenFlags::SQLITE_OPEN_URI;
-                r2d2_sqlite::SqliteConnectionManager::file(format!("file:{}?vfs={vfs}", percent_encoded(&self.path)))
+                let (path, vfs) = (percent_encoded(&self.path), percent_encoded(vfs.as_ref()));
+                r2d2_sqlite::SqliteConnectionManager::file(format!("file:{path}?vfs={vfs}"))
             }
             None => r2d2_sqlite::SqliteConnectionManager::file(&self.path),
         };
@@ -66,19 +67,17 @@ impl Location {
             .min_idle(Some(1))
             .test_on_check_out(false)
             .connection_timeout(Duration::from_secs(5))
-            .error_handler(Box::new(r2d2::NopErrorHandler))
+            .error_handler(Box::new(LogFailures))
             .build(manager)
-            .map_err(|error| StoreError::CannotOpen(error.to_string()))?;
+            .map_err(|error| self.named(StoreError::CannotOpen(error.to_string()).into()))?;
         Ok(Readers { pool })
     }
 
     fn opening(&self, error: &rusqlite::Error) -> Error {
-        match convert(error) {
-            Error::Store(StoreError::Failed(text) | StoreError::CannotOpen(text)) => {
-                StoreError::CannotOpen(format!("{} ({text})", self.path.display())).into()
-            }
-            other => self.named(other),
-        }
+        self.named(match convert(error) {
+            Error::Store(StoreError::Failed(text)) => StoreError::CannotOpen(text).into(),
+            other => other,
+        })
     }
 
     /// Says which file it was, where that is the news.
@@ -87,8 +86,19 @@ impl Location {
         match error {
             Error::Store(StoreError::NotADatabase(_)) => StoreError::NotADatabase(path).into(),
             Error::Store(StoreError::ReadOnly(_)) => StoreError::ReadOnly(path).into(),
+            Error::Store(StoreError::CannotOpen(text)) => StoreError::CannotOpen(format!("{path} ({text})")).into(),
             other => other,
         }
+    }
+}
+
+/// Writes down why the pool could not make a connection: whoever waits for one only hears that there was none.
+#[derive(Debug)]
+struct LogFailures;
+
+impl r2d2::HandleError<rusqlite::Error> for LogFailures {
+    fn handle_error(&self, error: rusqlite::Error) {
+        tracing::warn!(%error, "a reader could not be opened");
     }
 }
 
@@ -562,7 +572,9 @@ fn convert(error: &rusqlite::Error) -> Error {
         other => return StoreError::Failed(other.to_string()).into(),
     };
     match code.code {
-        ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked => return Error::Unavailable("the store is busy"),
+        ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked | ErrorCode::FileLockingProtocolFailed => {
+            return Error::Unavailable("the store is busy");
+        }
         ErrorCode::DiskFull => StoreError::Full,
         ErrorCode::ReadOnly => StoreError::ReadOnly(text),
         ErrorCode::CannotOpen => StoreError::CannotOpen(text),
