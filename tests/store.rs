@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use load::{NOON, Shop, assert_sound, at_once, event, order_of, sql, unguarded, value};
+use load::{NOON, Shop, assert_sound, at_once, event, order_of, say, sql, unguarded, value};
 use ticketing::{
     Amount, CheckInTicket, Clock, CreateTicketType, Entropy, Error, ManualClock, SeededEntropy, StoreError,
     TicketingService, Timestamp,
@@ -316,4 +316,160 @@ fn the_log_stays_bounded_while_many_write_and_read() {
     eprintln!("the log reached {megabytes} MiB for {} tickets", shop.ticket_type(seats).sold);
     // Readers that are always there are waited for at 128 MiB; the rest is the group that got there.
     assert!(megabytes < 136, "{megabytes} MiB");
+}
+
+const CHILD: &str = "a_child_process_plays_its_part";
+
+#[test]
+fn a_child_process_plays_its_part() {
+    match load::role().as_deref() {
+        None => {}
+        Some("full disk") => sell_on_a_full_disk(),
+        Some("refused writes") => sell_while_writes_are_refused(),
+        Some("read only") => open_what_cannot_be_written(),
+        Some(other) => panic!("{other}"),
+    }
+}
+
+/// Runs the child behind another command; `None` where this machine has none such, or does not allow it.
+#[cfg(unix)]
+fn run_child(role: &str, wrapper: &[&str]) -> Option<Vec<String>> {
+    let mut probe = std::process::Command::new(wrapper[0]);
+    if !probe.args(&wrapper[1..]).arg("true").output().is_ok_and(|output| output.status.success()) {
+        return None;
+    }
+    let inner = load::child(CHILD, role);
+    let mut command = std::process::Command::new(wrapper[0]);
+    command.args(&wrapper[1..]).arg(inner.get_program()).args(inner.get_args());
+    command.envs(inner.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let (status, said) = load::Running::start(command).rest();
+    assert!(status.success(), "{status}");
+    Some(said)
+}
+
+/// Sells on eight threads until the store refuses, then once more; gives what it said, and how many orders it took.
+fn sell_until_refused(shop: &Shop, seats: ticketing::TicketTypeId) -> (Vec<Error>, i64) {
+    let ends = at_once(8, |_| {
+        let mut sold = 0;
+        loop {
+            match shop.order(seats, 10) {
+                Ok(_) => sold += 1,
+                Err(error) => return (error, sold),
+            }
+        }
+    });
+    let sold = ends.iter().map(|(_, sold)| sold).sum();
+    (ends.into_iter().map(|(error, _)| error).collect(), sold)
+}
+
+fn sell_on_a_full_disk() {
+    let folder = tempfile::tempdir().unwrap();
+    let mount = ["-t", "tmpfs", "-o", "size=3m", "ticketing-test", folder.path().to_str().unwrap()];
+    if !std::process::Command::new("mount").args(mount).status().is_ok_and(|status| status.success()) {
+        return say("skipped: nothing can be mounted");
+    }
+    let shop = Shop::open_in(folder);
+    let seats = shop.seats(0, 1_000_000);
+    let ballast = shop.folder.path().join("ballast");
+    std::fs::write(&ballast, vec![1; 1 << 20]).unwrap();
+    let (errors, sold) = sell_until_refused(&shop, seats);
+    assert!(errors.iter().all(|error| *error == Error::Store(StoreError::Full)), "{errors:?}");
+    assert!(sold > 0);
+    // Who reads is served, and sees what was acknowledged.
+    assert_eq!(shop.ticket_type(seats).sold, sold * 10);
+    std::fs::remove_file(&ballast).unwrap();
+    shop.order(seats, 10).unwrap();
+    let (errors, more) = sell_until_refused(&shop, seats);
+    assert!(errors.contains(&Error::Store(StoreError::Full)), "{errors:?}");
+    let (folder, path) = shop.into_file();
+    let connection = sql(&path);
+    assert_eq!(value::<i64>(&connection, "SELECT sold FROM ticket_types"), (sold + 1 + more) * 10);
+    assert_sound(&connection);
+    drop(connection);
+    std::process::Command::new("umount").arg(folder.path()).status().unwrap();
+    say(format_args!("{sold} and {more}"));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_full_disk_is_named_loses_nothing_and_is_forgotten_once_there_is_room() {
+    // In name spaces of its own, so that nothing stays mounted whatever happens.
+    match run_child("full disk", &["unshare", "--user", "--map-root-user", "--mount"]) {
+        Some(said) => eprintln!("orders sold on the full disk: {}", said.join(" ")),
+        None => eprintln!("skipped: there is no unshare here, or it is not allowed"),
+    }
+}
+
+/// The parent has set a limit to the size of files, past which the system refuses to write.
+fn sell_while_writes_are_refused() {
+    let shop = Shop::open();
+    let seats = shop.seats(0, 1_000_000);
+    let (errors, sold) = sell_until_refused(&shop, seats);
+    for error in errors {
+        let Error::Store(StoreError::Failed(text)) = &error else { panic!("{error:?}") };
+        assert!(text.contains("disk I/O error"), "{text}");
+    }
+    assert_eq!(shop.ticket_type(seats).sold, sold * 10);
+    let own = std::process::id().to_string();
+    let raised = std::process::Command::new("prlimit").args(["--pid", &own, "--fsize=unlimited:"]).status();
+    if raised.is_ok_and(|status| status.success()) {
+        shop.order(seats, 10).unwrap();
+        let (_folder, path) = shop.into_file();
+        assert_eq!(value::<i64>(&sql(&path), "SELECT sold FROM ticket_types"), (sold + 1) * 10);
+        assert_sound(&sql(&path));
+    }
+    say(sold);
+}
+
+#[cfg(unix)]
+#[test]
+fn writes_that_the_system_refuses_fail_with_its_reason_and_work_again_afterwards() {
+    // 512-byte blocks in some shells and 1024 in others: one or two megabytes.
+    let limit = "trap '' XFSZ; ulimit -S -f 2048; exec \"$0\" \"$@\"";
+    match run_child("refused writes", &["sh", "-c", limit]) {
+        Some(said) => assert!(said[0].parse::<i64>().unwrap() > 0),
+        None => eprintln!("skipped: there is no shell here that limits the size of files"),
+    }
+}
+
+/// The parent has taken care that this process is nobody whom permissions do not bind.
+fn open_what_cannot_be_written() {
+    use std::os::unix::fs::PermissionsExt;
+    let mode = |path: &Path, mode| std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+    for (of_file, of_folder) in [(0o444, 0o755), (0o644, 0o555), (0o444, 0o555)] {
+        let (folder, path) = Shop::open().into_file();
+        let before = std::fs::read(&path).unwrap();
+        mode(&path, of_file);
+        mode(folder.path(), of_folder);
+        match open_error(&path) {
+            StoreError::ReadOnly(text) => assert_eq!(text, path.display().to_string()),
+            // Without a log beside it, not even the schema can be read.
+            StoreError::CannotOpen(text) if of_folder == 0o555 => {
+                assert!(text.contains(path.to_str().unwrap()), "{text}")
+            }
+            other => panic!("{of_file:o} {of_folder:o}: {other:?}"),
+        }
+        if of_folder == 0o555 {
+            let StoreError::CannotOpen(text) = open_error(folder.path().join("fresh.db")) else { panic!() };
+            assert!(text.contains("fresh.db"), "{text}");
+        }
+        assert!(std::fs::read(&path).unwrap() == before);
+        mode(folder.path(), 0o755);
+        mode(&path, 0o644);
+        drop(TicketingService::open(&path).unwrap());
+    }
+    say("done");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_file_or_folder_that_cannot_be_written_is_named_and_left_as_it_is() {
+    let nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"];
+    let root = std::process::Command::new("id").arg("-u").output().is_ok_and(|output| output.stdout == b"0\n");
+    // Permissions do not bind root.
+    let said = if root { run_child("read only", &nobody) } else { run_child("read only", &["env"]) };
+    match said {
+        Some(said) => assert_eq!(said, ["done"]),
+        None => eprintln!("skipped: root cannot become somebody else here"),
+    }
 }

@@ -31,7 +31,10 @@ pub(crate) struct Shop {
 
 impl Shop {
     pub(crate) fn open() -> Self {
-        let folder = tempfile::tempdir().unwrap();
+        Self::open_in(tempfile::tempdir().unwrap())
+    }
+
+    pub(crate) fn open_in(folder: tempfile::TempDir) -> Self {
         let path = folder.path().join("ticketing.db");
         let clock = ManualClock::at(NOON);
         let service =
