@@ -1,0 +1,109 @@
+//! What every query goes through.
+
+use rusqlite::Connection;
+
+use super::failure::{convert, is_id_clash};
+use super::values::{Bind, Row};
+use crate::environment::Environment;
+use crate::error::{Error, Result};
+use crate::model::id::{Id, Kind};
+use crate::model::timestamp::Timestamp;
+use crate::store::ids::IdSource;
+
+/// One transaction: what every query goes through. It has one instant.
+pub(crate) struct Transaction<'c> {
+    connection: &'c Connection,
+    now: Timestamp,
+    environment: &'c Environment,
+    ids: &'c IdSource,
+}
+
+impl<'c> Transaction<'c> {
+    /// The transaction that is open on `connection`.
+    pub(super) fn new(
+        connection: &'c Connection,
+        now: Timestamp,
+        environment: &'c Environment,
+        ids: &'c IdSource,
+    ) -> Self {
+        Self { connection, now, environment, ids }
+    }
+
+    /// The instant of this transaction.
+    pub(crate) fn now(&self) -> Timestamp {
+        self.now
+    }
+
+    pub(crate) fn environment(&self) -> &Environment {
+        self.environment
+    }
+
+    /// Runs a statement and says how many rows it changed.
+    pub(crate) fn execute(&self, sql: &str, binds: &[Bind<'_>]) -> Result<usize> {
+        let run = || self.connection.prepare_cached(sql)?.execute(rusqlite::params_from_iter(binds));
+        run().map_err(|error| convert(&error))
+    }
+
+    /// Inserts a row under a new id, which is `?1`; the other parameters follow. An id that is taken is drawn again.
+    pub(crate) fn insert<K: Kind>(&self, sql: &str, binds: &[Bind<'_>]) -> Result<Id<K>> {
+        let mut statement = self.connection.prepare_cached(sql).map_err(|error| convert(&error))?;
+        for _ in 0..16 {
+            let id = self.ids.next(self.environment, self.now);
+            let first = Bind::Int(id);
+            match statement.execute(rusqlite::params_from_iter(std::iter::once(&first).chain(binds))) {
+                Ok(_) => return Ok(Id::from_raw(id)),
+                Err(error) if is_id_clash(&error) => {}
+                Err(error) => return Err(convert(&error)),
+            }
+        }
+        Err(Error::Unavailable("no free id was found"))
+    }
+
+    /// Runs `work` so that a conflict undoes it alone; says whether it stays. Any other error is passed on.
+    pub(crate) fn attempt(&self, work: impl FnOnce(&Self) -> Result<()>) -> Result<bool> {
+        self.execute("SAVEPOINT attempt", &[])?;
+        let kept = match work(self) {
+            Ok(()) => true,
+            Err(Error::Conflict(_)) => {
+                self.execute("ROLLBACK TO attempt", &[])?;
+                false
+            }
+            Err(error) => return Err(error),
+        };
+        self.execute("RELEASE attempt", &[]).map(|_| kept)
+    }
+
+    /// The first row, if there is one.
+    pub(crate) fn one<T>(
+        &self,
+        sql: &str,
+        binds: &[Bind<'_>],
+        decode: impl FnOnce(&Row<'_>) -> Result<T>,
+    ) -> Result<Option<T>> {
+        let mut statement = self.connection.prepare_cached(sql).map_err(|error| convert(&error))?;
+        let mut rows = statement.query(rusqlite::params_from_iter(binds)).map_err(|error| convert(&error))?;
+        let row = rows.next().map_err(|error| convert(&error))?;
+        row.map(|row| decode(&Row::new(row))).transpose()
+    }
+
+    /// Every row.
+    pub(crate) fn all<T>(
+        &self,
+        sql: &str,
+        binds: &[Bind<'_>],
+        mut decode: impl FnMut(&Row<'_>) -> Result<T>,
+    ) -> Result<Vec<T>> {
+        let mut statement = self.connection.prepare_cached(sql).map_err(|error| convert(&error))?;
+        let mut rows = statement.query(rusqlite::params_from_iter(binds)).map_err(|error| convert(&error))?;
+        let mut decoded = Vec::new();
+        while let Some(row) = rows.next().map_err(|error| convert(&error))? {
+            decoded.push(decode(&Row::new(row))?);
+        }
+        Ok(decoded)
+    }
+
+    /// Whether there is any row.
+    pub(crate) fn exists(&self, sql: &str, binds: &[Bind<'_>]) -> Result<bool> {
+        self.one(sql, binds, |_| Ok(())).map(|found| found.is_some())
+    }
+}
