@@ -12,13 +12,8 @@ pub(super) fn is_id_clash(error: &rusqlite::Error) -> bool {
 
 /// What an error of SQLite means here.
 pub(super) fn convert(error: &rusqlite::Error) -> Error {
-    let (code, text) = match error {
-        rusqlite::Error::SqliteFailure(failure, message) => {
-            (failure, message.clone().unwrap_or_else(|| failure.to_string()))
-        }
-        rusqlite::Error::SqlInputError { error: failure, msg, .. } => (failure, msg.clone()),
-        other => return StoreError::Failed(other.to_string()).into(),
-    };
+    let text = error.to_string();
+    let Some(code) = error.sqlite_error() else { return StoreError::Failed(text).into() };
     match code.code {
         ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked | ErrorCode::FileLockingProtocolFailed => {
             return Error::Unavailable("the store is busy");

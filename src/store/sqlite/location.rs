@@ -61,7 +61,10 @@ impl Location {
         });
         let pool = r2d2::Pool::builder()
             .max_size(size)
-            .min_idle(Some(1))
+            // All of them now, and for good: one that were opened late, on a thread of the pool, could outlive the writer,
+            // and a log that a reader closes last stays behind.
+            .max_lifetime(None)
+            .idle_timeout(None)
             .test_on_check_out(false)
             .connection_timeout(Duration::from_secs(5))
             .error_handler(Box::new(LogFailures))
