@@ -1,5 +1,6 @@
 //! Keeps the write-ahead log small. A thread of its own moves it into the database, so that no caller pays for it.
 
+use std::cell::Cell;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 
@@ -8,13 +9,18 @@ use crate::error::{Result, StoreError};
 
 /// From this many pages in the WAL on, the thread is woken: 4 MiB.
 const WAKE_AT: u32 = 1000;
-/// From this many on, the writer helps: while nobody writes, everything can be moved and the WAL starts anew. 64 MiB.
+/// From this many on, the writer stops to let readers finish: beside readers that overlap, the WAL would never start anew.
+/// 64 MiB.
 const BOUND: u32 = 16_384;
+/// How much more there must be before the writer stops again, where some reader did not finish in time. 16 MiB.
+const AGAIN_AFTER: u32 = 4096;
 
 /// The thread that makes checkpoints.
 pub(crate) struct Checkpointer {
     wake: Option<SyncSender<()>>,
     thread: Option<JoinHandle<()>>,
+    /// At how many pages the writer stops.
+    stop_at: Cell<u32>,
 }
 
 impl Checkpointer {
@@ -24,7 +30,7 @@ impl Checkpointer {
         let run = move || checkpoint_when_woken(&database, &woken);
         let thread = std::thread::Builder::new().name("ticketing-checkpoint".to_owned()).spawn(run);
         let thread = thread.map_err(|error| StoreError::Failed(error.to_string()))?;
-        Ok(Self { wake: Some(wake), thread: Some(thread) })
+        Ok(Self { wake: Some(wake), thread: Some(thread), stop_at: Cell::new(BOUND) })
     }
 
     /// Called by the writer after each commit.
@@ -36,10 +42,14 @@ impl Checkpointer {
             // Where the channel is full, the thread is about to look anyway.
             let _ = wake.try_send(());
         }
-        if pages >= BOUND
-            && let Err(error) = writer.checkpoint()
-        {
-            tracing::warn!(%error, "the writer's checkpoint failed");
+        if pages >= self.stop_at.get() {
+            let restarted = writer.restart_log().unwrap_or_else(|error| {
+                tracing::warn!(%error, "the writer's checkpoint failed");
+                false
+            });
+            self.stop_at.set(if restarted { BOUND } else { pages.saturating_add(AGAIN_AFTER) });
+        } else if pages < BOUND {
+            self.stop_at.set(BOUND);
         }
     }
 }

@@ -136,6 +136,12 @@ fn wait_while_busy(attempt: i32) -> bool {
     attempt < 160
 }
 
+/// Waits for readers, at most a fifth of a second.
+fn wait_briefly(attempt: i32) -> bool {
+    std::thread::sleep(Duration::from_millis(1));
+    attempt < 200
+}
+
 /// A connection that writes.
 pub(crate) struct Database {
     connection: Connection,
@@ -248,6 +254,16 @@ impl Database {
     /// Moves what no reader needs any more from the WAL into the database, without waiting for anybody.
     pub(crate) fn checkpoint(&self) -> Result<()> {
         self.number("PRAGMA wal_checkpoint(PASSIVE)").map(drop)
+    }
+
+    /// Moves everything and has the next commit begin the WAL anew; says whether it could. It waits for who still reads
+    /// an older state, but not for long: meanwhile nobody writes.
+    pub(crate) fn restart_log(&self) -> Result<bool> {
+        let handler = |handler| self.connection.busy_handler(handler).map_err(|error| convert(&error));
+        handler(Some(wait_briefly))?;
+        let busy = self.number("PRAGMA wal_checkpoint(RESTART)");
+        handler(Some(wait_while_busy))?;
+        busy.map(|busy| busy == 0)
     }
 
     /// Moves everything and empties the WAL, as far as other processes let it.
