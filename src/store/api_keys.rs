@@ -16,10 +16,10 @@ macro_rules! columns {
 
 const INSERT: &str = "INSERT INTO api_keys (id, organization_id, key_hash, name, scopes, expires_at, created_at)
     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
-const BY_ORGANIZATION: &str =
+pub(super) const BY_ORGANIZATION: &str =
     concat!("SELECT ", columns!(), " FROM api_keys WHERE organization_id = ?1 ORDER BY id DESC");
 const BY_ID: &str = concat!("SELECT ", columns!(), " FROM api_keys WHERE id = ?1");
-const VALID: &str = "SELECT id, organization_id, scopes, last_used_at FROM api_keys
+pub(super) const VALID: &str = "SELECT id, organization_id, scopes, last_used_at FROM api_keys
     WHERE key_hash = ?1 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?2)";
 const REVOKE: &str = "UPDATE api_keys SET revoked_at = ?2 WHERE id = ?1 AND revoked_at IS NULL";
 const USED: &str =

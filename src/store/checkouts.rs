@@ -7,7 +7,7 @@ use crate::model::id::{OrderId, OrganizationId};
 const RECORD: &str = "UPDATE orders SET payment_link = ?3, payment_reference = ?4,
         payment_status = COALESCE(payment_status, 'WAITING'), updated_at = ?5
     WHERE id = ?1 AND organization_id = ?2 AND (payment_link IS NULL OR payment_link = '')";
-const BY_REFERENCE: &str = "SELECT id, organization_id FROM orders WHERE payment_reference = ?1";
+pub(super) const BY_REFERENCE: &str = "SELECT id, organization_id FROM orders WHERE payment_reference = ?1";
 const REFERENCE: &str = "SELECT id, payment_reference FROM orders WHERE id = ?1";
 
 /// Writes down where an order is paid and what the gateway calls the payment.

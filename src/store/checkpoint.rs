@@ -15,8 +15,10 @@ const STEP: u32 = 250;
 const BOUND: u32 = 16_384;
 /// From this many on the thread is woken after every commit, so that the rest is small.
 const NEAR_BOUND: u32 = BOUND - 1000;
-/// At this many, 128 MiB, and after as many again, who committed waits for the readers that are in the way.
-const HARD_BOUND: u32 = 2 * BOUND;
+/// From this many on, 96 MiB, who committed waits for readers: beside some that overlap, the WAL would never start anew.
+const HARD_BOUND: u32 = BOUND + BOUND / 2;
+/// How much more there must be before readers are waited for again, where some did not finish in time: 16 MiB.
+const AGAIN_AFTER: u32 = 4096;
 
 /// The thread that makes checkpoints.
 pub(crate) struct Checkpointer {
@@ -66,8 +68,7 @@ impl Checkpointer {
         let helped = if pages < patient_until {
             writer.checkpoint()
         } else {
-            // A reader that takes longer than anybody waits is not waited for again at every commit.
-            self.patient_until.store(pages.saturating_add(BOUND), Ordering::Relaxed);
+            self.patient_until.store(pages.saturating_add(AGAIN_AFTER), Ordering::Relaxed);
             writer.restart_wal()
         };
         if pages < HARD_BOUND {

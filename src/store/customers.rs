@@ -6,7 +6,7 @@ use crate::model::customer::{Customer, NewCustomer};
 use crate::model::id::{CustomerId, OrganizationId};
 use crate::rules::text::fold;
 
-const BY_EMAIL: &str = "SELECT id, email FROM customers WHERE organization_id = ?1 AND email_key = ?2";
+pub(super) const BY_EMAIL: &str = "SELECT id, email FROM customers WHERE organization_id = ?1 AND email_key = ?2";
 const INSERT: &str =
     "INSERT INTO customers (id, organization_id, email, email_key, created_at) VALUES (?1, ?2, ?3, ?4, ?5)";
 

@@ -9,7 +9,7 @@ use crate::rules::Checked;
 use crate::rules::admission::Scanned;
 use crate::rules::calendar::Zone;
 
-const BY_CODE: &str = concat!(
+pub(super) const BY_CODE: &str = concat!(
     "SELECT ",
     ticket_columns!(),
     ", e.status, e.timezone, tt.valid_from, tt.valid_until, tt.allowed_dates, tt.validity_days, tt.validity_hours,

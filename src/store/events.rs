@@ -38,7 +38,7 @@ const UPDATE_SETTINGS: &str =
     WHERE id = ?1 AND organization_id = ?2";
 const BY_ID: &str = concat!("SELECT ", columns!(), " FROM events WHERE id = ?1 AND organization_id = ?2");
 const EXISTS: &str = "SELECT 1 FROM events WHERE id = ?1 AND organization_id = ?2";
-const LIST: &str = concat!(
+pub(super) const LIST: &str = concat!(
     "SELECT ",
     columns!(),
     " FROM events WHERE organization_id = ?1 AND id < ?2
@@ -53,21 +53,22 @@ const LIST: &str = concat!(
 const SALE: &str = "SELECT id, status, over_at, currency, delivery_method, shipping_countries, accepts_company
     FROM events WHERE id = ?1 AND organization_id = ?2";
 const PAGE_VIEW: &str = "UPDATE events SET page_views = page_views + 1 WHERE id = ?1 AND organization_id = ?2";
-const HAS_ORDERS: &str = "SELECT 1 FROM orders WHERE event_id = ?1";
-const HAS_TICKETS: &str = "SELECT 1 FROM tickets WHERE event_id = ?1";
-const HAS_LIVE_ORDERS: &str = "SELECT 1 FROM orders
+pub(super) const HAS_ORDERS: &str = "SELECT 1 FROM orders WHERE event_id = ?1";
+pub(super) const HAS_TICKETS: &str = "SELECT 1 FROM tickets WHERE event_id = ?1";
+pub(super) const HAS_LIVE_ORDERS: &str = "SELECT 1 FROM orders
     WHERE event_id = ?1 AND (status = 'COMPLETED' OR status = 'PENDING' AND hold_until > ?2)";
-const HAS_PRICES: &str = "SELECT 1 FROM ticket_types WHERE event_id = ?1 AND price > 0";
+pub(super) const HAS_PRICES: &str = "SELECT 1 FROM ticket_types WHERE event_id = ?1 AND price > 0";
 const DELETE: &str = "DELETE FROM events WHERE id = ?1 AND organization_id = ?2
     AND NOT EXISTS (SELECT 1 FROM orders WHERE event_id = ?1) AND NOT EXISTS (SELECT 1 FROM tickets WHERE event_id = ?1)";
-const EXPIRE: &str = "UPDATE events SET status = 'EXPIRED', revision = revision + 1,
+pub(super) const EXPIRE: &str = "UPDATE events SET status = 'EXPIRED', revision = revision + 1,
         updated_at = CASE WHEN updated_at > over_at THEN updated_at ELSE over_at END
     WHERE status IN ('PUBLISHED', 'SOLD_OUT') AND over_at <= ?1";
-const ANY_OVER: &str = "SELECT 1 FROM events WHERE status IN ('PUBLISHED', 'SOLD_OUT') AND over_at <= ?1 LIMIT 1";
-const SOLD_OUT: &str = "UPDATE events SET status = 'SOLD_OUT', revision = revision + 1, updated_at = ?2
+pub(super) const ANY_OVER: &str =
+    "SELECT 1 FROM events WHERE status IN ('PUBLISHED', 'SOLD_OUT') AND over_at <= ?1 LIMIT 1";
+pub(super) const SOLD_OUT: &str = "UPDATE events SET status = 'SOLD_OUT', revision = revision + 1, updated_at = ?2
     WHERE id = ?1 AND status = 'PUBLISHED' AND over_at > ?2
         AND NOT EXISTS (SELECT 1 FROM ticket_types WHERE event_id = ?1 AND sold < quantity)";
-const REOPEN: &str = "UPDATE events SET status = 'PUBLISHED', revision = revision + 1, updated_at = ?2
+pub(super) const REOPEN: &str = "UPDATE events SET status = 'PUBLISHED', revision = revision + 1, updated_at = ?2
     WHERE id = ?1 AND status = 'SOLD_OUT' AND over_at > ?2
         AND (SELECT SUM(quantity - sold) FROM ticket_types WHERE event_id = ?1) = ?3";
 

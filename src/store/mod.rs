@@ -15,6 +15,8 @@ pub(crate) mod orders;
 pub(crate) mod organizations;
 pub(crate) mod placement;
 pub(crate) mod places;
+#[cfg(test)]
+mod plans;
 pub(crate) mod refunds;
 pub(crate) mod settlement;
 mod sqlite;

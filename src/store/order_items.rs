@@ -11,7 +11,7 @@ use crate::rules::pricing::ItemPrice;
 
 const INSERT: &str =
     "INSERT INTO order_items (id, order_id, ticket_type_id, quantity, price, discount) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
-const BY_ORDERS: &str =
+pub(super) const BY_ORDERS: &str =
     "SELECT id, order_id, ticket_type_id, quantity, price, discount FROM order_items WHERE order_id";
 
 /// An item as it is stored.

@@ -51,13 +51,14 @@ macro_rules! list {
 }
 
 const BY_ID: &str = select!("o.id = ?1 AND o.organization_id = ?2");
-const LIST: &str = list!("o.organization_id = ?1");
-const LIST_OF_EVENT: &str = list!("o.event_id = ?8 AND +o.organization_id = ?1");
-const LIST_OF_CUSTOMER: &str = list!("o.customer_id = ?9 AND +o.organization_id = ?1");
+pub(super) const LIST: &str = list!("o.organization_id = ?1");
+pub(super) const LIST_OF_EVENT: &str = list!("o.event_id = ?8 AND +o.organization_id = ?1");
+pub(super) const LIST_OF_CUSTOMER: &str = list!("o.customer_id = ?9 AND +o.organization_id = ?1");
 const EXISTS: &str = "SELECT 1 FROM orders WHERE id = ?1 AND organization_id = ?2";
 const DETAILS: &str = "SELECT id, details FROM orders WHERE id = ?1 AND organization_id = ?2";
 const CURRENCY: &str = "SELECT id, currency FROM orders WHERE id = ?1";
-const ITEM_NAMES: &str = "SELECT i.id, t.name FROM order_items i JOIN ticket_types t ON t.id = i.ticket_type_id
+pub(super) const ITEM_NAMES: &str =
+    "SELECT i.id, t.name FROM order_items i JOIN ticket_types t ON t.id = i.ticket_type_id
     WHERE i.order_id = ?1 ORDER BY i.id";
 const REMINDED: &str = "UPDATE orders SET reminder_sent = 1, updated_at = ?3
     WHERE id = ?1 AND organization_id = ?2 AND status = 'PENDING' AND hold_until > ?3";

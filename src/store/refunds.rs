@@ -23,7 +23,7 @@ const INSERT: &str =
     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?6, ?6)";
 const CLAIM: &str = "UPDATE refunds SET attempts = attempts + 1, next_attempt_at = ?3, updated_at = ?2
     WHERE order_id = ?1 AND status = 'DUE' AND next_attempt_at <= ?2 RETURNING order_id, organization_id, amount, currency, attempts";
-const DUE: &str =
+pub(super) const DUE: &str =
     "SELECT order_id FROM refunds WHERE status = 'DUE' AND next_attempt_at <= ?1 ORDER BY next_attempt_at LIMIT ?2";
 const ANSWERED: &str =
     "UPDATE refunds SET status = ?2, last_error = ?3, updated_at = ?4 WHERE order_id = ?1 AND status = 'DUE'";
@@ -31,7 +31,7 @@ const LATER: &str = "UPDATE refunds SET next_attempt_at = ?2, last_error = ?3, u
     WHERE order_id = ?1 AND status = 'DUE'";
 const PAYMENT_REFUNDED: &str = "UPDATE orders SET payment_status = 'REFUNDED', updated_at = ?2
     WHERE id = ?1 AND payment_status = 'COMPLETED'";
-const LIST: &str = concat!(
+pub(super) const LIST: &str = concat!(
     "SELECT ",
     columns!(),
     " FROM refunds WHERE organization_id = ?1 AND order_id < ?2 AND (CAST(?4 AS TEXT) IS NULL OR status = ?4)

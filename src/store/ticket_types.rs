@@ -36,7 +36,7 @@ const UPDATE: &str = "UPDATE ticket_types SET name = ?4, description = ?5, price
         sort_order = ?19, ticket_text = ?20, ticket_logo = ?21, updated_at = ?22, revision = revision + 1
     WHERE id = ?1 AND organization_id = ?2 AND event_id = ?3 AND sold + held <= ?7";
 const BY_ID: &str = select!("WHERE t.id = ?1 AND t.organization_id = ?2");
-const LIST: &str = select!(
+pub(super) const LIST: &str = select!(
     "WHERE t.event_id = ?1 AND (t.sort_order, t.id) > (?2, ?3) AND (CAST(?5 AS TEXT) IS NULL OR t.status = ?5)
     ORDER BY t.sort_order, t.id LIMIT ?4"
 );

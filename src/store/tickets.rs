@@ -56,17 +56,17 @@ const INSERT: &str =
         customer_name, code, status, created_at, updated_at)
     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 'NOT_CHECKED_IN', ?10, ?10)";
 const BY_ID: &str = select!("t.id = ?1 AND t.organization_id = ?2");
-const BY_CODE: &str = select!("t.code = ?1 AND t.organization_id = ?2");
-const LIST: &str = list!("t.organization_id = ?1");
-const LIST_OF_EVENT: &str = list!("t.event_id = ?5 AND +t.organization_id = ?1");
-const LIST_OF_ORDER: &str = list!("t.order_id = ?7 AND +t.organization_id = ?1");
-const LIST_OF_CUSTOMER: &str = list!("t.customer_id = ?8 AND +t.organization_id = ?1");
+pub(super) const BY_CODE: &str = select!("t.code = ?1 AND t.organization_id = ?2");
+pub(super) const LIST: &str = list!("t.organization_id = ?1");
+pub(super) const LIST_OF_EVENT: &str = list!("t.event_id = ?5 AND +t.organization_id = ?1");
+pub(super) const LIST_OF_ORDER: &str = list!("t.order_id = ?7 AND +t.organization_id = ?1");
+pub(super) const LIST_OF_CUSTOMER: &str = list!("t.customer_id = ?8 AND +t.organization_id = ?1");
 const EXISTS: &str = "SELECT 1 FROM tickets WHERE id = ?1 AND organization_id = ?2";
-const OF_ORDER: &str =
+pub(super) const OF_ORDER: &str =
     "SELECT id, order_item_id, code, status, ticket_type_id FROM tickets WHERE order_id = ?1 ORDER BY id";
 const CANCEL: &str = "UPDATE tickets SET status = 'CANCELLED', updated_at = ?3
     WHERE id = ?1 AND organization_id = ?2 AND status <> 'CANCELLED'";
-const CANCEL_OF_ORDER: &str = "UPDATE tickets SET status = 'CANCELLED', updated_at = ?2
+pub(super) const CANCEL_OF_ORDER: &str = "UPDATE tickets SET status = 'CANCELLED', updated_at = ?2
     WHERE order_id = ?1 AND status <> 'CANCELLED' RETURNING ticket_type_id";
 
 pub(super) fn decode(row: &Row<'_>) -> Result<IssuedTicket> {

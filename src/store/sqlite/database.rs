@@ -6,7 +6,7 @@ use rusqlite::Connection;
 use rusqlite::config::DbConfig;
 
 use super::failure::convert;
-use super::location::{STATEMENTS, stable_plans, wait_while_busy};
+use super::location::{STATEMENTS, stable_plans, wait_briefly, wait_while_busy};
 use super::transaction::Transaction;
 use crate::environment::Environment;
 use crate::error::{Error, Result, StoreError};
@@ -136,9 +136,14 @@ impl Database {
         self.number("PRAGMA wal_checkpoint(PASSIVE)").map(drop)
     }
 
-    /// Moves everything, and waits for readers until the WAL can start anew, as long as for another writer.
+    /// Moves everything and has the next commit begin the WAL anew, where it can. It waits for who still reads an older
+    /// state, but not for long: meanwhile nobody writes.
     pub(crate) fn restart_wal(&self) -> Result<()> {
-        self.number("PRAGMA wal_checkpoint(RESTART)").map(drop)
+        let handler = |handler| self.connection.busy_handler(handler).map_err(|error| convert(&error));
+        handler(Some(wait_briefly))?;
+        let restarted = self.number("PRAGMA wal_checkpoint(RESTART)");
+        handler(Some(wait_while_busy))?;
+        restarted.map(drop)
     }
 
     /// Moves everything and empties the WAL, as far as other processes let it.

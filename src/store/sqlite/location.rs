@@ -136,6 +136,12 @@ pub(super) fn wait_while_busy(attempt: i32) -> bool {
     attempt < 160
 }
 
+/// Waits for readers, at most a fifth of a second.
+pub(super) fn wait_briefly(attempt: i32) -> bool {
+    std::thread::sleep(Duration::from_millis(1));
+    attempt < 200
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

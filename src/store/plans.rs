@@ -1,0 +1,133 @@
+//! Every index has a query that it is for, and every query of a hot path the index that was meant for it: on a store with
+//! as many rows as a shop may have, before and after ANALYZE.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use super::{
+    Bind, Location, Store, api_keys, checkouts, customers, door, events, order_items, orders, refunds, settlement,
+};
+use super::{ticket_types, tickets};
+use crate::environment::{Environment, ManualClock, SeededEntropy};
+use crate::model::timestamp::Timestamp;
+
+/// A statement, and the indexes that its plan must name.
+type Expected = (&'static str, &'static [&'static str]);
+
+const STATEMENTS: &[Expected] = &[
+    (api_keys::VALID, &["api_keys_by_hash"]),
+    (api_keys::BY_ORGANIZATION, &["api_keys_by_organization"]),
+    (events::LIST, &["events_by_organization"]),
+    (events::EXPIRE, &["events_open"]),
+    (events::ANY_OVER, &["events_open"]),
+    (events::HAS_ORDERS, &["orders_by_event"]),
+    (events::HAS_TICKETS, &["tickets_by_event"]),
+    (events::HAS_LIVE_ORDERS, &["orders_by_event"]),
+    (events::HAS_PRICES, &["ticket_types_by_event"]),
+    (events::SOLD_OUT, &["ticket_types_by_event"]),
+    (events::REOPEN, &["ticket_types_by_event"]),
+    (ticket_types::LIST, &["ticket_types_by_event"]),
+    (customers::BY_EMAIL, &["customers_by_email"]),
+    (orders::LIST, &["orders_by_organization"]),
+    (orders::LIST_OF_EVENT, &["orders_by_event"]),
+    (orders::LIST_OF_CUSTOMER, &["orders_by_customer"]),
+    (orders::ITEM_NAMES, &["order_items_by_order"]),
+    (settlement::LAPSED, &["orders_pending"]),
+    (settlement::LAPSED_OF_EVENT, &["orders_pending"]),
+    (settlement::PENDING_OF_EVENT, &["orders_pending"]),
+    (checkouts::BY_REFERENCE, &["orders_by_payment"]),
+    (tickets::BY_CODE, &["tickets_by_code"]),
+    (tickets::LIST, &["tickets_by_organization"]),
+    (tickets::LIST_OF_EVENT, &["tickets_by_event"]),
+    (tickets::LIST_OF_ORDER, &["tickets_by_order"]),
+    (tickets::LIST_OF_CUSTOMER, &["tickets_by_customer"]),
+    (tickets::OF_ORDER, &["tickets_by_order"]),
+    (tickets::CANCEL_OF_ORDER, &["tickets_by_order"]),
+    (door::BY_CODE, &["tickets_by_code"]),
+    (refunds::DUE, &["refunds_due"]),
+    (refunds::LIST, &["refunds_by_organization"]),
+];
+
+/// For a constraint, and not for a query.
+const CONSTRAINTS: &[&str] = &["events_by_slug"];
+
+/// Ten organizations with 50 events, 4,000 orders and 8,000 tickets of 500 customers; most orders are completed.
+const ROWS: &[&str] = &[
+    "INSERT INTO organizations
+        WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10) SELECT i, 'One', 'EUR', 'UTC', 0 FROM n",
+    "INSERT INTO api_keys (id, organization_id, key_hash, name, scopes, created_at)
+        WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20)
+        SELECT i, 1 + i % 10, CAST(i AS BLOB), 'key', 'all', 0 FROM n",
+    "INSERT INTO events (id, organization_id, title, currency, timezone, start_at, over_at, slug, is_public, status,
+            delivery_method, shipping_countries, accepts_company, search_text, created_at, updated_at)
+        WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 50)
+        SELECT i, 1 + i % 10, 'Event', 'EUR', 'UTC', i, i, 'e' || i, 1, CASE i % 3 WHEN 0 THEN 'PUBLISHED' ELSE 'EXPIRED' END,
+            'DIGITAL', '[]', 0, 'event', 0, 0 FROM n",
+    "INSERT INTO ticket_types (id, organization_id, event_id, name, price, quantity, status, display_remaining,
+            allowed_dates, access_areas, max_per_order, sort_order, created_at, updated_at)
+        WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 150)
+        SELECT i, 1 + i % 10, 1 + i % 50, 'Seat', 1250, 1000, 'ON_SALE', 0, '[]', '[]', 10, 0, 0, 0 FROM n",
+    "INSERT INTO customers (id, organization_id, email, email_key, created_at)
+        WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 500)
+        SELECT i, 1 + i % 10, 'c' || i, 'c' || i, 0 FROM n",
+    "INSERT INTO orders (id, organization_id, event_id, customer_id, customer_name, status, hold_until, currency, total,
+            payment_link, payment_status, payment_reference, created_at, updated_at)
+        WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 4000)
+        SELECT i, 1 + i % 10, 1 + i % 50, 1 + i % 500, 'Ada', CASE i % 40 WHEN 0 THEN 'PENDING' ELSE 'COMPLETED' END, i, 'EUR',
+            1250, 'link', 'WAITING', 'p' || i, i, i FROM n",
+    "INSERT INTO order_items (id, order_id, ticket_type_id, quantity, price, discount)
+        SELECT id, id, 1 + id % 150, 2, 1250, 0 FROM orders",
+    "INSERT INTO tickets (id, organization_id, event_id, ticket_type_id, order_id, order_item_id, customer_id,
+            customer_name, code, status, created_at, updated_at)
+        WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 8000)
+        SELECT i, 1 + i % 10, 1 + i % 50, 1 + i % 150, 1 + i % 4000, 1 + i % 4000, 1 + i % 500, 'Ada',
+            SUBSTR('00000000000000000000' || i, -20), 'NOT_CHECKED_IN', 0, 0 FROM n",
+    "INSERT INTO refunds (order_id, organization_id, amount, currency, status, next_attempt_at, created_at, updated_at)
+        SELECT id, 1 + id % 10, 1250, 'EUR', CASE id % 50 WHEN 0 THEN 'DUE' ELSE 'DONE' END, 0, 0, 0 FROM orders WHERE id % 4 = 0",
+];
+
+fn open(folder: &tempfile::TempDir) -> Store {
+    let clock = Arc::new(ManualClock::at(Timestamp::from_millis(0)));
+    let environment = Environment { clock, entropy: Arc::new(SeededEntropy::new(1)) };
+    Store::open(&Location::new(folder.path().join("ticketing.db"), None), 1, environment).unwrap()
+}
+
+fn plan(store: &Store, sql: &str) -> Vec<String> {
+    let parameters = (1..100).take_while(|number| sql.contains(&format!("?{number}"))).count();
+    let binds = vec![Bind::Null; parameters];
+    store.read(|tx| tx.all(&format!("EXPLAIN QUERY PLAN {sql}"), &binds, |row| row.get(3))).unwrap()
+}
+
+/// Asserts each plan; gives the indexes that were named.
+fn assert_plans(store: &Store) -> BTreeSet<&'static str> {
+    let children = format!("{} IN (?1, ?2) ORDER BY id", order_items::BY_ORDERS);
+    let items = [(children.as_str(), ["order_items_by_order"].as_slice())];
+    for (sql, indexes) in STATEMENTS.iter().copied().chain(items) {
+        let plan = plan(store, sql);
+        for index in indexes {
+            assert!(plan.iter().any(|step| step.contains(index)), "{index} is not used: {plan:#?}\n{sql}");
+        }
+        assert!(!plan.iter().any(|step| step.starts_with("SCAN")), "a whole table is read: {plan:#?}\n{sql}");
+        let sorts = plan.iter().any(|step| step.contains("TEMP B-TREE"));
+        assert!(!sorts || sql == children, "rows are sorted: {plan:#?}\n{sql}");
+    }
+    STATEMENTS.iter().flat_map(|(_, indexes)| indexes.iter().copied()).collect()
+}
+
+#[test]
+fn every_index_serves_a_query_and_every_list_has_its_index_before_and_after_analyze() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(&folder);
+    let named = assert_plans(&store);
+    store.write(|tx| ROWS.iter().try_for_each(|sql| tx.execute(sql, &[]).map(drop))).unwrap();
+    assert_plans(&store);
+    store.write(|tx| tx.execute("ANALYZE", &[])).unwrap();
+    drop(store);
+    let store = open(&folder);
+    assert_plans(&store);
+
+    let indexes = "SELECT name FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL ORDER BY name";
+    let indexes: Vec<String> = store.read(|tx| tx.all(indexes, &[], |row| row.get(0))).unwrap();
+    let idle: Vec<_> = indexes.iter().map(String::as_str).filter(|index| !named.contains(index)).collect();
+    assert_eq!(idle, CONSTRAINTS);
+}
