@@ -1,7 +1,7 @@
 //! Events.
 
 use super::lists::{below, one_more};
-use super::{Row, Transaction, if_taken};
+use super::{Bind, Row, Transaction, if_taken};
 use crate::error::{Error, Reason, Result};
 use crate::model::event::{Event, EventSettings, ListEvents, TicketPdfDesignVersion};
 use crate::model::id::{EventId, OrganizationId};
@@ -121,68 +121,46 @@ fn slug_taken(fields: &EventFields) -> Error {
     Error::conflict(Reason::SlugTaken, format!("another event has the slug {}", fields.slug))
 }
 
+/// The columns that creating and updating write, from `?3` on.
+fn values(fields: &EventFields) -> Result<[Bind<'_>; 16]> {
+    Ok([
+        (&fields.title).into(),
+        fields.description.as_ref().into(),
+        fields.location.as_ref().into(),
+        (&fields.currency).into(),
+        (&fields.timezone).into(),
+        fields.start_date.into(),
+        fields.end_date.into(),
+        fields.over_at().into(),
+        (&fields.slug).into(),
+        fields.cover_image.as_ref().into(),
+        fields.is_public.into(),
+        fields.status.as_str().into(),
+        fields.delivery_method.as_str().into(),
+        json(&fields.shipping_countries)?.into(),
+        fields.accepts_company.into(),
+        fields.search_text().into(),
+    ])
+}
+
 pub(crate) fn insert(
     tx: &Transaction<'_>,
     organization: OrganizationId,
     fields: &Checked<EventFields>,
 ) -> Result<Event> {
-    let countries = json(&fields.shipping_countries)?;
-    let inserted = tx.insert(
-        INSERT,
-        &[
-            organization.into(),
-            (&fields.title).into(),
-            fields.description.as_ref().into(),
-            fields.location.as_ref().into(),
-            (&fields.currency).into(),
-            (&fields.timezone).into(),
-            fields.start_date.into(),
-            fields.end_date.into(),
-            fields.over_at().into(),
-            (&fields.slug).into(),
-            fields.cover_image.as_ref().into(),
-            fields.is_public.into(),
-            fields.status.as_str().into(),
-            fields.delivery_method.as_str().into(),
-            countries.into(),
-            fields.accepts_company.into(),
-            fields.search_text().into(),
-            tx.now().into(),
-        ],
-    );
-    let id = if_taken(inserted, "events.slug", || slug_taken(fields))?;
+    let mut binds: Vec<Bind<'_>> = vec![organization.into()];
+    binds.extend(values(fields)?);
+    binds.push(tx.now().into());
+    let id = if_taken(tx.insert(INSERT, &binds), "events.slug", || slug_taken(fields))?;
     get(tx, organization, id)
 }
 
 /// Writes the whole event, as one revision more than `current`.
 pub(crate) fn update(tx: &Transaction<'_>, current: &Event, fields: &Checked<EventFields>) -> Result<()> {
-    let countries = json(&fields.shipping_countries)?;
-    let updated = tx.execute(
-        UPDATE,
-        &[
-            current.id.into(),
-            current.organizer_id.into(),
-            (&fields.title).into(),
-            fields.description.as_ref().into(),
-            fields.location.as_ref().into(),
-            (&fields.currency).into(),
-            (&fields.timezone).into(),
-            fields.start_date.into(),
-            fields.end_date.into(),
-            fields.over_at().into(),
-            (&fields.slug).into(),
-            fields.cover_image.as_ref().into(),
-            fields.is_public.into(),
-            fields.status.as_str().into(),
-            fields.delivery_method.as_str().into(),
-            countries.into(),
-            fields.accepts_company.into(),
-            fields.search_text().into(),
-            tx.now().into(),
-            (current.revision + 1).into(),
-        ],
-    );
-    if_taken(updated, "events.slug", || slug_taken(fields)).map(drop)
+    let mut binds: Vec<Bind<'_>> = vec![current.id.into(), current.organizer_id.into()];
+    binds.extend(values(fields)?);
+    binds.extend([tx.now().into(), (current.revision + 1).into()]);
+    if_taken(tx.execute(UPDATE, &binds), "events.slug", || slug_taken(fields)).map(drop)
 }
 
 pub(crate) fn update_settings(tx: &Transaction<'_>, current: Event, settings: &Checked<EventSettings>) -> Result<()> {

@@ -6,7 +6,7 @@ use rusqlite::Connection;
 use rusqlite::config::DbConfig;
 
 use super::failure::convert;
-use super::location::{STATEMENTS, stable_plans, wait_briefly, wait_while_busy};
+use super::settings::{STATEMENTS, stable_plans, wait_briefly, wait_while_busy};
 use super::transaction::Transaction;
 use crate::environment::Environment;
 use crate::error::{Error, Result, StoreError};

@@ -4,6 +4,7 @@ mod database;
 mod failure;
 mod location;
 mod readers;
+mod settings;
 mod transaction;
 mod values;
 
