@@ -167,6 +167,24 @@ fn a_payment_reported_before_the_link_is_known_completes_the_order() {
 }
 
 #[test]
+fn an_order_gets_its_link_without_a_look_at_the_store_that_could_fail() {
+    // The one reader is taken, and shows the store as it was before the order.
+    let gateway = FakeGateway::new();
+    let shop = Shop::with(&gateway, |builder| builder.payment_gateway(gateway.clone()).readers(1));
+    let event = shop.event();
+    let seat = shop.ticket_type(&event, 1250, 10);
+    let read_then_place = || {
+        shop.service.get_event(&shop.caller, event.id)?;
+        place(&shop, &seat, 1)
+    };
+    let placed = shop.service.on_one_snapshot(read_then_place).expect("a snapshot").expect("an order");
+    let payment = placed.order.payment_gateway.expect("a payment");
+    assert_eq!((placed.order.status, payment.status), (OrderStatus::Pending, PaymentStatus::Waiting));
+    assert_eq!(placed.checkout_url, Some(payment.link));
+    assert_eq!(gateway.checkouts()[0].currency, "EUR");
+}
+
+#[test]
 fn an_order_cancelled_before_its_link_is_known_stays_cancelled() {
     let cancel = |service: &TicketingService, caller: &ticketing::Caller, id| {
         assert!(service.cancel_order(caller, id).expect("cancelled").success);
