@@ -113,6 +113,31 @@ fn a_hold_that_runs_out_while_the_gateway_fails_leaves_a_cancelled_order_too() {
     assert_eq!(orders[0].status, OrderStatus::Cancelled, "what the caller was told is true");
 }
 
+#[test]
+fn a_link_that_comes_after_the_hold_ran_out_is_the_last_change_whether_or_not_the_maintenance_came_by() {
+    const LATE: Duration = Duration::from_mins(31);
+    #[derive(Debug)]
+    struct Slow(ManualClock);
+    impl PaymentGateway for Slow {
+        fn start_checkout(&self, _: &CheckoutRequest) -> Result<Checkout, GatewayError> {
+            self.0.advance(LATE);
+            Ok(Checkout { link: "https://pay.example/1".to_owned(), reference: "1".to_owned() })
+        }
+        fn refund(&self, _: &RefundRequest) -> Result<(), GatewayError> {
+            Ok(())
+        }
+    }
+    let shop = Shop::without_gateway();
+    let builder = TicketingService::builder(shop.file()).clock(shop.clock.clone());
+    let service = builder.payment_gateway(Slow(shop.clock.clone())).open().expect("the file");
+    let seat = shop.ticket_type(&shop.event(), 1250, 2);
+    let order = CreateOrder::new(seat.event_id, ada(), seat.id, 1);
+    let order = service.create_order(&shop.caller, order).expect("an order").order;
+    assert_eq!((order.status, order.updated_at), (OrderStatus::Expired, at(NOW).plus(LATE)));
+    assert_eq!(service.run_maintenance().expect("a run").expired_orders, 1);
+    assert_eq!(service.get_order(&shop.caller, order.id).expect("it is there"), order);
+}
+
 /// A gateway that does something with the order while it is asked for a link.
 struct Meddling<F> {
     service: std::sync::Arc<std::sync::OnceLock<TicketingService>>,
