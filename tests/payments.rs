@@ -192,6 +192,19 @@ fn a_payment_reported_before_the_link_is_known_completes_the_order() {
 }
 
 #[test]
+fn a_payment_reported_by_a_gateway_that_gives_no_link_counts_and_there_is_no_checkout_url() {
+    let pay_and_fail = |service: &TicketingService, caller: &ticketing::Caller, id| {
+        service.payment_completed(caller, id).expect("paid");
+        panic!("the gateway panics once it was paid, as it was told to");
+    };
+    let (placed, orders) = meddled(pay_and_fail, 1);
+    let placed = placed.expect("an order");
+    assert_eq!((placed.order.status, placed.issued_tickets.len()), (OrderStatus::Completed, 1));
+    assert_eq!(placed.checkout_url, None);
+    assert_eq!(orders[0].payment_gateway.clone().map(|payment| payment.status), Some(PaymentStatus::Completed));
+}
+
+#[test]
 fn an_order_gets_its_link_without_a_look_at_the_store_that_could_fail() {
     // The one reader is taken, and shows the store as it was before the order.
     let gateway = FakeGateway::new();
