@@ -113,6 +113,31 @@ fn a_hold_that_runs_out_while_the_gateway_fails_leaves_a_cancelled_order_too() {
     assert_eq!(orders[0].status, OrderStatus::Cancelled, "what the caller was told is true");
 }
 
+#[test]
+fn a_link_that_comes_after_the_hold_ran_out_is_the_last_change_whether_or_not_the_maintenance_came_by() {
+    const LATE: Duration = Duration::from_mins(31);
+    #[derive(Debug)]
+    struct Slow(ManualClock);
+    impl PaymentGateway for Slow {
+        fn start_checkout(&self, _: &CheckoutRequest) -> Result<Checkout, GatewayError> {
+            self.0.advance(LATE);
+            Ok(Checkout { link: "https://pay.example/1".to_owned(), reference: "1".to_owned() })
+        }
+        fn refund(&self, _: &RefundRequest) -> Result<(), GatewayError> {
+            Ok(())
+        }
+    }
+    let shop = Shop::without_gateway();
+    let builder = TicketingService::builder(shop.file()).clock(shop.clock.clone());
+    let service = builder.payment_gateway(Slow(shop.clock.clone())).open().expect("the file");
+    let seat = shop.ticket_type(&shop.event(), 1250, 2);
+    let order = CreateOrder::new(seat.event_id, ada(), seat.id, 1);
+    let order = service.create_order(&shop.caller, order).expect("an order").order;
+    assert_eq!((order.status, order.updated_at), (OrderStatus::Expired, at(NOW).plus(LATE)));
+    assert_eq!(service.run_maintenance().expect("a run").expired_orders, 1);
+    assert_eq!(service.get_order(&shop.caller, order.id).expect("it is there"), order);
+}
+
 /// A gateway that does something with the order while it is asked for a link.
 struct Meddling<F> {
     service: std::sync::Arc<std::sync::OnceLock<TicketingService>>,
@@ -164,6 +189,37 @@ fn a_payment_reported_before_the_link_is_known_completes_the_order() {
     assert_eq!((placed.order.status, placed.issued_tickets.len()), (OrderStatus::Completed, 1));
     let payment = orders[0].payment_gateway.clone().expect("a payment");
     assert_eq!((payment.link.as_str(), payment.status), ("https://pay.example/1", PaymentStatus::Completed));
+}
+
+#[test]
+fn a_payment_reported_by_a_gateway_that_gives_no_link_counts_and_there_is_no_checkout_url() {
+    let pay_and_fail = |service: &TicketingService, caller: &ticketing::Caller, id| {
+        service.payment_completed(caller, id).expect("paid");
+        panic!("the gateway panics once it was paid, as it was told to");
+    };
+    let (placed, orders) = meddled(pay_and_fail, 1);
+    let placed = placed.expect("an order");
+    assert_eq!((placed.order.status, placed.issued_tickets.len()), (OrderStatus::Completed, 1));
+    assert_eq!(placed.checkout_url, None);
+    assert_eq!(orders[0].payment_gateway.clone().map(|payment| payment.status), Some(PaymentStatus::Completed));
+}
+
+#[test]
+fn an_order_gets_its_link_without_a_look_at_the_store_that_could_fail() {
+    // The one reader is taken, and shows the store as it was before the order.
+    let gateway = FakeGateway::new();
+    let shop = Shop::with(&gateway, |builder| builder.payment_gateway(gateway.clone()).readers(1));
+    let event = shop.event();
+    let seat = shop.ticket_type(&event, 1250, 10);
+    let read_then_place = || {
+        shop.service.get_event(&shop.caller, event.id)?;
+        place(&shop, &seat, 1)
+    };
+    let placed = shop.service.on_one_snapshot(read_then_place).expect("a snapshot").expect("an order");
+    let payment = placed.order.payment_gateway.expect("a payment");
+    assert_eq!((placed.order.status, payment.status), (OrderStatus::Pending, PaymentStatus::Waiting));
+    assert_eq!(placed.checkout_url, Some(payment.link));
+    assert_eq!(gateway.checkouts()[0].currency, "EUR");
 }
 
 #[test]

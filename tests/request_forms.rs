@@ -817,12 +817,13 @@ fn query<T>(pairs: &[(&str, &str)], read: fn(Vec<(String, String)>) -> Request<T
 fn the_query_of_every_list_keeps_its_bounds() {
     let shop = Shop::new();
     let event = shop.event();
-    let bad_pages: [(&[(&str, &str)], &str); 9] = [
+    let bad_pages: [(&[(&str, &str)], &str); 10] = [
         (&[("limit", "0")], "limit"),
         (&[("limit", "101")], "limit"),
         (&[("limit", "-1")], "limit"),
         (&[("limit", "x")], "limit"),
         (&[("limit", "1.5")], "limit"),
+        (&[("limit", "10e9223372036854775807")], "limit"),
         (&[("limit", "")], "limit"),
         (&[("limit", "5"), ("limit", "5")], "limit"),
         (&[("cursor", "")], "cursor"),

@@ -130,7 +130,7 @@ impl FromStr for Amount {
             Ok(decimals) => (minor, decimals),
             Err(_) if decimals > 0 => return Err(TooManyDecimals),
             Err(_) => {
-                let factor = u32::try_from(-decimals).ok().and_then(|power| 10_i64.checked_pow(power));
+                let factor = u32::try_from(decimals.unsigned_abs()).ok().and_then(|power| 10_i64.checked_pow(power));
                 (factor.and_then(|factor| minor.checked_mul(factor)).ok_or(TooLarge)?, 0)
             }
         };
@@ -184,6 +184,8 @@ mod tests {
             (".5", NotANumber),
             ("1e30", TooLarge),
             ("1e99999999999999999999", TooLarge),
+            ("10e9223372036854775807", TooLarge),
+            ("10e-9223372036854775808", TooManyDecimals),
             ("1e-99999999999999999999", TooManyDecimals),
             ("1e-19", TooManyDecimals),
             ("12.5000000000000000001", TooManyDecimals),

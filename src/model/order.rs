@@ -82,7 +82,7 @@ pub type OrderSummary = OrderOf<OrderItemSummary>;
 /// A payment through the gateway.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct Payment {
-    /// Where the customer pays.
+    /// Where the customer pays. Empty where a payment was reported of an order for which no gateway gave a link.
     pub link: String,
     /// Where the payment stands.
     pub status: PaymentStatus,
@@ -165,7 +165,8 @@ pub struct OrderDetails {
 pub struct CreateOrderResponse {
     /// The order.
     pub order: Order,
-    /// Where the customer pays; `None` for a free order and where no gateway is set up.
+    /// Where the customer pays; `None` for a free order, where no gateway is set up, and where the payment was reported
+    /// and the link never came.
     pub checkout_url: Option<String>,
     /// Every ticket of the order; none before it is completed.
     pub issued_tickets: Vec<OrderTicket>,

@@ -44,7 +44,8 @@ pub trait PaymentGateway: Send + Sync + 'static {
     /// Makes a page on which the customer can pay.
     ///
     /// # Errors
-    /// Whatever the error, the order is cancelled and its places are free again.
+    /// Whatever the error, also where the answer comes too late, the order is cancelled and its places are free again,
+    /// unless its payment was reported meanwhile. One that is reported afterwards goes back.
     fn start_checkout(&self, request: &CheckoutRequest) -> Result<Checkout, GatewayError>;
 
     /// Gives the money of a completed payment back.
@@ -96,7 +97,8 @@ pub struct Checkout {
 pub struct RefundRequest {
     /// The order.
     pub order_id: OrderId,
-    /// The gateway's own name for the payment, as it gave it with the checkout.
+    /// The gateway's own name for the payment, as it gave it with the checkout. `None` where it gave none, or too late:
+    /// then the order's id in the idempotency key of the checkout tells which payment it is.
     pub reference: Option<String>,
     /// How much: the whole payment.
     pub amount: Amount,

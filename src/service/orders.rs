@@ -69,9 +69,11 @@ impl TicketingService {
         let request = self.check_order(caller, request.into())?;
         let redirect_urls = request.checkout_redirect_urls.clone();
         let (organization, hold) = (caller.organization, self.inner.order_hold);
-        let order = self.store().write(move |tx| placement::place(tx, organization, &request, hold))?;
-        let order = self.open_checkout(order, redirect_urls)?;
-        let checkout_url = order.payment_gateway.as_ref().map(|payment| payment.link.clone());
+        let (order, currency) = self.store().write(move |tx| placement::place(tx, organization, &request, hold))?;
+        let order = self.open_checkout(order, currency, redirect_urls)?;
+        let link = order.payment_gateway.as_ref().map(|payment| payment.link.clone());
+        // Where the payment was reported and the link never came, it is empty.
+        let checkout_url = link.filter(|link| !link.is_empty());
         let issued_tickets = order.items.iter().flat_map(|item| item.issued_tickets.clone()).collect();
         Ok(CreateOrderResponse { order, checkout_url, issued_tickets })
     }

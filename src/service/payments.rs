@@ -63,13 +63,19 @@ impl TicketingService {
     }
 
     /// Asks the gateway, where there is one, for a link under which a pending order is paid. No transaction is open
-    /// while it is asked. Where it gives none, the order is cancelled.
-    pub(super) fn open_checkout(&self, order: Order, redirect_urls: Option<CheckoutRedirectUrls>) -> Result<Order> {
+    /// while it is asked, and nothing is read before: an order that holds places must not fail for want of a reader.
+    /// Where the gateway gives no link, the order is cancelled.
+    pub(super) fn open_checkout(
+        &self,
+        order: Order,
+        currency: String,
+        redirect_urls: Option<CheckoutRedirectUrls>,
+    ) -> Result<Order> {
         let Some(gateway) = self.inner.gateway.as_ref().filter(|_| order.status == OrderStatus::Pending) else {
             return Ok(order);
         };
         let (organization, id) = (order.organizer_id, order.id);
-        let checkout = match self.start_checkout(gateway, &order, redirect_urls)? {
+        let checkout = match self.start_checkout(gateway, &order, currency, redirect_urls) {
             Ok(checkout) => checkout,
             Err(failure) => return self.give_up_checkout(&order, &failure),
         };
@@ -90,9 +96,9 @@ impl TicketingService {
         &self,
         gateway: &GatewayCalls,
         order: &Order,
+        currency: String,
         redirect_urls: Option<CheckoutRedirectUrls>,
-    ) -> Result<Result<Checkout, GatewayError>> {
-        let currency = self.store().read(|tx| orders::currency(tx, order.id))?;
+    ) -> Result<Checkout, GatewayError> {
         let request = CheckoutRequest {
             order_id: order.id,
             organization_id: order.organizer_id,
@@ -104,7 +110,7 @@ impl TicketingService {
             public_url: self.inner.public_url.clone(),
             idempotency_key: format!("checkout-{}", order.id),
         };
-        Ok(gateway.call(move |gateway| gateway.start_checkout(&request)))
+        gateway.call(move |gateway| gateway.start_checkout(&request))
     }
 
     /// Cancels an order for which the gateway gave no link, unless somebody paid or cancelled it meanwhile.

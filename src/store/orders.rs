@@ -69,8 +69,9 @@ fn decode<Item>(row: &Row<'_>, now: Timestamp) -> Result<(OrderOf<Item>, u8)> {
     let decimals = decimals(&currency).ok_or_else(|| row.corrupt(8, "is no known currency"))?;
     let (stored, hold_until): (OrderStatus, Option<Timestamp>) = (row.text_enum(6)?, row.get(7)?);
     let status = status_at_hold(stored, hold_until, now);
-    // Whoever writes the expiry down gives it the same instant.
-    let updated_at = if status == stored { row.get(17)? } else { hold_until.unwrap_or(now) };
+    let changed_at: Timestamp = row.get(17)?;
+    // Whoever writes the expiry down gives it the same instant; a link may have come after it.
+    let updated_at = if status == stored { changed_at } else { changed_at.max(hold_until.unwrap_or(now)) };
     let payment_gateway = match row.get(14)? {
         Some(link) => Some(Payment { link, status: row.text_enum(15)? }),
         None => None,

@@ -43,13 +43,13 @@ pub(crate) fn check_references(
 }
 
 /// Takes an order: judges it, takes its places, and completes it at once where it costs nothing. Otherwise it holds its
-/// places for `hold`.
+/// places for `hold`. Gives the currency of its amounts too.
 pub(crate) fn place(
     tx: &Transaction<'_>,
     organization: OrganizationId,
     request: &Checked<CreateOrder>,
     hold: Duration,
-) -> Result<Order> {
+) -> Result<(Order, String)> {
     let sale = events::sale(tx, organization, request.event_id)?.ok_or_else(|| Error::field("eventId", NO_EVENT))?;
     sale.check_on_sale(tx.now())?;
     let offers = offers(tx, request)?;
@@ -76,7 +76,7 @@ pub(crate) fn place(
         let issued_tickets = if free { tickets::issue_for_item(tx, &owner(&order), stored)? } else { Vec::new() };
         order.items.push(OrderItem { item, issued_tickets });
     }
-    Ok(order)
+    Ok((order, sale.currency))
 }
 
 fn owner(order: &Order) -> tickets::Owner<'_> {

@@ -20,7 +20,7 @@ const COMPLETE_EXPIRED: &str =
     "UPDATE orders SET status = 'COMPLETED', completed_at = ?2, updated_at = ?2, paid_by_gateway = ?3
     WHERE id = ?1 AND status = 'EXPIRED'";
 const CANCEL: &str = "UPDATE orders SET status = 'CANCELLED', updated_at = ?2 WHERE id = ?1 AND status = ?3";
-const EXPIRE: &str = "UPDATE orders SET status = 'EXPIRED', updated_at = hold_until
+const EXPIRE: &str = "UPDATE orders SET status = 'EXPIRED', updated_at = MAX(updated_at, hold_until)
     WHERE id = ?1 AND status = 'PENDING' AND hold_until <= ?2";
 pub(super) const LAPSED: &str =
     "SELECT id, event_id FROM orders WHERE status = 'PENDING' AND hold_until <= ?1 ORDER BY hold_until LIMIT ?2";

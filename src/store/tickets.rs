@@ -190,11 +190,12 @@ pub(crate) fn list(
             found => found,
         },
     };
-    // A ticket type's tickets are found among those of its event.
+    // A ticket type's tickets are found among those of its event; one that is not there has none.
     let event = match (request.event_id, request.ticket_type_id) {
-        (None, Some(ticket_type)) => {
-            super::ticket_types::event_of(tx, organization, ticket_type)?.map(|(event, _)| event)
-        }
+        (None, Some(ticket_type)) => match super::ticket_types::event_of(tx, organization, ticket_type)? {
+            None => return Ok(Page { data: Vec::new(), next_cursor: None }),
+            Some((event, _)) => Some(event),
+        },
         (event, _) => event,
     };
     let sql = match (request.order_id, customer, event) {
