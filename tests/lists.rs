@@ -413,3 +413,20 @@ fn a_type_moved_in_its_list_is_found_where_it_went() {
     let page = shop.service.list_ticket_types(&shop.caller, event.id, ListTicketTypes::default()).expect("a page");
     assert_eq!(page.data.iter().map(|of| of.id).collect::<Vec<_>>(), [types[1], types[2], types[0]]);
 }
+
+#[test]
+fn what_is_read_on_one_snapshot_is_of_one_instant_whatever_is_written_or_read_elsewhere_meanwhile() {
+    let (shop, other) = (Shop::new(), Shop::new());
+    let before = shop.event();
+    let elsewhere = other.event();
+    let all = || shop.service.list_events(&shop.caller, ListEvents::default()).expect("a list").data.len();
+    let seen = shop.service.on_one_snapshot(|| {
+        let first = all();
+        shop.event();
+        // Another store has a state of its own, and leaves this one alone.
+        assert!(other.service.get_event(&other.caller, elsewhere.id).is_ok());
+        (first, all(), shop.service.get_event(&shop.caller, before.id).is_ok())
+    });
+    assert_eq!(seen, Ok((1, 1, true)));
+    assert_eq!(all(), 2);
+}

@@ -53,9 +53,14 @@ impl Readers {
         ids: &IdSource,
         work: impl FnOnce(&Transaction<'_>) -> Result<T>,
     ) -> Result<T> {
-        let shared = SHARED.take().filter(|shared| std::ptr::eq(shared.readers, self));
-        let sharing = shared.is_some();
-        let snapshot = shared.map_or_else(|| self.begin(environment), Ok)?;
+        let shared = SHARED.take();
+        let (snapshot, sharing) = match shared {
+            Some(shared) if std::ptr::eq(shared.readers, self) => (shared, true),
+            of_another_store => {
+                SHARED.set(of_another_store);
+                (self.begin(environment)?, false)
+            }
+        };
         let transaction = Transaction::new(&snapshot.connection, snapshot.now, environment, ids);
         let result = work(&transaction);
         if sharing {
