@@ -132,8 +132,10 @@ pub(super) struct Answer {
 impl Answer {
     /// 200 with this body.
     pub(super) fn ok(body: &impl serde::Serialize) -> Result<Self, Problem> {
-        let body = serde_json::to_vec(body).map_err(Problem::internal)?;
-        Ok(Self { status: StatusCode::OK, location: None, body: Some(body) })
+        // Most answers fit at once.
+        let mut json = Vec::with_capacity(1024);
+        serde_json::to_writer(&mut json, body).map_err(Problem::internal)?;
+        Ok(Self { status: StatusCode::OK, location: None, body: Some(json) })
     }
 
     /// 201 with this body.

@@ -107,7 +107,7 @@ impl TicketingService {
             return Err(Error::Unauthenticated);
         }
         let hash = hash(api_key);
-        let found = self.store().read(|tx| api_keys::caller(tx, &hash))?;
+        let found = self.store().read_one(|tx| api_keys::caller(tx, &hash))?;
         let (caller, last_used) = found.ok_or(Error::Unauthenticated)?;
         let now = self.inner.environment.now().millis();
         let minute = Timestamp::from_millis(now - now % MINUTE);

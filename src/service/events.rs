@@ -72,7 +72,7 @@ impl TicketingService {
     /// ```
     pub fn get_event(&self, caller: &Caller, id: EventId) -> Result<Event> {
         caller.require(Scope::EventsRead)?;
-        self.store().read(|tx| events::get(tx, caller.organization, id))
+        self.store().read_one(|tx| events::get(tx, caller.organization, id))
     }
 
     /// Changes an event. Cancelling it cancels its pending orders; completed ones stay. Scope `events:write`.

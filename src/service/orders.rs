@@ -127,7 +127,7 @@ impl TicketingService {
     /// ```
     pub fn get_order_details(&self, caller: &Caller, id: OrderId) -> Result<OrderDetails> {
         caller.require(Scope::OrdersRead)?;
-        self.store().read(|tx| orders::details(tx, caller.organization, id))
+        self.store().read_one(|tx| orders::details(tx, caller.organization, id))
     }
 
     /// Cancels an order and its tickets, and frees its places. What was paid through a gateway that can refund goes back

@@ -81,7 +81,7 @@ impl TicketingService {
     /// ```
     pub fn get_ticket_type(&self, caller: &Caller, id: TicketTypeId) -> Result<TicketType> {
         caller.require(Scope::TicketTypesRead)?;
-        self.store().read(|tx| ticket_types::get(tx, caller.organization, id))
+        self.store().read_one(|tx| ticket_types::get(tx, caller.organization, id))
     }
 
     /// Changes a ticket type; orders keep the price they were made at. Scope `ticket-types:write`.

@@ -99,7 +99,7 @@ impl TicketingService {
     /// ```
     pub fn get_ticket(&self, caller: &Caller, id: TicketId) -> Result<IssuedTicket> {
         caller.require(Scope::TicketsRead)?;
-        self.store().read(|tx| tickets::get(tx, caller.organization, id))
+        self.store().read_one(|tx| tickets::get(tx, caller.organization, id))
     }
 
     /// Reads one ticket by the code that is scanned, however it was typed, without scanning it. Scope `tickets:read`.
@@ -121,7 +121,7 @@ impl TicketingService {
     pub fn get_ticket_by_code(&self, caller: &Caller, code: &str) -> Result<IssuedTicket> {
         caller.require(Scope::TicketsRead)?;
         let code = rules::normal_code(code);
-        self.store().read(|tx| tickets::get_by_code(tx, caller.organization, &code))
+        self.store().read_one(|tx| tickets::get_by_code(tx, caller.organization, &code))
     }
 
     /// Lets a ticket's holder in. Every scan of a ticket is counted, refused ones too. Of two scans at once exactly one
