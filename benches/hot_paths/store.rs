@@ -74,6 +74,14 @@ pub fn copy(name: &str) -> PathBuf {
     path
 }
 
+/// Removes the copies, and keeps the store for the next time.
+pub fn clean_up() {
+    let folder = template().with_file_name("");
+    let files = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let copies = files.filter(|file| !file.file_name().to_string_lossy().starts_with("million-"));
+    copies.for_each(|copy| drop(std::fs::remove_file(copy.path())));
+}
+
 fn template() -> PathBuf {
     // The schema is part of the name: another schema, another store.
     let schema = include_str!("../../src/store/migrations/0001_main_job.sql");
