@@ -16,9 +16,6 @@ pub fn connect(path: &Path) -> Connection {
              PRAGMA cache_size = -32768;",
         )
         .expect("known pragmas");
-    if let Ok(pages) = std::env::var("BY_HAND_AUTOCHECKPOINT") {
-        connection.execute_batch(&format!("PRAGMA wal_autocheckpoint = {pages}")).expect("a number");
-    }
     connection.set_prepared_statement_cache_capacity(256);
     connection.set_db_config(rusqlite::config::DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).expect("known setting");
     connection
