@@ -82,9 +82,7 @@ impl TicketingService {
     /// everything at once.
     fn check_order(&self, caller: &Caller, request: Request<CreateOrder>) -> Result<Checked<CreateOrder>> {
         let Request { body, mut errors } = request;
-        if !errors.is_empty() {
-            let _ = rules::check(body.clone(), &mut errors);
-        } else if let Some(checked) = rules::check(body.clone(), &mut errors) {
+        if let Some(checked) = rules::check(body.clone(), &mut errors) {
             return Ok(checked);
         }
         self.store().read(|tx| placement::check_references(tx, caller.organization, &body, &mut errors))?;
