@@ -300,7 +300,7 @@ struct Refusing;
 
 impl PaymentGateway for Refusing {
     fn start_checkout(&self, _: &CheckoutRequest) -> Result<Checkout, GatewayError> {
-        Err(GatewayError::Refused("no credit".to_owned()))
+        Err(GatewayError::Refused("10.0.0.7 knows no account 4711".to_owned()))
     }
 
     fn refund(&self, _: &RefundRequest) -> Result<(), GatewayError> {
@@ -313,7 +313,8 @@ fn a_gateway_that_fails_is_told_apart_and_the_order_is_cancelled() {
     let server = Server::with(|builder| builder.payment_gateway(Refusing), |_| {});
     let mut client = server.client();
     let (event, seat) = event_on_sale(&mut client, "summer-night");
-    expect(client.post("/v1/orders", &order_of(&event, &seat, 1)), 502, "payment-gateway-failed");
+    let problem = expect(client.post("/v1/orders", &order_of(&event, &seat, 1)), 502, "payment-gateway-failed");
+    assert!(!problem.to_string().contains("10.0.0.7"), "what the gateway says stays inside: {problem}");
     assert_eq!(client.get("/v1/orders").expect(200).json()["data"][0]["status"], "CANCELLED");
 }
 

@@ -143,7 +143,11 @@ impl From<Error> for Problem {
             Error::NotFound(_) => Self::new(&NOT_FOUND, error.to_string()),
             Error::Unauthenticated => Self::unauthenticated(),
             Error::Forbidden(scope) => Self::forbidden(scope),
-            Error::PaymentGatewayFailed(_) => Self::new(&PAYMENT_GATEWAY_FAILED, error.to_string()),
+            // What the gateway said is in the log: it may tell of the inside.
+            Error::PaymentGatewayFailed(_) => {
+                let detail = "the gateway gave no checkout link; the order was cancelled and its places are free again";
+                Self::new(&PAYMENT_GATEWAY_FAILED, detail)
+            }
             Error::Unavailable(why) => Self::unavailable(why),
             Error::Store(cause) => Self::internal(cause),
             Error::Internal(cause) => Self::internal(cause),
