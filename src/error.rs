@@ -27,6 +27,15 @@ pub enum Error {
     /// The caller lacks the scope of the operation.
     #[error("the scope {0} is required")]
     Forbidden(Scope),
+    /// What was to be changed is at another revision than the caller named; this one.
+    #[error("the resource is at revision {0}, which is not the one to be changed")]
+    RevisionMismatch(i64),
+    /// The idempotency key came with another request before.
+    #[error("the idempotency key was used for another request")]
+    IdempotencyKeyReused,
+    /// A request with the same idempotency key is being worked on.
+    #[error("a request with the same idempotency key is under way")]
+    IdempotencyInProgress,
     /// The payment gateway refused or did not answer. The order was cancelled and its places are free again.
     #[error("{0}")]
     PaymentGatewayFailed(String),

@@ -92,6 +92,7 @@ mod store;
 pub use environment::{Clock, Entropy, ManualClock, SeededEntropy, SystemClock, SystemEntropy};
 pub use error::{Conflict, Error, FieldError, FieldErrors, Reason, Result, StoreError};
 pub use model::amount::{Amount, ParseAmountError};
+pub use model::caller::Caller;
 pub use model::change::Change;
 pub use model::customer::{Customer, NewCustomer};
 pub use model::event::{
@@ -101,19 +102,20 @@ pub use model::id::{
     ApiKeyId, CustomerId, EventId, Id, Kind, OrderId, OrderItemId, OrganizationId, ParseIdError, TicketId,
     TicketTypeId, kind,
 };
+pub use model::idempotency::{IdempotencyKey, ParseIdempotencyKeyError};
 pub use model::json::SyntaxError;
 pub use model::order::{
     CancelOrderResponse, CheckoutRedirectUrls, CreateOrder, CreateOrderResponse, ListOrders, NewOrderItem, Order,
     OrderDetails, OrderItem, OrderItemSummary, OrderOf, OrderStatus, OrderSummary, OrderTicket, Payment, PaymentStatus,
     ShippingAddress,
 };
-pub use model::organization::{ApiKey, Caller, CreateApiKey, CreateOrganization, CreatedApiKey, Organization};
+pub use model::organization::{ApiKey, CreateApiKey, CreateOrganization, CreatedApiKey, Organization};
 pub use model::page::{Page, PageRequest};
 pub use model::refund::{ListRefunds, Refund, RefundStatus};
 pub use model::request::{Nothing, Request};
 pub use model::scope::{Scope, Scopes};
 pub use model::secret::Secret;
-pub use model::text_enum::TextEnum;
+pub use model::text_enum::{TextEnum, UnknownText};
 pub use model::ticket::{
     CancelledIssuedTicket, CheckInTicket, IssueTickets, IssueTicketsResponse, IssuedTicket, ListTickets, NewTicket,
     TicketStatus, TicketTypeOfTicket,

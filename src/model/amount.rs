@@ -150,6 +150,14 @@ impl serde::Serialize for Amount {
     }
 }
 
+impl<'de> serde::Deserialize<'de> for Amount {
+    /// Reads a JSON number, as exactly as it was written by [`Amount`] itself.
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let number = serde_json::Number::deserialize(deserializer)?;
+        number.to_string().parse().map_err(serde::de::Error::custom)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -4,7 +4,7 @@ use super::fields::{Fields, FromFields};
 use super::id::CustomerId;
 
 /// A customer as an order or a ticket shows it.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Customer {
     /// Its id: the same for every order with the same e-mail address.
     pub id: CustomerId,

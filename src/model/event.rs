@@ -42,7 +42,7 @@ text_enum! {
 }
 
 /// An event.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Event {
     /// Its id.
@@ -100,7 +100,7 @@ pub struct Event {
     /// When it was changed last; sales and page views are no change.
     pub updated_at: Timestamp,
     /// Raised by every change of the event; sales and page views are none. Not part of the JSON.
-    #[serde(skip)]
+    #[serde(skip, default = "super::first_revision")]
     pub revision: i64,
 }
 

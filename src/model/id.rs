@@ -79,6 +79,12 @@ impl<K: Kind> serde::Serialize for Id<K> {
     }
 }
 
+impl<'de, K: Kind> serde::Deserialize<'de> for Id<K> {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        super::text_enum::from_text(deserializer)
+    }
+}
+
 /// Crockford's base32 (<https://www.crockford.com/base32.html>): digits and capitals without I, L, O and U.
 pub(crate) mod crockford {
     pub(crate) const ALPHABET: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";

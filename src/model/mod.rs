@@ -2,11 +2,13 @@
 //! JSON. No input or output happens here.
 
 pub(crate) mod amount;
+pub(crate) mod caller;
 pub(crate) mod change;
 pub(crate) mod customer;
 pub(crate) mod event;
 pub(crate) mod fields;
 pub(crate) mod id;
+pub(crate) mod idempotency;
 pub(crate) mod json;
 pub(crate) mod order;
 pub(crate) mod organization;
@@ -19,3 +21,8 @@ pub(crate) mod text_enum;
 pub(crate) mod ticket;
 pub(crate) mod ticket_type;
 pub(crate) mod timestamp;
+
+/// The revision of what was just made, where it is read back from JSON, which does not carry it.
+const fn first_revision() -> i64 {
+    1
+}

@@ -38,7 +38,7 @@ text_enum! {
 }
 
 /// An order. `T` is what it shows of its issued tickets: [`Order`] lists them with each item, [`OrderSummary`] does not.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct OrderOf<Item> {
     /// Its id.
@@ -80,7 +80,7 @@ pub type Order = OrderOf<OrderItem>;
 pub type OrderSummary = OrderOf<OrderItemSummary>;
 
 /// A payment through the gateway.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Payment {
     /// Where the customer pays. Empty where a payment was reported of an order for which no gateway gave a link.
     pub link: String,
@@ -89,7 +89,7 @@ pub struct Payment {
 }
 
 /// One item of an order, without its tickets.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct OrderItemSummary {
     /// Its id.
@@ -116,7 +116,7 @@ pub struct OrderItemSummary {
 }
 
 /// One item of an order.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct OrderItem {
     /// What was bought.
@@ -127,7 +127,7 @@ pub struct OrderItem {
 }
 
 /// A ticket as its order shows it.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct OrderTicket {
     /// Its id.
@@ -142,7 +142,7 @@ pub struct OrderTicket {
 }
 
 /// What the request of an order said and [`Order`] does not show; `None` where it was not given.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct OrderDetails {
     /// The order.
@@ -160,7 +160,7 @@ pub struct OrderDetails {
 }
 
 /// The answer to a new order.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CreateOrderResponse {
     /// The order.
@@ -172,8 +172,18 @@ pub struct CreateOrderResponse {
     pub issued_tickets: Vec<OrderTicket>,
 }
 
+impl From<Order> for CreateOrderResponse {
+    fn from(order: Order) -> Self {
+        // Where the payment was reported and the link never came, the link is empty.
+        let link = order.payment_gateway.as_ref().map(|payment| payment.link.clone());
+        let checkout_url = link.filter(|link| !link.is_empty());
+        let issued_tickets = order.items.iter().flat_map(|item| item.issued_tickets.clone()).collect();
+        Self { order, checkout_url, issued_tickets }
+    }
+}
+
 /// The answer to a cancellation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CancelOrderResponse {
     /// Always true.

@@ -1,13 +1,12 @@
-//! Organizations, their API keys, and who acts for them.
+//! Organizations and their API keys.
 
 use super::id::{ApiKeyId, OrganizationId};
-use super::scope::{Scope, Scopes};
+use super::scope::Scopes;
 use super::secret::Secret;
 use super::timestamp::Timestamp;
-use crate::error::{Error, Result};
 
 /// An organization: whose events, orders and tickets a caller sees.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Organization {
     /// Its id.
@@ -40,7 +39,7 @@ impl Default for CreateOrganization {
 }
 
 /// An API key, without the key itself: only its hash is stored.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ApiKey {
     /// The id under which it is listed and revoked.
@@ -79,43 +78,4 @@ pub struct CreatedApiKey {
     pub api_key: ApiKey,
     /// The key itself: `tk_` and 36 letters and digits.
     pub key: Secret,
-}
-
-/// Who asks: an organization, what may be done for it, and with which key.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Caller {
-    pub(crate) organization: OrganizationId,
-    pub(crate) scopes: Scopes,
-    pub(crate) key: Option<ApiKeyId>,
-}
-
-impl Caller {
-    /// The organization that the caller acts for.
-    #[must_use]
-    pub const fn organization(&self) -> OrganizationId {
-        self.organization
-    }
-
-    /// What the caller may do.
-    #[must_use]
-    pub const fn scopes(&self) -> Scopes {
-        self.scopes
-    }
-
-    /// The key that the caller showed; `None` for the program itself.
-    #[must_use]
-    pub const fn key(&self) -> Option<ApiKeyId> {
-        self.key
-    }
-
-    /// The same caller with no scope but these.
-    #[must_use]
-    pub fn with_only(&self, scopes: impl IntoIterator<Item = Scope>) -> Self {
-        let scopes = scopes.into_iter().filter(|scope| self.scopes.contains(*scope)).collect();
-        Self { scopes, ..self.clone() }
-    }
-
-    pub(crate) fn require(&self, scope: Scope) -> Result<()> {
-        if self.scopes.contains(scope) { Ok(()) } else { Err(Error::Forbidden(scope)) }
-    }
 }

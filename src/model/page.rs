@@ -39,8 +39,8 @@ impl<K: Kind> FromFields for PageRequest<K> {
 }
 
 /// One page of a list.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
-#[serde(rename_all = "camelCase", bound(serialize = "T: serde::Serialize"))]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "camelCase", bound(serialize = "T: serde::Serialize", deserialize = "T: serde::Deserialize<'de>"))]
 pub struct Page<T, K: Kind> {
     /// The items.
     pub data: Vec<T>,

@@ -20,7 +20,7 @@ text_enum! {
 }
 
 /// A refund of an order's whole payment. An order has at most one.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Refund {
     /// The order.

@@ -93,6 +93,12 @@ impl serde::Serialize for Scopes {
     }
 }
 
+impl<'de> serde::Deserialize<'de> for Scopes {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Vec::<Scope>::deserialize(deserializer).map(Self::from_iter)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -29,3 +29,9 @@ impl serde::Serialize for Secret {
         serializer.serialize_str(&self.0)
     }
 }
+
+impl<'de> serde::Deserialize<'de> for Secret {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer).map(Self)
+    }
+}

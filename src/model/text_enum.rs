@@ -14,6 +14,21 @@ pub trait TextEnum: Copy + Sized + 'static {
     }
 }
 
+/// The text is none of the enum's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("is none of the known values")]
+pub struct UnknownText;
+
+/// Reads what has a text from that text.
+pub(crate) fn from_text<'de, T, D>(deserializer: D) -> Result<T, D::Error>
+where
+    T: std::str::FromStr<Err: std::fmt::Display>,
+    D: serde::Deserializer<'de>,
+{
+    let text = <std::borrow::Cow<'de, str> as serde::Deserialize>::deserialize(deserializer)?;
+    text.parse().map_err(serde::de::Error::custom)
+}
+
 macro_rules! text_enum {
     ($(#[$doc:meta])* pub enum $name:ident { $($(#[$value_doc:meta])* $value:ident = $text:literal,)+ }) => {
         $(#[$doc])*
@@ -51,6 +66,20 @@ macro_rules! text_enum {
         impl serde::Serialize for $name {
             fn serialize<S: serde::Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
                 serializer.serialize_str($crate::model::text_enum::TextEnum::as_str(*self))
+            }
+        }
+
+        impl std::str::FromStr for $name {
+            type Err = $crate::model::text_enum::UnknownText;
+
+            fn from_str(text: &str) -> std::result::Result<Self, Self::Err> {
+                $crate::model::text_enum::TextEnum::from_text(text).ok_or($crate::model::text_enum::UnknownText)
+            }
+        }
+
+        impl<'de> serde::Deserialize<'de> for $name {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+                $crate::model::text_enum::from_text(deserializer)
             }
         }
     };

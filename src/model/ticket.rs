@@ -20,7 +20,7 @@ text_enum! {
 }
 
 /// An issued ticket with its type and its holder.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct IssuedTicket {
     /// The ticket itself.
     #[serde(flatten)]
@@ -40,7 +40,7 @@ impl std::ops::Deref for IssuedTicket {
 }
 
 /// An issued ticket without its type and its holder: the answer to its cancellation.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CancelledIssuedTicket {
     /// Its id.
@@ -85,7 +85,7 @@ pub struct CancelledIssuedTicket {
 }
 
 /// The type of a ticket, as the ticket shows it.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TicketTypeOfTicket {
     /// The ticket type.
@@ -125,7 +125,7 @@ impl FromFields for WithoutCompany {
 }
 
 /// The answer to issuing.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct IssueTicketsResponse {
     /// Always true.
@@ -137,7 +137,7 @@ pub struct IssueTicketsResponse {
 }
 
 /// A ticket just issued.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct NewTicket {
     /// Its id.
     pub id: TicketId,

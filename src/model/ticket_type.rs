@@ -23,7 +23,7 @@ text_enum! {
 }
 
 /// A ticket type.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TicketType {
     /// Its id.
@@ -73,7 +73,7 @@ pub struct TicketType {
     /// When it was changed last; sales are no change.
     pub updated_at: Timestamp,
     /// Raised by every change of the ticket type; sales are none. Not part of the JSON.
-    #[serde(skip)]
+    #[serde(skip, default = "super::first_revision")]
     pub revision: i64,
 }
 

@@ -136,6 +136,12 @@ impl serde::Serialize for Timestamp {
     }
 }
 
+impl<'de> serde::Deserialize<'de> for Timestamp {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        super::text_enum::from_text(deserializer)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

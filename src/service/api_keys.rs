@@ -6,8 +6,9 @@ use sha2::{Digest, Sha256};
 
 use super::TicketingService;
 use crate::error::{Error, FieldErrors, Result};
+use crate::model::caller::Caller;
 use crate::model::id::{ApiKeyId, OrganizationId};
-use crate::model::organization::{ApiKey, Caller, CreateApiKey, CreatedApiKey};
+use crate::model::organization::{ApiKey, CreateApiKey, CreatedApiKey};
 use crate::model::secret::Secret;
 use crate::model::timestamp::Timestamp;
 use crate::rules::{self, Checked};

@@ -150,6 +150,7 @@ impl Builder {
             order_hold: self.order_hold,
             public_url: self.public_url.trim_end_matches('/').to_owned(),
             keys_used: Mutex::default(),
+            keys_at_work: super::once::KeysAtWork::default(),
         };
         Ok(TicketingService { inner: Arc::new(inner) })
     }

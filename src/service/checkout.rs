@@ -2,9 +2,9 @@
 
 use super::TicketingService;
 use crate::error::{Error, Result};
+use crate::model::caller::Caller;
 use crate::model::id::{OrderId, OrganizationId};
 use crate::model::order::{CheckoutRedirectUrls, Order, OrderStatus};
-use crate::model::organization::Caller;
 use crate::model::scope::Scopes;
 use crate::model::text_enum::text_enum;
 use crate::payment::sandbox_reference;
@@ -91,7 +91,7 @@ impl TicketingService {
     /// ```
     pub fn finish_hosted_checkout(&self, token: &str, outcome: CheckoutOutcome) -> Result<CheckoutResult> {
         let (id, organization) = self.order_of_token(token)?;
-        let caller = Caller { organization, scopes: Scopes::all(), key: None };
+        let caller = Caller::new(organization, Scopes::all(), None);
         let outcome = match outcome {
             CheckoutOutcome::Success => {
                 let completed = self.payment_completed(&caller, id)?.status == OrderStatus::Completed;

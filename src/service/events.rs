@@ -2,9 +2,9 @@
 
 use super::TicketingService;
 use crate::error::{Error, Reason, Result};
+use crate::model::caller::Caller;
 use crate::model::event::{CreateEvent, Event, EventSettings, EventStatus, ListEvents, UpdateEvent};
 use crate::model::id::{EventId, kind};
-use crate::model::organization::Caller;
 use crate::model::page::Page;
 use crate::model::request::Request;
 use crate::model::scope::Scope;
@@ -52,9 +52,8 @@ impl TicketingService {
     /// ```
     pub fn create_event(&self, caller: &Caller, request: impl Into<Request<CreateEvent>>) -> Result<Event> {
         caller.require(Scope::EventsWrite)?;
-        let Request { body, errors } = request.into();
         let organization = caller.organization;
-        self.store().write(move |tx| {
+        self.write_once(caller, ("create_event", 0), request.into(), move |tx, Request { body, errors }| {
             let fields = EventFields::create(body, &organizations::get(tx, organization)?);
             events::insert(tx, organization, &rules::check(fields, errors)?)
         })
@@ -78,8 +77,8 @@ impl TicketingService {
     /// Changes an event. Cancelling it cancels its pending orders; completed ones stay. Scope `events:write`.
     ///
     /// # Errors
-    /// [`Error::NotFound`]; a validation error as for creation; the conflicts `invalid-transition` (the status cannot
-    /// follow), `in-use` (the currency, once something has an amount in it) and `slug-taken`.
+    /// [`Error::NotFound`]; [`Error::RevisionMismatch`]; a validation error as for creation; the conflicts
+    /// `invalid-transition` (the status cannot follow), `in-use` (the currency, once something has an amount in it) and `slug-taken`.
     ///
     /// ```
     /// use ticketing::{Change, EventStatus, UpdateEvent};
@@ -96,9 +95,10 @@ impl TicketingService {
     ) -> Result<Event> {
         caller.require(Scope::EventsWrite)?;
         let Request { body, errors } = request.into();
-        let organization = caller.organization;
+        let (organization, caller) = (caller.organization, caller.clone());
         self.store().write(move |tx| {
             let current = events::get(tx, organization, id)?;
+            caller.check_revision(current.revision)?;
             let fields = rules::check(EventFields::update(&current, body), errors)?;
             let live = || events::has_live_orders_or_tickets(tx, id);
             rules::check_transition(current.status, fields.status, fields.over_at(), tx.now(), live)?;
@@ -116,7 +116,7 @@ impl TicketingService {
     /// Changes what an event carries beside its sale. Scope `events:write`.
     ///
     /// # Errors
-    /// [`Error::NotFound`]; a validation error where a text holds U+0000.
+    /// [`Error::NotFound`]; [`Error::RevisionMismatch`]; a validation error where a text holds U+0000.
     ///
     /// ```
     /// use ticketing::{Change, EventSettings};
@@ -134,9 +134,10 @@ impl TicketingService {
         caller.require(Scope::EventsWrite)?;
         let Request { body, errors } = request.into();
         let settings = rules::check_settings(body, errors)?;
-        let organization = caller.organization;
+        let (organization, caller) = (caller.organization, caller.clone());
         self.store().write(move |tx| {
             let current = events::get(tx, organization, id)?;
+            caller.check_revision(current.revision)?;
             events::update_settings(tx, current, &settings)?;
             events::get(tx, organization, id)
         })
@@ -162,7 +163,7 @@ impl TicketingService {
     /// Deletes an event with its ticket types. Scope `events:write`.
     ///
     /// # Errors
-    /// [`Error::NotFound`]; the conflict `in-use` once it has orders or tickets.
+    /// [`Error::NotFound`]; [`Error::RevisionMismatch`]; the conflict `in-use` once it has orders or tickets.
     ///
     /// ```
     /// # let (_folder, service, caller, event, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/example_event.rs"));
@@ -172,7 +173,10 @@ impl TicketingService {
     /// ```
     pub fn delete_event(&self, caller: &Caller, id: EventId) -> Result<()> {
         caller.require(Scope::EventsWrite)?;
-        let organization = caller.organization;
-        self.store().write(move |tx| events::delete(tx, organization, id))
+        let (organization, caller) = (caller.organization, caller.clone());
+        self.store().write(move |tx| {
+            caller.check_revision(events::get(tx, organization, id)?.revision)?;
+            events::delete(tx, organization, id)
+        })
     }
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::TicketingService;
 use super::refunds::Asked;
 use crate::error::{Result, StoreError};
-use crate::store::{events, refunds, settlement};
+use crate::store::{events, idempotency, refunds, settlement};
 
 /// How many orders expire in one transaction: others wait no longer than this takes.
 const BATCH: usize = 200;
@@ -25,11 +25,13 @@ pub struct MaintenanceReport {
     pub expired_events: usize,
     /// Refunds that the gateway answered.
     pub answered_refunds: usize,
+    /// Idempotency keys that were 24 hours old.
+    pub forgotten_keys: usize,
 }
 
 impl TicketingService {
-    /// Writes down which holds have run out, which events are over and when keys were used, and asks for refunds that
-    /// are due. It takes no caller: it works for every organization.
+    /// Writes down which holds have run out, which events are over and when keys were used, forgets idempotency keys that
+    /// are 24 hours old, and asks for refunds that are due. It takes no caller: it works for every organization.
     ///
     /// # Errors
     /// Those of the store; what was done until then stays done.
@@ -43,6 +45,7 @@ impl TicketingService {
         let mut report = MaintenanceReport { expired_orders: self.expire_orders()?, ..Default::default() };
         report.expired_events = self.expire_events()?;
         self.record_key_use()?;
+        report.forgotten_keys = self.forget_old_keys()?;
         report.answered_refunds = self.ask_for_due_refunds()?;
         Ok(report)
     }
@@ -96,6 +99,13 @@ impl TicketingService {
             return Ok(0);
         }
         self.store().write(events::expire)
+    }
+
+    fn forget_old_keys(&self) -> Result<usize> {
+        if !self.store().read(idempotency::any_old)? {
+            return Ok(0);
+        }
+        self.store().write(idempotency::delete_old)
     }
 
     fn ask_for_due_refunds(&self) -> Result<usize> {

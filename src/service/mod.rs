@@ -6,6 +6,7 @@ mod builder;
 mod checkout;
 mod events;
 mod maintenance;
+mod once;
 mod orders;
 mod organizations;
 mod payments;
@@ -62,6 +63,8 @@ struct Inner {
     public_url: String,
     /// When keys were used last, until the next maintenance writes it down.
     keys_used: Mutex<HashMap<ApiKeyId, Timestamp>>,
+    /// The idempotency keys that this process is working on.
+    keys_at_work: once::KeysAtWork,
 }
 
 impl TicketingService {
@@ -108,6 +111,12 @@ impl TicketingService {
     /// ```
     pub fn on_one_snapshot<T>(&self, work: impl FnOnce() -> T) -> Result<T> {
         self.store().share_snapshot(work)
+    }
+
+    /// What the service's clock says.
+    #[cfg(feature = "server")]
+    pub(crate) fn now(&self) -> Timestamp {
+        self.inner.environment.now()
     }
 
     fn store(&self) -> &Store {

@@ -1,18 +1,26 @@
 //! Orders.
 
 use super::TicketingService;
+use super::once::{Before, Begun};
 use crate::error::{Error, Result};
+use crate::model::caller::Caller;
 use crate::model::id::{OrderId, kind};
 use crate::model::order::{
-    CancelOrderResponse, CreateOrder, CreateOrderResponse, ListOrders, Order, OrderDetails, OrderSummary,
+    CancelOrderResponse, CreateOrder, CreateOrderResponse, ListOrders, Order, OrderDetails, OrderStatus, OrderSummary,
 };
-use crate::model::organization::Caller;
 use crate::model::page::Page;
-use crate::model::request::Request;
+use crate::model::request::{Nothing, Request};
 use crate::model::scope::Scope;
 use crate::rules::Checked;
 use crate::rules::order as rules;
 use crate::store::{orders, placement, settlement};
+
+/// What a new order came to in its transaction.
+enum Placed {
+    Answered(CreateOrderResponse),
+    /// The order, and the currency of its amounts.
+    WantsLink(Order, String),
+}
 
 impl TicketingService {
     /// Lists orders, newest first. Scope `orders:read`.
@@ -66,16 +74,35 @@ impl TicketingService {
         request: impl Into<Request<CreateOrder>>,
     ) -> Result<CreateOrderResponse> {
         caller.require(Scope::OrdersWrite)?;
-        let request = self.check_order(caller, request.into())?;
+        let request = request.into();
+        let once = match self.begin_once(caller, ("create_order", 0), &request)? {
+            Begun::Answered(answer) => return Ok(answer),
+            Begun::Open(once) => once,
+        };
+        let request = self.check_order(caller, request)?;
         let redirect_urls = request.checkout_redirect_urls.clone();
-        let (organization, hold) = (caller.organization, self.inner.order_hold);
-        let (order, currency) = self.store().write(move |tx| placement::place(tx, organization, &request, hold))?;
-        let order = self.open_checkout(order, currency, redirect_urls)?;
-        let link = order.payment_gateway.as_ref().map(|payment| payment.link.clone());
-        // Where the payment was reported and the link never came, it is empty.
-        let checkout_url = link.filter(|link| !link.is_empty());
-        let issued_tickets = order.items.iter().flat_map(|item| item.issued_tickets.clone()).collect();
-        Ok(CreateOrderResponse { order, checkout_url, issued_tickets })
+        let (organization, hold, paid_by_link) = (caller.organization, self.inner.order_hold, self.takes_payments());
+        let placing = once.clone();
+        let placed = self.store().write(move |tx| {
+            let (order, currency) = match placing.before(tx)? {
+                Before::Answer(answer) => return Ok(Placed::Answered(answer)),
+                // Placed by a process that ended before it had the link.
+                Before::Order(id) => (orders::get(tx, organization, id)?, orders::currency(tx, id)?),
+                Before::Nothing => placement::place(tx, organization, &request, hold)?,
+            };
+            let wants_link = order.status == OrderStatus::Pending && order.payment_gateway.is_none();
+            if wants_link && paid_by_link {
+                placing.record_order(tx, order.id)?;
+                return Ok(Placed::WantsLink(order, currency));
+            }
+            let answer = CreateOrderResponse::from(order);
+            placing.record(tx, &answer)?;
+            Ok(Placed::Answered(answer))
+        })?;
+        match placed {
+            Placed::Answered(answer) => Ok(answer),
+            Placed::WantsLink(order, currency) => self.open_checkout(order, currency, redirect_urls, &once),
+        }
     }
 
     /// Checks the form of an order; where it is wrong, also what the order refers to, so that the caller hears of
@@ -146,12 +173,24 @@ impl TicketingService {
     /// ```
     pub fn cancel_order(&self, caller: &Caller, id: OrderId) -> Result<CancelOrderResponse> {
         caller.require(Scope::OrdersWrite)?;
+        let once = match self.begin_once(caller, ("cancel_order", id.raw()), &Request::from(Nothing))? {
+            Begun::Answered(answer) => return Ok(answer),
+            Begun::Open(once) => once,
+        };
         let (organization, can_refund) = (caller.organization, self.can_refund());
-        let left = self.store().write(move |tx| settlement::cancel(tx, organization, id, can_refund))?;
-        if left.refund_due {
+        let (answer, refund_due) = self.store().write(move |tx| {
+            let mut refund_due = false;
+            let answer = once.run(tx, || {
+                let left = settlement::cancel(tx, organization, id, can_refund)?;
+                refund_due = left.refund_due;
+                Ok(CancelOrderResponse { success: true, requires_manual_refund: left.requires_manual_refund })
+            });
+            answer.map(|answer| (answer, refund_due))
+        })?;
+        if refund_due {
             self.ask_for_refund_now(id);
         }
-        Ok(CancelOrderResponse { success: true, requires_manual_refund: left.requires_manual_refund })
+        Ok(answer)
     }
 
     /// Completes an order whose money came another way than through the gateway, and issues its tickets. An expired one
@@ -172,7 +211,7 @@ impl TicketingService {
     pub fn mark_order_paid(&self, caller: &Caller, id: OrderId) -> Result<Order> {
         caller.require(Scope::OrdersWrite)?;
         let organization = caller.organization;
-        self.store().write(move |tx| {
+        self.write_once(caller, ("mark_order_paid", id.raw()), Nothing.into(), move |tx, _| {
             settlement::mark_paid(tx, organization, id)?;
             orders::get(tx, organization, id)
         })
@@ -195,7 +234,7 @@ impl TicketingService {
     pub fn mark_checkout_reminder_sent(&self, caller: &Caller, id: OrderId) -> Result<Order> {
         caller.require(Scope::OrdersWrite)?;
         let organization = caller.organization;
-        self.store().write(move |tx| {
+        self.write_once(caller, ("mark_checkout_reminder_sent", id.raw()), Nothing.into(), move |tx, _| {
             let marked = orders::mark_reminder_sent(tx, organization, id)?;
             let order = orders::get(tx, organization, id)?;
             if !marked {

@@ -2,8 +2,9 @@
 
 use super::TicketingService;
 use crate::error::{FieldErrors, Result};
+use crate::model::caller::Caller;
 use crate::model::id::OrganizationId;
-use crate::model::organization::{Caller, CreateApiKey, CreateOrganization, CreatedApiKey, Organization};
+use crate::model::organization::{CreateApiKey, CreateOrganization, CreatedApiKey, Organization};
 use crate::model::scope::Scopes;
 use crate::rules;
 use crate::store::{api_keys, organizations};
@@ -107,6 +108,6 @@ impl TicketingService {
     /// ```
     pub fn act_for(&self, organization: OrganizationId) -> Result<Caller> {
         let organization = self.store().read(|tx| organizations::get(tx, organization))?.id;
-        Ok(Caller { organization, scopes: Scopes::all(), key: None })
+        Ok(Caller::new(organization, Scopes::all(), None))
     }
 }

@@ -1,10 +1,11 @@
 //! What goes between an order and the payment gateway.
 
 use super::TicketingService;
+use super::once::{Before, Once};
 use crate::error::{Error, Result, StoreError};
+use crate::model::caller::Caller;
 use crate::model::id::OrderId;
-use crate::model::order::{CheckoutRedirectUrls, Order, OrderStatus};
-use crate::model::organization::Caller;
+use crate::model::order::{CheckoutRedirectUrls, CreateOrderResponse, Order, OrderStatus};
 use crate::model::scope::Scope;
 use crate::payment::{Checkout, CheckoutRequest, GatewayCalls, GatewayError};
 use crate::store::{checkouts, orders, settlement};
@@ -62,31 +63,41 @@ impl TicketingService {
         })
     }
 
-    /// Asks the gateway, where there is one, for a link under which a pending order is paid. No transaction is open
-    /// while it is asked, and nothing is read before: an order that holds places must not fail for want of a reader.
-    /// Where the gateway gives no link, the order is cancelled.
+    /// Whether there is a gateway, which gives each order that costs something a link.
+    pub(super) fn takes_payments(&self) -> bool {
+        self.inner.gateway.is_some()
+    }
+
+    /// Asks the gateway for a link under which a pending order is paid. No transaction is open while it is asked, and
+    /// nothing is read before: an order that holds places must not fail for want of a reader. Where the gateway gives no
+    /// link, the order is cancelled.
     pub(super) fn open_checkout(
         &self,
         order: Order,
         currency: String,
         redirect_urls: Option<CheckoutRedirectUrls>,
-    ) -> Result<Order> {
-        let Some(gateway) = self.inner.gateway.as_ref().filter(|_| order.status == OrderStatus::Pending) else {
-            return Ok(order);
-        };
+        once: &Once,
+    ) -> Result<CreateOrderResponse> {
+        let Some(gateway) = &self.inner.gateway else { return Ok(order.into()) };
         let (organization, id) = (order.organizer_id, order.id);
         let checkout = match self.start_checkout(gateway, &order, currency, redirect_urls) {
             Ok(checkout) => checkout,
-            Err(failure) => return self.give_up_checkout(&order, &failure),
+            Err(failure) => return self.give_up_checkout(&order, &failure, once),
         };
+        let recording = once.clone();
         let recorded = self.store().write(move |tx| {
+            // Another process may have taken the order up meanwhile.
+            if let Before::Answer(answer) = recording.before(tx)? {
+                return Ok(answer);
+            }
             checkouts::record(tx, organization, id, &checkout.link, &checkout.reference)?;
-            orders::get(tx, organization, id)
+            let answer = CreateOrderResponse::from(orders::get(tx, organization, id)?);
+            recording.record(tx, &answer).map(|()| answer)
         });
         match recorded {
             Err(Error::Store(StoreError::Taken(_))) => {
                 let failure = GatewayError::Refused("it gave the reference of another payment".to_owned());
-                self.give_up_checkout(&order, &failure)
+                self.give_up_checkout(&order, &failure, once)
             }
             recorded => recorded,
         }
@@ -114,16 +125,21 @@ impl TicketingService {
     }
 
     /// Cancels an order for which the gateway gave no link, unless somebody paid or cancelled it meanwhile.
-    fn give_up_checkout(&self, order: &Order, failure: &GatewayError) -> Result<Order> {
-        let (organization, id) = (order.organizer_id, order.id);
+    fn give_up_checkout(&self, order: &Order, failure: &GatewayError, once: &Once) -> Result<CreateOrderResponse> {
+        let (organization, id, once) = (order.organizer_id, order.id, once.clone());
         tracing::warn!(order = %id, %failure, "the payment gateway gave no checkout link");
-        let order = self.store().write(move |tx| {
+        let answer = self.store().write(move |tx| {
+            if let Before::Answer(answer) = once.before(tx)? {
+                return Ok(Some(answer));
+            }
             settlement::cancel_unless_paid(tx, organization, id)?;
-            orders::get(tx, organization, id)
+            let order = orders::get(tx, organization, id)?;
+            if order.status != OrderStatus::Completed {
+                return once.forget(tx).map(|()| None);
+            }
+            let answer = CreateOrderResponse::from(order);
+            once.record(tx, &answer).map(|()| Some(answer))
         })?;
-        match order.status {
-            OrderStatus::Completed => Ok(order),
-            _ => Err(Error::PaymentGatewayFailed(format!("{failure}; the order {id} was cancelled"))),
-        }
+        answer.ok_or_else(|| Error::PaymentGatewayFailed(format!("{failure}; the order {id} was cancelled")))
     }
 }

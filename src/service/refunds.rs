@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use super::TicketingService;
 use crate::error::{FieldErrors, Result};
+use crate::model::caller::Caller;
 use crate::model::id::{OrderId, kind};
-use crate::model::organization::Caller;
 use crate::model::page::Page;
 use crate::model::refund::{ListRefunds, Refund};
 use crate::model::request::Request;

@@ -2,15 +2,15 @@
 
 use super::TicketingService;
 use crate::error::{Error, Result};
+use crate::model::caller::Caller;
 use crate::model::id::{EventId, TicketTypeId, kind};
-use crate::model::organization::Caller;
 use crate::model::page::Page;
 use crate::model::request::Request;
 use crate::model::scope::Scope;
 use crate::model::ticket_type::{CreateTicketType, ListTicketTypes, TicketType, UpdateTicketType};
 use crate::rules::money::decimals;
 use crate::rules::ticket_type::{self as rules, TicketTypeFields};
-use crate::store::{events, settlement, ticket_types};
+use crate::store::{Transaction, events, settlement, ticket_types};
 
 impl TicketingService {
     /// Lists the ticket types of an event, by their sort order and then by creation. Scope `ticket-types:read`.
@@ -60,13 +60,13 @@ impl TicketingService {
         request: impl Into<Request<CreateTicketType>>,
     ) -> Result<TicketType> {
         caller.require(Scope::TicketTypesWrite)?;
-        let Request { body, errors } = request.into();
         let organization = caller.organization;
-        self.store().write(move |tx| {
+        let work = move |tx: &Transaction<'_>, Request { body, errors }| {
             let event = events::get(tx, organization, event)?;
             let fields = rules::check(TicketTypeFields::create(body), decimals_of(&event.currency)?, errors)?;
             ticket_types::insert(tx, organization, event.id, &fields)
-        })
+        };
+        self.write_once(caller, ("create_ticket_type", event.raw()), request.into(), work)
     }
 
     /// Reads one ticket type. Scope `ticket-types:read`.
@@ -87,7 +87,7 @@ impl TicketingService {
     /// Changes a ticket type; orders keep the price they were made at. Scope `ticket-types:write`.
     ///
     /// # Errors
-    /// [`Error::NotFound`]; a validation error as for creation; the conflict `quantity-below-sold` where the quantity
+    /// [`Error::NotFound`]; [`Error::RevisionMismatch`]; a validation error as for creation; the conflict `quantity-below-sold` where the quantity
     /// would not cover what is sold and held.
     ///
     /// ```
@@ -105,9 +105,10 @@ impl TicketingService {
     ) -> Result<TicketType> {
         caller.require(Scope::TicketTypesWrite)?;
         let Request { body, errors } = request.into();
-        let organization = caller.organization;
+        let (organization, caller) = (caller.organization, caller.clone());
         self.store().write(move |tx| {
             let current = ticket_types::get(tx, organization, id)?;
+            caller.check_revision(current.revision)?;
             let event = events::get(tx, organization, current.event_id)?;
             let fields = rules::check(TicketTypeFields::update(&current, body), decimals_of(&event.currency)?, errors)?;
             if fields.quantity < current.quantity {
@@ -122,7 +123,7 @@ impl TicketingService {
     /// Deletes a ticket type. Scope `ticket-types:write`.
     ///
     /// # Errors
-    /// [`Error::NotFound`]; the conflict `in-use` once it was ordered or issued.
+    /// [`Error::NotFound`]; [`Error::RevisionMismatch`]; the conflict `in-use` once it was ordered or issued.
     ///
     /// ```
     /// # let (_folder, service, caller, _, seat) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/example_event.rs"));
@@ -132,8 +133,11 @@ impl TicketingService {
     /// ```
     pub fn delete_ticket_type(&self, caller: &Caller, id: TicketTypeId) -> Result<()> {
         caller.require(Scope::TicketTypesWrite)?;
-        let organization = caller.organization;
-        self.store().write(move |tx| ticket_types::delete(tx, organization, id))
+        let (organization, caller) = (caller.organization, caller.clone());
+        self.store().write(move |tx| {
+            caller.check_revision(ticket_types::get(tx, organization, id)?.revision)?;
+            ticket_types::delete(tx, organization, id)
+        })
     }
 }
 

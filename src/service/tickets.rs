@@ -1,18 +1,19 @@
 //! Issued tickets, and the door.
 
 use super::TicketingService;
+use super::once::{Before, Begun};
 use crate::error::{Error, Result};
+use crate::model::caller::Caller;
 use crate::model::id::{TicketId, kind};
-use crate::model::organization::Caller;
 use crate::model::page::Page;
-use crate::model::request::Request;
+use crate::model::request::{Nothing, Request};
 use crate::model::scope::Scope;
 use crate::model::ticket::{
     CancelledIssuedTicket, CheckInTicket, IssueTickets, IssueTicketsResponse, IssuedTicket, ListTickets, NewTicket,
 };
 use crate::rules::ticket as rules;
 use crate::store::places::Places;
-use crate::store::{customers, door, events, ticket_types, tickets};
+use crate::store::{Transaction, customers, door, events, ticket_types, tickets};
 
 impl TicketingService {
     /// Lists tickets, newest first. Scope `tickets:read`.
@@ -60,9 +61,8 @@ impl TicketingService {
         request: impl Into<Request<IssueTickets>>,
     ) -> Result<IssueTicketsResponse> {
         caller.require(Scope::TicketsWrite)?;
-        let Request { body, mut errors } = request.into();
         let organization = caller.organization;
-        self.store().write(move |tx| {
+        self.write_once(caller, ("issue_tickets", 0), request.into(), move |tx, Request { body, mut errors }| {
             let found = ticket_types::event_of(tx, organization, body.ticket_type_id)?;
             errors.check(found.is_some(), "ticketId", "is no ticket type of this organization");
             let (Some(request), Some((event, name))) = (rules::check_issue(body, &mut errors), found) else {
@@ -147,10 +147,21 @@ impl TicketingService {
     /// ```
     pub fn check_in_ticket(&self, caller: &Caller, request: impl Into<Request<CheckInTicket>>) -> Result<IssuedTicket> {
         caller.require(Scope::TicketsCheckIn)?;
-        let Request { body, errors } = request.into();
-        let scan = rules::check_scan(body, errors)?;
+        let request = request.into();
+        let once = match self.begin_once(caller, ("check_in_ticket", 0), &request)? {
+            Begun::Answered(ticket) => return Ok(ticket),
+            Begun::Open(once) => once,
+        };
+        let scan = rules::check_scan(request.body, request.errors)?;
         let (organization, key) = (caller.organization, caller.key);
-        self.store().write(move |tx| door::check_in(tx, organization, &scan, key))?.map_err(Error::Conflict)
+        let decision = self.store().write(move |tx| {
+            if let Before::Answer(ticket) = once.before(tx)? {
+                return Ok(Ok(ticket));
+            }
+            let decision = door::check_in(tx, organization, &scan, key)?;
+            decision.as_ref().map_or(Ok(()), |ticket| once.record(tx, ticket)).map(|()| decision)
+        });
+        decision?.map_err(Error::Conflict)
     }
 
     /// Lets a ticket's holder out, so that the ticket can be used again. It is no scan and counts none. Scope
@@ -178,10 +189,10 @@ impl TicketingService {
         request: impl Into<Request<CheckInTicket>>,
     ) -> Result<IssuedTicket> {
         caller.require(Scope::TicketsCheckIn)?;
-        let Request { body, errors } = request.into();
-        let scan = rules::check_scan(body, errors)?;
         let organization = caller.organization;
-        self.store().write(move |tx| door::check_out(tx, organization, &scan))
+        self.write_once(caller, ("check_out_ticket", 0), request.into(), move |tx, Request { body, errors }| {
+            door::check_out(tx, organization, &rules::check_scan(body, errors)?)
+        })
     }
 
     /// Cancels a ticket and frees its place. Scope `tickets:write`.
@@ -202,6 +213,7 @@ impl TicketingService {
     pub fn cancel_ticket(&self, caller: &Caller, id: TicketId) -> Result<CancelledIssuedTicket> {
         caller.require(Scope::TicketsWrite)?;
         let organization = caller.organization;
-        self.store().write(move |tx| tickets::cancel(tx, organization, id))
+        let work = move |tx: &Transaction<'_>, _| tickets::cancel(tx, organization, id);
+        self.write_once(caller, ("cancel_ticket", id.raw()), Nothing.into(), work)
     }
 }

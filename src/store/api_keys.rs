@@ -2,8 +2,9 @@
 
 use super::{Bind, Row, Transaction};
 use crate::error::{Error, Result};
+use crate::model::caller::Caller;
 use crate::model::id::{ApiKeyId, OrganizationId};
-use crate::model::organization::{ApiKey, Caller, CreateApiKey};
+use crate::model::organization::{ApiKey, CreateApiKey};
 use crate::model::scope::Scopes;
 use crate::model::timestamp::Timestamp;
 use crate::rules::Checked;
@@ -68,7 +69,7 @@ pub(crate) fn list(tx: &Transaction<'_>, organization: OrganizationId) -> Result
 /// Who shows the key with this hash, where it is neither revoked nor expired, and when it was used last.
 pub(crate) fn caller(tx: &Transaction<'_>, hash: &[u8]) -> Result<Option<(Caller, Option<Timestamp>)>> {
     tx.one(VALID, &[Bind::Blob(hash), tx.now().into()], |row| {
-        let caller = Caller { key: Some(row.get(0)?), organization: row.get(1)?, scopes: scopes(row, 2)? };
+        let caller = Caller::new(row.get(1)?, scopes(row, 2)?, Some(row.get(0)?));
         Ok((caller, row.get(3)?))
     })
 }

@@ -7,6 +7,7 @@ mod checkpoint;
 pub(crate) mod customers;
 pub(crate) mod door;
 pub(crate) mod events;
+pub(crate) mod idempotency;
 mod ids;
 mod lists;
 mod migrations;

@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::{
-    Bind, Location, Store, api_keys, checkouts, customers, door, events, order_items, orders, refunds, settlement,
+    Bind, Location, Store, api_keys, checkouts, customers, door, events, idempotency, order_items, orders, refunds,
+    settlement,
 };
 use super::{ticket_types, tickets};
 use crate::environment::{Environment, ManualClock, SeededEntropy};
@@ -46,6 +47,7 @@ const STATEMENTS: &[Expected] = &[
     (door::BY_CODE, &["tickets_by_code"]),
     (refunds::DUE, &["refunds_due"]),
     (refunds::LIST, &["refunds_by_organization"]),
+    (idempotency::OLD, &["idempotency_records_by_age"]),
 ];
 
 /// For a constraint, and not for a query.

@@ -60,6 +60,11 @@ impl<'a> From<&'a String> for Bind<'a> {
         Self::Text(text.into())
     }
 }
+impl<'a> From<&'a [u8]> for Bind<'a> {
+    fn from(bytes: &'a [u8]) -> Self {
+        Self::Blob(bytes)
+    }
+}
 impl From<String> for Bind<'_> {
     fn from(text: String) -> Self {
         Self::Text(text.into())
