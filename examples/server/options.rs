@@ -24,7 +24,7 @@ Options, each with its environment variable, over which the option wins:
   --listen ADDRESS:PORT   TICKETING_LISTEN         where to listen; port 0 takes a free one [127.0.0.1:8080]
   --public-url URL        TICKETING_PUBLIC_URL     what checkout links begin with [the listening address]
   --order-hold SECONDS    TICKETING_ORDER_HOLD     how long an unpaid order holds its places [1800]
-  --rate-limit N          TICKETING_RATE_LIMIT     requests a minute for each key, 0 for no limit (not yet in effect)
+  --rate-limit N          TICKETING_RATE_LIMIT     requests a minute for each key, 0 for no limit [1200]
   --allow-local-webhooks  TICKETING_ALLOW_LOCAL_WEBHOOKS
                                                    webhooks may go to this machine (not yet in effect); true or false
                                                    in the environment
@@ -60,6 +60,8 @@ pub(crate) struct Settings {
     /// The listening address where it is not given.
     pub(crate) public_url: Option<String>,
     pub(crate) order_hold: Duration,
+    /// Requests a minute for each key, or any number.
+    pub(crate) rate_limit: Option<u32>,
 }
 
 /// What to do with organizations and keys. Ids are kept as text: one that is malformed is simply not there.
@@ -138,14 +140,16 @@ fn task(words: &[&str], given: &Given) -> Result<Task, Failure> {
 
 fn settings(given: &Given) -> Result<Settings, Failure> {
     given.only("the server", &["listen", "public-url", "order-hold", "rate-limit", "allow-local-webhooks"])?;
-    // Checked from now on, though nothing looks at them yet.
-    given.setting("rate-limit", |text| text.parse::<u32>().map_err(|_| "must be a number of requests a minute"))?;
+    let requests = |text: &str| text.parse::<u32>().map_err(|_| "must be a number of requests a minute");
+    let rate_limit = given.setting("rate-limit", requests)?.unwrap_or(1200);
+    // Checked from now on, though nothing looks at it yet.
     given.setting("allow-local-webhooks", yes_or_no)?;
     Ok(Settings {
         database: database(given)?,
         listen: given.setting("listen", listen)?.unwrap_or(SocketAddr::from(([127, 0, 0, 1], 8080))),
         public_url: given.setting("public-url", public_url)?,
         order_hold: given.setting("order-hold", order_hold)?.unwrap_or(Duration::from_mins(30)),
+        rate_limit: Some(rate_limit).filter(|limit| *limit > 0),
     })
 }
 

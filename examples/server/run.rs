@@ -29,7 +29,9 @@ pub(crate) fn run(settings: Settings) -> Result<(), Failure> {
         .open()?;
     greet(&service, address)?;
     let maintenance = service.start_maintenance()?;
-    let served = runtime.block_on(serve(service.clone(), listener, ServerOptions::default(), stop));
+    let mut options = ServerOptions::default();
+    options.rate_limit = settings.rate_limit;
+    let served = runtime.block_on(serve(service.clone(), listener, options, stop));
     runtime.shutdown_timeout(Duration::from_secs(1));
     drop(maintenance);
     drop(service); // The last handle: the write-ahead log goes into the database.

@@ -1,38 +1,28 @@
-//! Who asks, and whether they may.
+//! Who asks.
 
 use axum::http::HeaderMap;
 
-use super::problem::Problem;
-use crate::model::organization::Caller;
-use crate::model::scope::Scope;
+use crate::error::Result;
+use crate::model::caller::Caller;
 use crate::service::TicketingService;
 
 const API_KEY: &str = "x-api-key";
 
 /// The key that a request shows. It is never logged, and prints nothing.
-#[derive(Clone)]
-pub(super) struct ShownKey(String);
+pub(super) struct ShownKey<'h>(&'h str);
 
-impl ShownKey {
+impl<'h> ShownKey<'h> {
     /// The one key in these headers; without a key, or with two, nobody is asking.
-    pub(super) fn of(headers: &HeaderMap) -> Result<Self, Problem> {
+    pub(super) fn of(headers: &'h HeaderMap) -> Option<Self> {
         let mut keys = headers.get_all(API_KEY).iter();
         match (keys.next().and_then(|key| key.to_str().ok()), keys.next()) {
-            (Some(key), None) => Ok(Self(key.to_owned())),
-            _ => Err(Problem::unauthenticated()),
+            (Some(key), None) => Some(Self(key)),
+            _ => None,
         }
     }
 
     /// Who shows the key. Reads the store.
-    pub(super) fn caller(&self, service: &TicketingService) -> Result<Caller, Problem> {
-        Ok(service.authenticate(&self.0)?)
-    }
-
-    /// Who shows the key, if they have the scope. The facade asks for the scope again; here it is judged before anybody
-    /// looks at the body.
-    pub(super) fn caller_with(&self, service: &TicketingService, scope: Scope) -> Result<Caller, Problem> {
-        let caller = self.caller(service)?;
-        caller.require(scope)?;
-        Ok(caller)
+    pub(super) fn caller(&self, service: &TicketingService) -> Result<Caller> {
+        service.authenticate(self.0)
     }
 }

@@ -8,9 +8,10 @@ use axum::response::{Html, IntoResponse, Response};
 use axum::routing::get;
 
 use super::blocking::{Facade, Wait};
+use super::body::Incoming;
 use super::checkout_page::{self, STYLE_HASH};
 use super::problem::Problem;
-use super::{body, query};
+use super::query;
 use crate::model::text_enum::TextEnum;
 use crate::service::CheckoutOutcome;
 
@@ -42,7 +43,7 @@ async fn show(facade: &Facade, token: String) -> Result<Response, Problem> {
 async fn finish(facade: &Facade, token: String, request: Request) -> Result<Response, Problem> {
     let back = request.uri().path().to_owned();
     let (head, incoming) = request.into_parts();
-    let form = body::read(&head.headers, incoming).await?;
+    let form = Incoming::new(incoming).read(&head.headers).await?;
     let outcome = outcome(&form).ok_or_else(|| Problem::malformed("the form says no outcome that there is"))?;
     let click = move |service: &crate::TicketingService| Ok(service.finish_hosted_checkout(&token, outcome)?);
     let next = facade.call(Wait::Gateway, click).await?.redirect_url.unwrap_or(back);

@@ -4,10 +4,12 @@
 use std::collections::HashMap;
 use std::convert::Infallible;
 use std::io;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
+use axum::extract::ConnectInfo;
 use axum::response::Response;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
@@ -61,7 +63,7 @@ impl Connections {
                 () = &mut shutdown => return,
                 Some(ended) = self.tasks.join_next_with_id() => self.forget(&ended),
                 accepted = listener.accept(), if self.tasks.len() < self.at_most + SPARE_HANDLES / 2 => match accepted {
-                    Ok((stream, _)) => self.open(stream),
+                    Ok((stream, client)) => self.open(stream, client),
                     Err(error) => self.refused(&error).await,
                 },
             }
@@ -78,14 +80,14 @@ impl Connections {
         }
     }
 
-    fn open(&mut self, stream: TcpStream) {
+    fn open(&mut self, stream: TcpStream, client: SocketAddr) {
         if self.open.len() >= self.at_most && !self.spare_one() {
             tracing::warn!("a connection was refused: all that are open are being answered");
             return;
         }
         let connection = Arc::new(Connection::new());
-        let driven =
-            drive(stream, Arc::clone(&connection), self.router.clone(), self.patience, self.stopping.subscribe());
+        let leading = Leading { router: self.router.clone(), client, connection: Arc::clone(&connection) };
+        let driven = drive(stream, leading, self.patience, self.stopping.subscribe());
         self.open.insert(self.tasks.spawn(driven).id(), connection);
     }
 
@@ -128,17 +130,12 @@ impl Connections {
 }
 
 /// Serves one connection until it ends, its client takes too long, or somebody wants it closed.
-async fn drive(
-    stream: TcpStream,
-    connection: Arc<Connection>,
-    router: Router,
-    mut patience: Patience,
-    mut stopping: watch::Receiver<bool>,
-) {
+async fn drive(stream: TcpStream, leading: Leading, mut patience: Patience, mut stopping: watch::Receiver<bool>) {
     // An answer leaves whole; to hold it back for more would only make it late.
     let _ = stream.set_nodelay(true);
+    let connection = Arc::clone(&leading.connection);
     let transport = TokioIo::new(Transport::new(stream, Arc::clone(&connection)));
-    let service = service_fn(|request| answer(request, router.clone(), Arc::clone(&connection)));
+    let service = service_fn(|request| leading.clone().answer(request));
     // The time a client may take is kept here and not by hyper, which knows no difference between a head that is late
     // and a client that has nothing to ask.
     let serving = http1::Builder::new()
@@ -174,18 +171,25 @@ async fn drive(
     }
 }
 
-async fn answer(
-    request: hyper::Request<Incoming>,
-    mut router: Router,
+/// What the requests of one connection lead to.
+#[derive(Clone)]
+struct Leading {
+    router: Router,
+    client: SocketAddr,
     connection: Arc<Connection>,
-) -> Result<Response, Infallible> {
-    let body_follows = !hyper::body::Body::is_end_stream(request.body());
-    let is_clear = connection.head_came(body_follows);
-    let mut request = request.map(|body| WatchedBody::of(body, &connection));
-    if !is_clear {
-        request.extensions_mut().insert(AmbiguousLength);
+}
+
+impl Leading {
+    async fn answer(mut self, request: hyper::Request<Incoming>) -> Result<Response, Infallible> {
+        let body_follows = !hyper::body::Body::is_end_stream(request.body());
+        let is_clear = self.connection.head_came(body_follows);
+        let mut request = request.map(|body| WatchedBody::of(body, &self.connection));
+        request.extensions_mut().insert(ConnectInfo(self.client));
+        if !is_clear {
+            request.extensions_mut().insert(AmbiguousLength);
+        }
+        let response = self.router.call(request).await;
+        self.connection.answered();
+        response
     }
-    let response = router.call(request).await;
-    connection.answered();
-    response
 }

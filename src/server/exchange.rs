@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use axum::extract::{MatchedPath, Request};
-use axum::http::header::HOST;
+use axum::http::header::{CONTENT_LENGTH, HOST};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Version};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
@@ -35,12 +35,11 @@ pub(super) async fn exchange(request: Request, next: Next) -> Response {
         None => next.run(request).await,
     };
     if let Some(problem) = response.extensions_mut().remove::<Problem>() {
-        // What was set around the problem without knowing its body is made anew, but for the methods that are allowed.
-        let allow = response.headers_mut().remove(axum::http::header::ALLOW);
+        // What was set around the problem stays, but for what described the body that it did not have yet.
+        let mut around = std::mem::take(response.headers_mut());
+        around.remove(CONTENT_LENGTH);
         response = problem.render(uri.path(), id.to_str().unwrap_or_default());
-        if let Some(allow) = allow {
-            response.headers_mut().insert(axum::http::header::ALLOW, allow);
-        }
+        response.headers_mut().extend(around);
     }
     tracing::info!(
         method = %method,

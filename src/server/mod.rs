@@ -21,31 +21,37 @@ mod blocking;
 mod body;
 mod checkout;
 mod checkout_page;
+mod conditions;
 mod connection;
 mod connections;
 mod events;
 mod exchange;
 mod head;
 mod health;
+mod limits;
 mod operation;
 mod orders;
 mod problem;
 mod query;
+mod routes;
 mod ticket_types;
 mod tickets;
 mod transport;
 
 use std::io;
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use axum::extract::Request;
 use axum::middleware::from_fn;
 
 use blocking::Facade;
 use connection::Patience;
 use connections::Connections;
+use limits::Limits;
+use operation::Operation;
 use problem::Problem;
+use routes::Desk;
 
 use crate::service::TicketingService;
 
@@ -70,6 +76,14 @@ pub struct ServerOptions {
     /// [calls to the gateway](crate::Builder::gateway_calls), 64 by default, should leave some to the orders that cost
     /// nothing. A runtime whose `max_blocking_threads` (512 by default) are fewer than this makes requests wait.
     pub calls: usize,
+    /// How many requests a key may make in a minute: 1,200; `None` for any number. The minute begins with the first
+    /// request. It is counted in this process alone.
+    pub rate_limit: Option<u32>,
+    /// How many requests without a valid key an address may make in a minute before it hears no more than that they are
+    /// too many: 60. A valid key passes all the same. Of IPv6, a network of 64 bits counts as one address. Where a
+    /// [`router`] runs in another server, that server has to provide axum's `ConnectInfo<SocketAddr>`; otherwise all
+    /// clients are counted together.
+    pub failed_authentications: u32,
 }
 
 impl Default for ServerOptions {
@@ -81,30 +95,30 @@ impl Default for ServerOptions {
             shutdown_timeout: Duration::from_secs(10),
             connections: 4096,
             calls: 256,
+            rate_limit: Some(1200),
+            failed_authentications: 60,
         }
     }
 }
 
 /// Every route: the operations under `/v1`, the hosted checkout and the health checks.
 ///
-/// Of the options, [`ServerOptions::calls`] alone concerns the routes.
+/// Of the options, [`ServerOptions::calls`], [`ServerOptions::rate_limit`] and
+/// [`ServerOptions::failed_authentications`] concern the routes.
 pub fn router(service: TicketingService, options: &ServerOptions) -> Router {
     let facade = Facade::new(service, options.calls);
-    let operations = events::OPERATIONS
-        .into_iter()
-        .chain(ticket_types::OPERATIONS)
-        .chain(orders::OPERATIONS)
-        .chain(tickets::OPERATIONS);
-    let mut router = operation::mount(Router::new(), &facade, operations);
+    let limits = Limits::new(options.rate_limit, options.failed_authentications);
+    let desk = Desk { facade: facade.clone(), limits: Arc::new(limits) };
+    let mut router = routes::mount(Router::new(), &desk, operations());
     router = checkout::mount(router, &facade);
     router = health::mount(router, &facade);
-    router
-        .method_not_allowed_fallback(async || Problem::method_not_allowed(None))
-        .fallback(move |request: Request| {
-            let facade = facade.clone();
-            async move { operation::no_such_route(&facade, request).await }
-        })
-        .layer(from_fn(exchange::exchange))
+    router.method_not_allowed_fallback(async || Problem::method_not_allowed(None)).layer(from_fn(exchange::exchange))
+}
+
+/// Every operation.
+fn operations() -> impl Iterator<Item = Operation> {
+    let tables = [events::operations(), ticket_types::operations(), orders::operations(), tickets::operations()];
+    tables.into_iter().flatten()
 }
 
 /// Serves the [`router`] on `listener` until `shutdown` comes. Then it accepts nothing more, lets the requests under way

@@ -1,32 +1,36 @@
-//! How an operation is mounted: its method, path, scope and body are one line of a table, and what is common to all of
-//! them is judged here, in this order: key, route and method, scope, size of the body, its media type, its syntax. The
-//! rest is the facade's.
+//! What an operation is over HTTP: a name, a method, a path, a scope, and what it takes and gives. Each resource's file
+//! is a table of them. The types of a table's functions are the operation's contract: what is read, what is answered
+//! and what the document of the interface says all come from them.
 
 use std::sync::Arc;
 
-use axum::Router;
 use axum::body::Body;
-use axum::extract::{RawPathParams, Request};
-use axum::http::header::{CONTENT_TYPE, LOCATION};
-use axum::http::{HeaderValue, Method, StatusCode};
+use axum::http::header::{CONTENT_TYPE, ETAG, LOCATION};
+use axum::http::{HeaderName, HeaderValue, Method, StatusCode};
 use axum::response::{IntoResponse, Response};
-use axum::routing::any;
+use serde::Serialize;
 
-use super::authentication::ShownKey;
-use super::blocking::{Facade, Wait};
+use super::blocking::Wait;
 use super::problem::Problem;
-use super::{body, query};
-use crate::error::Error;
+use super::query;
+use crate::error::Result;
+use crate::model::caller::Caller;
+use crate::model::event::Event;
 use crate::model::fields::FromFields;
 use crate::model::id::{Id, Kind};
-use crate::model::organization::Caller;
-use crate::model::request::{Nothing, Request as FacadeRequest};
+use crate::model::request::{Nothing, Request};
 use crate::model::scope::Scope;
+use crate::model::ticket_type::TicketType;
 use crate::service::TicketingService;
+
+/// What every operation's path begins with.
+pub(super) const BASE: &str = "/v1";
+
+const REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
 
 /// What an operation does with a body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Expects {
+pub(super) enum Expects {
     /// It has none, and does not read one.
     NoBody,
     /// It takes none, or an object in which nothing counts.
@@ -36,57 +40,151 @@ enum Expects {
 }
 
 /// One operation over HTTP.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub(super) struct Operation {
-    method: Method,
-    path: &'static str,
-    scope: Scope,
-    expects: Expects,
-    wait: Wait,
-    run: Run,
+    pub(super) name: &'static str,
+    pub(super) method: Method,
+    pub(super) path: &'static str,
+    pub(super) scope: Scope,
+    pub(super) expects: Expects,
+    /// Whether it is done once for an idempotency key.
+    pub(super) once: bool,
+    pub(super) wait: Wait,
+    pub(super) run: Run,
 }
 
 /// What does the work, on a thread that may wait.
-type Run = fn(&Call<'_>) -> Result<Answer, Problem>;
+type Run = Arc<dyn Fn(&Call<'_>) -> Result<Answer, Problem> + Send + Sync>;
+
+/// Something that has a revision.
+pub(super) trait Revised {
+    fn revision(&self) -> i64;
+}
+
+impl Revised for Event {
+    fn revision(&self) -> i64 {
+        self.revision
+    }
+}
+
+impl Revised for TicketType {
+    fn revision(&self) -> i64 {
+        self.revision
+    }
+}
+
+/// The scope that an operation needs, and where it is.
+pub(super) type Mounted = (&'static str, &'static str, Scope);
 
 impl Operation {
-    const fn new(method: Method, path: &'static str, scope: Scope, expects: Expects, run: Run) -> Self {
-        Self { method, path, scope, expects, wait: Wait::Store, run }
+    fn new(
+        (name, path, scope): Mounted,
+        method: Method,
+        expects: Expects,
+        run: impl Fn(&Call<'_>) -> Result<Answer, Problem> + Send + Sync + 'static,
+    ) -> Self {
+        let once = method == Method::POST;
+        Self { name, method, path, scope, expects, once, wait: Wait::Store, run: Arc::new(run) }
     }
 
-    /// An operation that reads. It answers HEAD too.
-    pub(super) const fn get(path: &'static str, scope: Scope, run: Run) -> Self {
-        Self::new(Method::GET, path, scope, Expects::NoBody, run)
+    /// Reads a page of what the query string asks for.
+    pub(super) fn list<Q: FromFields + 'static, T: Serialize + 'static>(
+        mounted: Mounted,
+        run: fn(&Call<'_>, Request<Q>) -> Result<T>,
+    ) -> Self {
+        Self::new(mounted, Method::GET, Expects::NoBody, move |call| Answer::ok(&run(call, call.query()?)?))
     }
 
-    /// An operation that makes something out of a body.
-    pub(super) const fn post(path: &'static str, scope: Scope, run: Run) -> Self {
-        Self::new(Method::POST, path, scope, Expects::Json, run)
+    /// Reads one thing.
+    pub(super) fn get<T: Serialize + 'static>(mounted: Mounted, run: fn(&Call<'_>) -> Result<T>) -> Self {
+        Self::new(mounted, Method::GET, Expects::NoBody, move |call| Answer::ok(&run(call)?))
     }
 
-    /// An operation that needs no more than its path.
-    pub(super) const fn act(path: &'static str, scope: Scope, run: Run) -> Self {
-        Self::new(Method::POST, path, scope, Expects::NothingMuch, run)
+    /// Reads one thing, and tells its revision.
+    pub(super) fn get_revised<T: Serialize + Revised + 'static>(
+        mounted: Mounted,
+        run: fn(&Call<'_>) -> Result<T>,
+    ) -> Self {
+        Self::new(mounted, Method::GET, Expects::NoBody, move |call| {
+            let shown = run(call)?;
+            Ok(Answer::ok(&shown)?.at_revision(shown.revision()))
+        })
     }
 
-    /// An operation that changes what its body names.
-    pub(super) const fn patch(path: &'static str, scope: Scope, run: Run) -> Self {
-        Self::new(Method::PATCH, path, scope, Expects::Json, run)
+    /// Makes one thing out of a body, and says where it is: a path below [`BASE`].
+    pub(super) fn create<B: FromFields + 'static, T: Serialize + 'static>(
+        mounted: Mounted,
+        run: fn(&Call<'_>, Request<B>) -> Result<T>,
+        place: fn(&T) -> String,
+    ) -> Self {
+        Self::new(mounted, Method::POST, Expects::Json, move |call| {
+            let made = run(call, call.json()?)?;
+            Ok(Answer::ok(&made)?.with_status(StatusCode::CREATED).at(&place(&made)))
+        })
     }
 
-    /// An operation that deletes.
-    pub(super) const fn delete(path: &'static str, scope: Scope, run: Run) -> Self {
-        Self::new(Method::DELETE, path, scope, Expects::NoBody, run)
+    /// Makes several things out of a body.
+    pub(super) fn create_several<B: FromFields + 'static, T: Serialize + 'static>(
+        mounted: Mounted,
+        run: fn(&Call<'_>, Request<B>) -> Result<T>,
+    ) -> Self {
+        Self::new(mounted, Method::POST, Expects::Json, move |call| {
+            Ok(Answer::ok(&run(call, call.json()?)?)?.with_status(StatusCode::CREATED))
+        })
+    }
+
+    /// Does what a body says.
+    pub(super) fn act<B: FromFields + 'static, T: Serialize + 'static>(
+        mounted: Mounted,
+        run: fn(&Call<'_>, Request<B>) -> Result<T>,
+    ) -> Self {
+        Self::new(mounted, Method::POST, Expects::Json, move |call| Answer::ok(&run(call, call.json()?)?))
+    }
+
+    /// Does something with what its path names.
+    pub(super) fn act_on<T: Serialize + 'static>(mounted: Mounted, run: fn(&Call<'_>) -> Result<T>) -> Self {
+        Self::new(mounted, Method::POST, Expects::NothingMuch, move |call| Answer::ok(&run(call)?))
+    }
+
+    /// Takes note of something about what its path names, as often as it is told.
+    pub(super) fn note(mounted: Mounted, run: fn(&Call<'_>) -> Result<()>) -> Self {
+        let noted = move |call: &Call<'_>| Ok(run(call).map(|()| Answer::nothing())?);
+        Self { once: false, ..Self::new(mounted, Method::POST, Expects::NothingMuch, noted) }
+    }
+
+    /// Changes what a body names.
+    pub(super) fn update<B: FromFields + 'static, T: Serialize + Revised + 'static>(
+        mounted: Mounted,
+        run: fn(&Call<'_>, Request<B>) -> Result<T>,
+    ) -> Self {
+        Self::new(mounted, Method::PATCH, Expects::Json, move |call| {
+            let changed = run(call, call.json()?)?;
+            Ok(Answer::ok(&changed)?.at_revision(changed.revision()))
+        })
+    }
+
+    /// Deletes what its path names.
+    pub(super) fn delete(mounted: Mounted, run: fn(&Call<'_>) -> Result<()>) -> Self {
+        Self::new(mounted, Method::DELETE, Expects::NoBody, move |call| Ok(run(call).map(|()| Answer::nothing())?))
     }
 
     /// The same operation, which may have to wait for the payment gateway.
-    pub(super) const fn that_may_wait_for_the_gateway(mut self) -> Self {
+    pub(super) fn that_may_wait_for_the_gateway(mut self) -> Self {
         self.wait = Wait::Gateway;
         self
     }
 
-    fn answers(&self, method: &Method) -> bool {
+    pub(super) fn answers(&self, method: &Method) -> bool {
         self.method == *method || (self.method == Method::GET && *method == Method::HEAD)
+    }
+
+    /// Does the work. A replay says so.
+    pub(super) fn run(&self, call: &Call<'_>) -> Result<Answer, Problem> {
+        if self.expects == Expects::NothingMuch && !call.body.is_empty() {
+            Request::<Nothing>::from_json(call.body)?.errors.into_result()?;
+        }
+        let answer = (self.run)(call)?;
+        Ok(Answer { replayed: call.caller.was_replayed(), ..answer })
     }
 }
 
@@ -94,30 +192,29 @@ impl Operation {
 pub(super) struct Call<'a> {
     pub(super) service: &'a TicketingService,
     pub(super) caller: &'a Caller,
-    parameter: Option<&'a str>,
-    query: &'a str,
-    body: &'a [u8],
+    pub(super) parameter: Option<&'a str>,
+    pub(super) query: &'a str,
+    pub(super) body: &'a [u8],
 }
 
 impl Call<'_> {
     /// The id in the path. A text that cannot be one names a thing that does not exist.
-    pub(super) fn id<K: Kind>(&self) -> Result<Id<K>, Problem> {
-        let id = self.parameter.and_then(|text| text.parse().ok());
-        id.ok_or_else(|| Error::NotFound(K::NAME).into())
+    pub(super) fn id<K: Kind>(&self) -> Id<K> {
+        self.parameter.and_then(|text| text.parse().ok()).unwrap_or(Id::NOTHING)
     }
 
     /// The request in the query string.
-    pub(super) fn query<T: FromFields>(&self) -> Result<FacadeRequest<T>, Problem> {
+    fn query<T: FromFields>(&self) -> Result<Request<T>, Problem> {
         let pairs = query::pairs(self.query).ok_or_else(|| Problem::malformed("the query string cannot be read"))?;
-        Ok(FacadeRequest::from_query(pairs))
+        Ok(Request::from_query(pairs))
     }
 
     /// The request in the body.
-    pub(super) fn json<T: FromFields>(&self) -> Result<FacadeRequest<T>, Problem> {
+    fn json<T: FromFields>(&self) -> Result<Request<T>, Problem> {
         if self.body.is_empty() {
             return Err(Problem::malformed("the body is empty"));
         }
-        Ok(FacadeRequest::from_json(self.body)?)
+        Ok(Request::from_json(self.body)?)
     }
 }
 
@@ -126,31 +223,35 @@ impl Call<'_> {
 pub(super) struct Answer {
     status: StatusCode,
     location: Option<String>,
+    revision: Option<i64>,
+    replayed: bool,
     body: Option<Vec<u8>>,
 }
 
 impl Answer {
     /// 200 with this body.
-    pub(super) fn ok(body: &impl serde::Serialize) -> Result<Self, Problem> {
+    fn ok(body: &impl Serialize) -> Result<Self, Problem> {
         // Most answers fit at once.
         let mut json = Vec::with_capacity(1024);
         serde_json::to_writer(&mut json, body).map_err(Problem::internal)?;
-        Ok(Self { status: StatusCode::OK, location: None, body: Some(json) })
-    }
-
-    /// 201 with this body.
-    pub(super) fn created(body: &impl serde::Serialize) -> Result<Self, Problem> {
-        Ok(Self { status: StatusCode::CREATED, ..Self::ok(body)? })
-    }
-
-    /// The same answer, which says where the new thing is.
-    pub(super) fn at(self, collection: &str, id: impl std::fmt::Display) -> Self {
-        Self { location: Some(format!("{BASE}/{collection}/{id}")), ..self }
+        Ok(Self { status: StatusCode::OK, body: Some(json), ..Self::nothing() })
     }
 
     /// 204, without a body.
-    pub(super) fn nothing() -> Self {
-        Self { status: StatusCode::NO_CONTENT, location: None, body: None }
+    fn nothing() -> Self {
+        Self { status: StatusCode::NO_CONTENT, location: None, revision: None, replayed: false, body: None }
+    }
+
+    fn with_status(self, status: StatusCode) -> Self {
+        Self { status, ..self }
+    }
+
+    fn at(self, place: &str) -> Self {
+        Self { location: Some(format!("{BASE}/{place}")), ..self }
+    }
+
+    fn at_revision(self, revision: i64) -> Self {
+        Self { revision: Some(revision), ..self }
     }
 }
 
@@ -158,101 +259,19 @@ impl IntoResponse for Answer {
     fn into_response(self) -> Response {
         let mut response = Response::new(self.body.map_or_else(Body::empty, Body::from));
         *response.status_mut() = self.status;
+        let headers = response.headers_mut();
         if self.status != StatusCode::NO_CONTENT {
-            response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+            headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         }
         if let Some(location) = self.location.and_then(|location| HeaderValue::try_from(location).ok()) {
-            response.headers_mut().insert(LOCATION, location);
+            headers.insert(LOCATION, location);
+        }
+        if let Some(tag) = self.revision.and_then(|revision| HeaderValue::try_from(format!("\"{revision}\"")).ok()) {
+            headers.insert(ETAG, tag);
+        }
+        if self.replayed {
+            headers.insert(REPLAYED, HeaderValue::from_static("true"));
         }
         response
     }
-}
-
-/// What every operation's path begins with.
-const BASE: &str = "/v1";
-
-/// Mounts the operations, each path once with all of its methods.
-pub(super) fn mount(mut router: Router, facade: &Facade, operations: impl IntoIterator<Item = Operation>) -> Router {
-    let mut by_path: Vec<(&'static str, Vec<Operation>)> = Vec::new();
-    for operation in operations {
-        match by_path.iter_mut().find(|(path, _)| *path == operation.path) {
-            Some((_, same)) => same.push(operation),
-            None => by_path.push((operation.path, vec![operation])),
-        }
-    }
-    for (path, operations) in by_path {
-        let (facade, operations) = (facade.clone(), Arc::<[Operation]>::from(operations));
-        let handle = move |parameters: Result<RawPathParams, _>, request: Request| {
-            let (facade, operations) = (facade.clone(), Arc::clone(&operations));
-            async move { answer(&facade, &operations, parameters.ok(), request).await }
-        };
-        router = router.route(&format!("{BASE}{path}"), any(handle));
-    }
-    router
-}
-
-/// What is answered under a path that no operation has: only who has a key learns that nothing is there.
-pub(super) async fn no_such_route(facade: &Facade, request: Request) -> Problem {
-    let path = request.uri().path();
-    if path != BASE && !path.starts_with("/v1/") {
-        return Problem::no_such_route();
-    }
-    let caller = match ShownKey::of(request.headers()) {
-        Ok(key) => facade.call(Wait::Store, move |service| key.caller(service)).await,
-        Err(problem) => Err(problem),
-    };
-    caller.err().unwrap_or_else(Problem::no_such_route)
-}
-
-async fn answer(
-    facade: &Facade,
-    operations: &[Operation],
-    parameters: Option<RawPathParams>,
-    request: Request,
-) -> Result<Answer, Problem> {
-    let (head, incoming) = request.into_parts();
-    let key = ShownKey::of(&head.headers)?;
-    let Some(operation) = operations.iter().find(|operation| operation.answers(&head.method)) else {
-        facade.call(Wait::Store, move |service| key.caller(service)).await?;
-        return Err(Problem::method_not_allowed(Some(allowed(operations))));
-    };
-    let parameter =
-        parameters.as_ref().and_then(|parameters| parameters.iter().next()).map(|(_, value)| value.to_owned());
-    let Operation { scope, expects, wait, run, ref method, .. } = *operation;
-    let method = method.clone();
-    if expects == Expects::NoBody {
-        // One trip to a thread that may wait does it all.
-        let work = move |service: &TicketingService| {
-            let all = || {
-                let caller = &key.caller_with(service, scope)?;
-                body::check_length(&head.headers)?;
-                let (parameter, query) = (parameter.as_deref(), head.uri.query().unwrap_or_default());
-                run(&Call { service, caller, parameter, query, body: &[] })
-            };
-            // Who asks and what there is to see are read together.
-            if method == Method::GET { service.on_one_snapshot(all)? } else { all() }
-        };
-        return facade.call(wait, work).await;
-    }
-    let caller = facade.call(Wait::Store, move |service| key.caller_with(service, scope)).await?;
-    let bytes = body::read(&head.headers, incoming).await?;
-    if !bytes.is_empty() || (expects == Expects::Json && head.headers.contains_key(CONTENT_TYPE)) {
-        body::check_media_type(&head.headers)?;
-    }
-    let work = move |service: &TicketingService| {
-        if expects == Expects::NothingMuch && !bytes.is_empty() {
-            FacadeRequest::<Nothing>::from_json(&bytes)?.errors.into_result()?;
-        }
-        let (parameter, query) = (parameter.as_deref(), head.uri.query().unwrap_or_default());
-        run(&Call { service, caller: &caller, parameter, query, body: &bytes })
-    };
-    facade.call(wait, work).await
-}
-
-fn allowed(operations: &[Operation]) -> String {
-    let methods = operations.iter().flat_map(|operation| match operation.method {
-        Method::GET => vec!["GET", "HEAD"],
-        ref method => vec![method.as_str()],
-    });
-    methods.collect::<Vec<_>>().join(", ")
 }

@@ -22,11 +22,21 @@ const NOT_FOUND: Code = Code("not-found", "There is no such thing", StatusCode::
 const METHOD_NOT_ALLOWED: Code =
     Code("method-not-allowed", "The method is not allowed here", StatusCode::METHOD_NOT_ALLOWED);
 const CONFLICT: Code = Code("conflict", "The present state forbids it", StatusCode::CONFLICT);
+const IDEMPOTENCY_IN_PROGRESS: Code =
+    Code("idempotency-in-progress", "The same request is under way", StatusCode::CONFLICT);
+const PRECONDITION_FAILED: Code =
+    Code("precondition-failed", "The resource is at another revision", StatusCode::PRECONDITION_FAILED);
 const PAYLOAD_TOO_LARGE: Code = Code("payload-too-large", "The body is too large", StatusCode::PAYLOAD_TOO_LARGE);
 const UNSUPPORTED_MEDIA_TYPE: Code =
     Code("unsupported-media-type", "The body is not JSON", StatusCode::UNSUPPORTED_MEDIA_TYPE);
 const VALIDATION_FAILED: Code =
     Code("validation-failed", "The request breaks a constraint", StatusCode::UNPROCESSABLE_ENTITY);
+const IDEMPOTENCY_KEY_REUSED: Code = Code(
+    "idempotency-key-reused",
+    "The idempotency key was used for another request",
+    StatusCode::UNPROCESSABLE_ENTITY,
+);
+const RATE_LIMITED: Code = Code("rate-limited", "Too many requests", StatusCode::TOO_MANY_REQUESTS);
 const PAYMENT_GATEWAY_FAILED: Code =
     Code("payment-gateway-failed", "The payment gateway failed", StatusCode::BAD_GATEWAY);
 const UNAVAILABLE: Code = Code("unavailable", "The service is busy", StatusCode::SERVICE_UNAVAILABLE);
@@ -41,11 +51,13 @@ pub(super) struct Problem {
     errors: Vec<FieldError>,
     /// The methods that are allowed, where it is the method that is not.
     allow: Option<String>,
+    /// How many seconds to wait, where it is of use to come back.
+    retry_after: Option<u64>,
 }
 
 impl Problem {
     fn new(code: &'static Code, detail: impl Into<String>) -> Self {
-        Self { code, detail: detail.into(), reason: None, errors: Vec::new(), allow: None }
+        Self { code, detail: detail.into(), reason: None, errors: Vec::new(), allow: None, retry_after: None }
     }
 
     /// The request cannot be read at all.
@@ -85,7 +97,12 @@ impl Problem {
 
     /// More is asked at once than is done at once.
     pub(super) fn unavailable(detail: impl Into<String>) -> Self {
-        Self::new(&UNAVAILABLE, detail)
+        Self { retry_after: Some(1), ..Self::new(&UNAVAILABLE, detail) }
+    }
+
+    /// More was asked than may be, until `seconds` from now.
+    pub(super) fn rate_limited(detail: impl Into<String>, seconds: u64) -> Self {
+        Self { retry_after: Some(seconds), ..Self::new(&RATE_LIMITED, detail) }
     }
 
     /// Something that the caller can do nothing about, and learns nothing about; `cause` is for the log.
@@ -103,7 +120,7 @@ impl Problem {
     pub(super) fn header(&self) -> Option<(HeaderName, HeaderValue)> {
         match self.code.2 {
             StatusCode::UNAUTHORIZED => Some((WWW_AUTHENTICATE, HeaderValue::from_static("ApiKey"))),
-            StatusCode::SERVICE_UNAVAILABLE => Some((RETRY_AFTER, HeaderValue::from_static("1"))),
+            _ if self.retry_after.is_some() => self.retry_after.map(|seconds| (RETRY_AFTER, seconds.into())),
             _ => self.allow.as_deref().and_then(|methods| Some((ALLOW, HeaderValue::try_from(methods).ok()?))),
         }
     }
@@ -143,6 +160,11 @@ impl From<Error> for Problem {
             Error::NotFound(_) => Self::new(&NOT_FOUND, error.to_string()),
             Error::Unauthenticated => Self::unauthenticated(),
             Error::Forbidden(scope) => Self::forbidden(scope),
+            Error::RevisionMismatch(_) => Self::new(&PRECONDITION_FAILED, error.to_string()),
+            Error::IdempotencyKeyReused => Self::new(&IDEMPOTENCY_KEY_REUSED, error.to_string()),
+            Error::IdempotencyInProgress => {
+                Self { retry_after: Some(1), ..Self::new(&IDEMPOTENCY_IN_PROGRESS, error.to_string()) }
+            }
             // What the gateway said is in the log: it may tell of the inside.
             Error::PaymentGatewayFailed(_) => {
                 let detail = "the gateway gave no checkout link; the order was cancelled and its places are free again";

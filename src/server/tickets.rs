@@ -1,38 +1,32 @@
 //! Issued tickets, and the door, over HTTP.
 
-use super::operation::{Answer, Call, Operation};
-use super::problem::Problem;
+use super::operation::Operation;
+use crate::model::request::Request;
 use crate::model::scope::Scope::{TicketsCheckIn, TicketsRead, TicketsWrite};
+use crate::model::ticket::{CheckInTicket, IssueTickets, ListTickets};
 
-pub(super) const OPERATIONS: [Operation; 6] = [
-    Operation::get("/tickets", TicketsRead, list),
-    Operation::post("/tickets/issue", TicketsWrite, issue),
-    Operation::post("/tickets/check-in", TicketsCheckIn, check_in),
-    Operation::post("/tickets/check-out", TicketsCheckIn, check_out),
-    Operation::get("/tickets/{issuedTicketId}", TicketsRead, get),
-    Operation::act("/tickets/{issuedTicketId}/cancel", TicketsWrite, cancel),
-];
-
-fn list(call: &Call<'_>) -> Result<Answer, Problem> {
-    Answer::ok(&call.service.list_tickets(call.caller, call.query()?)?)
-}
-
-fn issue(call: &Call<'_>) -> Result<Answer, Problem> {
-    Answer::created(&call.service.issue_tickets(call.caller, call.json()?)?)
-}
-
-fn check_in(call: &Call<'_>) -> Result<Answer, Problem> {
-    Answer::ok(&call.service.check_in_ticket(call.caller, call.json()?)?)
-}
-
-fn check_out(call: &Call<'_>) -> Result<Answer, Problem> {
-    Answer::ok(&call.service.check_out_ticket(call.caller, call.json()?)?)
-}
-
-fn get(call: &Call<'_>) -> Result<Answer, Problem> {
-    Answer::ok(&call.service.get_ticket(call.caller, call.id()?)?)
-}
-
-fn cancel(call: &Call<'_>) -> Result<Answer, Problem> {
-    Answer::ok(&call.service.cancel_ticket(call.caller, call.id()?)?)
+pub(super) fn operations() -> Vec<Operation> {
+    vec![
+        Operation::list(("list_tickets", "/tickets", TicketsRead), |call, request: Request<ListTickets>| {
+            call.service.list_tickets(call.caller, request)
+        }),
+        Operation::create_several(
+            ("issue_tickets", "/tickets/issue", TicketsWrite),
+            |call, request: Request<IssueTickets>| call.service.issue_tickets(call.caller, request),
+        ),
+        Operation::act(
+            ("check_in_ticket", "/tickets/check-in", TicketsCheckIn),
+            |call, scan: Request<CheckInTicket>| call.service.check_in_ticket(call.caller, scan),
+        ),
+        Operation::act(
+            ("check_out_ticket", "/tickets/check-out", TicketsCheckIn),
+            |call, scan: Request<CheckInTicket>| call.service.check_out_ticket(call.caller, scan),
+        ),
+        Operation::get(("get_ticket", "/tickets/{issuedTicketId}", TicketsRead), |call| {
+            call.service.get_ticket(call.caller, call.id())
+        }),
+        Operation::act_on(("cancel_ticket", "/tickets/{issuedTicketId}/cancel", TicketsWrite), |call| {
+            call.service.cancel_ticket(call.caller, call.id())
+        }),
+    ]
 }
