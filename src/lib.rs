@@ -95,11 +95,15 @@ pub use model::amount::{Amount, ParseAmountError};
 pub use model::caller::Caller;
 pub use model::change::Change;
 pub use model::customer::{Customer, NewCustomer};
+pub use model::discount::{
+    BasketItem, CreateDiscount, Discount, DiscountErrorData, DiscountRefusal, DiscountType, DiscountValidationResponse,
+    ListDiscounts, UpdateDiscount, ValidateDiscount, ValidatedDiscount,
+};
 pub use model::event::{
     CreateEvent, DeliveryMethod, Event, EventSettings, EventStatus, ListEvents, TicketPdfDesignVersion, UpdateEvent,
 };
 pub use model::id::{
-    ApiKeyId, CustomerId, EventId, Id, Kind, OrderId, OrderItemId, OrganizationId, ParseIdError, TicketId,
+    ApiKeyId, CustomerId, DiscountId, EventId, Id, Kind, OrderId, OrderItemId, OrganizationId, ParseIdError, TicketId,
     TicketTypeId, kind,
 };
 pub use model::idempotency::{IdempotencyKey, ParseIdempotencyKeyError};

@@ -5,7 +5,8 @@ mod common;
 use common::*;
 use serde_json::{Value, json};
 use ticketing::{
-    CheckInTicket, CreateOrder, IssueTickets, ListEvents, ListOrders, ListRefunds, ListTicketTypes, ListTickets,
+    BasketItem, CheckInTicket, CreateOrder, IssueTickets, ListEvents, ListOrders, ListRefunds, ListTicketTypes,
+    ListTickets, ValidateDiscount,
 };
 
 fn json_of(value: &impl serde::Serialize) -> Value {
@@ -27,6 +28,9 @@ const EVENT: &str = "id title description location locationMetadata currency tim
 const TICKET_TYPE: &str = "id name description price quantity sold eventId status displayRemaining validFrom validUntil
     allowedDates validityDays validityHours accessAreas maxPerOrder saleStartDate saleEndDate sortOrder ticketText ticketLogo
     createdAt updatedAt";
+const DISCOUNT: &str =
+    "id eventId code type value description autoApply usageLimit usedCount validFrom validTo isActive
+    minimumPurchase applicableTicketTypes createdAt updatedAt";
 const ORDER: &str = "id total discountedAmount status customerId eventId organizerId affiliateCode discountCode
     checkoutReminderSent createdAt updatedAt customer paymentGateway items";
 const ITEM: &str = "id quantity price itemSubtotal itemDiscount finalAmount orderId ticketId createdAt updatedAt";
@@ -42,6 +46,28 @@ fn every_response_has_exactly_the_fields_of_its_shape() {
     has_fields(&json_of(&event), EVENT);
     let seat = shop.ticket_type(&event, 1250, 100);
     has_fields(&json_of(&seat), TICKET_TYPE);
+
+    let mut new = percent_off(&event, "EARLY", 10);
+    new.minimum_purchase = Some(eur(20_00));
+    let discount = json_of(&shop.discount(new));
+    has_fields(&discount, DISCOUNT);
+    assert_eq!(discount["type"], "PERCENTAGE");
+    let validate = |quantity, code: &str| {
+        let ticket_items = vec![BasketItem { ticket_type_id: seat.id, quantity, price: seat.price }];
+        let (event_id, code) = (event.id, code.to_owned());
+        let request = ValidateDiscount { event_id, code, order_amount: eur(0), ticket_items };
+        json_of(&service.validate_discount(caller, request).expect("an answer"))
+    };
+    let valid = validate(2, "early");
+    has_fields(&valid, "valid error discount");
+    has_fields(&valid["discount"], "id code type value applicableTicketTypes discountedAmount");
+    assert_eq!((&valid["valid"], &valid["error"]), (&json!(true), &Value::Null));
+    assert_eq!((&valid["discount"]["value"], &valid["discount"]["discountedAmount"]), (&json!(10), &json!(2.5)));
+    assert_eq!(validate(2, "late"), json!({"valid": false, "error": "Discount code not found", "discount": null}));
+    let below = json!({
+        "valid": false, "error": "Minimum purchase amount not reached", "discount": null, "errorData": {"amount": 20},
+    });
+    assert_eq!(validate(1, "early"), below);
 
     let placed =
         json_of(&service.create_order(caller, CreateOrder::new(event.id, ada(), seat.id, 2)).expect("an order"));
@@ -126,6 +152,7 @@ fn every_id_carries_the_prefix_of_its_kind_and_reads_back() {
         item.issued_tickets[0].id.to_string(),
         order.customer_id.to_string(),
         shop.caller.organization().to_string(),
+        shop.discount(percent_off(&event, "EARLY", 10)).id.to_string(),
     ];
     let prefixes: std::collections::HashSet<_> =
         texts.iter().map(|text| text.split_once('_').expect("a prefix").0).collect();

@@ -4,9 +4,9 @@ mod common;
 
 use common::*;
 use ticketing::{
-    Caller, CheckInTicket, CreateOrder, CreateTicketType, Error, Event, EventSettings, IssueTickets, ListEvents,
-    ListOrders, ListRefunds, ListTicketTypes, ListTickets, NewTicket, Order, Result, Scope, TextEnum, TicketType,
-    UpdateEvent, UpdateTicketType,
+    Caller, CheckInTicket, CreateOrder, CreateTicketType, Discount, Error, Event, EventSettings, IssueTickets,
+    ListDiscounts, ListEvents, ListOrders, ListRefunds, ListTicketTypes, ListTickets, NewTicket, Order, Result, Scope,
+    TextEnum, TicketType, UpdateDiscount, UpdateEvent, UpdateTicketType, ValidateDiscount,
 };
 
 /// A shop in which every operation has something to work on.
@@ -20,6 +20,7 @@ struct Ground {
     pending: Order,
     outside: NewTicket,
     inside: NewTicket,
+    discount: Discount,
 }
 
 impl Ground {
@@ -30,7 +31,8 @@ impl Ground {
         let pending = shop.order(&seat, 1);
         let (outside, inside) = (shop.issue(&seat, 1).remove(0), shop.issue(&seat, 1).remove(0));
         shop.service.check_in_ticket(&shop.caller, CheckInTicket::new(&inside.code)).expect("inside");
-        Self { shop, event, spare, spare_type, seat, pending, outside, inside }
+        let discount = shop.discount(percent_off(&event, "EARLY", 10));
+        Self { shop, event, spare, spare_type, seat, pending, outside, inside, discount }
     }
 }
 
@@ -90,6 +92,22 @@ const OPERATIONS: &[(&str, Scope, Operation)] = &[
         g.shop.service.check_out_ticket(by, CheckInTicket::new(&g.inside.code)).map(drop)
     }),
     ("cancel_ticket", Scope::TicketsWrite, |g, by| g.shop.service.cancel_ticket(by, g.outside.id).map(drop)),
+    ("list_discounts", Scope::DiscountsRead, |g, by| {
+        g.shop.service.list_discounts(by, ListDiscounts::default()).map(drop)
+    }),
+    ("create_discount", Scope::DiscountsWrite, |g, by| {
+        g.shop.service.create_discount(by, percent_off(&g.event, "LATE", 5)).map(drop)
+    }),
+    ("validate_discount", Scope::DiscountsRead, |g, by| {
+        let (event_id, code) = (g.event.id, "EARLY".to_owned());
+        let request = ValidateDiscount { event_id, code, order_amount: eur(0), ticket_items: Vec::new() };
+        g.shop.service.validate_discount(by, request).map(drop)
+    }),
+    ("get_discount", Scope::DiscountsRead, |g, by| g.shop.service.get_discount(by, g.discount.id).map(drop)),
+    ("update_discount", Scope::DiscountsWrite, |g, by| {
+        g.shop.service.update_discount(by, g.discount.id, UpdateDiscount::default()).map(drop)
+    }),
+    ("delete_discount", Scope::DiscountsWrite, |g, by| g.shop.service.delete_discount(by, g.discount.id)),
 ];
 
 #[test]

@@ -5,9 +5,10 @@ mod common;
 use common::*;
 use std::fmt::Debug;
 use ticketing::{
-    Caller, CheckInTicket, CreateOrder, CreateTicketType, Error, EventId, EventSettings, IssueTickets, ListEvents,
-    ListOrders, ListTicketTypes, ListTickets, NewOrderItem, OrderId, PageRequest, Reason, Result, TicketId,
-    TicketTypeId, TicketingService, UpdateEvent, UpdateTicketType,
+    Amount, BasketItem, Caller, CheckInTicket, CreateDiscount, CreateOrder, CreateTicketType, DiscountId,
+    DiscountRefusal, Error, EventId, EventSettings, IssueTickets, ListDiscounts, ListEvents, ListOrders,
+    ListTicketTypes, ListTickets, NewOrderItem, OrderId, PageRequest, Reason, Result, TicketId, TicketTypeId,
+    TicketingService, UpdateDiscount, UpdateEvent, UpdateTicketType, ValidateDiscount,
 };
 
 /// The ids of one organization's things, or of nothing at all.
@@ -17,6 +18,16 @@ struct Ids {
     ticket_type: TicketTypeId,
     order: OrderId,
     ticket: TicketId,
+    discount: DiscountId,
+}
+
+fn new_discount(event: EventId) -> CreateDiscount {
+    CreateDiscount::percentage(event, "OWN", Amount::new(10, 0), at(NOW), at(END))
+}
+
+fn validation(event_id: EventId, code: &str, ticket_type_id: TicketTypeId) -> ValidateDiscount {
+    let ticket_items = vec![BasketItem { ticket_type_id, quantity: 1, price: eur(0) }];
+    ValidateDiscount { event_id, code: code.to_owned(), order_amount: eur(0), ticket_items }
 }
 
 type Operation = fn(&TicketingService, &Caller, Ids) -> Result<()>;
@@ -49,6 +60,11 @@ const BY_PATH: &[(&str, Operation)] = &[
     ("payment_failed", |service, by, ids| service.payment_failed(by, ids.order).map(drop)),
     ("get_ticket", |service, by, ids| service.get_ticket(by, ids.ticket).map(drop)),
     ("cancel_ticket", |service, by, ids| service.cancel_ticket(by, ids.ticket).map(drop)),
+    ("get_discount", |service, by, ids| service.get_discount(by, ids.discount).map(drop)),
+    ("update_discount", |service, by, ids| {
+        service.update_discount(by, ids.discount, UpdateDiscount::default()).map(drop)
+    }),
+    ("delete_discount", |service, by, ids| service.delete_discount(by, ids.discount)),
 ];
 
 /// Their refusals are field errors: the id stands in the body or in the query.
@@ -72,6 +88,14 @@ const BY_FIELD: &[(&str, &str, Operation)] = &[
         let page = PageRequest::default().after(ids.ticket);
         service.list_tickets(by, ListTickets { page, ..Default::default() }).map(drop)
     }),
+    ("create_discount", "eventId", |service, by, ids| service.create_discount(by, new_discount(ids.event)).map(drop)),
+    ("validate_discount", "eventId", |service, by, ids| {
+        service.validate_discount(by, validation(ids.event, "EARLY", ids.ticket_type)).map(drop)
+    }),
+    ("list_discounts", "cursor", |service, by, ids| {
+        let page = PageRequest::default().after(ids.discount);
+        service.list_discounts(by, ListDiscounts { page, ..Default::default() }).map(drop)
+    }),
 ];
 
 #[test]
@@ -81,12 +105,15 @@ fn what_belongs_to_another_organization_is_answered_as_what_is_not_there() {
     let seat = shop.ticket_type(&event, 1250, 10);
     let order = shop.order(&seat, 1);
     let ticket = shop.issue(&seat, 1).remove(0);
-    let theirs = Ids { event: event.id, ticket_type: seat.id, order: order.id, ticket: ticket.id };
+    let discount = shop.discount(percent_off(&event, "EARLY", 10));
+    let theirs =
+        Ids { event: event.id, ticket_type: seat.id, order: order.id, ticket: ticket.id, discount: discount.id };
     let nothing = Ids {
         event: "event_0000000000001".parse().expect("an id"),
         ticket_type: "type_0000000000001".parse().expect("an id"),
         order: "order_0000000000001".parse().expect("an id"),
         ticket: "ticket_0000000000001".parse().expect("an id"),
+        discount: "discount_0000000000001".parse().expect("an id"),
     };
     let state = || {
         let service = &shop.service;
@@ -95,6 +122,7 @@ fn what_belongs_to_another_organization_is_answered_as_what_is_not_there() {
             service.get_ticket_type(&shop.caller, seat.id),
             service.get_order(&shop.caller, order.id),
             service.get_ticket(&shop.caller, ticket.id),
+            service.get_discount(&shop.caller, discount.id),
             service.list_orders(&shop.caller, ListOrders::default()).map(|page| page.data.len()),
         )
     };
@@ -129,6 +157,18 @@ fn what_belongs_to_another_organization_is_answered_as_what_is_not_there() {
     };
     assert_eq!(cursor(theirs.ticket_type), cursor(nothing.ticket_type));
     assert_eq!(paths(cursor(theirs.ticket_type)), ["cursor"]);
+
+    // A foreign ticket type in a discount and in a basket of one's own event, and a foreign code.
+    let limited_to = |of| {
+        let limited = CreateDiscount { applicable_ticket_types: Some(vec![own_seat.id, of]), ..new_discount(own.id) };
+        shop.service.create_discount(&stranger, limited).map(drop)
+    };
+    assert_eq!(limited_to(theirs.ticket_type), limited_to(nothing.ticket_type));
+    assert_eq!(paths(limited_to(theirs.ticket_type)), ["applicableTicketTypes[1]"]);
+    let basket_of = |of| shop.service.validate_discount(&stranger, validation(own.id, "EARLY", of));
+    assert_eq!(basket_of(theirs.ticket_type), basket_of(nothing.ticket_type));
+    assert_eq!(paths(basket_of(theirs.ticket_type)), ["ticketItems[0].ticketId"]);
+    assert_eq!(basket_of(own_seat.id).expect("an answer").error, Some(DiscountRefusal::NotFound));
     assert_eq!(state(), before, "nothing was changed");
 }
 
@@ -175,6 +215,11 @@ fn lists_and_filters_show_nothing_of_another_organization() {
         assert!(page.data.is_empty() && page.next_cursor.is_none(), "{page:?}");
     }
     let email = || Some("ada@example.com".to_owned());
+    shop.discount(percent_off(&event, "EARLY", 10));
+    empty(shop.service.list_discounts(&stranger, ListDiscounts::default()));
+    empty(shop.service.list_discounts(&stranger, ListDiscounts { event_id: Some(event.id), ..Default::default() }));
+    let code = Some("EARLY".to_owned());
+    empty(shop.service.list_discounts(&stranger, ListDiscounts { code, ..Default::default() }));
     empty(shop.service.list_events(&stranger, ListEvents::default()));
     empty(shop.service.list_events(&stranger, ListEvents { q: Some("event".to_owned()), ..Default::default() }));
     empty(shop.service.list_orders(&stranger, ListOrders::default()));

@@ -5,6 +5,7 @@ pub(crate) mod amount;
 pub(crate) mod caller;
 pub(crate) mod change;
 pub(crate) mod customer;
+pub(crate) mod discount;
 pub(crate) mod event;
 pub(crate) mod fields;
 pub(crate) mod id;

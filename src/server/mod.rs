@@ -24,6 +24,7 @@ mod checkout_page;
 mod conditions;
 mod connection;
 mod connections;
+mod discounts;
 mod events;
 mod exchange;
 mod head;
@@ -117,7 +118,13 @@ pub fn router(service: TicketingService, options: &ServerOptions) -> Router {
 
 /// Every operation.
 fn operations() -> impl Iterator<Item = Operation> {
-    let tables = [events::operations(), ticket_types::operations(), orders::operations(), tickets::operations()];
+    let tables = [
+        events::operations(),
+        ticket_types::operations(),
+        orders::operations(),
+        tickets::operations(),
+        discounts::operations(),
+    ];
     tables.into_iter().flatten()
 }
 

@@ -15,6 +15,7 @@ use super::problem::Problem;
 use super::query;
 use crate::error::Result;
 use crate::model::caller::Caller;
+use crate::model::discount::Discount;
 use crate::model::event::Event;
 use crate::model::fields::FromFields;
 use crate::model::id::{Id, Kind};
@@ -68,6 +69,12 @@ impl Revised for Event {
 }
 
 impl Revised for TicketType {
+    fn revision(&self) -> i64 {
+        self.revision
+    }
+}
+
+impl Revised for Discount {
     fn revision(&self) -> i64 {
         self.revision
     }

@@ -4,6 +4,7 @@
 mod api_keys;
 mod builder;
 mod checkout;
+mod discounts;
 mod events;
 mod maintenance;
 mod once;

@@ -5,6 +5,8 @@ pub(crate) mod api_keys;
 pub(crate) mod checkouts;
 mod checkpoint;
 pub(crate) mod customers;
+mod discount_uses;
+pub(crate) mod discounts;
 pub(crate) mod door;
 pub(crate) mod events;
 pub(crate) mod idempotency;

@@ -150,6 +150,16 @@ const BROKEN: &[(&str, &str)] = &[
         (SELECT COALESCE(SUM(i.quantity), 0) FROM order_items i JOIN orders o ON o.id = i.order_id
             WHERE i.ticket_type_id = t.id AND o.status = 'PENDING')",
     ),
+    (
+        "used_count is not the number of orders that use the discount",
+        "SELECT id FROM discounts d WHERE used_count <>
+        (SELECT COUNT(*) FROM orders WHERE discount_id = d.id AND status IN ('PENDING', 'COMPLETED'))",
+    ),
+    (
+        "what was taken off an order is not the sum over its items",
+        "SELECT id FROM orders o WHERE COALESCE(discounted_amount, 0) <>
+        (SELECT SUM(discount) FROM order_items WHERE order_id = o.id)",
+    ),
     ("oversold", "SELECT id FROM ticket_types WHERE sold + held > quantity"),
     (
         "an order without items",

@@ -9,10 +9,10 @@ use std::time::Duration;
 
 use tempfile::TempDir;
 use ticketing::{
-    Amount, Builder, Caller, Change, Checkout, CheckoutRequest, CreateEvent, CreateOrder, CreateTicketType, Error,
-    Event, EventId, EventStatus, GatewayError, IssueTickets, ManualClock, NewCustomer, NewTicket, Order, OrderId,
-    OrderStatus, PaymentGateway, PaymentStatus, Reason, RefundRequest, Result, SeededEntropy, TicketType, TicketTypeId,
-    TicketingService, Timestamp, UpdateEvent,
+    Amount, Builder, Caller, Change, Checkout, CheckoutRequest, CreateDiscount, CreateEvent, CreateOrder,
+    CreateTicketType, Discount, DiscountId, Error, Event, EventId, EventStatus, GatewayError, IssueTickets,
+    ManualClock, NewCustomer, NewTicket, Order, OrderId, OrderStatus, PaymentGateway, PaymentStatus, Reason,
+    RefundRequest, Result, SeededEntropy, TicketType, TicketTypeId, TicketingService, Timestamp, UpdateEvent,
 };
 
 /// What the clock shows when a shop opens.
@@ -33,6 +33,17 @@ pub fn eur(cents: i64) -> Amount {
 
 pub fn ada() -> NewCustomer {
     NewCustomer::new("Ada", "ada@example.com")
+}
+
+/// So many percent off everything of the event, from the beginning of 2026 to its end.
+pub fn percent_off(event: &Event, code: &str, percent: i64) -> CreateDiscount {
+    let (from, to) = (at("2026-01-01T00:00:00Z"), at("2027-01-01T00:00:00Z"));
+    CreateDiscount::percentage(event.id, code, Amount::new(percent, 0), from, to)
+}
+
+/// The same with an amount.
+pub fn amount_off(event: &Event, code: &str, amount: Amount) -> CreateDiscount {
+    CreateDiscount { value: amount, discount_type: ticketing::DiscountType::FixedAmount, ..percent_off(event, code, 0) }
 }
 
 /// Why a request was refused by the state of things.
@@ -242,6 +253,29 @@ impl Shop {
 
     pub fn order(&self, of: &TicketType, quantity: i64) -> Order {
         self.try_order(of, quantity).expect("an order")
+    }
+
+    pub fn discount(&self, new: CreateDiscount) -> Discount {
+        self.service.create_discount(&self.caller, new).expect("a discount")
+    }
+
+    /// How many orders use a discount now.
+    pub fn used(&self, of: &Discount) -> i64 {
+        self.read_discount(of.id).used_count
+    }
+
+    pub fn read_discount(&self, id: DiscountId) -> Discount {
+        self.service.get_discount(&self.caller, id).expect("the discount")
+    }
+
+    pub fn try_order_with(&self, of: &TicketType, quantity: i64, code: &str) -> Result<Order> {
+        let mut request = CreateOrder::new(of.event_id, ada(), of.id, quantity);
+        request.discount_code = Some(code.to_owned());
+        self.service.create_order(&self.caller, request).map(|response| response.order)
+    }
+
+    pub fn order_with(&self, of: &TicketType, quantity: i64, code: &str) -> Order {
+        self.try_order_with(of, quantity, code).expect("an order")
     }
 
     /// An order that the gateway reported as paid.
