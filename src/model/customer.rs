@@ -5,6 +5,7 @@ use super::id::CustomerId;
 
 /// A customer as an order or a ticket shows it.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
 pub struct Customer {
     /// Its id: the same for every order with the same e-mail address.
     pub id: CustomerId,
@@ -16,6 +17,7 @@ pub struct Customer {
 
 /// Who an order or a ticket is for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "server", derive(schemars::JsonSchema), schemars(rename_all = "camelCase"))]
 pub struct NewCustomer {
     /// An e-mail address with one `@` and a domain. Upper and lower case name the same customer.
     pub email: String,

@@ -40,6 +40,7 @@ text_enum! {
 
 /// A discount.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Discount {
     /// Its id.
@@ -82,12 +83,14 @@ pub struct Discount {
 
 /// A new discount.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "server", derive(schemars::JsonSchema), schemars(rename_all = "camelCase"))]
 pub struct CreateDiscount {
     /// The event.
     pub event_id: EventId,
     /// From 3 to 20 characters; unique within the event, upper and lower case alike.
     pub code: String,
     /// How it takes something off.
+    #[cfg_attr(feature = "server", schemars(rename = "type"))]
     pub discount_type: DiscountType,
     /// From 0 to 100 percent with at most 12 decimals; or from 0 to 1,000,000,000 with no more decimals than the event's
     /// currency has.
@@ -172,10 +175,12 @@ impl FromFields for CreateDiscount {
 
 /// Changes to a discount, under the same limits as [`CreateDiscount`]. Orders keep what they were given.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "server", derive(schemars::JsonSchema), schemars(rename_all = "camelCase"))]
 pub struct UpdateDiscount {
     /// What a customer enters; orders keep the code that they were made with.
     pub code: Change<String>,
     /// How it takes something off.
+    #[cfg_attr(feature = "server", schemars(rename = "type"))]
     pub discount_type: Change<DiscountType>,
     /// How much.
     pub value: Change<Amount>,
@@ -217,6 +222,7 @@ impl FromFields for UpdateDiscount {
 
 /// Which discounts to list.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "server", derive(schemars::JsonSchema), schemars(rename_all = "camelCase"))]
 pub struct ListDiscounts {
     /// Only those of this event.
     pub event_id: Option<EventId>,
@@ -225,6 +231,7 @@ pub struct ListDiscounts {
     /// Only those that are switched on, or only the others.
     pub is_active: Option<bool>,
     /// Which part of the list.
+    #[cfg_attr(feature = "server", schemars(flatten))]
     pub page: PageRequest<kind::Discount>,
 }
 
@@ -241,6 +248,7 @@ impl FromFields for ListDiscounts {
 
 /// Asks whether a code applies to a basket, and what it takes off.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "server", derive(schemars::JsonSchema), schemars(rename_all = "camelCase"))]
 pub struct ValidateDiscount {
     /// The event.
     pub event_id: EventId,
@@ -265,8 +273,10 @@ impl FromFields for ValidateDiscount {
 
 /// One entry of a basket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "server", derive(schemars::JsonSchema), schemars(rename_all = "camelCase"))]
 pub struct BasketItem {
     /// The ticket type.
+    #[cfg_attr(feature = "server", schemars(rename = "ticketId"))]
     pub ticket_type_id: TicketTypeId,
     /// 1 or more.
     pub quantity: i64,
@@ -286,6 +296,7 @@ impl FromFields for BasketItem {
 
 /// Whether a code applies to a basket.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct DiscountValidationResponse {
     /// Whether it applies.
@@ -301,6 +312,7 @@ pub struct DiscountValidationResponse {
 
 /// A discount that applies to a basket.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ValidatedDiscount {
     /// Its id.
@@ -320,6 +332,7 @@ pub struct ValidatedDiscount {
 
 /// What a refusal of a discount is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
 pub struct DiscountErrorData {
     /// The discount's `minimumPurchase`.
     pub amount: Amount,

@@ -43,6 +43,7 @@ text_enum! {
 
 /// An event.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Event {
     /// Its id.
@@ -106,6 +107,7 @@ pub struct Event {
 
 /// A new event.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "server", derive(schemars::JsonSchema), schemars(rename_all = "camelCase"))]
 pub struct CreateEvent {
     /// At least 3 characters.
     pub title: String,
@@ -183,6 +185,7 @@ impl FromFields for CreateEvent {
 
 /// Changes to an event, under the same limits as [`CreateEvent`].
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "server", derive(schemars::JsonSchema), schemars(rename_all = "camelCase"))]
 pub struct UpdateEvent {
     /// The title.
     pub title: Change<String>,
@@ -237,6 +240,7 @@ impl FromFields for UpdateEvent {
 
 /// Changes to what an event carries beside its sale.
 #[derive(Debug, Clone, Default, PartialEq)]
+#[cfg_attr(feature = "server", derive(schemars::JsonSchema), schemars(rename_all = "camelCase"))]
 pub struct EventSettings {
     /// Free words.
     pub tags: Change<Vec<String>>,
@@ -264,6 +268,7 @@ impl FromFields for EventSettings {
 
 /// Which events to list.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "server", derive(schemars::JsonSchema), schemars(rename_all = "camelCase"))]
 pub struct ListEvents {
     /// Only those that read this status now.
     pub status: Option<EventStatus>,
@@ -276,6 +281,7 @@ pub struct ListEvents {
     /// Only those that begin before this instant.
     pub starts_before: Option<Timestamp>,
     /// Which part of the list.
+    #[cfg_attr(feature = "server", schemars(flatten))]
     pub page: PageRequest<kind::Event>,
 }
 

@@ -8,6 +8,20 @@ use super::text_enum::TextEnum;
 use super::timestamp::Timestamp;
 use crate::error::FieldErrors;
 
+#[cfg(feature = "server")]
+use super::describe::{self, Description, Presence};
+#[cfg(feature = "server")]
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+
+/// Has words for its fields, where anybody asks for them.
+#[cfg(feature = "server")]
+pub(crate) use schemars::JsonSchema as Documented;
+
+#[cfg(not(feature = "server"))]
+pub(crate) trait Documented {}
+#[cfg(not(feature = "server"))]
+impl<T> Documented for T {}
+
 /// A type that is read from one value.
 pub(crate) trait FromValue: Sized {
     /// What stands in for a required value that is missing or wrong, until the errors are reported.
@@ -15,12 +29,26 @@ pub(crate) trait FromValue: Sized {
 
     /// The value; where it is of the wrong kind, an error at `path` and `None`.
     fn from_value(value: &Value, path: &str, errors: &mut FieldErrors) -> Option<Self>;
+
+    /// Which values those are.
+    #[cfg(feature = "server")]
+    fn schema(generator: &mut SchemaGenerator) -> Schema;
 }
 
 /// A type that is read from the fields of an object.
-pub(crate) trait FromFields: Sized {
+pub(crate) trait FromFields: Documented + Sized {
     /// Reads what the type names, and ignores the rest.
     fn from_fields(fields: &mut Fields<'_>) -> Self;
+}
+
+/// Has a field written down, where that is what the reading is for.
+macro_rules! describe {
+    ($fields:ident, $type:ty, $name:ident, $presence:ident $(($value:expr))?) => {
+        #[cfg(feature = "server")]
+        if let Some(description) = $fields.description.as_mut() {
+            description.note::<$type>($name, Presence::$presence $(($value))?);
+        }
+    };
 }
 
 /// The members of one object, with the place where errors go.
@@ -28,15 +56,31 @@ pub(crate) struct Fields<'a> {
     members: &'a [(String, Value)],
     path: &'a str,
     errors: &'a mut FieldErrors,
+    /// Where it is written down what is read.
+    #[cfg(feature = "server")]
+    description: Option<&'a mut Description>,
 }
 
 impl<'a> Fields<'a> {
     pub(crate) fn new(members: &'a [(String, Value)], path: &'a str, errors: &'a mut FieldErrors) -> Self {
-        Self { members, path, errors }
+        Self {
+            members,
+            path,
+            errors,
+            #[cfg(feature = "server")]
+            description: None,
+        }
+    }
+
+    /// The members of no object: what would be read is written down.
+    #[cfg(feature = "server")]
+    pub(super) fn describing(description: &'a mut Description, errors: &'a mut FieldErrors) -> Self {
+        Self { members: &[], path: "", errors, description: Some(description) }
     }
 
     /// A field that must be there and is not null.
     pub(crate) fn required<T: FromValue>(&mut self, name: &str) -> T {
+        describe!(self, T, name, Required);
         match self.find(name) {
             Some(value) => self.read(name, value),
             None => {
@@ -50,11 +94,23 @@ impl<'a> Fields<'a> {
 
     /// A field that may be missing, but not null.
     pub(crate) fn optional<T: FromValue>(&mut self, name: &str) -> Option<T> {
+        describe!(self, T, name, Optional);
+        self.given(name)
+    }
+
+    /// A field that may be missing, but not null; what stands in for it where it is missing.
+    pub(crate) fn or_default<T: FromValue + serde::Serialize>(&mut self, name: &str, default: T) -> T {
+        describe!(self, T, name, Defaulted(serde_json::to_value(&default).unwrap_or_default()));
+        self.given(name).unwrap_or(default)
+    }
+
+    fn given<T: FromValue>(&mut self, name: &str) -> Option<T> {
         self.find(name).and_then(|value| self.read(name, value))
     }
 
     /// A field that may be missing or null, which is the same.
     pub(crate) fn nullable<T: FromValue>(&mut self, name: &str) -> Option<T> {
+        describe!(self, T, name, Nullable);
         self.find(name).filter(|value| **value != Value::Null).and_then(|value| self.read(name, value))
     }
 
@@ -65,6 +121,7 @@ impl<'a> Fields<'a> {
 
     /// A field of an update that is left alone where it is missing, and cleared by null.
     pub(crate) fn change_nullable<T: FromValue>(&mut self, name: &str) -> Change<Option<T>> {
+        describe!(self, T, name, Nullable);
         match self.find(name) {
             None => Change::Keep,
             Some(Value::Null) => Change::Set(None),
@@ -128,6 +185,11 @@ impl<T: FromFields> FromValue for T {
     fn from_value(value: &Value, path: &str, errors: &mut FieldErrors) -> Option<Self> {
         Some(read_object(value, path, errors))
     }
+
+    #[cfg(feature = "server")]
+    fn schema(generator: &mut SchemaGenerator) -> Schema {
+        describe::named_object::<T>(generator)
+    }
 }
 
 impl FromValue for String {
@@ -137,6 +199,11 @@ impl FromValue for String {
 
     fn from_value(value: &Value, path: &str, errors: &mut FieldErrors) -> Option<Self> {
         or_error(text(value).map(str::to_owned), path, errors, "must be a string")
+    }
+
+    #[cfg(feature = "server")]
+    fn schema(_: &mut SchemaGenerator) -> Schema {
+        describe::plain_text()
     }
 }
 
@@ -153,6 +220,11 @@ impl FromValue for bool {
         };
         or_error(read, path, errors, "must be true or false")
     }
+
+    #[cfg(feature = "server")]
+    fn schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({"type": "boolean"})
+    }
 }
 
 impl FromValue for i64 {
@@ -164,6 +236,11 @@ impl FromValue for i64 {
     fn from_value(value: &Value, path: &str, errors: &mut FieldErrors) -> Option<Self> {
         let amount = Amount::from_value(value, path, errors)?;
         or_error(amount.minor_with(0), path, errors, "must be a whole number")
+    }
+
+    #[cfg(feature = "server")]
+    fn schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({"type": "integer", "format": "int64", "minimum": -i64::MAX, "maximum": i64::MAX})
     }
 }
 
@@ -179,6 +256,11 @@ impl FromValue for Amount {
         };
         read.map_err(|error| errors.add(path, error.to_string())).ok()
     }
+
+    #[cfg(feature = "server")]
+    fn schema(generator: &mut SchemaGenerator) -> Schema {
+        Self::json_schema(generator)
+    }
 }
 
 impl FromValue for Timestamp {
@@ -191,6 +273,11 @@ impl FromValue for Timestamp {
             Ok(at) => Some(at),
             Err(error) => or_error(None, path, errors, &error.to_string()),
         }
+    }
+
+    #[cfg(feature = "server")]
+    fn schema(generator: &mut SchemaGenerator) -> Schema {
+        Self::json_schema(generator)
     }
 }
 
@@ -216,6 +303,11 @@ impl<K: Kind> FromValue for Id<K> {
         let text = or_error(Some(text).filter(|text| !text.contains('\0')), path, errors, "must not contain U+0000")?;
         Some(text.parse().unwrap_or(Self::NOTHING))
     }
+
+    #[cfg(feature = "server")]
+    fn schema(generator: &mut SchemaGenerator) -> Schema {
+        Self::json_schema(generator)
+    }
 }
 
 impl FromValue for serde_json::Value {
@@ -225,6 +317,11 @@ impl FromValue for serde_json::Value {
 
     fn from_value(value: &Value, _: &str, _: &mut FieldErrors) -> Option<Self> {
         Some(value.to_free_json())
+    }
+
+    #[cfg(feature = "server")]
+    fn schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({})
     }
 }
 
@@ -242,5 +339,10 @@ impl<T: FromValue> FromValue for Vec<T> {
             item.unwrap_or_else(T::placeholder)
         };
         Some(items.iter().enumerate().map(read).collect())
+    }
+
+    #[cfg(feature = "server")]
+    fn schema(generator: &mut SchemaGenerator) -> Schema {
+        json_schema!({"type": "array", "items": T::schema(generator)})
     }
 }

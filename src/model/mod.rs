@@ -5,6 +5,8 @@ pub(crate) mod amount;
 pub(crate) mod caller;
 pub(crate) mod change;
 pub(crate) mod customer;
+#[cfg(feature = "server")]
+pub(crate) mod describe;
 pub(crate) mod discount;
 pub(crate) mod event;
 pub(crate) mod fields;

@@ -39,6 +39,7 @@ text_enum! {
 
 /// An order. `T` is what it shows of its issued tickets: [`Order`] lists them with each item, [`OrderSummary`] does not.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct OrderOf<Item> {
     /// Its id.
@@ -81,6 +82,7 @@ pub type OrderSummary = OrderOf<OrderItemSummary>;
 
 /// A payment through the gateway.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
 pub struct Payment {
     /// Where the customer pays. Empty where a payment was reported of an order for which no gateway gave a link.
     pub link: String,
@@ -90,6 +92,7 @@ pub struct Payment {
 
 /// One item of an order, without its tickets.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct OrderItemSummary {
     /// Its id.
@@ -117,6 +120,7 @@ pub struct OrderItemSummary {
 
 /// One item of an order.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct OrderItem {
     /// What was bought.
@@ -128,6 +132,7 @@ pub struct OrderItem {
 
 /// A ticket as its order shows it.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct OrderTicket {
     /// Its id.
@@ -143,6 +148,7 @@ pub struct OrderTicket {
 
 /// What the request of an order said and [`Order`] does not show; `None` where it was not given.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct OrderDetails {
     /// The order.
@@ -161,6 +167,7 @@ pub struct OrderDetails {
 
 /// The answer to a new order.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct CreateOrderResponse {
     /// The order.
@@ -184,6 +191,7 @@ impl From<Order> for CreateOrderResponse {
 
 /// The answer to a cancellation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct CancelOrderResponse {
     /// Always true.
@@ -194,6 +202,7 @@ pub struct CancelOrderResponse {
 
 /// A new order.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "server", derive(schemars::JsonSchema), schemars(rename_all = "camelCase"))]
 pub struct CreateOrder {
     /// The event.
     pub event_id: EventId,
@@ -247,8 +256,10 @@ impl FromFields for CreateOrder {
 
 /// One entry of a new order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "server", derive(schemars::JsonSchema), schemars(rename_all = "camelCase"))]
 pub struct NewOrderItem {
     /// The ticket type.
+    #[cfg_attr(feature = "server", schemars(rename = "ticketId"))]
     pub ticket_type_id: TicketTypeId,
     /// From 1 to 100.
     pub quantity: i64,
@@ -262,6 +273,7 @@ impl FromFields for NewOrderItem {
 
 /// Where physical tickets go.
 #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
 pub struct ShippingAddress {
     /// Street and number: at least 1 character.
     pub street: String,
@@ -286,6 +298,7 @@ impl FromFields for ShippingAddress {
 
 /// Where the customer goes after the checkout: URIs (RFC 3986).
 #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
 pub struct CheckoutRedirectUrls {
     /// After the payment.
     pub success: String,
@@ -307,6 +320,7 @@ impl FromFields for CheckoutRedirectUrls {
 
 /// Which orders to list.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "server", derive(schemars::JsonSchema), schemars(rename_all = "camelCase"))]
 pub struct ListOrders {
     /// Only those of this event.
     pub event_id: Option<EventId>,
@@ -319,6 +333,7 @@ pub struct ListOrders {
     /// Only those made before this instant.
     pub created_before: Option<Timestamp>,
     /// Which part of the list.
+    #[cfg_attr(feature = "server", schemars(flatten))]
     pub page: PageRequest<kind::Order>,
 }
 

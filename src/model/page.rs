@@ -5,6 +5,7 @@ use super::id::{Id, Kind};
 
 /// Which part of a list is wanted.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "server", derive(schemars::JsonSchema), schemars(rename_all = "camelCase", bound = "K: Kind"))]
 pub struct PageRequest<K: Kind> {
     /// How many items at most: 1 to 100.
     pub limit: i64,
@@ -34,12 +35,13 @@ impl<K: Kind> PageRequest<K> {
 
 impl<K: Kind> FromFields for PageRequest<K> {
     fn from_fields(fields: &mut Fields<'_>) -> Self {
-        Self { limit: fields.optional("limit").unwrap_or(25), cursor: fields.optional("cursor") }
+        Self { limit: fields.or_default("limit", 25), cursor: fields.optional("cursor") }
     }
 }
 
 /// One page of a list.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[cfg_attr(feature = "server", derive(schemars::JsonSchema), schemars(rename = "{T}Page", bound = "T: schemars::JsonSchema"))]
 #[serde(rename_all = "camelCase", bound(serialize = "T: serde::Serialize", deserialize = "T: serde::Deserialize<'de>"))]
 pub struct Page<T, K: Kind> {
     /// The items.

@@ -43,10 +43,12 @@ pub struct Refund {
 
 /// Which refunds to list.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "server", derive(schemars::JsonSchema), schemars(rename_all = "camelCase"))]
 pub struct ListRefunds {
     /// Only those with this status.
     pub status: Option<RefundStatus>,
     /// Which part of the list, by order.
+    #[cfg_attr(feature = "server", schemars(flatten))]
     pub page: PageRequest<kind::Order>,
 }
 

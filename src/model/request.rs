@@ -57,6 +57,7 @@ impl<T: FromFields> Request<T> {
 
 /// The body of an operation that needs none: absent, or an object with nothing in it that counts.
 #[derive(Debug, Clone, Copy, Default)]
+#[cfg_attr(feature = "server", derive(schemars::JsonSchema), schemars(rename_all = "camelCase"))]
 pub struct Nothing;
 
 impl FromFields for Nothing {

@@ -55,6 +55,23 @@ macro_rules! text_enum {
             ) -> Option<Self> {
                 $crate::model::fields::read_enum(value, path, errors)
             }
+
+            #[cfg(feature = "server")]
+            fn schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+                generator.subschema_for::<Self>()
+            }
+        }
+
+        #[cfg(feature = "server")]
+        impl schemars::JsonSchema for $name {
+            fn schema_name() -> std::borrow::Cow<'static, str> {
+                stringify!($name).into()
+            }
+
+            fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+                let texts = [$($text),+];
+                schemars::json_schema!({"type": "string", "enum": texts})
+            }
         }
 
         impl std::fmt::Display for $name {

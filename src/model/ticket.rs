@@ -21,6 +21,7 @@ text_enum! {
 
 /// An issued ticket with its type and its holder.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
 pub struct IssuedTicket {
     /// The ticket itself.
     #[serde(flatten)]
@@ -41,6 +42,7 @@ impl std::ops::Deref for IssuedTicket {
 
 /// An issued ticket without its type and its holder: the answer to its cancellation.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct CancelledIssuedTicket {
     /// Its id.
@@ -86,6 +88,7 @@ pub struct CancelledIssuedTicket {
 
 /// The type of a ticket, as the ticket shows it.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct TicketTypeOfTicket {
     /// The ticket type.
@@ -98,8 +101,10 @@ pub struct TicketTypeOfTicket {
 
 /// Tickets that the organizer issues without an order.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "server", derive(schemars::JsonSchema), schemars(rename_all = "camelCase"))]
 pub struct IssueTickets {
     /// The ticket type, whatever its status.
+    #[cfg_attr(feature = "server", schemars(rename = "ticketId"))]
     pub ticket_type_id: TicketTypeId,
     /// Who they are for. A company is not looked at.
     pub customer: NewCustomer,
@@ -124,8 +129,20 @@ impl FromFields for WithoutCompany {
     }
 }
 
+#[cfg(feature = "server")]
+impl schemars::JsonSchema for WithoutCompany {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "TicketHolder".into()
+    }
+
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        NewCustomer::json_schema(generator)
+    }
+}
+
 /// The answer to issuing.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct IssueTicketsResponse {
     /// Always true.
@@ -138,6 +155,7 @@ pub struct IssueTicketsResponse {
 
 /// A ticket just issued.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
 pub struct NewTicket {
     /// Its id.
     pub id: TicketId,
@@ -147,6 +165,7 @@ pub struct NewTicket {
 
 /// A scan at the door.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "server", derive(schemars::JsonSchema), schemars(rename_all = "camelCase"))]
 pub struct CheckInTicket {
     /// The code: upper and lower case alike, blanks and hyphens ignored.
     pub code: String,
@@ -170,10 +189,12 @@ impl FromFields for CheckInTicket {
 
 /// Which tickets to list.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "server", derive(schemars::JsonSchema), schemars(rename_all = "camelCase"))]
 pub struct ListTickets {
     /// Only those of this event.
     pub event_id: Option<EventId>,
     /// Only those of this ticket type.
+    #[cfg_attr(feature = "server", schemars(rename = "ticketId"))]
     pub ticket_type_id: Option<TicketTypeId>,
     /// Only those of this order.
     pub order_id: Option<OrderId>,
@@ -182,6 +203,7 @@ pub struct ListTickets {
     /// Only those of this customer: the whole address, upper and lower case alike.
     pub customer_email: Option<String>,
     /// Which part of the list.
+    #[cfg_attr(feature = "server", schemars(flatten))]
     pub page: PageRequest<kind::Ticket>,
 }
 

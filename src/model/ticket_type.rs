@@ -24,6 +24,7 @@ text_enum! {
 
 /// A ticket type.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct TicketType {
     /// Its id.
@@ -79,6 +80,7 @@ pub struct TicketType {
 
 /// A new ticket type.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "server", derive(schemars::JsonSchema), schemars(rename_all = "camelCase"))]
 pub struct CreateTicketType {
     /// At least 2 characters.
     pub name: String,
@@ -172,6 +174,7 @@ impl FromFields for CreateTicketType {
 
 /// Changes to a ticket type, under the same limits as [`CreateTicketType`].
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "server", derive(schemars::JsonSchema), schemars(rename_all = "camelCase"))]
 pub struct UpdateTicketType {
     /// Its name.
     pub name: Change<String>,
@@ -238,10 +241,12 @@ impl FromFields for UpdateTicketType {
 
 /// Which ticket types of an event to list.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "server", derive(schemars::JsonSchema), schemars(rename_all = "camelCase"))]
 pub struct ListTicketTypes {
     /// Only those with this status.
     pub status: Option<TicketTypeStatus>,
     /// Which part of the list.
+    #[cfg_attr(feature = "server", schemars(flatten))]
     pub page: PageRequest<kind::TicketType>,
 }
 
