@@ -72,7 +72,7 @@ pub(crate) fn object<T: FromFields>(generator: &mut SchemaGenerator) -> Schema {
             field["description"] = said.clone();
         }
     }
-    let mut schema = json_schema!({"type": "object", "properties": properties});
+    let mut schema = json_schema!({"title": T::schema_name(), "type": "object", "properties": properties});
     if !required.is_empty() {
         schema.insert("required".to_owned(), required.into());
     }
@@ -120,7 +120,8 @@ impl JsonSchema for Timestamp {
 
     /// It is read with or without seconds and their fraction, and always written with milliseconds.
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        let end = if generator.contract().is_serialize() { r":[0-5][0-9]\.[0-9]{3}" } else { r"(:[0-5][0-9](\.[0-9]+)?)?" };
+        let end =
+            if generator.contract().is_serialize() { r":[0-5][0-9]\.[0-9]{3}" } else { r"(:[0-5][0-9](\.[0-9]+)?)?" };
         let date = "(19[7-9][0-9]|[2-9][0-9]{3})-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])";
         let pattern = format!("^{date}T([01][0-9]|2[0-3]):[0-5][0-9]{end}Z$");
         json_schema!({"type": "string", "format": "date-time", "pattern": pattern})

@@ -40,6 +40,7 @@ text_enum! {
 /// An order. `T` is what it shows of its issued tickets: [`Order`] lists them with each item, [`OrderSummary`] does not.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "server", schemars(rename = "OrderOf{Item}", description = "An order."))]
 #[serde(rename_all = "camelCase")]
 pub struct OrderOf<Item> {
     /// Its id.

@@ -41,7 +41,11 @@ impl<K: Kind> FromFields for PageRequest<K> {
 
 /// One page of a list.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[cfg_attr(feature = "server", derive(schemars::JsonSchema), schemars(rename = "{T}Page", bound = "T: schemars::JsonSchema"))]
+#[cfg_attr(
+    feature = "server",
+    derive(schemars::JsonSchema),
+    schemars(rename = "{T}Page", bound = "T: schemars::JsonSchema")
+)]
 #[serde(rename_all = "camelCase", bound(serialize = "T: serde::Serialize", deserialize = "T: serde::Deserialize<'de>"))]
 pub struct Page<T, K: Kind> {
     /// The items.

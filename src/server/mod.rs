@@ -24,12 +24,15 @@ mod checkout_page;
 mod conditions;
 mod connection;
 mod connections;
+mod contract;
 mod discounts;
+mod docs;
 mod events;
 mod exchange;
 mod head;
 mod health;
 mod limits;
+mod openapi;
 mod operation;
 mod orders;
 mod problem;
@@ -102,7 +105,8 @@ impl Default for ServerOptions {
     }
 }
 
-/// Every route: the operations under `/v1`, the hosted checkout and the health checks.
+/// Every route: the operations under `/v1`, the hosted checkout, the health checks, the document of all of them at
+/// `/openapi.json` and a page to read and try it at `/docs`.
 ///
 /// Of the options, [`ServerOptions::calls`], [`ServerOptions::rate_limit`] and
 /// [`ServerOptions::failed_authentications`] concern the routes.
@@ -113,6 +117,7 @@ pub fn router(service: TicketingService, options: &ServerOptions) -> Router {
     let mut router = routes::mount(Router::new(), &desk, operations());
     router = checkout::mount(router, &facade);
     router = health::mount(router, &facade);
+    router = docs::mount(openapi::mount(router));
     router.method_not_allowed_fallback(async || Problem::method_not_allowed(None)).layer(from_fn(exchange::exchange))
 }
 

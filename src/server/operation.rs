@@ -8,9 +8,11 @@ use axum::body::Body;
 use axum::http::header::{CONTENT_TYPE, ETAG, LOCATION};
 use axum::http::{HeaderName, HeaderValue, Method, StatusCode};
 use axum::response::{IntoResponse, Response};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::blocking::Wait;
+use super::contract::{Contract, Takes};
 use super::problem::Problem;
 use super::query;
 use crate::error::Result;
@@ -29,17 +31,6 @@ pub(super) const BASE: &str = "/v1";
 
 const REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
 
-/// What an operation does with a body.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Expects {
-    /// It has none, and does not read one.
-    NoBody,
-    /// It takes none, or an object in which nothing counts.
-    NothingMuch,
-    /// It needs one.
-    Json,
-}
-
 /// One operation over HTTP.
 #[derive(Clone)]
 pub(super) struct Operation {
@@ -47,7 +38,7 @@ pub(super) struct Operation {
     pub(super) method: Method,
     pub(super) path: &'static str,
     pub(super) scope: Scope,
-    pub(super) expects: Expects,
+    pub(super) contract: Contract,
     /// Whether it is done once for an idempotency key.
     pub(super) once: bool,
     pub(super) wait: Wait,
@@ -87,84 +78,91 @@ impl Operation {
     fn new(
         (name, path, scope): Mounted,
         method: Method,
-        expects: Expects,
+        contract: Contract,
         run: impl Fn(&Call<'_>) -> Result<Answer, Problem> + Send + Sync + 'static,
     ) -> Self {
         let once = method == Method::POST;
-        Self { name, method, path, scope, expects, once, wait: Wait::Store, run: Arc::new(run) }
+        Self { name, method, path, scope, contract, once, wait: Wait::Store, run: Arc::new(run) }
     }
 
     /// Reads a page of what the query string asks for.
-    pub(super) fn list<Q: FromFields + 'static, T: Serialize + 'static>(
+    pub(super) fn list<Q: FromFields + 'static, T: Serialize + JsonSchema + 'static>(
         mounted: Mounted,
         run: fn(&Call<'_>, Request<Q>) -> Result<T>,
     ) -> Self {
-        Self::new(mounted, Method::GET, Expects::NoBody, move |call| Answer::ok(&run(call, call.query()?)?))
+        let contract = Contract::giving::<T>().from_query::<Q>();
+        Self::new(mounted, Method::GET, contract, move |call| Answer::ok(&run(call, call.query()?)?))
     }
 
     /// Reads one thing.
-    pub(super) fn get<T: Serialize + 'static>(mounted: Mounted, run: fn(&Call<'_>) -> Result<T>) -> Self {
-        Self::new(mounted, Method::GET, Expects::NoBody, move |call| Answer::ok(&run(call)?))
+    pub(super) fn get<T: Serialize + JsonSchema + 'static>(mounted: Mounted, run: fn(&Call<'_>) -> Result<T>) -> Self {
+        Self::new(mounted, Method::GET, Contract::giving::<T>(), move |call| Answer::ok(&run(call)?))
     }
 
     /// Reads one thing, and tells its revision.
-    pub(super) fn get_revised<T: Serialize + Revised + 'static>(
+    pub(super) fn get_revised<T: Serialize + JsonSchema + Revised + 'static>(
         mounted: Mounted,
         run: fn(&Call<'_>) -> Result<T>,
     ) -> Self {
-        Self::new(mounted, Method::GET, Expects::NoBody, move |call| {
+        Self::new(mounted, Method::GET, Contract::giving::<T>().revised(), move |call| {
             let shown = run(call)?;
             Ok(Answer::ok(&shown)?.at_revision(shown.revision()))
         })
     }
 
     /// Makes one thing out of a body, and says where it is: a path below [`BASE`].
-    pub(super) fn create<B: FromFields + 'static, T: Serialize + 'static>(
+    pub(super) fn create<B: FromFields + 'static, T: Serialize + JsonSchema + 'static>(
         mounted: Mounted,
         run: fn(&Call<'_>, Request<B>) -> Result<T>,
         place: fn(&T) -> String,
     ) -> Self {
-        Self::new(mounted, Method::POST, Expects::Json, move |call| {
+        let contract = Contract::giving::<T>().from_body::<B>().created().located();
+        Self::new(mounted, Method::POST, contract, move |call| {
             let made = run(call, call.json()?)?;
-            Ok(Answer::ok(&made)?.with_status(StatusCode::CREATED).at(&place(&made)))
+            Ok(Answer::ok(&made)?.at(&place(&made)))
         })
     }
 
     /// Makes several things out of a body.
-    pub(super) fn create_several<B: FromFields + 'static, T: Serialize + 'static>(
+    pub(super) fn create_several<B: FromFields + 'static, T: Serialize + JsonSchema + 'static>(
         mounted: Mounted,
         run: fn(&Call<'_>, Request<B>) -> Result<T>,
     ) -> Self {
-        Self::new(mounted, Method::POST, Expects::Json, move |call| {
-            Ok(Answer::ok(&run(call, call.json()?)?)?.with_status(StatusCode::CREATED))
-        })
+        let contract = Contract::giving::<T>().from_body::<B>().created();
+        Self::new(mounted, Method::POST, contract, move |call| Answer::ok(&run(call, call.json()?)?))
     }
 
     /// Does what a body says.
-    pub(super) fn act<B: FromFields + 'static, T: Serialize + 'static>(
+    pub(super) fn act<B: FromFields + 'static, T: Serialize + JsonSchema + 'static>(
         mounted: Mounted,
         run: fn(&Call<'_>, Request<B>) -> Result<T>,
     ) -> Self {
-        Self::new(mounted, Method::POST, Expects::Json, move |call| Answer::ok(&run(call, call.json()?)?))
+        let contract = Contract::giving::<T>().from_body::<B>();
+        Self::new(mounted, Method::POST, contract, move |call| Answer::ok(&run(call, call.json()?)?))
     }
 
     /// Does something with what its path names.
-    pub(super) fn act_on<T: Serialize + 'static>(mounted: Mounted, run: fn(&Call<'_>) -> Result<T>) -> Self {
-        Self::new(mounted, Method::POST, Expects::NothingMuch, move |call| Answer::ok(&run(call)?))
+    pub(super) fn act_on<T: Serialize + JsonSchema + 'static>(
+        mounted: Mounted,
+        run: fn(&Call<'_>) -> Result<T>,
+    ) -> Self {
+        let contract = Contract::giving::<T>().from_nothing_much();
+        Self::new(mounted, Method::POST, contract, move |call| Answer::ok(&run(call)?))
     }
 
     /// Takes note of something about what its path names, as often as it is told.
     pub(super) fn note(mounted: Mounted, run: fn(&Call<'_>) -> Result<()>) -> Self {
         let noted = move |call: &Call<'_>| Ok(run(call).map(|()| Answer::nothing())?);
-        Self { once: false, ..Self::new(mounted, Method::POST, Expects::NothingMuch, noted) }
+        Self { once: false, ..Self::new(mounted, Method::POST, Contract::SILENT.from_nothing_much(), noted) }
     }
 
     /// Changes what a body names.
-    pub(super) fn update<B: FromFields + 'static, T: Serialize + Revised + 'static>(
+    pub(super) fn update<B: FromFields + 'static, T: Serialize + JsonSchema + Revised + 'static>(
         mounted: Mounted,
         run: fn(&Call<'_>, Request<B>) -> Result<T>,
     ) -> Self {
-        Self::new(mounted, Method::PATCH, Expects::Json, move |call| {
+        let contract = Contract::giving::<T>().from_body::<B>().revised();
+        Self::new(mounted, Method::PATCH, contract, move |call| {
             let changed = run(call, call.json()?)?;
             Ok(Answer::ok(&changed)?.at_revision(changed.revision()))
         })
@@ -172,7 +170,8 @@ impl Operation {
 
     /// Deletes what its path names.
     pub(super) fn delete(mounted: Mounted, run: fn(&Call<'_>) -> Result<()>) -> Self {
-        Self::new(mounted, Method::DELETE, Expects::NoBody, move |call| Ok(run(call).map(|()| Answer::nothing())?))
+        let deleted = move |call: &Call<'_>| Ok(run(call).map(|()| Answer::nothing())?);
+        Self::new(mounted, Method::DELETE, Contract::SILENT, deleted)
     }
 
     /// The same operation, which may have to wait for the payment gateway.
@@ -181,17 +180,22 @@ impl Operation {
         self
     }
 
+    /// Whether it reads a body at all.
+    pub(super) fn has_body(&self) -> bool {
+        matches!(self.contract.takes, Takes::Body(_) | Takes::BodyOrNot(_))
+    }
+
     pub(super) fn answers(&self, method: &Method) -> bool {
         self.method == *method || (self.method == Method::GET && *method == Method::HEAD)
     }
 
     /// Does the work. A replay says so.
     pub(super) fn run(&self, call: &Call<'_>) -> Result<Answer, Problem> {
-        if self.expects == Expects::NothingMuch && !call.body.is_empty() {
+        if matches!(self.contract.takes, Takes::BodyOrNot(_)) && !call.body.is_empty() {
             Request::<Nothing>::from_json(call.body)?.errors.into_result()?;
         }
         let answer = (self.run)(call)?;
-        Ok(Answer { replayed: call.caller.was_replayed(), ..answer })
+        Ok(Answer { status: self.contract.status, replayed: call.caller.was_replayed(), ..answer })
     }
 }
 
@@ -236,7 +240,7 @@ pub(super) struct Answer {
 }
 
 impl Answer {
-    /// 200 with this body.
+    /// An answer with this body.
     fn ok(body: &impl Serialize) -> Result<Self, Problem> {
         // Most answers fit at once.
         let mut json = Vec::with_capacity(1024);
@@ -244,13 +248,9 @@ impl Answer {
         Ok(Self { status: StatusCode::OK, body: Some(json), ..Self::nothing() })
     }
 
-    /// 204, without a body.
+    /// An answer without a body.
     fn nothing() -> Self {
         Self { status: StatusCode::NO_CONTENT, location: None, revision: None, replayed: false, body: None }
-    }
-
-    fn with_status(self, status: StatusCode) -> Self {
-        Self { status, ..self }
     }
 
     fn at(self, place: &str) -> Self {

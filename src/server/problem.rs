@@ -5,6 +5,7 @@ use axum::body::Body;
 use axum::http::header::{ALLOW, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
+use serde_json::{Value, json};
 
 use crate::error::{Error, FieldError, Reason};
 use crate::model::json::SyntaxError;
@@ -13,7 +14,57 @@ use crate::model::text_enum::TextEnum;
 
 /// What kind of problem it is: the end of its `type`, its title, and its status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Code(&'static str, &'static str, StatusCode);
+pub(super) struct Code(pub(super) &'static str, pub(super) &'static str, pub(super) StatusCode);
+
+impl Code {
+    /// What tells it from the others.
+    pub(super) fn type_uri(self) -> String {
+        format!("urn:ticketing:problem:{}", self.0)
+    }
+
+    /// What is said of every problem.
+    fn body(self, detail: &str, instance: &str, request_id: &str) -> Value {
+        json!({
+            "type": self.type_uri(),
+            "title": self.1,
+            "status": self.2.as_u16(),
+            "detail": detail,
+            "instance": instance,
+            "requestId": request_id,
+        })
+    }
+
+    /// What such a problem looks like.
+    pub(super) fn example(self, reason: Option<Reason>) -> Value {
+        let mut problem = self.body("what happened to this request", "/v1/events", "7d4c3f0b9a");
+        match (self, reason) {
+            (CONFLICT, Some(reason)) => problem["reason"] = reason.as_str().into(),
+            (VALIDATION_FAILED, _) => problem["errors"] = json!([{"path": "title", "message": "is required"}]),
+            _ => {}
+        }
+        problem
+    }
+}
+
+/// Every kind, by status.
+pub(super) const CODES: [&Code; 16] = [
+    &MALFORMED_REQUEST,
+    &UNAUTHENTICATED,
+    &FORBIDDEN,
+    &NOT_FOUND,
+    &METHOD_NOT_ALLOWED,
+    &CONFLICT,
+    &IDEMPOTENCY_IN_PROGRESS,
+    &PRECONDITION_FAILED,
+    &PAYLOAD_TOO_LARGE,
+    &UNSUPPORTED_MEDIA_TYPE,
+    &VALIDATION_FAILED,
+    &IDEMPOTENCY_KEY_REUSED,
+    &RATE_LIMITED,
+    &INTERNAL,
+    &PAYMENT_GATEWAY_FAILED,
+    &UNAVAILABLE,
+];
 
 const MALFORMED_REQUEST: Code = Code("malformed-request", "The request cannot be read", StatusCode::BAD_REQUEST);
 const UNAUTHENTICATED: Code = Code("unauthenticated", "A valid API key is required", StatusCode::UNAUTHORIZED);
@@ -127,24 +178,16 @@ impl Problem {
 
     /// The answer to the request with this path and this id.
     pub(super) fn render(&self, instance: &str, request_id: &str) -> Response {
-        let Code(code, title, status) = *self.code;
-        let mut problem = serde_json::json!({
-            "type": format!("urn:ticketing:problem:{code}"),
-            "title": title,
-            "status": status.as_u16(),
-            "detail": self.detail,
-            "instance": instance,
-            "requestId": request_id,
-        });
+        let mut problem = self.code.body(&self.detail, instance, request_id);
         if let Some(reason) = self.reason {
             problem["reason"] = reason.as_str().into();
         }
         if !self.errors.is_empty() {
-            problem["errors"] = serde_json::json!(self.errors);
+            problem["errors"] = json!(self.errors);
         }
         let mut headers = HeaderMap::from_iter(self.header());
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
-        (status, headers, problem.to_string()).into_response()
+        (self.status(), headers, problem.to_string()).into_response()
     }
 }
 

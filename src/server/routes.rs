@@ -16,8 +16,9 @@ use super::authentication::ShownKey;
 use super::blocking::{Facade, Wait};
 use super::body::{self, Incoming};
 use super::conditions;
+use super::contract::Takes;
 use super::limits::{Limits, Standing};
-use super::operation::{Answer, BASE, Call, Expects, Operation};
+use super::operation::{Answer, BASE, Call, Operation};
 use super::problem::Problem;
 use crate::error::Error;
 use crate::model::caller::Caller;
@@ -78,12 +79,10 @@ impl Desk {
             limits: self.limits,
             standing: None,
         };
-        let (mut wait, mut expects) = (Wait::Store, Expects::NoBody);
-        if let Some(operation) = asked.operation() {
-            (wait, expects) = (operation.wait, operation.expects);
-        }
+        let wait = asked.operation().map_or(Wait::Store, |operation| operation.wait);
+        let has_body = asked.operation().is_some_and(Operation::has_body);
         let mut incoming = Incoming::new(body);
-        if expects != Expects::NoBody && !incoming.is_there(&asked.head.headers).await {
+        if has_body && !incoming.is_there(&asked.head.headers).await {
             // Nobody waits for a body before its sender was let in.
             let admitted = self.facade.call(Wait::Store, move |service| {
                 let caller = asked.admit(service);
@@ -100,9 +99,9 @@ impl Desk {
             return finish(standing, answer);
         }
         // What is there is judged and done in one go, on a thread that may wait.
-        let body = match expects {
-            Expects::NoBody => body::check_length(&asked.head.headers).map(|()| Vec::new()),
-            _ => incoming.read(&asked.head.headers).await,
+        let body = match has_body {
+            false => body::check_length(&asked.head.headers).map(|()| Vec::new()),
+            true => incoming.read(&asked.head.headers).await,
         };
         let done = self.facade.call(wait, move |service| {
             let reads = asked.head.method == Method::GET;
@@ -168,7 +167,9 @@ impl Asked {
     ) -> Result<Answer, Problem> {
         let Some(operation) = self.operation() else { return Err(Problem::no_such_route()) };
         let (headers, body) = (&self.head.headers, body?);
-        if !body.is_empty() || (operation.expects == Expects::Json && headers.contains_key(CONTENT_TYPE)) {
+        if !body.is_empty()
+            || (matches!(operation.contract.takes, Takes::Body(_)) && headers.contains_key(CONTENT_TYPE))
+        {
             body::check_media_type(headers)?;
         }
         let caller = &conditions::lay_on(caller, operation, headers)?;
