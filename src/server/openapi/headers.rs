@@ -35,27 +35,24 @@ pub(super) fn named(names: &[&str]) -> Value {
 pub(super) const TO_A_KEY: [&str; 4] =
     ["X-Request-Id", "X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"];
 
-/// Every header that a request may have.
+/// Every header that a request may have. They have no examples: a page on which requests are tried would send them.
 pub(super) fn parameters() -> Value {
     json!({
         "IdempotencyKey": {
             "name": "Idempotency-Key", "in": "header",
             "description": "With it the request is done once within 24 hours, however often it is sent: a repetition \
-                is given the first answer.",
+                is given the first answer. Any text that no other request has, such as a random UUID.",
             "schema": {"type": "string", "pattern": "^[!-~]{1,255}$"},
-            "example": "8e03978e-40d5-43dd-bc93-6894a57f9324",
         },
         "IfMatch": {
             "name": "If-Match", "in": "header",
-            "description": "An `ETag`: the request is done only while the resource is at this revision.",
+            "description": "An `ETag`: the request is done only while the resource is at this revision, such as `\"3\"`.",
             "schema": {"type": "string"},
-            "example": "\"3\"",
         },
         "RequestId": {
             "name": "X-Request-Id", "in": "header",
             "description": "An id for the request, up to 128 visible ASCII characters; any other is replaced.",
             "schema": {"type": "string"},
-            "example": "7d4c3f0b9a",
         },
     })
 }
