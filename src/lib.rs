@@ -73,7 +73,7 @@
 //! | Feature | Default | What it adds |
 //! |---|---|---|
 //! | `bundled` | yes | compiles SQLite into the program; without it the system's is linked, 3.51.3 or newer |
-//! | `server` | no | the same operations over HTTP, and the sandbox's checkout page, with axum and tokio |
+//! | `server` | no | the same operations over HTTP, their OpenAPI document, and the sandbox's checkout page, with axum and tokio |
 
 #![warn(missing_docs, unreachable_pub, clippy::pedantic)]
 #![allow(clippy::single_match_else, clippy::match_bool, clippy::struct_excessive_bools)]

@@ -307,6 +307,7 @@ pub struct DiscountValidationResponse {
     pub discount: Option<ValidatedDiscount>,
     /// What was not reached, where the basket costs too little; otherwise left out of the JSON.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "server", schemars(with = "DiscountErrorData"))]
     pub error_data: Option<DiscountErrorData>,
 }
 

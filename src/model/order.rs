@@ -196,6 +196,7 @@ impl From<Order> for CreateOrderResponse {
 #[serde(rename_all = "camelCase")]
 pub struct CancelOrderResponse {
     /// Always true.
+    #[cfg_attr(feature = "server", schemars(extend("const" = true)))]
     pub success: bool,
     /// Whether the organizer has to return the money by hand. False while the gateway has the refund in hand.
     pub requires_manual_refund: bool,

@@ -146,6 +146,7 @@ impl schemars::JsonSchema for WithoutCompany {
 #[serde(rename_all = "camelCase")]
 pub struct IssueTicketsResponse {
     /// Always true.
+    #[cfg_attr(feature = "server", schemars(extend("const" = true)))]
     pub success: bool,
     /// What was done, for a person.
     pub message: String,

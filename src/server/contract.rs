@@ -48,16 +48,16 @@ impl Contract {
         Self { status: StatusCode::OK, gives: Some(gives), ..Self::SILENT }
     }
 
-    pub(super) fn from_query<Q: FromFields>(self) -> Self {
+    pub(super) fn with_query<Q: FromFields>(self) -> Self {
         Self { takes: Takes::Query(describe::object::<Q>), ..self }
     }
 
-    pub(super) fn from_body<B: FromFields>(self) -> Self {
+    pub(super) fn with_body<B: FromFields>(self) -> Self {
         Self { takes: Takes::Body(describe::named_object::<B>), ..self }
     }
 
     /// Of a body that may be missing nothing counts.
-    pub(super) fn from_nothing_much(self) -> Self {
+    pub(super) fn with_nothing_much(self) -> Self {
         Self { takes: Takes::BodyOrNot(describe::object::<Nothing>), ..self }
     }
 

@@ -90,7 +90,7 @@ impl Operation {
         mounted: Mounted,
         run: fn(&Call<'_>, Request<Q>) -> Result<T>,
     ) -> Self {
-        let contract = Contract::giving::<T>().from_query::<Q>();
+        let contract = Contract::giving::<T>().with_query::<Q>();
         Self::new(mounted, Method::GET, contract, move |call| Answer::ok(&run(call, call.query()?)?))
     }
 
@@ -116,7 +116,7 @@ impl Operation {
         run: fn(&Call<'_>, Request<B>) -> Result<T>,
         place: fn(&T) -> String,
     ) -> Self {
-        let contract = Contract::giving::<T>().from_body::<B>().created().located();
+        let contract = Contract::giving::<T>().with_body::<B>().created().located();
         Self::new(mounted, Method::POST, contract, move |call| {
             let made = run(call, call.json()?)?;
             Ok(Answer::ok(&made)?.at(&place(&made)))
@@ -128,7 +128,7 @@ impl Operation {
         mounted: Mounted,
         run: fn(&Call<'_>, Request<B>) -> Result<T>,
     ) -> Self {
-        let contract = Contract::giving::<T>().from_body::<B>().created();
+        let contract = Contract::giving::<T>().with_body::<B>().created();
         Self::new(mounted, Method::POST, contract, move |call| Answer::ok(&run(call, call.json()?)?))
     }
 
@@ -137,7 +137,7 @@ impl Operation {
         mounted: Mounted,
         run: fn(&Call<'_>, Request<B>) -> Result<T>,
     ) -> Self {
-        let contract = Contract::giving::<T>().from_body::<B>();
+        let contract = Contract::giving::<T>().with_body::<B>();
         Self::new(mounted, Method::POST, contract, move |call| Answer::ok(&run(call, call.json()?)?))
     }
 
@@ -146,14 +146,14 @@ impl Operation {
         mounted: Mounted,
         run: fn(&Call<'_>) -> Result<T>,
     ) -> Self {
-        let contract = Contract::giving::<T>().from_nothing_much();
+        let contract = Contract::giving::<T>().with_nothing_much();
         Self::new(mounted, Method::POST, contract, move |call| Answer::ok(&run(call)?))
     }
 
     /// Takes note of something about what its path names, as often as it is told.
     pub(super) fn note(mounted: Mounted, run: fn(&Call<'_>) -> Result<()>) -> Self {
         let noted = move |call: &Call<'_>| Ok(run(call).map(|()| Answer::nothing())?);
-        Self { once: false, ..Self::new(mounted, Method::POST, Contract::SILENT.from_nothing_much(), noted) }
+        Self { once: false, ..Self::new(mounted, Method::POST, Contract::SILENT.with_nothing_much(), noted) }
     }
 
     /// Changes what a body names.
@@ -161,7 +161,7 @@ impl Operation {
         mounted: Mounted,
         run: fn(&Call<'_>, Request<B>) -> Result<T>,
     ) -> Self {
-        let contract = Contract::giving::<T>().from_body::<B>().revised();
+        let contract = Contract::giving::<T>().with_body::<B>().revised();
         Self::new(mounted, Method::PATCH, contract, move |call| {
             let changed = run(call, call.json()?)?;
             Ok(Answer::ok(&changed)?.at_revision(changed.revision()))

@@ -24,11 +24,11 @@ pub(super) fn of_request(operation: &Operation) -> Vec<Value> {
 
 /// References to the headers of an answer.
 pub(super) fn named(names: &[&str]) -> Value {
-    let named = names.iter().map(|name| {
+    let references = names.iter().map(|name| {
         let component = name.replace('-', "");
         ((*name).to_owned(), json!({"$ref": format!("#/components/headers/{component}")}))
     });
-    Value::Object(named.collect())
+    Value::Object(references.collect())
 }
 
 /// What every answer to a key has.

@@ -3,6 +3,7 @@
 mod bounds;
 mod examples;
 mod headers;
+mod links;
 mod outside;
 mod responses;
 mod told;
@@ -32,7 +33,7 @@ pub(super) fn mount(router: Router) -> Router {
 
 const ABOUT: &str = "Events, ticket types, orders with payment, tickets with scannable codes, the door, and discounts. \
     Every request acts for one organization: that of its API key.\n\n\
-    Amounts are numbers in the event's currency, and instants are UTC. A field of an answer that may be null is always \
+    Amounts are numbers in the event's currency. Instants are UTC and end in `Z`; in requests the seconds may be left out. A field of an answer that may be null is always \
     there. Fields of a request that are not named here are ignored, and `null` is taken only where a field may be null. \
     Lists are read page by page: `nextCursor` of one page is the `cursor` of the next. Whatever answers GET answers HEAD; \
     any other method is refused with 405, and `Allow` names those that are not.";
@@ -99,8 +100,8 @@ fn describe(operation: &Operation, requests: &mut SchemaGenerator, answers: &mut
     match operation.contract.takes {
         Takes::Nothing => {}
         Takes::Query(describe) => parameters.extend(in_query(describe(requests).to_value())),
-        Takes::Body(describe) => body = Some(json_body(operation, true, describe(requests).to_value())),
-        Takes::BodyOrNot(describe) => body = Some(json_body(operation, false, describe(requests).to_value())),
+        Takes::Body(describe) => body = Some(json_body(operation, true, describe(requests).as_value())),
+        Takes::BodyOrNot(describe) => body = Some(json_body(operation, false, describe(requests).as_value())),
     }
     parameters.extend(headers::of_request(operation));
     let mut described = json!({
@@ -152,7 +153,7 @@ fn in_query(mut schema: Value) -> Vec<Value> {
     properties.into_iter().map(parameter).collect()
 }
 
-fn json_body(operation: &Operation, required: bool, schema: Value) -> Value {
+fn json_body(operation: &Operation, required: bool, schema: &Value) -> Value {
     let mut content = json!({"schema": schema});
     if let Some(example) = examples::of(operation.name, "request") {
         content["example"] = example;

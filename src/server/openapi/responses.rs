@@ -9,7 +9,7 @@ use super::super::contract::Takes;
 use super::super::operation::Operation;
 use super::super::problem::{CODES, Code};
 use super::headers::{self, TO_A_KEY};
-use super::{examples, told};
+use super::{examples, links, told};
 use crate::error::Reason;
 use crate::model::text_enum::TextEnum;
 
@@ -41,6 +41,9 @@ fn success(operation: &Operation, generator: &mut SchemaGenerator) -> Value {
             content["example"] = example;
         }
         response["content"] = json!({"application/json": content});
+    }
+    if let Some(links) = links::of(operation) {
+        response["links"] = links;
     }
     response
 }

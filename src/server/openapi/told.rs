@@ -1,6 +1,10 @@
 //! What the document tells of each operation beside what its types say.
 
-use crate::error::Reason::{self, *};
+use crate::error::Reason::{
+    self, AlreadyCheckedIn, CodeTaken, DiscountUsedUp, EventCancelled, EventNotOnSale, InUse, InvalidTransition,
+    MaxPerOrderExceeded, NoLongerValid, NotCheckedIn, NotValidToday, NotYetValid, OrderNotCancellable, OrderNotPending,
+    QuantityBelowSold, SaleEnded, SaleNotStarted, SlugTaken, SoldOut, TicketCancelled, TicketTypeNotOnSale, WrongEvent,
+};
 
 /// What is told of one operation.
 #[derive(Debug, Clone, Copy)]
@@ -144,3 +148,15 @@ const TABLE: &[Row] = &[
         &[],
     ),
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn something_is_told_of_every_operation() {
+        for operation in crate::server::operations() {
+            assert!(about(operation.name).is_some(), "{}", operation.name);
+        }
+    }
+}
