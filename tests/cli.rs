@@ -113,6 +113,7 @@ fn a_wrong_command_line_ends_with_status_2_and_one_line_that_names_it_and_makes_
         (&["--order-hold", "99999999999"], "--order-hold"),
         (&["--rate-limit", "many"], "--rate-limit"),
         (&["--rate-limit", "-1"], "--rate-limit"),
+        (&["--failed-authentications", "some"], "--failed-authentications"),
         (&["--allow-local-webhooks=perhaps"], "--allow-local-webhooks"),
         (&["--scopes", "all"], "--scopes"),
         (&["serve"], "serve"),
@@ -149,6 +150,7 @@ fn a_wrong_environment_ends_with_status_2_and_one_line_that_names_it_and_makes_n
         ("TICKETING_PUBLIC_URL", "there"),
         ("TICKETING_ORDER_HOLD", "soon"),
         ("TICKETING_RATE_LIMIT", "none"),
+        ("TICKETING_FAILED_AUTHENTICATIONS", "1.5"),
         ("TICKETING_ALLOW_LOCAL_WEBHOOKS", "perhaps"),
     ] {
         let folder = folder();
@@ -168,6 +170,7 @@ fn the_environment_sets_every_option_and_an_option_wins_over_it() {
         .env("TICKETING_PUBLIC_URL", "https://tickets.example.com")
         .env("TICKETING_ORDER_HOLD", "not looked at")
         .env("TICKETING_RATE_LIMIT", "0")
+        .env("TICKETING_FAILED_AUTHENTICATIONS", "10")
         .env("TICKETING_ALLOW_LOCAL_WEBHOOKS", "true");
     let server = Server::start_program(&mut command);
     assert!(!server.address().ends_with(":8080"));
@@ -209,7 +212,15 @@ fn help_and_version_are_shown_and_nothing_is_made() {
     let folder = folder();
     let help = finish(&mut program(folder.path(), &["--help"]));
     assert!(help.status.success());
-    for option in ["database", "listen", "public-url", "order-hold", "rate-limit", "allow-local-webhooks"] {
+    for option in [
+        "database",
+        "listen",
+        "public-url",
+        "order-hold",
+        "rate-limit",
+        "failed-authentications",
+        "allow-local-webhooks",
+    ] {
         assert!(text(&help.stdout).contains(&format!("--{option}")));
         let variable = format!("TICKETING_{}", option.to_uppercase().replace('-', "_"));
         assert!(text(&help.stdout).contains(&variable));

@@ -25,6 +25,10 @@ Options, each with its environment variable, over which the option wins:
   --public-url URL        TICKETING_PUBLIC_URL     what checkout links begin with [the listening address]
   --order-hold SECONDS    TICKETING_ORDER_HOLD     how long an unpaid order holds its places [1800]
   --rate-limit N          TICKETING_RATE_LIMIT     requests a minute for each key, 0 for no limit [1200]
+  --failed-authentications N
+                          TICKETING_FAILED_AUTHENTICATIONS
+                                                   requests a minute without a valid key for each address, before it
+                                                   hears no more than that they are too many [60]
   --allow-local-webhooks  TICKETING_ALLOW_LOCAL_WEBHOOKS
                                                    webhooks may go to this machine (not yet in effect); true or false
                                                    in the environment
@@ -62,6 +66,8 @@ pub(crate) struct Settings {
     pub(crate) order_hold: Duration,
     /// Requests a minute for each key, or any number.
     pub(crate) rate_limit: Option<u32>,
+    /// Requests a minute without a valid key, for each address.
+    pub(crate) failed_authentications: u32,
 }
 
 /// What to do with organizations and keys. Ids are kept as text: one that is malformed is simply not there.
@@ -75,12 +81,13 @@ pub(crate) enum Task {
 }
 
 /// The options that take a value.
-const OPTIONS: [&str; 10] = [
+const OPTIONS: [&str; 11] = [
     "database",
     "listen",
     "public-url",
     "order-hold",
     "rate-limit",
+    "failed-authentications",
     "currency",
     "timezone",
     "name",
@@ -139,7 +146,9 @@ fn task(words: &[&str], given: &Given) -> Result<Task, Failure> {
 }
 
 fn settings(given: &Given) -> Result<Settings, Failure> {
-    given.only("the server", &["listen", "public-url", "order-hold", "rate-limit", "allow-local-webhooks"])?;
+    let options =
+        ["listen", "public-url", "order-hold", "rate-limit", "failed-authentications", "allow-local-webhooks"];
+    given.only("the server", &options)?;
     let requests = |text: &str| text.parse::<u32>().map_err(|_| "must be a number of requests a minute");
     let rate_limit = given.setting("rate-limit", requests)?.unwrap_or(1200);
     // Checked from now on, though nothing looks at it yet.
@@ -150,6 +159,7 @@ fn settings(given: &Given) -> Result<Settings, Failure> {
         public_url: given.setting("public-url", public_url)?,
         order_hold: given.setting("order-hold", order_hold)?.unwrap_or(Duration::from_mins(30)),
         rate_limit: Some(rate_limit).filter(|limit| *limit > 0),
+        failed_authentications: given.setting("failed-authentications", requests)?.unwrap_or(60),
     })
 }
 

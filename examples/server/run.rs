@@ -31,6 +31,7 @@ pub(crate) fn run(settings: Settings) -> Result<(), Failure> {
     let maintenance = service.start_maintenance()?;
     let mut options = ServerOptions::default();
     options.rate_limit = settings.rate_limit;
+    options.failed_authentications = settings.failed_authentications;
     let served = runtime.block_on(serve(service.clone(), listener, options, stop));
     runtime.shutdown_timeout(Duration::from_secs(1));
     drop(maintenance);
