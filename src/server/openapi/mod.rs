@@ -33,10 +33,11 @@ pub(super) fn mount(router: Router) -> Router {
 
 const ABOUT: &str = "Events, ticket types, orders with payment, tickets with scannable codes, the door, and discounts. \
     Every request acts for one organization: that of its API key.\n\n\
-    Amounts are numbers in the event's currency. Instants are UTC and end in `Z`; in requests the seconds may be left out. A field of an answer that may be null is always \
-    there. Fields of a request that are not named here are ignored, and `null` is taken only where a field may be null. \
-    Lists are read page by page: `nextCursor` of one page is the `cursor` of the next. Whatever answers GET answers HEAD; \
-    any other method is refused with 405, and `Allow` names those that are not.";
+    Amounts are numbers in the event's currency. Instants are UTC and end in `Z`; in requests their seconds may be left \
+    out. A field of an answer that may be null is always there. Fields of a request that are not named here are ignored, \
+    and `null` is taken only where a field may be null. Lists are read page by page: `nextCursor` of one page is the \
+    `cursor` of the next. Whatever answers GET answers HEAD; any other method is refused with 405, and `Allow` names those \
+    that are not.";
 
 /// Makes the document.
 fn document() -> Value {

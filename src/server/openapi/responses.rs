@@ -9,7 +9,7 @@ use super::super::contract::Takes;
 use super::super::operation::Operation;
 use super::super::problem::{CODES, Code};
 use super::headers::{self, TO_A_KEY};
-use super::{examples, links, told};
+use super::{examples, links, told, words};
 use crate::error::Reason;
 use crate::model::text_enum::TextEnum;
 
@@ -94,17 +94,15 @@ fn component_of(status: StatusCode) -> String {
 }
 
 fn pascal(name: &str) -> String {
-    let capital = |word: &str| word[..1].to_uppercase() + &word[1..];
-    name.split('-').map(capital).collect()
+    name.split('-').map(words::capital).collect()
 }
 
 /// The answers that operations share.
 pub(super) fn components() -> Value {
     let mut components = Map::new();
-    for code in CODES.iter().filter(|code| {
-        let one_of_its_own = !matches!(code.0, "conflict" | "idempotency-in-progress" | "idempotency-key-reused");
-        one_of_its_own && code.2 != StatusCode::METHOD_NOT_ALLOWED
-    }) {
+    // A conflict is each operation's own, and no operation answers that its method is not allowed.
+    let not_shared = [StatusCode::CONFLICT, StatusCode::METHOD_NOT_ALLOWED];
+    for code in CODES.iter().filter(|code| !not_shared.contains(&code.2) && code.0 != "idempotency-key-reused") {
         components.insert(pascal(code.0), problem(&[code], &[]));
     }
     let both: Vec<_> = CODES.iter().filter(|code| code.2 == StatusCode::UNPROCESSABLE_ENTITY).copied().collect();
