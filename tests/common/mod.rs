@@ -222,6 +222,20 @@ impl Shop {
         self.clock.set(at(to));
     }
 
+    /// The shop's caller, who does a thing once under this key.
+    pub fn once(&self, key: &str) -> Caller {
+        self.caller.with_idempotency_key(key.parse().expect(key))
+    }
+
+    /// Every row of every table, but for what is kept of idempotency keys.
+    pub fn contents(&self) -> Vec<String> {
+        let connection = rusqlite::Connection::open(self.file()).expect("the file");
+        let names = "SELECT name FROM sqlite_master WHERE type = 'table' AND name <> 'idempotency_records' ORDER BY name";
+        let mut names = connection.prepare(names).expect(names);
+        let names = names.query_map([], |row| row.get::<_, String>(0)).expect("names").map(|name| name.expect("a name"));
+        names.flat_map(|name| rows(&connection, &name)).collect()
+    }
+
     /// Turns the clock to the instant at which holds taken now run out.
     pub fn let_holds_lapse(&self) {
         self.clock.advance(HOLD);
@@ -323,6 +337,17 @@ impl Shop {
         let connection = rusqlite::Connection::open(self.file()).expect("the file");
         connection.query_row(sql, [], |row| row.get(0)).expect(sql)
     }
+}
+
+/// The rows of a table, as text.
+fn rows(connection: &rusqlite::Connection, table: &str) -> Vec<String> {
+    let mut query = connection.prepare(&format!("SELECT * FROM {table}")).expect(table);
+    let columns = query.column_count();
+    let as_text = |row: &rusqlite::Row<'_>| {
+        let values = (0..columns).map(|column| row.get::<_, rusqlite::types::Value>(column).expect("a value"));
+        Ok(format!("{table}: {:?}", values.collect::<Vec<_>>()))
+    };
+    query.query_map([], as_text).expect(table).map(|row| row.expect("a row")).collect()
 }
 
 /// The request of a published event in the future, under a slug that no other has.
