@@ -7,7 +7,7 @@ use std::time::Duration;
 use common::*;
 use ticketing::{
     Caller, CancelOrderResponse, CancelledIssuedTicket, CheckInTicket, CreateEvent, CreateOrder, CreateOrderResponse,
-    CreateTicketType, Discount, DiscountValidationResponse, Error, Event, EventId, IssueTickets, IssueTicketsResponse,
+    CreateTicketType, Discount, DiscountValidationResponse, Error, Event, EventId, EventStatus, IssueTickets, IssueTicketsResponse,
     IssuedTicket, NewTicket, Order, OrderId, Reason, Result, SeededEntropy, TicketType, TicketTypeId, TicketingService,
     ValidateDiscount,
 };
@@ -183,6 +183,22 @@ fn every_organization_has_keys_of_its_own() {
     assert_ne!(mine, theirs);
     assert_eq!(create_event(&ground, &shop.service, &stranger, 0), Ok(theirs));
     assert_eq!(create_event(&ground, &shop.service, &shop.once("key"), 0), Ok(mine));
+}
+
+#[test]
+fn an_event_that_is_over_when_it_is_brought_in_is_answered_the_same_again() {
+    let (shop, _) = open();
+    let past = || new_event_of_the_past("old-night");
+    let event = shop.service.create_event(&shop.once("key"), past()).expect("an event");
+    assert_eq!((event.status, event.revision), (EventStatus::Expired, 1));
+    assert_eq!(shop.service.get_event(&shop.caller, event.id), Ok(event.clone()));
+    assert_eq!(shop.service.create_event(&shop.once("key"), past()), Ok(event));
+}
+
+fn new_event_of_the_past(slug: &str) -> CreateEvent {
+    let mut new = CreateEvent::new("Old Night", slug, at("2020-01-01T18:00:00Z"));
+    new.status = Some(EventStatus::Published);
+    new
 }
 
 #[test]
