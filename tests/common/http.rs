@@ -186,6 +186,15 @@ impl Client {
         self.send(method, path, &["Content-Type: application/json"], body.to_string().as_bytes())
     }
 
+    /// POST under an idempotency key; without a body where it is null.
+    pub(crate) fn once(&mut self, idempotency_key: &str, path: &str, body: &Value) -> Answer {
+        let line = format!("Idempotency-Key: {idempotency_key}");
+        match body {
+            Value::Null => self.send("POST", path, &[&line], b""),
+            body => self.send("POST", path, &["Content-Type: application/json", &line], body.to_string().as_bytes()),
+        }
+    }
+
     /// A request with the client's key, and these header lines beside.
     pub(crate) fn send(&mut self, method: &str, path: &str, headers: &[&str], body: &[u8]) -> Answer {
         let mut lines = vec![format!("X-Api-Key: {}", self.key)];
