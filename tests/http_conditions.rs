@@ -109,7 +109,8 @@ fn any_other_tag_is_a_failed_precondition_and_nothing_changes() {
     let (mut client, things) = open(&server);
     for (path, change) in &things {
         let before = client.get(path).expect(200);
-        for tags in ["\"2\"", "\"0\"", "W/\"1\"", "1", "\"01\"", "\"+1\"", "\"1", "'1'", "\"2\", \"3\"", "", "ü", "**"] {
+        for tags in ["\"2\"", "\"0\"", "W/\"1\"", "1", "\"01\"", "\"+1\"", "\"1", "'1'", "\"2\", \"3\"", "", "ü", "**"]
+        {
             let line = format!("If-Match: {tags}");
             for refused in [patch(&mut client, path, &[&line], change), client.send("DELETE", path, &[&line], b"")] {
                 assert_eq!(refused.expect(412).code(), "precondition-failed", "{path} with {tags:?}");

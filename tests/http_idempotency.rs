@@ -4,6 +4,7 @@
 #[path = "common/http.rs"]
 mod http;
 #[path = "common/program.rs"]
+#[expect(dead_code, reason = "the tests of the command line use the rest")]
 mod program;
 
 use std::sync::Mutex;

@@ -7,9 +7,9 @@ use std::time::Duration;
 use common::*;
 use ticketing::{
     Caller, CancelOrderResponse, CancelledIssuedTicket, CheckInTicket, CreateEvent, CreateOrder, CreateOrderResponse,
-    CreateTicketType, Discount, DiscountValidationResponse, Error, Event, EventId, EventStatus, IssueTickets, IssueTicketsResponse,
-    IssuedTicket, NewTicket, Order, OrderId, Reason, Result, SeededEntropy, TicketType, TicketTypeId, TicketingService,
-    ValidateDiscount,
+    CreateTicketType, Discount, DiscountValidationResponse, Error, Event, EventId, EventStatus, IssueTickets,
+    IssueTicketsResponse, IssuedTicket, NewTicket, Order, OrderId, Reason, Result, SeededEntropy, TicketType,
+    TicketTypeId, TicketingService, ValidateDiscount,
 };
 
 /// What the operations have to work on: two of each, for a request and another one.
@@ -26,8 +26,7 @@ fn open() -> (Shop, Ground) {
     let event = shop.event();
     let seat = shop.ticket_type(&event, 1250, 100);
     let pending = [shop.order(&seat, 1).id, shop.order(&seat, 2).id];
-    let [outside, inside] =
-        [(); 2].map(|()| <[NewTicket; 2]>::try_from(shop.issue(&seat, 2)).expect("two tickets"));
+    let [outside, inside] = [(); 2].map(|()| <[NewTicket; 2]>::try_from(shop.issue(&seat, 2)).expect("two tickets"));
     for ticket in &inside {
         shop.service.check_in_ticket(&shop.caller, CheckInTicket::new(&ticket.code)).expect("inside");
     }
@@ -335,7 +334,8 @@ fn names_after(folder: &str, beginnings: &[&str]) -> Vec<String> {
         let text = std::fs::read_to_string(file.expect("a file").path()).expect("text");
         for part in beginnings.iter().flat_map(|beginning| text.split(beginning).skip(1)) {
             // The name is the next thing said; a definition says something else first.
-            let name = part.trim_start_matches([' ', '\n', '(']).strip_prefix('"').and_then(|rest| rest.split_once('"'));
+            let name =
+                part.trim_start_matches([' ', '\n', '(']).strip_prefix('"').and_then(|rest| rest.split_once('"'));
             names.extend(name.map(|(name, _)| name.to_owned()));
         }
     }

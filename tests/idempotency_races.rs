@@ -192,7 +192,8 @@ const CHILD: &str = "a_child_process_orders_under_its_keys";
 fn a_child_process_orders_under_its_keys() {
     let Some(prefix) = role() else { return };
     let variable = |name: &str| std::env::var(name).expect(name);
-    let service = TicketingService::builder(variable("TICKETING_TEST_FILE")).sandbox_gateway().open().expect("the file");
+    let service =
+        TicketingService::builder(variable("TICKETING_TEST_FILE")).sandbox_gateway().open().expect("the file");
     let caller = service.act_for(variable("TICKETING_TEST_ORGANIZATION").parse().expect("an id")).expect("it is there");
     let seat = variable("TICKETING_TEST_SEAT").parse().expect("an id");
     let seat = service.get_ticket_type(&caller, seat).expect("the type");

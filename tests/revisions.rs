@@ -94,7 +94,9 @@ fn the_table_above_names_every_operation_that_looks_at_a_revision() {
     let mut found = Vec::new();
     for file in std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/src/service")).expect("the folder") {
         let text = std::fs::read_to_string(file.expect("a file").path()).expect("text");
-        for part in text.split("pub fn ").skip(1).filter(|part| part.starts_with("update_") || part.starts_with("delete_")) {
+        for part in
+            text.split("pub fn ").skip(1).filter(|part| part.starts_with("update_") || part.starts_with("delete_"))
+        {
             let name = part.split(['(', '<']).next().unwrap_or_default();
             assert!(part.contains(".check_revision("), "{name}");
             found.push(name.to_owned());
@@ -139,8 +141,7 @@ fn every_change_raises_the_revision_of_what_it_changes_and_of_nothing_else() {
     shop.service.update_event_settings(by, ground.event.id, tagged()).expect("changed");
     assert_eq!(ground.revisions(), [4, 1, 1]);
     shop.service.update_ticket_type(by, ground.seat.id, renamed("Box")).expect("changed");
-    let hidden =
-        UpdateTicketType { status: Change::Set(TicketTypeStatus::DisplayAsUnavailable), ..Default::default() };
+    let hidden = UpdateTicketType { status: Change::Set(TicketTypeStatus::DisplayAsUnavailable), ..Default::default() };
     shop.service.update_ticket_type(by, ground.seat.id, hidden).expect("changed");
     assert_eq!(ground.revisions(), [4, 3, 1]);
     shop.service.update_discount(by, ground.discount.id, described("Early birds")).expect("changed");

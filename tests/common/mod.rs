@@ -230,9 +230,11 @@ impl Shop {
     /// Every row of every table, but for what is kept of idempotency keys.
     pub fn contents(&self) -> Vec<String> {
         let connection = rusqlite::Connection::open(self.file()).expect("the file");
-        let names = "SELECT name FROM sqlite_master WHERE type = 'table' AND name <> 'idempotency_records' ORDER BY name";
+        let names =
+            "SELECT name FROM sqlite_master WHERE type = 'table' AND name <> 'idempotency_records' ORDER BY name";
         let mut names = connection.prepare(names).expect(names);
-        let names = names.query_map([], |row| row.get::<_, String>(0)).expect("names").map(|name| name.expect("a name"));
+        let names =
+            names.query_map([], |row| row.get::<_, String>(0)).expect("names").map(|name| name.expect("a name"));
         names.flat_map(|name| rows(&connection, &name)).collect()
     }
 
