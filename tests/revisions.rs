@@ -219,7 +219,7 @@ fn changes_at_once(condition: fn(&Caller) -> Caller) -> [usize; 3] {
         assert!(results.iter().all(|result| result.is_ok() || refused(result)), "{results:?}");
         results.iter().filter(|result| result.is_ok()).count()
     };
-    let service = |number: usize| if number % 2 == 0 { service } else { &other };
+    let service = |number: usize| if number.is_multiple_of(2) { service } else { &other };
     [
         count(&|n| service(n).update_event(&by, ground.event.id, retitled(&format!("Night {n}"))).map(drop)),
         count(&|n| service(n).update_ticket_type(&by, ground.seat.id, renamed(&format!("Box {n}"))).map(drop)),
