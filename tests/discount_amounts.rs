@@ -69,7 +69,7 @@ fn percent(event: &Event, code: &str, text: &str) -> CreateDiscount {
 #[test]
 fn a_percentage_is_rounded_half_up_to_the_minor_unit_of_each_item() {
     let shop = Shop::new();
-    let (event, types) = event_in(&shop, "EUR", 2, &[9_99, 1, 3_33]);
+    let (event, types) = event_in(&shop, "EUR", 2, &[999, 1, 333]);
     let [ticket, cent, third] = types.as_slice() else { panic!("three") };
     shop.discount(percent(&event, "TENTH", "10"));
     shop.discount(percent(&event, "HALF", "50"));
@@ -124,23 +124,23 @@ fn a_currency_of_three_decimals_has_thousandths_taken_off() {
 #[test]
 fn an_amount_is_spread_by_largest_remainder_over_what_it_is_for() {
     let shop = Shop::new();
-    let (event, types) = event_in(&shop, "EUR", 2, &[10_00, 10_00, 0]);
+    let (event, types) = event_in(&shop, "EUR", 2, &[1000, 1000, 0]);
     let [one, two, free] = types.as_slice() else { panic!("three") };
-    shop.discount(amount_off(&event, "ONE-EUR", eur(1_00)));
+    shop.discount(amount_off(&event, "ONE-EUR", eur(100)));
     shop.discount(amount_off(&event, "A-CENT", eur(1)));
-    shop.discount(amount_off(&event, "LOTS", eur(1_000_00)));
-    let only = CreateDiscount { applicable_ticket_types: Some(vec![one.id]), ..amount_off(&event, "ONLY", eur(15_00)) };
+    shop.discount(amount_off(&event, "LOTS", eur(100_000)));
+    let only = CreateDiscount { applicable_ticket_types: Some(vec![one.id]), ..amount_off(&event, "ONLY", eur(1500)) };
     shop.discount(only);
     // A third of 1.00 each: the cent left goes to the first.
-    assert_eq!(taken_off(&shop, "ONE-EUR", &[(one, 1), (two, 1), (one, 1)]), ([34, 33, 33].into(), 29_00));
-    assert_eq!(taken_off(&shop, "ONE-EUR", &[(free, 1), (one, 1), (two, 2)]), ([0, 33, 67].into(), 29_00));
-    assert_eq!(taken_off(&shop, "A-CENT", &[(one, 1), (two, 1)]), ([1, 0].into(), 19_99));
-    assert_eq!(taken_off(&shop, "A-CENT", &[(one, 1), (two, 2)]), ([0, 1].into(), 29_99));
-    assert_eq!(taken_off(&shop, "LOTS", &[(one, 1), (two, 2)]), ([10_00, 20_00].into(), 0));
+    assert_eq!(taken_off(&shop, "ONE-EUR", &[(one, 1), (two, 1), (one, 1)]), ([34, 33, 33].into(), 2900));
+    assert_eq!(taken_off(&shop, "ONE-EUR", &[(free, 1), (one, 1), (two, 2)]), ([0, 33, 67].into(), 2900));
+    assert_eq!(taken_off(&shop, "A-CENT", &[(one, 1), (two, 1)]), ([1, 0].into(), 1999));
+    assert_eq!(taken_off(&shop, "A-CENT", &[(one, 1), (two, 2)]), ([0, 1].into(), 2999));
+    assert_eq!(taken_off(&shop, "LOTS", &[(one, 1), (two, 2)]), ([1000, 2000].into(), 0));
     assert_eq!(taken_off(&shop, "LOTS", &[(free, 1)]), ([0].into(), 0));
     // No more than what it is for costs.
-    assert_eq!(taken_off(&shop, "ONLY", &[(two, 1), (one, 1), (two, 1)]), ([0, 10_00, 0].into(), 20_00));
-    assert_eq!(taken_off(&shop, "ONLY", &[(one, 1), (two, 1), (one, 1)]), ([7_50, 0, 7_50].into(), 15_00));
+    assert_eq!(taken_off(&shop, "ONLY", &[(two, 1), (one, 1), (two, 1)]), ([0, 1000, 0].into(), 2000));
+    assert_eq!(taken_off(&shop, "ONLY", &[(one, 1), (two, 1), (one, 1)]), ([750, 0, 750].into(), 1500));
     let refused = try_order(&shop, Some("ONLY"), &[(two, 1)]);
     assert_eq!(paths(refused), ["discountCode"]);
 }

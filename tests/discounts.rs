@@ -43,7 +43,7 @@ impl Shop {
 fn sale() -> (Shop, Event, TicketType) {
     let shop = Shop::new();
     let event = shop.event();
-    let seat = shop.ticket_type(&event, 10_00, 100);
+    let seat = shop.ticket_type(&event, 1000, 100);
     (shop, event, seat)
 }
 
@@ -94,13 +94,13 @@ fn a_discount_is_created_with_its_defaults_read_changed_and_deleted() {
     let changed = shop.update(&made, |change| {
         change.description = Change::Set("For friends".to_owned());
         change.usage_limit = Change::Set(Some(7));
-        change.minimum_purchase = Change::Set(Some(eur(5_50)));
+        change.minimum_purchase = Change::Set(Some(eur(550)));
         change.auto_apply = Change::Set(true);
     });
     let expected = Discount {
         description: Some("For friends".to_owned()),
         usage_limit: Some(7),
-        minimum_purchase: Some(eur(5_50)),
+        minimum_purchase: Some(eur(550)),
         auto_apply: true,
         updated_at: at("2026-06-02T00:00:00Z"),
         revision: 2,
@@ -126,7 +126,7 @@ fn an_update_is_judged_as_the_whole_that_it_leaves() {
     let fixed = shop.update(&of, |change| change.discount_type = Change::Set(DiscountType::FixedAmount));
     assert_eq!(paths(fixed), ["value"], "12.345 percent is no amount in EUR");
     let fixed = shop.update(&of, |change| {
-        (change.discount_type, change.value) = (Change::Set(DiscountType::FixedAmount), Change::Set(eur(150_00)));
+        (change.discount_type, change.value) = (Change::Set(DiscountType::FixedAmount), Change::Set(eur(15_000)));
     });
     assert_eq!(fixed.expect("an amount").value.to_string(), "150.00");
     let percent = shop.update(&of, |change| change.discount_type = Change::Set(DiscountType::Percentage));
@@ -191,9 +191,9 @@ fn the_list_is_filtered_by_event_whole_code_and_switch_and_paged_newest_first() 
 #[test]
 fn of_the_reasons_against_a_code_the_first_is_given_to_validation_and_order_alike() {
     let (shop, event, seat) = sale();
-    let box_seat = shop.ticket_type(&event, 10_00, 100);
+    let box_seat = shop.ticket_type(&event, 1000, 100);
     let mut new = limited(percent_off(&event, "EARLY", 10), 1);
-    new.minimum_purchase = Some(eur(20_00));
+    new.minimum_purchase = Some(eur(2000));
     let of = shop.discount(new);
     let first = shop.order_with(&seat, 2, "EARLY");
     shop.service.mark_order_paid(&shop.caller, first.id).expect("paid");
@@ -207,7 +207,7 @@ fn of_the_reasons_against_a_code_the_first_is_given_to_validation_and_order_alik
         let error = answer.error.expect("a refusal");
         assert!(!answer.valid && answer.discount.is_none());
         let is_below = error == DiscountRefusal::BelowMinimum;
-        assert_eq!(answer.error_data.map(|data| data.amount), is_below.then_some(eur(20_00)));
+        assert_eq!(answer.error_data.map(|data| data.amount), is_below.then_some(eur(2000)));
         assert_eq!(refused(shop.try_order_with(seats, quantity, "early")), error.to_string());
         error.to_string()
     };
@@ -230,36 +230,36 @@ fn of_the_reasons_against_a_code_the_first_is_given_to_validation_and_order_alik
     assert_eq!(judged(&seat, 1), "Minimum purchase amount not reached");
     assert_eq!(judged(&seat, 2), "Discount code does not apply to these tickets");
     assert!(shop.validate("early", &[(&box_seat, 2)]).valid, "exactly the minimum");
-    assert_eq!(shop.order_with(&box_seat, 2, "early").discounted_amount, Some(eur(2_00)));
+    assert_eq!(shop.order_with(&box_seat, 2, "early").discounted_amount, Some(eur(200)));
     assert_eq!(judged(&box_seat, 2), "Discount code usage limit reached");
 }
 
 #[test]
 fn the_minimum_counts_the_whole_basket_before_the_discount() {
     let (shop, event, seat) = sale();
-    let extra = shop.ticket_type(&event, 5_00, 100);
+    let extra = shop.ticket_type(&event, 500, 100);
     let mut new = percent_off(&event, "EARLY", 50);
-    (new.minimum_purchase, new.applicable_ticket_types) = (Some(eur(15_00)), Some(vec![seat.id]));
+    (new.minimum_purchase, new.applicable_ticket_types) = (Some(eur(1500)), Some(vec![seat.id]));
     shop.discount(new);
     assert_eq!(shop.refusal("EARLY", &seat), Some(DiscountRefusal::BelowMinimum));
     let answer = shop.validate("EARLY", &[(&seat, 1), (&extra, 1)]);
-    assert_eq!(answer.discount.map(|valid| valid.discounted_amount), Some(eur(5_00)));
+    assert_eq!(answer.discount.map(|valid| valid.discounted_amount), Some(eur(500)));
 }
 
 #[test]
 fn validation_believes_the_items_and_not_the_amount_and_refuses_what_is_malformed() {
     let (shop, event, seat) = sale();
-    let elsewhere = shop.ticket_type(&shop.event(), 10_00, 100);
+    let elsewhere = shop.ticket_type(&shop.event(), 1000, 100);
     shop.discount(percent_off(&event, "EARLY", 10));
     let request = |change: &dyn Fn(&mut ValidateDiscount)| {
-        let item = BasketItem { ticket_type_id: seat.id, quantity: 1, price: eur(77_00) };
+        let item = BasketItem { ticket_type_id: seat.id, quantity: 1, price: eur(7700) };
         let (code, order_amount) = ("EARLY".to_owned(), eur(1));
         let mut request = ValidateDiscount { event_id: event.id, code, order_amount, ticket_items: vec![item] };
         change(&mut request);
         shop.service.validate_discount(&shop.caller, request)
     };
     let taken_off = request(&|_| {}).expect("an answer").discount.expect("it applies").discounted_amount;
-    assert_eq!(taken_off, eur(7_70), "a tenth of the price in the basket");
+    assert_eq!(taken_off, eur(770), "a tenth of the price in the basket");
     let empty = request(&|new| new.ticket_items.clear()).expect("an answer");
     assert_eq!(empty.error, Some(DiscountRefusal::NotApplicable));
     let broken = request(&|new| {
@@ -283,11 +283,11 @@ fn an_order_shows_the_stored_code_and_what_was_taken_off_and_keeps_both() {
     let (shop, event, seat) = sale();
     let of = shop.discount(percent_off(&event, "Early", 25));
     let order = shop.order_with(&seat, 2, "eARLY");
-    assert_eq!((order.total, order.discounted_amount), (eur(15_00), Some(eur(5_00))));
+    assert_eq!((order.total, order.discounted_amount), (eur(1500), Some(eur(500))));
     assert_eq!(order.discount_code.as_deref(), Some("Early"));
     let item = &order.items[0].item;
-    assert_eq!((item.item_subtotal, item.item_discount, item.final_amount), (eur(20_00), eur(5_00), eur(15_00)));
-    assert_eq!(shop.gateway.checkouts()[0].amount, eur(15_00));
+    assert_eq!((item.item_subtotal, item.item_discount, item.final_amount), (eur(2000), eur(500), eur(1500)));
+    assert_eq!(shop.gateway.checkouts()[0].amount, eur(1500));
     let used = shop.read_discount(of.id);
     assert_eq!(used, Discount { used_count: 1, ..of.clone() }, "a use is no change of the discount");
 
@@ -296,7 +296,7 @@ fn an_order_shows_the_stored_code_and_what_was_taken_off_and_keeps_both() {
     })
     .expect("a change");
     let read = shop.get(order.id);
-    assert_eq!((read.total, read.discounted_amount), (eur(15_00), Some(eur(5_00))));
+    assert_eq!((read.total, read.discounted_amount), (eur(1500), Some(eur(500))));
     assert_eq!(read.discount_code.as_deref(), Some("Early"));
     shop.service.cancel_order(&shop.caller, order.id).expect("cancelled");
     assert_eq!(shop.used(&of), 0, "its use comes back under the new name");
@@ -308,7 +308,7 @@ fn an_order_shows_the_stored_code_and_what_was_taken_off_and_keeps_both() {
 fn a_refused_code_is_told_after_everything_else_and_takes_nothing() {
     let shop = Shop::new();
     let event = shop.event_with(|new| new.accepts_company = Some(false));
-    let seat = shop.ticket_type(&event, 10_00, 2);
+    let seat = shop.ticket_type(&event, 1000, 2);
     let extra = shop.ticket_type(&event, 0, 5);
     let request = |quantity, company: Option<&str>| {
         let mut request = CreateOrder::new(event.id, ada(), seat.id, quantity);
@@ -331,14 +331,14 @@ fn all_off_makes_an_order_free_and_completes_it_at_once() {
     let of = shop.discount(percent_off(&event, "GIFT", 100));
     let order = shop.order_with(&seat, 2, "GIFT");
     assert_eq!((order.status, order.total), (OrderStatus::Completed, Amount::ZERO));
-    assert_eq!(order.discounted_amount, Some(eur(20_00)));
+    assert_eq!(order.discounted_amount, Some(eur(2000)));
     assert_eq!(order.items[0].issued_tickets.len(), 2);
     assert!(order.payment_gateway.is_none() && shop.gateway.checkouts().is_empty());
     assert_eq!((shop.sold(&seat), shop.used(&of)), (2, 1));
     // So does an amount that is more than the order costs.
-    shop.discount(amount_off(&event, "LOTS", eur(1_000_00)));
+    shop.discount(amount_off(&event, "LOTS", eur(100_000)));
     let order = shop.order_with(&seat, 3, "LOTS");
-    assert_eq!((order.status, order.discounted_amount), (OrderStatus::Completed, Some(eur(30_00))));
+    assert_eq!((order.status, order.discounted_amount), (OrderStatus::Completed, Some(eur(3000))));
     let back = shop.service.cancel_order(&shop.caller, order.id).expect("cancelled");
     assert!(!back.requires_manual_refund);
 }
@@ -348,16 +348,16 @@ fn a_named_code_that_takes_nothing_off_counts_and_shows_nothing_taken_off() {
     let (shop, event, seat) = sale();
     let of = shop.discount(percent_off(&event, "THANKS", 0));
     let order = shop.order_with(&seat, 1, "THANKS");
-    assert_eq!((order.total, order.discounted_amount), (eur(10_00), Some(Amount::ZERO)));
+    assert_eq!((order.total, order.discounted_amount), (eur(1000), Some(Amount::ZERO)));
     assert_eq!((order.discount_code.as_deref(), shop.used(&of)), (Some("THANKS"), 1));
 }
 
 #[test]
 fn without_a_code_the_automatic_discount_that_saves_most_applies() {
     let (shop, event, seat) = sale();
-    let other = shop.ticket_type(&event, 10_00, 100);
+    let other = shop.ticket_type(&event, 1000, 100);
     let tenth = shop.discount(automatic(percent_off(&event, "TENTH", 10)));
-    let three = shop.discount(limited(automatic(amount_off(&event, "THREE", eur(3_00))), 2));
+    let three = shop.discount(limited(automatic(amount_off(&event, "THREE", eur(300))), 2));
     let most = CreateDiscount { is_active: Some(false), ..automatic(percent_off(&event, "OFF", 90)) };
     shop.discount(most);
     shop.discount(percent_off(&event, "NAMED", 50));
@@ -367,7 +367,7 @@ fn without_a_code_the_automatic_discount_that_saves_most_applies() {
     let code = |order: &Order| order.discount_code.clone().unwrap_or_default();
 
     let order = shop.order(&seat, 1);
-    assert_eq!((code(&order).as_str(), order.total), ("THREE", eur(7_00)));
+    assert_eq!((code(&order).as_str(), order.total), ("THREE", eur(700)));
     assert_eq!(code(&shop.order(&seat, 4)), "TENTH", "4.00 of 40.00 are more than 3.00");
     // A tie at 30.00: the oldest.
     assert_eq!(code(&shop.order(&seat, 3)), "TENTH");
@@ -506,7 +506,7 @@ fn a_late_payment_takes_its_use_anew_or_goes_back() {
     shop.update(&of, |change| (change.valid_to, change.is_active) = (Change::Set(over), off)).expect("a change");
     let revived = shop.service.payment_completed(&shop.caller, late.id).expect("a notice");
     assert_eq!((revived.status, shop.used(&of)), (OrderStatus::Completed, 1));
-    assert_eq!((revived.total, revived.discounted_amount), (eur(9_00), Some(eur(1_00))));
+    assert_eq!((revived.total, revived.discounted_amount), (eur(900), Some(eur(100))));
 
     shop.service.cancel_order(&shop.caller, late.id).expect("cancelled");
     let end = at("2027-01-01T00:00:00Z");
@@ -521,7 +521,7 @@ fn a_late_payment_takes_its_use_anew_or_goes_back() {
     assert_eq!(lost.status, OrderStatus::Expired);
     assert_eq!(shop.payment_status(late.id), Some(PaymentStatus::Refunded));
     let refund = shop.gateway.refunds().pop().expect("a refund");
-    assert_eq!((refund.order_id, refund.amount), (late.id, eur(9_00)));
+    assert_eq!((refund.order_id, refund.amount), (late.id, eur(900)));
     assert_eq!((shop.used(&of), shop.order_status(taker.id)), (1, OrderStatus::Pending));
     assert_eq!(shop.stored("SELECT sold FROM ticket_types"), 0, "it took no place either");
     let refunds = shop.service.list_refunds(&shop.caller, ListRefunds::default()).expect("a page").data;
@@ -532,7 +532,7 @@ fn a_late_payment_takes_its_use_anew_or_goes_back() {
 fn an_expired_order_is_refused_for_its_event_its_places_and_its_use_in_this_order() {
     let shop = Shop::new();
     let event = shop.event();
-    let (seat, spare) = (shop.ticket_type(&event, 10_00, 1), shop.ticket_type(&event, 10_00, 10));
+    let (seat, spare) = (shop.ticket_type(&event, 1000, 1), shop.ticket_type(&event, 1000, 10));
     let of = shop.discount(limited(percent_off(&event, "ONCE", 10), 1));
     let late = shop.order_with(&seat, 1, "ONCE");
     shop.let_holds_lapse();
@@ -605,8 +605,8 @@ fn what_was_ever_used_is_not_deleted_and_an_event_takes_its_discounts_along() {
 #[test]
 fn a_deleted_ticket_type_stays_in_the_list_which_never_becomes_empty_by_that() {
     let (shop, event, seat) = sale();
-    let gone = shop.ticket_type(&event, 10_00, 10);
-    let elsewhere = shop.ticket_type(&shop.event(), 10_00, 10);
+    let gone = shop.ticket_type(&event, 1000, 10);
+    let elsewhere = shop.ticket_type(&shop.event(), 1000, 10);
     let listing =
         |types: Vec<_>| CreateDiscount { applicable_ticket_types: Some(types), ..percent_off(&event, "EARLY", 10) };
     let refused = shop.service.create_discount(&shop.caller, listing(vec![seat.id, elsewhere.id, gone.id]));
@@ -638,11 +638,11 @@ fn a_currency_stays_once_a_discount_has_an_amount_in_it() {
     };
     let of = shop.discount(percent_off(&event, "EARLY", 10));
     to_yen().expect("a percentage is of any currency");
-    shop.update(&of, |change| change.minimum_purchase = Change::Set(Some(eur(5_00)))).expect("a change");
+    shop.update(&of, |change| change.minimum_purchase = Change::Set(Some(eur(500)))).expect("a change");
     assert_eq!(reason(to_yen()), Reason::InUse);
     shop.update(&of, |change| change.minimum_purchase = Change::Set(None)).expect("a change");
     to_yen().expect("no amount is left");
-    let fixed = shop.discount(amount_off(&event, "FIVE", eur(5_00)));
+    let fixed = shop.discount(amount_off(&event, "FIVE", eur(500)));
     assert_eq!(reason(to_yen()), Reason::InUse);
     shop.service.delete_discount(&shop.caller, fixed.id).expect("nobody used it");
     to_yen().expect("no amount is left");
@@ -651,13 +651,13 @@ fn a_currency_stays_once_a_discount_has_an_amount_in_it() {
 #[test]
 fn two_entries_of_one_type_stay_two_items_and_each_gets_its_part() {
     let (shop, event, seat) = sale();
-    shop.discount(amount_off(&event, "FIVE", eur(5_00)));
+    shop.discount(amount_off(&event, "FIVE", eur(500)));
     let mut request = CreateOrder::new(event.id, ada(), seat.id, 1);
     request.items.push(NewOrderItem { ticket_type_id: seat.id, quantity: 2 });
     request.discount_code = Some("FIVE".to_owned());
     let order = shop.service.create_order(&shop.caller, request).expect("an order").order;
     let parts: Vec<_> = order.items.iter().map(|item| (item.item.quantity, item.item.item_discount)).collect();
     // 5.00 over 10.00 and 20.00: 1.67 and 3.33.
-    assert_eq!(parts, [(1, eur(1_67)), (2, eur(3_33))]);
-    assert_eq!(order.total, eur(25_00));
+    assert_eq!(parts, [(1, eur(167)), (2, eur(333))]);
+    assert_eq!(order.total, eur(2500));
 }
