@@ -45,6 +45,8 @@
 //!   and leaves nothing half done.
 //! - **Nothing is oversold.** For each ticket type, what is sold and what pending orders hold never exceed its quantity,
 //!   also when threads and processes compete for the last place.
+//! - **No discount is used too often.** A code never applies to more pending and completed orders than its limit allows,
+//!   whoever competes for its last use.
 //! - **A ticket lets in once.** Of two scans at once exactly one is accepted.
 //! - **No refund is lost or doubled.** A refund is written down in the transaction that decides it, and the gateway is
 //!   asked, always with the same idempotency key, until it answers.

@@ -7,14 +7,15 @@ use proptest::prelude::*;
 use std::collections::HashMap;
 use std::time::Duration;
 use ticketing::{
-    Change, CheckInTicket, CreateOrder, EventId, EventStatus, ListTickets, NewOrderItem, OrderId, OrderStatus,
-    PageRequest, PaymentStatus, TicketStatus, TicketType, UpdateTicketType,
+    Change, CheckInTicket, CreateDiscount, CreateOrder, Discount, EventId, EventStatus, ListTickets, NewOrderItem,
+    OrderId, OrderStatus, PageRequest, PaymentStatus, TicketStatus, TicketType, UpdateDiscount, UpdateTicketType,
 };
 
 /// One thing that happens. The indices choose among what there is, round and round.
 #[derive(Debug, Clone)]
 enum Step {
-    Order { of: usize, quantity: i64, also: Option<(usize, i64)> },
+    Order { of: usize, quantity: i64, also: Option<(usize, i64)>, code: Option<usize> },
+    Limit { of: usize, uses: i64 },
     Pay(usize),
     Fail(usize),
     MarkPaid(usize),
@@ -30,8 +31,14 @@ enum Step {
 fn step() -> impl Strategy<Value = Step> {
     let (of, index) = (0..2_usize, 0..64_usize);
     prop_oneof![
-        6 => (of.clone(), 1..4_i64, proptest::option::weighted(0.3, (of.clone(), 1..3_i64)))
-            .prop_map(|(of, quantity, also)| Step::Order { of, quantity, also }),
+        6 => (
+            of.clone(),
+            1..4_i64,
+            proptest::option::weighted(0.3, (of.clone(), 1..3_i64)),
+            proptest::option::weighted(0.5, 0..2_usize),
+        )
+            .prop_map(|(of, quantity, also, code)| Step::Order { of, quantity, also, code }),
+        1 => (of.clone(), 1..4_i64).prop_map(|(of, uses)| Step::Limit { of, uses }),
         5 => index.clone().prop_map(Step::Pay),
         1 => index.clone().prop_map(Step::Fail),
         2 => index.clone().prop_map(Step::MarkPaid),
@@ -49,6 +56,10 @@ struct History {
     shop: Shop,
     event: EventId,
     types: [TicketType; 2],
+    /// One that is named, and one that applies by itself; each for at most two orders.
+    discounts: [Discount; 2],
+    /// How many orders used each when it was looked at last, and how many might.
+    uses: [(i64, i64); 2],
     orders: Vec<OrderId>,
     /// What the gateway reported as paid.
     paid: HashMap<OrderId, i64>,
@@ -59,7 +70,10 @@ impl History {
         let shop = Shop::new();
         let event = shop.event();
         let types = [shop.ticket_type(&event, 1250, 3), shop.ticket_type(&event, 0, 2)];
-        Self { shop, event: event.id, types, orders: Vec::new(), paid: HashMap::new() }
+        let mut new = [percent_off(&event, "HALF", 50), percent_off(&event, "ALL", 100)];
+        new[0].auto_apply = Some(true);
+        let discounts = new.map(|new| shop.discount(CreateDiscount { usage_limit: Some(2), ..new }));
+        Self { shop, event: event.id, types, discounts, uses: [(0, 2); 2], orders: Vec::new(), paid: HashMap::new() }
     }
 
     fn tickets(&self) -> Vec<ticketing::IssuedTicket> {
@@ -74,12 +88,20 @@ impl History {
         let (service, caller) = (&self.shop.service, &self.shop.caller);
         let order = |index: &usize| self.orders.get(index % self.orders.len().max(1)).copied();
         let done = match step {
-            Step::Order { of, quantity, also } => {
+            Step::Order { of, quantity, also, code } => {
                 let mut request = CreateOrder::new(self.event, ada(), self.types[*of].id, *quantity);
                 request
                     .items
                     .extend(also.map(|(of, quantity)| NewOrderItem { ticket_type_id: self.types[of].id, quantity }));
-                service.create_order(caller, request).map(|placed| self.orders.push(placed.order.id))
+                request.discount_code = code.map(|of| self.discounts[of].code.clone());
+                match service.create_order(caller, request) {
+                    Err(error) if error.to_string() == "discountCode Discount code usage limit reached" => Ok(()),
+                    placed => placed.map(|placed| self.orders.push(placed.order.id)),
+                }
+            }
+            Step::Limit { of, uses } => {
+                let changes = UpdateDiscount { usage_limit: Change::Set(Some(*uses)), ..Default::default() };
+                service.update_discount(caller, self.discounts[*of].id, changes).map(drop)
             }
             Step::Pay(index) => match order(index) {
                 Some(id) => service.payment_completed(caller, id).map(|order| {
@@ -117,7 +139,7 @@ impl History {
         }
     }
 
-    fn check(&self, file: &rusqlite::Connection) {
+    fn check(&mut self, file: &rusqlite::Connection) {
         let tickets = self.tickets();
         let mut unsold = 0;
         for of in &self.types {
@@ -135,6 +157,25 @@ impl History {
         let pending = "SELECT COALESCE(SUM(i.quantity), 0) FROM order_items i JOIN orders o ON o.id = i.order_id
             WHERE o.status = 'PENDING'";
         assert_eq!(number(held), number(pending), "held counts the places of pending orders");
+
+        for of in &self.discounts {
+            let live = |order: &ticketing::Order| {
+                let uses = order.discount_code.as_deref() == Some(of.code.as_str());
+                uses && matches!(order.status, OrderStatus::Pending | OrderStatus::Completed)
+            };
+            let live = self.orders.iter().filter(|id| live(&self.shop.get(**id))).count();
+            let now = self.shop.used(of);
+            assert_eq!(now, i64::try_from(live).expect("few"), "a use for each order that is pending or completed");
+        }
+        // No step adds a use past the limit of the moment; lowering the limit takes none away.
+        let uses = [&self.discounts[0], &self.discounts[1]].map(|of| {
+            let read = self.shop.read_discount(of.id);
+            (read.used_count, read.usage_limit.expect("a limit"))
+        });
+        for ((before, _), (after, limit)) in self.uses.into_iter().zip(uses) {
+            assert!(after <= before || after <= limit, "{after} of {limit} uses");
+        }
+        self.uses = uses;
 
         // Quantities only rise here, so the event is sold out exactly while no place is unsold.
         let expected = if unsold == 0 { EventStatus::SoldOut } else { EventStatus::Published };
