@@ -69,7 +69,8 @@ impl TicketingService {
         let request = self.check_order(caller, request.into())?;
         let redirect_urls = request.checkout_redirect_urls.clone();
         let (organization, hold) = (caller.organization, self.inner.order_hold);
-        let (order, currency) = self.store().write(move |tx| placement::place(tx, organization, &request, hold))?;
+        let placed = self.store().write(move |tx| placement::place(tx, organization, &request, hold));
+        let (order, currency) = placed.inspect_err(|error| self.store().counters().order_failed(error))?;
         let order = self.open_checkout(order, currency, redirect_urls)?;
         let link = order.payment_gateway.as_ref().map(|payment| payment.link.clone());
         // Where the payment was reported and the link never came, it is empty.

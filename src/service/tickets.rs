@@ -150,7 +150,8 @@ impl TicketingService {
         let Request { body, errors } = request.into();
         let scan = rules::check_scan(body, errors)?;
         let (organization, key) = (caller.organization, caller.key);
-        self.store().write(move |tx| door::check_in(tx, organization, &scan, key))?.map_err(Error::Conflict)
+        let scanned = self.store().write(move |tx| door::check_in(tx, organization, &scan, key));
+        scanned.inspect_err(|error| self.store().counters().scan_failed(error))?.map_err(Error::Conflict)
     }
 
     /// Lets a ticket's holder out, so that the ticket can be used again. It is no scan and counts none. Scope
