@@ -27,6 +27,7 @@ mod events;
 mod exchange;
 mod head;
 mod health;
+mod metrics;
 mod operation;
 mod orders;
 mod problem;
@@ -36,15 +37,17 @@ mod tickets;
 mod transport;
 
 use std::io;
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
 use axum::extract::Request;
-use axum::middleware::from_fn;
+use axum::middleware::from_fn_with_state;
 
 use blocking::Facade;
 use connection::Patience;
 use connections::Connections;
+use metrics::Metrics;
 use problem::Problem;
 
 use crate::service::TicketingService;
@@ -85,10 +88,16 @@ impl Default for ServerOptions {
     }
 }
 
-/// Every route: the operations under `/v1`, the hosted checkout and the health checks.
+/// Every route: the operations under `/v1`, the hosted checkout, the health checks and the metrics.
 ///
-/// Of the options, [`ServerOptions::calls`] alone concerns the routes.
+/// Of the options, [`ServerOptions::calls`] alone concerns the routes. `/metrics` asks for no key and tells figures of all
+/// organizations together: keep it from the public. It knows of no connections but those of [`serve`].
 pub fn router(service: TicketingService, options: &ServerOptions) -> Router {
+    let metrics = Arc::new(Metrics::new(service.clone()));
+    routes(service, options, metrics)
+}
+
+fn routes(service: TicketingService, options: &ServerOptions, metrics: Arc<Metrics>) -> Router {
     let facade = Facade::new(service, options.calls);
     let operations = events::OPERATIONS
         .into_iter()
@@ -98,13 +107,14 @@ pub fn router(service: TicketingService, options: &ServerOptions) -> Router {
     let mut router = operation::mount(Router::new(), &facade, operations);
     router = checkout::mount(router, &facade);
     router = health::mount(router, &facade);
+    router = metrics::mount(router, &metrics);
     router
         .method_not_allowed_fallback(async || Problem::method_not_allowed(None))
         .fallback(move |request: Request| {
             let facade = facade.clone();
             async move { operation::no_such_route(&facade, request).await }
         })
-        .layer(from_fn(exchange::exchange))
+        .layer(from_fn_with_state(metrics, exchange::exchange))
 }
 
 /// Serves the [`router`] on `listener` until `shutdown` comes. Then it accepts nothing more, lets the requests under way
@@ -122,7 +132,9 @@ pub async fn serve(
     let listener = tokio::net::TcpListener::from_std(listener)?;
     let patience =
         Patience { head: options.head_timeout, request: options.request_timeout, idle: options.idle_timeout };
-    let mut connections = Connections::new(router(service, &options), patience, options.connections);
+    let metrics = Arc::new(Metrics::new(service.clone()));
+    let router = routes(service, &options, Arc::clone(&metrics));
+    let mut connections = Connections::new(router, metrics, patience, options.connections);
     connections.accept(&listener, shutdown).await;
     drop(listener);
     connections.close(options.shutdown_timeout).await;
