@@ -28,6 +28,7 @@ Options, each with its environment variable, over which the option wins:
   --allow-local-webhooks  TICKETING_ALLOW_LOCAL_WEBHOOKS
                                                    webhooks may go to this machine (not yet in effect); true or false
                                                    in the environment
+  --log-format text|json  TICKETING_LOG_FORMAT     what a line of the log is, on standard error [text]
   --help                                           shows this text
   --version                                        shows the version
 
@@ -60,6 +61,16 @@ pub(crate) struct Settings {
     /// The listening address where it is not given.
     pub(crate) public_url: Option<String>,
     pub(crate) order_hold: Duration,
+    pub(crate) log_format: LogFormat,
+}
+
+/// How a line of the log is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum LogFormat {
+    /// For a person.
+    Text,
+    /// One JSON object.
+    Json,
 }
 
 /// What to do with organizations and keys. Ids are kept as text: one that is malformed is simply not there.
@@ -73,12 +84,13 @@ pub(crate) enum Task {
 }
 
 /// The options that take a value.
-const OPTIONS: [&str; 10] = [
+const OPTIONS: [&str; 11] = [
     "database",
     "listen",
     "public-url",
     "order-hold",
     "rate-limit",
+    "log-format",
     "currency",
     "timezone",
     "name",
@@ -137,7 +149,8 @@ fn task(words: &[&str], given: &Given) -> Result<Task, Failure> {
 }
 
 fn settings(given: &Given) -> Result<Settings, Failure> {
-    given.only("the server", &["listen", "public-url", "order-hold", "rate-limit", "allow-local-webhooks"])?;
+    let options = ["listen", "public-url", "order-hold", "rate-limit", "allow-local-webhooks", "log-format"];
+    given.only("the server", &options)?;
     // Checked from now on, though nothing looks at them yet.
     given.setting("rate-limit", |text| text.parse::<u32>().map_err(|_| "must be a number of requests a minute"))?;
     given.setting("allow-local-webhooks", yes_or_no)?;
@@ -146,6 +159,7 @@ fn settings(given: &Given) -> Result<Settings, Failure> {
         listen: given.setting("listen", listen)?.unwrap_or(SocketAddr::from(([127, 0, 0, 1], 8080))),
         public_url: given.setting("public-url", public_url)?,
         order_hold: given.setting("order-hold", order_hold)?.unwrap_or(Duration::from_mins(30)),
+        log_format: given.setting("log-format", log_format)?.unwrap_or(LogFormat::Text),
     })
 }
 
@@ -201,6 +215,14 @@ fn yes_or_no(text: &str) -> Result<bool, &'static str> {
         "true" | "1" => Ok(true),
         "false" | "0" => Ok(false),
         _ => Err("must be true or false"),
+    }
+}
+
+fn log_format(text: &str) -> Result<LogFormat, &'static str> {
+    match text {
+        "text" => Ok(LogFormat::Text),
+        "json" => Ok(LogFormat::Json),
+        _ => Err("must be text or json"),
     }
 }
 
