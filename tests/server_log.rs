@@ -1,6 +1,7 @@
 //! The log of the example server, as whoever runs it finds it on standard error.
 #![cfg(all(feature = "server", unix))]
 
+#[expect(dead_code, reason = "the tests of the command line use the rest")]
 #[path = "common/program.rs"]
 mod program;
 
@@ -37,14 +38,23 @@ fn id(answer: &str) -> String {
     body(answer)["id"].as_str().unwrap().to_owned()
 }
 
+/// A request, as it should be in the log.
+struct Asked {
+    method: &'static str,
+    route: &'static str,
+    status: u16,
+    request_id: String,
+}
+
 /// A sale, a scan and some nonsense. Gives what each request should be in the log, and what must not be in it.
-fn do_business(server: &Server) -> (Vec<(&'static str, &'static str, u16, String)>, Vec<String>) {
+fn do_business(server: &Server) -> (Vec<Asked>, Vec<String>) {
     let key = server.key().to_owned();
     let mut asked = Vec::new();
     let mut send = |method: &str, logged: &'static str, path: &str, route, body: &Value| {
         let body = if body.is_null() { String::new() } else { body.to_string() };
         let (status, answer) = server.send(method, path, &key, &body);
-        asked.push((logged, route, status, header(&answer, "x-request-id").to_owned()));
+        let request_id = header(&answer, "x-request-id").to_owned();
+        asked.push(Asked { method: logged, route, status, request_id });
         answer
     };
     let event = id(&send(
@@ -87,7 +97,7 @@ fn as_json_each_line_is_an_object_with_the_request_and_nothing_personal_or_secre
         let folder = tempfile::tempdir().unwrap();
         let server = start(folder.path(), arguments, variable);
         let (asked, secrets) = do_business(&server);
-        let statuses: Vec<_> = asked.iter().map(|(_, _, status, _)| *status).collect();
+        let statuses: Vec<_> = asked.iter().map(|asked| asked.status).collect();
         assert_eq!(statuses, [201, 201, 201, 200, 200, 404, 404, 405]);
         server.stop("TERM");
         let log = std::fs::read_to_string(folder.path().join("log")).unwrap();
@@ -96,7 +106,7 @@ fn as_json_each_line_is_an_object_with_the_request_and_nothing_personal_or_secre
         }
         let lines: Vec<Value> = log.lines().map(|line| serde_json::from_str(line).expect(line)).collect();
         assert_eq!(lines.len(), asked.len(), "{log}");
-        for (line, (method, route, status, request_id)) in lines.iter().zip(asked) {
+        for (line, Asked { method, route, status, request_id }) in lines.iter().zip(asked) {
             let found = [&line["method"], &line["route"], &line["status"], &line["request_id"], &line["level"]];
             assert_eq!(found, [&json!(method), &json!(route), &json!(status), &json!(request_id), &json!("INFO")]);
             assert!(line["milliseconds"].is_u64() && line["timestamp"].is_string(), "{line}");
@@ -113,7 +123,7 @@ fn as_text_which_is_the_default_each_request_has_a_line_too() {
         server.stop("TERM");
         let log = std::fs::read_to_string(folder.path().join("log")).unwrap();
         assert_eq!(log.lines().count(), asked.len(), "{log}");
-        for (line, (method, route, status, request_id)) in log.lines().zip(asked) {
+        for (line, Asked { method, route, status, request_id }) in log.lines().zip(asked) {
             for part in [&format!("method={method} "), &format!("route={route:?} "), &format!("status={status} ")] {
                 assert!(line.contains(part), "{part}: {line}");
             }

@@ -1,5 +1,4 @@
 //! The example server as a process of its own, and what a person does with it. Every wait has an end.
-#![allow(dead_code, reason = "each test file uses its part")]
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
