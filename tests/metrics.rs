@@ -22,11 +22,6 @@ fn moves(shop: &Shop) -> [u64; 4] {
     [placed, completed, cancelled, expired]
 }
 
-/// What is not 0.
-fn counted(by_reason: &[(Reason, u64)]) -> Vec<(Reason, u64)> {
-    by_reason.iter().copied().filter(|(_, times)| *times > 0).collect()
-}
-
 fn run_sql(shop: &Shop, sql: &str) {
     rusqlite::Connection::open(shop.file()).unwrap().execute_batch(sql).unwrap();
 }
@@ -435,6 +430,18 @@ fn each_service_counts_for_itself_and_all_of_them_find_the_same_backlog() {
     }
 }
 
+#[cfg(unix)]
+#[test]
+fn the_log_of_a_file_behind_a_link_is_found_beside_the_file() {
+    let shop = Shop::new();
+    let elsewhere = tempfile::tempdir().unwrap();
+    let link = elsewhere.path().join("link.db");
+    std::os::unix::fs::symlink(shop.file(), &link).unwrap();
+    let service = TicketingService::open(link).unwrap();
+    assert_eq!(service.backlog().unwrap(), shop.service.backlog().unwrap());
+    assert!(service.backlog().unwrap().wal_bytes > 0);
+}
+
 #[test]
 fn a_store_whose_readers_are_all_busy_has_no_backlog_to_tell_but_its_statistics() {
     let shop = Shop::with(&FakeGateway::new(), |builder| builder.readers(1));
@@ -447,5 +454,4 @@ fn a_store_whose_readers_are_all_busy_has_no_backlog_to_tell_but_its_statistics(
     assert!(matches!(backlog, Err(Error::Unavailable(_))), "{backlog:?}");
     assert_eq!(commits, 1);
     assert_eq!(shop.service.backlog().unwrap().held_places, 0);
-    assert_eq!(counted(&shop.service.statistics().orders.refused), []);
 }

@@ -75,7 +75,9 @@ impl Location {
 
     /// The size of the write-ahead log in bytes; 0 where there is none, or none to be seen from here.
     pub(crate) fn wal_bytes(&self) -> u64 {
-        let mut path = self.path.clone().into_os_string();
+        // It lies beside the file itself, and not beside a link to it.
+        let path = self.path.canonicalize().unwrap_or_else(|_| self.path.clone());
+        let mut path = path.into_os_string();
         path.push("-wal");
         std::fs::metadata(path).map_or(0, |file| file.len())
     }
