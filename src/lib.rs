@@ -67,6 +67,9 @@
 //! Keep what [`start_maintenance`](TicketingService::start_maintenance) gives for as long as the program runs: it asks for
 //! refunds again and writes down what has run out. No sale and no admission depends on it.
 //!
+//! [`statistics`](TicketingService::statistics) and [`backlog`](TicketingService::backlog) tell whoever watches over the
+//! program how much it does and what waits.
+//!
 //! Several processes may open one file. It must lie on a local disk: SQLite's write-ahead log does not work over a
 //! network.
 //!
@@ -75,7 +78,7 @@
 //! | Feature | Default | What it adds |
 //! |---|---|---|
 //! | `bundled` | yes | compiles SQLite into the program; without it the system's is linked, 3.51.3 or newer |
-//! | `server` | no | the same operations over HTTP, and the sandbox's checkout page, with axum and tokio |
+//! | `server` | no | the same operations over HTTP, the sandbox's checkout page, and metrics, with axum and tokio |
 
 #![warn(missing_docs, unreachable_pub, clippy::pedantic)]
 #![allow(clippy::single_match_else, clippy::match_bool, clippy::struct_excessive_bools)]
@@ -121,6 +124,7 @@ pub use model::refund::{ListRefunds, Refund, RefundStatus};
 pub use model::request::{Nothing, Request};
 pub use model::scope::{Scope, Scopes};
 pub use model::secret::Secret;
+pub use model::statistics::{Backlog, CommitStatistics, Distribution, OrderStatistics, ScanStatistics, Statistics};
 pub use model::text_enum::{TextEnum, UnknownText};
 pub use model::ticket::{
     CancelledIssuedTicket, CheckInTicket, IssueTickets, IssueTicketsResponse, IssuedTicket, ListTickets, NewTicket,

@@ -112,6 +112,8 @@ fn a_wrong_command_line_ends_with_status_2_and_one_line_that_names_it_and_makes_
         (&["--order-hold", "1.5"], "--order-hold"),
         (&["--order-hold", "99999999999"], "--order-hold"),
         (&["--rate-limit", "many"], "--rate-limit"),
+        (&["--log-format", "xml"], "--log-format"),
+        (&["--log-format"], "--log-format"),
         (&["--rate-limit", "-1"], "--rate-limit"),
         (&["--allow-local-webhooks=perhaps"], "--allow-local-webhooks"),
         (&["--scopes", "all"], "--scopes"),
@@ -209,7 +211,8 @@ fn help_and_version_are_shown_and_nothing_is_made() {
     let folder = folder();
     let help = finish(&mut program(folder.path(), &["--help"]));
     assert!(help.status.success());
-    for option in ["database", "listen", "public-url", "order-hold", "rate-limit", "allow-local-webhooks"] {
+    for option in ["database", "listen", "public-url", "order-hold", "rate-limit", "allow-local-webhooks", "log-format"]
+    {
         assert!(text(&help.stdout).contains(&format!("--{option}")));
         let variable = format!("TICKETING_{}", option.to_uppercase().replace('-', "_"));
         assert!(text(&help.stdout).contains(&variable));

@@ -28,6 +28,7 @@ Options, each with its environment variable, over which the option wins:
   --allow-local-webhooks  TICKETING_ALLOW_LOCAL_WEBHOOKS
                                                    webhooks may go to this machine (not yet in effect); true or false
                                                    in the environment
+  --log-format text|json  TICKETING_LOG_FORMAT     what a line of the log is, on standard error [text]
   --help                                           shows this text
   --version                                        shows the version
 
@@ -62,6 +63,16 @@ pub(crate) struct Settings {
     pub(crate) order_hold: Duration,
     /// Requests a minute for each key, or any number.
     pub(crate) rate_limit: Option<u32>,
+    pub(crate) log_format: LogFormat,
+}
+
+/// How a line of the log is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum LogFormat {
+    /// For a person.
+    Text,
+    /// One JSON object.
+    Json,
 }
 
 /// What to do with organizations and keys. Ids are kept as text: one that is malformed is simply not there.
@@ -75,12 +86,13 @@ pub(crate) enum Task {
 }
 
 /// The options that take a value.
-const OPTIONS: [&str; 10] = [
+const OPTIONS: [&str; 11] = [
     "database",
     "listen",
     "public-url",
     "order-hold",
     "rate-limit",
+    "log-format",
     "currency",
     "timezone",
     "name",
@@ -139,7 +151,8 @@ fn task(words: &[&str], given: &Given) -> Result<Task, Failure> {
 }
 
 fn settings(given: &Given) -> Result<Settings, Failure> {
-    given.only("the server", &["listen", "public-url", "order-hold", "rate-limit", "allow-local-webhooks"])?;
+    let options = ["listen", "public-url", "order-hold", "rate-limit", "allow-local-webhooks", "log-format"];
+    given.only("the server", &options)?;
     let requests = |text: &str| text.parse::<u32>().map_err(|_| "must be a number of requests a minute");
     let rate_limit = given.setting("rate-limit", requests)?.unwrap_or(1200);
     // Checked from now on, though nothing looks at it yet.
@@ -150,6 +163,7 @@ fn settings(given: &Given) -> Result<Settings, Failure> {
         public_url: given.setting("public-url", public_url)?,
         order_hold: given.setting("order-hold", order_hold)?.unwrap_or(Duration::from_mins(30)),
         rate_limit: Some(rate_limit).filter(|limit| *limit > 0),
+        log_format: given.setting("log-format", log_format)?.unwrap_or(LogFormat::Text),
     })
 }
 
@@ -205,6 +219,14 @@ fn yes_or_no(text: &str) -> Result<bool, &'static str> {
         "true" | "1" => Ok(true),
         "false" | "0" => Ok(false),
         _ => Err("must be true or false"),
+    }
+}
+
+fn log_format(text: &str) -> Result<LogFormat, &'static str> {
+    match text {
+        "text" => Ok(LogFormat::Text),
+        "json" => Ok(LogFormat::Json),
+        _ => Err("must be text or json"),
     }
 }
 

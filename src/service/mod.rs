@@ -12,6 +12,7 @@ mod orders;
 mod organizations;
 mod payments;
 mod refunds;
+mod statistics;
 mod ticket_types;
 mod tickets;
 

@@ -4,6 +4,7 @@
 pub(crate) mod api_keys;
 pub(crate) mod checkouts;
 mod checkpoint;
+mod counters;
 pub(crate) mod customers;
 mod discount_uses;
 pub(crate) mod discounts;
@@ -31,7 +32,9 @@ use std::sync::Arc;
 
 use crate::environment::Environment;
 use crate::error::{Error, Result, StoreError};
+use crate::model::statistics::Statistics;
 use checkpoint::Checkpointer;
+use counters::{Counted, Counters};
 use ids::IdSource;
 use sqlite::Readers;
 pub(crate) use sqlite::{Bind, Location, Row, Transaction};
@@ -44,6 +47,8 @@ pub(crate) struct Store {
     writer: Writer,
     environment: Environment,
     ids: Arc<IdSource>,
+    counters: Arc<Counters>,
+    location: Location,
 }
 
 impl Store {
@@ -54,8 +59,10 @@ impl Store {
         let ids = Arc::new(IdSource::default());
         let checkpointer = Checkpointer::start(location)?;
         let readers = location.readers(readers)?;
-        let writer = Writer::start(database, environment.clone(), Arc::clone(&ids), checkpointer)?;
-        Ok(Self { readers, writer, environment, ids })
+        let counters = Arc::new(Counters::default());
+        let writer =
+            Writer::start(database, environment.clone(), Arc::clone(&ids), checkpointer, Arc::clone(&counters))?;
+        Ok(Self { readers, writer, environment, ids, counters, location: location.clone() })
     }
 
     /// Runs `work` in a transaction of its own and returns when it is durable. Where `work` fails, it changed nothing.
@@ -64,6 +71,21 @@ impl Store {
         work: impl FnOnce(&Transaction<'_>) -> Result<T> + Send + 'static,
     ) -> Result<T> {
         self.writer.write(work)
+    }
+
+    /// What was counted so far.
+    pub(crate) fn statistics(&self) -> Statistics {
+        self.counters.get(self.writer.jobs_waiting())
+    }
+
+    /// For what never reaches a commit.
+    pub(crate) fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    /// The size of the write-ahead log in bytes.
+    pub(crate) fn wal_bytes(&self) -> u64 {
+        self.location.wal_bytes()
     }
 
     /// Runs `work` on one state of the database, beside whoever writes.

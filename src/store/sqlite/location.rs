@@ -73,6 +73,15 @@ impl Location {
         Ok(Readers::new(pool))
     }
 
+    /// The size of the write-ahead log in bytes; 0 where there is none, or none to be seen from here.
+    pub(crate) fn wal_bytes(&self) -> u64 {
+        // It lies beside the file itself, and not beside a link to it.
+        let path = self.path.canonicalize().unwrap_or_else(|_| self.path.clone());
+        let mut path = path.into_os_string();
+        path.push("-wal");
+        std::fs::metadata(path).map_or(0, |file| file.len())
+    }
+
     fn opening(&self, error: &rusqlite::Error) -> Error {
         self.named(match convert(error) {
             Error::Store(StoreError::Failed(text)) => StoreError::CannotOpen(text).into(),
