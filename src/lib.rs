@@ -113,6 +113,7 @@ pub use model::refund::{ListRefunds, Refund, RefundStatus};
 pub use model::request::{Nothing, Request};
 pub use model::scope::{Scope, Scopes};
 pub use model::secret::Secret;
+pub use model::summary::{EventSummary, OrdersByStatus, TicketTypeSummary};
 pub use model::text_enum::TextEnum;
 pub use model::ticket::{
     CancelledIssuedTicket, CheckInTicket, IssueTickets, IssueTicketsResponse, IssuedTicket, ListTickets, NewTicket,

@@ -4,7 +4,7 @@ use super::operation::{Answer, Call, Operation};
 use super::problem::Problem;
 use crate::model::scope::Scope::{EventsRead, EventsWrite};
 
-pub(super) const OPERATIONS: [Operation; 7] = [
+pub(super) const OPERATIONS: [Operation; 8] = [
     Operation::get("/events", EventsRead, list),
     Operation::post("/events", EventsWrite, create),
     Operation::get("/events/{eventId}", EventsRead, get),
@@ -12,6 +12,7 @@ pub(super) const OPERATIONS: [Operation; 7] = [
     Operation::patch("/events/{eventId}/settings", EventsWrite, update_settings),
     Operation::act("/events/{eventId}/page-views", EventsRead, record_page_view),
     Operation::delete("/events/{eventId}", EventsWrite, delete),
+    Operation::get("/events/{eventId}/summary", EventsRead, summary),
 ];
 
 fn list(call: &Call<'_>) -> Result<Answer, Problem> {
@@ -45,4 +46,8 @@ fn record_page_view(call: &Call<'_>) -> Result<Answer, Problem> {
 fn delete(call: &Call<'_>) -> Result<Answer, Problem> {
     call.service.delete_event(call.caller, call.id()?)?;
     Ok(Answer::nothing())
+}
+
+fn summary(call: &Call<'_>) -> Result<Answer, Problem> {
+    Answer::ok(&call.service.get_event_summary(call.caller, call.id()?)?)
 }

@@ -10,6 +10,7 @@ mod orders;
 mod organizations;
 mod payments;
 mod refunds;
+mod summary;
 mod ticket_types;
 mod tickets;
 
