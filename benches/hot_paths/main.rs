@@ -16,6 +16,7 @@ mod orders;
 mod ratio;
 mod reads;
 mod store;
+mod summary;
 
 use criterion::Criterion;
 
@@ -29,6 +30,7 @@ fn main() {
     orders::bench(&mut bench);
     door::bench(&mut bench);
     reads::bench(&mut bench);
+    summary::bench(&mut bench);
     #[cfg(feature = "server")]
     http::bench(&mut bench);
     bench.finish();
