@@ -72,6 +72,15 @@ impl BoxOffice {
         Client::connect(self.address, &self.key)
     }
 
+    /// The beginning of an order that never gets further: its key is good, so the server waits for the rest.
+    pub(crate) fn half_an_order(&self) -> String {
+        let (address, key) = (self.address, &self.key);
+        format!(
+            "POST /v1/orders HTTP/1.1\r\nHost: {address}\r\nX-Api-Key: {key}\r\nContent-Type: application/json\r\n\
+             Content-Length: 100\r\n\r\n{{"
+        )
+    }
+
     /// Puts an event with so many places on sale.
     pub(crate) fn publish(&self, places: usize) -> Result<Event> {
         let mut client = self.client()?;

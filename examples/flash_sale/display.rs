@@ -68,6 +68,9 @@ pub(crate) fn ending(sale: &Record, found: &Found) {
     orders.sort_unstable_by(|one, other| other.cmp(one));
     println!("Sold {} places in {:.1} s. Orders: {}.", found.sold, sale.took.as_secs_f64(), orders.join(", "));
     println!("Refused: {}. Payments that came too late and went back: {}.", refusals(sale), sale.too_late);
+    if sale.slow_closed > 0 {
+        println!("Slow connections that the server closed, and others followed: {}.", sale.slow_closed);
+    }
 }
 
 /// The sales side by side.

@@ -26,6 +26,8 @@ pub(crate) struct Record {
     pub(crate) rush: Option<(Duration, usize)>,
     /// How long the whole sale took.
     pub(crate) took: Duration,
+    /// How many slow connections the server closed, each of which another followed.
+    pub(crate) slow_closed: usize,
 }
 
 impl Record {

@@ -79,7 +79,7 @@ pub(crate) struct Sale<'a> {
 /// Holds a sale beside so many slow connections, until every place is sold and every buyer has had a turn.
 pub(crate) fn hold(office: &BoxOffice, event: &Event, options: &Options, slow: usize) -> Result<Record> {
     let clients = (0..options.connections).map(|_| office.client()).collect::<Result<Vec<_>>>()?;
-    let crowd = slow::Crowd::gather(office.address, slow)?;
+    let crowd = slow::Crowd::gather(office, slow)?;
     let queue = (0..options.buyers).map(|number| Buyer::new(options.seed, number)).collect();
     let sale = Sale {
         event,
@@ -93,10 +93,11 @@ pub(crate) fn hold(office: &BoxOffice, event: &Event, options: &Options, slow: u
         let buyers: Vec<_> = clients.into_iter().map(|client| scope.spawn(move || sale.serve_buyers(client))).collect();
         display::watch(office, event, sale, || buyers.iter().all(|thread| thread.is_finished()))
     });
-    crowd.disperse();
+    let took = sale.began.elapsed();
+    let closed = crowd.disperse();
     watched?;
     let mut record = sale.record.into_inner().unwrap_or_else(PoisonError::into_inner);
-    record.took = sale.began.elapsed();
+    (record.took, record.slow_closed) = (took, closed);
     Ok(record)
 }
 

@@ -12,7 +12,8 @@ impl TicketingService {
     /// Adds up an event: its orders, its revenue, its tickets and its ticket types, as they all are at one instant.
     /// Scope `events:read`.
     ///
-    /// It is counted anew each time, and takes the longer the more the event has sold.
+    /// It is counted anew each time, which takes the longer the more was sold: about a fifth of a second for 100,000
+    /// tickets.
     ///
     /// # Errors
     /// [`Error::NotFound`](crate::Error::NotFound).
