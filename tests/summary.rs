@@ -4,6 +4,8 @@ mod common;
 
 use common::*;
 use serde_json::json;
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicBool, Ordering};
 use ticketing::{
     Amount, CheckInTicket, Event, EventSummary, OrderStatus, OrdersByStatus, TicketType, TicketTypeStatus,
     TicketTypeSummary,
@@ -199,6 +201,58 @@ fn sums_are_exact_beyond_32_bits_and_stop_at_the_largest_amount() {
     let most = eur(i64::MAX);
     assert_eq!((too_large.gross_revenue, too_large.refunded_total), (most, most));
     assert_eq!(too_large.ticket_types[0].revenue, most);
+}
+
+/// Issues tickets and cancels every other one while `work` runs.
+fn while_tickets_come_and_go<T>(shop: &Shop, of: &TicketType, work: impl FnOnce() -> T) -> T {
+    let over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for number in 0.. {
+                if over.load(Ordering::Relaxed) {
+                    break;
+                }
+                let ticket = shop.issue(of, 1).remove(0);
+                if number % 2 == 0 {
+                    shop.service.cancel_ticket(&shop.caller, ticket.id).expect("valid");
+                }
+            }
+        });
+        let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work));
+        over.store(true, Ordering::Relaxed);
+        result.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })
+}
+
+#[test]
+fn a_summary_taken_while_tickets_come_and_go_is_of_one_state() {
+    let shop = Shop::new();
+    let event = shop.event();
+    let seat = shop.ticket_type(&event, 1250, 1_000_000);
+    while_tickets_come_and_go(&shop, &seat, || {
+        let mut states = BTreeSet::new();
+        while states.len() < 100 {
+            let summary = summary(&shop, &event);
+            assert_eq!(summary.tickets_issued - summary.tickets_cancelled, summary.ticket_types[0].sold);
+            states.insert((summary.tickets_issued, summary.tickets_cancelled));
+        }
+    });
+}
+
+#[test]
+fn control_figures_read_one_after_another_are_of_different_states() {
+    let shop = Shop::new();
+    let event = shop.event();
+    let seat = shop.ticket_type(&event, 1250, 1_000_000);
+    let file = rusqlite::Connection::open(shop.file()).expect("the file");
+    let number = |sql: &str| file.query_row(sql, [], |row| row.get::<_, i64>(0)).expect(sql);
+    let differ = while_tickets_come_and_go(&shop, &seat, || {
+        (0..1_000_000).any(|_| {
+            let sold = number("SELECT sold FROM ticket_types");
+            sold != number("SELECT COUNT(*) FROM tickets WHERE status <> 'CANCELLED'")
+        })
+    });
+    assert!(differ, "what the summary guards against never happens");
 }
 
 #[test]

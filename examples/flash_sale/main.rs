@@ -1,5 +1,5 @@
-//! A flash sale against the real server: thousands of buyers want more places than there are, over HTTP, and some of them
-//! fail to pay, give up or wander off. In the end every place is sold exactly once, or this program fails.
+//! A flash sale against the real server: thousands of buyers want more places than there are, over HTTP, and some of
+//! them fail to pay, give up or wander off. In the end every place is sold exactly once, or this program fails.
 //!
 //! `cargo run --release --example flash_sale --features server`. Try `-- --help`.
 #![expect(clippy::disallowed_methods, reason = "how long real requests take is what this is about")]
