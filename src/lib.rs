@@ -125,6 +125,7 @@ pub use model::request::{Nothing, Request};
 pub use model::scope::{Scope, Scopes};
 pub use model::secret::Secret;
 pub use model::statistics::{Backlog, CommitStatistics, Distribution, OrderStatistics, ScanStatistics, Statistics};
+pub use model::summary::{EventSummary, OrdersByStatus, TicketTypeSummary};
 pub use model::text_enum::{TextEnum, UnknownText};
 pub use model::ticket::{
     CancelledIssuedTicket, CheckInTicket, IssueTickets, IssueTicketsResponse, IssuedTicket, ListTickets, NewTicket,

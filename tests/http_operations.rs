@@ -164,7 +164,7 @@ fn discounts_are_created_listed_validated_used_read_changed_and_deleted() {
 }
 
 /// Every operation, with its scope, as the contract's table has it.
-const OPERATIONS: [(&str, &str, Scope); 31] = [
+const OPERATIONS: [(&str, &str, Scope); 32] = [
     ("GET", "/v1/events", Scope::EventsRead),
     ("POST", "/v1/events", Scope::EventsWrite),
     ("GET", "/v1/events/event_0000000000001", Scope::EventsRead),
@@ -172,6 +172,7 @@ const OPERATIONS: [(&str, &str, Scope); 31] = [
     ("PATCH", "/v1/events/event_0000000000001/settings", Scope::EventsWrite),
     ("POST", "/v1/events/event_0000000000001/page-views", Scope::EventsRead),
     ("DELETE", "/v1/events/event_0000000000001", Scope::EventsWrite),
+    ("GET", "/v1/events/event_0000000000001/summary", Scope::EventsRead),
     ("GET", "/v1/events/event_0000000000001/ticket-types", Scope::TicketTypesRead),
     ("POST", "/v1/events/event_0000000000001/ticket-types", Scope::TicketTypesWrite),
     ("GET", "/v1/ticket-types/type_0000000000001", Scope::TicketTypesRead),
@@ -229,6 +230,7 @@ fn what_belongs_to_another_organization_is_answered_as_what_is_not_there() {
         ("PATCH", format!("/v1/events/{event}/settings")),
         ("DELETE", format!("/v1/events/{event}")),
         ("POST", format!("/v1/events/{event}/page-views")),
+        ("GET", format!("/v1/events/{event}/summary")),
         ("GET", format!("/v1/events/{event}/ticket-types")),
         ("GET", format!("/v1/ticket-types/{seat}")),
         ("PATCH", format!("/v1/ticket-types/{seat}")),

@@ -7,8 +7,9 @@ use proptest::prelude::*;
 use std::collections::HashMap;
 use std::time::Duration;
 use ticketing::{
-    Change, CheckInTicket, CreateDiscount, CreateOrder, Discount, EventId, EventStatus, ListTickets, NewOrderItem,
-    OrderId, OrderStatus, PageRequest, PaymentStatus, TicketStatus, TicketType, UpdateDiscount, UpdateTicketType,
+    Amount, Change, CheckInTicket, CreateDiscount, CreateOrder, Discount, EventId, EventStatus, EventSummary,
+    ListOrders, ListTicketTypes, ListTickets, NewOrderItem, OrderId, OrderStatus, OrderSummary, OrdersByStatus,
+    PageRequest, PaymentStatus, TicketStatus, TicketType, TicketTypeSummary, UpdateDiscount, UpdateTicketType,
 };
 
 /// One thing that happens. The indices choose among what there is, round and round.
@@ -139,7 +140,67 @@ impl History {
         }
     }
 
+    /// The summary, worked out from what the lists say.
+    fn summary_of_the_lists(&self) -> EventSummary {
+        let (service, caller) = (&self.shop.service, &self.shop.caller);
+        let request = ListOrders { event_id: Some(self.event), page: PageRequest::first(100), ..Default::default() };
+        let orders = service.list_orders(caller, request).expect("a page");
+        assert_eq!(orders.next_cursor, None, "a short history");
+        let tickets = self.tickets();
+        let number = |count: usize| i64::try_from(count).expect("few");
+        let orders_in = |status| number(orders.data.iter().filter(|order| order.status == status).count());
+        let tickets_in = |status| number(tickets.iter().filter(|ticket| ticket.status == status).count());
+        // Only an order that completed ever has tickets, and it keeps them.
+        let completed = |order: &&OrderSummary| {
+            order.items.iter().any(|item| tickets.iter().any(|ticket| ticket.order_item_id == Some(item.id)))
+        };
+        let completed: Vec<_> = orders.data.iter().filter(completed).collect();
+        let eur_sum = |amounts: &mut dyn Iterator<Item = Amount>| eur(amounts.map(Amount::minor).sum());
+        let refunded = |order: &&&OrderSummary| {
+            order.payment_gateway.as_ref().is_some_and(|payment| payment.status == PaymentStatus::Refunded)
+        };
+        let types = service.list_ticket_types(caller, self.event, ListTicketTypes::default()).expect("a page").data;
+        let type_summary = |of: TicketType| {
+            let pending = orders.data.iter().filter(|order| order.status == OrderStatus::Pending);
+            let own = pending.flat_map(|order| &order.items).filter(|item| item.ticket_type_id == of.id);
+            let reserved = own.map(|item| item.quantity).sum();
+            let bought = completed.iter().flat_map(|order| &order.items).filter(|item| item.ticket_type_id == of.id);
+            let inside = |ticket: &&ticketing::IssuedTicket| {
+                ticket.ticket_type_id == of.id && ticket.status == TicketStatus::CheckedIn
+            };
+            TicketTypeSummary {
+                ticket_type_id: of.id,
+                name: of.name,
+                quantity: of.quantity,
+                sold: of.sold,
+                reserved,
+                available: of.quantity - of.sold - reserved,
+                checked_in: number(tickets.iter().filter(inside).count()),
+                revenue: eur_sum(&mut bought.map(|item| item.final_amount)),
+            }
+        };
+        EventSummary {
+            event_id: self.event,
+            currency: "EUR".to_owned(),
+            orders_by_status: OrdersByStatus {
+                pending: orders_in(OrderStatus::Pending),
+                completed: orders_in(OrderStatus::Completed),
+                cancelled: orders_in(OrderStatus::Cancelled),
+                expired: orders_in(OrderStatus::Expired),
+            },
+            gross_revenue: eur_sum(&mut completed.iter().map(|order| order.total)),
+            discount_total: eur_sum(&mut completed.iter().filter_map(|order| order.discounted_amount)),
+            refunded_total: eur_sum(&mut completed.iter().filter(refunded).map(|order| order.total)),
+            tickets_issued: number(tickets.len()),
+            tickets_checked_in: tickets_in(TicketStatus::CheckedIn),
+            tickets_cancelled: tickets_in(TicketStatus::Cancelled),
+            ticket_types: types.into_iter().map(type_summary).collect(),
+        }
+    }
+
     fn check(&mut self, file: &rusqlite::Connection) {
+        let summary = self.shop.service.get_event_summary(&self.shop.caller, self.event).expect("a summary");
+        assert_eq!(summary, self.summary_of_the_lists(), "the summary agrees with the lists");
         let tickets = self.tickets();
         let mut unsold = 0;
         for of in &self.types {
@@ -215,7 +276,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn nothing_is_oversold_miscounted_or_lost_by_any_history(steps in proptest::collection::vec(step(), 1..50)) {
+    fn nothing_is_oversold_miscounted_or_lost_by_any_history_and_the_summary_agrees_with_the_lists(steps in proptest::collection::vec(step(), 1..50)) {
         let mut history = History::new();
         let file = rusqlite::Connection::open(history.shop.file()).expect("the file");
         for step in &steps {

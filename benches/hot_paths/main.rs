@@ -18,6 +18,7 @@ mod ratio;
 mod reads;
 mod retries;
 mod store;
+mod summary;
 
 use criterion::Criterion;
 
@@ -33,6 +34,7 @@ fn main() {
     retries::bench(&mut bench);
     door::bench(&mut bench);
     reads::bench(&mut bench);
+    summary::bench(&mut bench);
     #[cfg(feature = "server")]
     http::bench(&mut bench);
     bench.finish();

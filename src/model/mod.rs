@@ -19,6 +19,7 @@ pub(crate) mod request;
 pub(crate) mod scope;
 pub(crate) mod secret;
 pub(crate) mod statistics;
+pub(crate) mod summary;
 pub(crate) mod text_enum;
 pub(crate) mod ticket;
 pub(crate) mod ticket_type;

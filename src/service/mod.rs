@@ -13,6 +13,7 @@ mod organizations;
 mod payments;
 mod refunds;
 mod statistics;
+mod summary;
 mod ticket_types;
 mod tickets;
 

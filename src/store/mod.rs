@@ -24,6 +24,7 @@ mod plans;
 pub(crate) mod refunds;
 pub(crate) mod settlement;
 mod sqlite;
+pub(crate) mod summary;
 pub(crate) mod ticket_types;
 pub(crate) mod tickets;
 mod writer;
