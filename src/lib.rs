@@ -92,7 +92,9 @@ mod store;
 pub use environment::{Clock, Entropy, ManualClock, SeededEntropy, SystemClock, SystemEntropy};
 pub use error::{Conflict, Error, FieldError, FieldErrors, Reason, Result, StoreError};
 pub use model::amount::{Amount, ParseAmountError};
+pub use model::backup::BackupProgress;
 pub use model::change::Change;
+pub use model::check::{CheckReport, Finding};
 pub use model::customer::{Customer, NewCustomer};
 pub use model::event::{
     CreateEvent, DeliveryMethod, Event, EventSettings, EventStatus, ListEvents, TicketPdfDesignVersion, UpdateEvent,

@@ -2,7 +2,9 @@
 //! JSON. No input or output happens here.
 
 pub(crate) mod amount;
+pub(crate) mod backup;
 pub(crate) mod change;
+pub(crate) mod check;
 pub(crate) mod customer;
 pub(crate) mod event;
 pub(crate) mod fields;

@@ -2,6 +2,8 @@
 //! decodes their rows.
 
 pub(crate) mod api_keys;
+mod backup;
+pub(crate) mod check;
 pub(crate) mod checkouts;
 mod checkpoint;
 pub(crate) mod customers;
@@ -41,6 +43,7 @@ pub(crate) struct Store {
     writer: Writer,
     environment: Environment,
     ids: Arc<IdSource>,
+    location: Location,
 }
 
 impl Store {
@@ -52,7 +55,7 @@ impl Store {
         let checkpointer = Checkpointer::start(location)?;
         let readers = location.readers(readers)?;
         let writer = Writer::start(database, environment.clone(), Arc::clone(&ids), checkpointer)?;
-        Ok(Self { readers, writer, environment, ids })
+        Ok(Self { readers, writer, environment, ids, location: location.clone() })
     }
 
     /// Runs `work` in a transaction of its own and returns when it is durable. Where `work` fails, it changed nothing.

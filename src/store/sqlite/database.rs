@@ -17,7 +17,7 @@ const APPLICATION_ID: i64 = 0x5443_4b54;
 
 /// A connection that writes.
 pub(crate) struct Database {
-    connection: Connection,
+    pub(super) connection: Connection,
 }
 
 thread_local! {
@@ -122,7 +122,7 @@ impl Database {
         run().map(drop).map_err(|error| convert(&error))
     }
 
-    fn number(&self, sql: &str) -> Result<i64> {
+    pub(super) fn number(&self, sql: &str) -> Result<i64> {
         self.connection.query_row(sql, [], |row| row.get(0)).map_err(|error| convert(&error))
     }
 
