@@ -116,7 +116,8 @@ impl FieldErrors {
         if self.0.is_empty() { Ok(()) } else { Err(Error::Validation(self)) }
     }
 
-    fn covers(&self, path: &str) -> bool {
+    /// Whether the field, or what it is part of, was refused already.
+    pub(crate) fn covers(&self, path: &str) -> bool {
         self.0.iter().any(|error| match path.strip_prefix(error.path.as_str()) {
             Some(rest) => error.path.is_empty() || rest.is_empty() || rest.starts_with(['.', '[']),
             None => false,

@@ -96,11 +96,15 @@ pub use model::backup::BackupProgress;
 pub use model::change::Change;
 pub use model::check::{CheckReport, Finding};
 pub use model::customer::{Customer, NewCustomer};
+pub use model::discount::{
+    BasketItem, CreateDiscount, Discount, DiscountErrorData, DiscountRefusal, DiscountType, DiscountValidationResponse,
+    ListDiscounts, UpdateDiscount, ValidateDiscount, ValidatedDiscount,
+};
 pub use model::event::{
     CreateEvent, DeliveryMethod, Event, EventSettings, EventStatus, ListEvents, TicketPdfDesignVersion, UpdateEvent,
 };
 pub use model::id::{
-    ApiKeyId, CustomerId, EventId, Id, Kind, OrderId, OrderItemId, OrganizationId, ParseIdError, TicketId,
+    ApiKeyId, CustomerId, DiscountId, EventId, Id, Kind, OrderId, OrderItemId, OrganizationId, ParseIdError, TicketId,
     TicketTypeId, kind,
 };
 pub use model::json::SyntaxError;

@@ -117,6 +117,8 @@ kinds! {
     OrderItemId = OrderItem("item", "order item");
     /// Names an issued ticket: `ticket_…`. It is not the code that is scanned.
     TicketId = Ticket("ticket", "ticket");
+    /// Names a discount: `discount_…`. It is not its code.
+    DiscountId = Discount("discount", "discount");
     /// Names a customer: `customer_…`.
     CustomerId = Customer("customer", "customer");
 }

@@ -6,6 +6,7 @@ pub(crate) mod backup;
 pub(crate) mod change;
 pub(crate) mod check;
 pub(crate) mod customer;
+pub(crate) mod discount;
 pub(crate) mod event;
 pub(crate) mod fields;
 pub(crate) mod id;

@@ -11,6 +11,9 @@ const MAX_PRICE: i64 = 1_000_000_000;
 /// The highest number of minor units that a total may have: 2^53, up to which every number is exact in JSON too.
 pub(crate) const MAX_TOTAL: i64 = 1 << 53;
 
+/// More decimals than this no currency has.
+pub(crate) const MOST_DECIMALS: u8 = 4;
+
 /// How many decimals ISO 4217 gives the currency; `None` where there is no such currency. Those without a minor unit
 /// (gold, say) have none.
 pub(crate) fn decimals(currency: &str) -> Option<u8> {
@@ -33,6 +36,15 @@ pub(crate) fn check_price(errors: &mut FieldErrors, path: &str, price: Amount, d
     let minor = price.minor_with(decimals);
     errors.check(minor.is_some(), path, format!("must have at most {decimals} decimals in this currency"));
     minor.unwrap_or(0)
+}
+
+/// The amount of a whole order, from 0 to the highest total, with no more decimals than its currency has.
+pub(crate) fn check_total(errors: &mut FieldErrors, path: &str, total: Amount, decimals: u8) {
+    errors.check(total.minor() >= 0, path, "must be at least 0");
+    let whole = total.minor() / 10_i64.pow(u32::from(total.decimals()));
+    errors.check(whole <= MAX_TOTAL / 10_i64.pow(u32::from(decimals)), path, "is more than an order may cost");
+    let exact = total.minor_with(decimals).is_some();
+    errors.check(exact, path, format!("must have at most {decimals} decimals in this currency"));
 }
 
 #[cfg(test)]

@@ -94,7 +94,7 @@ pub(crate) fn status_at_hold(stored: OrderStatus, hold_until: Option<Timestamp>,
     }
 }
 
-/// Whether an order can be marked as paid. Where it is EXPIRED, its places must be taken anew.
+/// Whether an order can be marked as paid. Where it is EXPIRED, its places and the use of its discount must be taken anew.
 pub(crate) fn check_payable(status: OrderStatus) -> Result<()> {
     match status {
         OrderStatus::Pending | OrderStatus::Expired => Ok(()),

@@ -27,6 +27,14 @@ pub(crate) fn check_optional(errors: &mut FieldErrors, path: &str, text: Option<
     }
 }
 
+/// Plain text, where it is given, of at most `most` characters.
+pub(crate) fn check_at_most(errors: &mut FieldErrors, path: &str, text: Option<&str>, most: usize) {
+    if let Some(text) = text {
+        check_plain(errors, path, text);
+        errors.check(text.chars().count() <= most, path, format!("must have at most {most} characters"));
+    }
+}
+
 /// A list of plain texts.
 pub(crate) fn check_list(errors: &mut FieldErrors, path: &str, texts: &[String]) {
     for (index, text) in texts.iter().enumerate() {

@@ -6,7 +6,8 @@ use crate::model::amount::Amount;
 use crate::model::ticket_type::{CreateTicketType, ListTicketTypes, TicketType, TicketTypeStatus, UpdateTicketType};
 use crate::model::timestamp::Timestamp;
 
-const MAX_QUANTITY: i64 = 10_000_000;
+/// The highest number of places, and of uses of a discount.
+pub(super) const MAX_QUANTITY: i64 = 10_000_000;
 
 /// Everything that creating and updating a ticket type decides.
 #[derive(Debug, Clone)]

@@ -23,6 +23,7 @@ mod checkout;
 mod checkout_page;
 mod connection;
 mod connections;
+mod discounts;
 mod events;
 mod exchange;
 mod head;
@@ -94,7 +95,8 @@ pub fn router(service: TicketingService, options: &ServerOptions) -> Router {
         .into_iter()
         .chain(ticket_types::OPERATIONS)
         .chain(orders::OPERATIONS)
-        .chain(tickets::OPERATIONS);
+        .chain(tickets::OPERATIONS)
+        .chain(discounts::OPERATIONS);
     let mut router = operation::mount(Router::new(), &facade, operations);
     router = checkout::mount(router, &facade);
     router = health::mount(router, &facade);

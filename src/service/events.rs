@@ -103,7 +103,10 @@ impl TicketingService {
             let live = || events::has_live_orders_or_tickets(tx, id);
             rules::check_transition(current.status, fields.status, fields.over_at(), tx.now(), live)?;
             if fields.currency != current.currency && events::has_amounts(tx, id)? {
-                return Err(Error::conflict(Reason::InUse, "the event has orders or prices in its currency"));
+                return Err(Error::conflict(
+                    Reason::InUse,
+                    "the event has orders, prices or discounts in its currency",
+                ));
             }
             events::update(tx, &current, &fields)?;
             if fields.status == EventStatus::Cancelled && current.status != EventStatus::Cancelled {
@@ -159,7 +162,7 @@ impl TicketingService {
         self.store().write(move |tx| events::record_page_view(tx, organization, id))
     }
 
-    /// Deletes an event with its ticket types. Scope `events:write`.
+    /// Deletes an event with its ticket types and discounts. Scope `events:write`.
     ///
     /// # Errors
     /// [`Error::NotFound`]; the conflict `in-use` once it has orders or tickets.

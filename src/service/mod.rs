@@ -6,6 +6,7 @@ mod backup;
 mod builder;
 mod check;
 mod checkout;
+mod discounts;
 mod events;
 mod maintenance;
 mod orders;

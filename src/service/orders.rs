@@ -40,14 +40,17 @@ impl TicketingService {
         self.store().read(|tx| orders::list(tx, caller.organization, &request))
     }
 
-    /// Takes an order. Where it costs nothing, it is completed and its tickets are issued at once. Otherwise it holds
-    /// its places (30 minutes by default), and the payment gateway, where there is one, is asked for a link under which
-    /// the customer pays. Scope `orders:write`.
+    /// Takes an order. The discount that it names applies, or where it names none, the automatic one that takes off most.
+    /// Where it costs nothing, it is completed and its tickets are issued at once. Otherwise it holds its places (30
+    /// minutes by default), and the payment gateway, where there is one, is asked for a link under which the customer
+    /// pays. Scope `orders:write`.
     ///
     /// # Errors
     /// A validation error names every field that breaks its limit (see [`CreateOrder`]) or refers to something that is
     /// not there. Conflicts, of which the first that applies is given: `event-not-on-sale`, `ticket-type-not-on-sale`,
-    /// `sale-not-started`, `sale-ended`, `max-per-order-exceeded`, `sold-out`.
+    /// `sale-not-started`, `sale-ended`, `max-per-order-exceeded`, `sold-out`. After all of these a validation error
+    /// names `discountCode` where the discount does not apply, with the text that
+    /// [`validate_discount`](Self::validate_discount) gives.
     /// [`Error::PaymentGatewayFailed`] where the gateway gives no link within 20 seconds: then the order is cancelled.
     ///
     /// ```
@@ -128,9 +131,9 @@ impl TicketingService {
         self.store().read_one(|tx| orders::details(tx, caller.organization, id))
     }
 
-    /// Cancels an order and its tickets, and frees its places. What was paid through a gateway that can refund goes back
-    /// the same way; the refund is recorded with the cancellation, asked for at once, and again until the gateway
-    /// answers. Scope `orders:write`.
+    /// Cancels an order and its tickets, and frees its places and the use of its discount. What was paid through a
+    /// gateway that can refund goes back the same way; the refund is recorded with the cancellation, asked for at once,
+    /// and again until the gateway answers. Scope `orders:write`.
     ///
     /// # Errors
     /// [`Error::NotFound`]; the conflict `order-not-cancellable` where it is cancelled already.
@@ -155,10 +158,11 @@ impl TicketingService {
     }
 
     /// Completes an order whose money came another way than through the gateway, and issues its tickets. An expired one
-    /// is revived where its places are still there. Scope `orders:write`.
+    /// is revived where its places and the use of its discount are still there. Scope `orders:write`.
     ///
     /// # Errors
-    /// [`Error::NotFound`]; the conflicts `order-not-pending`, and for an expired order `event-cancelled` or `sold-out`.
+    /// [`Error::NotFound`]; the conflicts `order-not-pending`, and for an expired order `event-cancelled`,
+    /// `sold-out` or `discount-used-up`.
     ///
     /// ```
     /// # use ticketing::{CreateOrder, NewCustomer};

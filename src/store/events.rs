@@ -11,6 +11,7 @@ use crate::model::timestamp::Timestamp;
 use crate::rules::Checked;
 use crate::rules::calendar::Zone;
 use crate::rules::event::{EventFields, status_at};
+use crate::rules::money;
 use crate::rules::order::Sale;
 use crate::rules::text::fold;
 
@@ -52,12 +53,15 @@ pub(super) const LIST: &str = concat!(
 );
 const SALE: &str = "SELECT id, status, over_at, currency, delivery_method, shipping_countries, accepts_company
     FROM events WHERE id = ?1 AND organization_id = ?2";
+const CURRENCY: &str = "SELECT id, currency FROM events WHERE id = ?1 AND organization_id = ?2";
 const PAGE_VIEW: &str = "UPDATE events SET page_views = page_views + 1 WHERE id = ?1 AND organization_id = ?2";
 pub(super) const HAS_ORDERS: &str = "SELECT 1 FROM orders WHERE event_id = ?1";
 pub(super) const HAS_TICKETS: &str = "SELECT 1 FROM tickets WHERE event_id = ?1";
 pub(super) const HAS_LIVE_ORDERS: &str = "SELECT 1 FROM orders
     WHERE event_id = ?1 AND (status = 'COMPLETED' OR status = 'PENDING' AND hold_until > ?2)";
 pub(super) const HAS_PRICES: &str = "SELECT 1 FROM ticket_types WHERE event_id = ?1 AND price > 0";
+pub(super) const HAS_DISCOUNTS_WITH_AMOUNTS: &str =
+    "SELECT 1 FROM discounts WHERE event_id = ?1 AND (type = 'FIXED_AMOUNT' OR minimum_purchase IS NOT NULL)";
 const DELETE: &str = "DELETE FROM events WHERE id = ?1 AND organization_id = ?2
     AND NOT EXISTS (SELECT 1 FROM orders WHERE event_id = ?1) AND NOT EXISTS (SELECT 1 FROM tickets WHERE event_id = ?1)";
 pub(super) const EXPIRE: &str = "UPDATE events SET status = 'EXPIRED', revision = revision + 1,
@@ -252,6 +256,13 @@ pub(crate) fn sale(tx: &Transaction<'_>, organization: OrganizationId, id: Event
     })
 }
 
+/// The decimals of an event's currency; `None` where there is no such event.
+pub(super) fn decimals(tx: &Transaction<'_>, organization: OrganizationId, id: EventId) -> Result<Option<u8>> {
+    tx.one(CURRENCY, &[id.into(), organization.into()], |row| {
+        money::decimals(&row.get::<String>(1)?).ok_or_else(|| row.corrupt(1, "is no known currency"))
+    })
+}
+
 pub(crate) fn record_page_view(tx: &Transaction<'_>, organization: OrganizationId, id: EventId) -> Result<()> {
     match tx.execute(PAGE_VIEW, &[id.into(), organization.into()])? {
         0 => Err(Error::NotFound("event")),
@@ -266,10 +277,15 @@ pub(crate) fn has_live_orders_or_tickets(tx: &Transaction<'_>, id: EventId) -> R
 
 /// Whether something of the event has an amount in its currency.
 pub(crate) fn has_amounts(tx: &Transaction<'_>, id: EventId) -> Result<bool> {
-    Ok(tx.exists(HAS_ORDERS, &[id.into()])? || tx.exists(HAS_PRICES, &[id.into()])?)
+    for sql in [HAS_ORDERS, HAS_PRICES, HAS_DISCOUNTS_WITH_AMOUNTS] {
+        if tx.exists(sql, &[id.into()])? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
-/// Deletes an event that was never ordered or issued, with its ticket types.
+/// Deletes an event that was never ordered or issued, with its ticket types and discounts.
 pub(crate) fn delete(tx: &Transaction<'_>, organization: OrganizationId, id: EventId) -> Result<()> {
     if tx.execute(DELETE, &[id.into(), organization.into()])? == 1 {
         return Ok(());

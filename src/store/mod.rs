@@ -7,6 +7,8 @@ pub(crate) mod check;
 pub(crate) mod checkouts;
 mod checkpoint;
 pub(crate) mod customers;
+mod discount_uses;
+pub(crate) mod discounts;
 pub(crate) mod door;
 pub(crate) mod events;
 mod ids;

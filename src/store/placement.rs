@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::discount_uses::{self, Priced};
 use super::order_items;
 use super::places::{self, Places};
 use super::{Transaction, customers, events, orders, ticket_types, tickets};
@@ -13,13 +14,13 @@ use crate::model::order::{CreateOrder, Order, OrderItem, OrderStatus};
 use crate::model::text_enum::TextEnum;
 use crate::rules::Checked;
 use crate::rules::money::decimals;
-use crate::rules::pricing::{self, OrderPrice};
+use crate::rules::pricing;
 use crate::rules::ticket_type::Offer;
 
 const INSERT: &str =
     "INSERT INTO orders (id, organization_id, event_id, customer_id, customer_name, status, hold_until, currency,
-        total, discounted_amount, discount_code, affiliate_code, details, completed_at, created_at, updated_at)
-    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?15)";
+        total, discounted_amount, discount_id, discount_code, affiliate_code, details, completed_at, created_at, updated_at)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?16)";
 
 const NO_EVENT: &str = "is no event of this organization";
 const NO_TICKET_TYPE: &str = "is no ticket type of this event";
@@ -55,22 +56,27 @@ pub(crate) fn place(
     let offers = offers(tx, request)?;
     let wanted = quantities(request);
     check_offers(tx, &offers, &wanted)?;
-    let price =
-        pricing::full_price(offers.iter().zip(&request.items).map(|((_, offer), item)| (offer.price, item.quantity)))?;
-    let free = price.total == 0;
+    let full =
+        pricing::full_price(offers.iter().zip(&request.items).map(|((_, offer), item)| (offer.price, item.quantity)));
+    let full = full.ok_or_else(|| pricing::too_expensive("items"))?;
+    // Whether it is free depends on the discount, whose refusal is told last.
+    let types: Vec<_> = request.items.iter().map(|item| item.ticket_type_id).collect();
+    let priced = match &request.discount_code {
+        Some(code) => discount_uses::claim_named(tx, organization, request.event_id, code, &types, &full)?,
+        None => Ok(discount_uses::claim_best(tx, request.event_id, &types, full)?),
+    };
+    let free = priced.as_ref().is_ok_and(|priced| priced.price.total == 0);
     for (ticket_type, number) in &wanted {
         let places = Places { event: request.event_id, ticket_type: *ticket_type, number: *number };
         if free { places::sell(tx, places)? } else { places::hold(tx, places)? }
     }
     sale.check_buyer(request)?;
-    if request.discount_code.is_some() {
-        return Err(Error::field("discountCode", "Discount code not found"));
-    }
+    let priced = priced.map_err(|refusal| Error::field("discountCode", refusal.as_str()))?;
     let customer = customers::find_or_insert(tx, organization, &request.customer)?;
     let decimals =
         decimals(&sale.currency).ok_or_else(|| Error::Internal(format!("unknown currency {}", sale.currency)))?;
-    let mut order = insert(tx, organization, request, customer, &price, (&sale.currency, decimals), hold)?;
-    for (item, price) in request.items.iter().zip(price.items) {
+    let mut order = insert(tx, organization, request, customer, &priced, (&sale.currency, decimals), hold)?;
+    for (item, price) in request.items.iter().zip(priced.price.items) {
         let stored = order_items::insert(tx, order.id, item.ticket_type_id, price)?;
         let item = stored.summary(decimals, order.created_at);
         let issued_tickets = if free { tickets::issue_for_item(tx, &owner(&order), stored)? } else { Vec::new() };
@@ -127,12 +133,13 @@ fn insert(
     organization: OrganizationId,
     request: &CreateOrder,
     customer: Customer,
-    price: &OrderPrice,
+    Priced { price, discount }: &Priced,
     (currency, decimals): (&str, u8),
     hold: Duration,
 ) -> Result<Order> {
     let now = tx.now();
     let free = price.total == 0;
+    let discount_code = discount.as_ref().map(|discount| discount.code.clone());
     let status = if free { OrderStatus::Completed } else { OrderStatus::Pending };
     let id: OrderId = tx.insert(
         INSERT,
@@ -146,7 +153,8 @@ fn insert(
             currency.into(),
             price.total.into(),
             price.discounted.into(),
-            None::<&str>.into(),
+            discount.as_ref().map(|discount| discount.id).into(),
+            discount_code.as_ref().into(),
             request.affiliate_code.as_ref().into(),
             orders::details_column(request)?.into(),
             free.then_some(now).into(),
@@ -162,7 +170,7 @@ fn insert(
         event_id: request.event_id,
         organizer_id: organization,
         affiliate_code: request.affiliate_code.clone(),
-        discount_code: None,
+        discount_code,
         checkout_reminder_sent: false,
         created_at: now,
         updated_at: now,

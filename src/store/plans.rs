@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::{
-    Bind, Location, Store, api_keys, checkouts, customers, door, events, order_items, orders, refunds, settlement,
+    Bind, Location, Store, api_keys, checkouts, customers, discounts, door, events, order_items, orders, refunds,
+    settlement,
 };
 use super::{ticket_types, tickets};
 use crate::environment::{Environment, ManualClock, SeededEntropy};
@@ -24,10 +25,15 @@ const STATEMENTS: &[Expected] = &[
     (events::HAS_TICKETS, &["tickets_by_event"]),
     (events::HAS_LIVE_ORDERS, &["orders_by_event"]),
     (events::HAS_PRICES, &["ticket_types_by_event"]),
+    (events::HAS_DISCOUNTS_WITH_AMOUNTS, &["discounts_by_event"]),
     (events::SOLD_OUT, &["ticket_types_by_event"]),
     (events::REOPEN, &["ticket_types_by_event"]),
     (ticket_types::LIST, &["ticket_types_by_event"]),
     (customers::BY_EMAIL, &["customers_by_email"]),
+    (discounts::BY_CODE, &["discounts_by_code", "orders_pending"]),
+    (discounts::AUTOMATIC, &["discounts_automatic", "orders_pending"]),
+    (discounts::LIST, &["discounts_by_organization", "orders_pending"]),
+    (discounts::LIST_OF_EVENT, &["discounts_by_event", "orders_pending"]),
     (orders::LIST, &["orders_by_organization"]),
     (orders::LIST_OF_EVENT, &["orders_by_event"]),
     (orders::LIST_OF_CUSTOMER, &["orders_by_customer"]),
@@ -75,6 +81,11 @@ const ROWS: &[&str] = &[
         WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 4000)
         SELECT i, 1 + i % 10, 1 + i % 50, 1 + i % 500, 'Ada', CASE i % 40 WHEN 0 THEN 'PENDING' ELSE 'COMPLETED' END, i, 'EUR',
             1250, 'link', 'WAITING', 'p' || i, i, i FROM n",
+    "INSERT INTO discounts (id, organization_id, event_id, code, code_key, type, value, value_decimals, auto_apply,
+            valid_from, valid_to, is_active, applicable_ticket_types, created_at, updated_at)
+        WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 500)
+        SELECT i, 1 + i % 10, 1 + i % 50, 'CODE' || i, 'code' || i, 'PERCENTAGE', 10, 0, CASE i % 20 WHEN 0 THEN 1 ELSE 0 END,
+            0, 1, 1, '[]', 0, 0 FROM n",
     "INSERT INTO order_items (id, order_id, ticket_type_id, quantity, price, discount)
         SELECT id, id, 1 + id % 150, 2, 1250, 0 FROM orders",
     "INSERT INTO tickets (id, organization_id, event_id, ticket_type_id, order_id, order_item_id, customer_id,

@@ -3,15 +3,15 @@
 
 use super::order_items::{self, StoredItem};
 use super::places::{self, Places};
-use super::{Transaction, refunds, tickets};
+use super::{Transaction, discount_uses, refunds, tickets};
 use crate::error::{Error, Reason, Result};
-use crate::model::id::{CustomerId, EventId, OrderId, OrganizationId, TicketTypeId};
+use crate::model::id::{CustomerId, DiscountId, EventId, OrderId, OrganizationId, TicketTypeId};
 use crate::model::order::{OrderStatus, PaymentStatus};
 use crate::rules::order::{check_cancellable, check_payable, status_at_hold};
 
 const STATE: &str =
     "SELECT o.id, o.organization_id, o.event_id, o.customer_id, o.customer_name, o.status, o.hold_until, o.currency,
-        o.total, o.payment_status, o.paid_by_gateway, e.status = 'CANCELLED'
+        o.total, o.payment_status, o.paid_by_gateway, o.discount_id, e.status = 'CANCELLED'
     FROM orders o JOIN events e ON e.id = o.event_id WHERE o.id = ?1 AND o.organization_id = ?2";
 const COMPLETE_PENDING: &str =
     "UPDATE orders SET status = 'COMPLETED', completed_at = ?2, updated_at = ?2, paid_by_gateway = ?3
@@ -21,7 +21,7 @@ const COMPLETE_EXPIRED: &str =
     WHERE id = ?1 AND status = 'EXPIRED'";
 const CANCEL: &str = "UPDATE orders SET status = 'CANCELLED', updated_at = ?2 WHERE id = ?1 AND status = ?3";
 const EXPIRE: &str = "UPDATE orders SET status = 'EXPIRED', updated_at = MAX(updated_at, hold_until)
-    WHERE id = ?1 AND status = 'PENDING' AND hold_until <= ?2";
+    WHERE id = ?1 AND status = 'PENDING' AND hold_until <= ?2 RETURNING id, discount_id";
 pub(super) const LAPSED: &str =
     "SELECT id, event_id FROM orders WHERE status = 'PENDING' AND hold_until <= ?1 ORDER BY hold_until LIMIT ?2";
 // The unary plus keeps the planner from reading every order that the event ever had: a sold-out event is asked often.
@@ -46,6 +46,7 @@ struct State {
     total: i64,
     payment: Option<PaymentStatus>,
     paid_by_gateway: bool,
+    discount: Option<DiscountId>,
     event_cancelled: bool,
 }
 
@@ -65,7 +66,8 @@ fn settle_hold(tx: &Transaction<'_>, organization: OrganizationId, id: OrderId) 
             total: row.get(8)?,
             payment: if row.is_null(9)? { None } else { Some(row.text_enum(9)?) },
             paid_by_gateway: row.get(10)?,
-            event_cancelled: row.get(11)?,
+            discount: row.get(11)?,
+            event_cancelled: row.get(12)?,
         };
         Ok((state, status != stored))
     })?;
@@ -88,8 +90,8 @@ fn places_of(items: &[StoredItem], event: EventId) -> Vec<Places> {
     places
 }
 
-/// Completes an order and issues its tickets. An EXPIRED one takes its places anew, and is refused where they are gone
-/// or its event is cancelled.
+/// Completes an order and issues its tickets. An EXPIRED one takes its places and the use of its discount anew, and is
+/// refused where they are gone or its event is cancelled.
 fn complete(tx: &Transaction<'_>, state: &State, by_gateway: bool) -> Result<()> {
     check_payable(state.status)?;
     let items = order_items::of_orders(tx, &[state.id])?;
@@ -99,6 +101,11 @@ fn complete(tx: &Transaction<'_>, state: &State, by_gateway: bool) -> Result<()>
     }
     for places in places_of(&items, state.event) {
         if revived { places::sell(tx, places)? } else { places::sell_held(tx, places)? }
+    }
+    if let Some(discount) = state.discount.filter(|_| revived)
+        && !discount_uses::claim(tx, state.event, discount)?
+    {
+        return Err(Error::conflict(Reason::DiscountUsedUp, "the discount's uses are gone"));
     }
     let sql = if revived { COMPLETE_EXPIRED } else { COMPLETE_PENDING };
     if tx.execute(sql, &[state.id.into(), tx.now().into(), by_gateway.into()])? == 0 {
@@ -179,9 +186,11 @@ pub(crate) fn cancel(
         OrderStatus::Pending => {
             let items = order_items::of_orders(tx, &[id])?;
             places_of(&items, state.event).into_iter().try_for_each(|places| places::release(tx, places))?;
+            give_back_use(tx, state.event, state.discount)?;
         }
         OrderStatus::Completed => {
             give_back_tickets(tx, &state)?;
+            give_back_use(tx, state.event, state.discount)?;
             left.refund_due = state.paid_by_gateway && can_refund;
             left.requires_manual_refund = state.total > 0 && !left.refund_due;
             if left.refund_due {
@@ -227,11 +236,16 @@ pub(crate) fn cancel_pending_of_event(tx: &Transaction<'_>, event: EventId) -> R
     pending.into_iter().try_for_each(|(id, organization)| cancel(tx, organization, id, false).map(drop))
 }
 
-/// Writes down that an order's hold has run out, and frees its places; says whether it had.
+/// Gives back the use of its discount that an order had, where it had one.
+fn give_back_use(tx: &Transaction<'_>, event: EventId, discount: Option<DiscountId>) -> Result<()> {
+    discount.map_or(Ok(()), |discount| discount_uses::give_back(tx, event, discount))
+}
+
+/// Writes down that an order's hold has run out, and frees its places and the use of its discount; says whether it had.
 fn expire(tx: &Transaction<'_>, id: OrderId, event: EventId) -> Result<bool> {
-    if tx.execute(EXPIRE, &[id.into(), tx.now().into()])? == 0 {
-        return Ok(false);
-    }
+    let expired = tx.one(EXPIRE, &[id.into(), tx.now().into()], |row| row.get(1))?;
+    let Some(discount) = expired else { return Ok(false) };
+    give_back_use(tx, event, discount)?;
     let items = order_items::of_orders(tx, &[id])?;
     places_of(&items, event).into_iter().try_for_each(|places| places::release(tx, places))?;
     Ok(true)

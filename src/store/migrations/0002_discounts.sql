@@ -26,10 +26,12 @@ CREATE TABLE discounts (
     created_at INTEGER NOT NULL,
     updated_at INTEGER NOT NULL
 ) STRICT;
--- the uniqueness of a code, the discount of a code, list_discounts of an event
+-- the uniqueness of a code, the discount of a code
 CREATE UNIQUE INDEX discounts_by_code ON discounts (event_id, code_key);
 -- list_discounts
 CREATE INDEX discounts_by_organization ON discounts (organization_id);
+-- list_discounts of an event
+CREATE INDEX discounts_by_event ON discounts (event_id);
 -- create_order: the discounts that apply by themselves
 CREATE INDEX discounts_automatic ON discounts (event_id) WHERE auto_apply = 1;
 
