@@ -79,6 +79,14 @@ impl Store {
         self.readers.read(&self.environment, &self.ids, false, work)
     }
 
+    /// Runs `work` on one state of the database over a connection of its own: for what reads everything. On a connection that
+    /// was opened for reading alone, SQLite would know nothing of the CHECKs of the schema.
+    pub(crate) fn survey<T>(&self, work: impl FnOnce(&Transaction<'_>) -> Result<T>) -> Result<T> {
+        let database = self.location.open_existing()?;
+        database.only_read()?;
+        database.on_one_state(|| work(&database.transaction(&self.environment, &self.ids)))
+    }
+
     /// Runs `work`, in which everything that this thread reads comes from one state of the database: also what `work`
     /// itself writes meanwhile is not in it.
     pub(crate) fn share_snapshot<T>(&self, work: impl FnOnce() -> T) -> Result<T> {

@@ -23,16 +23,7 @@ impl Database {
         target: &Location,
         copied: impl FnMut(BackupProgress) -> Result<()>,
     ) -> Result<BackupProgress> {
-        self.batch("BEGIN")?;
-        // Only what reads begins to hold a state.
-        self.number("SELECT COUNT(*) FROM sqlite_schema")?;
-        let copy = self.copy_held_state(target, copied);
-        self.batch("ROLLBACK")?;
-        // Whoever commits next would have to move all that was written meanwhile, and everybody would wait for it.
-        if let Err(error) = self.checkpoint() {
-            tracing::warn!(%error, "the checkpoint after a backup failed");
-        }
-        copy
+        self.on_one_state(|| self.copy_held_state(target, copied))
     }
 
     fn copy_held_state(

@@ -131,6 +131,27 @@ impl Database {
         !self.connection.is_autocommit()
     }
 
+    /// Runs `work`, which takes long, on one state of the database. Others write meanwhile, and all that stays in the WAL.
+    pub(crate) fn on_one_state<T>(&self, work: impl FnOnce() -> Result<T>) -> Result<T> {
+        self.batch("BEGIN")?;
+        // Only what reads begins to hold a state.
+        self.number("SELECT COUNT(*) FROM sqlite_schema")?;
+        let result = work();
+        if self.in_transaction() {
+            self.batch("ROLLBACK")?;
+        }
+        // Whoever commits next would have to move all that was written meanwhile, and everybody would wait for it.
+        if let Err(error) = self.checkpoint() {
+            tracing::warn!(%error, "the checkpoint after a long look at the database failed");
+        }
+        result
+    }
+
+    /// Lets nothing be written over this connection from now on.
+    pub(crate) fn only_read(&self) -> Result<()> {
+        self.batch("PRAGMA query_only = ON")
+    }
+
     /// Moves what no reader needs any more from the WAL into the database, without waiting for anybody.
     pub(crate) fn checkpoint(&self) -> Result<()> {
         self.number("PRAGMA wal_checkpoint(PASSIVE)").map(drop)
