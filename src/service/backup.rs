@@ -18,7 +18,8 @@ impl TicketingService {
     /// overwritten. Only who may read the store may read the copy.
     ///
     /// What is written meanwhile stays in the write-ahead log of the store, which grows by it, and is moved into the
-    /// database at the end. Where the log passes 96 MiB, those who write wait a few times for a fifth of a second.
+    /// database at the end. Whenever the log has grown past 96 MiB by another half, whoever writes waits for a fifth of
+    /// a second. The copy goes to the disk in pieces, so that commits are not held up by much of it at once.
     ///
     /// # Errors
     /// A validation error names `path` where something is there already, or where the store itself or its log would be.

@@ -49,7 +49,9 @@ impl Database {
             return Err(StoreError::ReadOnly(String::new()).into());
         }
         self.switch_to_wal()?;
-        let setup = "PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA temp_store = MEMORY;
+        // Whatever a WAL grew to beside a long backup, the disk has it back but for 96 MiB once the WAL starts anew.
+        let setup = "PRAGMA journal_size_limit = 100663296;
+                     PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA temp_store = MEMORY;
                      PRAGMA trusted_schema = OFF; PRAGMA cache_size = -32768; PRAGMA wal_autocheckpoint = 0;";
         connection.execute_batch(setup).and_then(|()| stable_plans(connection)).map_err(|error| convert(&error))?;
         connection.wal_hook(Some(|_, pages| {
