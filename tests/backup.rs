@@ -409,3 +409,32 @@ fn what_was_written_meanwhile_is_moved_into_the_store_when_a_backup_ends_and_not
         .unwrap();
     assert!(length() > at_first.unwrap());
 }
+
+#[test]
+fn the_disk_gets_back_what_the_log_grew_by_beside_a_long_backup() {
+    const LIMIT: u64 = 96 << 20;
+    let (shop, seats) = filled_shop();
+    let log = PathBuf::from(format!("{}-wal", shop.path.display()));
+    let length = || std::fs::metadata(&log).unwrap().len();
+    let mut during = 0;
+    let copy = in_folder_of(&shop, "copy.db");
+    shop.service
+        .backup(copy, |_| {
+            for letter in ["y", "z"].iter().cycle().take(32) {
+                if during > LIMIT {
+                    return;
+                }
+                let text = Some(letter.repeat(8 << 20));
+                let change = ticketing::UpdateEvent { description: ticketing::Change::Set(text), ..Default::default() };
+                shop.service.update_event(&shop.caller, shop.event.id, change).unwrap();
+                during = length();
+            }
+        })
+        .unwrap();
+    assert!(during > LIMIT, "nothing of it can be moved while the copy is made: {during}");
+    let shrunk = (0..100).any(|_| {
+        shop.order(seats, 1).unwrap();
+        length() <= LIMIT
+    });
+    assert!(shrunk, "{}", length());
+}
