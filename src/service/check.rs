@@ -10,9 +10,9 @@ impl TicketingService {
     /// payments and discounts. What does not hold is a finding in the report, and so is what cannot be read; the report
     /// names tables, rows and invariants, and nothing personal. It takes no caller: whoever can open the file may look.
     ///
-    /// It only reads, beside whoever sells. It reads everything, which takes a while: some ten seconds for a million
-    /// tickets. What is written meanwhile stays in the write-ahead log until it is done, as with
-    /// [`backup`](Self::backup).
+    /// It only reads, beside whoever sells. It reads everything, which takes a while: for a million tickets ten seconds, and
+    /// more where others need the machine. What is written meanwhile stays in the write-ahead log until it is done, as with
+    /// [`backup`](Self::backup): a large store that sells is better checked on a copy.
     ///
     /// # Errors
     /// Only those of a store that cannot be read at all.
