@@ -97,8 +97,10 @@ mod store;
 pub use environment::{Clock, Entropy, ManualClock, SeededEntropy, SystemClock, SystemEntropy};
 pub use error::{Conflict, Error, FieldError, FieldErrors, Reason, Result, StoreError};
 pub use model::amount::{Amount, ParseAmountError};
+pub use model::backup::BackupProgress;
 pub use model::caller::Caller;
 pub use model::change::Change;
+pub use model::check::{CheckReport, Finding};
 pub use model::customer::{Customer, NewCustomer};
 pub use model::discount::{
     BasketItem, CreateDiscount, Discount, DiscountErrorData, DiscountRefusal, DiscountType, DiscountValidationResponse,

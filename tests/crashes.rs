@@ -228,6 +228,7 @@ fn reopen(path: &Path) -> TicketingService {
 fn control_an_order_that_lost_a_ticket_and_a_miscounted_place_are_noticed() {
     for damage in ["DELETE FROM tickets WHERE id = (SELECT MIN(id) FROM tickets)", "UPDATE ticket_types SET held = 1"] {
         let shop = Shop::open();
+        shop.is_corrupted();
         let seats = shop.seats(0, 10);
         shop.order(seats, 2).unwrap();
         let connection = sql(&shop.path);

@@ -38,6 +38,8 @@ Commands, while a server runs on the same file or not; each answers with one JSO
   create-key ORGANIZATION [--name NAME] [--scopes SCOPE,SCOPE|all] [--expires TIMESTAMP]
   list-keys ORGANIZATION
   revoke-key KEY_ID
+  backup PATH             copies the database to a new file
+  check                   looks whether the file is sound and all that is stored agrees; status 1 where it does not
 
 The first start on a fresh file makes an organization and a key with every scope, and prints the key: it can be read
 there and nowhere else.
@@ -51,6 +53,8 @@ pub(crate) enum Command {
     Version,
     Serve(Settings),
     Administer { database: PathBuf, task: Task },
+    BackUp { database: PathBuf, path: String },
+    Check { database: PathBuf },
 }
 
 /// How to serve.
@@ -124,6 +128,14 @@ pub(crate) fn read(
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     match words.as_slice() {
         [] => settings(&given).map(Command::Serve),
+        ["backup", path] => {
+            given.only("backup", &[])?;
+            Ok(Command::BackUp { path: (*path).to_owned(), database: database(&given)? })
+        }
+        ["check"] => {
+            given.only("check", &[])?;
+            Ok(Command::Check { database: database(&given)? })
+        }
         words => Ok(Command::Administer { task: task(words, &given)?, database: database(&given)? }),
     }
 }
@@ -135,6 +147,8 @@ fn task(words: &[&str], given: &Given) -> Result<Task, Failure> {
         "create-key" => ("create-key ORGANIZATION", &["name", "scopes", "expires"]),
         "list-keys" => ("list-keys ORGANIZATION", &[]),
         "revoke-key" => ("revoke-key KEY_ID", &[]),
+        "backup" => ("backup PATH", &[]),
+        "check" => ("check", &[]),
         other => return Err(usage(format!("unknown command {other:?}"))),
     };
     given.only(words[0], options)?;

@@ -2,8 +2,10 @@
 //! JSON. No input or output happens here.
 
 pub(crate) mod amount;
+pub(crate) mod backup;
 pub(crate) mod caller;
 pub(crate) mod change;
+pub(crate) mod check;
 pub(crate) mod customer;
 pub(crate) mod discount;
 pub(crate) mod event;

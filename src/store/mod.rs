@@ -2,6 +2,8 @@
 //! decodes their rows.
 
 pub(crate) mod api_keys;
+mod backup;
+pub(crate) mod check;
 pub(crate) mod checkouts;
 mod checkpoint;
 mod counters;
@@ -98,6 +100,14 @@ impl Store {
     /// a third of a look-up.
     pub(crate) fn read_one<T>(&self, work: impl FnOnce(&Transaction<'_>) -> Result<T>) -> Result<T> {
         self.readers.read(&self.environment, &self.ids, false, work)
+    }
+
+    /// Runs `work` on one state of the database over a connection of its own: for what reads everything. On a connection that
+    /// was opened for reading alone, SQLite would know nothing of the CHECKs of the schema.
+    pub(crate) fn survey<T>(&self, work: impl FnOnce(&Transaction<'_>) -> Result<T>) -> Result<T> {
+        let database = self.location.open_existing()?;
+        database.only_read()?;
+        database.on_one_state(|| work(&database.transaction(&self.environment, &self.ids)))
     }
 
     /// Runs `work`, in which everything that this thread reads comes from one state of the database: also what `work`

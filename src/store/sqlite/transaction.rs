@@ -109,13 +109,27 @@ impl<'c> Transaction<'c> {
         binds: &[Bind<'_>],
         mut decode: impl FnMut(&Row<'_>) -> Result<T>,
     ) -> Result<Vec<T>> {
+        let mut decoded = Vec::new();
+        self.each(sql, binds, |row| {
+            decoded.push(decode(row)?);
+            Ok(())
+        })?;
+        Ok(decoded)
+    }
+
+    /// Shows every row to `visit`, one after another.
+    pub(crate) fn each(
+        &self,
+        sql: &str,
+        binds: &[Bind<'_>],
+        mut visit: impl FnMut(&Row<'_>) -> Result<()>,
+    ) -> Result<()> {
         let mut statement = self.connection.prepare_cached(sql).map_err(|error| convert(&error))?;
         let mut rows = statement.query(rusqlite::params_from_iter(binds)).map_err(|error| convert(&error))?;
-        let mut decoded = Vec::new();
         while let Some(row) = rows.next().map_err(|error| convert(&error))? {
-            decoded.push(decode(&Row::new(row))?);
+            visit(&Row::new(row))?;
         }
-        Ok(decoded)
+        Ok(())
     }
 
     /// Whether there is any row.
