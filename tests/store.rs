@@ -218,8 +218,8 @@ fn the_last_handle_takes_the_log_with_it_and_a_clone_keeps_it() {
         let log = PathBuf::from(format!("{}-wal", shop.path.display()));
         let clone = shop.service.clone();
         let (caller, event, path) = (shop.caller.clone(), shop.event.id, shop.path.clone());
-        let folder = shop.folder;
-        drop(shop.service);
+        let folder = Arc::clone(&shop.folder);
+        drop(shop);
         assert!(log.exists());
         // The pool of readers grows while it is used, in part on threads of its own.
         at_once(1 + round % 12, |_| clone.get_event(&caller, event).unwrap());

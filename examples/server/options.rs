@@ -28,6 +28,7 @@ Options, each with its environment variable, over which the option wins:
   --allow-local-webhooks  TICKETING_ALLOW_LOCAL_WEBHOOKS
                                                    webhooks may go to this machine (not yet in effect); true or false
                                                    in the environment
+  --log-format text|json  TICKETING_LOG_FORMAT     what a line of the log is, on standard error [text]
   --help                                           shows this text
   --version                                        shows the version
 
@@ -37,6 +38,8 @@ Commands, while a server runs on the same file or not; each answers with one JSO
   create-key ORGANIZATION [--name NAME] [--scopes SCOPE,SCOPE|all] [--expires TIMESTAMP]
   list-keys ORGANIZATION
   revoke-key KEY_ID
+  backup PATH             copies the database to a new file
+  check                   looks whether the file is sound and all that is stored agrees; status 1 where it does not
 
 The first start on a fresh file makes an organization and a key with every scope, and prints the key: it can be read
 there and nowhere else.
@@ -50,6 +53,8 @@ pub(crate) enum Command {
     Version,
     Serve(Settings),
     Administer { database: PathBuf, task: Task },
+    BackUp { database: PathBuf, path: String },
+    Check { database: PathBuf },
 }
 
 /// How to serve.
@@ -62,6 +67,16 @@ pub(crate) struct Settings {
     pub(crate) order_hold: Duration,
     /// Requests a minute for each key, or any number.
     pub(crate) rate_limit: Option<u32>,
+    pub(crate) log_format: LogFormat,
+}
+
+/// How a line of the log is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum LogFormat {
+    /// For a person.
+    Text,
+    /// One JSON object.
+    Json,
 }
 
 /// What to do with organizations and keys. Ids are kept as text: one that is malformed is simply not there.
@@ -75,12 +90,13 @@ pub(crate) enum Task {
 }
 
 /// The options that take a value.
-const OPTIONS: [&str; 10] = [
+const OPTIONS: [&str; 11] = [
     "database",
     "listen",
     "public-url",
     "order-hold",
     "rate-limit",
+    "log-format",
     "currency",
     "timezone",
     "name",
@@ -112,6 +128,14 @@ pub(crate) fn read(
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     match words.as_slice() {
         [] => settings(&given).map(Command::Serve),
+        ["backup", path] => {
+            given.only("backup", &[])?;
+            Ok(Command::BackUp { path: (*path).to_owned(), database: database(&given)? })
+        }
+        ["check"] => {
+            given.only("check", &[])?;
+            Ok(Command::Check { database: database(&given)? })
+        }
         words => Ok(Command::Administer { task: task(words, &given)?, database: database(&given)? }),
     }
 }
@@ -123,6 +147,8 @@ fn task(words: &[&str], given: &Given) -> Result<Task, Failure> {
         "create-key" => ("create-key ORGANIZATION", &["name", "scopes", "expires"]),
         "list-keys" => ("list-keys ORGANIZATION", &[]),
         "revoke-key" => ("revoke-key KEY_ID", &[]),
+        "backup" => ("backup PATH", &[]),
+        "check" => ("check", &[]),
         other => return Err(usage(format!("unknown command {other:?}"))),
     };
     given.only(words[0], options)?;
@@ -139,7 +165,8 @@ fn task(words: &[&str], given: &Given) -> Result<Task, Failure> {
 }
 
 fn settings(given: &Given) -> Result<Settings, Failure> {
-    given.only("the server", &["listen", "public-url", "order-hold", "rate-limit", "allow-local-webhooks"])?;
+    let options = ["listen", "public-url", "order-hold", "rate-limit", "allow-local-webhooks", "log-format"];
+    given.only("the server", &options)?;
     let requests = |text: &str| text.parse::<u32>().map_err(|_| "must be a number of requests a minute");
     let rate_limit = given.setting("rate-limit", requests)?.unwrap_or(1200);
     // Checked from now on, though nothing looks at it yet.
@@ -150,6 +177,7 @@ fn settings(given: &Given) -> Result<Settings, Failure> {
         public_url: given.setting("public-url", public_url)?,
         order_hold: given.setting("order-hold", order_hold)?.unwrap_or(Duration::from_mins(30)),
         rate_limit: Some(rate_limit).filter(|limit| *limit > 0),
+        log_format: given.setting("log-format", log_format)?.unwrap_or(LogFormat::Text),
     })
 }
 
@@ -205,6 +233,14 @@ fn yes_or_no(text: &str) -> Result<bool, &'static str> {
         "true" | "1" => Ok(true),
         "false" | "0" => Ok(false),
         _ => Err("must be true or false"),
+    }
+}
+
+fn log_format(text: &str) -> Result<LogFormat, &'static str> {
+    match text {
+        "text" => Ok(LogFormat::Text),
+        "json" => Ok(LogFormat::Json),
+        _ => Err("must be text or json"),
     }
 }
 

@@ -80,6 +80,10 @@ impl Drop for Server {
             let stopped = thread.join();
             assert!(std::thread::panicking() || matches!(stopped, Ok(Ok(()))));
         }
+        if !std::thread::panicking() {
+            let report = self.service.check().unwrap();
+            assert!(report.is_clean(), "{:#?}", report.findings);
+        }
     }
 }
 

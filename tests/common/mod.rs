@@ -4,6 +4,7 @@
 #![allow(dead_code, unreachable_pub, reason = "each test file uses its own part of this")]
 
 use std::fmt::Debug;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -172,6 +173,17 @@ pub struct Shop {
     pub clock: ManualClock,
     pub gateway: FakeGateway,
     folder: Arc<TempDir>,
+    corrupted: AtomicBool,
+}
+
+impl Drop for Shop {
+    /// Whatever a test did, what it leaves behind is as it must be.
+    fn drop(&mut self) {
+        if !std::thread::panicking() && !self.corrupted.load(Ordering::Relaxed) {
+            let report = self.service.check().expect("a check");
+            assert!(report.is_clean(), "{:#?}", report.findings);
+        }
+    }
 }
 
 impl Shop {
@@ -194,7 +206,7 @@ impl Shop {
         let service = set_up(builder).open().expect("a new file");
         let organization = service.create_organization(Default::default()).expect("an organization");
         let caller = service.act_for(organization.id).expect("it is there");
-        Self { service, caller, clock, gateway: gateway.clone(), folder }
+        Self { service, caller, clock, gateway: gateway.clone(), folder, corrupted: AtomicBool::new(false) }
     }
 
     /// Another service on the same file, with the same clock and gateway.
@@ -209,7 +221,12 @@ impl Shop {
 
     /// Lets the last handle of the service go, and keeps the folder.
     pub fn close(self) -> Arc<TempDir> {
-        self.folder
+        Arc::clone(&self.folder)
+    }
+
+    /// Says that the test writes into the file what the service never would: it is not checked at the end.
+    pub fn is_corrupted(&self) {
+        self.corrupted.store(true, Ordering::Relaxed);
     }
 
     /// A caller for another organization of the same file.
@@ -354,7 +371,6 @@ fn rows(connection: &rusqlite::Connection, table: &str) -> Vec<String> {
 
 /// The request of a published event in the future, under a slug that no other has.
 pub fn new_event(change: impl FnOnce(&mut CreateEvent)) -> CreateEvent {
-    use std::sync::atomic::{AtomicU64, Ordering};
     static NUMBER: AtomicU64 = AtomicU64::new(1);
     let slug = format!("event-{}", NUMBER.fetch_add(1, Ordering::Relaxed));
     let mut new = CreateEvent::new("Summer Night", slug, at(START));
