@@ -153,14 +153,9 @@ fn discounts_count_where_the_order_completed() {
     let shop = Shop::new();
     let event = shop.event();
     let (seat, stand) = (shop.ticket_type(&event, 1000, 10), shop.ticket_type(&event, 500, 10));
-    let (paid, cancelled, pending) = (shop.order(&seat, 2), shop.order(&stand, 1), shop.order(&seat, 1));
-    // 10 % off each, as an order with a discount is written.
-    let file = rusqlite::Connection::open(shop.file()).expect("the file");
-    file.execute_batch(
-        "UPDATE order_items SET discount = price * quantity / 10;
-        UPDATE orders SET discounted_amount = total / 10, total = total - total / 10",
-    )
-    .expect("written");
+    shop.discount(percent_off(&event, "TEN", 10));
+    let [paid, cancelled, pending] =
+        [(&seat, 2), (&stand, 1), (&seat, 1)].map(|(of, number)| shop.order_with(of, number, "TEN"));
     for order in [&paid, &cancelled] {
         shop.service.payment_completed(&shop.caller, order.id).expect("a payment");
     }
@@ -183,6 +178,7 @@ fn sums_are_exact_beyond_32_bits_and_stop_at_the_largest_amount() {
         let order = shop.paid_order(&seat, 1);
         shop.service.cancel_order(&shop.caller, order.id).expect("completed");
     }
+    shop.is_corrupted();
     let file = rusqlite::Connection::open(shop.file()).expect("the file");
     let set = |one: i64, other: i64| {
         for (sql, least) in [
