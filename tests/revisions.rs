@@ -90,6 +90,18 @@ fn a_change_at_another_revision_is_refused_and_changes_nothing() {
 }
 
 #[test]
+fn at_another_revision_nobody_hears_what_else_is_wrong_with_the_change() {
+    let ground = Ground::new();
+    let (service, nowhere) = (&ground.shop.service, ground.shop.caller.if_match([9]));
+    let tags = EventSettings { tags: Change::Set(vec!["\0".to_owned()]), ..Default::default() };
+    let mismatch = Error::RevisionMismatch(1);
+    assert_eq!(service.update_event(&nowhere, ground.event.id, retitled("")), Err(mismatch.clone()));
+    assert_eq!(service.update_event_settings(&nowhere, ground.event.id, tags), Err(mismatch.clone()));
+    assert_eq!(service.update_ticket_type(&nowhere, ground.seat.id, renamed("")), Err(mismatch.clone()));
+    assert_eq!(service.update_discount(&nowhere, ground.discount.id, described(&"x".repeat(256))), Err(mismatch));
+}
+
+#[test]
 fn the_table_above_names_every_operation_that_looks_at_a_revision() {
     let mut found = Vec::new();
     for file in std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/src/service")).expect("the folder") {
