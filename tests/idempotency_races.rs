@@ -13,8 +13,8 @@ use std::time::Duration;
 use common::*;
 use load::{Running, assert_sound, at_once, child, role, say, sql, together, wait_for_a_word};
 use ticketing::{
-    Caller, Checkout, CheckoutRequest, CreateOrder, CreateOrderResponse, Entropy, Error, GatewayError, OrderStatus,
-    PaymentGateway, Reason, RefundRequest, Result, TicketType, TicketingService,
+    Caller, CheckInTicket, Checkout, CheckoutRequest, CreateOrder, CreateOrderResponse, Entropy, Error, GatewayError,
+    OrderStatus, PaymentGateway, Reason, RefundRequest, Result, TicketType, TicketingService,
 };
 
 const THREADS: usize = 32;
@@ -184,6 +184,35 @@ fn two_services_that_take_up_one_paid_order_ask_under_one_key_and_give_one_answe
         let asked: HashSet<_> = shop.gateway.checkouts().into_iter().map(|asked| asked.idempotency_key).collect();
         assert_eq!(asked.len(), 1);
     }
+}
+
+#[test]
+fn at_two_doors_under_one_key_a_ticket_is_scanned_once_and_nobody_hears_that_it_is_inside_already() {
+    for _ in 0..ROUNDS {
+        let shop = Shop::new();
+        let ticket = shop.issue(&shop.ticket_type(&shop.event(), 0, 10), 1).remove(0);
+        let services = [shop.service.clone(), shop.second()];
+        let scans = at_once(16, |number| {
+            services[number % 2].check_in_ticket(&shop.once("key"), CheckInTicket::new(&ticket.code))
+        });
+        let inside = shop.service.get_ticket(&shop.caller, ticket.id).expect("the ticket");
+        assert_eq!(inside.scan_count, 1);
+        let in_progress = Err(Error::IdempotencyInProgress);
+        assert!(scans.iter().all(|scan| *scan == in_progress || *scan == Ok(inside.clone())), "{scans:?}");
+        assert!(scans.iter().any(Result::is_ok));
+    }
+}
+
+#[test]
+fn control_under_a_key_for_each_door_a_ticket_is_scanned_by_all_and_is_inside_already_for_all_but_one() {
+    let shop = Shop::new();
+    let ticket = shop.issue(&shop.ticket_type(&shop.event(), 0, 10), 1).remove(0);
+    let scans = at_once(16, |number| {
+        let by = shop.once(&format!("key-{number}"));
+        shop.service.check_in_ticket(&by, CheckInTicket::new(&ticket.code))
+    });
+    assert_eq!(scans.iter().filter(|scan| scan.is_ok()).count(), 1);
+    assert_eq!(shop.service.get_ticket(&shop.caller, ticket.id).expect("the ticket").scan_count, 16);
 }
 
 const CHILD: &str = "a_child_process_orders_under_its_keys";

@@ -21,7 +21,7 @@ fn commands(section: &str) -> Vec<&'static str> {
 }
 
 #[test]
-fn the_first_sale_is_five_curl_commands(SALE) {
+fn the_first_sale_is_five_curl_commands() {
     assert_eq!(commands(SALE).len(), 5);
     assert!(commands(SALE).iter().all(|command| command.matches("curl ").count() == 1));
 }
