@@ -47,6 +47,9 @@
 //!   also when threads and processes compete for the last place.
 //! - **No discount is used too often.** A code never applies to more pending and completed orders than its limit allows,
 //!   whoever competes for its last use.
+//! - **What is asked for again is not done again.** Under one [idempotency key](Caller::with_idempotency_key) a thing is
+//!   done once and answered as the first time, whatever crashed in between; a change that names a
+//!   [revision](Caller::if_match) is made at that revision or not at all.
 //! - **A ticket lets in once.** Of two scans at once exactly one is accepted.
 //! - **No refund is lost or doubled.** A refund is written down in the transaction that decides it, and the gateway is
 //!   asked, always with the same idempotency key, until it answers.
