@@ -6,6 +6,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 mod prices;
+mod sale;
 mod steps;
 mod world;
 
