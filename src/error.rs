@@ -221,6 +221,9 @@ pub enum StoreError {
     /// The file cannot be opened.
     #[error("the database cannot be opened: {0}")]
     CannotOpen(String),
+    /// A copy of the database cannot be made. Nothing is left of it.
+    #[error("the copy cannot be made: {0}")]
+    CannotCopy(String),
     /// The file is something else than an SQLite database.
     #[error("the file is not a database: {0}")]
     NotADatabase(String),

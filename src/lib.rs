@@ -45,6 +45,11 @@
 //!   and leaves nothing half done.
 //! - **Nothing is oversold.** For each ticket type, what is sold and what pending orders hold never exceed its quantity,
 //!   also when threads and processes compete for the last place.
+//! - **No discount is used too often.** A code never applies to more pending and completed orders than its limit allows,
+//!   whoever competes for its last use.
+//! - **What is asked for again is not done again.** Under one [idempotency key](Caller::with_idempotency_key) a thing is
+//!   done once and answered as the first time, whatever crashed in between; a change that names a
+//!   [revision](Caller::if_match) is made at that revision or not at all.
 //! - **A ticket lets in once.** Of two scans at once exactly one is accepted.
 //! - **No refund is lost or doubled.** A refund is written down in the transaction that decides it, and the gateway is
 //!   asked, always with the same idempotency key, until it answers.
@@ -65,6 +70,9 @@
 //! Keep what [`start_maintenance`](TicketingService::start_maintenance) gives for as long as the program runs: it asks for
 //! refunds again and writes down what has run out. No sale and no admission depends on it.
 //!
+//! [`statistics`](TicketingService::statistics) and [`backlog`](TicketingService::backlog) tell whoever watches over the
+//! program how much it does and what waits.
+//!
 //! Several processes may open one file. It must lie on a local disk: SQLite's write-ahead log does not work over a
 //! network.
 //!
@@ -73,7 +81,7 @@
 //! | Feature | Default | What it adds |
 //! |---|---|---|
 //! | `bundled` | yes | compiles SQLite into the program; without it the system's is linked, 3.51.3 or newer |
-//! | `server` | no | the same operations over HTTP, their OpenAPI document, and the sandbox's checkout page, with axum and tokio |
+//! | `server` | no | the same operations over HTTP, their OpenAPI document, the sandbox's checkout page, and metrics, with axum and tokio |
 
 #![warn(missing_docs, unreachable_pub, clippy::pedantic)]
 #![allow(clippy::single_match_else, clippy::match_bool, clippy::struct_excessive_bools)]
@@ -92,8 +100,10 @@ mod store;
 pub use environment::{Clock, Entropy, ManualClock, SeededEntropy, SystemClock, SystemEntropy};
 pub use error::{Conflict, Error, FieldError, FieldErrors, Reason, Result, StoreError};
 pub use model::amount::{Amount, ParseAmountError};
+pub use model::backup::BackupProgress;
 pub use model::caller::Caller;
 pub use model::change::Change;
+pub use model::check::{CheckReport, Finding};
 pub use model::customer::{Customer, NewCustomer};
 pub use model::discount::{
     BasketItem, CreateDiscount, Discount, DiscountErrorData, DiscountRefusal, DiscountType, DiscountValidationResponse,
@@ -119,6 +129,8 @@ pub use model::refund::{ListRefunds, Refund, RefundStatus};
 pub use model::request::{Nothing, Request};
 pub use model::scope::{Scope, Scopes};
 pub use model::secret::Secret;
+pub use model::statistics::{Backlog, CommitStatistics, Distribution, OrderStatistics, ScanStatistics, Statistics};
+pub use model::summary::{EventSummary, OrdersByStatus, TicketTypeSummary};
 pub use model::text_enum::{TextEnum, UnknownText};
 pub use model::ticket::{
     CancelledIssuedTicket, CheckInTicket, IssueTickets, IssueTicketsResponse, IssuedTicket, ListTickets, NewTicket,

@@ -112,6 +112,8 @@ fn a_wrong_command_line_ends_with_status_2_and_one_line_that_names_it_and_makes_
         (&["--order-hold", "1.5"], "--order-hold"),
         (&["--order-hold", "99999999999"], "--order-hold"),
         (&["--rate-limit", "many"], "--rate-limit"),
+        (&["--log-format", "xml"], "--log-format"),
+        (&["--log-format"], "--log-format"),
         (&["--rate-limit", "-1"], "--rate-limit"),
         (&["--failed-authentications", "some"], "--failed-authentications"),
         (&["--allow-local-webhooks=perhaps"], "--allow-local-webhooks"),
@@ -134,6 +136,11 @@ fn a_wrong_command_line_ends_with_status_2_and_one_line_that_names_it_and_makes_
         (&["list-keys"], "list-keys"),
         (&["revoke-key"], "revoke-key"),
         (&["revoke-key", "a", "b"], "revoke-key"),
+        (&["backup"], "backup"),
+        (&["backup", "a.db", "b.db"], "backup"),
+        (&["backup", "a.db", "--name", "x"], "--name"),
+        (&["check", "all"], "check"),
+        (&["check", "--listen", "127.0.0.1:0"], "--listen"),
     ] {
         let folder = folder();
         let line = refusal(&mut program(folder.path(), arguments), 2);
@@ -220,6 +227,7 @@ fn help_and_version_are_shown_and_nothing_is_made() {
         "rate-limit",
         "failed-authentications",
         "allow-local-webhooks",
+        "log-format",
     ] {
         assert!(text(&help.stdout).contains(&format!("--{option}")));
         let variable = format!("TICKETING_{}", option.to_uppercase().replace('-', "_"));
@@ -299,6 +307,8 @@ fn a_database_that_is_not_there_ends_with_status_1_and_is_not_made() {
         &["create-key", "org_0000000000001"],
         &["list-keys", "org_0000000000001"],
         &["revoke-key", "key_0000000000001"],
+        &["backup", "copy.db"],
+        &["check"],
     ] {
         let folder = folder();
         let line = refusal(program(folder.path(), arguments).args(["--database", "elsewhere.db"]), 1);
@@ -346,6 +356,65 @@ fn two_first_starts_at_once_on_one_file_make_one_organization() {
         let listed = answer(folder.path(), &["list-organizations"]);
         assert_eq!(listed["organizations"].as_array().unwrap().len(), 1);
     }
+}
+
+#[test]
+fn a_database_is_backed_up_and_checked_while_a_server_runs_and_without_one() {
+    let folder = folder();
+    let server = Server::start(folder.path(), &[]);
+    let clean = serde_json::json!({ "clean": true, "counts": {}, "findings": [] });
+    for (copy, server) in [("first.db", Some(server)), ("second.db", None)] {
+        let output = finish(&mut program(folder.path(), &["backup", copy]));
+        assert!(output.status.success() && output.stderr.is_empty(), "no bar is drawn where nobody looks");
+        let said: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let length = std::fs::metadata(folder.path().join(copy)).unwrap().len();
+        assert_eq!((said["path"].as_str(), said["bytes"].as_u64()), (Some(copy), Some(length)));
+        assert!(said["pages"].as_u64().unwrap() > 0);
+        for database in ["ticketing.db", copy] {
+            assert_eq!(answer(folder.path(), &["check", "--database", database]), clean);
+        }
+        let listed = answer(folder.path(), &["list-organizations", "--database", copy]);
+        assert_eq!(listed["organizations"].as_array().unwrap().len(), 1);
+        if let Some(server) = server {
+            assert_eq!(server.get("/v1/events", server.key()).0, 200);
+            assert_eq!(server.stop("TERM").0.code(), Some(0));
+        }
+    }
+    assert_eq!(files(folder.path()), ["first.db", "second.db", "ticketing.db"]);
+}
+
+#[test]
+fn a_copy_is_not_made_where_something_is_already() {
+    let folder = folder();
+    answer(folder.path(), &["create-organization", "Cellar"]);
+    std::fs::write(folder.path().join("letter.txt"), "Dear Ada").unwrap();
+    for target in ["letter.txt", "ticketing.db", "ticketing.db-wal", "."] {
+        let line = refusal(&mut program(folder.path(), &["backup", target]), 2);
+        assert!(line.starts_with("PATH "), "{line}");
+    }
+    let line = refusal(&mut program(folder.path(), &["backup", "no-such-folder/copy.db"]), 1);
+    assert!(line.contains("no-such-folder/copy.db"), "{line}");
+    assert_eq!(files(folder.path()), ["letter.txt", "ticketing.db"]);
+    assert_eq!(std::fs::read_to_string(folder.path().join("letter.txt")).unwrap(), "Dear Ada");
+}
+
+#[test]
+fn a_check_that_finds_something_says_what_and_ends_with_status_1() {
+    let folder = folder();
+    answer(folder.path(), &["create-organization", "Cellar"]);
+    let file = rusqlite::Connection::open(folder.path().join("ticketing.db")).unwrap();
+    file.execute("UPDATE organizations SET timezone = 'Mars/Base'", []).unwrap();
+    drop(file);
+    let output = finish(&mut program(folder.path(), &["check"]));
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(text(&output.stdout).lines().count(), 1);
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(report["clean"], false);
+    assert_eq!(report["counts"], serde_json::json!({ "organization-settings": 1 }));
+    let finding = &report["findings"][0];
+    assert_eq!((&finding["invariant"], &finding["table"]), (&"organization-settings".into(), &"organizations".into()));
+    assert!(finding["row"].is_string() && finding["sentence"].as_str().unwrap().contains("time zone"));
+    assert_eq!(text(&output.stderr).lines().count(), 1);
 }
 
 #[test]

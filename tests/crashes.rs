@@ -167,6 +167,8 @@ fn work_and_kill(shop: &Facts, round: u64) -> Acknowledged {
     // The instant is another one each time, and comes in the middle of the same work.
     let millis = 100 + round * 7919 % 200;
     let mut acknowledged = Acknowledged::default();
+    // On a busy machine the first order may take longer than all of the time that the child has.
+    acknowledged.note(&seller.next().unwrap());
     std::thread::scope(|scope| {
         let Running { child, lines } = &mut seller;
         scope.spawn(move || {
@@ -204,7 +206,6 @@ fn after_fifty_kills_under_load_everything_acknowledged_is_there_and_nothing_is_
     let mut first = None;
     for round in 0..KILLS {
         let acknowledged = work_and_kill(&facts, round);
-        assert!(!acknowledged.orders.is_empty());
         orders += acknowledged.orders.len();
         let service = reopen(&path);
         let caller = service.act_for(organization).unwrap();
@@ -227,6 +228,7 @@ fn reopen(path: &Path) -> TicketingService {
 fn control_an_order_that_lost_a_ticket_and_a_miscounted_place_are_noticed() {
     for damage in ["DELETE FROM tickets WHERE id = (SELECT MIN(id) FROM tickets)", "UPDATE ticket_types SET held = 1"] {
         let shop = Shop::open();
+        shop.is_corrupted();
         let seats = shop.seats(0, 10);
         shop.order(seats, 2).unwrap();
         let connection = sql(&shop.path);

@@ -114,8 +114,57 @@ fn tickets_are_issued_listed_read_let_in_let_out_and_cancelled() {
     assert_eq!(unknown.expect(404).code(), "not-found");
 }
 
+fn new_discount(event: &str, code: &str) -> Value {
+    json!({
+        "eventId": event, "code": code, "type": "PERCENTAGE", "value": 12.5,
+        "validFrom": "2020-01-01T00:00:00Z", "validTo": "9000-01-01T00:00:00Z",
+    })
+}
+
+#[test]
+fn discounts_are_created_listed_validated_used_read_changed_and_deleted() {
+    let server = Server::start();
+    let mut client = server.client();
+    let (event, seat) = event_on_sale(&mut client, "summer-night");
+    let created = client.post("/v1/discounts", &new_discount(&event, "Early")).expect(201);
+    let path = format!("/v1/discounts/{}", id(&created));
+    assert_eq!(created.header("location"), Some(path.as_str()));
+    assert_eq!((&created.json()["value"], &created.json()["usedCount"]), (&json!(12.5), &json!(0)));
+    assert_eq!(client.get(&path).expect(200).json(), created.json());
+    let again = client.post("/v1/discounts", &new_discount(&event, "EARLY")).expect(409);
+    assert_eq!(again.problem()["reason"], "code-taken");
+
+    let basket = json!({
+        "eventId": event, "code": "early", "orderAmount": 25,
+        "ticketItems": [{"ticketId": seat, "quantity": 2, "price": 12.5}],
+    });
+    // 12.5 percent of 25.00 are 3.125.
+    let valid = client.post("/v1/discounts/validate", &basket).expect(200).json();
+    assert_eq!((&valid["valid"], &valid["discount"]["discountedAmount"]), (&json!(true), &json!(3.13)));
+    client.get("/v1/discounts/validate").expect(405);
+    let mut order = order_of(&event, &seat, 2);
+    order["discountCode"] = json!("EARLY");
+    let order = client.post("/v1/orders", &order).expect(201).json()["order"].clone();
+    assert_eq!((&order["total"], &order["discountedAmount"]), (&json!(21.87), &json!(3.13)));
+    assert_eq!(order["discountCode"], "Early");
+    let page = client.get(&format!("/v1/discounts?eventId={event}&code=eaRLY&isActive=true")).expect(200).json();
+    assert_eq!((&page["data"][0]["usedCount"], &page["nextCursor"]), (&json!(1), &Value::Null));
+    assert_eq!(client.delete(&path).expect(409).problem()["reason"], "in-use");
+
+    let changed = client.patch(&path, &json!({"isActive": false, "usageLimit": 3})).expect(200).json();
+    assert_eq!((&changed["isActive"], &changed["usageLimit"]), (&json!(false), &json!(3)));
+    let mut refused = order_of(&event, &seat, 1);
+    refused["discountCode"] = json!("Early");
+    let refused = client.post("/v1/orders", &refused).expect(422);
+    assert_eq!(refused.paths(), ["discountCode"]);
+    assert_eq!(refused.json()["errors"][0]["message"], "Discount code is not active");
+    let spare = format!("/v1/discounts/{}", id(&client.post("/v1/discounts", &new_discount(&event, "Late"))));
+    client.delete(&spare).expect(204);
+    client.get(&spare).expect(404);
+}
+
 /// Every operation, with its scope, as the contract's table has it.
-const OPERATIONS: [(&str, &str, Scope); 25] = [
+const OPERATIONS: [(&str, &str, Scope); 32] = [
     ("GET", "/v1/events", Scope::EventsRead),
     ("POST", "/v1/events", Scope::EventsWrite),
     ("GET", "/v1/events/event_0000000000001", Scope::EventsRead),
@@ -123,6 +172,7 @@ const OPERATIONS: [(&str, &str, Scope); 25] = [
     ("PATCH", "/v1/events/event_0000000000001/settings", Scope::EventsWrite),
     ("POST", "/v1/events/event_0000000000001/page-views", Scope::EventsRead),
     ("DELETE", "/v1/events/event_0000000000001", Scope::EventsWrite),
+    ("GET", "/v1/events/event_0000000000001/summary", Scope::EventsRead),
     ("GET", "/v1/events/event_0000000000001/ticket-types", Scope::TicketTypesRead),
     ("POST", "/v1/events/event_0000000000001/ticket-types", Scope::TicketTypesWrite),
     ("GET", "/v1/ticket-types/type_0000000000001", Scope::TicketTypesRead),
@@ -141,6 +191,12 @@ const OPERATIONS: [(&str, &str, Scope); 25] = [
     ("POST", "/v1/tickets/check-out", Scope::TicketsCheckIn),
     ("GET", "/v1/tickets/ticket_0000000000001", Scope::TicketsRead),
     ("POST", "/v1/tickets/ticket_0000000000001/cancel", Scope::TicketsWrite),
+    ("GET", "/v1/discounts", Scope::DiscountsRead),
+    ("POST", "/v1/discounts", Scope::DiscountsWrite),
+    ("POST", "/v1/discounts/validate", Scope::DiscountsRead),
+    ("GET", "/v1/discounts/discount_0000000000001", Scope::DiscountsRead),
+    ("PATCH", "/v1/discounts/discount_0000000000001", Scope::DiscountsWrite),
+    ("DELETE", "/v1/discounts/discount_0000000000001", Scope::DiscountsWrite),
 ];
 
 #[test]
@@ -165,6 +221,7 @@ fn what_belongs_to_another_organization_is_answered_as_what_is_not_there() {
     let (event, seat) = event_on_sale(&mut client, "summer-night");
     let order = client.post("/v1/orders", &order_of(&event, &seat, 1)).expect(201).json()["order"]["id"].clone();
     let issued = client.post("/v1/tickets/issue", &guest(&seat)).expect(201).json()["issuedTickets"][0].clone();
+    let discount = id(&client.post("/v1/discounts", &new_discount(&event, "EARLY")).expect(201));
     let mut stranger = server.client_with(&organization(&server.service).1);
     let (order, ticket) = (order.as_str().unwrap(), issued["id"].as_str().unwrap());
     let own = [
@@ -173,6 +230,7 @@ fn what_belongs_to_another_organization_is_answered_as_what_is_not_there() {
         ("PATCH", format!("/v1/events/{event}/settings")),
         ("DELETE", format!("/v1/events/{event}")),
         ("POST", format!("/v1/events/{event}/page-views")),
+        ("GET", format!("/v1/events/{event}/summary")),
         ("GET", format!("/v1/events/{event}/ticket-types")),
         ("GET", format!("/v1/ticket-types/{seat}")),
         ("PATCH", format!("/v1/ticket-types/{seat}")),
@@ -183,6 +241,9 @@ fn what_belongs_to_another_organization_is_answered_as_what_is_not_there() {
         ("POST", format!("/v1/orders/{order}/mark-paid")),
         ("GET", format!("/v1/tickets/{ticket}")),
         ("POST", format!("/v1/tickets/{ticket}/cancel")),
+        ("GET", format!("/v1/discounts/{discount}")),
+        ("PATCH", format!("/v1/discounts/{discount}")),
+        ("DELETE", format!("/v1/discounts/{discount}")),
     ];
     for (method, path) in own {
         let (head, tail) = path.rsplit_once('_').unwrap();
@@ -192,7 +253,7 @@ fn what_belongs_to_another_organization_is_answered_as_what_is_not_there() {
     }
     assert_eq!(stranger.post("/v1/tickets/check-in", &json!({"code": issued["code"]})).expect(404).code(), "not-found");
     assert_eq!(stranger.post("/v1/orders", &order_of(&event, &seat, 1)).paths(), ["eventId"]);
-    for list in ["/v1/events", "/v1/orders", "/v1/tickets"] {
+    for list in ["/v1/events", "/v1/orders", "/v1/tickets", "/v1/discounts"] {
         assert_eq!(stranger.get(list).expect(200).json(), json!({"data": [], "nextCursor": null}));
         assert_eq!(stranger.get(&format!("{list}?eventId={event}")).expect(200).json()["data"], json!([]));
     }

@@ -8,9 +8,10 @@ use std::fmt::Debug;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use ticketing::{
-    Change, CheckInTicket, CreateOrder, Event, EventId, EventStatus, Id, Kind, ListEvents, ListOrders, ListTicketTypes,
-    ListTickets, NewCustomer, OrderId, OrderStatus, OrderSummary, Page, PageRequest, Request, Result, TextEnum,
-    TicketId, TicketStatus, TicketType, TicketTypeId, TicketTypeStatus, Timestamp, UpdateTicketType,
+    Change, CheckInTicket, CreateDiscount, CreateOrder, Discount, Event, EventId, EventStatus, Id, Kind, ListDiscounts,
+    ListEvents, ListOrders, ListTicketTypes, ListTickets, NewCustomer, OrderId, OrderStatus, OrderSummary, Page,
+    PageRequest, Request, Result, TextEnum, TicketId, TicketStatus, TicketType, TicketTypeId, TicketTypeStatus,
+    Timestamp, UpdateTicketType,
 };
 
 /// Every item of a list, page by page. Each page but the last is full and names the next.
@@ -225,6 +226,51 @@ fn every_combination_of_filters_of_orders_and_tickets_finds_just_what_it_says() 
             }
         }
     }
+}
+
+#[test]
+fn every_combination_of_filters_of_discounts_finds_just_what_it_says() {
+    let shop = Shop::new();
+    let events = [shop.event(), shop.event()];
+    let mut all = Vec::new();
+    for number in 0..12_usize {
+        for event in &events {
+            let new = percent_off(event, ["One", "ONE more", "Zwölf"][number % 3], 10);
+            let code = if number < 3 { new.code.clone() } else { format!("{}{number}", new.code) };
+            all.push(shop.discount(CreateDiscount { code, is_active: Some(number % 2 == 0), ..new }));
+        }
+    }
+    all.reverse();
+    let nowhere: EventId = "event_0000000000001".parse().expect("an id");
+    let codes = ["one", "ZWÖLF", "one more3", "ONE MORE4", "on"].map(str::to_owned);
+    for event_id in choices(&[events[0].id, events[1].id, nowhere]) {
+        for code in choices(&codes) {
+            for is_active in choices(&[true, false]) {
+                let matches = |of: &&Discount| {
+                    event_id.is_none_or(|event| of.event_id == event)
+                        && code.as_ref().is_none_or(|code| of.code.to_lowercase() == code.to_lowercase())
+                        && is_active.is_none_or(|is_active| of.is_active == is_active)
+                };
+                let expected: Vec<_> = all.iter().filter(matches).cloned().collect();
+                let request = ListDiscounts { event_id, code: code.clone(), is_active, ..Default::default() };
+                for limit in [1, 5, 100] {
+                    let list =
+                        |page| shop.service.list_discounts(&shop.caller, ListDiscounts { page, ..request.clone() });
+                    assert_eq!(walk(limit, |of: &Discount| of.id, list), expected, "{request:?}");
+                }
+            }
+        }
+    }
+    // The cursor holds while its item is there, whether or not it matches, and no longer.
+    let after = |of: &Discount| {
+        let page = PageRequest::first(1).after(of.id);
+        shop.service.list_discounts(&shop.caller, ListDiscounts { page, is_active: Some(true), ..Default::default() })
+    };
+    let position = all.iter().position(|of| !of.is_active).expect("one is not");
+    let next = all[position..].iter().find(|of| of.is_active).expect("one is");
+    assert_eq!(after(&all[position]).expect("a page").data[0].id, next.id);
+    shop.service.delete_discount(&shop.caller, all[position].id).expect("nobody used it");
+    assert_eq!(paths(after(&all[position])), ["cursor"]);
 }
 
 #[test]

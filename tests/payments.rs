@@ -66,7 +66,7 @@ fn where_the_gateway_gives_no_link_the_order_is_cancelled_and_its_places_are_fre
     for mood in [Mood::Refusing, Mood::Unavailable, Mood::Panicking, Mood::Hanging] {
         let gateway = FakeGateway::new();
         let shop = Shop::with(&gateway, |builder| {
-            builder.payment_gateway(gateway.clone()).gateway_timeout(Duration::from_millis(50))
+            builder.payment_gateway(gateway.clone()).gateway_timeout(Duration::from_secs(1))
         });
         let seat = shop.ticket_type(&shop.event(), 1250, 2);
         gateway.on_checkout(mood);

@@ -11,8 +11,8 @@ use std::time::Duration;
 
 use load::{HOLD, NOON, Shop, assert_sound, at_once, both, counters, sql, unguarded, value};
 use ticketing::{
-    CheckInTicket, CreateOrder, IssueTickets, ListOrders, ListRefunds, NewCustomer, NewOrderItem, Order, OrderId,
-    OrderStatus, PaymentStatus, Reason, RefundStatus, TicketStatus, TicketTypeId,
+    Amount, CheckInTicket, CreateDiscount, CreateOrder, Discount, IssueTickets, ListOrders, ListRefunds, NewCustomer,
+    NewOrderItem, Order, OrderId, OrderStatus, PaymentStatus, Reason, RefundStatus, TicketStatus, TicketTypeId,
 };
 
 const ROUNDS: usize = 45;
@@ -74,6 +74,24 @@ impl Shop {
         let customer = NewCustomer::new("Press", "press@example.com");
         let request = IssueTickets { ticket_type_id: seats, customer, quantity: 1 };
         self.service.issue_tickets(&self.caller, request).map(drop)
+    }
+
+    /// A discount of ten percent for `limit` orders.
+    fn discount(&self, code: &str, limit: i64, auto_apply: bool) -> Discount {
+        let ten = Amount::new(10, 0);
+        let mut new = CreateDiscount::percentage(self.event.id, code, ten, NOON, ticketing::Timestamp::MAX);
+        (new.usage_limit, new.auto_apply) = (Some(limit), Some(auto_apply));
+        self.service.create_discount(&self.caller, new).unwrap()
+    }
+
+    fn used(&self, of: &Discount) -> i64 {
+        self.service.get_discount(&self.caller, of.id).unwrap().used_count
+    }
+
+    fn order_with(&self, seats: TicketTypeId, code: &str) -> ticketing::Result<Order> {
+        let mut request = self.request(seats, 1);
+        request.discount_code = Some(code.to_owned());
+        self.service.create_order(&self.caller, request).map(|placed| placed.order)
     }
 
     fn held(&self, seats: TicketTypeId) -> i64 {
@@ -535,4 +553,89 @@ fn control_without_the_condition_the_quantity_falls_below_what_is_sold() {
     });
     let (sold, _) = counters(&sql(&path));
     assert_eq!((sold, value::<i64>(&sql(&path), "SELECT quantity FROM ticket_types")), (2, 1));
+}
+
+#[test]
+fn of_sixteen_orders_with_a_code_for_five_five_get_it() {
+    let shop = Shop::open();
+    for round in 0..ROUNDS {
+        let seats = shop.seats(if round % 2 == 0 { 1250 } else { 0 }, 100);
+        let code = format!("FIVE-{round}");
+        let of = shop.discount(&code, 5, false);
+        let results = at_once(16, |_| shop.order_with(seats, &code));
+        let (taken, refused): (Vec<_>, Vec<_>) = results.into_iter().partition(Result::is_ok);
+        assert_eq!((taken.len(), refused.len(), shop.used(&of)), (5, 11, 5));
+        for error in refused {
+            let error = error.unwrap_err();
+            assert_eq!(error.to_string(), "discountCode Discount code usage limit reached");
+        }
+        // What was refused holds no place.
+        assert_eq!(shop.ticket_type(seats).sold + shop.held(seats), 5);
+    }
+    assert_sound(&sql(&shop.path));
+}
+
+#[test]
+fn of_sixteen_orders_five_get_the_automatic_discount_for_five_and_the_others_the_next_best_while_it_lasts() {
+    let shop = Shop::open();
+    let seats = shop.seats(1250, 10_000);
+    for round in 0..ROUNDS {
+        // Both take off as much, so the older one comes first.
+        let best = shop.discount(&format!("BEST-{round}"), 5, true);
+        let next = shop.discount(&format!("NEXT-{round}"), 7, true);
+        let orders = at_once(16, |_| shop.order(seats, 1).unwrap());
+        let with = |code: Option<&str>| orders.iter().filter(|order| order.discount_code.as_deref() == code).count();
+        assert_eq!((with(Some(&best.code)), with(Some(&next.code)), with(None)), (5, 7, 4));
+        assert_eq!((shop.used(&best), shop.used(&next)), (5, 7));
+        assert!(orders.iter().all(|order| order.discounted_amount.is_some() == order.discount_code.is_some()));
+    }
+    assert_sound(&sql(&shop.path));
+}
+
+#[test]
+fn control_without_the_condition_sixteen_use_what_is_for_five() {
+    for auto_apply in [false, true] {
+        let shop = Shop::open();
+        shop.discount("FIVE", 5, auto_apply);
+        let (_folder, path) = shop.into_file();
+        let left =
+            format!("SELECT usage_limit - used_count FROM discounts WHERE auto_apply = {}", i64::from(auto_apply));
+        read_then_write(
+            &path,
+            16,
+            |connection| value::<i64>(connection, &left),
+            |connection, _, left| {
+                if left >= 1 {
+                    connection.execute("UPDATE discounts SET used_count = used_count + 1", []).unwrap();
+                }
+            },
+        );
+        assert_eq!(value::<i64>(&sql(&path), "SELECT used_count FROM discounts"), 16);
+    }
+}
+
+#[test]
+fn of_two_late_payments_for_one_use_one_revives_its_order_and_the_other_is_refunded() {
+    let shop = Shop::open();
+    let seats = shop.seats(1250, 1000);
+    for round in 0..ROUNDS {
+        let code = format!("ONCE-{round}");
+        let of = shop.discount(&code, 1, false);
+        let late = || {
+            let id = shop.order_with(seats, &code).unwrap().id;
+            shop.clock.advance(HOLD);
+            id
+        };
+        let (first, second) = (late(), late());
+        let sold = shop.ticket_type(seats).sold;
+        let pay = |id| shop.service.payment_completed(&shop.caller, id);
+        let (one, other) = both(|| pay(first), || pay(second));
+        let mut ends =
+            [one.unwrap(), other.unwrap()].map(|order| (order.status, order.payment_gateway.unwrap().status));
+        ends.sort_by_key(|(status, _)| status.to_string());
+        assert_eq!(ends[0], (OrderStatus::Completed, PaymentStatus::Completed));
+        assert_eq!(ends[1], (OrderStatus::Expired, PaymentStatus::Refunded));
+        assert_eq!((shop.used(&of), shop.ticket_type(seats).sold - sold, shop.held(seats)), (1, 1, 0));
+    }
+    assert_sound(&sql(&shop.path));
 }

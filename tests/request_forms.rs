@@ -6,10 +6,11 @@ mod common;
 use common::*;
 use serde_json::{Value, json};
 use ticketing::{
-    Amount, Change, CheckInTicket, CheckoutRedirectUrls, CreateApiKey, CreateEvent, CreateOrder, CreateOrganization,
-    CreateTicketType, Event, EventSettings, IssueTickets, ListEvents, ListOrders, ListTicketTypes, ListTickets,
-    NewOrderItem, PageRequest, Request, Result, Scopes, ShippingAddress, TicketType, TicketingService, UpdateEvent,
-    UpdateTicketType,
+    Amount, BasketItem, Change, CheckInTicket, CheckoutRedirectUrls, CreateApiKey, CreateDiscount, CreateEvent,
+    CreateOrder, CreateOrganization, CreateTicketType, Discount, DiscountType, Event, EventSettings, IssueTickets,
+    ListDiscounts, ListEvents, ListOrders, ListTicketTypes, ListTickets, NewOrderItem, PageRequest, Request, Result,
+    Scopes, ShippingAddress, TicketType, TicketingService, UpdateDiscount, UpdateEvent, UpdateTicketType,
+    ValidateDiscount,
 };
 
 /// One field of a request: whether it may be absent and null, and values beside and at its bounds, as raw JSON.
@@ -129,7 +130,10 @@ from_json!(
     UpdateTicketType,
     CreateOrder,
     IssueTickets,
-    CheckInTicket
+    CheckInTicket,
+    CreateDiscount,
+    UpdateDiscount,
+    ValidateDiscount
 );
 
 const DATES: &[(&str, &[&str])] = &[
@@ -548,6 +552,193 @@ fn every_field_of_a_scan_keeps_its_bounds() {
     assert_eq!(reason(refused), ticketing::Reason::WrongEvent, "anything but the ticket's event");
 }
 
+const NOTHING: &[(&str, &[&str])] =
+    &[("\"\"", HERE), ("\"nonsense\"", HERE), ("\"event_0000000000000\"", HERE), ("5", HERE), ("\"\\u0000\"", HERE)];
+
+/// Every field of a new discount and of an update, for a percentage.
+const DISCOUNT: &[Field] = &[
+    field(
+        "code",
+        &["\"abc\"", "\"🎷🎷🎷\"", "\" a \"", "\"12345678901234567890\"", "\"ÄÖÜÄÖÜÄÖÜÄÖÜÄÖÜÄÖÜÄÖ\""],
+        &[
+            ("\"ab\"", HERE),
+            ("\"\"", HERE),
+            ("\"123456789012345678901\"", HERE),
+            ("\"ab\\u0000\"", HERE),
+            ("5", HERE),
+            ("[]", HERE),
+        ],
+    )
+    .required(),
+    field(
+        "type",
+        &["\"PERCENTAGE\"", "\"FIXED_AMOUNT\""],
+        &[("\"percentage\"", HERE), ("\"\"", HERE), ("1", HERE), ("{}", HERE)],
+    )
+    .required(),
+    field(
+        "value",
+        &["0", "-0", "100", "100.0", "1e2", "0.000000000001", "99.999999999999", "1000e-2"],
+        &[
+            ("-0.000000000001", HERE),
+            ("-1", HERE),
+            ("100.000000000001", HERE),
+            ("101", HERE),
+            ("1e10", HERE),
+            ("1e30", HERE),
+            ("1e-30", HERE),
+            ("0.0000000000001", HERE),
+            ("\"5\"", HERE),
+            ("true", HERE),
+        ],
+    )
+    .required(),
+    field("description", &["\"\"", "\"x\""], &[("5", HERE), ("\"\\u0000\"", HERE)]),
+    field(
+        "usageLimit",
+        &["1", "1.0", "1e2", "10000000"],
+        &[("0", HERE), ("-1", HERE), ("10000001", HERE), ("1.5", HERE), ("\"5\"", HERE)],
+    )
+    .nullable(),
+    field("validFrom", &["\"2026-07-01T23:59:59.999Z\"", "\"1970-01-01T00:00:00Z\""], DATES).required(),
+    field("validFrom", &[], &[("\"2026-07-02T00:00:00Z\"", &["validTo"])]).required(),
+    field("validTo", &["\"2026-07-01T00:00:00.001Z\"", "\"9999-12-31T23:59:59.999Z\""], DATES).required(),
+    field("validTo", &[], &[("\"2026-07-01T00:00:00Z\"", HERE)]).required(),
+    field(
+        "minimumPurchase",
+        &["0", "0.01", "12.50", "1000000000"],
+        &[("-0.01", HERE), ("0.001", HERE), ("1000000000.01", HERE), ("1e30", HERE), ("\"5\"", HERE)],
+    )
+    .nullable(),
+    field(
+        "applicableTicketTypes",
+        &["[]"],
+        &[
+            ("\"x\"", HERE),
+            ("{}", HERE),
+            ("[5]", &["applicableTicketTypes[0]"]),
+            ("[\"\", null]", &["applicableTicketTypes[0]", "applicableTicketTypes[1]"]),
+            ("[\"nonsense\", \"\\u0000\"]", &["applicableTicketTypes[1]", "applicableTicketTypes[0]"]),
+        ],
+    ),
+    field("isActive", &["false"], &[("\"x\"", HERE), ("1", HERE)]),
+    field("autoApply", &["true"], &[("\"x\"", HERE), ("0", HERE)]),
+];
+
+fn discount_base(event: &Event) -> Value {
+    json!({
+        "eventId": event.id, "code": "EARLY", "type": "PERCENTAGE", "value": 10, "usedCount": 7, "id": 5, "revision": "x",
+        "validFrom": "2026-07-01T00:00Z", "validTo": "2026-07-02T00:00Z",
+    })
+}
+
+#[test]
+fn every_field_of_a_new_discount_keeps_its_bounds() {
+    let shop = Shop::new();
+    let event = shop.event();
+    let send = |body: &str| {
+        let created = shop.service.create_discount(&shop.caller, read::<CreateDiscount>(body))?;
+        assert_eq!((created.used_count, created.revision), (0, 1), "nobody writes these");
+        shop.service.delete_discount(&shop.caller, created.id)
+    };
+    check(&discount_base(&event), DISCOUNT, false, send);
+    check(&discount_base(&event), &[field("eventId", &[], NOTHING).required()], false, send);
+    for (length, accepted) in [(255, true), (256, false)] {
+        let mut body = discount_base(&event);
+        body["description"] = "ö".repeat(length).into();
+        match accepted {
+            true => send(&body.to_string()).expect("255 characters"),
+            false => assert_eq!(paths(send(&body.to_string())), ["description"]),
+        }
+    }
+    // An amount is bounded like a price.
+    let amount = [field(
+        "value",
+        &["0", "100.01", "1000000000", "12.500"],
+        &[("-0.01", HERE), ("0.001", HERE), ("1000000000.01", HERE), ("1e30", HERE)],
+    )
+    .required()];
+    let mut base = discount_base(&event);
+    base["type"] = "FIXED_AMOUNT".into();
+    check(&base, &amount, false, send);
+    // A value is no percentage where nobody knows its type, and has no currency where nobody knows the event.
+    let mut body = discount_base(&event);
+    (body["type"], body["value"]) = ("x".into(), json!(1000));
+    assert_eq!(paths(send(&body.to_string())), ["type"]);
+    (base["eventId"], base["value"]) = ("nonsense".into(), json!(0.005));
+    assert_eq!(paths(send(&base.to_string())), ["eventId"]);
+}
+
+#[test]
+fn every_field_of_a_discounts_update_keeps_its_bounds() {
+    let shop = Shop::new();
+    let event = shop.event();
+    let other = shop.event();
+    check(&discount_base(&other), DISCOUNT, true, |body| {
+        let from = at("2026-07-01T00:00Z");
+        let new =
+            CreateDiscount { valid_from: from, valid_to: at("2026-07-02T00:00Z"), ..percent_off(&event, "OLD", 1) };
+        let old = shop.discount(new);
+        let updated = shop.service.update_discount(&shop.caller, old.id, read::<UpdateDiscount>(body));
+        match &updated {
+            Ok(updated) => assert_eq!((updated.event_id, updated.used_count), (event.id, 0), "nobody writes these"),
+            Err(_) => assert_eq!(shop.read_discount(old.id), old),
+        }
+        shop.service.delete_discount(&shop.caller, old.id)?;
+        updated.map(drop)
+    });
+}
+
+#[test]
+fn every_field_of_a_validation_keeps_its_bounds() {
+    let shop = Shop::new();
+    let event = shop.event();
+    let seat = shop.ticket_type(&event, 1250, 10);
+    let base = json!({
+        "eventId": event.id, "code": "EARLY", "orderAmount": 12.5,
+        "ticketItems": [{"ticketId": seat.id, "quantity": 1, "price": 12.5}], "discount": 5,
+    });
+    let amounts: &[(&str, &[&str])] =
+        &[("-0.01", HERE), ("0.001", HERE), ("1e30", HERE), ("90071992547410", HERE), ("\"5\"", HERE), ("[]", HERE)];
+    let fields = [
+        field("eventId", &[], NOTHING).required(),
+        field("code", &["\"x\"", "\" \""], &[("\"\"", HERE), ("5", HERE), ("\"\\u0000\"", HERE)]).required(),
+        field("orderAmount", &["0", "-0", "12.50", "1e9", "90071992547409"], amounts).required(),
+        field(
+            "ticketItems",
+            &["[]"],
+            &[
+                ("{}", HERE),
+                ("\"x\"", HERE),
+                ("[5]", &["ticketItems[0]"]),
+                ("[{}]", &["ticketItems[0].ticketId", "ticketItems[0].quantity", "ticketItems[0].price"]),
+            ],
+        )
+        .required(),
+        field(
+            "ticketItems[0].ticketId",
+            &[],
+            &[("\"\"", HERE), ("\"nonsense\"", HERE), ("5", HERE), ("\"\\u0000\"", HERE)],
+        )
+        .required(),
+        field(
+            "ticketItems[0].quantity",
+            &["1", "1000", "1e2", "2.0"],
+            &[("0", HERE), ("-1", HERE), ("1.5", HERE), ("1e30", HERE), ("9223372036854775807", &["ticketItems"])],
+        )
+        .required(),
+        field(
+            "ticketItems[0].price",
+            &["0", "0.01", "1000000000"],
+            &[("-0.01", HERE), ("0.001", HERE), ("1000000000.01", HERE), ("\"5\"", HERE)],
+        )
+        .required(),
+    ];
+    check(&base, &fields, false, |body| {
+        shop.service.validate_discount(&shop.caller, read::<ValidateDiscount>(body)).map(drop)
+    });
+}
+
 #[test]
 fn every_broken_constraint_is_told_at_once_with_its_path() {
     let shop = Shop::new();
@@ -608,6 +799,42 @@ fn every_broken_constraint_is_told_at_once_with_its_path() {
         "language",
     ];
     assert_eq!(told(shop.service.create_order(&shop.caller, read::<CreateOrder>(&body)).map(drop)), all);
+
+    let body = r#"{"eventId": "x", "code": "ab", "type": "FIXED_AMOUNT", "value": -1, "description": 5, "usageLimit": 0,
+        "validFrom": "2026-07-02T00:00Z", "validTo": "2026-07-01T00:00Z", "minimumPurchase": -1, "isActive": null,
+        "autoApply": 1, "applicableTicketTypes": "x"}"#;
+    let all = [
+        "applicableTicketTypes",
+        "autoApply",
+        "code",
+        "description",
+        "eventId",
+        "isActive",
+        "minimumPurchase",
+        "usageLimit",
+        "validTo",
+        "value",
+    ];
+    assert_eq!(told(shop.service.create_discount(&shop.caller, read::<CreateDiscount>(body)).map(drop)), all);
+    let of = shop.discount(percent_off(&event, "EARLY", 10));
+    let but_the_event: Vec<_> = all.into_iter().filter(|path| *path != "eventId").collect();
+    let update = shop.service.update_discount(&shop.caller, of.id, read::<UpdateDiscount>(body));
+    assert_eq!(told(update.map(drop)), but_the_event);
+
+    let body = format!(
+        r#"{{"eventId": "{}", "code": "", "orderAmount": -1,
+            "ticketItems": [{{"ticketId": "x", "quantity": 0, "price": 0.001}}, 5]}}"#,
+        event.id
+    );
+    let all = [
+        "code",
+        "orderAmount",
+        "ticketItems[0].price",
+        "ticketItems[0].quantity",
+        "ticketItems[0].ticketId",
+        "ticketItems[1]",
+    ];
+    assert_eq!(told(shop.service.validate_discount(&shop.caller, read::<ValidateDiscount>(&body)).map(drop)), all);
 }
 
 #[test]
@@ -671,6 +898,16 @@ fn null_clears_what_may_be_null_and_absence_leaves_everything_as_it_is() {
         ..seat.clone()
     };
     assert_eq!(cleared, expected);
+
+    let mut new = percent_off(&event, "EARLY", 10);
+    (new.usage_limit, new.minimum_purchase, new.description) = (Some(5), Some(eur(5)), Some("Text".to_owned()));
+    new.applicable_ticket_types = Some(vec![seat.id]);
+    let of = shop.discount(new);
+    let update = |body| shop.service.update_discount(&shop.caller, of.id, read::<UpdateDiscount>(body)).expect(body);
+    assert_eq!(Discount { revision: of.revision, ..update("{}") }, of);
+    let cleared = update(r#"{"usageLimit": null, "minimumPurchase": null}"#);
+    let revision = of.revision + 2;
+    assert_eq!(cleared, Discount { usage_limit: None, minimum_purchase: None, revision, ..of.clone() });
 
     let settings = r#"{"locationMetadata": {"a": 1}, "trackingPixels": [1]}"#;
     shop.service.update_event_settings(&shop.caller, event.id, read::<EventSettings>(settings)).expect("settings");
@@ -760,6 +997,51 @@ fn plain_rust_structs_keep_the_same_bounds() {
         let mut new = CreateOrder::new(event.id, ada(), seat.id, 1);
         change(&mut new);
         assert_eq!(paths(shop.service.create_order(&shop.caller, new)), [path]);
+    }
+
+    type OfDiscount = fn(&mut CreateDiscount);
+    let of_discount: [(&str, OfDiscount); 16] = [
+        ("code", |new| new.code = "ab".to_owned()),
+        ("code", |new| new.code = "x".repeat(21)),
+        ("code", |new| new.code = "abc\0".to_owned()),
+        ("value", |new| new.value = Amount::new(-1, 18)),
+        ("value", |new| new.value = Amount::new(101, 0)),
+        ("value", |new| new.value = Amount::new(1, 13)),
+        ("value", |new| new.value = Amount::new(i64::MAX, 0)),
+        ("value", |new| new.value = Amount::new(i64::MIN, 18)),
+        ("value", |new| (new.discount_type, new.value) = (DiscountType::FixedAmount, Amount::new(1, 3))),
+        ("description", |new| new.description = Some("x".repeat(256))),
+        ("description", |new| new.description = Some("\0".to_owned())),
+        ("usageLimit", |new| new.usage_limit = Some(0)),
+        ("usageLimit", |new| new.usage_limit = Some(i64::MAX)),
+        ("validTo", |new| new.valid_to = new.valid_from),
+        ("minimumPurchase", |new| new.minimum_purchase = Some(Amount::new(1, 3))),
+        ("applicableTicketTypes[0]", |new| {
+            new.applicable_ticket_types = Some(vec!["type_0000000000000".parse().expect("an id")]);
+        }),
+    ];
+    for (path, change) in of_discount {
+        let mut new = percent_off(&event, "EARLY", 10);
+        change(&mut new);
+        assert_eq!(paths(shop.service.create_discount(&shop.caller, new)), [path]);
+    }
+    let precise = CreateDiscount { value: Amount::new(10_000_000_000_000, 12), ..percent_off(&event, "PRECISE", 0) };
+    assert_eq!(shop.discount(precise).value, Amount::new(10, 0));
+    type OfBasket = fn(&mut ValidateDiscount);
+    let of_basket: [(&str, OfBasket); 6] = [
+        ("code", |new| new.code = "\0".to_owned()),
+        ("orderAmount", |new| new.order_amount = Amount::new(1, 3)),
+        ("orderAmount", |new| new.order_amount = Amount::new(i64::MAX, 0)),
+        ("ticketItems[0].quantity", |new| new.ticket_items[0].quantity = i64::MIN),
+        ("ticketItems[0].price", |new| new.ticket_items[0].price = Amount::new(i64::MAX, 0)),
+        ("ticketItems", |new| new.ticket_items[0].quantity = i64::MAX),
+    ];
+    for (path, change) in of_basket {
+        let item = BasketItem { ticket_type_id: seat.id, quantity: 1, price: eur(1) };
+        let (code, order_amount) = ("EARLY".to_owned(), eur(1));
+        let mut new = ValidateDiscount { event_id: event.id, code, order_amount, ticket_items: vec![item] };
+        change(&mut new);
+        assert_eq!(paths(shop.service.validate_discount(&shop.caller, new)), [path]);
     }
 
     for (path, quantity, name) in [("quantity", 0, "Ada"), ("quantity", 11, "Ada"), ("customer.name", 1, "")] {
@@ -869,6 +1151,18 @@ fn the_query_of_every_list_keeps_its_bounds() {
     for (pairs, path) in bad_pages.iter().chain(&bad_types) {
         let request = query(pairs, Request::<ListTicketTypes>::from_query);
         assert_eq!(paths(shop.service.list_ticket_types(&shop.caller, event.id, request)), [*path], "{pairs:?}");
+    }
+    let bad_discounts: [(&[(&str, &str)], &str); 6] = [
+        (&[("isActive", "1")], "isActive"),
+        (&[("isActive", "")], "isActive"),
+        (&[("code", "\0")], "code"),
+        (&[("code", "a"), ("code", "b")], "code"),
+        (&[("eventId", "")], "eventId"),
+        (&[("eventId", "event_\0")], "eventId"),
+    ];
+    for (pairs, path) in bad_pages.iter().chain(&bad_discounts) {
+        let request = query(pairs, Request::<ListDiscounts>::from_query);
+        assert_eq!(paths(shop.service.list_discounts(&shop.caller, request)), [*path], "{pairs:?}");
     }
     // Everything wrong at once; what no list knows is ignored.
     let request = query(

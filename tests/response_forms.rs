@@ -48,7 +48,7 @@ fn every_response_has_exactly_the_fields_of_its_shape() {
     has_fields(&json_of(&seat), TICKET_TYPE);
 
     let mut new = percent_off(&event, "EARLY", 10);
-    new.minimum_purchase = Some(eur(20_00));
+    new.minimum_purchase = Some(eur(2000));
     let discount = json_of(&shop.discount(new));
     has_fields(&discount, DISCOUNT);
     assert_eq!(discount["type"], "PERCENTAGE");

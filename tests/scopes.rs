@@ -51,6 +51,7 @@ const OPERATIONS: &[(&str, Scope, Operation)] = &[
     }),
     ("record_page_view", Scope::EventsRead, |g, by| g.shop.service.record_page_view(by, g.event.id)),
     ("delete_event", Scope::EventsWrite, |g, by| g.shop.service.delete_event(by, g.spare.id)),
+    ("get_event_summary", Scope::EventsRead, |g, by| g.shop.service.get_event_summary(by, g.event.id).map(drop)),
     ("list_ticket_types", Scope::TicketTypesRead, |g, by| {
         g.shop.service.list_ticket_types(by, g.event.id, ListTicketTypes::default()).map(drop)
     }),

@@ -218,8 +218,8 @@ fn the_last_handle_takes_the_log_with_it_and_a_clone_keeps_it() {
         let log = PathBuf::from(format!("{}-wal", shop.path.display()));
         let clone = shop.service.clone();
         let (caller, event, path) = (shop.caller.clone(), shop.event.id, shop.path.clone());
-        let folder = shop.folder;
-        drop(shop.service);
+        let folder = Arc::clone(&shop.folder);
+        drop(shop);
         assert!(log.exists());
         // The pool of readers grows while it is used, in part on threads of its own.
         at_once(1 + round % 12, |_| clone.get_event(&caller, event).unwrap());
@@ -261,9 +261,14 @@ fn a_corrupt_value_is_named_by_its_table_column_and_row_and_not_shown() {
     let get_order = || service.get_order(caller, order.id).map(drop);
     let get_event = || service.get_event(caller, shop.event.id).map(drop);
     let get_seats = || service.get_ticket_type(caller, seats).map(drop);
+    let (ten, code) = (ticketing::Amount::new(10, 0), "EARLY");
+    let mut discount = ticketing::CreateDiscount::percentage(shop.event.id, code, ten, NOON, ticketing::Timestamp::MAX);
+    discount.auto_apply = Some(true);
+    let discount = service.create_discount(caller, discount).unwrap().id;
+    let get_discount = || service.get_discount(caller, discount).map(drop);
     let buy = || shop.order(seats, 1).map(drop);
     type Attempt<'a> = &'a dyn Fn() -> ticketing::Result<()>;
-    let cases: [(&str, &str, &str, &str, Attempt<'_>); 8] = [
+    let cases: [(&str, &str, &str, &str, Attempt<'_>); 11] = [
         ("orders", "status", "'secret'", "PENDING", &get_order),
         ("orders", "currency", "'secret'", "EUR", &get_order),
         ("events", "timezone", "'secret'", "UTC", &get_event),
@@ -272,6 +277,9 @@ fn a_corrupt_value_is_named_by_its_table_column_and_row_and_not_shown() {
         ("events", "currency", "'secret'", "EUR", &get_seats),
         ("ticket_types", "allowed_dates", "'secret'", "[]", &scan),
         ("ticket_types", "status", "'secret'", "ON_SALE", &buy),
+        ("discounts", "type", "'secret'", "PERCENTAGE", &get_discount),
+        ("discounts", "type", "'secret'", "PERCENTAGE", &buy),
+        ("discounts", "applicable_ticket_types", "'[\"secret\"]'", "[]", &get_discount),
     ];
     for (table, column, bad, good, attempt) in cases {
         let row: i64 = value(&sql(&shop.path), &format!("SELECT id FROM {table}"));

@@ -40,6 +40,7 @@ const BY_PATH: &[(&str, Operation)] = &[
     }),
     ("record_page_view", |service, by, ids| service.record_page_view(by, ids.event)),
     ("delete_event", |service, by, ids| service.delete_event(by, ids.event)),
+    ("get_event_summary", |service, by, ids| service.get_event_summary(by, ids.event).map(drop)),
     ("list_ticket_types", |service, by, ids| {
         service.list_ticket_types(by, ids.event, ListTicketTypes::default()).map(drop)
     }),

@@ -1,16 +1,75 @@
-//! `GET /v1/events/{id}` over 8 connections, beside a bare axum handler that answers the same bytes from a blocking thread.
+//! Over HTTP: `GET /v1/events/{id}` beside a bare axum handler that answers the same bytes from a blocking thread, and
+//! `POST /v1/orders` beside the facade with as many threads as there are connections.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use ticketing::server::{ServerOptions, serve};
 
+use crate::orders::{order, spread};
 use crate::ratio::Bench;
-use crate::store::Shop;
+use crate::store::{Shop, email, scatter};
 
 const CONNECTIONS: u64 = 8;
 
 pub fn bench(bench: &mut Bench) {
+    reads(bench);
+    for connections in [8, 64] {
+        orders(bench, connections);
+    }
+}
+
+fn unlimited() -> ServerOptions {
+    let mut options = ServerOptions::default();
+    options.rate_limit = None;
+    options
+}
+
+fn orders(bench: &mut Bench, connections: u64) {
+    let name = format!("POST /v1/orders, {connections} connections");
+    if !bench.wants(&name) {
+        return;
+    }
+    let shop = Shop::open("http-orders");
+    let facade = Shop::open("http-orders-facade");
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("a runtime");
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("bound");
+    runtime.spawn(serve(shop.service.clone(), listener, unlimited(), std::future::pending()));
+    let mut clients: Vec<_> = (0..connections).map(|_| Client::connect(address)).collect();
+    let next = AtomicU64::new(0);
+    let post = |client: &mut Client| {
+        let email = email(scatter(next.fetch_add(1, Ordering::Relaxed)));
+        let body = format!(
+            r#"{{"eventId":"{}","customer":{{"name":"Ada Lovelace","email":"{email}"}},"items":[{{"ticketId":"{}","quantity":2}}]}}"#,
+            shop.event, shop.ticket_type
+        );
+        let request = format!(
+            "POST /v1/orders HTTP/1.1\r\nHost: localhost\r\nX-Api-Key: {}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+            shop.key,
+            body.len()
+        );
+        drop(client.exchange(&request, 201));
+    };
+    bench.compare_as(
+        &name,
+        ("over HTTP", "facade"),
+        64 * 80,
+        |count| {
+            let share = count.div_ceil(connections);
+            std::thread::scope(|scope| {
+                for client in &mut clients {
+                    scope.spawn(|| (0..share).for_each(|_| post(client)));
+                }
+            });
+        },
+        |count| spread(connections, count, |_| order(&facade)),
+    );
+    runtime.shutdown_background();
+}
+
+fn reads(bench: &mut Bench) {
     let name = "GET /v1/events/{id}, 8 connections";
     if !bench.wants(name) {
         return;
@@ -20,16 +79,16 @@ pub fn bench(bench: &mut Bench) {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("a runtime");
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let ours = listener.local_addr().expect("bound");
-    runtime.spawn(serve(shop.service.clone(), listener, ServerOptions::default(), std::future::pending()));
+    runtime.spawn(serve(shop.service.clone(), listener, unlimited(), std::future::pending()));
     let request =
         format!("GET /v1/events/{} HTTP/1.1\r\nHost: localhost\r\nX-Api-Key: {}\r\n\r\n", shop.event, shop.key);
     let mut client = Client::connect(ours);
-    let (head, body) = client.exchange(&request);
+    let (head, body) = client.exchange(&request, 200);
     let bare = runtime.block_on(serve_bare(&head, body.clone()));
 
     let clients = |address: SocketAddr| (0..CONNECTIONS).map(|_| Client::connect(address)).collect::<Vec<_>>();
     let (mut of_ours, mut of_bare) = (clients(ours), clients(bare));
-    assert_eq!(of_bare[0].exchange(&request).1, body, "the same bytes");
+    assert_eq!(of_bare[0].exchange(&request, 200).1, body, "the same bytes");
     bench.compare(
         name,
         8 * 500,
@@ -44,7 +103,7 @@ fn load(clients: &mut [Client], count: u64, request: &str) {
     let share = count.div_ceil(CONNECTIONS);
     std::thread::scope(|scope| {
         for client in clients {
-            scope.spawn(move || (0..share).for_each(|_| drop(client.exchange(request))));
+            scope.spawn(move || (0..share).for_each(|_| drop(client.exchange(request, 200))));
         }
     });
 }
@@ -88,7 +147,7 @@ impl Client {
     }
 
     /// Sends a request and reads the head and the body of its answer.
-    fn exchange(&mut self, request: &str) -> (String, Vec<u8>) {
+    fn exchange(&mut self, request: &str, status: u16) -> (String, Vec<u8>) {
         self.stream.get_mut().write_all(request.as_bytes()).expect("sent");
         let mut head = String::new();
         let mut length = 0;
@@ -105,7 +164,7 @@ impl Client {
                 length = value.trim().parse().expect("a length");
             }
         }
-        assert!(head.starts_with("HTTP/1.1 200"), "{head}");
+        assert!(head.starts_with(&format!("HTTP/1.1 {status}")), "{head}");
         let mut body = vec![0; length];
         self.stream.read_exact(&mut body).expect("the body");
         (head, body)

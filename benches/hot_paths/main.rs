@@ -9,13 +9,16 @@
 #![expect(clippy::disallowed_methods, reason = "a benchmark measures real time")]
 
 mod by_hand;
+mod discounts;
 mod door;
 #[cfg(feature = "server")]
 mod http;
 mod orders;
 mod ratio;
 mod reads;
+mod retries;
 mod store;
+mod summary;
 
 use criterion::Criterion;
 
@@ -27,8 +30,11 @@ fn main() {
     }
     let mut bench = ratio::Bench::new(criterion, only_ratios);
     orders::bench(&mut bench);
+    discounts::bench(&mut bench);
+    retries::bench(&mut bench);
     door::bench(&mut bench);
     reads::bench(&mut bench);
+    summary::bench(&mut bench);
     #[cfg(feature = "server")]
     http::bench(&mut bench);
     bench.finish();

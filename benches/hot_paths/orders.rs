@@ -11,10 +11,13 @@ use crate::store::{Shop, email, scatter};
 
 static NEXT: AtomicU64 = AtomicU64::new(0);
 
-fn order(shop: &Shop) {
+pub fn order(shop: &Shop) {
+    shop.service.create_order(&shop.caller, request(shop)).expect("placed");
+}
+
+pub fn request(shop: &Shop) -> CreateOrder {
     let customer = NewCustomer::new("Ada Lovelace", email(scatter(NEXT.fetch_add(1, Ordering::Relaxed))));
-    let order = CreateOrder::new(shop.event, customer, shop.ticket_type, 2);
-    shop.service.create_order(&shop.caller, order).expect("placed");
+    CreateOrder::new(shop.event, customer, shop.ticket_type, 2)
 }
 
 /// Runs `count` pieces of work on `callers` threads.

@@ -28,7 +28,19 @@ impl Bench {
 
     /// Measures `ours` and `by_hand`, which both do as much work as they are told to. `round` is how much work a round
     /// of the ratio is.
-    pub fn compare(&mut self, name: &str, round: u64, mut ours: impl FnMut(u64), mut by_hand: impl FnMut(u64)) {
+    pub fn compare(&mut self, name: &str, round: u64, ours: impl FnMut(u64), by_hand: impl FnMut(u64)) {
+        self.compare_as(name, ("ours", "by hand"), round, ours, by_hand);
+    }
+
+    /// The same for two ways that have other names.
+    pub fn compare_as(
+        &mut self,
+        name: &str,
+        (this, that): (&str, &str),
+        round: u64,
+        mut ours: impl FnMut(u64),
+        mut by_hand: impl FnMut(u64),
+    ) {
         ours(round / 4 + 1);
         by_hand(round / 4 + 1);
         let mut ratios = Vec::new();
@@ -46,11 +58,11 @@ impl Bench {
             of_hand.push(hand.as_secs_f64() / round as f64 * 1e6);
         }
         let (ratio, mine, hand) = (median(&mut ratios), median(&mut of_ours), median(&mut of_hand));
-        self.note(format!("{name}: ratio {ratio:.2} (ours {mine:.1} µs, by hand {hand:.1} µs each)"));
+        self.note(format!("{name}: ratio {ratio:.2} ({this} {mine:.1} µs, {that} {hand:.1} µs each)"));
         if !self.only_ratios {
             let mut group = self.criterion.benchmark_group(name);
-            group.bench_function("ours", |bencher| bencher.iter_custom(|count| time(|| ours(count))));
-            group.bench_function("by hand", |bencher| bencher.iter_custom(|count| time(|| by_hand(count))));
+            group.bench_function(this, |bencher| bencher.iter_custom(|count| time(|| ours(count))));
+            group.bench_function(that, |bencher| bencher.iter_custom(|count| time(|| by_hand(count))));
             group.finish();
         }
     }
@@ -61,7 +73,7 @@ impl Bench {
     }
 
     pub fn finish(self) {
-        println!("\nThe ratios, as rate of ours to rate by hand (higher is better):");
+        println!("\nThe ratios, as rate of the first to rate of the second (higher is better):");
         self.lines.iter().for_each(|line| println!("  {line}"));
         self.criterion.final_summary();
     }

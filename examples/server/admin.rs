@@ -11,8 +11,8 @@ use crate::options::Task;
 /// Does one task and answers with what it came to.
 pub(crate) fn perform(database: &Path, task: Task) -> Result<Value, Failure> {
     let makes_the_file = matches!(task, Task::CreateOrganization(_));
-    if !makes_the_file && !database.exists() {
-        return Err(Failure::Run(format!("there is no database at {}", database.display())));
+    if !makes_the_file {
+        must_be_there(database)?;
     }
     let service = TicketingService::builder(database).readers(1).open()?;
     Ok(match task {
@@ -33,6 +33,14 @@ pub(crate) fn perform(database: &Path, task: Task) -> Result<Value, Failure> {
         }
         Task::RevokeKey { key } => json!(service.revoke_api_key(there(&key, "API key")?)?),
     })
+}
+
+/// Only the server and `create-organization` make a database.
+pub(crate) fn must_be_there(database: &Path) -> Result<(), Failure> {
+    if database.exists() {
+        return Ok(());
+    }
+    Err(Failure::Run(format!("there is no database at {}", database.display())))
 }
 
 /// Reads an id. A text that is none names nothing that is there.

@@ -48,9 +48,10 @@ pub(crate) fn usage(problem: impl fmt::Display) -> Failure {
     Failure::Usage(problem.to_string())
 }
 
-/// Names a refused field by the option that it came from.
+/// Names a refused field by the option or word that it came from.
 fn describe(error: &FieldError) -> String {
     let option = match error.path.as_str() {
+        "path" => return format!("PATH {}", error.message),
         "expiresAt" => "expires",
         "order_hold" => "order-hold",
         "public_url" => "public-url",

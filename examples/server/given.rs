@@ -7,8 +7,16 @@ use std::fmt::Display;
 use crate::failure::{Failure, usage};
 
 /// The options that the environment can give, too.
-const VARIABLES: [&str; 7] =
-    ["database", "listen", "public-url", "order-hold", "rate-limit", "failed-authentications", "allow-local-webhooks"];
+const VARIABLES: [&str; 8] = [
+    "database",
+    "listen",
+    "public-url",
+    "order-hold",
+    "rate-limit",
+    "failed-authentications",
+    "allow-local-webhooks",
+    "log-format",
+];
 
 /// The options by name, without their dashes.
 pub(crate) struct Given<'e> {

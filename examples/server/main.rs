@@ -5,6 +5,7 @@ mod failure;
 mod given;
 mod options;
 mod run;
+mod upkeep;
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -28,6 +29,8 @@ fn obey(command: Command) -> Result<(), Failure> {
         Command::Version => say(concat!("ticketing ", env!("CARGO_PKG_VERSION"))),
         Command::Serve(settings) => run::run(settings),
         Command::Administer { database, task } => say(&admin::perform(&database, task)?.to_string()),
+        Command::BackUp { database, path } => upkeep::back_up(&database, &path),
+        Command::Check { database } => upkeep::check(&database),
     }
 }
 

@@ -32,6 +32,7 @@ Options, each with its environment variable, over which the option wins:
   --allow-local-webhooks  TICKETING_ALLOW_LOCAL_WEBHOOKS
                                                    webhooks may go to this machine (not yet in effect); true or false
                                                    in the environment
+  --log-format text|json  TICKETING_LOG_FORMAT     what a line of the log is, on standard error [text]
   --help                                           shows this text
   --version                                        shows the version
 
@@ -41,6 +42,8 @@ Commands, while a server runs on the same file or not; each answers with one JSO
   create-key ORGANIZATION [--name NAME] [--scopes SCOPE,SCOPE|all] [--expires TIMESTAMP]
   list-keys ORGANIZATION
   revoke-key KEY_ID
+  backup PATH             copies the database to a new file
+  check                   looks whether the file is sound and all that is stored agrees; status 1 where it does not
 
 The first start on a fresh file makes an organization and a key with every scope, and prints the key: it can be read
 there and nowhere else.
@@ -54,6 +57,8 @@ pub(crate) enum Command {
     Version,
     Serve(Settings),
     Administer { database: PathBuf, task: Task },
+    BackUp { database: PathBuf, path: String },
+    Check { database: PathBuf },
 }
 
 /// How to serve.
@@ -68,6 +73,16 @@ pub(crate) struct Settings {
     pub(crate) rate_limit: Option<u32>,
     /// Requests a minute without a valid key, for each address.
     pub(crate) failed_authentications: u32,
+    pub(crate) log_format: LogFormat,
+}
+
+/// How a line of the log is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum LogFormat {
+    /// For a person.
+    Text,
+    /// One JSON object.
+    Json,
 }
 
 /// What to do with organizations and keys. Ids are kept as text: one that is malformed is simply not there.
@@ -81,13 +96,14 @@ pub(crate) enum Task {
 }
 
 /// The options that take a value.
-const OPTIONS: [&str; 11] = [
+const OPTIONS: [&str; 12] = [
     "database",
     "listen",
     "public-url",
     "order-hold",
     "rate-limit",
     "failed-authentications",
+    "log-format",
     "currency",
     "timezone",
     "name",
@@ -119,6 +135,14 @@ pub(crate) fn read(
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     match words.as_slice() {
         [] => settings(&given).map(Command::Serve),
+        ["backup", path] => {
+            given.only("backup", &[])?;
+            Ok(Command::BackUp { path: (*path).to_owned(), database: database(&given)? })
+        }
+        ["check"] => {
+            given.only("check", &[])?;
+            Ok(Command::Check { database: database(&given)? })
+        }
         words => Ok(Command::Administer { task: task(words, &given)?, database: database(&given)? }),
     }
 }
@@ -130,6 +154,8 @@ fn task(words: &[&str], given: &Given) -> Result<Task, Failure> {
         "create-key" => ("create-key ORGANIZATION", &["name", "scopes", "expires"]),
         "list-keys" => ("list-keys ORGANIZATION", &[]),
         "revoke-key" => ("revoke-key KEY_ID", &[]),
+        "backup" => ("backup PATH", &[]),
+        "check" => ("check", &[]),
         other => return Err(usage(format!("unknown command {other:?}"))),
     };
     given.only(words[0], options)?;
@@ -146,8 +172,15 @@ fn task(words: &[&str], given: &Given) -> Result<Task, Failure> {
 }
 
 fn settings(given: &Given) -> Result<Settings, Failure> {
-    let options =
-        ["listen", "public-url", "order-hold", "rate-limit", "failed-authentications", "allow-local-webhooks"];
+    let options = [
+        "listen",
+        "public-url",
+        "order-hold",
+        "rate-limit",
+        "failed-authentications",
+        "allow-local-webhooks",
+        "log-format",
+    ];
     given.only("the server", &options)?;
     let requests = |text: &str| text.parse::<u32>().map_err(|_| "must be a number of requests a minute");
     let rate_limit = given.setting("rate-limit", requests)?.unwrap_or(1200);
@@ -160,6 +193,7 @@ fn settings(given: &Given) -> Result<Settings, Failure> {
         order_hold: given.setting("order-hold", order_hold)?.unwrap_or(Duration::from_mins(30)),
         rate_limit: Some(rate_limit).filter(|limit| *limit > 0),
         failed_authentications: given.setting("failed-authentications", requests)?.unwrap_or(60),
+        log_format: given.setting("log-format", log_format)?.unwrap_or(LogFormat::Text),
     })
 }
 
@@ -215,6 +249,14 @@ fn yes_or_no(text: &str) -> Result<bool, &'static str> {
         "true" | "1" => Ok(true),
         "false" | "0" => Ok(false),
         _ => Err("must be true or false"),
+    }
+}
+
+fn log_format(text: &str) -> Result<LogFormat, &'static str> {
+    match text {
+        "text" => Ok(LogFormat::Text),
+        "json" => Ok(LogFormat::Json),
+        _ => Err("must be text or json"),
     }
 }
 

@@ -8,12 +8,12 @@ use ticketing::{CreateApiKey, CreateOrganization, Scopes, TicketingService};
 use tokio::runtime::Runtime;
 
 use crate::failure::Failure;
-use crate::options::Settings;
+use crate::options::{LogFormat, Settings};
 use crate::say;
 
 /// Listens, opens the database, and answers until SIGTERM or Ctrl-C.
 pub(crate) fn run(settings: Settings) -> Result<(), Failure> {
-    tracing_subscriber::fmt().with_writer(std::io::stderr).with_max_level(tracing::Level::WARN).init();
+    start_log(settings.log_format);
     // The socket comes before the database: a port that is taken makes no file, and the real port is known.
     let listening = |error| Failure::Run(format!("cannot listen on {}: {error}", settings.listen));
     let listener = TcpListener::bind(settings.listen).map_err(listening)?;
@@ -37,6 +37,19 @@ pub(crate) fn run(settings: Settings) -> Result<(), Failure> {
     drop(maintenance);
     drop(service); // The last handle: the write-ahead log goes into the database.
     served.map_err(|error| Failure::Run(format!("the server failed: {error}")))
+}
+
+/// Begins to write the log to standard error: a line for each request, and whatever goes wrong. Where nobody takes the
+/// log, it is lost, and the requests are answered all the same.
+fn start_log(format: LogFormat) {
+    let log = tracing_subscriber::fmt()
+        .with_writer(std::io::stderr)
+        .with_max_level(tracing::Level::INFO)
+        .log_internal_errors(false);
+    match format {
+        LogFormat::Text => log.init(),
+        LogFormat::Json => log.json().flatten_event(true).init(),
+    }
 }
 
 /// Says where the server is and, on the first start on a fresh file, what opens it.

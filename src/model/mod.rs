@@ -2,8 +2,10 @@
 //! JSON. No input or output happens here.
 
 pub(crate) mod amount;
+pub(crate) mod backup;
 pub(crate) mod caller;
 pub(crate) mod change;
+pub(crate) mod check;
 pub(crate) mod customer;
 #[cfg(feature = "server")]
 pub(crate) mod describe;
@@ -20,6 +22,8 @@ pub(crate) mod refund;
 pub(crate) mod request;
 pub(crate) mod scope;
 pub(crate) mod secret;
+pub(crate) mod statistics;
+pub(crate) mod summary;
 pub(crate) mod text_enum;
 pub(crate) mod ticket;
 pub(crate) mod ticket_type;

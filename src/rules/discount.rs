@@ -1,5 +1,7 @@
 //! What a discount may be, and whether it applies to a basket.
 
+use std::collections::BTreeSet;
+
 use super::pricing::{self, OrderPrice};
 use super::ticket_type::MAX_QUANTITY;
 use super::{Checked, money, text};
@@ -162,8 +164,9 @@ pub(crate) fn apply(
     full: &OrderPrice,
     now: Timestamp,
 ) -> Result<OrderPrice, DiscountRefusal> {
-    let list = &discount.applicable_ticket_types;
-    let applies: Vec<bool> = types.iter().map(|of| list.is_empty() || list.contains(of)).collect();
+    // Either may be long.
+    let listed: BTreeSet<TicketTypeId> = discount.applicable_ticket_types.iter().copied().collect();
+    let applies: Vec<bool> = types.iter().map(|of| listed.is_empty() || listed.contains(of)).collect();
     let refusals = [
         (!discount.is_active, DiscountRefusal::NotActive),
         (now < discount.valid_from, DiscountRefusal::NotYetValid),

@@ -93,7 +93,7 @@ impl EventFields {
 
     /// Title and slug in the form that a search looks through.
     pub(crate) fn search_text(&self) -> String {
-        text::fold(&format!("{}\n{}", self.title, self.slug))
+        search_text(&self.title, &self.slug)
     }
 }
 
@@ -114,7 +114,13 @@ pub(crate) fn check(fields: EventFields, mut errors: FieldErrors) -> Result<Chec
     errors.into_result().map(|()| Checked(fields))
 }
 
-fn is_slug(slug: &str) -> bool {
+/// Title and slug in the form that a search looks through.
+pub(crate) fn search_text(title: &str, slug: &str) -> String {
+    text::fold(&format!("{title}\n{slug}"))
+}
+
+/// Whether a text has the form of a slug.
+pub(crate) fn is_slug(slug: &str) -> bool {
     let group = |group: &str| !group.is_empty() && group.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit());
     slug.split('-').all(group)
 }

@@ -52,6 +52,11 @@ pub(crate) fn new_code(environment: &Environment) -> String {
     environment.random_text(crockford::ALPHABET, CODE_LENGTH)
 }
 
+/// Whether a text has the form of a stored code.
+pub(crate) fn is_code(text: &str) -> bool {
+    text.len() == CODE_LENGTH && text.bytes().all(|byte| crockford::ALPHABET.contains(&byte))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

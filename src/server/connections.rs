@@ -23,6 +23,7 @@ use tower::Service;
 
 use super::connection::{Connection, Patience};
 use super::exchange::AmbiguousLength;
+use super::metrics::{Metrics, Present};
 use super::transport::{Transport, WatchedBody};
 
 /// How large the head of a request may be.
@@ -40,6 +41,7 @@ const LAST_HEADS: Duration = Duration::from_millis(500);
 /// The connections that are open, and what they lead to.
 pub(super) struct Connections {
     router: Router,
+    metrics: Arc<Metrics>,
     patience: Patience,
     at_most: usize,
     open: HashMap<tokio::task::Id, Arc<Connection>>,
@@ -48,9 +50,9 @@ pub(super) struct Connections {
 }
 
 impl Connections {
-    pub(super) fn new(router: Router, patience: Patience, at_most: usize) -> Self {
+    pub(super) fn new(router: Router, metrics: Arc<Metrics>, patience: Patience, at_most: usize) -> Self {
         let (open, tasks, stopping) = (HashMap::new(), JoinSet::new(), watch::Sender::new(false));
-        Self { router, patience, at_most: at_most.max(1), open, tasks, stopping }
+        Self { router, metrics, patience, at_most: at_most.max(1), open, tasks, stopping }
     }
 
     /// Serves whoever comes, until `shutdown` does. Those that made room must really be gone before many more come in,
@@ -88,6 +90,7 @@ impl Connections {
         let connection = Arc::new(Connection::new());
         let leading = Leading { router: self.router.clone(), client, connection: Arc::clone(&connection) };
         let driven = drive(stream, leading, self.patience, self.stopping.subscribe());
+        let driven = count(driven, self.metrics.connection());
         self.open.insert(self.tasks.spawn(driven).id(), connection);
     }
 
@@ -127,6 +130,11 @@ impl Connections {
         }
         tokio::time::sleep(REST).await;
     }
+}
+
+/// Counts a connection for as long as it is driven.
+async fn count(driven: impl Future<Output = ()>, _open: Present) {
+    driven.await;
 }
 
 /// Serves one connection until it ends, its client takes too long, or somebody wants it closed.

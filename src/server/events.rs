@@ -33,5 +33,8 @@ pub(super) fn operations() -> Vec<Operation> {
         Operation::delete(("delete_event", "/events/{eventId}", EventsWrite), |call| {
             call.service.delete_event(call.caller, call.id())
         }),
+        Operation::get(("get_event_summary", "/events/{eventId}/summary", EventsRead), |call| {
+            call.service.get_event_summary(call.caller, call.id())
+        }),
     ]
 }

@@ -1,16 +1,17 @@
 //! What every exchange has, whatever it is about: a request id, a problem's body, and a line in the log.
 
 use std::hash::{BuildHasher, RandomState};
-use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, LazyLock};
 
-use axum::extract::{MatchedPath, Request};
+use axum::extract::{MatchedPath, Request, State};
 use axum::http::header::{CONTENT_LENGTH, HOST};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Version};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use tokio::time::Instant;
 
+use super::metrics::{Metrics, name_of};
 use super::problem::Problem;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -23,11 +24,13 @@ const LONGEST_URI: usize = 8 * 1024;
 pub(super) struct AmbiguousLength;
 
 /// Answers a request through `next`, and adds what every answer has. The line in the log names the route and not the
-/// path, and nothing that came in a header or a body: no key, no ticket code and no address gets into it.
-pub(super) async fn exchange(request: Request, next: Next) -> Response {
+/// path, a method only where it is a known one, and of headers the request's id alone: no key, no ticket code and no
+/// address gets into it.
+pub(super) async fn exchange(State(metrics): State<Arc<Metrics>>, request: Request, next: Next) -> Response {
     let started = Instant::now();
+    let _under_way = metrics.request();
     let id = request_id(request.headers());
-    let method = request.method().clone();
+    let method = name_of(request.method());
     let uri = request.uri().clone();
     let route = request.extensions().get::<MatchedPath>().cloned();
     let mut response = match flaw(&request) {
@@ -41,11 +44,13 @@ pub(super) async fn exchange(request: Request, next: Next) -> Response {
         response = problem.render(uri.path(), id.to_str().unwrap_or_default());
         response.headers_mut().extend(around);
     }
+    let (route, took) = (route.as_ref().map_or("-", MatchedPath::as_str), started.elapsed());
+    metrics.answered(route, method, response.status(), took);
     tracing::info!(
         method = %method,
-        route = route.as_ref().map_or("-", MatchedPath::as_str),
+        route,
         status = response.status().as_u16(),
-        milliseconds = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX),
+        milliseconds = u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
         request_id = id.to_str().unwrap_or_default(),
         "answered"
     );

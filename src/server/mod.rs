@@ -32,6 +32,7 @@ mod exchange;
 mod head;
 mod health;
 mod limits;
+mod metrics;
 mod openapi;
 mod operation;
 mod orders;
@@ -47,12 +48,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use axum::middleware::from_fn;
+use axum::middleware::from_fn_with_state;
 
 use blocking::Facade;
 use connection::Patience;
 use connections::Connections;
 use limits::Limits;
+use metrics::Metrics;
 use operation::Operation;
 use problem::Problem;
 use routes::Desk;
@@ -105,12 +107,18 @@ impl Default for ServerOptions {
     }
 }
 
-/// Every route: the operations under `/v1`, the hosted checkout, the health checks, the document of all of them at
-/// `/openapi.json` and a page to read and try it at `/docs`.
+/// Every route: the operations under `/v1`, the hosted checkout, the health checks, the metrics, the document of all of
+/// them at `/openapi.json`, and a page to read and try it at `/docs`.
 ///
 /// Of the options, [`ServerOptions::calls`], [`ServerOptions::rate_limit`] and
-/// [`ServerOptions::failed_authentications`] concern the routes.
+/// [`ServerOptions::failed_authentications`] concern the routes. `/metrics` asks for no key and tells figures of all
+/// organizations together: keep it from the public. It knows of no connections but those of [`serve`].
 pub fn router(service: TicketingService, options: &ServerOptions) -> Router {
+    let metrics = Arc::new(Metrics::new(service.clone()));
+    routes(service, options, metrics)
+}
+
+fn routes(service: TicketingService, options: &ServerOptions, metrics: Arc<Metrics>) -> Router {
     let facade = Facade::new(service, options.calls);
     let limits = Limits::new(options.rate_limit, options.failed_authentications);
     let desk = Desk { facade: facade.clone(), limits: Arc::new(limits) };
@@ -118,7 +126,10 @@ pub fn router(service: TicketingService, options: &ServerOptions) -> Router {
     router = checkout::mount(router, &facade);
     router = health::mount(router, &facade);
     router = docs::mount(openapi::mount(router));
-    router.method_not_allowed_fallback(async || Problem::method_not_allowed(None)).layer(from_fn(exchange::exchange))
+    router = metrics::mount(router, &metrics);
+    router
+        .method_not_allowed_fallback(async || Problem::method_not_allowed(None))
+        .layer(from_fn_with_state(metrics, exchange::exchange))
 }
 
 /// Every operation.
@@ -148,7 +159,9 @@ pub async fn serve(
     let listener = tokio::net::TcpListener::from_std(listener)?;
     let patience =
         Patience { head: options.head_timeout, request: options.request_timeout, idle: options.idle_timeout };
-    let mut connections = Connections::new(router(service, &options), patience, options.connections);
+    let metrics = Arc::new(Metrics::new(service.clone()));
+    let router = routes(service, &options, Arc::clone(&metrics));
+    let mut connections = Connections::new(router, metrics, patience, options.connections);
     connections.accept(&listener, shutdown).await;
     drop(listener);
     connections.close(options.shutdown_timeout).await;

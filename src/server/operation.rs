@@ -189,6 +189,14 @@ impl Operation {
         self.method == *method || (self.method == Method::GET && *method == Method::HEAD)
     }
 
+    /// Refuses a body that cannot be read, whatever it says.
+    pub(super) fn check_syntax(&self, body: &[u8]) -> Result<(), Problem> {
+        match (self.contract.takes, body) {
+            (Takes::Nothing | Takes::Query(_), _) | (Takes::BodyOrNot(_), []) => Ok(()),
+            _ => read_json::<Nothing>(body).map(drop),
+        }
+    }
+
     /// Does the work. A replay says so.
     pub(super) fn run(&self, call: &Call<'_>) -> Result<Answer, Problem> {
         if matches!(self.contract.takes, Takes::BodyOrNot(_)) && !call.body.is_empty() {
@@ -222,11 +230,15 @@ impl Call<'_> {
 
     /// The request in the body.
     fn json<T: FromFields>(&self) -> Result<Request<T>, Problem> {
-        if self.body.is_empty() {
-            return Err(Problem::malformed("the body is empty"));
-        }
-        Ok(Request::from_json(self.body)?)
+        read_json(self.body)
     }
+}
+
+fn read_json<T: FromFields>(body: &[u8]) -> Result<Request<T>, Problem> {
+    if body.is_empty() {
+        return Err(Problem::malformed("the body is empty"));
+    }
+    Ok(Request::from_json(body)?)
 }
 
 /// What an operation came to.

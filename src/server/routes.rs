@@ -172,7 +172,9 @@ impl Asked {
         {
             body::check_media_type(headers)?;
         }
-        let caller = &conditions::lay_on(caller, operation, headers)?;
+        let conditions = conditions::lay_on(caller, operation, headers);
+        // A body that cannot be read is told of first.
+        let caller = &conditions.or_else(|flaw| operation.check_syntax(&body).and(Err(flaw)))?;
         let (parameter, query) = (self.parameter.as_deref(), self.head.uri.query().unwrap_or_default());
         operation.run(&Call { service, caller, parameter, query, body: &body })
     }

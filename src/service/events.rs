@@ -136,11 +136,11 @@ impl TicketingService {
     ) -> Result<Event> {
         caller.require(Scope::EventsWrite)?;
         let Request { body, errors } = request.into();
-        let settings = rules::check_settings(body, errors)?;
         let (organization, caller) = (caller.organization, caller.clone());
         self.store().write(move |tx| {
             let current = events::get(tx, organization, id)?;
             caller.check_revision(current.revision)?;
+            let settings = rules::check_settings(body, errors)?;
             events::update_settings(tx, current, &settings)?;
             events::get(tx, organization, id)
         })

@@ -102,10 +102,11 @@ impl TicketingService {
     }
 
     fn forget_old_keys(&self) -> Result<usize> {
-        if !self.store().read(idempotency::any_old)? {
-            return Ok(0);
+        let mut forgotten = 0;
+        while self.store().read(idempotency::any_old)? {
+            forgotten += self.store().write(idempotency::delete_old)?;
         }
-        self.store().write(idempotency::delete_old)
+        Ok(forgotten)
     }
 
     fn ask_for_due_refunds(&self) -> Result<usize> {

@@ -2,7 +2,9 @@
 //! the request checked, and runs one piece of work in the store.
 
 mod api_keys;
+mod backup;
 mod builder;
+mod check;
 mod checkout;
 mod discounts;
 mod events;
@@ -12,6 +14,8 @@ mod orders;
 mod organizations;
 mod payments;
 mod refunds;
+mod statistics;
+mod summary;
 mod ticket_types;
 mod tickets;
 

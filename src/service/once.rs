@@ -74,6 +74,11 @@ pub(super) enum Before<T> {
 }
 
 impl Once {
+    /// Whether it is done once, and not every time.
+    pub(super) fn has_key(&self) -> bool {
+        self.0.is_some()
+    }
+
     /// What came of the same request before, as this transaction sees it: another process may be at it too.
     pub(super) fn before<T: DeserializeOwned>(&self, tx: &Transaction<'_>) -> Result<Before<T>> {
         let Some(keyed) = &self.0 else { return Ok(Before::Nothing) };
@@ -110,9 +115,9 @@ impl Once {
         idempotency::record(tx, &keyed.asked, &Earlier::Order(order))
     }
 
-    /// Lets the key try anew: its order came to nothing.
-    pub(super) fn forget(&self, tx: &Transaction<'_>) -> Result<()> {
-        self.0.as_ref().map_or(Ok(()), |keyed| idempotency::forget(tx, &keyed.asked))
+    /// Lets the key try anew, where it still waits for this order: the order came to nothing.
+    pub(super) fn forget(&self, tx: &Transaction<'_>, order: OrderId) -> Result<()> {
+        self.0.as_ref().map_or(Ok(()), |keyed| idempotency::forget(tx, &keyed.asked, order))
     }
 }
 

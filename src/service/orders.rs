@@ -101,8 +101,8 @@ impl TicketingService {
             let answer = CreateOrderResponse::from(order);
             placing.record(tx, &answer)?;
             Ok(Placed::Answered(answer))
-        })?;
-        match placed {
+        });
+        match placed.inspect_err(|error| self.store().counters().order_failed(error))? {
             Placed::Answered(answer) => Ok(answer),
             Placed::WantsLink(order, currency) => self.open_checkout(order, currency, redirect_urls, &once),
         }

@@ -86,21 +86,27 @@ impl TicketingService {
         };
         let recording = once.clone();
         let recorded = self.store().write(move |tx| {
-            // Another process may have taken the order up meanwhile.
-            if let Before::Answer(answer) = recording.before(tx)? {
-                return Ok(answer);
+            match recording.before(tx)? {
+                // Another process took the order up meanwhile, and was faster.
+                Before::Answer(answer) => return Ok(Some(answer)),
+                Before::Order(waiting) if waiting == id => {}
+                Before::Nothing if !recording.has_key() => {}
+                // Another process took it up, got no link, and gave it up.
+                Before::Nothing | Before::Order(_) => return Ok(None),
             }
             checkouts::record(tx, organization, id, &checkout.link, &checkout.reference)?;
             let answer = CreateOrderResponse::from(orders::get(tx, organization, id)?);
-            recording.record(tx, &answer).map(|()| answer)
+            recording.record(tx, &answer).map(|()| Some(answer))
         });
-        match recorded {
+        let failure = match recorded {
+            Ok(Some(answer)) => return Ok(answer),
+            Ok(None) => GatewayError::Unavailable("it gave another process no link".to_owned()),
             Err(Error::Store(StoreError::Taken(_))) => {
-                let failure = GatewayError::Refused("it gave the reference of another payment".to_owned());
-                self.give_up_checkout(&order, &failure, once)
+                GatewayError::Refused("it gave the reference of another payment".to_owned())
             }
-            recorded => recorded,
-        }
+            Err(error) => return Err(error),
+        };
+        self.give_up_checkout(&order, &failure, once)
     }
 
     fn start_checkout(
@@ -135,7 +141,7 @@ impl TicketingService {
             settlement::cancel_unless_paid(tx, organization, id)?;
             let order = orders::get(tx, organization, id)?;
             if order.status != OrderStatus::Completed {
-                return once.forget(tx).map(|()| None);
+                return once.forget(tx, id).map(|()| None);
             }
             let answer = CreateOrderResponse::from(order);
             once.record(tx, &answer).map(|()| Some(answer))

@@ -161,7 +161,7 @@ impl TicketingService {
             let decision = door::check_in(tx, organization, &scan, key)?;
             decision.as_ref().map_or(Ok(()), |ticket| once.record(tx, ticket)).map(|()| decision)
         });
-        decision?.map_err(Error::Conflict)
+        decision.inspect_err(|error| self.store().counters().scan_failed(error))?.map_err(Error::Conflict)
     }
 
     /// Lets a ticket's holder out, so that the ticket can be used again. It is no scan and counts none. Scope

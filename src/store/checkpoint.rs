@@ -19,6 +19,8 @@ const NEAR_BOUND: u32 = BOUND - 1000;
 const HARD_BOUND: u32 = BOUND + BOUND / 2;
 /// How much more there must be before readers are waited for again, where some did not finish in time: 16 MiB.
 const AGAIN_AFTER: u32 = 4096;
+/// From this many on, 192 MiB, somebody reads for long, and readers are waited for less and less often.
+const LONG_READ: u32 = 2 * HARD_BOUND;
 
 /// The thread that makes checkpoints.
 pub(crate) struct Checkpointer {
@@ -68,7 +70,8 @@ impl Checkpointer {
         let helped = if pages < patient_until {
             writer.checkpoint()
         } else {
-            self.patient_until.store(pages.saturating_add(AGAIN_AFTER), Ordering::Relaxed);
+            let more = if pages < LONG_READ { AGAIN_AFTER } else { pages / 2 };
+            self.patient_until.store(pages.saturating_add(more), Ordering::Relaxed);
             writer.restart_wal()
         };
         if pages < HARD_BOUND {

@@ -20,8 +20,8 @@ pub(super) struct Priced {
     pub(super) discount: Option<Discount>,
 }
 
-/// Claims a use; says whether one was left. Who no longer waits for a payment uses none: where there is none else, those
-/// are collected first.
+/// Claims a use; says whether one was left. A use of an order whose hold has run out is free: where there is none else,
+/// those are collected first.
 pub(super) fn claim(tx: &Transaction<'_>, event: EventId, discount: DiscountId) -> Result<bool> {
     let take = || tx.execute(CLAIM, &[discount.into(), event.into()]).map(|rows| rows == 1);
     Ok(take()? || (settlement::expire_holds_of(tx, event)? > 0 && take()?))

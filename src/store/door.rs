@@ -1,9 +1,9 @@
 //! Scans at the door.
 
 use super::tickets::{decode, ticket_columns};
-use super::{Row, Transaction, ticket_types};
+use super::{Counted, Row, Transaction, ticket_types};
 use crate::error::{Conflict, Error, Reason, Result};
-use crate::model::id::{ApiKeyId, OrganizationId};
+use crate::model::id::{ApiKeyId, OrganizationId, TicketId};
 use crate::model::ticket::{CheckInTicket, IssuedTicket, TicketStatus};
 use crate::rules::Checked;
 use crate::rules::admission::Scanned;
@@ -63,8 +63,7 @@ pub(crate) fn check_in(
     let now = tx.now();
     let (mut ticket, scanned) = find(tx, organization, scan)?;
     if let Err(refusal) = scanned.check_in(scan.event_id, now) {
-        tx.execute(REFUSED, &[ticket.id.into(), now.into()])?;
-        return Ok(Err(refusal));
+        return refuse(tx, ticket.id, refusal).map(Err);
     }
     let expires_at = match scanned.first_scan_date {
         None => scanned.expiry_after_first_scan(now),
@@ -72,10 +71,10 @@ pub(crate) fn check_in(
     };
     let binds = [ticket.id.into(), now.into(), key.into(), expires_at.into(), scanned.check_in_date.into()];
     if tx.execute(CHECK_IN, &binds)? == 0 {
-        tx.execute(REFUSED, &[ticket.id.into(), now.into()])?;
         let detail = "the ticket is checked in already".to_owned();
-        return Ok(Err(Conflict { reason: Reason::AlreadyCheckedIn, detail }));
+        return refuse(tx, ticket.id, Conflict { reason: Reason::AlreadyCheckedIn, detail }).map(Err);
     }
+    tx.count(Counted::ScanAccepted);
     let record = &mut ticket.record;
     record.status = TicketStatus::CheckedIn;
     record.check_in_date = Some(now);
@@ -86,6 +85,13 @@ pub(crate) fn check_in(
     record.scan_count += 1;
     record.updated_at = now;
     Ok(Ok(ticket))
+}
+
+/// Counts a scan that lets nobody in.
+fn refuse(tx: &Transaction<'_>, ticket: TicketId, refusal: Conflict) -> Result<Conflict> {
+    tx.execute(REFUSED, &[ticket.into(), tx.now().into()])?;
+    tx.count(Counted::ScanRefused(refusal.reason));
+    Ok(refusal)
 }
 
 /// Lets a ticket's holder out.

@@ -3,7 +3,7 @@
 use super::lists::{below, one_more};
 use super::{Bind, Row, Transaction, if_taken};
 use crate::error::{Error, Reason, Result};
-use crate::model::event::{Event, EventSettings, ListEvents, TicketPdfDesignVersion};
+use crate::model::event::{Event, EventSettings, EventStatus, ListEvents, TicketPdfDesignVersion};
 use crate::model::id::{EventId, OrganizationId};
 use crate::model::page::Page;
 use crate::model::text_enum::TextEnum;
@@ -126,7 +126,7 @@ fn slug_taken(fields: &EventFields) -> Error {
 }
 
 /// The columns that creating and updating write, from `?3` on.
-fn values(fields: &EventFields) -> Result<[Bind<'_>; 16]> {
+fn values(fields: &EventFields, status: EventStatus) -> Result<[Bind<'_>; 16]> {
     Ok([
         (&fields.title).into(),
         fields.description.as_ref().into(),
@@ -139,7 +139,7 @@ fn values(fields: &EventFields) -> Result<[Bind<'_>; 16]> {
         (&fields.slug).into(),
         fields.cover_image.as_ref().into(),
         fields.is_public.into(),
-        fields.status.as_str().into(),
+        status.as_str().into(),
         fields.delivery_method.as_str().into(),
         json(&fields.shipping_countries)?.into(),
         fields.accepts_company.into(),
@@ -152,8 +152,10 @@ pub(crate) fn insert(
     organization: OrganizationId,
     fields: &Checked<EventFields>,
 ) -> Result<Event> {
+    // What is over when it is brought in begins as such: at its first revision.
+    let status = status_at(fields.status, fields.over_at(), tx.now());
     let mut binds: Vec<Bind<'_>> = vec![organization.into()];
-    binds.extend(values(fields)?);
+    binds.extend(values(fields, status)?);
     binds.push(tx.now().into());
     let id = if_taken(tx.insert(INSERT, &binds), "events.slug", || slug_taken(fields))?;
     get(tx, organization, id)
@@ -162,7 +164,7 @@ pub(crate) fn insert(
 /// Writes the whole event, as one revision more than `current`.
 pub(crate) fn update(tx: &Transaction<'_>, current: &Event, fields: &Checked<EventFields>) -> Result<()> {
     let mut binds: Vec<Bind<'_>> = vec![current.id.into(), current.organizer_id.into()];
-    binds.extend(values(fields)?);
+    binds.extend(values(fields, fields.status)?);
     binds.extend([tx.now().into(), (current.revision + 1).into()]);
     if_taken(tx.execute(UPDATE, &binds), "events.slug", || slug_taken(fields)).map(drop)
 }

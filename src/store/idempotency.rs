@@ -24,7 +24,7 @@ const INSERT: &str = "INSERT INTO idempotency_records (organization_id, key, fin
     WHERE idempotency_records.created_at <= ?7
         OR idempotency_records.answer IS NULL AND idempotency_records.fingerprint = excluded.fingerprint";
 const FORGET: &str =
-    "DELETE FROM idempotency_records WHERE organization_id = ?1 AND key = ?2 AND fingerprint = ?3 AND answer IS NULL";
+    "DELETE FROM idempotency_records WHERE organization_id = ?1 AND key = ?2 AND order_id = ?3 AND answer IS NULL";
 pub(super) const OLD: &str =
     "SELECT organization_id, key FROM idempotency_records WHERE created_at <= ?1 ORDER BY created_at LIMIT ?2";
 const DELETE_OLD: &str = "DELETE FROM idempotency_records WHERE organization_id = ?1 AND key = ?2 AND created_at <= ?3";
@@ -88,9 +88,10 @@ pub(crate) fn record(tx: &Transaction<'_>, asked: &Asked, earlier: &Earlier) -> 
     }
 }
 
-/// Gives up on an order that is not answered: the next request with the key is a new one.
-pub(crate) fn forget(tx: &Transaction<'_>, asked: &Asked) -> Result<()> {
-    let binds = [asked.organization.into(), asked.key.as_str().into(), asked.fingerprint.as_slice().into()];
+/// Gives up on an order that is not answered: the next request with the key is a new one. A later order of the same key
+/// is left alone.
+pub(crate) fn forget(tx: &Transaction<'_>, asked: &Asked, order: OrderId) -> Result<()> {
+    let binds = [asked.organization.into(), asked.key.as_str().into(), order.into()];
     tx.execute(FORGET, &binds).map(drop)
 }
 

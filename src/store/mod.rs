@@ -2,8 +2,11 @@
 //! decodes their rows.
 
 pub(crate) mod api_keys;
+mod backup;
+pub(crate) mod check;
 pub(crate) mod checkouts;
 mod checkpoint;
+mod counters;
 pub(crate) mod customers;
 mod discount_uses;
 pub(crate) mod discounts;
@@ -23,6 +26,7 @@ mod plans;
 pub(crate) mod refunds;
 pub(crate) mod settlement;
 mod sqlite;
+pub(crate) mod summary;
 pub(crate) mod ticket_types;
 pub(crate) mod tickets;
 mod writer;
@@ -31,7 +35,9 @@ use std::sync::Arc;
 
 use crate::environment::Environment;
 use crate::error::{Error, Result, StoreError};
+use crate::model::statistics::Statistics;
 use checkpoint::Checkpointer;
+use counters::{Counted, Counters};
 use ids::IdSource;
 use sqlite::Readers;
 pub(crate) use sqlite::{Bind, Location, Row, Transaction};
@@ -44,6 +50,8 @@ pub(crate) struct Store {
     writer: Writer,
     environment: Environment,
     ids: Arc<IdSource>,
+    counters: Arc<Counters>,
+    location: Location,
 }
 
 impl Store {
@@ -54,8 +62,10 @@ impl Store {
         let ids = Arc::new(IdSource::default());
         let checkpointer = Checkpointer::start(location)?;
         let readers = location.readers(readers)?;
-        let writer = Writer::start(database, environment.clone(), Arc::clone(&ids), checkpointer)?;
-        Ok(Self { readers, writer, environment, ids })
+        let counters = Arc::new(Counters::default());
+        let writer =
+            Writer::start(database, environment.clone(), Arc::clone(&ids), checkpointer, Arc::clone(&counters))?;
+        Ok(Self { readers, writer, environment, ids, counters, location: location.clone() })
     }
 
     /// Runs `work` in a transaction of its own and returns when it is durable. Where `work` fails, it changed nothing.
@@ -64,6 +74,21 @@ impl Store {
         work: impl FnOnce(&Transaction<'_>) -> Result<T> + Send + 'static,
     ) -> Result<T> {
         self.writer.write(work)
+    }
+
+    /// What was counted so far.
+    pub(crate) fn statistics(&self) -> Statistics {
+        self.counters.get(self.writer.jobs_waiting())
+    }
+
+    /// For what never reaches a commit.
+    pub(crate) fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    /// The size of the write-ahead log in bytes.
+    pub(crate) fn wal_bytes(&self) -> u64 {
+        self.location.wal_bytes()
     }
 
     /// Runs `work` on one state of the database, beside whoever writes.
@@ -75,6 +100,14 @@ impl Store {
     /// a third of a look-up.
     pub(crate) fn read_one<T>(&self, work: impl FnOnce(&Transaction<'_>) -> Result<T>) -> Result<T> {
         self.readers.read(&self.environment, &self.ids, false, work)
+    }
+
+    /// Runs `work` on one state of the database over a connection of its own: for what reads everything. On a connection that
+    /// was opened for reading alone, SQLite would know nothing of the CHECKs of the schema.
+    pub(crate) fn survey<T>(&self, work: impl FnOnce(&Transaction<'_>) -> Result<T>) -> Result<T> {
+        let database = self.location.open_existing()?;
+        database.only_read()?;
+        database.on_one_state(|| work(&database.transaction(&self.environment, &self.ids)))
     }
 
     /// Runs `work`, in which everything that this thread reads comes from one state of the database: also what `work`

@@ -181,6 +181,11 @@ pub(super) fn details_column(request: &CreateOrder) -> Result<Option<String>> {
     said.then(|| json(&details)).transpose()
 }
 
+/// Whether a stored column `details` can be read.
+pub(super) fn has_details(row: &Row<'_>, index: usize) -> Result<bool> {
+    row.json::<StoredDetails>(index).map(|_| true)
+}
+
 pub(crate) fn details(tx: &Transaction<'_>, organization: OrganizationId, order_id: OrderId) -> Result<OrderDetails> {
     let found = tx.one(DETAILS, &[order_id.into(), organization.into()], |row| {
         if row.is_null(1)? { Ok(None) } else { row.json::<StoredDetails>(1).map(Some) }

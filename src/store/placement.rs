@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::discount_uses::{self, Priced};
 use super::order_items;
 use super::places::{self, Places};
-use super::{Transaction, customers, events, orders, ticket_types, tickets};
+use super::{Counted, Transaction, customers, events, orders, ticket_types, tickets};
 use crate::error::{Error, FieldErrors, Result};
 use crate::model::amount::Amount;
 use crate::model::customer::Customer;
@@ -81,6 +81,10 @@ pub(crate) fn place(
         let item = stored.summary(decimals, order.created_at);
         let issued_tickets = if free { tickets::issue_for_item(tx, &owner(&order), stored)? } else { Vec::new() };
         order.items.push(OrderItem { item, issued_tickets });
+    }
+    tx.count(Counted::OrderPlaced);
+    if free {
+        tx.count(Counted::OrderCompleted);
     }
     Ok((order, sale.currency))
 }

@@ -15,6 +15,11 @@ const RELEASE: &str = "UPDATE ticket_types SET held = held - ?3 WHERE id = ?1 AN
 const RETURN: &str = "UPDATE ticket_types SET sold = sold - ?3
     WHERE id = ?1 AND event_id = ?2 AND sold >= ?3 RETURNING id, quantity - sold";
 
+// The ticket types, which are few, know what stored orders hold; of the orders, only those are read that have lapsed since.
+const HELD: &str = "SELECT CAST((SELECT COALESCE(SUM(held), 0) FROM ticket_types) - (
+        SELECT COALESCE(SUM(i.quantity), 0) FROM orders o JOIN order_items i ON i.order_id = o.id
+        WHERE o.status = 'PENDING' AND o.hold_until <= ?1) AS BIGINT)";
+
 /// Places of one ticket type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Places {
@@ -72,6 +77,11 @@ fn take(tx: &Transaction<'_>, sql: &str, places: Places) -> Result<i64> {
 fn claim(tx: &Transaction<'_>, sql: &str, places: Places) -> Result<Option<i64>> {
     let binds = [places.ticket_type.into(), places.event.into(), places.number.into()];
     tx.one(sql, &binds, |row| row.get(1))
+}
+
+/// How many places orders hold now, over all organizations.
+pub(crate) fn held(tx: &Transaction<'_>) -> Result<u64> {
+    tx.one(HELD, &[tx.now().into()], |row| row.count(0)).map(Option::unwrap_or_default)
 }
 
 fn close_if_last(tx: &Transaction<'_>, places: Places, unsold: i64) -> Result<()> {

@@ -37,6 +37,8 @@ pub(super) const LIST: &str = concat!(
     " FROM refunds WHERE organization_id = ?1 AND order_id < ?2 AND (CAST(?4 AS TEXT) IS NULL OR status = ?4)
     ORDER BY order_id DESC LIMIT ?3"
 );
+pub(super) const COUNT_DUE: &str = "SELECT COUNT(*) FROM refunds WHERE status = 'DUE'";
+pub(super) const COUNT_REFUSED: &str = "SELECT COUNT(*) FROM refunds WHERE status = 'REFUSED'";
 const EXISTS: &str = "SELECT 1 FROM refunds WHERE order_id = ?1 AND organization_id = ?2";
 
 fn decode(row: &Row<'_>) -> Result<Refund> {
@@ -137,4 +139,10 @@ pub(crate) fn list(
     let binds = [organization.into(), cursor, one_more(page), status.map(TextEnum::as_str).into()];
     let found = tx.all(LIST, &binds, decode)?;
     Ok(Page::cut(found, page.limit, |refund| refund.order_id))
+}
+
+/// How many refunds the gateway has not answered, and how many it refused for good, over all organizations.
+pub(crate) fn count_open(tx: &Transaction<'_>) -> Result<(u64, u64)> {
+    let count = |sql| tx.one(sql, &[], |row| row.count(0)).map(Option::unwrap_or_default);
+    Ok((count(COUNT_DUE)?, count(COUNT_REFUSED)?))
 }

@@ -3,7 +3,7 @@
 
 use super::order_items::{self, StoredItem};
 use super::places::{self, Places};
-use super::{Transaction, discount_uses, refunds, tickets};
+use super::{Counted, Transaction, discount_uses, refunds, tickets};
 use crate::error::{Error, Reason, Result};
 use crate::model::id::{CustomerId, DiscountId, EventId, OrderId, OrganizationId, TicketTypeId};
 use crate::model::order::{OrderStatus, PaymentStatus};
@@ -111,6 +111,7 @@ fn complete(tx: &Transaction<'_>, state: &State, by_gateway: bool) -> Result<()>
     if tx.execute(sql, &[state.id.into(), tx.now().into(), by_gateway.into()])? == 0 {
         return Err(Error::conflict(Reason::OrderNotPending, "the order has just changed"));
     }
+    tx.count(Counted::OrderCompleted);
     let owner = tickets::Owner {
         organization: state.organization,
         event: state.event,
@@ -181,6 +182,7 @@ pub(crate) fn cancel(
     if tx.execute(CANCEL, &[id.into(), tx.now().into(), state.status.to_string().into()])? == 0 {
         return Err(Error::conflict(Reason::OrderNotCancellable, "the order has just changed"));
     }
+    tx.count(Counted::OrderCancelled);
     let mut left = Cancelled { requires_manual_refund: false, refund_due: false };
     match state.status {
         OrderStatus::Pending => {
@@ -246,6 +248,7 @@ fn expire(tx: &Transaction<'_>, id: OrderId, event: EventId) -> Result<bool> {
     let expired = tx.one(EXPIRE, &[id.into(), tx.now().into()], |row| row.get(1))?;
     let Some(discount) = expired else { return Ok(false) };
     give_back_use(tx, event, discount)?;
+    tx.count(Counted::OrderExpired);
     let items = order_items::of_orders(tx, &[id])?;
     places_of(&items, event).into_iter().try_for_each(|places| places::release(tx, places))?;
     Ok(true)

@@ -10,8 +10,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use super::checkpoint::Checkpointer;
+use super::counters::{Counted, Counters};
 use super::ids::IdSource;
 use super::sqlite::{Database, Transaction};
 use crate::environment::Environment;
@@ -22,8 +24,8 @@ const GROUP: usize = 256;
 
 /// A piece of work in the queue.
 trait Job: Send {
-    /// Does the work. An error means that nothing of what it wrote may stay.
-    fn run(&mut self, desk: &Desk<'_>) -> Result<()>;
+    /// Does the work, and says what in it is to be counted. An error means that nothing of what it wrote may stay.
+    fn run(&mut self, desk: &Desk<'_>) -> Result<Vec<Counted>>;
 
     /// Gives the caller its result, or the error that the commit ended with.
     fn answer(self: Box<Self>, commit: Result<()>);
@@ -36,13 +38,19 @@ struct Work<T, F> {
 }
 
 impl<T: Send, F: FnOnce(&Transaction<'_>) -> Result<T> + Send> Job for Work<T, F> {
-    fn run(&mut self, desk: &Desk<'_>) -> Result<()> {
+    fn run(&mut self, desk: &Desk<'_>) -> Result<Vec<Counted>> {
+        let mut counted = Vec::new();
         if let Some(work) = self.closure.take() {
             // A clock from outside may panic too, when the transaction asks it for its instant.
-            self.result = catch_unwind(AssertUnwindSafe(|| work(&desk.transaction())))
-                .unwrap_or_else(|_| Err(Error::Internal("the operation panicked and was undone".to_owned())));
+            self.result = catch_unwind(AssertUnwindSafe(|| {
+                let transaction = desk.transaction();
+                let result = work(&transaction);
+                counted = transaction.into_counted();
+                result
+            }))
+            .unwrap_or_else(|_| Err(Error::Internal("the operation panicked and was undone".to_owned())));
         }
-        self.result.as_ref().map(drop).map_err(Error::clone)
+        self.result.as_ref().map(|_| counted).map_err(Error::clone)
     }
 
     fn answer(self: Box<Self>, commit: Result<()>) {
@@ -68,6 +76,7 @@ struct Shared {
     environment: Environment,
     ids: Arc<IdSource>,
     checkpointer: Checkpointer,
+    counters: Arc<Counters>,
 }
 
 #[derive(Default)]
@@ -94,9 +103,10 @@ impl Writer {
         environment: Environment,
         ids: Arc<IdSource>,
         checkpointer: Checkpointer,
+        counters: Arc<Counters>,
     ) -> Result<Self> {
         let (queue, handed_over, database) = (Mutex::default(), Condvar::new(), Mutex::new(database));
-        let shared = Arc::new(Shared { queue, handed_over, database, environment, ids, checkpointer });
+        let shared = Arc::new(Shared { queue, handed_over, database, environment, ids, checkpointer, counters });
         let thread = std::thread::Builder::new().name("ticketing-writer".to_owned()).spawn({
             let shared = Arc::clone(&shared);
             move || shared.lead_when_handed_over()
@@ -117,6 +127,11 @@ impl Writer {
             self.shared.hand_over();
         }
         answer.recv().unwrap_or_else(|_| Err(lost()))
+    }
+
+    /// How many pieces of work wait for their turn.
+    pub(crate) fn jobs_waiting(&self) -> usize {
+        self.shared.queue().jobs.len()
     }
 }
 
@@ -183,27 +198,45 @@ impl Shared {
         let mut group = Vec::new();
         let database = self.database.lock().unwrap_or_else(PoisonError::into_inner);
         let desk = Desk { database: &database, environment: &self.environment, ids: &self.ids };
+        let began = self.instant();
         let committed = self.commit_group(&desk, &mut group);
+        // Counted before anybody hears of it: who was answered finds it in the statistics.
+        let committed = match committed {
+            Ok(counted) => {
+                self.counters.committed(group.len(), self.instant().saturating_sub(began), &counted);
+                Ok(())
+            }
+            Err(error) => {
+                self.counters.commit_failed();
+                Err(error)
+            }
+        };
         for job in group {
             job.answer(committed.clone());
         }
         self.checkpointer.after_commit(&database);
     }
 
-    /// Runs what waits, and what comes meanwhile, in one transaction and commits it.
-    fn commit_group(&self, desk: &Desk<'_>, group: &mut Vec<Box<dyn Job>>) -> Result<()> {
+    /// For the statistics alone: a clock from outside that panics must not end the lead.
+    fn instant(&self) -> Duration {
+        catch_unwind(AssertUnwindSafe(|| self.environment.clock.monotonic())).unwrap_or_default()
+    }
+
+    /// Runs what waits, and what comes meanwhile, in one transaction and commits it. Says what in it is to be counted.
+    fn commit_group(&self, desk: &Desk<'_>, group: &mut Vec<Box<dyn Job>>) -> Result<Vec<Counted>> {
         if let Err(error) = desk.database.command("BEGIN IMMEDIATE") {
             // Those in line waited as well: each would otherwise wait as long again, one after another.
             group.extend(self.queue().jobs.drain(..));
             return Err(error);
         }
+        let mut counted = Vec::new();
         while let Some(mut job) = self.next_of(group) {
             let ran = desk.run_alone(job.as_mut());
             group.push(job);
             // Where it cannot be undone alone, what came before it in the group is lost with the transaction, and told so.
-            ran.inspect_err(|_| desk.roll_back())?;
+            counted.append(&mut ran.inspect_err(|_| desk.roll_back())?);
         }
-        desk.database.command("COMMIT").inspect_err(|_| desk.roll_back())
+        desk.database.command("COMMIT").map(|()| counted).inspect_err(|_| desk.roll_back())
     }
 
     fn next_of(&self, group: &[Box<dyn Job>]) -> Option<Box<dyn Job>> {
@@ -223,8 +256,9 @@ impl Desk<'_> {
         self.database.transaction(self.environment, self.ids)
     }
 
-    /// Runs one job so that its failure undoes it alone. An error means that the whole transaction is beyond repair.
-    fn run_alone(&self, job: &mut dyn Job) -> Result<()> {
+    /// Runs one job so that its failure undoes it alone; says what in it is to be counted. An error means that the whole
+    /// transaction is beyond repair.
+    fn run_alone(&self, job: &mut dyn Job) -> Result<Vec<Counted>> {
         self.database.command("SAVEPOINT job")?;
         let ran = job.run(self);
         if !self.database.in_transaction() {
@@ -237,7 +271,7 @@ impl Desk<'_> {
         if ran.is_err() {
             self.database.command("ROLLBACK TO job")?;
         }
-        self.database.command("RELEASE job")
+        self.database.command("RELEASE job").map(|()| ran.unwrap_or_default())
     }
 
     fn roll_back(&self) {

@@ -80,6 +80,10 @@ impl Drop for Server {
             let stopped = thread.join();
             assert!(std::thread::panicking() || matches!(stopped, Ok(Ok(()))));
         }
+        if !std::thread::panicking() {
+            let report = self.service.check().unwrap();
+            assert!(report.is_clean(), "{:#?}", report.findings);
+        }
     }
 }
 
@@ -184,6 +188,15 @@ impl Client {
 
     pub(crate) fn json(&mut self, method: &str, path: &str, body: &Value) -> Answer {
         self.send(method, path, &["Content-Type: application/json"], body.to_string().as_bytes())
+    }
+
+    /// POST under an idempotency key; without a body where it is null.
+    pub(crate) fn once(&mut self, idempotency_key: &str, path: &str, body: &Value) -> Answer {
+        let line = format!("Idempotency-Key: {idempotency_key}");
+        match body {
+            Value::Null => self.send("POST", path, &[&line], b""),
+            body => self.send("POST", path, &["Content-Type: application/json", &line], body.to_string().as_bytes()),
+        }
     }
 
     /// A request with the client's key, and these header lines beside.

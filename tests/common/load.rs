@@ -5,7 +5,8 @@
 use std::io::{BufRead, BufReader, Lines, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
-use std::sync::Barrier;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Barrier};
 use std::time::Duration;
 
 use rusqlite::{Connection, types::FromSql};
@@ -26,7 +27,18 @@ pub(crate) struct Shop {
     pub(crate) caller: Caller,
     pub(crate) event: Event,
     pub(crate) path: PathBuf,
-    pub(crate) folder: tempfile::TempDir,
+    pub(crate) folder: Arc<tempfile::TempDir>,
+    corrupted: AtomicBool,
+}
+
+impl Drop for Shop {
+    /// Whatever a test did, what it leaves behind is as it must be.
+    fn drop(&mut self) {
+        if !std::thread::panicking() && !self.corrupted.load(Ordering::Relaxed) {
+            let report = self.service.check().unwrap();
+            assert!(report.is_clean(), "{:#?}", report.findings);
+        }
+    }
 }
 
 impl Shop {
@@ -41,7 +53,7 @@ impl Shop {
             TicketingService::builder(&path).clock(clock.clone()).sandbox_gateway().order_hold(HOLD).open().unwrap();
         let caller = service.act_for(service.create_organization(Default::default()).unwrap().id).unwrap();
         let event = service.create_event(&caller, event("summer-night")).unwrap();
-        Self { service, clock, caller, event, path, folder }
+        Self { service, clock, caller, event, path, folder: Arc::new(folder), corrupted: AtomicBool::new(false) }
     }
 
     /// A ticket type of this event, of which a ticket costs `price` cents.
@@ -68,8 +80,13 @@ impl Shop {
     }
 
     /// Closes the service and hands the file to hand-written SQL.
-    pub(crate) fn into_file(self) -> (tempfile::TempDir, PathBuf) {
-        (self.folder, self.path)
+    pub(crate) fn into_file(self) -> (Arc<tempfile::TempDir>, PathBuf) {
+        (Arc::clone(&self.folder), self.path.clone())
+    }
+
+    /// Says that the test writes into the file what the service never would: it is not checked at the end.
+    pub(crate) fn is_corrupted(&self) {
+        self.corrupted.store(true, Ordering::Relaxed);
     }
 }
 

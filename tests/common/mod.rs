@@ -4,6 +4,7 @@
 #![allow(dead_code, unreachable_pub, reason = "each test file uses its own part of this")]
 
 use std::fmt::Debug;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -172,6 +173,17 @@ pub struct Shop {
     pub clock: ManualClock,
     pub gateway: FakeGateway,
     folder: Arc<TempDir>,
+    corrupted: AtomicBool,
+}
+
+impl Drop for Shop {
+    /// Whatever a test did, what it leaves behind is as it must be.
+    fn drop(&mut self) {
+        if !std::thread::panicking() && !self.corrupted.load(Ordering::Relaxed) {
+            let report = self.service.check().expect("a check");
+            assert!(report.is_clean(), "{:#?}", report.findings);
+        }
+    }
 }
 
 impl Shop {
@@ -194,7 +206,7 @@ impl Shop {
         let service = set_up(builder).open().expect("a new file");
         let organization = service.create_organization(Default::default()).expect("an organization");
         let caller = service.act_for(organization.id).expect("it is there");
-        Self { service, caller, clock, gateway: gateway.clone(), folder }
+        Self { service, caller, clock, gateway: gateway.clone(), folder, corrupted: AtomicBool::new(false) }
     }
 
     /// Another service on the same file, with the same clock and gateway.
@@ -209,7 +221,12 @@ impl Shop {
 
     /// Lets the last handle of the service go, and keeps the folder.
     pub fn close(self) -> Arc<TempDir> {
-        self.folder
+        Arc::clone(&self.folder)
+    }
+
+    /// Says that the test writes into the file what the service never would: it is not checked at the end.
+    pub fn is_corrupted(&self) {
+        self.corrupted.store(true, Ordering::Relaxed);
     }
 
     /// A caller for another organization of the same file.
@@ -220,6 +237,22 @@ impl Shop {
 
     pub fn turn(&self, to: &str) {
         self.clock.set(at(to));
+    }
+
+    /// The shop's caller, who does a thing once under this key.
+    pub fn once(&self, key: &str) -> Caller {
+        self.caller.with_idempotency_key(key.parse().expect(key))
+    }
+
+    /// Every row of every table, but for what is kept of idempotency keys.
+    pub fn contents(&self) -> Vec<String> {
+        let connection = rusqlite::Connection::open(self.file()).expect("the file");
+        let names =
+            "SELECT name FROM sqlite_master WHERE type = 'table' AND name <> 'idempotency_records' ORDER BY name";
+        let mut names = connection.prepare(names).expect(names);
+        let names =
+            names.query_map([], |row| row.get::<_, String>(0)).expect("names").map(|name| name.expect("a name"));
+        names.flat_map(|name| rows(&connection, &name)).collect()
     }
 
     /// Turns the clock to the instant at which holds taken now run out.
@@ -325,9 +358,19 @@ impl Shop {
     }
 }
 
+/// The rows of a table, as text.
+fn rows(connection: &rusqlite::Connection, table: &str) -> Vec<String> {
+    let mut query = connection.prepare(&format!("SELECT * FROM {table}")).expect(table);
+    let columns = query.column_count();
+    let as_text = |row: &rusqlite::Row<'_>| {
+        let values = (0..columns).map(|column| row.get::<_, rusqlite::types::Value>(column).expect("a value"));
+        Ok(format!("{table}: {:?}", values.collect::<Vec<_>>()))
+    };
+    query.query_map([], as_text).expect(table).map(|row| row.expect("a row")).collect()
+}
+
 /// The request of a published event in the future, under a slug that no other has.
 pub fn new_event(change: impl FnOnce(&mut CreateEvent)) -> CreateEvent {
-    use std::sync::atomic::{AtomicU64, Ordering};
     static NUMBER: AtomicU64 = AtomicU64::new(1);
     let slug = format!("event-{}", NUMBER.fetch_add(1, Ordering::Relaxed));
     let mut new = CreateEvent::new("Summer Night", slug, at(START));

@@ -113,9 +113,14 @@ impl Server {
 
     /// The status and the whole text of the answer to a request with a JSON body.
     pub(crate) fn send(&self, method: &str, path: &str, key: &str, body: &str) -> (u16, String) {
+        self.send_with(method, path, key, "", body)
+    }
+
+    /// The same with further header lines, each with its end.
+    pub(crate) fn send_with(&self, method: &str, path: &str, key: &str, lines: &str, body: &str) -> (u16, String) {
         let mut connection = TcpStream::connect(self.address()).unwrap();
         connection.set_read_timeout(Some(PATIENCE)).unwrap();
-        let head = format!("{method} {path} HTTP/1.1\r\nHost: {}\r\nX-Api-Key: {key}\r\n", self.address());
+        let head = format!("{method} {path} HTTP/1.1\r\nHost: {}\r\nX-Api-Key: {key}\r\n{lines}", self.address());
         let length = format!("Content-Type: application/json\r\nContent-Length: {}\r\n", body.len());
         connection.write_all(format!("{head}{length}Connection: close\r\n\r\n{body}").as_bytes()).unwrap();
         let mut answer = String::new();

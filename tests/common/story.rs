@@ -256,6 +256,7 @@ fn tell_of_the_sale(story: &mut Teller<'_>) {
     story.tell("cancel_order", &[&order], "", Some(json!({})));
 
     story.tell("get_event", &[&event], "", None);
+    story.tell("get_event_summary", &[&event], "", None);
     story.tell("list_events", &[], "?status=PUBLISHED&q=night&limit=10", None);
     story.tell("list_ticket_types", &[&event], "", None);
     story.tell("list_orders", &[], "?customerEmail=ada%40example.com", None);

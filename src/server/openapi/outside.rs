@@ -58,6 +58,16 @@ pub(super) fn paths() -> Value {
                 "503": {"$ref": "#/components/responses/Unavailable"},
             },
         }},
+        "/metrics": {"get": {
+            "operationId": "get_metrics", "tags": ["Server"], "summary": "Figures for whoever watches over the server",
+            "description": "Of all organizations together: keep them from the public.",
+            "responses": {
+                "200": answer("As OpenMetrics has them", json!({"application/openmetrics-text": {
+                    "schema": {"type": "string"},
+                }})),
+                "500": {"$ref": "#/components/responses/Internal"},
+            },
+        }},
         "/openapi.json": {"get": {
             "operationId": "get_openapi", "tags": ["Server"], "summary": "This document",
             "responses": {"200": answer("The document", json!({"application/json": {"schema": {"type": "object"}}}))},

@@ -1,5 +1,9 @@
 //! The schema, as the list of steps that lead to it. The number of steps done is the database's `user_version`; from the
 //! first release on, a step is never changed and the list only grows.
 
-pub(super) const ALL: &[&str] =
-    &[include_str!("0001_main_job.sql"), include_str!("0002_discounts.sql"), include_str!("0003_idempotency.sql")];
+pub(super) const ALL: &[&str] = &[
+    include_str!("0001_main_job.sql"),
+    include_str!("0002_discounts.sql"),
+    include_str!("0003_idempotency.sql"),
+    include_str!("0004_refused_refunds.sql"),
+];

@@ -17,7 +17,7 @@ const APPLICATION_ID: i64 = 0x5443_4b54;
 
 /// A connection that writes.
 pub(crate) struct Database {
-    connection: Connection,
+    pub(super) connection: Connection,
 }
 
 thread_local! {
@@ -49,7 +49,9 @@ impl Database {
             return Err(StoreError::ReadOnly(String::new()).into());
         }
         self.switch_to_wal()?;
-        let setup = "PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA temp_store = MEMORY;
+        // Whatever a WAL grew to beside a long backup, the disk has it back but for 96 MiB once the WAL starts anew.
+        let setup = "PRAGMA journal_size_limit = 100663296;
+                     PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA temp_store = MEMORY;
                      PRAGMA trusted_schema = OFF; PRAGMA cache_size = -32768; PRAGMA wal_autocheckpoint = 0;";
         connection.execute_batch(setup).and_then(|()| stable_plans(connection)).map_err(|error| convert(&error))?;
         connection.wal_hook(Some(|_, pages| {
@@ -122,13 +124,34 @@ impl Database {
         run().map(drop).map_err(|error| convert(&error))
     }
 
-    fn number(&self, sql: &str) -> Result<i64> {
+    pub(super) fn number(&self, sql: &str) -> Result<i64> {
         self.connection.query_row(sql, [], |row| row.get(0)).map_err(|error| convert(&error))
     }
 
     /// Whether a transaction is open: an error of SQLite may have ended it.
     pub(crate) fn in_transaction(&self) -> bool {
         !self.connection.is_autocommit()
+    }
+
+    /// Runs `work`, which takes long, on one state of the database. Others write meanwhile, and all that stays in the WAL.
+    pub(crate) fn on_one_state<T>(&self, work: impl FnOnce() -> Result<T>) -> Result<T> {
+        self.batch("BEGIN")?;
+        // Only what reads begins to hold a state.
+        self.number("SELECT COUNT(*) FROM sqlite_schema")?;
+        let result = work();
+        if self.in_transaction() {
+            self.batch("ROLLBACK")?;
+        }
+        // Whoever commits next would have to move all that was written meanwhile, and everybody would wait for it.
+        if let Err(error) = self.checkpoint() {
+            tracing::warn!(%error, "the checkpoint after a long look at the database failed");
+        }
+        result
+    }
+
+    /// Lets nothing be written over this connection from now on.
+    pub(crate) fn only_read(&self) -> Result<()> {
+        self.batch("PRAGMA query_only = ON")
     }
 
     /// Moves what no reader needs any more from the WAL into the database, without waiting for anybody.

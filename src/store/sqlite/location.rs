@@ -30,16 +30,43 @@ impl Location {
         Self { path, vfs }
     }
 
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Another place on the same VFS.
+    pub(crate) fn beside(&self, path: PathBuf) -> Self {
+        Self::new(path, self.vfs.clone())
+    }
+
     /// A connection that writes. It creates the file where there is none.
     pub(crate) fn open(&self) -> Result<Database> {
+        self.open_database(OpenFlags::SQLITE_OPEN_CREATE)
+    }
+
+    /// A connection that writes to a file that is there.
+    pub(crate) fn open_existing(&self) -> Result<Database> {
+        self.open_database(OpenFlags::empty())
+    }
+
+    fn open_database(&self, flags: OpenFlags) -> Result<Database> {
         check_version(rusqlite::version_number(), rusqlite::version())?;
-        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let connection = self.connect(flags)?;
+        Database::prepare(connection).map_err(|error| self.named(error))
+    }
+
+    /// A connection to a file that is there and empty.
+    pub(super) fn open_empty(&self) -> Result<Connection> {
+        self.connect(OpenFlags::empty())
+    }
+
+    fn connect(&self, flags: OpenFlags) -> Result<Connection> {
+        let flags = flags | OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = match &self.vfs {
             Some(vfs) => Connection::open_with_flags_and_vfs(&self.path, flags, vfs.as_str()),
             None => Connection::open_with_flags(&self.path, flags),
         };
-        let connection = connection.map_err(|error| self.opening(&error))?;
-        Database::prepare(connection).map_err(|error| self.named(error))
+        connection.map_err(|error| self.opening(&error))
     }
 
     /// A pool of connections that only read.
@@ -71,6 +98,15 @@ impl Location {
             .build(manager)
             .map_err(|error| self.named(StoreError::CannotOpen(error.to_string()).into()))?;
         Ok(Readers::new(pool))
+    }
+
+    /// The size of the write-ahead log in bytes; 0 where there is none, or none to be seen from here.
+    pub(crate) fn wal_bytes(&self) -> u64 {
+        // It lies beside the file itself, and not beside a link to it.
+        let path = self.path.canonicalize().unwrap_or_else(|_| self.path.clone());
+        let mut path = path.into_os_string();
+        path.push("-wal");
+        std::fs::metadata(path).map_or(0, |file| file.len())
     }
 
     fn opening(&self, error: &rusqlite::Error) -> Error {

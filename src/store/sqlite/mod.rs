@@ -1,7 +1,9 @@
 //! The one folder that names rusqlite and r2d2. An engine for another database would be a second folder like this one.
 
+mod copy;
 mod database;
 mod failure;
+mod integrity;
 mod location;
 mod readers;
 mod settings;

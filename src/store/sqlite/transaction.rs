@@ -1,5 +1,7 @@
 //! What every query goes through.
 
+use std::cell::RefCell;
+
 use rusqlite::Connection;
 
 use super::failure::{convert, is_id_clash};
@@ -8,6 +10,7 @@ use crate::environment::Environment;
 use crate::error::{Error, Result};
 use crate::model::id::{Id, Kind};
 use crate::model::timestamp::Timestamp;
+use crate::store::counters::Counted;
 use crate::store::ids::IdSource;
 
 /// One transaction: what every query goes through. It has one instant.
@@ -16,6 +19,7 @@ pub(crate) struct Transaction<'c> {
     now: Timestamp,
     environment: &'c Environment,
     ids: &'c IdSource,
+    counted: RefCell<Vec<Counted>>,
 }
 
 impl<'c> Transaction<'c> {
@@ -26,7 +30,7 @@ impl<'c> Transaction<'c> {
         environment: &'c Environment,
         ids: &'c IdSource,
     ) -> Self {
-        Self { connection, now, environment, ids }
+        Self { connection, now, environment, ids, counted: RefCell::default() }
     }
 
     /// The instant of this transaction.
@@ -36,6 +40,16 @@ impl<'c> Transaction<'c> {
 
     pub(crate) fn environment(&self) -> &Environment {
         self.environment
+    }
+
+    /// Has `what` counted once this transaction is durable.
+    pub(crate) fn count(&self, what: Counted) {
+        self.counted.borrow_mut().push(what);
+    }
+
+    /// What is to be counted.
+    pub(crate) fn into_counted(self) -> Vec<Counted> {
+        self.counted.into_inner()
     }
 
     /// Runs a statement and says how many rows it changed.
@@ -62,10 +76,12 @@ impl<'c> Transaction<'c> {
     /// Runs `work` so that a conflict undoes it alone; says whether it stays. Any other error is passed on.
     pub(crate) fn attempt(&self, work: impl FnOnce(&Self) -> Result<()>) -> Result<bool> {
         self.execute("SAVEPOINT attempt", &[])?;
+        let before = self.counted.borrow().len();
         let kept = match work(self) {
             Ok(()) => true,
             Err(Error::Conflict(_)) => {
                 self.execute("ROLLBACK TO attempt", &[])?;
+                self.counted.borrow_mut().truncate(before);
                 false
             }
             Err(error) => return Err(error),
@@ -93,13 +109,27 @@ impl<'c> Transaction<'c> {
         binds: &[Bind<'_>],
         mut decode: impl FnMut(&Row<'_>) -> Result<T>,
     ) -> Result<Vec<T>> {
+        let mut decoded = Vec::new();
+        self.each(sql, binds, |row| {
+            decoded.push(decode(row)?);
+            Ok(())
+        })?;
+        Ok(decoded)
+    }
+
+    /// Shows every row to `visit`, one after another.
+    pub(crate) fn each(
+        &self,
+        sql: &str,
+        binds: &[Bind<'_>],
+        mut visit: impl FnMut(&Row<'_>) -> Result<()>,
+    ) -> Result<()> {
         let mut statement = self.connection.prepare_cached(sql).map_err(|error| convert(&error))?;
         let mut rows = statement.query(rusqlite::params_from_iter(binds)).map_err(|error| convert(&error))?;
-        let mut decoded = Vec::new();
         while let Some(row) = rows.next().map_err(|error| convert(&error))? {
-            decoded.push(decode(&Row::new(row))?);
+            visit(&Row::new(row))?;
         }
-        Ok(decoded)
+        Ok(())
     }
 
     /// Whether there is any row.

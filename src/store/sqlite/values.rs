@@ -95,6 +95,11 @@ impl<'r> Row<'r> {
         T::from_column(self, index)
     }
 
+    /// A number of things.
+    pub(crate) fn count(&self, index: usize) -> Result<u64> {
+        u64::try_from(self.get::<i64>(index)?).map_err(|_| self.corrupt(index, "is below zero"))
+    }
+
     /// A value of an enum, by its text.
     pub(crate) fn text_enum<T: TextEnum>(&self, index: usize) -> Result<T> {
         match self.value(index)? {

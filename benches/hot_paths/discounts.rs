@@ -1,0 +1,112 @@
+//! What a discount costs an order, and asking about one.
+
+use rusqlite::{Connection, OptionalExtension, params};
+use ticketing::{Amount, BasketItem, CreateDiscount, CreateTicketType, TicketTypeId, Timestamp, ValidateDiscount};
+
+use crate::by_hand;
+use crate::orders::{order, request, spread};
+use crate::ratio::Bench;
+use crate::store::{Shop, raw};
+
+pub fn bench(bench: &mut Bench) {
+    orders(bench, "create_order with a code, 64 callers", Some("ALL"));
+    orders(bench, "create_order with three automatic discounts, 64 callers", None);
+    validation(bench, "validate_discount");
+}
+
+/// A type that costs something, and `number` discounts of which the last takes all of it off: such an order is completed
+/// at once, like one that cost nothing from the beginning.
+fn with_discounts(shop: &Shop, codes: &[&str], automatic: bool) -> TicketTypeId {
+    let seat = CreateTicketType::new("Seat", Amount::new(1250, 2), 10_000_000);
+    let seat = shop.service.create_ticket_type(&shop.caller, shop.event, seat).expect("created");
+    for (index, code) in codes.iter().enumerate() {
+        let percent = if index + 1 == codes.len() { 100 } else { 10 * i64::try_from(index).unwrap_or(0) + 10 };
+        let (from, to) = (Timestamp::from_millis(0), Timestamp::MAX);
+        let mut new = CreateDiscount::percentage(shop.event, *code, Amount::new(percent, 0), from, to);
+        new.auto_apply = Some(automatic);
+        new.usage_limit = Some(10_000_000);
+        new.applicable_ticket_types = Some(vec![seat.id]);
+        shop.service.create_discount(&shop.caller, new).expect("created");
+    }
+    seat.id
+}
+
+fn orders(bench: &mut Bench, name: &str, code: Option<&str>) {
+    if !bench.wants(name) {
+        return;
+    }
+    let discounted = Shop::open("orders-discounted");
+    let plain = Shop::open("orders-plain");
+    let seat = match code {
+        Some(code) => with_discounts(&discounted, &[code], false),
+        None => with_discounts(&discounted, &["TEN", "TWENTY", "ALL"], true),
+    };
+    let reduced = || {
+        let mut request = request(&discounted);
+        request.items[0].ticket_type_id = seat;
+        request.discount_code = code.map(str::to_owned);
+        let placed = discounted.service.create_order(&discounted.caller, request).expect("placed");
+        assert_eq!(placed.issued_tickets.len(), 2);
+    };
+    bench.compare_as(
+        name,
+        ("with", "without"),
+        64 * 80,
+        |count| spread(64, count, |_| reduced()),
+        |count| spread(64, count, |_| order(&plain)),
+    );
+}
+
+fn validation(bench: &mut Bench, name: &str) {
+    if !bench.wants(name) {
+        return;
+    }
+    let shop = Shop::open("validation");
+    let seat = with_discounts(&shop, &["ALL"], false);
+    let connection = by_hand::connect(&shop.path);
+    let (organization, event) = (raw(&shop.caller.organization().to_string()), raw(&shop.event.to_string()));
+    let ticket_type = raw(&seat.to_string());
+    let ours = || {
+        let price = Amount::new(1250, 2);
+        let item = BasketItem { ticket_type_id: seat, quantity: 2, price };
+        let code = "all".to_owned();
+        let request = ValidateDiscount { event_id: shop.event, code, order_amount: price, ticket_items: vec![item] };
+        assert!(shop.service.validate_discount(&shop.caller, request).expect("judged").valid);
+    };
+    bench.compare(
+        name,
+        20_000,
+        |count| (0..count).for_each(|_| ours()),
+        |count| (0..count).for_each(|_| assert_eq!(judge(&connection, organization, event, ticket_type), Ok(2500))),
+    );
+}
+
+/// The three rows that a judgement needs, read at one instant, and the arithmetic.
+fn judge(connection: &Connection, organization: i64, event: i64, ticket_type: i64) -> rusqlite::Result<i64> {
+    connection.prepare_cached("BEGIN")?.execute([])?;
+    let currency: String = connection
+        .prepare_cached("SELECT currency FROM events WHERE id = ?1 AND organization_id = ?2")?
+        .query_row([event, organization], |row| row.get(0))?;
+    let known: Option<i64> = connection
+        .prepare_cached("SELECT id FROM ticket_types WHERE id = ?1 AND event_id = ?2")?
+        .query_row([ticket_type, event], |row| row.get(0))
+        .optional()?;
+    let percent = connection
+        .prepare_cached(
+            "SELECT d.code, d.value, d.usage_limit, d.valid_from, d.valid_to, d.is_active, d.minimum_purchase,
+                d.applicable_ticket_types, d.used_count - (SELECT COUNT(*) FROM orders o WHERE o.status = 'PENDING'
+                    AND o.hold_until <= ?3 AND +o.event_id = d.event_id AND o.discount_id = d.id)
+            FROM discounts d WHERE d.event_id = ?1 AND d.code_key = ?2",
+        )?
+        .query_row(params![event, "all", 1_700_000_000_000_i64], |row| {
+            let (code, types): (String, String) = (row.get(0)?, row.get(7)?);
+            let types: Vec<i64> = serde_json::from_str(&types).unwrap_or_default();
+            let (limit, used): (Option<i64>, i64) = (row.get(2)?, row.get(8)?);
+            let open = limit.is_none_or(|limit| used < limit) && row.get::<_, bool>(5)? && !code.is_empty();
+            let percent: i64 = row.get(1)?;
+            Ok(if open && types.contains(&ticket_type) { percent } else { 0 })
+        })?;
+    connection.prepare_cached("ROLLBACK")?.execute([])?;
+    let subtotal = 1250 * 2 * i64::from(currency == "EUR" && known.is_some());
+    Ok((2 * subtotal * percent + 100) / 200)
+}

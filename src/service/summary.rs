@@ -1,0 +1,40 @@
+//! The figures of an event.
+
+use super::TicketingService;
+use crate::error::Result;
+use crate::model::caller::Caller;
+use crate::model::id::EventId;
+use crate::model::scope::Scope;
+use crate::model::summary::EventSummary;
+use crate::store::summary;
+
+impl TicketingService {
+    /// Adds up an event: its orders, its revenue, its tickets and its ticket types, as they all are at one instant.
+    /// Scope `events:read`.
+    ///
+    /// It is counted anew each time, which takes the longer the more was sold: about a fifth of a second for 100,000
+    /// tickets.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`](crate::Error::NotFound).
+    ///
+    /// ```
+    /// use ticketing::{Amount, CreateOrder, NewCustomer};
+    /// # let (_folder, service, caller, event, seat) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/example_event.rs"));
+    /// let order = |quantity| CreateOrder::new(event.id, NewCustomer::new("Ada", "ada@example.com"), seat.id, quantity);
+    /// let paid = service.create_order(&caller, order(2))?.order;
+    /// service.payment_completed(&caller, paid.id)?;
+    /// service.create_order(&caller, order(3))?;
+    ///
+    /// let summary = service.get_event_summary(&caller, event.id)?;
+    /// assert_eq!(summary.gross_revenue, Amount::new(2500, 2));
+    /// assert_eq!((summary.orders_by_status.completed, summary.orders_by_status.pending), (1, 1));
+    /// let seat = &summary.ticket_types[0];
+    /// assert_eq!((seat.sold, seat.reserved, seat.available), (2, 3, 95));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn get_event_summary(&self, caller: &Caller, id: EventId) -> Result<EventSummary> {
+        caller.require(Scope::EventsRead)?;
+        self.store().read(|tx| summary::of_event(tx, caller.organization, id))
+    }
+}

@@ -1,0 +1,59 @@
+//! Issued tickets, and what the door wrote on them.
+
+use super::Invariant;
+
+pub(super) const INVARIANTS: &[Invariant] = &[
+    Invariant {
+        name: "ticket-type",
+        table: "tickets",
+        sentence: "a ticket is of a ticket type of its event and of one organization with them",
+        broken: "SELECT t.id FROM tickets t LEFT JOIN ticket_types tt ON tt.id = t.ticket_type_id
+            WHERE tt.id IS NULL OR tt.event_id <> t.event_id OR tt.organization_id <> t.organization_id",
+    },
+    Invariant {
+        name: "ticket-customer",
+        table: "tickets",
+        sentence: "a ticket's customer is one of its organization",
+        broken: "SELECT t.id FROM tickets t JOIN customers c ON c.id = t.customer_id
+            WHERE c.organization_id <> t.organization_id",
+    },
+    Invariant {
+        name: "ticket-order",
+        table: "tickets",
+        sentence: "a ticket of an order has the order's event, customer and organization, and the ticket type of its item there",
+        broken: "SELECT t.id FROM tickets t JOIN orders o ON o.id = t.order_id
+                LEFT JOIN order_items i ON i.id = t.order_item_id
+            WHERE o.event_id <> t.event_id OR o.customer_id <> t.customer_id OR o.organization_id <> t.organization_id
+                OR i.id IS NULL OR i.order_id <> t.order_id OR i.ticket_type_id <> t.ticket_type_id",
+    },
+    Invariant {
+        name: "ticket-item",
+        table: "tickets",
+        sentence: "a ticket has both an order and an item of it, or neither",
+        broken: "SELECT id FROM tickets WHERE (order_id IS NULL) <> (order_item_id IS NULL)",
+    },
+    Invariant {
+        name: "ticket-of-cancelled-order",
+        table: "tickets",
+        sentence: "an order that is not COMPLETED has no ticket that is not cancelled",
+        broken: "SELECT t.id FROM tickets t JOIN orders o ON o.id = t.order_id
+            WHERE t.status <> 'CANCELLED' AND o.status <> 'COMPLETED'",
+    },
+    Invariant {
+        name: "ticket-status",
+        table: "tickets",
+        sentence: "the status is one of those that there are, and who is CHECKED_IN was let in at some time",
+        broken: "SELECT id FROM tickets WHERE status NOT IN ('CHECKED_IN', 'NOT_CHECKED_IN', 'CANCELLED')
+            OR status = 'CHECKED_IN' AND check_in_at IS NULL",
+    },
+    Invariant {
+        name: "ticket-scans",
+        table: "tickets",
+        sentence: "every scan is counted: a check-in, the first and the last scan have at least one, and a check-out follows a check-in",
+        broken: "SELECT id FROM tickets WHERE scan_count < 0
+            OR (scan_count = 0) <> (last_scan_at IS NULL)
+            OR (first_scan_at IS NULL) <> (check_in_at IS NULL)
+            OR first_scan_at IS NOT NULL AND scan_count = 0
+            OR check_in_at IS NULL AND (check_out_at IS NOT NULL OR checked_in_by IS NOT NULL OR expires_at IS NOT NULL)",
+    },
+];

@@ -1,0 +1,168 @@
+//! What SQL cannot state of a value: that a text can be read, has its form, or is another one folded.
+
+use super::unless_damaged;
+use crate::error::Result;
+use crate::model::check::{CheckReport, Finding};
+use crate::model::scope::Scopes;
+use crate::rules::calendar::Zone;
+use crate::rules::text::fold;
+use crate::rules::{event, money, ticket};
+use crate::store::{Row, Transaction, orders, ticket_types};
+
+/// Something that holds of the values of every row of a table.
+pub(super) struct Value {
+    name: &'static str,
+    table: &'static str,
+    sentence: &'static str,
+    /// Reads every row, its key first.
+    rows: &'static str,
+    /// Whether it holds of a row. A value that cannot be read at all does not hold.
+    holds: fn(&Row<'_>) -> Result<bool>,
+}
+
+const VALUES: &[Value] = &[
+    Value {
+        name: "organization-settings",
+        table: "organizations",
+        sentence: "an organization has a currency and a time zone that there are",
+        rows: "SELECT id, currency, timezone, name FROM organizations",
+        holds: |row| Ok(is_currency(row, 1)? && is_zone(row, 2)? && is_text(row, 3)?),
+    },
+    Value {
+        name: "key-scopes",
+        table: "api_keys",
+        sentence: "a key's scopes are known",
+        rows: "SELECT id, scopes, name FROM api_keys",
+        holds: |row| Ok(Scopes::from_text(&row.get::<String>(1)?).is_some() && is_text(row, 2)?),
+    },
+    Value {
+        name: "event-slug",
+        table: "events",
+        sentence: "a slug is lower-case letters and digits in groups joined by single hyphens",
+        rows: "SELECT id, slug FROM events",
+        holds: |row| Ok(event::is_slug(&row.get::<String>(1)?)),
+    },
+    Value {
+        name: "event-search-text",
+        table: "events",
+        sentence: "what a search looks through is the title and the slug in lower case",
+        rows: "SELECT id, title, slug, search_text FROM events",
+        holds: |row| {
+            let (title, slug): (String, String) = (row.get(1)?, row.get(2)?);
+            Ok(row.get::<String>(3)? == event::search_text(&title, &slug))
+        },
+    },
+    Value {
+        name: "event-settings",
+        table: "events",
+        sentence: "an event has a currency and a time zone that there are, and lists and free fields that are JSON",
+        rows: "SELECT id, currency, timezone, shipping_countries, tags, location_metadata, tracking_pixels FROM events",
+        holds: |row| {
+            row.json::<Vec<String>>(3)?;
+            row.json::<Vec<String>>(4)?;
+            row.json::<serde_json::Value>(5)?;
+            row.json::<serde_json::Value>(6)?;
+            Ok(is_currency(row, 1)? && is_zone(row, 2)?)
+        },
+    },
+    Value {
+        name: "ticket-type-lists",
+        table: "ticket_types",
+        sentence: "the days and the areas of a type are lists",
+        rows: "SELECT id, allowed_dates, access_areas, name FROM ticket_types",
+        holds: |row| {
+            ticket_types::instants(row, 1)?;
+            row.json::<Vec<String>>(2)?;
+            is_text(row, 3)
+        },
+    },
+    Value {
+        name: "customer-email-key",
+        table: "customers",
+        sentence: "a customer is found under the address in lower case: there is one for each organization and address",
+        rows: "SELECT id, email, email_key FROM customers",
+        holds: |row| Ok(fold(&row.get::<String>(1)?) == row.get::<String>(2)?),
+    },
+    Value {
+        name: "discount-code-key",
+        table: "discounts",
+        sentence: "a discount is found under its code in lower case",
+        rows: "SELECT id, code, code_key FROM discounts",
+        holds: |row| Ok(fold(&row.get::<String>(1)?) == row.get::<String>(2)?),
+    },
+    Value {
+        name: "discount-values",
+        table: "discounts",
+        sentence: "a percentage is at most 100, and the types that a discount is for are a list",
+        rows: "SELECT id, type, value, value_decimals, applicable_ticket_types FROM discounts",
+        holds: |row| {
+            row.json::<Vec<i64>>(4)?;
+            Ok(row.get::<String>(1)? != "PERCENTAGE" || is_percentage(row.get(2)?, row.get(3)?))
+        },
+    },
+    Value {
+        name: "order-details",
+        table: "orders",
+        sentence: "an order has a currency that there is, and what else its request said can be read",
+        rows: "SELECT id, currency, customer_name, details FROM orders",
+        holds: |row| Ok(is_currency(row, 1)? && is_text(row, 2)? && (row.is_null(3)? || orders::has_details(row, 3)?)),
+    },
+    Value {
+        name: "ticket-code",
+        table: "tickets",
+        sentence: "a code is 20 capitals and digits of Crockford's base32",
+        rows: "SELECT id, code, customer_name FROM tickets",
+        holds: |row| Ok(ticket::is_code(&row.get::<String>(1)?) && is_text(row, 2)?),
+    },
+];
+
+/// Checks every row of every table.
+pub(super) fn check(tx: &Transaction<'_>, report: &mut CheckReport) -> Result<()> {
+    for value in VALUES {
+        let finding = |row, sentence: &str| Finding {
+            invariant: value.name,
+            table: value.table.to_owned(),
+            row,
+            sentence: sentence.to_owned(),
+        };
+        let looked = tx.each(value.rows, &[], |row| {
+            let key = || row.get(0).ok().map(|key: i64| key.to_string());
+            let holds = match (value.holds)(row) {
+                Ok(holds) => Ok(holds),
+                Err(error) => {
+                    let note = |problem: String| report.add(finding(key(), &problem));
+                    unless_damaged(Err(error), note).map(|()| true)
+                }
+            }?;
+            if !holds {
+                report.add(finding(key(), value.sentence));
+            }
+            Ok(())
+        });
+        unless_damaged(looked, |problem| report.add(finding(None, &problem)))?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+pub(super) fn names() -> impl Iterator<Item = &'static str> {
+    VALUES.iter().map(|value| value.name)
+}
+
+fn is_text(row: &Row<'_>, index: usize) -> Result<bool> {
+    row.get::<String>(index).map(|_| true)
+}
+
+fn is_currency(row: &Row<'_>, index: usize) -> Result<bool> {
+    Ok(money::decimals(&row.get::<String>(index)?).is_some())
+}
+
+fn is_zone(row: &Row<'_>, index: usize) -> Result<bool> {
+    Ok(Zone::of(&row.get::<String>(index)?).is_some())
+}
+
+/// Whether `value`, of which 10^`decimals` make one, lies between 0 and 100.
+fn is_percentage(value: i64, decimals: i64) -> bool {
+    let one = u32::try_from(decimals).ok().and_then(|decimals| 10_i128.checked_pow(decimals));
+    one.is_some_and(|one| (0..=100 * one).contains(&i128::from(value)))
+}

@@ -1,0 +1,233 @@
+//! What is counted while the store works: atomics that nobody waits for.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use crate::error::{Error, Reason};
+use crate::model::statistics::{CommitStatistics, Distribution, OrderStatistics, ScanStatistics, Statistics};
+use crate::model::text_enum::TextEnum;
+
+/// Something that is counted as soon as the transaction in which it happened is durable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Counted {
+    OrderPlaced,
+    OrderCompleted,
+    OrderCancelled,
+    OrderExpired,
+    ScanAccepted,
+    ScanRefused(Reason),
+}
+
+/// The reasons that an order is commonly refused for.
+const OF_ORDERS: [Reason; 6] = [
+    Reason::EventNotOnSale,
+    Reason::TicketTypeNotOnSale,
+    Reason::SaleNotStarted,
+    Reason::SaleEnded,
+    Reason::MaxPerOrderExceeded,
+    Reason::SoldOut,
+];
+
+/// The reasons that a scan is refused for.
+const OF_SCANS: [Reason; 7] = [
+    Reason::WrongEvent,
+    Reason::TicketCancelled,
+    Reason::EventCancelled,
+    Reason::NotYetValid,
+    Reason::NoLongerValid,
+    Reason::NotValidToday,
+    Reason::AlreadyCheckedIn,
+];
+
+#[derive(Debug, Default)]
+struct Counter(AtomicU64);
+
+impl Counter {
+    fn add(&self, number: u64) {
+        self.0.fetch_add(number, Ordering::Relaxed);
+    }
+
+    fn get(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// A counter for each reason.
+#[derive(Debug)]
+struct ByReason([Counter; Reason::ALL.len()]);
+
+impl Default for ByReason {
+    fn default() -> Self {
+        Self(std::array::from_fn(|_| Counter::default()))
+    }
+}
+
+impl ByReason {
+    fn add(&self, reason: Reason) {
+        // An enum's values count from 0 in the order of its declaration, and so does ALL.
+        self.0[reason as usize].add(1);
+    }
+
+    /// The `common` reasons, and whichever others came up.
+    fn get(&self, common: &[Reason]) -> Vec<(Reason, u64)> {
+        let all = Reason::ALL.iter().map(|reason| (*reason, self.0[*reason as usize].get()));
+        all.filter(|(reason, times)| *times > 0 || common.contains(reason)).collect()
+    }
+}
+
+/// How many values lie between which bounds. Inside, values are whole numbers, of which `per_unit` make one outside.
+#[derive(Debug)]
+struct Histogram {
+    bounds: &'static [u64],
+    per_unit: f64,
+    /// One more than there are bounds.
+    counters: Vec<Counter>,
+    sum: Counter,
+}
+
+impl Histogram {
+    fn new(bounds: &'static [u64], per_unit: f64) -> Self {
+        let counters = (0..=bounds.len()).map(|_| Counter::default()).collect();
+        Self { bounds, per_unit, counters, sum: Counter::default() }
+    }
+
+    fn observe(&self, value: u64) {
+        self.counters[self.bounds.partition_point(|bound| *bound < value)].add(1);
+        self.sum.add(value);
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "it would take centuries to count so far")]
+    fn get(&self) -> Distribution {
+        let bounds = self.bounds.iter().map(|bound| *bound as f64 / self.per_unit).chain([f64::INFINITY]);
+        let buckets = bounds.zip(self.counters.iter().map(Counter::get)).collect();
+        Distribution { buckets, sum: self.sum.get() as f64 / self.per_unit }
+    }
+}
+
+/// Everything that is counted.
+#[derive(Debug)]
+pub(crate) struct Counters {
+    commits_failed: Counter,
+    jobs: Histogram,
+    micros: Histogram,
+    placed: Counter,
+    completed: Counter,
+    cancelled: Counter,
+    expired: Counter,
+    orders_refused: ByReason,
+    scans_accepted: Counter,
+    scans_refused: ByReason,
+    scans_unknown: Counter,
+}
+
+impl Default for Counters {
+    fn default() -> Self {
+        // From a tenth of a millisecond to five seconds: what another process may keep the file for.
+        const MICROS: &[u64] = &[
+            100, 250, 500, 1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 500_000, 1_000_000,
+            2_500_000, 5_000_000,
+        ];
+        Self {
+            commits_failed: Counter::default(),
+            jobs: Histogram::new(&[1, 2, 4, 8, 16, 32, 64, 128, 256], 1.0),
+            micros: Histogram::new(MICROS, 1e6),
+            placed: Counter::default(),
+            completed: Counter::default(),
+            cancelled: Counter::default(),
+            expired: Counter::default(),
+            orders_refused: ByReason::default(),
+            scans_accepted: Counter::default(),
+            scans_refused: ByReason::default(),
+            scans_unknown: Counter::default(),
+        }
+    }
+}
+
+impl Counters {
+    /// A commit is on the disk, with so many jobs, and what happened in them.
+    pub(super) fn committed(&self, jobs: usize, took: Duration, counted: &[Counted]) {
+        self.jobs.observe(u64::try_from(jobs).unwrap_or(u64::MAX));
+        self.micros.observe(u64::try_from(took.as_micros()).unwrap_or(u64::MAX));
+        for what in counted {
+            match *what {
+                Counted::OrderPlaced => self.placed.add(1),
+                Counted::OrderCompleted => self.completed.add(1),
+                Counted::OrderCancelled => self.cancelled.add(1),
+                Counted::OrderExpired => self.expired.add(1),
+                Counted::ScanAccepted => self.scans_accepted.add(1),
+                Counted::ScanRefused(reason) => self.scans_refused.add(reason),
+            }
+        }
+    }
+
+    /// A commit failed, and all that was in it is undone.
+    pub(super) fn commit_failed(&self) {
+        self.commits_failed.add(1);
+    }
+
+    /// An order was not taken. It counts as refused where the state of things was the reason.
+    pub(crate) fn order_failed(&self, error: &Error) {
+        if let Some(reason) = error.reason() {
+            self.orders_refused.add(reason);
+        }
+    }
+
+    /// A scan came to nothing. It counts where its code is not known.
+    pub(crate) fn scan_failed(&self, error: &Error) {
+        if matches!(error, Error::NotFound(_)) {
+            self.scans_unknown.add(1);
+        }
+    }
+
+    pub(super) fn get(&self, jobs_waiting: usize) -> Statistics {
+        let (jobs, seconds) = (self.jobs.get(), self.micros.get());
+        Statistics {
+            commits: CommitStatistics {
+                done: jobs.count(),
+                failed: self.commits_failed.get(),
+                jobs,
+                seconds,
+                jobs_waiting,
+            },
+            orders: OrderStatistics {
+                placed: self.placed.get(),
+                completed: self.completed.get(),
+                cancelled: self.cancelled.get(),
+                expired: self.expired.get(),
+                refused: self.orders_refused.get(&OF_ORDERS),
+            },
+            scans: ScanStatistics {
+                accepted: self.scans_accepted.get(),
+                refused: self.scans_refused.get(&OF_SCANS),
+                unknown: self.scans_unknown.get(),
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_counts_under_the_first_bound_that_it_does_not_pass() {
+        let histogram = Histogram::new(&[1, 10, 100], 10.0);
+        for value in [0, 1, 2, 10, 11, 100, 101, 1000] {
+            histogram.observe(value);
+        }
+        let Distribution { buckets, sum } = histogram.get();
+        assert_eq!(buckets, [(0.1, 2), (1.0, 2), (10.0, 2), (f64::INFINITY, 2)]);
+        assert!((sum - 122.5).abs() < 1e-9);
+    }
+
+    #[test]
+    fn each_reason_has_a_counter_of_its_own() {
+        let counters = ByReason::default();
+        for (times, reason) in Reason::ALL.iter().enumerate() {
+            (0..=times).for_each(|_| counters.add(*reason));
+        }
+        let expected: Vec<_> = Reason::ALL.iter().copied().zip(1..).collect();
+        assert_eq!(counters.get(&[]), expected);
+        assert_eq!(ByReason::default().get(&[Reason::SoldOut]), [(Reason::SoldOut, 0)]);
+    }
+}

@@ -1,0 +1,353 @@
+//! Idempotency keys: a thing asked for twice under one key is done once, and answered as the first time.
+
+mod common;
+
+use std::time::Duration;
+
+use common::*;
+use ticketing::{
+    Caller, CancelOrderResponse, CancelledIssuedTicket, CheckInTicket, CreateEvent, CreateOrder, CreateOrderResponse,
+    CreateTicketType, Discount, DiscountValidationResponse, Error, Event, EventId, EventStatus, IssueTickets,
+    IssueTicketsResponse, IssuedTicket, NewTicket, Order, OrderId, Reason, Result, SeededEntropy, TicketType,
+    TicketTypeId, TicketingService, ValidateDiscount,
+};
+
+/// What the operations have to work on: two of each, for a request and another one.
+struct Ground {
+    events: [EventId; 2],
+    seat: TicketTypeId,
+    pending: [OrderId; 2],
+    outside: [NewTicket; 2],
+    inside: [NewTicket; 2],
+}
+
+fn open() -> (Shop, Ground) {
+    let shop = Shop::new();
+    let event = shop.event();
+    let seat = shop.ticket_type(&event, 1250, 100);
+    let pending = [shop.order(&seat, 1).id, shop.order(&seat, 2).id];
+    let [outside, inside] = [(); 2].map(|()| <[NewTicket; 2]>::try_from(shop.issue(&seat, 2)).expect("two tickets"));
+    for ticket in &inside {
+        shop.service.check_in_ticket(&shop.caller, CheckInTicket::new(&ticket.code)).expect("inside");
+    }
+    shop.discount(percent_off(&event, "EARLY", 10));
+    let events = [event.id, shop.event().id];
+    (shop, Ground { events, seat: seat.id, pending, outside, inside })
+}
+
+/// What an operation answers.
+#[derive(Debug, Clone, PartialEq)]
+enum Answer {
+    Event(Event),
+    TicketType(TicketType),
+    Placed(CreateOrderResponse),
+    CancelledOrder(CancelOrderResponse),
+    Order(Order),
+    Issued(IssueTicketsResponse),
+    Ticket(IssuedTicket),
+    CancelledTicket(CancelledIssuedTicket),
+    Discount(Discount),
+    Validation(DiscountValidationResponse),
+}
+
+/// Asks for an operation: for 0 with one request, for 1 with another.
+type Operation = fn(&Ground, &TicketingService, &Caller, usize) -> Result<Answer>;
+
+/// Every operation that takes a key.
+const OPERATIONS: &[(&str, Operation)] = &[
+    ("create_event", |_, service, by, which| {
+        let request = CreateEvent::new("Jazz Night", ["jazz-night", "late-night"][which], at(START));
+        service.create_event(by, request).map(Answer::Event)
+    }),
+    ("create_ticket_type", |g, service, by, which| {
+        let request = CreateTicketType::new("Box", eur(9990), 4);
+        service.create_ticket_type(by, g.events[which], request).map(Answer::TicketType)
+    }),
+    ("create_order", |g, service, by, which| {
+        let request = CreateOrder::new(g.events[0], ada(), g.seat, [3, 4][which]);
+        service.create_order(by, request).map(Answer::Placed)
+    }),
+    ("cancel_order", |g, service, by, which| service.cancel_order(by, g.pending[which]).map(Answer::CancelledOrder)),
+    ("mark_order_paid", |g, service, by, which| service.mark_order_paid(by, g.pending[which]).map(Answer::Order)),
+    ("mark_checkout_reminder_sent", |g, service, by, which| {
+        service.mark_checkout_reminder_sent(by, g.pending[which]).map(Answer::Order)
+    }),
+    ("issue_tickets", |g, service, by, which| {
+        let request = IssueTickets { ticket_type_id: g.seat, customer: ada(), quantity: [3, 4][which] };
+        service.issue_tickets(by, request).map(Answer::Issued)
+    }),
+    ("check_in_ticket", |g, service, by, which| {
+        service.check_in_ticket(by, CheckInTicket::new(&g.outside[which].code)).map(Answer::Ticket)
+    }),
+    ("check_out_ticket", |g, service, by, which| {
+        service.check_out_ticket(by, CheckInTicket::new(&g.inside[which].code)).map(Answer::Ticket)
+    }),
+    ("cancel_ticket", |g, service, by, which| {
+        service.cancel_ticket(by, g.outside[which].id).map(Answer::CancelledTicket)
+    }),
+    ("create_discount", |g, service, by, which| {
+        let (from, to) = (at("2026-01-01T00:00:00Z"), at("2027-01-01T00:00:00Z"));
+        let code = ["LATE", "LATER"][which];
+        let request = ticketing::CreateDiscount::percentage(g.events[0], code, "7.5".parse().expect("7.5"), from, to);
+        service.create_discount(by, request).map(Answer::Discount)
+    }),
+    ("validate_discount", |g, service, by, which| {
+        let (event_id, code) = (g.events[0], ["EARLY", "LATE"][which].to_owned());
+        let request = ValidateDiscount { event_id, code, order_amount: eur(0), ticket_items: Vec::new() };
+        service.validate_discount(by, request).map(Answer::Validation)
+    }),
+];
+
+#[test]
+fn the_second_call_under_a_key_gets_the_first_answer_and_does_nothing_again() {
+    for (name, operation) in OPERATIONS {
+        let (shop, ground) = open();
+        let before = shop.contents();
+        let first = shop.once("key");
+        let answer = operation(&ground, &shop.service, &first, 0).expect(name);
+        assert!(!first.was_replayed(), "{name}");
+        let after = shop.contents();
+        assert!(after != before || *name == "validate_discount", "{name}");
+        let asked = shop.gateway.checkouts().len();
+        shop.clock.advance(Duration::from_secs(1));
+
+        let (here, there) = (shop.once("key"), shop.once("key"));
+        assert_eq!(operation(&ground, &shop.service, &here, 0), Ok(answer.clone()), "{name}");
+        assert_eq!(operation(&ground, &shop.second(), &there, 0), Ok(answer.clone()), "{name} in another process");
+        assert!(here.was_replayed() && there.was_replayed(), "{name}");
+        assert_eq!(shop.contents(), after, "{name}");
+        assert_eq!(shop.gateway.checkouts().len(), asked, "{name}");
+
+        let (clock, again) = (shop.clock.clone(), shop.once("key"));
+        let folder = shop.close();
+        let builder = TicketingService::builder(folder.path().join("ticketing.db"));
+        let service = builder.clock(clock).entropy(SeededEntropy::new(3)).open().expect("the file");
+        assert_eq!(operation(&ground, &service, &again, 0), Ok(answer), "{name} after a restart");
+        assert!(again.was_replayed(), "{name}");
+    }
+}
+
+#[test]
+fn control_without_a_key_the_second_call_is_done_or_refused() {
+    for (name, operation) in OPERATIONS.iter().filter(|(name, _)| *name != "validate_discount") {
+        let (shop, ground) = open();
+        operation(&ground, &shop.service, &shop.caller, 0).expect(name);
+        let after = shop.contents();
+        shop.clock.advance(Duration::from_secs(1));
+        let again = operation(&ground, &shop.service, &shop.caller, 0);
+        assert!(!shop.caller.was_replayed());
+        assert!(again.is_err() || shop.contents() != after, "{name}");
+    }
+}
+
+#[test]
+fn a_key_goes_with_one_request() {
+    for (index, (name, operation)) in OPERATIONS.iter().enumerate() {
+        let (shop, ground) = open();
+        operation(&ground, &shop.service, &shop.once("key"), 0).expect(name);
+        let (after, records) = (shop.contents(), "SELECT COUNT(*) FROM idempotency_records");
+        let other = shop.once("key");
+        assert_eq!(operation(&ground, &shop.service, &other, 1), Err(Error::IdempotencyKeyReused), "{name}");
+        let (next, another) = OPERATIONS[(index + 1) % OPERATIONS.len()];
+        for which in [0, 1] {
+            let answer = another(&ground, &shop.service, &other, which);
+            assert_eq!(answer, Err(Error::IdempotencyKeyReused), "{name} and then {next}");
+        }
+        assert!(!other.was_replayed());
+        assert_eq!((shop.contents(), shop.stored(records)), (after, 1), "{name}");
+        operation(&ground, &shop.service, &shop.once("another-key"), 1).expect(name);
+    }
+}
+
+/// Operations whose only difference is their name or their path.
+#[test]
+fn what_is_said_of_one_thing_in_the_same_words_is_another_request_for_another_operation() {
+    let (shop, ground) = open();
+    let scan = || CheckInTicket::new(&ground.outside[0].code);
+    shop.service.check_in_ticket(&shop.once("door"), scan()).expect("inside");
+    assert_eq!(shop.service.check_out_ticket(&shop.once("door"), scan()), Err(Error::IdempotencyKeyReused));
+    shop.service.mark_order_paid(&shop.once("order"), ground.pending[0]).expect("paid");
+    let cancelled = shop.service.cancel_order(&shop.once("order"), ground.pending[0]);
+    assert_eq!(cancelled, Err(Error::IdempotencyKeyReused));
+}
+
+#[test]
+fn every_organization_has_keys_of_its_own() {
+    let (shop, ground) = open();
+    let stranger = shop.stranger().with_idempotency_key("key".parse().expect("a key"));
+    let (_, create_event) = OPERATIONS[0];
+    let mine = create_event(&ground, &shop.service, &shop.once("key"), 0).expect("an event");
+    let theirs = create_event(&ground, &shop.service, &stranger, 0).expect("an event");
+    assert!(!stranger.was_replayed());
+    assert_ne!(mine, theirs);
+    assert_eq!(create_event(&ground, &shop.service, &stranger, 0), Ok(theirs));
+    assert_eq!(create_event(&ground, &shop.service, &shop.once("key"), 0), Ok(mine));
+}
+
+#[test]
+fn an_event_that_is_over_when_it_is_brought_in_is_answered_the_same_again() {
+    let (shop, _) = open();
+    let past = || new_event_of_the_past("old-night");
+    let event = shop.service.create_event(&shop.once("key"), past()).expect("an event");
+    assert_eq!((event.status, event.revision), (EventStatus::Expired, 1));
+    assert_eq!(shop.service.get_event(&shop.caller, event.id), Ok(event.clone()));
+    assert_eq!(shop.service.create_event(&shop.once("key"), past()), Ok(event));
+}
+
+fn new_event_of_the_past(slug: &str) -> CreateEvent {
+    let mut new = CreateEvent::new("Old Night", slug, at("2020-01-01T18:00:00Z"));
+    new.status = Some(EventStatus::Published);
+    new
+}
+
+#[test]
+fn field_errors_are_not_kept() {
+    let (shop, _) = open();
+    let create = |slug: &str| {
+        let caller = shop.once("key");
+        (shop.service.create_event(&caller, CreateEvent::new("Jazz Night", slug, at(START))), caller.was_replayed())
+    };
+    for _ in 0..2 {
+        let (refused, replayed) = create("Jazz!");
+        assert_eq!((paths(refused), replayed), (vec!["slug".to_owned()], false));
+    }
+    let (event, replayed) = create("jazz-night");
+    assert_eq!((event.expect("the key is free").slug.as_str(), replayed), ("jazz-night", false));
+}
+
+#[test]
+fn what_is_not_found_is_not_kept() {
+    let (shop, ground) = open();
+    let unknown = "type_0000000000001".parse().expect("an id");
+    let request = |of| CreateTicketType { ..CreateTicketType::new("Box", eur(1), of) };
+    for _ in 0..2 {
+        let nowhere: EventId = "event_0000000000001".parse().expect("an id");
+        is_not_found(shop.service.create_ticket_type(&shop.once("key"), nowhere, request(1)));
+        let issued = IssueTickets { ticket_type_id: unknown, customer: ada(), quantity: 1 };
+        assert_eq!(paths(shop.service.issue_tickets(&shop.once("key"), issued)), ["ticketId"]);
+    }
+    shop.service.create_ticket_type(&shop.once("key"), ground.events[0], request(2)).expect("the key is free");
+}
+
+#[test]
+fn conflicts_are_not_kept_and_the_same_request_may_succeed_later() {
+    let shop = Shop::new();
+    let event = shop.event();
+    shop.ticket_type(&event, 0, 1);
+    let last = shop.ticket_type(&event, 1250, 1);
+    let first = shop.order(&last, 1);
+    let once = shop.once("key");
+    let order = || shop.service.create_order(&once, CreateOrder::new(event.id, ada(), last.id, 1));
+    assert_eq!([reason(order()), reason(order())], [Reason::SoldOut; 2]);
+    shop.service.cancel_order(&shop.caller, first.id).expect("cancelled");
+    let placed = order().expect("the place is free");
+    assert!(!once.was_replayed());
+    assert_eq!(order(), Ok(placed));
+    assert!(once.was_replayed());
+    // A caller that was answered with an earlier answer is not for ever.
+    shop.service.cancel_ticket(&once, "ticket_0000000000001".parse().expect("an id")).expect_err("another request");
+    assert!(!once.was_replayed());
+}
+
+#[test]
+fn a_refused_scan_is_counted_each_time_and_the_next_may_be_accepted() {
+    let (shop, ground) = open();
+    let ticket = &ground.inside[0];
+    let scans = || shop.service.get_ticket(&shop.caller, ticket.id).expect("the ticket").scan_count;
+    let scan = || shop.service.check_in_ticket(&shop.once("key"), CheckInTicket::new(&ticket.code));
+    assert_eq!([reason(scan()), reason(scan())], [Reason::AlreadyCheckedIn; 2]);
+    assert_eq!(scans(), 3);
+    shop.service.check_out_ticket(&shop.caller, CheckInTicket::new(&ticket.code)).expect("outside");
+    let inside = scan().expect("inside");
+    assert_eq!((inside.scan_count, scans()), (4, 4));
+    assert_eq!(scan(), Ok(inside));
+    assert_eq!(scans(), 4);
+}
+
+/// Whether issuing a ticket under the key `key` is answered with an earlier answer.
+fn replays(shop: &Shop, ground: &Ground, key: &str) -> bool {
+    let once = shop.once(key);
+    let request = IssueTickets { ticket_type_id: ground.seat, customer: ada(), quantity: 1 };
+    shop.service.issue_tickets(&once, request).expect("a ticket");
+    once.was_replayed()
+}
+
+#[test]
+fn a_key_is_kept_for_24_hours() {
+    let (shop, ground) = open();
+    assert!(!replays(&shop, &ground, "key"));
+    shop.turn("2026-06-02T11:59:59.999Z");
+    assert!(replays(&shop, &ground, "key"));
+    shop.turn("2026-06-02T12:00:00Z");
+    // Nobody came by to delete it: it counts no more all the same, also for another request.
+    let (_, create_event) = OPERATIONS[0];
+    create_event(&ground, &shop.service, &shop.once("key"), 0).expect("the key is free");
+    shop.turn("2026-06-03T11:59:59.999Z");
+    let again = shop.once("key");
+    create_event(&ground, &shop.service, &again, 0).expect("the event");
+    assert!(again.was_replayed(), "the 24 hours are those of the later request");
+}
+
+#[test]
+fn a_clock_that_is_turned_back_forgets_no_key() {
+    let (shop, ground) = open();
+    assert!(!replays(&shop, &ground, "key"));
+    shop.turn("2020-01-01T00:00:00Z");
+    assert!(replays(&shop, &ground, "key"));
+    assert_eq!(shop.service.run_maintenance().expect("a run").forgotten_keys, 0);
+    shop.turn("2026-06-02T11:59:59.999Z");
+    assert!(replays(&shop, &ground, "key"));
+}
+
+#[test]
+fn maintenance_deletes_old_keys_and_only_those() {
+    let (shop, ground) = open();
+    let kept = || shop.stored("SELECT COUNT(*) FROM idempotency_records");
+    let forgotten = || shop.service.run_maintenance().expect("a run").forgotten_keys;
+    assert!(!replays(&shop, &ground, "old") && !replays(&shop, &ground, "old-too"));
+    shop.turn("2026-06-01T12:00:00.001Z");
+    assert!(!replays(&shop, &ground, "young"));
+    shop.turn("2026-06-02T11:59:59.999Z");
+    assert_eq!((forgotten(), kept()), (0, 3));
+    shop.turn("2026-06-02T12:00:00Z");
+    assert_eq!((forgotten(), kept()), (2, 1));
+    assert!(replays(&shop, &ground, "young") && !replays(&shop, &ground, "old"));
+}
+
+#[test]
+fn however_many_keys_are_old_one_run_deletes_them_all() {
+    let (shop, ground) = open();
+    assert!(!replays(&shop, &ground, "key"));
+    let copies = "INSERT INTO idempotency_records (organization_id, key, fingerprint, answer, order_id, created_at)
+        WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2500)
+        SELECT organization_id, key || i, fingerprint, answer, order_id, created_at FROM idempotency_records, n";
+    rusqlite::Connection::open(shop.file()).expect("the file").execute(copies, []).expect(copies);
+    shop.turn("2026-06-02T12:00:00Z");
+    assert_eq!(shop.service.run_maintenance().expect("a run").forgotten_keys, 2501);
+    assert_eq!(shop.stored("SELECT COUNT(*) FROM idempotency_records"), 0);
+}
+
+/// The names that follow each of `beginnings` in the files of a folder, in alphabetical order.
+fn names_after(folder: &str, beginnings: &[&str]) -> Vec<String> {
+    let mut names = Vec::new();
+    for file in std::fs::read_dir(format!("{}/{folder}", env!("CARGO_MANIFEST_DIR"))).expect("the folder") {
+        let text = std::fs::read_to_string(file.expect("a file").path()).expect("text");
+        for part in beginnings.iter().flat_map(|beginning| text.split(beginning).skip(1)) {
+            // The name is the next thing said; a definition says something else first.
+            let name =
+                part.trim_start_matches([' ', '\n', '(']).strip_prefix('"').and_then(|rest| rest.split_once('"'));
+            names.extend(name.map(|(name, _)| name.to_owned()));
+        }
+    }
+    names.sort_unstable();
+    names
+}
+
+#[test]
+fn the_table_above_names_every_operation_that_is_a_post_or_is_done_once() {
+    let mut named: Vec<_> = OPERATIONS.iter().map(|(name, _)| (*name).to_owned()).collect();
+    named.sort_unstable();
+    assert_eq!(names_after("src/service", &["write_once(caller, ", "begin_once(caller, "]), named);
+    let posts = ["create(", "create_several(", "act(", "act_on("].map(|kind| format!("Operation::{kind}"));
+    assert_eq!(names_after("src/server", &posts.each_ref().map(String::as_str)), named);
+}

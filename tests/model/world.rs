@@ -1,0 +1,323 @@
+//! The rules once more, over plain vectors: what an event, its ticket types, discounts, orders and tickets are after each
+//! step, and what each step is answered.
+
+use ticketing::{EventStatus, OrderStatus, PaymentStatus, TicketStatus};
+
+use super::steps::{Step, pick};
+
+pub const HOLD: i64 = 30 * 60_000;
+const DAY: i64 = 24 * 60 * 60_000;
+
+/// How a step ends: done, or refused with a reason or with a field and its message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Outcome {
+    Done,
+    Refused(&'static str),
+    Field(String, String),
+    /// There was nothing to do it with.
+    Skipped,
+}
+
+use Outcome::{Done, Refused, Skipped};
+
+#[derive(Debug, Clone)]
+pub struct Type {
+    pub price: i64,
+    pub quantity: i64,
+    pub sold: i64,
+    pub max_per_order: i64,
+    pub validity_days: Option<i64>,
+    pub validity_hours: Option<i64>,
+    pub used: bool,
+    pub deleted: bool,
+}
+
+#[derive(Debug, Clone)]
+pub struct Discount {
+    pub percent: bool,
+    pub value: i64,
+    pub limit: Option<i64>,
+    pub minimum: Option<i64>,
+    pub automatic: bool,
+    pub active: bool,
+    /// The one type that it is for.
+    pub only: Option<usize>,
+    pub used: bool,
+    pub deleted: bool,
+}
+
+#[derive(Debug, Clone)]
+pub struct Order {
+    pub lines: Vec<(usize, i64)>,
+    pub total: i64,
+    pub discounted: Option<i64>,
+    pub discount: Option<usize>,
+    /// As it was last decided; a hold that runs out decides nothing by itself.
+    pub stored: OrderStatus,
+    pub hold_until: i64,
+    pub payment: Option<PaymentStatus>,
+    pub paid_by_gateway: bool,
+    pub reminded: bool,
+}
+
+#[derive(Debug, Clone)]
+pub struct Ticket {
+    pub of: usize,
+    pub order: Option<usize>,
+    pub status: TicketStatus,
+    pub scans: i64,
+    pub entered: Option<i64>,
+    pub expires: Option<i64>,
+    pub scanned_first: bool,
+}
+
+#[derive(Debug, Clone)]
+pub struct World {
+    pub now: i64,
+    /// The latest that the clock ever showed.
+    pub latest: i64,
+    pub status: EventStatus,
+    pub over_at: i64,
+    pub types: Vec<Type>,
+    pub discounts: Vec<Discount>,
+    pub orders: Vec<Order>,
+    pub tickets: Vec<Ticket>,
+    /// How much went back, by order.
+    pub refunds: Vec<(usize, i64)>,
+}
+
+impl World {
+    pub fn new(now: i64, over_at: i64) -> Self {
+        let (types, discounts, orders, tickets, refunds) = Default::default();
+        let status = EventStatus::Published;
+        Self { now, latest: now, status, over_at, types, discounts, orders, tickets, refunds }
+    }
+
+    pub fn event_status(&self) -> EventStatus {
+        match self.status {
+            EventStatus::Published | EventStatus::SoldOut if self.now >= self.over_at => EventStatus::Expired,
+            other => other,
+        }
+    }
+
+    pub fn order_status(&self, order: usize) -> OrderStatus {
+        match self.orders[order].stored {
+            OrderStatus::Pending if self.now >= self.orders[order].hold_until => OrderStatus::Expired,
+            other => other,
+        }
+    }
+
+    pub fn is_live(&self, order: usize) -> bool {
+        matches!(self.order_status(order), OrderStatus::Pending | OrderStatus::Completed)
+    }
+
+    /// How many live orders use a discount.
+    pub fn uses(&self, discount: usize) -> i64 {
+        let using = |order: &usize| self.orders[*order].discount == Some(discount) && self.is_live(*order);
+        i64::try_from((0..self.orders.len()).filter(using).count()).expect("few")
+    }
+
+    pub fn held(&self, of: usize) -> i64 {
+        let pending = (0..self.orders.len()).filter(|order| self.order_status(*order) == OrderStatus::Pending);
+        let lines = pending.flat_map(|order| &self.orders[order].lines);
+        lines.filter(|(line, _)| *line == of).map(|(_, quantity)| quantity).sum()
+    }
+
+    pub fn free(&self, of: usize) -> i64 {
+        self.types[of].quantity - self.types[of].sold - self.held(of)
+    }
+
+    pub fn unsold(&self) -> i64 {
+        self.types.iter().filter(|of| !of.deleted).map(|of| of.quantity - of.sold).sum()
+    }
+
+    /// What one step is answered, and what it changes.
+    pub fn take(&mut self, step: &Step) -> Outcome {
+        let unsold = self.unsold();
+        let outcome = self.decide(step);
+        let left_zero = unsold == 0 && self.unsold() > 0;
+        if outcome == Done && left_zero && self.event_status() == EventStatus::SoldOut {
+            self.status = EventStatus::Published;
+        }
+        outcome
+    }
+
+    fn decide(&mut self, step: &Step) -> Outcome {
+        let orders = self.orders.len();
+        let with_order = |index: &usize| pick(*index, orders);
+        match step {
+            Step::AddType { price, quantity, max_per_order, days, hours } => {
+                self.types.push(Type {
+                    price: *price,
+                    quantity: *quantity,
+                    sold: 0,
+                    max_per_order: *max_per_order,
+                    validity_days: *days,
+                    validity_hours: *hours,
+                    used: false,
+                    deleted: false,
+                });
+                Done
+            }
+            Step::SetQuantity { of, quantity } => self.with_type(*of, |world, of| {
+                if world.types[of].sold + world.held(of) > *quantity {
+                    return Refused("quantity-below-sold");
+                }
+                world.types[of].quantity = *quantity;
+                Done
+            }),
+            Step::DeleteType(of) => self.with_type(*of, |world, of| {
+                if world.types[of].used {
+                    return Refused("in-use");
+                }
+                world.types[of].deleted = true;
+                Done
+            }),
+            Step::AddDiscount { percent, value, limit, minimum, automatic, only } => {
+                let only = only.and_then(|of| self.pick_type(of));
+                self.discounts.push(Discount {
+                    percent: *percent,
+                    value: *value,
+                    limit: *limit,
+                    minimum: *minimum,
+                    automatic: *automatic,
+                    active: true,
+                    only,
+                    used: false,
+                    deleted: false,
+                });
+                Done
+            }
+            Step::SwitchDiscount { discount, active, limit } => self.with_discount(*discount, |world, discount| {
+                world.discounts[discount].active = *active;
+                world.discounts[discount].limit = *limit;
+                Done
+            }),
+            Step::DeleteDiscount(discount) => self.with_discount(*discount, |world, discount| {
+                if world.discounts[discount].used {
+                    return Refused("in-use");
+                }
+                world.discounts[discount].deleted = true;
+                Done
+            }),
+            Step::Order { lines, code } => self.order(lines, *code),
+            Step::Pay(index) => with_order(index).map_or(Skipped, |order| self.pay(order)),
+            Step::Fail(index) => with_order(index).map_or(Skipped, |order| {
+                let waiting = self.orders[order].payment == Some(PaymentStatus::Waiting);
+                if self.order_status(order) == OrderStatus::Pending && waiting {
+                    self.orders[order].payment = Some(PaymentStatus::Failed);
+                }
+                Done
+            }),
+            Step::MarkPaid(index) => with_order(index).map_or(Skipped, |order| self.complete(order, false)),
+            Step::Cancel(index) => with_order(index).map_or(Skipped, |order| self.cancel(order)),
+            Step::Remind(index) => with_order(index).map_or(Skipped, |order| {
+                if self.order_status(order) != OrderStatus::Pending {
+                    return Refused("order-not-pending");
+                }
+                self.orders[order].reminded = true;
+                Done
+            }),
+            Step::Issue { of, quantity } => self.with_type(*of, |world, of| world.issue(of, *quantity)),
+            Step::Scan(index) => pick(*index, self.tickets.len()).map_or(Skipped, |ticket| self.scan(ticket)),
+            Step::Leave(index) => pick(*index, self.tickets.len()).map_or(Skipped, |ticket| {
+                let ticket = &mut self.tickets[ticket];
+                match ticket.status {
+                    TicketStatus::Cancelled => Refused("ticket-cancelled"),
+                    TicketStatus::NotCheckedIn => Refused("not-checked-in"),
+                    TicketStatus::CheckedIn => {
+                        ticket.status = TicketStatus::NotCheckedIn;
+                        Done
+                    }
+                }
+            }),
+            Step::CancelTicket(index) => pick(*index, self.tickets.len()).map_or(Skipped, |ticket| {
+                if self.tickets[ticket].status == TicketStatus::Cancelled {
+                    return Refused("ticket-cancelled");
+                }
+                self.tickets[ticket].status = TicketStatus::Cancelled;
+                self.types[self.tickets[ticket].of].sold -= 1;
+                Done
+            }),
+            Step::Move(status) => self.move_event(*status),
+            Step::Turn(minutes) => {
+                self.now += minutes * 60_000;
+                self.latest = self.latest.max(self.now);
+                Done
+            }
+            Step::Maintain => Done,
+        }
+    }
+
+    pub fn pick_type(&self, index: usize) -> Option<usize> {
+        pick(index, self.types.len()).filter(|of| !self.types[*of].deleted)
+    }
+
+    fn with_type(&mut self, index: usize, work: impl FnOnce(&mut Self, usize) -> Outcome) -> Outcome {
+        self.pick_type(index).map_or(Skipped, |of| work(self, of))
+    }
+
+    fn with_discount(&mut self, index: usize, work: impl FnOnce(&mut Self, usize) -> Outcome) -> Outcome {
+        let discount = pick(index, self.discounts.len()).filter(|discount| !self.discounts[*discount].deleted);
+        discount.map_or(Skipped, |discount| work(self, discount))
+    }
+
+    fn scan(&mut self, index: usize) -> Outcome {
+        let (now, cancelled) = (self.now, self.status == EventStatus::Cancelled);
+        let ticket = &mut self.tickets[index];
+        let of = &self.types[ticket.of];
+        ticket.scans += 1;
+        if ticket.status == TicketStatus::Cancelled {
+            return Refused("ticket-cancelled");
+        }
+        if cancelled {
+            return Refused("event-cancelled");
+        }
+        if ticket.expires.is_some_and(|expires| now >= expires) {
+            return Refused("no-longer-valid");
+        }
+        let another_day = ticket.entered.is_some_and(|entered| entered.div_euclid(DAY) < now.div_euclid(DAY));
+        let again = another_day && of.validity_days.is_some_and(|days| days > 1);
+        if ticket.status == TicketStatus::CheckedIn && !again {
+            return Refused("already-checked-in");
+        }
+        if !ticket.scanned_first {
+            ticket.scanned_first = true;
+            let days = of.validity_days.map(|days| (now.div_euclid(DAY) + days) * DAY);
+            let hours = of.validity_hours.map(|hours| now + hours * 60 * 60_000);
+            ticket.expires = days.into_iter().chain(hours).min();
+        }
+        ticket.status = TicketStatus::CheckedIn;
+        ticket.entered = Some(now);
+        Done
+    }
+
+    fn move_event(&mut self, to: EventStatus) -> Outcome {
+        use EventStatus::{Cancelled, Drafted, Expired, Published, SoldOut};
+        let from = self.event_status();
+        let relied_on = !self.tickets.is_empty() || (0..self.orders.len()).any(|order| self.is_live(order));
+        let allowed = match (from, to) {
+            (from, to) if from == to => true,
+            (Drafted, Published | Cancelled | Expired)
+            | (Published, SoldOut | Expired | Cancelled)
+            | (SoldOut, Published | Expired | Cancelled)
+            | (Expired, Cancelled) => true,
+            (Published, Drafted) => !relied_on,
+            (Expired, Published) => self.now < self.over_at,
+            _ => false,
+        };
+        if !allowed {
+            return Refused("invalid-transition");
+        }
+        self.status = to;
+        if to == Cancelled && from != Cancelled {
+            for order in 0..self.orders.len() {
+                self.orders[order].stored = match self.order_status(order) {
+                    OrderStatus::Pending => OrderStatus::Cancelled,
+                    other => other,
+                };
+            }
+        }
+        Done
+    }
+}
