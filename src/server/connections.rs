@@ -10,6 +10,8 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::extract::ConnectInfo;
+use axum::http::HeaderValue;
+use axum::http::header::CONNECTION;
 use axum::response::Response;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
@@ -196,7 +198,11 @@ impl Leading {
         if !is_clear {
             request.extensions_mut().insert(AmbiguousLength);
         }
-        let response = self.router.call(request).await;
+        let mut response = self.router.call(request).await;
+        if let (false, Ok(response)) = (is_clear, &mut response) {
+            // Nobody can say where the next request begins.
+            response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+        }
         self.connection.answered();
         response
     }
