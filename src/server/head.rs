@@ -246,6 +246,9 @@ mod tests {
     fn the_heads_are_asked_about_in_turn() {
         let mut scan = HeadScan::default();
         scan.feed(b"GET / HTTP/1.1\r\n\r\nGET / HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n");
-        assert_eq!([scan.next_is_ambiguous(), scan.next_is_ambiguous(), scan.next_is_ambiguous()], [false, true, false]);
+        assert_eq!(
+            [scan.next_is_ambiguous(), scan.next_is_ambiguous(), scan.next_is_ambiguous()],
+            [false, true, false]
+        );
     }
 }

@@ -1,0 +1,616 @@
+//! Bodies that are wrong in every way there is, alone and together, for every operation that takes one: what they are
+//! answered with is known beforehand, nothing is written for what is refused, and nothing breaks.
+#![cfg(feature = "server")]
+
+#[path = "common/hostile.rs"]
+mod hostile;
+#[path = "common/http.rs"]
+mod http;
+#[path = "common/log.rs"]
+mod log;
+
+use hostile::Kind::{List, Object, Value};
+use hostile::{Body, Field, Kind, Maker, may, must, mutated, nested, or_null, quoted, value};
+use http::{Answer, Client, Server, event_on_sale, id, order_of};
+use serde_json::json;
+
+/// How many bodies are made for an operation from its shape, and how many of changed bytes.
+const MADE: usize = 700;
+const MUTATED: usize = 150;
+
+const JSON: &[&str] = &["Content-Type: application/json"];
+
+const TEXT: Kind = text(&["\"\"", "\"x\"", "\"\\ud83d\\ude00\\u0001\\u202e\"", "\"<script>' OR 1=1;--\""]);
+const TEXT_OF_1: Kind = value(&["\"x\"", "\"🎷\"", "\" \""], &["\"\"", "\"x\\u0000\"", "7", "null", "{}"]);
+const TEXT_OF_2: Kind = value(&["\"ab\"", "\"🎷🎷\""], &["\"a\"", "\"🎷\"", "\"ab\\u0000\"", "7", "[\"ab\"]"]);
+const TEXT_OF_3: Kind = value(&["\"abc\"", "\"äöü\""], &["\"ab\"", "\"🎷🎷\"", "\"abc\\u0000\"", "7", "[]"]);
+const TEXT_OF_5: Kind = value(&["\"abcde\"", "\"     \""], &["\"abcd\"", "\"\"", "\"abcde\\u0000\"", "0", "false"]);
+const URI: Kind = value(
+    &["\"https://example.com/a?b=%20#c\"", "\"urn:x:y\"", "\"javascript:alert(1)\""],
+    &[
+        "\"\"",
+        "\"/a\"",
+        "\"//a\"",
+        "\"https://a b\"",
+        "\"https://a/%zz\"",
+        "\"https://a\\r\\nX: y\"",
+        "\"a:b\\u0000\"",
+        "1",
+    ],
+);
+const EMAIL: Kind = value(
+    &["\"ada@example.com\"", "\"ADA@example.com\"", "\"x+$n@example.org\""],
+    &[
+        "\"\"",
+        "\"ada\"",
+        "\"ada@\"",
+        "\"@example.com\"",
+        "\"a@b@example.com\"",
+        "\"a @example.com\"",
+        "\"a@example.com\\n\"",
+        "\"a@example.com\\u0000\"",
+        "\"a@localhost\"",
+        "[\"a@example.com\"]",
+        "5",
+    ],
+);
+const INSTANT: Kind = value(
+    &["\"9000-06-01T18:00:00Z\"", "\"9000-06-01T18:00Z\"", "\"9000-06-01T18:00:00.123456789Z\""],
+    &[
+        "\"\"",
+        "\"9000-06-01\"",
+        "\"9000-06-01T18:00:00+00:00\"",
+        "\"9000-06-01t18:00:00Z\"",
+        "\"9000-06-01T18:00:00z\"",
+        "\"9001-02-29T18:00:00Z\"",
+        "\"9000-06-01T24:00:00Z\"",
+        "\"9000-06-01T18:00:60Z\"",
+        "\"1969-12-31T23:59:59Z\"",
+        "\"10000-01-01T00:00:00Z\"",
+        "\"9000-06-01T18:00:00Z\\u0000\"",
+        "253402300799",
+        "true",
+    ],
+);
+/// An instant after every good [`INSTANT`].
+const LATER: Kind = value(
+    &["\"9999-12-31T23:59:59.999Z\"", "\"9500-01-01T00:00:00Z\""],
+    &["\"\"", "\"9999-12-31\"", "\"10000-01-01T00:00:00Z\"", "0", "{}", "\"+9999-12-31T23:59:59Z\""],
+);
+const FLAG: Kind = value(&["true", "false"], &["0", "1", "\"true\"", "\"\"", "[]", "{}", "1e30"]);
+const PRICE: Kind = Value {
+    good: &["0", "-0", "12.5", "12.500", "1e2", "1E-2", "1000000000", "0.01"],
+    bad: &[
+        "-0.01",
+        "-1",
+        "1000000000.01",
+        "1e30",
+        "1e308",
+        "-1e308",
+        "1e-30",
+        "0.00001",
+        "9007199254740993",
+        "\"12.5\"",
+        "true",
+        "[]",
+        "{}",
+    ],
+    beyond: &[],
+    of_event: &["0.001", "12.505"],
+};
+
+const fn text(good: &'static [&'static str]) -> Kind {
+    value(good, &["\"x\\u0000\"", "5", "-0", "1e30", "false", "[]", "{}", "[\"x\"]"])
+}
+
+/// A whole number from 1 on.
+const fn whole(good: &'static [&'static str], beyond: &'static [&'static str]) -> Kind {
+    Value {
+        good,
+        bad: &[
+            "0",
+            "-0",
+            "-1",
+            "10.5",
+            "0.001",
+            "1e-1",
+            "1e30",
+            "1e308",
+            "9007199254740993.5",
+            "\"1\"",
+            "true",
+            "[1]",
+            "{}",
+        ],
+        beyond,
+        of_event: &[],
+    }
+}
+
+const fn one_of(good: &'static [&'static str]) -> Kind {
+    value(good, &["\"\"", "\"published\"", "\"PUBLISHED \"", "\"PUBLISHED\\u0000\"", "0", "true", "[]", "{}"])
+}
+
+/// The id of a thing that must be there.
+const fn thing(good: &'static [&'static str], elsewhere: &'static [&'static str]) -> Kind {
+    Value { good, bad: &["\"\"", "\"\\u0000\"", "5", "1e30", "false", "[]", "{}"], beyond: &[], of_event: elsewhere }
+}
+
+const NO_SEAT: &[&str] = &["\"nothing\"", "\"$event\"", "\"ttype_0000000000001\"", "\"$seat \""];
+const SEAT: Kind = thing(&["\"$seat\"", "\"$free\""], NO_SEAT);
+const EVENT: Kind = value(
+    &["\"$event\""],
+    &[
+        "\"\"",
+        "\"\\u0000\"",
+        "\"nothing\"",
+        "\"$seat\"",
+        "\"event_0000000000001\"",
+        "\"$event\\u0000\"",
+        "5",
+        "[]",
+        "{}",
+    ],
+);
+
+const EVENT_FIELDS: &[Field] = &[
+    must("title", TEXT_OF_3),
+    or_null("description", TEXT_OF_5),
+    or_null("location", TEXT_OF_3),
+    may(
+        "currency",
+        value(&["\"EUR\"", "\"JPY\""], &["\"EU\"", "\"EURO\"", "\"eur\"", "\"ZZZ\"", "\"EU\\u0000\"", "978", "{}"]),
+    ),
+    may(
+        "timezone",
+        value(&["\"UTC\"", "\"Europe/Berlin\""], &["\"\"", "\"Nowhere\"", "\"../etc/passwd\"", "\"UTC\\u0000\"", "1"]),
+    ),
+    must("startDate", INSTANT),
+    may("endDate", LATER),
+    must(
+        "slug",
+        value(
+            &["\"s$n\"", "\"s-$n\""],
+            &["\"\"", "\"A\"", "\"a--b\"", "\"-a\"", "\"a-\"", "\"a b\"", "\"ä\"", "\"a\\n\"", "\"a\\u0000\"", "7"],
+        ),
+    ),
+    may("coverImage", URI),
+    may("isPublic", FLAG),
+    may("status", one_of(&["\"PUBLISHED\"", "\"DRAFTED\""])),
+    must("deliveryMethod", one_of(&["\"DIGITAL\"", "\"PHYSICAL\""])),
+    may("shippingCountries", List(&TEXT, 0)),
+    may("acceptsCompany", FLAG),
+];
+
+const FREE: Kind = value(
+    &["null", "5", "\"x\"", "[]", "{\"a\":[1e30,{\"b\":null}]}", "{\"a\":1,\"a\":2}", "-0", "9007199254740993"],
+    &["\"\\u0000\"", "[[\"\\u0000\"]]", "{\"\\u0000\":1}", "{\"a\":{\"b\":\"x\\u0000\"}}"],
+);
+
+const SETTINGS_FIELDS: &[Field] = &[
+    may("tags", List(&TEXT, 0)),
+    may("isFeatured", FLAG),
+    or_null("locationMetadata", FREE),
+    or_null("trackingPixels", FREE),
+    may("disableOrganizerOrderNotifications", FLAG),
+];
+
+const TICKET_TYPE_FIELDS: &[Field] = &[
+    must("name", TEXT_OF_2),
+    must("price", PRICE),
+    must("quantity", whole(&["1", "1.0", "1e2", "10000000"], &["10000001", "9007199254740993"])),
+    may("description", TEXT),
+    may("status", one_of(&["\"ON_SALE\"", "\"ONLY_VISIBLE_TO_OWNER\""])),
+    may("displayRemaining", FLAG),
+    or_null("validityDays", whole(&["1", "2e0", "9007199254740993"], &["1e19"])),
+    or_null("validityHours", whole(&["1", "10.0", "9223372036854775807"], &["9223372036854775808"])),
+    may("accessAreas", List(&TEXT, 0)),
+    may("maxPerOrder", whole(&["1", "100", "1e2"], &["101", "1e3"])),
+    may("sortOrder", value(&["0", "-0", "-5", "1e2", "9007199254740993"], &["0.5", "1e19", "\"1\"", "true", "[]"])),
+    or_null("ticketText", TEXT),
+    or_null("ticketLogo", URI),
+    or_null("validFrom", INSTANT),
+    or_null("validUntil", LATER),
+    may("allowedDates", List(&INSTANT, 0)),
+    or_null("saleStartDate", INSTANT),
+    or_null("saleEndDate", LATER),
+];
+
+const fn customer(name: &'static str, fields: &'static [Field]) -> Field {
+    must(name, Object(fields))
+}
+
+const ORDER_FIELDS: &[Field] = &[
+    must("eventId", EVENT),
+    customer(
+        "customer",
+        &[must("email", EMAIL), must("name", TEXT_OF_1), or_null("companyName", TEXT), or_null("locale", TEXT)],
+    ),
+    must("items", List(&Object(&[must("ticketId", SEAT), must("quantity", whole(&["1", "2.0", "1e1"], &["101"]))]), 1)),
+    or_null("discountCode", value(&["\"always\"", "\"ALWAYS\""], &["\"ALWAYS\\u0000\"", "5", "[]", "{}"])),
+    or_null("affiliateCode", TEXT),
+    or_null("language", TEXT),
+    or_null(
+        "shippingAddress",
+        Object(&[
+            must("street", TEXT_OF_1),
+            must("zip", TEXT_OF_1),
+            must("city", TEXT_OF_1),
+            must("country", value(&["\"DE\"", "\"🎷🎷\""], &["\"D\"", "\"DEU\"", "\"\"", "\"D\\u0000\"", "49"])),
+        ]),
+    ),
+    may("checkoutRedirectUrls", Object(&[must("success", URI), must("failure", URI), must("cancel", URI)])),
+];
+
+const ISSUE_FIELDS: &[Field] = &[
+    must("ticketId", thing(&["\"$seat\"", "\"$free\""], NO_SEAT)),
+    customer("customer", &[must("email", EMAIL), must("name", TEXT_OF_1), or_null("locale", TEXT)]),
+    must("quantity", whole(&["1", "2.0", "1e1"], &["11", "1e2"])),
+];
+
+/// Its good codes are of no ticket: who says so has read all the rest.
+const SCAN_FIELDS: &[Field] = &[
+    must(
+        "code",
+        value(&["\"nothing\"", "\"%\"", "\"' OR ''='\"", "\" \""], &["\"\"", "\"x\\u0000\"", "5", "[]", "{}"]),
+    ),
+    may("eventId", thing(&["\"$event\"", "\"nothing\""], &[])),
+];
+
+const DISCOUNT_FIELDS: &[Field] = &[
+    must("eventId", EVENT),
+    must(
+        "code",
+        value(
+            &["\"COD$n\"", "\"code-$n\""],
+            &["\"C\"", "\"🎷🎷\"", "\"123456789012345678901\"", "\"CODE\\u0000\"", "123", "[]"],
+        ),
+    ),
+    must("type", one_of(&["\"PERCENTAGE\"", "\"FIXED_AMOUNT\""])),
+    must("value", value(&["0", "-0", "100", "1e1", "12.5"], &["-1", "-0.01", "1e30", "1e-30", "\"5\"", "true", "[]"])),
+    may("description", TEXT),
+    or_null("usageLimit", whole(&["1", "1e7", "5.0"], &["10000001"])),
+    must("validFrom", INSTANT),
+    must("validTo", LATER),
+    or_null("minimumPurchase", PRICE),
+    may("applicableTicketTypes", List(&SEAT, 0)),
+    may("isActive", FLAG),
+    may("autoApply", value(&["false"], &["0", "\"false\"", "[]"])),
+];
+
+const VALIDATE_FIELDS: &[Field] = &[
+    must("eventId", EVENT),
+    must("code", TEXT_OF_1),
+    must("orderAmount", value(&["0", "12.5", "1e9"], &["-1", "1e30", "1e-30", "0.00001", "\"5\"", "[]"])),
+    must(
+        "ticketItems",
+        List(&Object(&[must("ticketId", SEAT), must("quantity", whole(&["1", "1e1"], &[])), must("price", PRICE)]), 0),
+    ),
+];
+
+/// One operation: where it is, what it takes, and what it answers where nothing is wrong.
+struct Operation<'a> {
+    method: &'static str,
+    path: &'a str,
+    fields: &'static [Field],
+    success: u16,
+}
+
+/// A server with things in it, and what they are called.
+struct Shop {
+    server: Server,
+    event: String,
+    /// A ticket type at 12.50, and one that costs nothing, of ten million each.
+    seat: String,
+    free: String,
+    /// Of the same organization, and with nothing in it.
+    other: String,
+    discount: String,
+}
+
+impl Shop {
+    fn open() -> Self {
+        log::keep();
+        let server = Server::with(ticketing::Builder::sandbox_gateway, |options| options.rate_limit = None);
+        let mut client = server.client();
+        let (event, seat) = event_on_sale(&mut client, "summer-night");
+        client.patch(&format!("/v1/events/{event}"), &json!({"acceptsCompany": true})).expect(200);
+        client.patch(&format!("/v1/ticket-types/{seat}"), &json!({"quantity": 1e7, "maxPerOrder": 100})).expect(200);
+        let free = json!({"name": "Free", "price": 0, "quantity": 1e7, "maxPerOrder": 100});
+        let free = id(&client.post(&format!("/v1/events/{event}/ticket-types"), &free).expect(201));
+        let (other, _) = event_on_sale(&mut client, "other");
+        let discount = json!({
+            "eventId": event, "code": "ALWAYS", "type": "PERCENTAGE", "value": 50,
+            "validFrom": "2000-01-01T00:00:00Z", "validTo": "9999-01-01T00:00:00Z",
+        });
+        let discount = id(&client.post("/v1/discounts", &discount).expect(201));
+        Self { server, event, seat, free, other, discount }
+    }
+
+    /// Sends what was made for the operation, and asserts that each is answered as it must be. Gives how many were taken.
+    fn attack(&self, seed: u64, operation: &Operation<'_>) -> usize {
+        let names = [("$event", self.event.as_str()), ("$seat", &self.seat), ("$free", &self.free)];
+        let mut maker = Maker::new(seed, &names);
+        let mut client = self.server.client();
+        let update = operation.method == "PATCH";
+        let mut taken = 0;
+        for _ in 0..MADE {
+            let Body { text, wrong } = maker.any(operation.fields, update);
+            let answer = client.send(operation.method, operation.path, JSON, text.as_bytes());
+            match wrong {
+                None => assert_eq!((answer.status, answer.code().as_str()), (400, "malformed-request"), "{text}"),
+                Some(wrong) if wrong.is_empty() => {
+                    assert_eq!(answer.status, operation.success, "{text}: {}", answer.text());
+                    taken += 1;
+                }
+                Some(wrong) => {
+                    assert_eq!(answer.status, 422, "{wrong:?}: {text}: {}", answer.text());
+                    let mut told = answer.paths();
+                    told.sort_unstable();
+                    assert_eq!(told, wrong, "{text}");
+                }
+            }
+        }
+        maker.assert_tried(operation.fields);
+        assert!(taken > MADE / 10, "{taken} of {MADE}");
+        for _ in 0..MUTATED {
+            let text = maker.good(operation.fields, update);
+            let bytes = mutated(&mut maker.random, &text);
+            let answer = client.send(operation.method, operation.path, JSON, &bytes);
+            taken += usize::from(is_taken(&answer, operation, &bytes));
+        }
+        log::keep().assert_discreet(&[&self.server.key, "ada@example.com", "ADA@", "@example.org"]);
+        taken
+    }
+
+    /// How many things a list holds.
+    fn count(&self, path: &str) -> usize {
+        let (mut client, mut cursor, mut count) = (self.server.client(), String::new(), 0);
+        loop {
+            let page = client.get(&format!("{path}?limit=100{cursor}")).expect(200).json();
+            count += page["data"].as_array().unwrap().len();
+            match page["nextCursor"].as_str() {
+                Some(next) => cursor = format!("&cursor={next}"),
+                None => return count,
+            }
+        }
+    }
+
+    /// How often a thing was changed.
+    fn revision(&self, path: &str) -> usize {
+        let answer = self.server.client().get(path).expect(200);
+        answer.header("etag").unwrap().trim_matches('"').parse().unwrap()
+    }
+
+    /// Attacks an operation that makes things, which a list shows.
+    fn attack_create(&self, seed: u64, operation: &Operation<'_>, list: &str) {
+        let before = self.count(list);
+        let taken = self.attack(seed, operation);
+        assert_eq!(self.count(list), before + taken, "what was refused left nothing behind");
+    }
+
+    /// Attacks an operation that changes the thing at `path`.
+    fn attack_update(&self, seed: u64, operation: &Operation<'_>, path: &str) {
+        let before = self.revision(path);
+        let taken = self.attack(seed, operation);
+        assert_eq!(self.revision(path), before + taken, "what was refused changed nothing");
+    }
+}
+
+/// Asserts that an answer is one that there is, and says whether something was done.
+fn is_taken(answer: &Answer, operation: &Operation<'_>, bytes: &[u8]) -> bool {
+    match answer.status {
+        status if status == operation.success => status < 300,
+        400 | 404 | 409 | 422 => {
+            answer.problem();
+            false
+        }
+        _ => panic!("{}: {}: {}", answer.status, String::from_utf8_lossy(bytes), answer.text()),
+    }
+}
+
+const fn post<'a>(path: &'a str, fields: &'static [Field], success: u16) -> Operation<'a> {
+    Operation { method: "POST", path, fields, success }
+}
+
+const fn patch<'a>(path: &'a str, fields: &'static [Field]) -> Operation<'a> {
+    Operation { method: "PATCH", path, fields, success: 200 }
+}
+
+#[test]
+fn a_new_event_is_wrong_in_every_way() {
+    let shop = Shop::open();
+    shop.attack_create(1, &post("/v1/events", EVENT_FIELDS, 201), "/v1/events");
+}
+
+#[test]
+fn an_events_update_is_wrong_in_every_way() {
+    let shop = Shop::open();
+    // Nothing in it has a price: its currency may change.
+    let event =
+        json!({"title": "Jazz", "slug": "jazz", "startDate": "9000-01-01T00:00:00Z", "deliveryMethod": "DIGITAL"});
+    let path = format!("/v1/events/{}", id(&shop.server.client().post("/v1/events", &event).expect(201)));
+    shop.attack_update(2, &patch(&path, EVENT_FIELDS), &path);
+}
+
+#[test]
+fn an_events_settings_are_wrong_in_every_way() {
+    let shop = Shop::open();
+    let path = format!("/v1/events/{}", shop.event);
+    shop.attack_update(3, &patch(&format!("{path}/settings"), SETTINGS_FIELDS), &path);
+}
+
+#[test]
+fn a_new_ticket_type_is_wrong_in_every_way() {
+    let shop = Shop::open();
+    let path = format!("/v1/events/{}/ticket-types", shop.event);
+    shop.attack_create(4, &post(&path, TICKET_TYPE_FIELDS, 201), &path);
+}
+
+#[test]
+fn a_ticket_types_update_is_wrong_in_every_way() {
+    let shop = Shop::open();
+    let path = format!("/v1/ticket-types/{}", shop.seat);
+    shop.attack_update(5, &patch(&path, TICKET_TYPE_FIELDS), &path);
+}
+
+#[test]
+fn a_new_order_is_wrong_in_every_way() {
+    let shop = Shop::open();
+    shop.attack_create(6, &post("/v1/orders", ORDER_FIELDS, 201), "/v1/orders");
+}
+
+#[test]
+fn an_issue_of_tickets_is_wrong_in_every_way() {
+    let shop = Shop::open();
+    shop.attack(7, &post("/v1/tickets/issue", ISSUE_FIELDS, 201));
+}
+
+#[test]
+fn a_scan_is_wrong_in_every_way() {
+    let shop = Shop::open();
+    shop.attack(8, &post("/v1/tickets/check-in", SCAN_FIELDS, 404));
+    shop.attack(9, &post("/v1/tickets/check-out", SCAN_FIELDS, 404));
+}
+
+#[test]
+fn a_new_discount_is_wrong_in_every_way() {
+    let shop = Shop::open();
+    shop.attack_create(10, &post("/v1/discounts", DISCOUNT_FIELDS, 201), "/v1/discounts");
+}
+
+#[test]
+fn a_discounts_update_is_wrong_in_every_way() {
+    let shop = Shop::open();
+    let path = format!("/v1/discounts/{}", shop.discount);
+    // Its event is not named: it is one more field that nobody reads.
+    shop.attack_update(11, &patch(&path, DISCOUNT_FIELDS.split_at(1).1), &path);
+}
+
+#[test]
+fn a_validation_is_wrong_in_every_way() {
+    let shop = Shop::open();
+    shop.attack(12, &post("/v1/discounts/validate", VALIDATE_FIELDS, 200));
+}
+
+#[test]
+fn an_operation_without_a_body_takes_any_object_and_nothing_else() {
+    let shop = Shop::open();
+    let mut client = shop.server.client();
+    let order = id_of_order(&client.post("/v1/orders", &order_of(&shop.event, &shop.seat, 1)).expect(201));
+    let guest = json!({"ticketId": shop.seat, "quantity": 1, "customer": {"name": "Ada", "email": "ada@example.com"}});
+    let issued = client.post("/v1/tickets/issue", &guest).expect(201).json();
+    let ticket = issued["issuedTickets"][0]["id"].as_str().unwrap();
+    let mut maker = Maker::new(13, &[]);
+    for path in [
+        format!("/v1/events/{}/page-views", shop.event),
+        format!("/v1/orders/{order}/reminder-sent"),
+        format!("/v1/orders/{order}/mark-paid"),
+        format!("/v1/orders/{order}/cancel"),
+        format!("/v1/tickets/{ticket}/cancel"),
+    ] {
+        for body in ["[]", "[{}]", "null", "\"\"", "\"{}\"", "0", "-0", "1e308", "true", &nested(64)] {
+            assert_eq!(client.send("POST", &path, JSON, body.as_bytes()).paths(), [""], "{path} {body}");
+        }
+        for body in [" ", "{", "}", "{}{}", "{\"a\":1e400}", "{\"a\":\"\\ud800\"}", "\u{feff}{}", "{}\0", &nested(65)] {
+            let answer = client.send("POST", &path, JSON, body.as_bytes()).expect(400);
+            assert_eq!(answer.code(), "malformed-request", "{path} {body:?}");
+        }
+        // Nothing of all that did anything.
+        assert_eq!(client.get(&format!("/v1/orders/{order}")).json()["status"], "PENDING");
+        let unread = format!("{{\"a\":{},\"a\":2,\"\\u0000\":null,\"status\":\"CANCELLED\"}}", nested(63));
+        let random = mutated(&mut maker.random, &unread);
+        assert!([200, 204, 400, 409, 422].contains(&client.send("POST", &path, JSON, &random).status));
+        if path.ends_with("mark-paid") {
+            continue;
+        }
+        let status = client.send("POST", &path, JSON, unread.as_bytes()).status;
+        assert!([200, 204, 409].contains(&status), "{path}: {status}");
+        if path.contains(&order) && path.ends_with("cancel") {
+            break;
+        }
+    }
+}
+
+fn id_of_order(answer: &Answer) -> String {
+    answer.json()["order"]["id"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn what_is_as_long_as_may_be_is_kept_whole_or_refused() {
+    let shop = Shop::open();
+    let mut client = shop.server.client();
+    let event = |client: &mut Client, title: &str, slug: &str| {
+        let body = format!(
+            "{{\"title\":{},\"slug\":{},\"startDate\":\"9000-01-01T00:00:00Z\",\"deliveryMethod\":\"DIGITAL\"}}",
+            quoted(title),
+            quoted(slug)
+        );
+        client.send("POST", "/v1/events", JSON, body.as_bytes())
+    };
+    let (long, slug) = ("\u{202e}ä\"\\\u{1}🎷".repeat(10_000), "a-".repeat(50_000) + "a");
+    let made = event(&mut client, &long, &slug).expect(201).json();
+    assert!(made["title"] == long.as_str() && made["slug"] == slug.as_str());
+    assert_eq!(event(&mut client, &long, &slug).expect(409).json()["reason"], "slug-taken");
+    assert_eq!(event(&mut client, &long, &(slug + "-")).paths(), ["slug"]);
+    // A number is a number, however many digits it is written with.
+    let path = format!("/v1/ticket-types/{}", shop.seat);
+    for (digits, kept) in [("0".repeat(100_000), 0.0), (format!("5{}", "0".repeat(100_000)), 0.5)] {
+        let body = format!("{{\"price\":0.{digits}}}");
+        assert_eq!(client.send("PATCH", &path, JSON, body.as_bytes()).expect(200).json()["price"], kept);
+    }
+    let many_digits = format!("{{\"price\":1{}e-100000}}", "0".repeat(100_000));
+    assert_eq!(client.send("PATCH", &path, JSON, many_digits.as_bytes()).expect(200).json()["price"], 1);
+    let addresses = format!("{}@example.com", "a".repeat(100_000));
+    let guest = json!({"ticketId": shop.seat, "quantity": 1, "customer": {"name": "A", "email": addresses}});
+    assert_eq!(client.post("/v1/tickets/issue", &guest).paths(), ["customer.email"]);
+    let scan = json!({"code": "A".repeat(1_000_000)});
+    client.post("/v1/tickets/check-in", &scan).expect(404);
+}
+
+#[test]
+fn lists_of_ten_thousand_are_judged_entry_by_entry() {
+    let shop = Shop::open();
+    let mut client = shop.server.client();
+    let many = |entry: &str| format!("[{}]", vec![entry; 10_000].join(","));
+    let paths = |list: &str| -> Vec<String> { (0..10_000).map(|at| format!("{list}[{at}]")).collect() };
+    let path = format!("/v1/events/{}/settings", shop.event);
+    let tags = client.send("PATCH", &path, JSON, format!("{{\"tags\":{}}}", many("\"x\"")).as_bytes()).expect(200);
+    assert_eq!(tags.json()["tags"].as_array().unwrap().len(), 10_000);
+    let tags = client.send("PATCH", &path, JSON, format!("{{\"tags\":{}}}", many("0")).as_bytes());
+    assert_eq!(tags.paths(), paths("tags"));
+    let order = |items: &str| {
+        let (event, customer) = (&shop.event, "{\"name\":\"Ada\",\"email\":\"ada@example.com\"}");
+        format!("{{\"eventId\":\"{event}\",\"customer\":{customer},\"items\":{items}}}")
+    };
+    let item = format!("{{\"ticketId\":\"{}\",\"quantity\":1}}", shop.seat);
+    let refused = client.send("POST", "/v1/orders", JSON, order(&many(&item)).as_bytes()).expect(409);
+    assert_eq!(refused.json()["reason"], "max-per-order-exceeded");
+    let refused = client.send("POST", "/v1/orders", JSON, order(&many("[]")).as_bytes());
+    assert_eq!(refused.paths(), paths("items"));
+    // Every one is told, and none is compared with every other: that would take longer than this client waits.
+    let a_hundred_thousand = format!("[0{}]", ",0".repeat(100_000));
+    let body = format!("{{\"applicableTicketTypes\":{a_hundred_thousand}}}");
+    let refused = client.send("PATCH", &format!("/v1/discounts/{}", shop.discount), JSON, body.as_bytes());
+    assert_eq!(refused.expect(422).json()["errors"].as_array().unwrap().len(), 100_001);
+    assert_eq!(shop.count("/v1/orders"), 0);
+}
+
+#[test]
+fn what_a_ticket_says_beyond_all_calendars_is_no_harm_at_the_door() {
+    let shop = Shop::open();
+    let mut client = shop.server.client();
+    let forever = json!({
+        "name": "Forever", "price": 0, "quantity": 10, "validityDays": i64::MAX, "validityHours": i64::MAX, "sortOrder": i64::MAX,
+        "allowedDates": [], "validUntil": "9999-12-31T23:59:59.999Z",
+    });
+    let forever = id(&client.post(&format!("/v1/events/{}/ticket-types", shop.other), &forever).expect(201));
+    let guest = json!({"ticketId": forever, "quantity": 1, "customer": {"name": "Ada", "email": "ada@example.com"}});
+    let issued = client.post("/v1/tickets/issue", &guest).expect(201).json();
+    let code = issued["issuedTickets"][0]["code"].as_str().unwrap().to_owned();
+    let let_in = client.post("/v1/tickets/check-in", &json!({"code": code})).expect(200).json();
+    assert_eq!(let_in["expiresAt"], "9999-12-31T23:59:59.999Z");
+    client.post("/v1/tickets/check-out", &json!({"code": code})).expect(200);
+    client.post("/v1/tickets/check-in", &json!({"code": code})).expect(200);
+    log::keep().assert_discreet(&[&shop.server.key, &code, "ada@example.com"]);
+}
