@@ -152,6 +152,8 @@ async fn drive(stream: TcpStream, leading: Leading, mut patience: Patience, mut 
         .header_read_timeout(None)
         .max_header_size(LARGEST_HEAD)
         .max_buf_size(2 * LARGEST_HEAD)
+        // Who has said everything may still listen.
+        .half_close(true)
         .serve_connection(transport, service);
     let mut serving = std::pin::pin!(serving);
     let mut stopped = false;
