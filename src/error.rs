@@ -278,3 +278,33 @@ pub enum StoreError {
     #[error("the store failed: {0}")]
     Failed(String),
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_of_what_was_refused_is_not_refused_again() {
+        let mut errors = FieldErrors::default();
+        for path in ["items[1]", "items[1].quantity", "items[10]", "items[1]x", "customer", "customer.email", "custom"]
+        {
+            errors.add(path, "is wrong");
+        }
+        let paths: Vec<_> = errors.as_slice().iter().map(|error| error.path.as_str()).collect();
+        assert_eq!(paths, ["items[1]", "items[10]", "items[1]x", "customer", "custom"]);
+        errors.add("", "must be an object");
+        assert!(errors.covers("anything") && errors.covers(""));
+    }
+
+    #[test]
+    fn a_sentence_tells_the_first_errors_and_how_many_more_there_are() {
+        let mut errors = FieldErrors::default();
+        for index in 0..IN_A_SENTENCE + 5 {
+            errors.add(format!("tags[{index}]"), "must be a string");
+        }
+        let sentence = errors.to_string();
+        assert!(sentence.starts_with("tags[0] must be a string; tags[1] must be a string; "), "{sentence}");
+        assert!(sentence.ends_with("; tags[19] must be a string; and 5 more"), "{sentence}");
+        assert_eq!(errors.as_slice().len(), 25);
+    }
+}
