@@ -1,7 +1,9 @@
 //! Notices a head that gives its body more than one length. The parser settles such a contradiction silently; a proxy in
-//! front may settle it otherwise, and then the two disagree about where the next request begins. Requests may follow each
-//! other without a pause: their bodies are counted through, and the head that comes after each is looked at like the
-//! first. Where the parser refuses something the connection ends, so that what is thought of the rest does not matter.
+//! front may settle it otherwise, and then the two disagree about where the next request begins.
+//!
+//! Requests may follow each other without a pause: their bodies are counted through, and the head that comes after each
+//! is looked at like the first. Where the parser refuses something the connection ends, so that what is thought of the
+//! rest does not matter.
 
 /// A look at the requests of a connection as they come in.
 #[derive(Debug, Default)]

@@ -42,8 +42,8 @@ pub(crate) enum Kind {
         good: &'static [&'static str],
         bad: &'static [&'static str],
         beyond: &'static [&'static str],
-        /// Not good either, but that is only seen where the event is known: it is nowhere to be found in another one, or
-        /// has more decimals than its currency.
+        /// Not good either, but that is only seen where the event is known: it is of another one, or has more decimals
+        /// than its currency.
         of_event: &'static [&'static str],
     },
     List(&'static Kind, usize),
