@@ -1,4 +1,5 @@
 //! Keeps what is logged in this process.
+#![allow(dead_code, reason = "each test file uses its part")]
 
 use std::fmt::{self, Write};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
