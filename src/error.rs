@@ -1,5 +1,6 @@
 //! What can go wrong, in the domain's words. There is no HTTP in here: the server maps each variant to an answer.
 
+use std::collections::HashSet;
 use std::fmt;
 
 use crate::model::scope::Scope;
@@ -93,7 +94,14 @@ pub struct FieldError {
 
 /// Every field of a request that breaks a constraint, in the order in which they were found.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct FieldErrors(Vec<FieldError>);
+pub struct FieldErrors {
+    told: Vec<FieldError>,
+    /// The paths of those that are told. A list may be wrong in each of very many entries.
+    paths: HashSet<String>,
+}
+
+/// How many errors a sentence about them tells.
+const IN_A_SENTENCE: usize = 20;
 
 impl FieldErrors {
     /// Adds one, unless the field or what it is part of was refused already: a field that could not be read
@@ -101,7 +109,8 @@ impl FieldErrors {
     pub(crate) fn add(&mut self, path: impl Into<String>, message: impl Into<String>) {
         let path = path.into();
         if !self.covers(&path) {
-            self.0.push(FieldError { path, message: message.into() });
+            self.paths.insert(path.clone());
+            self.told.push(FieldError { path, message: message.into() });
         }
     }
 
@@ -112,31 +121,29 @@ impl FieldErrors {
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.told.is_empty()
     }
 
     /// The errors, in the order in which they were found.
     #[must_use]
     pub fn as_slice(&self) -> &[FieldError] {
-        &self.0
+        &self.told
     }
 
     pub(crate) fn into_result(self) -> Result<()> {
-        if self.0.is_empty() { Ok(()) } else { Err(Error::Validation(self)) }
+        if self.told.is_empty() { Ok(()) } else { Err(Error::Validation(self)) }
     }
 
     /// Whether the field, or what it is part of, was refused already.
     pub(crate) fn covers(&self, path: &str) -> bool {
-        self.0.iter().any(|error| match path.strip_prefix(error.path.as_str()) {
-            Some(rest) => error.path.is_empty() || rest.is_empty() || rest.starts_with(['.', '[']),
-            None => false,
-        })
+        let ends = path.match_indices(['.', '[']).map(|(end, _)| end);
+        std::iter::once(0).chain(ends).chain([path.len()]).any(|end| self.paths.contains(&path[..end]))
     }
 }
 
 impl fmt::Display for FieldErrors {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, error) in self.0.iter().enumerate() {
+        for (index, error) in self.told.iter().take(IN_A_SENTENCE).enumerate() {
             let separator = if index == 0 { "" } else { "; " };
             if error.path.is_empty() {
                 write!(f, "{separator}the request {}", error.message)?;
@@ -144,7 +151,10 @@ impl fmt::Display for FieldErrors {
                 write!(f, "{separator}{} {}", error.path, error.message)?;
             }
         }
-        Ok(())
+        match self.told.len().saturating_sub(IN_A_SENTENCE) {
+            0 => Ok(()),
+            more => write!(f, "; and {more} more"),
+        }
     }
 }
 
@@ -267,4 +277,34 @@ pub enum StoreError {
     /// Anything else that SQLite or the operating system reported.
     #[error("the store failed: {0}")]
     Failed(String),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_of_what_was_refused_is_not_refused_again() {
+        let mut errors = FieldErrors::default();
+        for path in ["items[1]", "items[1].quantity", "items[10]", "items[1]x", "customer", "customer.email", "custom"]
+        {
+            errors.add(path, "is wrong");
+        }
+        let paths: Vec<_> = errors.as_slice().iter().map(|error| error.path.as_str()).collect();
+        assert_eq!(paths, ["items[1]", "items[10]", "items[1]x", "customer", "custom"]);
+        errors.add("", "must be an object");
+        assert!(errors.covers("anything") && errors.covers(""));
+    }
+
+    #[test]
+    fn a_sentence_tells_the_first_errors_and_how_many_more_there_are() {
+        let mut errors = FieldErrors::default();
+        for index in 0..IN_A_SENTENCE + 5 {
+            errors.add(format!("tags[{index}]"), "must be a string");
+        }
+        let sentence = errors.to_string();
+        assert!(sentence.starts_with("tags[0] must be a string; tags[1] must be a string; "), "{sentence}");
+        assert!(sentence.ends_with("; tags[19] must be a string; and 5 more"), "{sentence}");
+        assert_eq!(errors.as_slice().len(), 25);
+    }
 }

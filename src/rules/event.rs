@@ -116,7 +116,12 @@ pub(crate) fn check(fields: EventFields, mut errors: FieldErrors) -> Result<Chec
 
 /// Title and slug in the form that a search looks through.
 pub(crate) fn search_text(title: &str, slug: &str) -> String {
-    text::fold(&format!("{title}\n{slug}"))
+    format!("{}\n{}", search_line(title), search_line(slug))
+}
+
+/// A text that is searched, or searched for, as one line: nothing is found across two of them.
+pub(crate) fn search_line(text: &str) -> String {
+    text::fold(text).replace('\n', " ")
 }
 
 /// Whether a text has the form of a slug.

@@ -65,11 +65,8 @@ impl Connection {
         let (stage, scan) = &mut *self.state();
         if let Stage::Idle(_) = stage {
             *stage = Stage::Head(Instant::now());
-            *scan = HeadScan::default();
         }
-        if let Stage::Head(_) = stage {
-            scan.feed(bytes);
-        }
+        scan.feed(bytes);
     }
 
     /// Bytes of an answer were taken by the client.
@@ -79,7 +76,7 @@ impl Connection {
         }
     }
 
-    /// A head is complete. Says whether it gives its body one length at most.
+    /// A head was read. Says whether it gives its body one length at most.
     pub(super) fn head_came(&self, body_follows: bool) -> bool {
         let (stage, scan) = &mut *self.state();
         *stage = match *stage {
@@ -87,7 +84,7 @@ impl Connection {
             Stage::Head(since) => Stage::Body(since),
             _ => Stage::Body(Instant::now()),
         };
-        !std::mem::take(scan).is_ambiguous()
+        !scan.next_is_ambiguous()
     }
 
     /// Nobody wants the rest of the body.

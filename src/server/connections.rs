@@ -10,6 +10,8 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::extract::ConnectInfo;
+use axum::http::HeaderValue;
+use axum::http::header::CONNECTION;
 use axum::response::Response;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
@@ -150,6 +152,8 @@ async fn drive(stream: TcpStream, leading: Leading, mut patience: Patience, mut 
         .header_read_timeout(None)
         .max_header_size(LARGEST_HEAD)
         .max_buf_size(2 * LARGEST_HEAD)
+        // Who has said everything may still listen.
+        .half_close(true)
         .serve_connection(transport, service);
     let mut serving = std::pin::pin!(serving);
     let mut stopped = false;
@@ -196,7 +200,11 @@ impl Leading {
         if !is_clear {
             request.extensions_mut().insert(AmbiguousLength);
         }
-        let response = self.router.call(request).await;
+        let mut response = self.router.call(request).await;
+        if let (false, Ok(response)) = (is_clear, &mut response) {
+            // Nobody can say where the next request begins.
+            response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+        }
         self.connection.answered();
         response
     }

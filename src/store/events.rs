@@ -10,10 +10,9 @@ use crate::model::text_enum::TextEnum;
 use crate::model::timestamp::Timestamp;
 use crate::rules::Checked;
 use crate::rules::calendar::Zone;
-use crate::rules::event::{EventFields, status_at};
+use crate::rules::event::{EventFields, search_line, status_at};
 use crate::rules::money;
 use crate::rules::order::Sale;
-use crate::rules::text::fold;
 
 macro_rules! columns {
     () => {
@@ -235,7 +234,7 @@ pub(crate) fn list(
 /// A LIKE pattern for texts that contain `part`, in which nothing is a wildcard.
 fn contains(part: &str) -> String {
     let mut pattern = String::from("%");
-    for letter in fold(part).chars() {
+    for letter in search_line(part).chars() {
         if matches!(letter, '%' | '_' | '!') {
             pattern.push('!');
         }

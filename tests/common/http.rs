@@ -159,10 +159,14 @@ pub(crate) struct Client {
 
 impl Client {
     pub(crate) fn new(address: SocketAddr, key: &str) -> Self {
-        let stream = TcpStream::connect(address).unwrap();
+        Self { key: key.to_owned(), ..Self::of(TcpStream::connect(address).unwrap()) }
+    }
+
+    /// A client without a key on a connection that there is.
+    pub(crate) fn of(stream: TcpStream) -> Self {
         stream.set_nodelay(true).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
-        Self { stream, key: key.to_owned() }
+        Self { stream, key: String::new() }
     }
 
     pub(crate) fn get(&mut self, path: &str) -> Answer {
@@ -219,6 +223,11 @@ impl Client {
     pub(crate) fn write(&mut self, bytes: &[u8]) {
         // The server may have answered and closed before it took everything.
         let _ = self.stream.write_all(bytes);
+    }
+
+    /// Says that nothing more will be sent.
+    pub(crate) fn end(&mut self) {
+        let _ = self.stream.shutdown(std::net::Shutdown::Write);
     }
 
     pub(crate) fn read_answer(&mut self) -> io::Result<Answer> {
