@@ -43,7 +43,9 @@ pub(crate) fn check_price(errors: &mut FieldErrors, path: &str, price: Amount, d
 pub(crate) fn check_total(errors: &mut FieldErrors, path: &str, total: Amount, decimals: u8) {
     errors.check(total.minor() >= 0, path, "must be at least 0");
     let whole = total.minor() / 10_i64.pow(u32::from(total.decimals()));
-    errors.check(whole <= MAX_TOTAL / 10_i64.pow(u32::from(decimals)), path, "is more than an order may cost");
+    let highest = Amount::new(MAX_TOTAL, decimals);
+    let at_most = whole < MAX_TOTAL / 10_i64.pow(u32::from(decimals)) || total == highest;
+    errors.check(at_most, path, "is more than an order may cost");
     let exact = total.minor_with(decimals).is_some();
     errors.check(exact, path, format!("must have at most {decimals} decimals in this currency"));
 }
