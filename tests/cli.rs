@@ -242,25 +242,26 @@ fn help_and_version_are_shown_and_nothing_is_made() {
 fn organizations_and_keys_are_managed_without_a_server() {
     let folder = folder();
     let cellar = ["create-organization", "Jazz Cellar", "--currency", "JPY", "--timezone", "Asia/Tokyo"];
-    let organization = answer(folder.path(), &cellar)["organizationId"].as_str().unwrap().to_owned();
-    let listed = answer(folder.path(), &["list-organizations"])["organizations"].clone();
-    assert_eq!(listed[0]["id"], organization.as_str());
-    assert_eq!((&listed[0]["currency"], &listed[0]["timezone"]), (&"JPY".into(), &"Asia/Tokyo".into()));
+    let created = answer(folder.path(), &cellar);
+    let organization = created["id"].as_str().unwrap();
+    assert!(organization.starts_with("org_"), "{created}");
+    assert_eq!((&created["currency"], &created["timezone"]), (&"JPY".into(), &"Asia/Tokyo".into()));
+    assert_eq!(answer(folder.path(), &["list-organizations"])["organizations"], serde_json::json!([created]));
 
     let scopes = ["--scopes", "tickets:check-in,tickets:read", "--name", "Door", "--expires", "2100-01-01T00:00Z"];
-    let door = answer(folder.path(), &[&["create-key", organization.as_str()][..], &scopes].concat());
+    let door = answer(folder.path(), &[&["create-key", organization][..], &scopes].concat());
     assert!(door["key"].as_str().unwrap().starts_with("tk_"));
     assert_eq!(door["scopes"], serde_json::json!(["tickets:read", "tickets:check-in"]));
     assert_eq!(door["expiresAt"], "2100-01-01T00:00:00.000Z");
-    let office = answer(folder.path(), &["create-key", &organization]);
+    let office = answer(folder.path(), &["create-key", organization]);
     assert_eq!(office["scopes"].as_array().unwrap().len(), 13);
 
-    let keys = answer(folder.path(), &["list-keys", &organization])["keys"].clone();
+    let keys = answer(folder.path(), &["list-keys", organization])["keys"].clone();
     assert_eq!((&keys[1]["id"], &keys[1]["name"]), (&door["id"], &"Door".into()));
     assert!(!keys.to_string().contains(door["key"].as_str().unwrap()));
     assert_eq!(keys[1]["revokedAt"], Value::Null);
     assert_eq!(answer(folder.path(), &["revoke-key", door["id"].as_str().unwrap()])["id"], door["id"]);
-    let keys = answer(folder.path(), &["list-keys", &organization])["keys"].clone();
+    let keys = answer(folder.path(), &["list-keys", organization])["keys"].clone();
     assert!(keys[1]["revokedAt"].is_string());
     assert_eq!(files(folder.path()), ["ticketing.db"]);
 }

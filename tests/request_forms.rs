@@ -699,11 +699,11 @@ fn every_field_of_a_validation_keeps_its_bounds() {
         "ticketItems": [{"ticketId": seat.id, "quantity": 1, "price": 12.5}], "discount": 5,
     });
     let amounts: &[(&str, &[&str])] =
-        &[("-0.01", HERE), ("0.001", HERE), ("1e30", HERE), ("90071992547410", HERE), ("\"5\"", HERE), ("[]", HERE)];
+        &[("-0.01", HERE), ("0.001", HERE), ("1e30", HERE), ("10000000000000.01", HERE), ("\"5\"", HERE), ("[]", HERE)];
     let fields = [
         field("eventId", &[], NOTHING).required(),
         field("code", &["\"x\"", "\" \""], &[("\"\"", HERE), ("5", HERE), ("\"\\u0000\"", HERE)]).required(),
-        field("orderAmount", &["0", "-0", "12.50", "1e9", "90071992547409"], amounts).required(),
+        field("orderAmount", &["0", "-0", "12.50", "1e9", "10000000000000"], amounts).required(),
         field(
             "ticketItems",
             &["[]"],

@@ -1,5 +1,6 @@
 //! What the program shows: a sale while it goes on, and what came of it.
 
+use std::cmp::Reverse;
 use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
 
@@ -64,8 +65,9 @@ fn refusals(record: &Record) -> String {
 
 /// Says how a sale ended.
 pub(crate) fn ending(sale: &Record, found: &Found) {
-    let mut orders: Vec<_> = found.orders.iter().map(|(status, number)| format!("{number} {status}")).collect();
-    orders.sort_unstable_by(|one, other| other.cmp(one));
+    let mut orders: Vec<_> = found.orders.iter().map(|(status, number)| (Reverse(number), status)).collect();
+    orders.sort_unstable();
+    let orders: Vec<_> = orders.iter().map(|(Reverse(number), status)| format!("{number} {status}")).collect();
     println!("Sold {} places in {:.1} s. Orders: {}.", found.sold, sale.took.as_secs_f64(), orders.join(", "));
     println!("Refused: {}. Payments that came too late and went back: {}.", refusals(sale), sale.too_late);
     if sale.slow_closed > 0 {

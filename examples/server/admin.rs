@@ -16,11 +16,7 @@ pub(crate) fn perform(database: &Path, task: Task) -> Result<Value, Failure> {
     }
     let service = TicketingService::builder(database).readers(1).open()?;
     Ok(match task {
-        Task::CreateOrganization(organization) => {
-            let created = service.create_organization(organization)?;
-            json!({ "organizationId": created.id, "name": created.name, "currency": created.currency,
-                    "timezone": created.timezone })
-        }
+        Task::CreateOrganization(organization) => json!(service.create_organization(organization)?),
         Task::ListOrganizations => json!({ "organizations": service.list_organizations()? }),
         Task::CreateKey { organization, key } => {
             let created = service.create_api_key(there(&organization, "organization")?, key)?;

@@ -144,7 +144,7 @@ impl serde::Serialize for Amount {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self.parts() {
             (minor, 0) => serializer.serialize_i64(minor),
-            #[expect(clippy::cast_precision_loss, reason = "both are exact: amounts stay below 2^53 minor units")]
+            #[expect(clippy::cast_precision_loss, reason = "an amount of up to 15 digits is exact")]
             (minor, decimals) => serializer.serialize_f64(minor as f64 / 10_i64.pow(u32::from(decimals)) as f64),
         }
     }

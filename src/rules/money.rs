@@ -8,8 +8,9 @@ use crate::model::amount::Amount;
 /// The highest price, in major units.
 const MAX_PRICE: i64 = 1_000_000_000;
 
-/// The highest number of minor units that a total may have: 2^53, up to which every number is exact in JSON too.
-pub(crate) const MAX_TOTAL: i64 = 1 << 53;
+/// The highest number of minor units that a total may have. A number of 15 digits is exact in JSON, wherever its decimal
+/// point stands; one of 16 need not be: the 64-bit float next to 90071992547409.91 is the one next to 90071992547409.9.
+pub(crate) const MAX_TOTAL: i64 = 1_000_000_000_000_000;
 
 /// More decimals than this no currency has.
 pub(crate) const MOST_DECIMALS: u8 = 4;
@@ -42,7 +43,9 @@ pub(crate) fn check_price(errors: &mut FieldErrors, path: &str, price: Amount, d
 pub(crate) fn check_total(errors: &mut FieldErrors, path: &str, total: Amount, decimals: u8) {
     errors.check(total.minor() >= 0, path, "must be at least 0");
     let whole = total.minor() / 10_i64.pow(u32::from(total.decimals()));
-    errors.check(whole <= MAX_TOTAL / 10_i64.pow(u32::from(decimals)), path, "is more than an order may cost");
+    let highest = Amount::new(MAX_TOTAL, decimals);
+    let at_most = whole < MAX_TOTAL / 10_i64.pow(u32::from(decimals)) || total == highest;
+    errors.check(at_most, path, "is more than an order may cost");
     let exact = total.minor_with(decimals).is_some();
     errors.check(exact, path, format!("must have at most {decimals} decimals in this currency"));
 }
@@ -57,6 +60,18 @@ mod tests {
             [("EUR", Some(2)), ("JPY", Some(0)), ("KWD", Some(3)), ("XAU", Some(0)), ("eur", None), ("ZZZ", None)]
         {
             assert_eq!(decimals(code), expected, "{code}");
+        }
+    }
+
+    #[test]
+    fn every_amount_up_to_the_highest_total_is_exact_in_json() {
+        for decimals in 0..=MOST_DECIMALS {
+            for minor in [MAX_TOTAL, MAX_TOTAL - 1, MAX_TOTAL - 9, MAX_TOTAL / 3, MAX_TOTAL / 7 * 5 + 3] {
+                let amount = Amount::new(minor, decimals);
+                let json = serde_json::to_string(&amount).expect("a number");
+                assert_eq!(json.parse(), Ok(amount), "{minor} with {decimals} decimals");
+                assert_eq!(serde_json::from_str::<Amount>(&json).ok(), Some(amount), "{json}");
+            }
         }
     }
 

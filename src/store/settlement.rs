@@ -20,7 +20,8 @@ const COMPLETE_EXPIRED: &str =
     "UPDATE orders SET status = 'COMPLETED', completed_at = ?2, updated_at = ?2, paid_by_gateway = ?3
     WHERE id = ?1 AND status = 'EXPIRED'";
 const CANCEL: &str = "UPDATE orders SET status = 'CANCELLED', updated_at = ?2 WHERE id = ?1 AND status = ?3";
-const EXPIRE: &str = "UPDATE orders SET status = 'EXPIRED', updated_at = MAX(updated_at, hold_until)
+const EXPIRE: &str = "UPDATE orders SET status = 'EXPIRED',
+        updated_at = CASE WHEN updated_at > hold_until THEN updated_at ELSE hold_until END
     WHERE id = ?1 AND status = 'PENDING' AND hold_until <= ?2 RETURNING id, discount_id";
 pub(super) const LAPSED: &str =
     "SELECT id, event_id FROM orders WHERE status = 'PENDING' AND hold_until <= ?1 ORDER BY hold_until LIMIT ?2";
