@@ -206,7 +206,9 @@ fn a_query_string_that_cannot_be_read_is_malformed_and_one_that_says_nonsense_is
     let server = Server::start();
     let mut client = server.client();
     for query in ["q=%", "q=%zz", "q=%ff"] {
-        expect(client.get(&format!("/v1/events?{query}")), 400, "malformed-request");
+        for path in ["/v1/events", "/v1/events/event_0000000000001"] {
+            expect(client.get(&format!("{path}?{query}")), 400, "malformed-request");
+        }
     }
     let query = "limit=101&status=OPEN&isPublic=maybe&startsFrom=2026&cursor=nothing&limit=2";
     let mut paths = client.get(&format!("/v1/events?{query}")).paths();

@@ -14,7 +14,6 @@ use serde::Serialize;
 use super::blocking::Wait;
 use super::contract::{Contract, Takes};
 use super::problem::Problem;
-use super::query;
 use crate::error::Result;
 use crate::model::caller::Caller;
 use crate::model::discount::Discount;
@@ -91,7 +90,7 @@ impl Operation {
         run: fn(&Call<'_>, Request<Q>) -> Result<T>,
     ) -> Self {
         let contract = Contract::giving::<T>().with_query::<Q>();
-        Self::new(mounted, Method::GET, contract, move |call| Answer::ok(&run(call, call.query()?)?))
+        Self::new(mounted, Method::GET, contract, move |call| Answer::ok(&run(call, call.query())?))
     }
 
     /// Reads one thing.
@@ -212,7 +211,7 @@ pub(super) struct Call<'a> {
     pub(super) service: &'a TicketingService,
     pub(super) caller: &'a Caller,
     pub(super) parameter: Option<&'a str>,
-    pub(super) query: &'a str,
+    pub(super) query: &'a [(String, String)],
     pub(super) body: &'a [u8],
 }
 
@@ -223,9 +222,8 @@ impl Call<'_> {
     }
 
     /// The request in the query string.
-    fn query<T: FromFields>(&self) -> Result<Request<T>, Problem> {
-        let pairs = query::pairs(self.query).ok_or_else(|| Problem::malformed("the query string cannot be read"))?;
-        Ok(Request::from_query(pairs))
+    fn query<T: FromFields>(&self) -> Request<T> {
+        Request::from_query(self.query.iter().cloned())
     }
 
     /// The request in the body.

@@ -20,6 +20,7 @@ use super::contract::Takes;
 use super::limits::{Limits, Standing};
 use super::operation::{Answer, BASE, Call, Operation};
 use super::problem::Problem;
+use super::query;
 use crate::error::Error;
 use crate::model::caller::Caller;
 use crate::service::TicketingService;
@@ -175,8 +176,10 @@ impl Asked {
         let conditions = conditions::lay_on(caller, operation, headers);
         // A body that cannot be read is told of first.
         let caller = &conditions.or_else(|flaw| operation.check_syntax(&body).and(Err(flaw)))?;
-        let (parameter, query) = (self.parameter.as_deref(), self.head.uri.query().unwrap_or_default());
-        operation.run(&Call { service, caller, parameter, query, body: &body })
+        // It has to be readable also where nothing in it counts.
+        let query = query::pairs(self.head.uri.query().unwrap_or_default());
+        let query = &query.ok_or_else(|| Problem::malformed("the query string cannot be read"))?;
+        operation.run(&Call { service, caller, parameter: self.parameter.as_deref(), query, body: &body })
     }
 
     fn respond(self, answer: Result<Answer, Problem>) -> Response {
