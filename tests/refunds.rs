@@ -169,7 +169,7 @@ fn an_outage_is_outlasted_with_one_idempotency_key_and_growing_patience() {
 fn a_gateway_that_hangs_keeps_nobody_waiting_longer_than_its_time() {
     let gateway = FakeGateway::new();
     let shop = Shop::with(&gateway, |builder| {
-        builder.payment_gateway(gateway.clone()).gateway_timeout(Duration::from_millis(50))
+        builder.payment_gateway(gateway.clone()).gateway_timeout(Duration::from_secs(1))
     });
     let (_, order) = paid(&shop);
     gateway.on_refund(Mood::Hanging);
