@@ -4,6 +4,9 @@
 #[path = "common/http.rs"]
 mod http;
 
+use std::sync::Mutex;
+use std::sync::mpsc::{Sender, channel};
+
 use http::{Answer, Client, Server, event_on_sale, order_of};
 use serde_json::{Value, json};
 use ticketing::{Builder, Checkout, CheckoutRequest, GatewayError, PaymentGateway, RefundRequest, Scope};
@@ -344,4 +347,34 @@ fn more_requests_than_the_service_takes_are_told_to_come_back() {
     let turned_away = answers.iter().find(|answer| answer.status == 503).unwrap();
     assert_eq!((turned_away.code().as_str(), turned_away.header("retry-after")), ("unavailable", Some("1")));
     client.get("/v1/events").expect(200);
+}
+
+#[test]
+fn while_the_gateway_keeps_others_waiting_the_key_is_still_judged_first() {
+    struct Held(Mutex<Sender<Sender<()>>>);
+    impl PaymentGateway for Held {
+        fn start_checkout(&self, _: &CheckoutRequest) -> Result<Checkout, GatewayError> {
+            let (release, released) = channel();
+            self.0.lock().unwrap().send(release).unwrap();
+            let _ = released.recv();
+            Err(GatewayError::Unavailable("held".to_owned()))
+        }
+        fn refund(&self, _: &RefundRequest) -> Result<(), GatewayError> {
+            Ok(())
+        }
+    }
+    let (asked, asks) = channel();
+    let held = Held(Mutex::new(asked));
+    let server = Server::with(|builder: Builder| builder.payment_gateway(held), |options| options.calls = 2);
+    let mut client = server.client();
+    let (event, seat) = event_on_sale(&mut client, "summer-night");
+    let order = order_of(&event, &seat, 1);
+    std::thread::scope(|scope| {
+        let buyer = scope.spawn(|| server.client().post("/v1/orders", &order));
+        let release = asks.recv().unwrap();
+        expect(server.client_with("tk_nobody").post("/v1/orders", &order), 401, "unauthenticated");
+        expect(client.post("/v1/orders", &order), 503, "unavailable");
+        drop(release);
+        expect(buyer.join().unwrap(), 502, "payment-gateway-failed");
+    });
 }

@@ -36,6 +36,11 @@ impl Facade {
         Self { service, places: Arc::new(places), gateway_places: Arc::new(gateway_places) }
     }
 
+    /// Whether a call that may have to wait for the gateway would have to wait for its turn.
+    pub(super) fn gateway_is_crowded(&self) -> bool {
+        self.gateway_places.available_permits() == 0
+    }
+
     /// Does `work` on a thread that may wait. Once begun it is finished, also where nobody waits for its answer any more.
     pub(super) async fn call<T: Send + 'static>(
         &self,

@@ -83,8 +83,9 @@ impl Desk {
         let wait = asked.operation().map_or(Wait::Store, |operation| operation.wait);
         let has_body = asked.operation().is_some_and(Operation::has_body);
         let mut incoming = Incoming::new(body);
-        if has_body && !incoming.is_there(&asked.head.headers).await {
-            // Nobody waits for a body before its sender was let in.
+        let crowded = wait == Wait::Gateway && self.facade.gateway_is_crowded();
+        if has_body && (crowded || !incoming.is_there(&asked.head.headers).await) {
+            // Nobody waits for a body, or for the gateway's other callers, before its sender was let in.
             let admitted = self.facade.call(Wait::Store, move |service| {
                 let caller = asked.admit(service);
                 Ok((asked, caller))
