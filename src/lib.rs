@@ -96,6 +96,7 @@ mod rules;
 pub mod server;
 mod service;
 mod store;
+pub mod webhook;
 
 pub use environment::{Clock, Entropy, ManualClock, SeededEntropy, SystemClock, SystemEntropy};
 pub use error::{Conflict, Error, FieldError, FieldErrors, Reason, Result, StoreError};
@@ -113,11 +114,14 @@ pub use model::event::{
     CreateEvent, DeliveryMethod, Event, EventSettings, EventStatus, ListEvents, TicketPdfDesignVersion, UpdateEvent,
 };
 pub use model::id::{
-    ApiKeyId, CustomerId, DiscountId, EventId, Id, Kind, OrderId, OrderItemId, OrganizationId, ParseIdError, TicketId,
-    TicketTypeId, kind,
+    ApiKeyId, CustomerId, DiscountId, EventId, Id, Kind, NotificationId, OrderId, OrderItemId, OrganizationId,
+    OutboxId, ParseIdError, TicketId, TicketTypeId, WebhookDeliveryId, WebhookId, kind,
 };
 pub use model::idempotency::{IdempotencyKey, ParseIdempotencyKeyError};
 pub use model::json::SyntaxError;
+pub use model::notification::{
+    Notification, NotificationData, OrderCancelled, OrderCompleted, TicketCheckedIn, TicketIssued,
+};
 pub use model::order::{
     CancelOrderResponse, CheckoutRedirectUrls, CreateOrder, CreateOrderResponse, ListOrders, NewOrderItem, Order,
     OrderDetails, OrderItem, OrderItemSummary, OrderOf, OrderStatus, OrderSummary, OrderTicket, Payment, PaymentStatus,
@@ -138,6 +142,10 @@ pub use model::ticket::{
 };
 pub use model::ticket_type::{CreateTicketType, ListTicketTypes, TicketType, TicketTypeStatus, UpdateTicketType};
 pub use model::timestamp::{ParseTimestampError, Timestamp};
+pub use model::webhook::{
+    CreateWebhook, CreatedWebhookEndpoint, DeliveryEventType, ListWebhookDeliveries, ListWebhooks, NotificationType,
+    ResentWebhookDelivery, RotatedWebhookSecret, UpdateWebhook, WebhookDelivery, WebhookEndpoint,
+};
 pub use payment::{Checkout, CheckoutRequest, GatewayError, PaymentGateway, RefundRequest, SandboxGateway};
 pub use service::{
     Builder, CheckoutOutcome, CheckoutResult, HostedCheckout, MaintenanceReport, MaintenanceWorker, TicketingService,

@@ -127,6 +127,14 @@ kinds! {
     DiscountId = Discount("discount", "discount");
     /// Names a customer: `customer_…`.
     CustomerId = Customer("customer", "customer");
+    /// Names a webhook endpoint: `webhook_…`.
+    WebhookId = Webhook("webhook", "webhook endpoint");
+    /// Names a notification, the same for every endpoint, attempt and resend: `evt_…`.
+    NotificationId = Notification("evt", "notification");
+    /// Names what is to be sent to one endpoint: `outbox_…`.
+    OutboxId = Outbox("outbox", "outbox item");
+    /// Names one attempt to deliver a notification: `delivery_…`.
+    WebhookDeliveryId = WebhookDelivery("delivery", "webhook delivery");
 }
 
 #[cfg(test)]

@@ -15,6 +15,7 @@ pub(crate) mod fields;
 pub(crate) mod id;
 pub(crate) mod idempotency;
 pub(crate) mod json;
+pub(crate) mod notification;
 pub(crate) mod order;
 pub(crate) mod organization;
 pub(crate) mod page;
@@ -28,6 +29,7 @@ pub(crate) mod text_enum;
 pub(crate) mod ticket;
 pub(crate) mod ticket_type;
 pub(crate) mod timestamp;
+pub(crate) mod webhook;
 
 /// The revision of what was just made, where it is read back from JSON, which does not carry it.
 const fn first_revision() -> i64 {

@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use crate::error::{Error, Reason};
+use crate::model::id::WebhookId;
 use crate::model::statistics::{CommitStatistics, Distribution, OrderStatistics, ScanStatistics, Statistics};
 use crate::model::text_enum::TextEnum;
 
@@ -16,6 +17,7 @@ pub(crate) enum Counted {
     OrderExpired,
     ScanAccepted,
     ScanRefused(Reason),
+    NotificationQueued(WebhookId),
 }
 
 /// The reasons that an order is commonly refused for.
@@ -118,6 +120,7 @@ pub(crate) struct Counters {
     scans_accepted: Counter,
     scans_refused: ByReason,
     scans_unknown: Counter,
+    queued: Counter,
 }
 
 impl Default for Counters {
@@ -139,6 +142,7 @@ impl Default for Counters {
             scans_accepted: Counter::default(),
             scans_refused: ByReason::default(),
             scans_unknown: Counter::default(),
+            queued: Counter::default(),
         }
     }
 }
@@ -156,6 +160,7 @@ impl Counters {
                 Counted::OrderExpired => self.expired.add(1),
                 Counted::ScanAccepted => self.scans_accepted.add(1),
                 Counted::ScanRefused(reason) => self.scans_refused.add(reason),
+                Counted::NotificationQueued(_) => self.queued.add(1),
             }
         }
     }

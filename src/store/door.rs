@@ -1,9 +1,10 @@
 //! Scans at the door.
 
 use super::tickets::{decode, ticket_columns};
-use super::{Counted, Row, Transaction, ticket_types};
+use super::{Counted, Row, Transaction, outbox, ticket_types};
 use crate::error::{Conflict, Error, Reason, Result};
-use crate::model::id::{ApiKeyId, OrganizationId, TicketId};
+use crate::model::id::{ApiKeyId, OrderId, OrganizationId, TicketId};
+use crate::model::notification::{NotificationData, TicketCheckedIn};
 use crate::model::ticket::{CheckInTicket, IssuedTicket, TicketStatus};
 use crate::rules::Checked;
 use crate::rules::admission::Scanned;
@@ -13,7 +14,7 @@ pub(super) const BY_CODE: &str = concat!(
     "SELECT ",
     ticket_columns!(),
     ", e.status, e.timezone, tt.valid_from, tt.valid_until, tt.allowed_dates, tt.validity_days, tt.validity_hours,
-    tt.id, e.id
+    tt.id, e.id, t.order_id
     FROM tickets t JOIN ticket_types tt ON tt.id = t.ticket_type_id JOIN customers c ON c.id = t.customer_id
         JOIN events e ON e.id = t.event_id
     WHERE t.code = ?1 AND t.organization_id = ?2"
@@ -28,7 +29,10 @@ const CHECK_IN: &str = "UPDATE tickets SET status = 'CHECKED_IN', check_in_at = 
 const CHECK_OUT: &str = "UPDATE tickets SET status = 'NOT_CHECKED_IN', check_out_at = ?2, updated_at = ?2
     WHERE id = ?1 AND status = 'CHECKED_IN'";
 
-fn decode_scanned(row: &Row<'_>) -> Result<(IssuedTicket, Scanned)> {
+/// A ticket, what decides about it, and its order.
+type Found = (IssuedTicket, Scanned, Option<OrderId>);
+
+fn decode_scanned(row: &Row<'_>) -> Result<Found> {
     let ticket = decode(row)?;
     let zone = Zone::stored(&row.get::<String>(20)?).map_err(|_| row.corrupt(20, "is no known time zone"))?;
     let scanned = Scanned {
@@ -45,10 +49,10 @@ fn decode_scanned(row: &Row<'_>) -> Result<(IssuedTicket, Scanned)> {
         validity_days: row.get(24)?,
         validity_hours: row.get(25)?,
     };
-    Ok((ticket, scanned))
+    Ok((ticket, scanned, row.get(28)?))
 }
 
-fn find(tx: &Transaction<'_>, organization: OrganizationId, scan: &CheckInTicket) -> Result<(IssuedTicket, Scanned)> {
+fn find(tx: &Transaction<'_>, organization: OrganizationId, scan: &CheckInTicket) -> Result<Found> {
     let found = tx.one(BY_CODE, &[(&scan.code).into(), organization.into()], decode_scanned)?;
     found.ok_or(Error::NotFound("ticket"))
 }
@@ -61,7 +65,7 @@ pub(crate) fn check_in(
     key: Option<ApiKeyId>,
 ) -> Result<Result<IssuedTicket, Conflict>> {
     let now = tx.now();
-    let (mut ticket, scanned) = find(tx, organization, scan)?;
+    let (mut ticket, scanned, order_id) = find(tx, organization, scan)?;
     if let Err(refusal) = scanned.check_in(scan.event_id, now) {
         return refuse(tx, ticket.id, refusal).map(Err);
     }
@@ -75,6 +79,14 @@ pub(crate) fn check_in(
         return refuse(tx, ticket.id, Conflict { reason: Reason::AlreadyCheckedIn, detail }).map(Err);
     }
     tx.count(Counted::ScanAccepted);
+    let admitted = NotificationData::TicketCheckedIn(TicketCheckedIn {
+        issued_ticket_id: ticket.id,
+        ticket_type_id: ticket.ticket_type_id,
+        event_id: scanned.event_id,
+        order_id,
+        check_in_date: now,
+    });
+    outbox::report(tx, organization, [admitted])?;
     let record = &mut ticket.record;
     record.status = TicketStatus::CheckedIn;
     record.check_in_date = Some(now);
@@ -101,7 +113,7 @@ pub(crate) fn check_out(
     scan: &Checked<CheckInTicket>,
 ) -> Result<IssuedTicket> {
     let now = tx.now();
-    let (mut ticket, scanned) = find(tx, organization, scan)?;
+    let (mut ticket, scanned, _) = find(tx, organization, scan)?;
     scanned.check_out(scan.event_id).map_err(Error::Conflict)?;
     if tx.execute(CHECK_OUT, &[ticket.id.into(), now.into()])? == 0 {
         return Err(Error::conflict(Reason::NotCheckedIn, "the ticket is not checked in"));

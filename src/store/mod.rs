@@ -19,6 +19,7 @@ mod migrations;
 mod order_items;
 pub(crate) mod orders;
 pub(crate) mod organizations;
+pub(crate) mod outbox;
 pub(crate) mod placement;
 pub(crate) mod places;
 #[cfg(test)]

@@ -5,11 +5,12 @@ use std::time::Duration;
 use super::discount_uses::{self, Priced};
 use super::order_items;
 use super::places::{self, Places};
-use super::{Counted, Transaction, customers, events, orders, ticket_types, tickets};
+use super::{Counted, Transaction, customers, events, orders, outbox, ticket_types, tickets};
 use crate::error::{Error, FieldErrors, Result};
 use crate::model::amount::Amount;
 use crate::model::customer::Customer;
 use crate::model::id::{OrderId, OrganizationId, TicketTypeId};
+use crate::model::notification::{NotificationData, OrderCompleted};
 use crate::model::order::{CreateOrder, Order, OrderItem, OrderStatus};
 use crate::model::text_enum::TextEnum;
 use crate::rules::Checked;
@@ -85,8 +86,22 @@ pub(crate) fn place(
     tx.count(Counted::OrderPlaced);
     if free {
         tx.count(Counted::OrderCompleted);
+        report_completed(tx, &order, &sale.currency)?;
     }
     Ok((order, sale.currency))
+}
+
+fn report_completed(tx: &Transaction<'_>, order: &Order, currency: &str) -> Result<()> {
+    let completed = NotificationData::OrderCompleted(OrderCompleted {
+        order_id: order.id,
+        event_id: order.event_id,
+        customer_id: order.customer_id,
+        total: order.total,
+        currency: currency.to_owned(),
+    });
+    let tickets = order.items.iter().flat_map(|item| &item.issued_tickets);
+    let issued = tickets.map(|ticket| tickets::reported(ticket, order.event_id, order.id));
+    outbox::report(tx, order.organizer_id, std::iter::once(completed).chain(issued))
 }
 
 fn owner(order: &Order) -> tickets::Owner<'_> {

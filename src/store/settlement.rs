@@ -3,10 +3,13 @@
 
 use super::order_items::{self, StoredItem};
 use super::places::{self, Places};
-use super::{Counted, Transaction, discount_uses, refunds, tickets};
+use super::{Counted, Transaction, discount_uses, outbox, refunds, tickets};
 use crate::error::{Error, Reason, Result};
+use crate::model::amount::Amount;
 use crate::model::id::{CustomerId, DiscountId, EventId, OrderId, OrganizationId, TicketTypeId};
+use crate::model::notification::{NotificationData, OrderCancelled, OrderCompleted};
 use crate::model::order::{OrderStatus, PaymentStatus};
+use crate::rules::money::decimals;
 use crate::rules::order::{check_cancellable, check_payable, status_at_hold};
 
 const STATE: &str =
@@ -119,7 +122,20 @@ fn complete(tx: &Transaction<'_>, state: &State, by_gateway: bool) -> Result<()>
         customer: state.customer,
         customer_name: &state.customer_name,
     };
-    items.into_iter().try_for_each(|item| tickets::issue_for_item(tx, &owner, item).map(drop))
+    let decimals =
+        decimals(&state.currency).ok_or_else(|| Error::Internal(format!("unknown currency {}", state.currency)))?;
+    let mut changes = vec![NotificationData::OrderCompleted(OrderCompleted {
+        order_id: state.id,
+        event_id: state.event,
+        customer_id: state.customer,
+        total: Amount::new(state.total, decimals),
+        currency: state.currency.clone(),
+    })];
+    for item in items {
+        let issued = tickets::issue_for_item(tx, &owner, item)?;
+        changes.extend(issued.iter().map(|ticket| tickets::reported(ticket, state.event, state.id)));
+    }
+    outbox::report(tx, state.organization, changes)
 }
 
 /// Completes an order whose money came another way than through the gateway.
@@ -202,6 +218,13 @@ pub(crate) fn cancel(
         }
         OrderStatus::Expired | OrderStatus::Cancelled => {}
     }
+    let change = NotificationData::OrderCancelled(OrderCancelled {
+        order_id: id,
+        event_id: state.event,
+        customer_id: state.customer,
+        requires_manual_refund: left.requires_manual_refund,
+    });
+    outbox::report(tx, organization, [change])?;
     Ok(left)
 }
 

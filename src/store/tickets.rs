@@ -3,10 +3,11 @@
 use super::lists::{below, one_more};
 use super::order_items::StoredItem;
 use super::places::{self, Places};
-use super::{Row, Transaction, customers};
+use super::{Row, Transaction, customers, outbox};
 use crate::error::{Error, Reason, Result, StoreError};
 use crate::model::customer::Customer;
 use crate::model::id::{CustomerId, EventId, OrderId, OrderItemId, OrganizationId, TicketId, TicketTypeId, kind};
+use crate::model::notification::{NotificationData, TicketIssued};
 use crate::model::order::OrderTicket;
 use crate::model::page::Page;
 use crate::model::text_enum::TextEnum;
@@ -157,7 +158,28 @@ pub(crate) fn issue_internal(
 ) -> Result<Vec<(TicketId, String)>> {
     places::sell(tx, places)?;
     let owner = Owner { organization, event: places.event, customer: customer.id, customer_name: &customer.name };
-    (0..places.number).map(|_| issue(tx, &owner, places.ticket_type, None)).collect()
+    let issued: Vec<_> =
+        (0..places.number).map(|_| issue(tx, &owner, places.ticket_type, None)).collect::<Result<_>>()?;
+    let report = |(id, _): &(TicketId, String)| {
+        NotificationData::TicketIssued(TicketIssued {
+            issued_ticket_id: *id,
+            ticket_type_id: places.ticket_type,
+            event_id: places.event,
+            order_id: None,
+        })
+    };
+    outbox::report(tx, organization, issued.iter().map(report))?;
+    Ok(issued)
+}
+
+/// What is reported of a ticket that was issued for an order.
+pub(super) fn reported(ticket: &OrderTicket, event: EventId, order: OrderId) -> NotificationData {
+    NotificationData::TicketIssued(TicketIssued {
+        issued_ticket_id: ticket.id,
+        ticket_type_id: ticket.ticket_type_id,
+        event_id: event,
+        order_id: Some(order),
+    })
 }
 
 pub(crate) fn get(tx: &Transaction<'_>, organization: OrganizationId, id: TicketId) -> Result<IssuedTicket> {

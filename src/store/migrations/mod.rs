@@ -6,4 +6,5 @@ pub(super) const ALL: &[&str] = &[
     include_str!("0002_discounts.sql"),
     include_str!("0003_idempotency.sql"),
     include_str!("0004_refused_refunds.sql"),
+    include_str!("0005_webhooks.sql"),
 ];

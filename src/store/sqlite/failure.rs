@@ -23,7 +23,7 @@ pub(super) fn convert(error: &rusqlite::Error) -> Error {
         ErrorCode::CannotOpen => StoreError::CannotOpen(text),
         ErrorCode::NotADatabase => StoreError::NotADatabase(text),
         ErrorCode::DatabaseCorrupt => StoreError::Damaged(text),
-        ErrorCode::ConstraintViolation if code.extended_code == ffi::SQLITE_CONSTRAINT_UNIQUE => {
+        ErrorCode::ConstraintViolation if code.extended_code == ffi::SQLITE_CONSTRAINT_UNIQUE || is_id_clash(error) => {
             StoreError::Taken(text)
         }
         _ => StoreError::Failed(format!("{text} (code {})", code.extended_code)),

@@ -58,6 +58,12 @@ impl<'c> Transaction<'c> {
         run().map_err(|error| convert(&error))
     }
 
+    /// A new id, for a row that has to know it before it is inserted. Another process may have drawn the same: then the
+    /// insert says that it is taken.
+    pub(crate) fn draw_id<K: Kind>(&self) -> Id<K> {
+        Id::from_raw(self.ids.next(self.environment, self.now))
+    }
+
     /// Inserts a row under a new id, which is `?1`; the other parameters follow. An id that is taken is drawn again.
     pub(crate) fn insert<K: Kind>(&self, sql: &str, binds: &[Bind<'_>]) -> Result<Id<K>> {
         let mut statement = self.connection.prepare_cached(sql).map_err(|error| convert(&error))?;

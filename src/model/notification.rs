@@ -1,0 +1,212 @@
+//! Notifications: what webhooks report. No code, name or e-mail address is in one: a receiver reads what it needs.
+
+use serde::ser::SerializeStruct;
+
+use super::amount::Amount;
+use super::id::{CustomerId, EventId, NotificationId, OrderId, TicketId, TicketTypeId};
+use super::timestamp::Timestamp;
+use super::webhook::NotificationType;
+
+/// What a webhook's body says.
+///
+/// ```
+/// use ticketing::{Notification, NotificationData};
+/// let body = br#"{"id": "evt_1NR6E9XB00000", "type": "ticket.issued", "createdAt": "2026-06-01T12:00:00.000Z",
+///     "data": {"issuedTicketId": "ticket_1NR6E9XB00001", "ticketId": "type_1NR6E9XB00002",
+///              "eventId": "event_1NR6E9XB00003", "orderId": null}}"#;
+/// let notification: Notification = serde_json::from_slice(body)?;
+/// assert!(matches!(notification.data, NotificationData::TicketIssued(ticket) if ticket.order_id.is_none()));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, serde::Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Notification {
+    /// The same for every endpoint, attempt and resend: what a receiver tells a repetition by.
+    pub id: NotificationId,
+    /// When what it reports happened.
+    pub created_at: Timestamp,
+    /// What happened.
+    #[serde(flatten)]
+    pub data: NotificationData,
+}
+
+/// What happened.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Deserialize)]
+#[serde(tag = "type", content = "data")]
+pub enum NotificationData {
+    /// An order was completed.
+    #[serde(rename = "order.completed")]
+    OrderCompleted(OrderCompleted),
+    /// An order was cancelled.
+    #[serde(rename = "order.cancelled")]
+    OrderCancelled(OrderCancelled),
+    /// A ticket was issued.
+    #[serde(rename = "ticket.issued")]
+    TicketIssued(TicketIssued),
+    /// A ticket was checked in.
+    #[serde(rename = "ticket.checked_in")]
+    TicketCheckedIn(TicketCheckedIn),
+}
+
+/// An order that was completed.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct OrderCompleted {
+    /// The order.
+    pub order_id: OrderId,
+    /// Its event.
+    pub event_id: EventId,
+    /// Who ordered.
+    pub customer_id: CustomerId,
+    /// What it cost.
+    pub total: Amount,
+    /// The currency of the total: an ISO 4217 code.
+    pub currency: String,
+}
+
+/// An order that was cancelled.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct OrderCancelled {
+    /// The order.
+    pub order_id: OrderId,
+    /// Its event.
+    pub event_id: EventId,
+    /// Who ordered.
+    pub customer_id: CustomerId,
+    /// Whether somebody has to give money back by hand.
+    pub requires_manual_refund: bool,
+}
+
+/// A ticket that was issued.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TicketIssued {
+    /// The ticket.
+    pub issued_ticket_id: TicketId,
+    /// Its type: `ticketId` in JSON.
+    #[serde(rename = "ticketId")]
+    pub ticket_type_id: TicketTypeId,
+    /// Its event.
+    pub event_id: EventId,
+    /// Its order; `None` where the organization issued it without one.
+    pub order_id: Option<OrderId>,
+}
+
+/// A ticket that was checked in.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TicketCheckedIn {
+    /// The ticket.
+    pub issued_ticket_id: TicketId,
+    /// Its type: `ticketId` in JSON.
+    #[serde(rename = "ticketId")]
+    pub ticket_type_id: TicketTypeId,
+    /// Its event.
+    pub event_id: EventId,
+    /// Its order; `None` where the organization issued it without one.
+    pub order_id: Option<OrderId>,
+    /// When it was checked in.
+    pub check_in_date: Timestamp,
+}
+
+impl NotificationData {
+    /// Which of the four it is.
+    #[must_use]
+    pub const fn notification_type(&self) -> NotificationType {
+        match self {
+            Self::OrderCompleted(_) => NotificationType::OrderCompleted,
+            Self::OrderCancelled(_) => NotificationType::OrderCancelled,
+            Self::TicketIssued(_) => NotificationType::TicketIssued,
+            Self::TicketCheckedIn(_) => NotificationType::TicketCheckedIn,
+        }
+    }
+}
+
+impl serde::Serialize for Notification {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut body = serializer.serialize_struct("Notification", 4)?;
+        body.serialize_field("id", &self.id)?;
+        body.serialize_field("type", &self.data.notification_type())?;
+        body.serialize_field("createdAt", &self.created_at)?;
+        match &self.data {
+            NotificationData::OrderCompleted(data) => body.serialize_field("data", data)?,
+            NotificationData::OrderCancelled(data) => body.serialize_field("data", data)?,
+            NotificationData::TicketIssued(data) => body.serialize_field("data", data)?,
+            NotificationData::TicketCheckedIn(data) => body.serialize_field("data", data)?,
+        }
+        body.end()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An id that is the number 11 in every kind: 13 base32 digits.
+    fn id<K: super::super::id::Kind>() -> super::super::id::Id<K> {
+        super::super::id::Id::from_raw(11)
+    }
+
+    #[test]
+    fn a_body_has_the_fields_of_its_type_and_reads_back() {
+        let at = Timestamp::from_millis(0);
+        let ticket = r#""issuedTicketId":"ticket_000000000000B","ticketId":"type_000000000000B","eventId":"event_000000000000B""#;
+        let order =
+            r#""orderId":"order_000000000000B","eventId":"event_000000000000B","customerId":"customer_000000000000B""#;
+        let (order_id, event_id, customer_id) = (id(), id(), id());
+        let (issued_ticket_id, ticket_type_id) = (id(), id());
+        let total = Amount::new(1250, 2);
+        for (data, name, expected) in [
+            (
+                NotificationData::OrderCompleted(OrderCompleted {
+                    order_id,
+                    event_id,
+                    customer_id,
+                    total,
+                    currency: "EUR".to_owned(),
+                }),
+                "order.completed",
+                format!(r#"{order},"total":12.5,"currency":"EUR""#),
+            ),
+            (
+                NotificationData::OrderCancelled(OrderCancelled {
+                    order_id,
+                    event_id,
+                    customer_id,
+                    requires_manual_refund: true,
+                }),
+                "order.cancelled",
+                format!(r#"{order},"requiresManualRefund":true"#),
+            ),
+            (
+                NotificationData::TicketIssued(TicketIssued {
+                    issued_ticket_id,
+                    ticket_type_id,
+                    event_id,
+                    order_id: None,
+                }),
+                "ticket.issued",
+                format!(r#"{ticket},"orderId":null"#),
+            ),
+            (
+                NotificationData::TicketCheckedIn(TicketCheckedIn {
+                    issued_ticket_id,
+                    ticket_type_id,
+                    event_id,
+                    order_id: Some(order_id),
+                    check_in_date: at,
+                }),
+                "ticket.checked_in",
+                format!(r#"{ticket},"orderId":"order_000000000000B","checkInDate":"1970-01-01T00:00:00.000Z""#),
+            ),
+        ] {
+            let notification = Notification { id: id(), created_at: at, data };
+            let expected = format!(
+                r#"{{"id":"evt_000000000000B","type":"{name}","createdAt":"1970-01-01T00:00:00.000Z","data":{{{expected}}}}}"#
+            );
+            assert_eq!(serde_json::to_string(&notification).unwrap(), expected);
+            assert_eq!(serde_json::from_str::<Notification>(&expected).unwrap(), notification);
+        }
+    }
+}
