@@ -133,7 +133,10 @@ pub use model::refund::{ListRefunds, Refund, RefundStatus};
 pub use model::request::{Nothing, Request};
 pub use model::scope::{Scope, Scopes};
 pub use model::secret::Secret;
-pub use model::statistics::{Backlog, CommitStatistics, Distribution, OrderStatistics, ScanStatistics, Statistics};
+pub use model::statistics::{
+    Backlog, CommitStatistics, Distribution, OrderStatistics, ScanStatistics, Statistics, WebhookOutcome,
+    WebhookStatistics,
+};
 pub use model::summary::{EventSummary, OrdersByStatus, TicketTypeSummary};
 pub use model::text_enum::{TextEnum, UnknownText};
 pub use model::ticket::{

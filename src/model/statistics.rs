@@ -1,6 +1,25 @@
 //! What a service has counted, and what waits in its file: for whoever watches over it.
 
+use super::text_enum::text_enum;
 use crate::error::Reason;
+
+text_enum! {
+    /// What came of an attempt to deliver a notification.
+    pub enum WebhookOutcome {
+        /// The receiver answered with a 2xx status.
+        Delivered = "delivered",
+        /// The receiver answered with another status.
+        Rejected = "rejected",
+        /// The receiver did not answer in time.
+        TimedOut = "timed-out",
+        /// There was no connection, or no answer on it that could be read.
+        Network = "network",
+        /// The URL, or the address that its name resolved to, is one to which nothing is sent.
+        Refused = "refused",
+        /// The process that made it ended before it did, three times.
+        CutOff = "cut-off",
+    }
+}
 
 /// What one service has counted since it was opened, over all organizations. Other processes on the same file count for
 /// themselves.
@@ -16,6 +35,8 @@ pub struct Statistics {
     pub orders: OrderStatistics,
     /// The scans at the door.
     pub scans: ScanStatistics,
+    /// The webhooks.
+    pub webhooks: WebhookStatistics,
 }
 
 /// The commits of a service. One commit carries the work of all callers that wait together.
@@ -64,6 +85,23 @@ pub struct ScanStatistics {
     pub refused: Vec<(Reason, u64)>,
     /// Scans of a code that the organization has not.
     pub unknown: u64,
+}
+
+/// What became of notifications.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct WebhookStatistics {
+    /// Notifications that were queued, each counted once for each endpoint; resends too.
+    pub queued: u64,
+    /// Attempts to deliver one, by what came of them. Every outcome is listed, also where it is 0.
+    pub attempts: Vec<(WebhookOutcome, u64)>,
+    /// How long each attempt took for which a connection was tried, in seconds.
+    pub seconds: Distribution,
+    /// Notifications that were given up after their eighth attempt.
+    pub dead: u64,
+    /// Endpoints for which something is due now and which have to share half of the sender's threads, because their
+    /// latest attempt did not succeed promptly or they never had one.
+    pub held_back: u64,
 }
 
 /// How values are distributed.

@@ -9,6 +9,7 @@ use crate::environment::{Clock, Entropy, Environment, SystemClock, SystemEntropy
 use crate::error::{FieldErrors, Result};
 use crate::payment::{GatewayCalls, Limits, PaymentGateway, SandboxGateway};
 use crate::store::{Location, Store};
+use crate::webhook::{SenderOptions, Transport, WebhookSender};
 
 /// What a service can be told before it opens its database.
 ///
@@ -37,6 +38,8 @@ pub struct Builder {
     gateway_limits: Limits,
     order_hold: Duration,
     public_url: String,
+    webhook_transport: Option<Arc<dyn Transport>>,
+    webhook_sender: Option<SenderOptions>,
 }
 
 enum Gateway {
@@ -57,6 +60,8 @@ impl Builder {
             gateway_limits: Limits::default(),
             order_hold: Duration::from_mins(30),
             public_url: "http://127.0.0.1:8080".to_owned(),
+            webhook_transport: None,
+            webhook_sender: None,
         }
     }
 
@@ -110,6 +115,20 @@ impl Builder {
         self
     }
 
+    /// Sends webhooks for as long as the service is there. Without it, nothing is sent before
+    /// [`start_webhook_sender`](TicketingService::start_webhook_sender).
+    pub fn webhook_sender(mut self, options: SenderOptions) -> Self {
+        self.webhook_sender = Some(options);
+        self
+    }
+
+    /// What carries webhooks to their receivers; HTTPS by default. Of one of your own, the guard against addresses that are
+    /// not public is your affair.
+    pub fn webhook_transport(mut self, transport: impl Transport) -> Self {
+        self.webhook_transport = Some(Arc::new(transport));
+        self
+    }
+
     /// The SQLite VFS to use, by its name; SQLite's default otherwise.
     pub fn vfs(mut self, name: impl Into<String>) -> Self {
         self.vfs = Some(name.into());
@@ -134,7 +153,16 @@ impl Builder {
         crate::rules::text::check_uri(&mut errors, "public_url", &self.public_url);
         errors.into_result()?;
         let environment = Environment { clock: self.clock, entropy: Arc::clone(&self.entropy) };
-        let store = Store::open(&Location::new(self.path, self.vfs), self.readers, environment.clone())?;
+        if let Some(options) = &self.webhook_sender {
+            options.check()?;
+        }
+        let store = Arc::new(Store::open(&Location::new(self.path, self.vfs), self.readers, environment.clone())?);
+        let webhook_transport = self.webhook_transport.ok_or(crate::error::Error::Unavailable("TEMP"))?;
+        let start_sender = |options| {
+            let transport = Arc::clone(&webhook_transport);
+            WebhookSender::start(Arc::clone(&store), environment.clone(), transport, options)
+        };
+        let webhook_sender = self.webhook_sender.map(start_sender).transpose()?;
         let sandbox = matches!(self.gateway, Gateway::Sandbox);
         let gateway: Option<Arc<dyn PaymentGateway>> = match self.gateway {
             Gateway::None => None,
@@ -143,6 +171,8 @@ impl Builder {
         };
         let gateway = gateway.map(|gateway| GatewayCalls::new(gateway, self.gateway_limits));
         let inner = Inner {
+            _webhook_sender: webhook_sender,
+            webhook_transport,
             store,
             environment,
             gateway,

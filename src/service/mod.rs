@@ -18,6 +18,7 @@ mod statistics;
 mod summary;
 mod ticket_types;
 mod tickets;
+mod webhook_sender;
 
 use std::collections::HashMap;
 use std::fmt;
@@ -31,6 +32,7 @@ use crate::model::id::ApiKeyId;
 use crate::model::timestamp::Timestamp;
 use crate::payment::GatewayCalls;
 use crate::store::Store;
+use crate::webhook::{Transport, WebhookSender};
 pub use builder::Builder;
 pub use checkout::{CheckoutOutcome, CheckoutResult, HostedCheckout};
 pub use maintenance::{MaintenanceReport, MaintenanceWorker};
@@ -59,11 +61,14 @@ pub struct TicketingService {
 
 /// What every handle of a service shares.
 struct Inner {
-    store: Store,
+    /// Sends on its own for as long as the service is there, where it was told to.
+    _webhook_sender: Option<WebhookSender>,
+    store: Arc<Store>,
     environment: Environment,
     gateway: Option<GatewayCalls>,
     /// Whether the gateway is the sandbox, whose hosted checkout acts without a key.
     sandbox: bool,
+    webhook_transport: Arc<dyn Transport>,
     order_hold: Duration,
     public_url: String,
     /// When keys were used last, until the next maintenance writes it down.

@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use crate::error::{Error, Reason};
 use crate::model::id::WebhookId;
-use crate::model::statistics::{CommitStatistics, Distribution, OrderStatistics, ScanStatistics, Statistics};
+use crate::model::statistics::{
+    CommitStatistics, Distribution, OrderStatistics, ScanStatistics, Statistics, WebhookOutcome, WebhookStatistics,
+};
 use crate::model::text_enum::TextEnum;
 
 /// Something that is counted as soon as the transaction in which it happened is durable.
@@ -18,6 +20,18 @@ pub(crate) enum Counted {
     ScanAccepted,
     ScanRefused(Reason),
     NotificationQueued(WebhookId),
+    Attempt(WebhookOutcome, Option<Duration>),
+    NotificationDead,
+}
+
+impl Counted {
+    /// The endpoint for which something may be due now.
+    pub(super) fn may_be_sent(&self) -> Option<WebhookId> {
+        match self {
+            Self::NotificationQueued(endpoint) => Some(*endpoint),
+            _ => None,
+        }
+    }
 }
 
 /// The reasons that an order is commonly refused for.
@@ -121,6 +135,10 @@ pub(crate) struct Counters {
     scans_refused: ByReason,
     scans_unknown: Counter,
     queued: Counter,
+    attempts: [Counter; WebhookOutcome::ALL.len()],
+    attempt_micros: Histogram,
+    dead: Counter,
+    held_back: AtomicU64,
 }
 
 impl Default for Counters {
@@ -129,6 +147,11 @@ impl Default for Counters {
         const MICROS: &[u64] = &[
             100, 250, 500, 1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 500_000, 1_000_000,
             2_500_000, 5_000_000,
+        ];
+        // From a receiver next door to the end of an attempt's time.
+        const ATTEMPT_MICROS: &[u64] = &[
+            1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 500_000, 1_000_000, 2_500_000, 5_000_000,
+            10_000_000,
         ];
         Self {
             commits_failed: Counter::default(),
@@ -143,6 +166,10 @@ impl Default for Counters {
             scans_refused: ByReason::default(),
             scans_unknown: Counter::default(),
             queued: Counter::default(),
+            attempts: std::array::from_fn(|_| Counter::default()),
+            attempt_micros: Histogram::new(ATTEMPT_MICROS, 1e6),
+            dead: Counter::default(),
+            held_back: AtomicU64::default(),
         }
     }
 }
@@ -161,6 +188,13 @@ impl Counters {
                 Counted::ScanAccepted => self.scans_accepted.add(1),
                 Counted::ScanRefused(reason) => self.scans_refused.add(reason),
                 Counted::NotificationQueued(_) => self.queued.add(1),
+                Counted::Attempt(outcome, took) => {
+                    self.attempts[outcome as usize].add(1);
+                    if let Some(took) = took {
+                        self.attempt_micros.observe(u64::try_from(took.as_micros()).unwrap_or(u64::MAX));
+                    }
+                }
+                Counted::NotificationDead => self.dead.add(1),
             }
         }
     }
@@ -184,6 +218,11 @@ impl Counters {
         }
     }
 
+    /// So many endpoints have something due and are held back now.
+    pub(crate) fn set_held_back(&self, endpoints: usize) {
+        self.held_back.store(u64::try_from(endpoints).unwrap_or(u64::MAX), Ordering::Relaxed);
+    }
+
     pub(super) fn get(&self, jobs_waiting: usize) -> Statistics {
         let (jobs, seconds) = (self.jobs.get(), self.micros.get());
         Statistics {
@@ -205,6 +244,16 @@ impl Counters {
                 accepted: self.scans_accepted.get(),
                 refused: self.scans_refused.get(&OF_SCANS),
                 unknown: self.scans_unknown.get(),
+            },
+            webhooks: WebhookStatistics {
+                queued: self.queued.get(),
+                attempts: WebhookOutcome::ALL
+                    .iter()
+                    .map(|outcome| (*outcome, self.attempts[*outcome as usize].get()))
+                    .collect(),
+                seconds: self.attempt_micros.get(),
+                dead: self.dead.get(),
+                held_back: self.held_back.load(Ordering::Relaxed),
             },
         }
     }

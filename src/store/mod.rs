@@ -2,7 +2,9 @@
 //! decodes their rows.
 
 pub(crate) mod api_keys;
+pub(crate) mod attempts;
 mod backup;
+mod bell;
 pub(crate) mod check;
 pub(crate) mod checkouts;
 mod checkpoint;
@@ -37,12 +39,14 @@ use std::sync::Arc;
 use crate::environment::Environment;
 use crate::error::{Error, Result, StoreError};
 use crate::model::statistics::Statistics;
+use bell::Bell;
+pub(crate) use bell::Listener;
 use checkpoint::Checkpointer;
 use counters::{Counted, Counters};
 use ids::IdSource;
 use sqlite::Readers;
 pub(crate) use sqlite::{Bind, Location, Row, Transaction};
-use writer::Writer;
+use writer::{AfterCommit, Writer};
 
 /// An open database.
 pub(crate) struct Store {
@@ -52,6 +56,7 @@ pub(crate) struct Store {
     environment: Environment,
     ids: Arc<IdSource>,
     counters: Arc<Counters>,
+    bell: Arc<Bell>,
     location: Location,
 }
 
@@ -64,9 +69,10 @@ impl Store {
         let checkpointer = Checkpointer::start(location)?;
         let readers = location.readers(readers)?;
         let counters = Arc::new(Counters::default());
-        let writer =
-            Writer::start(database, environment.clone(), Arc::clone(&ids), checkpointer, Arc::clone(&counters))?;
-        Ok(Self { readers, writer, environment, ids, counters, location: location.clone() })
+        let bell = Arc::new(Bell::default());
+        let after_commit = AfterCommit { checkpointer, counters: Arc::clone(&counters), bell: Arc::clone(&bell) };
+        let writer = Writer::start(database, environment.clone(), Arc::clone(&ids), after_commit)?;
+        Ok(Self { readers, writer, environment, ids, counters, bell, location: location.clone() })
     }
 
     /// Runs `work` in a transaction of its own and returns when it is durable. Where `work` fails, it changed nothing.
@@ -85,6 +91,11 @@ impl Store {
     /// For what never reaches a commit.
     pub(crate) fn counters(&self) -> &Counters {
         &self.counters
+    }
+
+    /// From now on `listener` hears of endpoints for which this store queued something.
+    pub(crate) fn attach(&self, listener: &Arc<dyn Listener>) {
+        self.bell.attach(listener);
     }
 
     /// The size of the write-ahead log in bytes.

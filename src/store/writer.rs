@@ -12,6 +12,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use super::bell::Bell;
 use super::checkpoint::Checkpointer;
 use super::counters::{Counted, Counters};
 use super::ids::IdSource;
@@ -75,8 +76,14 @@ struct Shared {
     database: Mutex<Database>,
     environment: Environment,
     ids: Arc<IdSource>,
-    checkpointer: Checkpointer,
-    counters: Arc<Counters>,
+    after_commit: AfterCommit,
+}
+
+/// What happens once a commit is on the disk.
+pub(super) struct AfterCommit {
+    pub(super) checkpointer: Checkpointer,
+    pub(super) counters: Arc<Counters>,
+    pub(super) bell: Arc<Bell>,
 }
 
 #[derive(Default)]
@@ -102,11 +109,10 @@ impl Writer {
         database: Database,
         environment: Environment,
         ids: Arc<IdSource>,
-        checkpointer: Checkpointer,
-        counters: Arc<Counters>,
+        after_commit: AfterCommit,
     ) -> Result<Self> {
         let (queue, handed_over, database) = (Mutex::default(), Condvar::new(), Mutex::new(database));
-        let shared = Arc::new(Shared { queue, handed_over, database, environment, ids, checkpointer, counters });
+        let shared = Arc::new(Shared { queue, handed_over, database, environment, ids, after_commit });
         let thread = std::thread::Builder::new().name("ticketing-writer".to_owned()).spawn({
             let shared = Arc::clone(&shared);
             move || shared.lead_when_handed_over()
@@ -200,21 +206,23 @@ impl Shared {
         let desk = Desk { database: &database, environment: &self.environment, ids: &self.ids };
         let began = self.instant();
         let committed = self.commit_group(&desk, &mut group);
+        let AfterCommit { checkpointer, counters, bell } = &self.after_commit;
         // Counted before anybody hears of it: who was answered finds it in the statistics.
         let committed = match committed {
             Ok(counted) => {
-                self.counters.committed(group.len(), self.instant().saturating_sub(began), &counted);
+                counters.committed(group.len(), self.instant().saturating_sub(began), &counted);
+                bell.ring(&counted);
                 Ok(())
             }
             Err(error) => {
-                self.counters.commit_failed();
+                counters.commit_failed();
                 Err(error)
             }
         };
         for job in group {
             job.answer(committed.clone());
         }
-        self.checkpointer.after_commit(&database);
+        checkpointer.after_commit(&database);
     }
 
     /// For the statistics alone: a clock from outside that panics must not end the lead.
@@ -286,7 +294,7 @@ impl Desk<'_> {
 impl Drop for Shared {
     /// Leaves the file without a write-ahead log.
     fn drop(&mut self) {
-        self.checkpointer.stop();
+        self.after_commit.checkpointer.stop();
         let database = self.database.get_mut().unwrap_or_else(PoisonError::into_inner);
         if let Err(error) = database.final_checkpoint() {
             tracing::warn!(%error, "the last checkpoint failed; the next opening makes up for it");

@@ -1,5 +1,14 @@
 //! Webhooks on their way: the signature, and what sends them.
 
+mod attempt;
+mod clerk;
+mod lines;
+mod lookout;
+mod options;
+mod sender;
+mod signature;
 mod transport;
 
+pub use options::SenderOptions;
+pub use sender::WebhookSender;
 pub use transport::{BODY_KEPT, Failure, FailureKind, Request, Response, Transport};

@@ -79,20 +79,25 @@ impl<'c> Transaction<'c> {
         Err(Error::Unavailable("no free id was found"))
     }
 
+    /// Runs `work` so that its failure undoes it alone, and gives what came of it.
+    pub(crate) fn alone<T>(&self, work: impl FnOnce(&Self) -> Result<T>) -> Result<Result<T>> {
+        self.execute("SAVEPOINT alone", &[])?;
+        let before = self.counted.borrow().len();
+        let result = work(self);
+        if result.is_err() {
+            self.execute("ROLLBACK TO alone", &[])?;
+            self.counted.borrow_mut().truncate(before);
+        }
+        self.execute("RELEASE alone", &[]).map(|_| result)
+    }
+
     /// Runs `work` so that a conflict undoes it alone; says whether it stays. Any other error is passed on.
     pub(crate) fn attempt(&self, work: impl FnOnce(&Self) -> Result<()>) -> Result<bool> {
-        self.execute("SAVEPOINT attempt", &[])?;
-        let before = self.counted.borrow().len();
-        let kept = match work(self) {
-            Ok(()) => true,
-            Err(Error::Conflict(_)) => {
-                self.execute("ROLLBACK TO attempt", &[])?;
-                self.counted.borrow_mut().truncate(before);
-                false
-            }
-            Err(error) => return Err(error),
-        };
-        self.execute("RELEASE attempt", &[]).map(|_| kept)
+        match self.alone(work)? {
+            Ok(()) => Ok(true),
+            Err(Error::Conflict(_)) => Ok(false),
+            Err(error) => Err(error),
+        }
     }
 
     /// The first row, if there is one.

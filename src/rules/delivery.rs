@@ -1,0 +1,48 @@
+//! How often and when a notification is sent, and what is kept of an answer.
+
+use std::time::Duration;
+
+/// How many attempts a notification has.
+pub(crate) const ATTEMPTS: i64 = 8;
+
+/// How often an attempt may be cut off by the end of its process, the last time included, before it counts as failed.
+pub(crate) const CUTS: i64 = 3;
+
+/// How long to wait after the failed attempt of this number; `None` after the last.
+pub(crate) fn delay_after(attempt: i64) -> Option<Duration> {
+    const MINUTES: [u64; 7] = [1, 2, 5, 10, 20, 40, 80];
+    let index = usize::try_from(attempt - 1).ok()?;
+    MINUTES.get(index).map(|minutes| Duration::from_mins(*minutes))
+}
+
+/// The bytes of an answer as text that every database and every reader takes: what is no UTF-8, and U+0000, becomes
+/// U+FFFD. A character that was cut off at the end is left out.
+pub(crate) fn answer_text(bytes: &[u8]) -> String {
+    let cut = match std::str::from_utf8(bytes) {
+        Err(error) if error.error_len().is_none() => &bytes[..error.valid_up_to()],
+        _ => bytes,
+    };
+    String::from_utf8_lossy(cut).replace('\0', "\u{fffd}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_delays_grow_from_one_minute_to_eighty_and_end_with_the_eighth_attempt() {
+        let minutes: Vec<_> = (1..=7).map(|attempt| delay_after(attempt).unwrap().as_secs() / 60).collect();
+        assert_eq!(minutes, [1, 2, 5, 10, 20, 40, 80]);
+        assert_eq!((delay_after(8), delay_after(0), delay_after(-1)), (None, None, None));
+    }
+
+    #[test]
+    fn an_answer_of_any_bytes_is_valid_text_without_u_0000() {
+        assert_eq!(answer_text(b"ok"), "ok");
+        assert_eq!(answer_text(b"a\0b"), "a\u{fffd}b");
+        assert_eq!(answer_text(b"\xffx"), "\u{fffd}x");
+        // The euro sign has three bytes, of which the last is missing.
+        assert_eq!(answer_text(b"12 \xe2\x82"), "12 ");
+        assert_eq!(answer_text(b"\xff \xe2\x82"), "\u{fffd} \u{fffd}");
+    }
+}

@@ -1,0 +1,33 @@
+//! Sending notifications.
+
+use std::sync::Arc;
+
+use super::TicketingService;
+use crate::error::Result;
+use crate::webhook::{SenderOptions, WebhookSender};
+
+impl TicketingService {
+    /// Starts the threads that send notifications to the webhook endpoints of every organization, until the answer is
+    /// dropped. It keeps the store open meanwhile. Several may run, in this process and in others on the same file: each
+    /// notification is sent by one of them.
+    ///
+    /// A notification is sent as soon as the change is durable that it reports. It is delivered at least once: an attempt
+    /// that the end of a process cut off is made again within 30 seconds. After an attempt that fails there are seven
+    /// more, 1, 2, 5, 10, 20, 40 and 80 minutes after the one before.
+    ///
+    /// # Errors
+    /// A validation error names each option that is out of its range; [`Error::Store`](crate::Error::Store) where no
+    /// thread can be started.
+    ///
+    /// ```
+    /// use ticketing::webhook::SenderOptions;
+    /// # let (_folder, service, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/example_shop.rs"));
+    /// let sender = service.start_webhook_sender(SenderOptions::default())?;
+    /// drop(sender); // what is under way has a moment to end
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn start_webhook_sender(&self, options: SenderOptions) -> Result<WebhookSender> {
+        let (store, environment) = (Arc::clone(&self.inner.store), self.inner.environment.clone());
+        WebhookSender::start(store, environment, Arc::clone(&self.inner.webhook_transport), options)
+    }
+}

@@ -1,0 +1,235 @@
+//! Attempts to deliver what the outbox holds: who makes which, and what came of it.
+//!
+//! An attempt is claimed before it is made. The claim sets the row's due date to the end of its lease: where the process
+//! ends in between, the row falls due again by itself. A result counts only while the claim is still the row's.
+
+use std::time::Duration;
+
+use super::{Counted, Row, Transaction};
+use crate::error::Result;
+use crate::model::id::{NotificationId, OutboxId, WebhookDeliveryId, WebhookId};
+use crate::model::secret::Secret;
+use crate::model::statistics::WebhookOutcome;
+use crate::model::text_enum::TextEnum;
+use crate::model::timestamp::Timestamp;
+use crate::model::webhook::NotificationType;
+use crate::rules::delivery::{ATTEMPTS, CUTS, delay_after};
+
+/// For how long nobody else takes up an attempt: longer than it may take and be recorded.
+const LEASE: Duration = Duration::from_secs(18);
+
+/// What the history says of an attempt that was given up.
+const CUT_OFF: &str = "the attempt was cut off three times by the end of the program that made it";
+
+const ENDPOINT: &str = "SELECT id, url, secret FROM webhook_endpoints WHERE id = ?1 AND enabled = 1";
+pub(super) const DUE: &str = "SELECT id, event_id, type, body, attempts, cuts, claim FROM webhook_outbox
+    WHERE endpoint_id = ?1 AND state = 'WAITING' AND due_at <= ?2 ORDER BY due_at, id LIMIT ?3";
+pub(super) const NEXT_DUE: &str = "SELECT endpoint_id, due_at FROM webhook_outbox
+    WHERE endpoint_id = ?1 AND state = 'WAITING' ORDER BY due_at LIMIT 1";
+pub(super) const NEXT_ENDPOINT: &str = "SELECT endpoint_id, due_at FROM webhook_outbox
+    WHERE state = 'WAITING' AND endpoint_id > ?1 ORDER BY endpoint_id, due_at LIMIT 1";
+pub(super) const LATEST: &str = "SELECT id, success, duration_ms FROM webhook_deliveries
+    WHERE endpoint_id = ?1 ORDER BY id DESC LIMIT 1";
+const CLAIM: &str = "UPDATE webhook_outbox SET claim = ?2, due_at = ?3, cuts = ?4
+    WHERE id = ?1 AND state = 'WAITING' AND due_at <= ?5";
+// Each of the following changes nothing where the row is somebody else's by now.
+const DELIVERED: &str = "UPDATE webhook_outbox
+    SET state = 'DELIVERED', attempts = attempts + 1, cuts = 0, claim = NULL, finished_at = ?3
+    WHERE id = ?1 AND claim = ?2";
+const AGAIN: &str = "UPDATE webhook_outbox SET attempts = attempts + 1, cuts = 0, claim = NULL, due_at = ?3
+    WHERE id = ?1 AND claim = ?2";
+const DEAD: &str = "UPDATE webhook_outbox
+    SET state = 'DEAD', attempts = attempts + 1, cuts = 0, claim = NULL, finished_at = ?3
+    WHERE id = ?1 AND claim = ?2";
+const OF_REMOVED: &str = "UPDATE webhook_outbox SET attempts = attempts + 1
+    WHERE id = ?1 AND state = 'REMOVED' AND attempts = ?2";
+const RELEASE: &str = "UPDATE webhook_outbox SET claim = NULL, due_at = ?3 WHERE id = ?1 AND claim = ?2";
+const HISTORY: &str = "INSERT INTO webhook_deliveries (id, endpoint_id, outbox_id, type, attempt, success,
+        response_status, response_body, duration_ms, error_message, created_at)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)";
+
+/// An attempt that is this process's to make.
+#[derive(Debug, Clone)]
+pub(crate) struct Attempt {
+    pub(crate) outbox: OutboxId,
+    pub(crate) endpoint: WebhookId,
+    claim: i64,
+    /// From 1 to 8.
+    pub(crate) number: i64,
+    pub(crate) notification: NotificationId,
+    pub(crate) notification_type: NotificationType,
+    pub(crate) body: String,
+    /// Those of the moment of the claim.
+    pub(crate) url: String,
+    pub(crate) secret: Secret,
+}
+
+/// What came of an attempt.
+#[derive(Debug, Clone)]
+pub(crate) struct Ended {
+    pub(crate) outcome: WebhookOutcome,
+    pub(crate) status: Option<u16>,
+    pub(crate) answer: Option<String>,
+    /// `None` where no connection was tried.
+    pub(crate) took: Option<Duration>,
+    /// `None` exactly where it succeeded.
+    pub(crate) problem: Option<String>,
+    pub(crate) at: Timestamp,
+}
+
+/// What a claim came to.
+#[derive(Debug, Default)]
+pub(crate) struct Claimed {
+    pub(crate) attempts: Vec<Attempt>,
+    /// Whether there may be more that is due now.
+    pub(crate) more: bool,
+    /// Where there is not: when the endpoint has something next.
+    pub(crate) next_due: Option<Timestamp>,
+}
+
+/// How the latest attempt at an endpoint ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Latest {
+    pub(crate) success: bool,
+    pub(crate) took: Option<Duration>,
+}
+
+/// A row that is due, as it stands.
+struct DueRow {
+    id: OutboxId,
+    notification: NotificationId,
+    notification_type: NotificationType,
+    body: String,
+    attempts: i64,
+    cuts: i64,
+    /// Whether an attempt was begun and never ended.
+    cut_off: bool,
+}
+
+fn decode_due(row: &Row<'_>) -> Result<DueRow> {
+    Ok(DueRow {
+        id: row.get(0)?,
+        notification: row.get(1)?,
+        notification_type: row.text_enum(2)?,
+        body: row.get(3)?,
+        attempts: row.get(4)?,
+        cuts: row.get(5)?,
+        cut_off: !row.is_null(6)?,
+    })
+}
+
+/// Takes up to `most` attempts at what is due for an endpoint. What was cut off for the third time counts as failed.
+pub(crate) fn claim(tx: &Transaction<'_>, endpoint: WebhookId, most: usize) -> Result<Claimed> {
+    let (now, mut claimed) = (tx.now(), Claimed::default());
+    let target = tx.one(ENDPOINT, &[endpoint.into()], |row| Ok((row.get::<String>(1)?, row.get::<String>(2)?)))?;
+    // It is gone or disabled: what it has waits, or is gone too.
+    let Some((url, secret)) = target else { return Ok(claimed) };
+    let wanted = i64::try_from(most).unwrap_or(i64::MAX);
+    let due = tx.all(DUE, &[endpoint.into(), now.into(), wanted.into()], decode_due)?;
+    claimed.more = due.len() == most;
+    for row in due {
+        let cuts = row.cuts + i64::from(row.cut_off);
+        let claim = draw_claim(tx);
+        let binds = [row.id.into(), claim.into(), now.plus(LEASE).into(), cuts.min(CUTS - 1).into(), now.into()];
+        if tx.execute(CLAIM, &binds)? == 0 {
+            continue;
+        }
+        let attempt = Attempt {
+            outbox: row.id,
+            endpoint,
+            claim,
+            number: row.attempts + 1,
+            notification: row.notification,
+            notification_type: row.notification_type,
+            body: row.body,
+            url: url.clone(),
+            secret: Secret::new(secret.clone()),
+        };
+        if cuts < CUTS {
+            claimed.attempts.push(attempt);
+        } else {
+            let problem = Some(CUT_OFF.to_owned());
+            let outcome = WebhookOutcome::CutOff;
+            record(tx, &attempt, &Ended { outcome, status: None, answer: None, took: None, problem, at: now })?;
+        }
+    }
+    if !claimed.more {
+        claimed.next_due = next_due(tx, endpoint)?;
+    }
+    Ok(claimed)
+}
+
+/// A mark that no other claim of the row has.
+fn draw_claim(tx: &Transaction<'_>) -> i64 {
+    let mut bytes = [0; 8];
+    tx.environment().entropy.fill(&mut bytes);
+    i64::from_le_bytes(bytes)
+}
+
+/// When the endpoint has something next.
+pub(crate) fn next_due(tx: &Transaction<'_>, endpoint: WebhookId) -> Result<Option<Timestamp>> {
+    tx.one(NEXT_DUE, &[endpoint.into()], |row| row.get(1))
+}
+
+/// The first endpoint after `after` for which something waits, and when it is due. It may be disabled or gone.
+pub(crate) fn next_endpoint(tx: &Transaction<'_>, after: WebhookId) -> Result<Option<(WebhookId, Timestamp)>> {
+    tx.one(NEXT_ENDPOINT, &[after.into()], |row| Ok((row.get(0)?, row.get(1)?)))
+}
+
+/// Whether anything is sent to the endpoint.
+pub(crate) fn is_open(tx: &Transaction<'_>, endpoint: WebhookId) -> Result<bool> {
+    tx.exists(ENDPOINT, &[endpoint.into()])
+}
+
+/// How the latest attempt at the endpoint ended, where there was one.
+pub(crate) fn latest(tx: &Transaction<'_>, endpoint: WebhookId) -> Result<Option<Latest>> {
+    tx.one(LATEST, &[endpoint.into()], |row| {
+        let millis: Option<i64> = row.get(2)?;
+        let took = millis.map(|millis| Duration::from_millis(u64::try_from(millis).unwrap_or(0)));
+        Ok(Latest { success: row.get(1)?, took })
+    })
+}
+
+/// Writes down what came of an attempt, and what follows. Says whether it counted: where the attempt was taken up by
+/// somebody else meanwhile, or its endpoint is gone, it does not.
+pub(crate) fn record(tx: &Transaction<'_>, attempt: &Attempt, ended: &Ended) -> Result<bool> {
+    let success = ended.problem.is_none();
+    let retry_at = delay_after(attempt.number).map(|delay| ended.at.plus(delay));
+    let (sql, at) = match retry_at {
+        _ if success => (DELIVERED, tx.now()),
+        Some(retry_at) => (AGAIN, retry_at),
+        None => (DEAD, tx.now()),
+    };
+    let counts = tx.execute(sql, &[attempt.outbox.into(), attempt.claim.into(), at.into()])? == 1
+        // What was taken out of the outbox while it was sent is not sent again, but it was sent.
+        || tx.execute(OF_REMOVED, &[attempt.outbox.into(), (attempt.number - 1).into()])? == 1;
+    if !counts {
+        return Ok(false);
+    }
+    let millis = ended.took.map(|took| i64::try_from(took.as_millis()).unwrap_or(i64::MAX));
+    let _: WebhookDeliveryId = tx.insert(
+        HISTORY,
+        &[
+            attempt.endpoint.into(),
+            attempt.outbox.into(),
+            attempt.notification_type.as_str().into(),
+            attempt.number.into(),
+            success.into(),
+            ended.status.map(i64::from).into(),
+            ended.answer.as_ref().into(),
+            millis.into(),
+            ended.problem.as_ref().into(),
+            tx.now().into(),
+        ],
+    )?;
+    tx.count(Counted::Attempt(ended.outcome, ended.took));
+    if !success && attempt.number == ATTEMPTS {
+        tx.count(Counted::NotificationDead);
+    }
+    Ok(true)
+}
+
+/// Gives an attempt back that was not made: it is due again, under the same number.
+pub(crate) fn release(tx: &Transaction<'_>, attempt: &Attempt) -> Result<()> {
+    tx.execute(RELEASE, &[attempt.outbox.into(), attempt.claim.into(), tx.now().into()]).map(drop)
+}

@@ -1,0 +1,185 @@
+//! The sender's clerk: decides who is next, and writes down what begins and what has ended.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::attempt::Made;
+use super::lines::{Lines, Shares, Standing};
+use super::sender::Shared;
+use crate::error::{Error, Result};
+use crate::model::id::WebhookId;
+use crate::model::timestamp::Timestamp;
+use crate::store::Transaction;
+use crate::store::attempts::{self, Claimed};
+
+/// How long the clerk waits for news at the most: a clock that was turned is noticed by then.
+const PATIENCE: Duration = Duration::from_millis(200);
+
+/// How long the clerk waits when the store does not take what it writes.
+const AFTER_FAILURE: Duration = Duration::from_millis(500);
+
+/// How long an endpoint waits whose rows cannot be read.
+const AFTER_DAMAGE: Duration = Duration::from_mins(1);
+
+pub(super) struct Clerk<'s> {
+    sender: &'s Shared,
+    lines: Lines,
+    /// Made and not written down yet.
+    made: Vec<Arc<Made>>,
+}
+
+impl<'s> Clerk<'s> {
+    pub(super) fn new(sender: &'s Shared, shares: Shares) -> Self {
+        Self { sender, lines: Lines::new(shares), made: Vec::new() }
+    }
+
+    /// Works until the sender stops and everything is written down.
+    pub(super) fn run(mut self) {
+        loop {
+            let closed = self.hear();
+            // What cannot be written, or panics, is tried again: the sender must not end for it.
+            let done = catch_unwind(AssertUnwindSafe(|| self.write()))
+                .unwrap_or_else(|_| Err(Error::Internal("the webhook sender's writing panicked".to_owned())));
+            if let Err(error) = &done {
+                tracing::warn!(%error, "the webhook sender could not write; it tries again");
+            }
+            if closed {
+                return self.close();
+            }
+            if done.is_err() {
+                self.sender.pause(AFTER_FAILURE);
+            }
+        }
+    }
+
+    /// Waits for news and takes it up. Says whether this was the last.
+    fn hear(&mut self) -> bool {
+        let now = self.sender.environment.now();
+        let until = |at: Timestamp| Duration::from_millis(u64::try_from(at.millis() - now.millis()).unwrap_or(0));
+        let alarm = self.lines.next_alarm().map_or(PATIENCE, until);
+        let mut desk = self.sender.wait_for_news(alarm.min(PATIENCE));
+        let (seen, made) = (std::mem::take(&mut desk.seen), std::mem::take(&mut desk.made));
+        let (stopping, closed) = (desk.stopping, desk.closed);
+        drop(desk);
+        for made in made {
+            self.lines.ended(made.attempt.endpoint, made.standing);
+            self.made.push(Arc::new(made));
+        }
+        if !stopping {
+            let looked = !seen.is_empty();
+            let seen: Vec<_> = seen.into_iter().collect();
+            if let Err(error) = self.take_up(&seen) {
+                tracing::warn!(%error, "the webhook sender could not read; it tries again");
+                self.sender.tell(seen);
+                self.sender.pause(AFTER_FAILURE);
+            }
+            self.lines.ring_alarms(self.sender.environment.now());
+            if looked {
+                self.sender.store.counters().set_held_back(self.lines.held_back());
+            }
+        }
+        closed
+    }
+
+    /// Gives endpoints their places in line.
+    fn take_up(&mut self, seen: &[(WebhookId, Timestamp)]) -> Result<()> {
+        let new: Vec<WebhookId> = seen.iter().map(|(id, _)| *id).filter(|id| !self.lines.knows(*id)).collect();
+        if !new.is_empty() {
+            let standing = |tx: &Transaction<'_>| {
+                new.iter().map(|id| Ok((*id, attempts::latest(tx, *id)?))).collect::<Result<Vec<_>>>()
+            };
+            for (endpoint, latest) in self.sender.store.read(standing)? {
+                let standing = latest.map(|latest| Standing::after(latest.success, false, latest.took));
+                self.lines.enter(endpoint, standing.unwrap_or(Standing::Unproven));
+            }
+        }
+        let now = self.sender.environment.now();
+        for (endpoint, at) in seen {
+            match *at <= now {
+                true => self.lines.due(*endpoint),
+                false => self.lines.due_at(*endpoint, *at),
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes down what has ended, and claims what begins, in one transaction. Where the store does not take it, all of
+    /// it stays to be done.
+    fn write(&mut self) -> Result<()> {
+        let dealt = if self.sender.desk().stopping { Vec::new() } else { self.lines.deal() };
+        if self.made.is_empty() && dealt.is_empty() {
+            return Ok(());
+        }
+        let (made, wanted) = (self.made.clone(), dealt.clone());
+        let written = self.sender.store.write(move |tx| {
+            made.iter().try_for_each(|made| record(tx, made))?;
+            wanted
+                .into_iter()
+                .map(|(endpoint, most)| tx.alone(|tx| attempts::claim(tx, endpoint, most)))
+                .collect::<Result<Vec<_>>>()
+        });
+        match written {
+            Ok(claimed) => {
+                self.made.clear();
+                self.begin(&dealt, claimed);
+                Ok(())
+            }
+            Err(error) => {
+                dealt.into_iter().for_each(|(endpoint, workers)| self.lines.give_back(endpoint, workers));
+                Err(error)
+            }
+        }
+    }
+
+    /// Has what was claimed made, and notes what the endpoints wait for.
+    fn begin(&mut self, dealt: &[(WebhookId, usize)], claimed: Vec<Result<Claimed>>) {
+        let mut begun = Vec::new();
+        for ((endpoint, workers), claimed) in dealt.iter().zip(claimed) {
+            let claimed = claimed.unwrap_or_else(|error| {
+                tracing::error!(%endpoint, %error, "what is due for a webhook endpoint cannot be read");
+                let later = self.sender.environment.now().plus(AFTER_DAMAGE);
+                Claimed { next_due: Some(later), ..Claimed::default() }
+            });
+            let unused = workers - claimed.attempts.len();
+            if claimed.more {
+                self.lines.give_back(*endpoint, unused);
+            } else {
+                if let Some(at) = claimed.next_due {
+                    self.lines.due_at(*endpoint, at);
+                }
+                self.lines.nothing_due(*endpoint, unused);
+            }
+            begun.extend(claimed.attempts);
+        }
+        self.sender.begin(begun);
+    }
+
+    /// Gives back what was claimed and not begun.
+    fn close(self) {
+        let jobs = std::mem::take(&mut self.sender.desk().jobs);
+        let released = self.sender.store.write(move |tx| jobs.iter().try_for_each(|job| attempts::release(tx, job)));
+        if let Err(error) = released {
+            tracing::warn!(%error, "attempts that were not made could not be given back; they are made in a moment");
+        }
+    }
+}
+
+/// Writes down one that was made. One that cannot be written must not keep the others waiting: what is lost then is that
+/// it was made, and it is made again.
+fn record(tx: &Transaction<'_>, made: &Made) -> Result<()> {
+    let outbox = made.attempt.outbox;
+    let recorded = tx.alone(|tx| match &made.ended {
+        None => attempts::release(tx, &made.attempt).map(|()| true),
+        Some(ended) => attempts::record(tx, &made.attempt, ended),
+    })?;
+    match recorded {
+        Ok(true) => {}
+        Ok(false) => tracing::warn!(
+            %outbox,
+            "an attempt ended so late that it counts no more: another one was made, or its endpoint is gone"
+        ),
+        Err(error) => tracing::error!(%outbox, %error, "what came of an attempt could not be written down"),
+    }
+    Ok(())
+}
