@@ -62,12 +62,13 @@ impl<'s> Clerk<'s> {
         let (seen, made) = (std::mem::take(&mut desk.seen), std::mem::take(&mut desk.made));
         let (stopping, closed) = (desk.stopping, desk.closed);
         drop(desk);
+        let quiet = made.is_empty();
         for made in made {
             self.lines.ended(made.attempt.endpoint, made.standing);
             self.made.push(Arc::new(made));
         }
         if !stopping {
-            let looked = !seen.is_empty();
+            let at_leisure = quiet || !seen.is_empty();
             let seen: Vec<_> = seen.into_iter().collect();
             if let Err(error) = self.take_up(&seen) {
                 tracing::warn!(%error, "the webhook sender could not read; it tries again");
@@ -75,7 +76,7 @@ impl<'s> Clerk<'s> {
                 self.sender.pause(AFTER_FAILURE);
             }
             self.lines.ring_alarms(self.sender.environment.now());
-            if looked {
+            if at_leisure {
                 self.sender.store.counters().set_held_back(self.lines.held_back());
             }
         }
