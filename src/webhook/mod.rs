@@ -1,5 +1,10 @@
 //! Webhooks on their way: the signature, and what sends them.
 
+mod signature;
 mod transport;
 
+pub use signature::{
+    EVENT_ID_HEADER, EVENT_TYPE_HEADER, MAX_AGE, SIGNATURE_HEADER, TIMESTAMP_HEADER, USER_AGENT, VerifyError, sign,
+    verify,
+};
 pub use transport::{BODY_KEPT, Failure, FailureKind, Request, Response, Transport};
