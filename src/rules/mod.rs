@@ -12,9 +12,11 @@ pub(crate) mod order;
 pub(crate) mod organization;
 pub(crate) mod page;
 pub(crate) mod pricing;
+pub(crate) mod public_address;
 pub(crate) mod text;
 pub(crate) mod ticket;
 pub(crate) mod ticket_type;
+pub(crate) mod webhook_url;
 
 /// A value that passed its check. Only this module makes one, so only what was checked can be stored.
 #[derive(Debug, Clone)]

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::lines::Standing;
 use super::sender::Shared;
-use super::signature::{self, USER_AGENT};
+use super::signature::{EVENT_ID_HEADER, EVENT_TYPE_HEADER, SIGNATURE_HEADER, TIMESTAMP_HEADER, USER_AGENT, sign};
 use super::transport::{Failure, FailureKind, Request, Response};
 use crate::model::statistics::WebhookOutcome;
 use crate::model::text_enum::TextEnum;
@@ -52,14 +52,14 @@ pub(super) fn make(sender: &Shared, attempt: Attempt) -> Made {
 
 fn request(sender: &Shared, attempt: &Attempt) -> Request {
     let seconds = sender.environment.now().millis().div_euclid(1000);
-    let signature = signature::sign(attempt.secret.expose(), seconds, attempt.body.as_bytes());
+    let signature = sign(attempt.secret.expose(), seconds, attempt.body.as_bytes());
     let headers = vec![
         ("Content-Type", "application/json".to_owned()),
         ("User-Agent", USER_AGENT.to_owned()),
-        (signature::SIGNATURE, signature),
-        (signature::TIMESTAMP, seconds.to_string()),
-        (signature::EVENT_ID, attempt.notification.to_string()),
-        (signature::EVENT_TYPE, attempt.notification_type.as_str().to_owned()),
+        (SIGNATURE_HEADER, signature),
+        (TIMESTAMP_HEADER, seconds.to_string()),
+        (EVENT_ID_HEADER, attempt.notification.to_string()),
+        (EVENT_TYPE_HEADER, attempt.notification_type.as_str().to_owned()),
     ];
     Request { url: attempt.url.clone(), headers, body: attempt.body.clone() }
 }

@@ -11,4 +11,8 @@ mod transport;
 
 pub use options::SenderOptions;
 pub use sender::WebhookSender;
+pub use signature::{
+    EVENT_ID_HEADER, EVENT_TYPE_HEADER, MAX_AGE, SIGNATURE_HEADER, TIMESTAMP_HEADER, USER_AGENT, VerifyError, sign,
+    verify,
+};
 pub use transport::{BODY_KEPT, Failure, FailureKind, Request, Response, Transport};

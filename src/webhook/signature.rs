@@ -1,0 +1,181 @@
+//! The signature of a notification: made by the sender, checked by a receiver.
+
+use std::time::Duration;
+
+use hmac::{Hmac, KeyInit, Mac};
+use sha2::Sha256;
+
+use crate::model::timestamp::Timestamp;
+
+/// The header with the signature: what [`sign`] gives.
+pub const SIGNATURE_HEADER: &str = "X-Service-Signature";
+/// The header with the time of signing: Unix time in seconds.
+pub const TIMESTAMP_HEADER: &str = "X-Service-Timestamp";
+/// The header with the id of the notification, the same at every attempt. A receiver does what a notification asks for
+/// only once.
+pub const EVENT_ID_HEADER: &str = "X-Service-Event-Id";
+/// The header with what is reported, such as `order.completed`.
+pub const EVENT_TYPE_HEADER: &str = "X-Service-Event-Type";
+/// The `User-Agent` of the sender.
+pub const USER_AGENT: &str = "Service-Webhooks/1.0";
+
+/// How old a notification may be when a receiver takes it: 5 minutes.
+pub const MAX_AGE: Duration = Duration::from_mins(5);
+
+/// Why a notification is not to be believed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]
+#[non_exhaustive]
+pub enum VerifyError {
+    /// The time of signing is no Unix time in plain digits.
+    #[error("the timestamp is not a number of seconds")]
+    Timestamp,
+    /// It was signed too long ago, or too far in the future.
+    #[error("the timestamp is too old, or too far in the future")]
+    Age,
+    /// The signature is not the one of this body at this time under this secret.
+    #[error("the signature does not match")]
+    Signature,
+}
+
+/// The signature of a body: HMAC-SHA256 over `<timestamp>.<body>` in hexadecimal, under the whole secret as it is shown.
+///
+/// ```
+/// let signature = ticketing::webhook::sign("whsec_c2VjcmV0", 1_780_336_800, b"{}");
+/// assert_eq!(signature, "eab2d4a06a59bed198bd61a5006b1e1f6d7d0818f70ca29a5885d27ed280418d");
+/// ```
+#[must_use]
+pub fn sign(secret: &str, timestamp: i64, body: &[u8]) -> String {
+    hex::encode(digest(secret, &timestamp.to_string(), body).finalize().into_bytes())
+}
+
+/// Whether a notification was signed with this secret, lately: what a receiver asks before it believes one.
+///
+/// `timestamp` and `signature` are the headers [`TIMESTAMP_HEADER`] and [`SIGNATURE_HEADER`] as they came, and `body` is
+/// every byte of the body as it came: JSON that was read and written again has another signature. The comparison takes
+/// the same time whatever differs.
+///
+/// ```
+/// use ticketing::webhook::{self, MAX_AGE, VerifyError};
+///
+/// let (secret, body) = ("whsec_c2VjcmV0", br#"{"id":"evt_1"}"#);
+/// let signed_at: ticketing::Timestamp = "2026-06-01T18:00:00Z".parse()?;
+/// let timestamp = signed_at.millis() / 1000;
+/// let signature = webhook::sign(secret, timestamp, body);
+///
+/// let timestamp = timestamp.to_string();
+/// let verify = |body: &[u8], now| webhook::verify(secret, &timestamp, &signature, body, now, MAX_AGE);
+/// assert_eq!(verify(body, signed_at), Ok(()));
+/// assert_eq!(verify(br#"{"id":"evt_2"}"#, signed_at), Err(VerifyError::Signature));
+/// assert_eq!(verify(body, "2026-06-01T18:05:01Z".parse()?), Err(VerifyError::Age));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// Why the notification is not to be believed.
+pub fn verify(
+    secret: &str,
+    timestamp: &str,
+    signature: &str,
+    body: &[u8],
+    now: Timestamp,
+    max_age: Duration,
+) -> Result<(), VerifyError> {
+    let plain = timestamp.bytes().all(|byte| byte.is_ascii_digit());
+    let seconds: u64 = timestamp.parse().ok().filter(|_| plain).ok_or(VerifyError::Timestamp)?;
+    let signature = hex::decode(signature).map_err(|_| VerifyError::Signature)?;
+    digest(secret, timestamp, body).verify_slice(&signature).map_err(|_| VerifyError::Signature)?;
+    let (signed, now) = (Duration::from_secs(seconds), Duration::from_millis(now.millis().unsigned_abs()));
+    if signed.abs_diff(now) > max_age { Err(VerifyError::Age) } else { Ok(()) }
+}
+
+#[expect(clippy::expect_used, reason = "a key of HMAC may have any length")]
+fn digest(secret: &str, timestamp: &str, body: &[u8]) -> Hmac<Sha256> {
+    let mac = Hmac::<Sha256>::new_from_slice(secret.as_bytes()).expect("a key of any length");
+    mac.chain_update(timestamp).chain_update(b".").chain_update(body)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECRET: &str = "whsec_c2VjcmV0";
+    const SIGNED: i64 = 1_780_336_800;
+    const BODY: &[u8] = br#"{"id":"evt_1"}"#;
+    // printf '1780336800.{"id":"evt_1"}' | openssl dgst -sha256 -hmac whsec_c2VjcmV0
+    const SIGNATURE: &str = "d3e40b1d4abf28d05d3f5fe1f0a282179ab04d3f11e929786c2c61a56adb4b58";
+
+    fn seconds(seconds: i64) -> Timestamp {
+        Timestamp::from_millis(seconds * 1000)
+    }
+
+    #[test]
+    fn signatures_are_those_of_other_programs() {
+        assert_eq!(sign(SECRET, SIGNED, BODY), SIGNATURE);
+        // Python: hmac.new(secret.encode(), message, hashlib.sha256).hexdigest(), the message being b"0." ...
+        assert_eq!(
+            sign("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", 0, b""),
+            "e08e3b234d55e695f064d71f5cb8dd382678d244a4ad2939f249dd786f778e03"
+        );
+        // ... b"1780336800." + bytes(range(256)) under the empty secret ...
+        let every_byte: Vec<u8> = (0..=255).collect();
+        assert_eq!(sign("", SIGNED, &every_byte), "bd36c7250b1468da6e14b34a8a1108620160f4feec70a1adb8bf7ede9b2f746b");
+        // ... and '1780336800.{"name":"Ünal 🎫"}'.encode() under a secret longer than a block: "k" * 131.
+        assert_eq!(
+            sign(&"k".repeat(131), SIGNED, r#"{"name":"Ünal 🎫"}"#.as_bytes()),
+            "049f658025fd02f6fdfbe78e546e40be23a6ad11e4f4f5e0ec8942a2be6308e8"
+        );
+    }
+
+    #[test]
+    fn a_notification_is_believed_for_as_long_as_it_may_be_old_and_no_longer() {
+        let at = |now| verify(SECRET, "1780336800", SIGNATURE, BODY, now, MAX_AGE);
+        assert_eq!(at(seconds(SIGNED)), Ok(()));
+        assert_eq!(at(seconds(SIGNED + 300)), Ok(()));
+        assert_eq!(at(seconds(SIGNED - 300)), Ok(()));
+        assert_eq!(at(Timestamp::from_millis((SIGNED + 300) * 1000 + 1)), Err(VerifyError::Age));
+        assert_eq!(at(Timestamp::from_millis((SIGNED - 300) * 1000 - 1)), Err(VerifyError::Age));
+        assert_eq!(at(Timestamp::from_millis(0)), Err(VerifyError::Age));
+        assert_eq!(at(Timestamp::MAX), Err(VerifyError::Age));
+        assert_eq!(verify(SECRET, "1780336800", SIGNATURE, BODY, Timestamp::MAX, Duration::MAX), Ok(()));
+    }
+
+    #[test]
+    fn a_timestamp_is_plain_digits() {
+        for timestamp in ["", "+1780336800", "-1", " 1780336800", "1780336800 ", "1780336800.0", "1e9", "١٧٨"] {
+            let result = verify(SECRET, timestamp, SIGNATURE, BODY, seconds(SIGNED), MAX_AGE);
+            assert_eq!(result, Err(VerifyError::Timestamp), "{timestamp:?}");
+        }
+        for timestamp in ["99999999999999999999", "0x6a1d7d60"] {
+            let result = verify(SECRET, timestamp, SIGNATURE, BODY, seconds(SIGNED), MAX_AGE);
+            assert_eq!(result, Err(VerifyError::Timestamp), "{timestamp:?}");
+        }
+        // The greatest number there is, signed rightly, is only far away.
+        let greatest = u64::MAX.to_string();
+        let signature = hex::encode(digest(SECRET, &greatest, BODY).finalize().into_bytes());
+        let result = verify(SECRET, &greatest, &signature, BODY, seconds(SIGNED), MAX_AGE);
+        assert_eq!(result, Err(VerifyError::Age));
+    }
+
+    #[test]
+    fn a_change_of_anything_breaks_the_signature() {
+        let check = |secret, timestamp, signature: &str, body| {
+            verify(secret, timestamp, signature, body, seconds(SIGNED), MAX_AGE)
+        };
+        let mismatch = Err(VerifyError::Signature);
+        assert_eq!(check("whsec_c2VjcmV1", "1780336800", SIGNATURE, BODY), mismatch);
+        assert_eq!(check("c2VjcmV0", "1780336800", SIGNATURE, BODY), mismatch);
+        assert_eq!(check(SECRET, "1780336801", SIGNATURE, BODY), mismatch);
+        assert_eq!(check(SECRET, "01780336800", SIGNATURE, BODY), mismatch);
+        assert_eq!(check(SECRET, "1780336800", SIGNATURE, br#"{"id":"evt_2"}"#), mismatch);
+        assert_eq!(check(SECRET, "1780336800", SIGNATURE, br#"{"id": "evt_1"}"#), mismatch);
+        for digit in 0..SIGNATURE.len() {
+            let mut other = SIGNATURE.to_owned();
+            other.replace_range(digit..=digit, if &SIGNATURE[digit..=digit] == "0" { "1" } else { "0" });
+            assert_eq!(check(SECRET, "1780336800", &other, BODY), mismatch);
+            assert_eq!(check(SECRET, "1780336800", &SIGNATURE[..digit], BODY), mismatch);
+        }
+        for other in [&format!("{SIGNATURE}00"), &format!(" {SIGNATURE}"), "zz", "ü"] {
+            assert_eq!(check(SECRET, "1780336800", other, BODY), mismatch);
+        }
+    }
+}
