@@ -37,6 +37,7 @@ pub struct Builder {
     gateway_limits: Limits,
     order_hold: Duration,
     public_url: String,
+    allow_local_webhooks: bool,
 }
 
 enum Gateway {
@@ -57,6 +58,7 @@ impl Builder {
             gateway_limits: Limits::default(),
             order_hold: Duration::from_mins(30),
             public_url: "http://127.0.0.1:8080".to_owned(),
+            allow_local_webhooks: false,
         }
     }
 
@@ -110,6 +112,13 @@ impl Builder {
         self
     }
 
+    /// Whether webhooks may go to loopback addresses, and by plain `http`: for development, with receivers on the same
+    /// machine. False by default: then whoever may register an endpoint reaches nothing but public addresses.
+    pub fn allow_local_webhooks(mut self, allow: bool) -> Self {
+        self.allow_local_webhooks = allow;
+        self
+    }
+
     /// The SQLite VFS to use, by its name; SQLite's default otherwise.
     pub fn vfs(mut self, name: impl Into<String>) -> Self {
         self.vfs = Some(name.into());
@@ -149,6 +158,7 @@ impl Builder {
             sandbox,
             order_hold: self.order_hold,
             public_url: self.public_url.trim_end_matches('/').to_owned(),
+            allow_local_webhooks: self.allow_local_webhooks,
             keys_used: Mutex::default(),
             keys_at_work: super::once::KeysAtWork::default(),
         };

@@ -18,6 +18,7 @@ mod statistics;
 mod summary;
 mod ticket_types;
 mod tickets;
+mod webhooks;
 
 use std::collections::HashMap;
 use std::fmt;
@@ -66,6 +67,8 @@ struct Inner {
     sandbox: bool,
     order_hold: Duration,
     public_url: String,
+    /// Whether webhooks may go to this machine, and by plain HTTP.
+    allow_local_webhooks: bool,
     /// When keys were used last, until the next maintenance writes it down.
     keys_used: Mutex<HashMap<ApiKeyId, Timestamp>>,
     /// The idempotency keys that this process is working on.

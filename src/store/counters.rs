@@ -18,6 +18,8 @@ pub(crate) enum Counted {
     ScanAccepted,
     ScanRefused(Reason),
     NotificationQueued(WebhookId),
+    /// It is no number that anybody asks for, but what the endpoint has can be sent now.
+    EndpointEnabled(WebhookId),
 }
 
 /// The reasons that an order is commonly refused for.
@@ -161,6 +163,7 @@ impl Counters {
                 Counted::ScanAccepted => self.scans_accepted.add(1),
                 Counted::ScanRefused(reason) => self.scans_refused.add(reason),
                 Counted::NotificationQueued(_) => self.queued.add(1),
+                Counted::EndpointEnabled(_) => {}
             }
         }
     }
