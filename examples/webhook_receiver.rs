@@ -113,7 +113,8 @@ fn listen(address: SocketAddr, desk: Desk) -> Outcome<SocketAddr> {
     let listener = std::net::TcpListener::bind(address)?;
     let address = listener.local_addr()?;
     listener.set_nonblocking(true)?;
-    let take = |State(desk): State<Arc<Desk>>, headers: HeaderMap, body: Bytes| async move { desk.take(&headers, &body) };
+    let take =
+        |State(desk): State<Arc<Desk>>, headers: HeaderMap, body: Bytes| async move { desk.take(&headers, &body) };
     let router = Router::new().route("/", post(take)).with_state(Arc::new(desk));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     std::thread::spawn(move || {

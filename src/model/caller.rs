@@ -79,8 +79,8 @@ impl Caller {
         self.attempt.as_ref().is_some_and(Attempt::was_replayed)
     }
 
-    /// The same caller, who changes or deletes an event, a ticket type or a discount only where its `revision` is one of
-    /// these. Whether it is gets judged in the transaction of the change.
+    /// The same caller, who changes or deletes an event, a ticket type, a discount or a webhook endpoint only where its
+    /// `revision` is one of these. Whether it is gets judged in the transaction of the change.
     ///
     /// It concerns the operations that update or delete; others ignore it.
     ///

@@ -16,6 +16,7 @@ pub(crate) mod public_address;
 pub(crate) mod text;
 pub(crate) mod ticket;
 pub(crate) mod ticket_type;
+pub(crate) mod webhook;
 pub(crate) mod webhook_url;
 
 /// A value that passed its check. Only this module makes one, so only what was checked can be stored.

@@ -65,6 +65,10 @@ impl Contract {
         Self { status: StatusCode::CREATED, ..self }
     }
 
+    pub(super) fn accepted(self) -> Self {
+        Self { status: StatusCode::ACCEPTED, ..self }
+    }
+
     pub(super) fn located(self) -> Self {
         Self { located: true, ..self }
     }

@@ -42,6 +42,7 @@ mod routes;
 mod ticket_types;
 mod tickets;
 mod transport;
+mod webhooks;
 
 use std::io;
 use std::sync::Arc;
@@ -140,6 +141,7 @@ fn operations() -> impl Iterator<Item = Operation> {
         orders::operations(),
         tickets::operations(),
         discounts::operations(),
+        webhooks::operations(),
     ];
     tables.into_iter().flatten()
 }

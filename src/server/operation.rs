@@ -23,6 +23,7 @@ use crate::model::id::{Id, Kind};
 use crate::model::request::{Nothing, Request};
 use crate::model::scope::Scope;
 use crate::model::ticket_type::TicketType;
+use crate::model::webhook::WebhookEndpoint;
 use crate::service::TicketingService;
 
 /// What every operation's path begins with.
@@ -65,6 +66,12 @@ impl Revised for TicketType {
 }
 
 impl Revised for Discount {
+    fn revision(&self) -> i64 {
+        self.revision
+    }
+}
+
+impl Revised for WebhookEndpoint {
     fn revision(&self) -> i64 {
         self.revision
     }
@@ -152,7 +159,7 @@ impl Operation {
     /// Takes note of something about what its path names, as often as it is told.
     pub(super) fn note(mounted: Mounted, run: fn(&Call<'_>) -> Result<()>) -> Self {
         let noted = move |call: &Call<'_>| Ok(run(call).map(|()| Answer::nothing())?);
-        Self { once: false, ..Self::new(mounted, Method::POST, Contract::SILENT.with_nothing_much(), noted) }
+        Self::new(mounted, Method::POST, Contract::SILENT.with_nothing_much(), noted).each_time()
     }
 
     /// Changes what a body names.
@@ -171,6 +178,16 @@ impl Operation {
     pub(super) fn delete(mounted: Mounted, run: fn(&Call<'_>) -> Result<()>) -> Self {
         let deleted = move |call: &Call<'_>| Ok(run(call).map(|()| Answer::nothing())?);
         Self::new(mounted, Method::DELETE, Contract::SILENT, deleted)
+    }
+
+    /// The same operation, which is done each time it is asked for, whatever the idempotency key.
+    pub(super) fn each_time(self) -> Self {
+        Self { once: false, ..self }
+    }
+
+    /// The same operation, whose answer says that what was asked for is still to be done.
+    pub(super) fn that_is_done_later(self) -> Self {
+        Self { contract: self.contract.accepted(), ..self }
     }
 
     /// The same operation, which may have to wait for the payment gateway.
@@ -210,7 +227,8 @@ impl Operation {
 pub(super) struct Call<'a> {
     pub(super) service: &'a TicketingService,
     pub(super) caller: &'a Caller,
-    pub(super) parameter: Option<&'a str>,
+    /// What the path has in the places of its parameters.
+    pub(super) parameters: &'a [String],
     pub(super) query: &'a [(String, String)],
     pub(super) body: &'a [u8],
 }
@@ -218,7 +236,16 @@ pub(super) struct Call<'a> {
 impl Call<'_> {
     /// The id in the path. A text that cannot be one names a thing that does not exist.
     pub(super) fn id<K: Kind>(&self) -> Id<K> {
-        self.parameter.and_then(|text| text.parse().ok()).unwrap_or(Id::NOTHING)
+        self.id_at(0)
+    }
+
+    /// The id in the path that comes after [`Call::id`].
+    pub(super) fn second_id<K: Kind>(&self) -> Id<K> {
+        self.id_at(1)
+    }
+
+    fn id_at<K: Kind>(&self, place: usize) -> Id<K> {
+        self.parameters.get(place).and_then(|text| text.parse().ok()).unwrap_or(Id::NOTHING)
     }
 
     /// The request in the query string.

@@ -74,7 +74,7 @@ impl Desk {
         let mut asked = Asked {
             address: head.extensions.get::<ConnectInfo<SocketAddr>>().map(|peer| peer.0.ip()),
             operation: operations.iter().position(|operation| operation.answers(&head.method)),
-            parameter: parameters.as_ref().and_then(|of| of.iter().next()).map(|(_, value)| value.to_owned()),
+            parameters: parameters.iter().flatten().map(|(_, value)| value.to_owned()).collect(),
             head,
             operations,
             limits: self.limits,
@@ -130,7 +130,8 @@ struct Asked {
     operations: Arc<[Operation]>,
     /// Which of them the method is for.
     operation: Option<usize>,
-    parameter: Option<String>,
+    /// What the path has in the places of its parameters.
+    parameters: Vec<String>,
     limits: Arc<Limits>,
     /// Where the key stands, once it is known.
     standing: Option<Standing>,
@@ -180,7 +181,7 @@ impl Asked {
         // It has to be readable also where nothing in it counts.
         let query = query::pairs(self.head.uri.query().unwrap_or_default());
         let query = &query.ok_or_else(|| Problem::malformed("the query string cannot be read"))?;
-        operation.run(&Call { service, caller, parameter: self.parameter.as_deref(), query, body: &body })
+        operation.run(&Call { service, caller, parameters: &self.parameters, query, body: &body })
     }
 
     fn respond(self, answer: Result<Answer, Problem>) -> Response {

@@ -40,6 +40,7 @@ pub struct Builder {
     public_url: String,
     webhook_transport: Option<Arc<dyn Transport>>,
     webhook_sender: Option<SenderOptions>,
+    allow_local_webhooks: bool,
 }
 
 enum Gateway {
@@ -62,6 +63,7 @@ impl Builder {
             public_url: "http://127.0.0.1:8080".to_owned(),
             webhook_transport: None,
             webhook_sender: None,
+            allow_local_webhooks: false,
         }
     }
 
@@ -129,6 +131,13 @@ impl Builder {
         self
     }
 
+    /// Whether webhooks may go to loopback addresses, and by plain `http`: for development, with receivers on the same
+    /// machine. False by default: then whoever may register an endpoint reaches nothing but public addresses.
+    pub fn allow_local_webhooks(mut self, allow: bool) -> Self {
+        self.allow_local_webhooks = allow;
+        self
+    }
+
     /// The SQLite VFS to use, by its name; SQLite's default otherwise.
     pub fn vfs(mut self, name: impl Into<String>) -> Self {
         self.vfs = Some(name.into());
@@ -179,6 +188,7 @@ impl Builder {
             sandbox,
             order_hold: self.order_hold,
             public_url: self.public_url.trim_end_matches('/').to_owned(),
+            allow_local_webhooks: self.allow_local_webhooks,
             keys_used: Mutex::default(),
             keys_at_work: super::once::KeysAtWork::default(),
         };

@@ -19,6 +19,7 @@ mod summary;
 mod ticket_types;
 mod tickets;
 mod webhook_sender;
+mod webhooks;
 
 use std::collections::HashMap;
 use std::fmt;
@@ -71,6 +72,8 @@ struct Inner {
     webhook_transport: Arc<dyn Transport>,
     order_hold: Duration,
     public_url: String,
+    /// Whether webhooks may go to this machine, and by plain HTTP.
+    allow_local_webhooks: bool,
     /// When keys were used last, until the next maintenance writes it down.
     keys_used: Mutex<HashMap<ApiKeyId, Timestamp>>,
     /// The idempotency keys that this process is working on.

@@ -20,6 +20,8 @@ pub(crate) enum Counted {
     ScanAccepted,
     ScanRefused(Reason),
     NotificationQueued(WebhookId),
+    /// It is no number that anybody asks for, but what the endpoint has can be sent now.
+    EndpointEnabled(WebhookId),
     Attempt(WebhookOutcome, Option<Duration>),
     NotificationDead,
 }
@@ -28,7 +30,7 @@ impl Counted {
     /// The endpoint for which something may be due now.
     pub(super) fn may_be_sent(&self) -> Option<WebhookId> {
         match self {
-            Self::NotificationQueued(endpoint) => Some(*endpoint),
+            Self::NotificationQueued(endpoint) | Self::EndpointEnabled(endpoint) => Some(*endpoint),
             _ => None,
         }
     }
@@ -195,6 +197,7 @@ impl Counters {
                     }
                 }
                 Counted::NotificationDead => self.dead.add(1),
+                Counted::EndpointEnabled(_) => {}
             }
         }
     }

@@ -10,6 +10,7 @@ pub(crate) mod checkouts;
 mod checkpoint;
 mod counters;
 pub(crate) mod customers;
+pub(crate) mod deliveries;
 mod discount_uses;
 pub(crate) mod discounts;
 pub(crate) mod door;
@@ -32,6 +33,7 @@ mod sqlite;
 pub(crate) mod summary;
 pub(crate) mod ticket_types;
 pub(crate) mod tickets;
+pub(crate) mod webhooks;
 mod writer;
 
 use std::sync::Arc;

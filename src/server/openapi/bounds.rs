@@ -77,7 +77,12 @@ const TABLE: &[(&str, &str, &[Bound])] = &[
     ("ValidateDiscount", "orderAmount", &[Range(0, None)]),
     ("BasketItem", "quantity", &[Range(1, None)]),
     ("BasketItem", "price", &[Range(0, Some(MAX_PRICE))]),
+    ("CreateWebhook UpdateWebhook", "url", &[Uri]),
+    ("CreateWebhook UpdateWebhook", "description", &[Length(0, Some(500))]),
+    ("CreateWebhook UpdateWebhook", "events", &[Entries(1)]),
+    ("CreateWebhook", "enabled", &[Default("true")]),
     ("ListEvents ListTicketTypes ListOrders ListTickets ListDiscounts", "limit", &[Range(1, Some(100))]),
+    ("ListWebhooks ListWebhookDeliveries", "limit", &[Range(1, Some(100))]),
 ];
 
 impl Bound {

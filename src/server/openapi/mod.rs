@@ -31,8 +31,8 @@ pub(super) fn mount(router: Router) -> Router {
     router.route("/openapi.json", get(async || ([(CONTENT_TYPE, "application/json")], DOCUMENT.clone())))
 }
 
-const ABOUT: &str = "Events, ticket types, orders with payment, tickets with scannable codes, the door, and discounts. \
-    Every request acts for one organization: that of its API key.\n\n\
+const ABOUT: &str = "Events, ticket types, orders with payment, tickets with scannable codes, the door, discounts, and \
+    webhooks. Every request acts for one organization: that of its API key.\n\n\
     Amounts are numbers in the event's currency. Instants are UTC and end in `Z`; in requests their seconds may be left \
     out. A field of an answer that may be null is always there. Fields of a request that are not named here are ignored, \
     and `null` is taken only where a field may be null. Lists are read page by page: `nextCursor` of one page is the \

@@ -130,7 +130,8 @@ const TABLE: &[Row] = &[
     (
         "update_webhook",
         "Change a webhook endpoint",
-        "A field that is absent stays as it is. While it is not enabled, what it has waits.",
+        "A field that is absent stays as it is. While it is not enabled, what it has waits; what waits of a type that is \
+         taken out of `events` is dropped.",
         &[],
     ),
     ("delete_webhook", "Delete a webhook endpoint", "What is still to be sent to it is dropped.", &[]),
@@ -144,8 +145,9 @@ const TABLE: &[Row] = &[
     (
         "resend_webhook_delivery",
         "Send a notification again",
-        "The same notification, with attempts counted from 1 again.",
-        &[],
+        "The same notification, with attempts counted from 1 again. While the endpoint is not enabled it waits. What the \
+         endpoint no longer wants to hear of is not sent.",
+        &[InvalidTransition],
     ),
 ];
 

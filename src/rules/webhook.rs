@@ -1,0 +1,116 @@
+//! What a webhook endpoint may be, and the secret that its notifications are signed with.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+
+use super::{Checked, text, webhook_url};
+use crate::environment::Environment;
+use crate::error::{FieldErrors, Result};
+use crate::model::secret::Secret;
+use crate::model::webhook::{
+    CreateWebhook, ListWebhookDeliveries, ListWebhooks, NotificationType, UpdateWebhook, WebhookEndpoint,
+};
+
+const SECRET_PREFIX: &str = "whsec_";
+
+/// Everything that creating and updating an endpoint decides.
+#[derive(Debug, Clone)]
+pub(crate) struct WebhookFields {
+    pub(crate) url: String,
+    pub(crate) description: Option<String>,
+    pub(crate) events: Vec<NotificationType>,
+    pub(crate) enabled: bool,
+}
+
+impl WebhookFields {
+    /// A new endpoint, with the defaults.
+    pub(crate) fn create(request: CreateWebhook) -> Self {
+        Self {
+            url: request.url,
+            description: request.description,
+            events: request.events,
+            enabled: request.enabled.unwrap_or(true),
+        }
+    }
+
+    /// The endpoint as it stands, with the changes laid over it.
+    pub(crate) fn update(current: &WebhookEndpoint, changes: UpdateWebhook) -> Self {
+        let mut fields = Self {
+            url: current.url.clone(),
+            description: current.description.clone(),
+            events: current.events.clone(),
+            enabled: current.enabled,
+        };
+        changes.url.apply(&mut fields.url);
+        changes.description.apply(&mut fields.description);
+        changes.events.apply(&mut fields.events);
+        changes.enabled.apply(&mut fields.enabled);
+        fields
+    }
+}
+
+/// Checks an endpoint. A type that is named twice counts once, where it stands first.
+pub(crate) fn check(
+    mut fields: WebhookFields,
+    allow_local: bool,
+    mut errors: FieldErrors,
+) -> Result<Checked<WebhookFields>> {
+    text::check_plain(&mut errors, "url", &fields.url);
+    webhook_url::check(&mut errors, "url", &fields.url, allow_local);
+    text::check_at_most(&mut errors, "description", fields.description.as_deref(), 500);
+    errors.check(!fields.events.is_empty(), "events", "must have at least one entry");
+    let mut events = Vec::new();
+    for of in fields.events {
+        if !events.contains(&of) {
+            events.push(of);
+        }
+    }
+    fields.events = events;
+    errors.into_result().map(|()| Checked(fields))
+}
+
+pub(crate) fn check_list(request: ListWebhooks, mut errors: FieldErrors) -> Result<Checked<ListWebhooks>> {
+    super::page::check(&mut errors, &request.page);
+    errors.into_result().map(|()| Checked(request))
+}
+
+pub(crate) fn check_deliveries(
+    request: ListWebhookDeliveries,
+    mut errors: FieldErrors,
+) -> Result<Checked<ListWebhookDeliveries>> {
+    super::page::check(&mut errors, &request.page);
+    errors.into_result().map(|()| Checked(request))
+}
+
+/// A new secret: `whsec_` and 32 random bytes in base64.
+pub(crate) fn generate_secret(environment: &Environment) -> Secret {
+    let mut random = [0; 32];
+    environment.entropy.fill(&mut random);
+    Secret::new(format!("{SECRET_PREFIX}{}", STANDARD.encode(random)))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::environment::{Entropy, ManualClock};
+    use crate::model::timestamp::Timestamp;
+
+    #[derive(Debug)]
+    struct Counting;
+
+    impl Entropy for Counting {
+        fn fill(&self, bytes: &mut [u8]) {
+            (0..).zip(bytes).for_each(|(number, byte)| *byte = number);
+        }
+    }
+
+    #[test]
+    fn a_secret_is_32_random_bytes_in_standard_base64_with_padding() {
+        let clock = Arc::new(ManualClock::at(Timestamp::from_millis(0)));
+        let secret = generate_secret(&Environment { clock, entropy: Arc::new(Counting) });
+        // `printf '\x00\x01...\x1f' | base64`
+        assert_eq!(secret.expose(), "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=");
+    }
+}
