@@ -30,8 +30,8 @@ Options, each with its environment variable, over which the option wins:
                                                    requests a minute without a valid key for each address, before it
                                                    hears no more than that they are too many [60]
   --allow-local-webhooks  TICKETING_ALLOW_LOCAL_WEBHOOKS
-                                                   webhooks may go to this machine (not yet in effect); true or false
-                                                   in the environment
+                                                   webhooks may go to this machine, and by plain http: for
+                                                   development; true or false in the environment [false]
   --log-format text|json  TICKETING_LOG_FORMAT     what a line of the log is, on standard error [text]
   --help                                           shows this text
   --version                                        shows the version
@@ -73,6 +73,8 @@ pub(crate) struct Settings {
     pub(crate) rate_limit: Option<u32>,
     /// Requests a minute without a valid key, for each address.
     pub(crate) failed_authentications: u32,
+    /// Whether webhooks may go to this machine, and by plain HTTP.
+    pub(crate) allow_local_webhooks: bool,
     pub(crate) log_format: LogFormat,
 }
 
@@ -184,8 +186,6 @@ fn settings(given: &Given) -> Result<Settings, Failure> {
     given.only("the server", &options)?;
     let requests = |text: &str| text.parse::<u32>().map_err(|_| "must be a number of requests a minute");
     let rate_limit = given.setting("rate-limit", requests)?.unwrap_or(1200);
-    // Checked from now on, though nothing looks at it yet.
-    given.setting("allow-local-webhooks", yes_or_no)?;
     Ok(Settings {
         database: database(given)?,
         listen: given.setting("listen", listen)?.unwrap_or(SocketAddr::from(([127, 0, 0, 1], 8080))),
@@ -193,6 +193,7 @@ fn settings(given: &Given) -> Result<Settings, Failure> {
         order_hold: given.setting("order-hold", order_hold)?.unwrap_or(Duration::from_mins(30)),
         rate_limit: Some(rate_limit).filter(|limit| *limit > 0),
         failed_authentications: given.setting("failed-authentications", requests)?.unwrap_or(60),
+        allow_local_webhooks: given.setting("allow-local-webhooks", yes_or_no)?.unwrap_or(false),
         log_format: given.setting("log-format", log_format)?.unwrap_or(LogFormat::Text),
     })
 }

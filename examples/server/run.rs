@@ -4,6 +4,7 @@ use std::net::{SocketAddr, TcpListener};
 use std::time::Duration;
 
 use ticketing::server::{ServerOptions, serve};
+use ticketing::webhook::SenderOptions;
 use ticketing::{CreateApiKey, CreateOrganization, Scopes, TicketingService};
 use tokio::runtime::Runtime;
 
@@ -26,14 +27,20 @@ pub(crate) fn run(settings: Settings) -> Result<(), Failure> {
         .sandbox_gateway()
         .order_hold(settings.order_hold)
         .public_url(public_url)
+        .allow_local_webhooks(settings.allow_local_webhooks)
         .open()?;
     greet(&service, address)?;
+    if settings.allow_local_webhooks {
+        say("Webhooks may go to this machine, and by plain http: for development only")?;
+    }
     let maintenance = service.start_maintenance()?;
+    let webhooks = service.start_webhook_sender(SenderOptions::default())?;
     let mut options = ServerOptions::default();
     options.rate_limit = settings.rate_limit;
     options.failed_authentications = settings.failed_authentications;
     let served = runtime.block_on(serve(service.clone(), listener, options, stop));
     runtime.shutdown_timeout(Duration::from_secs(1));
+    drop(webhooks);
     drop(maintenance);
     drop(service); // The last handle: the write-ahead log goes into the database.
     served.map_err(|error| Failure::Run(format!("the server failed: {error}")))

@@ -167,7 +167,7 @@ struct Figures {
 impl Collector for Figures {
     fn encode(&self, encoder: DescriptorEncoder<'_>) -> fmt::Result {
         let mut page = Page(encoder);
-        let Statistics { commits, orders, scans, .. } = &self.statistics;
+        let Statistics { commits, orders, scans, webhooks, .. } = &self.statistics;
         page.counter("commits", "Commits that were done", commits.done)?;
         page.counter("commits_failed", "Commits that failed, and all that was in them", commits.failed)?;
         page.histogram("commit_jobs", "How many callers' work a commit carried", None, &commits.jobs)?;
@@ -186,6 +186,15 @@ impl Collector for Figures {
         let outcomes = [("accepted", scans.accepted), ("unknown", scans.unknown)].into_iter();
         let outcomes = outcomes.chain(scans.refused.iter().map(|(reason, times)| (reason.as_str(), *times)));
         page.counters("scans", "Scans at the door", "outcome", outcomes)?;
+
+        page.counter("webhooks_queued", "Notifications that were queued, for each endpoint", webhooks.queued)?;
+        let attempts = webhooks.attempts.iter().map(|(outcome, times)| (outcome.as_str(), *times));
+        page.counters("webhook_attempts", "Attempts to deliver a notification", "outcome", attempts)?;
+        let help = "How long an attempt took for which a connection was tried";
+        page.histogram("webhook_attempt_duration", help, Some(&Unit::Seconds), &webhooks.seconds)?;
+        page.counter("webhooks_dead", "Notifications that were given up after their last attempt", webhooks.dead)?;
+        let help = "Endpoints with something due that share a part of the sender's threads";
+        page.gauge("webhook_endpoints_held_back", help, None, webhooks.held_back)?;
 
         let up = u64::from(self.backlog.is_some());
         page.gauge("store_up", "Whether the store told in time what waits in it", None, up)?;
