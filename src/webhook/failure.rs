@@ -82,7 +82,7 @@ fn of_tls(error: &rustls::Error) -> String {
         CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => "it is for another name",
         CertificateError::UnknownIssuer => "its issuer is unknown",
         CertificateError::Revoked => "it was revoked",
-        _ => return format!("the certificate is not trusted: {error}"),
+        other => return format!("the certificate is not trusted: {other}"),
     };
     format!("the certificate is not trusted: {why}")
 }

@@ -135,3 +135,123 @@ fn work(shared: &Shared, resolver: &dyn Resolver) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+    use std::net::Ipv4Addr;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::thread::scope;
+
+    use super::*;
+
+    const LONG: Duration = Duration::from_secs(30);
+    const SHORT: Duration = Duration::from_millis(50);
+
+    /// Answers for `good`, hangs for `hang` until it may go on, and panics for `panic`.
+    #[derive(Debug, Default)]
+    struct Moody {
+        asked: AtomicUsize,
+        running: AtomicUsize,
+        most: AtomicUsize,
+        go_on: Mutex<bool>,
+        changed: Condvar,
+    }
+
+    impl Resolver for Moody {
+        fn resolve(&self, host: &str) -> io::Result<Vec<IpAddr>> {
+            self.asked.fetch_add(1, Ordering::SeqCst);
+            let running = self.running.fetch_add(1, Ordering::SeqCst) + 1;
+            self.most.fetch_max(running, Ordering::SeqCst);
+            if host == "hang" {
+                drop(self.changed.wait_while(self.go_on.lock().unwrap(), |go_on| !*go_on).unwrap());
+            }
+            self.running.fetch_sub(1, Ordering::SeqCst);
+            match host {
+                "panic" => panic!("as it was asked to"),
+                "none" => Ok(Vec::new()),
+                "error" => Err(io::ErrorKind::NotFound.into()),
+                _ => Ok(vec![Ipv4Addr::LOCALHOST.into()]),
+            }
+        }
+    }
+
+    impl Moody {
+        fn go_on(&self) {
+            *self.go_on.lock().unwrap() = true;
+            self.changed.notify_all();
+        }
+    }
+
+    fn lookups(at_once: usize) -> (Arc<Moody>, Lookups) {
+        let resolver = Arc::new(Moody::default());
+        (Arc::clone(&resolver), Lookups::new(resolver, at_once))
+    }
+
+    #[test]
+    fn one_thread_looks_up_one_name_after_the_other() {
+        let (resolver, lookups) = lookups(8);
+        for _ in 0..100 {
+            assert_eq!(lookups.find("good", LONG), Ok(vec![Ipv4Addr::LOCALHOST.into()]));
+            // It waits again a moment after it has answered.
+            while lookups.shared.lock().idle == 0 {
+                std::thread::yield_now();
+            }
+        }
+        assert_eq!((resolver.asked.load(Ordering::SeqCst), lookups.shared.lock().threads), (100, 1));
+    }
+
+    #[test]
+    fn a_name_without_addresses_is_unknown_and_a_panic_ends_no_thread() {
+        let (_, lookups) = lookups(1);
+        for host in ["none", "error", "panic", "panic"] {
+            assert_eq!(lookups.find(host, LONG), Err(NoAddress::Unknown), "{host}");
+        }
+        assert!(lookups.find("good", LONG).is_ok());
+    }
+
+    #[test]
+    fn lookups_that_hang_hold_a_limited_number_of_threads_and_leave_nothing_behind() {
+        let (resolver, lookups) = lookups(2);
+        while resolver.running.load(Ordering::SeqCst) < 2 {
+            assert_eq!(lookups.find("hang", SHORT), Err(NoAddress::TimedOut));
+        }
+        assert_eq!(lookups.find("hang", SHORT), Err(NoAddress::TimedOut));
+        // Both threads hang: what is good waits, in vain.
+        assert_eq!(lookups.find("good", SHORT), Err(NoAddress::TimedOut));
+        {
+            let state = lookups.shared.lock();
+            assert_eq!((state.threads, state.queue.len(), state.waiting.len()), (2, 0, 0));
+        }
+        assert_eq!((resolver.asked.load(Ordering::SeqCst), resolver.most.load(Ordering::SeqCst)), (2, 2));
+        // What waits when they go on is looked up.
+        scope(|scope| {
+            let found = scope.spawn(|| lookups.find("good", LONG));
+            while lookups.shared.lock().queue.is_empty() {
+                std::thread::yield_now();
+            }
+            resolver.go_on();
+            assert!(found.join().unwrap().is_ok());
+        });
+    }
+
+    #[test]
+    fn closing_lets_nobody_wait() {
+        let (resolver, lookups) = lookups(1);
+        scope(|scope| {
+            let waiting = [(); 3].map(|()| scope.spawn(|| lookups.find("hang", Duration::from_mins(10))));
+            while lookups.shared.lock().waiting.len() < 3 {
+                std::thread::yield_now();
+            }
+            lookups.close();
+            for waiting in waiting {
+                assert_eq!(waiting.join().unwrap(), Err(NoAddress::Closed));
+            }
+        });
+        assert_eq!(lookups.find("good", LONG), Err(NoAddress::Closed));
+        resolver.go_on();
+        while lookups.shared.lock().threads > 0 {
+            std::thread::yield_now();
+        }
+    }
+}
