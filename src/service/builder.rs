@@ -4,12 +4,13 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use super::webhook_sender::Webhooks;
 use super::{Inner, TicketingService};
 use crate::environment::{Clock, Entropy, Environment, SystemClock, SystemEntropy};
 use crate::error::{FieldErrors, Result};
 use crate::payment::{GatewayCalls, Limits, PaymentGateway, SandboxGateway};
 use crate::store::{Location, Store};
-use crate::webhook::{SenderOptions, Transport, WebhookSender};
+use crate::webhook::{SenderOptions, Transport};
 
 /// What a service can be told before it opens its database.
 ///
@@ -166,11 +167,8 @@ impl Builder {
             options.check()?;
         }
         let store = Arc::new(Store::open(&Location::new(self.path, self.vfs), self.readers, environment.clone())?);
-        let webhook_transport = self.webhook_transport.ok_or(crate::error::Error::Unavailable("TEMP"))?;
-        let start_sender = |options| {
-            let transport = Arc::clone(&webhook_transport);
-            WebhookSender::start(Arc::clone(&store), environment.clone(), transport, options)
-        };
+        let webhooks = Webhooks { allow_local: self.allow_local_webhooks, transport: self.webhook_transport };
+        let start_sender = |options| webhooks.start_sender(&store, &environment, options);
         let webhook_sender = self.webhook_sender.map(start_sender).transpose()?;
         let sandbox = matches!(self.gateway, Gateway::Sandbox);
         let gateway: Option<Arc<dyn PaymentGateway>> = match self.gateway {
@@ -181,14 +179,13 @@ impl Builder {
         let gateway = gateway.map(|gateway| GatewayCalls::new(gateway, self.gateway_limits));
         let inner = Inner {
             _webhook_sender: webhook_sender,
-            webhook_transport,
+            webhooks,
             store,
             environment,
             gateway,
             sandbox,
             order_hold: self.order_hold,
             public_url: self.public_url.trim_end_matches('/').to_owned(),
-            allow_local_webhooks: self.allow_local_webhooks,
             keys_used: Mutex::default(),
             keys_at_work: super::once::KeysAtWork::default(),
         };

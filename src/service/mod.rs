@@ -33,7 +33,7 @@ use crate::model::id::ApiKeyId;
 use crate::model::timestamp::Timestamp;
 use crate::payment::GatewayCalls;
 use crate::store::Store;
-use crate::webhook::{Transport, WebhookSender};
+use crate::webhook::WebhookSender;
 pub use builder::Builder;
 pub use checkout::{CheckoutOutcome, CheckoutResult, HostedCheckout};
 pub use maintenance::{MaintenanceReport, MaintenanceWorker};
@@ -69,11 +69,9 @@ struct Inner {
     gateway: Option<GatewayCalls>,
     /// Whether the gateway is the sandbox, whose hosted checkout acts without a key.
     sandbox: bool,
-    webhook_transport: Arc<dyn Transport>,
+    webhooks: webhook_sender::Webhooks,
     order_hold: Duration,
     public_url: String,
-    /// Whether webhooks may go to this machine, and by plain HTTP.
-    allow_local_webhooks: bool,
     /// When keys were used last, until the next maintenance writes it down.
     keys_used: Mutex<HashMap<ApiKeyId, Timestamp>>,
     /// The idempotency keys that this process is working on.

@@ -3,8 +3,32 @@
 use std::sync::Arc;
 
 use super::TicketingService;
+use crate::environment::Environment;
 use crate::error::Result;
-use crate::webhook::{SenderOptions, WebhookSender};
+use crate::store::Store;
+use crate::webhook::{HttpsTransport, SenderOptions, Transport, WebhookSender};
+
+/// How webhooks are sent.
+pub(super) struct Webhooks {
+    /// Whether they may go to this machine, and by plain HTTP.
+    pub(super) allow_local: bool,
+    /// What carries them, where it is not HTTPS as it comes with the crate.
+    pub(super) transport: Option<Arc<dyn Transport>>,
+}
+
+impl Webhooks {
+    pub(super) fn start_sender(
+        &self,
+        store: &Arc<Store>,
+        environment: &Environment,
+        options: SenderOptions,
+    ) -> Result<WebhookSender> {
+        let https = || Arc::new(HttpsTransport::builder().allow_local(self.allow_local).build());
+        // Each sender has its own: the end of one is the end of its connections.
+        let transport = self.transport.clone().unwrap_or_else(|| https());
+        WebhookSender::start(Arc::clone(store), environment.clone(), transport, options)
+    }
+}
 
 impl TicketingService {
     /// Starts the threads that send notifications to the webhook endpoints of every organization, until the answer is
@@ -27,7 +51,6 @@ impl TicketingService {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn start_webhook_sender(&self, options: SenderOptions) -> Result<WebhookSender> {
-        let (store, environment) = (Arc::clone(&self.inner.store), self.inner.environment.clone());
-        WebhookSender::start(store, environment, Arc::clone(&self.inner.webhook_transport), options)
+        self.inner.webhooks.start_sender(&self.inner.store, &self.inner.environment, options)
     }
 }

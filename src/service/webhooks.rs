@@ -59,7 +59,7 @@ impl TicketingService {
         request: impl Into<Request<CreateWebhook>>,
     ) -> Result<CreatedWebhookEndpoint> {
         caller.require(Scope::WebhooksWrite)?;
-        let (organization, allow_local) = (caller.organization, self.inner.allow_local_webhooks);
+        let (organization, allow_local) = (caller.organization, self.inner.webhooks.allow_local);
         self.write_once(caller, ("create_webhook", 0), request.into(), move |tx, Request { body, errors }| {
             let fields = rules::check(WebhookFields::create(body), allow_local, errors)?;
             let secret = rules::generate_secret(tx.environment());
@@ -108,7 +108,7 @@ impl TicketingService {
         caller.require(Scope::WebhooksWrite)?;
         let Request { body, errors } = request.into();
         let (organization, caller) = (caller.organization, caller.clone());
-        let allow_local = self.inner.allow_local_webhooks;
+        let allow_local = self.inner.webhooks.allow_local;
         self.store().write(move |tx| {
             let current = webhooks::get(tx, organization, id)?;
             caller.check_revision(current.revision)?;

@@ -1,91 +1,125 @@
-//! One attempt: what is sent, and what its end means.
+//! The attempt that the current thread makes: where it may connect to, how long it has, and how far it has come.
+//!
+//! ureq calls its resolver, its connector and its connections on the thread that sends, and hands nothing of ours on to
+//! them: they find the attempt here.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::cell::RefCell;
+use std::net::SocketAddr;
+use std::thread::sleep;
 use std::time::Duration;
 
-use super::lines::Standing;
-use super::sender::Shared;
-use super::signature::{EVENT_ID_HEADER, EVENT_TYPE_HEADER, SIGNATURE_HEADER, TIMESTAMP_HEADER, USER_AGENT, sign};
-use super::transport::{Failure, FailureKind, Request, Response};
-use crate::model::statistics::WebhookOutcome;
-use crate::model::text_enum::TextEnum;
-use crate::rules::delivery::answer_text;
-use crate::store::attempts::{Attempt, Ended};
+use ureq::unversioned::transport::{NextTimeout, time};
+use ureq::{Error, Timeout};
 
-/// An attempt that was made.
-pub(super) struct Made {
-    pub(super) attempt: Attempt,
-    /// What came of it; `None` where it was broken off and does not count.
-    pub(super) ended: Option<Ended>,
-    /// What it tells of its endpoint.
-    pub(super) standing: Standing,
+use crate::environment::{Clock, SystemClock};
+
+/// So many reads in a row are as fast as they can be.
+const FREE_READS: u32 = 64;
+/// How long each further one waits first. Whoever answers byte by byte takes none of the machine's time, and whoever
+/// answers without end little of it: 100 reads in a second.
+const PACE: Duration = Duration::from_millis(10);
+
+/// What is being done.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum Phase {
+    LookingUp,
+    #[default]
+    Connecting,
+    Securing,
+    Sending,
+    Waiting,
+    Reading,
 }
 
-impl Made {
-    pub(super) fn succeeded(&self) -> bool {
-        self.ended.as_ref().is_some_and(|ended| ended.problem.is_none())
-    }
-
-    pub(super) fn broken_off(self) -> Self {
-        Self { ended: None, ..self }
+impl Phase {
+    pub(super) const fn words(self) -> &'static str {
+        match self {
+            Self::LookingUp => "looking up the name",
+            Self::Connecting => "connecting",
+            Self::Securing => "securing the connection",
+            Self::Sending => "sending",
+            Self::Waiting => "waiting for the answer",
+            Self::Reading => "reading the answer",
+        }
     }
 }
 
-/// Makes an attempt, and never panics.
-pub(super) fn make(sender: &Shared, attempt: Attempt) -> Made {
-    let clock = &sender.environment.clock;
-    let began = clock.monotonic();
-    let send = || sender.transport.send(&request(sender, &attempt), sender.options.timeout());
-    let result = catch_unwind(AssertUnwindSafe(send)).unwrap_or_else(|_| {
-        let message = "the attempt failed on the sender's side".to_owned();
-        Err(Failure { kind: FailureKind::Network, message, connection_tried: false })
+/// An attempt. One that is not under way may connect to nothing, and has no time.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Attempt {
+    /// The addresses that were checked: it connects to one of these.
+    pub(super) addresses: Vec<SocketAddr>,
+    /// When its time is up, by the machine's monotonic clock.
+    pub(super) deadline: Duration,
+    /// Whether it must not use a connection that was there before.
+    pub(super) fresh: bool,
+    pub(super) phase: Phase,
+    /// Whether a connection was tried, or one was used that was there before.
+    pub(super) tried: bool,
+    /// Whether the connection was made by this attempt.
+    pub(super) dialed: bool,
+    /// Whether anything of an answer came.
+    pub(super) answered: bool,
+    pub(super) timed_out: bool,
+    pub(super) reads: u32,
+}
+
+thread_local! {
+    static CURRENT: RefCell<Attempt> = RefCell::default();
+}
+
+/// Time since some fixed instant. What the network does takes real time, whatever clock the service has.
+pub(super) fn now() -> Duration {
+    SystemClock.monotonic()
+}
+
+/// Looks at the attempt under way, or changes it.
+pub(super) fn with<R>(look: impl FnOnce(&mut Attempt) -> R) -> R {
+    CURRENT.with_borrow_mut(look)
+}
+
+/// Makes `attempt` the one under way while `work` runs, and gives back what became of it.
+pub(super) fn run<R>(attempt: Attempt, work: impl FnOnce() -> R) -> (R, Attempt) {
+    CURRENT.set(attempt);
+    let result = work();
+    (result, CURRENT.take())
+}
+
+impl Attempt {
+    /// How much time is left.
+    pub(super) fn remaining(&self) -> Duration {
+        self.deadline.saturating_sub(now())
+    }
+
+    /// Whether it may use a connection to `peer` that is there already.
+    pub(super) fn may_use(&self, peer: SocketAddr) -> bool {
+        self.addresses.contains(&peer) && (self.dialed || !self.fresh)
+    }
+}
+
+/// The time that the next read or write has.
+pub(super) fn limit(timeout: NextTimeout) -> Result<NextTimeout, Error> {
+    let remaining = with(|attempt| attempt.remaining());
+    if remaining.is_zero() {
+        return note(Err(Error::Timeout(Timeout::Global)));
+    }
+    let after = time::Duration::Exact(remaining.min(*timeout.after));
+    Ok(NextTimeout { after, ..timeout })
+}
+
+/// Waits until the next read may begin.
+pub(super) fn pace() {
+    let wait = with(|attempt| {
+        attempt.reads = attempt.reads.saturating_add(1);
+        if attempt.reads > FREE_READS { PACE.min(attempt.remaining()) } else { Duration::ZERO }
     });
-    let took = clock.monotonic().saturating_sub(began);
-    let timed_out = match &result {
-        Ok(response) => response.timed_out,
-        Err(failure) => failure.kind == FailureKind::TimedOut,
-    };
-    let ended = ended(sender, result, took);
-    let standing = Standing::after(ended.problem.is_none(), timed_out, ended.took);
-    Made { attempt, ended: Some(ended), standing }
+    sleep(wait);
 }
 
-fn request(sender: &Shared, attempt: &Attempt) -> Request {
-    let seconds = sender.environment.now().millis().div_euclid(1000);
-    let signature = sign(attempt.secret.expose(), seconds, attempt.body.as_bytes());
-    let headers = vec![
-        ("Content-Type", "application/json".to_owned()),
-        ("User-Agent", USER_AGENT.to_owned()),
-        (SIGNATURE_HEADER, signature),
-        (TIMESTAMP_HEADER, seconds.to_string()),
-        (EVENT_ID_HEADER, attempt.notification.to_string()),
-        (EVENT_TYPE_HEADER, attempt.notification_type.as_str().to_owned()),
-    ];
-    Request { url: attempt.url.clone(), headers, body: attempt.body.clone() }
-}
-
-fn ended(sender: &Shared, result: Result<Response, Failure>, took: Duration) -> Ended {
-    let at = sender.environment.now();
-    match result {
-        Ok(Response { status, body, .. }) => {
-            let (outcome, problem) = match status {
-                200..=299 => (WebhookOutcome::Delivered, None),
-                300..=399 => {
-                    let problem = format!("the receiver answered with status {status}; redirects are not followed");
-                    (WebhookOutcome::Rejected, Some(problem))
-                }
-                _ => (WebhookOutcome::Rejected, Some(format!("the receiver answered with status {status}"))),
-            };
-            Ended { outcome, status: Some(status), answer: Some(answer_text(&body)), took: Some(took), problem, at }
-        }
-        Err(Failure { kind, message, connection_tried }) => {
-            let outcome = match kind {
-                FailureKind::Refused => WebhookOutcome::Refused,
-                FailureKind::TimedOut => WebhookOutcome::TimedOut,
-                FailureKind::Network => WebhookOutcome::Network,
-            };
-            let took = connection_tried.then_some(took);
-            Ended { outcome, status: None, answer: None, took, problem: Some(message), at }
-        }
+/// Remembers whether the time was up: on its way through TLS the error may become another.
+pub(super) fn note<T>(result: Result<T, Error>) -> Result<T, Error> {
+    if matches!(result, Err(Error::Timeout(_))) {
+        with(|attempt| attempt.timed_out = true);
     }
+    result
 }

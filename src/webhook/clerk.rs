@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::attempt::Made;
+use super::delivery::Made;
 use super::lines::{Lines, Shares, Standing};
 use super::sender::Shared;
 use crate::error::{Error, Result};

@@ -6,8 +6,8 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use super::attempt::{Made, make};
 use super::clerk::Clerk;
+use super::delivery::{Made, make};
 use super::lookout;
 use super::options::SenderOptions;
 use super::transport::Transport;

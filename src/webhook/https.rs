@@ -1,0 +1,231 @@
+//! The transport that comes with the crate.
+
+use std::fmt;
+use std::io::Read;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use ureq::config::{AutoHeaderValue, Config};
+use ureq::tls::{Certificate, PemItem, RootCerts, TlsConfig, parse_pem};
+use ureq::unversioned::transport::{Connector, RustlsConnector};
+use ureq::{Agent, Body, http};
+
+use super::attempt::{self, Attempt, Phase};
+use super::dial::{CheckedAddresses, Dialer};
+use super::lookups::{self, Lookups};
+use super::resolver::{Resolver, SystemResolver};
+use super::transport::{BODY_KEPT, Failure, Request, Response, Transport};
+use super::wire::{self, Wiring};
+use crate::rules::webhook_url::{ReceiverHost, ReceiverUrl, is_allowed};
+
+/// How many connections of one receiver are kept.
+const IDLE_EACH: usize = 4;
+/// How long a connection is kept. Many servers close theirs after 60 seconds without a request, or after 5.
+const IDLE_AGE: Duration = Duration::from_secs(30);
+
+/// Sends over HTTPS, to public addresses alone.
+///
+/// Every attempt looks the name up, checks every address it has, and connects to one of those that it checked: a name
+/// whose addresses change in between leads nowhere else, and one with a single address that is not public is refused.
+/// Proxies that the environment names are not used, no redirect is followed, no cookie is kept.
+///
+/// ```
+/// use ticketing::webhook::HttpsTransport;
+///
+/// let production = HttpsTransport::default();
+/// let development = HttpsTransport::builder().allow_local(true).build();
+/// ```
+pub struct HttpsTransport {
+    agent: Agent,
+    lookups: Lookups,
+    allow_local: bool,
+    interrupted: AtomicBool,
+}
+
+/// Settings of an [`HttpsTransport`].
+#[derive(Debug, Clone)]
+pub struct HttpsTransportBuilder {
+    allow_local: bool,
+    resolver: Arc<dyn Resolver>,
+    roots: RootCerts,
+    idle_connections: usize,
+}
+
+/// Why certificates could not be taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum CertificatesError {
+    /// There is none in the text.
+    #[error("there is no certificate in the text")]
+    Missing,
+    /// The text is not PEM.
+    #[error("the text is not PEM")]
+    Malformed,
+}
+
+impl HttpsTransportBuilder {
+    /// Whether this machine and plain HTTP are allowed, for development. They are not.
+    #[must_use]
+    pub fn allow_local(mut self, allow: bool) -> Self {
+        self.allow_local = allow;
+        self
+    }
+
+    /// Looks names up, instead of the operating system. What it says is checked like any other answer.
+    #[must_use]
+    pub fn resolver(mut self, resolver: impl Resolver) -> Self {
+        self.resolver = Arc::new(resolver);
+        self
+    }
+
+    /// Trusts the issuers of this PEM text, and no longer those that Mozilla trusts.
+    ///
+    /// # Errors
+    /// There is no certificate in the text.
+    pub fn root_certificates(mut self, pem: &str) -> Result<Self, CertificatesError> {
+        let mut certificates: Vec<Certificate<'static>> = Vec::new();
+        for item in parse_pem(pem.as_bytes()) {
+            if let PemItem::Certificate(certificate) = item.map_err(|_| CertificatesError::Malformed)? {
+                certificates.push(certificate);
+            }
+        }
+        if certificates.is_empty() {
+            return Err(CertificatesError::Missing);
+        }
+        self.roots = RootCerts::from(certificates);
+        Ok(self)
+    }
+
+    /// How many connections are kept for the next notification: 32, if nothing else is said, and of one receiver at
+    /// most 4.
+    #[must_use]
+    pub fn idle_connections(mut self, most: usize) -> Self {
+        self.idle_connections = most;
+        self
+    }
+
+    /// The transport.
+    #[must_use]
+    pub fn build(self) -> HttpsTransport {
+        let connector = Dialer::default().chain(RustlsConnector::default()).chain(Wiring);
+        // There are no timeouts in here: the attempt has one, which no step begins anew.
+        let config = Config::builder()
+            .proxy(None)
+            .https_only(!self.allow_local)
+            .max_redirects(0)
+            .max_redirects_will_error(false)
+            .http_status_as_error(false)
+            .tls_config(TlsConfig::builder().root_certs(self.roots).build())
+            .user_agent(AutoHeaderValue::None)
+            .accept(AutoHeaderValue::None)
+            .accept_encoding(AutoHeaderValue::None)
+            .max_response_header_size(wire::HEAD)
+            .input_buffer_size(wire::CHUNK)
+            .output_buffer_size(wire::CHUNK)
+            .max_idle_connections(self.idle_connections)
+            .max_idle_connections_per_host(IDLE_EACH)
+            .max_idle_age(IDLE_AGE)
+            .build();
+        HttpsTransport {
+            agent: Agent::with_parts(config, connector, CheckedAddresses),
+            lookups: Lookups::new(self.resolver, lookups::AT_ONCE),
+            allow_local: self.allow_local,
+            interrupted: AtomicBool::new(false),
+        }
+    }
+}
+
+impl HttpsTransport {
+    /// Settings that begin with the default ones.
+    #[must_use]
+    pub fn builder() -> HttpsTransportBuilder {
+        let resolver = Arc::new(SystemResolver);
+        HttpsTransportBuilder { allow_local: false, resolver, roots: RootCerts::WebPki, idle_connections: 32 }
+    }
+
+    /// Every address of the receiver; all of them are allowed.
+    fn addresses(&self, url: ReceiverUrl<'_>, timeout: Duration) -> Result<Vec<SocketAddr>, Failure> {
+        let addresses = match url.host {
+            ReceiverHost::Address(address) => vec![address],
+            ReceiverHost::Localhost => vec![Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()],
+            ReceiverHost::Name(name) => {
+                self.lookups.find(name, timeout).map_err(|why| Failure::no_address(why, timeout))?
+            }
+        };
+        let allowed = |address: &IpAddr| is_allowed(*address, self.allow_local);
+        if !addresses.iter().all(allowed) {
+            return Err(Failure::refused());
+        }
+        Ok(addresses.into_iter().map(|address| SocketAddr::new(address, url.port)).collect())
+    }
+}
+
+impl Default for HttpsTransport {
+    fn default() -> Self {
+        Self::builder().build()
+    }
+}
+
+impl Transport for HttpsTransport {
+    fn send(&self, request: &Request, timeout: Duration) -> Result<Response, Failure> {
+        let deadline = attempt::now().saturating_add(timeout);
+        let url = ReceiverUrl::parse(&request.url, self.allow_local).ok_or_else(Failure::refused)?;
+        let addresses = self.addresses(url, timeout)?;
+        let first = Attempt { addresses, deadline, ..Attempt::default() };
+        let again = Attempt { fresh: true, ..first.clone() };
+        let (mut result, mut came) = exchange(&self.agent, request, first);
+        // A connection that the receiver closed while nobody used it says nothing about the receiver.
+        let stale = came.tried && !came.dialed && !came.answered && !came.timed_out;
+        if stale && result.is_err() && !self.interrupted.load(Ordering::Relaxed) {
+            (result, came) = exchange(&self.agent, request, again);
+        }
+        result.map_err(|error| match self.interrupted.load(Ordering::Relaxed) {
+            true => Failure::interrupted(came.tried),
+            false => Failure::of(&error, &came, timeout),
+        })
+    }
+
+    fn interrupt(&self) {
+        self.interrupted.store(true, Ordering::Relaxed);
+        self.lookups.close();
+        self.agent.clone().shutdown();
+    }
+}
+
+/// Sends the request and reads the answer.
+fn exchange(agent: &Agent, request: &Request, attempt: Attempt) -> (Result<Response, ureq::Error>, Attempt) {
+    let (result, attempt) = attempt::run(attempt, || {
+        let mut message = http::Request::post(&request.url);
+        for (name, value) in &request.headers {
+            message = message.header(*name, value);
+        }
+        let mut answer = agent.run(message.body(request.body.as_str())?)?;
+        // From here on it is an answer, whatever becomes of its body.
+        attempt::with(|attempt| attempt.phase = Phase::Reading);
+        let body = read(answer.body_mut());
+        Ok(Response { status: answer.status().as_u16(), body, timed_out: false })
+    });
+    (result.map(|answer| Response { timed_out: attempt.timed_out, ..answer }), attempt)
+}
+
+/// The beginning of the body, as far as it comes. A body that ends in it frees the connection for the next request.
+fn read(body: &mut Body) -> Vec<u8> {
+    let mut kept = vec![0; BODY_KEPT];
+    let mut length = 0;
+    let mut reader = body.as_reader();
+    while length < BODY_KEPT
+        && let Ok(amount @ 1..) = reader.read(&mut kept[length..])
+    {
+        length += amount;
+    }
+    kept.truncate(length);
+    kept
+}
+
+impl fmt::Debug for HttpsTransport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HttpsTransport").field("allow_local", &self.allow_local).finish_non_exhaustive()
+    }
+}
