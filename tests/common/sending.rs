@@ -67,7 +67,16 @@ impl Deref for Office {
 
 impl Office {
     pub fn with(set_up: impl FnOnce(Builder) -> Builder) -> Self {
-        let shop = Shop::with(&FakeGateway::new(), set_up);
+        Self::of(Shop::with(&FakeGateway::new(), set_up))
+    }
+
+    /// One whose file is below this folder.
+    pub fn in_folder(folder: &std::path::Path, set_up: impl FnOnce(Builder) -> Builder) -> Self {
+        let folder = tempfile::tempdir_in(folder).expect("a folder");
+        Self::of(Shop::in_folder(folder, &FakeGateway::new(), set_up))
+    }
+
+    fn of(shop: Shop) -> Self {
         // Also by the machine's clock it is not over.
         let event = shop.event_with(|new| (new.start_date, new.end_date) = (common::at("2100-01-01T00:00:00Z"), None));
         let seat = shop.ticket_type_with(&event, |new| new.quantity = 1_000_000);
