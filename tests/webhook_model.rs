@@ -167,7 +167,7 @@ impl World {
         self.senders = [None, None];
         self.start(0);
         // Eight attempts, each of which a jump of the clock may have cut off before.
-        for _ in 0..10 {
+        for _ in 0..12 {
             self.settle();
             self.office.clock.advance(Duration::from_mins(80));
         }

@@ -112,6 +112,8 @@ fn race(set_up: impl Fn(Builder) -> Builder) -> Race {
     let other = office.beside(|builder| set_up(builder.webhook_transport(quick.clone())));
     let quick_sender = other.start_webhook_sender(one()).expect("a sender");
     office.clock.advance(LEASE);
+    until("it counts as cut off", || office.outbox()[0].cuts == 1);
+    office.clock.advance(SPREAD);
     quick.wait_for(1);
     slow.open_the_gate();
     // What a sender knows is written down when it ends.

@@ -25,6 +25,9 @@ pub const NOTICE: Duration = Duration::from_millis(450);
 /// How long an attempt is a process's own, by the shop's clock.
 pub const LEASE: Duration = Duration::from_secs(18);
 
+/// Within which time after its lease an attempt that was cut off is made again.
+pub const SPREAD: Duration = Duration::from_millis(1500);
+
 /// Waits until it is so.
 #[track_caller]
 pub fn until(what: &str, mut so: impl FnMut() -> bool) {
