@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::{
-    Bind, Location, Store, api_keys, checkouts, customers, discounts, door, events, idempotency, order_items, orders,
-    refunds, settlement,
+    Bind, Location, Store, api_keys, checkouts, customers, deliveries, discounts, door, events, idempotency,
+    order_items, orders, refunds, settlement,
 };
-use super::{summary, ticket_types, tickets};
+use super::{summary, ticket_types, tickets, webhooks};
 use crate::environment::{Environment, ManualClock, SeededEntropy};
 use crate::model::timestamp::Timestamp;
 
@@ -57,6 +57,10 @@ const STATEMENTS: &[Expected] = &[
     (refunds::DUE, &["refunds_due"]),
     (refunds::LIST, &["refunds_by_organization"]),
     (idempotency::OLD, &["idempotency_records_by_age"]),
+    (webhooks::LIST, &["webhook_endpoints_by_organization"]),
+    (webhooks::REMOVE_WAITING_OF_TYPE, &["webhook_outbox_waiting"]),
+    (webhooks::DELETE_WAITING, &["webhook_outbox_waiting"]),
+    (deliveries::LIST, &["webhook_deliveries_by_endpoint"]),
 ];
 
 /// Counts over an index that holds few rows of its table, and which they read from end to end.
@@ -103,6 +107,12 @@ const ROWS: &[&str] = &[
             SUBSTR('00000000000000000000' || i, -20), 'NOT_CHECKED_IN', 0, 0 FROM n",
     "INSERT INTO refunds (order_id, organization_id, amount, currency, status, next_attempt_at, created_at, updated_at)
         SELECT id, 1 + id % 10, 1250, 'EUR', CASE id % 50 WHEN 0 THEN 'DUE' ELSE 'DONE' END, 0, 0, 0 FROM orders WHERE id % 4 = 0",
+    "INSERT INTO webhook_endpoints (id, organization_id, url, events, enabled, secret, created_at, updated_at)
+        WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20)
+        SELECT i, 1 + i % 10, 'https://example.com', '[]', 1, 'secret', 0, 0 FROM n",
+    "INSERT INTO webhook_deliveries (id, endpoint_id, outbox_id, type, attempt, success, created_at)
+        WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 8000)
+        SELECT i, 1 + i % 20, i, 'ticket.issued', 1, 1, 0 FROM n",
 ];
 
 fn open(folder: &tempfile::TempDir) -> Store {
