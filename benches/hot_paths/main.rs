@@ -19,6 +19,7 @@ mod reads;
 mod retries;
 mod store;
 mod summary;
+mod webhooks;
 
 use criterion::Criterion;
 
@@ -35,6 +36,7 @@ fn main() {
     door::bench(&mut bench);
     reads::bench(&mut bench);
     summary::bench(&mut bench);
+    webhooks::bench(&mut bench);
     #[cfg(feature = "server")]
     http::bench(&mut bench);
     bench.finish();
