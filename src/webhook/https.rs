@@ -74,6 +74,29 @@ impl HttpsTransportBuilder {
     }
 
     /// Looks names up, instead of the operating system. What it says is checked like any other answer.
+    ///
+    /// ```
+    /// use std::io;
+    /// use std::net::IpAddr;
+    /// use std::time::Duration;
+    ///
+    /// use ticketing::webhook::{FailureKind, HttpsTransport, Request, Resolver, Transport};
+    ///
+    /// #[derive(Debug)]
+    /// struct Inside;
+    ///
+    /// impl Resolver for Inside {
+    ///     fn resolve(&self, _: &str) -> io::Result<Vec<IpAddr>> {
+    ///         Ok(vec![[10, 0, 0, 7].into()])
+    ///     }
+    /// }
+    ///
+    /// let transport = HttpsTransport::builder().resolver(Inside).build();
+    /// let url = "https://hooks.example.com/".to_owned();
+    /// let request = Request { url, headers: Vec::new(), body: "{}".to_owned() };
+    /// let failure = transport.send(&request, Duration::from_secs(10)).unwrap_err();
+    /// assert_eq!((failure.kind, failure.connection_tried), (FailureKind::Refused, false));
+    /// ```
     #[must_use]
     pub fn resolver(mut self, resolver: impl Resolver) -> Self {
         self.resolver = Arc::new(resolver);
@@ -81,6 +104,12 @@ impl HttpsTransportBuilder {
     }
 
     /// Trusts the issuers of this PEM text, and no longer those that Mozilla trusts.
+    ///
+    /// ```
+    /// use ticketing::webhook::{CertificatesError, HttpsTransport};
+    /// let nothing = HttpsTransport::builder().root_certificates("");
+    /// assert_eq!(nothing.unwrap_err(), CertificatesError::Missing);
+    /// ```
     ///
     /// # Errors
     /// There is no certificate in the text.
