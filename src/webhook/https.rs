@@ -258,3 +258,31 @@ impl fmt::Debug for HttpsTransport {
         f.debug_struct("HttpsTransport").field("allow_local", &self.allow_local).finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2000))]
+
+        /// The guard and the sender read with two parsers.
+        #[test]
+        fn what_the_guard_accepts_the_sender_reads_alike(
+            scheme in "https|HTTPS|http|Http",
+            host in prop_oneof!["[a-zA-Z0-9_-]{1,5}(\\.[a-zA-Z0-9-]{1,5}){0,3}\\.?", "127\\.0\\.0\\.[0-9]{1,3}", "\\[[0-9a-f:]{2,12}\\]"],
+            port in prop_oneof![Just(String::new()), ":[0-9]{0,6}"],
+            rest in "(/[!-~]{0,12})?(\\?[!-~]{0,12})?(#[!-~]{0,12})?",
+        ) {
+            let url = format!("{scheme}://{host}{port}{rest}");
+            if let Some(accepted) = ReceiverUrl::parse(&url, true) {
+                let read: http::Uri = url.parse().map_err(|error| TestCaseError::fail(format!("{url}: {error}")))?;
+                prop_assert_eq!(read.host(), Some(host.as_str()), "{}", url);
+                let default = if read.scheme_str() == Some("https") { 443 } else { 80 };
+                prop_assert_eq!(read.port_u16().unwrap_or(default), accepted.port, "{}", url);
+            }
+        }
+    }
+}
