@@ -74,6 +74,29 @@ impl HttpsTransportBuilder {
     }
 
     /// Looks names up, instead of the operating system. What it says is checked like any other answer.
+    ///
+    /// ```
+    /// use std::io;
+    /// use std::net::IpAddr;
+    /// use std::time::Duration;
+    ///
+    /// use ticketing::webhook::{FailureKind, HttpsTransport, Request, Resolver, Transport};
+    ///
+    /// #[derive(Debug)]
+    /// struct Inside;
+    ///
+    /// impl Resolver for Inside {
+    ///     fn resolve(&self, _: &str) -> io::Result<Vec<IpAddr>> {
+    ///         Ok(vec![[10, 0, 0, 7].into()])
+    ///     }
+    /// }
+    ///
+    /// let transport = HttpsTransport::builder().resolver(Inside).build();
+    /// let url = "https://hooks.example.com/".to_owned();
+    /// let request = Request { url, headers: Vec::new(), body: "{}".to_owned() };
+    /// let failure = transport.send(&request, Duration::from_secs(10)).unwrap_err();
+    /// assert_eq!((failure.kind, failure.connection_tried), (FailureKind::Refused, false));
+    /// ```
     #[must_use]
     pub fn resolver(mut self, resolver: impl Resolver) -> Self {
         self.resolver = Arc::new(resolver);
@@ -81,6 +104,12 @@ impl HttpsTransportBuilder {
     }
 
     /// Trusts the issuers of this PEM text, and no longer those that Mozilla trusts.
+    ///
+    /// ```
+    /// use ticketing::webhook::{CertificatesError, HttpsTransport};
+    /// let nothing = HttpsTransport::builder().root_certificates("");
+    /// assert_eq!(nothing.unwrap_err(), CertificatesError::Missing);
+    /// ```
     ///
     /// # Errors
     /// There is no certificate in the text.
@@ -227,5 +256,33 @@ fn read(body: &mut Body) -> Vec<u8> {
 impl fmt::Debug for HttpsTransport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("HttpsTransport").field("allow_local", &self.allow_local).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2000))]
+
+        /// The guard and the sender read with two parsers.
+        #[test]
+        fn what_the_guard_accepts_the_sender_reads_alike(
+            scheme in "https|HTTPS|http|Http",
+            host in prop_oneof!["[a-zA-Z0-9_-]{1,5}(\\.[a-zA-Z0-9-]{1,5}){0,3}\\.?", "127\\.0\\.0\\.[0-9]{1,3}", "\\[[0-9a-f:]{2,12}\\]"],
+            port in prop_oneof![Just(String::new()), ":[0-9]{0,6}"],
+            rest in "(/[!-~]{0,12})?(\\?[!-~]{0,12})?(#[!-~]{0,12})?",
+        ) {
+            let url = format!("{scheme}://{host}{port}{rest}");
+            if let Some(accepted) = ReceiverUrl::parse(&url, true) {
+                let read: http::Uri = url.parse().map_err(|error| TestCaseError::fail(format!("{url}: {error}")))?;
+                prop_assert_eq!(read.host(), Some(host.as_str()), "{}", url);
+                let default = if read.scheme_str() == Some("https") { 443 } else { 80 };
+                prop_assert_eq!(read.port_u16().unwrap_or(default), accepted.port, "{}", url);
+            }
+        }
     }
 }
