@@ -48,6 +48,7 @@ pub fn listen(file: &Path, organization: OrganizationId, events: &[NotificationT
 /// A row of the outbox.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Queued {
+    pub id: i64,
     pub endpoint: WebhookId,
     pub event_id: NotificationId,
     pub of: String,
@@ -68,7 +69,7 @@ impl Queued {
 
 /// Every row of the outbox, in the order in which they were queued.
 pub fn queued(connection: &Connection) -> Vec<Queued> {
-    let sql = "SELECT endpoint_id, event_id, type, body, state, attempts, due_at, created_at FROM webhook_outbox ORDER BY id";
+    let sql = "SELECT endpoint_id, event_id, type, body, state, attempts, due_at, created_at, id FROM webhook_outbox ORDER BY id";
     let decode = |row: &rusqlite::Row<'_>| {
         Ok(Queued {
             endpoint: format!("webhook_{}", digits(row.get(0)?)).parse().expect("an id"),
@@ -79,10 +80,31 @@ pub fn queued(connection: &Connection) -> Vec<Queued> {
             attempts: row.get(5)?,
             due_at: Timestamp::from_millis(row.get(6)?),
             created_at: Timestamp::from_millis(row.get(7)?),
+            id: row.get(8)?,
         })
     };
     let mut rows = connection.prepare(sql).expect(sql);
     rows.query_map([], decode).expect(sql).map(|row| row.expect("a row")).collect()
+}
+
+/// Writes down an attempt to send a row of the outbox, as a sender does.
+pub fn attempted(connection: &Connection, row: i64, at: Timestamp, success: bool) {
+    let last: Option<i64> =
+        connection.query_row("SELECT MAX(id) FROM webhook_deliveries", [], |row| row.get(0)).expect("the table");
+    let id = last.unwrap_or(0).max((at.millis() << 20) - 1) + 1;
+    let moved = connection.execute(
+        "UPDATE webhook_outbox SET attempts = attempts + 1, due_at = ?2,
+            state = CASE WHEN ?3 THEN 'DELIVERED' WHEN attempts = 7 THEN 'DEAD' ELSE 'WAITING' END,
+            finished_at = CASE WHEN ?3 OR attempts = 7 THEN ?2 END
+        WHERE id = ?1 AND state = 'WAITING'",
+        params![row, at.millis(), success],
+    );
+    assert_eq!(moved.expect("moved"), 1);
+    let insert = "INSERT INTO webhook_deliveries (id, endpoint_id, outbox_id, type, attempt, success, response_status, duration_ms,
+            error_message, created_at)
+        SELECT ?2, endpoint_id, id, type, attempts, ?3, CASE WHEN ?3 THEN 204 ELSE 500 END, 12,
+            CASE WHEN ?3 THEN NULL ELSE 'the answer was 500' END, ?4 FROM webhook_outbox WHERE id = ?1";
+    connection.execute(insert, params![row, id, success, at.millis()]).expect("written");
 }
 
 /// Asserts that the outbox of the one endpoint, which wants everything, and what happened agree one to one: each order that
@@ -95,7 +117,8 @@ pub fn assert_all_is_told_once(connection: &Connection) {
         UNION ALL SELECT 'ticket.checked_in', id FROM tickets WHERE check_in_at IS NOT NULL";
     let mut happened: Vec<(String, i64)> = pairs(connection, happened);
     let told: Vec<(String, String)> = pairs(connection, told);
-    let subject = |body: &str| raw(body.split_once("\"data\":{\"").and_then(|(_, data)| data.split('"').nth(2)).expect("an id"));
+    let subject =
+        |body: &str| raw(body.split_once("\"data\":{\"").and_then(|(_, data)| data.split('"').nth(2)).expect("an id"));
     let mut told: Vec<_> = told.into_iter().map(|(of, body)| (of, subject(&body))).collect();
     happened.sort_unstable();
     told.sort_unstable();
