@@ -65,6 +65,8 @@ struct Inner {
     /// Whether the gateway is the sandbox, whose hosted checkout acts without a key.
     sandbox: bool,
     order_hold: Duration,
+    /// How long the history of webhooks is kept.
+    webhook_retention: Duration,
     public_url: String,
     /// When keys were used last, until the next maintenance writes it down.
     keys_used: Mutex<HashMap<ApiKeyId, Timestamp>>,

@@ -30,6 +30,7 @@ mod sqlite;
 pub(crate) mod summary;
 pub(crate) mod ticket_types;
 pub(crate) mod tickets;
+pub(crate) mod webhook_retention;
 mod writer;
 
 use std::sync::Arc;
