@@ -2,6 +2,7 @@
 //! reports.
 
 use std::fmt::Write;
+use std::time::Duration;
 
 use super::{Bind, Counted, Transaction};
 use crate::error::{Error, Result, StoreError};
@@ -19,6 +20,38 @@ const INSERT: &str =
 const COLUMNS: usize = 6;
 /// How many rows one statement queues at most.
 const ROWS: usize = 32;
+
+// The index has all that is counted; of endpoints, one row is read for each that has something.
+pub(super) const COUNT_WAITING: &str =
+    "SELECT endpoint_id, COUNT(*), COUNT(CASE WHEN due_at <= ?1 THEN 1 END), MIN(due_at),
+        (SELECT e.enabled FROM webhook_endpoints e WHERE e.id = endpoint_id)
+    FROM webhook_outbox WHERE state = 'WAITING' GROUP BY endpoint_id";
+
+/// What waits to be sent.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Waiting {
+    pub(crate) all: u64,
+    /// What could be sent now.
+    pub(crate) due: u64,
+    /// For how long the first of what is due has been so.
+    pub(crate) longest: Option<Duration>,
+}
+
+/// Counts what waits, over all organizations.
+pub(crate) fn waiting(tx: &Transaction<'_>) -> Result<Waiting> {
+    let mut waiting = Waiting::default();
+    tx.each(COUNT_WAITING, &[tx.now().into()], |row| {
+        waiting.all += row.count(1)?;
+        let due = row.count(2)?;
+        if row.get::<Option<bool>>(4)? == Some(true) && due > 0 {
+            waiting.due += due;
+            let late = tx.now().millis().saturating_sub(row.get(3)?);
+            waiting.longest = waiting.longest.max(Some(Duration::from_millis(u64::try_from(late).unwrap_or(0))));
+        }
+        Ok(())
+    })?;
+    Ok(waiting)
+}
 
 /// Queues a notification of each change for every endpoint of the organization that is enabled and wants its type.
 pub(super) fn report(
