@@ -81,7 +81,7 @@ fn history() -> (std::sync::Arc<tempfile::TempDir>, PathBuf) {
 }
 
 /// Lets two endpoints be told of two orders of an event of their own, and sends some of that: one notification is delivered
-/// before the later ones are queued, one is given up, and one has failed once.
+/// a day before the later ones are queued, one is given up, and one has failed once.
 fn be_told(shop: &Shop, stranger: &ticketing::Caller) {
     let told = shop.event_with(|new| "Told".clone_into(&mut new.title));
     let seat = shop.ticket_type_with(&told, |new| (new.name, new.price) = ("Told".to_owned(), Amount::ZERO));
@@ -93,7 +93,7 @@ fn be_told(shop: &Shop, stranger: &ticketing::Caller) {
     let first = outbox::queued(&file)[0].id;
     outbox::attempted(&file, first, shop.clock.now(), false);
     outbox::attempted(&file, first, shop.clock.now(), true);
-    shop.clock.advance(Duration::from_secs(1));
+    shop.clock.advance(Duration::from_hours(24) + Duration::from_millis(1));
     let later = shop.order(&seat, 2);
     shop.service.cancel_order(&shop.caller, later.id).expect("cancelled");
     shop.issue(&seat, 1);

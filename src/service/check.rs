@@ -7,8 +7,9 @@ use crate::store::check;
 
 impl TicketingService {
     /// Checks the whole store on one state of it: the file and its indexes, and every invariant of orders, places, tickets,
-    /// payments, discounts and webhooks. What does not hold is a finding in the report, and so is what cannot be read; the report
-    /// names tables, rows and invariants, and nothing personal. It takes no caller: whoever can open the file may look.
+    /// payments, discounts and webhooks. What does not hold is a finding in the report, and so is what cannot be read; the
+    /// report names tables, rows and invariants, and nothing personal. It takes no caller: whoever can open the file may
+    /// look.
     ///
     /// It only reads, beside whoever sells. It reads everything, which takes a while: for a million tickets ten seconds, and
     /// more where others need the machine. What is written meanwhile stays in the write-ahead log until it is done, as with

@@ -71,7 +71,7 @@ pub(super) fn report(
     };
     let rows: Vec<(usize, WebhookId)> =
         changes.iter().enumerate().flat_map(|(index, change)| wanted(change).map(move |id| (index, id))).collect();
-    // A statement of many rows costs half of as many statements.
+    // One statement of many rows costs less than as many of one.
     let mut begun = None;
     for rows in rows.chunks(ROWS) {
         begun = queue(tx, &changes, rows, begun.as_ref())?;
