@@ -11,9 +11,10 @@ impl TicketingService {
     /// report names tables, rows and invariants, and nothing personal. It takes no caller: whoever can open the file may
     /// look.
     ///
-    /// It only reads, beside whoever sells. It reads everything, which takes a while: for a million tickets ten seconds, and
-    /// more where others need the machine. What is written meanwhile stays in the write-ahead log until it is done, as with
-    /// [`backup`](Self::backup): a large store that sells is better checked on a copy.
+    /// It only reads, beside whoever sells. It reads everything, which takes a while: for a million tickets ten seconds, for
+    /// as many notifications that are kept about as long again, and more where others need the machine. What is written
+    /// meanwhile stays in the write-ahead log until it is done, as with [`backup`](Self::backup): a large store that sells
+    /// is better checked on a copy.
     ///
     /// # Errors
     /// Only those of a store that cannot be read at all.
