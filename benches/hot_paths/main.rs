@@ -13,6 +13,7 @@ mod discounts;
 mod door;
 #[cfg(feature = "server")]
 mod http;
+mod notifications;
 mod orders;
 mod ratio;
 mod reads;
@@ -32,6 +33,7 @@ fn main() {
     let mut bench = ratio::Bench::new(criterion, only_ratios);
     orders::bench(&mut bench);
     discounts::bench(&mut bench);
+    notifications::bench(&mut bench);
     retries::bench(&mut bench);
     door::bench(&mut bench);
     reads::bench(&mut bench);
