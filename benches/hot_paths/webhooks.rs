@@ -32,7 +32,9 @@ pub fn bench(bench: &mut Bench) {
         shop.queue(2000, 0);
     });
     delays(bench, "behind 700 that dribble", |shop, hanging| {
-        (0..700).for_each(|number| drop(shop.endpoint(hanging, &format!("/dribble/{number}"))));
+        for number in 0..700 {
+            shop.endpoint(hanging, &format!("/dribble/{number}"));
+        }
         shop.queue(2800, 0);
     });
 }
@@ -44,7 +46,9 @@ fn deliveries(bench: &mut Bench, endpoints: u64, threads: usize) {
     }
     let receiver = Healthy::listen();
     let shop = Shop::open();
-    (0..endpoints).for_each(|number| drop(shop.endpoint(receiver.address, &format!("/hook/{number}"))));
+    for number in 0..endpoints {
+        shop.endpoint(receiver.address, &format!("/hook/{number}"));
+    }
     let (mut ratios, mut ours, mut bare) = (Vec::new(), Vec::new(), Vec::new());
     for round in 0..ROUNDS {
         let sending = || shop.send(round as i64 + 1, &receiver);
@@ -199,7 +203,9 @@ impl Shop {
         receiver.forget();
         let sender = self.service.start_webhook_sender(SenderOptions::default()).expect("threads");
         let began = receiver.arrival();
-        (1..ROUND).for_each(|_| drop(receiver.arrival()));
+        for _ in 1..ROUND {
+            receiver.arrival();
+        }
         while left() > 0 {
             std::thread::sleep(Duration::from_millis(1));
         }
@@ -257,7 +263,9 @@ fn answer(stream: TcpStream, arrived: &Sender<Instant>) {
             if stream.read_exact(&mut body).is_err() {
                 return;
             }
-            drop(arrived.send(Instant::now()));
+            if arrived.send(Instant::now()).is_err() {
+                return;
+            }
             if stream.get_mut().write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok").is_err() {
                 return;
             }
