@@ -15,7 +15,7 @@ pub fn record(file: &Path, outbox: i64, attempt: i64, status: Option<i64>) {
     let body = status.map(|status| format!("answer {status}"));
     let error = match status {
         _ if success => None,
-        Some(status) => Some(format!("the receiver answered {status}")),
+        Some(status) => Some(format!("the receiver answered with status {status}")),
         None => Some("timed out after 10 s while waiting for the answer".to_owned()),
     };
     let insert = "INSERT INTO webhook_deliveries (id, endpoint_id, outbox_id, type, attempt, success, response_status,
@@ -27,4 +27,13 @@ pub fn record(file: &Path, outbox: i64, attempt: i64, status: Option<i64>) {
     connection.busy_timeout(std::time::Duration::from_secs(30)).expect("patience");
     let written = connection.execute(insert, (outbox, attempt, success, status, body, error)).expect(insert);
     assert_eq!(written, 1, "there is no such row in the outbox");
+    let state = match (success, attempt) {
+        (true, _) => "DELIVERED",
+        (false, 8) => "DEAD",
+        (false, _) => "WAITING",
+    };
+    let update = "UPDATE webhook_outbox SET attempts = ?2, state = ?3, due_at = created_at + 40 + 60000,
+            finished_at = CASE ?3 WHEN 'WAITING' THEN NULL ELSE created_at + 40 END
+        WHERE id = ?1";
+    connection.execute(update, (outbox, attempt, state)).expect(update);
 }
