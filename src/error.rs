@@ -187,7 +187,7 @@ text_enum! {
         SoldOut = "sold-out",
         /// More tickets of one type than an order may hold.
         MaxPerOrderExceeded = "max-per-order-exceeded",
-        /// The status cannot follow the present one.
+        /// The status cannot follow the present one, or what is to be sent again is of a type that is not wanted any more.
         InvalidTransition = "invalid-transition",
         /// The quantity would fall below what is sold or held.
         QuantityBelowSold = "quantity-below-sold",

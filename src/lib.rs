@@ -1,4 +1,5 @@
-//! An embeddable event-ticketing engine over one SQLite file: events, orders, tickets with scannable codes, and the door.
+//! An embeddable event-ticketing engine over one SQLite file: events, orders, tickets with scannable codes, the door, and
+//! signed webhooks.
 //!
 //! ```
 //! use ticketing::{
@@ -53,6 +54,8 @@
 //! - **A ticket lets in once.** Of two scans at once exactly one is accepted.
 //! - **No refund is lost or doubled.** A refund is written down in the transaction that decides it, and the gateway is
 //!   asked, always with the same idempotency key, until it answers.
+//! - **No notification is lost.** What a [webhook] reports is queued in the transaction of the change, and
+//!   sent until its receiver takes it or eight attempts have failed. No receiver keeps another waiting.
 //! - **An organization sees only what is its own.** Every operation takes a [`Caller`], looks at its scopes, and answers
 //!   for the things of another organization as for things that do not exist.
 //!
@@ -68,7 +71,8 @@
 //! - a [`ManualClock`] and a [`SeededEntropy`], so that a test decides on the time and repeats itself.
 //!
 //! Keep what [`start_maintenance`](TicketingService::start_maintenance) gives for as long as the program runs: it asks for
-//! refunds again and writes down what has run out. No sale and no admission depends on it.
+//! refunds again and writes down what has run out. No sale and no admission depends on it. Webhooks are sent by the threads
+//! that [`Builder::webhook_sender`] or [`start_webhook_sender`](TicketingService::start_webhook_sender) starts.
 //!
 //! [`statistics`](TicketingService::statistics) and [`backlog`](TicketingService::backlog) tell whoever watches over the
 //! program how much it does and what waits.

@@ -1,14 +1,16 @@
 //! The check of a store: it finds nothing after any ordinary history, and each thing that is wrong by its name.
 
 mod common;
+#[path = "common/outbox.rs"]
+mod outbox;
 
 use common::*;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use ticketing::{
-    Amount, CheckInTicket, CheckReport, CreateApiKey, CreateDiscount, CreateOrder, Scopes, TicketType,
-    TicketingService, Timestamp,
+    Amount, CheckInTicket, CheckReport, Clock, CreateApiKey, CreateDiscount, CreateOrder, NotificationType, Scopes,
+    TicketType, TicketingService, Timestamp,
 };
 
 /// A bit of everything, on a file of which the service is closed: orders in every state and how they came there, tickets,
@@ -73,8 +75,33 @@ fn history() -> (std::sync::Arc<tempfile::TempDir>, PathBuf) {
     let issued = shop.issue(&seat, 2);
     service.cancel_ticket(caller, issued[0].id).expect("cancelled");
     service.check_in_ticket(caller, scan(&issued[0].code)).expect_err("refused, and counted");
+    be_told(&shop, &stranger);
     let path = shop.file();
     (shop.close(), path)
+}
+
+/// Lets two endpoints be told of two orders of an event of their own, and sends some of that: one notification is delivered
+/// a day before the later ones are queued, one is given up, and one has failed once.
+fn be_told(shop: &Shop, stranger: &ticketing::Caller) {
+    let told = shop.event_with(|new| "Told".clone_into(&mut new.title));
+    let seat = shop.ticket_type_with(&told, |new| (new.name, new.price) = ("Told".to_owned(), Amount::ZERO));
+    let (file, mine) = (rusqlite::Connection::open(shop.file()).expect("the file"), shop.caller.organization());
+    outbox::listen(&shop.file(), mine, &outbox::ALL, true);
+    outbox::listen(&shop.file(), mine, &[NotificationType::OrderCompleted], true);
+    outbox::listen(&shop.file(), stranger.organization(), &[NotificationType::OrderCancelled], true);
+    shop.order(&seat, 1);
+    let first = outbox::queued(&file)[0].id;
+    outbox::attempted(&file, first, shop.clock.now(), false);
+    outbox::attempted(&file, first, shop.clock.now(), true);
+    shop.clock.advance(Duration::from_hours(24) + Duration::from_millis(1));
+    let later = shop.order(&seat, 2);
+    shop.service.cancel_order(&shop.caller, later.id).expect("cancelled");
+    shop.issue(&seat, 1);
+    let now = shop.clock.now();
+    let rows: Vec<_> = outbox::queued(&file).into_iter().filter(|row| row.created_at == now).collect();
+    let issued: Vec<_> = rows.iter().filter(|row| row.of == "ticket.issued").collect();
+    (0..8).for_each(|_| outbox::attempted(&file, issued[0].id, now, false));
+    outbox::attempted(&file, issued[1].id, now, false);
 }
 
 fn open(path: &Path) -> TicketingService {
@@ -223,6 +250,59 @@ const DAMAGE: &[(&str, &[&str])] = &[
     ("UPDATE tickets SET scan_count = 0 WHERE status = 'CHECKED_IN'", &["ticket-scans"]),
     ("UPDATE tickets SET first_scan_at = NULL WHERE status = 'CHECKED_IN'", &["ticket-scans"]),
     ("UPDATE tickets SET code = LOWER(code) WHERE status = 'CHECKED_IN'", &["ticket-code"]),
+    ("UPDATE webhook_endpoints SET events = '[]' WHERE id = 1", &["webhook-settings"]),
+    ("UPDATE webhook_endpoints SET events = '[\"secret\"]' WHERE id = 1", &["webhook-settings"]),
+    ("UPDATE webhook_endpoints SET events = '[\"order.completed\",\"order.completed\"]' WHERE id = 2", &["webhook-settings"]),
+    ("UPDATE webhook_endpoints SET secret = 'whsec_' || SUBSTR(secret, 8) WHERE id = 1", &["webhook-settings"]),
+    ("UPDATE webhook_endpoints SET secret = REPLACE(secret, 'A=', 'B=') WHERE id = 1", &["webhook-settings"]),
+    ("DELETE FROM webhook_endpoints WHERE id = 2", &["webhook-endpoint"]),
+    ("UPDATE webhook_endpoints SET organization_id = (SELECT MAX(id) FROM organizations) WHERE id = 2", &["webhook-event"]),
+    (
+        "UPDATE webhook_outbox SET body = body || ' ' WHERE id = (SELECT MAX(id) FROM webhook_outbox WHERE endpoint_id = 2)",
+        &["webhook-event"],
+    ),
+    (
+        "UPDATE webhook_outbox SET body = 'secret' WHERE id = (SELECT MAX(id) FROM webhook_outbox WHERE type = 'ticket.issued')",
+        &["webhook-body"],
+    ),
+    (
+        "UPDATE webhook_outbox SET type = 'order.cancelled' WHERE id = (SELECT MAX(id) FROM webhook_outbox WHERE type = 'ticket.issued')",
+        &["webhook-body"],
+    ),
+    (
+        "UPDATE webhook_outbox SET event_id = event_id + 1
+            WHERE id = (SELECT MAX(id) FROM webhook_outbox WHERE type = 'ticket.issued')",
+        &["webhook-body"],
+    ),
+    (
+        "UPDATE webhook_outbox SET body = REPLACE(body, '\"orderId\":null', '\"orderId\":\"order_0000000000001\"')
+            WHERE id = (SELECT MAX(id) FROM webhook_outbox WHERE type = 'ticket.issued')",
+        &["webhook-subject"],
+    ),
+    (
+        "UPDATE webhook_outbox SET type = 'order.completed', body = REPLACE(body, 'order.cancelled', 'order.completed')
+            WHERE id = (SELECT MIN(id) FROM webhook_outbox WHERE type = 'order.cancelled')",
+        &["webhook-body"],
+    ),
+    (
+        "UPDATE webhook_outbox SET type = 'ticket.checked_in', body = REPLACE(REPLACE(body, 'ticket.issued', 'ticket.checked_in'),
+                '\"orderId\":null', '\"orderId\":null,\"checkInDate\":\"2026-06-01T12:00:00.000Z\"')
+            WHERE id = (SELECT MAX(id) FROM webhook_outbox WHERE type = 'ticket.issued')",
+        &["webhook-subject"],
+    ),
+    (
+        "UPDATE webhook_endpoints SET organization_id = (SELECT MAX(id) FROM organizations) WHERE id = 1",
+        &["webhook-event", "webhook-subject"],
+    ),
+    ("UPDATE webhook_outbox SET attempts = 7 WHERE state = 'DEAD'", &["webhook-delivery", "webhook-state"]),
+    ("UPDATE webhook_outbox SET claim = 1 WHERE state = 'DEAD'", &["integrity", "webhook-state"]),
+    ("UPDATE webhook_outbox SET attempts = 2 WHERE state = 'WAITING' AND attempts = 1", &["webhook-attempts"]),
+    ("DELETE FROM webhook_deliveries WHERE attempt = 3", &["webhook-attempts"]),
+    ("UPDATE webhook_deliveries SET attempt = 4 WHERE attempt = 3", &["webhook-attempts"]),
+    ("UPDATE webhook_deliveries SET success = 0, error_message = 'secret' WHERE success = 1", &["webhook-delivery"]),
+    ("UPDATE webhook_deliveries SET success = 1, error_message = NULL WHERE attempt = 8", &["webhook-delivery"]),
+    ("UPDATE webhook_deliveries SET endpoint_id = 2 WHERE attempt = 8", &["webhook-delivery"]),
+    ("DELETE FROM webhook_outbox WHERE state = 'DEAD'", &["webhook-delivery"]),
 ];
 
 #[test]

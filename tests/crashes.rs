@@ -3,6 +3,8 @@
 
 #[path = "common/load.rs"]
 mod load;
+#[path = "common/outbox.rs"]
+mod outbox;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -192,6 +194,7 @@ fn after_fifty_kills_under_load_everything_acknowledged_is_there_and_nothing_is_
     let shop = Shop::open();
     let (free, paid) = (shop.seats(0, 1_000_000), shop.seats(1250, 1_000_000));
     let organization = shop.caller.organization();
+    outbox::listen(&shop.path, organization, &outbox::ALL, true);
     let facts = Facts {
         variables: vec![
             ("TICKETING_TEST_FILE", shop.path.to_str().unwrap().to_owned()),
@@ -212,6 +215,7 @@ fn after_fifty_kills_under_load_everything_acknowledged_is_there_and_nothing_is_
         acknowledged.assert_there(&service, &caller);
         drop(service);
         assert_sound(&sql(&path));
+        outbox::assert_all_is_told_once(&sql(&path));
         first.get_or_insert(acknowledged);
     }
     // What the first round acknowledged has outlived all the others.
@@ -235,5 +239,24 @@ fn control_an_order_that_lost_a_ticket_and_a_miscounted_place_are_noticed() {
         assert_sound(&connection);
         connection.execute(damage, []).unwrap();
         std::panic::catch_unwind(|| assert_sound(&sql(&shop.path))).unwrap_err();
+    }
+}
+
+#[test]
+fn control_a_change_without_its_notification_and_a_notification_without_its_change_are_noticed() {
+    for damage in [
+        "DELETE FROM webhook_outbox WHERE id = (SELECT MAX(id) FROM webhook_outbox)",
+        "DELETE FROM tickets WHERE check_in_at IS NULL",
+    ] {
+        let shop = Shop::open();
+        shop.is_corrupted();
+        outbox::listen(&shop.path, shop.caller.organization(), &outbox::ALL, true);
+        let order = shop.order(shop.seats(0, 10), 2).unwrap();
+        let code = order.items[0].issued_tickets[0].code.clone();
+        shop.service.check_in_ticket(&shop.caller, CheckInTicket::new(code)).unwrap();
+        let connection = sql(&shop.path);
+        outbox::assert_all_is_told_once(&connection);
+        assert_eq!(connection.execute(damage, []).unwrap(), 1);
+        std::panic::catch_unwind(|| outbox::assert_all_is_told_once(&sql(&shop.path))).unwrap_err();
     }
 }

@@ -9,8 +9,8 @@ use std::sync::Barrier;
 use http::{Answer, Client, Server, event_on_sale, id, order_of};
 use serde_json::{Value, json};
 
-/// A client, and the paths of an event, a ticket type and a discount with what a change of each says.
-fn open(server: &Server) -> (Client, [(String, Value); 3]) {
+/// A client, and the paths of an event, a ticket type, a discount and a webhook endpoint with what a change of each says.
+fn open(server: &Server) -> (Client, [(String, Value); 4]) {
     let mut client = server.client();
     let (event, seat) = event_on_sale(&mut client, "summer-night");
     let discount = json!({
@@ -18,10 +18,13 @@ fn open(server: &Server) -> (Client, [(String, Value); 3]) {
         "validFrom": "2020-01-01T00:00:00Z", "validTo": "9000-01-01T00:00:00Z",
     });
     let discount = id(&client.post("/v1/discounts", &discount).expect(201));
+    let webhook = json!({"url": "https://example.com/hook", "events": ["order.completed"]});
+    let webhook = id(&client.post("/v1/webhooks", &webhook).expect(201));
     let things = [
         (format!("/v1/events/{event}"), json!({"title": "Late Night"})),
         (format!("/v1/ticket-types/{seat}"), json!({"name": "Box"})),
         (format!("/v1/discounts/{discount}"), json!({"description": "Early birds"})),
+        (format!("/v1/webhooks/{webhook}"), json!({"description": "Ours"})),
     ];
     (client, things)
 }
@@ -57,7 +60,7 @@ fn what_has_none_shows_none() {
     let (event, seat) = (things[0].0.rsplit_once('/').unwrap().1, things[1].0.rsplit_once('/').unwrap().1);
     let order = client.post("/v1/orders", &order_of(event, seat, 1)).expect(201);
     let order = format!("/v1/orders/{}", order.json()["order"]["id"].as_str().unwrap());
-    for path in ["/v1/events", "/v1/orders", "/v1/discounts", &order] {
+    for path in ["/v1/events", "/v1/orders", "/v1/discounts", "/v1/webhooks", &order] {
         assert_eq!(client.get(path).expect(200).header("etag"), None, "{path}");
     }
     assert_eq!(client.get("/v1/events/event_0000000000001").expect(404).header("etag"), None);

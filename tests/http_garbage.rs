@@ -81,6 +81,10 @@ fn bytes_that_are_no_json_are_malformed_wherever_a_body_is_taken() {
         ("POST", "/v1/discounts".to_owned()),
         ("POST", "/v1/discounts/validate".to_owned()),
         ("PATCH", "/v1/discounts/disc_0000000000001".to_owned()),
+        ("POST", "/v1/webhooks".to_owned()),
+        ("PATCH", "/v1/webhooks/webhook_0000000000001".to_owned()),
+        ("POST", "/v1/webhooks/webhook_0000000000001/rotate-secret".to_owned()),
+        ("POST", "/v1/webhooks/webhook_0000000000001/deliveries/delivery_0000000000001/resend".to_owned()),
     ] {
         for bytes in garbage.iter().step_by(20) {
             let answer = client.send(method, &path, JSON, bytes);
@@ -277,13 +281,19 @@ fn a_query_that_says_nonsense_is_told_field_by_field() {
             &["customerEmail", "eventId", "orderId", "status", "ticketId"],
         ),
         ("discounts", "eventId=&code=%00&isActive=yes", &["code", "eventId", "isActive"]),
+        ("webhooks", "limit=101&cursor=%00", &["cursor", "limit"]),
+        (
+            "webhooks/webhook_0000000000001/deliveries",
+            "success=1&eventType=order.completed&cursor=x",
+            &["cursor", "eventType", "success"],
+        ),
     ] {
         let mut told = client.get(&format!("/v1/{path}?{query}")).paths();
         told.sort_unstable();
         assert_eq!(told, wrong, "{path}?{query}");
     }
     for query in ["q=%", "%=q", "q=%c3", "q=%ff", "q=%u0041", "limit=1&q=%zz", "%00%ff=1"] {
-        for path in ["events", "orders", "tickets", "discounts"] {
+        for path in ["events", "orders", "tickets", "discounts", "webhooks"] {
             let answer = client.get(&format!("/v1/{path}?{query}"));
             assert_eq!((answer.status, answer.code().as_str()), (400, "malformed-request"), "{path}?{query}");
         }

@@ -2,6 +2,8 @@
 //! answered with is known beforehand, nothing is written for what is refused, and nothing breaks.
 #![cfg(feature = "server")]
 
+#[path = "common/history.rs"]
+mod history;
 #[path = "common/hostile.rs"]
 mod hostile;
 #[path = "common/http.rs"]
@@ -16,7 +18,7 @@ use http::{Answer, Client, Server, event_on_sale, id, order_of};
 use serde_json::json;
 use shapes::{
     DISCOUNT_FIELDS, EVENT_FIELDS, ISSUE_FIELDS, ORDER_FIELDS, SCAN_FIELDS, SETTINGS_FIELDS, TICKET_TYPE_FIELDS,
-    VALIDATE_FIELDS,
+    VALIDATE_FIELDS, WEBHOOK_FIELDS,
 };
 
 /// How many bodies are made for an operation from its shape, and how many of changed bytes.
@@ -104,6 +106,12 @@ impl Shop {
         taken
     }
 
+    /// The path of a new webhook endpoint.
+    fn webhook(&self) -> String {
+        let webhook = json!({"url": "https://example.com/hook", "events": ["ticket.issued"]});
+        format!("/v1/webhooks/{}", id(&self.server.client().post("/v1/webhooks", &webhook).expect(201)))
+    }
+
     /// How many things a list holds.
     fn count(&self, path: &str) -> usize {
         let (mut client, mut cursor, mut count) = (self.server.client(), String::new(), 0);
@@ -138,7 +146,7 @@ impl Shop {
     }
 }
 
-/// The codes of tickets and the token of the checkout in an answer.
+/// The codes of tickets, the token of the checkout and the secret in an answer.
 fn secrets_of(answer: &Answer, secrets: &mut Vec<String>) {
     if ![200, 201].contains(&answer.status) {
         return;
@@ -147,6 +155,7 @@ fn secrets_of(answer: &Answer, secrets: &mut Vec<String>) {
     let link = answer["checkoutUrl"].as_str().and_then(|link| link.rsplit_once('/'));
     secrets.extend(link.map(|(_, token)| token.to_owned()));
     let tickets = answer["issuedTickets"].as_array().into_iter().flatten();
+    secrets.extend(answer["secret"].as_str().map(str::to_owned));
     secrets.extend(tickets.filter_map(|ticket| ticket["code"].as_str()).map(str::to_owned));
 }
 
@@ -247,22 +256,45 @@ fn a_validation_is_wrong_in_every_way() {
 }
 
 #[test]
+fn a_new_webhook_endpoint_is_wrong_in_every_way() {
+    let shop = Shop::open();
+    shop.attack_create(13, &post("/v1/webhooks", WEBHOOK_FIELDS, 201), "/v1/webhooks");
+}
+
+#[test]
+fn a_webhook_endpoints_update_is_wrong_in_every_way() {
+    let shop = Shop::open();
+    let path = shop.webhook();
+    shop.attack_update(14, &patch(&path, WEBHOOK_FIELDS), &path);
+}
+
+#[test]
 fn an_operation_without_a_body_takes_any_object_and_nothing_else() {
     let shop = Shop::open();
     let mut client = shop.server.client();
     let order = id_of_order(&client.post("/v1/orders", &order_of(&shop.event, &shop.seat, 1)).expect(201));
+    let webhook = shop.webhook();
     let guest = json!({"ticketId": shop.seat, "quantity": 1, "customer": {"name": "Ada", "email": "ada@example.com"}});
     let issued = client.post("/v1/tickets/issue", &guest).expect(201).json();
     let ticket = issued["issuedTickets"][0]["id"].as_str().unwrap();
+    let file = shop.server.file();
+    history::record(&file, history::outbox(&file)[0], 1, None);
+    let deliveries = client.get(&format!("{webhook}/deliveries")).expect(200).json();
     let operations = [
         (format!("/v1/events/{}/page-views", shop.event), 204),
         (format!("/v1/orders/{order}/reminder-sent"), 200),
         (format!("/v1/orders/{order}/mark-paid"), 200),
         (format!("/v1/orders/{order}/cancel"), 200),
         (format!("/v1/tickets/{ticket}/cancel"), 200),
+        (format!("{webhook}/rotate-secret"), 200),
+        (format!("{webhook}/deliveries/{}/resend", deliveries["data"][0]["id"].as_str().unwrap()), 202),
     ];
-    let resources =
-        [format!("/v1/events/{}", shop.event), format!("/v1/orders/{order}"), format!("/v1/tickets/{ticket}")];
+    let resources = [
+        format!("/v1/events/{}", shop.event),
+        format!("/v1/orders/{order}"),
+        format!("/v1/tickets/{ticket}"),
+        webhook.clone(),
+    ];
     let before = resources.each_ref().map(|path| client.get(path).expect(200).json());
     for (path, _) in &operations {
         for body in ["[]", "[{}]", "null", "\"\"", "\"{}\"", "0", "-0", "1e308", "true", &nested(64)] {

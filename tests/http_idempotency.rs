@@ -1,6 +1,8 @@
 //! The `Idempotency-Key` header: which are keys, where they count, and what a replay looks like.
 #![cfg(feature = "server")]
 
+#[path = "common/history.rs"]
+mod history;
 #[path = "common/http.rs"]
 mod http;
 #[path = "common/program.rs"]
@@ -43,14 +45,23 @@ fn told(answer: &Answer) -> (u16, Option<&str>, Option<&str>, &[u8]) {
     (answer.status, answer.header("content-type"), answer.header("location"), &answer.body)
 }
 
+fn new_webhook() -> Value {
+    json!({"url": "https://example.com/hook", "events": ["ticket.issued"]})
+}
+
 /// Every operation that is done once: its path, its body, and its status.
-fn operations(client: &mut Client, event: &str, seat: &str) -> Vec<(String, Value, u16)> {
+fn operations(server: &Server, client: &mut Client, event: &str, seat: &str) -> Vec<(String, Value, u16)> {
     let mut order = || {
         let placed = client.post("/v1/orders", &order_of(event, seat, 1)).expect(201).json();
         format!("/v1/orders/{}", placed["order"]["id"].as_str().unwrap())
     };
     let (cancelled, paid, reminded) = (order(), order(), order());
+    let webhook = format!("/v1/webhooks/{}", id(&client.post("/v1/webhooks", &new_webhook()).expect(201)));
     let tickets = client.post("/v1/tickets/issue", &issue(seat)).expect(201).json();
+    history::record(&server.file(), history::outbox(&server.file())[0], 1, Some(500));
+    client.patch(&webhook, &json!({"enabled": false})).expect(200);
+    let deliveries = client.get(&format!("{webhook}/deliveries")).expect(200).json();
+    let resend = format!("{webhook}/deliveries/{}/resend", deliveries["data"][0]["id"].as_str().unwrap());
     let scan = json!({"code": tickets["issuedTickets"][0]["code"], "eventId": event});
     let ticket = format!("/v1/tickets/{}/cancel", tickets["issuedTickets"][1]["id"].as_str().unwrap());
     let discount = json!({
@@ -75,6 +86,8 @@ fn operations(client: &mut Client, event: &str, seat: &str) -> Vec<(String, Valu
         (ticket, Value::Null, 200),
         ("/v1/discounts".to_owned(), discount, 201),
         ("/v1/discounts/validate".to_owned(), basket, 200),
+        ("/v1/webhooks".to_owned(), new_webhook(), 201),
+        (resend, Value::Null, 202),
     ]
 }
 
@@ -82,11 +95,11 @@ fn operations(client: &mut Client, event: &str, seat: &str) -> Vec<(String, Valu
 fn a_replay_is_the_first_answer_byte_for_byte_and_says_that_it_is_one() {
     let server = Server::start();
     let (mut client, event, seat) = open(&server);
-    for (path, body, status) in operations(&mut client, &event, &seat) {
+    for (path, body, status) in operations(&server, &mut client, &event, &seat) {
         let key = path.replace('/', "-");
         let first = client.once(&key, &path, &body).expect(status);
         assert!(!is_replay(&first), "{path}");
-        let places = ["/v1/events", "/v1/orders", "/v1/discounts"];
+        let places = ["/v1/events", "/v1/orders", "/v1/discounts", "/v1/webhooks"];
         let has_place = places.contains(&path.as_str()) || path.ends_with("/ticket-types");
         assert_eq!(first.header("location").is_some(), has_place, "{path}");
         for _ in 0..2 {
@@ -118,7 +131,7 @@ fn a_key_is_of_1_to_255_visible_ascii_characters_and_comes_once() {
 }
 
 #[test]
-fn on_a_page_view_and_on_other_methods_the_header_is_ignored() {
+fn on_a_page_view_a_rotation_and_on_other_methods_the_header_is_ignored() {
     let server = Server::start();
     let (mut client, event, seat) = open(&server);
     let (views, path) = (format!("/v1/events/{event}/page-views"), format!("/v1/events/{event}"));
@@ -133,6 +146,13 @@ fn on_a_page_view_and_on_other_methods_the_header_is_ignored() {
         }
     }
     assert_eq!(client.get(&path).json()["pageViews"], 3);
+    let webhook = id(&client.post("/v1/webhooks", &new_webhook()).expect(201));
+    let secrets = ["same", "same", "two words"].map(|key| {
+        let rotated = client.once(key, &format!("/v1/webhooks/{webhook}/rotate-secret"), &Value::Null).expect(200);
+        assert!(!is_replay(&rotated));
+        rotated.json()["secret"].as_str().unwrap().to_owned()
+    });
+    assert!(secrets[0] != secrets[1] && secrets[1] != secrets[2]);
     let seat = format!("/v1/ticket-types/{seat}");
     client.send("DELETE", &seat, &["Idempotency-Key: same"], b"").expect(204);
     client.send("DELETE", &seat, &["Idempotency-Key: same"], b"").expect(404);

@@ -200,6 +200,9 @@ fn figures_of_the_sale_and_the_door_move_by_what_was_done() {
         ("ticketing_held_places", 3),
         ("ticketing_refunds_due", 0),
         ("ticketing_refunds_refused", 0),
+        ("ticketing_webhooks_waiting", 0),
+        ("ticketing_webhooks_due", 0),
+        ("ticketing_webhook_oldest_due_seconds", 0),
         ("ticketing_store_up", 1),
         ("ticketing_writer_queue_jobs", 0),
         ("ticketing_http_requests_under_way", 1), // the scrape itself
@@ -381,7 +384,15 @@ fn a_store_that_does_not_answer_is_told_to_be_down_and_holds_up_no_scrape() {
     // The one reader is somebody else's for as long as this lasts.
     let down = server.service.on_one_snapshot(|| scrape(&mut client)).unwrap();
     assert_eq!(down.there("ticketing_store_up"), 0);
-    for gauge in ["held_places", "refunds_due", "refunds_refused", "wal_size_bytes"] {
+    for gauge in [
+        "held_places",
+        "refunds_due",
+        "refunds_refused",
+        "webhooks_waiting",
+        "webhooks_due",
+        "webhook_oldest_due",
+        "wal_size",
+    ] {
         assert!(!down.text.contains(gauge), "{gauge} is left out");
     }
     assert_eq!(down.there("ticketing_commits_total"), 2, "the rest is there: the organization and its key");

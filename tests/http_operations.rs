@@ -1,6 +1,8 @@
 //! Every operation over HTTP: its status, its `Location`, and who may do it.
 #![cfg(feature = "server")]
 
+#[path = "common/history.rs"]
+mod history;
 #[path = "common/http.rs"]
 mod http;
 
@@ -163,8 +165,65 @@ fn discounts_are_created_listed_validated_used_read_changed_and_deleted() {
     client.get(&spare).expect(404);
 }
 
+fn new_webhook() -> Value {
+    json!({"url": "https://example.com/hook", "events": ["ticket.issued"]})
+}
+
+#[test]
+fn webhooks_are_registered_listed_read_changed_rotated_looked_into_resent_and_deleted() {
+    let server = Server::start();
+    let mut client = server.client();
+    let created = client.post("/v1/webhooks", &new_webhook()).expect(201);
+    let path = format!("/v1/webhooks/{}", id(&created));
+    assert_eq!((created.header("location"), created.header("etag")), (Some(path.as_str()), None));
+    let mut shown = created.json();
+    let secret = shown.as_object_mut().unwrap().remove("secret").unwrap();
+    assert!(secret.as_str().unwrap().starts_with("whsec_"));
+    assert_eq!((&shown["enabled"], &shown["description"]), (&json!(true), &Value::Null));
+    assert_eq!(client.get(&path).expect(200).json(), shown);
+    assert_eq!(client.get("/v1/webhooks").expect(200).json(), json!({"data": [shown], "nextCursor": null}));
+    let changed = client.patch(&path, &json!({"description": "Ours"})).expect(200);
+    assert_eq!((&changed.json()["description"], changed.header("etag")), (&json!("Ours"), Some("\"2\"")));
+    let rotated = client.act(&format!("{path}/rotate-secret")).expect(200).json();
+    assert_eq!((&rotated["id"], rotated.as_object().unwrap().len()), (&shown["id"], 2));
+    assert_ne!(rotated["secret"], secret);
+    client.post(&format!("{path}/rotate-secret"), &json!({})).expect(200);
+    assert_eq!(client.get(&path).expect(200).header("etag"), Some("\"4\""));
+
+    let (_, seat) = event_on_sale(&mut client, "summer-night");
+    client.post("/v1/tickets/issue", &guest(&seat)).expect(201);
+    let file = server.file();
+    for (number, row) in history::outbox(&file).into_iter().enumerate() {
+        history::record(&file, row, 1, (number == 0).then_some(503));
+        history::record(&file, row, 2, Some(204));
+    }
+    let list = format!("{path}/deliveries");
+    let failures = client.get(&format!("{list}?success=false&eventType=TICKET_ISSUED")).expect(200).json();
+    let statuses = [&failures["data"][0]["responseStatus"], &failures["data"][1]["responseStatus"]];
+    assert_eq!(statuses, [&Value::Null, &json!(503)]);
+    let page = client.get(&format!("{list}?limit=3")).expect(200).json();
+    let rest = client.get(&format!("{list}?limit=3&cursor={}", page["nextCursor"].as_str().unwrap())).expect(200);
+    assert_eq!(rest.json(), json!({"data": [failures["data"][1]], "nextCursor": null}));
+    assert_eq!(client.get(&format!("{list}?eventType=ticket.issued&success=1&limit=0")).paths().len(), 3);
+
+    let resend = format!("{list}/{}/resend", failures["data"][0]["id"].as_str().unwrap());
+    let resent = client.act(&resend).expect(202);
+    assert_eq!((resent.header("location"), resent.json().as_object().unwrap().len()), (None, 1));
+    assert!(resent.json()["outboxId"].as_str().unwrap().starts_with("outbox_"));
+    let swapped =
+        format!("/v1/webhooks/{}/deliveries/{}/resend", &resend[resend.len() - 29..resend.len() - 7], id(&created));
+    assert_eq!(client.act(&swapped).expect(404).code(), "not-found");
+    client.patch(&path, &json!({"events": ["order.cancelled"]})).expect(200);
+    assert_eq!(client.act(&resend).expect(409).problem()["reason"], "invalid-transition");
+    client.delete(&path).expect(204);
+    for gone in [&path, &list] {
+        assert_eq!(client.get(gone).expect(404).code(), "not-found");
+    }
+    assert_eq!(client.act(&resend).expect(404).code(), "not-found");
+}
+
 /// Every operation, with its scope, as the contract's table has it.
-const OPERATIONS: [(&str, &str, Scope); 32] = [
+const OPERATIONS: [(&str, &str, Scope); 40] = [
     ("GET", "/v1/events", Scope::EventsRead),
     ("POST", "/v1/events", Scope::EventsWrite),
     ("GET", "/v1/events/event_0000000000001", Scope::EventsRead),
@@ -197,6 +256,14 @@ const OPERATIONS: [(&str, &str, Scope); 32] = [
     ("GET", "/v1/discounts/discount_0000000000001", Scope::DiscountsRead),
     ("PATCH", "/v1/discounts/discount_0000000000001", Scope::DiscountsWrite),
     ("DELETE", "/v1/discounts/discount_0000000000001", Scope::DiscountsWrite),
+    ("GET", "/v1/webhooks", Scope::WebhooksRead),
+    ("POST", "/v1/webhooks", Scope::WebhooksWrite),
+    ("GET", "/v1/webhooks/webhook_0000000000001", Scope::WebhooksRead),
+    ("PATCH", "/v1/webhooks/webhook_0000000000001", Scope::WebhooksWrite),
+    ("DELETE", "/v1/webhooks/webhook_0000000000001", Scope::WebhooksWrite),
+    ("POST", "/v1/webhooks/webhook_0000000000001/rotate-secret", Scope::WebhooksWrite),
+    ("GET", "/v1/webhooks/webhook_0000000000001/deliveries", Scope::WebhooksRead),
+    ("POST", "/v1/webhooks/webhook_0000000000001/deliveries/delivery_0000000000001/resend", Scope::WebhooksWrite),
 ];
 
 #[test]
@@ -222,6 +289,7 @@ fn what_belongs_to_another_organization_is_answered_as_what_is_not_there() {
     let order = client.post("/v1/orders", &order_of(&event, &seat, 1)).expect(201).json()["order"]["id"].clone();
     let issued = client.post("/v1/tickets/issue", &guest(&seat)).expect(201).json()["issuedTickets"][0].clone();
     let discount = id(&client.post("/v1/discounts", &new_discount(&event, "EARLY")).expect(201));
+    let webhook = id(&client.post("/v1/webhooks", &new_webhook()).expect(201));
     let mut stranger = server.client_with(&organization(&server.service).1);
     let (order, ticket) = (order.as_str().unwrap(), issued["id"].as_str().unwrap());
     let own = [
@@ -244,6 +312,11 @@ fn what_belongs_to_another_organization_is_answered_as_what_is_not_there() {
         ("GET", format!("/v1/discounts/{discount}")),
         ("PATCH", format!("/v1/discounts/{discount}")),
         ("DELETE", format!("/v1/discounts/{discount}")),
+        ("GET", format!("/v1/webhooks/{webhook}")),
+        ("PATCH", format!("/v1/webhooks/{webhook}")),
+        ("DELETE", format!("/v1/webhooks/{webhook}")),
+        ("POST", format!("/v1/webhooks/{webhook}/rotate-secret")),
+        ("GET", format!("/v1/webhooks/{webhook}/deliveries")),
     ];
     for (method, path) in own {
         let (head, tail) = path.rsplit_once('_').unwrap();
@@ -253,7 +326,7 @@ fn what_belongs_to_another_organization_is_answered_as_what_is_not_there() {
     }
     assert_eq!(stranger.post("/v1/tickets/check-in", &json!({"code": issued["code"]})).expect(404).code(), "not-found");
     assert_eq!(stranger.post("/v1/orders", &order_of(&event, &seat, 1)).paths(), ["eventId"]);
-    for list in ["/v1/events", "/v1/orders", "/v1/tickets", "/v1/discounts"] {
+    for list in ["/v1/events", "/v1/orders", "/v1/tickets", "/v1/discounts", "/v1/webhooks"] {
         assert_eq!(stranger.get(list).expect(200).json(), json!({"data": [], "nextCursor": null}));
         assert_eq!(stranger.get(&format!("{list}?eventId={event}")).expect(200).json()["data"], json!([]));
     }

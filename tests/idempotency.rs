@@ -7,9 +7,10 @@ use std::time::Duration;
 use common::*;
 use ticketing::{
     Caller, CancelOrderResponse, CancelledIssuedTicket, CheckInTicket, CreateEvent, CreateOrder, CreateOrderResponse,
-    CreateTicketType, Discount, DiscountValidationResponse, Error, Event, EventId, EventStatus, IssueTickets,
-    IssueTicketsResponse, IssuedTicket, NewTicket, Order, OrderId, Reason, Result, SeededEntropy, TicketType,
-    TicketTypeId, TicketingService, ValidateDiscount,
+    CreateTicketType, CreateWebhook, CreatedWebhookEndpoint, Discount, DiscountValidationResponse, Error, Event,
+    EventId, EventStatus, IssueTickets, IssueTicketsResponse, IssuedTicket, NewTicket, NotificationType, Order,
+    OrderId, Reason, ResentWebhookDelivery, Result, SeededEntropy, TicketType, TicketTypeId, TicketingService,
+    ValidateDiscount, WebhookDelivery,
 };
 
 /// What the operations have to work on: two of each, for a request and another one.
@@ -19,6 +20,7 @@ struct Ground {
     pending: [OrderId; 2],
     outside: [NewTicket; 2],
     inside: [NewTicket; 2],
+    deliveries: [WebhookDelivery; 2],
 }
 
 fn open() -> (Shop, Ground) {
@@ -26,13 +28,16 @@ fn open() -> (Shop, Ground) {
     let event = shop.event();
     let seat = shop.ticket_type(&event, 1250, 100);
     let pending = [shop.order(&seat, 1).id, shop.order(&seat, 2).id];
+    let webhook = shop.webhook([NotificationType::TicketCheckedIn]).endpoint.id;
     let [outside, inside] = [(); 2].map(|()| <[NewTicket; 2]>::try_from(shop.issue(&seat, 2)).expect("two tickets"));
     for ticket in &inside {
         shop.service.check_in_ticket(&shop.caller, CheckInTicket::new(&ticket.code)).expect("inside");
     }
     shop.discount(percent_off(&event, "EARLY", 10));
     let events = [event.id, shop.event().id];
-    (shop, Ground { events, seat: seat.id, pending, outside, inside })
+    shop.fail_all_deliveries();
+    let deliveries = <[WebhookDelivery; 2]>::try_from(shop.deliveries(webhook)).expect("two deliveries");
+    (shop, Ground { events, seat: seat.id, pending, outside, inside, deliveries })
 }
 
 /// What an operation answers.
@@ -48,6 +53,8 @@ enum Answer {
     CancelledTicket(CancelledIssuedTicket),
     Discount(Discount),
     Validation(DiscountValidationResponse),
+    Webhook(CreatedWebhookEndpoint),
+    Resent(ResentWebhookDelivery),
 }
 
 /// Asks for an operation: for 0 with one request, for 1 with another.
@@ -95,6 +102,15 @@ const OPERATIONS: &[(&str, Operation)] = &[
         let (event_id, code) = (g.events[0], ["EARLY", "LATE"][which].to_owned());
         let request = ValidateDiscount { event_id, code, order_amount: eur(0), ticket_items: Vec::new() };
         service.validate_discount(by, request).map(Answer::Validation)
+    }),
+    ("create_webhook", |_, service, by, which| {
+        let url = ["https://example.com/hook", "https://example.com/other"][which];
+        let request = CreateWebhook::new(url, [NotificationType::OrderCompleted]);
+        service.create_webhook(by, request).map(Answer::Webhook)
+    }),
+    ("resend_webhook_delivery", |g, service, by, which| {
+        let delivery = &g.deliveries[which];
+        service.resend_webhook_delivery(by, delivery.endpoint_id, delivery.id).map(Answer::Resent)
     }),
 ];
 
@@ -169,6 +185,10 @@ fn what_is_said_of_one_thing_in_the_same_words_is_another_request_for_another_op
     shop.service.mark_order_paid(&shop.once("order"), ground.pending[0]).expect("paid");
     let cancelled = shop.service.cancel_order(&shop.once("order"), ground.pending[0]);
     assert_eq!(cancelled, Err(Error::IdempotencyKeyReused));
+    let (delivery, other) = (&ground.deliveries[0], shop.webhook([NotificationType::TicketCheckedIn]).endpoint.id);
+    shop.service.resend_webhook_delivery(&shop.once("resend"), delivery.endpoint_id, delivery.id).expect("queued");
+    let resent = shop.service.resend_webhook_delivery(&shop.once("resend"), other, delivery.id);
+    assert_eq!(resent, Err(Error::IdempotencyKeyReused));
 }
 
 #[test]

@@ -1,6 +1,8 @@
 //! What a service counts, and what it finds waiting in its file: each figure moves by exactly what was done.
 
 mod common;
+#[path = "common/outbox.rs"]
+mod outbox;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
@@ -403,6 +405,50 @@ fn refunds_are_due_until_the_gateway_answers_and_those_that_it_refused_stay_coun
     shop.clock.advance(Duration::from_mins(1));
     shop.service.run_maintenance().unwrap();
     assert_eq!(refunds(), (0, 1));
+}
+
+#[test]
+fn webhooks_wait_until_they_are_sent_and_are_due_where_their_time_has_come() {
+    let shop = Shop::new();
+    let backlog = || {
+        let backlog = shop.service.backlog().unwrap();
+        (backlog.webhooks_waiting, backlog.webhooks_due, backlog.webhook_oldest_due)
+    };
+    assert_eq!(backlog(), (0, 0, None));
+    let file = rusqlite::Connection::open(shop.file()).unwrap();
+    let (stranger, secs) = (shop.stranger(), Duration::from_secs);
+    outbox::listen(&shop.file(), shop.caller.organization(), &outbox::ALL, true);
+    outbox::listen(&shop.file(), stranger.organization(), &outbox::ALL, true);
+    let free = shop.ticket_type(&shop.event(), 0, 100);
+    shop.order(&free, 2);
+    assert_eq!(backlog(), (3, 3, Some(secs(0))));
+    shop.clock.advance(secs(90));
+    shop.issue(&free, 1);
+    assert_eq!(backlog(), (4, 4, Some(secs(90))));
+
+    // One was sent; one failed, and is to be sent again in five seconds: it waits, and is not due before.
+    let rows = outbox::queued(&file);
+    let now = shop.clock.now();
+    outbox::attempted(&file, rows[0].id, now, true);
+    outbox::attempted(&file, rows[1].id, now.plus(secs(5)), false);
+    assert_eq!(backlog(), (3, 2, Some(secs(90))));
+    outbox::attempted(&file, rows[2].id, now, true);
+    assert_eq!(backlog(), (2, 1, Some(secs(0))));
+    shop.clock.advance(secs(4));
+    assert_eq!(backlog(), (2, 1, Some(secs(4))));
+    shop.clock.advance(secs(1));
+    assert_eq!(backlog(), (2, 2, Some(secs(5))));
+
+    // What waits for an endpoint that is disabled cannot be sent.
+    file.execute("UPDATE webhook_endpoints SET enabled = 0", []).unwrap();
+    assert_eq!(backlog(), (2, 0, None));
+    file.execute("UPDATE webhook_endpoints SET enabled = 1", []).unwrap();
+    for row in &rows[1..] {
+        if row.id != rows[2].id {
+            outbox::attempted(&file, row.id, shop.clock.now(), true);
+        }
+    }
+    assert_eq!(backlog(), (0, 0, None));
 }
 
 #[test]

@@ -7,10 +7,10 @@ use common::*;
 use serde_json::{Value, json};
 use ticketing::{
     Amount, BasketItem, Change, CheckInTicket, CheckoutRedirectUrls, CreateApiKey, CreateDiscount, CreateEvent,
-    CreateOrder, CreateOrganization, CreateTicketType, Discount, DiscountType, Event, EventSettings, IssueTickets,
-    ListDiscounts, ListEvents, ListOrders, ListTicketTypes, ListTickets, NewOrderItem, PageRequest, Request, Result,
-    Scopes, ShippingAddress, TicketType, TicketingService, UpdateDiscount, UpdateEvent, UpdateTicketType,
-    ValidateDiscount,
+    CreateOrder, CreateOrganization, CreateTicketType, CreateWebhook, Discount, DiscountType, Event, EventSettings,
+    IssueTickets, ListDiscounts, ListEvents, ListOrders, ListTicketTypes, ListTickets, ListWebhookDeliveries,
+    ListWebhooks, NewOrderItem, PageRequest, Request, Result, Scopes, ShippingAddress, TicketType, TicketingService,
+    UpdateDiscount, UpdateEvent, UpdateTicketType, UpdateWebhook, ValidateDiscount, WebhookEndpoint,
 };
 
 /// One field of a request: whether it may be absent and null, and values beside and at its bounds, as raw JSON.
@@ -133,7 +133,9 @@ from_json!(
     CheckInTicket,
     CreateDiscount,
     UpdateDiscount,
-    ValidateDiscount
+    ValidateDiscount,
+    CreateWebhook,
+    UpdateWebhook
 );
 
 const DATES: &[(&str, &[&str])] = &[
@@ -555,6 +557,85 @@ fn every_field_of_a_scan_keeps_its_bounds() {
 const NOTHING: &[(&str, &[&str])] =
     &[("\"\"", HERE), ("\"nonsense\"", HERE), ("\"event_0000000000000\"", HERE), ("5", HERE), ("\"\\u0000\"", HERE)];
 
+/// Every field of a webhook endpoint.
+const WEBHOOK: &[Field] = &[
+    field(
+        "url",
+        &["\"https://example.com\"", "\"https://example.com:8443/a?b=c\""],
+        &[
+            ("5", HERE),
+            ("\"\"", HERE),
+            ("\"example.com\"", HERE),
+            ("\"http://example.com\"", HERE),
+            ("\"https://exa mple.com\"", HERE),
+            ("\"https://example.com/\\u0000\"", HERE),
+        ],
+    )
+    .required(),
+    field("description", &["\"\"", "\"Ours\""], &[("5", HERE), ("\"x\\u0000\"", HERE), ("[]", HERE)]).nullable(),
+    field(
+        "events",
+        &[
+            "[\"order.completed\"]",
+            "[\"order.completed\", \"order.cancelled\", \"ticket.issued\", \"ticket.checked_in\"]",
+            "[\"ticket.issued\", \"ticket.issued\"]",
+        ],
+        &[
+            ("[]", HERE),
+            ("\"ticket.issued\"", HERE),
+            ("{}", HERE),
+            ("[\"TICKET_ISSUED\"]", &["events[0]"]),
+            ("[\"ticket.issued\", \"ticket.cancelled\", null, 5]", &["events[1]", "events[2]", "events[3]"]),
+            ("[\"ticket.issued\\u0000\"]", &["events[0]"]),
+        ],
+    )
+    .required(),
+    field("enabled", &["true", "false"], &[("\"true\"", HERE), ("0", HERE)]),
+];
+
+fn webhook_base() -> Value {
+    json!({
+        "url": "https://example.com/hook", "events": ["order.completed"], "id": 5, "revision": "x", "secret": "whsec_",
+        "secretHint": "abcd",
+    })
+}
+
+#[test]
+fn every_field_of_a_new_webhook_endpoint_keeps_its_bounds() {
+    let shop = Shop::new();
+    let send = |body: &str| {
+        let created = shop.service.create_webhook(&shop.caller, read::<CreateWebhook>(body))?;
+        assert_ne!(created.secret.expose(), "whsec_", "nobody writes it");
+        shop.service.delete_webhook(&shop.caller, created.endpoint.id)
+    };
+    check(&webhook_base(), WEBHOOK, false, send);
+    for (length, accepted) in [(500, true), (501, false)] {
+        let mut body = webhook_base();
+        body["description"] = "ö".repeat(length).into();
+        match accepted {
+            true => send(&body.to_string()).expect("500 characters"),
+            false => assert_eq!(paths(send(&body.to_string())), ["description"]),
+        }
+    }
+}
+
+#[test]
+fn every_field_of_a_webhook_endpoints_update_keeps_its_bounds() {
+    let shop = Shop::new();
+    let of = shop.webhook([ticketing::NotificationType::TicketIssued]).endpoint;
+    check(&webhook_base(), WEBHOOK, true, |body| {
+        let before = shop.service.get_webhook(&shop.caller, of.id);
+        let updated = shop.service.update_webhook(&shop.caller, of.id, read::<UpdateWebhook>(body));
+        match &updated {
+            Ok(updated) => {
+                assert_eq!((updated.id, &updated.secret_hint), (of.id, &of.secret_hint), "nobody writes these")
+            }
+            Err(_) => assert_eq!(shop.service.get_webhook(&shop.caller, of.id), before),
+        }
+        updated.map(drop)
+    });
+}
+
 /// Every field of a new discount and of an update, for a percentage.
 const DISCOUNT: &[Field] = &[
     field(
@@ -835,6 +916,13 @@ fn every_broken_constraint_is_told_at_once_with_its_path() {
         "ticketItems[1]",
     ];
     assert_eq!(told(shop.service.validate_discount(&shop.caller, read::<ValidateDiscount>(&body)).map(drop)), all);
+
+    let long = "x".repeat(501);
+    let body = format!(r#"{{"url": "ftp://example.com", "description": "{long}", "events": [], "enabled": null}}"#);
+    let all = ["description", "enabled", "events", "url"];
+    assert_eq!(told(shop.service.create_webhook(&shop.caller, read::<CreateWebhook>(&body)).map(drop)), all);
+    let of = shop.webhook([ticketing::NotificationType::TicketIssued]).endpoint.id;
+    assert_eq!(told(shop.service.update_webhook(&shop.caller, of, read::<UpdateWebhook>(&body)).map(drop)), all);
 }
 
 #[test]
@@ -908,6 +996,16 @@ fn null_clears_what_may_be_null_and_absence_leaves_everything_as_it_is() {
     let cleared = update(r#"{"usageLimit": null, "minimumPurchase": null}"#);
     let revision = of.revision + 2;
     assert_eq!(cleared, Discount { usage_limit: None, minimum_purchase: None, revision, ..of.clone() });
+
+    let new = CreateWebhook {
+        description: Some("Ours".to_owned()),
+        ..CreateWebhook::new("https://example.com/hook", [ticketing::NotificationType::TicketIssued])
+    };
+    let of = shop.service.create_webhook(&shop.caller, new).expect("an endpoint").endpoint;
+    let update = |body| shop.service.update_webhook(&shop.caller, of.id, read::<UpdateWebhook>(body)).expect(body);
+    assert_eq!(WebhookEndpoint { revision: of.revision, ..update("{}") }, of);
+    let cleared = update(r#"{"description": null}"#);
+    assert_eq!(cleared, WebhookEndpoint { description: None, revision: of.revision + 2, ..of.clone() });
 
     let settings = r#"{"locationMetadata": {"a": 1}, "trackingPixels": [1]}"#;
     shop.service.update_event_settings(&shop.caller, event.id, read::<EventSettings>(settings)).expect("settings");
@@ -1163,6 +1261,23 @@ fn the_query_of_every_list_keeps_its_bounds() {
     for (pairs, path) in bad_pages.iter().chain(&bad_discounts) {
         let request = query(pairs, Request::<ListDiscounts>::from_query);
         assert_eq!(paths(shop.service.list_discounts(&shop.caller, request)), [*path], "{pairs:?}");
+    }
+    for (pairs, path) in &bad_pages {
+        let request = query(pairs, Request::<ListWebhooks>::from_query);
+        assert_eq!(paths(shop.service.list_webhooks(&shop.caller, request)), [*path], "{pairs:?}");
+    }
+    let webhook = shop.webhook([ticketing::NotificationType::TicketIssued]).endpoint.id;
+    let bad_deliveries: [(&[(&str, &str)], &str); 5] = [
+        (&[("success", "1")], "success"),
+        (&[("success", "")], "success"),
+        (&[("eventType", "ticket.issued")], "eventType"),
+        (&[("eventType", "")], "eventType"),
+        (&[("eventType", "TICKET_ISSUED"), ("eventType", "TICKET_ISSUED")], "eventType"),
+    ];
+    for (pairs, path) in bad_pages.iter().chain(&bad_deliveries) {
+        let request = query(pairs, Request::<ListWebhookDeliveries>::from_query);
+        let refused = shop.service.list_webhook_deliveries(&shop.caller, webhook, request);
+        assert_eq!(paths(refused), [*path], "{pairs:?}");
     }
     // Everything wrong at once; what no list knows is ignored.
     let request = query(

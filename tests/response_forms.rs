@@ -6,7 +6,7 @@ use common::*;
 use serde_json::{Value, json};
 use ticketing::{
     BasketItem, CheckInTicket, CreateOrder, IssueTickets, ListEvents, ListOrders, ListRefunds, ListTicketTypes,
-    ListTickets, ValidateDiscount,
+    ListTickets, ListWebhookDeliveries, ListWebhooks, TextEnum, ValidateDiscount,
 };
 
 fn json_of(value: &impl serde::Serialize) -> Value {
@@ -37,6 +37,10 @@ const ITEM: &str = "id quantity price itemSubtotal itemDiscount finalAmount orde
 const TICKET: &str =
     "id ticketId orderItemId customerId code downloadTicketUrl status checkInDate checkOutDate checkedInById
     isInternal internalAllocationId ticketLabel firstScanDate expiresAt lastScanDate scanCount createdAt updatedAt";
+const WEBHOOK: &str = "id url description events enabled createdAt updatedAt secretHint";
+const DELIVERY: &str =
+    "id endpointId outboxId eventType eventId requestBody responseStatus responseBody success attempt
+    durationMs errorMessage createdAt";
 
 #[test]
 fn every_response_has_exactly_the_fields_of_its_shape() {
@@ -111,6 +115,36 @@ fn every_response_has_exactly_the_fields_of_its_shape() {
 }
 
 #[test]
+fn every_response_about_webhooks_has_exactly_the_fields_of_its_shape() {
+    let shop = Shop::new();
+    let (service, caller) = (&shop.service, &shop.caller);
+    let created = shop.webhook(ticketing::NotificationType::ALL.iter().copied());
+    has_fields(&json_of(&created), &format!("{WEBHOOK} secret"));
+    let id = created.endpoint.id;
+    let shown = json_of(&service.get_webhook(caller, id).expect("the endpoint"));
+    has_fields(&shown, WEBHOOK);
+    assert_eq!(shown["events"], json!(["order.completed", "order.cancelled", "ticket.issued", "ticket.checked_in"]));
+    assert_eq!((&shown["description"], &shown["enabled"]), (&Value::Null, &json!(true)));
+    has_fields(&json_of(&service.list_webhooks(caller, ListWebhooks::default()).expect("a page")), "data nextCursor");
+    has_fields(&json_of(&service.rotate_webhook_secret(caller, id).expect("rotated")), "id secret");
+
+    shop.issue(&shop.ticket_type(&shop.event(), 0, 10), 1);
+    let row = history::outbox(&shop.file())[0];
+    history::record(&shop.file(), row, 1, None);
+    history::record(&shop.file(), row, 2, Some(204));
+    let page = service.list_webhook_deliveries(caller, id, ListWebhookDeliveries::default()).expect("a page");
+    let page = json_of(&page);
+    has_fields(&page, "data nextCursor");
+    let [delivered, failed] = [0, 1].map(|index| &page["data"][index]);
+    has_fields(delivered, DELIVERY);
+    has_fields(failed, DELIVERY);
+    assert_eq!((&delivered["eventType"], &delivered["errorMessage"]), (&json!("TICKET_ISSUED"), &Value::Null));
+    assert_eq!((&failed["responseStatus"], &failed["responseBody"]), (&Value::Null, &Value::Null));
+    let delivery = shop.deliveries(id)[0].id;
+    has_fields(&json_of(&service.resend_webhook_delivery(caller, id, delivery).expect("queued")), "outboxId");
+}
+
+#[test]
 fn values_are_written_as_the_conventions_say() {
     let shop = Shop::new();
     let event = shop.event_with(|new| new.start_date = at("2026-07-01T18:00:00.5Z"));
@@ -142,8 +176,11 @@ fn every_id_carries_the_prefix_of_its_kind_and_reads_back() {
     let shop = Shop::new();
     let event = shop.event();
     let seat = shop.ticket_type(&event, 0, 10);
+    let webhook = shop.webhook([ticketing::NotificationType::OrderCompleted]).endpoint.id;
     let order = shop.order(&seat, 1);
     let item = &order.items[0];
+    shop.fail_all_deliveries();
+    let delivery = shop.deliveries(webhook).remove(0);
     let texts = [
         event.id.to_string(),
         seat.id.to_string(),
@@ -153,6 +190,10 @@ fn every_id_carries_the_prefix_of_its_kind_and_reads_back() {
         order.customer_id.to_string(),
         shop.caller.organization().to_string(),
         shop.discount(percent_off(&event, "EARLY", 10)).id.to_string(),
+        webhook.to_string(),
+        delivery.id.to_string(),
+        delivery.event_id.to_string(),
+        delivery.outbox_id.expect("its item").to_string(),
     ];
     let prefixes: std::collections::HashSet<_> =
         texts.iter().map(|text| text.split_once('_').expect("a prefix").0).collect();

@@ -7,8 +7,9 @@ mod load;
 use common::*;
 use load::at_once;
 use ticketing::{
-    Caller, Change, CreateOrder, CreateTicketType, Discount, Error, Event, EventSettings, EventStatus, Result,
-    TicketType, TicketTypeStatus, UpdateDiscount, UpdateEvent, UpdateTicketType, ValidateDiscount,
+    Caller, Change, CreateOrder, CreateTicketType, Discount, Error, Event, EventSettings, EventStatus,
+    NotificationType, Result, TicketType, TicketTypeStatus, UpdateDiscount, UpdateEvent, UpdateTicketType,
+    UpdateWebhook, ValidateDiscount, WebhookEndpoint,
 };
 
 fn retitled(title: &str) -> UpdateEvent {
@@ -27,11 +28,16 @@ fn described(text: &str) -> UpdateDiscount {
     UpdateDiscount { description: Change::Set(text.to_owned()), ..Default::default() }
 }
 
+fn noted(text: &str) -> UpdateWebhook {
+    UpdateWebhook { description: Change::Set(Some(text.to_owned())), ..Default::default() }
+}
+
 struct Ground {
     shop: Shop,
     event: Event,
     seat: TicketType,
     discount: Discount,
+    webhook: WebhookEndpoint,
 }
 
 impl Ground {
@@ -40,7 +46,8 @@ impl Ground {
         let event = shop.event();
         let seat = shop.ticket_type(&event, 1250, 10);
         let discount = shop.discount(percent_off(&event, "EARLY", 10));
-        Self { shop, event, seat, discount }
+        let webhook = shop.webhook([NotificationType::OrderCompleted]).endpoint;
+        Self { shop, event, seat, discount, webhook }
     }
 
     fn event(&self) -> i64 {
@@ -55,8 +62,12 @@ impl Ground {
         self.shop.read_discount(self.discount.id).revision
     }
 
-    fn revisions(&self) -> [i64; 3] {
-        [self.event(), self.seat(), self.discount()]
+    fn webhook(&self) -> i64 {
+        self.shop.service.get_webhook(&self.shop.caller, self.webhook.id).expect("the endpoint").revision
+    }
+
+    fn revisions(&self) -> [i64; 4] {
+        [self.event(), self.seat(), self.discount(), self.webhook()]
     }
 }
 
@@ -71,6 +82,8 @@ const OPERATIONS: &[(&str, Operation)] = &[
     ("delete_ticket_type", |g, by| g.shop.service.delete_ticket_type(by, g.seat.id)),
     ("update_discount", |g, by| g.shop.service.update_discount(by, g.discount.id, described("Early birds")).map(drop)),
     ("delete_discount", |g, by| g.shop.service.delete_discount(by, g.discount.id)),
+    ("update_webhook", |g, by| g.shop.service.update_webhook(by, g.webhook.id, noted("Ours")).map(drop)),
+    ("delete_webhook", |g, by| g.shop.service.delete_webhook(by, g.webhook.id)),
 ];
 
 #[test]
@@ -98,7 +111,11 @@ fn at_another_revision_nobody_hears_what_else_is_wrong_with_the_change() {
     assert_eq!(service.update_event(&nowhere, ground.event.id, retitled("")), Err(mismatch.clone()));
     assert_eq!(service.update_event_settings(&nowhere, ground.event.id, tags), Err(mismatch.clone()));
     assert_eq!(service.update_ticket_type(&nowhere, ground.seat.id, renamed("")), Err(mismatch.clone()));
-    assert_eq!(service.update_discount(&nowhere, ground.discount.id, described(&"x".repeat(256))), Err(mismatch));
+    assert_eq!(
+        service.update_discount(&nowhere, ground.discount.id, described(&"x".repeat(256))),
+        Err(mismatch.clone())
+    );
+    assert_eq!(service.update_webhook(&nowhere, ground.webhook.id, noted(&"x".repeat(501))), Err(mismatch));
 }
 
 #[test]
@@ -145,23 +162,26 @@ fn other_operations_ignore_it() {
 fn every_change_raises_the_revision_of_what_it_changes_and_of_nothing_else() {
     let ground = Ground::new();
     let (shop, by) = (&ground.shop, &ground.shop.caller);
-    assert_eq!(ground.revisions(), [1, 1, 1]);
+    assert_eq!(ground.revisions(), [1, 1, 1, 1]);
     shop.service.update_event(by, ground.event.id, retitled("Late Night")).expect("changed");
-    assert_eq!(ground.revisions(), [2, 1, 1]);
+    assert_eq!(ground.revisions(), [2, 1, 1, 1]);
     shop.service.update_event(by, ground.event.id, UpdateEvent::default()).expect("an update that changes nothing");
-    assert_eq!(ground.revisions(), [3, 1, 1]);
+    assert_eq!(ground.revisions(), [3, 1, 1, 1]);
     shop.service.update_event_settings(by, ground.event.id, tagged()).expect("changed");
-    assert_eq!(ground.revisions(), [4, 1, 1]);
+    assert_eq!(ground.revisions(), [4, 1, 1, 1]);
     shop.service.update_ticket_type(by, ground.seat.id, renamed("Box")).expect("changed");
     let hidden = UpdateTicketType { status: Change::Set(TicketTypeStatus::DisplayAsUnavailable), ..Default::default() };
     shop.service.update_ticket_type(by, ground.seat.id, hidden).expect("changed");
-    assert_eq!(ground.revisions(), [4, 3, 1]);
+    assert_eq!(ground.revisions(), [4, 3, 1, 1]);
     shop.service.update_discount(by, ground.discount.id, described("Early birds")).expect("changed");
-    assert_eq!(ground.revisions(), [4, 3, 2]);
+    assert_eq!(ground.revisions(), [4, 3, 2, 1]);
+    shop.service.update_webhook(by, ground.webhook.id, noted("Ours")).expect("changed");
+    shop.service.rotate_webhook_secret(by, ground.webhook.id).expect("rotated");
+    assert_eq!(ground.revisions(), [4, 3, 2, 3]);
     for (status, revision) in [(EventStatus::Drafted, 5), (EventStatus::Published, 6), (EventStatus::Cancelled, 7)] {
         assert_eq!(shop.move_event(ground.event.id, status).expect("moved").revision, revision);
     }
-    assert_eq!(ground.revisions(), [7, 3, 2]);
+    assert_eq!(ground.revisions(), [7, 3, 2, 3]);
 }
 
 #[test]
@@ -178,7 +198,7 @@ fn sales_views_and_uses_raise_no_revision() {
     assert_eq!((shop.sold(&ground.seat), shop.used(&ground.discount)), (3, 1));
     shop.service.cancel_order(by, order.id).expect("cancelled");
     shop.service.run_maintenance().expect("a run");
-    assert_eq!(ground.revisions(), [1, 1, 1]);
+    assert_eq!(ground.revisions(), [1, 1, 1, 1]);
 }
 
 #[test]
@@ -186,21 +206,21 @@ fn what_the_system_does_to_an_event_s_status_raises_its_revision() {
     let ground = Ground::new();
     let shop = &ground.shop;
     let order = shop.paid_order(&ground.seat, 10);
-    assert_eq!((shop.event_status(ground.event.id), ground.revisions()), (EventStatus::SoldOut, [2, 1, 1]));
+    assert_eq!((shop.event_status(ground.event.id), ground.revisions()), (EventStatus::SoldOut, [2, 1, 1, 1]));
     shop.service.cancel_order(&shop.caller, order.id).expect("cancelled");
-    assert_eq!((shop.event_status(ground.event.id), ground.revisions()), (EventStatus::Published, [3, 1, 1]));
+    assert_eq!((shop.event_status(ground.event.id), ground.revisions()), (EventStatus::Published, [3, 1, 1, 1]));
     shop.paid_order(&ground.seat, 10);
     let more = CreateTicketType::new("Balcony", eur(0), 1);
     shop.service.create_ticket_type(&shop.caller, ground.event.id, more).expect("a type");
-    assert_eq!((shop.event_status(ground.event.id), ground.revisions()), (EventStatus::Published, [5, 1, 1]));
+    assert_eq!((shop.event_status(ground.event.id), ground.revisions()), (EventStatus::Published, [5, 1, 1, 1]));
     shop.turn(END);
-    assert_eq!((shop.event_status(ground.event.id), ground.revisions()), (EventStatus::Expired, [6, 1, 1]));
+    assert_eq!((shop.event_status(ground.event.id), ground.revisions()), (EventStatus::Expired, [6, 1, 1, 1]));
     // Whoever saw it before it was over has not seen this.
     let seen = shop.caller.if_match([5]);
     let refused = shop.service.update_event(&seen, ground.event.id, retitled("Late Night"));
     assert_eq!(refused, Err(Error::RevisionMismatch(6)));
     shop.service.run_maintenance().expect("a run");
-    assert_eq!(ground.revisions(), [6, 1, 1], "what was true is only written down");
+    assert_eq!(ground.revisions(), [6, 1, 1, 1], "what was true is only written down");
     let seen = shop.caller.if_match([6]);
     assert_eq!(shop.service.update_event(&seen, ground.event.id, retitled("Late Night")).expect("changed").revision, 7);
 }
@@ -219,8 +239,8 @@ fn an_event_that_is_over_is_changed_at_its_revision_before_anybody_wrote_it_down
 
 const THREADS: usize = 16;
 
-/// How many of 16 threads change an event, a ticket type and a discount that they all saw at once.
-fn changes_at_once(condition: fn(&Caller) -> Caller) -> [usize; 3] {
+/// How many of 16 threads change an event, a ticket type, a discount and a webhook endpoint that they all saw at once.
+fn changes_at_once(condition: fn(&Caller) -> Caller) -> [usize; 4] {
     let ground = Ground::new();
     let by = condition(&ground.shop.caller);
     let service = &ground.shop.service;
@@ -236,17 +256,18 @@ fn changes_at_once(condition: fn(&Caller) -> Caller) -> [usize; 3] {
         count(&|n| service(n).update_event(&by, ground.event.id, retitled(&format!("Night {n}"))).map(drop)),
         count(&|n| service(n).update_ticket_type(&by, ground.seat.id, renamed(&format!("Box {n}"))).map(drop)),
         count(&|n| service(n).update_discount(&by, ground.discount.id, described(&format!("{n}"))).map(drop)),
+        count(&|n| service(n).update_webhook(&by, ground.webhook.id, noted(&format!("{n}"))).map(drop)),
     ]
 }
 
 #[test]
 fn of_changes_at_once_at_one_revision_exactly_one_is_made() {
     for _ in 0..10 {
-        assert_eq!(changes_at_once(|caller| caller.if_match([1])), [1, 1, 1]);
+        assert_eq!(changes_at_once(|caller| caller.if_match([1])), [1, 1, 1, 1]);
     }
 }
 
 #[test]
 fn control_without_a_revision_all_of_them_are_made() {
-    assert_eq!(changes_at_once(Caller::clone), [THREADS; 3]);
+    assert_eq!(changes_at_once(Caller::clone), [THREADS; 4]);
 }

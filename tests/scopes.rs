@@ -4,9 +4,10 @@ mod common;
 
 use common::*;
 use ticketing::{
-    Caller, CheckInTicket, CreateOrder, CreateTicketType, Discount, Error, Event, EventSettings, IssueTickets,
-    ListDiscounts, ListEvents, ListOrders, ListRefunds, ListTicketTypes, ListTickets, NewTicket, Order, Result, Scope,
-    TextEnum, TicketType, UpdateDiscount, UpdateEvent, UpdateTicketType, ValidateDiscount,
+    Caller, CheckInTicket, CreateOrder, CreateTicketType, CreateWebhook, Discount, Error, Event, EventSettings,
+    IssueTickets, ListDiscounts, ListEvents, ListOrders, ListRefunds, ListTicketTypes, ListTickets,
+    ListWebhookDeliveries, ListWebhooks, NewTicket, NotificationType, Order, Result, Scope, TextEnum, TicketType,
+    UpdateDiscount, UpdateEvent, UpdateTicketType, UpdateWebhook, ValidateDiscount, WebhookDelivery,
 };
 
 /// A shop in which every operation has something to work on.
@@ -21,6 +22,7 @@ struct Ground {
     outside: NewTicket,
     inside: NewTicket,
     discount: Discount,
+    delivery: WebhookDelivery,
 }
 
 impl Ground {
@@ -29,10 +31,13 @@ impl Ground {
         let (event, spare) = (shop.event(), shop.event());
         let (seat, spare_type) = (shop.ticket_type(&event, 1250, 10), shop.ticket_type(&spare, 0, 10));
         let pending = shop.order(&seat, 1);
+        let webhook = shop.webhook([NotificationType::TicketIssued]).endpoint.id;
         let (outside, inside) = (shop.issue(&seat, 1).remove(0), shop.issue(&seat, 1).remove(0));
         shop.service.check_in_ticket(&shop.caller, CheckInTicket::new(&inside.code)).expect("inside");
         let discount = shop.discount(percent_off(&event, "EARLY", 10));
-        Self { shop, event, spare, spare_type, seat, pending, outside, inside, discount }
+        shop.fail_all_deliveries();
+        let delivery = shop.deliveries(webhook).remove(0);
+        Self { shop, event, spare, spare_type, seat, pending, outside, inside, discount, delivery }
     }
 }
 
@@ -109,6 +114,26 @@ const OPERATIONS: &[(&str, Scope, Operation)] = &[
         g.shop.service.update_discount(by, g.discount.id, UpdateDiscount::default()).map(drop)
     }),
     ("delete_discount", Scope::DiscountsWrite, |g, by| g.shop.service.delete_discount(by, g.discount.id)),
+    ("list_webhooks", Scope::WebhooksRead, |g, by| g.shop.service.list_webhooks(by, ListWebhooks::default()).map(drop)),
+    ("create_webhook", Scope::WebhooksWrite, |g, by| {
+        let request = CreateWebhook::new("https://example.com/other", [NotificationType::OrderCompleted]);
+        g.shop.service.create_webhook(by, request).map(drop)
+    }),
+    ("get_webhook", Scope::WebhooksRead, |g, by| g.shop.service.get_webhook(by, g.delivery.endpoint_id).map(drop)),
+    ("update_webhook", Scope::WebhooksWrite, |g, by| {
+        g.shop.service.update_webhook(by, g.delivery.endpoint_id, UpdateWebhook::default()).map(drop)
+    }),
+    ("delete_webhook", Scope::WebhooksWrite, |g, by| g.shop.service.delete_webhook(by, g.delivery.endpoint_id)),
+    ("rotate_webhook_secret", Scope::WebhooksWrite, |g, by| {
+        g.shop.service.rotate_webhook_secret(by, g.delivery.endpoint_id).map(drop)
+    }),
+    ("list_webhook_deliveries", Scope::WebhooksRead, |g, by| {
+        let request = ListWebhookDeliveries::default();
+        g.shop.service.list_webhook_deliveries(by, g.delivery.endpoint_id, request).map(drop)
+    }),
+    ("resend_webhook_delivery", Scope::WebhooksWrite, |g, by| {
+        g.shop.service.resend_webhook_delivery(by, g.delivery.endpoint_id, g.delivery.id).map(drop)
+    }),
 ];
 
 #[test]

@@ -5,10 +5,11 @@ mod common;
 use common::*;
 use std::fmt::Debug;
 use ticketing::{
-    Amount, BasketItem, Caller, CheckInTicket, CreateDiscount, CreateOrder, CreateTicketType, DiscountId,
-    DiscountRefusal, Error, EventId, EventSettings, IssueTickets, ListDiscounts, ListEvents, ListOrders,
-    ListTicketTypes, ListTickets, NewOrderItem, OrderId, PageRequest, Reason, Result, TicketId, TicketTypeId,
-    TicketingService, UpdateDiscount, UpdateEvent, UpdateTicketType, ValidateDiscount,
+    Amount, BasketItem, Caller, CheckInTicket, CreateDiscount, CreateOrder, CreateTicketType, CreateWebhook,
+    DiscountId, DiscountRefusal, Error, EventId, EventSettings, IssueTickets, ListDiscounts, ListEvents, ListOrders,
+    ListTicketTypes, ListTickets, ListWebhookDeliveries, ListWebhooks, NewOrderItem, NotificationType, OrderId,
+    PageRequest, Reason, Result, TextEnum, TicketId, TicketTypeId, TicketingService, UpdateDiscount, UpdateEvent,
+    UpdateTicketType, UpdateWebhook, ValidateDiscount, WebhookDeliveryId, WebhookId,
 };
 
 /// The ids of one organization's things, or of nothing at all.
@@ -19,6 +20,8 @@ struct Ids {
     order: OrderId,
     ticket: TicketId,
     discount: DiscountId,
+    webhook: WebhookId,
+    delivery: WebhookDeliveryId,
 }
 
 fn new_discount(event: EventId) -> CreateDiscount {
@@ -66,6 +69,16 @@ const BY_PATH: &[(&str, Operation)] = &[
         service.update_discount(by, ids.discount, UpdateDiscount::default()).map(drop)
     }),
     ("delete_discount", |service, by, ids| service.delete_discount(by, ids.discount)),
+    ("get_webhook", |service, by, ids| service.get_webhook(by, ids.webhook).map(drop)),
+    ("update_webhook", |service, by, ids| service.update_webhook(by, ids.webhook, UpdateWebhook::default()).map(drop)),
+    ("delete_webhook", |service, by, ids| service.delete_webhook(by, ids.webhook)),
+    ("rotate_webhook_secret", |service, by, ids| service.rotate_webhook_secret(by, ids.webhook).map(drop)),
+    ("list_webhook_deliveries", |service, by, ids| {
+        service.list_webhook_deliveries(by, ids.webhook, ListWebhookDeliveries::default()).map(drop)
+    }),
+    ("resend_webhook_delivery", |service, by, ids| {
+        service.resend_webhook_delivery(by, ids.webhook, ids.delivery).map(drop)
+    }),
 ];
 
 /// Their refusals are field errors: the id stands in the body or in the query.
@@ -97,6 +110,10 @@ const BY_FIELD: &[(&str, &str, Operation)] = &[
         let page = PageRequest::default().after(ids.discount);
         service.list_discounts(by, ListDiscounts { page, ..Default::default() }).map(drop)
     }),
+    ("list_webhooks", "cursor", |service, by, ids| {
+        let page = PageRequest::default().after(ids.webhook);
+        service.list_webhooks(by, ListWebhooks { page }).map(drop)
+    }),
 ];
 
 #[test]
@@ -105,16 +122,27 @@ fn what_belongs_to_another_organization_is_answered_as_what_is_not_there() {
     let event = shop.event();
     let seat = shop.ticket_type(&event, 1250, 10);
     let order = shop.order(&seat, 1);
+    let webhook = shop.webhook([NotificationType::TicketIssued]).endpoint;
     let ticket = shop.issue(&seat, 1).remove(0);
     let discount = shop.discount(percent_off(&event, "EARLY", 10));
-    let theirs =
-        Ids { event: event.id, ticket_type: seat.id, order: order.id, ticket: ticket.id, discount: discount.id };
+    shop.fail_all_deliveries();
+    let theirs = Ids {
+        event: event.id,
+        ticket_type: seat.id,
+        order: order.id,
+        ticket: ticket.id,
+        discount: discount.id,
+        webhook: webhook.id,
+        delivery: shop.deliveries(webhook.id)[0].id,
+    };
     let nothing = Ids {
         event: "event_0000000000001".parse().expect("an id"),
         ticket_type: "type_0000000000001".parse().expect("an id"),
         order: "order_0000000000001".parse().expect("an id"),
         ticket: "ticket_0000000000001".parse().expect("an id"),
         discount: "discount_0000000000001".parse().expect("an id"),
+        webhook: "webhook_0000000000001".parse().expect("an id"),
+        delivery: "delivery_0000000000001".parse().expect("an id"),
     };
     let state = || {
         let service = &shop.service;
@@ -124,6 +152,8 @@ fn what_belongs_to_another_organization_is_answered_as_what_is_not_there() {
             service.get_order(&shop.caller, order.id),
             service.get_ticket(&shop.caller, ticket.id),
             service.get_discount(&shop.caller, discount.id),
+            service.get_webhook(&shop.caller, webhook.id),
+            shop.stored("SELECT COUNT(*) FROM webhook_outbox"),
             service.list_orders(&shop.caller, ListOrders::default()).map(|page| page.data.len()),
         )
     };
@@ -170,6 +200,19 @@ fn what_belongs_to_another_organization_is_answered_as_what_is_not_there() {
     assert_eq!(basket_of(theirs.ticket_type), basket_of(nothing.ticket_type));
     assert_eq!(paths(basket_of(theirs.ticket_type)), ["ticketItems[0].ticketId"]);
     assert_eq!(basket_of(own_seat.id).expect("an answer").error, Some(DiscountRefusal::NotFound));
+
+    // A foreign delivery at one's own endpoint.
+    let own_webhook = CreateWebhook::new("https://example.com/own", [NotificationType::TicketIssued]);
+    let own_webhook = shop.service.create_webhook(&stranger, own_webhook).expect("an endpoint").endpoint.id;
+    let resend = |of| shop.service.resend_webhook_delivery(&stranger, own_webhook, of);
+    assert_eq!(resend(theirs.delivery), resend(nothing.delivery));
+    is_not_found(resend(theirs.delivery));
+    let cursor = |of| {
+        let request = ListWebhookDeliveries { page: PageRequest::default().after(of), ..Default::default() };
+        shop.service.list_webhook_deliveries(&stranger, own_webhook, request).map(drop)
+    };
+    assert_eq!(cursor(theirs.delivery), cursor(nothing.delivery));
+    assert_eq!(paths(cursor(theirs.delivery)), ["cursor"]);
     assert_eq!(state(), before, "nothing was changed");
 }
 
@@ -219,6 +262,8 @@ fn lists_and_filters_show_nothing_of_another_organization() {
     shop.discount(percent_off(&event, "EARLY", 10));
     empty(shop.service.list_discounts(&stranger, ListDiscounts::default()));
     empty(shop.service.list_discounts(&stranger, ListDiscounts { event_id: Some(event.id), ..Default::default() }));
+    shop.webhook(NotificationType::ALL.iter().copied());
+    empty(shop.service.list_webhooks(&stranger, ListWebhooks::default()));
     let code = Some("EARLY".to_owned());
     empty(shop.service.list_discounts(&stranger, ListDiscounts { code, ..Default::default() }));
     empty(shop.service.list_events(&stranger, ListEvents::default()));

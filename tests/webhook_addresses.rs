@@ -14,7 +14,9 @@ use std::time::Duration;
 
 use names::Names;
 use receiver::{Answer, Receiver};
-use ticketing::webhook::{Failure, FailureKind, HttpsTransport, Request, Resolver, Response, Transport};
+use ticketing::webhook::{
+    FailureKind, HttpsTransport, Resolver, Transport, WebhookFailure, WebhookRequest, WebhookResponse,
+};
 
 /// More than any good answer takes, also on a busy machine.
 const LONG: Duration = Duration::from_secs(30);
@@ -23,19 +25,19 @@ const SHORT: Duration = Duration::from_millis(600);
 const REFUSED: &str = "the URL is not one to which anything is sent: it must be an https URL of a public address, on \
     port 443 or one from 1024 up";
 
-fn send(transport: &HttpsTransport, url: impl Into<String>) -> Result<Response, Failure> {
-    let request = Request { url: url.into(), headers: Vec::new(), body: "{}".to_owned() };
+fn send(transport: &HttpsTransport, url: impl Into<String>) -> Result<WebhookResponse, WebhookFailure> {
+    let request = WebhookRequest { url: url.into(), headers: Vec::new(), body: "{}".to_owned() };
     transport.send(&request, LONG)
 }
 
-fn refused() -> Result<Response, Failure> {
+fn refused() -> Result<WebhookResponse, WebhookFailure> {
     let message = REFUSED.to_owned();
-    Err(Failure { kind: FailureKind::Refused, message, connection_tried: false })
+    Err(WebhookFailure { kind: FailureKind::Refused, message, connection_tried: false })
 }
 
 /// A failure before anything was connected.
-fn early(kind: FailureKind, message: &str) -> Result<Response, Failure> {
-    Err(Failure { kind, message: message.to_owned(), connection_tried: false })
+fn early(kind: FailureKind, message: &str) -> Result<WebhookResponse, WebhookFailure> {
+    Err(WebhookFailure { kind, message: message.to_owned(), connection_tried: false })
 }
 
 fn local(names: &Names) -> HttpsTransport {
@@ -184,7 +186,8 @@ impl Resolver for Hanging {
 fn a_lookup_that_hangs_takes_the_time_and_no_more() {
     let (ends, channel) = channel();
     let transport = HttpsTransport::builder().resolver(Hanging(Mutex::new(channel))).build();
-    let request = Request { url: "https://hooks.example.com/".to_owned(), headers: Vec::new(), body: String::new() };
+    let request =
+        WebhookRequest { url: "https://hooks.example.com/".to_owned(), headers: Vec::new(), body: String::new() };
     let message = "timed out after 0.6 s while looking up the name";
     assert_eq!(transport.send(&request, SHORT), early(FailureKind::TimedOut, message));
     // Whoever waits for it is not kept when everything ends.
@@ -208,9 +211,9 @@ fn an_address_that_does_not_answer_takes_the_time_and_no_more() {
         assert!(queue.len() < 10_000, "the queue has no end");
     }
     let transport = HttpsTransport::builder().allow_local(true).build();
-    let request = Request { url: format!("http://{address}/"), headers: Vec::new(), body: String::new() };
+    let request = WebhookRequest { url: format!("http://{address}/"), headers: Vec::new(), body: String::new() };
     let message = "timed out after 0.6 s while connecting".to_owned();
-    let expected = Failure { kind: FailureKind::TimedOut, message, connection_tried: true };
+    let expected = WebhookFailure { kind: FailureKind::TimedOut, message, connection_tried: true };
     assert_eq!(transport.send(&request, SHORT), Err(expected));
     drop(queue);
 }

@@ -12,7 +12,9 @@ use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, 
 use receiver::{Answer, Receiver};
 use rustls::ServerConfig;
 use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
-use ticketing::webhook::{CertificatesError, Failure, FailureKind, HttpsTransport, Request, Response, Transport};
+use ticketing::webhook::{
+    CertificatesError, FailureKind, HttpsTransport, Transport, WebhookFailure, WebhookRequest, WebhookResponse,
+};
 
 /// More than any good answer takes, also on a busy machine.
 const LONG: Duration = Duration::from_secs(30);
@@ -53,17 +55,17 @@ impl Issuer {
     }
 }
 
-fn send_to(transport: &HttpsTransport, host: &str, receiver: &Receiver) -> Result<Response, Failure> {
+fn send_to(transport: &HttpsTransport, host: &str, receiver: &Receiver) -> Result<WebhookResponse, WebhookFailure> {
     let url = format!("https://{host}:{}/hook", receiver.address.port());
-    transport.send(&Request { url, headers: Vec::new(), body: "{}".to_owned() }, LONG)
+    transport.send(&WebhookRequest { url, headers: Vec::new(), body: "{}".to_owned() }, LONG)
 }
 
-fn send(transport: &HttpsTransport, receiver: &Receiver) -> Result<Response, Failure> {
+fn send(transport: &HttpsTransport, receiver: &Receiver) -> Result<WebhookResponse, WebhookFailure> {
     send_to(transport, NAME, receiver)
 }
 
-fn network(message: &str) -> Result<Response, Failure> {
-    Err(Failure { kind: FailureKind::Network, message: message.to_owned(), connection_tried: true })
+fn network(message: &str) -> Result<WebhookResponse, WebhookFailure> {
+    Err(WebhookFailure { kind: FailureKind::Network, message: message.to_owned(), connection_tried: true })
 }
 
 #[test]
@@ -130,15 +132,15 @@ fn text_without_a_certificate_is_no_root() {
 fn a_receiver_without_tls_gets_no_request() {
     let issuer = Issuer::new("known");
     let receiver = Receiver::start();
-    receiver.then(Answer::Early(b"HTTP/1.1 400 Bad Request\r\n\r\n".to_vec()));
+    receiver.then(Answer::Early(b"HTTP/1.1 400 Bad WebhookRequest\r\n\r\n".to_vec()));
     let failure = send(&issuer.transport(), &receiver).unwrap_err();
     assert_eq!((failure.kind, failure.connection_tried), (FailureKind::Network, true));
     assert!(failure.message.starts_with("no secure connection came about: "), "{}", failure.message);
     // One that waits for more of what is no request.
     let url = format!("https://{NAME}:{}/", receiver.address.port());
-    let request = Request { url, headers: Vec::new(), body: "{}".to_owned() };
+    let request = WebhookRequest { url, headers: Vec::new(), body: "{}".to_owned() };
     let message = "timed out after 0.6 s while securing the connection".to_owned();
-    let timed_out = Failure { kind: FailureKind::TimedOut, message, connection_tried: true };
+    let timed_out = WebhookFailure { kind: FailureKind::TimedOut, message, connection_tried: true };
     assert_eq!(issuer.transport().send(&request, SHORT), Err(timed_out));
     assert_eq!(receiver.requests().len(), 0);
 }
@@ -179,7 +181,7 @@ fn bad_answers_fail_over_tls_as_they_do_without() {
     receiver
         .then(Answer::Dribble([b"HTTP/1.1 200 OK\r\nX-Long: ".to_vec(), vec![b'x'; 60_000]].concat(), Duration::ZERO));
     let url = format!("https://{NAME}:{}/", receiver.address.port());
-    let request = Request { url, headers: Vec::new(), body: "{}".to_owned() };
+    let request = WebhookRequest { url, headers: Vec::new(), body: "{}".to_owned() };
     let failure = issuer.transport().send(&request, LONG).unwrap_err();
     assert_eq!(failure.message, "the answer is not HTTP");
     let failure = issuer.transport().send(&request, SHORT).unwrap_err();

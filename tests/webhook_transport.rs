@@ -6,7 +6,9 @@ mod receiver;
 use std::time::Duration;
 
 use receiver::{Answer, Receiver};
-use ticketing::webhook::{BODY_KEPT, Failure, FailureKind, HttpsTransport, Request, Response, Transport};
+use ticketing::webhook::{
+    BODY_KEPT, FailureKind, HttpsTransport, Transport, WebhookFailure, WebhookRequest, WebhookResponse,
+};
 use ticketing::{Clock, SystemClock};
 
 /// More than any good answer takes, also on a busy machine.
@@ -20,22 +22,22 @@ fn local() -> HttpsTransport {
     HttpsTransport::builder().allow_local(true).build()
 }
 
-fn request(url: String) -> Request {
+fn request(url: String) -> WebhookRequest {
     let headers = vec![
         ("Content-Type", "application/json".to_owned()),
         ("User-Agent", "Service-Webhooks/1.0".to_owned()),
         ("X-Service-Timestamp", "1780336800".to_owned()),
     ];
-    Request { url, headers, body: BODY.to_owned() }
+    WebhookRequest { url, headers, body: BODY.to_owned() }
 }
 
-fn send(receiver: &Receiver, timeout: Duration) -> Result<Response, Failure> {
+fn send(receiver: &Receiver, timeout: Duration) -> Result<WebhookResponse, WebhookFailure> {
     local().send(&request(receiver.url("/hook")), timeout)
 }
 
 /// Sends to a receiver that does this, with time enough.
 #[track_caller]
-fn answered(answer: Answer) -> Response {
+fn answered(answer: Answer) -> WebhookResponse {
     let receiver = Receiver::start();
     receiver.then(answer);
     send(&receiver, LONG).unwrap()
@@ -43,22 +45,22 @@ fn answered(answer: Answer) -> Response {
 
 /// Sends to a receiver that does this, with little time, and checks that it takes no more.
 #[track_caller]
-fn failed(answer: Answer, timeout: Duration) -> Failure {
+fn failed(answer: Answer, timeout: Duration) -> WebhookFailure {
     let receiver = Receiver::start();
     receiver.then(answer);
     let started = SystemClock.monotonic();
     let failure = send(&receiver, timeout).unwrap_err();
-    let took = SystemClock.monotonic() - started;
+    let took = SystemClock.monotonic().saturating_sub(started);
     assert!(took < timeout + Duration::from_secs(5), "{took:?}");
     failure
 }
 
-fn network(message: &str) -> Failure {
-    Failure { kind: FailureKind::Network, message: message.to_owned(), connection_tried: true }
+fn network(message: &str) -> WebhookFailure {
+    WebhookFailure { kind: FailureKind::Network, message: message.to_owned(), connection_tried: true }
 }
 
-fn timed_out(message: &str) -> Failure {
-    Failure { kind: FailureKind::TimedOut, message: message.to_owned(), connection_tried: true }
+fn timed_out(message: &str) -> WebhookFailure {
+    WebhookFailure { kind: FailureKind::TimedOut, message: message.to_owned(), connection_tried: true }
 }
 
 fn bytes(text: &str) -> Vec<u8> {
@@ -69,7 +71,7 @@ fn bytes(text: &str) -> Vec<u8> {
 fn the_request_is_a_post_with_the_headers_and_the_body_as_they_were_given() {
     let receiver = Receiver::start();
     let answer = local().send(&request(receiver.url("/hook?token=a%20b#part")), LONG).unwrap();
-    assert_eq!(answer, Response { status: 204, body: Vec::new(), timed_out: false });
+    assert_eq!(answer, WebhookResponse { status: 204, body: Vec::new(), timed_out: false });
     let request = &receiver.wait_for(1)[0];
     let mut lines: Vec<&str> = request.head.trim_end().lines().collect();
     lines.sort_unstable();
@@ -132,10 +134,10 @@ fn a_complete_head_is_an_answer_whatever_the_body_does() {
         receiver.then(answer.clone());
         let timeout = if waits { Duration::from_secs(2) } else { LONG };
         let came = send(&receiver, timeout).unwrap();
-        assert_eq!(came, Response { status: 200, body: bytes(body), timed_out: waits }, "{answer:?}");
+        assert_eq!(came, WebhookResponse { status: 200, body: bytes(body), timed_out: waits }, "{answer:?}");
     }
     let endless = answered(Answer::Endless(bytes("HTTP/1.1 200 OK\r\n\r\n"), vec![b'x'; 1024]));
-    assert_eq!(endless, Response { status: 200, body: vec![b'x'; 4096], timed_out: false });
+    assert_eq!(endless, WebhookResponse { status: 200, body: vec![b'x'; 4096], timed_out: false });
     let switching = bytes("HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\nwhatever");
     assert_eq!(answered(Answer::Last(switching)).status, 101);
 }

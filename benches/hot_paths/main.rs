@@ -13,12 +13,14 @@ mod discounts;
 mod door;
 #[cfg(feature = "server")]
 mod http;
+mod notifications;
 mod orders;
 mod ratio;
 mod reads;
 mod retries;
 mod store;
 mod summary;
+mod webhooks;
 
 use criterion::Criterion;
 
@@ -31,10 +33,12 @@ fn main() {
     let mut bench = ratio::Bench::new(criterion, only_ratios);
     orders::bench(&mut bench);
     discounts::bench(&mut bench);
+    notifications::bench(&mut bench);
     retries::bench(&mut bench);
     door::bench(&mut bench);
     reads::bench(&mut bench);
     summary::bench(&mut bench);
+    webhooks::bench(&mut bench);
     #[cfg(feature = "server")]
     http::bench(&mut bench);
     bench.finish();

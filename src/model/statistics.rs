@@ -1,6 +1,8 @@
 //! What a service has counted, and what waits in its file: for whoever watches over it.
 
 use super::text_enum::text_enum;
+use std::time::Duration;
+
 use crate::error::Reason;
 
 text_enum! {
@@ -133,6 +135,14 @@ pub struct Backlog {
     pub refunds_refused: u64,
     /// Places that unpaid orders hold; not those whose hold has run out.
     pub held_places: u64,
+    /// Notifications that wait to be sent, or to be sent again: also those for endpoints that are disabled.
+    pub webhooks_waiting: u64,
+    /// Of these, those that could be sent now: their endpoint is enabled, their time has come, and no attempt is under way.
+    pub webhooks_due: u64,
+    /// For how long the one of these has been due whose time came first; `None` where none is due. It tells how far
+    /// the sending lags behind, and not how long receivers have been failing: the delay before another attempt is no part
+    /// of it.
+    pub webhook_oldest_due: Option<Duration>,
     /// The size of SQLite's write-ahead log, in bytes. The log is used anew from its beginning, and keeps the size that it
     /// once needed.
     pub wal_bytes: u64,

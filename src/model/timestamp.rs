@@ -47,6 +47,13 @@ impl Timestamp {
     pub fn plus(self, duration: std::time::Duration) -> Self {
         Self::from_millis(self.0.saturating_add(i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)))
     }
+
+    /// The instant `duration` earlier; `None` before 1970.
+    #[must_use]
+    pub fn minus(self, duration: std::time::Duration) -> Option<Self> {
+        let earlier = self.0.checked_sub(i64::try_from(duration.as_millis()).ok()?)?;
+        (earlier >= 0).then_some(Self(earlier))
+    }
 }
 
 /// The length of an instant's text.

@@ -8,7 +8,7 @@ type Block<A> = (A, u32);
 /// What of IPv4 is not public: the IANA special-purpose address registry, those of its blocks included that can be
 /// reached from everywhere but serve a protocol, multicast, and the addresses at which a cloud answers its own machines.
 const IPV4: &[Block<Ipv4Addr>] = &[
-    (Ipv4Addr::new(0, 0, 0, 0), 8),        // RFC 791: this network
+    (Ipv4Addr::UNSPECIFIED, 8),            // RFC 791: this network
     (Ipv4Addr::new(10, 0, 0, 0), 8),       // RFC 1918: private
     (Ipv4Addr::new(100, 64, 0, 0), 10),    // RFC 6598: between a provider and its customers
     (Ipv4Addr::new(127, 0, 0, 0), 8),      // RFC 1122: loopback
@@ -45,17 +45,17 @@ const IPV6: &[Block<Ipv6Addr>] = &[
 /// Whether the whole internet knows the address by this one meaning.
 pub(crate) fn is_public(address: IpAddr) -> bool {
     match address {
-        IpAddr::V4(address) => !IPV4.iter().any(|block| holds_v4(block, address)),
-        IpAddr::V6(address) => holds_v6(&GLOBAL_UNICAST, address) && !IPV6.iter().any(|block| holds_v6(block, address)),
+        IpAddr::V4(address) => !IPV4.iter().any(|block| holds_v4(*block, address)),
+        IpAddr::V6(address) => holds_v6(GLOBAL_UNICAST, address) && !IPV6.iter().any(|block| holds_v6(*block, address)),
     }
 }
 
-fn holds_v4((first, shared): &Block<Ipv4Addr>, address: Ipv4Addr) -> bool {
-    (first.to_bits() ^ address.to_bits()).leading_zeros() >= *shared
+fn holds_v4((first, shared): Block<Ipv4Addr>, address: Ipv4Addr) -> bool {
+    (first.to_bits() ^ address.to_bits()).leading_zeros() >= shared
 }
 
-fn holds_v6((first, shared): &Block<Ipv6Addr>, address: Ipv6Addr) -> bool {
-    (first.to_bits() ^ address.to_bits()).leading_zeros() >= *shared
+fn holds_v6((first, shared): Block<Ipv6Addr>, address: Ipv6Addr) -> bool {
+    (first.to_bits() ^ address.to_bits()).leading_zeros() >= shared
 }
 
 #[cfg(test)]

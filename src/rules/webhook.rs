@@ -6,6 +6,7 @@ use base64::engine::general_purpose::STANDARD;
 use super::{Checked, text, webhook_url};
 use crate::environment::Environment;
 use crate::error::{FieldErrors, Result};
+use crate::model::change::Change;
 use crate::model::secret::Secret;
 use crate::model::webhook::{
     CreateWebhook, ListWebhookDeliveries, ListWebhooks, NotificationType, UpdateWebhook, WebhookEndpoint,
@@ -17,6 +18,8 @@ const SECRET_PREFIX: &str = "whsec_";
 #[derive(Debug, Clone)]
 pub(crate) struct WebhookFields {
     pub(crate) url: String,
+    /// Whether the request gave the URL. One that was taken before, by a program that allowed more, hinders no other change.
+    url_given: bool,
     pub(crate) description: Option<String>,
     pub(crate) events: Vec<NotificationType>,
     pub(crate) enabled: bool,
@@ -27,6 +30,7 @@ impl WebhookFields {
     pub(crate) fn create(request: CreateWebhook) -> Self {
         Self {
             url: request.url,
+            url_given: true,
             description: request.description,
             events: request.events,
             enabled: request.enabled.unwrap_or(true),
@@ -37,6 +41,7 @@ impl WebhookFields {
     pub(crate) fn update(current: &WebhookEndpoint, changes: UpdateWebhook) -> Self {
         let mut fields = Self {
             url: current.url.clone(),
+            url_given: matches!(changes.url, Change::Set(_)),
             description: current.description.clone(),
             events: current.events.clone(),
             enabled: current.enabled,
@@ -55,8 +60,10 @@ pub(crate) fn check(
     allow_local: bool,
     mut errors: FieldErrors,
 ) -> Result<Checked<WebhookFields>> {
-    text::check_plain(&mut errors, "url", &fields.url);
-    webhook_url::check(&mut errors, "url", &fields.url, allow_local);
+    if fields.url_given {
+        text::check_plain(&mut errors, "url", &fields.url);
+        webhook_url::check(&mut errors, "url", &fields.url, allow_local);
+    }
     text::check_at_most(&mut errors, "description", fields.description.as_deref(), 500);
     errors.check(!fields.events.is_empty(), "events", "must have at least one entry");
     let mut events = Vec::new();

@@ -42,7 +42,8 @@ impl<'a> ReceiverUrl<'a> {
         let uri = Uri::parse(url).ok().filter(|_| url.len() <= LONGEST)?;
         let scheme = uri.scheme().as_str();
         let secure = scheme.eq_ignore_ascii_case("https");
-        if !secure && !(allow_local && scheme.eq_ignore_ascii_case("http")) {
+        let plain = allow_local && scheme.eq_ignore_ascii_case("http");
+        if !secure && !plain {
             return None;
         }
         let authority = uri.authority().filter(|authority| !authority.has_userinfo())?;

@@ -202,6 +202,11 @@ impl Collector for Figures {
         page.gauge("refunds_due", "Refunds that the gateway has not answered", None, backlog.refunds_due)?;
         page.gauge("refunds_refused", "Refunds that the gateway refused for good", None, backlog.refunds_refused)?;
         page.gauge("held_places", "Places that unpaid orders hold", None, backlog.held_places)?;
+        page.gauge("webhooks_waiting", "Notifications that wait to be sent", None, backlog.webhooks_waiting)?;
+        page.gauge("webhooks_due", "Notifications that could be sent now", None, backlog.webhooks_due)?;
+        let help = "For how long the first of them could have been sent";
+        let longest = backlog.webhook_oldest_due.unwrap_or_default().as_secs();
+        page.gauge("webhook_oldest_due", help, Some(&Unit::Seconds), longest)?;
         page.gauge("wal_size", "The size of the write-ahead log", Some(&Unit::Bytes), backlog.wal_bytes)
     }
 }

@@ -156,10 +156,18 @@ impl Operation {
         Self::new(mounted, Method::POST, contract, move |call| Answer::ok(&run(call)?))
     }
 
+    /// Does something with what its path names, as often as it is told, whatever the idempotency key.
+    pub(super) fn act_on_each_time<T: Serialize + JsonSchema + 'static>(
+        mounted: Mounted,
+        run: fn(&Call<'_>) -> Result<T>,
+    ) -> Self {
+        Self { once: false, ..Self::act_on(mounted, run) }
+    }
+
     /// Takes note of something about what its path names, as often as it is told.
     pub(super) fn note(mounted: Mounted, run: fn(&Call<'_>) -> Result<()>) -> Self {
         let noted = move |call: &Call<'_>| Ok(run(call).map(|()| Answer::nothing())?);
-        Self::new(mounted, Method::POST, Contract::SILENT.with_nothing_much(), noted).each_time()
+        Self { once: false, ..Self::new(mounted, Method::POST, Contract::SILENT.with_nothing_much(), noted) }
     }
 
     /// Changes what a body names.
@@ -178,11 +186,6 @@ impl Operation {
     pub(super) fn delete(mounted: Mounted, run: fn(&Call<'_>) -> Result<()>) -> Self {
         let deleted = move |call: &Call<'_>| Ok(run(call).map(|()| Answer::nothing())?);
         Self::new(mounted, Method::DELETE, Contract::SILENT, deleted)
-    }
-
-    /// The same operation, which is done each time it is asked for, whatever the idempotency key.
-    pub(super) fn each_time(self) -> Self {
-        Self { once: false, ..self }
     }
 
     /// The same operation, whose answer says that what was asked for is still to be done.

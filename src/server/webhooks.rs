@@ -25,10 +25,10 @@ pub(super) fn operations() -> Vec<Operation> {
         Operation::delete(("delete_webhook", "/webhooks/{webhookId}", WebhooksWrite), |call| {
             call.service.delete_webhook(call.caller, call.id())
         }),
-        Operation::act_on(("rotate_webhook_secret", "/webhooks/{webhookId}/rotate-secret", WebhooksWrite), |call| {
-            call.service.rotate_webhook_secret(call.caller, call.id())
-        })
-        .each_time(),
+        Operation::act_on_each_time(
+            ("rotate_webhook_secret", "/webhooks/{webhookId}/rotate-secret", WebhooksWrite),
+            |call| call.service.rotate_webhook_secret(call.caller, call.id()),
+        ),
         Operation::list(
             ("list_webhook_deliveries", "/webhooks/{webhookId}/deliveries", WebhooksRead),
             |call, request: Request<ListWebhookDeliveries>| {

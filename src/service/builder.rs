@@ -12,6 +12,8 @@ use crate::payment::{GatewayCalls, Limits, PaymentGateway, SandboxGateway};
 use crate::store::{Location, Store};
 use crate::webhook::{SenderOptions, Transport};
 
+const DAY: Duration = Duration::from_hours(24);
+
 /// What a service can be told before it opens its database.
 ///
 /// ```
@@ -38,6 +40,7 @@ pub struct Builder {
     gateway: Gateway,
     gateway_limits: Limits,
     order_hold: Duration,
+    webhook_retention: Duration,
     public_url: String,
     webhook_transport: Option<Arc<dyn Transport>>,
     webhook_sender: Option<SenderOptions>,
@@ -61,6 +64,7 @@ impl Builder {
             gateway: Gateway::None,
             gateway_limits: Limits::default(),
             order_hold: Duration::from_mins(30),
+            webhook_retention: 30 * DAY,
             public_url: "http://127.0.0.1:8080".to_owned(),
             webhook_transport: None,
             webhook_sender: None,
@@ -112,6 +116,14 @@ impl Builder {
         self
     }
 
+    /// How long the history of webhook deliveries is kept: 30 days by default, at least a day. An attempt is forgotten when
+    /// it is that old, and the notification that was to be sent a day after the last of its attempts. What still waits to
+    /// be sent is kept however long that takes.
+    pub fn webhook_retention(mut self, kept: Duration) -> Self {
+        self.webhook_retention = kept;
+        self
+    }
+
     /// The address under which this service is reached from outside: what checkout links begin with.
     pub fn public_url(mut self, url: impl Into<String>) -> Self {
         self.public_url = url.into();
@@ -160,6 +172,7 @@ impl Builder {
         let mut errors = FieldErrors::default();
         errors.check(self.readers >= 1, "readers", "must be at least 1");
         errors.check(self.order_hold >= Duration::from_secs(1), "order_hold", "must be at least a second");
+        errors.check(self.webhook_retention >= DAY, "webhook_retention", "must be at least a day");
         crate::rules::text::check_uri(&mut errors, "public_url", &self.public_url);
         errors.into_result()?;
         let environment = Environment { clock: self.clock, entropy: Arc::clone(&self.entropy) };
@@ -185,6 +198,7 @@ impl Builder {
             gateway,
             sandbox,
             order_hold: self.order_hold,
+            webhook_retention: self.webhook_retention,
             public_url: self.public_url.trim_end_matches('/').to_owned(),
             keys_used: Mutex::default(),
             keys_at_work: super::once::KeysAtWork::default(),

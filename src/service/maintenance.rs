@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::TicketingService;
 use super::refunds::Asked;
 use crate::error::{Result, StoreError};
-use crate::store::{events, idempotency, refunds, settlement};
+use crate::store::{events, idempotency, refunds, settlement, webhook_retention};
 
 /// How many orders expire in one transaction: others wait no longer than this takes.
 const BATCH: usize = 200;
@@ -27,11 +27,14 @@ pub struct MaintenanceReport {
     pub answered_refunds: usize,
     /// Idempotency keys that were 24 hours old.
     pub forgotten_keys: usize,
+    /// Attempts to deliver a webhook that were as old as the [`webhook_retention`](crate::Builder::webhook_retention).
+    pub forgotten_deliveries: usize,
 }
 
 impl TicketingService {
     /// Writes down which holds have run out, which events are over and when keys were used, forgets idempotency keys that
-    /// are 24 hours old, and asks for refunds that are due. It takes no caller: it works for every organization.
+    /// are 24 hours old and the history of webhooks that is 30 days old (or as the builder says), and asks for refunds that
+    /// are due. It takes no caller: it works for every organization.
     ///
     /// # Errors
     /// Those of the store; what was done until then stays done.
@@ -46,6 +49,7 @@ impl TicketingService {
         report.expired_events = self.expire_events()?;
         self.record_key_use()?;
         report.forgotten_keys = self.forget_old_keys()?;
+        report.forgotten_deliveries = self.forget_old_deliveries()?;
         report.answered_refunds = self.ask_for_due_refunds()?;
         Ok(report)
     }
@@ -105,6 +109,15 @@ impl TicketingService {
         let mut forgotten = 0;
         while self.store().read(idempotency::any_old)? {
             forgotten += self.store().write(idempotency::delete_old)?;
+        }
+        Ok(forgotten)
+    }
+
+    fn forget_old_deliveries(&self) -> Result<usize> {
+        let kept = self.inner.webhook_retention;
+        let mut forgotten = 0;
+        while self.store().read(|tx| webhook_retention::any_old(tx, kept))? {
+            forgotten += self.store().write(move |tx| webhook_retention::delete_old(tx, kept))?;
         }
         Ok(forgotten)
     }

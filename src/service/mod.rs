@@ -71,6 +71,8 @@ struct Inner {
     sandbox: bool,
     webhooks: webhook_sender::Webhooks,
     order_hold: Duration,
+    /// How long the history of webhooks is kept.
+    webhook_retention: Duration,
     public_url: String,
     /// When keys were used last, until the next maintenance writes it down.
     keys_used: Mutex<HashMap<ApiKeyId, Timestamp>>,

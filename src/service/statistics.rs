@@ -3,7 +3,7 @@
 use super::TicketingService;
 use crate::error::Result;
 use crate::model::statistics::{Backlog, Statistics};
-use crate::store::{places, refunds};
+use crate::store::{outbox, places, refunds};
 
 impl TicketingService {
     /// What this service has counted since it was opened: commits, orders and scans, over all organizations, and how much
@@ -25,8 +25,9 @@ impl TicketingService {
         self.store().statistics()
     }
 
-    /// What waits in the file, over all organizations and processes: refunds, places that unpaid orders hold, and the
-    /// write-ahead log. It needs no caller. It reads the file, in time that grows with the number of ticket types.
+    /// What waits in the file, over all organizations and processes: refunds, places that unpaid orders hold, webhooks, and
+    /// the write-ahead log. It needs no caller. It reads the file, in time that grows with the number of ticket types and
+    /// of webhooks that wait.
     ///
     /// # Errors
     /// [`Error::Unavailable`](crate::Error::Unavailable) where every reader stays busy for five seconds, and an
@@ -44,7 +45,16 @@ impl TicketingService {
         self.store().read(|tx| {
             let (refunds_due, refunds_refused) = refunds::count_open(tx)?;
             let (held_places, wal_bytes) = (places::held(tx)?, self.store().wal_bytes());
-            Ok(Backlog { refunds_due, refunds_refused, held_places, wal_bytes })
+            let outbox::Waiting { all, due, longest } = outbox::waiting(tx)?;
+            Ok(Backlog {
+                refunds_due,
+                refunds_refused,
+                held_places,
+                webhooks_waiting: all,
+                webhooks_due: due,
+                webhook_oldest_due: longest,
+                wal_bytes,
+            })
         })
     }
 }

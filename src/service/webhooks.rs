@@ -12,7 +12,7 @@ use crate::model::webhook::{
     RotatedWebhookSecret, UpdateWebhook, WebhookDelivery, WebhookEndpoint,
 };
 use crate::rules::webhook::{self as rules, WebhookFields};
-use crate::store::{deliveries, webhooks};
+use crate::store::{Transaction, deliveries, webhooks};
 
 impl TicketingService {
     /// Lists webhook endpoints, newest first. Scope `webhooks:read`.
@@ -211,16 +211,11 @@ impl TicketingService {
     ) -> Result<ResentWebhookDelivery> {
         caller.require(Scope::WebhooksWrite)?;
         let organization = caller.organization;
-        // Another endpoint makes another request of it.
-        let request = Request::from(id);
-        self.write_once(
-            caller,
-            ("resend_webhook_delivery", delivery.raw()),
-            request,
-            move |tx, Request { body, .. }| {
-                let outbox_id = deliveries::resend(tx, organization, body, delivery)?;
-                Ok(ResentWebhookDelivery { outbox_id })
-            },
-        )
+        let work = move |tx: &Transaction<'_>, endpoint: Request<WebhookId>| {
+            let outbox_id = deliveries::resend(tx, organization, endpoint.body, delivery)?;
+            Ok(ResentWebhookDelivery { outbox_id })
+        };
+        // The endpoint is part of what is asked for: with another one the same key is refused.
+        self.write_once(caller, ("resend_webhook_delivery", delivery.raw()), id.into(), work)
     }
 }

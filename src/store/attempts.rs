@@ -124,16 +124,22 @@ fn decode_due(row: &Row<'_>) -> Result<DueRow> {
     })
 }
 
-/// Takes up to `most` attempts at what is due for an endpoint. What was cut off falls due again in a moment; for the third
-/// time, it counts as failed.
-pub(crate) fn claim(tx: &Transaction<'_>, endpoint: WebhookId, most: usize) -> Result<Claimed> {
+/// Takes up to `most` attempts at what is due for an endpoint, which `workers` workers make. What was cut off falls due
+/// again in a moment; for the third time, it counts as failed.
+pub(crate) fn claim(tx: &Transaction<'_>, endpoint: WebhookId, workers: usize, most: usize) -> Result<Claimed> {
     let (now, mut claimed) = (tx.now(), Claimed::default());
     let target = tx.one(ENDPOINT, &[endpoint.into()], |row| Ok((row.get::<String>(1)?, row.get::<String>(2)?)))?;
     // It is gone or disabled: what it has waits, or is gone too.
     let Some((url, secret)) = target else { return Ok(claimed) };
     let wanted = i64::try_from(most).unwrap_or(i64::MAX);
-    let due = tx.all(DUE, &[endpoint.into(), now.into(), wanted.into()], decode_due)?;
+    let mut due = tx.all(DUE, &[endpoint.into(), now.into(), wanted.into()], decode_due)?;
     claimed.more = due.len() == most;
+    // Where something here may be what ends the process, nothing is claimed that is not begun at once: it would count as
+    // cut off too.
+    if due.len() > workers && due.iter().any(|row| row.cut_off || row.cuts > 0) {
+        due.truncate(workers);
+        claimed.more = true;
+    }
     for row in due {
         let claim = draw_claim(tx);
         let given_up = row.cut_off && row.cuts + 1 == CUTS;

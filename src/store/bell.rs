@@ -32,7 +32,7 @@ impl Bell {
         if listeners.is_empty() {
             return;
         }
-        let mut endpoints: Vec<WebhookId> = counted.iter().filter_map(|counted| counted.may_be_sent()).collect();
+        let mut endpoints: Vec<WebhookId> = counted.iter().filter_map(Counted::may_be_sent).collect();
         endpoints.sort_unstable();
         endpoints.dedup();
         if endpoints.is_empty() {

@@ -11,6 +11,11 @@ const RANDOM_BITS: u32 = 12;
 /// Bits for the milliseconds: until the year 2248.
 const TIME_BITS: u32 = 63 - LOWER_BITS;
 
+/// The least id that can be drawn at an instant: every id below it was drawn earlier.
+pub(super) fn first_of(instant: Timestamp) -> i64 {
+    instant.millis().min((1 << TIME_BITS) - 1) << LOWER_BITS
+}
+
 /// Gives ids of which each is greater than the one before, also when the clock goes back. Its random bits keep several
 /// processes apart; where they do not, the insert draws again.
 #[derive(Debug, Default)]
@@ -23,9 +28,8 @@ impl IdSource {
         let mut random = [0; 2];
         environment.entropy.fill(&mut random);
         let random = i64::from(u16::from_le_bytes(random)) & ((1 << RANDOM_BITS) - 1);
-        let millis = now.millis().min((1 << TIME_BITS) - 1);
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
-        let sequence = ((millis << LOWER_BITS) >> RANDOM_BITS).max((*last >> RANDOM_BITS) + 1);
+        let sequence = (first_of(now) >> RANDOM_BITS).max((*last >> RANDOM_BITS) + 1);
         *last = (sequence << RANDOM_BITS) | random;
         *last
     }

@@ -33,6 +33,7 @@ mod sqlite;
 pub(crate) mod summary;
 pub(crate) mod ticket_types;
 pub(crate) mod tickets;
+pub(crate) mod webhook_retention;
 pub(crate) mod webhooks;
 mod writer;
 

@@ -1,17 +1,57 @@
 //! The outbox: what is to be sent to which webhook endpoint. A row is written in the transaction of the change that it
 //! reports.
 
+use std::fmt::Write;
+use std::time::Duration;
+
 use super::{Bind, Counted, Transaction};
 use crate::error::{Error, Result, StoreError};
 use crate::model::id::{NotificationId, OrganizationId, OutboxId, WebhookId};
 use crate::model::notification::{Notification, NotificationData};
 use crate::model::text_enum::TextEnum;
+use crate::model::timestamp::Timestamp;
 use crate::model::webhook::NotificationType;
 
 pub(super) const WANTED: &str =
     "SELECT id, events FROM webhook_endpoints WHERE organization_id = ?1 AND enabled = 1 ORDER BY id";
-const INSERT: &str = "INSERT INTO webhook_outbox (id, endpoint_id, event_id, type, body, state, due_at, created_at)
-    VALUES (?1, ?2, ?3, ?4, ?5, 'WAITING', ?6, ?6)";
+const INSERT: &str =
+    "INSERT INTO webhook_outbox (id, endpoint_id, event_id, type, body, state, due_at, created_at) VALUES ";
+/// How many parameters a row has.
+const COLUMNS: usize = 6;
+/// How many rows one statement queues at most.
+const ROWS: usize = 32;
+
+// The index has all that is counted; of endpoints, one row is read for each that has something.
+pub(super) const COUNT_WAITING: &str =
+    "SELECT endpoint_id, COUNT(*), COUNT(CASE WHEN due_at <= ?1 THEN 1 END), MIN(due_at),
+        (SELECT e.enabled FROM webhook_endpoints e WHERE e.id = endpoint_id)
+    FROM webhook_outbox WHERE state = 'WAITING' GROUP BY endpoint_id";
+
+/// What waits to be sent.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Waiting {
+    pub(crate) all: u64,
+    /// What could be sent now.
+    pub(crate) due: u64,
+    /// For how long the first of what is due has been so.
+    pub(crate) longest: Option<Duration>,
+}
+
+/// Counts what waits, over all organizations.
+pub(crate) fn waiting(tx: &Transaction<'_>) -> Result<Waiting> {
+    let mut waiting = Waiting::default();
+    tx.each(COUNT_WAITING, &[tx.now().into()], |row| {
+        waiting.all += row.count(1)?;
+        let due = row.count(2)?;
+        if row.get::<Option<bool>>(4)? == Some(true) && due > 0 {
+            waiting.due += due;
+            let late = tx.now().millis().saturating_sub(row.get(3)?);
+            waiting.longest = waiting.longest.max(Some(Duration::from_millis(u64::try_from(late).unwrap_or(0))));
+        }
+        Ok(())
+    })?;
+    Ok(waiting)
+}
 
 /// Queues a notification of each change for every endpoint of the organization that is enabled and wants its type.
 pub(super) fn report(
@@ -24,53 +64,65 @@ pub(super) fn report(
     if endpoints.is_empty() {
         return Ok(());
     }
-    for change in changes {
+    let changes: Vec<NotificationData> = changes.into_iter().collect();
+    let wanted = |change: &NotificationData| {
         let of = change.notification_type();
-        let wanted = endpoints.iter().filter(|(_, events)| events.contains(&of));
-        queue(tx, change, wanted.map(|(id, _)| *id))?;
-    }
-    Ok(())
-}
-
-/// Queues one notification for each of these endpoints.
-fn queue(tx: &Transaction<'_>, data: NotificationData, mut endpoints: impl Iterator<Item = WebhookId>) -> Result<()> {
-    let Some(first) = endpoints.next() else { return Ok(()) };
-    let of = data.notification_type();
-    let mut notification = Notification { id: NotificationId::NOTHING, created_at: tx.now(), data };
-    // The notification is named after the first of its rows: an id that no other notification can have, whichever
-    // process draws it.
-    let first_row = |id: OutboxId| {
-        notification.id = NotificationId::from_raw(id.raw());
-        serde_json::to_string(&notification).map_err(|error| Error::Internal(error.to_string()))
+        endpoints.iter().filter(move |(_, events)| events.contains(&of)).map(|(id, _)| *id)
     };
-    let (id, body) = insert_first(tx, first, of, first_row)?;
-    for endpoint in endpoints {
-        insert(tx, endpoint, NotificationId::from_raw(id.raw()), of, &body)?;
+    let rows: Vec<(usize, WebhookId)> =
+        changes.iter().enumerate().flat_map(|(index, change)| wanted(change).map(move |id| (index, id))).collect();
+    // One statement of many rows costs less than as many of one.
+    let mut begun = None;
+    for rows in rows.chunks(ROWS) {
+        begun = queue(tx, &changes, rows, begun.as_ref())?;
+    }
+    for (_, endpoint) in rows {
+        tx.count(Counted::NotificationQueued(endpoint));
     }
     Ok(())
 }
 
-/// Queues the first row of a notification, whose body follows from the row's id. An id that is taken is drawn again.
-fn insert_first(
+/// A notification that is being queued: which change it reports, its id and its body.
+#[derive(Clone)]
+struct Begun(usize, NotificationId, String);
+
+/// Queues these rows, each of a change and for an endpoint. The first may go on with the notification that the rows before
+/// ended with; gives the one that these end with. Where an id is taken, all are drawn again.
+fn queue(
     tx: &Transaction<'_>,
-    endpoint: WebhookId,
-    of: NotificationType,
-    mut body: impl FnMut(OutboxId) -> Result<String>,
-) -> Result<(OutboxId, String)> {
+    changes: &[NotificationData],
+    rows: &[(usize, WebhookId)],
+    begun: Option<&Begun>,
+) -> Result<Option<Begun>> {
+    let sql = insert_rows(rows.len());
     for _ in 0..16 {
-        let id: OutboxId = tx.draw_id();
-        let body = body(id)?;
-        let binds = [id.into(), endpoint.into(), id.raw().into(), of.as_str().into(), (&body).into(), tx.now().into()];
-        match tx.execute(INSERT, &binds) {
-            Ok(_) => {
-                tx.count(Counted::NotificationQueued(endpoint));
-                return Ok((id, body));
-            }
+        let mut begun = begun.cloned();
+        let mut binds: Vec<Bind<'_>> = Vec::with_capacity(COLUMNS * rows.len());
+        for (index, endpoint) in rows {
+            let id: OutboxId = tx.draw_id();
+            let Begun(_, notification, body) = match begun.take() {
+                Some(same) if same.0 == *index => begun.insert(same),
+                _ => begun.insert(begin(*index, id, changes[*index].clone(), tx.now())?),
+            };
+            let of = changes[*index].notification_type().as_str();
+            binds.extend([id.into(), (*endpoint).into(), (*notification).into(), of.into()]);
+            binds.extend([body.clone().into(), tx.now().into()]);
+        }
+        match tx.execute(&sql, &binds) {
+            Ok(_) => return Ok(begun),
             Err(Error::Store(StoreError::Taken(_))) => {}
             Err(error) => return Err(error),
         }
     }
     Err(Error::Unavailable("no free id was found"))
+}
+
+/// Begins a notification with the first of its rows, after which it is named: an id that no other notification can have,
+/// whichever process draws it.
+fn begin(index: usize, first: OutboxId, data: NotificationData, now: Timestamp) -> Result<Begun> {
+    let notification = Notification { id: NotificationId::from_raw(first.raw()), created_at: now, data };
+    let body = serde_json::to_string(&notification).map_err(|error| Error::Internal(error.to_string()))?;
+    Ok(Begun(index, notification.id, body))
 }
 
 /// Queues a notification that has its id for one endpoint.
@@ -82,7 +134,19 @@ pub(super) fn insert(
     body: &str,
 ) -> Result<OutboxId> {
     let binds: [Bind<'_>; 5] = [endpoint.into(), notification.into(), of.as_str().into(), body.into(), tx.now().into()];
-    let id = tx.insert(INSERT, &binds)?;
+    let id = tx.insert(&insert_rows(1), &binds)?;
     tx.count(Counted::NotificationQueued(endpoint));
     Ok(id)
+}
+
+/// The statement that queues so many rows.
+fn insert_rows(number: usize) -> String {
+    let mut sql = INSERT.to_owned();
+    for row in 0..number {
+        let [id, endpoint, event, of, body, now] = std::array::from_fn(|column| COLUMNS * row + column + 1);
+        let comma = if row == 0 { "" } else { ", " };
+        // Writing to a text cannot fail.
+        let _ = write!(sql, "{comma}(?{id}, ?{endpoint}, ?{event}, ?{of}, ?{body}, 'WAITING', ?{now}, ?{now})");
+    }
+    sql
 }

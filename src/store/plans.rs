@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::{
-    Bind, Location, Store, api_keys, checkouts, customers, discounts, door, events, idempotency, order_items, orders,
-    refunds, settlement,
+    Bind, Location, Store, api_keys, attempts, checkouts, customers, deliveries, discounts, door, events, idempotency,
+    order_items, orders, outbox, refunds, settlement,
 };
-use super::{summary, ticket_types, tickets};
+use super::{summary, ticket_types, tickets, webhook_retention, webhooks};
 use crate::environment::{Environment, ManualClock, SeededEntropy};
 use crate::model::timestamp::Timestamp;
 
@@ -57,15 +57,33 @@ const STATEMENTS: &[Expected] = &[
     (refunds::DUE, &["refunds_due"]),
     (refunds::LIST, &["refunds_by_organization"]),
     (idempotency::OLD, &["idempotency_records_by_age"]),
+    (webhooks::LIST, &["webhook_endpoints_by_organization"]),
+    (webhooks::REMOVE_WAITING_OF_TYPE, &["webhook_outbox_waiting"]),
+    (webhooks::DELETE_WAITING, &["webhook_outbox_waiting"]),
+    (deliveries::LIST, &["webhook_deliveries_by_endpoint"]),
+    (attempts::DUE, &["webhook_outbox_waiting"]),
+    (attempts::NEXT_DUE, &["webhook_outbox_waiting"]),
+    (attempts::NEXT_ENDPOINT, &["webhook_outbox_waiting"]),
+    (attempts::LATEST, &["webhook_deliveries_by_endpoint"]),
+    (outbox::WANTED, &["webhook_endpoints_by_organization"]),
+    (webhook_retention::OLD_DELIVERIES, &[]),
+    (webhook_retention::DELETE_DELIVERIES, &[]),
+    (webhook_retention::OLD_NOTIFICATIONS, &["webhook_outbox_finished"]),
+    (webhook_retention::DELETE_NOTIFICATIONS, &["webhook_outbox_finished"]),
 ];
 
 /// Counts over an index that holds few rows of its table, and which they read from end to end.
-const COUNTS: &[Expected] = &[(refunds::COUNT_DUE, &["refunds_due"]), (refunds::COUNT_REFUSED, &["refunds_refused"])];
+const COUNTS: &[Expected] = &[
+    (refunds::COUNT_DUE, &["refunds_due"]),
+    (refunds::COUNT_REFUSED, &["refunds_refused"]),
+    (outbox::COUNT_WAITING, &["webhook_outbox_waiting"]),
+];
 
 /// For a constraint, and not for a query.
 const CONSTRAINTS: &[&str] = &["events_by_slug"];
 
-/// Ten organizations with 50 events, 4,000 orders and 8,000 tickets of 500 customers; most orders are completed.
+/// Ten organizations with 50 events, 4,000 orders and 8,000 tickets of 500 customers, and 200 webhook endpoints with 8,000
+/// notifications; most orders are completed, and most notifications delivered.
 const ROWS: &[&str] = &[
     "INSERT INTO organizations
         WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10) SELECT i, 'One', 'EUR', 'UTC', 0 FROM n",
@@ -103,6 +121,15 @@ const ROWS: &[&str] = &[
             SUBSTR('00000000000000000000' || i, -20), 'NOT_CHECKED_IN', 0, 0 FROM n",
     "INSERT INTO refunds (order_id, organization_id, amount, currency, status, next_attempt_at, created_at, updated_at)
         SELECT id, 1 + id % 10, 1250, 'EUR', CASE id % 50 WHEN 0 THEN 'DUE' ELSE 'DONE' END, 0, 0, 0 FROM orders WHERE id % 4 = 0",
+    "INSERT INTO webhook_endpoints (id, organization_id, url, events, enabled, secret, created_at, updated_at)
+        WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 200)
+        SELECT i, 1 + i % 10, 'https://receiver.example/', '[\"order.completed\"]', 1, 'whsec_', 0, 0 FROM n",
+    "INSERT INTO webhook_outbox (id, endpoint_id, event_id, type, body, state, attempts, due_at, finished_at, created_at)
+        WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 8000)
+        SELECT i, 1 + i % 200, i, 'order.completed', '{}', CASE i % 40 WHEN 0 THEN 'WAITING' ELSE 'DELIVERED' END, 1, i,
+            CASE i % 40 WHEN 0 THEN NULL ELSE i END, i FROM n",
+    "INSERT INTO webhook_deliveries (id, endpoint_id, outbox_id, type, attempt, success, created_at)
+        SELECT id, endpoint_id, id, type, 1, 1, created_at FROM webhook_outbox WHERE state = 'DELIVERED'",
 ];
 
 fn open(folder: &tempfile::TempDir) -> Store {
@@ -134,7 +161,10 @@ fn assert_plans(store: &Store) -> BTreeSet<&'static str> {
     for (sql, indexes) in COUNTS {
         let plan = plan(store, sql);
         let counts = |step: &String| step.contains("COVERING INDEX") && step.contains(indexes[0]);
-        assert!(plan.iter().all(counts), "{} is not all that is read: {plan:#?}\n{sql}", indexes[0]);
+        // For each group, one row of another table may be found by its key.
+        let finds = |step: &String| step.contains("SCALAR SUBQUERY") || step.contains("USING INTEGER PRIMARY KEY");
+        let all = plan.iter().any(counts) && plan.iter().all(|step| counts(step) || finds(step));
+        assert!(all, "{} is not all that is read: {plan:#?}\n{sql}", indexes[0]);
     }
     STATEMENTS.iter().chain(COUNTS).flat_map(|(_, indexes)| indexes.iter().copied()).collect()
 }

@@ -16,7 +16,7 @@ pub trait Transport: fmt::Debug + Send + Sync + 'static {
     ///
     /// # Errors
     /// Why no answer came.
-    fn send(&self, request: &Request, timeout: Duration) -> Result<Response, Failure>;
+    fn send(&self, request: &WebhookRequest, timeout: Duration) -> Result<WebhookResponse, WebhookFailure>;
 
     /// Ends what is under way, from another thread: the sender is about to stop. What is sent from now on may fail.
     fn interrupt(&self) {}
@@ -24,7 +24,7 @@ pub trait Transport: fmt::Debug + Send + Sync + 'static {
 
 /// What is sent.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Request {
+pub struct WebhookRequest {
     /// Where to. It may hold what only the receiver should know: it belongs in no log.
     pub url: String,
     /// The headers, `Content-Type` and `User-Agent` among them.
@@ -33,15 +33,15 @@ pub struct Request {
     pub body: String,
 }
 
-impl fmt::Debug for Request {
+impl fmt::Debug for WebhookRequest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Request").field("bytes", &self.body.len()).finish_non_exhaustive()
+        f.debug_struct("WebhookRequest").field("bytes", &self.body.len()).finish_non_exhaustive()
     }
 }
 
 /// What a receiver answered.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Response {
+pub struct WebhookResponse {
     /// The HTTP status.
     pub status: u16,
     /// The beginning of the body, as far as it came: at most [`BODY_KEPT`] bytes.
@@ -52,7 +52,7 @@ pub struct Response {
 
 /// Why no answer came.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Failure {
+pub struct WebhookFailure {
     /// Which kind of thing went wrong.
     pub kind: FailureKind,
     /// What went wrong, in a sentence for whoever runs the receiver, such as "timed out after 10 s while waiting for the

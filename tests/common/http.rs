@@ -21,7 +21,7 @@ pub(crate) struct Server {
     pub(crate) address: SocketAddr,
     stop: Option<tokio::sync::oneshot::Sender<()>>,
     thread: Option<JoinHandle<io::Result<()>>>,
-    _folder: tempfile::TempDir,
+    folder: tempfile::TempDir,
 }
 
 impl Server {
@@ -44,7 +44,7 @@ impl Server {
             runtime.block_on(serve(served, listener, options, async { drop(stopped.await) }))
         });
         let (organization, key) = organization(&service);
-        Self { service, organization, key, address, stop: Some(stop), thread: Some(thread), _folder: folder }
+        Self { service, organization, key, address, stop: Some(stop), thread: Some(thread), folder }
     }
 
     /// A key of the shop with these scopes.
@@ -59,6 +59,10 @@ impl Server {
 
     pub(crate) fn client_with(&self, key: &str) -> Client {
         Client::new(self.address, key)
+    }
+
+    pub(crate) fn file(&self) -> std::path::PathBuf {
+        self.folder.path().join("ticketing.db")
     }
 
     /// Begins to stop, without waiting for it.

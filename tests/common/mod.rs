@@ -3,6 +3,8 @@
 
 #![allow(dead_code, unreachable_pub, reason = "each test file uses its own part of this")]
 
+pub mod history;
+
 use std::fmt::Debug;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -11,9 +13,10 @@ use std::time::Duration;
 use tempfile::TempDir;
 use ticketing::{
     Amount, Builder, Caller, Change, Checkout, CheckoutRequest, CreateDiscount, CreateEvent, CreateOrder,
-    CreateTicketType, Discount, DiscountId, Error, Event, EventId, EventStatus, GatewayError, IssueTickets,
-    ManualClock, NewCustomer, NewTicket, Order, OrderId, OrderStatus, PaymentGateway, PaymentStatus, Reason,
-    RefundRequest, Result, SeededEntropy, TicketType, TicketTypeId, TicketingService, Timestamp, UpdateEvent,
+    CreateTicketType, CreateWebhook, CreatedWebhookEndpoint, Discount, DiscountId, Error, Event, EventId, EventStatus,
+    GatewayError, IssueTickets, ListWebhookDeliveries, ManualClock, NewCustomer, NewTicket, NotificationType, Order,
+    OrderId, OrderStatus, PaymentGateway, PaymentStatus, Reason, RefundRequest, Result, SeededEntropy, TicketType,
+    TicketTypeId, TicketingService, Timestamp, UpdateEvent, WebhookDelivery, WebhookId,
 };
 
 /// What the clock shows when a shop opens.
@@ -328,6 +331,23 @@ impl Shop {
 
     pub fn issue(&self, of: &TicketType, quantity: i64) -> Vec<NewTicket> {
         self.try_issue(of.id, quantity).expect("tickets")
+    }
+
+    /// A webhook endpoint that wants to hear of these.
+    pub fn webhook(&self, events: impl IntoIterator<Item = NotificationType>) -> CreatedWebhookEndpoint {
+        let new = CreateWebhook::new("https://example.com/hook", events);
+        self.service.create_webhook(&self.caller, new).expect("a webhook endpoint")
+    }
+
+    /// An attempt at each row of the outbox that failed, as the sender would have written it.
+    pub fn fail_all_deliveries(&self) {
+        history::outbox(&self.file()).into_iter().for_each(|row| history::record(&self.file(), row, 1, Some(500)));
+    }
+
+    /// The last attempts at an endpoint, the latest first.
+    pub fn deliveries(&self, of: WebhookId) -> Vec<WebhookDelivery> {
+        let page = self.service.list_webhook_deliveries(&self.caller, of, ListWebhookDeliveries::default());
+        page.expect("a page").data
     }
 
     pub fn move_event(&self, id: EventId, status: EventStatus) -> Result<Event> {

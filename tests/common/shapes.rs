@@ -270,3 +270,32 @@ pub(crate) const VALIDATE_FIELDS: &[Field] = &[
         List(&Object(&[must("ticketId", SEAT), must("quantity", whole(&["1", "1e1"], &[])), must("price", PRICE)]), 0),
     ),
 ];
+
+const NOTIFICATION: Kind =
+    one_of(&["\"order.completed\"", "\"order.cancelled\"", "\"ticket.issued\"", "\"ticket.checked_in\""]);
+
+pub(crate) const WEBHOOK_FIELDS: &[Field] = &[
+    must(
+        "url",
+        value(
+            &["\"https://example.com/hook?a=%20\"", "\"https://hooks.example.org:8443/\""],
+            &[
+                "\"\"",
+                "\"/a\"",
+                "\"example.com\"",
+                "\"http://example.com/\"",
+                "\"https:///a\"",
+                "\"https://a b/\"",
+                "\"https://example.com/\\r\\nX: y\"",
+                "\"urn:x:y\"",
+                "\"javascript:alert(1)\"",
+                "\"https://example.com/\\u0000\"",
+                "1",
+                "[]",
+            ],
+        ),
+    ),
+    or_null("description", TEXT),
+    must("events", List(&NOTIFICATION, 1)),
+    may("enabled", FLAG),
+];

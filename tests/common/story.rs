@@ -2,6 +2,9 @@
 //! time. What is asked and answered in it are the examples of the document.
 #![allow(dead_code, reason = "each test file uses its part")]
 
+#[path = "history.rs"]
+mod history;
+
 use serde_json::{Map, Value, json};
 use ticketing::{ManualClock, SeededEntropy};
 
@@ -118,6 +121,8 @@ pub(crate) struct Story {
 struct Teller<'a> {
     client: Client,
     document: &'a Document,
+    /// Where the server keeps everything.
+    file: std::path::PathBuf,
     examples: Map<String, Value>,
 }
 
@@ -172,8 +177,10 @@ impl Story {
             |options| options.rate_limit = None,
         );
         let document = Document::of(&server);
-        let mut teller = Teller { client: server.client(), document: &document, examples: Map::new() };
+        let mut teller =
+            Teller { client: server.client(), document: &document, file: server.file(), examples: Map::new() };
         tell_of_the_sale(&mut teller);
+        tell_of_webhooks(&mut teller);
         let examples = teller.examples;
         Self { server, document, examples }
     }
@@ -277,4 +284,28 @@ fn tell_of_the_sale(story: &mut Teller<'_>) {
     story.tell("delete_discount", &[&unused], "", None);
     story.tell("delete_ticket_type", &[&box_seat], "", None);
     story.tell("delete_event", &[&other], "", None);
+}
+
+fn tell_of_webhooks(story: &mut Teller<'_>) {
+    let webhook = json!({
+        "url": "https://example.com/hook", "description": "The bookkeeping's",
+        "events": ["order.completed", "order.cancelled", "ticket.issued"], "enabled": true,
+    });
+    let webhook = story.tell("create_webhook", &[], "", Some(webhook))["id"].clone();
+    story.tell("get_webhook", &[&webhook], "", None);
+    story.tell("list_webhooks", &[], "?limit=10", None);
+    story.tell("rotate_webhook_secret", &[&webhook], "", None);
+
+    let seat = story.examples["get_ticket_type"]["response"]["id"].clone();
+    let guest =
+        json!({"ticketId": seat, "quantity": 1, "customer": {"email": "grace@example.com", "name": "Grace Hopper"}});
+    story.client.post("/v1/tickets/issue", &guest).expect(201);
+    history::record(&story.file, history::outbox(&story.file)[0], 1, Some(503));
+    let deliveries = story.tell("list_webhook_deliveries", &[&webhook], "?success=false&eventType=TICKET_ISSUED", None);
+    story.tell("resend_webhook_delivery", &[&webhook, &deliveries["data"][0]["id"]], "", None);
+
+    story.tell("update_webhook", &[&webhook], "", Some(json!({"description": null, "events": ["order.completed"]})));
+    let unused =
+        story.prepare("/v1/webhooks", &json!({"url": "https://example.com/unused", "events": ["ticket.issued"]}));
+    story.tell("delete_webhook", &[&unused], "", None);
 }

@@ -5,6 +5,9 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+mod news;
+#[path = "../common/outbox.rs"]
+mod outbox;
 mod prices;
 mod sale;
 mod steps;
@@ -52,6 +55,7 @@ impl Real {
         let shop = Shop::new();
         let over = Timestamp::from_millis(shop_now().millis() + OVER_AFTER);
         let event = shop.event_with(|new| (new.start_date, new.end_date) = (shop_now(), Some(over)));
+        outbox::listen(&shop.file(), shop.caller.organization(), &outbox::ALL, true);
         let (types, discounts, orders, tickets) = Default::default();
         Self { shop, event: event.id, types, discounts, orders, tickets }
     }
@@ -213,6 +217,27 @@ fn cases() -> u32 {
     std::env::var("TICKETING_MODEL_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(48)
 }
 
+/// Takes the steps in both, and compares after each.
+fn run<'s>(steps: impl IntoIterator<Item = &'s Step>) -> (Real, World) {
+    let mut world = World::new(shop_now().millis(), shop_now().millis() + OVER_AFTER);
+    let mut real = Real::new();
+    for step in steps {
+        let before = world.clone();
+        let expected = world.take(step);
+        if expected == Outcome::Skipped {
+            continue;
+        }
+        let got = real.take(step, &before);
+        assert_eq!(got, expected, "{step:?}");
+        real.find_new_tickets(&world);
+        if matches!(step, Step::Turn(minutes) if *minutes < 0) {
+            real.settle_after_turning_back(&mut world);
+        }
+        real.compare(&world);
+    }
+    (real, world)
+}
+
 proptest! {
     #![proptest_config(ProptestConfig {
         cases: cases(),
@@ -225,21 +250,8 @@ proptest! {
     fn after_every_step_the_crate_answers_and_stands_as_the_model_of_its_rules(
         steps in proptest::collection::vec(steps::step(), 1..80),
     ) {
-        let mut world = World::new(shop_now().millis(), shop_now().millis() + OVER_AFTER);
-        let mut real = Real::new();
-        for step in steps::opening().iter().chain(&steps) {
-            let before = world.clone();
-            let expected = world.take(step);
-            if expected == Outcome::Skipped {
-                continue;
-            }
-            let got = real.take(step, &before);
-            assert_eq!(got, expected, "{step:?}");
-            real.find_new_tickets(&world);
-            if matches!(step, Step::Turn(minutes) if *minutes < 0) {
-                real.settle_after_turning_back(&mut world);
-            }
-            real.compare(&world);
-        }
+        let opening = steps::opening();
+        let (real, world) = run(opening.iter().chain(&steps));
+        news::compare(&real, &world);
     }
 }

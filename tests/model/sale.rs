@@ -1,6 +1,6 @@
 //! Sales in the model: orders and their discounts, payments, cancellations, and tickets that are issued.
 
-use ticketing::{EventStatus, OrderStatus, PaymentStatus, TicketStatus};
+use ticketing::{EventStatus, NotificationType, OrderStatus, PaymentStatus, TicketStatus};
 
 use super::prices::{self, Line};
 use super::world::Outcome::{self, Done, Refused, Skipped};
@@ -91,6 +91,7 @@ impl World {
 
     /// Issues the tickets of an order, whose places count as sold from now on.
     fn hand_out(&mut self, order: usize) {
+        self.news.push((NotificationType::OrderCompleted, order));
         for (of, quantity) in self.orders[order].lines.clone() {
             self.add_tickets(of, quantity, Some(order));
         }
@@ -99,7 +100,10 @@ impl World {
     fn add_tickets(&mut self, of: usize, quantity: i64, order: Option<usize>) {
         let status = TicketStatus::NotCheckedIn;
         let ticket = Ticket { of, order, status, scans: 0, entered: None, expires: None, scanned_first: false };
-        self.tickets.extend((0..quantity).map(|_| ticket.clone()));
+        for _ in 0..quantity {
+            self.news.push((NotificationType::TicketIssued, self.tickets.len()));
+            self.tickets.push(ticket.clone());
+        }
         self.types[of].sold += quantity;
         if self.unsold() == 0 && self.event_status() == EventStatus::Published {
             self.status = EventStatus::SoldOut;
@@ -166,8 +170,13 @@ impl World {
             }
             OrderStatus::Pending | OrderStatus::Expired => {}
         }
-        self.orders[order].stored = OrderStatus::Cancelled;
+        self.cancelled(order);
         Done
+    }
+
+    pub fn cancelled(&mut self, order: usize) {
+        self.orders[order].stored = OrderStatus::Cancelled;
+        self.news.push((NotificationType::OrderCancelled, order));
     }
 
     pub fn issue(&mut self, of: usize, quantity: i64) -> Outcome {

@@ -1,7 +1,7 @@
 //! The rules once more, over plain vectors: what an event, its ticket types, discounts, orders and tickets are after each
 //! step, and what each step is answered.
 
-use ticketing::{EventStatus, OrderStatus, PaymentStatus, TicketStatus};
+use ticketing::{EventStatus, NotificationType, OrderStatus, PaymentStatus, TicketStatus};
 
 use super::steps::{Step, pick};
 
@@ -84,13 +84,15 @@ pub struct World {
     pub tickets: Vec<Ticket>,
     /// How much went back, by order.
     pub refunds: Vec<(usize, i64)>,
+    /// What a webhook is told, with the order or the ticket.
+    pub news: Vec<(NotificationType, usize)>,
 }
 
 impl World {
     pub fn new(now: i64, over_at: i64) -> Self {
-        let (types, discounts, orders, tickets, refunds) = Default::default();
+        let (types, discounts, orders, tickets, refunds, news) = Default::default();
         let status = EventStatus::Published;
-        Self { now, latest: now, status, over_at, types, discounts, orders, tickets, refunds }
+        Self { now, latest: now, status, over_at, types, discounts, orders, tickets, refunds, news }
     }
 
     pub fn event_status(&self) -> EventStatus {
@@ -289,6 +291,7 @@ impl World {
         }
         ticket.status = TicketStatus::CheckedIn;
         ticket.entered = Some(now);
+        self.news.push((NotificationType::TicketCheckedIn, index));
         Done
     }
 
@@ -312,10 +315,10 @@ impl World {
         self.status = to;
         if to == Cancelled && from != Cancelled {
             for order in 0..self.orders.len() {
-                self.orders[order].stored = match self.order_status(order) {
-                    OrderStatus::Pending => OrderStatus::Cancelled,
-                    other => other,
-                };
+                match self.order_status(order) {
+                    OrderStatus::Pending => self.cancelled(order),
+                    other => self.orders[order].stored = other,
+                }
             }
         }
         Done

@@ -2,13 +2,14 @@
 //! nothing.
 //!
 //! What SQL can state is a row of a table of [`Invariant`]s, whose query finds the rows that break it. What it cannot, such
-//! as the folding of a text, is a row of the table of [`values::Value`]s.
+//! as the folding of a text, is a row of the table of [`values::Value`]s. What notifications say is read one by one.
 
 mod orders;
 mod payments;
 mod sales;
 mod tickets;
 mod values;
+mod webhooks;
 
 use super::Transaction;
 use crate::error::{Error, Result, StoreError};
@@ -26,7 +27,8 @@ struct Invariant {
     broken: &'static str,
 }
 
-const INVARIANTS: &[&[Invariant]] = &[sales::INVARIANTS, orders::INVARIANTS, payments::INVARIANTS, tickets::INVARIANTS];
+const INVARIANTS: &[&[Invariant]] =
+    &[sales::INVARIANTS, orders::INVARIANTS, payments::INVARIANTS, tickets::INVARIANTS, webhooks::INVARIANTS];
 
 /// What the file itself is checked for.
 const INTEGRITY: &str = "integrity";
@@ -50,6 +52,7 @@ pub(crate) fn run(tx: &Transaction<'_>) -> Result<CheckReport> {
         unless_damaged(looked, |problem| report.add(Finding { sentence: problem, ..finding(None) }))?;
     }
     values::check(tx, &mut report)?;
+    webhooks::check(tx, &mut report)?;
     Ok(report)
 }
 
@@ -90,7 +93,8 @@ mod tests {
     #[test]
     fn each_name_is_given_once_and_written_in_words_with_hyphens() {
         let names = INVARIANTS.iter().copied().flatten().map(|invariant| invariant.name);
-        let names: Vec<_> = names.chain(values::names()).chain([INTEGRITY, FOREIGN_KEYS]).collect();
+        let names: Vec<_> =
+            names.chain(values::names()).chain(webhooks::names()).chain([INTEGRITY, FOREIGN_KEYS]).collect();
         assert_eq!(names.iter().collect::<BTreeSet<_>>().len(), names.len());
         assert!(names.iter().all(|name| name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-')));
     }

@@ -4,6 +4,7 @@ use super::unless_damaged;
 use crate::error::Result;
 use crate::model::check::{CheckReport, Finding};
 use crate::model::scope::Scopes;
+use crate::model::webhook::NotificationType;
 use crate::rules::calendar::Zone;
 use crate::rules::text::fold;
 use crate::rules::{event, money, ticket};
@@ -114,6 +115,17 @@ const VALUES: &[Value] = &[
         rows: "SELECT id, code, customer_name FROM tickets",
         holds: |row| Ok(ticket::is_code(&row.get::<String>(1)?) && is_text(row, 2)?),
     },
+    Value {
+        name: "webhook-settings",
+        table: "webhook_endpoints",
+        sentence: "an endpoint wants at least one type of notification, each once, and what signs for it has its form",
+        rows: "SELECT id, events, secret, url FROM webhook_endpoints",
+        holds: |row| {
+            let events: Vec<NotificationType> = row.json(1)?;
+            let once = events.iter().enumerate().all(|(index, of)| !events[..index].contains(of));
+            Ok(!events.is_empty() && once && is_secret(&row.get::<String>(2)?) && is_text(row, 3)?)
+        },
+    },
 ];
 
 /// Checks every row of every table.
@@ -159,6 +171,15 @@ fn is_currency(row: &Row<'_>, index: usize) -> Result<bool> {
 
 fn is_zone(row: &Row<'_>, index: usize) -> Result<bool> {
     Ok(Zone::of(&row.get::<String>(index)?).is_some())
+}
+
+/// Whether it is a signing secret: `whsec_` and 32 bytes in base64 with padding.
+fn is_secret(text: &str) -> bool {
+    let digits = text.strip_prefix("whsec_").and_then(|rest| rest.strip_suffix('='));
+    let known = |byte: u8| byte.is_ascii_alphanumeric() || b"+/".contains(&byte);
+    // Of the last digit only the upper four bits say something: the others are 0.
+    let last = |digits: &str| digits.ends_with(|c| "AEIMQUYcgkosw048".contains(c));
+    digits.is_some_and(|digits| digits.len() == 43 && digits.bytes().all(known) && last(digits))
 }
 
 /// Whether `value`, of which 10^`decimals` make one, lies between 0 and 100.

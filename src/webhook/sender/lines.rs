@@ -25,6 +25,10 @@ pub(super) enum Standing {
 /// The longest that an attempt of a prompt endpoint takes.
 const PROMPT: Duration = Duration::from_secs(1);
 
+/// How many notifications a worker takes at once for a prompt endpoint, which it has sent in a moment: it need not wait
+/// after each until the store has taken the next.
+const RUN: usize = 16;
+
 impl Standing {
     const ALL: [Self; 3] = [Self::Prompt, Self::Unproven, Self::Slow];
 
@@ -50,11 +54,20 @@ pub(super) struct Shares {
     pub(super) slow: usize,
 }
 
+/// Workers for an endpoint.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Dealt {
+    pub(super) endpoint: WebhookId,
+    pub(super) workers: usize,
+    /// How many notifications they take at most.
+    pub(super) most: usize,
+}
+
 /// One endpoint's place.
 #[derive(Debug)]
 struct Line {
     standing: Standing,
-    /// Its attempts that are under way.
+    /// Its workers that are under way.
     under_way: usize,
     /// Whether it may have something due.
     due: bool,
@@ -68,10 +81,10 @@ struct Line {
 #[derive(Debug)]
 pub(super) struct Lines {
     shares: Shares,
-    lines: HashMap<WebhookId, Line>,
+    places: HashMap<WebhookId, Line>,
     /// Those that may have something due and hold fewer workers than they may, by standing.
     rings: [VecDeque<WebhookId>; 3],
-    /// Attempts that are under way, by standing.
+    /// Workers that are under way, by standing.
     under_way: [usize; 3],
     /// When something falls due.
     alarms: BinaryHeap<Reverse<(Timestamp, WebhookId)>>,
@@ -83,7 +96,7 @@ impl Lines {
     pub(super) fn new(shares: Shares) -> Self {
         Self {
             shares,
-            lines: HashMap::new(),
+            places: HashMap::new(),
             rings: Default::default(),
             under_way: [0; 3],
             alarms: BinaryHeap::new(),
@@ -93,18 +106,18 @@ impl Lines {
 
     /// Whether the endpoint has a place.
     pub(super) fn knows(&self, endpoint: WebhookId) -> bool {
-        self.lines.contains_key(&endpoint)
+        self.places.contains_key(&endpoint)
     }
 
     /// Gives an endpoint a place, where it has none.
     pub(super) fn enter(&mut self, endpoint: WebhookId, standing: Standing) {
         let line = Line { standing, under_way: 0, due: false, in_ring: false, alarm: None };
-        self.lines.entry(endpoint).or_insert(line);
+        self.places.entry(endpoint).or_insert(line);
     }
 
     /// Something may be due for an endpoint that has a place.
     pub(super) fn due(&mut self, endpoint: WebhookId) {
-        if let Some(line) = self.lines.get_mut(&endpoint) {
+        if let Some(line) = self.places.get_mut(&endpoint) {
             line.due = true;
         }
         self.queue(endpoint);
@@ -112,7 +125,7 @@ impl Lines {
 
     /// Something is due at `at` for an endpoint that has a place. What is due after that is asked for then.
     pub(super) fn due_at(&mut self, endpoint: WebhookId, at: Timestamp) {
-        if let Some(line) = self.lines.get_mut(&endpoint)
+        if let Some(line) = self.places.get_mut(&endpoint)
             && line.alarm.is_none_or(|set| at < set)
         {
             line.alarm = Some(at);
@@ -133,7 +146,7 @@ impl Lines {
             }
             self.alarms.pop();
             // One that was set for an earlier time since counts no more.
-            if let Some(line) = self.lines.get_mut(&endpoint)
+            if let Some(line) = self.places.get_mut(&endpoint)
                 && line.alarm == Some(at)
             {
                 line.alarm = None;
@@ -144,7 +157,7 @@ impl Lines {
 
     /// Puts an endpoint into the ring where it belongs there.
     fn queue(&mut self, endpoint: WebhookId) {
-        if let Some(line) = self.lines.get_mut(&endpoint)
+        if let Some(line) = self.places.get_mut(&endpoint)
             && line.due
             && !line.in_ring
             && line.under_way < self.shares.endpoint
@@ -154,16 +167,18 @@ impl Lines {
         }
     }
 
-    /// Deals out the workers that are free: to whom, and how many. They count as under way from now on.
-    pub(super) fn deal(&mut self) -> Vec<(WebhookId, usize)> {
-        let mut dealt: Vec<(WebhookId, usize)> = Vec::new();
-        let mut places: HashMap<WebhookId, usize> = HashMap::new();
+    /// Deals out the workers that are free. They count as under way from now on.
+    pub(super) fn deal(&mut self) -> Vec<Dealt> {
+        let mut dealt: Vec<Dealt> = Vec::new();
+        let mut index: HashMap<WebhookId, usize> = HashMap::new();
         while let Some(endpoint) = self.next() {
-            let place = *places.entry(endpoint).or_insert_with(|| {
-                dealt.push((endpoint, 0));
+            let place = *index.entry(endpoint).or_insert_with(|| {
+                dealt.push(Dealt { endpoint, workers: 0, most: 0 });
                 dealt.len() - 1
             });
-            dealt[place].1 += 1;
+            dealt[place].workers += 1;
+            let prompt = self.places.get(&endpoint).is_some_and(|line| line.standing == Standing::Prompt);
+            dealt[place].most += if prompt { RUN } else { 1 };
         }
         dealt
     }
@@ -198,7 +213,7 @@ impl Lines {
     /// Takes the first of a ring and has it stand in line again behind the others.
     fn take(&mut self, standing: Standing) -> Option<WebhookId> {
         while let Some(endpoint) = self.rings[standing as usize].pop_front() {
-            let Some(line) = self.lines.get_mut(&endpoint) else { continue };
+            let Some(line) = self.places.get_mut(&endpoint) else { continue };
             line.in_ring = false;
             if line.due && line.under_way < self.shares.endpoint {
                 line.under_way += 1;
@@ -213,7 +228,7 @@ impl Lines {
 
     /// Of the workers dealt to an endpoint, `unused` found nothing to do: nothing more is due for it.
     pub(super) fn nothing_due(&mut self, endpoint: WebhookId, unused: usize) {
-        if let Some(line) = self.lines.get_mut(&endpoint) {
+        if let Some(line) = self.places.get_mut(&endpoint) {
             line.due = false;
         }
         self.give_back(endpoint, unused);
@@ -222,7 +237,7 @@ impl Lines {
 
     /// Workers that were dealt to an endpoint are free again, and nobody knows whether it has more.
     pub(super) fn give_back(&mut self, endpoint: WebhookId, workers: usize) {
-        if let Some(line) = self.lines.get_mut(&endpoint) {
+        if let Some(line) = self.places.get_mut(&endpoint) {
             line.under_way -= workers.min(line.under_way);
             let of_standing = &mut self.under_way[line.standing as usize];
             *of_standing -= workers.min(*of_standing);
@@ -230,10 +245,10 @@ impl Lines {
         self.queue(endpoint);
     }
 
-    /// An attempt at an endpoint has ended.
+    /// A worker of an endpoint has ended.
     pub(super) fn ended(&mut self, endpoint: WebhookId, standing: Standing) {
         self.give_back(endpoint, 1);
-        if let Some(line) = self.lines.get_mut(&endpoint) {
+        if let Some(line) = self.places.get_mut(&endpoint) {
             let before = std::mem::replace(&mut line.standing, standing);
             if before != standing {
                 self.under_way[before as usize] -= line.under_way.min(self.under_way[before as usize]);
@@ -251,15 +266,15 @@ impl Lines {
     fn leave_if_idle(&mut self, endpoint: WebhookId) {
         // What still stands in a ring goes when it is taken from there.
         let idle = |line: &Line| !line.due && !line.in_ring && line.under_way == 0 && line.alarm.is_none();
-        if self.lines.get(&endpoint).is_some_and(idle) {
-            self.lines.remove(&endpoint);
+        if self.places.get(&endpoint).is_some_and(idle) {
+            self.places.remove(&endpoint);
         }
     }
 
     /// How many endpoints may have something due and are not prompt.
     pub(super) fn held_back(&self) -> usize {
         let rings = [Standing::Unproven, Standing::Slow].map(|standing| &self.rings[standing as usize]);
-        rings.into_iter().flatten().filter(|id| self.lines.get(id).is_some_and(|line| line.due)).count()
+        rings.into_iter().flatten().filter(|id| self.places.get(id).is_some_and(|line| line.due)).count()
     }
 }
 
@@ -289,29 +304,33 @@ mod tests {
         }
     }
 
-    fn dealt_to(dealt: &[(WebhookId, usize)], numbers: std::ops::Range<i64>) -> usize {
-        let of = |(endpoint, workers): &(WebhookId, usize)| numbers.contains(&endpoint.raw()).then_some(*workers);
+    fn dealt_to(dealt: &[Dealt], numbers: std::ops::Range<i64>) -> usize {
+        let of = |dealt: &Dealt| numbers.contains(&dealt.endpoint.raw()).then_some(dealt.workers);
         dealt.iter().filter_map(of).sum()
+    }
+
+    fn all(number: i64, workers: usize, most: usize) -> Vec<Dealt> {
+        vec![Dealt { endpoint: id(number), workers, most }]
     }
 
     #[test]
     fn one_endpoint_holds_no_more_than_its_bound() {
         let mut lines = Lines::new(SHARES);
         with_due(&mut lines, 1..2, Standing::Prompt);
-        assert_eq!(lines.deal(), [(id(1), 4)]);
+        assert_eq!(lines.deal(), all(1, 4, 64));
         assert_eq!(lines.deal(), []);
         lines.ended(id(1), Standing::Prompt);
-        assert_eq!(lines.deal(), [(id(1), 1)]);
+        assert_eq!(lines.deal(), all(1, 1, 16));
     }
 
     #[test]
     fn workers_go_round_the_endpoints() {
         let mut lines = Lines::new(SHARES);
         with_due(&mut lines, 1..21, Standing::Prompt);
-        let first: Vec<_> = lines.deal().into_iter().map(|(endpoint, workers)| (endpoint.raw(), workers)).collect();
-        assert_eq!(first, (1..=16).map(|number| (number, 1)).collect::<Vec<_>>());
+        let first = lines.deal();
+        assert_eq!(first, (1..=16).flat_map(|number| all(number, 1, 16)).collect::<Vec<_>>());
         (1..=5).for_each(|number| lines.ended(id(number), Standing::Prompt));
-        let then: Vec<_> = lines.deal().into_iter().map(|(endpoint, _)| endpoint.raw()).collect();
+        let then: Vec<_> = lines.deal().into_iter().map(|dealt| dealt.endpoint.raw()).collect();
         assert_eq!(then, [17, 18, 19, 20, 1]);
     }
 
@@ -334,8 +353,8 @@ mod tests {
         assert_eq!(dealt_to(&lines.deal(), 1..3), 6);
         lines.ended(id(1), Standing::Prompt);
         // The other one holds 3 or 4 of the 6 that the slow ones may hold: the first is bound by its own 4 alone.
-        assert_eq!(dealt_to(&lines.deal(), 1..2) + lines.lines[&id(2)].under_way, 4 - 2 + 4);
-        assert_eq!(lines.lines[&id(1)].under_way, 4);
+        assert_eq!(dealt_to(&lines.deal(), 1..2) + lines.places[&id(2)].under_way, 4 - 2 + 4);
+        assert_eq!(lines.places[&id(1)].under_way, 4);
     }
 
     #[test]
@@ -349,7 +368,7 @@ mod tests {
         lines.ring_alarms(at(2999));
         assert_eq!(lines.deal(), []);
         lines.ring_alarms(at(3000));
-        assert_eq!(lines.deal(), [(id(1), 4)]);
+        assert_eq!(lines.deal(), all(1, 4, 64));
         lines.nothing_due(id(1), 4);
         lines.ring_alarms(at(10_000));
         assert_eq!((lines.deal(), lines.knows(id(1))), (vec![], false));
@@ -398,7 +417,7 @@ mod tests {
                         prop_assert!(prompt + unproven + slow <= SHARES.workers.max(before.iter().sum()));
                         prop_assert!(unproven + slow <= SHARES.held_back.max(before[1] + before[2]));
                         prop_assert!(slow <= SHARES.slow.max(before[2]));
-                        for (endpoint, workers) in dealt {
+                        for Dealt { endpoint, workers, .. } in dealt {
                             let found = found.min(workers);
                             under_way.extend(std::iter::repeat_n(endpoint, found));
                             if found < workers {
@@ -412,19 +431,19 @@ mod tests {
                     }
                     Step::Ended(..) => {}
                 }
-                for (endpoint, line) in &lines.lines {
+                for (endpoint, line) in &lines.places {
                     let its_own = under_way.iter().filter(|other| *other == endpoint).count();
                     prop_assert_eq!(line.under_way, its_own);
                     prop_assert!(line.under_way <= SHARES.endpoint);
                     prop_assert!(line.in_ring || !line.due || line.under_way == SHARES.endpoint, "a place is lost");
                     prop_assert!(line.due || line.in_ring || line.alarm.is_some() || line.under_way > 0, "it lingers");
                 }
-                let of = |standing| under_way.iter().filter(|id| lines.lines[id].standing == standing).count();
+                let of = |standing| under_way.iter().filter(|id| lines.places[id].standing == standing).count();
                 prop_assert_eq!(lines.under_way, Standing::ALL.map(of));
                 for standing in Standing::ALL {
                     let ring = &lines.rings[standing as usize];
                     prop_assert_eq!(ring.iter().collect::<HashSet<_>>().len(), ring.len(), "nobody stands twice");
-                    prop_assert!(ring.iter().all(|id| lines.lines[id].standing == standing));
+                    prop_assert!(ring.iter().all(|id| lines.places[id].standing == standing));
                 }
             }
         }

@@ -1,5 +1,12 @@
 //! The transport that comes with the crate.
 
+mod attempt;
+mod dial;
+mod failure;
+mod lookups;
+mod resolver;
+mod wire;
+
 use std::fmt;
 use std::io::Read;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -12,16 +19,17 @@ use ureq::tls::{Certificate, PemItem, RootCerts, TlsConfig, parse_pem};
 use ureq::unversioned::transport::{Connector, RustlsConnector};
 use ureq::{Agent, Body, http};
 
-use super::attempt::{self, Attempt, Phase};
-use super::dial::{CheckedAddresses, Dialer};
-use super::lookups::{self, Lookups};
-use super::resolver::{Resolver, SystemResolver};
-use super::transport::{BODY_KEPT, Failure, Request, Response, Transport};
-use super::wire::{self, Wiring};
 use crate::rules::webhook_url::{ReceiverHost, ReceiverUrl, is_allowed};
+use crate::webhook::transport::{BODY_KEPT, Transport, WebhookFailure, WebhookRequest, WebhookResponse};
+use attempt::{Attempt, Phase};
+use dial::{CheckedAddresses, Dialer};
+use lookups::Lookups;
+pub use resolver::{Resolver, SystemResolver};
+use wire::Wiring;
 
-/// How many connections of one receiver are kept.
-const IDLE_EACH: usize = 4;
+/// How many connections are kept, if nothing else is said. Many endpoints may be paths of one receiver, so all of them may
+/// be that one's.
+const IDLE: usize = 128;
 /// How long a connection is kept. Many servers close theirs after 60 seconds without a request, or after 5.
 const IDLE_AGE: Duration = Duration::from_secs(30);
 
@@ -74,6 +82,29 @@ impl HttpsTransportBuilder {
     }
 
     /// Looks names up, instead of the operating system. What it says is checked like any other answer.
+    ///
+    /// ```
+    /// use std::io;
+    /// use std::net::IpAddr;
+    /// use std::time::Duration;
+    ///
+    /// use ticketing::webhook::{FailureKind, HttpsTransport, WebhookRequest, Resolver, Transport};
+    ///
+    /// #[derive(Debug)]
+    /// struct Inside;
+    ///
+    /// impl Resolver for Inside {
+    ///     fn resolve(&self, _: &str) -> io::Result<Vec<IpAddr>> {
+    ///         Ok(vec![[10, 0, 0, 7].into()])
+    ///     }
+    /// }
+    ///
+    /// let transport = HttpsTransport::builder().resolver(Inside).build();
+    /// let url = "https://hooks.example.com/".to_owned();
+    /// let request = WebhookRequest { url, headers: Vec::new(), body: "{}".to_owned() };
+    /// let failure = transport.send(&request, Duration::from_secs(10)).unwrap_err();
+    /// assert_eq!((failure.kind, failure.connection_tried), (FailureKind::Refused, false));
+    /// ```
     #[must_use]
     pub fn resolver(mut self, resolver: impl Resolver) -> Self {
         self.resolver = Arc::new(resolver);
@@ -81,6 +112,12 @@ impl HttpsTransportBuilder {
     }
 
     /// Trusts the issuers of this PEM text, and no longer those that Mozilla trusts.
+    ///
+    /// ```
+    /// use ticketing::webhook::{CertificatesError, HttpsTransport};
+    /// let nothing = HttpsTransport::builder().root_certificates("");
+    /// assert_eq!(nothing.unwrap_err(), CertificatesError::Missing);
+    /// ```
     ///
     /// # Errors
     /// There is no certificate in the text.
@@ -98,8 +135,7 @@ impl HttpsTransportBuilder {
         Ok(self)
     }
 
-    /// How many connections are kept for the next notification: 32, if nothing else is said, and of one receiver at
-    /// most 4.
+    /// How many connections are kept for the next notification: 128, if nothing else is said.
     #[must_use]
     pub fn idle_connections(mut self, most: usize) -> Self {
         self.idle_connections = most;
@@ -125,7 +161,7 @@ impl HttpsTransportBuilder {
             .input_buffer_size(wire::CHUNK)
             .output_buffer_size(wire::CHUNK)
             .max_idle_connections(self.idle_connections)
-            .max_idle_connections_per_host(IDLE_EACH)
+            .max_idle_connections_per_host(self.idle_connections)
             .max_idle_age(IDLE_AGE)
             .build();
         HttpsTransport {
@@ -142,21 +178,21 @@ impl HttpsTransport {
     #[must_use]
     pub fn builder() -> HttpsTransportBuilder {
         let resolver = Arc::new(SystemResolver);
-        HttpsTransportBuilder { allow_local: false, resolver, roots: RootCerts::WebPki, idle_connections: 32 }
+        HttpsTransportBuilder { allow_local: false, resolver, roots: RootCerts::WebPki, idle_connections: IDLE }
     }
 
     /// Every address of the receiver; all of them are allowed.
-    fn addresses(&self, url: ReceiverUrl<'_>, timeout: Duration) -> Result<Vec<SocketAddr>, Failure> {
+    fn addresses(&self, url: ReceiverUrl<'_>, timeout: Duration) -> Result<Vec<SocketAddr>, WebhookFailure> {
         let addresses = match url.host {
             ReceiverHost::Address(address) => vec![address],
             ReceiverHost::Localhost => vec![Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()],
             ReceiverHost::Name(name) => {
-                self.lookups.find(name, timeout).map_err(|why| Failure::no_address(why, timeout))?
+                self.lookups.find(name, timeout).map_err(|why| WebhookFailure::no_address(why, timeout))?
             }
         };
         let allowed = |address: &IpAddr| is_allowed(*address, self.allow_local);
         if !addresses.iter().all(allowed) {
-            return Err(Failure::refused());
+            return Err(WebhookFailure::refused());
         }
         Ok(addresses.into_iter().map(|address| SocketAddr::new(address, url.port)).collect())
     }
@@ -169,9 +205,9 @@ impl Default for HttpsTransport {
 }
 
 impl Transport for HttpsTransport {
-    fn send(&self, request: &Request, timeout: Duration) -> Result<Response, Failure> {
+    fn send(&self, request: &WebhookRequest, timeout: Duration) -> Result<WebhookResponse, WebhookFailure> {
         let deadline = attempt::now().saturating_add(timeout);
-        let url = ReceiverUrl::parse(&request.url, self.allow_local).ok_or_else(Failure::refused)?;
+        let url = ReceiverUrl::parse(&request.url, self.allow_local).ok_or_else(WebhookFailure::refused)?;
         let addresses = self.addresses(url, timeout)?;
         let first = Attempt { addresses, deadline, ..Attempt::default() };
         let again = Attempt { fresh: true, ..first.clone() };
@@ -182,8 +218,8 @@ impl Transport for HttpsTransport {
             (result, came) = exchange(&self.agent, request, again);
         }
         result.map_err(|error| match self.interrupted.load(Ordering::Relaxed) {
-            true => Failure::interrupted(came.tried),
-            false => Failure::of(&error, &came, timeout),
+            true => WebhookFailure::interrupted(came.tried),
+            false => WebhookFailure::of(&error, &came, timeout),
         })
     }
 
@@ -195,7 +231,11 @@ impl Transport for HttpsTransport {
 }
 
 /// Sends the request and reads the answer.
-fn exchange(agent: &Agent, request: &Request, attempt: Attempt) -> (Result<Response, ureq::Error>, Attempt) {
+fn exchange(
+    agent: &Agent,
+    request: &WebhookRequest,
+    attempt: Attempt,
+) -> (Result<WebhookResponse, ureq::Error>, Attempt) {
     let (result, attempt) = attempt::run(attempt, || {
         let mut message = http::Request::post(&request.url);
         for (name, value) in &request.headers {
@@ -205,9 +245,9 @@ fn exchange(agent: &Agent, request: &Request, attempt: Attempt) -> (Result<Respo
         // From here on it is an answer, whatever becomes of its body.
         attempt::with(|attempt| attempt.phase = Phase::Reading);
         let body = read(answer.body_mut());
-        Ok(Response { status: answer.status().as_u16(), body, timed_out: false })
+        Ok(WebhookResponse { status: answer.status().as_u16(), body, timed_out: false })
     });
-    (result.map(|answer| Response { timed_out: attempt.timed_out, ..answer }), attempt)
+    (result.map(|answer| WebhookResponse { timed_out: attempt.timed_out, ..answer }), attempt)
 }
 
 /// The beginning of the body, as far as it comes. A body that ends in it frees the connection for the next request.
@@ -227,5 +267,33 @@ fn read(body: &mut Body) -> Vec<u8> {
 impl fmt::Debug for HttpsTransport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("HttpsTransport").field("allow_local", &self.allow_local).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2000))]
+
+        /// The guard and the sender read with two parsers.
+        #[test]
+        fn what_the_guard_accepts_the_sender_reads_alike(
+            scheme in "https|HTTPS|http|Http",
+            host in prop_oneof!["[a-zA-Z0-9_-]{1,5}(\\.[a-zA-Z0-9-]{1,5}){0,3}\\.?", "127\\.0\\.0\\.[0-9]{1,3}", "\\[[0-9a-f:]{2,12}\\]"],
+            port in prop_oneof![Just(String::new()), ":[0-9]{0,6}"],
+            rest in "(/[!-~]{0,12})?(\\?[!-~]{0,12})?(#[!-~]{0,12})?",
+        ) {
+            let url = format!("{scheme}://{host}{port}{rest}");
+            if let Some(accepted) = ReceiverUrl::parse(&url, true) {
+                let read: http::Uri = url.parse().map_err(|error| TestCaseError::fail(format!("{url}: {error}")))?;
+                prop_assert_eq!(read.host(), Some(host.as_str()), "{}", url);
+                let default = if read.scheme_str() == Some("https") { 443 } else { 80 };
+                prop_assert_eq!(read.port_u16().unwrap_or(default), accepted.port, "{}", url);
+            }
+        }
     }
 }

@@ -3,14 +3,16 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
+use super::Shared;
 use super::lines::Standing;
-use super::sender::Shared;
-use super::signature::{EVENT_ID_HEADER, EVENT_TYPE_HEADER, SIGNATURE_HEADER, TIMESTAMP_HEADER, USER_AGENT, sign};
-use super::transport::{Failure, FailureKind, Request, Response};
 use crate::model::statistics::WebhookOutcome;
 use crate::model::text_enum::TextEnum;
 use crate::rules::delivery::answer_text;
 use crate::store::attempts::{Attempt, Ended};
+use crate::webhook::signature::{
+    EVENT_ID_HEADER, EVENT_TYPE_HEADER, SIGNATURE_HEADER, TIMESTAMP_HEADER, USER_AGENT, sign,
+};
+use crate::webhook::transport::{FailureKind, WebhookFailure, WebhookRequest, WebhookResponse};
 
 /// An attempt that was made.
 pub(super) struct Made {
@@ -19,26 +21,54 @@ pub(super) struct Made {
     pub(super) ended: Option<Ended>,
     /// What it tells of its endpoint.
     pub(super) standing: Standing,
+    /// Whether its worker does no more for the endpoint.
+    pub(super) was_last: bool,
 }
 
 impl Made {
-    pub(super) fn succeeded(&self) -> bool {
-        self.ended.as_ref().is_some_and(|ended| ended.problem.is_none())
+    /// The same; where it failed, as one that was never made.
+    pub(super) fn unless_it_failed(self) -> Self {
+        let failed = self.ended.as_ref().is_some_and(|ended| ended.problem.is_some());
+        if failed { Self { ended: None, ..self } } else { self }
     }
 
-    pub(super) fn broken_off(self) -> Self {
-        Self { ended: None, ..self }
+    fn took_longer_than(&self, moment: Duration) -> bool {
+        self.ended.as_ref().and_then(|ended| ended.took).is_none_or(|took| took > moment)
+    }
+}
+
+/// For how long a worker begins further attempts of a run. The claims last for longer than that and an attempt together.
+const RUN: Duration = Duration::from_secs(4);
+
+/// The result of an attempt that took longer is written down by itself, that of another with those that follow in a moment.
+const WORTH_A_COMMIT: Duration = Duration::from_millis(5);
+
+/// Makes the attempts of a run one after another and has each written down. Where one does not go well, or the sender
+/// stops, those that follow are given back: others may have more use for the worker.
+pub(super) fn make_all(sender: &Shared, run: Vec<Attempt>) {
+    let clock = &sender.environment.clock;
+    let began = clock.monotonic();
+    let mut run = run.into_iter().peekable();
+    while let Some(attempt) = run.next() {
+        let mut made = make(sender, attempt);
+        let prompt = made.standing == Standing::Prompt;
+        let goes_on = prompt && clock.monotonic().saturating_sub(began) < RUN && !sender.desk().stopping;
+        made.was_last = !goes_on || run.peek().is_none();
+        let at_once = made.was_last || made.took_longer_than(WORTH_A_COMMIT);
+        let given_back = |attempt| Made { attempt, ended: None, standing: Standing::Unproven, was_last: false };
+        let rest: Vec<Made> = if made.was_last { run.by_ref().map(given_back).collect() } else { Vec::new() };
+        sender.made(std::iter::once(made).chain(rest), at_once);
     }
 }
 
 /// Makes an attempt, and never panics.
-pub(super) fn make(sender: &Shared, attempt: Attempt) -> Made {
+fn make(sender: &Shared, attempt: Attempt) -> Made {
     let clock = &sender.environment.clock;
     let began = clock.monotonic();
     let send = || sender.transport.send(&request(sender, &attempt), sender.options.timeout());
     let result = catch_unwind(AssertUnwindSafe(send)).unwrap_or_else(|_| {
         let message = "the attempt failed on the sender's side".to_owned();
-        Err(Failure { kind: FailureKind::Network, message, connection_tried: false })
+        Err(WebhookFailure { kind: FailureKind::Network, message, connection_tried: false })
     });
     let took = clock.monotonic().saturating_sub(began);
     let timed_out = match &result {
@@ -47,10 +77,10 @@ pub(super) fn make(sender: &Shared, attempt: Attempt) -> Made {
     };
     let ended = ended(sender, result, took);
     let standing = Standing::after(ended.problem.is_none(), timed_out, ended.took);
-    Made { attempt, ended: Some(ended), standing }
+    Made { attempt, ended: Some(ended), standing, was_last: false }
 }
 
-fn request(sender: &Shared, attempt: &Attempt) -> Request {
+fn request(sender: &Shared, attempt: &Attempt) -> WebhookRequest {
     let seconds = sender.environment.now().millis().div_euclid(1000);
     let signature = sign(attempt.secret.expose(), seconds, attempt.body.as_bytes());
     let headers = vec![
@@ -61,13 +91,13 @@ fn request(sender: &Shared, attempt: &Attempt) -> Request {
         (EVENT_ID_HEADER, attempt.notification.to_string()),
         (EVENT_TYPE_HEADER, attempt.notification_type.as_str().to_owned()),
     ];
-    Request { url: attempt.url.clone(), headers, body: attempt.body.clone() }
+    WebhookRequest { url: attempt.url.clone(), headers, body: attempt.body.clone() }
 }
 
-fn ended(sender: &Shared, result: Result<Response, Failure>, took: Duration) -> Ended {
+fn ended(sender: &Shared, result: Result<WebhookResponse, WebhookFailure>, took: Duration) -> Ended {
     let at = sender.environment.now();
     match result {
-        Ok(Response { status, body, .. }) => {
+        Ok(WebhookResponse { status, body, .. }) => {
             let (outcome, problem) = match status {
                 200..=299 => (WebhookOutcome::Delivered, None),
                 300..=399 => {
@@ -78,7 +108,7 @@ fn ended(sender: &Shared, result: Result<Response, Failure>, took: Duration) -> 
             };
             Ended { outcome, status: Some(status), answer: Some(answer_text(&body)), took: Some(took), problem, at }
         }
-        Err(Failure { kind, message, connection_tried }) => {
+        Err(WebhookFailure { kind, message, connection_tried }) => {
             let outcome = match kind {
                 FailureKind::Refused => WebhookOutcome::Refused,
                 FailureKind::TimedOut => WebhookOutcome::TimedOut,

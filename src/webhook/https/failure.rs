@@ -8,11 +8,11 @@ use rustls::CertificateError;
 
 use super::attempt::{Attempt, Phase};
 use super::lookups::NoAddress;
-use super::transport::{Failure, FailureKind};
 use super::wire::HEAD;
 use crate::rules::webhook_url;
+use crate::webhook::transport::{FailureKind, WebhookFailure};
 
-impl Failure {
+impl WebhookFailure {
     /// One message for every refusal, whatever the name or the address is.
     pub(super) fn refused() -> Self {
         let message = format!("the URL is not one to which anything is sent: it {}", webhook_url::MESSAGE);

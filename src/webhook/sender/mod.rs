@@ -1,32 +1,37 @@
 //! Sends what the outbox holds. A clerk decides who is next and does all the writing, in one transaction for everybody
 //! who has just ended or is about to begin; workers send; a lookout finds what others queued in the same file.
 
+mod clerk;
+mod delivery;
+mod lines;
+mod lookout;
+mod options;
+
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use super::clerk::Clerk;
-use super::delivery::{Made, make};
-use super::lookout;
-use super::options::SenderOptions;
-use super::transport::Transport;
 use crate::environment::Environment;
 use crate::error::{Result, StoreError};
 use crate::model::id::WebhookId;
 use crate::model::timestamp::Timestamp;
 use crate::store::attempts::Attempt;
 use crate::store::{Listener, Store};
+use crate::webhook::transport::Transport;
+use clerk::Clerk;
+use delivery::{Made, make_all};
+pub use options::SenderOptions;
 
 /// How long those who stop wait for what is under way before they break it off, and then once more.
 const GRACE: Duration = Duration::from_secs(2);
 
 /// What the threads of a sender share.
-pub(super) struct Shared {
-    pub(super) store: Arc<Store>,
-    pub(super) environment: Environment,
-    pub(super) transport: Arc<dyn Transport>,
-    pub(super) options: SenderOptions,
+struct Shared {
+    store: Arc<Store>,
+    environment: Environment,
+    transport: Arc<dyn Transport>,
+    options: SenderOptions,
     desk: Mutex<Desk>,
     /// Wakes the clerk.
     news: Condvar,
@@ -38,30 +43,30 @@ pub(super) struct Shared {
 
 /// What lies between the threads.
 #[derive(Default)]
-pub(super) struct Desk {
+struct Desk {
     /// Endpoints for which something is or falls due.
-    pub(super) seen: BTreeMap<WebhookId, Timestamp>,
-    /// Attempts that nobody makes yet.
-    pub(super) jobs: VecDeque<Attempt>,
+    seen: BTreeMap<WebhookId, Timestamp>,
+    /// Attempts that nobody makes yet: runs for one worker each.
+    jobs: VecDeque<Vec<Attempt>>,
     /// Attempts that were made and not written down yet.
-    pub(super) made: Vec<Made>,
-    /// How many attempts are being made.
-    pub(super) under_way: usize,
+    made: Vec<Made>,
+    /// How many workers are at it.
+    under_way: usize,
     /// Nothing is begun any more.
-    pub(super) stopping: bool,
+    stopping: bool,
     /// What is under way was broken off: it does not count.
-    pub(super) interrupted: bool,
+    interrupted: bool,
     /// Nobody waits for what is still under way: the clerk writes down what there is, and ends.
-    pub(super) closed: bool,
+    closed: bool,
 }
 
 impl Shared {
-    pub(super) fn desk(&self) -> MutexGuard<'_, Desk> {
+    fn desk(&self) -> MutexGuard<'_, Desk> {
         self.desk.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Waits until there is something for the clerk, and no longer than `patience`.
-    pub(super) fn wait_for_news(&self, patience: Duration) -> MutexGuard<'_, Desk> {
+    fn wait_for_news(&self, patience: Duration) -> MutexGuard<'_, Desk> {
         let nothing =
             |desk: &mut Desk| desk.made.is_empty() && if desk.stopping { !desk.closed } else { desk.seen.is_empty() };
         let waited = self.news.wait_timeout_while(self.desk(), patience, nothing);
@@ -75,13 +80,13 @@ impl Shared {
     }
 
     /// Waits for `pause`; says whether to go on then.
-    pub(super) fn pause(&self, pause: Duration) -> bool {
+    fn pause(&self, pause: Duration) -> bool {
         let waited = self.end.wait_timeout_while(self.desk(), pause, |desk| !desk.stopping);
         waited.is_ok_and(|(desk, _)| !desk.stopping)
     }
 
     /// Tells the clerk of endpoints for which something is due at some time.
-    pub(super) fn tell(&self, seen: impl IntoIterator<Item = (WebhookId, Timestamp)>) {
+    fn tell(&self, seen: impl IntoIterator<Item = (WebhookId, Timestamp)>) {
         let mut desk = self.desk();
         for (endpoint, at) in seen {
             let known = desk.seen.entry(endpoint).or_insert(at);
@@ -91,11 +96,24 @@ impl Shared {
         self.news.notify_one();
     }
 
-    /// Has attempts made.
-    pub(super) fn begin(&self, attempts: Vec<Attempt>) {
-        let number = attempts.len();
-        self.desk().jobs.extend(attempts);
+    /// Has attempts made, each run by one worker.
+    fn begin(&self, runs: Vec<Vec<Attempt>>) {
+        let number = runs.len();
+        self.desk().jobs.extend(runs);
         (0..number).for_each(|_| self.work.notify_one());
+    }
+
+    /// Has written down what came of attempts: at once, or when the clerk comes by.
+    fn made(&self, results: impl IntoIterator<Item = Made>, at_once: bool) {
+        let mut desk = self.desk();
+        // What was broken off does not count, and is made again.
+        let interrupted = desk.interrupted;
+        let kept = results.into_iter().map(|made| if interrupted { made.unless_it_failed() } else { made });
+        desk.made.extend(kept);
+        drop(desk);
+        if at_once {
+            self.news.notify_one();
+        }
     }
 
     /// A worker's work: makes attempts until the sender stops.
@@ -106,17 +124,14 @@ impl Shared {
             if desk.stopping {
                 return;
             }
-            let Some(attempt) = desk.jobs.pop_front() else { continue };
+            let Some(run) = desk.jobs.pop_front() else { continue };
             desk.under_way += 1;
             drop(desk);
-            let made = make(self, attempt);
+            make_all(self, run);
             let mut desk = self.desk();
             desk.under_way -= 1;
-            let broken_off = desk.interrupted && !made.succeeded();
-            desk.made.push(if broken_off { made.broken_off() } else { made });
             let stopping = desk.stopping;
             drop(desk);
-            self.news.notify_one();
             if stopping {
                 self.end.notify_all();
             }
@@ -155,7 +170,7 @@ impl WebhookSender {
         options: SenderOptions,
     ) -> Result<Self> {
         options.check()?;
-        let shares = options.shares();
+        let places = options.shares();
         let shared = Arc::new(Shared {
             store,
             environment,
@@ -167,13 +182,13 @@ impl WebhookSender {
             end: Condvar::new(),
         });
         let mut sender = Self { shared: Arc::clone(&shared), clerk: None, others: Vec::new() };
-        for number in 1..=shares.workers {
+        for number in 1..=places.workers {
             let shared = Arc::clone(&shared);
             sender.others.push(spawn(format!("webhook-{number}"), move || shared.work())?);
         }
         sender.clerk = Some(spawn("webhook-clerk".to_owned(), {
             let shared = Arc::clone(&shared);
-            move || Clerk::new(&shared, shares).run()
+            move || Clerk::new(&shared, places).run()
         })?);
         let listener: Arc<dyn Listener> = Arc::<Shared>::clone(&shared);
         shared.store.attach(&listener);

@@ -84,9 +84,7 @@ impl<T: Transport> Transport for Wire<T> {
         Ok(amount > 0)
     }
 
-    /// Asked before the connection is put aside for later, and before it is used again: meanwhile it takes no memory.
     fn is_open(&mut self) -> bool {
-        self.buffers = no_buffers();
         self.inner.buffers().input().is_empty() && self.inner.is_open()
     }
 

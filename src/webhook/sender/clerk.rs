@@ -5,9 +5,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::Shared;
 use super::delivery::Made;
-use super::lines::{Lines, Shares, Standing};
-use super::sender::Shared;
+use super::lines::{Dealt, Lines, Shares, Standing};
 use crate::error::{Error, Result};
 use crate::model::id::WebhookId;
 use crate::model::timestamp::Timestamp;
@@ -67,7 +67,9 @@ impl<'s> Clerk<'s> {
         drop(desk);
         let quiet = made.is_empty();
         for made in made {
-            self.lines.ended(made.attempt.endpoint, made.standing);
+            if made.was_last {
+                self.lines.ended(made.attempt.endpoint, made.standing);
+            }
             self.made.push(Arc::new(made));
         }
         if !stopping {
@@ -120,10 +122,10 @@ impl<'s> Clerk<'s> {
         }
         let (made, wanted) = (self.made.clone(), dealt.clone());
         let written = self.sender.store.write(move |tx| {
-            made.iter().try_for_each(|made| record(tx, made))?;
+            record_all(tx, &made)?;
             wanted
                 .into_iter()
-                .map(|(endpoint, most)| tx.alone(|tx| attempts::claim(tx, endpoint, most)))
+                .map(|dealt| tx.alone(|tx| attempts::claim(tx, dealt.endpoint, dealt.workers, dealt.most)))
                 .collect::<Result<Vec<_>>>()
         });
         match written {
@@ -133,23 +135,32 @@ impl<'s> Clerk<'s> {
                 Ok(())
             }
             Err(error) => {
-                dealt.into_iter().for_each(|(endpoint, workers)| self.lines.give_back(endpoint, workers));
+                for Dealt { endpoint, workers, .. } in dealt {
+                    self.lines.give_back(endpoint, workers);
+                }
                 Err(error)
             }
         }
     }
 
     /// Has what was claimed made, and notes what the endpoints wait for.
-    fn begin(&mut self, dealt: &[(WebhookId, usize)], claimed: Vec<Result<Claimed>>) {
-        let mut begun = Vec::new();
-        for ((endpoint, workers), claimed) in dealt.iter().zip(claimed) {
-            let claimed = claimed.unwrap_or_else(|error| {
+    fn begin(&mut self, dealt: &[Dealt], claimed: Vec<Result<Claimed>>) {
+        let mut runs = Vec::new();
+        for (Dealt { endpoint, workers, .. }, claimed) in dealt.iter().zip(claimed) {
+            let mut claimed = claimed.unwrap_or_else(|error| {
                 tracing::error!(%endpoint, %error, "what is due for a webhook endpoint cannot be read");
                 let later = self.sender.environment.now().plus(AFTER_DAMAGE);
                 self.damaged.insert(*endpoint, later);
                 Claimed { next_due: Some(later), ..Claimed::default() }
             });
-            let unused = workers - claimed.attempts.len();
+            // Each worker has as many as the others, so that all of them are on their way at once.
+            let each = claimed.attempts.len().div_ceil(*workers);
+            let before = runs.len();
+            while !claimed.attempts.is_empty() {
+                let rest = claimed.attempts.split_off(each.min(claimed.attempts.len()));
+                runs.push(std::mem::replace(&mut claimed.attempts, rest));
+            }
+            let unused = workers - (runs.len() - before);
             if claimed.more {
                 self.lines.give_back(*endpoint, unused);
             } else {
@@ -158,36 +169,44 @@ impl<'s> Clerk<'s> {
                 }
                 self.lines.nothing_due(*endpoint, unused);
             }
-            begun.extend(claimed.attempts);
         }
-        self.sender.begin(begun);
+        self.sender.begin(runs);
     }
 
     /// Gives back what was claimed and not begun.
     fn close(self) {
         let jobs = std::mem::take(&mut self.sender.desk().jobs);
-        let released = self.sender.store.write(move |tx| jobs.iter().try_for_each(|job| attempts::release(tx, job)));
+        let attempts =
+            move |tx: &Transaction<'_>| jobs.iter().flatten().try_for_each(|attempt| attempts::release(tx, attempt));
+        let released = self.sender.store.write(attempts);
         if let Err(error) = released {
             tracing::warn!(%error, "attempts that were not made could not be given back; they are made in a moment");
         }
     }
 }
 
-/// Writes down one that was made. One that cannot be written must not keep the others waiting: what is lost then is that
-/// it was made, and it is made again.
+/// Writes down what was made. One that cannot be written must not keep the others waiting: what is lost then is that it
+/// was made, and it is made again.
+fn record_all(tx: &Transaction<'_>, made: &[Arc<Made>]) -> Result<()> {
+    if tx.alone(|tx| made.iter().try_for_each(|made| record(tx, made)))?.is_ok() {
+        return Ok(());
+    }
+    for made in made {
+        if let Err(error) = tx.alone(|tx| record(tx, made))? {
+            tracing::error!(outbox = %made.attempt.outbox, %error, "what came of an attempt could not be written down");
+        }
+    }
+    Ok(())
+}
+
 fn record(tx: &Transaction<'_>, made: &Made) -> Result<()> {
-    let outbox = made.attempt.outbox;
-    let recorded = tx.alone(|tx| match &made.ended {
-        None => attempts::release(tx, &made.attempt).map(|()| true),
-        Some(ended) => attempts::record(tx, &made.attempt, ended),
-    })?;
-    match recorded {
-        Ok(true) => {}
-        Ok(false) => tracing::warn!(
-            %outbox,
+    match &made.ended {
+        None => attempts::release(tx, &made.attempt)?,
+        Some(ended) if attempts::record(tx, &made.attempt, ended)? => {}
+        Some(_) => tracing::warn!(
+            outbox = %made.attempt.outbox,
             "an attempt ended so late that it counts no more: another one was made, or its endpoint is gone"
         ),
-        Err(error) => tracing::error!(%outbox, %error, "what came of an attempt could not be written down"),
     }
     Ok(())
 }

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use super::sender::Shared;
+use super::Shared;
 use crate::error::Result;
 use crate::model::id::WebhookId;
 use crate::model::timestamp::Timestamp;

@@ -123,3 +123,45 @@ pub(super) fn note<T>(result: Result<T, Error>) -> Result<T, Error> {
     }
     result
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn attempt(time: Duration) -> Attempt {
+        Attempt { deadline: now() + time, ..Attempt::default() }
+    }
+
+    #[test]
+    fn whoever_answers_byte_by_byte_is_read_slowly() {
+        let started = now();
+        run(attempt(Duration::from_mins(1)), || (0..FREE_READS + 20).for_each(|_| pace()));
+        assert!(now().saturating_sub(started) >= PACE * 20);
+        // The last wait ends with the time.
+        let started = now();
+        run(attempt(Duration::ZERO), || (0..100_000).for_each(|_| pace()));
+        assert!(now().saturating_sub(started) < PACE * 99_000);
+    }
+
+    #[test]
+    fn a_read_has_no_longer_than_what_is_left() {
+        let half = NextTimeout { after: time::Duration::from_millis(500), ..NextTimeout::default() };
+        let (limited, attempt) = run(attempt(Duration::from_mins(1)), || {
+            (limit(half).unwrap().after, limit(NextTimeout::default()).unwrap().after)
+        });
+        assert_eq!(limited.0, time::Duration::from_millis(500));
+        assert!(*limited.1 <= Duration::from_mins(1) && !attempt.timed_out);
+        let ((), attempt) = run(Attempt::default(), || assert!(limit(half).is_err()));
+        assert!(attempt.timed_out);
+    }
+
+    #[test]
+    fn without_an_attempt_nothing_may_be_used() {
+        let peer = SocketAddr::from(([127, 0, 0, 1], 443));
+        assert!(!with(|attempt| attempt.may_use(peer)));
+        let pooled = Attempt { addresses: vec![peer], ..Attempt::default() };
+        assert!(pooled.may_use(peer) && !pooled.may_use(SocketAddr::from(([127, 0, 0, 1], 444))));
+        let fresh = Attempt { fresh: true, ..pooled };
+        assert!(!fresh.may_use(peer) && Attempt { dialed: true, ..fresh.clone() }.may_use(peer));
+    }
+}

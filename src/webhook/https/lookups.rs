@@ -127,8 +127,8 @@ fn work(shared: &Shared, resolver: &dyn Resolver) {
             return;
         };
         drop(state);
-        let resolved = catch_unwind(AssertUnwindSafe(|| resolver.resolve(&host)));
-        let addresses = resolved.ok().and_then(Result::ok).filter(|addresses| !addresses.is_empty());
+        let answer = catch_unwind(AssertUnwindSafe(|| resolver.resolve(&host)));
+        let addresses = answer.ok().and_then(Result::ok).filter(|addresses| !addresses.is_empty());
         state = shared.lock();
         if let Some(waiting) = state.waiting.remove(&number) {
             let _ = waiting.try_send(addresses.ok_or(NoAddress::Unknown));
