@@ -17,7 +17,9 @@ use std::time::Duration;
 use load::{Running, child, role, say, wait_for_a_word};
 use receiver::{Answer, Receiver};
 use sending::*;
-use ticketing::webhook::{EVENT_ID_HEADER, HttpsTransport, SenderOptions, Transport};
+use ticketing::webhook::{
+    EVENT_ID_HEADER, HttpsTransport, SenderOptions, Transport, WebhookFailure, WebhookRequest, WebhookResponse,
+};
 use ticketing::{
     CheckInTicket, Clock, CreateWebhook, IssueTickets, ManualClock, NotificationType, SeededEntropy, SystemClock,
     TicketingService, Timestamp, WebhookEndpoint, WebhookId,
@@ -101,14 +103,7 @@ fn queue() {
 
 /// Sends until it is killed.
 fn send_with(
-    deed: impl Fn(
-        &Carrier,
-        &ticketing::webhook::Request,
-        Duration,
-    ) -> Result<ticketing::webhook::Response, ticketing::webhook::Failure>
-    + Send
-    + Sync
-    + 'static,
+    deed: impl Fn(&Carrier, &WebhookRequest, Duration) -> Result<WebhookResponse, WebhookFailure> + Send + Sync + 'static,
 ) {
     let now = Timestamp::from_millis(variable("TICKETING_TEST_NOW").parse().unwrap());
     let builder = TicketingService::builder(variable("TICKETING_TEST_FILE"));

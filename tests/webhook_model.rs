@@ -14,7 +14,7 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use sending::*;
 use ticketing::NotificationType::{OrderCompleted, TicketIssued};
-use ticketing::webhook::{Failure, FailureKind, SenderOptions, WebhookSender};
+use ticketing::webhook::{FailureKind, SenderOptions, WebhookFailure, WebhookSender};
 use ticketing::{TicketingService, WebhookId};
 
 /// How many endpoints there are. The last ones may be changed, the first ones are left alone.
@@ -74,7 +74,7 @@ fn moody(seed: u64) -> Carrier {
             4..7 => answer(500),
             7 => answer(302),
             8 => Err(failure(FailureKind::Network, "the connection was closed")),
-            _ => Err(Failure { connection_tried: false, ..failure(FailureKind::Refused, "it is not public") }),
+            _ => Err(WebhookFailure { connection_tried: false, ..failure(FailureKind::Refused, "it is not public") }),
         }
     })
 }

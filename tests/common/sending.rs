@@ -8,7 +8,9 @@ use std::ops::Deref;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use ticketing::webhook::{Failure, FailureKind, Request, Response, SenderOptions, Transport, WebhookSender};
+use ticketing::webhook::{
+    FailureKind, SenderOptions, Transport, WebhookFailure, WebhookRequest, WebhookResponse, WebhookSender,
+};
 use ticketing::{
     Builder, Change, Clock, CreateWebhook, CreatedWebhookEndpoint, ListWebhookDeliveries, NotificationType,
     SystemClock, TicketType, UpdateWebhook, WebhookDelivery, WebhookId,
@@ -190,7 +192,7 @@ impl Office {
     }
 }
 
-type Deed = dyn Fn(&Carrier, &Request, Duration) -> Result<Response, Failure> + Send + Sync;
+type Deed = dyn Fn(&Carrier, &WebhookRequest, Duration) -> Result<WebhookResponse, WebhookFailure> + Send + Sync;
 
 /// A transport that does what the test says, and remembers what it was given. Clones are the same.
 #[derive(Clone)]
@@ -204,13 +206,15 @@ struct Inner {
 
 #[derive(Default)]
 struct State {
-    sent: Vec<Request>,
+    sent: Vec<WebhookRequest>,
     open: bool,
     interrupted: bool,
 }
 
 impl Carrier {
-    pub fn new(deed: impl Fn(&Self, &Request, Duration) -> Result<Response, Failure> + Send + Sync + 'static) -> Self {
+    pub fn new(
+        deed: impl Fn(&Self, &WebhookRequest, Duration) -> Result<WebhookResponse, WebhookFailure> + Send + Sync + 'static,
+    ) -> Self {
         Self(Arc::new(Inner { deed: Box::new(deed), state: Mutex::default(), changed: Condvar::new() }))
     }
 
@@ -232,7 +236,7 @@ impl Carrier {
     }
 
     /// What it was given, in the order in which it was.
-    pub fn sent(&self) -> Vec<Request> {
+    pub fn sent(&self) -> Vec<WebhookRequest> {
         self.state().sent.clone()
     }
 
@@ -243,13 +247,13 @@ impl Carrier {
 
     /// Waits until it was given so much.
     #[track_caller]
-    pub fn wait_for(&self, number: usize) -> Vec<Request> {
+    pub fn wait_for(&self, number: usize) -> Vec<WebhookRequest> {
         until(&format!("{number} were sent"), || self.state().sent.len() >= number);
         self.sent()
     }
 
     /// Waits until the gate opens, the time is up, or the sender breaks it off.
-    pub fn wait_at_the_gate(&self, timeout: Duration) -> Result<Response, Failure> {
+    pub fn wait_at_the_gate(&self, timeout: Duration) -> Result<WebhookResponse, WebhookFailure> {
         let closed = |state: &mut State| !state.open && !state.interrupted;
         let state = self.0.changed.wait_timeout_while(self.state(), timeout, closed);
         let (state, _) = state.unwrap_or_else(PoisonError::into_inner);
@@ -267,7 +271,7 @@ impl Carrier {
 }
 
 impl Transport for Carrier {
-    fn send(&self, request: &Request, timeout: Duration) -> Result<Response, Failure> {
+    fn send(&self, request: &WebhookRequest, timeout: Duration) -> Result<WebhookResponse, WebhookFailure> {
         self.state().sent.push(request.clone());
         (self.0.deed)(self, request, timeout)
     }
@@ -284,16 +288,16 @@ impl fmt::Debug for Carrier {
     }
 }
 
-pub fn answer(status: u16) -> Result<Response, Failure> {
-    Ok(Response { status, body: Vec::new(), timed_out: false })
+pub fn answer(status: u16) -> Result<WebhookResponse, WebhookFailure> {
+    Ok(WebhookResponse { status, body: Vec::new(), timed_out: false })
 }
 
-pub fn failure(kind: FailureKind, message: &str) -> Failure {
-    Failure { kind, message: message.to_owned(), connection_tried: true }
+pub fn failure(kind: FailureKind, message: &str) -> WebhookFailure {
+    WebhookFailure { kind, message: message.to_owned(), connection_tried: true }
 }
 
 /// A header of what was sent.
-pub fn header<'r>(request: &'r Request, name: &str) -> &'r str {
+pub fn header<'r>(request: &'r WebhookRequest, name: &str) -> &'r str {
     let found = request.headers.iter().find(|(known, _)| *known == name);
     found.map(|(_, value)| value.as_str()).unwrap_or_else(|| panic!("{name} is missing"))
 }
