@@ -230,3 +230,48 @@ fn a_resend_waits_while_the_endpoint_is_disabled_and_is_refused_where_its_type_i
     assert_eq!(common::reason(resend()), Reason::InvalidTransition);
     assert_eq!(office.outbox().len(), 2);
 }
+
+#[test]
+fn what_waits_behind_another_attempt_of_its_worker_goes_where_the_endpoint_is_by_then() {
+    type Change = fn(&Office, ticketing::WebhookId);
+    let rotate: Change = |office, id| {
+        office.service.rotate_webhook_secret(&office.caller, id).expect("rotated");
+    };
+    let cases: [(Change, &str); 5] = [
+        (rotate, "signed anew"),
+        (|office, id| office.move_to(id, "https://example.com/moved"), "moved"),
+        (|office, id| office.enable(id, false), "nothing"),
+        (|office, id| office.want(id, &[NotificationType::OrderCompleted]), "nothing"),
+        (|office, id| office.service.delete_webhook(&office.caller, id).expect("deleted"), "nothing"),
+    ];
+    for (change, then) in cases {
+        let carrier = Carrier::new(|carrier, _, timeout| match carrier.sent().len() {
+            // One is delivered, so that the endpoint is known to be prompt; the next one waits at the gate.
+            1 => answer(204),
+            _ => carrier.wait_at_the_gate(timeout),
+        });
+        let office = Office::by(&carrier);
+        let created = office.endpoint("https://example.com/hook");
+        let id = created.endpoint.id;
+        let sender = office.start(SenderOptions::default().workers(2).workers_per_endpoint(1));
+        office.queue(1);
+        office.wait_for(1, "DELIVERED");
+        office.queue(10);
+        carrier.wait_for(2);
+        change(&office, id);
+        carrier.open_the_gate();
+        if then != "nothing" {
+            office.wait_for(11, "DELIVERED");
+        }
+        sleep(NOTICE);
+        drop(sender);
+        let is_old = |request: &ticketing::webhook::WebhookRequest| {
+            let seconds = header(request, TIMESTAMP_HEADER).parse().expect("seconds");
+            let signature = sign(created.secret.expose(), seconds, request.body.as_bytes());
+            header(request, SIGNATURE_HEADER) == signature && request.url.ends_with("/hook")
+        };
+        let old = carrier.sent().iter().filter(|request| is_old(request)).count();
+        assert_eq!(old, 2, "what was sent before the change: {then}");
+        assert_eq!(carrier.sent().len(), if then == "nothing" { 2 } else { 11 }, "{then}");
+    }
+}

@@ -8,7 +8,7 @@ use super::lines::Standing;
 use crate::model::statistics::WebhookOutcome;
 use crate::model::text_enum::TextEnum;
 use crate::rules::delivery::answer_text;
-use crate::store::attempts::{Attempt, Ended};
+use crate::store::attempts::{self, Attempt, Ended};
 use crate::webhook::signature::{
     EVENT_ID_HEADER, EVENT_TYPE_HEADER, SIGNATURE_HEADER, TIMESTAMP_HEADER, USER_AGENT, sign,
 };
@@ -48,14 +48,23 @@ const WORTH_A_COMMIT: Duration = Duration::from_millis(5);
 pub(super) fn make_all(sender: &Shared, run: Vec<Attempt>) {
     let clock = &sender.environment.clock;
     let began = clock.monotonic();
+    let given_back = |attempt| Made { attempt, ended: None, standing: Standing::Unproven, was_last: false };
     let mut run = run.into_iter().peekable();
+    let mut is_first = true;
     while let Some(attempt) = run.next() {
-        let mut made = make(sender, attempt);
+        // The first one was claimed a moment ago. The endpoint of the others may have changed since.
+        let renewed = match std::mem::take(&mut is_first) {
+            true => Some(attempt.clone()),
+            false => sender.store.read_one(|tx| attempts::renewed(tx, &attempt)).unwrap_or_default(),
+        };
+        let mut made = match renewed {
+            Some(attempt) => make(sender, attempt),
+            None => Made { standing: Standing::Prompt, ..given_back(attempt) },
+        };
         let prompt = made.standing == Standing::Prompt;
         let goes_on = prompt && clock.monotonic().saturating_sub(began) < RUN && !sender.desk().stopping;
         made.was_last = !goes_on || run.peek().is_none();
         let at_once = made.was_last || made.took_longer_than(WORTH_A_COMMIT);
-        let given_back = |attempt| Made { attempt, ended: None, standing: Standing::Unproven, was_last: false };
         let rest: Vec<Made> = if made.was_last { run.by_ref().map(given_back).collect() } else { Vec::new() };
         sender.made(std::iter::once(made).chain(rest), at_once);
     }
