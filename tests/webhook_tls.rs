@@ -163,6 +163,25 @@ fn a_connection_is_kept_over_tls_too() {
 }
 
 #[test]
+fn what_came_after_an_answer_is_no_answer_to_the_next_request() {
+    let issuer = Issuer::new("Tests");
+    let next = "HTTP/1.1 201 Early\r\nContent-Length: 0\r\n\r\n";
+    // Up to 16 KiB leave TLS at once, and are read in pieces of 8 KiB: all but the first are still in there.
+    for length in [100, 8191, 8192, 8193, 16384, 16385] {
+        for more in [next.to_owned(), next.repeat(200)] {
+            let receiver = issuer.receiver(NAME);
+            let (head, end) = ("HTTP/1.1 200 OK\r\nX-Padding: ", "\r\nContent-Length: 2\r\n\r\nok");
+            let padding = "x".repeat(length - head.len() - end.len());
+            receiver.then(Answer::Bytes(format!("{head}{padding}{end}{more}").into_bytes()));
+            let transport = issuer.transport();
+            assert_eq!(send(&transport, &receiver).unwrap().status, 200);
+            assert_eq!(send(&transport, &receiver).unwrap().status, 204, "{length} bytes, and {} more", more.len());
+            assert_eq!((receiver.requests().len(), receiver.connections()), (2, 2));
+        }
+    }
+}
+
+#[test]
 fn bad_answers_fail_over_tls_as_they_do_without() {
     let issuer = Issuer::new("known");
     let receiver = issuer.receiver(NAME);

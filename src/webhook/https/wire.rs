@@ -1,7 +1,9 @@
 //! Connections above TLS: what is sent leaves at once, and the head of an answer has a greatest size.
 
+use std::time::Duration;
+
 use ureq::Error;
-use ureq::unversioned::transport::{Buffers, ConnectionDetails, Connector, LazyBuffers, NextTimeout, Transport};
+use ureq::unversioned::transport::{Buffers, ConnectionDetails, Connector, LazyBuffers, NextTimeout, Transport, time};
 
 use super::attempt::{self, Phase};
 
@@ -50,6 +52,13 @@ impl<T: Transport> Wire<T> {
         attempt::with(|attempt| attempt.phase = Phase::Waiting);
         Ok(())
     }
+
+    /// Whether more came than the answer, or the end. TLS may hold what left the socket long ago: the next request must not
+    /// have it for its answer.
+    fn has_more(&mut self) -> bool {
+        let at_once = NextTimeout { after: time::Duration::Exact(Duration::ZERO), ..NextTimeout::default() };
+        !matches!(self.inner.await_input(at_once), Err(Error::Timeout(_)))
+    }
 }
 
 impl<T: Transport> Transport for Wire<T> {
@@ -85,7 +94,7 @@ impl<T: Transport> Transport for Wire<T> {
     }
 
     fn is_open(&mut self) -> bool {
-        self.inner.buffers().input().is_empty() && self.inner.is_open()
+        self.inner.buffers().input().is_empty() && self.inner.is_open() && !self.has_more()
     }
 
     fn is_tls(&self) -> bool {
