@@ -1,12 +1,15 @@
 //! Lookups of names, on a limited number of threads: the system's resolver may hang for long, and nothing can end it.
+//! Names whose latest lookup was not answered promptly, and new ones, share half of the threads: however many of them
+//! hang, the others find a thread that is free.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::net::IpAddr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use super::attempt;
 use super::resolver::Resolver;
 
 /// How many lookups run at once. A thread that waits costs little, and one that hangs is missing.
@@ -14,6 +17,12 @@ pub(super) const AT_ONCE: usize = 64;
 
 /// How long a thread waits for more to do.
 const IDLE: Duration = Duration::from_mins(1);
+
+/// The longest that a prompt lookup takes.
+const PROMPT: Duration = Duration::from_secs(1);
+
+/// How many names are known at most. When there are more, all are forgotten, and soon known again.
+const KNOWN: usize = 10_000;
 
 /// Why there are no addresses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,14 +51,59 @@ struct Shared {
 
 #[derive(Debug, Default)]
 struct State {
-    /// What no thread has begun yet.
-    queue: VecDeque<(u64, String)>,
-    /// Those who wait, for what is in the queue or being looked up.
+    /// What no thread has begun yet, of names that are known and of all others.
+    queues: [VecDeque<(u64, String)>; 2],
+    /// Names whose latest lookup was answered promptly.
+    known: HashSet<String>,
+    /// How many threads look up names that are not known.
+    on_unknown: usize,
+    /// Those who wait, for what is in a queue or being looked up.
     waiting: HashMap<u64, SyncSender<Found>>,
     next: u64,
     threads: usize,
     idle: usize,
     closed: bool,
+}
+
+/// The queues.
+const OF_KNOWN: usize = 0;
+const OF_UNKNOWN: usize = 1;
+
+impl State {
+    fn enqueue(&mut self, number: u64, host: &str) {
+        let queue = if self.known.contains(host) { OF_KNOWN } else { OF_UNKNOWN };
+        self.queues[queue].push_back((number, host.to_owned()));
+    }
+
+    /// How much of what is queued may begin, where there are `at_once` threads at most.
+    fn ready(&self, at_once: usize) -> usize {
+        let share = at_once.div_ceil(2).saturating_sub(self.on_unknown);
+        self.queues[OF_KNOWN].len() + self.queues[OF_UNKNOWN].len().min(share)
+    }
+
+    /// What begins next, and of which queue it is.
+    fn take(&mut self, at_once: usize) -> Option<(usize, u64, String)> {
+        let queue = match self.ready(at_once) {
+            0 => return None,
+            _ if self.queues[OF_KNOWN].is_empty() => OF_UNKNOWN,
+            _ => OF_KNOWN,
+        };
+        let (number, host) = self.queues[queue].pop_front()?;
+        self.on_unknown += usize::from(queue == OF_UNKNOWN);
+        Some((queue, number, host))
+    }
+
+    /// Notes whether the lookup of a name was answered promptly.
+    fn answered(&mut self, host: &str, promptly: bool) {
+        if !promptly {
+            self.known.remove(host);
+        } else if !self.known.contains(host) {
+            if self.known.len() >= KNOWN {
+                self.known.clear();
+            }
+            self.known.insert(host.to_owned());
+        }
+    }
 }
 
 impl Shared {
@@ -73,9 +127,9 @@ impl Lookups {
             }
             let number = state.next;
             state.next += 1;
-            state.queue.push_back((number, host.to_owned()));
+            state.enqueue(number, host);
             state.waiting.insert(number, found);
-            if state.idle < state.queue.len() && state.threads < self.at_once && self.start_thread() {
+            if state.idle < state.ready(self.at_once) && state.threads < self.at_once && self.start_thread() {
                 state.threads += 1;
             }
             number
@@ -85,14 +139,15 @@ impl Lookups {
             // What nobody waits for is not begun.
             let mut state = self.shared.lock();
             state.waiting.remove(&number);
-            state.queue.retain(|(queued, _)| *queued != number);
+            state.queues.iter_mut().for_each(|queue| queue.retain(|(queued, _)| *queued != number));
+            state.answered(host, false);
             Err(NoAddress::TimedOut)
         })
     }
 
     fn start_thread(&self) -> bool {
-        let (shared, resolver) = (Arc::clone(&self.shared), Arc::clone(&self.resolver));
-        let run = move || work(&shared, &*resolver);
+        let (shared, resolver, at_once) = (Arc::clone(&self.shared), Arc::clone(&self.resolver), self.at_once);
+        let run = move || work(&shared, &*resolver, at_once);
         std::thread::Builder::new().name("ticketing-lookup".to_owned()).spawn(run).is_ok()
     }
 
@@ -100,7 +155,7 @@ impl Lookups {
     pub(super) fn close(&self) {
         let mut state = self.shared.lock();
         state.closed = true;
-        state.queue.clear();
+        state.queues.iter_mut().for_each(VecDeque::clear);
         for (_, waiting) in state.waiting.drain() {
             let _ = waiting.try_send(Err(NoAddress::Closed));
         }
@@ -115,22 +170,25 @@ impl Drop for Lookups {
 }
 
 /// What a thread does: one lookup after the other.
-fn work(shared: &Shared, resolver: &dyn Resolver) {
+fn work(shared: &Shared, resolver: &dyn Resolver, at_once: usize) {
     let mut state = shared.lock();
     loop {
         state.idle += 1;
-        let nothing = |state: &mut State| state.queue.is_empty() && !state.closed;
+        let nothing = |state: &mut State| state.ready(at_once) == 0 && !state.closed;
         state = shared.work.wait_timeout_while(state, IDLE, nothing).unwrap_or_else(PoisonError::into_inner).0;
         state.idle -= 1;
-        let Some((number, host)) = state.queue.pop_front() else {
+        let Some((queue, number, host)) = state.take(at_once) else {
             state.threads -= 1;
             return;
         };
         drop(state);
+        let began = attempt::now();
         let answer = catch_unwind(AssertUnwindSafe(|| resolver.resolve(&host)));
         let addresses = answer.ok().and_then(Result::ok).filter(|addresses| !addresses.is_empty());
         state = shared.lock();
+        state.on_unknown -= usize::from(queue == OF_UNKNOWN);
         if let Some(waiting) = state.waiting.remove(&number) {
+            state.answered(&host, attempt::now().saturating_sub(began) <= PROMPT);
             let _ = waiting.try_send(addresses.ok_or(NoAddress::Unknown));
         }
     }
@@ -211,28 +269,42 @@ mod tests {
     }
 
     #[test]
-    fn lookups_that_hang_hold_a_limited_number_of_threads_and_leave_nothing_behind() {
-        let (resolver, lookups) = lookups(2);
+    fn lookups_that_hang_hold_half_of_the_threads_and_leave_nothing_behind() {
+        let (resolver, lookups) = lookups(4);
+        assert!(lookups.find("good", LONG).is_ok());
         while resolver.running.load(Ordering::SeqCst) < 2 {
             assert_eq!(lookups.find("hang", SHORT), Err(NoAddress::TimedOut));
         }
         assert_eq!(lookups.find("hang", SHORT), Err(NoAddress::TimedOut));
-        // Both threads hang: what is good waits, in vain.
-        assert_eq!(lookups.find("good", SHORT), Err(NoAddress::TimedOut));
+        // Two of four threads hang. Who is new waits, in vain; who was answered before does not.
+        assert_eq!(lookups.find("new", SHORT), Err(NoAddress::TimedOut));
+        assert!(lookups.find("good", LONG).is_ok());
         {
             let state = lookups.shared.lock();
-            assert_eq!((state.threads, state.queue.len(), state.waiting.len()), (2, 0, 0));
+            assert_eq!((state.waiting.len(), state.queues.iter().map(VecDeque::len).sum::<usize>()), (0, 0));
         }
-        assert_eq!((resolver.asked.load(Ordering::SeqCst), resolver.most.load(Ordering::SeqCst)), (2, 2));
+        assert_eq!((resolver.asked.load(Ordering::SeqCst), resolver.most.load(Ordering::SeqCst)), (4, 3));
         // What waits when they go on is looked up.
         scope(|scope| {
-            let found = scope.spawn(|| lookups.find("good", LONG));
-            while lookups.shared.lock().queue.is_empty() {
+            let found = scope.spawn(|| lookups.find("new", LONG));
+            while lookups.shared.lock().queues[OF_UNKNOWN].is_empty() {
                 std::thread::yield_now();
             }
             resolver.go_on();
             assert!(found.join().unwrap().is_ok());
         });
+    }
+
+    #[test]
+    fn a_name_whose_lookup_hung_is_new_again() {
+        let (resolver, lookups) = lookups(4);
+        resolver.go_on();
+        assert!(lookups.find("hang", LONG).is_ok());
+        assert_eq!(lookups.shared.lock().known, HashSet::from(["hang".to_owned()]));
+        *resolver.go_on.lock().unwrap() = false;
+        assert_eq!(lookups.find("hang", SHORT), Err(NoAddress::TimedOut));
+        assert_eq!(lookups.shared.lock().known, HashSet::new());
+        resolver.go_on();
     }
 
     #[test]
