@@ -12,11 +12,18 @@ use super::wire::HEAD;
 use crate::rules::webhook_url;
 use crate::webhook::transport::{FailureKind, WebhookFailure};
 
+/// One message for a name that nobody knows and one that has an address inside: it must not tell which names there are.
+const NO_PUBLIC_ADDRESS: &str = "the name does not resolve to public addresses";
+
 impl WebhookFailure {
-    /// One message for every refusal, whatever the name or the address is.
+    /// One message for every URL that is refused, whatever the name or the address in it is.
     pub(super) fn refused() -> Self {
         let message = format!("the URL is not one to which anything is sent: it {}", webhook_url::MESSAGE);
         Self { kind: FailureKind::Refused, message, connection_tried: false }
+    }
+
+    pub(super) fn not_public() -> Self {
+        Self { kind: FailureKind::Refused, message: NO_PUBLIC_ADDRESS.to_owned(), connection_tried: false }
     }
 
     pub(super) fn interrupted(connection_tried: bool) -> Self {
@@ -28,8 +35,7 @@ impl WebhookFailure {
             NoAddress::Closed => Self::interrupted(false),
             NoAddress::TimedOut => Self::timed_out(Phase::LookingUp, timeout, false),
             NoAddress::Unknown => {
-                let message = "the name does not resolve".to_owned();
-                Self { kind: FailureKind::Network, message, connection_tried: false }
+                Self { kind: FailureKind::Network, message: NO_PUBLIC_ADDRESS.to_owned(), connection_tried: false }
             }
         }
     }

@@ -192,7 +192,7 @@ impl HttpsTransport {
         };
         let allowed = |address: &IpAddr| is_allowed(*address, self.allow_local);
         if !addresses.iter().all(allowed) {
-            return Err(WebhookFailure::refused());
+            return Err(WebhookFailure::not_public());
         }
         Ok(addresses.into_iter().map(|address| SocketAddr::new(address, url.port)).collect())
     }
