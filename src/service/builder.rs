@@ -138,7 +138,8 @@ impl Builder {
     }
 
     /// What carries webhooks to their receivers; HTTPS by default. Of one of your own, the guard against addresses that are
-    /// not public is your affair.
+    /// not public is your affair. Every sender of the service uses this one: where one of several stops, what the others have
+    /// under way on it is broken off and has failed.
     pub fn webhook_transport(mut self, transport: impl Transport) -> Self {
         self.webhook_transport = Some(Arc::new(transport));
         self

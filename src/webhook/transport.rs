@@ -18,7 +18,7 @@ pub trait Transport: fmt::Debug + Send + Sync + 'static {
     /// Why no answer came.
     fn send(&self, request: &WebhookRequest, timeout: Duration) -> Result<WebhookResponse, WebhookFailure>;
 
-    /// Ends what is under way, from another thread: the sender is about to stop. What is sent from now on may fail.
+    /// Ends what is under way, from another thread: the sender is about to stop. What the next sender sends is sent as ever.
     fn interrupt(&self) {}
 }
 

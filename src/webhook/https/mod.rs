@@ -10,8 +10,8 @@ mod wire;
 use std::fmt;
 use std::io::Read;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use ureq::config::{AutoHeaderValue, Config};
@@ -46,9 +46,14 @@ const IDLE_AGE: Duration = Duration::from_secs(30);
 /// let development = HttpsTransport::builder().allow_local(true).build();
 /// ```
 pub struct HttpsTransport {
+    settings: HttpsTransportBuilder,
+    line: RwLock<Arc<Line>>,
+}
+
+/// What carries notifications until it is interrupted; whoever sends next has another.
+struct Line {
     agent: Agent,
     lookups: Lookups,
-    allow_local: bool,
     interrupted: AtomicBool,
 }
 
@@ -145,6 +150,10 @@ impl HttpsTransportBuilder {
     /// The transport.
     #[must_use]
     pub fn build(self) -> HttpsTransport {
+        HttpsTransport { line: RwLock::new(Arc::new(self.line())), settings: self }
+    }
+
+    fn line(&self) -> Line {
         let connector = Dialer::default().chain(RustlsConnector::default()).chain(Wiring);
         // There are no timeouts in here: the attempt has one, which no step begins anew.
         let config = Config::builder()
@@ -153,7 +162,7 @@ impl HttpsTransportBuilder {
             .max_redirects(0)
             .max_redirects_will_error(false)
             .http_status_as_error(false)
-            .tls_config(TlsConfig::builder().root_certs(self.roots).build())
+            .tls_config(TlsConfig::builder().root_certs(self.roots.clone()).build())
             .user_agent(AutoHeaderValue::None)
             .accept(AutoHeaderValue::None)
             .accept_encoding(AutoHeaderValue::None)
@@ -164,10 +173,9 @@ impl HttpsTransportBuilder {
             .max_idle_connections_per_host(self.idle_connections)
             .max_idle_age(IDLE_AGE)
             .build();
-        HttpsTransport {
+        Line {
             agent: Agent::with_parts(config, connector, CheckedAddresses),
-            lookups: Lookups::new(self.resolver, lookups::AT_ONCE),
-            allow_local: self.allow_local,
+            lookups: Lookups::new(Arc::clone(&self.resolver), lookups::AT_ONCE),
             interrupted: AtomicBool::new(false),
         }
     }
@@ -182,15 +190,20 @@ impl HttpsTransport {
     }
 
     /// Every address of the receiver; all of them are allowed.
-    fn addresses(&self, url: ReceiverUrl<'_>, timeout: Duration) -> Result<Vec<SocketAddr>, WebhookFailure> {
+    fn addresses(
+        &self,
+        line: &Line,
+        url: ReceiverUrl<'_>,
+        timeout: Duration,
+    ) -> Result<Vec<SocketAddr>, WebhookFailure> {
         let addresses = match url.host {
             ReceiverHost::Address(address) => vec![address],
             ReceiverHost::Localhost => vec![Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()],
             ReceiverHost::Name(name) => {
-                self.lookups.find(name, timeout).map_err(|why| WebhookFailure::no_address(why, timeout))?
+                line.lookups.find(name, timeout).map_err(|why| WebhookFailure::no_address(why, timeout))?
             }
         };
-        let allowed = |address: &IpAddr| is_allowed(*address, self.allow_local);
+        let allowed = |address: &IpAddr| is_allowed(*address, self.settings.allow_local);
         if !addresses.iter().all(allowed) {
             return Err(WebhookFailure::not_public());
         }
@@ -207,26 +220,30 @@ impl Default for HttpsTransport {
 impl Transport for HttpsTransport {
     fn send(&self, request: &WebhookRequest, timeout: Duration) -> Result<WebhookResponse, WebhookFailure> {
         let deadline = attempt::now().saturating_add(timeout);
-        let url = ReceiverUrl::parse(&request.url, self.allow_local).ok_or_else(WebhookFailure::refused)?;
-        let addresses = self.addresses(url, timeout)?;
+        let line = Arc::clone(&self.line.read().unwrap_or_else(PoisonError::into_inner));
+        let interrupted = || line.interrupted.load(Ordering::Relaxed);
+        let url = ReceiverUrl::parse(&request.url, self.settings.allow_local).ok_or_else(WebhookFailure::refused)?;
+        let addresses = self.addresses(&line, url, timeout)?;
         let first = Attempt { addresses, deadline, ..Attempt::default() };
         let again = Attempt { fresh: true, ..first.clone() };
-        let (mut result, mut came) = exchange(&self.agent, request, first);
+        let (mut result, mut came) = exchange(&line.agent, request, first);
         // A connection that the receiver closed while nobody used it says nothing about the receiver.
         let stale = came.tried && !came.dialed && !came.answered && !came.timed_out;
-        if stale && result.is_err() && !self.interrupted.load(Ordering::Relaxed) {
-            (result, came) = exchange(&self.agent, request, again);
+        if stale && result.is_err() && !interrupted() {
+            (result, came) = exchange(&line.agent, request, again);
         }
-        result.map_err(|error| match self.interrupted.load(Ordering::Relaxed) {
+        result.map_err(|error| match interrupted() {
             true => WebhookFailure::interrupted(came.tried),
             false => WebhookFailure::of(&error, &came, timeout),
         })
     }
 
     fn interrupt(&self) {
-        self.interrupted.store(true, Ordering::Relaxed);
-        self.lookups.close();
-        self.agent.clone().shutdown();
+        let next = Arc::new(self.settings.line());
+        let line = std::mem::replace(&mut *self.line.write().unwrap_or_else(PoisonError::into_inner), next);
+        line.interrupted.store(true, Ordering::Relaxed);
+        line.lookups.close();
+        line.agent.clone().shutdown();
     }
 }
 
@@ -266,7 +283,7 @@ fn read(body: &mut Body) -> Vec<u8> {
 
 impl fmt::Debug for HttpsTransport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("HttpsTransport").field("allow_local", &self.allow_local).finish_non_exhaustive()
+        f.debug_struct("HttpsTransport").field("allow_local", &self.settings.allow_local).finish_non_exhaustive()
     }
 }
 
