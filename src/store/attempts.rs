@@ -18,6 +18,10 @@ use crate::rules::delivery::{ATTEMPTS, CUTS, delay_after};
 /// For how long nobody else takes up an attempt: longer than it may take and be recorded.
 const LEASE: Duration = Duration::from_secs(18);
 
+/// Within which time what was cut off together is made again, each at a moment of its own: whatever ends its process each
+/// time must not take the same others along.
+const SPREAD: Duration = Duration::from_millis(1500);
+
 /// What the history says of an attempt that was given up.
 const CUT_OFF: &str = "the attempt was cut off three times by the end of the program that made it";
 
@@ -30,8 +34,10 @@ pub(super) const NEXT_ENDPOINT: &str = "SELECT endpoint_id, due_at FROM webhook_
     WHERE state = 'WAITING' AND endpoint_id > ?1 ORDER BY endpoint_id, due_at LIMIT 1";
 pub(super) const LATEST: &str = "SELECT id, success, duration_ms FROM webhook_deliveries
     WHERE endpoint_id = ?1 ORDER BY id DESC LIMIT 1";
-const CLAIM: &str = "UPDATE webhook_outbox SET claim = ?2, due_at = ?3, cuts = ?4
-    WHERE id = ?1 AND state = 'WAITING' AND due_at <= ?5";
+const CLAIM: &str = "UPDATE webhook_outbox SET claim = ?2, due_at = ?3
+    WHERE id = ?1 AND state = 'WAITING' AND due_at <= ?4";
+const POSTPONE: &str = "UPDATE webhook_outbox SET claim = NULL, due_at = ?2, cuts = cuts + 1
+    WHERE id = ?1 AND state = 'WAITING' AND due_at <= ?3";
 // Each of the following changes nothing where the row is somebody else's by now.
 const DELIVERED: &str = "UPDATE webhook_outbox
     SET state = 'DELIVERED', attempts = attempts + 1, cuts = 0, claim = NULL, finished_at = ?3
@@ -118,8 +124,8 @@ fn decode_due(row: &Row<'_>) -> Result<DueRow> {
     })
 }
 
-/// Takes up to `most` attempts at what is due for an endpoint, which `workers` workers make. What was cut off for the third
-/// time counts as failed.
+/// Takes up to `most` attempts at what is due for an endpoint, which `workers` workers make. What was cut off falls due
+/// again in a moment; for the third time, it counts as failed.
 pub(crate) fn claim(tx: &Transaction<'_>, endpoint: WebhookId, workers: usize, most: usize) -> Result<Claimed> {
     let (now, mut claimed) = (tx.now(), Claimed::default());
     let target = tx.one(ENDPOINT, &[endpoint.into()], |row| Ok((row.get::<String>(1)?, row.get::<String>(2)?)))?;
@@ -135,10 +141,13 @@ pub(crate) fn claim(tx: &Transaction<'_>, endpoint: WebhookId, workers: usize, m
         claimed.more = true;
     }
     for row in due {
-        let cuts = row.cuts + i64::from(row.cut_off);
         let claim = draw_claim(tx);
-        let binds = [row.id.into(), claim.into(), now.plus(LEASE).into(), cuts.min(CUTS - 1).into(), now.into()];
-        if tx.execute(CLAIM, &binds)? == 0 {
+        let given_up = row.cut_off && row.cuts + 1 == CUTS;
+        if row.cut_off && !given_up {
+            tx.execute(POSTPONE, &[row.id.into(), now.plus(part_of(SPREAD, claim)).into(), now.into()])?;
+            continue;
+        }
+        if tx.execute(CLAIM, &[row.id.into(), claim.into(), now.plus(LEASE).into(), now.into()])? == 0 {
             continue;
         }
         let attempt = Attempt {
@@ -152,12 +161,12 @@ pub(crate) fn claim(tx: &Transaction<'_>, endpoint: WebhookId, workers: usize, m
             url: url.clone(),
             secret: Secret::new(secret.clone()),
         };
-        if cuts < CUTS {
-            claimed.attempts.push(attempt);
-        } else {
+        if given_up {
             let problem = Some(CUT_OFF.to_owned());
             let outcome = WebhookOutcome::CutOff;
             record(tx, &attempt, &Ended { outcome, status: None, answer: None, took: None, problem, at: now })?;
+        } else {
+            claimed.attempts.push(attempt);
         }
     }
     if !claimed.more {
@@ -171,6 +180,11 @@ fn draw_claim(tx: &Transaction<'_>) -> i64 {
     let mut bytes = [0; 8];
     tx.environment().entropy.fill(&mut bytes);
     i64::from_le_bytes(bytes)
+}
+
+/// A part of this time, as `chance` has it.
+fn part_of(time: Duration, chance: i64) -> Duration {
+    Duration::from_millis(chance.unsigned_abs() % u64::try_from(time.as_millis()).unwrap_or(u64::MAX))
 }
 
 /// When the endpoint has something next.

@@ -202,7 +202,11 @@ impl Shop {
     }
 
     pub fn with(gateway: &FakeGateway, set_up: impl FnOnce(Builder) -> Builder) -> Self {
-        let folder = Arc::new(tempfile::tempdir().expect("a folder"));
+        Self::in_folder(tempfile::tempdir().expect("a folder"), gateway, set_up)
+    }
+
+    pub fn in_folder(folder: TempDir, gateway: &FakeGateway, set_up: impl FnOnce(Builder) -> Builder) -> Self {
+        let folder = Arc::new(folder);
         let clock = ManualClock::at(at(NOW));
         let builder = TicketingService::builder(folder.path().join("ticketing.db"));
         let builder = builder.clock(clock.clone()).entropy(SeededEntropy::new(1)).readers(2);

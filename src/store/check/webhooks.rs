@@ -56,7 +56,9 @@ pub(super) const INVARIANTS: &[Invariant] = &[
                 LEFT JOIN webhook_endpoints e ON e.id = d.endpoint_id
             WHERE o.id IS NULL AND e.id IS NOT NULL
                 OR o.endpoint_id <> d.endpoint_id OR o.type <> d.type OR d.attempt > o.attempts
-                OR (d.success = 1) <> (o.state = 'DELIVERED' AND d.attempt = o.attempts)",
+                -- What was taken out of the outbox while it was sent may have succeeded too.
+                OR d.success = 1 AND NOT (o.state IN ('DELIVERED', 'REMOVED') AND d.attempt = o.attempts)
+                OR d.success = 0 AND o.state = 'DELIVERED' AND d.attempt = o.attempts",
     },
 ];
 

@@ -1,5 +1,6 @@
 //! The sender's clerk: decides who is next, and writes down what begins and what has ended.
 
+use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,11 +28,13 @@ pub(super) struct Clerk<'s> {
     lines: Lines,
     /// Made and not written down yet.
     made: Vec<Arc<Made>>,
+    /// Endpoints whose rows cannot be read, and until when nobody asks for these again.
+    damaged: BTreeMap<WebhookId, Timestamp>,
 }
 
 impl<'s> Clerk<'s> {
     pub(super) fn new(sender: &'s Shared, shares: Shares) -> Self {
-        Self { sender, lines: Lines::new(shares), made: Vec::new() }
+        Self { sender, lines: Lines::new(shares), made: Vec::new(), damaged: BTreeMap::new() }
     }
 
     /// Works until the sender stops and everything is written down.
@@ -73,17 +76,20 @@ impl<'s> Clerk<'s> {
         }
         if !stopping {
             let at_leisure = quiet || !seen.is_empty();
-            let seen: Vec<_> = seen.into_iter().collect();
+            let now = self.sender.environment.now();
+            self.damaged.retain(|_, until| *until > now);
+            let seen: Vec<_> = seen.into_iter().filter(|(id, _)| !self.damaged.contains_key(id)).collect();
             if let Err(error) = self.take_up(&seen) {
                 tracing::warn!(%error, "the webhook sender could not read; it tries again");
                 self.sender.tell(seen);
                 self.sender.pause(AFTER_FAILURE);
             }
-            self.lines.ring_alarms(self.sender.environment.now());
             if at_leisure {
                 self.sender.store.counters().set_held_back(self.lines.held_back());
             }
         }
+        // Also while it stops: an alarm whose time has come would let nobody wait.
+        self.lines.ring_alarms(self.sender.environment.now());
         closed
     }
 
@@ -149,6 +155,7 @@ impl<'s> Clerk<'s> {
             let mut claimed = claimed.unwrap_or_else(|error| {
                 tracing::error!(%endpoint, %error, "what is due for a webhook endpoint cannot be read");
                 let later = self.sender.environment.now().plus(AFTER_DAMAGE);
+                self.damaged.insert(*endpoint, later);
                 Claimed { next_due: Some(later), ..Claimed::default() }
             });
             // Each worker has as many as the others, so that all of them are on their way at once.
