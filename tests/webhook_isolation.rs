@@ -141,7 +141,7 @@ fn a_healthy_endpoint_does_not_wait_for_seven_hundred_that_answer_byte_by_byte()
 
 #[test]
 fn control_in_one_common_queue_a_healthy_endpoint_waits_for_those_that_answer_byte_by_byte() {
-    const TIMEOUT: Duration = Duration::from_secs(1);
+    const TIMEOUT: Duration = Duration::from_secs(3);
     let waits = beside_dribbling(common_queue(4).attempt_timeout(TIMEOUT), 100, 4, 1);
     // All four workers had just been taken.
     assert!(waits[0] > TIMEOUT / 2, "{waits:?}");
