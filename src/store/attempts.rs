@@ -65,7 +65,7 @@ pub(crate) struct Attempt {
     pub(crate) notification: NotificationId,
     pub(crate) notification_type: NotificationType,
     pub(crate) body: String,
-    /// Those of the moment of the claim, until they are [`renewed`].
+    /// Those of the moment of the claim.
     pub(crate) url: String,
     pub(crate) secret: Secret,
 }

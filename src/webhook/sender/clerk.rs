@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::Shared;
 use super::delivery::{Experience, Made, Run};
 use super::lines::{Dealt, Lines, Shares, Standing};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, StoreError};
 use crate::model::id::WebhookId;
 use crate::model::timestamp::Timestamp;
 use crate::store::Transaction;
@@ -200,8 +200,16 @@ fn record_all(tx: &Transaction<'_>, made: &[Arc<Made>]) -> Result<()> {
         return Ok(());
     }
     for made in made {
-        if let Err(error) = tx.alone(|tx| record(tx, made))? {
-            tracing::error!(outbox = %made.attempt.outbox, %error, "what came of an attempt could not be written down");
+        match tx.alone(|tx| record(tx, made))? {
+            Ok(()) => {}
+            // Nothing can be written now: it is tried again.
+            Err(error @ (Error::Unavailable(_) | Error::Store(StoreError::Full | StoreError::ReadOnly(_)))) => {
+                return Err(error);
+            }
+            Err(error) => {
+                let outbox = made.attempt.outbox;
+                tracing::error!(%outbox, %error, "what came of an attempt could not be written down");
+            }
         }
     }
     Ok(())
