@@ -1,5 +1,6 @@
 //! What the document of the interface says of notifications holds for those that are sent.
 #![cfg(feature = "server")]
+#![expect(clippy::duplicate_mod, reason = "the shop and the server that tests share both write a history")]
 
 mod common;
 #[path = "common/http.rs"]
