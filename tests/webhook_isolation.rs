@@ -42,7 +42,7 @@ fn common_queue(workers: usize) -> SenderOptions {
     SenderOptions::default().workers(workers).workers_per_endpoint(workers).held_back_workers(workers)
 }
 
-/// A healthy endpoint, and one that hangs for which 2,000 rows wait.
+/// A healthy endpoint, and one that hangs for which many rows wait.
 struct Behind {
     office: Office,
     carrier: Carrier,
@@ -52,7 +52,7 @@ struct Behind {
 }
 
 /// As many attempts hang as may; what is queued now has to do with the workers that are left.
-fn behind_one_that_hangs(options: SenderOptions, hanging: usize) -> (Behind, WebhookSender) {
+fn behind_one_that_hangs(options: SenderOptions, rows: i64, hanging: usize) -> (Behind, WebhookSender) {
     let (through, ended) = (AtomicUsize::new(0), Arc::new(Mutex::new(Vec::new())));
     let carrier = Carrier::new({
         let ended = Arc::clone(&ended);
@@ -71,7 +71,7 @@ fn behind_one_that_hangs(options: SenderOptions, hanging: usize) -> (Behind, Web
     let healthy = proven(&office, "https://example.com/healthy");
     office.endpoint("https://example.com/hanging");
     office.enable(healthy, false);
-    office.queue(2000);
+    office.queue(rows);
     office.enable(healthy, true);
     until("the hanging one holds its share", || carrier.sent_to("/hanging") == hanging);
     (Behind { office, carrier, healthy, ended }, sender)
@@ -80,7 +80,7 @@ fn behind_one_that_hangs(options: SenderOptions, hanging: usize) -> (Behind, Web
 #[test]
 fn a_healthy_endpoint_does_not_wait_for_two_thousand_rows_of_one_that_hangs() {
     let options = SenderOptions::default().workers(8).workers_per_endpoint(2);
-    let (Behind { office, carrier, healthy, ended }, sender) = behind_one_that_hangs(options, 2);
+    let (Behind { office, carrier, healthy, ended }, sender) = behind_one_that_hangs(options, 2000, 2);
     office.queue(50);
     until("the healthy one has got all", || office.history(healthy).len() == 51);
     // Not one of the attempts that hang had ended.
@@ -93,8 +93,9 @@ fn a_healthy_endpoint_does_not_wait_for_two_thousand_rows_of_one_that_hangs() {
 
 #[test]
 fn control_in_one_common_queue_a_healthy_endpoint_waits_for_a_timeout_of_the_one_that_hangs() {
-    let options = common_queue(8).attempt_timeout(Duration::from_secs(1));
-    let (Behind { office, healthy, ended, .. }, _sender) = behind_one_that_hangs(options, 8);
+    // Long enough for all of them to hang before the first one ends.
+    let options = common_queue(8).attempt_timeout(Duration::from_secs(4));
+    let (Behind { office, healthy, ended, .. }, _sender) = behind_one_that_hangs(options, 40, 8);
     office.queue(1);
     until("the healthy one has got it", || office.history(healthy).len() == 2);
     // A worker was free for it only after one of those that hung had used up its time.
@@ -140,7 +141,7 @@ fn a_healthy_endpoint_does_not_wait_for_seven_hundred_that_answer_byte_by_byte()
 
 #[test]
 fn control_in_one_common_queue_a_healthy_endpoint_waits_for_those_that_answer_byte_by_byte() {
-    const TIMEOUT: Duration = Duration::from_secs(1);
+    const TIMEOUT: Duration = Duration::from_secs(3);
     let waits = beside_dribbling(common_queue(4).attempt_timeout(TIMEOUT), 100, 4, 1);
     // All four workers had just been taken.
     assert!(waits[0] > TIMEOUT / 2, "{waits:?}");

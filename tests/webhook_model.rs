@@ -230,7 +230,7 @@ const UNDER_WAY: &str = "SELECT COUNT(*) FROM webhook_outbox o JOIN webhook_endp
 
 #[test]
 fn whatever_happens_each_notification_has_a_history_without_a_gap_and_an_end_that_follows_from_it() {
-    let cases = std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(4);
+    let cases = std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(3);
     let config = Config { cases, failure_persistence: None, max_shrink_iters: 20, ..Config::default() };
     let steps = prop::collection::vec(step(), 20..60);
     let run = |(seed, steps): (u64, Vec<Step>)| {

@@ -161,7 +161,9 @@ impl Shop {
     }
 
     fn endpoint(&self, address: SocketAddr, path: &str) -> WebhookId {
-        let new = CreateWebhook::new(format!("http://{address}{path}"), [NotificationType::OrderCompleted]);
+        // Those that only stand in the way hear of no order: what they have is queued for them.
+        let wanted = if path == "/" { NotificationType::OrderCompleted } else { NotificationType::OrderCancelled };
+        let new = CreateWebhook::new(format!("http://{address}{path}"), [wanted]);
         self.service.create_webhook(&self.caller, new).expect("an endpoint").endpoint.id
     }
 

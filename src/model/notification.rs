@@ -50,6 +50,7 @@ pub enum NotificationData {
 
 /// An order that was completed.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct OrderCompleted {
     /// The order.
@@ -66,6 +67,7 @@ pub struct OrderCompleted {
 
 /// An order that was cancelled.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct OrderCancelled {
     /// The order.
@@ -80,11 +82,12 @@ pub struct OrderCancelled {
 
 /// A ticket that was issued.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct TicketIssued {
     /// The ticket.
     pub issued_ticket_id: TicketId,
-    /// Its type: `ticketId` in JSON.
+    /// Its type.
     #[serde(rename = "ticketId")]
     pub ticket_type_id: TicketTypeId,
     /// Its event.
@@ -95,11 +98,12 @@ pub struct TicketIssued {
 
 /// A ticket that was checked in.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct TicketCheckedIn {
     /// The ticket.
     pub issued_ticket_id: TicketId,
-    /// Its type: `ticketId` in JSON.
+    /// Its type.
     #[serde(rename = "ticketId")]
     pub ticket_type_id: TicketTypeId,
     /// Its event.

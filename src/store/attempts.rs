@@ -26,8 +26,6 @@ const SPREAD: Duration = Duration::from_millis(1500);
 const CUT_OFF: &str = "the attempt was cut off three times by the end of the program that made it";
 
 const ENDPOINT: &str = "SELECT id, url, secret FROM webhook_endpoints WHERE id = ?1 AND enabled = 1";
-const TARGET: &str = "SELECT e.url, e.secret FROM webhook_outbox o JOIN webhook_endpoints e ON e.id = o.endpoint_id
-    WHERE o.id = ?1 AND o.claim = ?2 AND e.enabled = 1";
 pub(super) const DUE: &str = "SELECT id, event_id, type, body, attempts, cuts, claim FROM webhook_outbox
     WHERE endpoint_id = ?1 AND state = 'WAITING' AND due_at <= ?2 ORDER BY due_at, id LIMIT ?3";
 pub(super) const NEXT_DUE: &str = "SELECT endpoint_id, due_at FROM webhook_outbox
@@ -175,13 +173,6 @@ pub(crate) fn claim(tx: &Transaction<'_>, endpoint: WebhookId, workers: usize, m
         claimed.next_due = next_due(tx, endpoint)?;
     }
     Ok(claimed)
-}
-
-/// The attempt with the URL and the secret of now; `None` where it is not to be made any more.
-pub(crate) fn renewed(tx: &Transaction<'_>, attempt: &Attempt) -> Result<Option<Attempt>> {
-    tx.one(TARGET, &[attempt.outbox.into(), attempt.claim.into()], |row| {
-        Ok(Attempt { url: row.get(0)?, secret: Secret::new(row.get::<String>(1)?), ..attempt.clone() })
-    })
 }
 
 /// A mark that no other claim of the row has.

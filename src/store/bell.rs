@@ -1,6 +1,7 @@
-//! Tells who sends notifications that there are new ones, as soon as they are durable.
+//! Tells who sends notifications that there are new ones, and that endpoints have changed, as soon as that is durable.
 
 use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, Weak};
 
 use super::counters::Counted;
@@ -12,10 +13,26 @@ pub(crate) trait Listener: Send + Sync {
     fn rung(&self, endpoints: &[WebhookId]);
 }
 
+/// As many as the last byte of an id has values.
+const PARTS: usize = 256;
+
 /// Rings after a commit that queued something.
-#[derive(Default)]
 pub(super) struct Bell {
     listeners: RwLock<Vec<Weak<dyn Listener>>>,
+    /// How many commits changed endpoints, each counter for its part of them: who changes one endpoint without end disturbs
+    /// hardly anybody else.
+    changes: [AtomicU64; PARTS],
+}
+
+impl Default for Bell {
+    fn default() -> Self {
+        Self { listeners: RwLock::default(), changes: std::array::from_fn(|_| AtomicU64::default()) }
+    }
+}
+
+/// Which counter is the endpoint's: the last byte of an id is random.
+fn part(endpoint: WebhookId) -> usize {
+    usize::from(endpoint.raw().to_le_bytes()[0])
 }
 
 impl Bell {
@@ -26,8 +43,18 @@ impl Bell {
         listeners.push(Arc::downgrade(listener));
     }
 
-    /// Rings for what a commit queued.
+    /// A number that is another one as soon as this process has changed the endpoint.
+    pub(super) fn changes(&self, endpoint: WebhookId) -> u64 {
+        self.changes[part(endpoint)].load(Ordering::SeqCst)
+    }
+
+    /// Rings for what a commit queued or changed.
     pub(super) fn ring(&self, counted: &[Counted]) {
+        for counted in counted {
+            if let Counted::EndpointChanged(endpoint) = counted {
+                self.changes[part(*endpoint)].fetch_add(1, Ordering::SeqCst);
+            }
+        }
         let listeners = self.listeners.read().unwrap_or_else(PoisonError::into_inner);
         if listeners.is_empty() {
             return;

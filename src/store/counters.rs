@@ -20,8 +20,8 @@ pub(crate) enum Counted {
     ScanAccepted,
     ScanRefused(Reason),
     NotificationQueued(WebhookId),
-    /// It is no number that anybody asks for, but what the endpoint has can be sent now.
-    EndpointEnabled(WebhookId),
+    /// It is no number that anybody asks for, but whoever sends has to know.
+    EndpointChanged(WebhookId),
     Attempt(WebhookOutcome, Option<Duration>),
     NotificationDead,
 }
@@ -30,7 +30,7 @@ impl Counted {
     /// The endpoint for which something may be due now.
     pub(super) fn may_be_sent(&self) -> Option<WebhookId> {
         match self {
-            Self::NotificationQueued(endpoint) | Self::EndpointEnabled(endpoint) => Some(*endpoint),
+            Self::NotificationQueued(endpoint) | Self::EndpointChanged(endpoint) => Some(*endpoint),
             _ => None,
         }
     }
@@ -197,7 +197,7 @@ impl Counters {
                     }
                 }
                 Counted::NotificationDead => self.dead.add(1),
-                Counted::EndpointEnabled(_) => {}
+                Counted::EndpointChanged(_) => {}
             }
         }
     }

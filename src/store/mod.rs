@@ -41,6 +41,7 @@ use std::sync::Arc;
 
 use crate::environment::Environment;
 use crate::error::{Error, Result, StoreError};
+use crate::model::id::WebhookId;
 use crate::model::statistics::Statistics;
 use bell::Bell;
 pub(crate) use bell::Listener;
@@ -99,6 +100,11 @@ impl Store {
     /// From now on `listener` hears of endpoints for which this store queued something.
     pub(crate) fn attach(&self, listener: &Arc<dyn Listener>) {
         self.bell.attach(listener);
+    }
+
+    /// A number that is another one as soon as a webhook endpoint was changed through this store.
+    pub(crate) fn endpoint_changes(&self, endpoint: WebhookId) -> u64 {
+        self.bell.changes(endpoint)
     }
 
     /// The size of the write-ahead log in bytes.

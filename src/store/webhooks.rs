@@ -92,16 +92,18 @@ pub(crate) fn update(
     for dropped in current.events.iter().filter(|of| !fields.events.contains(of)) {
         tx.execute(REMOVE_WAITING_OF_TYPE, &[current.id.into(), dropped.as_str().into(), tx.now().into()])?;
     }
-    if fields.enabled && !current.enabled {
-        tx.count(Counted::EndpointEnabled(current.id));
-    }
+    tx.count(Counted::EndpointChanged(current.id));
     Ok(())
 }
 
 /// Puts another secret in the place of the one that is there.
 pub(crate) fn rotate(tx: &Transaction<'_>, organization: OrganizationId, id: WebhookId, secret: &Secret) -> Result<()> {
     let binds = [id.into(), organization.into(), secret.expose().into(), tx.now().into()];
-    if tx.execute(ROTATE, &binds)? == 1 { Ok(()) } else { Err(not_found()) }
+    if tx.execute(ROTATE, &binds)? == 0 {
+        return Err(not_found());
+    }
+    tx.count(Counted::EndpointChanged(id));
+    Ok(())
 }
 
 pub(crate) fn get(tx: &Transaction<'_>, organization: OrganizationId, id: WebhookId) -> Result<WebhookEndpoint> {
@@ -123,5 +125,6 @@ pub(crate) fn delete(tx: &Transaction<'_>, organization: OrganizationId, id: Web
     if tx.execute(DELETE, &[id.into(), organization.into()])? == 0 {
         return Err(not_found());
     }
+    tx.count(Counted::EndpointChanged(id));
     tx.execute(DELETE_WAITING, &[id.into()]).map(drop)
 }

@@ -4,6 +4,7 @@ mod bounds;
 mod examples;
 mod headers;
 mod links;
+mod notifications;
 mod outside;
 mod responses;
 mod told;
@@ -49,6 +50,7 @@ fn document() -> Value {
         let method = operation.method.as_str().to_lowercase();
         paths[format!("{BASE}{}", operation.path)][method] = describe(&operation, &mut requests, &mut answers);
     }
+    let webhooks = notifications::webhooks(&mut answers);
     bounds::lay_on_all(&mut requests);
     let mut schemas = answers.take_definitions(true);
     schemas.extend(requests.take_definitions(true));
@@ -65,6 +67,7 @@ fn document() -> Value {
         "tags": tags(),
         "security": [{"ApiKey": []}],
         "paths": paths,
+        "webhooks": webhooks,
         "components": {
             "schemas": schemas,
             "responses": responses::components(),

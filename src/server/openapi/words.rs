@@ -54,7 +54,8 @@ fn without_brackets(prose: &str) -> String {
 }
 
 fn camel(name: &str) -> String {
-    let plain = name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_');
+    // A prefix such as `whsec_` is no name.
+    let plain = name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_') && !name.ends_with('_');
     let mut words = name.split('_');
     match (plain, words.next()) {
         (true, Some(first)) => first.to_owned() + &words.map(capital).collect::<String>(),
@@ -93,6 +94,7 @@ mod tests {
         );
         assert_eq!(in_json("The [`limit`](Self::limit) of it."), "The `limit` of it.");
         assert_eq!(in_json("An `ETag`, or `items[0].quantity`."), "An `ETag`, or `items[0].quantity`.");
+        assert_eq!(in_json("It begins with `whsec_`."), "It begins with `whsec_`.");
     }
 
     #[test]

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::Shared;
-use super::delivery::Made;
+use super::delivery::{Experience, Made, Run};
 use super::lines::{Dealt, Lines, Shares, Standing};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, StoreError};
 use crate::model::id::WebhookId;
 use crate::model::timestamp::Timestamp;
 use crate::store::Transaction;
@@ -63,14 +63,16 @@ impl<'s> Clerk<'s> {
         let alarm = self.lines.next_alarm().map_or(PATIENCE, until);
         let mut desk = self.sender.wait_for_news(alarm.min(PATIENCE));
         let (seen, made) = (std::mem::take(&mut desk.seen), std::mem::take(&mut desk.made));
+        let freed = std::mem::take(&mut desk.freed);
         let (stopping, closed) = (desk.stopping, desk.closed);
         drop(desk);
         let quiet = made.is_empty();
-        for made in made {
-            if made.was_last {
-                self.lines.ended(made.attempt.endpoint, made.standing);
+        self.made.extend(made.into_iter().map(Arc::new));
+        for (endpoint, experience) in freed {
+            match experience {
+                Some(Experience { standing, took }) => self.lines.ended(endpoint, standing, took),
+                None => self.lines.give_back(endpoint, 1),
             }
-            self.made.push(Arc::new(made));
         }
         if !stopping {
             let at_leisure = quiet || !seen.is_empty();
@@ -100,7 +102,8 @@ impl<'s> Clerk<'s> {
             };
             for (endpoint, latest) in self.sender.store.read(standing)? {
                 let standing = latest.map(|latest| Standing::after(latest.success, false, latest.took));
-                self.lines.enter(endpoint, standing.unwrap_or(Standing::Unproven));
+                let took = latest.and_then(|latest| latest.took);
+                self.lines.enter(endpoint, standing.unwrap_or(Standing::Unproven), took);
             }
         }
         let now = self.sender.environment.now();
@@ -120,6 +123,8 @@ impl<'s> Clerk<'s> {
         if self.made.is_empty() && dealt.is_empty() {
             return Ok(());
         }
+        // Before the claims: whatever changes from now on is not in them.
+        let as_of: Vec<u64> = dealt.iter().map(|dealt| self.sender.store.endpoint_changes(dealt.endpoint)).collect();
         let (made, wanted) = (self.made.clone(), dealt.clone());
         let written = self.sender.store.write(move |tx| {
             record_all(tx, &made)?;
@@ -131,7 +136,7 @@ impl<'s> Clerk<'s> {
         match written {
             Ok(claimed) => {
                 self.made.clear();
-                self.begin(&dealt, claimed);
+                self.begin(&dealt, &as_of, claimed);
                 Ok(())
             }
             Err(error) => {
@@ -144,9 +149,9 @@ impl<'s> Clerk<'s> {
     }
 
     /// Has what was claimed made, and notes what the endpoints wait for.
-    fn begin(&mut self, dealt: &[Dealt], claimed: Vec<Result<Claimed>>) {
+    fn begin(&mut self, dealt: &[Dealt], as_of: &[u64], claimed: Vec<Result<Claimed>>) {
         let mut runs = Vec::new();
-        for (Dealt { endpoint, workers, .. }, claimed) in dealt.iter().zip(claimed) {
+        for ((Dealt { endpoint, workers, .. }, as_of), claimed) in dealt.iter().zip(as_of).zip(claimed) {
             let mut claimed = claimed.unwrap_or_else(|error| {
                 tracing::error!(%endpoint, %error, "what is due for a webhook endpoint cannot be read");
                 let later = self.sender.environment.now().plus(AFTER_DAMAGE);
@@ -158,7 +163,8 @@ impl<'s> Clerk<'s> {
             let before = runs.len();
             while !claimed.attempts.is_empty() {
                 let rest = claimed.attempts.split_off(each.min(claimed.attempts.len()));
-                runs.push(std::mem::replace(&mut claimed.attempts, rest));
+                let attempts = std::mem::replace(&mut claimed.attempts, rest);
+                runs.push(Run { endpoint: *endpoint, attempts, as_of: *as_of });
             }
             let unused = workers - (runs.len() - before);
             if claimed.more {
@@ -176,8 +182,10 @@ impl<'s> Clerk<'s> {
     /// Gives back what was claimed and not begun.
     fn close(self) {
         let jobs = std::mem::take(&mut self.sender.desk().jobs);
-        let attempts =
-            move |tx: &Transaction<'_>| jobs.iter().flatten().try_for_each(|attempt| attempts::release(tx, attempt));
+        let attempts = move |tx: &Transaction<'_>| {
+            let attempts = jobs.iter().flat_map(|run| &run.attempts);
+            attempts.into_iter().try_for_each(|attempt| attempts::release(tx, attempt))
+        };
         let released = self.sender.store.write(attempts);
         if let Err(error) = released {
             tracing::warn!(%error, "attempts that were not made could not be given back; they are made in a moment");
@@ -192,8 +200,16 @@ fn record_all(tx: &Transaction<'_>, made: &[Arc<Made>]) -> Result<()> {
         return Ok(());
     }
     for made in made {
-        if let Err(error) = tx.alone(|tx| record(tx, made))? {
-            tracing::error!(outbox = %made.attempt.outbox, %error, "what came of an attempt could not be written down");
+        match tx.alone(|tx| record(tx, made))? {
+            Ok(()) => {}
+            // Nothing can be written now: it is tried again.
+            Err(error @ (Error::Unavailable(_) | Error::Store(StoreError::Full | StoreError::ReadOnly(_)))) => {
+                return Err(error);
+            }
+            Err(error) => {
+                let outbox = made.attempt.outbox;
+                tracing::error!(%outbox, %error, "what came of an attempt could not be written down");
+            }
         }
     }
     Ok(())

@@ -4,11 +4,12 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
 use super::Shared;
-use super::lines::Standing;
+use super::lines::{Standing, TURN};
+use crate::model::id::WebhookId;
 use crate::model::statistics::WebhookOutcome;
 use crate::model::text_enum::TextEnum;
 use crate::rules::delivery::answer_text;
-use crate::store::attempts::{self, Attempt, Ended};
+use crate::store::attempts::{Attempt, Ended};
 use crate::webhook::signature::{
     EVENT_ID_HEADER, EVENT_TYPE_HEADER, SIGNATURE_HEADER, TIMESTAMP_HEADER, USER_AGENT, sign,
 };
@@ -17,12 +18,8 @@ use crate::webhook::transport::{FailureKind, WebhookFailure, WebhookRequest, Web
 /// An attempt that was made.
 pub(super) struct Made {
     pub(super) attempt: Attempt,
-    /// What came of it; `None` where it was broken off and does not count.
+    /// What came of it; `None` where it was broken off or never begun, and does not count.
     pub(super) ended: Option<Ended>,
-    /// What it tells of its endpoint.
-    pub(super) standing: Standing,
-    /// Whether its worker does no more for the endpoint.
-    pub(super) was_last: bool,
 }
 
 impl Made {
@@ -31,47 +28,54 @@ impl Made {
         let failed = self.ended.as_ref().is_some_and(|ended| ended.problem.is_some());
         if failed { Self { ended: None, ..self } } else { self }
     }
-
-    fn took_longer_than(&self, moment: Duration) -> bool {
-        self.ended.as_ref().and_then(|ended| ended.took).is_none_or(|took| took > moment)
-    }
 }
 
-/// For how long a worker begins further attempts of a run. The claims last for longer than that and an attempt together.
-const RUN: Duration = Duration::from_secs(4);
+/// What the latest attempt tells of its endpoint.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Experience {
+    pub(super) standing: Standing,
+    /// How long the attempt took, where a connection was tried.
+    pub(super) took: Option<Duration>,
+}
+
+/// Attempts at one endpoint that a worker makes one after another.
+pub(super) struct Run {
+    pub(super) endpoint: WebhookId,
+    pub(super) attempts: Vec<Attempt>,
+    /// The store's number of changes of the endpoint from before they were claimed.
+    pub(super) as_of: u64,
+}
 
 /// The result of an attempt that took longer is written down by itself, that of another with those that follow in a moment.
 const WORTH_A_COMMIT: Duration = Duration::from_millis(5);
 
-/// Makes the attempts of a run one after another and has each written down. Where one does not go well, or the sender
-/// stops, those that follow are given back: others may have more use for the worker.
-pub(super) fn make_all(sender: &Shared, run: Vec<Attempt>) {
+/// Makes the attempts of a run one after another and has each written down. Where one does not go well, the turn is over,
+/// an endpoint was changed or the sender stops, those that follow are given back.
+pub(super) fn make_all(sender: &Shared, run: Run) {
     let clock = &sender.environment.clock;
     let began = clock.monotonic();
-    let given_back = |attempt| Made { attempt, ended: None, standing: Standing::Unproven, was_last: false };
-    let mut run = run.into_iter().peekable();
-    let mut is_first = true;
-    while let Some(attempt) = run.next() {
-        // The first one was claimed a moment ago. The endpoint of the others may have changed since.
-        let renewed = match std::mem::take(&mut is_first) {
-            true => Some(attempt.clone()),
-            false => sender.store.read_one(|tx| attempts::renewed(tx, &attempt)).unwrap_or_default(),
-        };
-        let mut made = match renewed {
-            Some(attempt) => make(sender, attempt),
-            None => Made { standing: Standing::Prompt, ..given_back(attempt) },
-        };
-        let prompt = made.standing == Standing::Prompt;
-        let goes_on = prompt && clock.monotonic().saturating_sub(began) < RUN && !sender.desk().stopping;
-        made.was_last = !goes_on || run.peek().is_none();
-        let at_once = made.was_last || made.took_longer_than(WORTH_A_COMMIT);
-        let rest: Vec<Made> = if made.was_last { run.by_ref().map(given_back).collect() } else { Vec::new() };
-        sender.made(std::iter::once(made).chain(rest), at_once);
+    let goes_on = |latest: Option<Experience>| {
+        let well = latest.is_none_or(|latest| latest.standing == Standing::Prompt);
+        well && clock.monotonic().saturating_sub(began) < TURN
+            && sender.store.endpoint_changes(run.endpoint) == run.as_of
+    };
+    let mut attempts = run.attempts.into_iter();
+    let mut latest = None;
+    while goes_on(latest)
+        && let Some(attempt) = attempts.next()
+    {
+        let (made, experience) = make(sender, attempt);
+        latest = Some(experience);
+        if !sender.made(made, experience.took.is_none_or(|took| took > WORTH_A_COMMIT)) {
+            break;
+        }
     }
+    let rest = attempts.map(|attempt| Made { attempt, ended: None }).collect();
+    sender.free(run.endpoint, latest, rest);
 }
 
 /// Makes an attempt, and never panics.
-fn make(sender: &Shared, attempt: Attempt) -> Made {
+fn make(sender: &Shared, attempt: Attempt) -> (Made, Experience) {
     let clock = &sender.environment.clock;
     let began = clock.monotonic();
     let send = || sender.transport.send(&request(sender, &attempt), sender.options.timeout());
@@ -86,7 +90,8 @@ fn make(sender: &Shared, attempt: Attempt) -> Made {
     };
     let ended = ended(sender, result, took);
     let standing = Standing::after(ended.problem.is_none(), timed_out, ended.took);
-    Made { attempt, ended: Some(ended), standing, was_last: false }
+    let experience = Experience { standing, took: ended.took };
+    (Made { attempt, ended: Some(ended) }, experience)
 }
 
 fn request(sender: &Shared, attempt: &Attempt) -> WebhookRequest {

@@ -25,9 +25,18 @@ pub(super) enum Standing {
 /// The longest that an attempt of a prompt endpoint takes.
 const PROMPT: Duration = Duration::from_secs(1);
 
-/// How many notifications a worker takes at once for a prompt endpoint, which it has sent in a moment: it need not wait
-/// after each until the store has taken the next.
-const RUN: usize = 16;
+/// For how long a worker begins attempts of a prompt endpoint one after another. It need not wait after each until the
+/// store has given out the next, and is soon free for another endpoint.
+pub(super) const TURN: Duration = Duration::from_millis(100);
+
+/// How many attempts a worker takes at once for a prompt endpoint at most.
+const RUN: u32 = 16;
+
+/// How many attempts fit into a turn where each takes as long as the latest.
+fn run_of(latest: Option<Duration>) -> usize {
+    let fit = latest.map_or(1, |latest| TURN.as_micros() / latest.as_micros().max(1));
+    usize::try_from(fit.clamp(1, RUN.into())).unwrap_or(1)
+}
 
 impl Standing {
     const ALL: [Self; 3] = [Self::Prompt, Self::Unproven, Self::Slow];
@@ -67,6 +76,8 @@ pub(super) struct Dealt {
 #[derive(Debug)]
 struct Line {
     standing: Standing,
+    /// How many attempts a worker takes at once.
+    run: usize,
     /// Its workers that are under way.
     under_way: usize,
     /// Whether it may have something due.
@@ -110,8 +121,9 @@ impl Lines {
     }
 
     /// Gives an endpoint a place, where it has none.
-    pub(super) fn enter(&mut self, endpoint: WebhookId, standing: Standing) {
-        let line = Line { standing, under_way: 0, due: false, in_ring: false, alarm: None };
+    /// `took` is how long its latest attempt took.
+    pub(super) fn enter(&mut self, endpoint: WebhookId, standing: Standing, took: Option<Duration>) {
+        let line = Line { standing, run: run_of(took), under_way: 0, due: false, in_ring: false, alarm: None };
         self.places.entry(endpoint).or_insert(line);
     }
 
@@ -177,8 +189,8 @@ impl Lines {
                 dealt.len() - 1
             });
             dealt[place].workers += 1;
-            let prompt = self.places.get(&endpoint).is_some_and(|line| line.standing == Standing::Prompt);
-            dealt[place].most += if prompt { RUN } else { 1 };
+            let prompt = self.places.get(&endpoint).filter(|line| line.standing == Standing::Prompt);
+            dealt[place].most += prompt.map_or(1, |line| line.run);
         }
         dealt
     }
@@ -245,10 +257,11 @@ impl Lines {
         self.queue(endpoint);
     }
 
-    /// A worker of an endpoint has ended.
-    pub(super) fn ended(&mut self, endpoint: WebhookId, standing: Standing) {
+    /// A worker of an endpoint has ended. `took` is how long its last attempt took.
+    pub(super) fn ended(&mut self, endpoint: WebhookId, standing: Standing, took: Option<Duration>) {
         self.give_back(endpoint, 1);
         if let Some(line) = self.places.get_mut(&endpoint) {
+            line.run = run_of(took);
             let before = std::mem::replace(&mut line.standing, standing);
             if before != standing {
                 self.under_way[before as usize] -= line.under_way.min(self.under_way[before as usize]);
@@ -288,6 +301,9 @@ mod tests {
 
     const SHARES: Shares = Shares { workers: 16, endpoint: 4, held_back: 8, slow: 6 };
 
+    /// What a receiver takes that answers at once.
+    const QUICK: Option<Duration> = Some(Duration::from_millis(1));
+
     fn id(number: i64) -> WebhookId {
         WebhookId::from_raw(number)
     }
@@ -299,7 +315,7 @@ mod tests {
     /// Lines in which so many endpoints of one standing have something due.
     fn with_due(lines: &mut Lines, numbers: std::ops::Range<i64>, standing: Standing) {
         for number in numbers {
-            lines.enter(id(number), standing);
+            lines.enter(id(number), standing, QUICK);
             lines.due(id(number));
         }
     }
@@ -319,8 +335,15 @@ mod tests {
         with_due(&mut lines, 1..2, Standing::Prompt);
         assert_eq!(lines.deal(), all(1, 4, 64));
         assert_eq!(lines.deal(), []);
-        lines.ended(id(1), Standing::Prompt);
+        lines.ended(id(1), Standing::Prompt, QUICK);
         assert_eq!(lines.deal(), all(1, 1, 16));
+    }
+
+    #[test]
+    fn a_worker_takes_as_many_attempts_as_fit_into_a_tenth_of_a_second_and_no_more_than_sixteen() {
+        let millis = |millis| run_of(Some(Duration::from_millis(millis)));
+        assert_eq!([0, 1, 6, 7, 30, 50, 51, 100, 900].map(millis), [16, 16, 16, 14, 3, 2, 1, 1, 1]);
+        assert_eq!(run_of(None), 1);
     }
 
     #[test]
@@ -329,7 +352,7 @@ mod tests {
         with_due(&mut lines, 1..21, Standing::Prompt);
         let first = lines.deal();
         assert_eq!(first, (1..=16).flat_map(|number| all(number, 1, 16)).collect::<Vec<_>>());
-        (1..=5).for_each(|number| lines.ended(id(number), Standing::Prompt));
+        (1..=5).for_each(|number| lines.ended(id(number), Standing::Prompt, QUICK));
         let then: Vec<_> = lines.deal().into_iter().map(|dealt| dealt.endpoint.raw()).collect();
         assert_eq!(then, [17, 18, 19, 20, 1]);
     }
@@ -351,7 +374,7 @@ mod tests {
         let mut lines = Lines::new(SHARES);
         with_due(&mut lines, 1..3, Standing::Slow);
         assert_eq!(dealt_to(&lines.deal(), 1..3), 6);
-        lines.ended(id(1), Standing::Prompt);
+        lines.ended(id(1), Standing::Prompt, QUICK);
         // The other one holds 3 or 4 of the 6 that the slow ones may hold: the first is bound by its own 4 alone.
         assert_eq!(dealt_to(&lines.deal(), 1..2) + lines.places[&id(2)].under_way, 4 - 2 + 4);
         assert_eq!(lines.places[&id(1)].under_way, 4);
@@ -360,7 +383,7 @@ mod tests {
     #[test]
     fn what_falls_due_later_waits_for_its_time_and_only_the_earliest_counts() {
         let mut lines = Lines::new(SHARES);
-        lines.enter(id(1), Standing::Prompt);
+        lines.enter(id(1), Standing::Prompt, QUICK);
         lines.due_at(id(1), at(5000));
         lines.due_at(id(1), at(9000));
         lines.due_at(id(1), at(3000));
@@ -402,11 +425,11 @@ mod tests {
             for step in steps {
                 match step {
                     Step::Due(number, standing) => {
-                        lines.enter(id(number), Standing::ALL[standing]);
+                        lines.enter(id(number), Standing::ALL[standing], QUICK);
                         lines.due(id(number));
                     }
                     Step::DueAt(number, millis) => {
-                        lines.enter(id(number), Standing::Unproven);
+                        lines.enter(id(number), Standing::Unproven, QUICK);
                         lines.due_at(id(number), at(millis));
                     }
                     Step::Clock(millis) => lines.ring_alarms(at(millis)),
@@ -427,7 +450,7 @@ mod tests {
                     }
                     Step::Ended(which, standing) if !under_way.is_empty() => {
                         let endpoint = under_way.remove(which % under_way.len());
-                        lines.ended(endpoint, Standing::ALL[standing]);
+                        lines.ended(endpoint, Standing::ALL[standing], QUICK);
                     }
                     Step::Ended(..) => {}
                 }

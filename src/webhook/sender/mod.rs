@@ -16,11 +16,10 @@ use crate::environment::Environment;
 use crate::error::{Result, StoreError};
 use crate::model::id::WebhookId;
 use crate::model::timestamp::Timestamp;
-use crate::store::attempts::Attempt;
 use crate::store::{Listener, Store};
 use crate::webhook::transport::Transport;
 use clerk::Clerk;
-use delivery::{Made, make_all};
+use delivery::{Experience, Made, Run, make_all};
 pub use options::SenderOptions;
 
 /// How long those who stop wait for what is under way before they break it off, and then once more.
@@ -46,10 +45,12 @@ struct Shared {
 struct Desk {
     /// Endpoints for which something is or falls due.
     seen: BTreeMap<WebhookId, Timestamp>,
-    /// Attempts that nobody makes yet: runs for one worker each.
-    jobs: VecDeque<Vec<Attempt>>,
+    /// Attempts that nobody makes yet.
+    jobs: VecDeque<Run>,
     /// Attempts that were made and not written down yet.
     made: Vec<Made>,
+    /// Whose workers are free again, and what they learned.
+    freed: Vec<(WebhookId, Option<Experience>)>,
     /// How many workers are at it.
     under_way: usize,
     /// Nothing is begun any more.
@@ -67,8 +68,11 @@ impl Shared {
 
     /// Waits until there is something for the clerk, and no longer than `patience`.
     fn wait_for_news(&self, patience: Duration) -> MutexGuard<'_, Desk> {
-        let nothing =
-            |desk: &mut Desk| desk.made.is_empty() && if desk.stopping { !desk.closed } else { desk.seen.is_empty() };
+        let nothing = |desk: &mut Desk| {
+            desk.made.is_empty()
+                && desk.freed.is_empty()
+                && if desk.stopping { !desk.closed } else { desk.seen.is_empty() }
+        };
         let waited = self.news.wait_timeout_while(self.desk(), patience, nothing);
         waited.map_or_else(|poisoned| poisoned.into_inner().0, |(desk, _)| desk)
     }
@@ -97,23 +101,33 @@ impl Shared {
     }
 
     /// Has attempts made, each run by one worker.
-    fn begin(&self, runs: Vec<Vec<Attempt>>) {
+    fn begin(&self, runs: Vec<Run>) {
         let number = runs.len();
         self.desk().jobs.extend(runs);
         (0..number).for_each(|_| self.work.notify_one());
     }
 
-    /// Has written down what came of attempts: at once, or when the clerk comes by.
-    fn made(&self, results: impl IntoIterator<Item = Made>, at_once: bool) {
+    /// Has written down what came of an attempt: at once, or when the clerk comes by. Says whether to go on.
+    fn made(&self, made: Made, at_once: bool) -> bool {
         let mut desk = self.desk();
         // What was broken off does not count, and is made again.
-        let interrupted = desk.interrupted;
-        let kept = results.into_iter().map(|made| if interrupted { made.unless_it_failed() } else { made });
-        desk.made.extend(kept);
+        let made = if desk.interrupted { made.unless_it_failed() } else { made };
+        desk.made.push(made);
+        let goes_on = !desk.stopping;
         drop(desk);
         if at_once {
             self.news.notify_one();
         }
+        goes_on
+    }
+
+    /// A worker of an endpoint is free again, and gives back what it did not begin.
+    fn free(&self, endpoint: WebhookId, experience: Option<Experience>, rest: Vec<Made>) {
+        let mut desk = self.desk();
+        desk.made.extend(rest);
+        desk.freed.push((endpoint, experience));
+        drop(desk);
+        self.news.notify_one();
     }
 
     /// A worker's work: makes attempts until the sender stops.
