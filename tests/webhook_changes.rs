@@ -151,6 +151,30 @@ fn a_type_that_is_not_wanted_any_more_takes_what_waits_of_it_and_what_is_on_its_
 }
 
 #[test]
+fn what_is_taken_out_during_its_last_attempt_is_not_counted_among_what_was_given_up() {
+    let carrier = Carrier::new(|carrier, _, timeout| {
+        if carrier.sent().len() == 8 {
+            carrier.wait_at_the_gate(timeout)?;
+        }
+        answer(500)
+    });
+    let office = Office::by(&carrier);
+    let endpoint = office.endpoint("https://example.com/hook").endpoint.id;
+    let _sender = office.start(SenderOptions::default());
+    office.queue(1);
+    for (attempt, minutes) in (1..).zip([1, 2, 5, 10, 20, 40, 80]) {
+        office.wait_for_attempt(attempt);
+        office.clock.advance(minutes * MINUTE);
+    }
+    carrier.wait_for(8);
+    office.want(endpoint, &[NotificationType::OrderCompleted]);
+    carrier.open_the_gate();
+    until("the attempt is in the history", || office.history(endpoint).len() == 8);
+    assert_eq!(office.number("REMOVED"), 1);
+    assert_eq!(office.service.statistics().webhooks.dead, 0);
+}
+
+#[test]
 fn deleting_an_endpoint_takes_what_waits_for_it_and_what_is_on_its_way_is_forgotten() {
     for answers in [204, 500] {
         let (office, carrier, endpoint) = under_way(answers);

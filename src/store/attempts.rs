@@ -221,10 +221,12 @@ pub(crate) fn record(tx: &Transaction<'_>, attempt: &Attempt, ended: &Ended) -> 
         Some(retry_at) => (AGAIN, retry_at),
         None => (DEAD, tx.now()),
     };
-    let counts = tx.execute(sql, &[attempt.outbox.into(), attempt.claim.into(), at.into()])? == 1
-        // What was taken out of the outbox while it was sent is not sent again, but it was sent.
-        || tx.execute(OF_REMOVED, &[attempt.outbox.into(), (attempt.number - 1).into()])? == 1;
-    if !counts {
+    if tx.execute(sql, &[attempt.outbox.into(), attempt.claim.into(), at.into()])? == 1 {
+        if !success && attempt.number == ATTEMPTS {
+            tx.count(Counted::NotificationDead);
+        }
+    // What was taken out of the outbox while it was sent is not sent again, but it was sent.
+    } else if tx.execute(OF_REMOVED, &[attempt.outbox.into(), (attempt.number - 1).into()])? == 0 {
         return Ok(false);
     }
     let millis = ended.took.map(|took| i64::try_from(took.as_millis()).unwrap_or(i64::MAX));
@@ -244,9 +246,6 @@ pub(crate) fn record(tx: &Transaction<'_>, attempt: &Attempt, ended: &Ended) -> 
         ],
     )?;
     tx.count(Counted::Attempt(ended.outcome, ended.took));
-    if !success && attempt.number == ATTEMPTS {
-        tx.count(Counted::NotificationDead);
-    }
     Ok(true)
 }
 
