@@ -97,8 +97,12 @@ impl Attempt {
     }
 }
 
-/// The time that the next read or write has.
+/// The time that the next read or write has. Whoever gives it none asks for what is there already: for that the attempt's
+/// time is not up.
 pub(super) fn limit(timeout: NextTimeout) -> Result<NextTimeout, Error> {
+    if timeout.after.is_zero() {
+        return Err(Error::Timeout(timeout.reason));
+    }
     let remaining = with(|attempt| attempt.remaining());
     if remaining.is_zero() {
         return note(Err(Error::Timeout(Timeout::Global)));
@@ -153,6 +157,9 @@ mod tests {
         assert!(*limited.1 <= Duration::from_mins(1) && !attempt.timed_out);
         let ((), attempt) = run(Attempt::default(), || assert!(limit(half).is_err()));
         assert!(attempt.timed_out);
+        let none = NextTimeout { after: time::Duration::from_secs(0), ..half };
+        let ((), attempt) = run(self::attempt(Duration::from_mins(1)), || assert!(limit(none).is_err()));
+        assert!(!attempt.timed_out);
     }
 
     #[test]

@@ -92,12 +92,9 @@ impl Transport for Socket {
     }
 
     fn await_input(&mut self, timeout: NextTimeout) -> Result<bool, Error> {
-        // Whoever has no time asks for what was read before.
-        if timeout.after.is_zero() {
-            return Err(Error::Timeout(timeout.reason));
-        }
+        let timeout = attempt::limit(timeout)?;
         attempt::pace();
-        attempt::note(self.inner.await_input(attempt::limit(timeout)?))
+        attempt::note(self.inner.await_input(timeout))
     }
 
     /// Whether the attempt under way may use it: its name may have another address by now.
