@@ -39,6 +39,9 @@ const IDLE_AGE: Duration = Duration::from_secs(30);
 /// whose addresses change in between leads nowhere else, and one with a single address that is not public is refused.
 /// Proxies that the environment names are not used, no redirect is followed, no cookie is kept.
 ///
+/// It writes nothing into a log, but ureq, which it is made of, does through the crate `log`: at the level of debug the names
+/// of receivers, and at that of trace their whole URLs. A program that takes these up should leave `ureq` out.
+///
 /// ```
 /// use ticketing::webhook::HttpsTransport;
 ///
