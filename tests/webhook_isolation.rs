@@ -15,20 +15,6 @@ use sending::*;
 use ticketing::webhook::{FailureKind, SenderOptions, WebhookSender};
 use ticketing::{Clock, SystemClock, WebhookId};
 
-/// Registers so many more endpoints that want to hear of tickets, without saying so one by one.
-fn register(office: &Office, number: usize, url: &str) {
-    let connection = rusqlite::Connection::open(office.file()).expect("the file");
-    connection
-        .execute(
-            "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?1)
-            INSERT INTO webhook_endpoints (id, organization_id, url, events, enabled, secret, created_at, updated_at)
-            SELECT 1000 + i, (SELECT MIN(id) FROM organizations), ?2 || i, '[\"ticket.issued\"]', 1,
-                'whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=', 0, 0 FROM n",
-            rusqlite::params![i64::try_from(number).expect("few"), url],
-        )
-        .expect("registered");
-}
-
 /// Has a healthy endpoint show that it is one, while nobody else wants anything.
 fn proven(office: &Office, url: &str) -> WebhookId {
     let endpoint = office.endpoint(url).endpoint.id;
@@ -112,7 +98,7 @@ fn beside_dribbling(options: SenderOptions, dribbling: usize, share: usize, numb
     let office = Office::over_http();
     let _sender = office.start(options);
     let endpoint = proven(&office, &healthy.url("/hook"));
-    register(&office, dribbling, &slow.url("/"));
+    office.register(dribbling, &slow.url("/"));
     office.queue(1);
     slow.wait_for(share);
     (0..number)
@@ -159,7 +145,7 @@ fn a_new_endpoint_does_not_wait_for_a_hundred_that_are_known_to_hang() {
         }
     });
     let office = Office::by(&carrier);
-    register(&office, 100, "https://example.com/hanging/");
+    office.register(100, "https://example.com/hanging/");
     let sender = office.start(SenderOptions::default().workers(16));
     office.queue(1);
     until("each is known to hang", || office.stored("SELECT COUNT(*) FROM webhook_deliveries") == 100);
@@ -171,44 +157,5 @@ fn a_new_endpoint_does_not_wait_for_a_hundred_that_are_known_to_hang() {
     until("the new ones have got theirs", || new.iter().all(|id| office.history(*id).len() == 1));
     assert_eq!(carrier.sent_to("/hanging"), 106, "none that hangs has ended");
     until("the statistics tell of the hundred", || office.service.statistics().webhooks.held_back == 100);
-    drop(sender);
-}
-
-#[test]
-fn ten_thousand_endpoints_with_one_row_each_are_all_served_by_a_few_threads() {
-    const ENDPOINTS: usize = 10_000;
-    let most_threads = Arc::new(Mutex::new(0));
-    let carrier = Carrier::new({
-        let most_threads = Arc::clone(&most_threads);
-        move |_, _, _| {
-            if let Ok(tasks) = std::fs::read_dir("/proc/self/task") {
-                let threads = tasks.count();
-                let mut most = most_threads.lock().expect("no panic");
-                *most = threads.max(*most);
-            }
-            answer(204)
-        }
-    });
-    let office = Office::by(&carrier);
-    register(&office, ENDPOINTS, "https://example.com/");
-    office.queue(1);
-    let resident = || {
-        std::fs::read_to_string("/proc/self/statm").map_or(0, |text| {
-            let pages: usize = text.split(' ').nth(1).and_then(|pages| pages.parse().ok()).unwrap_or(0);
-            pages * 4096
-        })
-    };
-    let before = resident();
-    let began = SystemClock.monotonic();
-    let sender = office.start(SenderOptions::default().workers(8));
-    office.wait_for(10_000, "DELIVERED");
-    let took = SystemClock.monotonic() - began;
-    let grown = resident().saturating_sub(before);
-    let most_threads = *most_threads.lock().expect("no panic");
-    eprintln!("{ENDPOINTS} endpoints in {took:?}, by {most_threads} threads, {} MiB more", grown >> 20);
-    // The test's own, the store's few, eight workers, the clerk and the lookout.
-    assert!(most_threads < 24, "{most_threads} threads");
-    assert!(grown < 200 << 20, "{grown} bytes");
-    assert_eq!(carrier.sent().len(), ENDPOINTS);
     drop(sender);
 }

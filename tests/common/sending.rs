@@ -113,6 +113,20 @@ impl Office {
         self.service.create_webhook(&self.caller, new).expect("an endpoint")
     }
 
+    /// Registers so many more endpoints that want to hear of tickets, without saying so one by one.
+    pub fn register(&self, number: usize, url: &str) {
+        let connection = rusqlite::Connection::open(self.file()).expect("the file");
+        connection
+            .execute(
+                "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?1)
+                INSERT INTO webhook_endpoints (id, organization_id, url, events, enabled, secret, created_at, updated_at)
+                SELECT 1000 + i, (SELECT MIN(id) FROM organizations), ?2 || i, '[\"ticket.issued\"]', 1,
+                    'whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=', 0, 0 FROM n",
+                rusqlite::params![i64::try_from(number).expect("few"), url],
+            )
+            .expect("registered");
+    }
+
     pub fn change(&self, id: WebhookId, change: impl FnOnce(&mut UpdateWebhook)) {
         let mut changes = UpdateWebhook::default();
         change(&mut changes);
