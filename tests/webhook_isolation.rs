@@ -13,7 +13,10 @@ use std::time::Duration;
 use receiver::{Answer, Receiver};
 use sending::*;
 use ticketing::webhook::{FailureKind, SenderOptions, WebhookSender};
-use ticketing::{Clock, SystemClock, WebhookId};
+use ticketing::{
+    Clock, CreateTicketType, CreateWebhook, IssueTickets, ListWebhookDeliveries, NotificationType, SystemClock,
+    WebhookId,
+};
 
 /// Has a healthy endpoint show that it is one, while nobody else wants anything.
 fn proven(office: &Office, url: &str) -> WebhookId {
@@ -158,4 +161,55 @@ fn a_new_endpoint_does_not_wait_for_a_hundred_that_are_known_to_hang() {
     assert_eq!(carrier.sent_to("/hanging"), 106, "none that hangs has ended");
     until("the statistics tell of the hundred", || office.service.statistics().webhooks.held_back == 100);
     drop(sender);
+}
+
+/// How many attempts at `crowd` new endpoints that hang were begun before a new one that answers had its first, where that
+/// is another organization's, or the same one's.
+fn begun_before_the_first(crowd: usize, of_another: bool) -> usize {
+    let (begun, before) = (AtomicUsize::new(0), Arc::new(Mutex::new(None)));
+    let carrier = Carrier::new({
+        let before = Arc::clone(&before);
+        move |carrier, request, timeout| {
+            if request.url.contains("/hanging") {
+                begun.fetch_add(1, Ordering::SeqCst);
+                return carrier.wait_at_the_gate(timeout);
+            }
+            before.lock().expect("no panic").get_or_insert(begun.load(Ordering::SeqCst));
+            answer(204)
+        }
+    });
+    let office = Office::by(&carrier);
+    office.register(crowd, "https://example.com/hanging/");
+    let caller = if of_another { office.stranger() } else { office.caller.clone() };
+    let url = CreateWebhook::new("https://example.com/new", [NotificationType::TicketIssued]);
+    let new = office.service.create_webhook(&caller, url).expect("an endpoint").endpoint.id;
+    office.queue(1);
+    if of_another {
+        let event = office.service.create_event(&caller, common::new_event(|_| {})).expect("an event");
+        let seat = CreateTicketType::new("Seat", common::eur(0), 1);
+        let seat = office.service.create_ticket_type(&caller, event.id, seat).expect("a ticket type");
+        let issue = IssueTickets { ticket_type_id: seat.id, customer: common::ada(), quantity: 1 };
+        office.service.issue_tickets(&caller, issue).expect("issued");
+    }
+    // Four of the workers are for those that nobody knows.
+    let sender = office.start(SenderOptions::default().workers(8).attempt_timeout(Duration::from_millis(200)));
+    let told = || {
+        let history = office.service.list_webhook_deliveries(&caller, new, ListWebhookDeliveries::default());
+        !history.expect("a history").data.is_empty()
+    };
+    until("the new one has had its first", told);
+    drop(sender);
+    before.lock().expect("no panic").expect("it was sent")
+}
+
+#[test]
+fn a_hundred_new_endpoints_that_hang_keep_nobody_waiting_in_another_organization() {
+    let begun = begun_before_the_first(100, true);
+    assert!(begun <= 8, "{begun}: more than two rounds of the four workers");
+}
+
+#[test]
+fn control_within_one_organization_a_new_endpoint_waits_for_those_that_came_before_it() {
+    let begun = begun_before_the_first(100, false);
+    assert!(begun >= 96, "{begun}");
 }

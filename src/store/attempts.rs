@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::{Counted, Row, Transaction};
 use crate::error::Result;
-use crate::model::id::{NotificationId, OutboxId, WebhookDeliveryId, WebhookId};
+use crate::model::id::{NotificationId, OrganizationId, OutboxId, WebhookDeliveryId, WebhookId};
 use crate::model::secret::Secret;
 use crate::model::statistics::WebhookOutcome;
 use crate::model::text_enum::TextEnum;
@@ -26,6 +26,7 @@ const SPREAD: Duration = Duration::from_millis(1500);
 const CUT_OFF: &str = "the attempt was cut off three times by the end of the program that made it";
 
 const ENDPOINT: &str = "SELECT id, url, secret FROM webhook_endpoints WHERE id = ?1 AND enabled = 1";
+const ORGANIZATION: &str = "SELECT id, organization_id FROM webhook_endpoints WHERE id = ?1";
 pub(super) const DUE: &str = "SELECT id, event_id, type, body, attempts, cuts, claim FROM webhook_outbox
     WHERE endpoint_id = ?1 AND state = 'WAITING' AND due_at <= ?2 ORDER BY due_at, id LIMIT ?3";
 pub(super) const NEXT_DUE: &str = "SELECT endpoint_id, due_at FROM webhook_outbox
@@ -91,6 +92,14 @@ pub(crate) struct Claimed {
     pub(crate) more: bool,
     /// Where there is not: when the endpoint has something next.
     pub(crate) next_due: Option<Timestamp>,
+}
+
+/// What the sender has to know of an endpoint.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Known {
+    pub(crate) organization: OrganizationId,
+    /// Where there was an attempt.
+    pub(crate) latest: Option<Latest>,
 }
 
 /// How the latest attempt at an endpoint ended.
@@ -202,13 +211,15 @@ pub(crate) fn is_open(tx: &Transaction<'_>, endpoint: WebhookId) -> Result<bool>
     tx.exists(ENDPOINT, &[endpoint.into()])
 }
 
-/// How the latest attempt at the endpoint ended, where there was one.
-pub(crate) fn latest(tx: &Transaction<'_>, endpoint: WebhookId) -> Result<Option<Latest>> {
-    tx.one(LATEST, &[endpoint.into()], |row| {
+/// What there is to know of an endpoint; `None` where it is gone.
+pub(crate) fn known(tx: &Transaction<'_>, endpoint: WebhookId) -> Result<Option<Known>> {
+    let Some(organization) = tx.one(ORGANIZATION, &[endpoint.into()], |row| row.get(1))? else { return Ok(None) };
+    let latest = tx.one(LATEST, &[endpoint.into()], |row| {
         let millis: Option<i64> = row.get(2)?;
         let took = millis.map(|millis| Duration::from_millis(u64::try_from(millis).unwrap_or(0)));
         Ok(Latest { success: row.get(1)?, took })
-    })
+    })?;
+    Ok(Some(Known { organization, latest }))
 }
 
 /// Writes down what came of an attempt, and what follows. Says whether it counted: where the attempt was taken up by

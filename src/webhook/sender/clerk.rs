@@ -12,7 +12,7 @@ use crate::error::{Error, Result, StoreError};
 use crate::model::id::WebhookId;
 use crate::model::timestamp::Timestamp;
 use crate::store::Transaction;
-use crate::store::attempts::{self, Claimed};
+use crate::store::attempts::{self, Claimed, Known};
 
 /// How long the clerk waits for news at the most: a clock that was turned is noticed by then.
 const PATIENCE: Duration = Duration::from_millis(200);
@@ -97,13 +97,15 @@ impl<'s> Clerk<'s> {
     fn take_up(&mut self, seen: &[(WebhookId, Timestamp)]) -> Result<()> {
         let new: Vec<WebhookId> = seen.iter().map(|(id, _)| *id).filter(|id| !self.lines.knows(*id)).collect();
         if !new.is_empty() {
-            let standing = |tx: &Transaction<'_>| {
-                new.iter().map(|id| Ok((*id, attempts::latest(tx, *id)?))).collect::<Result<Vec<_>>>()
+            let known = |tx: &Transaction<'_>| {
+                new.iter().map(|id| Ok((*id, attempts::known(tx, *id)?))).collect::<Result<Vec<_>>>()
             };
-            for (endpoint, latest) in self.sender.store.read(standing)? {
+            for (endpoint, known) in self.sender.store.read(known)? {
+                // One that is gone has nothing to send.
+                let Some(Known { organization, latest }) = known else { continue };
                 let standing = latest.map(|latest| Standing::after(latest.success, false, latest.took));
                 let took = latest.and_then(|latest| latest.took);
-                self.lines.enter(endpoint, standing.unwrap_or(Standing::Unproven), took);
+                self.lines.enter((organization, endpoint), standing.unwrap_or(Standing::Unproven), took);
             }
         }
         let now = self.sender.environment.now();

@@ -1,14 +1,15 @@
-//! Whose turn it is. Each endpoint with something due has its own place in line, and a bound on the workers that it holds at
+//! Whose turn it is. Organizations take turns, and each endpoint with something due has its own place in line, and a bound on the workers that it holds at
 //! once. Endpoints whose latest attempt did not succeed promptly, and those that never had one, share a part of the
 //! workers: however many of them hang, the others find a worker that is free.
 //!
 //! Nothing here waits, reads a clock or does any work: it only decides.
 
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap, VecDeque};
+use std::collections::{BinaryHeap, HashMap};
 use std::time::Duration;
 
-use crate::model::id::WebhookId;
+use super::ring::Ring;
+use crate::model::id::{OrganizationId, WebhookId};
 use crate::model::timestamp::Timestamp;
 
 /// What is known of an endpoint.
@@ -75,6 +76,7 @@ pub(super) struct Dealt {
 /// One endpoint's place.
 #[derive(Debug)]
 struct Line {
+    organization: OrganizationId,
     standing: Standing,
     /// How many attempts a worker takes at once.
     run: usize,
@@ -94,7 +96,7 @@ pub(super) struct Lines {
     shares: Shares,
     places: HashMap<WebhookId, Line>,
     /// Those that may have something due and hold fewer workers than they may, by standing.
-    rings: [VecDeque<WebhookId>; 3],
+    rings: [Ring; 3],
     /// Workers that are under way, by standing.
     under_way: [usize; 3],
     /// When something falls due.
@@ -120,10 +122,15 @@ impl Lines {
         self.places.contains_key(&endpoint)
     }
 
-    /// Gives an endpoint a place, where it has none.
-    /// `took` is how long its latest attempt took.
-    pub(super) fn enter(&mut self, endpoint: WebhookId, standing: Standing, took: Option<Duration>) {
-        let line = Line { standing, run: run_of(took), under_way: 0, due: false, in_ring: false, alarm: None };
+    /// Gives an endpoint of an organization a place, where it has none. `took` is how long its latest attempt took.
+    pub(super) fn enter(
+        &mut self,
+        (organization, endpoint): (OrganizationId, WebhookId),
+        standing: Standing,
+        took: Option<Duration>,
+    ) {
+        let run = run_of(took);
+        let line = Line { organization, standing, run, under_way: 0, due: false, in_ring: false, alarm: None };
         self.places.entry(endpoint).or_insert(line);
     }
 
@@ -175,7 +182,7 @@ impl Lines {
             && line.under_way < self.shares.endpoint
         {
             line.in_ring = true;
-            self.rings[line.standing as usize].push_back(endpoint);
+            self.rings[line.standing as usize].push(line.organization, endpoint);
         }
     }
 
@@ -224,7 +231,7 @@ impl Lines {
 
     /// Takes the first of a ring and has it stand in line again behind the others.
     fn take(&mut self, standing: Standing) -> Option<WebhookId> {
-        while let Some(endpoint) = self.rings[standing as usize].pop_front() {
+        while let Some(endpoint) = self.rings[standing as usize].pop() {
             let Some(line) = self.places.get_mut(&endpoint) else { continue };
             line.in_ring = false;
             if line.due && line.under_way < self.shares.endpoint {
@@ -267,7 +274,7 @@ impl Lines {
                 self.under_way[before as usize] -= line.under_way.min(self.under_way[before as usize]);
                 self.under_way[standing as usize] += line.under_way;
                 if std::mem::take(&mut line.in_ring) {
-                    self.rings[before as usize].retain(|other| *other != endpoint);
+                    self.rings[before as usize].remove(line.organization, endpoint);
                 }
                 self.queue(endpoint);
             }
@@ -287,7 +294,7 @@ impl Lines {
     /// How many endpoints may have something due and are not prompt.
     pub(super) fn held_back(&self) -> usize {
         let rings = [Standing::Unproven, Standing::Slow].map(|standing| &self.rings[standing as usize]);
-        rings.into_iter().flatten().filter(|id| self.places.get(id).is_some_and(|line| line.due)).count()
+        rings.into_iter().flat_map(Ring::iter).filter(|id| self.places.get(id).is_some_and(|line| line.due)).count()
     }
 }
 
@@ -304,6 +311,8 @@ mod tests {
     /// What a receiver takes that answers at once.
     const QUICK: Option<Duration> = Some(Duration::from_millis(1));
 
+    const ONE: OrganizationId = OrganizationId::from_raw(1);
+
     fn id(number: i64) -> WebhookId {
         WebhookId::from_raw(number)
     }
@@ -315,7 +324,7 @@ mod tests {
     /// Lines in which so many endpoints of one standing have something due.
     fn with_due(lines: &mut Lines, numbers: std::ops::Range<i64>, standing: Standing) {
         for number in numbers {
-            lines.enter(id(number), standing, QUICK);
+            lines.enter((ONE, id(number)), standing, QUICK);
             lines.due(id(number));
         }
     }
@@ -358,6 +367,21 @@ mod tests {
     }
 
     #[test]
+    fn an_organization_with_a_thousand_endpoints_has_no_more_turns_than_one_with_one() {
+        for standing in Standing::ALL {
+            let mut lines = Lines::new(SHARES);
+            with_due(&mut lines, 1..1001, standing);
+            lines.enter((OrganizationId::from_raw(2), id(2000)), standing, QUICK);
+            lines.due(id(2000));
+            // Every second turn, up to its bound of four.
+            let dealt: usize = [16, 8, 6][standing as usize];
+            let its_own = (dealt / 2).min(4);
+            let all = lines.deal();
+            assert_eq!((dealt_to(&all, 2000..2001), dealt_to(&all, 1..1001)), (its_own, dealt - its_own));
+        }
+    }
+
+    #[test]
     fn endpoints_that_are_not_prompt_share_half_of_the_workers_and_leave_some_of_it_to_new_ones() {
         let mut lines = Lines::new(SHARES);
         with_due(&mut lines, 1..1001, Standing::Slow);
@@ -383,7 +407,7 @@ mod tests {
     #[test]
     fn what_falls_due_later_waits_for_its_time_and_only_the_earliest_counts() {
         let mut lines = Lines::new(SHARES);
-        lines.enter(id(1), Standing::Prompt, QUICK);
+        lines.enter((ONE, id(1)), Standing::Prompt, QUICK);
         lines.due_at(id(1), at(5000));
         lines.due_at(id(1), at(9000));
         lines.due_at(id(1), at(3000));
@@ -425,11 +449,11 @@ mod tests {
             for step in steps {
                 match step {
                     Step::Due(number, standing) => {
-                        lines.enter(id(number), Standing::ALL[standing], QUICK);
+                        lines.enter((OrganizationId::from_raw(number % 3), id(number)), Standing::ALL[standing], QUICK);
                         lines.due(id(number));
                     }
                     Step::DueAt(number, millis) => {
-                        lines.enter(id(number), Standing::Unproven, QUICK);
+                        lines.enter((OrganizationId::from_raw(number % 3), id(number)), Standing::Unproven, QUICK);
                         lines.due_at(id(number), at(millis));
                     }
                     Step::Clock(millis) => lines.ring_alarms(at(millis)),
@@ -465,7 +489,7 @@ mod tests {
                 prop_assert_eq!(lines.under_way, Standing::ALL.map(of));
                 for standing in Standing::ALL {
                     let ring = &lines.rings[standing as usize];
-                    prop_assert_eq!(ring.iter().collect::<HashSet<_>>().len(), ring.len(), "nobody stands twice");
+                    prop_assert_eq!(ring.iter().collect::<HashSet<_>>().len(), ring.iter().count(), "nobody stands twice");
                     prop_assert!(ring.iter().all(|id| lines.places[id].standing == standing));
                 }
             }

@@ -6,6 +6,7 @@ mod delivery;
 mod lines;
 mod lookout;
 mod options;
+mod ring;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
