@@ -57,11 +57,9 @@ impl Caller {
     /// [`Error::IdempotencyInProgress`] where the same request is being worked on.
     ///
     /// ```
-    /// # use ticketing::{CreateOrder, NewCustomer};
-    /// # let (_folder, service, caller, event, seat) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/example_event.rs"));
-    /// # let ada = NewCustomer::new("Ada", "ada@example.com");
+    #[doc = include_str!("../doc_fixture.md")]
     /// let once = caller.with_idempotency_key("basket-4711".parse()?);
-    /// let order = CreateOrder::new(event.id, ada, seat.id, 2);
+    /// let order = CreateOrder::new(event.id, ada, ticket_type.id, 2);
     /// let placed = service.create_order(&once, order.clone())?;
     /// let again = service.create_order(&once, order)?;
     /// assert_eq!(again, placed);
@@ -88,8 +86,7 @@ impl Caller {
     /// Of those operations: [`Error::RevisionMismatch`].
     ///
     /// ```
-    /// # use ticketing::{Change, Error, UpdateEvent};
-    /// # let (_folder, service, caller, event, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/example_event.rs"));
+    #[doc = include_str!("../doc_fixture.md")]
     /// let seen = caller.if_match([event.revision]);
     /// let retitled = UpdateEvent { title: Change::Set("Summer Night II".to_owned()), ..Default::default() };
     /// let event = service.update_event(&seen, event.id, retitled.clone())?;

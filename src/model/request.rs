@@ -8,11 +8,8 @@ use crate::error::FieldErrors;
 /// one, and takes the plain request as well: errors of form and of content are then reported together.
 ///
 /// ```
-/// use ticketing::{CreateEvent, Request, TicketingService};
-/// # let folder = tempfile::tempdir()?;
-/// let service = TicketingService::open(folder.path().join("ticketing.db"))?;
-/// # let organization = service.create_organization(Default::default())?;
-/// # let caller = service.act_for(organization.id)?;
+/// use ticketing::{CreateEvent, Request};
+#[doc = include_str!("../doc_fixture.md")]
 /// let request = Request::<CreateEvent>::from_json(br#"{"title": "Jazz", "slug": "Jazz!", "startDate": 5}"#)?;
 /// let refused = service.create_event(&caller, request).unwrap_err();
 /// let paths: Vec<_> = refused.fields().iter().map(|error| error.path.as_str()).collect();

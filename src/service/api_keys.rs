@@ -29,9 +29,9 @@ impl TicketingService {
     ///
     /// ```
     /// use ticketing::{CreateApiKey, Scope};
-    /// # let (_folder, service, caller) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/example_shop.rs"));
+    #[doc = include_str!("../doc_fixture.md")]
     /// let created = service.create_api_key(caller.organization(), CreateApiKey {
-    ///     name: "The door".to_owned(),
+    ///     name: "Entrance scanner".to_owned(),
     ///     scopes: [Scope::TicketsCheckIn].into_iter().collect(),
     ///     expires_at: None,
     /// })?;
@@ -60,7 +60,7 @@ impl TicketingService {
     /// [`Error::NotFound`] where there is no such organization.
     ///
     /// ```
-    /// # let (_folder, service, caller) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/example_shop.rs"));
+    #[doc = include_str!("../doc_fixture.md")]
     /// assert!(service.list_api_keys(caller.organization())?.is_empty());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -77,9 +77,8 @@ impl TicketingService {
     /// [`Error::NotFound`] where there is no such key.
     ///
     /// ```
-    /// # use ticketing::{CreateApiKey, Scopes};
-    /// # let (_folder, service, caller) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/example_shop.rs"));
-    /// # let request = CreateApiKey { name: "Lost".to_owned(), scopes: Scopes::all(), expires_at: None };
+    #[doc = include_str!("../doc_fixture.md")]
+    /// let request = CreateApiKey { name: "Lost".to_owned(), scopes: Scopes::all(), expires_at: None };
     /// let created = service.create_api_key(caller.organization(), request)?;
     /// service.revoke_api_key(created.api_key.id)?;
     /// assert!(service.authenticate(created.key.expose()).is_err());
@@ -95,9 +94,8 @@ impl TicketingService {
     /// [`Error::Unauthenticated`] where the key is malformed, unknown, expired or revoked: one and the same answer.
     ///
     /// ```
-    /// # use ticketing::{CreateApiKey, Scopes};
-    /// # let (_folder, service, caller) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/example_shop.rs"));
-    /// # let request = CreateApiKey { name: "Office".to_owned(), scopes: Scopes::all(), expires_at: None };
+    #[doc = include_str!("../doc_fixture.md")]
+    /// let request = CreateApiKey { name: "Office".to_owned(), scopes: Scopes::all(), expires_at: None };
     /// let created = service.create_api_key(caller.organization(), request)?;
     /// let caller = service.authenticate(created.key.expose())?;
     /// assert_eq!(caller.key(), Some(created.api_key.id));

@@ -27,8 +27,7 @@ impl TicketingService {
     /// it then.
     ///
     /// ```
-    /// # use ticketing::TicketingService;
-    /// # let (folder, service, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/example_shop.rs"));
+    #[doc = include_str!("../doc_fixture.md")]
     /// let copy = folder.path().join("copy.db");
     /// let done = service.backup(&copy, |progress| println!("{} of {}", progress.bytes, progress.total_bytes))?;
     /// assert_eq!(done.bytes, std::fs::metadata(&copy)?.len());

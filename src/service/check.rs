@@ -20,7 +20,7 @@ impl TicketingService {
     /// Only those of a store that cannot be read at all.
     ///
     /// ```
-    /// # let (_folder, service, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/example_shop.rs"));
+    #[doc = include_str!("../doc_fixture.md")]
     /// let report = service.check()?;
     /// assert!(report.is_clean(), "{:?}", report.findings);
     /// # Ok::<(), Box<dyn std::error::Error>>(())

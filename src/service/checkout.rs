@@ -53,10 +53,8 @@ impl TicketingService {
     /// [`Error::NotFound`] where there is no such token, or the gateway is not the sandbox.
     ///
     /// ```
-    /// # use ticketing::{CreateOrder, NewCustomer};
-    /// # let (_folder, service, caller, event, seat) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/example_event.rs"));
-    /// # let ada = NewCustomer::new("Ada", "ada@example.com");
-    /// let placed = service.create_order(&caller, CreateOrder::new(event.id, ada, seat.id, 2))?;
+    #[doc = include_str!("../doc_fixture.md")]
+    /// let placed = service.create_order(&caller, CreateOrder::new(event.id, ada, ticket_type.id, 2))?;
     /// let link = placed.checkout_url.expect("the order is to be paid");
     /// let (_, token) = link.rsplit_once('/').expect("a token");
     /// assert_eq!(service.hosted_checkout(token)?.event_title, "Summer Night");
@@ -79,10 +77,8 @@ impl TicketingService {
     /// [`Error::NotFound`] where there is no such token, or the gateway is not the sandbox.
     ///
     /// ```
-    /// # use ticketing::{CheckoutOutcome, CreateOrder, NewCustomer, OrderStatus};
-    /// # let (_folder, service, caller, event, seat) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/example_event.rs"));
-    /// # let ada = NewCustomer::new("Ada", "ada@example.com");
-    /// let placed = service.create_order(&caller, CreateOrder::new(event.id, ada, seat.id, 2))?;
+    #[doc = include_str!("../doc_fixture.md")]
+    /// let placed = service.create_order(&caller, CreateOrder::new(event.id, ada, ticket_type.id, 2))?;
     /// let link = placed.checkout_url.expect("the order is to be paid");
     /// let (_, token) = link.rsplit_once('/').expect("a token");
     /// service.finish_hosted_checkout(token, CheckoutOutcome::Success)?;

@@ -21,13 +21,11 @@ impl TicketingService {
     /// A validation error names `limit`, `cursor` or `code`.
     ///
     /// ```
-    /// use ticketing::{Amount, CreateDiscount, ListDiscounts, Timestamp};
-    /// # let (_folder, service, caller, event, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/example_event.rs"));
-    /// let (begin, end) = ("2020-01-01T00:00:00Z".parse()?, Timestamp::MAX);
-    /// let early = CreateDiscount::percentage(event.id, "EARLY", Amount::new(10, 0), begin, end);
-    /// let early = service.create_discount(&caller, early)?;
+    /// use ticketing::ListDiscounts;
+    #[doc = include_str!("../doc_fixture.md")]
+    /// let discount = service.create_discount(&caller, early_bird)?;
     /// let filter = ListDiscounts { event_id: Some(event.id), code: Some("early".to_owned()), ..Default::default() };
-    /// assert_eq!(service.list_discounts(&caller, filter)?.data, [early]);
+    /// assert_eq!(service.list_discounts(&caller, filter)?.data, [discount]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn list_discounts(
@@ -48,14 +46,14 @@ impl TicketingService {
     /// not there; the conflict `code-taken`.
     ///
     /// ```
-    /// use ticketing::{Amount, CreateDiscount, CreateOrder, NewCustomer, Timestamp};
-    /// # let (_folder, service, caller, event, seat) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/example_event.rs"));
+    /// use ticketing::{Amount, CreateDiscount, CreateOrder, Timestamp};
+    #[doc = include_str!("../doc_fixture.md")]
     /// let (begin, end) = ("2020-01-01T00:00:00Z".parse()?, Timestamp::MAX);
     /// let mut early = CreateDiscount::percentage(event.id, "EARLY", Amount::new(10, 0), begin, end);
     /// early.usage_limit = Some(100);
     /// service.create_discount(&caller, early)?;
     ///
-    /// let mut order = CreateOrder::new(event.id, NewCustomer::new("Ada", "ada@example.com"), seat.id, 2);
+    /// let mut order = CreateOrder::new(event.id, ada, ticket_type.id, 2);
     /// order.discount_code = Some("early".to_owned());
     /// let order = service.create_order(&caller, order)?.order;
     /// assert_eq!(order.total.to_string(), "22.50");
@@ -82,12 +80,12 @@ impl TicketingService {
     ///
     /// ```
     /// use ticketing::{Amount, BasketItem, CreateDiscount, DiscountRefusal, Timestamp, ValidateDiscount};
-    /// # let (_folder, service, caller, event, seat) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/example_event.rs"));
+    #[doc = include_str!("../doc_fixture.md")]
     /// let (begin, end) = ("2020-01-01T00:00:00Z".parse()?, Timestamp::MAX);
     /// let five_off = CreateDiscount::fixed_amount(event.id, "FIVE", Amount::new(5, 0), begin, end);
     /// service.create_discount(&caller, five_off)?;
     ///
-    /// let item = BasketItem { ticket_type_id: seat.id, quantity: 2, price: seat.price };
+    /// let item = BasketItem { ticket_type_id: ticket_type.id, quantity: 2, price: ticket_type.price };
     /// let mut request = ValidateDiscount {
     ///     event_id: event.id,
     ///     code: "five".to_owned(),
@@ -129,12 +127,9 @@ impl TicketingService {
     /// [`Error::NotFound`](crate::Error::NotFound).
     ///
     /// ```
-    /// # use ticketing::{Amount, CreateDiscount, Timestamp};
-    /// # let (_folder, service, caller, event, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/example_event.rs"));
-    /// # let (begin, end) = ("2020-01-01T00:00:00Z".parse()?, Timestamp::MAX);
-    /// # let early = CreateDiscount::percentage(event.id, "EARLY", Amount::new(10, 0), begin, end);
-    /// let early = service.create_discount(&caller, early)?;
-    /// assert_eq!(service.get_discount(&caller, early.id)?.used_count, 0);
+    #[doc = include_str!("../doc_fixture.md")]
+    /// let discount = service.create_discount(&caller, early_bird)?;
+    /// assert_eq!(service.get_discount(&caller, discount.id)?.used_count, 0);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn get_discount(&self, caller: &Caller, id: DiscountId) -> Result<Discount> {
@@ -150,13 +145,10 @@ impl TicketingService {
     ///
     /// ```
     /// use ticketing::{Change, UpdateDiscount};
-    /// # use ticketing::{Amount, CreateDiscount, Timestamp};
-    /// # let (_folder, service, caller, event, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/example_event.rs"));
-    /// # let (begin, end) = ("2020-01-01T00:00:00Z".parse()?, Timestamp::MAX);
-    /// # let early = CreateDiscount::percentage(event.id, "EARLY", Amount::new(10, 0), begin, end);
-    /// let early = service.create_discount(&caller, early)?;
+    #[doc = include_str!("../doc_fixture.md")]
+    /// let discount = service.create_discount(&caller, early_bird)?;
     /// let changes = UpdateDiscount { is_active: Change::Set(false), ..Default::default() };
-    /// assert!(!service.update_discount(&caller, early.id, changes)?.is_active);
+    /// assert!(!service.update_discount(&caller, discount.id, changes)?.is_active);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn update_discount(
@@ -190,13 +182,10 @@ impl TicketingService {
     /// `in-use` once an order used it.
     ///
     /// ```
-    /// # use ticketing::{Amount, CreateDiscount, Timestamp};
-    /// # let (_folder, service, caller, event, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/example_event.rs"));
-    /// # let (begin, end) = ("2020-01-01T00:00:00Z".parse()?, Timestamp::MAX);
-    /// # let early = CreateDiscount::percentage(event.id, "EARLY", Amount::new(10, 0), begin, end);
-    /// let early = service.create_discount(&caller, early)?;
-    /// service.delete_discount(&caller, early.id)?;
-    /// assert!(service.get_discount(&caller, early.id).is_err());
+    #[doc = include_str!("../doc_fixture.md")]
+    /// let discount = service.create_discount(&caller, early_bird)?;
+    /// service.delete_discount(&caller, discount.id)?;
+    /// assert!(service.get_discount(&caller, discount.id).is_err());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn delete_discount(&self, caller: &Caller, id: DiscountId) -> Result<()> {

@@ -19,7 +19,7 @@ impl TicketingService {
     ///
     /// ```
     /// use ticketing::ListEvents;
-    /// # let (_folder, service, caller, event, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/example_event.rs"));
+    #[doc = include_str!("../doc_fixture.md")]
     /// let found = service.list_events(&caller, ListEvents { q: Some("night".to_owned()), ..Default::default() })?;
     /// assert_eq!(found.data, [event]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -42,7 +42,7 @@ impl TicketingService {
     ///
     /// ```
     /// use ticketing::{CreateEvent, EventStatus};
-    /// # let (_folder, service, caller) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/example_shop.rs"));
+    #[doc = include_str!("../doc_fixture.md")]
     /// let mut event = CreateEvent::new("Jazz Night", "jazz-night", "2026-06-01T18:00:00Z".parse()?);
     /// event.timezone = Some("Europe/Berlin".to_owned());
     /// let event = service.create_event(&caller, event)?;
@@ -65,7 +65,7 @@ impl TicketingService {
     /// [`Error::NotFound`].
     ///
     /// ```
-    /// # let (_folder, service, caller, event, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/example_event.rs"));
+    #[doc = include_str!("../doc_fixture.md")]
     /// assert_eq!(service.get_event(&caller, event.id)?.slug, "summer-night");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -82,7 +82,7 @@ impl TicketingService {
     ///
     /// ```
     /// use ticketing::{Change, EventStatus, UpdateEvent};
-    /// # let (_folder, service, caller, event, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/example_event.rs"));
+    #[doc = include_str!("../doc_fixture.md")]
     /// let changes = UpdateEvent { status: Change::Set(EventStatus::Cancelled), ..Default::default() };
     /// assert_eq!(service.update_event(&caller, event.id, changes)?.status, EventStatus::Cancelled);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -123,7 +123,7 @@ impl TicketingService {
     ///
     /// ```
     /// use ticketing::{Change, EventSettings};
-    /// # let (_folder, service, caller, event, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/example_event.rs"));
+    #[doc = include_str!("../doc_fixture.md")]
     /// let settings = EventSettings { tags: Change::Set(vec!["jazz".to_owned()]), ..Default::default() };
     /// assert_eq!(service.update_event_settings(&caller, event.id, settings)?.tags, ["jazz"]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -152,7 +152,7 @@ impl TicketingService {
     /// [`Error::NotFound`].
     ///
     /// ```
-    /// # let (_folder, service, caller, event, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/example_event.rs"));
+    #[doc = include_str!("../doc_fixture.md")]
     /// service.record_page_view(&caller, event.id)?;
     /// assert_eq!(service.get_event(&caller, event.id)?.page_views, 1);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -169,7 +169,7 @@ impl TicketingService {
     /// [`Error::NotFound`]; [`Error::RevisionMismatch`]; the conflict `in-use` once it has orders or tickets.
     ///
     /// ```
-    /// # let (_folder, service, caller, event, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/example_event.rs"));
+    #[doc = include_str!("../doc_fixture.md")]
     /// service.delete_event(&caller, event.id)?;
     /// assert!(service.get_event(&caller, event.id).is_err());
     /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -40,7 +40,7 @@ impl TicketingService {
     /// Those of the store; what was done until then stays done.
     ///
     /// ```
-    /// # let (_folder, service, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/example_shop.rs"));
+    #[doc = include_str!("../doc_fixture.md")]
     /// assert_eq!(service.run_maintenance()?.expired_orders, 0);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -61,7 +61,7 @@ impl TicketingService {
     /// [`Error::Store`](crate::Error::Store) where no thread can be started.
     ///
     /// ```
-    /// # let (_folder, service, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/example_shop.rs"));
+    #[doc = include_str!("../doc_fixture.md")]
     /// let worker = service.start_maintenance()?;
     /// drop(worker); // waits for the run that is under way
     /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -100,7 +100,7 @@ impl TicketingService {
     /// Whatever the store answers instead.
     ///
     /// ```
-    /// # let (_folder, service, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/example_shop.rs"));
+    #[doc = include_str!("../doc_fixture.md")]
     /// service.ready()?;
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -115,11 +115,11 @@ impl TicketingService {
     /// [`Error::Unavailable`](crate::Error::Unavailable) where every reader is busy.
     ///
     /// ```
-    /// # let (_folder, service, caller, event, seat) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/example_event.rs"));
-    /// let (event, seat) = service.on_one_snapshot(|| {
-    ///     (service.get_event(&caller, event.id), service.get_ticket_type(&caller, seat.id))
+    #[doc = include_str!("../doc_fixture.md")]
+    /// let (event, ticket_type) = service.on_one_snapshot(|| {
+    ///     (service.get_event(&caller, event.id), service.get_ticket_type(&caller, ticket_type.id))
     /// })?;
-    /// assert_eq!(event?.id, seat?.event_id);
+    /// assert_eq!(event?.id, ticket_type?.event_id);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn on_one_snapshot<T>(&self, work: impl FnOnce() -> T) -> Result<T> {

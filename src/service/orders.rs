@@ -29,10 +29,9 @@ impl TicketingService {
     /// A validation error names `limit` or `cursor`.
     ///
     /// ```
-    /// use ticketing::{CreateOrder, ListOrders, NewCustomer};
-    /// # let (_folder, service, caller, event, seat) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/example_event.rs"));
-    /// let ada = NewCustomer::new("Ada", "ada@example.com");
-    /// service.create_order(&caller, CreateOrder::new(event.id, ada, seat.id, 2))?;
+    /// use ticketing::{CreateOrder, ListOrders};
+    #[doc = include_str!("../doc_fixture.md")]
+    /// service.create_order(&caller, CreateOrder::new(event.id, ada, ticket_type.id, 2))?;
     /// let of_ada = ListOrders { customer_email: Some("ADA@example.com".to_owned()), ..Default::default() };
     /// assert_eq!(service.list_orders(&caller, of_ada)?.data.len(), 1);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -63,9 +62,9 @@ impl TicketingService {
     ///
     /// ```
     /// use ticketing::{CreateOrder, NewCustomer, OrderStatus};
-    /// # let (_folder, service, caller, event, seat) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/example_event.rs"));
+    #[doc = include_str!("../doc_fixture.md")]
     /// let ada = NewCustomer::new("Ada", "ada@example.com");
-    /// let placed = service.create_order(&caller, CreateOrder::new(event.id, ada, seat.id, 2))?;
+    /// let placed = service.create_order(&caller, CreateOrder::new(event.id, ada, ticket_type.id, 2))?;
     /// assert_eq!(placed.order.status, OrderStatus::Pending);
     /// assert_eq!(placed.order.total.to_string(), "25.00");
     /// assert!(placed.checkout_url.is_some());
@@ -125,10 +124,8 @@ impl TicketingService {
     /// [`Error::NotFound`].
     ///
     /// ```
-    /// # use ticketing::{CreateOrder, NewCustomer};
-    /// # let (_folder, service, caller, event, seat) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/example_event.rs"));
-    /// # let ada = NewCustomer::new("Ada", "ada@example.com");
-    /// let placed = service.create_order(&caller, CreateOrder::new(event.id, ada, seat.id, 2))?;
+    #[doc = include_str!("../doc_fixture.md")]
+    /// let placed = service.create_order(&caller, CreateOrder::new(event.id, ada, ticket_type.id, 2))?;
     /// assert_eq!(service.get_order(&caller, placed.order.id)?, placed.order);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -143,10 +140,8 @@ impl TicketingService {
     /// [`Error::NotFound`].
     ///
     /// ```
-    /// # use ticketing::{CreateOrder, NewCustomer};
-    /// # let (_folder, service, caller, event, seat) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/example_event.rs"));
-    /// # let ada = NewCustomer::new("Ada", "ada@example.com");
-    /// let mut order = CreateOrder::new(event.id, ada, seat.id, 2);
+    #[doc = include_str!("../doc_fixture.md")]
+    /// let mut order = CreateOrder::new(event.id, ada, ticket_type.id, 2);
     /// order.language = Some("de".to_owned());
     /// let placed = service.create_order(&caller, order)?;
     /// let details = service.get_order_details(&caller, placed.order.id)?;
@@ -166,10 +161,8 @@ impl TicketingService {
     /// [`Error::NotFound`]; the conflict `order-not-cancellable` where it is cancelled already.
     ///
     /// ```
-    /// # use ticketing::{CreateOrder, NewCustomer};
-    /// # let (_folder, service, caller, event, seat) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/example_event.rs"));
-    /// # let ada = NewCustomer::new("Ada", "ada@example.com");
-    /// let placed = service.create_order(&caller, CreateOrder::new(event.id, ada, seat.id, 2))?;
+    #[doc = include_str!("../doc_fixture.md")]
+    /// let placed = service.create_order(&caller, CreateOrder::new(event.id, ada, ticket_type.id, 2))?;
     /// let cancelled = service.cancel_order(&caller, placed.order.id)?;
     /// assert!(!cancelled.requires_manual_refund);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -204,10 +197,8 @@ impl TicketingService {
     /// `sold-out` or `discount-used-up`.
     ///
     /// ```
-    /// # use ticketing::{CreateOrder, NewCustomer};
-    /// # let (_folder, service, caller, event, seat) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/example_event.rs"));
-    /// # let ada = NewCustomer::new("Ada", "ada@example.com");
-    /// let placed = service.create_order(&caller, CreateOrder::new(event.id, ada, seat.id, 2))?;
+    #[doc = include_str!("../doc_fixture.md")]
+    /// let placed = service.create_order(&caller, CreateOrder::new(event.id, ada, ticket_type.id, 2))?;
     /// let paid = service.mark_order_paid(&caller, placed.order.id)?;
     /// assert_eq!(paid.items[0].issued_tickets.len(), 2);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -227,10 +218,8 @@ impl TicketingService {
     /// [`Error::NotFound`]; the conflict `order-not-pending`.
     ///
     /// ```
-    /// # use ticketing::{CreateOrder, NewCustomer};
-    /// # let (_folder, service, caller, event, seat) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/example_event.rs"));
-    /// # let ada = NewCustomer::new("Ada", "ada@example.com");
-    /// let placed = service.create_order(&caller, CreateOrder::new(event.id, ada, seat.id, 2))?;
+    #[doc = include_str!("../doc_fixture.md")]
+    /// let placed = service.create_order(&caller, CreateOrder::new(event.id, ada, ticket_type.id, 2))?;
     /// let order = service.mark_checkout_reminder_sent(&caller, placed.order.id)?;
     /// assert!(order.checkout_reminder_sent);
     /// # Ok::<(), Box<dyn std::error::Error>>(())

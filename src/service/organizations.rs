@@ -33,7 +33,7 @@ impl TicketingService {
     ///
     /// ```
     /// use ticketing::CreateOrganization;
-    /// # let (_folder, service, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/example_shop.rs"));
+    #[doc = include_str!("../doc_fixture.md")]
     /// let organization = service.create_organization(CreateOrganization {
     ///     name: "Jazz Cellar".to_owned(),
     ///     timezone: "Europe/Berlin".to_owned(),
@@ -86,7 +86,7 @@ impl TicketingService {
     /// Only those of the store.
     ///
     /// ```
-    /// # let (_folder, service, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/example_shop.rs"));
+    #[doc = include_str!("../doc_fixture.md")]
     /// assert_eq!(service.list_organizations()?.len(), 1);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -100,7 +100,7 @@ impl TicketingService {
     /// [`Error::NotFound`](crate::Error::NotFound) where there is no such organization.
     ///
     /// ```
-    /// # let (_folder, service, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/example_shop.rs"));
+    #[doc = include_str!("../doc_fixture.md")]
     /// let organization = service.list_organizations()?.remove(0);
     /// let caller = service.act_for(organization.id)?;
     /// assert_eq!(caller.organization(), organization.id);

@@ -20,10 +20,8 @@ impl TicketingService {
     /// [`Error::NotFound`]; the conflict `order-not-pending` where the order costs nothing.
     ///
     /// ```
-    /// # use ticketing::{CreateOrder, NewCustomer, OrderStatus};
-    /// # let (_folder, service, caller, event, seat) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/example_event.rs"));
-    /// # let ada = NewCustomer::new("Ada", "ada@example.com");
-    /// let placed = service.create_order(&caller, CreateOrder::new(event.id, ada, seat.id, 2))?;
+    #[doc = include_str!("../doc_fixture.md")]
+    /// let placed = service.create_order(&caller, CreateOrder::new(event.id, ada, ticket_type.id, 2))?;
     /// let order = service.payment_completed(&caller, placed.order.id)?;
     /// assert_eq!(order.status, OrderStatus::Completed);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -46,10 +44,8 @@ impl TicketingService {
     /// [`Error::NotFound`].
     ///
     /// ```
-    /// # use ticketing::{CreateOrder, NewCustomer, PaymentStatus};
-    /// # let (_folder, service, caller, event, seat) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/example_event.rs"));
-    /// # let ada = NewCustomer::new("Ada", "ada@example.com");
-    /// let placed = service.create_order(&caller, CreateOrder::new(event.id, ada, seat.id, 2))?;
+    #[doc = include_str!("../doc_fixture.md")]
+    /// let placed = service.create_order(&caller, CreateOrder::new(event.id, ada, ticket_type.id, 2))?;
     /// let order = service.payment_failed(&caller, placed.order.id)?;
     /// assert_eq!(order.payment_gateway.map(|payment| payment.status), Some(PaymentStatus::Failed));
     /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -34,10 +34,8 @@ impl TicketingService {
     /// A validation error names `limit` or `cursor`.
     ///
     /// ```
-    /// # use ticketing::{CreateOrder, ListRefunds, NewCustomer, RefundStatus};
-    /// # let (_folder, service, caller, event, seat) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/example_event.rs"));
-    /// # let ada = NewCustomer::new("Ada", "ada@example.com");
-    /// let placed = service.create_order(&caller, CreateOrder::new(event.id, ada, seat.id, 2))?;
+    #[doc = include_str!("../doc_fixture.md")]
+    /// let placed = service.create_order(&caller, CreateOrder::new(event.id, ada, ticket_type.id, 2))?;
     /// service.payment_completed(&caller, placed.order.id)?;
     /// service.cancel_order(&caller, placed.order.id)?;
     /// let refunds = service.list_refunds(&caller, ListRefunds::default())?.data;

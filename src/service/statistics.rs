@@ -10,11 +10,10 @@ impl TicketingService {
     /// work waits to be written. It needs no caller, waits for nothing and cannot fail.
     ///
     /// ```
-    /// use ticketing::{CreateOrder, NewCustomer};
-    /// # let (_folder, service, caller, event, seat) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/example_event.rs"));
+    /// use ticketing::CreateOrder;
+    #[doc = include_str!("../doc_fixture.md")]
     /// let before = service.statistics();
-    /// let ada = NewCustomer::new("Ada", "ada@example.com");
-    /// service.create_order(&caller, CreateOrder::new(event.id, ada, seat.id, 2))?;
+    /// service.create_order(&caller, CreateOrder::new(event.id, ada, ticket_type.id, 2))?;
     /// let after = service.statistics();
     /// assert_eq!(after.orders.placed, before.orders.placed + 1);
     /// assert!(after.commits.done > before.commits.done);
@@ -34,10 +33,8 @@ impl TicketingService {
     /// [`Error::Store`](crate::Error::Store) where the file cannot be read.
     ///
     /// ```
-    /// # use ticketing::{CreateOrder, NewCustomer};
-    /// # let (_folder, service, caller, event, seat) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/example_event.rs"));
-    /// let ada = NewCustomer::new("Ada", "ada@example.com");
-    /// service.create_order(&caller, CreateOrder::new(event.id, ada, seat.id, 2))?;
+    #[doc = include_str!("../doc_fixture.md")]
+    /// service.create_order(&caller, CreateOrder::new(event.id, ada, ticket_type.id, 2))?;
     /// assert_eq!(service.backlog()?.held_places, 2);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```

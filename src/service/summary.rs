@@ -19,9 +19,9 @@ impl TicketingService {
     /// [`Error::NotFound`](crate::Error::NotFound).
     ///
     /// ```
-    /// use ticketing::{Amount, CreateOrder, NewCustomer};
-    /// # let (_folder, service, caller, event, seat) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/example_event.rs"));
-    /// let order = |quantity| CreateOrder::new(event.id, NewCustomer::new("Ada", "ada@example.com"), seat.id, quantity);
+    /// use ticketing::{Amount, CreateOrder};
+    #[doc = include_str!("../doc_fixture.md")]
+    /// let order = |quantity| CreateOrder::new(event.id, ada.clone(), ticket_type.id, quantity);
     /// let paid = service.create_order(&caller, order(2))?.order;
     /// service.payment_completed(&caller, paid.id)?;
     /// service.create_order(&caller, order(3))?;
@@ -29,8 +29,8 @@ impl TicketingService {
     /// let summary = service.get_event_summary(&caller, event.id)?;
     /// assert_eq!(summary.gross_revenue, Amount::new(2500, 2));
     /// assert_eq!((summary.orders_by_status.completed, summary.orders_by_status.pending), (1, 1));
-    /// let seat = &summary.ticket_types[0];
-    /// assert_eq!((seat.sold, seat.reserved, seat.available), (2, 3, 95));
+    /// let ticket_type = &summary.ticket_types[0];
+    /// assert_eq!((ticket_type.sold, ticket_type.reserved, ticket_type.available), (2, 3, 95));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn get_event_summary(&self, caller: &Caller, id: EventId) -> Result<EventSummary> {

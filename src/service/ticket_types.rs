@@ -20,8 +20,8 @@ impl TicketingService {
     ///
     /// ```
     /// use ticketing::ListTicketTypes;
-    /// # let (_folder, service, caller, event, seat) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/example_event.rs"));
-    /// assert_eq!(service.list_ticket_types(&caller, event.id, ListTicketTypes::default())?.data, [seat]);
+    #[doc = include_str!("../doc_fixture.md")]
+    /// assert_eq!(service.list_ticket_types(&caller, event.id, ListTicketTypes::default())?.data, [ticket_type]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn list_ticket_types(
@@ -47,7 +47,7 @@ impl TicketingService {
     ///
     /// ```
     /// use ticketing::{Amount, CreateTicketType};
-    /// # let (_folder, service, caller, event, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/example_event.rs"));
+    #[doc = include_str!("../doc_fixture.md")]
     /// let balcony = CreateTicketType::new("Balcony", Amount::new(25, 0), 20);
     /// let balcony = service.create_ticket_type(&caller, event.id, balcony)?;
     /// assert_eq!(balcony.price.to_string(), "25.00");
@@ -75,8 +75,8 @@ impl TicketingService {
     /// [`Error::NotFound`].
     ///
     /// ```
-    /// # let (_folder, service, caller, _, seat) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/example_event.rs"));
-    /// assert_eq!(service.get_ticket_type(&caller, seat.id)?.max_per_order, 10);
+    #[doc = include_str!("../doc_fixture.md")]
+    /// assert_eq!(service.get_ticket_type(&caller, ticket_type.id)?.max_per_order, 10);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn get_ticket_type(&self, caller: &Caller, id: TicketTypeId) -> Result<TicketType> {
@@ -92,9 +92,9 @@ impl TicketingService {
     ///
     /// ```
     /// use ticketing::{Change, UpdateTicketType};
-    /// # let (_folder, service, caller, _, seat) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/example_event.rs"));
+    #[doc = include_str!("../doc_fixture.md")]
     /// let changes = UpdateTicketType { quantity: Change::Set(150), ..Default::default() };
-    /// assert_eq!(service.update_ticket_type(&caller, seat.id, changes)?.quantity, 150);
+    /// assert_eq!(service.update_ticket_type(&caller, ticket_type.id, changes)?.quantity, 150);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn update_ticket_type(
@@ -126,9 +126,9 @@ impl TicketingService {
     /// [`Error::NotFound`]; [`Error::RevisionMismatch`]; the conflict `in-use` once it was ordered or issued.
     ///
     /// ```
-    /// # let (_folder, service, caller, _, seat) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/example_event.rs"));
-    /// service.delete_ticket_type(&caller, seat.id)?;
-    /// assert!(service.get_ticket_type(&caller, seat.id).is_err());
+    #[doc = include_str!("../doc_fixture.md")]
+    /// service.delete_ticket_type(&caller, ticket_type.id)?;
+    /// assert!(service.get_ticket_type(&caller, ticket_type.id).is_err());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn delete_ticket_type(&self, caller: &Caller, id: TicketTypeId) -> Result<()> {

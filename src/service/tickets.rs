@@ -22,10 +22,10 @@ impl TicketingService {
     /// A validation error names `limit` or `cursor`.
     ///
     /// ```
-    /// use ticketing::{IssueTickets, ListTickets, NewCustomer};
-    /// # let (_folder, service, caller, event, seat) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/example_event.rs"));
-    /// let press = NewCustomer::new("Press", "press@example.com");
-    /// service.issue_tickets(&caller, IssueTickets { ticket_type_id: seat.id, customer: press, quantity: 3 })?;
+    /// use ticketing::{IssueTickets, ListTickets};
+    #[doc = include_str!("../doc_fixture.md")]
+    /// let request = IssueTickets { ticket_type_id: ticket_type.id, customer: ada, quantity: 3 };
+    /// service.issue_tickets(&caller, request)?;
     /// let of_event = ListTickets { event_id: Some(event.id), ..Default::default() };
     /// assert_eq!(service.list_tickets(&caller, of_event)?.data.len(), 3);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -49,9 +49,10 @@ impl TicketingService {
     ///
     /// ```
     /// use ticketing::{IssueTickets, NewCustomer};
-    /// # let (_folder, service, caller, _, seat) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/example_event.rs"));
+    #[doc = include_str!("../doc_fixture.md")]
     /// let press = NewCustomer::new("Press", "press@example.com");
-    /// let issued = service.issue_tickets(&caller, IssueTickets { ticket_type_id: seat.id, customer: press, quantity: 2 })?;
+    /// let request = IssueTickets { ticket_type_id: ticket_type.id, customer: press, quantity: 2 };
+    /// let issued = service.issue_tickets(&caller, request)?;
     /// assert_eq!(issued.issued_tickets.len(), 2);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -88,10 +89,8 @@ impl TicketingService {
     /// [`Error::NotFound`].
     ///
     /// ```
-    /// # use ticketing::{IssueTickets, NewCustomer};
-    /// # let (_folder, service, caller, _, seat) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/example_event.rs"));
-    /// # let press = NewCustomer::new("Press", "press@example.com");
-    /// # let request = IssueTickets { ticket_type_id: seat.id, customer: press, quantity: 1 };
+    #[doc = include_str!("../doc_fixture.md")]
+    /// let request = IssueTickets { ticket_type_id: ticket_type.id, customer: ada, quantity: 1 };
     /// let issued = service.issue_tickets(&caller, request)?.issued_tickets.remove(0);
     /// let ticket = service.get_ticket(&caller, issued.id)?;
     /// assert!(ticket.is_internal && ticket.code == issued.code);
@@ -108,10 +107,8 @@ impl TicketingService {
     /// [`Error::NotFound`].
     ///
     /// ```
-    /// # use ticketing::{IssueTickets, NewCustomer};
-    /// # let (_folder, service, caller, _, seat) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/example_event.rs"));
-    /// # let press = NewCustomer::new("Press", "press@example.com");
-    /// # let request = IssueTickets { ticket_type_id: seat.id, customer: press, quantity: 1 };
+    #[doc = include_str!("../doc_fixture.md")]
+    /// let request = IssueTickets { ticket_type_id: ticket_type.id, customer: ada, quantity: 1 };
     /// let issued = service.issue_tickets(&caller, request)?.issued_tickets.remove(0);
     /// let ticket = service.get_ticket_by_code(&caller, &issued.code.to_lowercase())?;
     /// assert_eq!(ticket.id, issued.id);
@@ -133,12 +130,10 @@ impl TicketingService {
     /// `not-valid-today`, `already-checked-in`.
     ///
     /// ```
-    /// use ticketing::{CheckInTicket, Reason, TicketStatus};
-    /// # use ticketing::{IssueTickets, NewCustomer};
-    /// # let (_folder, service, caller, _, seat) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/example_event.rs"));
-    /// # let press = NewCustomer::new("Press", "press@example.com");
-    /// # let request = IssueTickets { ticket_type_id: seat.id, customer: press, quantity: 1 };
-    /// # let code = service.issue_tickets(&caller, request)?.issued_tickets.remove(0).code;
+    /// use ticketing::{CheckInTicket, IssueTickets, Reason, TicketStatus};
+    #[doc = include_str!("../doc_fixture.md")]
+    /// let request = IssueTickets { ticket_type_id: ticket_type.id, customer: ada, quantity: 1 };
+    /// let code = service.issue_tickets(&caller, request)?.issued_tickets.remove(0).code;
     /// let inside = service.check_in_ticket(&caller, CheckInTicket::new(&code))?;
     /// assert_eq!(inside.status, TicketStatus::CheckedIn);
     /// let again = service.check_in_ticket(&caller, CheckInTicket::new(&code)).unwrap_err();
@@ -172,12 +167,10 @@ impl TicketingService {
     /// `ticket-cancelled` and `not-checked-in`.
     ///
     /// ```
-    /// use ticketing::{CheckInTicket, TicketStatus};
-    /// # use ticketing::{IssueTickets, NewCustomer};
-    /// # let (_folder, service, caller, _, seat) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/example_event.rs"));
-    /// # let press = NewCustomer::new("Press", "press@example.com");
-    /// # let request = IssueTickets { ticket_type_id: seat.id, customer: press, quantity: 1 };
-    /// # let code = service.issue_tickets(&caller, request)?.issued_tickets.remove(0).code;
+    /// use ticketing::{CheckInTicket, IssueTickets, TicketStatus};
+    #[doc = include_str!("../doc_fixture.md")]
+    /// let request = IssueTickets { ticket_type_id: ticket_type.id, customer: ada, quantity: 1 };
+    /// let code = service.issue_tickets(&caller, request)?.issued_tickets.remove(0).code;
     /// service.check_in_ticket(&caller, CheckInTicket::new(&code))?;
     /// let outside = service.check_out_ticket(&caller, CheckInTicket::new(&code))?;
     /// assert_eq!(outside.status, TicketStatus::NotCheckedIn);
@@ -201,13 +194,11 @@ impl TicketingService {
     /// [`Error::NotFound`]; the conflict `ticket-cancelled`.
     ///
     /// ```
-    /// # use ticketing::{IssueTickets, NewCustomer, TicketStatus};
-    /// # let (_folder, service, caller, _, seat) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/example_event.rs"));
-    /// # let press = NewCustomer::new("Press", "press@example.com");
-    /// # let request = IssueTickets { ticket_type_id: seat.id, customer: press, quantity: 1 };
+    #[doc = include_str!("../doc_fixture.md")]
+    /// let request = IssueTickets { ticket_type_id: ticket_type.id, customer: ada, quantity: 1 };
     /// let issued = service.issue_tickets(&caller, request)?.issued_tickets.remove(0);
     /// assert_eq!(service.cancel_ticket(&caller, issued.id)?.status, TicketStatus::Cancelled);
-    /// assert_eq!(service.get_ticket_type(&caller, seat.id)?.sold, 0);
+    /// assert_eq!(service.get_ticket_type(&caller, ticket_type.id)?.sold, 0);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn cancel_ticket(&self, caller: &Caller, id: TicketId) -> Result<CancelledIssuedTicket> {

@@ -45,7 +45,7 @@ impl TicketingService {
     ///
     /// ```
     /// use ticketing::webhook::SenderOptions;
-    /// # let (_folder, service, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/example_shop.rs"));
+    #[doc = include_str!("../doc_fixture.md")]
     /// let sender = service.start_webhook_sender(SenderOptions::default())?;
     /// drop(sender); // what is under way has a moment to end
     /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -22,8 +22,8 @@ impl TicketingService {
     ///
     /// ```
     /// use ticketing::ListWebhooks;
-    /// # let (_folder, service, caller, created) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/example_webhook.rs"));
-    /// assert_eq!(service.list_webhooks(&caller, ListWebhooks::default())?.data, [created.endpoint]);
+    #[doc = include_str!("../doc_fixture.md")]
+    /// assert_eq!(service.list_webhooks(&caller, ListWebhooks::default())?.data, [webhook.endpoint]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn list_webhooks(
@@ -46,7 +46,7 @@ impl TicketingService {
     ///
     /// ```
     /// use ticketing::{CreateWebhook, NotificationType};
-    /// # let (_folder, service, caller) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/example_shop.rs"));
+    #[doc = include_str!("../doc_fixture.md")]
     /// let wanted = [NotificationType::OrderCompleted, NotificationType::OrderCancelled];
     /// let created = service.create_webhook(&caller, CreateWebhook::new("https://example.com/hook", wanted))?;
     /// assert!(created.secret.expose().starts_with("whsec_"));
@@ -74,10 +74,10 @@ impl TicketingService {
     /// [`Error::NotFound`](crate::Error::NotFound).
     ///
     /// ```
-    /// # let (_folder, service, caller, created) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/example_webhook.rs"));
-    /// let endpoint = service.get_webhook(&caller, created.endpoint.id)?;
+    #[doc = include_str!("../doc_fixture.md")]
+    /// let endpoint = service.get_webhook(&caller, webhook.endpoint.id)?;
     /// let hint = endpoint.secret_hint.ok_or("it has a secret")?;
-    /// assert!(created.secret.expose().ends_with(&hint));
+    /// assert!(webhook.secret.expose().ends_with(&hint));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn get_webhook(&self, caller: &Caller, id: WebhookId) -> Result<WebhookEndpoint> {
@@ -94,9 +94,9 @@ impl TicketingService {
     ///
     /// ```
     /// use ticketing::{Change, UpdateWebhook};
-    /// # let (_folder, service, caller, created) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/example_webhook.rs"));
+    #[doc = include_str!("../doc_fixture.md")]
     /// let changes = UpdateWebhook { enabled: Change::Set(false), ..Default::default() };
-    /// assert!(!service.update_webhook(&caller, created.endpoint.id, changes)?.enabled);
+    /// assert!(!service.update_webhook(&caller, webhook.endpoint.id, changes)?.enabled);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn update_webhook(
@@ -125,9 +125,9 @@ impl TicketingService {
     /// [`Error::NotFound`](crate::Error::NotFound); [`Error::RevisionMismatch`](crate::Error::RevisionMismatch).
     ///
     /// ```
-    /// # let (_folder, service, caller, created) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/example_webhook.rs"));
-    /// service.delete_webhook(&caller, created.endpoint.id)?;
-    /// assert!(service.get_webhook(&caller, created.endpoint.id).is_err());
+    #[doc = include_str!("../doc_fixture.md")]
+    /// service.delete_webhook(&caller, webhook.endpoint.id)?;
+    /// assert!(service.get_webhook(&caller, webhook.endpoint.id).is_err());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn delete_webhook(&self, caller: &Caller, id: WebhookId) -> Result<()> {
@@ -146,9 +146,9 @@ impl TicketingService {
     /// [`Error::NotFound`](crate::Error::NotFound).
     ///
     /// ```
-    /// # let (_folder, service, caller, created) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/example_webhook.rs"));
-    /// let rotated = service.rotate_webhook_secret(&caller, created.endpoint.id)?;
-    /// assert!(rotated.secret != created.secret);
+    #[doc = include_str!("../doc_fixture.md")]
+    /// let rotated = service.rotate_webhook_secret(&caller, webhook.endpoint.id)?;
+    /// assert!(rotated.secret != webhook.secret);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn rotate_webhook_secret(&self, caller: &Caller, id: WebhookId) -> Result<RotatedWebhookSecret> {
@@ -168,9 +168,9 @@ impl TicketingService {
     ///
     /// ```
     /// use ticketing::ListWebhookDeliveries;
-    /// # let (_folder, service, caller, created) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/example_webhook.rs"));
+    #[doc = include_str!("../doc_fixture.md")]
     /// let failures = ListWebhookDeliveries { success: Some(false), ..Default::default() };
-    /// let failures = service.list_webhook_deliveries(&caller, created.endpoint.id, failures)?;
+    /// let failures = service.list_webhook_deliveries(&caller, webhook.endpoint.id, failures)?;
     /// assert!(failures.data.is_empty());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -195,8 +195,8 @@ impl TicketingService {
     ///
     /// ```
     /// use ticketing::ListWebhookDeliveries;
-    /// # let (_folder, service, caller, created) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/example_webhook.rs"));
-    /// # let id = created.endpoint.id;
+    #[doc = include_str!("../doc_fixture.md")]
+    /// let id = webhook.endpoint.id;
     /// let failures = ListWebhookDeliveries { success: Some(false), ..Default::default() };
     /// for failure in service.list_webhook_deliveries(&caller, id, failures)?.data {
     ///     service.resend_webhook_delivery(&caller, id, failure.id)?;

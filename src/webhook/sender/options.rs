@@ -9,7 +9,7 @@ use crate::error::{FieldErrors, Result};
 ///
 /// ```
 /// use ticketing::{ListWebhooks, webhook::SenderOptions};
-/// # let (_folder, service, caller) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/example_shop.rs"));
+#[doc = include_str!("../../doc_fixture.md")]
 /// let sender = service.start_webhook_sender(SenderOptions::default().workers(16))?;
 /// drop(sender); // waits a moment for what is under way
 /// # Ok::<(), Box<dyn std::error::Error>>(())
