@@ -1,4 +1,4 @@
-//! Calls to the gateway, with a bound on how long one takes and on how many there are.
+//! Calls to the payment gateway: each runs on a thread of its own, has a timeout, and needs a permit.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -7,38 +7,40 @@ use std::time::Duration;
 
 use super::{GatewayError, PaymentGateway};
 
-/// The gateway, and how many calls it may have at once.
+/// A payment gateway, and the calls to it that are running. Clones share both.
 #[derive(Clone)]
 pub(crate) struct GatewayCalls {
     gateway: Arc<dyn PaymentGateway>,
-    limits: Limits,
+    limits: CallLimits,
     running: Arc<AtomicUsize>,
 }
 
-/// How long a call may take, and how many may run at once. One that overstays counts until it really ends.
+/// How long the service waits for a call, and how many calls may run at the same time.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Limits {
+pub(crate) struct CallLimits {
     pub(crate) timeout: Duration,
-    pub(crate) at_once: usize,
+    pub(crate) max_concurrent: usize,
 }
 
-impl Default for Limits {
+impl Default for CallLimits {
     fn default() -> Self {
-        Self { timeout: Duration::from_secs(20), at_once: 64 }
+        Self { timeout: Duration::from_secs(20), max_concurrent: 64 }
     }
 }
 
-/// One of the calls that may run at once, given back when the call ends, however it ends.
-struct Place(Arc<AtomicUsize>);
+/// The right to run one call. The thread of the call holds it until the gateway returns, also after the timeout.
+struct Permit {
+    running: Arc<AtomicUsize>,
+}
 
-impl Drop for Place {
+impl Drop for Permit {
     fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
+        self.running.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
 impl GatewayCalls {
-    pub(crate) fn new(gateway: Arc<dyn PaymentGateway>, limits: Limits) -> Self {
+    pub(crate) fn new(gateway: Arc<dyn PaymentGateway>, limits: CallLimits) -> Self {
         Self { gateway, limits, running: Arc::default() }
     }
 
@@ -46,33 +48,39 @@ impl GatewayCalls {
         self.gateway.can_refund()
     }
 
-    /// Makes a call on a thread of its own and waits for it, at most as long as the limits say.
+    /// Calls the gateway on a new thread and waits for its answer until the timeout. Returns
+    /// [`GatewayError::Unavailable`] if no permit is free, the thread cannot be started, the timeout passes or the
+    /// gateway panics.
     pub(crate) fn call<T: Send + 'static>(
         &self,
         work: impl FnOnce(&dyn PaymentGateway) -> Result<T, GatewayError> + Send + 'static,
     ) -> Result<T, GatewayError> {
-        let unavailable = |why: &str| GatewayError::Unavailable(why.to_owned());
-        let place = self.place().ok_or_else(|| unavailable("too many calls wait for it"))?;
+        let permit = self.try_acquire().ok_or_else(|| {
+            let limit = self.limits.max_concurrent;
+            GatewayError::Unavailable(format!("{limit} calls are running already, which is the limit"))
+        })?;
         let gateway = Arc::clone(&self.gateway);
-        let (answer, answered) = sync_channel(1);
+        let (sender, receiver) = sync_channel(1);
         let run = move || {
-            let _place = place;
-            // Whoever asked may have stopped waiting.
-            let _ = answer.send(work(&*gateway));
+            let _permit = permit;
+            // Fails after the timeout, when nobody receives any more.
+            let _ = sender.send(work(&*gateway));
         };
         let thread = std::thread::Builder::new().name("ticketing-gateway".to_owned()).spawn(run);
-        thread.map_err(|error| GatewayError::Unavailable(error.to_string()))?;
-        answered.recv_timeout(self.limits.timeout).unwrap_or_else(|error| {
-            Err(match error {
-                RecvTimeoutError::Timeout => unavailable("it did not answer in time"),
-                RecvTimeoutError::Disconnected => unavailable("the call panicked"),
-            })
-        })
+        thread.map_err(|error| GatewayError::Unavailable(format!("cannot start a thread: {error}")))?;
+        match receiver.recv_timeout(self.limits.timeout) {
+            Ok(result) => result,
+            Err(RecvTimeoutError::Timeout) => {
+                let seconds = self.limits.timeout.as_secs_f64();
+                Err(GatewayError::Unavailable(format!("no answer within {seconds} s")))
+            }
+            Err(RecvTimeoutError::Disconnected) => Err(GatewayError::Unavailable("the call panicked".to_owned())),
+        }
     }
 
-    fn place(&self) -> Option<Place> {
-        let place = Place(Arc::clone(&self.running));
-        let before = self.running.fetch_add(1, Ordering::Relaxed);
-        (before < self.limits.at_once).then_some(place)
+    fn try_acquire(&self) -> Option<Permit> {
+        let permit = Permit { running: Arc::clone(&self.running) };
+        let running_before = self.running.fetch_add(1, Ordering::Relaxed);
+        (running_before < self.limits.max_concurrent).then_some(permit)
     }
 }

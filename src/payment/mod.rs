@@ -1,9 +1,9 @@
-//! Payments: what a payment gateway has to do, and a sandbox that does it without money.
+//! Payments: the [`PaymentGateway`] trait, calls with a timeout, and the [`SandboxGateway`].
 
 mod calls;
 mod sandbox;
 
-pub(crate) use calls::{GatewayCalls, Limits};
+pub(crate) use calls::{CallLimits, GatewayCalls};
 pub use sandbox::SandboxGateway;
 pub(crate) use sandbox::sandbox_reference;
 
@@ -12,11 +12,14 @@ use crate::model::customer::Customer;
 use crate::model::id::{EventId, OrderId, OrganizationId};
 use crate::model::order::CheckoutRedirectUrls;
 
-/// A payment gateway: where customers pay, and money goes back.
+/// A payment service provider: takes customers' payments and refunds them.
 ///
-/// Both calls are made outside any transaction, from a thread of their own, and have 20 seconds. Both carry an
-/// idempotency key: asked twice with the same key, a gateway must do the thing once. What comes of a checkout it reports
-/// with [`payment_completed`](crate::TicketingService::payment_completed) and
+/// Both calls are made outside any database transaction, on a thread of their own, with a timeout of 20 seconds
+/// ([`Builder::gateway_timeout`](crate::Builder::gateway_timeout)). Both requests carry an idempotency key: a gateway
+/// that receives the same key again must not start a second payment or a second refund.
+///
+/// A gateway reports the outcome of a payment to the service with
+/// [`payment_completed`](crate::TicketingService::payment_completed) or
 /// [`payment_failed`](crate::TicketingService::payment_failed).
 ///
 /// ```
@@ -41,80 +44,81 @@ use crate::model::order::CheckoutRedirectUrls;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub trait PaymentGateway: Send + Sync + 'static {
-    /// Makes a page on which the customer can pay.
+    /// Creates a checkout page on which the customer pays.
     ///
     /// # Errors
-    /// Whatever the error, also where the answer comes too late, the order is cancelled and its places are free again,
-    /// unless its payment was reported meanwhile. One that is reported afterwards goes back.
+    /// On any error, or after the timeout, the service cancels the order and releases its seats, unless the payment was
+    /// reported in the meantime. A payment that is reported after that is refunded.
     fn start_checkout(&self, request: &CheckoutRequest) -> Result<Checkout, GatewayError>;
 
-    /// Gives the money of a completed payment back.
+    /// Refunds a completed payment.
     ///
     /// # Errors
-    /// [`GatewayError::Unavailable`] is asked again later, [`GatewayError::Refused`] never again.
+    /// After [`GatewayError::Unavailable`] the service tries again later. [`GatewayError::Refused`] is final.
     fn refund(&self, request: &RefundRequest) -> Result<(), GatewayError>;
 
-    /// Whether this gateway gives money back at all. Where it does not, organizers refund by hand.
+    /// Whether this gateway can refund payments; `true` by default. If it cannot, organizers refund by hand.
     fn can_refund(&self) -> bool {
         true
     }
 }
 
-/// What a gateway is told about an order that is to be paid.
+/// An order for which the gateway is to create a checkout.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CheckoutRequest {
     /// The order.
     pub order_id: OrderId,
-    /// Whose order it is.
+    /// The organization that sells the tickets.
     pub organization_id: OrganizationId,
-    /// What it is for.
+    /// The event that the tickets are for.
     pub event_id: EventId,
-    /// What the customer pays.
+    /// The amount to pay.
     pub amount: Amount,
-    /// An ISO 4217 code.
+    /// The currency, as an ISO 4217 code.
     pub currency: String,
-    /// Who pays.
+    /// The customer who pays.
     pub customer: Customer,
-    /// Where the customer goes afterwards, where the order says so.
+    /// The pages to send the customer to afterwards, if the order names them.
     pub redirect_urls: Option<CheckoutRedirectUrls>,
-    /// The address under which this service is reached from outside, without a slash at its end.
+    /// The public URL of this service ([`Builder::public_url`](crate::Builder::public_url)), without a trailing slash.
     pub public_url: String,
-    /// The same for every attempt to make a checkout of this order.
+    /// The idempotency key: the same for every attempt to create a checkout for this order.
     pub idempotency_key: String,
 }
 
-/// Where a customer pays.
+/// A checkout that the gateway has created.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Checkout {
-    /// The page on which the customer pays.
+    /// The URL of the page on which the customer pays.
     pub link: String,
-    /// The gateway's own name for the payment, unlike that of any other.
+    /// The gateway's id of the payment. No other payment may have the same.
     pub reference: String,
 }
 
-/// What a gateway is told about money that goes back.
+/// A payment that the gateway is to refund.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RefundRequest {
     /// The order.
     pub order_id: OrderId,
-    /// The gateway's own name for the payment, as it gave it with the checkout. `None` where it gave none, or too late:
-    /// then the order's id in the idempotency key of the checkout tells which payment it is.
+    /// The gateway's id of the payment, from [`Checkout::reference`]. `None` if the gateway returned no checkout, or
+    /// returned it after the timeout: then find the payment by the order id in the idempotency key of the checkout,
+    /// `checkout-<order id>`.
     pub reference: Option<String>,
-    /// How much: the whole payment.
+    /// The amount to refund: always the whole payment.
     pub amount: Amount,
-    /// An ISO 4217 code.
+    /// The currency, as an ISO 4217 code.
     pub currency: String,
-    /// The same for every attempt to refund this order.
+    /// The idempotency key: the same for every attempt to refund this order.
     pub idempotency_key: String,
 }
 
-/// Why a gateway did not do what it was asked for.
+/// Why a call to the gateway failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum GatewayError {
-    /// It did not answer, or cannot now.
-    #[error("the payment gateway is not available: {0}")]
+    /// A temporary failure: no answer, or the gateway cannot process the request now. Trying again may help.
+    #[error("the payment gateway is unavailable: {0}")]
     Unavailable(String),
-    /// It will not, however often it is asked.
-    #[error("the payment gateway refused: {0}")]
+    /// A final refusal: the same request will be refused every time.
+    #[error("the payment gateway refused the request: {0}")]
     Refused(String),
 }

@@ -1,25 +1,29 @@
-//! A gateway without money, for trying things out: its checkout is a page of the server with three buttons.
+//! A payment gateway for tests and demonstrations. It takes no money: on its checkout page, three buttons choose the
+//! outcome of the payment.
 
 use std::sync::Arc;
 
 use super::{Checkout, CheckoutRequest, GatewayError, PaymentGateway, RefundRequest};
 use crate::environment::{Clock, Entropy, Environment, SystemClock, SystemEntropy};
 
-const LETTERS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+const TOKEN_ALPHABET: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
-/// 32 letters of 62: 190 random bits. Whoever knows the token may pay or cancel the order.
+/// 32 characters out of 62 are 190 random bits. A client that knows the token may pay or cancel the order, without an
+/// API key.
 const TOKEN_LENGTH: usize = 32;
 
-/// A gateway that takes no money and gives back whatever it is asked for. Its links lead to the hosted checkout page of
-/// the server, on which a click says what comes of the payment. Set it up with
-/// [`Builder::sandbox_gateway`](crate::Builder::sandbox_gateway).
+/// A payment gateway that takes no money and accepts every refund.
+///
+/// Its checkout links lead to the checkout page of the server (feature `server`), where a click chooses the outcome of
+/// the payment. Use [`Builder::sandbox_gateway`](crate::Builder::sandbox_gateway) to set it up: only then does the
+/// checkout page accept its tokens.
 #[derive(Debug)]
 pub struct SandboxGateway {
     environment: Environment,
 }
 
 impl SandboxGateway {
-    /// A sandbox whose tokens come from `entropy`.
+    /// Creates a sandbox that draws its checkout tokens from `entropy`.
     #[must_use]
     pub fn new(entropy: Arc<dyn Entropy>) -> Self {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
@@ -35,7 +39,7 @@ impl Default for SandboxGateway {
 
 impl PaymentGateway for SandboxGateway {
     fn start_checkout(&self, request: &CheckoutRequest) -> Result<Checkout, GatewayError> {
-        let token = self.environment.random_text(LETTERS, TOKEN_LENGTH);
+        let token = self.environment.random_text(TOKEN_ALPHABET, TOKEN_LENGTH);
         let link = format!("{}/checkout/{token}", request.public_url);
         Ok(Checkout { link, reference: sandbox_reference(&token) })
     }
@@ -45,8 +49,8 @@ impl PaymentGateway for SandboxGateway {
     }
 }
 
-/// What the sandbox calls the payment of a token. The prefix keeps the payments of other gateways, whose references may
-/// be guessed, out of the page's reach.
+/// Returns the payment reference that belongs to a checkout token. The prefix keeps payments of other gateways, whose
+/// references may be guessable, out of reach of the checkout page.
 pub(crate) fn sandbox_reference(token: &str) -> String {
     format!("sandbox_{token}")
 }

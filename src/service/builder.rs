@@ -8,7 +8,7 @@ use super::webhook_sender::Webhooks;
 use super::{Inner, TicketingService};
 use crate::environment::{Clock, Entropy, Environment, SystemClock, SystemEntropy};
 use crate::error::{FieldErrors, Result};
-use crate::payment::{GatewayCalls, Limits, PaymentGateway, SandboxGateway};
+use crate::payment::{CallLimits, GatewayCalls, PaymentGateway, SandboxGateway};
 use crate::store::{Location, Store};
 use crate::webhook::{SenderOptions, Transport};
 
@@ -38,7 +38,7 @@ pub struct Builder {
     clock: Arc<dyn Clock>,
     entropy: Arc<dyn Entropy>,
     gateway: Gateway,
-    gateway_limits: Limits,
+    gateway_limits: CallLimits,
     order_hold: Duration,
     webhook_retention: Duration,
     public_url: String,
@@ -62,7 +62,7 @@ impl Builder {
             clock: Arc::new(SystemClock),
             entropy: Arc::new(SystemEntropy),
             gateway: Gateway::None,
-            gateway_limits: Limits::default(),
+            gateway_limits: CallLimits::default(),
             order_hold: Duration::from_mins(30),
             webhook_retention: 30 * DAY,
             public_url: "http://127.0.0.1:8080".to_owned(),
@@ -105,8 +105,8 @@ impl Builder {
 
     /// How many calls to the gateway may run at once: 64 by default. Past that, paid orders fail at once instead of
     /// waiting in line.
-    pub fn gateway_calls(mut self, at_once: usize) -> Self {
-        self.gateway_limits.at_once = at_once;
+    pub fn gateway_calls(mut self, max_concurrent: usize) -> Self {
+        self.gateway_limits.max_concurrent = max_concurrent;
         self
     }
 
