@@ -1,5 +1,8 @@
-//! An embeddable event-ticketing engine over one SQLite file: events, orders, tickets with scannable codes, the door, and
-//! signed webhooks.
+//! An embeddable event-ticketing engine on SQLite: events, orders, tickets with scannable codes, check-in, and signed
+//! webhooks.
+//!
+//! [`TicketingService`] has one method for each operation. It stores everything in one SQLite file. This is a complete
+//! sale, from the empty file to the entrance:
 //!
 //! ```
 //! use ticketing::{
@@ -9,83 +12,86 @@
 //!
 //! # let folder = tempfile::tempdir()?;
 //! # let path = folder.path().join("ticketing.db");
-//! // One file holds everything. The sandbox gateway takes no money.
+//! // Open the database, with the sandbox payment gateway, which takes no money.
 //! let service = TicketingService::builder(path).sandbox_gateway().open()?;
 //! let organization = service.create_organization(CreateOrganization::default())?;
 //! let caller = service.act_for(organization.id)?;
 //!
-//! // An event is put on sale, with a hundred seats at 12.50.
+//! // Publish an event with 100 seats at 12.50 EUR.
 //! let mut event = CreateEvent::new("Summer Night", "summer-night", "2100-06-01T18:00:00Z".parse()?);
 //! event.status = Some(EventStatus::Published);
 //! let event = service.create_event(&caller, event)?;
-//! let seat = CreateTicketType::new("Seat", Amount::new(1250, 2), 100);
-//! let seat = service.create_ticket_type(&caller, event.id, seat)?;
+//! let ticket_type = CreateTicketType::new("General admission", Amount::new(1250, 2), 100);
+//! let ticket_type = service.create_ticket_type(&caller, event.id, ticket_type)?;
 //!
-//! // Ada orders two. The order holds the places until she has paid under the link.
+//! // Ada orders two tickets. The pending order reserves two seats until she pays on the checkout page.
 //! let ada = NewCustomer::new("Ada", "ada@example.com");
-//! let placed = service.create_order(&caller, CreateOrder::new(event.id, ada, seat.id, 2))?;
-//! assert_eq!(placed.order.status, OrderStatus::Pending);
-//! assert!(placed.checkout_url.is_some());
+//! let created = service.create_order(&caller, CreateOrder::new(event.id, ada, ticket_type.id, 2))?;
+//! assert_eq!(created.order.status, OrderStatus::Pending);
+//! assert!(created.checkout_url.is_some());
 //!
-//! // The gateway reports the payment: the tickets are issued.
-//! let order = service.payment_completed(&caller, placed.order.id)?;
+//! // The gateway reports the payment. This completes the order and issues the tickets.
+//! let order = service.payment_completed(&caller, created.order.id)?;
 //! assert_eq!(order.status, OrderStatus::Completed);
 //! let code = &order.items[0].issued_tickets[0].code;
 //!
-//! // At the door a ticket lets in once.
+//! // At the entrance, a ticket is admitted once.
 //! let ticket = service.check_in_ticket(&caller, CheckInTicket::new(code))?;
 //! assert_eq!(ticket.status, TicketStatus::CheckedIn);
-//! let copy = service.check_in_ticket(&caller, CheckInTicket::new(code)).unwrap_err();
-//! assert_eq!(copy.reason(), Some(Reason::AlreadyCheckedIn));
+//! let second_scan = service.check_in_ticket(&caller, CheckInTicket::new(code)).unwrap_err();
+//! assert_eq!(second_scan.reason(), Some(Reason::AlreadyCheckedIn));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! # What it guarantees
+//! # Guarantees
 //!
-//! - **What is answered is on the disk.** A method returns when its transaction is synced. A crash takes nothing back,
-//!   and leaves nothing half done.
-//! - **Nothing is oversold.** For each ticket type, what is sold and what pending orders hold never exceed its quantity,
-//!   also when threads and processes compete for the last place.
-//! - **No discount is used too often.** A code never applies to more pending and completed orders than its limit allows,
-//!   whoever competes for its last use.
-//! - **What is asked for again is not done again.** Under one [idempotency key](Caller::with_idempotency_key) a thing is
-//!   done once and answered as the first time, whatever crashed in between; a change that names a
-//!   [revision](Caller::if_match) is made at that revision or not at all.
-//! - **A ticket lets in once.** Of two scans at once exactly one is accepted.
-//! - **No refund is lost or doubled.** A refund is written down in the transaction that decides it, and the gateway is
-//!   asked, always with the same idempotency key, until it answers.
-//! - **No notification is lost.** What a [webhook] reports is queued in the transaction of the change, and
-//!   sent until its receiver takes it or eight attempts have failed. No receiver keeps another waiting.
-//! - **An organization sees only what is its own.** Every operation takes a [`Caller`], looks at its scopes, and answers
-//!   for the things of another organization as for things that do not exist.
+//! - **Durability.** A method that writes returns after its transaction is synced to disk. A crash loses nothing that
+//!   was acknowledged, and leaves nothing half done.
+//! - **No overselling.** The seats that are sold or reserved never exceed the quantity of a ticket type, also when
+//!   threads and processes compete for the last seat.
+//! - **No overuse of discounts.** A discount never applies to more pending and completed orders than its usage limit
+//!   allows, also under concurrency.
+//! - **Safe retries.** A request with an [idempotency key](Caller::with_idempotency_key) is executed once; a retry
+//!   returns the stored result, also after a crash.
+//! - **No lost updates.** An update that names a [revision](Caller::if_match) is applied to that revision or fails.
+//! - **Single admission.** Of several simultaneous check-ins of one ticket, exactly one succeeds.
+//! - **Reliable refunds.** A refund is recorded in the transaction that decides it. The gateway is called, always with
+//!   the same idempotency key, until it answers.
+//! - **Reliable webhooks.** A [webhook] notification is queued in the transaction of the change it reports. It is sent
+//!   until the receiver accepts it or eight attempts have failed. A slow receiver does not delay the others.
+//! - **Separate organizations.** Every operation checks the scopes of its [`Caller`]. For the data of another
+//!   organization it returns the same error as for data that does not exist.
 //!
-//! # How to embed it
+//! # Embedding
 //!
-//! [`TicketingService`] has a method for every operation. Clones share one store, and any thread may call them. Methods
-//! block: call them from a blocking thread where the program is asynchronous. [`TicketingService::builder`] sets what is
-//! not the default:
+//! A [`TicketingService`] is cheap to clone. All clones share one store and can be used from any thread. The methods
+//! block: in asynchronous code, call them from a blocking thread, for example with `tokio::task::spawn_blocking`.
 //!
-//! - a [`PaymentGateway`] of your own, which reports what comes of a payment with
-//!   [`payment_completed`](TicketingService::payment_completed) and
-//!   [`payment_failed`](TicketingService::payment_failed); without one, organizers mark orders as paid;
-//! - a [`ManualClock`] and a [`SeededEntropy`], so that a test decides on the time and repeats itself.
+//! [`TicketingService::builder`] configures everything that has a default, in particular:
 //!
-//! Keep what [`start_maintenance`](TicketingService::start_maintenance) gives for as long as the program runs: it asks for
-//! refunds again and writes down what has run out. No sale and no admission depends on it. Webhooks are sent by the threads
-//! that [`Builder::webhook_sender`] or [`start_webhook_sender`](TicketingService::start_webhook_sender) starts.
+//! - a [`PaymentGateway`] of your own, which reports the outcome of each payment with
+//!   [`payment_completed`](TicketingService::payment_completed) or
+//!   [`payment_failed`](TicketingService::payment_failed). Without a gateway, organizers mark orders as paid;
+//! - [`Builder::webhook_sender`], which starts the threads that send webhooks.
+//!   [`start_webhook_sender`](TicketingService::start_webhook_sender) does the same later;
+//! - a [`ManualClock`] and a [`SeededEntropy`], which make tests deterministic.
 //!
-//! [`statistics`](TicketingService::statistics) and [`backlog`](TicketingService::backlog) tell whoever watches over the
-//! program how much it does and what waits.
+//! Call [`start_maintenance`](TicketingService::start_maintenance) and keep the returned [`MaintenanceWorker`] while
+//! the program runs. It retries refunds, records expired orders and events, and deletes old data. Sales and check-in
+//! work without it.
 //!
-//! Several processes may open one file. It must lie on a local disk: SQLite's write-ahead log does not work over a
-//! network.
+//! For monitoring, [`statistics`](TicketingService::statistics) returns counters of this process, and
+//! [`backlog`](TicketingService::backlog) counts the work that is still to be done.
+//!
+//! Several processes may open the same file. It must be on a local disk, because SQLite's write-ahead log does not
+//! work on network file systems.
 //!
 //! # Features
 //!
-//! | Feature | Default | What it adds |
+//! | Feature | Default | Effect |
 //! |---|---|---|
-//! | `bundled` | yes | compiles SQLite into the program; without it the system's is linked, 3.51.3 or newer |
-//! | `server` | no | the same operations over HTTP, their OpenAPI document, the sandbox's checkout page, and metrics, with axum and tokio |
+//! | `bundled` | yes | Compiles SQLite into the program. Otherwise the system's is linked: 3.51.3 or newer. |
+//! | `server` | no | The module `server`: the operations over HTTP, OpenAPI, the sandbox's checkout page, metrics. |
 
 #![warn(missing_docs, unreachable_pub, clippy::pedantic)]
 #![allow(clippy::single_match_else, clippy::match_bool, clippy::struct_excessive_bools)]
@@ -158,7 +164,7 @@ pub use service::{
     Builder, CheckoutOutcome, CheckoutResult, HostedCheckout, MaintenanceReport, MaintenanceWorker, TicketingService,
 };
 
-/// The Rust code of the README compiles.
+/// Compiles the Rust examples of the README.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;

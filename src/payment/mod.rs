@@ -25,21 +25,22 @@ use crate::model::order::CheckoutRedirectUrls;
 /// ```
 /// use ticketing::{Checkout, CheckoutRequest, GatewayError, PaymentGateway, RefundRequest};
 ///
-/// struct Cashier;
+/// struct ExamplePay;
 ///
-/// impl PaymentGateway for Cashier {
+/// impl PaymentGateway for ExamplePay {
 ///     fn start_checkout(&self, request: &CheckoutRequest) -> Result<Checkout, GatewayError> {
-///         let reference = format!("cashier-{}", request.order_id);
+///         // Here the gateway sends the request to the provider, with `request.idempotency_key`.
+///         let reference = format!("payment-{}", request.order_id);
 ///         Ok(Checkout { link: format!("https://pay.example/{reference}"), reference })
 ///     }
 ///
 ///     fn refund(&self, request: &RefundRequest) -> Result<(), GatewayError> {
-///         Err(GatewayError::Refused(format!("{} was paid in cash", request.order_id)))
+///         Err(GatewayError::Refused(format!("payment of {} is too old", request.order_id)))
 ///     }
 /// }
 /// # let folder = tempfile::tempdir()?;
 /// # let path = folder.path().join("ticketing.db");
-/// let service = ticketing::TicketingService::builder(path).payment_gateway(Cashier).open()?;
+/// let service = ticketing::TicketingService::builder(path).payment_gateway(ExamplePay).open()?;
 /// # drop(service);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
