@@ -42,7 +42,7 @@ fn ten_thousand_endpoints_with_one_row_each_are_all_served_by_a_few_threads() {
     let grown = resident().saturating_sub(before);
     let most_threads = *most_threads.lock().expect("no panic");
     eprintln!("{ENDPOINTS} endpoints in {took:?}, by {most_threads} threads, {} MiB more", grown >> 20);
-    // The test's own, the store's few, eight workers, the clerk and the lookout.
+    // The test's own, the store's few, eight workers, the scheduler and the poller.
     assert!(most_threads < 24, "{most_threads} threads");
     assert!(grown < 200 << 20, "{grown} bytes");
     assert_eq!(carrier.sent().len(), ENDPOINTS);

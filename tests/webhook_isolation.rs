@@ -28,7 +28,7 @@ fn proven(office: &Office, url: &str) -> WebhookId {
 
 /// One common queue: everybody may hold every worker.
 fn common_queue(workers: usize) -> SenderOptions {
-    SenderOptions::default().workers(workers).workers_per_endpoint(workers).held_back_workers(workers)
+    SenderOptions::default().workers(workers).workers_per_endpoint(workers).throttled_workers(workers)
 }
 
 /// A healthy endpoint, and one that hangs for which many rows wait.

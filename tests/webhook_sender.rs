@@ -157,14 +157,14 @@ fn options_out_of_their_range_are_told_by_their_names() {
         (options().workers_per_endpoint(0), &["workers_per_endpoint"]),
         (options().workers_per_endpoint(65), &["workers_per_endpoint"]),
         (options().workers(4).workers_per_endpoint(5), &["workers_per_endpoint"]),
-        (options().held_back_workers(0), &["held_back_workers"]),
-        (options().held_back_workers(65), &["held_back_workers"]),
+        (options().throttled_workers(0), &["throttled_workers"]),
+        (options().throttled_workers(65), &["throttled_workers"]),
         (options().attempt_timeout(Duration::ZERO), &["attempt_timeout"]),
         (options().attempt_timeout(Duration::from_micros(999)), &["attempt_timeout"]),
         (options().attempt_timeout(10 * second + Duration::from_millis(1)), &["attempt_timeout"]),
         (
-            options().workers(0).held_back_workers(9).attempt_timeout(11 * second),
-            &["workers", "held_back_workers", "attempt_timeout"],
+            options().workers(0).throttled_workers(9).attempt_timeout(11 * second),
+            &["workers", "throttled_workers", "attempt_timeout"],
         ),
     ];
     for (options, names) in cases {
@@ -177,7 +177,7 @@ fn options_out_of_their_range_are_told_by_their_names() {
     for options in [
         options().workers(2),
         options().attempt_timeout(Duration::from_millis(1)),
-        options().workers(2).held_back_workers(1),
+        options().workers(2).throttled_workers(1),
     ] {
         drop(office.start(options));
     }
@@ -201,7 +201,7 @@ fn a_transport_that_panics_has_failed_and_goes_on_being_used() {
     until("each has failed", || office.history(broken).len() == 20);
     for delivery in office.history(broken) {
         let message = delivery.error_message.as_deref();
-        assert_eq!(message, Some("the attempt failed on the sender's side"));
+        assert_eq!(message, Some("internal error of the sender"));
         assert_eq!((delivery.attempt, delivery.response_status, delivery.duration_ms), (1, None, None));
     }
     office.clock.advance(Duration::from_mins(1));
@@ -252,7 +252,7 @@ fn send_from_a_full_disk() {
     });
     let office = Office::in_folder(folder.path(), |builder| builder.webhook_transport(carrier.clone()));
     office.endpoint("https://example.com/hook");
-    let sender = office.start(SenderOptions::default().workers(32).workers_per_endpoint(32).held_back_workers(32));
+    let sender = office.start(SenderOptions::default().workers(32).workers_per_endpoint(32).throttled_workers(32));
     office.queue(100);
     carrier.wait_for(32);
     let ballast = folder.path().join("ballast");

@@ -105,7 +105,7 @@ fn race(set_up: impl Fn(Builder) -> Builder) -> Race {
     let office = Office::with(|builder| set_up(builder.webhook_transport(slow.clone())));
     let endpoint = office.endpoint("https://example.com/hook").endpoint.id;
     // One worker for one endpoint: the slow sender does not take up its own attempt again.
-    let one = || SenderOptions::default().workers(2).workers_per_endpoint(1).held_back_workers(1);
+    let one = || SenderOptions::default().workers(2).workers_per_endpoint(1).throttled_workers(1);
     let slow_sender = office.start(one());
     office.queue(1);
     slow.wait_for(1);
@@ -161,7 +161,7 @@ fn a_success_that_comes_after_its_lease_counts_where_nobody_has_taken_the_attemp
     let carrier = Carrier::holding("/hook");
     let office = Office::by(&carrier);
     let endpoint = office.endpoint("https://example.com/hook").endpoint.id;
-    let sender = office.start(SenderOptions::default().workers(2).workers_per_endpoint(1).held_back_workers(1));
+    let sender = office.start(SenderOptions::default().workers(2).workers_per_endpoint(1).throttled_workers(1));
     office.queue(1);
     carrier.wait_for(1);
     office.clock.advance(LEASE + Duration::from_mins(5));

@@ -1,17 +1,18 @@
-//! How the sender works.
+//! Options of a sender.
 
 use std::time::Duration;
 
-use super::lines::Shares;
+use super::queues::WorkerLimits;
 use crate::error::{FieldErrors, Result};
 
-/// How notifications are sent. The defaults suit most: 64 threads, of which one endpoint holds at most 8.
+/// Options of a [`WebhookSender`](super::WebhookSender). By default 64 threads send, and at most 8 of them for the same
+/// endpoint.
 ///
 /// ```
 /// use ticketing::{ListWebhooks, webhook::SenderOptions};
 #[doc = include_str!("../../doc_fixture.md")]
 /// let sender = service.start_webhook_sender(SenderOptions::default().workers(16))?;
-/// drop(sender); // waits a moment for what is under way
+/// drop(sender); // waits a moment for attempts in progress
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,7 +20,7 @@ use crate::error::{FieldErrors, Result};
 pub struct SenderOptions {
     workers: usize,
     workers_per_endpoint: Option<usize>,
-    held_back_workers: Option<usize>,
+    throttled_workers: Option<usize>,
     attempt_timeout: Duration,
 }
 
@@ -28,33 +29,36 @@ impl Default for SenderOptions {
         Self {
             workers: 64,
             workers_per_endpoint: None,
-            held_back_workers: None,
+            throttled_workers: None,
             attempt_timeout: Duration::from_secs(10),
         }
     }
 }
 
 impl SenderOptions {
-    /// How many threads send, whatever the number of endpoints: from 2 to 1024, 64 by default.
+    /// Sets how many threads send, for all endpoints together: from 2 to 1024, by default 64.
     pub fn workers(mut self, threads: usize) -> Self {
         self.workers = threads;
         self
     }
 
-    /// How many of them one endpoint holds at most: an eighth by default.
+    /// Sets how many threads may be busy for the same endpoint: from 1 to `workers`, by default an eighth of them.
     pub fn workers_per_endpoint(mut self, threads: usize) -> Self {
         self.workers_per_endpoint = Some(threads);
         self
     }
 
-    /// How many of them those endpoints hold together at most that never had an attempt or whose latest did not succeed
-    /// within a second: half of them by default. With all of them, endpoints that hang keep every other one waiting.
-    pub fn held_back_workers(mut self, threads: usize) -> Self {
-        self.held_back_workers = Some(threads);
+    /// Sets how many threads may be busy for all throttled endpoints together: from 1 to `workers`, by default half of
+    /// them.
+    ///
+    /// An endpoint is throttled if it has had no attempt, or if its last attempt failed or took more than a second.
+    /// With all workers allowed, endpoints that hang delay every other endpoint.
+    pub fn throttled_workers(mut self, threads: usize) -> Self {
+        self.throttled_workers = Some(threads);
         self
     }
 
-    /// How long one attempt may take in all: 10 seconds by default, and at most.
+    /// Sets how long one attempt may take in all: from 1 ms to 10 seconds, by default 10 seconds.
     pub fn attempt_timeout(mut self, timeout: Duration) -> Self {
         self.attempt_timeout = timeout;
         self
@@ -64,28 +68,24 @@ impl SenderOptions {
         self.attempt_timeout
     }
 
-    /// Who may hold how many threads.
-    pub(super) fn shares(&self) -> Shares {
-        let endpoint = self.workers_per_endpoint.unwrap_or((self.workers / 8).max(1));
-        let held_back = self.held_back_workers.unwrap_or(self.workers / 2);
-        // Where everybody may hold everything, so may those that are slow.
-        let known = if held_back == self.workers { held_back } else { held_back - held_back / 4 };
-        Shares { workers: self.workers, endpoint, held_back, slow: known.max(1) }
+    pub(super) fn worker_limits(&self) -> WorkerLimits {
+        let per_endpoint = self.workers_per_endpoint.unwrap_or((self.workers / 8).max(1));
+        let throttled = self.throttled_workers.unwrap_or(self.workers / 2);
+        // If throttled endpoints may have all workers, so may the slow ones among them.
+        let slow = if throttled == self.workers { throttled } else { throttled - throttled / 4 };
+        WorkerLimits { total: self.workers, per_endpoint, throttled, slow: slow.max(1) }
     }
 
     /// # Errors
-    /// A validation error names each option that is out of its range.
+    /// A validation error that names each option out of its range.
     pub(crate) fn check(&self) -> Result<()> {
         let mut errors = FieldErrors::default();
-        let workers = 1..=self.workers;
         errors.check((2..=1024).contains(&self.workers), "workers", "must be from 2 to 1024");
-        for (name, given) in
-            [("workers_per_endpoint", self.workers_per_endpoint), ("held_back_workers", self.held_back_workers)]
-        {
-            errors.check(given.is_none_or(|given| workers.contains(&given)), name, "must be from 1 to workers");
-        }
-        let timeout = Duration::from_millis(1)..=Duration::from_secs(10);
-        errors.check(timeout.contains(&self.attempt_timeout), "attempt_timeout", "must be from 1 ms to 10 s");
+        let in_range = |workers: Option<usize>| workers.is_none_or(|workers| (1..=self.workers).contains(&workers));
+        errors.check(in_range(self.workers_per_endpoint), "workers_per_endpoint", "must be from 1 to workers");
+        errors.check(in_range(self.throttled_workers), "throttled_workers", "must be from 1 to workers");
+        let timeouts = Duration::from_millis(1)..=Duration::from_secs(10);
+        errors.check(timeouts.contains(&self.attempt_timeout), "attempt_timeout", "must be from 1 ms to 10 s");
         errors.into_result()
     }
 }

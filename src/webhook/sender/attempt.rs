@@ -1,0 +1,95 @@
+//! One delivery attempt: builds the signed request, sends it, and judges the response.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::Duration;
+
+use super::health::Observation;
+use super::state::SenderContext;
+use crate::model::statistics::WebhookOutcome;
+use crate::model::text_enum::TextEnum;
+use crate::rules::delivery::answer_text;
+use crate::store::attempts::{Attempt, Ended};
+use crate::webhook::signature::{
+    EVENT_ID_HEADER, EVENT_TYPE_HEADER, SIGNATURE_HEADER, TIMESTAMP_HEADER, USER_AGENT, sign,
+};
+use crate::webhook::transport::{FailureKind, WebhookFailure, WebhookRequest, WebhookResponse};
+
+/// How an attempt ended.
+pub(super) struct AttemptOutcome {
+    /// For the history of the endpoint.
+    pub(super) result: Ended,
+    /// For the scheduler.
+    pub(super) observation: Observation,
+}
+
+/// Makes an attempt. It never panics: a panic of the transport is a failed attempt.
+pub(super) fn make(sender: &SenderContext, attempt: &Attempt) -> AttemptOutcome {
+    let clock = &sender.environment.clock;
+    let started = clock.monotonic();
+    let send = || sender.transport.send(&request(sender, attempt), sender.options.timeout());
+    let response = catch_unwind(AssertUnwindSafe(send)).unwrap_or_else(|_| {
+        let message = "internal error of the sender".to_owned();
+        Err(WebhookFailure { kind: FailureKind::Network, message, connection_tried: false })
+    });
+    let duration = clock.monotonic().saturating_sub(started);
+    let timed_out = match &response {
+        Ok(response) => response.timed_out,
+        Err(failure) => failure.kind == FailureKind::TimedOut,
+    };
+    let result = match response {
+        Ok(response) => answered(sender, &response, duration),
+        Err(failure) => not_answered(sender, failure, duration),
+    };
+    let observation = Observation::of_attempt(result.problem.is_none(), timed_out, result.took);
+    AttemptOutcome { result, observation }
+}
+
+fn request(sender: &SenderContext, attempt: &Attempt) -> WebhookRequest {
+    let seconds = sender.environment.now().millis().div_euclid(1000);
+    let signature = sign(attempt.secret.expose(), seconds, attempt.body.as_bytes());
+    let headers = vec![
+        ("Content-Type", "application/json".to_owned()),
+        ("User-Agent", USER_AGENT.to_owned()),
+        (SIGNATURE_HEADER, signature),
+        (TIMESTAMP_HEADER, seconds.to_string()),
+        (EVENT_ID_HEADER, attempt.notification.to_string()),
+        (EVENT_TYPE_HEADER, attempt.notification_type.as_str().to_owned()),
+    ];
+    WebhookRequest { url: attempt.url.clone(), headers, body: attempt.body.clone() }
+}
+
+/// The result of an attempt that got a response. Only a 2xx status is a success.
+fn answered(sender: &SenderContext, response: &WebhookResponse, duration: Duration) -> Ended {
+    let status = response.status;
+    let problem = match status {
+        200..=299 => None,
+        300..=399 => Some(format!("the receiver answered with status {status}; redirects are not followed")),
+        _ => Some(format!("the receiver answered with status {status}")),
+    };
+    let outcome = if problem.is_none() { WebhookOutcome::Delivered } else { WebhookOutcome::Rejected };
+    Ended {
+        outcome,
+        status: Some(status),
+        answer: Some(answer_text(&response.body)),
+        took: Some(duration),
+        problem,
+        at: sender.environment.now(),
+    }
+}
+
+/// The result of an attempt that got no response.
+fn not_answered(sender: &SenderContext, failure: WebhookFailure, duration: Duration) -> Ended {
+    let outcome = match failure.kind {
+        FailureKind::Refused => WebhookOutcome::Refused,
+        FailureKind::TimedOut => WebhookOutcome::TimedOut,
+        FailureKind::Network => WebhookOutcome::Network,
+    };
+    Ended {
+        outcome,
+        status: None,
+        answer: None,
+        took: failure.connection_tried.then_some(duration),
+        problem: Some(failure.message),
+        at: sender.environment.now(),
+    }
+}

@@ -1,0 +1,271 @@
+//! The scheduler thread: assigns free workers to endpoints, and does all writing.
+//!
+//! Each round writes one transaction, which records the attempts that have finished and claims the attempts that
+//! start. A busy sender thus needs one commit for many attempts.
+
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::health::Observation;
+use super::queues::{Assignment, EndpointQueues, WorkerLimits};
+use super::state::{Batch, DueEndpoint, FinishedAttempt, SenderContext};
+use crate::error::{Error, Result, StoreError};
+use crate::model::id::WebhookId;
+use crate::model::timestamp::Timestamp;
+use crate::store::Transaction;
+use crate::store::attempts::{self, Claimed, Known};
+
+/// The longest sleep between two rounds. It also bounds how late a change of the wall clock is noticed.
+const MAX_SLEEP: Duration = Duration::from_millis(200);
+
+/// The pause after a round that failed.
+const FAILURE_PAUSE: Duration = Duration::from_millis(500);
+
+/// For how long an endpoint is skipped whose rows cannot be read.
+const DAMAGED_PAUSE: Duration = Duration::from_mins(1);
+
+pub(super) struct Scheduler<'s> {
+    sender: &'s SenderContext,
+    queues: EndpointQueues,
+    /// Finished attempts that are not recorded yet.
+    finished: Vec<Arc<FinishedAttempt>>,
+    /// Endpoints whose rows cannot be read, and until when they are skipped.
+    damaged: BTreeMap<WebhookId, Timestamp>,
+}
+
+impl<'s> Scheduler<'s> {
+    pub(super) fn new(sender: &'s SenderContext, limits: WorkerLimits) -> Self {
+        Self { sender, queues: EndpointQueues::new(limits), finished: Vec::new(), damaged: BTreeMap::new() }
+    }
+
+    /// Runs until the sender is closed and everything is recorded.
+    pub(super) fn run(mut self) {
+        loop {
+            let closed = self.collect_events();
+            // A round that fails or panics is repeated: it must not end the sender.
+            let written = catch_unwind(AssertUnwindSafe(|| self.write()))
+                .unwrap_or_else(|_| Err(Error::Internal("the webhook scheduler panicked".to_owned())));
+            if let Err(error) = &written {
+                tracing::warn!(%error, "the webhook scheduler could not write; it tries again");
+            }
+            if closed {
+                return self.release_batches();
+            }
+            if written.is_err() {
+                self.sender.pause(FAILURE_PAUSE);
+            }
+        }
+    }
+
+    /// Waits for events and updates the queues. Returns whether the sender is closed.
+    fn collect_events(&mut self) -> bool {
+        let now = self.sender.environment.now();
+        let until = |at: Timestamp| Duration::from_millis(u64::try_from(at.millis() - now.millis()).unwrap_or(0));
+        let sleep = self.queues.next_timer().map_or(MAX_SLEEP, until);
+        let mut state = self.sender.wait_for_events(sleep.min(MAX_SLEEP));
+        let due = std::mem::take(&mut state.due);
+        let finished = std::mem::take(&mut state.finished);
+        let freed = std::mem::take(&mut state.freed);
+        let stopping = state.stopping;
+        let closed = state.closed;
+        drop(state);
+
+        let no_results = finished.is_empty();
+        self.finished.extend(finished.into_iter().map(Arc::new));
+        for worker in freed {
+            match worker.last {
+                Some(last) => self.queues.finish_batch(worker.endpoint, last),
+                None => self.queues.free_workers(worker.endpoint, 1),
+            }
+        }
+        if !stopping {
+            // Counting the throttled endpoints is not worth the time in rounds that only record results.
+            let update_gauge = no_results || !due.is_empty();
+            let due = due.into_iter().map(|(endpoint, at)| DueEndpoint { endpoint, at });
+            self.add_due(due.collect());
+            if update_gauge {
+                self.sender.store.counters().set_held_back(self.queues.throttled());
+            }
+        }
+        // While the sender stops too: an expired timer would keep this thread from sleeping.
+        self.queues.fire_timers(self.sender.environment.now());
+        closed
+    }
+
+    /// Adds endpoints with rows due to the queues. If the store cannot be read, they are reported once more.
+    fn add_due(&mut self, mut due: Vec<DueEndpoint>) {
+        let now = self.sender.environment.now();
+        self.damaged.retain(|_, until| *until > now);
+        due.retain(|due| !self.damaged.contains_key(&due.endpoint));
+        if let Err(error) = self.add_unknown(&due) {
+            tracing::warn!(%error, "the webhook scheduler could not read endpoints; it tries again");
+            self.sender.report_due(due);
+            self.sender.pause(FAILURE_PAUSE);
+            return;
+        }
+        let now = self.sender.environment.now();
+        for DueEndpoint { endpoint, at } in due {
+            if at <= now {
+                self.queues.mark_due(endpoint);
+            } else {
+                self.queues.set_timer(endpoint, at);
+            }
+        }
+    }
+
+    /// Adds a queue for each of these endpoints that has none and still exists.
+    fn add_unknown(&mut self, due: &[DueEndpoint]) -> Result<()> {
+        let unknown: Vec<WebhookId> =
+            due.iter().map(|due| due.endpoint).filter(|endpoint| !self.queues.contains(*endpoint)).collect();
+        if unknown.is_empty() {
+            return Ok(());
+        }
+        let found = self.sender.store.read(|tx| {
+            let mut found = Vec::new();
+            for endpoint in unknown {
+                found.extend(attempts::known(tx, endpoint)?.map(|known| (endpoint, known)));
+            }
+            Ok(found)
+        })?;
+        for (endpoint, Known { organization, latest }) in found {
+            let last = match latest {
+                Some(latest) => Observation::of_attempt(latest.success, false, latest.took),
+                None => Observation::NONE,
+            };
+            self.queues.add(organization, endpoint, last);
+        }
+        Ok(())
+    }
+
+    /// Records the finished attempts and claims the next ones in one transaction. If it fails, the results are kept
+    /// for the next round and the workers are free again.
+    fn write(&mut self) -> Result<()> {
+        let stopping = self.sender.state().stopping;
+        let assignments = if stopping { Vec::new() } else { self.queues.assign() };
+        if self.finished.is_empty() && assignments.is_empty() {
+            return Ok(());
+        }
+        // Read before the claims, so that every later change of an endpoint is noticed.
+        let mut changes = Vec::new();
+        for assignment in &assignments {
+            changes.push(self.sender.store.endpoint_changes(assignment.endpoint));
+        }
+        let finished = self.finished.clone();
+        let wanted = assignments.clone();
+        let written = self.sender.store.write(move |tx| {
+            record_all(tx, &finished)?;
+            let mut claims = Vec::new();
+            for Assignment { endpoint, workers, max_attempts } in wanted {
+                claims.push(tx.alone(|tx| attempts::claim(tx, endpoint, workers, max_attempts))?);
+            }
+            Ok(claims)
+        });
+        let claims = match written {
+            Ok(claims) => claims,
+            Err(error) => {
+                for assignment in assignments {
+                    self.queues.free_workers(assignment.endpoint, assignment.workers);
+                }
+                return Err(error);
+            }
+        };
+        self.finished.clear();
+        let mut batches = Vec::new();
+        for (index, claim) in claims.into_iter().enumerate() {
+            batches.extend(self.batches_of(assignments[index], changes[index], claim));
+        }
+        self.sender.start_batches(batches);
+        Ok(())
+    }
+
+    /// Divides claimed attempts among the workers that were assigned for them, and frees the workers that get none.
+    fn batches_of(&mut self, assignment: Assignment, changes_before: u64, claim: Result<Claimed>) -> Vec<Batch> {
+        let endpoint = assignment.endpoint;
+        let mut claimed = claim.unwrap_or_else(|error| {
+            tracing::error!(%endpoint, %error, "the rows due for a webhook endpoint cannot be read");
+            let later = self.sender.environment.now().plus(DAMAGED_PAUSE);
+            self.damaged.insert(endpoint, later);
+            Claimed { next_due: Some(later), ..Claimed::default() }
+        });
+        // Batches of equal size, so that all workers are busy at the same time.
+        let size = claimed.attempts.len().div_ceil(assignment.workers);
+        let mut batches = Vec::new();
+        while !claimed.attempts.is_empty() {
+            let rest = claimed.attempts.split_off(size.min(claimed.attempts.len()));
+            let attempts = std::mem::replace(&mut claimed.attempts, rest);
+            batches.push(Batch { endpoint, attempts, changes_before });
+        }
+        let unused = assignment.workers - batches.len();
+        if claimed.more {
+            self.queues.free_workers(endpoint, unused);
+        } else {
+            if let Some(at) = claimed.next_due {
+                self.queues.set_timer(endpoint, at);
+            }
+            self.queues.nothing_due(endpoint, unused);
+        }
+        batches
+    }
+
+    /// Releases the claims of attempts that no worker has started.
+    fn release_batches(self) {
+        let batches = std::mem::take(&mut self.sender.state().batches);
+        let released = self.sender.store.write(move |tx| {
+            for batch in &batches {
+                for attempt in &batch.attempts {
+                    attempts::release(tx, attempt)?;
+                }
+            }
+            Ok(())
+        });
+        if let Err(error) = released {
+            tracing::warn!(
+                %error,
+                "claimed webhook attempts could not be released; they are made again when their leases expire"
+            );
+        }
+    }
+}
+
+/// Records finished attempts. One that cannot be recorded does not keep back the others: its result is lost, and the
+/// attempt is made again.
+fn record_all(tx: &Transaction<'_>, finished: &[Arc<FinishedAttempt>]) -> Result<()> {
+    let together = tx.alone(|tx| {
+        for finished in finished {
+            record(tx, finished)?;
+        }
+        Ok(())
+    })?;
+    if together.is_ok() {
+        return Ok(());
+    }
+    for finished in finished {
+        match tx.alone(|tx| record(tx, finished))? {
+            Ok(()) => {}
+            // Nothing can be written now: the whole round is repeated.
+            Err(error @ (Error::Unavailable(_) | Error::Store(StoreError::Full | StoreError::ReadOnly(_)))) => {
+                return Err(error);
+            }
+            Err(error) => {
+                let outbox = finished.attempt.outbox;
+                tracing::error!(%outbox, %error, "the result of a webhook attempt could not be recorded");
+            }
+        }
+    }
+    Ok(())
+}
+
+fn record(tx: &Transaction<'_>, finished: &FinishedAttempt) -> Result<()> {
+    let Some(result) = &finished.result else {
+        return attempts::release(tx, &finished.attempt);
+    };
+    if !attempts::record(tx, &finished.attempt, result)? {
+        tracing::warn!(
+            outbox = %finished.attempt.outbox,
+            "a webhook attempt finished too late to count: its lease has expired, or its endpoint was deleted"
+        );
+    }
+    Ok(())
+}

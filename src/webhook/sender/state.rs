@@ -1,0 +1,231 @@
+//! What the threads of a sender share.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use super::health::Observation;
+use super::options::SenderOptions;
+use crate::environment::Environment;
+use crate::model::id::WebhookId;
+use crate::model::timestamp::Timestamp;
+use crate::store::attempts::{Attempt, Ended};
+use crate::store::{Listener, Store};
+use crate::webhook::transport::Transport;
+
+pub(super) struct SenderContext {
+    pub(super) store: Arc<Store>,
+    pub(super) environment: Environment,
+    pub(super) transport: Arc<dyn Transport>,
+    pub(super) options: SenderOptions,
+    state: Mutex<SenderState>,
+    /// Wakes the scheduler.
+    scheduler_wakeup: Condvar,
+    /// Wakes a worker.
+    worker_wakeup: Condvar,
+    /// Wakes threads that pause, and the one that waits for the workers to finish: the sender stops.
+    stop_wakeup: Condvar,
+}
+
+/// The state behind the mutex.
+#[derive(Default)]
+pub(super) struct SenderState {
+    /// Endpoints with a row due at some time, for the scheduler.
+    pub(super) due: BTreeMap<WebhookId, Timestamp>,
+    /// Claimed attempts that no worker has started yet.
+    pub(super) batches: VecDeque<Batch>,
+    /// Attempts that have finished, for the scheduler to record.
+    pub(super) finished: Vec<FinishedAttempt>,
+    /// Workers that have finished their batch, for the scheduler to reassign.
+    pub(super) freed: Vec<FreedWorker>,
+    pub(super) busy_workers: usize,
+    /// No further attempt is started.
+    pub(super) stopping: bool,
+    /// Attempts in progress were interrupted: those that fail from now on do not count.
+    pub(super) interrupted: bool,
+    /// Nobody waits for attempts in progress any longer: the scheduler records what it has, and ends.
+    pub(super) closed: bool,
+}
+
+/// An endpoint with a row due at this time.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct DueEndpoint {
+    pub(super) endpoint: WebhookId,
+    pub(super) at: Timestamp,
+}
+
+/// Claimed attempts at one endpoint that one worker makes one after another.
+pub(super) struct Batch {
+    pub(super) endpoint: WebhookId,
+    pub(super) attempts: Vec<Attempt>,
+    /// The store's change counter of the endpoint, read before the attempts were claimed.
+    pub(super) changes_before: u64,
+}
+
+/// An attempt that is no longer in progress.
+pub(super) struct FinishedAttempt {
+    pub(super) attempt: Attempt,
+    /// `None` if the attempt was interrupted or never started: it does not count, and is made again.
+    pub(super) result: Option<Ended>,
+}
+
+impl FinishedAttempt {
+    /// Drops the result if it is a failure.
+    fn without_failure(self) -> Self {
+        let result = self.result.filter(|result| result.problem.is_none());
+        Self { result, ..self }
+    }
+}
+
+/// A worker that has finished its batch.
+pub(super) struct FreedWorker {
+    pub(super) endpoint: WebhookId,
+    /// What the last attempt of the batch showed; `None` if no attempt was made.
+    pub(super) last: Option<Observation>,
+}
+
+impl SenderContext {
+    pub(super) fn new(
+        store: Arc<Store>,
+        environment: Environment,
+        transport: Arc<dyn Transport>,
+        options: SenderOptions,
+    ) -> Self {
+        Self {
+            store,
+            environment,
+            transport,
+            options,
+            state: Mutex::default(),
+            scheduler_wakeup: Condvar::new(),
+            worker_wakeup: Condvar::new(),
+            stop_wakeup: Condvar::new(),
+        }
+    }
+
+    pub(super) fn state(&self) -> MutexGuard<'_, SenderState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits until the scheduler has something to do, but no longer than `timeout`.
+    pub(super) fn wait_for_events(&self, timeout: Duration) -> MutexGuard<'_, SenderState> {
+        let idle = |state: &mut SenderState| {
+            let no_endpoint = if state.stopping { !state.closed } else { state.due.is_empty() };
+            state.finished.is_empty() && state.freed.is_empty() && no_endpoint
+        };
+        let waited = self.scheduler_wakeup.wait_timeout_while(self.state(), timeout, idle);
+        waited.map_or_else(|poisoned| poisoned.into_inner().0, |(state, _)| state)
+    }
+
+    /// Waits for the next batch; `None` if the sender stops. The worker counts as busy from then on.
+    pub(super) fn next_batch(&self) -> Option<Batch> {
+        loop {
+            let idle = |state: &mut SenderState| state.batches.is_empty() && !state.stopping;
+            let waited = self.worker_wakeup.wait_while(self.state(), idle);
+            let mut state = waited.unwrap_or_else(PoisonError::into_inner);
+            if state.stopping {
+                return None;
+            }
+            if let Some(batch) = state.batches.pop_front() {
+                state.busy_workers += 1;
+                return Some(batch);
+            }
+        }
+    }
+
+    /// Notes that a worker is no longer busy.
+    pub(super) fn worker_finished(&self) {
+        let mut state = self.state();
+        state.busy_workers -= 1;
+        let stopping = state.stopping;
+        drop(state);
+        if stopping {
+            self.stop_wakeup.notify_all();
+        }
+    }
+
+    /// Waits until no worker is busy, but no longer than `timeout`.
+    pub(super) fn wait_for_workers(&self, timeout: Duration) {
+        let busy = |state: &mut SenderState| state.busy_workers > 0;
+        drop(self.stop_wakeup.wait_timeout_while(self.state(), timeout, busy));
+    }
+
+    /// Sleeps for `duration`, or until the sender stops. Returns whether the sender goes on.
+    pub(super) fn pause(&self, duration: Duration) -> bool {
+        let waited = self.stop_wakeup.wait_timeout_while(self.state(), duration, |state| !state.stopping);
+        waited.is_ok_and(|(state, _)| !state.stopping)
+    }
+
+    /// Tells the scheduler about endpoints with rows due.
+    pub(super) fn report_due(&self, endpoints: impl IntoIterator<Item = DueEndpoint>) {
+        let mut state = self.state();
+        for DueEndpoint { endpoint, at } in endpoints {
+            let earliest = state.due.entry(endpoint).or_insert(at);
+            *earliest = at.min(*earliest);
+        }
+        drop(state);
+        self.scheduler_wakeup.notify_one();
+    }
+
+    /// Queues batches for the workers.
+    pub(super) fn start_batches(&self, batches: Vec<Batch>) {
+        let count = batches.len();
+        self.state().batches.extend(batches);
+        for _ in 0..count {
+            self.worker_wakeup.notify_one();
+        }
+    }
+
+    /// Hands a finished attempt to the scheduler. Without `now` it is recorded in the scheduler's next round,
+    /// together with others. Returns whether the worker may start another attempt.
+    pub(super) fn report_finished(&self, finished: FinishedAttempt, now: bool) -> bool {
+        let mut state = self.state();
+        let finished = if state.interrupted { finished.without_failure() } else { finished };
+        state.finished.push(finished);
+        let stopping = state.stopping;
+        drop(state);
+        if now {
+            self.scheduler_wakeup.notify_one();
+        }
+        !stopping
+    }
+
+    /// Hands a free worker back to the scheduler, with the attempts of its batch that it did not start.
+    pub(super) fn free_worker(&self, freed: FreedWorker, not_started: Vec<Attempt>) {
+        let mut state = self.state();
+        for attempt in not_started {
+            state.finished.push(FinishedAttempt { attempt, result: None });
+        }
+        state.freed.push(freed);
+        drop(state);
+        self.scheduler_wakeup.notify_one();
+    }
+
+    /// Lets no further attempt start.
+    pub(super) fn stop(&self) {
+        self.state().stopping = true;
+        self.scheduler_wakeup.notify_all();
+        self.worker_wakeup.notify_all();
+        self.stop_wakeup.notify_all();
+    }
+
+    /// Interrupts the attempts in progress.
+    pub(super) fn interrupt(&self) {
+        self.state().interrupted = true;
+        self.transport.interrupt();
+    }
+
+    /// Lets the scheduler end.
+    pub(super) fn close(&self) {
+        self.state().closed = true;
+        self.scheduler_wakeup.notify_all();
+    }
+}
+
+impl Listener for SenderContext {
+    fn rung(&self, endpoints: &[WebhookId]) {
+        // What was just queued is due now; the earliest time there is means the same.
+        let at = Timestamp::from_millis(0);
+        self.report_due(endpoints.iter().map(|endpoint| DueEndpoint { endpoint: *endpoint, at }));
+    }
+}
