@@ -102,6 +102,7 @@ mod error;
 mod model;
 mod payment;
 mod rules;
+mod sales;
 #[cfg(feature = "server")]
 pub mod server;
 mod service;

@@ -84,7 +84,7 @@ pub fn clean_up() {
 
 fn template() -> PathBuf {
     // The schema is part of the name: another schema, another store.
-    let schema = include_str!("../../src/store/migrations/0001_main_job.sql");
+    let schema = include_str!("../../src/store/migrations/sqlite/0001_main_job.sql");
     let stamp = schema.bytes().fold(0_u64, |stamp, byte| scatter(stamp ^ u64::from(byte)));
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/bench-store");
     std::fs::create_dir_all(&folder).expect("target can be written to");

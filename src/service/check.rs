@@ -26,6 +26,6 @@ impl TicketingService {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn check(&self) -> Result<CheckReport> {
-        self.store().survey(check::run)
+        self.store().read_on_dedicated_connection(check::run)
     }
 }

@@ -8,7 +8,8 @@ use crate::model::order::{CheckoutRedirectUrls, Order, OrderStatus};
 use crate::model::scope::Scopes;
 use crate::model::text_enum::text_enum;
 use crate::payment::sandbox_reference;
-use crate::store::{checkouts, events, orders, refunds, settlement};
+use crate::sales::order_lifecycle;
+use crate::store::{checkouts, events, orders, refunds};
 
 text_enum! {
     /// What a click on the sandbox's page says about the payment.
@@ -107,7 +108,7 @@ impl TicketingService {
     }
 
     fn cancel_if_pending(&self, organization: OrganizationId, id: OrderId) -> Result<()> {
-        self.store().write(move |tx| settlement::cancel_if_pending(tx, organization, id))
+        self.store().write(move |tx| order_lifecycle::cancel_if_pending(tx, organization, id))
     }
 
     fn order_of_token(&self, token: &str) -> Result<(OrderId, OrganizationId)> {

@@ -1,15 +1,16 @@
 //! Events.
 
 use super::TicketingService;
-use crate::error::{Error, Reason, Result};
+use crate::error::Result;
 use crate::model::caller::Caller;
-use crate::model::event::{CreateEvent, Event, EventSettings, EventStatus, ListEvents, UpdateEvent};
+use crate::model::event::{CreateEvent, Event, EventSettings, ListEvents, UpdateEvent};
 use crate::model::id::{EventId, kind};
 use crate::model::page::Page;
 use crate::model::request::Request;
 use crate::model::scope::Scope;
 use crate::rules::event::{self as rules, EventFields};
-use crate::store::{events, organizations, settlement};
+use crate::sales::event_changes;
+use crate::store::{events, organizations};
 
 impl TicketingService {
     /// Lists events, newest first. Scope `events:read`.
@@ -95,25 +96,8 @@ impl TicketingService {
     ) -> Result<Event> {
         caller.require(Scope::EventsWrite)?;
         let Request { body, errors } = request.into();
-        let (organization, caller) = (caller.organization, caller.clone());
-        self.store().write(move |tx| {
-            let current = events::get(tx, organization, id)?;
-            caller.check_revision(current.revision)?;
-            let fields = rules::check(EventFields::update(&current, body), errors)?;
-            let live = || events::has_live_orders_or_tickets(tx, id);
-            rules::check_transition(current.status, fields.status, fields.over_at(), tx.now(), live)?;
-            if fields.currency != current.currency && events::has_amounts(tx, id)? {
-                return Err(Error::conflict(
-                    Reason::InUse,
-                    "the event has orders, prices or discounts in its currency",
-                ));
-            }
-            events::update(tx, &current, &fields)?;
-            if fields.status == EventStatus::Cancelled && current.status != EventStatus::Cancelled {
-                settlement::cancel_pending_of_event(tx, id)?;
-            }
-            events::get(tx, organization, id)
-        })
+        let caller = caller.clone();
+        self.store().write(move |tx| event_changes::update(tx, &caller, id, body, errors))
     }
 
     /// Changes what an event carries beside its sale. Scope `events:write`.

@@ -8,7 +8,8 @@ use std::time::Duration;
 use super::TicketingService;
 use super::refunds::Asked;
 use crate::error::{Result, StoreError};
-use crate::store::{events, idempotency, refunds, settlement, webhook_retention};
+use crate::sales::holds;
+use crate::store::{events, idempotency, refunds, webhook_retention};
 
 /// How many orders expire in one transaction: others wait no longer than this takes.
 const BATCH: usize = 200;
@@ -87,10 +88,10 @@ impl TicketingService {
         loop {
             let most = i64::try_from(BATCH).unwrap_or(i64::MAX);
             // Looked for first where nobody has to wait: most of the time there is none.
-            if !self.store().read(settlement::has_lapsed_holds)? {
+            if !self.store().read(holds::any_expired)? {
                 return Ok(expired);
             }
-            let batch = self.store().write(move |tx| settlement::expire_holds(tx, most))?;
+            let batch = self.store().write(move |tx| holds::expire_due(tx, most))?;
             expired += batch;
             if batch < BATCH {
                 return Ok(expired);

@@ -8,8 +8,8 @@ mod check;
 mod checkout;
 mod discounts;
 mod events;
+mod idempotency;
 mod maintenance;
-mod once;
 mod orders;
 mod organizations;
 mod payments;
@@ -77,7 +77,7 @@ struct Inner {
     /// When keys were used last, until the next maintenance writes it down.
     keys_used: Mutex<HashMap<ApiKeyId, Timestamp>>,
     /// The idempotency keys that this process is working on.
-    keys_at_work: once::KeysAtWork,
+    keys_at_work: idempotency::KeysAtWork,
 }
 
 impl TicketingService {
@@ -123,7 +123,7 @@ impl TicketingService {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn on_one_snapshot<T>(&self, work: impl FnOnce() -> T) -> Result<T> {
-        self.store().share_snapshot(work)
+        self.store().with_snapshot(work)
     }
 
     /// What the service's clock says.

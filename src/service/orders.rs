@@ -1,7 +1,7 @@
 //! Orders.
 
 use super::TicketingService;
-use super::once::{Before, Begun};
+use super::idempotency::{Before, Begun};
 use crate::error::{Error, Result};
 use crate::model::caller::Caller;
 use crate::model::id::{OrderId, kind};
@@ -13,7 +13,9 @@ use crate::model::request::{Nothing, Request};
 use crate::model::scope::Scope;
 use crate::rules::Checked;
 use crate::rules::order as rules;
-use crate::store::{orders, placement, settlement};
+use crate::sales::order_creation::{self, CreatedOrder};
+use crate::sales::order_lifecycle;
+use crate::store::orders;
 
 /// What a new order came to in its transaction.
 enum Placed {
@@ -86,11 +88,13 @@ impl TicketingService {
         let (organization, hold, paid_by_link) = (caller.organization, self.inner.order_hold, self.takes_payments());
         let placing = once.clone();
         let placed = self.store().write(move |tx| {
-            let (order, currency) = match placing.before(tx)? {
+            let CreatedOrder { order, currency } = match placing.before(tx)? {
                 Before::Answer(answer) => return Ok(Placed::Answered(answer)),
                 // Placed by a process that ended before it had the link.
-                Before::Order(id) => (orders::get(tx, organization, id)?, orders::currency(tx, id)?),
-                Before::Nothing => placement::place(tx, organization, &request, hold)?,
+                Before::Order(id) => {
+                    CreatedOrder { order: orders::get(tx, organization, id)?, currency: orders::currency(tx, id)? }
+                }
+                Before::Nothing => order_creation::create(tx, organization, &request, hold)?,
             };
             let wants_link = order.status == OrderStatus::Pending && order.payment_gateway.is_none();
             if wants_link && paid_by_link {
@@ -114,7 +118,7 @@ impl TicketingService {
         if let Some(checked) = rules::check(body.clone(), &mut errors) {
             return Ok(checked);
         }
-        self.store().read(|tx| placement::check_references(tx, caller.organization, &body, &mut errors))?;
+        self.store().read(|tx| order_creation::check_references(tx, caller.organization, &body, &mut errors))?;
         Err(Error::Validation(errors))
     }
 
@@ -177,7 +181,7 @@ impl TicketingService {
         let (answer, refund_due) = self.store().write(move |tx| {
             let mut refund_due = false;
             let answer = once.run(tx, || {
-                let left = settlement::cancel(tx, organization, id, can_refund)?;
+                let left = order_lifecycle::cancel(tx, organization, id, can_refund)?;
                 refund_due = left.refund_due;
                 Ok(CancelOrderResponse { success: true, requires_manual_refund: left.requires_manual_refund })
             });
@@ -207,7 +211,7 @@ impl TicketingService {
         caller.require(Scope::OrdersWrite)?;
         let organization = caller.organization;
         self.write_once(caller, ("mark_order_paid", id.raw()), Nothing.into(), move |tx, _| {
-            settlement::mark_paid(tx, organization, id)?;
+            order_lifecycle::mark_paid(tx, organization, id)?;
             orders::get(tx, organization, id)
         })
     }

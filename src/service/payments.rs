@@ -1,14 +1,15 @@
 //! What goes between an order and the payment gateway.
 
 use super::TicketingService;
-use super::once::{Before, Once};
+use super::idempotency::{Before, Once};
 use crate::error::{Error, Result, StoreError};
 use crate::model::caller::Caller;
 use crate::model::id::OrderId;
 use crate::model::order::{CheckoutRedirectUrls, CreateOrderResponse, Order, OrderStatus};
 use crate::model::scope::Scope;
 use crate::payment::{Checkout, CheckoutRequest, GatewayCalls, GatewayError};
-use crate::store::{checkouts, orders, settlement};
+use crate::sales::order_lifecycle;
+use crate::store::{checkouts, orders};
 
 impl TicketingService {
     /// Takes note that a payment through the gateway was completed: the order is completed and its tickets are issued.
@@ -30,7 +31,7 @@ impl TicketingService {
         caller.require(Scope::OrdersWrite)?;
         let (organization, can_refund) = (caller.organization, self.can_refund());
         let refund_due =
-            self.store().write(move |tx| settlement::payment_completed(tx, organization, id, can_refund))?;
+            self.store().write(move |tx| order_lifecycle::payment_completed(tx, organization, id, can_refund))?;
         if refund_due {
             self.ask_for_refund_now(id);
         }
@@ -54,7 +55,7 @@ impl TicketingService {
         caller.require(Scope::OrdersWrite)?;
         let organization = caller.organization;
         self.store().write(move |tx| {
-            settlement::payment_failed(tx, organization, id)?;
+            order_lifecycle::payment_failed(tx, organization, id)?;
             orders::get(tx, organization, id)
         })
     }
@@ -134,7 +135,7 @@ impl TicketingService {
             if let Before::Answer(answer) = once.before(tx)? {
                 return Ok(Some(answer));
             }
-            settlement::cancel_unless_paid(tx, organization, id)?;
+            order_lifecycle::cancel_unless_paid(tx, organization, id)?;
             let order = orders::get(tx, organization, id)?;
             if order.status != OrderStatus::Completed {
                 return once.forget(tx, id).map(|()| None);

@@ -3,7 +3,7 @@
 use super::TicketingService;
 use crate::error::Result;
 use crate::model::statistics::{Backlog, Statistics};
-use crate::store::{outbox, places, refunds};
+use crate::store::{outbox, refunds, seat_counts};
 
 impl TicketingService {
     /// What this service has counted since it was opened: commits, orders and scans, over all organizations, and how much
@@ -41,7 +41,7 @@ impl TicketingService {
     pub fn backlog(&self) -> Result<Backlog> {
         self.store().read(|tx| {
             let (refunds_due, refunds_refused) = refunds::count_open(tx)?;
-            let (held_places, wal_bytes) = (places::held(tx)?, self.store().wal_bytes());
+            let (held_places, wal_bytes) = (seat_counts::reserved(tx)?, self.store().wal_bytes());
             let outbox::Waiting { all, due, longest } = outbox::waiting(tx)?;
             Ok(Backlog {
                 refunds_due,

@@ -1,16 +1,16 @@
 //! Ticket types.
 
 use super::TicketingService;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::model::caller::Caller;
 use crate::model::id::{EventId, TicketTypeId, kind};
 use crate::model::page::Page;
 use crate::model::request::Request;
 use crate::model::scope::Scope;
 use crate::model::ticket_type::{CreateTicketType, ListTicketTypes, TicketType, UpdateTicketType};
-use crate::rules::money::decimals;
-use crate::rules::ticket_type::{self as rules, TicketTypeFields};
-use crate::store::{Transaction, events, settlement, ticket_types};
+use crate::rules::ticket_type as rules;
+use crate::sales::ticket_type_changes;
+use crate::store::{Transaction, events, ticket_types};
 
 impl TicketingService {
     /// Lists the ticket types of an event, by their sort order and then by creation. Scope `ticket-types:read`.
@@ -62,9 +62,7 @@ impl TicketingService {
         caller.require(Scope::TicketTypesWrite)?;
         let organization = caller.organization;
         let work = move |tx: &Transaction<'_>, Request { body, errors }| {
-            let event = events::get(tx, organization, event)?;
-            let fields = rules::check(TicketTypeFields::create(body), decimals_of(&event.currency)?, errors)?;
-            ticket_types::insert(tx, organization, event.id, &fields)
+            ticket_type_changes::create(tx, organization, event, body, errors)
         };
         self.write_once(caller, ("create_ticket_type", event.raw()), request.into(), work)
     }
@@ -105,19 +103,8 @@ impl TicketingService {
     ) -> Result<TicketType> {
         caller.require(Scope::TicketTypesWrite)?;
         let Request { body, errors } = request.into();
-        let (organization, caller) = (caller.organization, caller.clone());
-        self.store().write(move |tx| {
-            let current = ticket_types::get(tx, organization, id)?;
-            caller.check_revision(current.revision)?;
-            let event = events::get(tx, organization, current.event_id)?;
-            let fields = rules::check(TicketTypeFields::update(&current, body), decimals_of(&event.currency)?, errors)?;
-            if fields.quantity < current.quantity {
-                // A place whose hold has run out is free, also to be taken away.
-                settlement::expire_holds_of(tx, current.event_id)?;
-            }
-            ticket_types::update(tx, organization, &current, &fields)?;
-            ticket_types::get(tx, organization, id)
-        })
+        let caller = caller.clone();
+        self.store().write(move |tx| ticket_type_changes::update(tx, &caller, id, body, errors))
     }
 
     /// Deletes a ticket type. Scope `ticket-types:write`.
@@ -139,8 +126,4 @@ impl TicketingService {
             ticket_types::delete(tx, organization, id)
         })
     }
-}
-
-fn decimals_of(currency: &str) -> Result<u8> {
-    decimals(currency).ok_or_else(|| Error::Internal(format!("the currency {currency} is not known to this program")))
 }

@@ -1,7 +1,7 @@
 //! Issued tickets, and the door.
 
 use super::TicketingService;
-use super::once::{Before, Begun};
+use super::idempotency::{Before, Begun};
 use crate::error::{Error, Result};
 use crate::model::caller::Caller;
 use crate::model::id::{TicketId, kind};
@@ -9,11 +9,12 @@ use crate::model::page::Page;
 use crate::model::request::{Nothing, Request};
 use crate::model::scope::Scope;
 use crate::model::ticket::{
-    CancelledIssuedTicket, CheckInTicket, IssueTickets, IssueTicketsResponse, IssuedTicket, ListTickets, NewTicket,
+    CancelledIssuedTicket, CheckInTicket, IssueTickets, IssueTicketsResponse, IssuedTicket, ListTickets,
 };
 use crate::rules::ticket as rules;
-use crate::store::places::Places;
-use crate::store::{Transaction, customers, door, events, ticket_types, tickets};
+use crate::sales::check_in::{self, Scan};
+use crate::sales::ticket_issuing;
+use crate::store::{Transaction, tickets};
 
 impl TicketingService {
     /// Lists tickets, newest first. Scope `tickets:read`.
@@ -63,23 +64,8 @@ impl TicketingService {
     ) -> Result<IssueTicketsResponse> {
         caller.require(Scope::TicketsWrite)?;
         let organization = caller.organization;
-        self.write_once(caller, ("issue_tickets", 0), request.into(), move |tx, Request { body, mut errors }| {
-            let found = ticket_types::event_of(tx, organization, body.ticket_type_id)?;
-            errors.check(found.is_some(), "ticketId", "is no ticket type of this organization");
-            let (Some(request), Some((event, name))) = (rules::check_issue(body, &mut errors), found) else {
-                return Err(Error::Validation(errors));
-            };
-            let sale = events::sale(tx, organization, event)?.ok_or(Error::NotFound("event"))?;
-            rules::check_issuable(sale.status, sale.over_at, tx.now())?;
-            let customer = customers::find_or_insert(tx, organization, &request.customer)?;
-            let places = Places { event, ticket_type: request.ticket_type_id, number: request.quantity };
-            let issued = tickets::issue_internal(tx, organization, &customer, places)?;
-            let issued_tickets: Vec<_> = issued.into_iter().map(|(id, code)| NewTicket { id, code }).collect();
-            let message = match issued_tickets.len() {
-                1 => format!("1 ticket of {name} was issued"),
-                number => format!("{number} tickets of {name} were issued"),
-            };
-            Ok(IssueTicketsResponse { success: true, message, issued_tickets })
+        self.write_once(caller, ("issue_tickets", 0), request.into(), move |tx, Request { body, errors }| {
+            ticket_issuing::issue(tx, organization, body, errors)
         })
     }
 
@@ -149,14 +135,20 @@ impl TicketingService {
         };
         let scan = rules::check_scan(request.body, request.errors)?;
         let (organization, key) = (caller.organization, caller.key);
-        let decision = self.store().write(move |tx| {
+        let result = self.store().write(move |tx| {
             if let Before::Answer(ticket) = once.before(tx)? {
-                return Ok(Ok(ticket));
+                return Ok(Scan::Accepted(Box::new(ticket)));
             }
-            let decision = door::check_in(tx, organization, &scan, key)?;
-            decision.as_ref().map_or(Ok(()), |ticket| once.record(tx, ticket)).map(|()| decision)
+            let result = check_in::check_in(tx, organization, &scan, key)?;
+            if let Scan::Accepted(ticket) = &result {
+                once.record(tx, ticket)?;
+            }
+            Ok(result)
         });
-        decision.inspect_err(|error| self.store().counters().scan_failed(error))?.map_err(Error::Conflict)
+        match result.inspect_err(|error| self.store().counters().scan_failed(error))? {
+            Scan::Accepted(ticket) => Ok(*ticket),
+            Scan::Refused(refusal) => Err(Error::Conflict(refusal)),
+        }
     }
 
     /// Lets a ticket's holder out, so that the ticket can be used again. It is no scan and counts none. Scope
@@ -184,7 +176,7 @@ impl TicketingService {
         caller.require(Scope::TicketsCheckIn)?;
         let organization = caller.organization;
         self.write_once(caller, ("check_out_ticket", 0), request.into(), move |tx, Request { body, errors }| {
-            door::check_out(tx, organization, &rules::check_scan(body, errors)?)
+            check_in::check_out(tx, organization, &rules::check_scan(body, errors)?)
         })
     }
 
@@ -204,7 +196,7 @@ impl TicketingService {
     pub fn cancel_ticket(&self, caller: &Caller, id: TicketId) -> Result<CancelledIssuedTicket> {
         caller.require(Scope::TicketsWrite)?;
         let organization = caller.organization;
-        let work = move |tx: &Transaction<'_>, _| tickets::cancel(tx, organization, id);
+        let work = move |tx: &Transaction<'_>, _| ticket_issuing::cancel(tx, organization, id);
         self.write_once(caller, ("cancel_ticket", id.raw()), Nothing.into(), work)
     }
 }

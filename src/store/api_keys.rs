@@ -63,12 +63,12 @@ pub(crate) fn insert(
 }
 
 pub(crate) fn list(tx: &Transaction<'_>, organization: OrganizationId) -> Result<Vec<ApiKey>> {
-    tx.all(BY_ORGANIZATION, &[organization.into()], decode)
+    tx.query_all(BY_ORGANIZATION, &[organization.into()], decode)
 }
 
 /// Who shows the key with this hash, where it is neither revoked nor expired, and when it was used last.
 pub(crate) fn caller(tx: &Transaction<'_>, hash: &[u8]) -> Result<Option<(Caller, Option<Timestamp>)>> {
-    tx.one(VALID, &[Bind::Blob(hash), tx.now().into()], |row| {
+    tx.query_opt(VALID, &[Bind::Blob(hash), tx.now().into()], |row| {
         let caller = Caller::new(row.get(1)?, scopes(row, 2)?, Some(row.get(0)?));
         Ok((caller, row.get(3)?))
     })
@@ -77,7 +77,7 @@ pub(crate) fn caller(tx: &Transaction<'_>, hash: &[u8]) -> Result<Option<(Caller
 /// Revokes a key; one that was revoked before stays as it is.
 pub(crate) fn revoke(tx: &Transaction<'_>, id: ApiKeyId) -> Result<ApiKey> {
     tx.execute(REVOKE, &[id.into(), tx.now().into()])?;
-    tx.one(BY_ID, &[id.into()], decode)?.ok_or(Error::NotFound("API key"))
+    tx.query_opt(BY_ID, &[id.into()], decode)?.ok_or(Error::NotFound("API key"))
 }
 
 pub(crate) fn used(tx: &Transaction<'_>, id: ApiKeyId, at: Timestamp) -> Result<()> {

@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use super::{Counted, Row, Transaction};
+use super::{CommitEvent, Row, Transaction};
 use crate::error::Result;
 use crate::model::id::{NotificationId, OrganizationId, OutboxId, WebhookDeliveryId, WebhookId};
 use crate::model::secret::Secret;
@@ -137,11 +137,12 @@ fn decode_due(row: &Row<'_>) -> Result<DueRow> {
 /// again in a moment; for the third time, it counts as failed.
 pub(crate) fn claim(tx: &Transaction<'_>, endpoint: WebhookId, workers: usize, most: usize) -> Result<Claimed> {
     let (now, mut claimed) = (tx.now(), Claimed::default());
-    let target = tx.one(ENDPOINT, &[endpoint.into()], |row| Ok((row.get::<String>(1)?, row.get::<String>(2)?)))?;
+    let target =
+        tx.query_opt(ENDPOINT, &[endpoint.into()], |row| Ok((row.get::<String>(1)?, row.get::<String>(2)?)))?;
     // It is gone or disabled: what it has waits, or is gone too.
     let Some((url, secret)) = target else { return Ok(claimed) };
     let wanted = i64::try_from(most).unwrap_or(i64::MAX);
-    let mut due = tx.all(DUE, &[endpoint.into(), now.into(), wanted.into()], decode_due)?;
+    let mut due = tx.query_all(DUE, &[endpoint.into(), now.into(), wanted.into()], decode_due)?;
     claimed.more = due.len() == most;
     // Where something here may be what ends the process, nothing is claimed that is not begun at once: it would count as
     // cut off too.
@@ -198,12 +199,12 @@ fn part_of(time: Duration, chance: i64) -> Duration {
 
 /// When the endpoint has something next.
 pub(crate) fn next_due(tx: &Transaction<'_>, endpoint: WebhookId) -> Result<Option<Timestamp>> {
-    tx.one(NEXT_DUE, &[endpoint.into()], |row| row.get(1))
+    tx.query_opt(NEXT_DUE, &[endpoint.into()], |row| row.get(1))
 }
 
 /// The first endpoint after `after` for which something waits, and when it is due. It may be disabled or gone.
 pub(crate) fn next_endpoint(tx: &Transaction<'_>, after: WebhookId) -> Result<Option<(WebhookId, Timestamp)>> {
-    tx.one(NEXT_ENDPOINT, &[after.into()], |row| Ok((row.get(0)?, row.get(1)?)))
+    tx.query_opt(NEXT_ENDPOINT, &[after.into()], |row| Ok((row.get(0)?, row.get(1)?)))
 }
 
 /// Whether anything is sent to the endpoint.
@@ -213,8 +214,8 @@ pub(crate) fn is_open(tx: &Transaction<'_>, endpoint: WebhookId) -> Result<bool>
 
 /// What there is to know of an endpoint; `None` where it is gone.
 pub(crate) fn known(tx: &Transaction<'_>, endpoint: WebhookId) -> Result<Option<Known>> {
-    let Some(organization) = tx.one(ORGANIZATION, &[endpoint.into()], |row| row.get(1))? else { return Ok(None) };
-    let latest = tx.one(LATEST, &[endpoint.into()], |row| {
+    let Some(organization) = tx.query_opt(ORGANIZATION, &[endpoint.into()], |row| row.get(1))? else { return Ok(None) };
+    let latest = tx.query_opt(LATEST, &[endpoint.into()], |row| {
         let millis: Option<i64> = row.get(2)?;
         let took = millis.map(|millis| Duration::from_millis(u64::try_from(millis).unwrap_or(0)));
         Ok(Latest { success: row.get(1)?, took })
@@ -234,7 +235,7 @@ pub(crate) fn record(tx: &Transaction<'_>, attempt: &Attempt, ended: &Ended) -> 
     };
     if tx.execute(sql, &[attempt.outbox.into(), attempt.claim.into(), at.into()])? == 1 {
         if !success && attempt.number == ATTEMPTS {
-            tx.count(Counted::NotificationDead);
+            tx.record(CommitEvent::NotificationDead);
         }
     // What was taken out of the outbox while it was sent is not sent again, but it was sent.
     } else if tx.execute(OF_REMOVED, &[attempt.outbox.into(), (attempt.number - 1).into()])? == 0 {
@@ -256,7 +257,7 @@ pub(crate) fn record(tx: &Transaction<'_>, attempt: &Attempt, ended: &Ended) -> 
             tx.now().into(),
         ],
     )?;
-    tx.count(Counted::Attempt(ended.outcome, ended.took));
+    tx.record(CommitEvent::Attempt(ended.outcome, ended.took));
     Ok(true)
 }
 

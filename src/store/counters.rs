@@ -12,8 +12,8 @@ use crate::model::text_enum::TextEnum;
 
 /// Something that is counted as soon as the transaction in which it happened is durable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Counted {
-    OrderPlaced,
+pub(crate) enum CommitEvent {
+    OrderCreated,
     OrderCompleted,
     OrderCancelled,
     OrderExpired,
@@ -26,9 +26,9 @@ pub(crate) enum Counted {
     NotificationDead,
 }
 
-impl Counted {
+impl CommitEvent {
     /// The endpoint for which something may be due now.
-    pub(super) fn may_be_sent(&self) -> Option<WebhookId> {
+    pub(super) fn endpoint_with_work(&self) -> Option<WebhookId> {
         match self {
             Self::NotificationQueued(endpoint) | Self::EndpointChanged(endpoint) => Some(*endpoint),
             _ => None,
@@ -178,26 +178,26 @@ impl Default for Counters {
 
 impl Counters {
     /// A commit is on the disk, with so many jobs, and what happened in them.
-    pub(super) fn committed(&self, jobs: usize, took: Duration, counted: &[Counted]) {
+    pub(super) fn committed(&self, jobs: usize, took: Duration, counted: &[CommitEvent]) {
         self.jobs.observe(u64::try_from(jobs).unwrap_or(u64::MAX));
         self.micros.observe(u64::try_from(took.as_micros()).unwrap_or(u64::MAX));
         for what in counted {
             match *what {
-                Counted::OrderPlaced => self.placed.add(1),
-                Counted::OrderCompleted => self.completed.add(1),
-                Counted::OrderCancelled => self.cancelled.add(1),
-                Counted::OrderExpired => self.expired.add(1),
-                Counted::ScanAccepted => self.scans_accepted.add(1),
-                Counted::ScanRefused(reason) => self.scans_refused.add(reason),
-                Counted::NotificationQueued(_) => self.queued.add(1),
-                Counted::Attempt(outcome, took) => {
+                CommitEvent::OrderCreated => self.placed.add(1),
+                CommitEvent::OrderCompleted => self.completed.add(1),
+                CommitEvent::OrderCancelled => self.cancelled.add(1),
+                CommitEvent::OrderExpired => self.expired.add(1),
+                CommitEvent::ScanAccepted => self.scans_accepted.add(1),
+                CommitEvent::ScanRefused(reason) => self.scans_refused.add(reason),
+                CommitEvent::NotificationQueued(_) => self.queued.add(1),
+                CommitEvent::Attempt(outcome, took) => {
                     self.attempts[outcome as usize].add(1);
                     if let Some(took) = took {
                         self.attempt_micros.observe(u64::try_from(took.as_micros()).unwrap_or(u64::MAX));
                     }
                 }
-                Counted::NotificationDead => self.dead.add(1),
-                Counted::EndpointChanged(_) => {}
+                CommitEvent::NotificationDead => self.dead.add(1),
+                CommitEvent::EndpointChanged(_) => {}
             }
         }
     }

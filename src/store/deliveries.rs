@@ -53,7 +53,7 @@ pub(crate) fn list(
         request.success.into(),
         request.event_type.map(|of| NotificationType::from(of).as_str()).into(),
     ];
-    let found = tx.all(LIST, &binds, decode)?;
+    let found = tx.query_all(LIST, &binds, decode)?;
     Ok(Page::cut(found, request.page.limit, |delivery| delivery.id))
 }
 
@@ -65,7 +65,7 @@ pub(crate) fn resend(
     delivery: WebhookDeliveryId,
 ) -> Result<OutboxId> {
     let wanted = webhooks::get(tx, organization, endpoint)?.events;
-    let sent = tx.one(SENT, &[delivery.into(), endpoint.into()], |row| {
+    let sent = tx.query_opt(SENT, &[delivery.into(), endpoint.into()], |row| {
         Ok((row.text_enum::<NotificationType>(1)?, row.get::<NotificationId>(2)?, row.get::<String>(3)?))
     })?;
     let (of, notification, body) = sent.ok_or(Error::NotFound("webhook delivery"))?;

@@ -2,7 +2,7 @@
 
 use super::events::{self, json};
 use super::lists::{below, one_more};
-use super::{Bind, Row, Transaction, if_taken, ticket_types};
+use super::{Bind, Row, Transaction, on_violation, ticket_types};
 use crate::error::{Error, FieldErrors, Reason, Result};
 use crate::model::amount::Amount;
 use crate::model::discount::{Discount, ListDiscounts};
@@ -114,12 +114,12 @@ pub(crate) fn check_references(
     errors: &mut FieldErrors,
 ) -> Result<u8> {
     let Some(decimals) = events::decimals(tx, organization, event)? else {
-        errors.add("eventId", "is no event of this organization");
+        errors.add("eventId", "must be an event of this organization");
         return Ok(money::MOST_DECIMALS);
     };
     for (path, ticket_type) in types {
         let known = ticket_types::offer(tx, event, ticket_type)?.is_some();
-        errors.check(known, path, "is no ticket type of this event");
+        errors.check(known, path, "must be a ticket type of this event");
     }
     Ok(decimals)
 }
@@ -133,7 +133,7 @@ pub(crate) fn insert(
     let mut binds: Vec<Bind<'_>> = vec![organization.into(), event.into()];
     binds.extend(values(fields)?);
     binds.push(tx.now().into());
-    let id = if_taken(tx.insert(INSERT, &binds), "discounts.code_key", || code_taken(fields))?;
+    let id = on_violation(tx.insert(INSERT, &binds), "discounts.code_key", || code_taken(fields))?;
     get(tx, organization, id)
 }
 
@@ -147,12 +147,12 @@ pub(crate) fn update(
     let mut binds: Vec<Bind<'_>> = vec![id.into(), organization.into()];
     binds.extend(values(fields)?);
     binds.push(tx.now().into());
-    if_taken(tx.execute(UPDATE, &binds), "discounts.code_key", || code_taken(fields)).map(drop)
+    on_violation(tx.execute(UPDATE, &binds), "discounts.code_key", || code_taken(fields)).map(drop)
 }
 
 pub(crate) fn get(tx: &Transaction<'_>, organization: OrganizationId, id: DiscountId) -> Result<Discount> {
     let binds = [tx.now().into(), id.into(), organization.into()];
-    tx.one(BY_ID, &binds, decode)?.ok_or(Error::NotFound("discount"))
+    tx.query_opt(BY_ID, &binds, decode)?.ok_or(Error::NotFound("discount"))
 }
 
 /// The discount of an event that has this code.
@@ -162,12 +162,12 @@ pub(crate) fn by_code(
     event: EventId,
     code: &str,
 ) -> Result<Option<Discount>> {
-    tx.one(BY_CODE, &[tx.now().into(), event.into(), fold(code).into(), organization.into()], decode)
+    tx.query_opt(BY_CODE, &[tx.now().into(), event.into(), fold(code).into(), organization.into()], decode)
 }
 
 /// The discounts of an event that apply by themselves, the oldest first.
-pub(super) fn automatic(tx: &Transaction<'_>, event: EventId) -> Result<Vec<Discount>> {
-    tx.all(AUTOMATIC, &[tx.now().into(), event.into()], decode)
+pub(crate) fn automatic(tx: &Transaction<'_>, event: EventId) -> Result<Vec<Discount>> {
+    tx.query_all(AUTOMATIC, &[tx.now().into(), event.into()], decode)
 }
 
 pub(crate) fn list(
@@ -190,7 +190,7 @@ pub(crate) fn list(
             LIST_OF_EVENT
         }
     };
-    let found = tx.all(sql, &binds, decode)?;
+    let found = tx.query_all(sql, &binds, decode)?;
     Ok(Page::cut(found, request.page.limit, |discount| discount.id))
 }
 

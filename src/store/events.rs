@@ -1,7 +1,7 @@
 //! Events.
 
 use super::lists::{below, one_more};
-use super::{Bind, Row, Transaction, if_taken};
+use super::{Bind, Row, Transaction, on_violation};
 use crate::error::{Error, Reason, Result};
 use crate::model::event::{Event, EventSettings, EventStatus, ListEvents, TicketPdfDesignVersion};
 use crate::model::id::{EventId, OrganizationId};
@@ -156,7 +156,7 @@ pub(crate) fn insert(
     let mut binds: Vec<Bind<'_>> = vec![organization.into()];
     binds.extend(values(fields, status)?);
     binds.push(tx.now().into());
-    let id = if_taken(tx.insert(INSERT, &binds), "events.slug", || slug_taken(fields))?;
+    let id = on_violation(tx.insert(INSERT, &binds), "events.slug", || slug_taken(fields))?;
     get(tx, organization, id)
 }
 
@@ -165,7 +165,7 @@ pub(crate) fn update(tx: &Transaction<'_>, current: &Event, fields: &Checked<Eve
     let mut binds: Vec<Bind<'_>> = vec![current.id.into(), current.organizer_id.into()];
     binds.extend(values(fields, fields.status)?);
     binds.extend([tx.now().into(), (current.revision + 1).into()]);
-    if_taken(tx.execute(UPDATE, &binds), "events.slug", || slug_taken(fields)).map(drop)
+    on_violation(tx.execute(UPDATE, &binds), "events.slug", || slug_taken(fields)).map(drop)
 }
 
 pub(crate) fn update_settings(tx: &Transaction<'_>, current: Event, settings: &Checked<EventSettings>) -> Result<()> {
@@ -200,7 +200,7 @@ pub(crate) fn get(tx: &Transaction<'_>, organization: OrganizationId, id: EventI
 }
 
 pub(crate) fn find(tx: &Transaction<'_>, organization: OrganizationId, id: EventId) -> Result<Option<Event>> {
-    tx.one(BY_ID, &[id.into(), organization.into()], |row| decode(row, tx.now()))
+    tx.query_opt(BY_ID, &[id.into(), organization.into()], |row| decode(row, tx.now()))
 }
 
 pub(crate) fn exists(tx: &Transaction<'_>, organization: OrganizationId, id: EventId) -> Result<bool> {
@@ -213,7 +213,7 @@ pub(crate) fn list(
     request: &Checked<ListEvents>,
 ) -> Result<Page<Event, crate::model::id::kind::Event>> {
     let cursor = below(tx, &request.page, EXISTS, organization.into())?;
-    let found = tx.all(
+    let found = tx.query_all(
         LIST,
         &[
             organization.into(),
@@ -245,7 +245,7 @@ fn contains(part: &str) -> String {
 
 /// What decides whether an event's tickets can be ordered.
 pub(crate) fn sale(tx: &Transaction<'_>, organization: OrganizationId, id: EventId) -> Result<Option<Sale>> {
-    tx.one(SALE, &[id.into(), organization.into()], |row| {
+    tx.query_opt(SALE, &[id.into(), organization.into()], |row| {
         Ok(Sale {
             status: row.text_enum(1)?,
             over_at: row.get(2)?,
@@ -259,7 +259,7 @@ pub(crate) fn sale(tx: &Transaction<'_>, organization: OrganizationId, id: Event
 
 /// The decimals of an event's currency; `None` where there is no such event.
 pub(super) fn decimals(tx: &Transaction<'_>, organization: OrganizationId, id: EventId) -> Result<Option<u8>> {
-    tx.one(CURRENCY, &[id.into(), organization.into()], |row| {
+    tx.query_opt(CURRENCY, &[id.into(), organization.into()], |row| {
         money::decimals(&row.get::<String>(1)?).ok_or_else(|| row.corrupt(1, "is no known currency"))
     })
 }
@@ -306,11 +306,11 @@ pub(crate) fn expire(tx: &Transaction<'_>) -> Result<usize> {
 }
 
 /// Closes the sale of an event whose last place was just sold.
-pub(super) fn close_if_sold_out(tx: &Transaction<'_>, id: EventId) -> Result<()> {
+pub(crate) fn close_if_sold_out(tx: &Transaction<'_>, id: EventId) -> Result<()> {
     tx.execute(SOLD_OUT, &[id.into(), tx.now().into()]).map(drop)
 }
 
 /// Opens the sale of a sold-out event again whose only unsold places are the `returned` ones.
-pub(super) fn reopen_if_first_unsold(tx: &Transaction<'_>, id: EventId, returned: i64) -> Result<()> {
+pub(crate) fn reopen_if_first_unsold(tx: &Transaction<'_>, id: EventId, returned: i64) -> Result<()> {
     tx.execute(REOPEN, &[id.into(), tx.now().into(), returned.into()]).map(drop)
 }

@@ -54,7 +54,7 @@ fn too_old(now: Timestamp) -> i64 {
 /// What came of the same request before; an error where the key came with another request.
 pub(crate) fn find(tx: &Transaction<'_>, asked: &Asked) -> Result<Option<Earlier>> {
     let (key, fingerprint) = (asked.key.as_str(), asked.fingerprint.as_slice());
-    tx.one(FIND, &[asked.organization.into(), key.into(), too_old(tx.now()).into(), fingerprint.into()], |row| {
+    tx.query_opt(FIND, &[asked.organization.into(), key.into(), too_old(tx.now()).into(), fingerprint.into()], |row| {
         let same: bool = row.get(1)?;
         if !same {
             return Err(Error::IdempotencyKeyReused);
@@ -104,7 +104,7 @@ pub(crate) fn any_old(tx: &Transaction<'_>) -> Result<bool> {
 pub(crate) fn delete_old(tx: &Transaction<'_>) -> Result<usize> {
     let limit = too_old(tx.now());
     let old: Vec<(OrganizationId, String)> =
-        tx.all(OLD, &[limit.into(), BATCH.into()], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        tx.query_all(OLD, &[limit.into(), BATCH.into()], |row| Ok((row.get(0)?, row.get(1)?)))?;
     old.into_iter().try_fold(0, |deleted, (organization, key)| {
         Ok(deleted + tx.execute(DELETE_OLD, &[organization.into(), key.as_str().into(), limit.into()])?)
     })

@@ -43,5 +43,5 @@ pub(crate) fn children<K: Kind, T>(
     let length = [1, 10, 25, 50, 100].into_iter().find(|length| *length >= parents.len()).unwrap_or(parents.len());
     let places: Vec<_> = (1..=length).map(|place| format!("?{place}")).collect();
     let values: Vec<Bind<'_>> = (0..length).map(|index| (*parents.get(index).unwrap_or(last)).into()).collect();
-    tx.all(&format!("{sql} IN ({}) {order}", places.join(", ")), &values, decode)
+    tx.query_all(&format!("{sql} IN ({}) {order}", places.join(", ")), &values, decode)
 }

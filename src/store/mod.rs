@@ -4,38 +4,34 @@
 pub(crate) mod api_keys;
 pub(crate) mod attempts;
 mod backup;
-mod bell;
 pub(crate) mod check;
 pub(crate) mod checkouts;
-mod checkpoint;
+mod commit_notifier;
 mod counters;
 pub(crate) mod customers;
 pub(crate) mod deliveries;
-mod discount_uses;
+pub(crate) mod discount_uses;
 pub(crate) mod discounts;
-pub(crate) mod door;
+mod engine;
 pub(crate) mod events;
 pub(crate) mod idempotency;
-mod ids;
 mod lists;
 mod migrations;
-mod order_items;
+pub(crate) mod order_items;
+pub(crate) mod order_status;
 pub(crate) mod orders;
 pub(crate) mod organizations;
 pub(crate) mod outbox;
-pub(crate) mod placement;
-pub(crate) mod places;
 #[cfg(test)]
 mod plans;
 pub(crate) mod refunds;
-pub(crate) mod settlement;
-mod sqlite;
+pub(crate) mod scans;
+pub(crate) mod seat_counts;
 pub(crate) mod summary;
 pub(crate) mod ticket_types;
 pub(crate) mod tickets;
 pub(crate) mod webhook_retention;
 pub(crate) mod webhooks;
-mod writer;
 
 use std::sync::Arc;
 
@@ -43,14 +39,14 @@ use crate::environment::Environment;
 use crate::error::{Error, Result, StoreError};
 use crate::model::id::WebhookId;
 use crate::model::statistics::Statistics;
-use bell::Bell;
-pub(crate) use bell::Listener;
-use checkpoint::Checkpointer;
-use counters::{Counted, Counters};
-use ids::IdSource;
-use sqlite::Readers;
-pub(crate) use sqlite::{Bind, Location, Row, Transaction};
-use writer::{AfterCommit, Writer};
+use commit_notifier::CommitNotifier;
+pub(crate) use commit_notifier::Listener;
+pub(crate) use counters::CommitEvent;
+use counters::Counters;
+use engine::ids::IdSource;
+use engine::sqlite::{Checkpointer, Readers};
+use engine::{AfterCommit, Writer};
+pub(crate) use engine::{Bind, Location, Row, Transaction};
 
 /// An open database.
 pub(crate) struct Store {
@@ -60,7 +56,7 @@ pub(crate) struct Store {
     environment: Environment,
     ids: Arc<IdSource>,
     counters: Arc<Counters>,
-    bell: Arc<Bell>,
+    commit_notifier: Arc<CommitNotifier>,
     location: Location,
 }
 
@@ -73,10 +69,14 @@ impl Store {
         let checkpointer = Checkpointer::start(location)?;
         let readers = location.readers(readers)?;
         let counters = Arc::new(Counters::default());
-        let bell = Arc::new(Bell::default());
-        let after_commit = AfterCommit { checkpointer, counters: Arc::clone(&counters), bell: Arc::clone(&bell) };
+        let commit_notifier = Arc::new(CommitNotifier::default());
+        let after_commit = AfterCommit {
+            checkpointer,
+            counters: Arc::clone(&counters),
+            commit_notifier: Arc::clone(&commit_notifier),
+        };
         let writer = Writer::start(database, environment.clone(), Arc::clone(&ids), after_commit)?;
-        Ok(Self { readers, writer, environment, ids, counters, bell, location: location.clone() })
+        Ok(Self { readers, writer, environment, ids, counters, commit_notifier, location: location.clone() })
     }
 
     /// Runs `work` in a transaction of its own and returns when it is durable. Where `work` fails, it changed nothing.
@@ -99,12 +99,12 @@ impl Store {
 
     /// From now on `listener` hears of endpoints for which this store queued something.
     pub(crate) fn attach(&self, listener: &Arc<dyn Listener>) {
-        self.bell.attach(listener);
+        self.commit_notifier.attach(listener);
     }
 
     /// A number that is another one as soon as a webhook endpoint was changed through this store.
     pub(crate) fn endpoint_changes(&self, endpoint: WebhookId) -> u64 {
-        self.bell.changes(endpoint)
+        self.commit_notifier.changes(endpoint)
     }
 
     /// The size of the write-ahead log in bytes.
@@ -125,7 +125,10 @@ impl Store {
 
     /// Runs `work` on one state of the database over a connection of its own: for what reads everything. On a connection that
     /// was opened for reading alone, SQLite would know nothing of the CHECKs of the schema.
-    pub(crate) fn survey<T>(&self, work: impl FnOnce(&Transaction<'_>) -> Result<T>) -> Result<T> {
+    pub(crate) fn read_on_dedicated_connection<T>(
+        &self,
+        work: impl FnOnce(&Transaction<'_>) -> Result<T>,
+    ) -> Result<T> {
         let database = self.location.open_existing()?;
         database.only_read()?;
         database.on_one_state(|| work(&database.transaction(&self.environment, &self.ids)))
@@ -133,13 +136,13 @@ impl Store {
 
     /// Runs `work`, in which everything that this thread reads comes from one state of the database: also what `work`
     /// itself writes meanwhile is not in it.
-    pub(crate) fn share_snapshot<T>(&self, work: impl FnOnce() -> T) -> Result<T> {
-        self.readers.share_snapshot(&self.environment, work)
+    pub(crate) fn with_snapshot<T>(&self, work: impl FnOnce() -> T) -> Result<T> {
+        self.readers.with_snapshot(&self.environment, work)
     }
 }
 
 /// Turns "another row has the same value" in `column` (`table.column`) into the domain's word for it.
-pub(crate) fn if_taken<T>(result: Result<T>, column: &str, refusal: impl FnOnce() -> Error) -> Result<T> {
+pub(crate) fn on_violation<T>(result: Result<T>, column: &str, refusal: impl FnOnce() -> Error) -> Result<T> {
     match result {
         Err(Error::Store(StoreError::Taken(columns))) if columns.contains(column) => Err(refusal()),
         other => other,

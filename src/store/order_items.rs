@@ -25,7 +25,7 @@ pub(crate) struct StoredItem {
 
 impl StoredItem {
     /// The item of an order made at `created_at`, in a currency with `decimals` decimals.
-    pub(super) fn summary(self, decimals: u8, created_at: Timestamp) -> OrderItemSummary {
+    pub(crate) fn summary(self, decimals: u8, created_at: Timestamp) -> OrderItemSummary {
         let amount = |minor| Amount::new(minor, decimals);
         OrderItemSummary {
             id: self.id,
@@ -47,7 +47,7 @@ fn decode(row: &Row<'_>) -> Result<StoredItem> {
     Ok(StoredItem { id: row.get(0)?, order_id: row.get(1)?, ticket_type_id: row.get(2)?, price })
 }
 
-pub(super) fn insert(
+pub(crate) fn insert(
     tx: &Transaction<'_>,
     order_id: OrderId,
     ticket_type_id: TicketTypeId,
@@ -59,6 +59,6 @@ pub(super) fn insert(
 }
 
 /// The items of these orders, in the order in which they were asked for.
-pub(super) fn of_orders(tx: &Transaction<'_>, orders: &[OrderId]) -> Result<Vec<StoredItem>> {
+pub(crate) fn of_orders(tx: &Transaction<'_>, orders: &[OrderId]) -> Result<Vec<StoredItem>> {
     children(tx, BY_ORDERS, orders, "ORDER BY id", decode)
 }

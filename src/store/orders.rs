@@ -9,6 +9,7 @@ use super::{Row, Transaction, customers, tickets};
 use crate::error::{Error, Result};
 use crate::model::amount::Amount;
 use crate::model::customer::Customer;
+use crate::model::discount::Discount;
 use crate::model::id::{OrderId, OrganizationId, kind};
 use crate::model::order::{
     CheckoutRedirectUrls, CreateOrder, ListOrders, Order, OrderDetails, OrderItem, OrderOf, OrderStatus, OrderSummary,
@@ -60,6 +61,10 @@ const CURRENCY: &str = "SELECT id, currency FROM orders WHERE id = ?1";
 pub(super) const ITEM_NAMES: &str =
     "SELECT i.id, t.name FROM order_items i JOIN ticket_types t ON t.id = i.ticket_type_id
     WHERE i.order_id = ?1 ORDER BY i.id";
+const INSERT: &str =
+    "INSERT INTO orders (id, organization_id, event_id, customer_id, customer_name, status, hold_until, currency,
+        total, discounted_amount, discount_id, discount_code, affiliate_code, details, completed_at, created_at, updated_at)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?16)";
 const REMINDED: &str = "UPDATE orders SET reminder_sent = 1, updated_at = ?3
     WHERE id = ?1 AND organization_id = ?2 AND status = 'PENDING' AND hold_until > ?3";
 
@@ -97,8 +102,68 @@ fn decode<Item>(row: &Row<'_>, now: Timestamp) -> Result<(OrderOf<Item>, u8)> {
     Ok((order, decimals))
 }
 
+/// An order to insert. Amounts are in minor units of `currency`, which has `decimals` decimals.
+pub(crate) struct NewOrder<'a> {
+    pub(crate) organization: OrganizationId,
+    pub(crate) request: &'a CreateOrder,
+    pub(crate) customer: Customer,
+    pub(crate) currency: &'a str,
+    pub(crate) decimals: u8,
+    pub(crate) total: i64,
+    pub(crate) discounted: Option<i64>,
+    pub(crate) discount: Option<&'a Discount>,
+    /// When the hold of a pending order expires; `None` for an order that is completed at once.
+    pub(crate) hold_until: Option<Timestamp>,
+}
+
+/// Inserts an order without its items.
+pub(crate) fn insert(tx: &Transaction<'_>, new: NewOrder<'_>) -> Result<Order> {
+    tx.debug_assert_event_locked();
+    let now = tx.now();
+    let status = if new.hold_until.is_some() { OrderStatus::Pending } else { OrderStatus::Completed };
+    let completed_at = if new.hold_until.is_some() { None } else { Some(now) };
+    let discount_code = new.discount.map(|discount| discount.code.clone());
+    let id: OrderId = tx.insert(
+        INSERT,
+        &[
+            new.organization.into(),
+            new.request.event_id.into(),
+            new.customer.id.into(),
+            (&new.customer.name).into(),
+            status.as_str().into(),
+            new.hold_until.into(),
+            new.currency.into(),
+            new.total.into(),
+            new.discounted.into(),
+            new.discount.map(|discount| discount.id).into(),
+            discount_code.as_ref().into(),
+            new.request.affiliate_code.as_ref().into(),
+            details_column(new.request)?.into(),
+            completed_at.into(),
+            now.into(),
+        ],
+    )?;
+    Ok(Order {
+        id,
+        total: Amount::new(new.total, new.decimals),
+        discounted_amount: new.discounted.map(|minor| Amount::new(minor, new.decimals)),
+        status,
+        customer_id: new.customer.id,
+        event_id: new.request.event_id,
+        organizer_id: new.organization,
+        affiliate_code: new.request.affiliate_code.clone(),
+        discount_code,
+        checkout_reminder_sent: false,
+        created_at: now,
+        updated_at: now,
+        customer: new.customer,
+        payment_gateway: None,
+        items: Vec::with_capacity(new.request.items.len()),
+    })
+}
+
 pub(crate) fn get(tx: &Transaction<'_>, organization: OrganizationId, id: OrderId) -> Result<Order> {
-    let found = tx.one(BY_ID, &[id.into(), organization.into()], |row| decode(row, tx.now()))?;
+    let found = tx.query_opt(BY_ID, &[id.into(), organization.into()], |row| decode(row, tx.now()))?;
     let (mut order, decimals): (Order, u8) = found.ok_or(Error::NotFound("order"))?;
     let mut issued = tickets::of_order(tx, id)?;
     for stored in order_items::of_orders(tx, &[id])? {
@@ -140,7 +205,7 @@ pub(crate) fn list(
         request.event_id.into(),
         customer.into(),
     ];
-    let mut found: Vec<(OrderSummary, u8)> = tx.all(sql, &binds, |row| decode(row, tx.now()))?;
+    let mut found: Vec<(OrderSummary, u8)> = tx.query_all(sql, &binds, |row| decode(row, tx.now()))?;
     let shown = found.len().min(usize::try_from(request.page.limit).unwrap_or(usize::MAX));
     let ids: Vec<_> = found[..shown].iter().map(|(order, _)| order.id).collect();
     let mut items: HashMap<OrderId, Vec<StoredItem>> = HashMap::new();
@@ -165,7 +230,7 @@ struct StoredDetails {
 }
 
 /// The column `details` of a new order: NULL where the request said nothing that belongs there.
-pub(super) fn details_column(request: &CreateOrder) -> Result<Option<String>> {
+fn details_column(request: &CreateOrder) -> Result<Option<String>> {
     let details = StoredDetails {
         company_name: request.customer.company_name.clone(),
         locale: request.customer.locale.clone(),
@@ -187,7 +252,7 @@ pub(super) fn has_details(row: &Row<'_>, index: usize) -> Result<bool> {
 }
 
 pub(crate) fn details(tx: &Transaction<'_>, organization: OrganizationId, order_id: OrderId) -> Result<OrderDetails> {
-    let found = tx.one(DETAILS, &[order_id.into(), organization.into()], |row| {
+    let found = tx.query_opt(DETAILS, &[order_id.into(), organization.into()], |row| {
         if row.is_null(1)? { Ok(None) } else { row.json::<StoredDetails>(1).map(Some) }
     })?;
     let mut answer = OrderDetails {
@@ -210,12 +275,12 @@ pub(crate) fn details(tx: &Transaction<'_>, organization: OrganizationId, order_
 
 /// The currency of an order's amounts.
 pub(crate) fn currency(tx: &Transaction<'_>, id: OrderId) -> Result<String> {
-    tx.one(CURRENCY, &[id.into()], |row| row.get(1))?.ok_or(Error::NotFound("order"))
+    tx.query_opt(CURRENCY, &[id.into()], |row| row.get(1))?.ok_or(Error::NotFound("order"))
 }
 
 /// The name of each item's ticket type, in the order of the items.
 pub(crate) fn item_names(tx: &Transaction<'_>, id: OrderId) -> Result<Vec<String>> {
-    tx.all(ITEM_NAMES, &[id.into()], |row| row.get(1))
+    tx.query_all(ITEM_NAMES, &[id.into()], |row| row.get(1))
 }
 
 /// Notes that the customer was reminded, where the order still waits; says whether it did.

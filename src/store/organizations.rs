@@ -33,13 +33,13 @@ pub(crate) fn insert(tx: &Transaction<'_>, new: &Checked<CreateOrganization>) ->
 pub(crate) fn insert_first(tx: &Transaction<'_>, new: &Checked<CreateOrganization>) -> Result<Option<Organization>> {
     let values = [(&new.name).into(), (&new.currency).into(), (&new.timezone).into(), tx.now().into()];
     let id: OrganizationId = tx.insert(INSERT_FIRST, &values)?;
-    tx.one(BY_ID, &[id.into()], decode)
+    tx.query_opt(BY_ID, &[id.into()], decode)
 }
 
 pub(crate) fn get(tx: &Transaction<'_>, id: OrganizationId) -> Result<Organization> {
-    tx.one(BY_ID, &[id.into()], decode)?.ok_or(Error::NotFound("organization"))
+    tx.query_opt(BY_ID, &[id.into()], decode)?.ok_or(Error::NotFound("organization"))
 }
 
 pub(crate) fn all(tx: &Transaction<'_>) -> Result<Vec<Organization>> {
-    tx.all(ALL, &[], decode)
+    tx.query_all(ALL, &[], decode)
 }

@@ -4,7 +4,7 @@
 use std::fmt::Write;
 use std::time::Duration;
 
-use super::{Bind, Counted, Transaction};
+use super::{Bind, CommitEvent, Transaction};
 use crate::error::{Error, Result, StoreError};
 use crate::model::id::{NotificationId, OrganizationId, OutboxId, WebhookId};
 use crate::model::notification::{Notification, NotificationData};
@@ -40,7 +40,7 @@ pub(crate) struct Waiting {
 /// Counts what waits, over all organizations.
 pub(crate) fn waiting(tx: &Transaction<'_>) -> Result<Waiting> {
     let mut waiting = Waiting::default();
-    tx.each(COUNT_WAITING, &[tx.now().into()], |row| {
+    tx.query_each(COUNT_WAITING, &[tx.now().into()], |row| {
         waiting.all += row.count(1)?;
         let due = row.count(2)?;
         if row.get::<Option<bool>>(4)? == Some(true) && due > 0 {
@@ -54,13 +54,13 @@ pub(crate) fn waiting(tx: &Transaction<'_>) -> Result<Waiting> {
 }
 
 /// Queues a notification of each change for every endpoint of the organization that is enabled and wants its type.
-pub(super) fn report(
+pub(crate) fn report(
     tx: &Transaction<'_>,
     organization: OrganizationId,
     changes: impl IntoIterator<Item = NotificationData>,
 ) -> Result<()> {
     let endpoints: Vec<(WebhookId, Vec<NotificationType>)> =
-        tx.all(WANTED, &[organization.into()], |row| Ok((row.get(0)?, row.json(1)?)))?;
+        tx.query_all(WANTED, &[organization.into()], |row| Ok((row.get(0)?, row.json(1)?)))?;
     if endpoints.is_empty() {
         return Ok(());
     }
@@ -77,7 +77,7 @@ pub(super) fn report(
         begun = queue(tx, &changes, rows, begun.as_ref())?;
     }
     for (_, endpoint) in rows {
-        tx.count(Counted::NotificationQueued(endpoint));
+        tx.record(CommitEvent::NotificationQueued(endpoint));
     }
     Ok(())
 }
@@ -99,7 +99,7 @@ fn queue(
         let mut begun = begun.cloned();
         let mut binds: Vec<Bind<'_>> = Vec::with_capacity(COLUMNS * rows.len());
         for (index, endpoint) in rows {
-            let id: OutboxId = tx.draw_id();
+            let id: OutboxId = tx.new_id();
             let Begun(_, notification, body) = match begun.take() {
                 Some(same) if same.0 == *index => begun.insert(same),
                 _ => begun.insert(begin(*index, id, changes[*index].clone(), tx.now())?),
@@ -126,7 +126,7 @@ fn begin(index: usize, first: OutboxId, data: NotificationData, now: Timestamp) 
 }
 
 /// Queues a notification that has its id for one endpoint.
-pub(super) fn insert(
+pub(crate) fn insert(
     tx: &Transaction<'_>,
     endpoint: WebhookId,
     notification: NotificationId,
@@ -135,7 +135,7 @@ pub(super) fn insert(
 ) -> Result<OutboxId> {
     let binds: [Bind<'_>; 5] = [endpoint.into(), notification.into(), of.as_str().into(), body.into(), tx.now().into()];
     let id = tx.insert(&insert_rows(1), &binds)?;
-    tx.count(Counted::NotificationQueued(endpoint));
+    tx.record(CommitEvent::NotificationQueued(endpoint));
     Ok(id)
 }
 

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::{
-    Bind, Location, Store, api_keys, attempts, checkouts, customers, deliveries, discounts, door, events, idempotency,
-    order_items, orders, outbox, refunds, settlement,
+    Bind, Location, Store, api_keys, attempts, checkouts, customers, deliveries, discounts, events, idempotency,
+    order_items, order_status, orders, outbox, refunds, scans,
 };
 use super::{summary, ticket_types, tickets, webhook_retention, webhooks};
 use crate::environment::{Environment, ManualClock, SeededEntropy};
@@ -42,9 +42,9 @@ const STATEMENTS: &[Expected] = &[
     (orders::LIST_OF_EVENT, &["orders_by_event"]),
     (orders::LIST_OF_CUSTOMER, &["orders_by_customer"]),
     (orders::ITEM_NAMES, &["order_items_by_order"]),
-    (settlement::LAPSED, &["orders_pending"]),
-    (settlement::LAPSED_OF_EVENT, &["orders_pending"]),
-    (settlement::PENDING_OF_EVENT, &["orders_pending"]),
+    (order_status::EXPIRED_HOLDS, &["orders_pending"]),
+    (order_status::EXPIRED_HOLDS_OF_EVENT, &["orders_pending"]),
+    (order_status::PENDING_OF_EVENT, &["orders_pending"]),
     (checkouts::BY_REFERENCE, &["orders_by_payment"]),
     (tickets::BY_CODE, &["tickets_by_code"]),
     (tickets::LIST, &["tickets_by_organization"]),
@@ -53,7 +53,7 @@ const STATEMENTS: &[Expected] = &[
     (tickets::LIST_OF_CUSTOMER, &["tickets_by_customer"]),
     (tickets::OF_ORDER, &["tickets_by_order"]),
     (tickets::CANCEL_OF_ORDER, &["tickets_by_order"]),
-    (door::BY_CODE, &["tickets_by_code"]),
+    (scans::BY_CODE, &["tickets_by_code"]),
     (refunds::DUE, &["refunds_due"]),
     (refunds::LIST, &["refunds_by_organization"]),
     (idempotency::OLD, &["idempotency_records_by_age"]),
@@ -141,7 +141,7 @@ fn open(folder: &tempfile::TempDir) -> Store {
 fn plan(store: &Store, sql: &str) -> Vec<String> {
     let parameters = (1..100).take_while(|number| sql.contains(&format!("?{number}"))).count();
     let binds = vec![Bind::Null; parameters];
-    store.read(|tx| tx.all(&format!("EXPLAIN QUERY PLAN {sql}"), &binds, |row| row.get(3))).unwrap()
+    store.read(|tx| tx.query_all(&format!("EXPLAIN QUERY PLAN {sql}"), &binds, |row| row.get(3))).unwrap()
 }
 
 /// Asserts each plan; gives the indexes that were named.
@@ -182,7 +182,7 @@ fn every_index_serves_a_query_and_every_list_has_its_index_before_and_after_anal
     assert_plans(&store);
 
     let indexes = "SELECT name FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL ORDER BY name";
-    let indexes: Vec<String> = store.read(|tx| tx.all(indexes, &[], |row| row.get(0))).unwrap();
+    let indexes: Vec<String> = store.read(|tx| tx.query_all(indexes, &[], |row| row.get(0))).unwrap();
     let idle: Vec<_> = indexes.iter().map(String::as_str).filter(|index| !named.contains(index)).collect();
     assert_eq!(idle, CONSTRAINTS);
 }

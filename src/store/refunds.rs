@@ -56,24 +56,26 @@ fn decode(row: &Row<'_>) -> Result<Refund> {
     })
 }
 
-/// Records that an order's payment, an amount in minor units of a currency, has to go back. Where no gateway can do
-/// that, it is listed as refused at once.
-pub(super) fn insert(
-    tx: &Transaction<'_>,
-    organization: OrganizationId,
-    order: OrderId,
-    (amount, currency): (i64, &str),
-    can_refund: bool,
-) -> Result<()> {
+/// A refund of an order's payment.
+pub(crate) struct NewRefund<'a> {
+    pub(crate) organization: OrganizationId,
+    pub(crate) order: OrderId,
+    /// In minor units of `currency`.
+    pub(crate) amount: i64,
+    pub(crate) currency: &'a str,
+}
+
+/// Records that an order's payment has to be refunded. If no gateway can refund, it is listed as refused at once.
+pub(crate) fn insert(tx: &Transaction<'_>, refund: &NewRefund<'_>, can_refund: bool) -> Result<()> {
     let (status, problem) = match can_refund {
         true => (RefundStatus::Due, None),
         false => (RefundStatus::Refused, Some("there is no payment gateway that can refund")),
     };
     let binds = [
-        order.into(),
-        organization.into(),
-        amount.into(),
-        currency.into(),
+        refund.order.into(),
+        refund.organization.into(),
+        refund.amount.into(),
+        refund.currency.into(),
         status.as_str().into(),
         tx.now().into(),
         problem.into(),
@@ -96,7 +98,7 @@ pub(crate) struct ClaimedRefund {
 
 /// Takes on a refund that is due, until `until`: nobody else asks the gateway before then.
 pub(crate) fn claim(tx: &Transaction<'_>, order: OrderId, until: Timestamp) -> Result<Option<ClaimedRefund>> {
-    tx.one(CLAIM, &[order.into(), tx.now().into(), until.into()], |row| {
+    tx.query_opt(CLAIM, &[order.into(), tx.now().into(), until.into()], |row| {
         let currency: String = row.get(3)?;
         let decimals = decimals(&currency).ok_or_else(|| row.corrupt(3, "is no known currency"))?;
         Ok(ClaimedRefund { amount: Amount::new(row.get(2)?, decimals), currency, attempt: row.get(4)? })
@@ -105,7 +107,7 @@ pub(crate) fn claim(tx: &Transaction<'_>, order: OrderId, until: Timestamp) -> R
 
 /// The refunds to ask for now, the longest waiting first.
 pub(crate) fn due(tx: &Transaction<'_>, most: i64) -> Result<Vec<OrderId>> {
-    tx.all(DUE, &[tx.now().into(), most.into()], |row| row.get(0))
+    tx.query_all(DUE, &[tx.now().into(), most.into()], |row| row.get(0))
 }
 
 /// The gateway gave the money back.
@@ -137,12 +139,12 @@ pub(crate) fn list(
 ) -> Result<Page<Refund, kind::Order>> {
     let cursor = below(tx, page, EXISTS, organization.into())?;
     let binds = [organization.into(), cursor, one_more(page), status.map(TextEnum::as_str).into()];
-    let found = tx.all(LIST, &binds, decode)?;
+    let found = tx.query_all(LIST, &binds, decode)?;
     Ok(Page::cut(found, page.limit, |refund| refund.order_id))
 }
 
 /// How many refunds the gateway has not answered, and how many it refused for good, over all organizations.
 pub(crate) fn count_open(tx: &Transaction<'_>) -> Result<(u64, u64)> {
-    let count = |sql| tx.one(sql, &[], |row| row.count(0)).map(Option::unwrap_or_default);
+    let count = |sql| tx.query_opt(sql, &[], |row| row.count(0)).map(Option::unwrap_or_default);
     Ok((count(COUNT_DUE)?, count(COUNT_REFUSED)?))
 }

@@ -49,7 +49,7 @@ struct Issued {
 }
 
 pub(crate) fn of_event(tx: &Transaction<'_>, organization: OrganizationId, event: EventId) -> Result<EventSummary> {
-    let found = tx.one(CURRENCY, &[event.into(), organization.into()], |row| {
+    let found = tx.query_opt(CURRENCY, &[event.into(), organization.into()], |row| {
         let currency: String = row.get(1)?;
         let decimals = decimals(&currency).ok_or_else(|| row.corrupt(1, "is no known currency"))?;
         Ok((currency, decimals))
@@ -59,7 +59,7 @@ pub(crate) fn of_event(tx: &Transaction<'_>, organization: OrganizationId, event
     let (orders_by_status, refunded) = orders(tx, event)?;
     let bought = bought(tx, event)?;
     let issued = issued(tx, event)?;
-    let ticket_types = tx.all(TYPES, &[event.into()], |row| {
+    let ticket_types = tx.query_all(TYPES, &[event.into()], |row| {
         let (ticket_type_id, quantity, sold) = (row.get(0)?, row.get(2)?, row.get(3)?);
         let Bought { reserved, revenue, .. } = bought.get(&ticket_type_id).copied().unwrap_or_default();
         Ok(TicketTypeSummary {
@@ -90,7 +90,7 @@ pub(crate) fn of_event(tx: &Transaction<'_>, organization: OrganizationId, event
 
 /// How many orders stand where, and what the gateway gave back of those that had completed.
 fn orders(tx: &Transaction<'_>, event: EventId) -> Result<(OrdersByStatus, i128)> {
-    let counted = tx.one(ORDERS, &[event.into(), tx.now().into()], |row| {
+    let counted = tx.query_opt(ORDERS, &[event.into(), tx.now().into()], |row| {
         let by_status = OrdersByStatus {
             pending: row.get(0)?,
             completed: row.get(1)?,
@@ -103,7 +103,7 @@ fn orders(tx: &Transaction<'_>, event: EventId) -> Result<(OrdersByStatus, i128)
 }
 
 fn bought(tx: &Transaction<'_>, event: EventId) -> Result<HashMap<TicketTypeId, Bought>> {
-    let rows = tx.all(ITEMS, &[event.into(), tx.now().into()], |row| {
+    let rows = tx.query_all(ITEMS, &[event.into(), tx.now().into()], |row| {
         let bought = Bought { reserved: count(row, 1)?, revenue: sum(row, 2)?, discount: sum(row, 4)? };
         Ok((row.get(0)?, bought))
     })?;
@@ -111,7 +111,7 @@ fn bought(tx: &Transaction<'_>, event: EventId) -> Result<HashMap<TicketTypeId, 
 }
 
 fn issued(tx: &Transaction<'_>, event: EventId) -> Result<HashMap<TicketTypeId, Issued>> {
-    let rows = tx.all(TICKETS, &[event.into()], |row| {
+    let rows = tx.query_all(TICKETS, &[event.into()], |row| {
         let issued = Issued { all: row.get(1)?, checked_in: row.get(2)?, cancelled: row.get(3)? };
         Ok((row.get(0)?, issued))
     })?;

@@ -44,7 +44,7 @@ const POSITION: &str = "SELECT id, sort_order FROM ticket_types WHERE id = ?1 AN
 const DELETE: &str = "DELETE FROM ticket_types WHERE id = ?1 AND organization_id = ?2 AND used = 0";
 const OFFER: &str = "SELECT id, name, price, status, max_per_order, sale_start_at, sale_end_at
     FROM ticket_types WHERE id = ?1 AND event_id = ?2";
-const EVENT_OF: &str = "SELECT id, event_id, name FROM ticket_types WHERE id = ?1 AND organization_id = ?2";
+const NAME: &str = "SELECT id, event_id, name FROM ticket_types WHERE id = ?1 AND organization_id = ?2";
 
 fn decode(row: &Row<'_>) -> Result<TicketType> {
     let currency: String = row.get(4)?;
@@ -113,38 +113,28 @@ pub(crate) fn insert(
     organization: OrganizationId,
     event: EventId,
     fields: &Checked<TicketTypeFields>,
-) -> Result<TicketType> {
+) -> Result<TicketTypeId> {
     let mut binds: Vec<Bind<'_>> = vec![organization.into(), event.into()];
     binds.extend(values(fields)?);
     binds.push(tx.now().into());
-    let id = tx.insert(INSERT, &binds)?;
-    super::events::reopen_if_first_unsold(tx, event, fields.quantity)?;
-    get(tx, organization, id)
+    tx.insert(INSERT, &binds)
 }
 
-/// Writes the whole ticket type. Its quantity must cover what is sold and held.
+/// Writes the whole ticket type. Returns `false` if its quantity would not cover what is sold and reserved.
 pub(crate) fn update(
     tx: &Transaction<'_>,
     organization: OrganizationId,
     current: &TicketType,
     fields: &Checked<TicketTypeFields>,
-) -> Result<()> {
+) -> Result<bool> {
     let mut binds: Vec<Bind<'_>> = vec![current.id.into(), organization.into(), current.event_id.into()];
     binds.extend(values(fields)?);
     binds.push(tx.now().into());
-    if tx.execute(UPDATE, &binds)? == 0 {
-        let sentence = format!("{} places are not enough for what is sold or held", fields.quantity);
-        return Err(Error::conflict(Reason::QuantityBelowSold, sentence));
-    }
-    let added = fields.quantity - current.quantity;
-    if added > 0 {
-        super::events::reopen_if_first_unsold(tx, current.event_id, added)?;
-    }
-    Ok(())
+    tx.execute(UPDATE, &binds).map(|rows| rows == 1)
 }
 
 pub(crate) fn get(tx: &Transaction<'_>, organization: OrganizationId, id: TicketTypeId) -> Result<TicketType> {
-    tx.one(BY_ID, &[id.into(), organization.into()], decode)?.ok_or(Error::NotFound("ticket type"))
+    tx.query_opt(BY_ID, &[id.into(), organization.into()], decode)?.ok_or(Error::NotFound("ticket type"))
 }
 
 pub(crate) fn list(
@@ -156,13 +146,13 @@ pub(crate) fn list(
     let (sort_order, id) = match request.page.cursor {
         None => (i64::MIN, TicketTypeId::NOTHING),
         Some(cursor) => {
-            let position = tx.one(POSITION, &[cursor.into(), organization.into()], |row| row.get(1))?;
+            let position = tx.query_opt(POSITION, &[cursor.into(), organization.into()], |row| row.get(1))?;
             (position.ok_or_else(unknown_cursor)?, cursor)
         }
     };
     let status = request.status.map(TextEnum::as_str);
     let binds = [event.into(), sort_order.into(), id.into(), one_more(&request.page), status.into()];
-    let found = tx.all(LIST, &binds, decode)?;
+    let found = tx.query_all(LIST, &binds, decode)?;
     Ok(Page::cut(found, request.page.limit, |ticket_type| ticket_type.id))
 }
 
@@ -177,7 +167,7 @@ pub(crate) fn delete(tx: &Transaction<'_>, organization: OrganizationId, id: Tic
 
 /// What decides whether a ticket type of an event can be ordered.
 pub(crate) fn offer(tx: &Transaction<'_>, event: EventId, id: TicketTypeId) -> Result<Option<Offer>> {
-    tx.one(OFFER, &[id.into(), event.into()], |row| {
+    tx.query_opt(OFFER, &[id.into(), event.into()], |row| {
         Ok(Offer {
             name: row.get(1)?,
             price: row.get(2)?,
@@ -189,11 +179,18 @@ pub(crate) fn offer(tx: &Transaction<'_>, event: EventId, id: TicketTypeId) -> R
     })
 }
 
-/// The event and the name of a ticket type.
-pub(crate) fn event_of(
+/// A ticket type's event and name.
+pub(crate) struct TicketTypeName {
+    pub(crate) event_id: EventId,
+    pub(crate) name: String,
+}
+
+pub(crate) fn find_name(
     tx: &Transaction<'_>,
     organization: OrganizationId,
     id: TicketTypeId,
-) -> Result<Option<(EventId, String)>> {
-    tx.one(EVENT_OF, &[id.into(), organization.into()], |row| Ok((row.get(1)?, row.get(2)?)))
+) -> Result<Option<TicketTypeName>> {
+    tx.query_opt(NAME, &[id.into(), organization.into()], |row| {
+        Ok(TicketTypeName { event_id: row.get(1)?, name: row.get(2)? })
+    })
 }

@@ -2,16 +2,17 @@
 
 use super::lists::{below, one_more};
 use super::order_items::StoredItem;
-use super::places::{self, Places};
-use super::{Row, Transaction, customers, outbox};
-use crate::error::{Error, Reason, Result, StoreError};
+use super::{Row, Transaction, customers};
+use crate::error::{Error, Result, StoreError};
 use crate::model::customer::Customer;
 use crate::model::id::{CustomerId, EventId, OrderId, OrderItemId, OrganizationId, TicketId, TicketTypeId, kind};
 use crate::model::notification::{NotificationData, TicketIssued};
 use crate::model::order::OrderTicket;
 use crate::model::page::Page;
 use crate::model::text_enum::TextEnum;
-use crate::model::ticket::{CancelledIssuedTicket, IssuedTicket, ListTickets, TicketStatus, TicketTypeOfTicket};
+use crate::model::ticket::{
+    CancelledIssuedTicket, IssuedTicket, ListTickets, NewTicket, TicketStatus, TicketTypeOfTicket,
+};
 use crate::rules::Checked;
 use crate::rules::ticket::new_code;
 
@@ -100,39 +101,39 @@ pub(super) fn decode(row: &Row<'_>) -> Result<IssuedTicket> {
     })
 }
 
-/// Whose a new ticket is.
-pub(super) struct Owner<'a> {
-    pub(super) organization: OrganizationId,
-    pub(super) event: EventId,
-    pub(super) customer: CustomerId,
-    pub(super) customer_name: &'a str,
+/// The holder of new tickets.
+pub(crate) struct TicketHolder<'a> {
+    pub(crate) organization: OrganizationId,
+    pub(crate) event: EventId,
+    pub(crate) customer: CustomerId,
+    pub(crate) customer_name: &'a str,
 }
 
-/// Issues one ticket under a new code. A code that is taken is drawn again.
-fn issue(
+/// Issues one ticket under a new random code; draws another code if it is taken. Its seat must be sold already.
+pub(crate) fn issue(
     tx: &Transaction<'_>,
-    owner: &Owner<'_>,
+    holder: &TicketHolder<'_>,
     ticket_type: TicketTypeId,
     item: Option<&StoredItem>,
-) -> Result<(TicketId, String)> {
+) -> Result<NewTicket> {
     for _ in 0..16 {
         let code = new_code(tx.environment());
         let inserted = tx.insert(
             INSERT,
             &[
-                owner.organization.into(),
-                owner.event.into(),
+                holder.organization.into(),
+                holder.event.into(),
                 ticket_type.into(),
                 item.map(|item| item.order_id).into(),
                 item.map(|item| item.id).into(),
-                owner.customer.into(),
-                owner.customer_name.into(),
+                holder.customer.into(),
+                holder.customer_name.into(),
                 (&code).into(),
                 tx.now().into(),
             ],
         );
         match inserted {
-            Ok(id) => return Ok((id, code)),
+            Ok(id) => return Ok(NewTicket { id, code }),
             Err(Error::Store(StoreError::Taken(_))) => {}
             Err(error) => return Err(error),
         }
@@ -140,40 +141,23 @@ fn issue(
     Err(Error::Unavailable("no free ticket code was found"))
 }
 
-/// Issues the tickets of an item whose order is completed. Their places are sold already.
-pub(super) fn issue_for_item(tx: &Transaction<'_>, owner: &Owner<'_>, item: StoredItem) -> Result<Vec<OrderTicket>> {
-    let issue_one = |_| {
-        let (id, code) = issue(tx, owner, item.ticket_type_id, Some(&item))?;
-        Ok(OrderTicket { id, code, status: TicketStatus::NotCheckedIn, ticket_type_id: item.ticket_type_id })
-    };
-    (0..item.price.quantity).map(issue_one).collect()
-}
-
-/// Issues tickets without an order, on free places.
-pub(crate) fn issue_internal(
+/// Issues the tickets of an item of a completed order.
+pub(crate) fn issue_for_item(
     tx: &Transaction<'_>,
-    organization: OrganizationId,
-    customer: &Customer,
-    places: Places,
-) -> Result<Vec<(TicketId, String)>> {
-    places::sell(tx, places)?;
-    let owner = Owner { organization, event: places.event, customer: customer.id, customer_name: &customer.name };
-    let issued: Vec<_> =
-        (0..places.number).map(|_| issue(tx, &owner, places.ticket_type, None)).collect::<Result<_>>()?;
-    let report = |(id, _): &(TicketId, String)| {
-        NotificationData::TicketIssued(TicketIssued {
-            issued_ticket_id: *id,
-            ticket_type_id: places.ticket_type,
-            event_id: places.event,
-            order_id: None,
-        })
-    };
-    outbox::report(tx, organization, issued.iter().map(report))?;
+    holder: &TicketHolder<'_>,
+    item: StoredItem,
+) -> Result<Vec<OrderTicket>> {
+    let mut issued = Vec::new();
+    for _ in 0..item.price.quantity {
+        let NewTicket { id, code } = issue(tx, holder, item.ticket_type_id, Some(&item))?;
+        let status = TicketStatus::NotCheckedIn;
+        issued.push(OrderTicket { id, code, status, ticket_type_id: item.ticket_type_id });
+    }
     Ok(issued)
 }
 
-/// What is reported of a ticket that was issued for an order.
-pub(super) fn reported(ticket: &OrderTicket, event: EventId, order: OrderId) -> NotificationData {
+/// The notification about a ticket that was issued for an order.
+pub(crate) fn issued_notification(ticket: &OrderTicket, event: EventId, order: OrderId) -> NotificationData {
     NotificationData::TicketIssued(TicketIssued {
         issued_ticket_id: ticket.id,
         ticket_type_id: ticket.ticket_type_id,
@@ -183,16 +167,16 @@ pub(super) fn reported(ticket: &OrderTicket, event: EventId, order: OrderId) -> 
 }
 
 pub(crate) fn get(tx: &Transaction<'_>, organization: OrganizationId, id: TicketId) -> Result<IssuedTicket> {
-    tx.one(BY_ID, &[id.into(), organization.into()], decode)?.ok_or(Error::NotFound("ticket"))
+    tx.query_opt(BY_ID, &[id.into(), organization.into()], decode)?.ok_or(Error::NotFound("ticket"))
 }
 
 pub(crate) fn get_by_code(tx: &Transaction<'_>, organization: OrganizationId, code: &str) -> Result<IssuedTicket> {
-    tx.one(BY_CODE, &[code.into(), organization.into()], decode)?.ok_or(Error::NotFound("ticket"))
+    tx.query_opt(BY_CODE, &[code.into(), organization.into()], decode)?.ok_or(Error::NotFound("ticket"))
 }
 
 /// The tickets of an order, each with its item.
 pub(super) fn of_order(tx: &Transaction<'_>, order: OrderId) -> Result<Vec<(OrderItemId, OrderTicket)>> {
-    tx.all(OF_ORDER, &[order.into()], |row| {
+    tx.query_all(OF_ORDER, &[order.into()], |row| {
         let ticket =
             OrderTicket { id: row.get(0)?, code: row.get(2)?, status: row.text_enum(3)?, ticket_type_id: row.get(4)? };
         Ok((row.get(1)?, ticket))
@@ -214,9 +198,9 @@ pub(crate) fn list(
     };
     // A ticket type's tickets are found among those of its event; one that is not there has none.
     let event = match (request.event_id, request.ticket_type_id) {
-        (None, Some(ticket_type)) => match super::ticket_types::event_of(tx, organization, ticket_type)? {
+        (None, Some(ticket_type)) => match super::ticket_types::find_name(tx, organization, ticket_type)? {
             None => return Ok(Page { data: Vec::new(), next_cursor: None }),
-            Some((event, _)) => Some(event),
+            Some(ticket_type) => Some(ticket_type.event_id),
         },
         (event, _) => event,
     };
@@ -236,26 +220,17 @@ pub(crate) fn list(
         request.order_id.into(),
         customer.into(),
     ];
-    let found = tx.all(sql, &binds, decode)?;
+    let found = tx.query_all(sql, &binds, decode)?;
     Ok(Page::cut(found, request.page.limit, |ticket| ticket.id))
 }
 
-/// Cancels a ticket and frees its place.
-pub(crate) fn cancel(
-    tx: &Transaction<'_>,
-    organization: OrganizationId,
-    id: TicketId,
-) -> Result<CancelledIssuedTicket> {
-    let cancelled = tx.execute(CANCEL, &[id.into(), organization.into(), tx.now().into()])? == 1;
-    let ticket = get(tx, organization, id)?;
-    if !cancelled {
-        return Err(Error::conflict(Reason::TicketCancelled, "the ticket is cancelled already"));
-    }
-    places::give_back(tx, Places { event: ticket.ticket.event_id, ticket_type: ticket.ticket_type_id, number: 1 })?;
-    Ok(ticket.record)
+/// Cancels a ticket. Returns whether it was valid until now.
+pub(crate) fn cancel(tx: &Transaction<'_>, organization: OrganizationId, id: TicketId) -> Result<bool> {
+    tx.debug_assert_event_locked();
+    tx.execute(CANCEL, &[id.into(), organization.into(), tx.now().into()]).map(|rows| rows == 1)
 }
 
-/// Cancels what is left of an order's tickets; gives the ticket type of each.
-pub(super) fn cancel_of_order(tx: &Transaction<'_>, order: OrderId) -> Result<Vec<TicketTypeId>> {
-    tx.all(CANCEL_OF_ORDER, &[order.into(), tx.now().into()], |row| row.get(0))
+/// Cancels the order's remaining valid tickets. Returns the ticket type of each.
+pub(crate) fn cancel_of_order(tx: &Transaction<'_>, order: OrderId) -> Result<Vec<TicketTypeId>> {
+    tx.query_all(CANCEL_OF_ORDER, &[order.into(), tx.now().into()], |row| row.get(0))
 }

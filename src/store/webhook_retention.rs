@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::Transaction;
-use super::ids::first_of;
+use super::engine::ids::first_of;
 use crate::error::Result;
 use crate::model::timestamp::Timestamp;
 

@@ -2,7 +2,7 @@
 
 use super::events::json;
 use super::lists::{below, one_more};
-use super::{Bind, Counted, Row, Transaction};
+use super::{Bind, CommitEvent, Row, Transaction};
 use crate::error::{Error, Result};
 use crate::model::id::{OrganizationId, WebhookId, kind};
 use crate::model::page::Page;
@@ -92,7 +92,7 @@ pub(crate) fn update(
     for dropped in current.events.iter().filter(|of| !fields.events.contains(of)) {
         tx.execute(REMOVE_WAITING_OF_TYPE, &[current.id.into(), dropped.as_str().into(), tx.now().into()])?;
     }
-    tx.count(Counted::EndpointChanged(current.id));
+    tx.record(CommitEvent::EndpointChanged(current.id));
     Ok(())
 }
 
@@ -102,12 +102,12 @@ pub(crate) fn rotate(tx: &Transaction<'_>, organization: OrganizationId, id: Web
     if tx.execute(ROTATE, &binds)? == 0 {
         return Err(not_found());
     }
-    tx.count(Counted::EndpointChanged(id));
+    tx.record(CommitEvent::EndpointChanged(id));
     Ok(())
 }
 
 pub(crate) fn get(tx: &Transaction<'_>, organization: OrganizationId, id: WebhookId) -> Result<WebhookEndpoint> {
-    tx.one(BY_ID, &[id.into(), organization.into()], decode)?.ok_or_else(not_found)
+    tx.query_opt(BY_ID, &[id.into(), organization.into()], decode)?.ok_or_else(not_found)
 }
 
 pub(crate) fn list(
@@ -116,7 +116,7 @@ pub(crate) fn list(
     request: &Checked<ListWebhooks>,
 ) -> Result<Page<WebhookEndpoint, kind::Webhook>> {
     let begin = below(tx, &request.page, EXISTS, organization.into())?;
-    let found = tx.all(LIST, &[organization.into(), begin, one_more(&request.page)], decode)?;
+    let found = tx.query_all(LIST, &[organization.into(), begin, one_more(&request.page)], decode)?;
     Ok(Page::cut(found, request.page.limit, |endpoint| endpoint.id))
 }
 
@@ -125,6 +125,6 @@ pub(crate) fn delete(tx: &Transaction<'_>, organization: OrganizationId, id: Web
     if tx.execute(DELETE, &[id.into(), organization.into()])? == 0 {
         return Err(not_found());
     }
-    tx.count(Counted::EndpointChanged(id));
+    tx.record(CommitEvent::EndpointChanged(id));
     tx.execute(DELETE_WAITING, &[id.into()]).map(drop)
 }

@@ -45,7 +45,7 @@ pub(crate) fn run(tx: &Transaction<'_>) -> Result<CheckReport> {
             row,
             sentence: invariant.sentence.to_owned(),
         };
-        let looked = tx.each(invariant.broken, &[], |row| {
+        let looked = tx.query_each(invariant.broken, &[], |row| {
             report.add(finding(row.get(0).ok().map(|key: i64| key.to_string())));
             Ok(())
         });

@@ -137,7 +137,7 @@ pub(super) fn check(tx: &Transaction<'_>, report: &mut CheckReport) -> Result<()
             row,
             sentence: sentence.to_owned(),
         };
-        let looked = tx.each(value.rows, &[], |row| {
+        let looked = tx.query_each(value.rows, &[], |row| {
             let key = || row.get(0).ok().map(|key: i64| key.to_string());
             let holds = match (value.holds)(row) {
                 Ok(holds) => Ok(holds),

@@ -95,7 +95,7 @@ pub(super) fn check(tx: &Transaction<'_>, report: &mut CheckReport) -> Result<()
         row,
         sentence: rule.sentence.to_owned(),
     };
-    let looked = tx.each(NOTIFICATIONS, &[], |row| {
+    let looked = tx.query_each(NOTIFICATIONS, &[], |row| {
         let mut broken = None;
         unless_damaged(broken_rule(tx, row).map(|rule| broken = rule), |_| broken = Some(&BODY))?;
         if let Some(rule) = broken {
@@ -129,7 +129,7 @@ fn broken_rule(tx: &Transaction<'_>, row: &Row<'_>) -> Result<Option<&'static Ru
             (ENTERED, vec![ticket.into(), event.into(), of_type.into(), of.order_id.into()])
         }
     };
-    let owner: Option<OrganizationId> = tx.one(sql, &binds, |row| row.get(0))?;
+    let owner: Option<OrganizationId> = tx.query_opt(sql, &binds, |row| row.get(0))?;
     // Where the endpoint is gone, nobody knows whose it was.
     let endpoint: Option<OrganizationId> = row.get(4)?;
     let holds = owner.is_some_and(|owner| endpoint.is_none_or(|endpoint| endpoint == owner));

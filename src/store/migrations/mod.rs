@@ -2,9 +2,9 @@
 //! first release on, a step is never changed and the list only grows.
 
 pub(super) const ALL: &[&str] = &[
-    include_str!("0001_main_job.sql"),
-    include_str!("0002_discounts.sql"),
-    include_str!("0003_idempotency.sql"),
-    include_str!("0004_refused_refunds.sql"),
-    include_str!("0005_webhooks.sql"),
+    include_str!("sqlite/0001_main_job.sql"),
+    include_str!("sqlite/0002_discounts.sql"),
+    include_str!("sqlite/0003_idempotency.sql"),
+    include_str!("sqlite/0004_refused_refunds.sql"),
+    include_str!("sqlite/0005_webhooks.sql"),
 ];

@@ -158,7 +158,7 @@ impl<'s> Scheduler<'s> {
             record_all(tx, &finished)?;
             let mut claims = Vec::new();
             for Assignment { endpoint, workers, max_attempts } in wanted {
-                claims.push(tx.alone(|tx| attempts::claim(tx, endpoint, workers, max_attempts))?);
+                claims.push(tx.savepoint(|tx| attempts::claim(tx, endpoint, workers, max_attempts))?);
             }
             Ok(claims)
         });
@@ -232,7 +232,7 @@ impl<'s> Scheduler<'s> {
 /// Records finished attempts. One that cannot be recorded does not keep back the others: its result is lost, and the
 /// attempt is made again.
 fn record_all(tx: &Transaction<'_>, finished: &[Arc<FinishedAttempt>]) -> Result<()> {
-    let together = tx.alone(|tx| {
+    let together = tx.savepoint(|tx| {
         for finished in finished {
             record(tx, finished)?;
         }
@@ -242,7 +242,7 @@ fn record_all(tx: &Transaction<'_>, finished: &[Arc<FinishedAttempt>]) -> Result
         return Ok(());
     }
     for finished in finished {
-        match tx.alone(|tx| record(tx, finished))? {
+        match tx.savepoint(|tx| record(tx, finished))? {
             Ok(()) => {}
             // Nothing can be written now: the whole round is repeated.
             Err(error @ (Error::Unavailable(_) | Error::Store(StoreError::Full | StoreError::ReadOnly(_)))) => {

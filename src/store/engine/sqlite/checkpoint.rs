@@ -4,7 +4,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 
-use super::sqlite::{Database, Location};
+use super::database::Database;
+use super::location::Location;
 use crate::error::{Result, StoreError};
 
 /// The thread is woken when the WAL has grown by this many pages: 1 MiB. More often, its syncs would slow down a

@@ -3,11 +3,12 @@
 use std::cell::Cell;
 
 use super::failure::convert;
-use super::transaction::Transaction;
+
 use crate::environment::Environment;
 use crate::error::{Error, Result};
 use crate::model::timestamp::Timestamp;
-use crate::store::ids::IdSource;
+use crate::store::engine::ids::IdSource;
+use crate::store::engine::transaction::Transaction;
 
 /// The connections that only read.
 pub(crate) struct Readers {
@@ -46,7 +47,7 @@ thread_local! {
 }
 
 impl Readers {
-    pub(super) fn new(pool: Pool) -> Self {
+    pub(in crate::store) fn new(pool: Pool) -> Self {
         Self { pool }
     }
 
@@ -76,7 +77,7 @@ impl Readers {
     }
 
     /// Runs `work`, in which everything that this thread reads comes from one state of the database.
-    pub(crate) fn share_snapshot<T>(&self, environment: &Environment, work: impl FnOnce() -> T) -> Result<T> {
+    pub(crate) fn with_snapshot<T>(&self, environment: &Environment, work: impl FnOnce() -> T) -> Result<T> {
         SHARED.set(Some(self.begin(environment, true)?));
         let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work));
         drop(SHARED.take());

@@ -12,7 +12,7 @@ const RANDOM_BITS: u32 = 12;
 const TIME_BITS: u32 = 63 - LOWER_BITS;
 
 /// The least id that can be drawn at an instant: every id below it was drawn earlier.
-pub(super) fn first_of(instant: Timestamp) -> i64 {
+pub(in crate::store) fn first_of(instant: Timestamp) -> i64 {
     instant.millis().min((1 << TIME_BITS) - 1) << LOWER_BITS
 }
 

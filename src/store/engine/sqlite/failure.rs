@@ -4,14 +4,14 @@ use rusqlite::{ErrorCode, ffi};
 
 use crate::error::{Error, StoreError};
 
-pub(super) fn is_id_clash(error: &rusqlite::Error) -> bool {
+pub(in crate::store) fn is_id_clash(error: &rusqlite::Error) -> bool {
     error.sqlite_error().is_some_and(|error| {
         [ffi::SQLITE_CONSTRAINT_PRIMARYKEY, ffi::SQLITE_CONSTRAINT_ROWID].contains(&error.extended_code)
     })
 }
 
 /// What an error of SQLite means here.
-pub(super) fn convert(error: &rusqlite::Error) -> Error {
+pub(in crate::store) fn convert(error: &rusqlite::Error) -> Error {
     let text = error.to_string();
     let Some(code) = error.sqlite_error() else { return StoreError::Failed(text).into() };
     match code.code {

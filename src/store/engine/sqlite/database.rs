@@ -7,10 +7,11 @@ use rusqlite::config::DbConfig;
 
 use super::failure::convert;
 use super::settings::{STATEMENTS, stable_plans, wait_briefly, wait_while_busy};
-use super::transaction::Transaction;
+
 use crate::environment::Environment;
 use crate::error::{Error, Result, StoreError};
-use crate::store::ids::IdSource;
+use crate::store::engine::ids::IdSource;
+use crate::store::engine::transaction::Transaction;
 
 /// Marks a database as one of ours in its header: "TCKT".
 const APPLICATION_ID: i64 = 0x5443_4b54;

@@ -87,7 +87,7 @@ pub(crate) trait FromColumn: Sized {
 }
 
 impl<'r> Row<'r> {
-    pub(super) fn new(row: &'r rusqlite::Row<'r>) -> Self {
+    pub(in crate::store) fn new(row: &'r rusqlite::Row<'r>) -> Self {
         Self { row }
     }
 

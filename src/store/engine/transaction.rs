@@ -1,17 +1,17 @@
 //! What every query goes through.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 
 use rusqlite::Connection;
 
-use super::failure::{convert, is_id_clash};
-use super::values::{Bind, Row};
+use super::ids::IdSource;
+use super::sqlite::failure::{convert, is_id_clash};
+use super::sqlite::values::{Bind, Row};
 use crate::environment::Environment;
 use crate::error::{Error, Result};
-use crate::model::id::{Id, Kind};
+use crate::model::id::{DiscountId, EventId, Id, Kind, OrderId, TicketId, TicketTypeId};
 use crate::model::timestamp::Timestamp;
-use crate::store::counters::Counted;
-use crate::store::ids::IdSource;
+use crate::store::counters::CommitEvent;
 
 /// One transaction: what every query goes through. It has one instant.
 pub(crate) struct Transaction<'c> {
@@ -19,18 +19,56 @@ pub(crate) struct Transaction<'c> {
     now: Timestamp,
     environment: &'c Environment,
     ids: &'c IdSource,
-    counted: RefCell<Vec<Counted>>,
+    events: RefCell<Vec<CommitEvent>>,
+    event_locked: Cell<bool>,
+}
+
+/// Names an event by its own id, or by the id of an order, ticket type, ticket or discount of it.
+#[derive(Debug, Clone, Copy)]
+#[expect(dead_code, reason = "SQLite locks nothing, so it never looks the event up")]
+pub(crate) enum EventKey {
+    Event(EventId),
+    Order(OrderId),
+    TicketType(TicketTypeId),
+    Ticket(TicketId),
+    Discount(DiscountId),
+}
+
+impl From<EventId> for EventKey {
+    fn from(id: EventId) -> Self {
+        Self::Event(id)
+    }
+}
+impl From<OrderId> for EventKey {
+    fn from(id: OrderId) -> Self {
+        Self::Order(id)
+    }
+}
+impl From<TicketTypeId> for EventKey {
+    fn from(id: TicketTypeId) -> Self {
+        Self::TicketType(id)
+    }
+}
+impl From<TicketId> for EventKey {
+    fn from(id: TicketId) -> Self {
+        Self::Ticket(id)
+    }
+}
+impl From<DiscountId> for EventKey {
+    fn from(id: DiscountId) -> Self {
+        Self::Discount(id)
+    }
 }
 
 impl<'c> Transaction<'c> {
     /// The transaction that is open on `connection`.
-    pub(super) fn new(
+    pub(in crate::store) fn new(
         connection: &'c Connection,
         now: Timestamp,
         environment: &'c Environment,
         ids: &'c IdSource,
     ) -> Self {
-        Self { connection, now, environment, ids, counted: RefCell::default() }
+        Self { connection, now, environment, ids, events: RefCell::default(), event_locked: Cell::new(false) }
     }
 
     /// The instant of this transaction.
@@ -42,14 +80,30 @@ impl<'c> Transaction<'c> {
         self.environment
     }
 
-    /// Has `what` counted once this transaction is durable.
-    pub(crate) fn count(&self, what: Counted) {
-        self.counted.borrow_mut().push(what);
+    /// Has `what` events once this transaction is durable.
+    pub(crate) fn record(&self, event: CommitEvent) {
+        self.events.borrow_mut().push(event);
     }
 
-    /// What is to be counted.
-    pub(crate) fn into_counted(self) -> Vec<Counted> {
-        self.counted.into_inner()
+    /// What is to be events.
+    pub(crate) fn into_events(self) -> Vec<CommitEvent> {
+        self.events.into_inner()
+    }
+
+    /// Locks the event for the rest of the transaction, so that no other transaction changes what is sold of it. Whatever
+    /// reads before it writes calls this first.
+    ///
+    /// SQLite has one writer at a time, so that there is nothing to lock. Debug builds check that the callers follow the
+    /// protocol.
+    #[expect(clippy::unnecessary_wraps, reason = "locking a row can fail")]
+    pub(crate) fn lock_event(&self, _event: impl Into<EventKey>) -> Result<()> {
+        self.event_locked.set(true);
+        Ok(())
+    }
+
+    /// Panics in debug builds if no event is locked: the caller changes what is sold of one.
+    pub(crate) fn debug_assert_event_locked(&self) {
+        debug_assert!(self.event_locked.get(), "the event must be locked before its sale is changed");
     }
 
     /// Runs a statement and says how many rows it changed.
@@ -60,7 +114,7 @@ impl<'c> Transaction<'c> {
 
     /// A new id, for a row that has to know it before it is inserted. Another process may have drawn the same: then the
     /// insert says that it is taken.
-    pub(crate) fn draw_id<K: Kind>(&self) -> Id<K> {
+    pub(crate) fn new_id<K: Kind>(&self) -> Id<K> {
         Id::from_raw(self.ids.next(self.environment, self.now))
     }
 
@@ -80,20 +134,20 @@ impl<'c> Transaction<'c> {
     }
 
     /// Runs `work` so that its failure undoes it alone, and gives what came of it.
-    pub(crate) fn alone<T>(&self, work: impl FnOnce(&Self) -> Result<T>) -> Result<Result<T>> {
-        self.execute("SAVEPOINT alone", &[])?;
-        let before = self.counted.borrow().len();
+    pub(crate) fn savepoint<T>(&self, work: impl FnOnce(&Self) -> Result<T>) -> Result<Result<T>> {
+        self.execute("SAVEPOINT step", &[])?;
+        let before = self.events.borrow().len();
         let result = work(self);
         if result.is_err() {
-            self.execute("ROLLBACK TO alone", &[])?;
-            self.counted.borrow_mut().truncate(before);
+            self.execute("ROLLBACK TO step", &[])?;
+            self.events.borrow_mut().truncate(before);
         }
-        self.execute("RELEASE alone", &[]).map(|_| result)
+        self.execute("RELEASE step", &[]).map(|_| result)
     }
 
     /// Runs `work` so that a conflict undoes it alone; says whether it stays. Any other error is passed on.
-    pub(crate) fn attempt(&self, work: impl FnOnce(&Self) -> Result<()>) -> Result<bool> {
-        match self.alone(work)? {
+    pub(crate) fn try_in_savepoint(&self, work: impl FnOnce(&Self) -> Result<()>) -> Result<bool> {
+        match self.savepoint(work)? {
             Ok(()) => Ok(true),
             Err(Error::Conflict(_)) => Ok(false),
             Err(error) => Err(error),
@@ -101,7 +155,7 @@ impl<'c> Transaction<'c> {
     }
 
     /// The first row, if there is one.
-    pub(crate) fn one<T>(
+    pub(crate) fn query_opt<T>(
         &self,
         sql: &str,
         binds: &[Bind<'_>],
@@ -114,14 +168,14 @@ impl<'c> Transaction<'c> {
     }
 
     /// Every row.
-    pub(crate) fn all<T>(
+    pub(crate) fn query_all<T>(
         &self,
         sql: &str,
         binds: &[Bind<'_>],
         mut decode: impl FnMut(&Row<'_>) -> Result<T>,
     ) -> Result<Vec<T>> {
         let mut decoded = Vec::new();
-        self.each(sql, binds, |row| {
+        self.query_each(sql, binds, |row| {
             decoded.push(decode(row)?);
             Ok(())
         })?;
@@ -129,7 +183,7 @@ impl<'c> Transaction<'c> {
     }
 
     /// Shows every row to `visit`, one after another.
-    pub(crate) fn each(
+    pub(crate) fn query_each(
         &self,
         sql: &str,
         binds: &[Bind<'_>],
@@ -145,6 +199,6 @@ impl<'c> Transaction<'c> {
 
     /// Whether there is any row.
     pub(crate) fn exists(&self, sql: &str, binds: &[Bind<'_>]) -> Result<bool> {
-        self.one(sql, binds, |_| Ok(())).map(|found| found.is_some())
+        self.query_opt(sql, binds, |_| Ok(())).map(|found| found.is_some())
     }
 }

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, Weak};
 
-use super::counters::Counted;
+use super::counters::CommitEvent;
 use crate::model::id::WebhookId;
 
 /// Somebody who wants to hear of endpoints for which something was queued.
@@ -17,14 +17,14 @@ pub(crate) trait Listener: Send + Sync {
 const PARTS: usize = 256;
 
 /// Rings after a commit that queued something.
-pub(super) struct Bell {
+pub(super) struct CommitNotifier {
     listeners: RwLock<Vec<Weak<dyn Listener>>>,
     /// How many commits changed endpoints, each counter for its part of them: who changes one endpoint without end disturbs
     /// hardly anybody else.
     changes: [AtomicU64; PARTS],
 }
 
-impl Default for Bell {
+impl Default for CommitNotifier {
     fn default() -> Self {
         Self { listeners: RwLock::default(), changes: std::array::from_fn(|_| AtomicU64::default()) }
     }
@@ -35,7 +35,7 @@ fn part(endpoint: WebhookId) -> usize {
     usize::from(endpoint.raw().to_le_bytes()[0])
 }
 
-impl Bell {
+impl CommitNotifier {
     /// From now on `listener` hears the bell, until it is gone.
     pub(super) fn attach(&self, listener: &Arc<dyn Listener>) {
         let mut listeners = self.listeners.write().unwrap_or_else(PoisonError::into_inner);
@@ -49,9 +49,9 @@ impl Bell {
     }
 
     /// Rings for what a commit queued or changed.
-    pub(super) fn ring(&self, counted: &[Counted]) {
+    pub(super) fn ring(&self, counted: &[CommitEvent]) {
         for counted in counted {
-            if let Counted::EndpointChanged(endpoint) = counted {
+            if let CommitEvent::EndpointChanged(endpoint) = counted {
                 self.changes[part(*endpoint)].fetch_add(1, Ordering::SeqCst);
             }
         }
@@ -59,7 +59,7 @@ impl Bell {
         if listeners.is_empty() {
             return;
         }
-        let mut endpoints: Vec<WebhookId> = counted.iter().filter_map(Counted::may_be_sent).collect();
+        let mut endpoints: Vec<WebhookId> = counted.iter().filter_map(CommitEvent::endpoint_with_work).collect();
         endpoints.sort_unstable();
         endpoints.dedup();
         if endpoints.is_empty() {
@@ -69,8 +69,8 @@ impl Bell {
     }
 }
 
-impl fmt::Debug for Bell {
+impl fmt::Debug for CommitNotifier {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Bell")
+        f.write_str("CommitNotifier")
     }
 }

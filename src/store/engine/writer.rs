@@ -12,21 +12,21 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use super::bell::Bell;
-use super::checkpoint::Checkpointer;
-use super::counters::{Counted, Counters};
 use super::ids::IdSource;
-use super::sqlite::{Database, Transaction};
+use super::sqlite::{Checkpointer, Database};
+use super::transaction::Transaction;
 use crate::environment::Environment;
 use crate::error::{Error, Result, StoreError};
+use crate::store::commit_notifier::CommitNotifier;
+use crate::store::counters::{CommitEvent, Counters};
 
 /// How many pieces of work one commit carries at most: it bounds how long the first of them waits.
 const GROUP: usize = 256;
 
 /// A piece of work in the queue.
 trait Job: Send {
-    /// Does the work, and says what in it is to be counted. An error means that nothing of what it wrote may stay.
-    fn run(&mut self, desk: &Desk<'_>) -> Result<Vec<Counted>>;
+    /// Does the work, and says what in it is to be events. An error means that nothing of what it wrote may stay.
+    fn run(&mut self, desk: &Desk<'_>) -> Result<Vec<CommitEvent>>;
 
     /// Gives the caller its result, or the error that the commit ended with.
     fn answer(self: Box<Self>, commit: Result<()>);
@@ -39,19 +39,19 @@ struct Work<T, F> {
 }
 
 impl<T: Send, F: FnOnce(&Transaction<'_>) -> Result<T> + Send> Job for Work<T, F> {
-    fn run(&mut self, desk: &Desk<'_>) -> Result<Vec<Counted>> {
-        let mut counted = Vec::new();
+    fn run(&mut self, desk: &Desk<'_>) -> Result<Vec<CommitEvent>> {
+        let mut events = Vec::new();
         if let Some(work) = self.closure.take() {
             // A clock from outside may panic too, when the transaction asks it for its instant.
             self.result = catch_unwind(AssertUnwindSafe(|| {
                 let transaction = desk.transaction();
                 let result = work(&transaction);
-                counted = transaction.into_counted();
+                events = transaction.into_events();
                 result
             }))
             .unwrap_or_else(|_| Err(Error::Internal("the operation panicked and was undone".to_owned())));
         }
-        self.result.as_ref().map(|_| counted).map_err(Error::clone)
+        self.result.as_ref().map(|_| events).map_err(Error::clone)
     }
 
     fn answer(self: Box<Self>, commit: Result<()>) {
@@ -80,10 +80,10 @@ struct Shared {
 }
 
 /// What happens once a commit is on the disk.
-pub(super) struct AfterCommit {
-    pub(super) checkpointer: Checkpointer,
-    pub(super) counters: Arc<Counters>,
-    pub(super) bell: Arc<Bell>,
+pub(in crate::store) struct AfterCommit {
+    pub(in crate::store) checkpointer: Checkpointer,
+    pub(in crate::store) counters: Arc<Counters>,
+    pub(in crate::store) commit_notifier: Arc<CommitNotifier>,
 }
 
 #[derive(Default)]
@@ -206,12 +206,12 @@ impl Shared {
         let desk = Desk { database: &database, environment: &self.environment, ids: &self.ids };
         let began = self.instant();
         let committed = self.commit_group(&desk, &mut group);
-        let AfterCommit { checkpointer, counters, bell } = &self.after_commit;
-        // Counted before anybody hears of it: who was answered finds it in the statistics.
+        let AfterCommit { checkpointer, counters, commit_notifier } = &self.after_commit;
+        // CommitEvent before anybody hears of it: who was answered finds it in the statistics.
         let committed = match committed {
-            Ok(counted) => {
-                counters.committed(group.len(), self.instant().saturating_sub(began), &counted);
-                bell.ring(&counted);
+            Ok(events) => {
+                counters.committed(group.len(), self.instant().saturating_sub(began), &events);
+                commit_notifier.ring(&events);
                 Ok(())
             }
             Err(error) => {
@@ -230,21 +230,21 @@ impl Shared {
         catch_unwind(AssertUnwindSafe(|| self.environment.clock.monotonic())).unwrap_or_default()
     }
 
-    /// Runs what waits, and what comes meanwhile, in one transaction and commits it. Says what in it is to be counted.
-    fn commit_group(&self, desk: &Desk<'_>, group: &mut Vec<Box<dyn Job>>) -> Result<Vec<Counted>> {
+    /// Runs what waits, and what comes meanwhile, in one transaction and commits it. Says what in it is to be events.
+    fn commit_group(&self, desk: &Desk<'_>, group: &mut Vec<Box<dyn Job>>) -> Result<Vec<CommitEvent>> {
         if let Err(error) = desk.database.command("BEGIN IMMEDIATE") {
             // Those in line waited as well: each would otherwise wait as long again, one after another.
             group.extend(self.queue().jobs.drain(..));
             return Err(error);
         }
-        let mut counted = Vec::new();
+        let mut events = Vec::new();
         while let Some(mut job) = self.next_of(group) {
             let ran = desk.run_alone(job.as_mut());
             group.push(job);
             // Where it cannot be undone alone, what came before it in the group is lost with the transaction, and told so.
-            counted.append(&mut ran.inspect_err(|_| desk.roll_back())?);
+            events.append(&mut ran.inspect_err(|_| desk.roll_back())?);
         }
-        desk.database.command("COMMIT").map(|()| counted).inspect_err(|_| desk.roll_back())
+        desk.database.command("COMMIT").map(|()| events).inspect_err(|_| desk.roll_back())
     }
 
     fn next_of(&self, group: &[Box<dyn Job>]) -> Option<Box<dyn Job>> {
@@ -264,9 +264,9 @@ impl Desk<'_> {
         self.database.transaction(self.environment, self.ids)
     }
 
-    /// Runs one job so that its failure undoes it alone; says what in it is to be counted. An error means that the whole
+    /// Runs one job so that its failure undoes it alone; says what in it is to be events. An error means that the whole
     /// transaction is beyond repair.
-    fn run_alone(&self, job: &mut dyn Job) -> Result<Vec<Counted>> {
+    fn run_alone(&self, job: &mut dyn Job) -> Result<Vec<CommitEvent>> {
         self.database.command("SAVEPOINT job")?;
         let ran = job.run(self);
         if !self.database.in_transaction() {

@@ -1,0 +1,85 @@
+//! Check-in and check-out: a ticket is scanned at the entrance.
+
+use crate::error::{Conflict, Error, Reason, Result};
+use crate::model::id::{ApiKeyId, OrganizationId, TicketId};
+use crate::model::notification::{NotificationData, TicketCheckedIn};
+use crate::model::ticket::{CheckInTicket, IssuedTicket, TicketStatus};
+use crate::rules::Checked;
+use crate::store::scans::{self, AcceptedScan, ScannedTicket};
+use crate::store::{CommitEvent, Transaction, outbox};
+
+/// The result of a scan. A refusal is a result and not an error, because it is counted and must be committed.
+pub(crate) enum Scan {
+    Accepted(Box<IssuedTicket>),
+    Refused(Conflict),
+}
+
+/// Decides a scan, records it, and checks the ticket in if it is accepted. Of two scans at once, the conditional UPDATE
+/// accepts exactly one.
+pub(crate) fn check_in(
+    tx: &Transaction<'_>,
+    organization: OrganizationId,
+    scan: &Checked<CheckInTicket>,
+    key: Option<ApiKeyId>,
+) -> Result<Scan> {
+    let now = tx.now();
+    let ScannedTicket { mut ticket, order_id, state } = scans::find(tx, organization, scan)?;
+
+    if let Err(refusal) = state.check_in(scan.event_id, now) {
+        return refuse(tx, ticket.id, refusal);
+    }
+    let expires_at = match state.first_scan_date {
+        None => state.expiry_after_first_scan(now),
+        Some(_) => state.expires_at,
+    };
+
+    let accepted = AcceptedScan { checked_in_by: key, expires_at, previous_check_in: state.check_in_date };
+    if !scans::check_in(tx, ticket.id, &accepted)? {
+        let detail = "the ticket is already checked in".to_owned();
+        return refuse(tx, ticket.id, Conflict { reason: Reason::AlreadyCheckedIn, detail });
+    }
+    tx.record(CommitEvent::ScanAccepted);
+    let notification = NotificationData::TicketCheckedIn(TicketCheckedIn {
+        issued_ticket_id: ticket.id,
+        ticket_type_id: ticket.ticket_type_id,
+        event_id: state.event_id,
+        order_id,
+        check_in_date: now,
+    });
+    outbox::report(tx, organization, [notification])?;
+
+    let record = &mut ticket.record;
+    record.status = TicketStatus::CheckedIn;
+    record.check_in_date = Some(now);
+    record.checked_in_by_id = key;
+    record.first_scan_date = record.first_scan_date.or(Some(now));
+    record.expires_at = expires_at;
+    record.last_scan_date = Some(now);
+    record.scan_count += 1;
+    record.updated_at = now;
+    Ok(Scan::Accepted(Box::new(ticket)))
+}
+
+fn refuse(tx: &Transaction<'_>, ticket: TicketId, refusal: Conflict) -> Result<Scan> {
+    scans::record_refusal(tx, ticket)?;
+    tx.record(CommitEvent::ScanRefused(refusal.reason));
+    Ok(Scan::Refused(refusal))
+}
+
+/// Checks a ticket out, so that it can be checked in again.
+pub(crate) fn check_out(
+    tx: &Transaction<'_>,
+    organization: OrganizationId,
+    scan: &Checked<CheckInTicket>,
+) -> Result<IssuedTicket> {
+    let now = tx.now();
+    let ScannedTicket { mut ticket, state, .. } = scans::find(tx, organization, scan)?;
+    state.check_out(scan.event_id).map_err(Error::Conflict)?;
+    if !scans::check_out(tx, ticket.id)? {
+        return Err(Error::conflict(Reason::NotCheckedIn, "the ticket is not checked in"));
+    }
+    ticket.record.status = TicketStatus::NotCheckedIn;
+    ticket.record.check_out_date = Some(now);
+    ticket.record.updated_at = now;
+    Ok(ticket)
+}

@@ -1,0 +1,34 @@
+//! Changes of an event that depend on what was sold, or that orders follow.
+
+use super::order_lifecycle;
+use crate::error::{Error, FieldErrors, Reason, Result};
+use crate::model::caller::Caller;
+use crate::model::event::{Event, EventStatus, UpdateEvent};
+use crate::model::id::EventId;
+use crate::rules::event::{self as rules, EventFields};
+use crate::store::{Transaction, events};
+
+/// Updates an event. Cancelling it cancels its PENDING orders.
+pub(crate) fn update(
+    tx: &Transaction<'_>,
+    caller: &Caller,
+    id: EventId,
+    changes: UpdateEvent,
+    errors: FieldErrors,
+) -> Result<Event> {
+    tx.lock_event(id)?;
+    let organization = caller.organization;
+    let current = events::get(tx, organization, id)?;
+    caller.check_revision(current.revision)?;
+    let fields = rules::check(EventFields::update(&current, changes), errors)?;
+    let is_in_use = || events::has_live_orders_or_tickets(tx, id);
+    rules::check_transition(current.status, fields.status, fields.over_at(), tx.now(), is_in_use)?;
+    if fields.currency != current.currency && events::has_amounts(tx, id)? {
+        return Err(Error::conflict(Reason::InUse, "the event has orders, prices or discounts in its currency"));
+    }
+    events::update(tx, &current, &fields)?;
+    if fields.status == EventStatus::Cancelled && current.status != EventStatus::Cancelled {
+        order_lifecycle::cancel_pending_of_event(tx, organization, id)?;
+    }
+    events::get(tx, organization, id)
+}

@@ -1,0 +1,65 @@
+//! Expiry of holds. A pending order reserves its seats and the use of its discount until its hold expires; from that
+//! instant both count as free. Marking the order as EXPIRED releases them.
+
+use crate::error::Result;
+use crate::model::id::{EventId, OrderId};
+use crate::store::order_status::{self, ExpiredHold};
+use crate::store::seat_counts::Seats;
+use crate::store::{CommitEvent, Transaction, discount_uses, order_items, seat_counts};
+
+/// Whether any order has to be expired.
+pub(crate) fn any_expired(tx: &Transaction<'_>) -> Result<bool> {
+    Ok(!order_status::expired_holds(tx, 1)?.is_empty())
+}
+
+/// Expires up to `limit` orders whose hold has expired. Returns how many it was.
+pub(crate) fn expire_due(tx: &Transaction<'_>, limit: i64) -> Result<usize> {
+    let mut holds = order_status::expired_holds(tx, limit)?;
+    // Events are locked in one order everywhere.
+    holds.sort_by_key(|hold| hold.event);
+    expire_all(tx, &holds)
+}
+
+/// Expires the orders of an event whose hold has expired. Returns how many it was.
+pub(crate) fn expire_of_event(tx: &Transaction<'_>, event: EventId) -> Result<usize> {
+    let holds = order_status::expired_holds_of_event(tx, event)?;
+    expire_all(tx, &holds)
+}
+
+fn expire_all(tx: &Transaction<'_>, holds: &[ExpiredHold]) -> Result<usize> {
+    let mut expired = 0;
+    for hold in holds {
+        tx.lock_event(hold.event)?;
+        if expire(tx, hold.order, hold.event)? {
+            expired += 1;
+        }
+    }
+    Ok(expired)
+}
+
+/// Marks one order as EXPIRED if its hold has expired, and releases its seats and its discount use. Returns whether it
+/// did.
+pub(super) fn expire(tx: &Transaction<'_>, order: OrderId, event: EventId) -> Result<bool> {
+    let Some(expired) = order_status::expire(tx, order)? else { return Ok(false) };
+    tx.record(CommitEvent::OrderExpired);
+    for seats in seats_of_order(tx, order, event)? {
+        seat_counts::release(tx, seats)?;
+    }
+    if let Some(discount) = expired.discount {
+        discount_uses::release(tx, event, discount)?;
+    }
+    Ok(true)
+}
+
+/// The seats of an order's items, added up by ticket type, in the order in which ticket types are locked.
+pub(super) fn seats_of_order(tx: &Transaction<'_>, order: OrderId, event: EventId) -> Result<Vec<Seats>> {
+    let mut seats: Vec<Seats> = Vec::new();
+    for item in order_items::of_orders(tx, &[order])? {
+        match seats.iter_mut().find(|seats| seats.ticket_type == item.ticket_type_id) {
+            Some(same_type) => same_type.count += item.price.quantity,
+            None => seats.push(Seats { event, ticket_type: item.ticket_type_id, count: item.price.quantity }),
+        }
+    }
+    seats.sort_by_key(|seats| seats.ticket_type);
+    Ok(seats)
+}

@@ -1,0 +1,52 @@
+//! The seats of ticket types, with the rules around the counts: seats of expired holds are free, and an event whose last
+//! seat is sold becomes `SOLD_OUT`, and `PUBLISHED` again when a seat is returned.
+
+use super::holds;
+use crate::error::{Error, Reason, Result};
+use crate::store::seat_counts::{self, Seats};
+use crate::store::{Transaction, events};
+
+/// Sells free seats. Fails with the conflict `sold-out` if there are too few.
+pub(super) fn sell(tx: &Transaction<'_>, seats: Seats) -> Result<()> {
+    let unsold = claim(tx, seats, seat_counts::sell)?;
+    close_if_sold_out(tx, seats, unsold)
+}
+
+/// Reserves free seats for a pending order. Fails with the conflict `sold-out` if there are too few.
+pub(super) fn reserve(tx: &Transaction<'_>, seats: Seats) -> Result<()> {
+    claim(tx, seats, seat_counts::reserve)?;
+    Ok(())
+}
+
+/// Sells seats that an order has reserved.
+pub(super) fn sell_reserved(tx: &Transaction<'_>, seats: Seats) -> Result<()> {
+    let unsold = seat_counts::sell_reserved(tx, seats)?;
+    close_if_sold_out(tx, seats, unsold)
+}
+
+/// Frees the seats of cancelled tickets.
+pub(super) fn restock(tx: &Transaction<'_>, seats: Seats) -> Result<()> {
+    let unsold = seat_counts::restock(tx, seats)?;
+    // If this type had unsold seats before, the event was not sold out.
+    if unsold == seats.count {
+        events::reopen_if_first_unsold(tx, seats.event, seats.count)?;
+    }
+    Ok(())
+}
+
+/// Claims free seats. If there are too few, expires the event's expired holds and tries once more.
+fn claim(tx: &Transaction<'_>, seats: Seats, claim: fn(&Transaction<'_>, Seats) -> Result<Option<i64>>) -> Result<i64> {
+    if let Some(unsold) = claim(tx, seats)? {
+        return Ok(unsold);
+    }
+    if holds::expire_of_event(tx, seats.event)? > 0
+        && let Some(unsold) = claim(tx, seats)?
+    {
+        return Ok(unsold);
+    }
+    Err(Error::conflict(Reason::SoldOut, "there are not enough seats left"))
+}
+
+fn close_if_sold_out(tx: &Transaction<'_>, seats: Seats, unsold: i64) -> Result<()> {
+    if unsold == 0 { events::close_if_sold_out(tx, seats.event) } else { Ok(()) }
+}

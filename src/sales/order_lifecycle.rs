@@ -1,0 +1,235 @@
+//! How an order ends: it is paid, cancelled, or expires. Each transition is one conditional UPDATE of the order; the
+//! seats, tickets, discount use, refund and notifications follow in the same transaction.
+
+use super::{discount_use, holds, inventory};
+use crate::error::{Error, Reason, Result};
+use crate::model::amount::Amount;
+use crate::model::id::{EventId, OrderId, OrganizationId, TicketTypeId};
+use crate::model::notification::{NotificationData, OrderCancelled, OrderCompleted};
+use crate::model::order::{OrderStatus, PaymentStatus};
+use crate::rules::money::decimals;
+use crate::rules::order::{check_cancellable, check_payable, status_at_hold};
+use crate::store::order_status::{self, OrderState};
+use crate::store::refunds::NewRefund;
+use crate::store::seat_counts::Seats;
+use crate::store::tickets::TicketHolder;
+use crate::store::{CommitEvent, Transaction, discount_uses, order_items, outbox, refunds, seat_counts, tickets};
+
+/// Locks and loads an order. If its hold has expired, marks it as EXPIRED first, so that the stored status is the actual
+/// one from then on.
+fn load(tx: &Transaction<'_>, organization: OrganizationId, id: OrderId) -> Result<OrderState> {
+    tx.lock_event(id)?;
+    let mut state = order_status::load(tx, organization, id)?;
+    let status = status_at_hold(state.status, state.hold_until, tx.now());
+    if status != state.status {
+        holds::expire(tx, id, state.event)?;
+        state.status = status;
+    }
+    Ok(state)
+}
+
+/// Completes an order and issues its tickets. An EXPIRED order claims its seats and its discount use again, and is
+/// refused if they are gone or its event is cancelled.
+fn complete(tx: &Transaction<'_>, state: &OrderState, by_gateway: bool) -> Result<()> {
+    check_payable(state.status)?;
+    let expired = state.status == OrderStatus::Expired;
+    if expired && state.event_cancelled {
+        return Err(Error::conflict(Reason::EventCancelled, "the event is CANCELLED"));
+    }
+
+    let completed = if expired {
+        order_status::complete_expired(tx, state.id, by_gateway)?
+    } else {
+        order_status::complete_pending(tx, state.id, by_gateway)?
+    };
+    if !completed {
+        return Err(Error::conflict(Reason::OrderNotPending, "the order has just changed"));
+    }
+    for seats in holds::seats_of_order(tx, state.id, state.event)? {
+        if expired { inventory::sell(tx, seats)? } else { inventory::sell_reserved(tx, seats)? }
+    }
+    if let Some(discount) = state.discount
+        && expired
+        && !discount_use::try_claim(tx, state.event, discount)?
+    {
+        return Err(Error::conflict(Reason::DiscountUsedUp, "the discount has no use left"));
+    }
+    tx.record(CommitEvent::OrderCompleted);
+    issue_tickets(tx, state)
+}
+
+/// Issues the tickets of a completed order and reports both.
+fn issue_tickets(tx: &Transaction<'_>, state: &OrderState) -> Result<()> {
+    let decimals =
+        decimals(&state.currency).ok_or_else(|| Error::Internal(format!("unknown currency {}", state.currency)))?;
+    let holder = TicketHolder {
+        organization: state.organization,
+        event: state.event,
+        customer: state.customer,
+        customer_name: &state.customer_name,
+    };
+    let mut notifications = vec![NotificationData::OrderCompleted(OrderCompleted {
+        order_id: state.id,
+        event_id: state.event,
+        customer_id: state.customer,
+        total: Amount::new(state.total, decimals),
+        currency: state.currency.clone(),
+    })];
+    for item in order_items::of_orders(tx, &[state.id])? {
+        for ticket in tickets::issue_for_item(tx, &holder, item)? {
+            notifications.push(tickets::issued_notification(&ticket, state.event, state.id));
+        }
+    }
+    outbox::report(tx, state.organization, notifications)
+}
+
+/// Completes an order that was paid other than through the gateway.
+pub(crate) fn mark_paid(tx: &Transaction<'_>, organization: OrganizationId, id: OrderId) -> Result<()> {
+    let state = load(tx, organization, id)?;
+    complete(tx, &state, false)
+}
+
+/// Records a payment that the gateway reports, once, and completes the order. A payment that is too late for its order
+/// is refunded. `can_refund` says whether there is a gateway that can refund. Returns whether a refund is due now.
+pub(crate) fn payment_completed(
+    tx: &Transaction<'_>,
+    organization: OrganizationId,
+    id: OrderId,
+    can_refund: bool,
+) -> Result<bool> {
+    let state = load(tx, organization, id)?;
+    if state.total == 0 {
+        return Err(Error::conflict(Reason::OrderNotPending, "the order costs nothing"));
+    }
+    if !order_status::record_payment(tx, id, PaymentStatus::Completed)? {
+        return Ok(false);
+    }
+    let completed = match state.status {
+        OrderStatus::Pending | OrderStatus::Expired => tx.try_in_savepoint(|tx| complete(tx, &state, true))?,
+        OrderStatus::Cancelled | OrderStatus::Completed => false,
+    };
+    if completed {
+        return Ok(false);
+    }
+    refund(tx, &state, can_refund)?;
+    Ok(can_refund)
+}
+
+fn refund(tx: &Transaction<'_>, state: &OrderState, can_refund: bool) -> Result<()> {
+    let refund =
+        NewRefund { organization: state.organization, order: state.id, amount: state.total, currency: &state.currency };
+    refunds::insert(tx, &refund, can_refund)
+}
+
+/// Records a failed attempt to pay. The order stays PENDING until its hold expires; an order that no longer waits for a
+/// payment stays as it is.
+pub(crate) fn payment_failed(tx: &Transaction<'_>, organization: OrganizationId, id: OrderId) -> Result<()> {
+    let state = load(tx, organization, id)?;
+    if state.status == OrderStatus::Pending && state.payment == Some(PaymentStatus::Waiting) {
+        order_status::record_payment(tx, id, PaymentStatus::Failed)?;
+    }
+    Ok(())
+}
+
+/// What is left to do after a cancellation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Cancelled {
+    pub(crate) requires_manual_refund: bool,
+    pub(crate) refund_due: bool,
+}
+
+/// Cancels an order and its tickets. A payment through a gateway that can refund is refunded.
+pub(crate) fn cancel(
+    tx: &Transaction<'_>,
+    organization: OrganizationId,
+    id: OrderId,
+    can_refund: bool,
+) -> Result<Cancelled> {
+    let state = load(tx, organization, id)?;
+    cancel_loaded(tx, &state, can_refund)
+}
+
+fn cancel_loaded(tx: &Transaction<'_>, state: &OrderState, can_refund: bool) -> Result<Cancelled> {
+    check_cancellable(state.status)?;
+    if !order_status::cancel(tx, state.id, state.status)? {
+        return Err(Error::conflict(Reason::OrderNotCancellable, "the order has just changed"));
+    }
+    tx.record(CommitEvent::OrderCancelled);
+    let mut cancelled = Cancelled { requires_manual_refund: false, refund_due: false };
+    match state.status {
+        OrderStatus::Pending => {
+            for seats in holds::seats_of_order(tx, state.id, state.event)? {
+                seat_counts::release(tx, seats)?;
+            }
+            release_discount_use(tx, state)?;
+        }
+        OrderStatus::Completed => {
+            cancel_tickets(tx, state)?;
+            release_discount_use(tx, state)?;
+            cancelled.refund_due = state.paid_by_gateway && can_refund;
+            cancelled.requires_manual_refund = state.total > 0 && !cancelled.refund_due;
+            if cancelled.refund_due {
+                refund(tx, state, true)?;
+            }
+        }
+        OrderStatus::Expired | OrderStatus::Cancelled => {}
+    }
+    let notification = NotificationData::OrderCancelled(OrderCancelled {
+        order_id: state.id,
+        event_id: state.event,
+        customer_id: state.customer,
+        requires_manual_refund: cancelled.requires_manual_refund,
+    });
+    outbox::report(tx, state.organization, [notification])?;
+    Ok(cancelled)
+}
+
+/// Cancels an order if it is PENDING. Any other order stays as it is.
+pub(crate) fn cancel_if_pending(tx: &Transaction<'_>, organization: OrganizationId, id: OrderId) -> Result<()> {
+    let state = load(tx, organization, id)?;
+    if state.status == OrderStatus::Pending {
+        cancel_loaded(tx, &state, false)?;
+    }
+    Ok(())
+}
+
+/// Cancels an order that cannot be paid because it has no checkout link: it is PENDING, or its hold has expired
+/// meanwhile. A completed or cancelled order stays as it is.
+pub(crate) fn cancel_unless_paid(tx: &Transaction<'_>, organization: OrganizationId, id: OrderId) -> Result<()> {
+    let state = load(tx, organization, id)?;
+    if matches!(state.status, OrderStatus::Pending | OrderStatus::Expired) {
+        cancel_loaded(tx, &state, false)?;
+    }
+    Ok(())
+}
+
+/// Cancels the PENDING orders of an event that was cancelled. Completed orders stay.
+pub(crate) fn cancel_pending_of_event(
+    tx: &Transaction<'_>,
+    organization: OrganizationId,
+    event: EventId,
+) -> Result<()> {
+    holds::expire_of_event(tx, event)?;
+    for order in order_status::pending_of_event(tx, event)? {
+        cancel(tx, organization, order, false)?;
+    }
+    Ok(())
+}
+
+/// Cancels the order's remaining valid tickets and releases their seats.
+fn cancel_tickets(tx: &Transaction<'_>, state: &OrderState) -> Result<()> {
+    let mut types: Vec<TicketTypeId> = tickets::cancel_of_order(tx, state.id)?;
+    types.sort_unstable();
+    for same_type in types.chunk_by(|one, other| one == other) {
+        let count = i64::try_from(same_type.len()).unwrap_or(i64::MAX);
+        inventory::restock(tx, Seats { event: state.event, ticket_type: same_type[0], count })?;
+    }
+    Ok(())
+}
+
+fn release_discount_use(tx: &Transaction<'_>, state: &OrderState) -> Result<()> {
+    match state.discount {
+        Some(discount) => discount_uses::release(tx, state.event, discount),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,68 @@
+//! Tickets that the organization issues itself, without an order, and the cancellation of single tickets.
+
+use super::inventory;
+use crate::error::{Error, FieldErrors, Reason, Result};
+use crate::model::id::{OrganizationId, TicketId};
+use crate::model::notification::{NotificationData, TicketIssued};
+use crate::model::ticket::{CancelledIssuedTicket, IssueTickets, IssueTicketsResponse, NewTicket};
+use crate::rules::ticket as rules;
+use crate::store::seat_counts::Seats;
+use crate::store::tickets::TicketHolder;
+use crate::store::{Transaction, customers, events, outbox, ticket_types, tickets};
+
+/// Issues tickets on free seats.
+pub(crate) fn issue(
+    tx: &Transaction<'_>,
+    organization: OrganizationId,
+    request: IssueTickets,
+    mut errors: FieldErrors,
+) -> Result<IssueTicketsResponse> {
+    tx.lock_event(request.ticket_type_id)?;
+    let ticket_type = ticket_types::find_name(tx, organization, request.ticket_type_id)?;
+    errors.check(ticket_type.is_some(), "ticketId", "must be a ticket type of this organization");
+    let (Some(request), Some(ticket_type)) = (rules::check_issue(request, &mut errors), ticket_type) else {
+        return Err(Error::Validation(errors));
+    };
+    let sale = events::sale(tx, organization, ticket_type.event_id)?.ok_or(Error::NotFound("event"))?;
+    rules::check_issuable(sale.status, sale.over_at, tx.now())?;
+
+    let seats = Seats { event: ticket_type.event_id, ticket_type: request.ticket_type_id, count: request.quantity };
+    inventory::sell(tx, seats)?;
+    let customer = customers::find_or_insert(tx, organization, &request.customer)?;
+    let holder =
+        TicketHolder { organization, event: seats.event, customer: customer.id, customer_name: &customer.name };
+    let mut issued_tickets: Vec<NewTicket> = Vec::new();
+    let mut notifications = Vec::new();
+    for _ in 0..seats.count {
+        let ticket = tickets::issue(tx, &holder, seats.ticket_type, None)?;
+        notifications.push(NotificationData::TicketIssued(TicketIssued {
+            issued_ticket_id: ticket.id,
+            ticket_type_id: seats.ticket_type,
+            event_id: seats.event,
+            order_id: None,
+        }));
+        issued_tickets.push(ticket);
+    }
+    outbox::report(tx, organization, notifications)?;
+    let message = match issued_tickets.len() {
+        1 => format!("1 ticket of {} was issued", ticket_type.name),
+        count => format!("{count} tickets of {} were issued", ticket_type.name),
+    };
+    Ok(IssueTicketsResponse { success: true, message, issued_tickets })
+}
+
+/// Cancels a ticket and releases its seat.
+pub(crate) fn cancel(
+    tx: &Transaction<'_>,
+    organization: OrganizationId,
+    id: TicketId,
+) -> Result<CancelledIssuedTicket> {
+    tx.lock_event(id)?;
+    let cancelled = tickets::cancel(tx, organization, id)?;
+    let ticket = tickets::get(tx, organization, id)?;
+    if !cancelled {
+        return Err(Error::conflict(Reason::TicketCancelled, "the ticket is already cancelled"));
+    }
+    inventory::restock(tx, Seats { event: ticket.ticket.event_id, ticket_type: ticket.ticket_type_id, count: 1 })?;
+    Ok(ticket.record)
+}

@@ -1,0 +1,138 @@
+//! The status of orders: what a transition depends on, and the conditional UPDATE that makes each one.
+
+use super::{Bind, Row, Transaction};
+use crate::error::{Error, Result};
+use crate::model::id::{CustomerId, DiscountId, EventId, OrderId, OrganizationId};
+use crate::model::order::{OrderStatus, PaymentStatus};
+use crate::model::text_enum::TextEnum;
+use crate::model::timestamp::Timestamp;
+
+const STATE: &str =
+    "SELECT o.id, o.organization_id, o.event_id, o.customer_id, o.customer_name, o.status, o.hold_until, o.currency,
+        o.total, o.payment_status, o.paid_by_gateway, o.discount_id,
+        CASE WHEN e.status = 'CANCELLED' THEN 1 ELSE 0 END AS event_cancelled
+    FROM orders o JOIN events e ON e.id = o.event_id WHERE o.id = ?1 AND o.organization_id = ?2";
+const COMPLETE_PENDING: &str =
+    "UPDATE orders SET status = 'COMPLETED', completed_at = ?2, updated_at = ?2, paid_by_gateway = ?3
+    WHERE id = ?1 AND status = 'PENDING' AND hold_until > ?2";
+const COMPLETE_EXPIRED: &str =
+    "UPDATE orders SET status = 'COMPLETED', completed_at = ?2, updated_at = ?2, paid_by_gateway = ?3
+    WHERE id = ?1 AND status = 'EXPIRED'";
+const CANCEL: &str = "UPDATE orders SET status = 'CANCELLED', updated_at = ?2 WHERE id = ?1 AND status = ?3";
+const EXPIRE: &str = "UPDATE orders SET status = 'EXPIRED',
+        updated_at = CASE WHEN updated_at > hold_until THEN updated_at ELSE hold_until END
+    WHERE id = ?1 AND status = 'PENDING' AND hold_until <= ?2 RETURNING id, discount_id";
+pub(super) const EXPIRED_HOLDS: &str =
+    "SELECT id, event_id FROM orders WHERE status = 'PENDING' AND hold_until <= ?1 ORDER BY hold_until LIMIT ?2";
+// The unary plus keeps the planner on the index of pending orders: the index by event has every order of the event, and
+// this runs for each order that finds a ticket type sold out.
+pub(super) const EXPIRED_HOLDS_OF_EVENT: &str =
+    "SELECT id, event_id FROM orders WHERE status = 'PENDING' AND hold_until <= ?1 AND +event_id = ?2";
+pub(super) const PENDING_OF_EVENT: &str =
+    "SELECT id FROM orders WHERE status = 'PENDING' AND hold_until > ?1 AND +event_id = ?2";
+const PAYMENT: &str =
+    "UPDATE orders SET payment_status = ?2, payment_link = COALESCE(payment_link, ''), updated_at = ?3
+    WHERE id = ?1 AND (payment_status IS NULL OR payment_status IN ('WAITING', 'FAILED'))";
+
+/// What the transitions of an order depend on, as it is stored.
+pub(crate) struct OrderState {
+    pub(crate) id: OrderId,
+    pub(crate) organization: OrganizationId,
+    pub(crate) event: EventId,
+    pub(crate) customer: CustomerId,
+    pub(crate) customer_name: String,
+    /// The stored status: PENDING also if the hold has expired since.
+    pub(crate) status: OrderStatus,
+    pub(crate) hold_until: Option<Timestamp>,
+    pub(crate) currency: String,
+    /// In minor units.
+    pub(crate) total: i64,
+    pub(crate) payment: Option<PaymentStatus>,
+    pub(crate) paid_by_gateway: bool,
+    pub(crate) discount: Option<DiscountId>,
+    pub(crate) event_cancelled: bool,
+}
+
+/// An order whose hold has expired, and its event.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ExpiredHold {
+    pub(crate) order: OrderId,
+    pub(crate) event: EventId,
+}
+
+fn decode(row: &Row<'_>) -> Result<OrderState> {
+    Ok(OrderState {
+        id: row.get(0)?,
+        organization: row.get(1)?,
+        event: row.get(2)?,
+        customer: row.get(3)?,
+        customer_name: row.get(4)?,
+        status: row.text_enum(5)?,
+        hold_until: row.get(6)?,
+        currency: row.get(7)?,
+        total: row.get(8)?,
+        payment: if row.is_null(9)? { None } else { Some(row.text_enum(9)?) },
+        paid_by_gateway: row.get(10)?,
+        discount: row.get(11)?,
+        event_cancelled: row.get(12)?,
+    })
+}
+
+pub(crate) fn load(tx: &Transaction<'_>, organization: OrganizationId, id: OrderId) -> Result<OrderState> {
+    tx.query_opt(STATE, &[id.into(), organization.into()], decode)?.ok_or(Error::NotFound("order"))
+}
+
+/// Completes an order that is PENDING within its hold. Returns whether it was.
+pub(crate) fn complete_pending(tx: &Transaction<'_>, id: OrderId, by_gateway: bool) -> Result<bool> {
+    transition(tx, COMPLETE_PENDING, &[id.into(), tx.now().into(), by_gateway.into()])
+}
+
+/// Completes an order that is stored as EXPIRED. Returns whether it was.
+pub(crate) fn complete_expired(tx: &Transaction<'_>, id: OrderId, by_gateway: bool) -> Result<bool> {
+    transition(tx, COMPLETE_EXPIRED, &[id.into(), tx.now().into(), by_gateway.into()])
+}
+
+/// Cancels an order that is stored with status `from`. Returns whether it was.
+pub(crate) fn cancel(tx: &Transaction<'_>, id: OrderId, from: OrderStatus) -> Result<bool> {
+    transition(tx, CANCEL, &[id.into(), tx.now().into(), from.as_str().into()])
+}
+
+/// Records what the gateway reported of a payment. Returns whether the payment was still open.
+pub(crate) fn record_payment(tx: &Transaction<'_>, id: OrderId, status: PaymentStatus) -> Result<bool> {
+    transition(tx, PAYMENT, &[id.into(), status.as_str().into(), tx.now().into()])
+}
+
+fn transition(tx: &Transaction<'_>, sql: &str, binds: &[Bind<'_>]) -> Result<bool> {
+    tx.debug_assert_event_locked();
+    tx.execute(sql, binds).map(|rows| rows == 1)
+}
+
+/// What expiring an order leaves to release.
+pub(crate) struct Expired {
+    pub(crate) discount: Option<DiscountId>,
+}
+
+/// Marks an order as EXPIRED. Returns `None` if its hold had not expired, or somebody else marked it.
+pub(crate) fn expire(tx: &Transaction<'_>, id: OrderId) -> Result<Option<Expired>> {
+    tx.debug_assert_event_locked();
+    tx.query_opt(EXPIRE, &[id.into(), tx.now().into()], |row| Ok(Expired { discount: row.get(1)? }))
+}
+
+/// Up to `limit` pending orders whose hold has expired, the earliest first.
+pub(crate) fn expired_holds(tx: &Transaction<'_>, limit: i64) -> Result<Vec<ExpiredHold>> {
+    tx.query_all(EXPIRED_HOLDS, &[tx.now().into(), limit.into()], decode_hold)
+}
+
+/// The pending orders of an event whose hold has expired.
+pub(crate) fn expired_holds_of_event(tx: &Transaction<'_>, event: EventId) -> Result<Vec<ExpiredHold>> {
+    tx.query_all(EXPIRED_HOLDS_OF_EVENT, &[tx.now().into(), event.into()], decode_hold)
+}
+
+fn decode_hold(row: &Row<'_>) -> Result<ExpiredHold> {
+    Ok(ExpiredHold { order: row.get(0)?, event: row.get(1)? })
+}
+
+/// The orders of an event that are PENDING within their hold.
+pub(crate) fn pending_of_event(tx: &Transaction<'_>, event: EventId) -> Result<Vec<OrderId>> {
+    tx.query_all(PENDING_OF_EVENT, &[tx.now().into(), event.into()], |row| row.get(0))
+}

@@ -1,0 +1,92 @@
+//! The statements of check-in and check-out.
+
+use super::tickets::{decode, ticket_columns};
+use super::{Row, Transaction, ticket_types};
+use crate::error::{Error, Result};
+use crate::model::id::{ApiKeyId, OrderId, OrganizationId, TicketId};
+use crate::model::ticket::{CheckInTicket, IssuedTicket};
+use crate::model::timestamp::Timestamp;
+use crate::rules::admission::Scanned;
+use crate::rules::calendar::Zone;
+
+pub(super) const BY_CODE: &str = concat!(
+    "SELECT ",
+    ticket_columns!(),
+    ", e.status, e.timezone, tt.valid_from, tt.valid_until, tt.allowed_dates, tt.validity_days, tt.validity_hours,
+    tt.id, e.id, t.order_id
+    FROM tickets t JOIN ticket_types tt ON tt.id = t.ticket_type_id JOIN customers c ON c.id = t.customer_id
+        JOIN events e ON e.id = t.event_id
+    WHERE t.code = ?1 AND t.organization_id = ?2"
+);
+const REFUSED: &str =
+    "UPDATE tickets SET scan_count = scan_count + 1, last_scan_at = ?2, updated_at = ?2 WHERE id = ?1";
+// The condition keeps a second scan out: the ticket must still be as it was when the decision was made.
+const CHECK_IN: &str = "UPDATE tickets SET status = 'CHECKED_IN', check_in_at = ?2, checked_in_by = ?3,
+        first_scan_at = COALESCE(first_scan_at, ?2), expires_at = ?4, last_scan_at = ?2, scan_count = scan_count + 1,
+        updated_at = ?2
+    WHERE id = ?1 AND (status = 'NOT_CHECKED_IN' OR status = 'CHECKED_IN' AND check_in_at = ?5)";
+const CHECK_OUT: &str = "UPDATE tickets SET status = 'NOT_CHECKED_IN', check_out_at = ?2, updated_at = ?2
+    WHERE id = ?1 AND status = 'CHECKED_IN'";
+
+/// A ticket, its order, and everything that decides whether it admits its holder.
+pub(crate) struct ScannedTicket {
+    pub(crate) ticket: IssuedTicket,
+    pub(crate) order_id: Option<OrderId>,
+    pub(crate) state: Scanned,
+}
+
+/// An accepted check-in.
+pub(crate) struct AcceptedScan {
+    pub(crate) checked_in_by: Option<ApiKeyId>,
+    pub(crate) expires_at: Option<Timestamp>,
+    /// The check-in that the ticket had when the decision was made.
+    pub(crate) previous_check_in: Option<Timestamp>,
+}
+
+fn decode_scanned(row: &Row<'_>) -> Result<ScannedTicket> {
+    let ticket = decode(row)?;
+    let zone = Zone::stored(&row.get::<String>(20)?).map_err(|_| row.corrupt(20, "is not a known time zone"))?;
+    let state = Scanned {
+        event_id: ticket.ticket.event_id,
+        event_status: row.text_enum(19)?,
+        zone,
+        status: ticket.status,
+        check_in_date: ticket.check_in_date,
+        first_scan_date: ticket.first_scan_date,
+        expires_at: ticket.expires_at,
+        valid_from: row.get(21)?,
+        valid_until: row.get(22)?,
+        allowed_dates: ticket_types::instants(row, 23)?,
+        validity_days: row.get(24)?,
+        validity_hours: row.get(25)?,
+    };
+    Ok(ScannedTicket { ticket, order_id: row.get(28)?, state })
+}
+
+/// Loads the ticket with the scanned code.
+pub(crate) fn find(tx: &Transaction<'_>, organization: OrganizationId, scan: &CheckInTicket) -> Result<ScannedTicket> {
+    let found = tx.query_opt(BY_CODE, &[(&scan.code).into(), organization.into()], decode_scanned)?;
+    found.ok_or(Error::NotFound("ticket"))
+}
+
+/// Counts a scan that was refused.
+pub(crate) fn record_refusal(tx: &Transaction<'_>, ticket: TicketId) -> Result<()> {
+    tx.execute(REFUSED, &[ticket.into(), tx.now().into()]).map(drop)
+}
+
+/// Checks a ticket in. Returns whether it still was as the decision saw it.
+pub(crate) fn check_in(tx: &Transaction<'_>, ticket: TicketId, scan: &AcceptedScan) -> Result<bool> {
+    let binds = [
+        ticket.into(),
+        tx.now().into(),
+        scan.checked_in_by.into(),
+        scan.expires_at.into(),
+        scan.previous_check_in.into(),
+    ];
+    tx.execute(CHECK_IN, &binds).map(|rows| rows == 1)
+}
+
+/// Checks a ticket out. Returns whether it was checked in.
+pub(crate) fn check_out(tx: &Transaction<'_>, ticket: TicketId) -> Result<bool> {
+    tx.execute(CHECK_OUT, &[ticket.into(), tx.now().into()]).map(|rows| rows == 1)
+}
