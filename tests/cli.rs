@@ -1,4 +1,4 @@
-//! The example server as a person meets it: its command line, what it prints, and how it ends.
+//! The command line of the example server: options, commands, output and exit status.
 #![cfg(all(feature = "server", unix))]
 
 #[path = "common/program.rs"]
@@ -19,7 +19,7 @@ fn folder() -> tempfile::TempDir {
     tempfile::tempdir().unwrap()
 }
 
-/// The names of what is in a folder.
+/// Returns the names of the files in a folder, sorted.
 fn files(folder: &Path) -> Vec<String> {
     let mut names: Vec<_> = std::fs::read_dir(folder)
         .unwrap()
@@ -29,8 +29,8 @@ fn files(folder: &Path) -> Vec<String> {
     names
 }
 
-/// The one JSON object that a command answers with.
-fn answer(folder: &Path, arguments: &[&str]) -> Value {
+/// Runs a command that succeeds and returns the JSON object that it prints.
+fn json_output(folder: &Path, arguments: &[&str]) -> Value {
     let output = finish(&mut program(folder, arguments));
     assert_eq!(output.status.code(), Some(0), "{arguments:?}: {}", text(&output.stderr));
     assert_eq!(text(&output.stdout).lines().count(), 1, "{arguments:?}");
@@ -39,8 +39,8 @@ fn answer(folder: &Path, arguments: &[&str]) -> Value {
     value
 }
 
-/// The one line with which a command that does not work says why.
-fn refusal(command: &mut Command, status: i32) -> String {
+/// Runs a command that fails with `status` and returns the line that it prints to standard error.
+fn error_line(command: &mut Command, status: i32) -> String {
     let output = finish(command);
     let line = text(&output.stderr).strip_suffix('\n').unwrap_or_default().to_owned();
     assert_eq!(output.status.code(), Some(status), "{command:?}: {line}");
@@ -50,7 +50,7 @@ fn refusal(command: &mut Command, status: i32) -> String {
 }
 
 #[test]
-fn the_first_start_prints_an_organization_a_key_the_address_and_a_curl_command() {
+fn the_first_start_prints_organization_key_address_and_a_curl_command() {
     let folder = folder();
     let server = Server::start(folder.path(), &[]);
     assert_eq!(server.lines.len(), 4, "{:?}", server.lines);
@@ -63,7 +63,7 @@ fn the_first_start_prints_an_organization_a_key_the_address_and_a_curl_command()
 }
 
 #[test]
-fn later_starts_print_no_key_and_know_the_first_one() {
+fn later_starts_print_no_key_and_accept_the_first_one() {
     let folder = folder();
     let first = Server::start(folder.path(), &[]);
     let key = first.key().to_owned();
@@ -75,9 +75,9 @@ fn later_starts_print_no_key_and_know_the_first_one() {
 }
 
 #[test]
-fn the_curl_command_works_when_pasted_on_the_first_start_and_on_later_ones() {
+fn the_printed_curl_command_works_on_the_first_and_on_later_starts() {
     if !has_curl() {
-        eprintln!("there is no curl here: nothing was pasted");
+        eprintln!("skipped: curl is not installed");
         return;
     }
     let folder = folder();
@@ -92,7 +92,7 @@ fn the_curl_command_works_when_pasted_on_the_first_start_and_on_later_ones() {
 }
 
 #[test]
-fn a_wrong_command_line_ends_with_status_2_and_one_line_that_names_it_and_makes_nothing() {
+fn an_invalid_command_line_exits_with_2_names_the_error_and_creates_nothing() {
     for (arguments, named) in [
         (&["--nonsense"][..], "--nonsense"),
         (&["--nonsense\nand more"], "--nonsense"),
@@ -143,17 +143,17 @@ fn a_wrong_command_line_ends_with_status_2_and_one_line_that_names_it_and_makes_
         (&["check", "--listen", "127.0.0.1:0"], "--listen"),
     ] {
         let folder = folder();
-        let line = refusal(&mut program(folder.path(), arguments), 2);
+        let line = error_line(&mut program(folder.path(), arguments), 2);
         assert!(line.contains(named), "{arguments:?}: {line}");
         assert!(files(folder.path()).is_empty(), "{arguments:?}");
     }
 }
 
 #[test]
-fn a_wrong_environment_ends_with_status_2_and_one_line_that_names_it_and_makes_nothing() {
+fn an_invalid_environment_exits_with_2_names_the_variable_and_creates_nothing() {
     for (name, value) in [
         ("TICKETING_DATABASE", ""),
-        ("TICKETING_LISTEN", "here"),
+        ("TICKETING_LISTEN", "somewhere"),
         ("TICKETING_PUBLIC_URL", "there"),
         ("TICKETING_ORDER_HOLD", "soon"),
         ("TICKETING_RATE_LIMIT", "none"),
@@ -161,21 +161,21 @@ fn a_wrong_environment_ends_with_status_2_and_one_line_that_names_it_and_makes_n
         ("TICKETING_ALLOW_LOCAL_WEBHOOKS", "perhaps"),
     ] {
         let folder = folder();
-        let line = refusal(program(folder.path(), &[]).env(name, value), 2);
+        let line = error_line(program(folder.path(), &[]).env(name, value), 2);
         assert!(line.contains(name), "{line}");
         assert!(files(folder.path()).is_empty(), "{name}");
     }
 }
 
 #[test]
-fn the_environment_sets_every_option_and_an_option_wins_over_it() {
+fn environment_variables_set_every_option_and_the_command_line_takes_precedence() {
     let folder = folder();
     let mut command = program(folder.path(), &["--database", "option.db", "--order-hold", "60"]);
     command
         .env("TICKETING_DATABASE", "environment.db")
         .env("TICKETING_LISTEN", "127.0.0.1:0")
         .env("TICKETING_PUBLIC_URL", "https://tickets.example.com")
-        .env("TICKETING_ORDER_HOLD", "not looked at")
+        .env("TICKETING_ORDER_HOLD", "ignored")
         .env("TICKETING_RATE_LIMIT", "0")
         .env("TICKETING_FAILED_AUTHENTICATIONS", "10")
         .env("TICKETING_ALLOW_LOCAL_WEBHOOKS", "true");
@@ -187,7 +187,7 @@ fn the_environment_sets_every_option_and_an_option_wins_over_it() {
 }
 
 #[test]
-fn checkout_links_begin_with_the_public_url_and_the_order_hold_ends_when_it_says() {
+fn checkout_links_begin_with_the_public_url_and_orders_expire_after_the_hold() {
     let folder = folder();
     let url = "https://tickets.example.com/shop/";
     let server = Server::start(folder.path(), &["--public-url", url, "--order-hold", "1"]);
@@ -196,16 +196,16 @@ fn checkout_links_begin_with_the_public_url_and_the_order_hold_ends_when_it_says
     let mut event = CreateEvent::new("Summer Night", "summer-night", Timestamp::MAX);
     event.status = Some(EventStatus::Published);
     let event = service.create_event(&caller, event).unwrap().id;
-    let seat = CreateTicketType::new("Seat", Amount::new(1250, 2), 1);
-    let seat = service.create_ticket_type(&caller, event, seat).unwrap().id;
+    let ticket_type = CreateTicketType::new("General admission", Amount::new(1250, 2), 1);
+    let ticket_type = service.create_ticket_type(&caller, event, ticket_type).unwrap().id;
     let order = format!(
         r#"{{"eventId": "{event}", "customer": {{"name": "Ada", "email": "ada@example.com"}},
-            "items": [{{"ticketId": "{seat}", "quantity": 1}}]}}"#
+            "items": [{{"ticketId": "{ticket_type}", "quantity": 1}}]}}"#
     );
-    let (status, answer) = server.send("POST", "/v1/orders", server.key(), &order);
+    let (status, response) = server.send("POST", "/v1/orders", server.key(), &order);
     assert!(
-        status < 300 && answer.contains(r#""checkoutUrl":"https://tickets.example.com/shop/checkout/"#),
-        "{answer}"
+        status < 300 && response.contains(r#""checkoutUrl":"https://tickets.example.com/shop/checkout/"#),
+        "{response}"
     );
     let expired = (0..600).any(|_| {
         std::thread::sleep(Duration::from_millis(100));
@@ -215,7 +215,7 @@ fn checkout_links_begin_with_the_public_url_and_the_order_hold_ends_when_it_says
 }
 
 #[test]
-fn help_and_version_are_shown_and_nothing_is_made() {
+fn help_and_version_are_printed_and_nothing_is_created() {
     let folder = folder();
     let help = finish(&mut program(folder.path(), &["--help"]));
     assert!(help.status.success());
@@ -242,53 +242,53 @@ fn help_and_version_are_shown_and_nothing_is_made() {
 fn organizations_and_keys_are_managed_without_a_server() {
     let folder = folder();
     let cellar = ["create-organization", "Jazz Cellar", "--currency", "JPY", "--timezone", "Asia/Tokyo"];
-    let created = answer(folder.path(), &cellar);
+    let created = json_output(folder.path(), &cellar);
     let organization = created["id"].as_str().unwrap();
     assert!(organization.starts_with("org_"), "{created}");
     assert_eq!((&created["currency"], &created["timezone"]), (&"JPY".into(), &"Asia/Tokyo".into()));
-    assert_eq!(answer(folder.path(), &["list-organizations"])["organizations"], serde_json::json!([created]));
+    assert_eq!(json_output(folder.path(), &["list-organizations"])["organizations"], serde_json::json!([created]));
 
-    let scopes = ["--scopes", "tickets:check-in,tickets:read", "--name", "Door", "--expires", "2100-01-01T00:00Z"];
-    let door = answer(folder.path(), &[&["create-key", organization][..], &scopes].concat());
-    assert!(door["key"].as_str().unwrap().starts_with("tk_"));
-    assert_eq!(door["scopes"], serde_json::json!(["tickets:read", "tickets:check-in"]));
-    assert_eq!(door["expiresAt"], "2100-01-01T00:00:00.000Z");
-    let office = answer(folder.path(), &["create-key", organization]);
-    assert_eq!(office["scopes"].as_array().unwrap().len(), 13);
+    let scopes = ["--scopes", "tickets:check-in,tickets:read", "--name", "Entrance", "--expires", "2100-01-01T00:00Z"];
+    let entrance = json_output(folder.path(), &[&["create-key", organization][..], &scopes].concat());
+    assert!(entrance["key"].as_str().unwrap().starts_with("tk_"));
+    assert_eq!(entrance["scopes"], serde_json::json!(["tickets:read", "tickets:check-in"]));
+    assert_eq!(entrance["expiresAt"], "2100-01-01T00:00:00.000Z");
+    let unrestricted = json_output(folder.path(), &["create-key", organization]);
+    assert_eq!(unrestricted["scopes"].as_array().unwrap().len(), 13);
 
-    let keys = answer(folder.path(), &["list-keys", organization])["keys"].clone();
-    assert_eq!((&keys[1]["id"], &keys[1]["name"]), (&door["id"], &"Door".into()));
-    assert!(!keys.to_string().contains(door["key"].as_str().unwrap()));
+    let keys = json_output(folder.path(), &["list-keys", organization])["keys"].clone();
+    assert_eq!((&keys[1]["id"], &keys[1]["name"]), (&entrance["id"], &"Entrance".into()));
+    assert!(!keys.to_string().contains(entrance["key"].as_str().unwrap()));
     assert_eq!(keys[1]["revokedAt"], Value::Null);
-    assert_eq!(answer(folder.path(), &["revoke-key", door["id"].as_str().unwrap()])["id"], door["id"]);
-    let keys = answer(folder.path(), &["list-keys", organization])["keys"].clone();
+    assert_eq!(json_output(folder.path(), &["revoke-key", entrance["id"].as_str().unwrap()])["id"], entrance["id"]);
+    let keys = json_output(folder.path(), &["list-keys", organization])["keys"].clone();
     assert!(keys[1]["revokedAt"].is_string());
     assert_eq!(files(folder.path()), ["ticketing.db"]);
 }
 
 #[test]
-fn organizations_and_keys_are_managed_while_a_server_runs_and_a_revoked_key_is_refused_at_its_next_request() {
+fn keys_are_created_and_revoked_while_a_server_runs() {
     let folder = folder();
     let server = Server::start(folder.path(), &[]);
     let organization = server.said("Organization: ").unwrap();
-    let key = answer(folder.path(), &["create-key", organization, "--scopes", "events:read"]);
+    let key = json_output(folder.path(), &["create-key", organization, "--scopes", "events:read"]);
     let secret = key["key"].as_str().unwrap();
     assert_eq!(server.get("/v1/events", secret).0, 200);
     assert_eq!(server.get("/v1/orders", secret).0, 403);
-    answer(folder.path(), &["revoke-key", key["id"].as_str().unwrap()]);
+    json_output(folder.path(), &["revoke-key", key["id"].as_str().unwrap()]);
     assert_eq!(server.get("/v1/events", secret).0, 401);
     assert_eq!(server.get("/v1/events", server.key()).0, 200);
-    answer(folder.path(), &["create-organization", "Another"]);
-    let listed = answer(folder.path(), &["list-organizations", "--database", "ticketing.db"]);
+    json_output(folder.path(), &["create-organization", "Another"]);
+    let listed = json_output(folder.path(), &["list-organizations", "--database", "ticketing.db"]);
     assert_eq!(listed["organizations"].as_array().unwrap().len(), 2);
     let (status, _) = server.stop("TERM");
     assert_eq!(status.code(), Some(0));
 }
 
 #[test]
-fn what_is_not_there_ends_with_status_1_and_one_line() {
+fn an_unknown_organization_or_key_exits_with_1_and_one_line() {
     let folder = folder();
-    answer(folder.path(), &["create-organization", "Cellar"]);
+    json_output(folder.path(), &["create-organization", "Cellar"]);
     for arguments in [
         ["create-key", "org_0000000000001"],
         ["create-key", "nobody"],
@@ -297,12 +297,12 @@ fn what_is_not_there_ends_with_status_1_and_one_line() {
         ["revoke-key", "key_0000000000001"],
         ["revoke-key", ""],
     ] {
-        refusal(&mut program(folder.path(), &arguments), 1);
+        error_line(&mut program(folder.path(), &arguments), 1);
     }
 }
 
 #[test]
-fn a_database_that_is_not_there_ends_with_status_1_and_is_not_made() {
+fn a_missing_database_exits_with_1_and_is_not_created() {
     for arguments in [
         &["list-organizations"][..],
         &["create-key", "org_0000000000001"],
@@ -312,19 +312,19 @@ fn a_database_that_is_not_there_ends_with_status_1_and_is_not_made() {
         &["check"],
     ] {
         let folder = folder();
-        let line = refusal(program(folder.path(), arguments).args(["--database", "elsewhere.db"]), 1);
+        let line = error_line(program(folder.path(), arguments).args(["--database", "elsewhere.db"]), 1);
         assert!(line.contains("elsewhere.db"), "{line}");
         assert!(files(folder.path()).is_empty(), "{arguments:?}");
     }
 }
 
 #[test]
-fn a_database_that_cannot_be_used_ends_with_status_1_and_one_line_that_names_it() {
+fn an_unusable_database_exits_with_1_and_one_line_that_names_it() {
     let folder = folder();
-    std::fs::write(folder.path().join("letter.txt"), "Dear Ada, this is no database.".repeat(100)).unwrap();
+    std::fs::write(folder.path().join("letter.txt"), "Dear Ada, this is not a database.".repeat(100)).unwrap();
     for database in ["letter.txt", "no-such-folder/ticketing.db", "."] {
         for command in [&["--listen", "127.0.0.1:0"][..], &["create-organization", "Cellar"]] {
-            let line = refusal(program(folder.path(), command).args(["--database", database]), 1);
+            let line = error_line(program(folder.path(), command).args(["--database", database]), 1);
             assert!(line.contains(database), "{line}");
         }
     }
@@ -332,17 +332,17 @@ fn a_database_that_cannot_be_used_ends_with_status_1_and_one_line_that_names_it(
 }
 
 #[test]
-fn a_port_that_is_taken_ends_with_status_1_and_makes_no_database() {
+fn a_port_in_use_exits_with_1_and_creates_no_database() {
     let folder = folder();
-    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = taken.local_addr().unwrap().to_string();
-    let line = refusal(&mut program(folder.path(), &["--listen", &address]), 1);
+    let in_use = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = in_use.local_addr().unwrap().to_string();
+    let line = error_line(&mut program(folder.path(), &["--listen", &address]), 1);
     assert!(line.contains(&address), "{line}");
     assert!(files(folder.path()).is_empty());
 }
 
 #[test]
-fn two_first_starts_at_once_on_one_file_make_one_organization() {
+fn two_simultaneous_first_starts_create_one_organization() {
     for _ in 0..3 {
         let folder = folder();
         let servers: Vec<_> = std::thread::scope(|scope| {
@@ -354,27 +354,27 @@ fn two_first_starts_at_once_on_one_file_make_one_organization() {
         for server in &servers {
             assert_eq!(server.get("/v1/events", keys[0]).0, 200);
         }
-        let listed = answer(folder.path(), &["list-organizations"]);
+        let listed = json_output(folder.path(), &["list-organizations"]);
         assert_eq!(listed["organizations"].as_array().unwrap().len(), 1);
     }
 }
 
 #[test]
-fn a_database_is_backed_up_and_checked_while_a_server_runs_and_without_one() {
+fn backup_and_check_work_with_and_without_a_running_server() {
     let folder = folder();
     let server = Server::start(folder.path(), &[]);
     let clean = serde_json::json!({ "clean": true, "counts": {}, "findings": [] });
     for (copy, server) in [("first.db", Some(server)), ("second.db", None)] {
         let output = finish(&mut program(folder.path(), &["backup", copy]));
-        assert!(output.status.success() && output.stderr.is_empty(), "no bar is drawn where nobody looks");
-        let said: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert!(output.status.success() && output.stderr.is_empty(), "no progress bar without a terminal");
+        let printed: Value = serde_json::from_slice(&output.stdout).unwrap();
         let length = std::fs::metadata(folder.path().join(copy)).unwrap().len();
-        assert_eq!((said["path"].as_str(), said["bytes"].as_u64()), (Some(copy), Some(length)));
-        assert!(said["pages"].as_u64().unwrap() > 0);
+        assert_eq!((printed["path"].as_str(), printed["bytes"].as_u64()), (Some(copy), Some(length)));
+        assert!(printed["pages"].as_u64().unwrap() > 0);
         for database in ["ticketing.db", copy] {
-            assert_eq!(answer(folder.path(), &["check", "--database", database]), clean);
+            assert_eq!(json_output(folder.path(), &["check", "--database", database]), clean);
         }
-        let listed = answer(folder.path(), &["list-organizations", "--database", copy]);
+        let listed = json_output(folder.path(), &["list-organizations", "--database", copy]);
         assert_eq!(listed["organizations"].as_array().unwrap().len(), 1);
         if let Some(server) = server {
             assert_eq!(server.get("/v1/events", server.key()).0, 200);
@@ -385,24 +385,24 @@ fn a_database_is_backed_up_and_checked_while_a_server_runs_and_without_one() {
 }
 
 #[test]
-fn a_copy_is_not_made_where_something_is_already() {
+fn backup_never_overwrites_an_existing_file() {
     let folder = folder();
-    answer(folder.path(), &["create-organization", "Cellar"]);
+    json_output(folder.path(), &["create-organization", "Cellar"]);
     std::fs::write(folder.path().join("letter.txt"), "Dear Ada").unwrap();
     for target in ["letter.txt", "ticketing.db", "ticketing.db-wal", "."] {
-        let line = refusal(&mut program(folder.path(), &["backup", target]), 2);
+        let line = error_line(&mut program(folder.path(), &["backup", target]), 2);
         assert!(line.starts_with("PATH "), "{line}");
     }
-    let line = refusal(&mut program(folder.path(), &["backup", "no-such-folder/copy.db"]), 1);
+    let line = error_line(&mut program(folder.path(), &["backup", "no-such-folder/copy.db"]), 1);
     assert!(line.contains("no-such-folder/copy.db"), "{line}");
     assert_eq!(files(folder.path()), ["letter.txt", "ticketing.db"]);
     assert_eq!(std::fs::read_to_string(folder.path().join("letter.txt")).unwrap(), "Dear Ada");
 }
 
 #[test]
-fn a_check_that_finds_something_says_what_and_ends_with_status_1() {
+fn check_reports_a_violated_invariant_and_exits_with_1() {
     let folder = folder();
-    answer(folder.path(), &["create-organization", "Cellar"]);
+    json_output(folder.path(), &["create-organization", "Cellar"]);
     let file = rusqlite::Connection::open(folder.path().join("ticketing.db")).unwrap();
     file.execute("UPDATE organizations SET timezone = 'Mars/Base'", []).unwrap();
     drop(file);
@@ -419,14 +419,14 @@ fn a_check_that_finds_something_says_what_and_ends_with_status_1() {
 }
 
 #[test]
-fn sigterm_and_ctrl_c_end_it_with_status_0_and_leave_one_file() {
+fn sigterm_and_ctrl_c_exit_with_0_and_leave_one_file() {
     for signal in ["TERM", "INT"] {
         let folder = folder();
         let server = Server::start(folder.path(), &[]);
         assert_eq!(server.get("/v1/events", server.key()).0, 200);
-        let (status, said) = server.stop(signal);
+        let (status, printed) = server.stop(signal);
         assert_eq!(status.code(), Some(0), "{signal}");
-        assert!(said.is_empty(), "{signal}: {said:?}");
+        assert!(printed.is_empty(), "{signal}: {printed:?}");
         assert_eq!(files(folder.path()), ["ticketing.db"], "{signal}");
     }
 }

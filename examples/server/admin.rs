@@ -1,45 +1,46 @@
-//! Organizations and keys, which have no route: whoever can open the file may manage them.
+//! Commands that manage organizations and API keys. There is no HTTP route for these: they need access to the database
+//! file.
 
 use std::path::Path;
+use std::str::FromStr;
 
 use serde_json::{Value, json};
 use ticketing::TicketingService;
 
+use crate::database;
 use crate::failure::Failure;
-use crate::options::Task;
+use crate::options::AdminCommand;
 
-/// Does one task and answers with what it came to.
-pub(crate) fn perform(database: &Path, task: Task) -> Result<Value, Failure> {
-    let makes_the_file = matches!(task, Task::CreateOrganization(_));
-    if !makes_the_file {
-        must_be_there(database)?;
+/// Executes a command and returns its result as JSON.
+pub(crate) fn execute(database: &Path, command: AdminCommand) -> Result<Value, Failure> {
+    let creates_database = matches!(command, AdminCommand::CreateOrganization(_));
+    if !creates_database {
+        database::require_file(database)?;
     }
     let service = TicketingService::builder(database).readers(1).open()?;
-    Ok(match task {
-        Task::CreateOrganization(organization) => json!(service.create_organization(organization)?),
-        Task::ListOrganizations => json!({ "organizations": service.list_organizations()? }),
-        Task::CreateKey { organization, key } => {
-            let created = service.create_api_key(there(&organization, "organization")?, key)?;
-            json!({ "id": created.api_key.id, "key": created.key, "organizationId": created.api_key.organization_id,
-                    "name": created.api_key.name, "scopes": created.api_key.scopes,
-                    "expiresAt": created.api_key.expires_at })
+    match command {
+        AdminCommand::CreateOrganization(organization) => Ok(json!(service.create_organization(organization)?)),
+        AdminCommand::ListOrganizations => Ok(json!({ "organizations": service.list_organizations()? })),
+        AdminCommand::CreateKey { organization, key } => {
+            let created = service.create_api_key(parse_id(&organization, "organization")?, key)?;
+            Ok(json!({
+                "id": created.api_key.id,
+                "key": created.key,
+                "organizationId": created.api_key.organization_id,
+                "name": created.api_key.name,
+                "scopes": created.api_key.scopes,
+                "expiresAt": created.api_key.expires_at,
+            }))
         }
-        Task::ListKeys { organization } => {
-            json!({ "keys": service.list_api_keys(there(&organization, "organization")?)? })
+        AdminCommand::ListKeys { organization } => {
+            let keys = service.list_api_keys(parse_id(&organization, "organization")?)?;
+            Ok(json!({ "keys": keys }))
         }
-        Task::RevokeKey { key } => json!(service.revoke_api_key(there(&key, "API key")?)?),
-    })
-}
-
-/// Only the server and `create-organization` make a database.
-pub(crate) fn must_be_there(database: &Path) -> Result<(), Failure> {
-    if database.exists() {
-        return Ok(());
+        AdminCommand::RevokeKey { key } => Ok(json!(service.revoke_api_key(parse_id(&key, "API key")?)?)),
     }
-    Err(Failure::Run(format!("there is no database at {}", database.display())))
 }
 
-/// Reads an id. A text that is none names nothing that is there.
-fn there<T: std::str::FromStr>(id: &str, what: &str) -> Result<T, Failure> {
-    id.parse().map_err(|_| Failure::Run(format!("there is no such {what}: {id:?}")))
+/// Parses an id. A malformed id is reported like one that does not exist.
+fn parse_id<T: FromStr>(id: &str, resource: &str) -> Result<T, Failure> {
+    id.parse().map_err(|_| Failure::Run(format!("there is no {resource} with the id {id:?}")))
 }

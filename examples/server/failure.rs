@@ -1,21 +1,21 @@
-//! How the program ends when it cannot do what it was asked for: one line, and a status.
+//! Errors of the program: one line on standard error and an exit status.
 
 use std::fmt;
 use std::process::ExitCode;
 
 use ticketing::{Error, FieldError};
 
-/// Why the program ends.
+/// Why the program failed.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Failure {
-    /// The command line or the environment asks for something that cannot be: status 2, and nothing was made.
+    /// The command line or the environment is invalid: exit status 2. No file was created.
     Usage(String),
-    /// It could be, and did not work: status 1.
+    /// The command failed: exit status 1.
     Run(String),
 }
 
 impl Failure {
-    pub(crate) fn status(&self) -> ExitCode {
+    pub(crate) fn exit_code(&self) -> ExitCode {
         match self {
             Self::Usage(_) => ExitCode::from(2),
             Self::Run(_) => ExitCode::from(1),
@@ -24,13 +24,17 @@ impl Failure {
 }
 
 impl fmt::Display for Failure {
-    /// One line, whatever was quoted in it.
+    /// Writes one line: control characters, which quoted input may contain, are escaped.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (Self::Usage(text) | Self::Run(text)) = self;
-        text.chars().try_for_each(|letter| match letter.is_control() {
-            true => write!(f, "{}", letter.escape_default()),
-            false => write!(f, "{letter}"),
-        })
+        for character in text.chars() {
+            if character.is_control() {
+                write!(f, "{}", character.escape_default())?;
+            } else {
+                write!(f, "{character}")?;
+            }
+        }
+        Ok(())
     }
 }
 
@@ -43,12 +47,12 @@ impl From<Error> for Failure {
     }
 }
 
-/// A wrong command line or environment.
-pub(crate) fn usage(problem: impl fmt::Display) -> Failure {
-    Failure::Usage(problem.to_string())
+/// An invalid command line or environment.
+pub(crate) fn usage(message: impl fmt::Display) -> Failure {
+    Failure::Usage(message.to_string())
 }
 
-/// Names a refused field by the option or word that it came from.
+/// Describes a field error by the option or argument that the field came from.
 fn describe(error: &FieldError) -> String {
     let option = match error.path.as_str() {
         "path" => return format!("PATH {}", error.message),

@@ -1,11 +1,11 @@
-//! The ticketing server: `cargo run --example server --features server`. Try `-- --help`.
+//! The ticketing server: `cargo run --example server --features server`. For its options, add `-- --help`.
 
 mod admin;
+mod database;
 mod failure;
-mod given;
 mod options;
-mod run;
-mod upkeep;
+mod raw_options;
+mod serve;
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -14,29 +14,29 @@ use failure::Failure;
 use options::Command;
 
 fn main() -> ExitCode {
-    match options::read(std::env::args_os().skip(1), &|name| std::env::var_os(name)).and_then(obey) {
+    match options::parse(std::env::args_os().skip(1), &|name| std::env::var_os(name)).and_then(execute) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             eprintln!("{failure}");
-            failure.status()
+            failure.exit_code()
         }
     }
 }
 
-fn obey(command: Command) -> Result<(), Failure> {
+fn execute(command: Command) -> Result<(), Failure> {
     match command {
-        Command::Help => say(options::HELP),
-        Command::Version => say(concat!("ticketing ", env!("CARGO_PKG_VERSION"))),
-        Command::Serve(settings) => run::run(settings),
-        Command::Administer { database, task } => say(&admin::perform(&database, task)?.to_string()),
-        Command::BackUp { database, path } => upkeep::back_up(&database, &path),
-        Command::Check { database } => upkeep::check(&database),
+        Command::Help => print_line(options::HELP),
+        Command::Version => print_line(concat!("ticketing ", env!("CARGO_PKG_VERSION"))),
+        Command::Serve(settings) => serve::run(settings),
+        Command::Admin { database, command } => print_line(&admin::execute(&database, command)?.to_string()),
+        Command::Backup { database, path } => database::back_up(&database, &path),
+        Command::Check { database } => database::check(&database),
     }
 }
 
-/// Writes a line to standard output, at once also where it is a pipe.
-fn say(line: &str) -> Result<(), Failure> {
+/// Prints a line to standard output and flushes it, also if the output is a pipe.
+fn print_line(line: &str) -> Result<(), Failure> {
     let mut output = std::io::stdout().lock();
     let written = writeln!(output, "{line}").and_then(|()| output.flush());
-    written.map_err(|error| Failure::Run(format!("standard output cannot be written: {error}")))
+    written.map_err(|error| Failure::Run(format!("cannot write to standard output: {error}")))
 }

@@ -10,86 +10,89 @@ use lexopt::{Arg, Parser};
 use ticketing::{CreateApiKey, CreateOrganization, Scope, Scopes, TextEnum, Timestamp};
 
 use crate::failure::{Failure, usage};
-use crate::given::Given;
+use crate::raw_options::{RawOptions, RawValue};
 
 pub(crate) const HELP: &str = "\
-The ticketing server: events, orders, tickets and the door, over one SQLite file.
-Payments are those of a sandbox, which takes no money.
+Ticketing server: events, orders, tickets and check-in over HTTP, stored in one SQLite file.
+Payments go through a sandbox gateway, which takes no money.
 
-Usage: server [OPTIONS]
-       server COMMAND [--database PATH]
+Usage: server [OPTIONS]                      Run the server
+       server COMMAND [--database PATH]      Run a command
 
-Options, each with its environment variable, over which the option wins:
-  --database PATH         TICKETING_DATABASE       the database file [ticketing.db]
-  --listen ADDRESS:PORT   TICKETING_LISTEN         where to listen; port 0 takes a free one [127.0.0.1:8080]
-  --public-url URL        TICKETING_PUBLIC_URL     what checkout links begin with [the listening address]
-  --order-hold SECONDS    TICKETING_ORDER_HOLD     how long an unpaid order holds its places [1800]
-  --rate-limit N          TICKETING_RATE_LIMIT     requests a minute for each key, 0 for no limit [1200]
+Options. Each can also be set by its environment variable; the command line takes precedence.
+  --database PATH         TICKETING_DATABASE       Database file [default: ticketing.db]
+  --listen ADDRESS:PORT   TICKETING_LISTEN         Address to listen on; port 0 picks a free port
+                                                   [default: 127.0.0.1:8080]
+  --public-url URL        TICKETING_PUBLIC_URL     Base URL of checkout links [default: the address listened on]
+  --order-hold SECONDS    TICKETING_ORDER_HOLD     How long an unpaid order reserves its seats [default: 1800]
+  --rate-limit N          TICKETING_RATE_LIMIT     Requests per minute and API key; 0 for no limit [default: 1200]
   --failed-authentications N
                           TICKETING_FAILED_AUTHENTICATIONS
-                                                   requests a minute without a valid key for each address, before it
-                                                   hears no more than that they are too many [60]
+                                                   Requests per minute and client address without a valid API key;
+                                                   further ones are answered with 429 [default: 60]
   --allow-local-webhooks  TICKETING_ALLOW_LOCAL_WEBHOOKS
-                                                   webhooks may go to this machine, and by plain http: for
-                                                   development; true or false in the environment [false]
-  --log-format text|json  TICKETING_LOG_FORMAT     what a line of the log is, on standard error [text]
-  --help                                           shows this text
-  --version                                        shows the version
+                                                   Allow webhook receivers on this machine, and plain http, for
+                                                   development; the variable is true or false [default: false]
+  --log-format FORMAT     TICKETING_LOG_FORMAT     Format of the log on standard error: text or json
+                                                   [default: text]
+  --help                                           Print this help
+  --version                                        Print the version
 
-Commands, while a server runs on the same file or not; each answers with one JSON object:
+Commands. They can run while a server uses the same file. Each prints one JSON object.
   create-organization NAME [--currency CODE] [--timezone ZONE]
   list-organizations
   create-key ORGANIZATION [--name NAME] [--scopes SCOPE,SCOPE|all] [--expires TIMESTAMP]
   list-keys ORGANIZATION
   revoke-key KEY_ID
-  backup PATH             copies the database to a new file
-  check                   looks whether the file is sound and all that is stored agrees; status 1 where it does not
+  backup PATH             Copy the database to a new file
+  check                   Check the database for corruption and inconsistent data
 
-The first start on a fresh file makes an organization and a key with every scope, and prints the key: it can be read
-there and nowhere else.
+If the database is new, the server creates an organization and an API key with all scopes, and prints the key.
+The key is not shown again.
 
-Status: 0 done, 1 it did not work, 2 the command line or the environment is wrong.";
+Exit status: 0 success; 1 failure, or check found a problem; 2 invalid command line or environment.";
 
-/// What the program is asked to do.
+/// A parsed command line.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Command {
     Help,
     Version,
     Serve(Settings),
-    Administer { database: PathBuf, task: Task },
-    BackUp { database: PathBuf, path: String },
+    Admin { database: PathBuf, command: AdminCommand },
+    Backup { database: PathBuf, path: String },
     Check { database: PathBuf },
 }
 
-/// How to serve.
+/// The settings of the server.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Settings {
     pub(crate) database: PathBuf,
     pub(crate) listen: SocketAddr,
-    /// The listening address where it is not given.
+    /// By default, the address listened on.
     pub(crate) public_url: Option<String>,
     pub(crate) order_hold: Duration,
-    /// Requests a minute for each key, or any number.
+    /// Requests per minute and API key; `None` for no limit.
     pub(crate) rate_limit: Option<u32>,
-    /// Requests a minute without a valid key, for each address.
+    /// Requests per minute and client address without a valid API key.
     pub(crate) failed_authentications: u32,
-    /// Whether webhooks may go to this machine, and by plain HTTP.
+    /// Whether webhook receivers may be on this machine and use plain HTTP.
     pub(crate) allow_local_webhooks: bool,
     pub(crate) log_format: LogFormat,
 }
 
-/// How a line of the log is written.
+/// The format of a log line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LogFormat {
-    /// For a person.
+    /// Text for people.
     Text,
-    /// One JSON object.
+    /// A JSON object.
     Json,
 }
 
-/// What to do with organizations and keys. Ids are kept as text: one that is malformed is simply not there.
+/// A command that manages organizations or API keys. Ids are kept as text: a malformed one is reported like one that
+/// does not exist.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Task {
+pub(crate) enum AdminCommand {
     CreateOrganization(CreateOrganization),
     ListOrganizations,
     CreateKey { organization: String, key: CreateApiKey },
@@ -97,7 +100,7 @@ pub(crate) enum Task {
     RevokeKey { key: String },
 }
 
-/// The options that take a value.
+/// The options with a value.
 const OPTIONS: [&str; 12] = [
     "database",
     "listen",
@@ -113,44 +116,47 @@ const OPTIONS: [&str; 12] = [
     "expires",
 ];
 
-/// Reads what the program is asked to do. Everything is checked here, before anything is made.
-pub(crate) fn read(
+/// Parses and validates the command line and the environment. Nothing is opened or created before that succeeds.
+pub(crate) fn parse(
     arguments: impl Iterator<Item = OsString>,
     environment: &dyn Fn(&str) -> Option<OsString>,
 ) -> Result<Command, Failure> {
     let mut parser = Parser::from_args(arguments);
-    let mut given = Given::new(environment);
+    let mut options = RawOptions::new(environment);
     let mut words = Vec::new();
     while let Some(argument) = parser.next().map_err(usage)? {
         match argument {
             Arg::Long("help") | Arg::Short('h') => return Ok(Command::Help),
             Arg::Long("version") | Arg::Short('V') => return Ok(Command::Version),
-            Arg::Long("allow-local-webhooks") => given.add("allow-local-webhooks", "true".into()),
+            Arg::Long("allow-local-webhooks") => options.add("allow-local-webhooks", "true".into()),
             Arg::Long(name) => match OPTIONS.into_iter().find(|known| *known == name) {
-                Some(name) => given.add(name, parser.value().map_err(usage)?),
+                Some(name) => options.add(name, parser.value().map_err(usage)?),
                 None => return Err(usage(format!("unknown option --{name}"))),
             },
-            Arg::Value(word) => words.push(word.into_string().map_err(|word| usage(format!("{word:?} is not UTF-8")))?),
+            Arg::Value(word) => {
+                words.push(word.into_string().map_err(|word| usage(format!("{word:?} is not valid UTF-8")))?);
+            }
             Arg::Short(letter) => return Err(usage(format!("unknown option -{letter}"))),
         }
     }
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     match words.as_slice() {
-        [] => settings(&given).map(Command::Serve),
+        [] => settings(&options).map(Command::Serve),
         ["backup", path] => {
-            given.only("backup", &[])?;
-            Ok(Command::BackUp { path: (*path).to_owned(), database: database(&given)? })
+            options.allow_only("backup", &[])?;
+            Ok(Command::Backup { path: (*path).to_owned(), database: database(&options)? })
         }
         ["check"] => {
-            given.only("check", &[])?;
-            Ok(Command::Check { database: database(&given)? })
+            options.allow_only("check", &[])?;
+            Ok(Command::Check { database: database(&options)? })
         }
-        words => Ok(Command::Administer { task: task(words, &given)?, database: database(&given)? }),
+        words => Ok(Command::Admin { command: admin_command(words, &options)?, database: database(&options)? }),
     }
 }
 
-fn task(words: &[&str], given: &Given) -> Result<Task, Failure> {
-    let (command, options): (_, &[&str]) = match words[0] {
+/// Parses a command that manages organizations or API keys. `backup` and `check` get here only with wrong arguments.
+fn admin_command(words: &[&str], options: &RawOptions) -> Result<AdminCommand, Failure> {
+    let (usage_line, accepted): (_, &[&str]) = match words[0] {
         "create-organization" => ("create-organization NAME", &["currency", "timezone"]),
         "list-organizations" => ("list-organizations", &[]),
         "create-key" => ("create-key ORGANIZATION", &["name", "scopes", "expires"]),
@@ -160,21 +166,21 @@ fn task(words: &[&str], given: &Given) -> Result<Task, Failure> {
         "check" => ("check", &[]),
         other => return Err(usage(format!("unknown command {other:?}"))),
     };
-    given.only(words[0], options)?;
+    options.allow_only(words[0], accepted)?;
     match words {
-        ["create-organization", name] => organization(name, given).map(Task::CreateOrganization),
-        ["list-organizations"] => Ok(Task::ListOrganizations),
+        ["create-organization", name] => organization(name, options).map(AdminCommand::CreateOrganization),
+        ["list-organizations"] => Ok(AdminCommand::ListOrganizations),
         ["create-key", organization] => {
-            key(given).map(|key| Task::CreateKey { organization: (*organization).to_owned(), key })
+            Ok(AdminCommand::CreateKey { organization: (*organization).to_owned(), key: key(options)? })
         }
-        ["list-keys", organization] => Ok(Task::ListKeys { organization: (*organization).to_owned() }),
-        ["revoke-key", key] => Ok(Task::RevokeKey { key: (*key).to_owned() }),
-        _ => Err(usage(format!("the command is {command}, not {:?}", words.join(" ")))),
+        ["list-keys", organization] => Ok(AdminCommand::ListKeys { organization: (*organization).to_owned() }),
+        ["revoke-key", key] => Ok(AdminCommand::RevokeKey { key: (*key).to_owned() }),
+        _ => Err(usage(format!("wrong number of arguments in {:?}: the usage is {usage_line}", words.join(" ")))),
     }
 }
 
-fn settings(given: &Given) -> Result<Settings, Failure> {
-    let options = [
+fn settings(options: &RawOptions) -> Result<Settings, Failure> {
+    let accepted = [
         "listen",
         "public-url",
         "order-hold",
@@ -183,49 +189,49 @@ fn settings(given: &Given) -> Result<Settings, Failure> {
         "allow-local-webhooks",
         "log-format",
     ];
-    given.only("the server", &options)?;
-    let requests = |text: &str| text.parse::<u32>().map_err(|_| "must be a number of requests a minute");
-    let rate_limit = given.setting("rate-limit", requests)?.unwrap_or(1200);
+    options.allow_only("the server", &accepted)?;
+    let requests = |text: &str| text.parse::<u32>().map_err(|_| "must be a whole number of requests per minute");
+    let rate_limit = options.parsed("rate-limit", requests)?.unwrap_or(1200);
     Ok(Settings {
-        database: database(given)?,
-        listen: given.setting("listen", listen)?.unwrap_or(SocketAddr::from(([127, 0, 0, 1], 8080))),
-        public_url: given.setting("public-url", public_url)?,
-        order_hold: given.setting("order-hold", order_hold)?.unwrap_or(Duration::from_mins(30)),
+        database: database(options)?,
+        listen: options.parsed("listen", listen)?.unwrap_or(SocketAddr::from(([127, 0, 0, 1], 8080))),
+        public_url: options.parsed("public-url", public_url)?,
+        order_hold: options.parsed("order-hold", order_hold)?.unwrap_or(Duration::from_mins(30)),
         rate_limit: Some(rate_limit).filter(|limit| *limit > 0),
-        failed_authentications: given.setting("failed-authentications", requests)?.unwrap_or(60),
-        allow_local_webhooks: given.setting("allow-local-webhooks", yes_or_no)?.unwrap_or(false),
-        log_format: given.setting("log-format", log_format)?.unwrap_or(LogFormat::Text),
+        failed_authentications: options.parsed("failed-authentications", requests)?.unwrap_or(60),
+        allow_local_webhooks: options.parsed("allow-local-webhooks", boolean)?.unwrap_or(false),
+        log_format: options.parsed("log-format", log_format)?.unwrap_or(LogFormat::Text),
     })
 }
 
-fn database(given: &Given) -> Result<PathBuf, Failure> {
-    match given.raw("database") {
-        Some((place, path)) if path.is_empty() => Err(usage(format!("{place} must not be empty"))),
-        Some((_, path)) => Ok(path.into()),
+fn database(options: &RawOptions) -> Result<PathBuf, Failure> {
+    match options.raw("database") {
+        Some(RawValue { source, value }) if value.is_empty() => Err(usage(format!("{source} must not be empty"))),
+        Some(RawValue { value, .. }) => Ok(value.into()),
         None => Ok(PathBuf::from("ticketing.db")),
     }
 }
 
-fn organization(name: &str, given: &Given) -> Result<CreateOrganization, Failure> {
+fn organization(name: &str, options: &RawOptions) -> Result<CreateOrganization, Failure> {
     if name.is_empty() {
         return Err(usage("NAME must not be empty"));
     }
     let mut organization = CreateOrganization { name: name.to_owned(), ..Default::default() };
-    if let Some(currency) = given.text("currency")? {
+    if let Some(currency) = options.text("currency")? {
         organization.currency = currency;
     }
-    if let Some(timezone) = given.text("timezone")? {
+    if let Some(timezone) = options.text("timezone")? {
         organization.timezone = timezone;
     }
     organization.check()?;
     Ok(organization)
 }
 
-fn key(given: &Given) -> Result<CreateApiKey, Failure> {
+fn key(options: &RawOptions) -> Result<CreateApiKey, Failure> {
     Ok(CreateApiKey {
-        name: given.setting("name", not_empty)?.unwrap_or_else(|| "My key".to_owned()),
-        scopes: given.setting("scopes", scopes)?.unwrap_or_else(Scopes::all),
-        expires_at: given.setting("expires", |text| text.parse::<Timestamp>().map_err(|error| error.to_string()))?,
+        name: options.parsed("name", not_empty)?.unwrap_or_else(|| "My key".to_owned()),
+        scopes: options.parsed("scopes", scopes)?.unwrap_or_else(Scopes::all),
+        expires_at: options.parsed("expires", |text| text.parse::<Timestamp>().map_err(|error| error.to_string()))?,
     })
 }
 
@@ -242,10 +248,10 @@ fn public_url(text: &str) -> Result<String, &'static str> {
 
 fn order_hold(text: &str) -> Result<Duration, &'static str> {
     let seconds = text.parse().ok().filter(|seconds: &u32| *seconds > 0);
-    seconds.map(|seconds| Duration::from_secs(seconds.into())).ok_or("must be a number of seconds, 1 or more")
+    seconds.map(|seconds| Duration::from_secs(seconds.into())).ok_or("must be a whole number of seconds, 1 or more")
 }
 
-fn yes_or_no(text: &str) -> Result<bool, &'static str> {
+fn boolean(text: &str) -> Result<bool, &'static str> {
     match text {
         "true" | "1" => Ok(true),
         "false" | "0" => Ok(false),
@@ -269,6 +275,7 @@ fn scopes(text: &str) -> Result<Scopes, String> {
     if text == "all" {
         return Ok(Scopes::all());
     }
-    let scope = |name: &str| Scope::from_text(name.trim()).ok_or_else(|| format!("names {name:?}, which is no scope"));
+    let scope =
+        |name: &str| Scope::from_text(name.trim()).ok_or_else(|| format!("contains the unknown scope {name:?}"));
     text.split(',').map(scope).collect()
 }

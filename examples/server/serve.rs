@@ -1,4 +1,4 @@
-//! Serves until it is told to stop.
+//! Runs the server until SIGTERM or Ctrl-C.
 
 use std::net::{SocketAddr, TcpListener};
 use std::time::Duration;
@@ -10,16 +10,17 @@ use tokio::runtime::Runtime;
 
 use crate::failure::Failure;
 use crate::options::{LogFormat, Settings};
-use crate::say;
+use crate::print_line;
 
-/// Listens, opens the database, and answers until SIGTERM or Ctrl-C.
+/// Binds the socket, opens the database and serves requests until SIGTERM or Ctrl-C.
 pub(crate) fn run(settings: Settings) -> Result<(), Failure> {
     start_log(settings.log_format);
-    // The socket comes before the database: a port that is taken makes no file, and the real port is known.
-    let listening = |error| Failure::Run(format!("cannot listen on {}: {error}", settings.listen));
-    let listener = TcpListener::bind(settings.listen).map_err(listening)?;
-    let address = listener.local_addr().map_err(listening)?;
-    let runtime = Runtime::new().map_err(|error| Failure::Run(format!("no threads can be started: {error}")))?;
+    // The socket comes before the database: if the port is in use, no file is created. The default of the public URL
+    // needs the actual port.
+    let cannot_listen = |error| Failure::Run(format!("cannot listen on {}: {error}", settings.listen));
+    let listener = TcpListener::bind(settings.listen).map_err(cannot_listen)?;
+    let address = listener.local_addr().map_err(cannot_listen)?;
+    let runtime = Runtime::new().map_err(|error| Failure::Run(format!("cannot start threads: {error}")))?;
     let stop = runtime.block_on(async { stop_signal() })?;
 
     let public_url = settings.public_url.unwrap_or_else(|| format!("http://{address}"));
@@ -29,9 +30,9 @@ pub(crate) fn run(settings: Settings) -> Result<(), Failure> {
         .public_url(public_url)
         .allow_local_webhooks(settings.allow_local_webhooks)
         .open()?;
-    greet(&service, address)?;
+    print_startup(&service, address)?;
     if settings.allow_local_webhooks {
-        say("Webhooks may go to this machine, and by plain http: for development only")?;
+        print_line("Warning: webhook receivers may be on this machine and use plain http. For development only.")?;
     }
     let maintenance = service.start_maintenance()?;
     let webhooks = service.start_webhook_sender(SenderOptions::default())?;
@@ -42,12 +43,13 @@ pub(crate) fn run(settings: Settings) -> Result<(), Failure> {
     runtime.shutdown_timeout(Duration::from_secs(1));
     drop(webhooks);
     drop(maintenance);
-    drop(service); // The last handle: the write-ahead log goes into the database.
+    // The last handle of the service: dropping it merges the write-ahead log into the database file.
+    drop(service);
     served.map_err(|error| Failure::Run(format!("the server failed: {error}")))
 }
 
-/// Begins to write the log to standard error: a line for each request, and whatever goes wrong. Where nobody takes the
-/// log, it is lost, and the requests are answered all the same.
+/// Starts logging to standard error: one line per request, and errors. If standard error cannot be written, log lines
+/// are dropped and requests are still served.
 fn start_log(format: LogFormat) {
     let log = tracing_subscriber::fmt()
         .with_writer(std::io::stderr)
@@ -59,30 +61,30 @@ fn start_log(format: LogFormat) {
     }
 }
 
-/// Says where the server is and, on the first start on a fresh file, what opens it.
-fn greet(service: &TicketingService, address: SocketAddr) -> Result<(), Failure> {
+/// Prints the address of the server. If the database is new, creates an organization and an API key and prints them.
+fn print_startup(service: &TicketingService, address: SocketAddr) -> Result<(), Failure> {
     let key = CreateApiKey { name: "First key".to_owned(), scopes: Scopes::all(), expires_at: None };
     let first = service.create_first_organization(CreateOrganization::default(), key)?;
     if let Some((organization, created)) = &first {
-        say(&format!("Organization: {}", organization.id))?;
-        say(&format!("API key: {}", created.key.expose()))?;
+        print_line(&format!("Organization: {}", organization.id))?;
+        print_line(&format!("API key: {}", created.key.expose()))?;
     }
-    say(&format!("Listening on http://{address}/v1"))?;
-    match &first {
-        Some((_, created)) => {
-            say(&format!("curl -H 'X-Api-Key: {}' 'http://{address}/v1/events'", created.key.expose()))
-        }
-        // The key is not known any more: this one works without.
-        None => say(&format!("curl 'http://{address}/health/ready'")),
-    }
+    print_line(&format!("Listening on http://{address}/v1"))?;
+    let example = match &first {
+        Some((_, created)) => format!("curl -H 'X-Api-Key: {}' 'http://{address}/v1/events'", created.key.expose()),
+        // The key cannot be shown again: this request needs none.
+        None => format!("curl 'http://{address}/health/ready'"),
+    };
+    print_line(&example)
 }
 
-/// Waits for SIGTERM or Ctrl-C, which are caught from this call on.
+/// Returns a future that ends at SIGTERM or Ctrl-C. Both are caught from this call on.
 #[cfg(unix)]
 fn stop_signal() -> Result<impl Future<Output = ()> + Send, Failure> {
     use tokio::signal::unix::{SignalKind, signal};
-    let caught = |kind| signal(kind).map_err(|error| Failure::Run(format!("signals cannot be caught: {error}")));
-    let (mut terminate, mut interrupt) = (caught(SignalKind::terminate())?, caught(SignalKind::interrupt())?);
+    let catch = |kind| signal(kind).map_err(|error| Failure::Run(format!("cannot catch signals: {error}")));
+    let mut terminate = catch(SignalKind::terminate())?;
+    let mut interrupt = catch(SignalKind::interrupt())?;
     Ok(async move {
         tokio::select! {
             _ = terminate.recv() => {}
@@ -91,11 +93,11 @@ fn stop_signal() -> Result<impl Future<Output = ()> + Send, Failure> {
     })
 }
 
-/// Waits for Ctrl-C.
+/// Returns a future that ends at Ctrl-C.
 #[cfg(not(unix))]
 fn stop_signal() -> Result<impl Future<Output = ()> + Send, Failure> {
     Ok(async {
-        // Where it cannot be waited for, the server runs until it is ended from outside.
+        // If Ctrl-C cannot be caught, the server runs until the process is killed.
         if tokio::signal::ctrl_c().await.is_err() {
             std::future::pending::<()>().await;
         }
