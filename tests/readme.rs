@@ -1,4 +1,4 @@
-//! What the README tells people to paste, pasted.
+//! Runs the shell commands of the README against the example server.
 #![cfg(all(feature = "server", unix))]
 
 #[path = "common/program.rs"]
@@ -11,9 +11,10 @@ use program::{Server, finish, has_curl, text};
 
 const README: &str = include_str!("../README.md");
 
-const SALE: &str = "A first sale over HTTP";
+const SALE: &str = "Quick start: a sale over HTTP";
+const RETRIES: &str = "Safe retries and concurrent updates";
 
-/// The shell blocks of a section of the README that talk to a server, in their order.
+/// Returns the shell blocks with curl commands from a section of the README, in order.
 fn commands(section: &str) -> Vec<&'static str> {
     let section = README.split("\n## ").find(|part| part.starts_with(section)).unwrap();
     let blocks = section.split("```sh\n").skip(1).filter_map(|rest| rest.split("```").next());
@@ -27,9 +28,9 @@ fn the_first_sale_is_five_curl_commands() {
 }
 
 #[test]
-fn the_curl_commands_of_the_readme_sell_a_paid_ticket_and_check_it_in() {
+fn the_first_sale_of_the_readme_pays_an_order_and_checks_its_ticket_in() {
     if !has_curl() {
-        eprintln!("there is no curl here: nothing was pasted");
+        eprintln!("skipped: curl is not installed");
         return;
     }
     let folder = tempfile::tempdir().unwrap();
@@ -38,8 +39,8 @@ fn the_curl_commands_of_the_readme_sell_a_paid_ticket_and_check_it_in() {
     let scan = commands(SALE).pop().unwrap();
     let output = finish(Command::new("sh").args(["-c", &(setup + &commands(SALE).concat() + scan)]));
     assert!(output.status.success(), "{}", text(&output.stderr));
-    let answers: Vec<_> = text(&output.stdout).lines().collect();
-    let [.., first, second] = answers.as_slice() else { panic!("{answers:?}") };
+    let lines: Vec<_> = text(&output.stdout).lines().collect();
+    let [.., first, second] = lines.as_slice() else { panic!("{lines:?}") };
     assert!(first.contains("\"status\":\"CHECKED_IN\""), "{first}");
     assert!(second.contains("already-checked-in"), "{second}");
     let orders = server.get("/v1/orders?status=COMPLETED", server.key()).1;
@@ -47,21 +48,21 @@ fn the_curl_commands_of_the_readme_sell_a_paid_ticket_and_check_it_in() {
 }
 
 #[test]
-fn an_order_that_is_asked_for_twice_is_one_and_of_two_changes_of_what_was_seen_the_second_is_refused() {
+fn the_readme_retries_an_order_once_and_refuses_an_update_of_an_old_revision() {
     if !has_curl() {
-        eprintln!("there is no curl here: nothing was pasted");
+        eprintln!("skipped: curl is not installed");
         return;
     }
     let folder = tempfile::tempdir().unwrap();
     let server = Server::start(folder.path(), &[]);
     let setup = format!("API=http://{}/v1\nKEY={}\n", server.address(), server.key());
-    let commands = [&commands(SALE)[..2], &commands("Asking again, and changing what was seen")].concat();
+    let commands = [&commands(SALE)[..2], &commands(RETRIES)].concat();
     let output = finish(Command::new("sh").args(["-c", &(setup + &commands.concat())]));
     assert!(output.status.success(), "{}", text(&output.stderr));
-    let answers: Vec<_> = text(&output.stdout).lines().collect();
-    let [order, again, changed, refused] = answers.as_slice() else { panic!("{answers:?}") };
-    assert!(order.contains("\"total\":25") && order == again, "{order}\n{again}");
-    assert!(changed.contains("\"title\":\"Summer Nights\""), "{changed}");
+    let lines: Vec<_> = text(&output.stdout).lines().collect();
+    let [_event, _ticket_type, order, retry, updated, refused] = lines.as_slice() else { panic!("{lines:?}") };
+    assert!(order.contains("\"total\":25") && order == retry, "{order}\n{retry}");
+    assert!(updated.contains("\"title\":\"Summer Nights\""), "{updated}");
     assert!(refused.contains("precondition-failed"), "{refused}");
     let orders = server.get("/v1/orders", server.key()).1;
     assert_eq!(orders.matches("\"affiliateCode\"").count(), 1, "{orders}");
