@@ -3,8 +3,8 @@
 use std::collections::HashSet;
 use std::fmt;
 
-use crate::model::scope::Scope;
-use crate::model::text_enum::text_enum;
+use crate::scope::Scope;
+use crate::text_enum::text_enum;
 
 /// The result of every operation.
 pub type Result<T, E = Error> = std::result::Result<T, E>;

@@ -99,22 +99,27 @@
 
 mod environment;
 mod error;
+mod form;
 mod model;
 mod payment;
 mod rules;
 mod sales;
+mod scope;
 #[cfg(feature = "server")]
 pub mod server;
 mod service;
 mod store;
+mod text_enum;
 pub mod webhook;
 
 pub use environment::{Clock, Entropy, ManualClock, SeededEntropy, SystemClock, SystemEntropy};
 pub use error::{Conflict, Error, FieldError, FieldErrors, Reason, Result, StoreError};
+pub use form::change::Change;
+pub use form::json::SyntaxError;
+pub use form::request::{Nothing, Request};
 pub use model::amount::{Amount, ParseAmountError};
 pub use model::backup::BackupProgress;
 pub use model::caller::Caller;
-pub use model::change::Change;
 pub use model::check::{CheckReport, Finding};
 pub use model::customer::{Customer, NewCustomer};
 pub use model::discount::{
@@ -129,7 +134,6 @@ pub use model::id::{
     OutboxId, ParseIdError, TicketId, TicketTypeId, WebhookDeliveryId, WebhookId, kind,
 };
 pub use model::idempotency::{IdempotencyKey, ParseIdempotencyKeyError};
-pub use model::json::SyntaxError;
 pub use model::notification::{
     Notification, NotificationData, OrderCancelled, OrderCompleted, TicketCheckedIn, TicketIssued,
 };
@@ -141,15 +145,12 @@ pub use model::order::{
 pub use model::organization::{ApiKey, CreateApiKey, CreateOrganization, CreatedApiKey, Organization};
 pub use model::page::{Page, PageRequest};
 pub use model::refund::{ListRefunds, Refund, RefundStatus};
-pub use model::request::{Nothing, Request};
-pub use model::scope::{Scope, Scopes};
 pub use model::secret::Secret;
 pub use model::statistics::{
     Backlog, CommitStatistics, Distribution, OrderStatistics, ScanStatistics, Statistics, WebhookOutcome,
     WebhookStatistics,
 };
 pub use model::summary::{EventSummary, OrdersByStatus, TicketTypeSummary};
-pub use model::text_enum::{TextEnum, UnknownText};
 pub use model::ticket::{
     CancelledIssuedTicket, CheckInTicket, IssueTickets, IssueTicketsResponse, IssuedTicket, ListTickets, NewTicket,
     TicketStatus, TicketTypeOfTicket,
@@ -161,9 +162,11 @@ pub use model::webhook::{
     ResentWebhookDelivery, RotatedWebhookSecret, UpdateWebhook, WebhookDelivery, WebhookEndpoint,
 };
 pub use payment::{Checkout, CheckoutRequest, GatewayError, PaymentGateway, RefundRequest, SandboxGateway};
+pub use scope::{Scope, Scopes};
 pub use service::{
     Builder, CheckoutOutcome, CheckoutResult, HostedCheckout, MaintenanceReport, MaintenanceWorker, TicketingService,
 };
+pub use text_enum::{TextEnum, UnknownText};
 
 /// Compiles the Rust examples of the README.
 #[cfg(doctest)]

@@ -1,22 +1,40 @@
-//! Who may use whom: `server → service → payment, webhook → store → rules → model → error`, downwards only.
+//! Who may use whom: `server → service → payment, webhook → sales → store → rules → model → form → error`, downwards only.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// Each layer, and those whose names may stand in it beside its own.
+/// Each layer, and the layers below it that it may use.
 const LAYERS: &[(&str, &[&str])] = &[
-    ("server", &["service", "payment", "webhook", "rules", "model", "error"]),
-    ("service", &["payment", "webhook", "sales", "store", "rules", "model", "error", "environment"]),
-    ("payment", &["store", "rules", "model", "error", "environment"]),
-    ("webhook", &["store", "rules", "model", "error", "environment"]),
-    ("sales", &["store", "rules", "model", "error"]),
-    ("store", &["rules", "model", "error", "environment"]),
-    // The environment draws their codes and keys.
-    ("rules", &["model", "error", "environment"]),
-    ("model", &["error"]),
-    // An error names the scope that is missing, and its reasons are an enum with texts.
-    ("error", &["model::scope", "model::text_enum"]),
+    ("server", &["service", "payment", "webhook", "rules", "model", "form", "error", "scope", "text_enum"]),
+    (
+        "service",
+        &[
+            "payment",
+            "webhook",
+            "sales",
+            "store",
+            "rules",
+            "environment",
+            "model",
+            "form",
+            "error",
+            "scope",
+            "text_enum",
+        ],
+    ),
+    ("payment", &["store", "rules", "environment", "model", "error", "text_enum"]),
+    ("webhook", &["store", "rules", "environment", "model", "error", "text_enum"]),
+    ("sales", &["store", "rules", "model", "form", "error", "text_enum"]),
+    ("store", &["rules", "environment", "model", "form", "error", "scope", "text_enum"]),
+    // The environment draws codes and keys.
+    ("rules", &["environment", "model", "form", "error", "text_enum"]),
     ("environment", &["model"]),
+    ("model", &["form", "error", "scope", "text_enum"]),
+    ("form", &["error", "text_enum"]),
+    // An error names the scope that is missing, and the reasons of a conflict are a text enum.
+    ("error", &["scope", "text_enum"]),
+    ("scope", &["text_enum"]),
+    ("text_enum", &[]),
 ];
 
 /// Which words stand in which files only: the words, and what the path of those files begins with.

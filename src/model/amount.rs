@@ -3,6 +3,10 @@
 use std::fmt;
 use std::str::FromStr;
 
+use crate::error::FieldErrors;
+use crate::form::fields::{FromValue, or_error};
+use crate::form::json::Value;
+
 /// An exact amount of money: a number of minor units, and how many decimals they are (ISO 4217: JPY 0, EUR 2, KWD 3).
 ///
 /// Two amounts are equal when their values are, whatever their decimals. In JSON it is a number.
@@ -155,6 +159,42 @@ impl<'de> serde::Deserialize<'de> for Amount {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let number = serde_json::Number::deserialize(deserializer)?;
         number.to_string().parse().map_err(serde::de::Error::custom)
+    }
+}
+
+impl FromValue for Amount {
+    fn placeholder() -> Self {
+        Self::ZERO
+    }
+
+    fn from_value(value: &Value, path: &str, errors: &mut FieldErrors) -> Option<Self> {
+        let read = match value {
+            Value::Number(text) | Value::Query(text) => text.parse(),
+            _ => Err(ParseAmountError::NotANumber),
+        };
+        read.map_err(|error| errors.add(path, error.to_string())).ok()
+    }
+
+    #[cfg(feature = "server")]
+    fn schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        <Self as schemars::JsonSchema>::json_schema(generator)
+    }
+}
+
+impl FromValue for i64 {
+    fn placeholder() -> Self {
+        0
+    }
+
+    /// Any way to write a whole number: `10`, `10.0` and `1e1` are the same.
+    fn from_value(value: &Value, path: &str, errors: &mut FieldErrors) -> Option<Self> {
+        let amount = Amount::from_value(value, path, errors)?;
+        or_error(amount.minor_with(0), path, errors, "must be a whole number")
+    }
+
+    #[cfg(feature = "server")]
+    fn schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({"type": "integer", "format": "int64", "minimum": -i64::MAX, "maximum": i64::MAX})
     }
 }
 

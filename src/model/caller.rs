@@ -2,8 +2,8 @@
 
 use super::id::{ApiKeyId, OrganizationId};
 use super::idempotency::{Attempt, IdempotencyKey};
-use super::scope::{Scope, Scopes};
 use crate::error::{Error, Result};
+use crate::scope::{Scope, Scopes};
 
 /// Who asks: an organization, what may be done for it, and with which key. It can carry conditions too, under which one
 /// operation is done: see [`Caller::with_idempotency_key`] and [`Caller::if_match`].

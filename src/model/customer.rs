@@ -1,7 +1,7 @@
 //! Customers: one for each organization and e-mail address.
 
-use super::fields::{Fields, FromFields};
 use super::id::CustomerId;
+use crate::form::fields::{Fields, FromFields, object_value};
 
 /// A customer as an order or a ticket shows it.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -47,3 +47,5 @@ impl FromFields for NewCustomer {
         }
     }
 }
+
+object_value!(NewCustomer);

@@ -1,12 +1,12 @@
 //! Discounts: codes of an event that make its tickets cheaper.
 
 use super::amount::Amount;
-use super::change::Change;
-use super::fields::{Fields, FromFields};
 use super::id::{DiscountId, EventId, TicketTypeId, kind};
 use super::page::PageRequest;
-use super::text_enum::text_enum;
 use super::timestamp::Timestamp;
+use crate::form::change::Change;
+use crate::form::fields::{Fields, FromFields, object_value};
+use crate::text_enum::text_enum;
 
 text_enum! {
     /// How a discount takes something off.
@@ -293,6 +293,8 @@ impl FromFields for BasketItem {
         }
     }
 }
+
+object_value!(BasketItem);
 
 /// Whether a code applies to a basket.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]

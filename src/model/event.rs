@@ -1,11 +1,11 @@
 //! Events: what tickets are sold for.
 
-use super::change::Change;
-use super::fields::{Fields, FromFields};
 use super::id::{EventId, OrganizationId, kind};
 use super::page::PageRequest;
-use super::text_enum::text_enum;
 use super::timestamp::Timestamp;
+use crate::form::change::Change;
+use crate::form::fields::{Fields, FromFields};
+use crate::text_enum::text_enum;
 
 text_enum! {
     /// Where an event stands.

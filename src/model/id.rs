@@ -5,6 +5,10 @@ use std::hash::Hash;
 use std::marker::PhantomData;
 use std::str::FromStr;
 
+use crate::error::FieldErrors;
+use crate::form::fields::{FromValue, or_error, text};
+use crate::form::json::Value;
+
 /// What an id belongs to: its prefix, and its name for a person.
 pub trait Kind: Copy + Ord + Hash + fmt::Debug + 'static {
     /// What the text of the id begins with, without the underscore.
@@ -81,7 +85,26 @@ impl<K: Kind> serde::Serialize for Id<K> {
 
 impl<'de, K: Kind> serde::Deserialize<'de> for Id<K> {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        super::text_enum::from_text(deserializer)
+        crate::text_enum::from_text(deserializer)
+    }
+}
+
+impl<K: Kind> FromValue for Id<K> {
+    fn placeholder() -> Self {
+        Self::NOTHING
+    }
+
+    /// A text that cannot be an id names a thing that does not exist, and is refused where that is.
+    fn from_value(value: &Value, path: &str, errors: &mut FieldErrors) -> Option<Self> {
+        let text = or_error(text(value), path, errors, "must be a string")?;
+        let text = or_error(Some(text).filter(|text| !text.is_empty()), path, errors, "must not be empty")?;
+        let text = or_error(Some(text).filter(|text| !text.contains('\0')), path, errors, "must not contain U+0000")?;
+        Some(text.parse().unwrap_or(Self::NOTHING))
+    }
+
+    #[cfg(feature = "server")]
+    fn schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        <Self as schemars::JsonSchema>::json_schema(generator)
     }
 }
 

@@ -2,12 +2,12 @@
 
 use super::amount::Amount;
 use super::customer::{Customer, NewCustomer};
-use super::fields::{Fields, FromFields};
 use super::id::{CustomerId, EventId, OrderId, OrderItemId, OrganizationId, TicketId, TicketTypeId, kind};
 use super::page::PageRequest;
-use super::text_enum::text_enum;
 use super::ticket::TicketStatus;
 use super::timestamp::Timestamp;
+use crate::form::fields::{Fields, FromFields, object_value};
+use crate::text_enum::text_enum;
 
 text_enum! {
     /// Where an order stands.
@@ -273,6 +273,8 @@ impl FromFields for NewOrderItem {
     }
 }
 
+object_value!(NewOrderItem);
+
 /// Where physical tickets go.
 #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
@@ -298,6 +300,8 @@ impl FromFields for ShippingAddress {
     }
 }
 
+object_value!(ShippingAddress);
+
 /// Where the customer goes after the checkout: URIs (RFC 3986).
 #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
@@ -319,6 +323,8 @@ impl FromFields for CheckoutRedirectUrls {
         }
     }
 }
+
+object_value!(CheckoutRedirectUrls);
 
 /// Which orders to list.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -1,9 +1,9 @@
 //! Organizations and their API keys.
 
 use super::id::{ApiKeyId, OrganizationId};
-use super::scope::Scopes;
 use super::secret::Secret;
 use super::timestamp::Timestamp;
+use crate::scope::Scopes;
 
 /// An organization: whose events, orders and tickets a caller sees.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]

@@ -1,7 +1,7 @@
 //! Pages of a list.
 
-use super::fields::{Fields, FromFields};
 use super::id::{Id, Kind};
+use crate::form::fields::{Fields, FromFields};
 
 /// Which part of a list is wanted.
 #[derive(Debug, Clone, PartialEq, Eq)]

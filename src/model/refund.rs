@@ -1,11 +1,11 @@
 //! Refunds: money that goes back through the gateway.
 
 use super::amount::Amount;
-use super::fields::{Fields, FromFields};
 use super::id::{OrderId, kind};
 use super::page::PageRequest;
-use super::text_enum::text_enum;
 use super::timestamp::Timestamp;
+use crate::form::fields::{Fields, FromFields};
+use crate::text_enum::text_enum;
 
 text_enum! {
     /// Where a refund stands.

@@ -1,6 +1,6 @@
 //! What a service has counted, and what waits in its file: for whoever watches over it.
 
-use super::text_enum::text_enum;
+use crate::text_enum::text_enum;
 use std::time::Duration;
 
 use crate::error::Reason;

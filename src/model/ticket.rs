@@ -1,11 +1,11 @@
 //! Issued tickets: what a person shows at the door.
 
 use super::customer::{Customer, NewCustomer};
-use super::fields::{Fields, FromFields};
 use super::id::{ApiKeyId, CustomerId, EventId, OrderId, OrderItemId, TicketId, TicketTypeId, kind};
 use super::page::PageRequest;
-use super::text_enum::text_enum;
 use super::timestamp::Timestamp;
+use crate::form::fields::{Fields, FromFields, object_value};
+use crate::text_enum::text_enum;
 
 text_enum! {
     /// Where a ticket stands.
@@ -128,6 +128,8 @@ impl FromFields for WithoutCompany {
         Self(NewCustomer { email, name, company_name: None, locale: fields.nullable("locale") })
     }
 }
+
+object_value!(WithoutCompany);
 
 #[cfg(feature = "server")]
 impl schemars::JsonSchema for WithoutCompany {

@@ -1,12 +1,12 @@
 //! Ticket types: what can be bought for an event.
 
 use super::amount::Amount;
-use super::change::Change;
-use super::fields::{Fields, FromFields};
 use super::id::{EventId, TicketTypeId, kind};
 use super::page::PageRequest;
-use super::text_enum::text_enum;
 use super::timestamp::Timestamp;
+use crate::form::change::Change;
+use crate::form::fields::{Fields, FromFields};
+use crate::text_enum::text_enum;
 
 text_enum! {
     /// How a ticket type is offered.

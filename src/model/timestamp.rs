@@ -5,6 +5,10 @@ use std::str::FromStr;
 
 use time::{Date, Month, OffsetDateTime, Time};
 
+use crate::error::FieldErrors;
+use crate::form::fields::{FromValue, or_error, text};
+use crate::form::json::Value;
+
 /// An instant, exact to the millisecond, UTC.
 ///
 /// Written as RFC 3339 with three decimals and `Z`. Read with `T`, a capital `Z`, optional seconds and an optional
@@ -145,7 +149,25 @@ impl serde::Serialize for Timestamp {
 
 impl<'de> serde::Deserialize<'de> for Timestamp {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        super::text_enum::from_text(deserializer)
+        crate::text_enum::from_text(deserializer)
+    }
+}
+
+impl FromValue for Timestamp {
+    fn placeholder() -> Self {
+        Self::from_millis(0)
+    }
+
+    fn from_value(value: &Value, path: &str, errors: &mut FieldErrors) -> Option<Self> {
+        match text(value).unwrap_or_default().parse::<Self>() {
+            Ok(at) => Some(at),
+            Err(error) => or_error(None, path, errors, &error.to_string()),
+        }
+    }
+
+    #[cfg(feature = "server")]
+    fn schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        <Self as schemars::JsonSchema>::json_schema(generator)
     }
 }
 

@@ -1,12 +1,12 @@
 //! Webhooks: who is notified of what, and what came of it.
 
-use super::change::Change;
-use super::fields::{Fields, FromFields};
 use super::id::{NotificationId, OutboxId, WebhookDeliveryId, WebhookId, kind};
 use super::page::PageRequest;
 use super::secret::Secret;
-use super::text_enum::text_enum;
 use super::timestamp::Timestamp;
+use crate::form::change::Change;
+use crate::form::fields::{Fields, FromFields};
+use crate::text_enum::text_enum;
 
 text_enum! {
     /// What a notification reports.

@@ -131,7 +131,7 @@ pub(crate) fn is_slug(slug: &str) -> bool {
 }
 
 pub(crate) fn check_settings(settings: EventSettings, mut errors: FieldErrors) -> Result<Checked<EventSettings>> {
-    use crate::model::change::Change::Set;
+    use crate::form::change::Change::Set;
     if let Set(tags) = &settings.tags {
         text::check_list(&mut errors, "tags", tags);
     }

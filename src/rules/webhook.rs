@@ -6,7 +6,7 @@ use base64::engine::general_purpose::STANDARD;
 use super::{Checked, text, webhook_url};
 use crate::environment::Environment;
 use crate::error::{FieldErrors, Result};
-use crate::model::change::Change;
+use crate::form::change::Change;
 use crate::model::secret::Secret;
 use crate::model::webhook::{
     CreateWebhook, ListWebhookDeliveries, ListWebhooks, NotificationType, UpdateWebhook, WebhookEndpoint,

@@ -3,9 +3,9 @@
 use axum::http::StatusCode;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 
-use crate::model::describe;
-use crate::model::fields::FromFields;
-use crate::model::request::Nothing;
+use crate::form::describe;
+use crate::form::fields::FromFields;
+use crate::form::request::Nothing;
 
 /// Describes something with the help of what was described before.
 pub(super) type Describe = fn(&mut SchemaGenerator) -> Schema;

@@ -1,8 +1,8 @@
 //! Discounts over HTTP.
 
 use super::operation::Operation;
+use crate::form::request::Request;
 use crate::model::discount::{CreateDiscount, ListDiscounts, UpdateDiscount, ValidateDiscount};
-use crate::model::request::Request;
 use crate::model::scope::Scope::{DiscountsRead, DiscountsWrite};
 
 pub(super) fn operations() -> Vec<Operation> {

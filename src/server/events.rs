@@ -1,8 +1,8 @@
 //! Events over HTTP.
 
 use super::operation::Operation;
+use crate::form::request::Request;
 use crate::model::event::{CreateEvent, EventSettings, ListEvents, UpdateEvent};
-use crate::model::request::Request;
 use crate::model::scope::Scope::{EventsRead, EventsWrite};
 
 pub(super) fn operations() -> Vec<Operation> {

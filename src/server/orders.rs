@@ -1,8 +1,8 @@
 //! Orders over HTTP.
 
 use super::operation::Operation;
+use crate::form::request::Request;
 use crate::model::order::{CreateOrder, ListOrders};
-use crate::model::request::Request;
 use crate::model::scope::Scope::{OrdersRead, OrdersWrite};
 
 pub(super) fn operations() -> Vec<Operation> {

@@ -8,7 +8,7 @@ use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
 
 use crate::error::{Error, FieldError, Reason};
-use crate::model::json::SyntaxError;
+use crate::form::json::SyntaxError;
 use crate::model::scope::Scope;
 use crate::model::text_enum::TextEnum;
 

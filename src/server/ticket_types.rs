@@ -1,7 +1,7 @@
 //! Ticket types over HTTP.
 
 use super::operation::Operation;
-use crate::model::request::Request;
+use crate::form::request::Request;
 use crate::model::scope::Scope::{TicketTypesRead, TicketTypesWrite};
 use crate::model::ticket_type::{CreateTicketType, ListTicketTypes, UpdateTicketType};
 

@@ -1,7 +1,7 @@
 //! Issued tickets, and the door, over HTTP.
 
 use super::operation::Operation;
-use crate::model::request::Request;
+use crate::form::request::Request;
 use crate::model::scope::Scope::{TicketsCheckIn, TicketsRead, TicketsWrite};
 use crate::model::ticket::{CheckInTicket, IssueTickets, ListTickets};
 

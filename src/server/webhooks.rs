@@ -1,7 +1,7 @@
 //! Webhook endpoints, and the history of what was sent to them, over HTTP.
 
 use super::operation::Operation;
-use crate::model::request::Request;
+use crate::form::request::Request;
 use crate::model::scope::Scope::{WebhooksRead, WebhooksWrite};
 use crate::model::webhook::{CreateWebhook, ListWebhookDeliveries, ListWebhooks, UpdateWebhook};
 

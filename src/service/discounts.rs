@@ -2,14 +2,14 @@
 
 use super::TicketingService;
 use crate::error::Result;
+use crate::form::change::Change;
+use crate::form::request::Request;
 use crate::model::caller::Caller;
-use crate::model::change::Change;
 use crate::model::discount::{
     CreateDiscount, Discount, DiscountValidationResponse, ListDiscounts, UpdateDiscount, ValidateDiscount,
 };
 use crate::model::id::{DiscountId, TicketTypeId, kind};
 use crate::model::page::Page;
-use crate::model::request::Request;
 use crate::model::scope::Scope;
 use crate::rules::discount::{self as rules, DiscountFields};
 use crate::store::{Transaction, discounts};

@@ -2,11 +2,11 @@
 
 use super::TicketingService;
 use crate::error::Result;
+use crate::form::request::Request;
 use crate::model::caller::Caller;
 use crate::model::event::{CreateEvent, Event, EventSettings, ListEvents, UpdateEvent};
 use crate::model::id::{EventId, kind};
 use crate::model::page::Page;
-use crate::model::request::Request;
 use crate::model::scope::Scope;
 use crate::rules::event::{self as rules, EventFields};
 use crate::sales::event_changes;

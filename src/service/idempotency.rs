@@ -10,10 +10,10 @@ use sha2::{Digest, Sha256};
 
 use super::TicketingService;
 use crate::error::{Error, Result};
+use crate::form::request::Request;
 use crate::model::caller::Caller;
 use crate::model::id::{OrderId, OrganizationId};
 use crate::model::idempotency::{Attempt, IdempotencyKey};
-use crate::model::request::Request;
 use crate::store::Transaction;
 use crate::store::idempotency::{self, Asked, Earlier};
 

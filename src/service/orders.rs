@@ -3,13 +3,13 @@
 use super::TicketingService;
 use super::idempotency::{Before, Begun};
 use crate::error::{Error, Result};
+use crate::form::request::{Nothing, Request};
 use crate::model::caller::Caller;
 use crate::model::id::{OrderId, kind};
 use crate::model::order::{
     CancelOrderResponse, CreateOrder, CreateOrderResponse, ListOrders, Order, OrderDetails, OrderStatus, OrderSummary,
 };
 use crate::model::page::Page;
-use crate::model::request::{Nothing, Request};
 use crate::model::scope::Scope;
 use crate::rules::Checked;
 use crate::rules::order as rules;

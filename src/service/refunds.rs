@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use super::TicketingService;
 use crate::error::{FieldErrors, Result};
+use crate::form::request::Request;
 use crate::model::caller::Caller;
 use crate::model::id::{OrderId, kind};
 use crate::model::page::Page;
 use crate::model::refund::{ListRefunds, Refund};
-use crate::model::request::Request;
 use crate::model::scope::Scope;
 use crate::payment::{GatewayError, RefundRequest};
 use crate::store::{checkouts, refunds};

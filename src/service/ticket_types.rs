@@ -2,10 +2,10 @@
 
 use super::TicketingService;
 use crate::error::Result;
+use crate::form::request::Request;
 use crate::model::caller::Caller;
 use crate::model::id::{EventId, TicketTypeId, kind};
 use crate::model::page::Page;
-use crate::model::request::Request;
 use crate::model::scope::Scope;
 use crate::model::ticket_type::{CreateTicketType, ListTicketTypes, TicketType, UpdateTicketType};
 use crate::rules::ticket_type as rules;

@@ -3,10 +3,10 @@
 use super::TicketingService;
 use super::idempotency::{Before, Begun};
 use crate::error::{Error, Result};
+use crate::form::request::{Nothing, Request};
 use crate::model::caller::Caller;
 use crate::model::id::{TicketId, kind};
 use crate::model::page::Page;
-use crate::model::request::{Nothing, Request};
 use crate::model::scope::Scope;
 use crate::model::ticket::{
     CancelledIssuedTicket, CheckInTicket, IssueTickets, IssueTicketsResponse, IssuedTicket, ListTickets,

@@ -2,10 +2,10 @@
 
 use super::TicketingService;
 use crate::error::Result;
+use crate::form::request::Request;
 use crate::model::caller::Caller;
 use crate::model::id::{WebhookDeliveryId, WebhookId, kind};
 use crate::model::page::Page;
-use crate::model::request::Request;
 use crate::model::scope::Scope;
 use crate::model::webhook::{
     CreateWebhook, CreatedWebhookEndpoint, ListWebhookDeliveries, ListWebhooks, ResentWebhookDelivery,

@@ -2,6 +2,9 @@
 
 /// An enum with a text for each value.
 pub trait TextEnum: Copy + Sized + 'static {
+    /// The name of the enum.
+    const NAME: &'static str;
+
     /// Every value, in the order of the declaration.
     const ALL: &'static [Self];
 
@@ -35,7 +38,8 @@ macro_rules! text_enum {
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         pub enum $name { $($(#[$value_doc])* $value,)+ }
 
-        impl $crate::model::text_enum::TextEnum for $name {
+        impl $crate::text_enum::TextEnum for $name {
+            const NAME: &'static str = stringify!($name);
             const ALL: &'static [Self] = &[$(Self::$value,)+];
 
             fn as_str(self) -> &'static str {
@@ -43,29 +47,10 @@ macro_rules! text_enum {
             }
         }
 
-        impl $crate::model::fields::FromValue for $name {
-            fn placeholder() -> Self {
-                <Self as $crate::model::text_enum::TextEnum>::ALL[0]
-            }
-
-            fn from_value(
-                value: &$crate::model::json::Value,
-                path: &str,
-                errors: &mut $crate::error::FieldErrors,
-            ) -> Option<Self> {
-                $crate::model::fields::read_enum(value, path, errors)
-            }
-
-            #[cfg(feature = "server")]
-            fn schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
-                generator.subschema_for::<Self>()
-            }
-        }
-
         #[cfg(feature = "server")]
         impl schemars::JsonSchema for $name {
             fn schema_name() -> std::borrow::Cow<'static, str> {
-                stringify!($name).into()
+                <Self as $crate::text_enum::TextEnum>::NAME.into()
             }
 
             fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
@@ -76,27 +61,27 @@ macro_rules! text_enum {
 
         impl std::fmt::Display for $name {
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str($crate::model::text_enum::TextEnum::as_str(*self))
+                f.write_str($crate::text_enum::TextEnum::as_str(*self))
             }
         }
 
         impl serde::Serialize for $name {
             fn serialize<S: serde::Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
-                serializer.serialize_str($crate::model::text_enum::TextEnum::as_str(*self))
+                serializer.serialize_str($crate::text_enum::TextEnum::as_str(*self))
             }
         }
 
         impl std::str::FromStr for $name {
-            type Err = $crate::model::text_enum::UnknownText;
+            type Err = $crate::text_enum::UnknownText;
 
             fn from_str(text: &str) -> std::result::Result<Self, Self::Err> {
-                $crate::model::text_enum::TextEnum::from_text(text).ok_or($crate::model::text_enum::UnknownText)
+                $crate::text_enum::TextEnum::from_text(text).ok_or($crate::text_enum::UnknownText)
             }
         }
 
         impl<'de> serde::Deserialize<'de> for $name {
             fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
-                $crate::model::text_enum::from_text(deserializer)
+                $crate::text_enum::from_text(deserializer)
             }
         }
     };

@@ -1,17 +1,14 @@
 //! Reads the fields of a JSON object or a query string into a typed request, gathering every error with its path.
 
-use super::amount::{Amount, ParseAmountError};
 use super::change::Change;
-use super::id::{Id, Kind};
 use super::json::Value;
-use super::text_enum::TextEnum;
-use super::timestamp::Timestamp;
 use crate::error::FieldErrors;
+use crate::text_enum::TextEnum;
 
 #[cfg(feature = "server")]
 use super::describe::{self, Description, Presence};
 #[cfg(feature = "server")]
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use schemars::{Schema, SchemaGenerator, json_schema};
 
 /// Has words for its fields, where anybody asks for them.
 #[cfg(feature = "server")]
@@ -162,7 +159,7 @@ pub(crate) fn read_object<T: FromFields>(value: &Value, path: &str, errors: &mut
 }
 
 /// A value that is there, or an error with this message.
-fn or_error<T>(value: Option<T>, path: &str, errors: &mut FieldErrors, message: &str) -> Option<T> {
+pub(crate) fn or_error<T>(value: Option<T>, path: &str, errors: &mut FieldErrors, message: &str) -> Option<T> {
     if value.is_none() {
         errors.add(path, message);
     }
@@ -170,26 +167,42 @@ fn or_error<T>(value: Option<T>, path: &str, errors: &mut FieldErrors, message: 
 }
 
 /// The text of a string or of a query value.
-fn text(value: &Value) -> Option<&str> {
+pub(crate) fn text(value: &Value) -> Option<&str> {
     match value {
         Value::String(text) | Value::Query(text) => Some(text),
         _ => None,
     }
 }
 
-impl<T: FromFields> FromValue for T {
-    fn placeholder() -> Self {
-        T::from_fields(&mut Fields::new(&[], "", &mut FieldErrors::default()))
-    }
+/// Makes a type with fields one of the values that a field may have.
+macro_rules! object_value {
+    ($name:ty) => {
+        impl $crate::form::fields::FromValue for $name {
+            fn placeholder() -> Self {
+                $crate::form::fields::blank()
+            }
 
-    fn from_value(value: &Value, path: &str, errors: &mut FieldErrors) -> Option<Self> {
-        Some(read_object(value, path, errors))
-    }
+            fn from_value(
+                value: &$crate::form::json::Value,
+                path: &str,
+                errors: &mut $crate::error::FieldErrors,
+            ) -> Option<Self> {
+                Some($crate::form::fields::read_object(value, path, errors))
+            }
 
-    #[cfg(feature = "server")]
-    fn schema(generator: &mut SchemaGenerator) -> Schema {
-        describe::named_object::<T>(generator)
-    }
+            #[cfg(feature = "server")]
+            fn schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+                $crate::form::describe::named_object::<$name>(generator)
+            }
+        }
+    };
+}
+
+pub(crate) use object_value;
+
+/// The reading of an object without members.
+pub(crate) fn blank<T: FromFields>() -> T {
+    T::from_fields(&mut Fields::new(&[], "", &mut FieldErrors::default()))
 }
 
 impl FromValue for String {
@@ -227,86 +240,23 @@ impl FromValue for bool {
     }
 }
 
-impl FromValue for i64 {
+impl<T: TextEnum> FromValue for T {
     fn placeholder() -> Self {
-        0
-    }
-
-    /// Any way to write a whole number: `10`, `10.0` and `1e1` are the same.
-    fn from_value(value: &Value, path: &str, errors: &mut FieldErrors) -> Option<Self> {
-        let amount = Amount::from_value(value, path, errors)?;
-        or_error(amount.minor_with(0), path, errors, "must be a whole number")
-    }
-
-    #[cfg(feature = "server")]
-    fn schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({"type": "integer", "format": "int64", "minimum": -i64::MAX, "maximum": i64::MAX})
-    }
-}
-
-impl FromValue for Amount {
-    fn placeholder() -> Self {
-        Self::ZERO
+        T::ALL[0]
     }
 
     fn from_value(value: &Value, path: &str, errors: &mut FieldErrors) -> Option<Self> {
-        let read = match value {
-            Value::Number(text) | Value::Query(text) => text.parse(),
-            _ => Err(ParseAmountError::NotANumber),
-        };
-        read.map_err(|error| errors.add(path, error.to_string())).ok()
-    }
-
-    #[cfg(feature = "server")]
-    fn schema(generator: &mut SchemaGenerator) -> Schema {
-        Self::json_schema(generator)
-    }
-}
-
-impl FromValue for Timestamp {
-    fn placeholder() -> Self {
-        Self::from_millis(0)
-    }
-
-    fn from_value(value: &Value, path: &str, errors: &mut FieldErrors) -> Option<Self> {
-        match text(value).unwrap_or_default().parse::<Self>() {
-            Ok(at) => Some(at),
-            Err(error) => or_error(None, path, errors, &error.to_string()),
+        let read = text(value).and_then(T::from_text);
+        if read.is_none() {
+            let allowed: Vec<_> = T::ALL.iter().map(|value| value.as_str()).collect();
+            errors.add(path, format!("must be one of {}", allowed.join(", ")));
         }
+        read
     }
 
     #[cfg(feature = "server")]
     fn schema(generator: &mut SchemaGenerator) -> Schema {
-        Self::json_schema(generator)
-    }
-}
-
-/// The values of an enum that have a text.
-pub(crate) fn read_enum<T: TextEnum>(value: &Value, path: &str, errors: &mut FieldErrors) -> Option<T> {
-    let read = text(value).and_then(T::from_text);
-    if read.is_none() {
-        let allowed: Vec<_> = T::ALL.iter().map(|value| value.as_str()).collect();
-        errors.add(path, format!("must be one of {}", allowed.join(", ")));
-    }
-    read
-}
-
-impl<K: Kind> FromValue for Id<K> {
-    fn placeholder() -> Self {
-        Self::NOTHING
-    }
-
-    /// A text that cannot be an id names a thing that does not exist, and is refused where that is.
-    fn from_value(value: &Value, path: &str, errors: &mut FieldErrors) -> Option<Self> {
-        let text = or_error(text(value), path, errors, "must be a string")?;
-        let text = or_error(Some(text).filter(|text| !text.is_empty()), path, errors, "must not be empty")?;
-        let text = or_error(Some(text).filter(|text| !text.contains('\0')), path, errors, "must not contain U+0000")?;
-        Some(text.parse().unwrap_or(Self::NOTHING))
-    }
-
-    #[cfg(feature = "server")]
-    fn schema(generator: &mut SchemaGenerator) -> Schema {
-        Self::json_schema(generator)
+        describe::named_enum::<T>(generator)
     }
 }
 
