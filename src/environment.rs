@@ -1,5 +1,5 @@
-//! The clock and the source of randomness, handed in from outside: the system's in production, and ones that a test
-//! turns by hand. Nothing else in the crate asks the machine for the time or for random bytes.
+//! The clock and the source of randomness. They are passed in: the system's in production, controllable ones in tests.
+//! Nothing else in the crate reads the system time or draws random bytes.
 
 use std::fmt;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -11,26 +11,26 @@ use rand::{Rng, SeedableRng};
 
 use crate::model::timestamp::Timestamp;
 
-/// Tells the time.
+/// A source of the current time.
 pub trait Clock: Send + Sync + fmt::Debug {
-    /// The wall clock, UTC. It may jump, backwards too.
+    /// The wall-clock time in UTC. It may jump, also backwards.
     fn now(&self) -> Timestamp;
 
-    /// Time since some fixed instant; it never goes backwards.
+    /// The time since an arbitrary fixed instant. It never goes backwards.
     fn monotonic(&self) -> Duration;
 }
 
-/// Gives random bytes, for ids, ticket codes and keys.
+/// A source of random bytes, for ids, ticket codes and keys.
 pub trait Entropy: Send + Sync + fmt::Debug {
     /// Fills `bytes` with random bytes.
     fn fill(&self, bytes: &mut [u8]);
 }
 
-/// The machine's own clock.
+/// The system clock.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SystemClock;
 
-#[expect(clippy::disallowed_methods, reason = "this is the one place that asks the machine for the time")]
+#[expect(clippy::disallowed_methods, reason = "the only place that reads the system time")]
 impl Clock for SystemClock {
     fn now(&self) -> Timestamp {
         let since_epoch = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
@@ -43,7 +43,7 @@ impl Clock for SystemClock {
     }
 }
 
-/// A clock that stands still until it is turned. Clones show the same time.
+/// A clock that stands still until it is set or advanced. Clones share one time.
 ///
 /// ```
 /// use ticketing::{Clock, ManualClock};
@@ -59,19 +59,19 @@ pub struct ManualClock {
 }
 
 impl ManualClock {
-    /// A clock that shows `now`.
+    /// Creates a clock that shows `now`.
     #[must_use]
     pub fn at(now: Timestamp) -> Self {
         Self { wall: Arc::new(AtomicI64::new(now.millis())), elapsed: Arc::default() }
     }
 
-    /// Turns the wall clock to `now`, forwards or backwards; the monotonic clock follows only forwards.
+    /// Sets the wall clock to `now`, forwards or backwards. The monotonic clock only follows forwards.
     pub fn set(&self, now: Timestamp) {
         let before = self.wall.swap(now.millis(), Ordering::SeqCst);
         self.elapsed.fetch_add((now.millis() - before).max(0), Ordering::SeqCst);
     }
 
-    /// Turns both clocks forwards.
+    /// Moves both clocks forwards.
     pub fn advance(&self, by: Duration) {
         let millis = i64::try_from(by.as_millis()).unwrap_or(i64::MAX);
         self.wall.fetch_add(millis, Ordering::SeqCst);
@@ -89,22 +89,22 @@ impl Clock for ManualClock {
     }
 }
 
-/// The operating system's randomness, stretched by a cryptographic generator for each thread.
+/// Randomness of the operating system, expanded by a cryptographic generator per thread.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SystemEntropy;
 
 impl Entropy for SystemEntropy {
-    #[expect(clippy::disallowed_methods, reason = "this is the one place that asks the machine for randomness")]
+    #[expect(clippy::disallowed_methods, reason = "the only place that draws randomness from the system")]
     fn fill(&self, bytes: &mut [u8]) {
         rand::fill(bytes);
     }
 }
 
-/// The same bytes for the same seed: for tests, never for production.
+/// A source that returns the same bytes for the same seed. For tests only: its bytes are predictable.
 pub struct SeededEntropy(Mutex<StdRng>);
 
 impl SeededEntropy {
-    /// A source that `seed` determines.
+    /// Creates the source for a seed.
     #[must_use]
     pub fn new(seed: u64) -> Self {
         Self(Mutex::new(StdRng::seed_from_u64(seed)))
@@ -123,7 +123,7 @@ impl fmt::Debug for SeededEntropy {
     }
 }
 
-/// What the layers below the facade get of the outside.
+/// The clock and the source of randomness, as the layers below the facade receive them.
 #[derive(Debug, Clone)]
 pub(crate) struct Environment {
     pub(crate) clock: Arc<dyn Clock>,
@@ -135,13 +135,19 @@ impl Environment {
         self.clock.now()
     }
 
-    /// `LENGTH` random characters of `alphabet`, each as likely as any other.
+    /// Returns `N` random bytes.
+    pub(crate) fn random<const N: usize>(&self) -> [u8; N] {
+        let mut bytes = [0; N];
+        self.entropy.fill(&mut bytes);
+        bytes
+    }
+
+    /// Returns `length` random characters of `alphabet`, all equally likely.
     pub(crate) fn random_text(&self, alphabet: &[u8], length: usize) -> String {
         let fair = 256 - 256 % alphabet.len();
         let mut text = String::with_capacity(length);
-        let mut bytes = [0_u8; 32];
         while text.len() < length {
-            self.entropy.fill(&mut bytes);
+            let bytes: [u8; 32] = self.random();
             let wanted = length - text.len();
             let letters = bytes.iter().map(|byte| usize::from(*byte)).filter(|byte| *byte < fair);
             text.extend(letters.take(wanted).map(|byte| char::from(alphabet[byte % alphabet.len()])));

@@ -26,8 +26,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("webhook", &["store", "rules", "environment", "model", "error", "text_enum"]),
     ("sales", &["store", "rules", "model", "form", "error", "text_enum"]),
     ("store", &["rules", "environment", "model", "form", "error", "scope", "text_enum"]),
-    // The environment draws codes and keys.
-    ("rules", &["environment", "model", "form", "error", "text_enum"]),
+    ("rules", &["model", "form", "error", "text_enum"]),
     ("environment", &["model"]),
     ("model", &["form", "error", "scope", "text_enum"]),
     ("form", &["error", "text_enum"]),

@@ -1,15 +1,18 @@
-//! API keys: their form, and which may be used.
+//! The format of API keys, and the check of a request for one.
 
 use super::{Checked, text};
-use crate::environment::Environment;
 use crate::error::{FieldErrors, Result};
 use crate::model::organization::CreateApiKey;
 use crate::model::timestamp::Timestamp;
 
 const PREFIX: &str = "tk_";
-const RANDOM: usize = 30;
-const CHECKSUM: usize = 6;
-const BASE62: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+const CHECKSUM_LENGTH: usize = 6;
+
+/// How many random characters a key has.
+pub(crate) const RANDOM_LENGTH: usize = 30;
+
+/// The characters of a key.
+pub(crate) const ALPHABET: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
 pub(crate) fn check(request: CreateApiKey, now: Timestamp, mut errors: FieldErrors) -> Result<Checked<CreateApiKey>> {
     text::check_text(&mut errors, "name", &request.name, 1);
@@ -18,26 +21,25 @@ pub(crate) fn check(request: CreateApiKey, now: Timestamp, mut errors: FieldErro
     errors.into_result().map(|()| Checked(request))
 }
 
-/// A new key: `tk_`, 30 random characters and their checksum.
-pub(crate) fn generate(environment: &Environment) -> String {
-    let random = environment.random_text(BASE62, RANDOM);
-    let checksum = checksum(&random);
+/// Builds a key: `tk_`, `random` ([`RANDOM_LENGTH`] characters of [`ALPHABET`]), and their checksum.
+pub(crate) fn from_random(random: &str) -> String {
+    let checksum = checksum(random);
     format!("{PREFIX}{random}{checksum}")
 }
 
-/// Whether a text can be a key at all: a mistyped one is told by its checksum, without a look into the store.
+/// Whether a text has the format of a key. Its checksum detects typing errors without a query.
 pub(crate) fn is_well_formed(key: &str) -> bool {
     let Some(rest) = key.strip_prefix(PREFIX) else { return false };
-    let clean = rest.len() == RANDOM + CHECKSUM && rest.bytes().all(|byte| byte.is_ascii_alphanumeric());
-    clean && checksum(&rest[..RANDOM]) == rest[RANDOM..]
+    let clean = rest.len() == RANDOM_LENGTH + CHECKSUM_LENGTH && rest.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    clean && checksum(&rest[..RANDOM_LENGTH]) == rest[RANDOM_LENGTH..]
 }
 
 /// The CRC-32 of `text` as six base62 digits, the most significant first.
 fn checksum(text: &str) -> String {
     let mut rest = crc32fast::hash(text.as_bytes()) as usize;
-    let mut digits = [b'0'; CHECKSUM];
+    let mut digits = [b'0'; CHECKSUM_LENGTH];
     for digit in digits.iter_mut().rev() {
-        *digit = BASE62[rest % 62];
+        *digit = ALPHABET[rest % 62];
         rest /= 62;
     }
     digits.iter().map(|digit| char::from(*digit)).collect()
@@ -55,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mistyped_key_is_no_key() {
+    fn a_mistyped_key_is_not_well_formed() {
         let random = "0123456789ABCDEFGHIJabcdefghij";
         let key = format!("tk_{random}{}", checksum(random));
         assert!(is_well_formed(&key));

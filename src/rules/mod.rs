@@ -1,5 +1,5 @@
 //! Pure decisions: what a request may hold, which status may follow which, what an order costs, who enters. Nothing here
-//! reads a clock or a database.
+//! reads a clock, draws random bytes or queries a database.
 
 pub(crate) mod admission;
 pub(crate) mod api_key;

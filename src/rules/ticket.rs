@@ -2,7 +2,6 @@
 
 use super::event::status_at;
 use super::{Checked, order, text};
-use crate::environment::Environment;
 use crate::error::{Error, FieldErrors, Reason, Result};
 use crate::model::event::EventStatus;
 use crate::model::id::crockford;
@@ -47,9 +46,9 @@ pub(crate) fn normal_code(text: &str) -> String {
     text.chars().filter(|c| !matches!(c, ' ' | '-')).map(|c| c.to_ascii_uppercase()).collect()
 }
 
-/// A new code.
-pub(crate) fn new_code(environment: &Environment) -> String {
-    environment.random_text(crockford::ALPHABET, CODE_LENGTH)
+/// Builds a code from random bytes: each one yields a character of 5 bits.
+pub(crate) fn code_from_random(random: [u8; CODE_LENGTH]) -> String {
+    random.iter().map(|byte| char::from(crockford::ALPHABET[usize::from(byte % 32)])).collect()
 }
 
 /// Whether a text has the form of a stored code.

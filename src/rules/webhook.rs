@@ -4,7 +4,6 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
 use super::{Checked, text, webhook_url};
-use crate::environment::Environment;
 use crate::error::{FieldErrors, Result};
 use crate::form::change::Change;
 use crate::model::secret::Secret;
@@ -89,35 +88,19 @@ pub(crate) fn check_deliveries(
     errors.into_result().map(|()| Checked(request))
 }
 
-/// A new secret: `whsec_` and 32 random bytes in base64.
-pub(crate) fn generate_secret(environment: &Environment) -> Secret {
-    let mut random = [0; 32];
-    environment.entropy.fill(&mut random);
+/// Builds a signing secret from random bytes: `whsec_` and the bytes in base64.
+pub(crate) fn secret_from_random(random: [u8; 32]) -> Secret {
     Secret::new(format!("{SECRET_PREFIX}{}", STANDARD.encode(random)))
 }
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use super::*;
-    use crate::environment::{Entropy, ManualClock};
-    use crate::model::timestamp::Timestamp;
-
-    #[derive(Debug)]
-    struct Counting;
-
-    impl Entropy for Counting {
-        fn fill(&self, bytes: &mut [u8]) {
-            (0..).zip(bytes).for_each(|(number, byte)| *byte = number);
-        }
-    }
 
     #[test]
     fn a_secret_is_32_random_bytes_in_standard_base64_with_padding() {
-        let clock = Arc::new(ManualClock::at(Timestamp::from_millis(0)));
-        let secret = generate_secret(&Environment { clock, entropy: Arc::new(Counting) });
+        let bytes = std::array::from_fn(|index| u8::try_from(index).unwrap());
         // `printf '\x00\x01...\x1f' | base64`
-        assert_eq!(secret.expose(), "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=");
+        assert_eq!(secret_from_random(bytes).expose(), "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=");
     }
 }

@@ -62,7 +62,7 @@ impl TicketingService {
         let (organization, allow_local) = (caller.organization, self.inner.webhooks.allow_local);
         self.write_once(caller, ("create_webhook", 0), request.into(), move |tx, Request { body, errors }| {
             let fields = rules::check(WebhookFields::create(body), allow_local, errors)?;
-            let secret = rules::generate_secret(tx.environment());
+            let secret = rules::secret_from_random(tx.environment().random());
             let endpoint = webhooks::insert(tx, organization, &fields, &secret)?;
             Ok(CreatedWebhookEndpoint { endpoint, secret })
         })
@@ -155,7 +155,7 @@ impl TicketingService {
         caller.require(Scope::WebhooksWrite)?;
         let organization = caller.organization;
         self.store().write(move |tx| {
-            let secret = rules::generate_secret(tx.environment());
+            let secret = rules::secret_from_random(tx.environment().random());
             webhooks::rotate(tx, organization, id, &secret)?;
             Ok(RotatedWebhookSecret { id, secret })
         })

@@ -14,7 +14,7 @@ use crate::model::ticket::{
     CancelledIssuedTicket, IssuedTicket, ListTickets, NewTicket, TicketStatus, TicketTypeOfTicket,
 };
 use crate::rules::Checked;
-use crate::rules::ticket::new_code;
+use crate::rules::ticket::code_from_random;
 
 /// The columns that [`decode`] reads; others may follow.
 macro_rules! ticket_columns {
@@ -117,7 +117,7 @@ pub(crate) fn issue(
     item: Option<&StoredItem>,
 ) -> Result<NewTicket> {
     for _ in 0..16 {
-        let code = new_code(tx.environment());
+        let code = code_from_random(tx.environment().random());
         let inserted = tx.insert(
             INSERT,
             &[
