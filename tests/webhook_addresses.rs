@@ -22,11 +22,11 @@ use ticketing::webhook::{
 const LONG: Duration = Duration::from_secs(30);
 const SHORT: Duration = Duration::from_millis(600);
 
-const REFUSED: &str = "the URL is not one to which anything is sent: it must be an https URL of a public address, on \
+const REFUSED: &str = "the URL is not allowed: it must be an https URL of a public address, on \
     port 443 or one from 1024 up";
 
 /// The same for a name that is unknown and one that is known inside: who asks learns nothing of the names there.
-const NOT_PUBLIC: &str = "the name does not resolve to public addresses";
+const NOT_PUBLIC: &str = "the host name does not resolve to public addresses";
 
 fn send(transport: &HttpsTransport, url: impl Into<String>) -> Result<WebhookResponse, WebhookFailure> {
     let request = WebhookRequest { url: url.into(), headers: Vec::new(), body: "{}".to_owned() };
@@ -195,7 +195,7 @@ fn a_lookup_that_hangs_takes_the_time_and_no_more() {
     let transport = HttpsTransport::builder().resolver(Hanging(Mutex::new(channel))).build();
     let request =
         WebhookRequest { url: "https://hooks.example.com/".to_owned(), headers: Vec::new(), body: String::new() };
-    let message = "timed out after 0.6 s while looking up the name";
+    let message = "timed out after 0.6 s while resolving the host name";
     assert_eq!(transport.send(&request, SHORT), early(FailureKind::TimedOut, message));
     // Whoever waits for it is not kept when everything ends.
     std::thread::scope(|scope| {

@@ -178,9 +178,9 @@ fn what_is_announced_and_never_comes_is_no_success() {
 #[test]
 fn without_an_answer_the_history_says_why() {
     let cases = [
-        (Answer::Close, "the connection was closed while waiting for the answer"),
-        (raw("HTTP/1.1 200 O"), "the connection was closed while waiting for the answer"),
-        (raw("What do you want?\r\n\r\n"), "the answer is not HTTP"),
+        (Answer::Close, "the connection was closed while waiting for the response"),
+        (raw("HTTP/1.1 200 O"), "the connection was closed while waiting for the response"),
+        (raw("What do you want?\r\n\r\n"), "the response is not valid HTTP"),
     ];
     for (answer, says) in cases {
         let delivery = answered(answer.clone());
@@ -205,7 +205,7 @@ fn where_nobody_listens_the_connection_is_refused_and_where_nothing_may_go_none_
     office.wait_for_attempt(1);
     let delivery = &office.history(endpoint.id)[0];
     let message = delivery.error_message.as_deref().expect("a message");
-    assert!(message.starts_with("the URL is not one to which anything is sent: "), "{message}");
+    assert!(message.starts_with("the URL is not allowed: "), "{message}");
     assert!(!message.contains("127.0.0.1"), "{message}");
     assert_eq!((delivery.response_status, &delivery.response_body, delivery.duration_ms), (None, &None, None));
     assert_eq!(receiver.connections(), 0);
@@ -217,7 +217,7 @@ fn an_attempt_that_takes_too_long_is_a_failure() {
     receiver.otherwise(Answer::Hang);
     let options = SenderOptions::default().attempt_timeout(Duration::from_millis(300));
     let (office, _, delivery) = attempt_at(&receiver.url("/hook"), options);
-    let message = "timed out after 0.3 s while waiting for the answer";
+    let message = "timed out after 0.3 s while waiting for the response";
     assert_eq!(delivery.error_message.as_deref(), Some(message));
     assert_eq!((delivery.response_status, delivery.success, delivery.duration_ms), (None, false, Some(0)));
     assert_eq!(office.outbox()[0].due_at, office.clock.now().millis() + 60_000);

@@ -135,11 +135,11 @@ fn a_receiver_without_tls_gets_no_request() {
     receiver.then(Answer::Early(b"HTTP/1.1 400 Bad WebhookRequest\r\n\r\n".to_vec()));
     let failure = send(&issuer.transport(), &receiver).unwrap_err();
     assert_eq!((failure.kind, failure.connection_tried), (FailureKind::Network, true));
-    assert!(failure.message.starts_with("no secure connection came about: "), "{}", failure.message);
+    assert!(failure.message.starts_with("the TLS handshake failed: "), "{}", failure.message);
     // One that waits for more of what is no request.
     let url = format!("https://{NAME}:{}/", receiver.address.port());
     let request = WebhookRequest { url, headers: Vec::new(), body: "{}".to_owned() };
-    let message = "timed out after 0.6 s while securing the connection".to_owned();
+    let message = "timed out after 0.6 s while negotiating TLS".to_owned();
     let timed_out = WebhookFailure { kind: FailureKind::TimedOut, message, connection_tried: true };
     assert_eq!(issuer.transport().send(&request, SHORT), Err(timed_out));
     assert_eq!(receiver.requests().len(), 0);
@@ -187,9 +187,9 @@ fn bad_answers_fail_over_tls_as_they_do_without() {
     let receiver = issuer.receiver(NAME);
     let head = b"HTTP/1.1 200 OK\r\nX-Long: ".to_vec();
     for (answer, message) in [
-        (Answer::Last(b"SSH-2.0-OpenSSH_9.6\r\n".to_vec()), "the answer is not HTTP"),
-        (Answer::Endless(head, vec![b'x'; 1024]), "the answer's head is larger than 64 KiB"),
-        (Answer::Close, "the connection was closed while waiting for the answer"),
+        (Answer::Last(b"SSH-2.0-OpenSSH_9.6\r\n".to_vec()), "the response is not valid HTTP"),
+        (Answer::Endless(head, vec![b'x'; 1024]), "the response head is larger than 64 KiB"),
+        (Answer::Close, "the connection was closed while waiting for the response"),
     ] {
         receiver.then(answer);
         assert_eq!(send(&issuer.transport(), &receiver), network(message));
@@ -202,7 +202,7 @@ fn bad_answers_fail_over_tls_as_they_do_without() {
     let url = format!("https://{NAME}:{}/", receiver.address.port());
     let request = WebhookRequest { url, headers: Vec::new(), body: "{}".to_owned() };
     let failure = issuer.transport().send(&request, LONG).unwrap_err();
-    assert_eq!(failure.message, "the answer is not HTTP");
+    assert_eq!(failure.message, "the response is not valid HTTP");
     let failure = issuer.transport().send(&request, SHORT).unwrap_err();
-    assert_eq!(failure.message, "timed out after 0.6 s while waiting for the answer");
+    assert_eq!(failure.message, "timed out after 0.6 s while waiting for the response");
 }

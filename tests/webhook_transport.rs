@@ -144,7 +144,7 @@ fn a_complete_head_is_an_answer_whatever_the_body_does() {
 
 #[test]
 fn a_receiver_that_does_not_answer_takes_the_time_and_no_more() {
-    let waiting = "timed out after 0.6 s while waiting for the answer";
+    let waiting = "timed out after 0.6 s while waiting for the response";
     let byte_by_byte = [bytes("HTTP/1.1 200 OK\r\nX-Long: "), vec![b'x'; 60_000]].concat();
     for answer in [
         Answer::Hang,
@@ -174,7 +174,7 @@ fn a_head_has_at_most_64_kib() {
         format!("{start}{long}{end}").into_bytes()
     };
     assert_eq!(answered(Answer::Bytes(head(65_536))).status, 200);
-    let too_large = network("the answer's head is larger than 64 KiB");
+    let too_large = network("the response head is larger than 64 KiB");
     assert_eq!(failed(Answer::Bytes(head(65_537)), LONG), too_large);
     assert_eq!(failed(Answer::Endless(bytes("HTTP/1.1 200 OK\r\nX-Long: "), vec![b'x'; 8192]), LONG), too_large);
     let provisional = bytes("HTTP/1.1 102 Processing\r\n\r\n");
@@ -192,12 +192,12 @@ fn what_is_not_http_is_told_apart_from_what_breaks_off() {
         "HTTP/1.1 200 OK\r\nContent-Length: many\r\n\r\n",
         "\0\u{1}\u{2}\u{3}",
     ] {
-        assert_eq!(failed(Answer::Bytes(bytes(answer)), LONG), network("the answer is not HTTP"), "{answer:?}");
+        assert_eq!(failed(Answer::Bytes(bytes(answer)), LONG), network("the response is not valid HTTP"), "{answer:?}");
     }
-    let closed = network("the connection was closed while waiting for the answer");
+    let closed = network("the connection was closed while waiting for the response");
     assert_eq!(failed(Answer::Close, LONG), closed);
     assert_eq!(failed(Answer::Last(bytes("HTTP/1.1 200 OK\r\nContent-")), LONG), closed);
-    let reset = network("the connection was reset while waiting for the answer");
+    let reset = network("the connection was reset while waiting for the response");
     assert_eq!(failed(Answer::Reset, LONG), reset);
 }
 
@@ -259,7 +259,7 @@ fn a_connection_that_the_receiver_closed_in_between_fails_no_attempt() {
     // A new connection is not tried a third time.
     receiver.otherwise(Answer::Close);
     let connections = receiver.connections();
-    assert_eq!(send(), Err(network("the connection was closed while waiting for the answer")));
+    assert_eq!(send(), Err(network("the connection was closed while waiting for the response")));
     assert_eq!(receiver.connections(), connections + 1);
 }
 
@@ -270,7 +270,7 @@ fn an_answer_that_broke_off_is_not_asked_for_again() {
     receiver.then(Answer::Status(204)).then(Answer::Last(bytes("HTTP/1.1 2")));
     transport.send(&request(receiver.url("/hook")), LONG).unwrap();
     let failure = transport.send(&request(receiver.url("/hook")), LONG).unwrap_err();
-    assert_eq!(failure, network("the connection was closed while waiting for the answer"));
+    assert_eq!(failure, network("the connection was closed while waiting for the response"));
     assert_eq!((receiver.requests().len(), receiver.connections()), (2, 1));
 }
 
@@ -286,7 +286,7 @@ fn a_large_request_arrives_whole_and_a_receiver_that_does_not_read_it_takes_the_
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     large.url = format!("http://{}/", listener.local_addr().unwrap());
     let failure = local().send(&large, SHORT).unwrap_err();
-    assert_eq!(failure, timed_out("timed out after 0.6 s while sending"));
+    assert_eq!(failure, timed_out("timed out after 0.6 s while sending the request"));
 }
 
 #[test]

@@ -329,7 +329,7 @@ fn the_history_tells_of_each_attempt_the_last_one_first() {
         [
             None,
             Some("the receiver answered with status 503"),
-            Some("timed out after 10 s while waiting for the answer")
+            Some("timed out after 10 s while waiting for the response")
         ]
     );
     for each in &found {

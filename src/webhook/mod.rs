@@ -1,20 +1,21 @@
-//! Webhooks on their way: what sends them, and what a receiver checks.
+//! Webhooks: sending signed notifications, and verifying them in a receiver.
 //!
-//! Endpoints are registered with [`create_webhook`](crate::TicketingService::create_webhook). A [`WebhookSender`] sends what
-//! is queued for them over a [`Transport`], which is an [`HttpsTransport`] where the program brings none of its own.
+//! Endpoints are registered with [`create_webhook`](crate::TicketingService::create_webhook). A [`WebhookSender`]
+//! sends the notifications that are queued for them over a [`Transport`], by default an [`HttpsTransport`].
 //!
 //! Each notification is a POST with a JSON body, a [`Notification`](crate::Notification), and these headers:
 //!
-//! | Header | What it holds |
+//! | Header | Value |
 //! |---|---|
-//! | [`X-Service-Signature`](SIGNATURE_HEADER) | HMAC-SHA256 of `<timestamp>.<body>` under the endpoint's secret, in hexadecimal |
-//! | [`X-Service-Timestamp`](TIMESTAMP_HEADER) | when it was signed, in Unix seconds |
-//! | [`X-Service-Event-Id`](EVENT_ID_HEADER) | the notification's id, the same in every attempt and resend |
-//! | [`X-Service-Event-Type`](EVENT_TYPE_HEADER) | what it reports, such as `order.completed` |
+//! | [`X-Service-Signature`](SIGNATURE_HEADER) | HMAC-SHA256 of `<timestamp>.<body>` with the endpoint's secret, in hexadecimal |
+//! | [`X-Service-Timestamp`](TIMESTAMP_HEADER) | the time of signing, in Unix seconds |
+//! | [`X-Service-Event-Id`](EVENT_ID_HEADER) | the id of the notification, the same for every attempt and resend |
+//! | [`X-Service-Event-Type`](EVENT_TYPE_HEADER) | the type of the notification, such as `order.completed` |
 //! | `User-Agent` | [`Service-Webhooks/1.0`](USER_AGENT) |
 //!
-//! A receiver believes it where [`verify`] does, tells a repetition by its id, and answers with a 2xx status within 10
-//! seconds, before it does the work. Any other status, a redirect too, and no answer in time, count as failed.
+//! A receiver should [`verify`] the signature, ignore notifications whose id it has processed before, and respond
+//! with a 2xx status within 10 seconds, before it does any long work. Any other status, a redirect included, is a
+//! failed attempt, and so is a response that comes too late.
 
 mod https;
 mod sender;

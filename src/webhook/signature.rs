@@ -1,4 +1,4 @@
-//! The signature of a notification: made by the sender, checked by a receiver.
+//! The signature of notifications: signing in the sender, verification in a receiver.
 
 use std::time::Duration;
 
@@ -7,37 +7,38 @@ use sha2::Sha256;
 
 use crate::model::timestamp::Timestamp;
 
-/// The header with the signature: what [`sign`] gives.
+/// The header with the signature, as [`sign`] returns it.
 pub const SIGNATURE_HEADER: &str = "X-Service-Signature";
 /// The header with the time of signing: Unix time in seconds.
 pub const TIMESTAMP_HEADER: &str = "X-Service-Timestamp";
-/// The header with the id of the notification, the same at every attempt. A receiver does what a notification asks for
-/// only once.
+/// The header with the id of the notification, which is the same for every attempt and resend. A receiver uses it to
+/// ignore repeated notifications.
 pub const EVENT_ID_HEADER: &str = "X-Service-Event-Id";
-/// The header with what is reported, such as `order.completed`.
+/// The header with the type of the notification, such as `order.completed`.
 pub const EVENT_TYPE_HEADER: &str = "X-Service-Event-Type";
-/// The `User-Agent` of the sender.
+/// The value of the sender's `User-Agent` header.
 pub const USER_AGENT: &str = "Service-Webhooks/1.0";
 
-/// How old a notification may be when a receiver takes it: 5 minutes.
+/// The recommended `max_age` for [`verify`]: 5 minutes.
 pub const MAX_AGE: Duration = Duration::from_mins(5);
 
-/// Why a notification is not to be believed.
+/// Why [`verify`] rejected a notification.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]
 #[non_exhaustive]
 pub enum VerifyError {
-    /// The time of signing is no Unix time in plain digits.
-    #[error("the timestamp is not a number of seconds")]
+    /// The timestamp is not a Unix time in plain digits.
+    #[error("the timestamp is not a Unix time in seconds")]
     Timestamp,
-    /// It was signed too long ago, or too far in the future.
+    /// The timestamp differs from the current time by more than the maximum age.
     #[error("the timestamp is too old, or too far in the future")]
     Age,
-    /// The signature is not the one of this body at this time under this secret.
+    /// The signature does not match the body, the timestamp and the secret.
     #[error("the signature does not match")]
     Signature,
 }
 
-/// The signature of a body: HMAC-SHA256 over `<timestamp>.<body>` in hexadecimal, under the whole secret as it is shown.
+/// Returns the signature of a body: HMAC-SHA256 of `<timestamp>.<body>` in hexadecimal. The key is the whole secret,
+/// with its prefix `whsec_`.
 ///
 /// ```
 /// let signature = ticketing::webhook::sign("whsec_c2VjcmV0", 1_780_336_800, b"{}");
@@ -48,11 +49,12 @@ pub fn sign(secret: &str, timestamp: i64, body: &[u8]) -> String {
     hex::encode(digest(secret, &timestamp.to_string(), body).finalize().into_bytes())
 }
 
-/// Whether a notification was signed with this secret, lately: what a receiver asks before it believes one.
+/// Verifies that a notification was signed with this secret, and no longer ago than `max_age`. A receiver should do
+/// so before it trusts the body.
 ///
-/// `timestamp` and `signature` are the headers [`TIMESTAMP_HEADER`] and [`SIGNATURE_HEADER`] as they came, and `body` is
-/// every byte of the body as it came: JSON that was read and written again has another signature. The comparison takes
-/// the same time whatever differs.
+/// `timestamp` and `signature` are the values of the headers [`TIMESTAMP_HEADER`] and [`SIGNATURE_HEADER`], and
+/// `body` is the body as it was received, byte for byte: parsing and serializing JSON may change it. Signatures are
+/// compared in constant time.
 ///
 /// ```
 /// use ticketing::webhook::{self, MAX_AGE, VerifyError};
@@ -71,7 +73,7 @@ pub fn sign(secret: &str, timestamp: i64, body: &[u8]) -> String {
 /// ```
 ///
 /// # Errors
-/// Why the notification is not to be believed.
+/// The reason why the notification must not be trusted.
 pub fn verify(
     secret: &str,
     timestamp: &str,
@@ -80,15 +82,18 @@ pub fn verify(
     now: Timestamp,
     max_age: Duration,
 ) -> Result<(), VerifyError> {
-    let plain = timestamp.bytes().all(|byte| byte.is_ascii_digit());
-    let seconds: u64 = timestamp.parse().ok().filter(|_| plain).ok_or(VerifyError::Timestamp)?;
+    if !timestamp.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Err(VerifyError::Timestamp);
+    }
+    let seconds: u64 = timestamp.parse().map_err(|_| VerifyError::Timestamp)?;
     let signature = hex::decode(signature).map_err(|_| VerifyError::Signature)?;
     digest(secret, timestamp, body).verify_slice(&signature).map_err(|_| VerifyError::Signature)?;
-    let (signed, now) = (Duration::from_secs(seconds), Duration::from_millis(now.millis().unsigned_abs()));
-    if signed.abs_diff(now) > max_age { Err(VerifyError::Age) } else { Ok(()) }
+    let signed_at = Duration::from_secs(seconds);
+    let now = Duration::from_millis(now.millis().unsigned_abs());
+    if signed_at.abs_diff(now) > max_age { Err(VerifyError::Age) } else { Ok(()) }
 }
 
-#[expect(clippy::expect_used, reason = "a key of HMAC may have any length")]
+#[expect(clippy::expect_used, reason = "an HMAC key may have any length")]
 fn digest(secret: &str, timestamp: &str, body: &[u8]) -> Hmac<Sha256> {
     let mac = Hmac::<Sha256>::new_from_slice(secret.as_bytes()).expect("a key of any length");
     mac.chain_update(timestamp).chain_update(b".").chain_update(body)
@@ -109,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn signatures_are_those_of_other_programs() {
+    fn signatures_agree_with_other_implementations() {
         assert_eq!(sign(SECRET, SIGNED, BODY), SIGNATURE);
         // Python: hmac.new(secret.encode(), message, hashlib.sha256).hexdigest(), the message being b"0." ...
         assert_eq!(
@@ -127,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn a_notification_is_believed_for_as_long_as_it_may_be_old_and_no_longer() {
+    fn a_notification_older_than_the_maximum_age_is_rejected() {
         let at = |now| verify(SECRET, "1780336800", SIGNATURE, BODY, now, MAX_AGE);
         assert_eq!(at(seconds(SIGNED)), Ok(()));
         assert_eq!(at(seconds(SIGNED + 300)), Ok(()));
@@ -149,7 +154,7 @@ mod tests {
             let result = verify(SECRET, timestamp, SIGNATURE, BODY, seconds(SIGNED), MAX_AGE);
             assert_eq!(result, Err(VerifyError::Timestamp), "{timestamp:?}");
         }
-        // The greatest number there is, signed rightly, is only far away.
+        // The greatest number is a valid time, if signed correctly, but too far away.
         let greatest = u64::MAX.to_string();
         let signature = hex::encode(digest(SECRET, &greatest, BODY).finalize().into_bytes());
         let result = verify(SECRET, &greatest, &signature, BODY, seconds(SIGNED), MAX_AGE);
@@ -157,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_of_anything_breaks_the_signature() {
+    fn any_change_invalidates_the_signature() {
         let check = |secret, timestamp, signature: &str, body| {
             verify(secret, timestamp, signature, body, seconds(SIGNED), MAX_AGE)
         };

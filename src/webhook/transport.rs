@@ -1,35 +1,41 @@
-//! What carries a notification to its receiver.
+//! The interface between the sender and the network.
 
 use std::fmt;
 use std::time::Duration;
 
-/// How much of an answer's body is kept: 4 KiB.
+/// How many bytes of a response body are kept: 4 KiB.
 pub const BODY_KEPT: usize = 4096;
 
-/// Carries notifications. The one that comes with the crate speaks HTTPS and refuses addresses that are not public.
+/// Sends webhook requests. [`HttpsTransport`](super::HttpsTransport) implements it over HTTPS and refuses addresses
+/// that are not public; another implementation must do its own filtering against server-side request forgery (SSRF).
 ///
-/// It is called from several threads at once, and blocks the one that calls it.
+/// The sender calls it from several threads at once. Calls may block.
 pub trait Transport: fmt::Debug + Send + Sync + 'static {
-    /// Sends a POST and waits for the answer, all in all no longer than `timeout`. No redirect is followed.
+    /// Sends a POST request and waits for the response, for no longer than `timeout` in all. Redirects are not
+    /// followed.
     ///
-    /// It is an answer as soon as its head is complete, whatever becomes of its body then.
+    /// An implementation that exceeds `timeout` delays its worker. If it takes longer than the lease of 18 seconds,
+    /// the same notification may be sent again in the meantime.
+    ///
+    /// The response counts as soon as its head is complete, even if its body breaks off.
     ///
     /// # Errors
-    /// Why no answer came.
+    /// The reason why there was no response.
     fn send(&self, request: &WebhookRequest, timeout: Duration) -> Result<WebhookResponse, WebhookFailure>;
 
-    /// Ends what is under way, from another thread: the sender is about to stop. What the next sender sends is sent as ever.
+    /// Fails the requests in progress, from another thread, because their sender stops. Later requests are sent as
+    /// usual: another sender may use the same transport.
     fn interrupt(&self) {}
 }
 
-/// What is sent.
+/// A POST request to a receiver.
 #[derive(Clone, PartialEq, Eq)]
 pub struct WebhookRequest {
-    /// Where to. It may hold what only the receiver should know: it belongs in no log.
+    /// The URL of the endpoint. It may contain a secret of the receiver, so it must not be logged.
     pub url: String,
-    /// The headers, `Content-Type` and `User-Agent` among them.
+    /// The headers, including `Content-Type` and `User-Agent`.
     pub headers: Vec<(&'static str, String)>,
-    /// The body, byte for byte.
+    /// The body, which must be sent byte for byte.
     pub body: String,
 }
 
@@ -39,36 +45,36 @@ impl fmt::Debug for WebhookRequest {
     }
 }
 
-/// What a receiver answered.
+/// The response of a receiver.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WebhookResponse {
     /// The HTTP status.
     pub status: u16,
-    /// The beginning of the body, as far as it came: at most [`BODY_KEPT`] bytes.
+    /// The beginning of the body, as far as it arrived: at most [`BODY_KEPT`] bytes.
     pub body: Vec<u8>,
-    /// Whether the time was up before the body was complete.
+    /// Whether the time was over before the body was complete.
     pub timed_out: bool,
 }
 
-/// Why no answer came.
+/// The reason why there was no response.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WebhookFailure {
-    /// Which kind of thing went wrong.
+    /// The kind of failure.
     pub kind: FailureKind,
-    /// What went wrong, in a sentence for whoever runs the receiver, such as "timed out after 10 s while waiting for the
-    /// answer". It must not tell of the network that the sender stands in.
+    /// A message for the operator of the receiver, such as "timed out after 10 s while waiting for the response". It
+    /// must not reveal anything about the sender's network.
     pub message: String,
-    /// Whether a connection was tried at all.
+    /// Whether a connection was tried.
     pub connection_tried: bool,
 }
 
-/// Which kind of thing went wrong.
+/// The kind of a [`WebhookFailure`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum FailureKind {
-    /// The address is one to which nothing is sent.
+    /// The URL, or an address of its host, is not allowed.
     Refused,
-    /// The time was up.
+    /// The time was over.
     TimedOut,
-    /// Anything else: no such name, no connection, no trust, no HTTP.
+    /// Any other failure, such as an unknown host name, a refused connection, an untrusted certificate or invalid HTTP.
     Network,
 }

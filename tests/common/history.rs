@@ -16,7 +16,7 @@ pub fn record(file: &Path, outbox: i64, attempt: i64, status: Option<i64>) {
     let error = match status {
         _ if success => None,
         Some(status) => Some(format!("the receiver answered with status {status}")),
-        None => Some("timed out after 10 s while waiting for the answer".to_owned()),
+        None => Some("timed out after 10 s while waiting for the response".to_owned()),
     };
     let insert = "INSERT INTO webhook_deliveries (id, endpoint_id, outbox_id, type, attempt, success, response_status,
             response_body, duration_ms, error_message, created_at)

@@ -1,27 +1,29 @@
-//! Why no answer came, in words for whoever runs the receiver. They tell nothing of the network that the sender stands
-//! in: no address, and no text of the operating system.
+//! Error messages of failed attempts, for the operators of receivers. They reveal nothing about the network of the
+//! sender: no address, and no text of the operating system.
 
 use std::io::{self, ErrorKind};
 use std::time::Duration;
 
 use rustls::CertificateError;
 
-use super::attempt::{Attempt, Phase};
-use super::lookups::NoAddress;
-use super::wire::HEAD;
+use super::exchange::{Exchange, Phase};
+use super::http_connection::MAX_HEAD;
+use super::lookup_pool::LookupError;
 use crate::rules::webhook_url;
 use crate::webhook::transport::{FailureKind, WebhookFailure};
 
-/// One message for a name that nobody knows and one that has an address inside: it must not tell which names there are.
-const NO_PUBLIC_ADDRESS: &str = "the name does not resolve to public addresses";
+/// The same message for a name that is unknown and for one that has a private address, so that it does not reveal which
+/// names exist in the sender's network.
+const NO_PUBLIC_ADDRESS: &str = "the host name does not resolve to public addresses";
 
 impl WebhookFailure {
-    /// One message for every URL that is refused, whatever the name or the address in it is.
-    pub(super) fn refused() -> Self {
-        let message = format!("the URL is not one to which anything is sent: it {}", webhook_url::MESSAGE);
+    /// The URL is not allowed. The message is the same for every reason, so that it reveals no names or addresses.
+    pub(super) fn url_refused() -> Self {
+        let message = format!("the URL is not allowed: it {}", webhook_url::MESSAGE);
         Self { kind: FailureKind::Refused, message, connection_tried: false }
     }
 
+    /// The name has an address that is not public.
     pub(super) fn not_public() -> Self {
         Self { kind: FailureKind::Refused, message: NO_PUBLIC_ADDRESS.to_owned(), connection_tried: false }
     }
@@ -30,59 +32,62 @@ impl WebhookFailure {
         Self { kind: FailureKind::Network, message: "the sender was stopped".to_owned(), connection_tried }
     }
 
-    pub(super) fn no_address(why: NoAddress, timeout: Duration) -> Self {
-        match why {
-            NoAddress::Closed => Self::interrupted(false),
-            NoAddress::TimedOut => Self::timed_out(Phase::LookingUp, timeout, false),
-            NoAddress::Unknown => {
-                Self { kind: FailureKind::Network, message: NO_PUBLIC_ADDRESS.to_owned(), connection_tried: false }
+    pub(super) fn of_lookup(error: LookupError, timeout: Duration) -> Self {
+        match error {
+            LookupError::Closed => Self::interrupted(false),
+            LookupError::TimedOut => Self::timed_out(Phase::Resolving, timeout, false),
+            LookupError::NotFound => {
+                let message = NO_PUBLIC_ADDRESS.to_owned();
+                Self { kind: FailureKind::Network, message, connection_tried: false }
             }
         }
     }
 
-    /// What went wrong in the attempt, which had `timeout` in all.
-    pub(super) fn of(error: &ureq::Error, attempt: &Attempt, timeout: Duration) -> Self {
-        if attempt.timed_out {
-            return Self::timed_out(attempt.phase, timeout, attempt.tried);
+    /// The failure of an exchange that had `timeout` in all.
+    pub(super) fn of_exchange(error: &ureq::Error, exchange: &Exchange, timeout: Duration) -> Self {
+        if exchange.timed_out {
+            return Self::timed_out(exchange.phase, timeout, exchange.connection_tried);
         }
         let message = match error {
-            ureq::Error::LargeResponseHeader(..) => format!("the answer's head is larger than {} KiB", HEAD / 1024),
-            ureq::Error::Protocol(_) => "the answer is not HTTP".to_owned(),
-            ureq::Error::Io(error) => of_network(error, attempt.phase),
-            ureq::Error::Rustls(error) => of_tls(error),
-            ureq::Error::Http(_) | ureq::Error::BadUri(_) => "the request could not be written".to_owned(),
-            _ => format!("it failed while {}", attempt.phase.words()),
+            ureq::Error::LargeResponseHeader(..) => {
+                format!("the response head is larger than {} KiB", MAX_HEAD / 1024)
+            }
+            ureq::Error::Protocol(_) => "the response is not valid HTTP".to_owned(),
+            ureq::Error::Io(error) => io_message(error, exchange.phase),
+            ureq::Error::Rustls(error) => tls_message(error),
+            ureq::Error::Http(_) | ureq::Error::BadUri(_) => "the request could not be built".to_owned(),
+            _ => format!("failed while {}", exchange.phase.describe()),
         };
-        Self { kind: FailureKind::Network, message, connection_tried: attempt.tried }
+        Self { kind: FailureKind::Network, message, connection_tried: exchange.connection_tried }
     }
 
     fn timed_out(phase: Phase, timeout: Duration, connection_tried: bool) -> Self {
-        let message = format!("timed out after {} s while {}", timeout.as_secs_f64(), phase.words());
+        let message = format!("timed out after {} s while {}", timeout.as_secs_f64(), phase.describe());
         Self { kind: FailureKind::TimedOut, message, connection_tried }
     }
 }
 
-fn of_network(error: &io::Error, phase: Phase) -> String {
+fn io_message(error: &io::Error, phase: Phase) -> String {
     if let Some(error) = error.get_ref().and_then(|inner| inner.downcast_ref()) {
-        return of_tls(error);
+        return tls_message(error);
     }
-    let what = match error.kind() {
+    let event = match error.kind() {
         ErrorKind::ConnectionRefused => return "the connection was refused".to_owned(),
         ErrorKind::HostUnreachable | ErrorKind::NetworkUnreachable | ErrorKind::AddrNotAvailable => {
-            return "the address cannot be reached".to_owned();
+            return "the address is unreachable".to_owned();
         }
         ErrorKind::ConnectionReset | ErrorKind::ConnectionAborted | ErrorKind::BrokenPipe => "was reset",
         ErrorKind::UnexpectedEof => "was closed",
         _ => "failed",
     };
-    format!("the connection {what} while {}", phase.words())
+    format!("the connection {event} while {}", phase.describe())
 }
 
-fn of_tls(error: &rustls::Error) -> String {
+fn tls_message(error: &rustls::Error) -> String {
     let rustls::Error::InvalidCertificate(certificate) = error else {
-        return format!("no secure connection came about: {error}");
+        return format!("the TLS handshake failed: {error}");
     };
-    let why = match certificate {
+    let reason = match certificate {
         CertificateError::Expired | CertificateError::ExpiredContext { .. } => "it has expired",
         CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => "it is not valid yet",
         CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => "it is for another name",
@@ -90,5 +95,5 @@ fn of_tls(error: &rustls::Error) -> String {
         CertificateError::Revoked => "it was revoked",
         other => return format!("the certificate is not trusted: {other}"),
     };
-    format!("the certificate is not trusted: {why}")
+    format!("the certificate is not trusted: {reason}")
 }

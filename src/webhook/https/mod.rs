@@ -1,46 +1,49 @@
-//! The transport that comes with the crate.
+//! The HTTPS transport, which sends notifications to public addresses only.
+//!
+//! It is built on `ureq`, which does HTTP/1.1, TLS (with rustls) and connection pooling. Around it, this module has:
+//!
+//! - **A bounded lookup pool** ([`lookup_pool`]). ureq starts a thread for each lookup, and a lookup whose DNS server
+//!   hangs keeps its thread. The pool has a limit, and leaves half of its threads to names that resolve fast.
+//! - **Checked addresses** ([`tcp`]). Every address of a name is checked before ureq is called, and ureq can connect
+//!   only to those: a name cannot resolve to a public address for the check and to a private one for the connection.
+//! - **One deadline for everything** ([`exchange`]). It covers the lookup, the connection, the TLS handshake, the
+//!   request and the response. ureq has timeouts too, but one per request would cost a new TLS configuration per
+//!   connection.
+//! - **A connection layer above TLS** ([`http_connection`]). It sends the request in one go, limits the response head
+//!   including 1xx responses, and does not reuse a connection that has data left. ureq lets a receiver send 1xx
+//!   responses without end.
+//! - **Error messages** ([`failure`]) that say what failed without revealing anything about the sender's network.
 
-mod attempt;
-mod dial;
+mod builder;
+mod client;
+mod exchange;
 mod failure;
-mod lookups;
+mod http_connection;
+mod lookup_pool;
 mod resolver;
-mod wire;
+mod tcp;
 
 use std::fmt;
-use std::io::Read;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
-use ureq::config::{AutoHeaderValue, Config};
-use ureq::tls::{Certificate, PemItem, RootCerts, TlsConfig, parse_pem};
-use ureq::unversioned::transport::{Connector, RustlsConnector};
-use ureq::{Agent, Body, http};
-
 use crate::rules::webhook_url::{ReceiverHost, ReceiverUrl, is_allowed};
-use crate::webhook::transport::{BODY_KEPT, Transport, WebhookFailure, WebhookRequest, WebhookResponse};
-use attempt::{Attempt, Phase};
-use dial::{CheckedAddresses, Dialer};
-use lookups::Lookups;
+use crate::webhook::transport::{Transport, WebhookFailure, WebhookRequest, WebhookResponse};
+pub use builder::{CertificatesError, HttpsTransportBuilder};
+use client::Client;
+use exchange::Exchange;
+use lookup_pool::LookupPool;
 pub use resolver::{Resolver, SystemResolver};
-use wire::Wiring;
 
-/// How many connections are kept, if nothing else is said. Many endpoints may be paths of one receiver, so all of them may
-/// be that one's.
-const IDLE: usize = 128;
-/// How long a connection is kept. Many servers close theirs after 60 seconds without a request, or after 5.
-const IDLE_AGE: Duration = Duration::from_secs(30);
-
-/// Sends over HTTPS, to public addresses alone.
+/// Sends over HTTPS, to public addresses only.
 ///
-/// Every attempt looks the name up, checks every address it has, and connects to one of those that it checked: a name
-/// whose addresses change in between leads nowhere else, and one with a single address that is not public is refused.
-/// Proxies that the environment names are not used, no redirect is followed, no cookie is kept.
+/// Every attempt resolves the host name, checks all of its addresses, and connects to one of the checked addresses. A
+/// name with any address that is not public is refused, and a name whose addresses change after the check leads
+/// nowhere else. Proxies from the environment are not used, redirects are not followed, and cookies are not kept.
 ///
-/// It writes nothing into a log, but ureq, which it is made of, does through the crate `log`: at the level of debug the names
-/// of receivers, and at that of trace their whole URLs. A program that takes these up should leave `ureq` out.
+/// The transport logs nothing, but the underlying `ureq` does, through the crate `log`: host names at level debug,
+/// and whole URLs at level trace. A program that collects these records should filter out the target `ureq`.
 ///
 /// ```
 /// use ticketing::webhook::HttpsTransport;
@@ -50,152 +53,29 @@ const IDLE_AGE: Duration = Duration::from_secs(30);
 /// ```
 pub struct HttpsTransport {
     settings: HttpsTransportBuilder,
-    line: RwLock<Arc<Line>>,
-}
-
-/// What carries notifications until it is interrupted; whoever sends next has another.
-struct Line {
-    agent: Agent,
-    lookups: Lookups,
-    interrupted: AtomicBool,
-}
-
-/// Settings of an [`HttpsTransport`].
-#[derive(Debug, Clone)]
-pub struct HttpsTransportBuilder {
-    allow_local: bool,
-    resolver: Arc<dyn Resolver>,
-    roots: RootCerts,
-    idle_connections: usize,
-}
-
-/// Why certificates could not be taken.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum CertificatesError {
-    /// There is none in the text.
-    #[error("there is no certificate in the text")]
-    Missing,
-    /// The text is not PEM.
-    #[error("the text is not PEM")]
-    Malformed,
-}
-
-impl HttpsTransportBuilder {
-    /// Whether this machine and plain HTTP are allowed, for development. They are not.
-    #[must_use]
-    pub fn allow_local(mut self, allow: bool) -> Self {
-        self.allow_local = allow;
-        self
-    }
-
-    /// Looks names up, instead of the operating system. What it says is checked like any other answer.
-    ///
-    /// ```
-    /// use std::io;
-    /// use std::net::IpAddr;
-    /// use std::time::Duration;
-    ///
-    /// use ticketing::webhook::{FailureKind, HttpsTransport, WebhookRequest, Resolver, Transport};
-    ///
-    /// #[derive(Debug)]
-    /// struct Inside;
-    ///
-    /// impl Resolver for Inside {
-    ///     fn resolve(&self, _: &str) -> io::Result<Vec<IpAddr>> {
-    ///         Ok(vec![[10, 0, 0, 7].into()])
-    ///     }
-    /// }
-    ///
-    /// let transport = HttpsTransport::builder().resolver(Inside).build();
-    /// let url = "https://hooks.example.com/".to_owned();
-    /// let request = WebhookRequest { url, headers: Vec::new(), body: "{}".to_owned() };
-    /// let failure = transport.send(&request, Duration::from_secs(10)).unwrap_err();
-    /// assert_eq!((failure.kind, failure.connection_tried), (FailureKind::Refused, false));
-    /// ```
-    #[must_use]
-    pub fn resolver(mut self, resolver: impl Resolver) -> Self {
-        self.resolver = Arc::new(resolver);
-        self
-    }
-
-    /// Trusts the issuers of this PEM text, and no longer those that Mozilla trusts.
-    ///
-    /// ```
-    /// use ticketing::webhook::{CertificatesError, HttpsTransport};
-    /// let nothing = HttpsTransport::builder().root_certificates("");
-    /// assert_eq!(nothing.unwrap_err(), CertificatesError::Missing);
-    /// ```
-    ///
-    /// # Errors
-    /// There is no certificate in the text.
-    pub fn root_certificates(mut self, pem: &str) -> Result<Self, CertificatesError> {
-        let mut certificates: Vec<Certificate<'static>> = Vec::new();
-        for item in parse_pem(pem.as_bytes()) {
-            if let PemItem::Certificate(certificate) = item.map_err(|_| CertificatesError::Malformed)? {
-                certificates.push(certificate);
-            }
-        }
-        if certificates.is_empty() {
-            return Err(CertificatesError::Missing);
-        }
-        self.roots = RootCerts::from(certificates);
-        Ok(self)
-    }
-
-    /// How many connections are kept for the next notification: 128, if nothing else is said.
-    #[must_use]
-    pub fn idle_connections(mut self, most: usize) -> Self {
-        self.idle_connections = most;
-        self
-    }
-
-    /// The transport.
-    #[must_use]
-    pub fn build(self) -> HttpsTransport {
-        HttpsTransport { line: RwLock::new(Arc::new(self.line())), settings: self }
-    }
-
-    fn line(&self) -> Line {
-        let connector = Dialer::default().chain(RustlsConnector::default()).chain(Wiring);
-        // There are no timeouts in here: the attempt has one, which no step begins anew.
-        let config = Config::builder()
-            .proxy(None)
-            .https_only(!self.allow_local)
-            .max_redirects(0)
-            .max_redirects_will_error(false)
-            .http_status_as_error(false)
-            .tls_config(TlsConfig::builder().root_certs(self.roots.clone()).build())
-            .user_agent(AutoHeaderValue::None)
-            .accept(AutoHeaderValue::None)
-            .accept_encoding(AutoHeaderValue::None)
-            .max_response_header_size(wire::HEAD)
-            .input_buffer_size(wire::CHUNK)
-            .output_buffer_size(wire::CHUNK)
-            .max_idle_connections(self.idle_connections)
-            .max_idle_connections_per_host(self.idle_connections)
-            .max_idle_age(IDLE_AGE)
-            .build();
-        Line {
-            agent: Agent::with_parts(config, connector, CheckedAddresses),
-            lookups: Lookups::new(Arc::clone(&self.resolver), lookups::AT_ONCE),
-            interrupted: AtomicBool::new(false),
-        }
-    }
+    /// Replaced by a new one when it is interrupted.
+    client: RwLock<Arc<Client>>,
 }
 
 impl HttpsTransport {
-    /// Settings that begin with the default ones.
+    /// Returns a builder with the default settings.
     #[must_use]
     pub fn builder() -> HttpsTransportBuilder {
-        let resolver = Arc::new(SystemResolver);
-        HttpsTransportBuilder { allow_local: false, resolver, roots: RootCerts::WebPki, idle_connections: IDLE }
+        HttpsTransportBuilder::default()
     }
 
-    /// Every address of the receiver; all of them are allowed.
-    fn addresses(
+    fn new(settings: HttpsTransportBuilder) -> Self {
+        Self { client: RwLock::new(Arc::new(Client::new(&settings))), settings }
+    }
+
+    fn client(&self) -> Arc<Client> {
+        Arc::clone(&self.client.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Resolves the host of a URL and checks that every address is allowed.
+    fn checked_addresses(
         &self,
-        line: &Line,
+        lookups: &LookupPool,
         url: ReceiverUrl<'_>,
         timeout: Duration,
     ) -> Result<Vec<SocketAddr>, WebhookFailure> {
@@ -203,7 +83,7 @@ impl HttpsTransport {
             ReceiverHost::Address(address) => vec![address],
             ReceiverHost::Localhost => vec![Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()],
             ReceiverHost::Name(name) => {
-                line.lookups.find(name, timeout).map_err(|why| WebhookFailure::no_address(why, timeout))?
+                lookups.resolve(name, timeout).map_err(|error| WebhookFailure::of_lookup(error, timeout))?
             }
         };
         let allowed = |address: &IpAddr| is_allowed(*address, self.settings.allow_local);
@@ -222,66 +102,26 @@ impl Default for HttpsTransport {
 
 impl Transport for HttpsTransport {
     fn send(&self, request: &WebhookRequest, timeout: Duration) -> Result<WebhookResponse, WebhookFailure> {
-        let deadline = attempt::now().saturating_add(timeout);
-        let line = Arc::clone(&self.line.read().unwrap_or_else(PoisonError::into_inner));
-        let interrupted = || line.interrupted.load(Ordering::Relaxed);
-        let url = ReceiverUrl::parse(&request.url, self.settings.allow_local).ok_or_else(WebhookFailure::refused)?;
-        let addresses = self.addresses(&line, url, timeout)?;
-        let first = Attempt { addresses, deadline, ..Attempt::default() };
-        let again = Attempt { fresh: true, ..first.clone() };
-        let (mut result, mut came) = exchange(&line.agent, request, first);
-        // A connection that the receiver closed while nobody used it says nothing about the receiver.
-        let stale = came.tried && !came.dialed && !came.answered && !came.timed_out;
-        if stale && result.is_err() && !interrupted() {
-            (result, came) = exchange(&line.agent, request, again);
-        }
-        result.map_err(|error| match interrupted() {
-            true => WebhookFailure::interrupted(came.tried),
-            false => WebhookFailure::of(&error, &came, timeout),
+        let deadline = exchange::now().saturating_add(timeout);
+        let client = self.client();
+        let url = ReceiverUrl::parse(&request.url, self.settings.allow_local);
+        let url = url.ok_or_else(WebhookFailure::url_refused)?;
+        let addresses = self.checked_addresses(&client.lookups, url, timeout)?;
+        let finished = client.send(request, Exchange { addresses, deadline, ..Exchange::default() });
+        finished.result.map_err(|error| {
+            if client.is_interrupted() {
+                WebhookFailure::interrupted(finished.exchange.connection_tried)
+            } else {
+                WebhookFailure::of_exchange(&error, &finished.exchange, timeout)
+            }
         })
     }
 
     fn interrupt(&self) {
-        let next = Arc::new(self.settings.line());
-        let line = std::mem::replace(&mut *self.line.write().unwrap_or_else(PoisonError::into_inner), next);
-        line.interrupted.store(true, Ordering::Relaxed);
-        line.lookups.close();
-        line.agent.clone().shutdown();
+        let next = Arc::new(Client::new(&self.settings));
+        let interrupted = std::mem::replace(&mut *self.client.write().unwrap_or_else(PoisonError::into_inner), next);
+        interrupted.interrupt();
     }
-}
-
-/// Sends the request and reads the answer.
-fn exchange(
-    agent: &Agent,
-    request: &WebhookRequest,
-    attempt: Attempt,
-) -> (Result<WebhookResponse, ureq::Error>, Attempt) {
-    let (result, attempt) = attempt::run(attempt, || {
-        let mut message = http::Request::post(&request.url);
-        for (name, value) in &request.headers {
-            message = message.header(*name, value);
-        }
-        let mut answer = agent.run(message.body(request.body.as_str())?)?;
-        // From here on it is an answer, whatever becomes of its body.
-        attempt::with(|attempt| attempt.phase = Phase::Reading);
-        let body = read(answer.body_mut());
-        Ok(WebhookResponse { status: answer.status().as_u16(), body, timed_out: false })
-    });
-    (result.map(|answer| WebhookResponse { timed_out: attempt.timed_out, ..answer }), attempt)
-}
-
-/// The beginning of the body, as far as it comes. A body that ends in it frees the connection for the next request.
-fn read(body: &mut Body) -> Vec<u8> {
-    let mut kept = vec![0; BODY_KEPT];
-    let mut length = 0;
-    let mut reader = body.as_reader();
-    while length < BODY_KEPT
-        && let Ok(amount @ 1..) = reader.read(&mut kept[length..])
-    {
-        length += amount;
-    }
-    kept.truncate(length);
-    kept
 }
 
 impl fmt::Debug for HttpsTransport {
@@ -293,17 +133,22 @@ impl fmt::Debug for HttpsTransport {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use ureq::http;
 
     use super::*;
+
+    const NAME: &str = "[a-zA-Z0-9_-]{1,5}(\\.[a-zA-Z0-9-]{1,5}){0,3}\\.?";
+    const IPV4: &str = "127\\.0\\.0\\.[0-9]{1,3}";
+    const IPV6: &str = "\\[[0-9a-f:]{2,12}\\]";
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(2000))]
 
-        /// The guard and the sender read with two parsers.
+        /// The check and ureq parse a URL with different parsers: they must agree on host and port.
         #[test]
-        fn what_the_guard_accepts_the_sender_reads_alike(
+        fn ureq_reads_an_accepted_url_as_the_check_does(
             scheme in "https|HTTPS|http|Http",
-            host in prop_oneof!["[a-zA-Z0-9_-]{1,5}(\\.[a-zA-Z0-9-]{1,5}){0,3}\\.?", "127\\.0\\.0\\.[0-9]{1,3}", "\\[[0-9a-f:]{2,12}\\]"],
+            host in prop_oneof![NAME, IPV4, IPV6],
             port in prop_oneof![Just(String::new()), ":[0-9]{0,6}"],
             rest in "(/[!-~]{0,12})?(\\?[!-~]{0,12})?(#[!-~]{0,12})?",
         ) {

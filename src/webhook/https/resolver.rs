@@ -1,16 +1,15 @@
-//! From names to addresses.
+//! Resolution of host names.
 
 use std::fmt;
 use std::io;
 use std::net::{IpAddr, ToSocketAddrs};
 
-/// Looks up the addresses of a name. It is called on threads of its own, of which there is a limited number, and may
-/// block.
+/// Resolves host names. It is called on a limited number of threads that do nothing else, so it may block.
 pub trait Resolver: fmt::Debug + Send + Sync + 'static {
-    /// The addresses of `host`, the ones to try first in front.
+    /// Returns the addresses of `host`, in the order in which they are to be tried.
     ///
     /// # Errors
-    /// The name has none, or nobody answered.
+    /// The name has no addresses, or the DNS servers did not answer.
     fn resolve(&self, host: &str) -> io::Result<Vec<IpAddr>>;
 }
 
@@ -20,6 +19,7 @@ pub struct SystemResolver;
 
 impl Resolver for SystemResolver {
     fn resolve(&self, host: &str) -> io::Result<Vec<IpAddr>> {
-        Ok((host, 0).to_socket_addrs()?.map(|address| address.ip()).collect())
+        let addresses = (host, 0).to_socket_addrs()?;
+        Ok(addresses.map(|address| address.ip()).collect())
     }
 }

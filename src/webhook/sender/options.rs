@@ -9,7 +9,7 @@ use crate::error::{FieldErrors, Result};
 /// endpoint.
 ///
 /// ```
-/// use ticketing::{ListWebhooks, webhook::SenderOptions};
+/// use ticketing::webhook::SenderOptions;
 #[doc = include_str!("../../doc_fixture.md")]
 /// let sender = service.start_webhook_sender(SenderOptions::default().workers(16))?;
 /// drop(sender); // waits a moment for attempts in progress

@@ -1,0 +1,193 @@
+//! The state of the HTTP exchange that the current thread performs: allowed addresses, deadline and progress.
+//!
+//! ureq calls its resolver, connectors and connections on the thread that sends, but passes no data of ours to them.
+//! They find the exchange in a thread-local variable.
+//!
+//! The deadline is kept here and not by ureq. The time that is left after the lookup differs from attempt to attempt,
+//! and for requests with a configuration of their own ureq builds a new TLS configuration with each connection. So
+//! ureq runs without timeouts, and every read and write is limited to the time that is left.
+
+use std::cell::RefCell;
+use std::net::SocketAddr;
+use std::thread::sleep;
+use std::time::Duration;
+
+use ureq::unversioned::transport::{NextTimeout, time};
+use ureq::{Error, Timeout};
+
+use crate::environment::{Clock, SystemClock};
+
+/// How many reads of a response are not delayed.
+const FREE_READS: u32 = 64;
+
+/// The delay before each further read. A receiver that answers byte by byte, or without end, gets 100 reads per
+/// second, so that it costs hardly any CPU time.
+const READ_DELAY: Duration = Duration::from_millis(10);
+
+/// What the exchange is doing.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum Phase {
+    Resolving,
+    #[default]
+    Connecting,
+    Handshaking,
+    Sending,
+    Waiting,
+    Reading,
+}
+
+impl Phase {
+    /// Completes the message "… while …".
+    pub(super) const fn describe(self) -> &'static str {
+        match self {
+            Self::Resolving => "resolving the host name",
+            Self::Connecting => "connecting",
+            Self::Handshaking => "negotiating TLS",
+            Self::Sending => "sending the request",
+            Self::Waiting => "waiting for the response",
+            Self::Reading => "reading the response",
+        }
+    }
+}
+
+/// An exchange. The default one allows no address and has no time left: it applies if a thread performs none.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Exchange {
+    /// The addresses that were checked. The exchange connects only to these.
+    pub(super) addresses: Vec<SocketAddr>,
+    /// The end of its time, by the machine's monotonic clock.
+    pub(super) deadline: Duration,
+    /// Whether it must not use a connection of an earlier exchange.
+    pub(super) needs_new_connection: bool,
+    pub(super) phase: Phase,
+    /// Whether a connection was tried, or one of an earlier exchange was used.
+    pub(super) connection_tried: bool,
+    /// Whether the connection was made by this exchange.
+    pub(super) connected: bool,
+    /// Whether any part of a response was received.
+    pub(super) response_begun: bool,
+    pub(super) timed_out: bool,
+    pub(super) reads: u32,
+}
+
+/// The end of an exchange.
+pub(super) struct Finished<R> {
+    pub(super) result: R,
+    pub(super) exchange: Exchange,
+}
+
+thread_local! {
+    static CURRENT: RefCell<Exchange> = RefCell::default();
+}
+
+/// The time since some fixed instant. The network takes real time, even if the service has another clock.
+pub(super) fn now() -> Duration {
+    SystemClock.monotonic()
+}
+
+/// Reads or changes the current exchange.
+pub(super) fn with_current<R>(access: impl FnOnce(&mut Exchange) -> R) -> R {
+    CURRENT.with_borrow_mut(access)
+}
+
+/// Makes `exchange` the current one while `work` runs.
+pub(super) fn run<R>(exchange: Exchange, work: impl FnOnce() -> R) -> Finished<R> {
+    CURRENT.set(exchange);
+    let result = work();
+    Finished { result, exchange: CURRENT.take() }
+}
+
+impl Exchange {
+    /// The time that is left.
+    pub(super) fn remaining(&self) -> Duration {
+        self.deadline.saturating_sub(now())
+    }
+
+    /// Whether the exchange may use an open connection to `peer`.
+    pub(super) fn may_use(&self, peer: SocketAddr) -> bool {
+        self.addresses.contains(&peer) && (self.connected || !self.needs_new_connection)
+    }
+}
+
+/// Limits the timeout of a read or write to the time that is left. A timeout of zero asks only for data that has
+/// already arrived, and does not mean that the time of the exchange is over.
+pub(super) fn limit_timeout(timeout: NextTimeout) -> Result<NextTimeout, Error> {
+    if timeout.after.is_zero() {
+        return Err(Error::Timeout(timeout.reason));
+    }
+    let remaining = with_current(|exchange| exchange.remaining());
+    if remaining.is_zero() {
+        return note_timeout(Err(Error::Timeout(Timeout::Global)));
+    }
+    let after = time::Duration::Exact(remaining.min(*timeout.after));
+    Ok(NextTimeout { after, ..timeout })
+}
+
+/// Waits until the next read may start.
+pub(super) fn pace_reads() {
+    let delay = with_current(|exchange| {
+        exchange.reads = exchange.reads.saturating_add(1);
+        if exchange.reads > FREE_READS { READ_DELAY.min(exchange.remaining()) } else { Duration::ZERO }
+    });
+    sleep(delay);
+}
+
+/// Remembers a timeout. On its way through TLS the error may become another one.
+pub(super) fn note_timeout<T>(result: Result<T, Error>) -> Result<T, Error> {
+    if matches!(result, Err(Error::Timeout(_))) {
+        with_current(|exchange| exchange.timed_out = true);
+    }
+    result
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn exchange(time: Duration) -> Exchange {
+        Exchange { deadline: now() + time, ..Exchange::default() }
+    }
+
+    fn pace(reads: u32) {
+        for _ in 0..reads {
+            pace_reads();
+        }
+    }
+
+    #[test]
+    fn many_reads_are_slowed_down_until_the_time_is_over() {
+        let started = now();
+        run(exchange(Duration::from_mins(1)), || pace(FREE_READS + 20));
+        assert!(now().saturating_sub(started) >= READ_DELAY * 20);
+        let started = now();
+        run(exchange(Duration::ZERO), || pace(100_000));
+        assert!(now().saturating_sub(started) < READ_DELAY * 99_000);
+    }
+
+    #[test]
+    fn a_read_has_no_longer_than_the_time_that_is_left() {
+        let half = NextTimeout { after: time::Duration::from_millis(500), ..NextTimeout::default() };
+        let limit = |timeout| limit_timeout(timeout).map(|limited| limited.after);
+
+        let finished = run(exchange(Duration::from_mins(1)), || limit(half));
+        assert_eq!(finished.result.unwrap(), time::Duration::from_millis(500));
+        let finished = run(exchange(Duration::from_mins(1)), || limit(NextTimeout::default()));
+        assert!(*finished.result.unwrap() <= Duration::from_mins(1) && !finished.exchange.timed_out);
+
+        let finished = run(Exchange::default(), || limit(half));
+        assert!(finished.result.is_err() && finished.exchange.timed_out);
+        let none = NextTimeout { after: time::Duration::from_secs(0), ..half };
+        let finished = run(exchange(Duration::from_mins(1)), || limit(none));
+        assert!(finished.result.is_err() && !finished.exchange.timed_out);
+    }
+
+    #[test]
+    fn a_connection_is_used_only_by_an_exchange_that_allows_its_address() {
+        let peer = SocketAddr::from(([127, 0, 0, 1], 443));
+        assert!(!with_current(|exchange| exchange.may_use(peer)));
+        let any = Exchange { addresses: vec![peer], ..Exchange::default() };
+        assert!(any.may_use(peer) && !any.may_use(SocketAddr::from(([127, 0, 0, 1], 444))));
+        let new = Exchange { needs_new_connection: true, ..any };
+        assert!(!new.may_use(peer) && Exchange { connected: true, ..new.clone() }.may_use(peer));
+    }
+}
