@@ -1,5 +1,5 @@
-//! The whole job inside one program, told as it happens: an event is put on sale, people buy, and on the evening they
-//! come to the door. The clock is turned by hand, and the payments are those of the sandbox.
+//! A complete sale in one program: an event is published, customers order and pay, and tickets are checked in at the
+//! entrance. The clock is set by the program, and payments go through the sandbox gateway.
 //!
 //! `cargo run --example embedded`
 
@@ -12,9 +12,9 @@ use ticketing::{
     TicketingService,
 };
 
-type Told = Result<(), Box<dyn Error>>;
+type Step<T = ()> = Result<T, Box<dyn Error>>;
 
-fn main() -> Told {
+fn main() -> Step {
     let folder = tempfile::tempdir()?;
     let clock = ManualClock::at("2026-05-01T09:00:00Z".parse()?);
     let service = TicketingService::builder(folder.path().join("ticketing.db"))
@@ -22,34 +22,35 @@ fn main() -> Told {
         .sandbox_gateway()
         .order_hold(Duration::from_mins(30))
         .open()?;
-    let evening = Evening::announce(service, clock)?;
+    let sale = Sale::open(service, clock)?;
 
-    evening.a_free_ticket()?;
-    let ada = evening.a_paid_ticket()?;
-    evening.an_order_that_nobody_pays()?;
-    evening.sold_out()?;
-    evening.at_the_door(&ada)?;
-    evening.a_refund(ada.order)
+    sale.free_ticket()?;
+    let ada = sale.paid_ticket()?;
+    sale.expired_order()?;
+    sale.sold_out()?;
+    sale.check_in(&ada)?;
+    sale.refund(ada.order)
 }
 
-/// One concert, and what is sold for it.
-struct Evening {
+/// A concert and its two ticket types.
+struct Sale {
     service: TicketingService,
     clock: ManualClock,
     caller: ticketing::Caller,
     event: Event,
-    guest: TicketType,
+    guest_list: TicketType,
     seat: TicketType,
 }
 
-/// What a customer takes home.
-struct Bought {
+/// A paid order for one ticket.
+struct Purchase {
     order: OrderId,
     code: String,
 }
 
-impl Evening {
-    fn announce(service: TicketingService, clock: ManualClock) -> Result<Self, Box<dyn Error>> {
+impl Sale {
+    /// Publishes the event.
+    fn open(service: TicketingService, clock: ManualClock) -> Step<Self> {
         let cellar = CreateOrganization {
             name: "Jazz Cellar".to_owned(),
             timezone: "Europe/Berlin".to_owned(),
@@ -61,88 +62,97 @@ impl Evening {
         event.status = Some(EventStatus::Published);
         event.end_date = Some("2026-06-01T22:00:00Z".parse()?);
         let event = service.create_event(&caller, event)?;
-        let guest =
-            service.create_ticket_type(&caller, event.id, CreateTicketType::new("Guest list", Amount::ZERO, 1))?;
+        let guest_list = CreateTicketType::new("Guest list", Amount::ZERO, 1);
+        let guest_list = service.create_ticket_type(&caller, event.id, guest_list)?;
         let mut seat = CreateTicketType::new("Seat", Amount::new(1250, 2), 2);
         seat.valid_from = Some("2026-06-01T17:00:00Z".parse()?);
         let seat = service.create_ticket_type(&caller, event.id, seat)?;
-        let start = event.start_time.as_deref().unwrap_or("an hour to be told");
-        println!("{} announces {}, on 1 June at {start} in Berlin.", organization.name, event.title);
+        let start = event.start_time.as_deref().unwrap_or("a time to be announced");
+        println!("{} announces {} on 1 June at {start} in Berlin.", organization.name, event.title);
         println!(
-            "There are {} seats at {} {}, and one place on the guest list.",
+            "There are {} seats at {} {}, and one free ticket for the guest list.",
             seat.quantity, seat.price, event.currency
         );
-        Ok(Self { service, clock, caller, event, guest, seat })
+        Ok(Self { service, clock, caller, event, guest_list, seat })
     }
 
-    fn a_free_ticket(&self) -> Told {
-        let placed = self.order("Grace", &self.guest)?;
-        println!("\nGrace is on the guest list. Her order is {} at once: she pays nothing.", placed.order.status);
-        println!("Her ticket is {}.", placed.issued_tickets[0].code);
+    fn free_ticket(&self) -> Step {
+        let created = self.order("Grace", &self.guest_list)?;
+        println!(
+            "\nGrace is on the guest list. Her ticket is free, so her order is {} immediately.",
+            created.order.status
+        );
+        println!("The code of her ticket is {}.", created.issued_tickets[0].code);
         Ok(())
     }
 
-    fn a_paid_ticket(&self) -> Result<Bought, Box<dyn Error>> {
-        let placed = self.order("Ada", &self.seat)?;
-        let order = placed.order.id;
-        println!("\nAda orders a seat. The order is {} and holds the seat for 30 minutes.", placed.order.status);
-        self.pay(&placed)?;
+    fn paid_ticket(&self) -> Step<Purchase> {
+        let created = self.order("Ada", &self.seat)?;
+        let order = created.order.id;
+        println!("\nAda orders a seat. The order is {} and reserves the seat for 30 minutes.", created.order.status);
+        self.pay(&created)?;
         let order = self.service.get_order(&self.caller, order)?;
         let code = order.items[0].issued_tickets[0].code.clone();
         println!(
-            "She pays {} {} on the checkout page. Now the order is {}.",
+            "She pays {} {} on the checkout page. The order is now {}.",
             order.total, self.event.currency, order.status
         );
-        println!("Her ticket is {code}.");
-        Ok(Bought { order: order.id, code })
+        println!("The code of her ticket is {code}.");
+        Ok(Purchase { order: order.id, code })
     }
 
-    fn an_order_that_nobody_pays(&self) -> Told {
+    fn expired_order(&self) -> Step {
         let bob = self.order("Bob", &self.seat)?;
-        println!("\nBob orders the last seat and wanders off.");
-        println!("Carol comes too late: {}.", refusal(self.order("Carol", &self.seat))?);
+        println!("\nBob orders the last seat and does not pay.");
+        println!("Carol wants it too and is refused: {}.", refusal(self.order("Carol", &self.seat))?);
         self.clock.advance(Duration::from_mins(31));
         let bob = self.service.get_order(&self.caller, bob.order.id)?;
-        println!("Half an hour later Bob's order is {}, and the seat is free again.", bob.status);
+        println!("After 31 minutes Bob's order is {}, and its seat is available again.", bob.status);
         Ok(())
     }
 
-    fn sold_out(&self) -> Told {
+    fn sold_out(&self) -> Step {
         let carol = self.order("Carol", &self.seat)?;
         self.pay(&carol)?;
         let event = self.service.get_event(&self.caller, self.event.id)?;
         println!("\nCarol tries again and pays for the last seat. The event is {}.", event.status);
-        println!("Dave hears: {}.", refusal(self.order("Dave", &self.seat))?);
+        println!("Dave is refused: {}.", refusal(self.order("Dave", &self.seat))?);
         Ok(())
     }
 
-    fn at_the_door(&self, ada: &Bought) -> Told {
+    fn check_in(&self, ada: &Purchase) -> Step {
         let scan = || CheckInTicket { event_id: Some(self.event.id), ..CheckInTicket::new(&ada.code) };
-        println!("\nAda comes to the door a month early, to be sure.");
-        println!("She is sent home: {}.", refusal(self.service.check_in_ticket(&self.caller, scan()))?);
+        println!("\nAda tries her ticket a month early.");
+        println!("She is refused: {}.", refusal(self.service.check_in_ticket(&self.caller, scan()))?);
         self.clock.set("2026-06-01T17:30:00Z".parse()?);
-        println!("On the evening the doors open at seven. Half an hour later Ada is there.");
+        println!("On the evening of the concert, admission starts at 19:00. Ada arrives at 19:30.");
         let inside = self.service.check_in_ticket(&self.caller, scan())?;
         println!("Her ticket is scanned: {}.", inside.status);
-        println!("Somebody shows a copy of it: {}.", refusal(self.service.check_in_ticket(&self.caller, scan()))?);
+        println!(
+            "Somebody else shows a copy of it and is refused: {}.",
+            refusal(self.service.check_in_ticket(&self.caller, scan()))?
+        );
         self.service.check_out_ticket(&self.caller, scan())?;
         println!("Ada steps out for some air and is checked out.");
         let back = self.service.check_in_ticket(&self.caller, scan())?;
-        println!("She comes back and is {} again, after {} scans.", back.status, back.scan_count);
+        println!(
+            "She comes back and is {} again. So far there were {} scans, refused ones included.",
+            back.status, back.scan_count
+        );
         Ok(())
     }
 
-    fn a_refund(&self, order: OrderId) -> Told {
-        println!("\nThe piano is out of tune, and Ada wants her money back.");
+    fn refund(&self, order: OrderId) -> Step {
+        println!("\nThe piano is out of tune, and Ada asks for a refund.");
         let cancelled = self.service.cancel_order(&self.caller, order)?;
         let order = self.service.get_order(&self.caller, order)?;
         let refunded = order.payment_gateway.is_some_and(|payment| payment.status == PaymentStatus::Refunded);
         println!("Her order is {}, and her ticket is {}.", order.status, order.items[0].issued_tickets[0].status);
         if order.status == OrderStatus::Cancelled && refunded && !cancelled.requires_manual_refund {
-            println!("The payment gateway has sent back {} {}.", order.total, self.event.currency);
+            println!("The payment gateway has refunded {} {}.", order.total, self.event.currency);
         }
         let event = self.service.get_event(&self.caller, self.event.id)?;
-        println!("Her seat can be sold once more: the event is {}.", event.status);
+        println!("Her seat can be sold again: the event is {}.", event.status);
         Ok(())
     }
 
@@ -151,21 +161,21 @@ impl Evening {
         self.service.create_order(&self.caller, CreateOrder::new(self.event.id, customer, ticket_type.id, 1))
     }
 
-    /// Does what the button on the sandbox's page does. The last part of the link is the token that lets in.
-    fn pay(&self, placed: &CreateOrderResponse) -> Told {
-        let link = placed.checkout_url.as_deref().ok_or("this order has nothing to pay")?;
+    /// Does the same as the pay button on the sandbox's checkout page. The last part of the link is the checkout token.
+    fn pay(&self, created: &CreateOrderResponse) -> Step {
+        let link = created.checkout_url.as_deref().ok_or("the order has no checkout link")?;
         let token = link.rsplit('/').next().unwrap_or_default();
         self.service.finish_hosted_checkout(token, CheckoutOutcome::Success)?;
         Ok(())
     }
 }
 
-/// What stood in the way of something that must not be possible.
-fn refusal<T>(answer: ticketing::Result<T>) -> Result<ticketing::Error, &'static str> {
-    answer.err().ok_or("this should have been refused")
+/// Returns the error of a call that must fail.
+fn refusal<T>(result: ticketing::Result<T>) -> Result<ticketing::Error, &'static str> {
+    result.err().ok_or("this call should have failed")
 }
 
 #[test]
-fn the_story_is_true() {
+fn the_example_runs_to_the_end() {
     main().unwrap();
 }

@@ -1,10 +1,10 @@
-//! A receiver of webhooks as it should be: it believes only what is signed, acts on each notification once, and answers
-//! before it does the work.
+//! A webhook receiver: it verifies the signature of each notification, ignores duplicates, and responds before it
+//! processes the notification.
 //!
-//! `cargo run --example webhook_receiver --features server` shows one sale from beginning to end: a shop in this very
-//! program sells a ticket, and what it reports is received, verified and printed.
+//! `cargo run --example webhook_receiver --features server` runs a demonstration: a service in this program sells a
+//! ticket, and the receiver prints the two notifications about it.
 //!
-//! With the secret of an endpoint in its environment, it stays and receives what a server sends to it:
+//! With the secret of an endpoint in the environment, the program receives the notifications of another server:
 //! `WEBHOOK_SECRET=whsec_... cargo run --example webhook_receiver --features server -- 127.0.0.1:9000`
 
 use std::collections::{HashSet, VecDeque};
@@ -24,83 +24,87 @@ use ticketing::{
     NotificationData, NotificationId, NotificationType, Secret, SystemClock, TextEnum, TicketingService,
 };
 
-type Outcome<T> = Result<T, Box<dyn Error>>;
+type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
-fn main() -> Outcome<()> {
+fn main() -> Result<()> {
     match std::env::var("WEBHOOK_SECRET") {
         Ok(secret) => {
             let address = std::env::args().nth(1).unwrap_or_else(|| "127.0.0.1:9000".to_owned());
-            let (desk, work) = Desk::new(move || Some(secret.clone()));
-            let address = listen(address.parse()?, desk)?;
+            let (receiver, accepted) = WebhookReceiver::new(move || Some(secret.clone()));
+            let address = listen(address.parse()?, receiver)?;
             println!("listening on http://{address}/");
-            work.into_iter().for_each(|notification| println!("{}", told(&notification)));
+            for notification in accepted {
+                println!("{}", describe(&notification));
+            }
             Ok(())
         }
-        Err(_) => one_sale(),
+        Err(_) => demonstrate(),
     }
 }
 
-/// Where notifications come in.
-struct Desk {
+/// Verifies notifications and passes new ones on for processing.
+struct WebhookReceiver {
     secret: Box<dyn Fn() -> Option<String> + Send + Sync>,
-    seen: Mutex<Seen>,
-    work: SyncSender<Notification>,
+    recent: Mutex<RecentIds>,
+    accepted: SyncSender<Notification>,
 }
 
-impl Desk {
-    /// A desk, and what it lets through.
+impl WebhookReceiver {
+    /// Returns a receiver, and the channel to which it sends the notifications that it accepts.
     fn new(secret: impl Fn() -> Option<String> + Send + Sync + 'static) -> (Self, Receiver<Notification>) {
-        let (work, accepted) = sync_channel(1000);
-        (Self { secret: Box::new(secret), seen: Mutex::default(), work }, accepted)
+        let (accepted, notifications) = sync_channel(1000);
+        (Self { secret: Box::new(secret), recent: Mutex::default(), accepted }, notifications)
     }
 
-    /// Takes a notification in, and answers at once: whoever sends has only 10 seconds.
-    fn take(&self, headers: &HeaderMap, body: &[u8]) -> StatusCode {
+    /// Accepts or refuses a notification and returns the status of the response. It must not block: the sender gives up
+    /// after 10 seconds.
+    fn receive(&self, headers: &HeaderMap, body: &[u8]) -> StatusCode {
         let Some(secret) = (self.secret)() else { return StatusCode::SERVICE_UNAVAILABLE };
         let header = |name| headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
-        let (timestamp, signature) = (header(TIMESTAMP_HEADER), header(SIGNATURE_HEADER));
-        // The very bytes that came: JSON that was read and written again would have another signature.
-        if let Err(problem) = verify(&secret, timestamp, signature, body, SystemClock.now(), MAX_AGE) {
-            eprintln!("not believed: {problem}");
+        let timestamp = header(TIMESTAMP_HEADER);
+        let signature = header(SIGNATURE_HEADER);
+        // The signature covers the received bytes: JSON that was parsed and serialized again may differ.
+        if let Err(error) = verify(&secret, timestamp, signature, body, SystemClock.now(), MAX_AGE) {
+            eprintln!("refused: {error}");
             return StatusCode::UNAUTHORIZED;
         }
         let Ok(notification) = serde_json::from_slice::<Notification>(body) else { return StatusCode::BAD_REQUEST };
-        let mut seen = self.seen.lock().expect("nobody panics with it");
-        if seen.contains(notification.id) {
-            // It came before, and the answer was lost on its way.
+        let mut recent = self.recent.lock().expect("no thread panics while it holds the lock");
+        if recent.contains(notification.id) {
+            // A repetition: the response to the earlier one was lost.
             return StatusCode::NO_CONTENT;
         }
         let id = notification.id;
-        match self.work.try_send(notification) {
+        match self.accepted.try_send(notification) {
             Ok(()) => {
-                seen.add(id);
+                recent.insert(id);
                 StatusCode::NO_CONTENT
             }
-            // It is sent again later.
+            // The sender tries again later.
             Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) => StatusCode::SERVICE_UNAVAILABLE,
         }
     }
 }
 
-/// The notifications that came lately. A receiver that must not forget them when it ends keeps them in its database, with
-/// a unique index on the id, and writes them in the transaction of what it does about them.
+/// The ids of the latest notifications. A real receiver stores the ids in its database, with a unique index, in the
+/// transaction that processes the notification: then they survive a restart.
 #[derive(Default)]
-struct Seen {
+struct RecentIds {
     ids: HashSet<NotificationId>,
     order: VecDeque<NotificationId>,
 }
 
-impl Seen {
-    const KEPT: usize = 10_000;
+impl RecentIds {
+    const CAPACITY: usize = 10_000;
 
     fn contains(&self, id: NotificationId) -> bool {
         self.ids.contains(&id)
     }
 
-    fn add(&mut self, id: NotificationId) {
+    fn insert(&mut self, id: NotificationId) {
         self.ids.insert(id);
         self.order.push_back(id);
-        if self.order.len() > Self::KEPT
+        if self.order.len() > Self::CAPACITY
             && let Some(oldest) = self.order.pop_front()
         {
             self.ids.remove(&oldest);
@@ -108,63 +112,68 @@ impl Seen {
     }
 }
 
-/// Has the desk listen, on a thread of its own; gives the address.
-fn listen(address: SocketAddr, desk: Desk) -> Outcome<SocketAddr> {
+/// Starts an HTTP server for the receiver on a thread of its own. Returns its address.
+fn listen(address: SocketAddr, receiver: WebhookReceiver) -> Result<SocketAddr> {
     let listener = std::net::TcpListener::bind(address)?;
     let address = listener.local_addr()?;
     listener.set_nonblocking(true)?;
-    let take =
-        |State(desk): State<Arc<Desk>>, headers: HeaderMap, body: Bytes| async move { desk.take(&headers, &body) };
-    let router = Router::new().route("/", post(take)).with_state(Arc::new(desk));
+    let handle = |State(receiver): State<Arc<WebhookReceiver>>, headers: HeaderMap, body: Bytes| async move {
+        receiver.receive(&headers, &body)
+    };
+    let router = Router::new().route("/", post(handle)).with_state(Arc::new(receiver));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     std::thread::spawn(move || {
         runtime.block_on(async {
-            let listener = tokio::net::TcpListener::from_std(listener).expect("a socket that listens");
-            axum::serve(listener, router).await.expect("it serves until the program ends");
+            let listener = tokio::net::TcpListener::from_std(listener).expect("the socket is listening");
+            axum::serve(listener, router).await.expect("the server runs until the program ends");
         });
     });
     Ok(address)
 }
 
-/// What a notification says, in a line.
-fn told(notification: &Notification) -> String {
-    let what = match &notification.data {
+/// Describes a notification in one line.
+fn describe(notification: &Notification) -> String {
+    let change = match &notification.data {
         NotificationData::OrderCompleted(order) => {
-            format!("{} is completed: {} {}", order.order_id, order.total, order.currency)
+            format!("{} completed: {} {}", order.order_id, order.total, order.currency)
         }
-        NotificationData::OrderCancelled(order) => format!("{} is cancelled", order.order_id),
-        NotificationData::TicketIssued(ticket) => format!("{} is issued", ticket.issued_ticket_id),
-        NotificationData::TicketCheckedIn(ticket) => format!("{} is checked in", ticket.issued_ticket_id),
+        NotificationData::OrderCancelled(order) => format!("{} cancelled", order.order_id),
+        NotificationData::TicketIssued(ticket) => format!("{} issued", ticket.issued_ticket_id),
+        NotificationData::TicketCheckedIn(ticket) => format!("{} checked in", ticket.issued_ticket_id),
     };
-    format!("verified {} {} {what}", notification.created_at, notification.id)
+    format!("verified {} {} {change}", notification.created_at, notification.id)
 }
 
-/// A shop and its receiver in one program: a ticket is sold, and both notifications of it arrive.
-fn one_sale() -> Outcome<()> {
-    // The secret comes into being when the endpoint is registered, whose URL has to be known for that.
+/// Sells a ticket and prints the two notifications about it, with the service and the receiver in one program.
+fn demonstrate() -> Result<()> {
+    // The receiver starts first, because the URL is needed to register the endpoint. Its secret is set after that.
     let secret: Arc<OnceLock<Secret>> = Arc::default();
-    let known = Arc::clone(&secret);
-    let (desk, accepted) = Desk::new(move || known.get().map(|secret| secret.expose().to_owned()));
-    let address = listen(SocketAddr::from(([127, 0, 0, 1], 0)), desk)?;
+    let known_secret = Arc::clone(&secret);
+    let (receiver, accepted) = WebhookReceiver::new(move || Some(known_secret.get()?.expose().to_owned()));
+    let address = listen(SocketAddr::from(([127, 0, 0, 1], 0)), receiver)?;
 
     let folder = tempfile::tempdir()?;
-    let shop = TicketingService::builder(folder.path().join("shop.db"))
-        // For a receiver on this machine; otherwise only https to public addresses is allowed.
+    let service = TicketingService::builder(folder.path().join("ticketing.db"))
+        // For a receiver on this machine. Without it, endpoints must be https URLs of public addresses.
         .allow_local_webhooks(true)
         .webhook_sender(SenderOptions::default().workers(2))
         .open()?;
-    let caller = shop.act_for(shop.create_organization(Default::default())?.id)?;
-    let everything = NotificationType::ALL.iter().copied();
-    let endpoint = shop.create_webhook(&caller, CreateWebhook::new(format!("http://{address}/"), everything))?;
-    secret.set(endpoint.secret).map_err(|_| "the secret was known before")?;
+    let organization = service.create_organization(Default::default())?;
+    let caller = service.act_for(organization.id)?;
+    let all_types = NotificationType::ALL.iter().copied();
+    let endpoint = service.create_webhook(&caller, CreateWebhook::new(format!("http://{address}/"), all_types))?;
+    secret.set(endpoint.secret).map_err(|_| "the secret was set before")?;
 
     let mut event = CreateEvent::new("Summer Night", "summer-night", "2100-06-01T18:00:00Z".parse()?);
     event.status = Some(EventStatus::Published);
-    let event = shop.create_event(&caller, event)?;
-    let guest = shop.create_ticket_type(&caller, event.id, CreateTicketType::new("Guest", Amount::new(0, 2), 10))?;
-    shop.create_order(&caller, CreateOrder::new(event.id, NewCustomer::new("Ada", "ada@example.com"), guest.id, 1))?;
+    let event = service.create_event(&caller, event)?;
+    let ticket_type = CreateTicketType::new("Guest list", Amount::ZERO, 10);
+    let ticket_type = service.create_ticket_type(&caller, event.id, ticket_type)?;
+    let ada = NewCustomer::new("Ada", "ada@example.com");
+    service.create_order(&caller, CreateOrder::new(event.id, ada, ticket_type.id, 1))?;
 
-    let told: Vec<_> = accepted.iter().take(2).map(|notification| told(&notification)).collect();
-    told.iter().for_each(|line| println!("{line}"));
+    for notification in accepted.iter().take(2) {
+        println!("{}", describe(&notification));
+    }
     Ok(())
 }
