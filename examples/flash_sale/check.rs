@@ -1,79 +1,90 @@
-//! Whether the sale came out right, by what the server says when it is asked afterwards.
+//! Checks after a sale: compares the data of the server with the record of the buyers.
 
 use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
 use crate::Result;
-use crate::box_office::{BoxOffice, Event};
 use crate::record::Record;
+use crate::sale_server::{Event, SaleServer};
 
-/// What was found.
-pub(crate) struct Found {
+pub(crate) struct Report {
+    /// The number of seats sold, according to the server.
     pub(crate) sold: usize,
+    /// The number of orders, by status.
     pub(crate) orders: HashMap<String, usize>,
-    /// A sentence for each thing that is not as it must be.
-    pub(crate) wrong: Vec<String>,
+    /// A sentence for each check that failed.
+    pub(crate) failures: Vec<String>,
 }
 
-impl Found {
-    fn expect(&mut self, holds: bool, otherwise: impl FnOnce() -> String) {
-        if !holds {
-            self.wrong.push(otherwise());
+impl Report {
+    fn check(&mut self, passed: bool, failure: impl FnOnce() -> String) {
+        if !passed {
+            self.failures.push(failure());
         }
     }
 }
 
-/// Reads the ticket type, the orders, the tickets and the summary of the event, and compares them with one another and
-/// with what the buyers were told.
-pub(crate) fn check(office: &BoxOffice, event: &Event, places: usize, sale: &Record) -> Result<Found> {
-    let mut client = office.client()?;
+/// Reads the ticket type, orders, tickets and summary of the event, and compares them with each other and with the
+/// record.
+pub(crate) fn check(server: &SaleServer, event: &Event, seats: usize, record: &Record) -> Result<Report> {
+    let mut client = server.client()?;
     let ticket_type = client.get(&format!("/v1/ticket-types/{}", event.ticket_type))?.success()?;
-    let orders = client.all(&format!("/v1/orders?eventId={}&limit=100", event.id))?;
-    let tickets = client.all(&format!("/v1/tickets?eventId={}&limit=100", event.id))?;
+    let orders = client.list(&format!("/v1/orders?eventId={}&limit=100", event.id))?;
+    let tickets = client.list(&format!("/v1/tickets?eventId={}&limit=100", event.id))?;
     let summary = client.get(&format!("/v1/events/{}/summary", event.id))?.success()?;
 
     let sold = number(&ticket_type["sold"]);
-    let mut found = Found { sold, orders: HashMap::new(), wrong: Vec::new() };
+    let mut report = Report { sold, orders: HashMap::new(), failures: Vec::new() };
     for order in &orders {
-        *found.orders.entry(text(&order["status"]).to_owned()).or_default() += 1;
+        *report.orders.entry(text(&order["status"]).to_owned()).or_default() += 1;
     }
-    found.expect(sold == places, || format!("{sold} of {places} places are sold"));
+    report.check(sold == seats, || format!("{sold} of {seats} seats are sold"));
 
     let codes: HashSet<_> = tickets.iter().map(|ticket| text(&ticket["code"])).collect();
-    found.expect(codes.len() == tickets.len(), || format!("{} codes for {} tickets", codes.len(), tickets.len()));
+    report.check(codes.len() == tickets.len(), || {
+        format!("{} tickets have {} different codes", tickets.len(), codes.len())
+    });
 
-    let valid = tickets.iter().filter(|ticket| ticket["status"] != "CANCELLED");
-    let mut of_item: HashMap<&str, usize> = HashMap::new();
-    valid.clone().for_each(|ticket| *of_item.entry(text(&ticket["orderItemId"])).or_default() += 1);
-    let valid = valid.count();
-    found.expect(valid == places, || format!("{valid} tickets are valid, for {places} places"));
+    let mut valid = 0;
+    let mut tickets_by_item: HashMap<&str, usize> = HashMap::new();
+    for ticket in &tickets {
+        if ticket["status"] != "CANCELLED" {
+            valid += 1;
+            *tickets_by_item.entry(text(&ticket["orderItemId"])).or_default() += 1;
+        }
+    }
+    report.check(valid == seats, || format!("{valid} tickets are valid, for {seats} seats"));
+
     let mut completed = HashSet::new();
     for order in orders.iter().filter(|order| order["status"] == "COMPLETED") {
         completed.insert(text(&order["id"]));
         for item in order["items"].as_array().into_iter().flatten() {
-            let (bought, issued) = (number(&item["quantity"]), of_item.remove(text(&item["id"])).unwrap_or(0));
-            found.expect(bought == issued, || format!("{} has {issued} tickets for {bought}", order["id"]));
+            let ordered = number(&item["quantity"]);
+            let issued = tickets_by_item.remove(text(&item["id"])).unwrap_or(0);
+            report.check(ordered == issued, || format!("{} has {issued} tickets instead of {ordered}", order["id"]));
         }
     }
-    found.expect(of_item.is_empty(), || format!("{} items have tickets and no completed order", of_item.len()));
+    report.check(tickets_by_item.is_empty(), || {
+        format!("{} order items have valid tickets without a completed order", tickets_by_item.len())
+    });
 
-    let paid: HashSet<_> = sale.paid.iter().map(String::as_str).collect();
-    let unlike = paid.symmetric_difference(&completed).count();
-    found.expect(unlike == 0, || format!("{unlike} orders are not as their buyers were told"));
+    let paid: HashSet<_> = record.paid.iter().map(String::as_str).collect();
+    let different = paid.symmetric_difference(&completed).count();
+    report.check(different == 0, || format!("{different} orders are not in the state that their buyers were told"));
 
-    let counted = [
-        ("orders", number(&summary["ordersByStatus"]["COMPLETED"]), completed.len()),
-        ("sold", number(&summary["ticketTypes"][0]["sold"]), sold),
-        ("issued", number(&summary["ticketsIssued"]), tickets.len()),
+    let counts = [
+        ("completed orders", number(&summary["ordersByStatus"]["COMPLETED"]), completed.len()),
+        ("sold seats", number(&summary["ticketTypes"][0]["sold"]), sold),
+        ("issued tickets", number(&summary["ticketsIssued"]), tickets.len()),
     ];
-    for (what, summed, listed) in counted {
-        found.expect(summed == listed, || format!("the summary counts {summed} {what}, the lists {listed}"));
+    for (name, in_summary, listed) in counts {
+        report.check(in_summary == listed, || format!("the summary has {in_summary} {name}, the lists have {listed}"));
     }
-    // Different answers, each once.
-    let unexpected: HashSet<_> = sale.unexpected.iter().collect();
-    found.wrong.extend(unexpected.into_iter().cloned());
-    Ok(found)
+    // Each unexpected response once.
+    let unexpected: HashSet<_> = record.unexpected.iter().collect();
+    report.failures.extend(unexpected.into_iter().cloned());
+    Ok(report)
 }
 
 fn number(value: &Value) -> usize {

@@ -1,4 +1,4 @@
-//! One keep-alive connection to the server, and requests over it one after another.
+//! An HTTP client with one keep-alive connection.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -8,20 +8,20 @@ use serde_json::Value;
 
 use crate::Result;
 
-/// An answer as far as this program looks at it.
-pub(crate) struct Answer {
+/// The parts of a response that this program uses.
+pub(crate) struct Response {
     pub(crate) status: u16,
     pub(crate) location: String,
     body: Vec<u8>,
 }
 
-impl Answer {
-    /// The body; null where it is no JSON.
+impl Response {
+    /// Returns the body, or null if it is not JSON.
     pub(crate) fn json(&self) -> Value {
         serde_json::from_slice(&self.body).unwrap_or_default()
     }
 
-    /// The body of a success.
+    /// Returns the body of a successful response, and an error for any other status.
     pub(crate) fn success(self) -> Result<Value> {
         match self.status {
             200 | 201 => Ok(self.json()),
@@ -44,32 +44,33 @@ impl Client {
         Ok(Self { address, key: key.to_owned(), connection: BufReader::new(stream) })
     }
 
-    pub(crate) fn get(&mut self, path: &str) -> Result<Answer> {
+    pub(crate) fn get(&mut self, path: &str) -> Result<Response> {
         self.send("GET", path, "application/json", "")
     }
 
-    pub(crate) fn post(&mut self, path: &str, body: &Value) -> Result<Answer> {
+    pub(crate) fn post(&mut self, path: &str, body: &Value) -> Result<Response> {
         self.send("POST", path, "application/json", &body.to_string())
     }
 
-    /// POST without a body.
-    pub(crate) fn act(&mut self, path: &str) -> Result<Answer> {
+    /// Sends a POST request without a body.
+    pub(crate) fn post_empty(&mut self, path: &str) -> Result<Response> {
         self.send("POST", path, "application/json", "")
     }
 
-    /// POST of a form, as the checkout page sends it.
-    pub(crate) fn submit(&mut self, path: &str, form: &str) -> Result<Answer> {
+    /// Sends a POST request with form data, like the checkout page.
+    pub(crate) fn submit_form(&mut self, path: &str, form: &str) -> Result<Response> {
         self.send("POST", path, "application/x-www-form-urlencoded", form)
     }
 
-    /// Every item of a list, page by page.
-    pub(crate) fn all(&mut self, path: &str) -> Result<Vec<Value>> {
-        let (mut items, mut cursor) = (Vec::new(), String::new());
+    /// Returns all items of a list, page by page.
+    pub(crate) fn list(&mut self, path: &str) -> Result<Vec<Value>> {
+        let mut items = Vec::new();
+        let mut cursor = String::new();
         loop {
             let mut page = self.get(&format!("{path}{cursor}"))?.success()?;
             match page["data"].take() {
-                Value::Array(found) => items.extend(found),
-                other => return Err(format!("a page of {path} is {other}").into()),
+                Value::Array(page) => items.extend(page),
+                other => return Err(format!("a page of {path} has no list of items but {other}").into()),
             }
             match page["nextCursor"].as_str() {
                 Some(next) => cursor = format!("&cursor={next}"),
@@ -78,7 +79,7 @@ impl Client {
         }
     }
 
-    fn send(&mut self, method: &str, path: &str, media_type: &str, body: &str) -> Result<Answer> {
+    fn send(&mut self, method: &str, path: &str, media_type: &str, body: &str) -> Result<Response> {
         let (host, key, length) = (self.address, &self.key, body.len());
         let request = format!(
             "{method} {path} HTTP/1.1\r\nHost: {host}\r\nX-Api-Key: {key}\r\nContent-Type: {media_type}\r\n\
@@ -88,12 +89,13 @@ impl Client {
         self.receive()
     }
 
-    fn receive(&mut self) -> Result<Answer> {
+    fn receive(&mut self) -> Result<Response> {
         let mut line = String::new();
         self.connection.read_line(&mut line)?;
         let status = line.split(' ').nth(1).and_then(|status| status.parse().ok());
         let status = status.ok_or("the server closed a connection")?;
-        let (mut location, mut length) = (String::new(), 0);
+        let mut location = String::new();
+        let mut length = 0;
         loop {
             line.clear();
             self.connection.read_line(&mut line)?;
@@ -106,6 +108,6 @@ impl Client {
         }
         let mut body = vec![0; length];
         self.connection.read_exact(&mut body)?;
-        Ok(Answer { status, location, body })
+        Ok(Response { status, location, body })
     }
 }

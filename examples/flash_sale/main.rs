@@ -1,40 +1,42 @@
-//! A flash sale against the real server: thousands of buyers want more places than there are, over HTTP, and some of
-//! them fail to pay, give up or wander off. In the end every place is sold exactly once, or this program fails.
+//! A flash sale against the real server: thousands of simulated buyers compete for a limited number of seats over HTTP.
+//! Some of them fail to pay, cancel, or abandon their order. At the end the program checks that every seat was sold
+//! exactly once.
 //!
-//! `cargo run --release --example flash_sale --features server`. Try `-- --help`.
-#![expect(clippy::disallowed_methods, reason = "how long real requests take is what this is about")]
+//! `cargo run --release --example flash_sale --features server`. For its options, add `-- --help`.
+#![expect(clippy::disallowed_methods, reason = "measures how long real requests take")]
 
-mod box_office;
 mod check;
 mod client;
 mod display;
 mod options;
 mod record;
-mod rush;
-mod slow;
+mod sale;
+mod sale_server;
+mod slow_connections;
 
 use std::process::ExitCode;
 
-use box_office::BoxOffice;
+use display::Row;
 use options::Options;
+use sale_server::SaleServer;
 
-/// Whatever keeps the program from doing its work.
+/// A result with any error that stops the program.
 type Result<T, E = Box<dyn std::error::Error + Send + Sync>> = std::result::Result<T, E>;
 
 fn main() -> ExitCode {
-    let options = match options::read(std::env::args_os().skip(1)) {
+    let options = match options::parse(std::env::args_os().skip(1)) {
         Ok(Some(options)) => options,
         Ok(None) => {
             println!("{}", options::HELP);
             return ExitCode::SUCCESS;
         }
-        Err(problem) => {
-            eprintln!("{problem}");
+        Err(error) => {
+            eprintln!("{error}");
             return ExitCode::from(2);
         }
     };
     match run(&options) {
-        Ok(wrong) if wrong.is_empty() => ExitCode::SUCCESS,
+        Ok(failures) if failures.is_empty() => ExitCode::SUCCESS,
         Ok(_) => ExitCode::FAILURE,
         Err(error) => {
             eprintln!("{error}");
@@ -43,32 +45,36 @@ fn main() -> ExitCode {
     }
 }
 
-/// Holds the sales and prints what came of them. Answers with everything that was wrong.
+/// Runs the sales and prints their results. Returns the checks that failed.
 fn run(options: &Options) -> Result<Vec<String>> {
-    let office = BoxOffice::open(options.database.as_deref(), options.connections)?;
-    println!("The server listens on {}, its database is {}.", office.address, office.database.display());
-    let slow = slow::that_fit(options.slow_connections, options.connections);
+    let server = SaleServer::start(options.database.as_deref(), options.connections)?;
+    println!("The server listens on {}. Its database is {}.", server.address, server.database.display());
+    let slow = slow_connections::limit_to_open_files(options.slow_connections, options.connections);
     if slow < options.slow_connections {
-        println!("The system gives this process handles for {slow} slow connections only: see `ulimit -n`.");
+        println!("The limit of open files of this process allows only {slow} slow connections (see `ulimit -n`).");
     }
     let phases = if slow == 0 { vec![0] } else { vec![0, slow] };
-    let mut wrong = Vec::new();
+    let mut failures = Vec::new();
     let mut rows = Vec::new();
     for slow in phases {
         let title = display::title(slow);
-        let event = office.publish(options.places)?;
-        println!("\n{title}: {} places at 12.50, {} buyers", options.places, options.buyers);
-        let sale = rush::hold(&office, &event, options, slow)?;
-        let found = check::check(&office, &event, options.places, &sale)?;
-        display::ending(&sale, &found);
-        wrong.extend(found.wrong.into_iter().map(|sentence| format!("{title}: {sentence}")));
-        rows.push((title, sale));
+        let event = server.publish_event(options.seats)?;
+        println!("\n{title}: {} seats at 12.50, {} buyers", options.seats, options.buyers);
+        let record = sale::run(&server, &event, options, slow)?;
+        let report = check::check(&server, &event, options.seats, &record)?;
+        display::print_result(&record, &report);
+        for failure in report.failures {
+            failures.push(format!("{title}: {failure}"));
+        }
+        rows.push(Row { title, record });
     }
-    office.close()?;
-    display::table(&rows);
-    wrong.iter().for_each(|sentence| println!("WRONG: {sentence}"));
-    println!("\n{}", if wrong.is_empty() { "Everything is right." } else { "Something is wrong." });
-    Ok(wrong)
+    server.stop()?;
+    display::print_table(&rows);
+    for failure in &failures {
+        println!("FAILED: {failure}");
+    }
+    println!("\n{}", if failures.is_empty() { "All checks passed." } else { "Some checks failed." });
+    Ok(failures)
 }
 
 #[cfg(test)]
@@ -76,31 +82,31 @@ mod tests {
     use super::*;
 
     fn small() -> Options {
-        Options { places: 50, buyers: 200, connections: 8, slow_connections: 20, ..Options::default() }
+        Options { seats: 50, buyers: 200, connections: 8, slow_connections: 20, ..Options::default() }
     }
 
     #[test]
-    fn a_small_sale_sells_every_place_exactly_once() {
+    fn a_small_sale_sells_every_seat_exactly_once() {
         assert_eq!(run(&small()).unwrap(), [""; 0]);
     }
 
     #[test]
-    fn a_sale_that_did_not_go_as_its_buyers_were_told_is_found_out() {
+    fn the_check_finds_differences_between_the_database_and_the_record() {
         let options = Options { slow_connections: 0, ..small() };
-        let office = BoxOffice::open(None, options.connections).unwrap();
-        let event = office.publish(options.places).unwrap();
-        let mut sale = rush::hold(&office, &event, &options, 0).unwrap();
-        let wrong = |places, sale: &_| check::check(&office, &event, places, sale).unwrap().wrong.len();
-        assert_eq!(wrong(50, &sale), 0);
-        // Sold, tickets, revenue and what is left are of 50 places, not of 51.
-        assert!(wrong(51, &sale) >= 2);
-        let paid = sale.paid.iter().next().unwrap().clone();
-        sale.paid.remove(&paid);
-        assert_eq!(wrong(50, &sale), 1);
-        sale.paid.insert(paid);
-        assert_eq!(wrong(50, &sale), 0);
-        sale.unexpected.push("500 internal".to_owned());
-        assert_eq!(wrong(50, &sale), 1);
-        office.close().unwrap();
+        let server = SaleServer::start(None, options.connections).unwrap();
+        let event = server.publish_event(options.seats).unwrap();
+        let mut record = sale::run(&server, &event, &options, 0).unwrap();
+        let failures = |seats, record: &_| check::check(&server, &event, seats, record).unwrap().failures.len();
+        assert_eq!(failures(50, &record), 0);
+        // With 51 expected seats, at least the sold seats and the valid tickets do not match.
+        assert!(failures(51, &record) >= 2);
+        let paid = record.paid.iter().next().unwrap().clone();
+        record.paid.remove(&paid);
+        assert_eq!(failures(50, &record), 1);
+        record.paid.insert(paid);
+        assert_eq!(failures(50, &record), 0);
+        record.unexpected.push("500 internal".to_owned());
+        assert_eq!(failures(50, &record), 1);
+        server.stop().unwrap();
     }
 }

@@ -1,33 +1,40 @@
-//! What happened in a sale, as its buyers saw it.
+//! The record of a sale, as its buyers saw it.
 
 use std::collections::{BTreeMap, HashSet};
 use std::time::Duration;
 
-/// What every buyer writes into.
+/// What the buyers have recorded. A refused buyer tries again, and each refusal counts.
 #[derive(Debug, Default)]
 pub(crate) struct Record {
-    /// How long each order took that was placed.
+    /// The latency of each order that was created.
     pub(crate) orders: Vec<Duration>,
-    /// How long each order took that was refused.
+    /// The latency of each order that was refused.
     pub(crate) refusals: Vec<Duration>,
-    /// How long each click on the checkout page took.
+    /// The latency of each click on the checkout page.
     pub(crate) clicks: Vec<Duration>,
-    /// How often an order was refused, by the reason.
+    /// The number of refused orders, by reason.
     pub(crate) refused: BTreeMap<String, usize>,
-    /// The orders whose buyers were told that they have paid, and did not cancel afterwards.
+    /// The orders whose payment was confirmed to the buyer, and which the buyer did not cancel after that.
     pub(crate) paid: HashSet<String>,
-    /// How many places those have.
+    /// The number of seats of those orders.
     pub(crate) sold: usize,
-    /// Payments that came too late and went back.
+    /// Payments that arrived too late and were refunded.
     pub(crate) too_late: usize,
-    /// Answers that a buyer must not get: 5xx above all.
+    /// Responses that a buyer must not get, such as 5xx.
     pub(crate) unexpected: Vec<String>,
-    /// How long the sale took until the first order was refused, and how many had been placed by then.
-    pub(crate) rush: Option<(Duration, usize)>,
-    /// How long the whole sale took.
-    pub(crate) took: Duration,
-    /// How many slow connections the server closed, each of which another followed.
+    /// The part of the sale before the first order was refused, if one was.
+    pub(crate) unrestricted: Option<Unrestricted>,
+    /// The duration of the sale.
+    pub(crate) duration: Duration,
+    /// The number of slow connections that the server closed. Each was replaced by a new one.
     pub(crate) slow_closed: usize,
+}
+
+/// The part of a sale in which there were seats for every buyer.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Unrestricted {
+    pub(crate) duration: Duration,
+    pub(crate) orders: usize,
 }
 
 impl Record {
@@ -35,16 +42,17 @@ impl Record {
         self.orders.len() + self.refusals.len() + self.clicks.len()
     }
 
-    /// Orders a second while there were places for everybody.
-    pub(crate) fn rate(&self) -> f64 {
-        let (time, orders) = self.rush.unwrap_or((self.took, self.orders.len()));
-        orders as f64 / time.as_secs_f64()
+    /// Returns the number of orders per second while there were seats for every buyer.
+    pub(crate) fn order_rate(&self) -> f64 {
+        let whole_sale = Unrestricted { duration: self.duration, orders: self.orders.len() };
+        let Unrestricted { duration, orders } = self.unrestricted.unwrap_or(whole_sale);
+        orders as f64 / duration.as_secs_f64()
     }
 }
 
-/// The time within which so many of a hundred requests were answered, where there was any.
-pub(crate) fn percentile(times: &[Duration], percent: usize) -> Option<Duration> {
-    let mut sorted = times.to_vec();
+/// Returns a percentile of the latencies, or `None` if there are none.
+pub(crate) fn percentile(latencies: &[Duration], percent: usize) -> Option<Duration> {
+    let mut sorted = latencies.to_vec();
     sorted.sort_unstable();
     let last = sorted.len().checked_sub(1)?;
     sorted.get((sorted.len() * percent / 100).min(last)).copied()

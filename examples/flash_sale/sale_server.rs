@@ -1,4 +1,4 @@
-//! The server of the sale, and the event that it sells.
+//! The server under load, and its events.
 
 use std::io;
 use std::net::{SocketAddr, TcpListener};
@@ -15,19 +15,19 @@ use tokio::sync::oneshot;
 use crate::Result;
 use crate::client::Client;
 
-/// How long an unpaid order holds its places: short, so that those of who wanders off come back during the sale.
-const HOLD: Duration = Duration::from_secs(2);
+/// How long an unpaid order reserves its seats. It is short, so that abandoned seats are sold again during the sale.
+const ORDER_HOLD: Duration = Duration::from_secs(2);
 
-/// A server that runs in this process, as any other does.
-pub(crate) struct BoxOffice {
+/// A ticketing server in this process, which is used over HTTP only.
+pub(crate) struct SaleServer {
     pub(crate) address: SocketAddr,
     pub(crate) database: PathBuf,
     key: String,
-    events: AtomicU32,
+    next_event: AtomicU32,
     stop: oneshot::Sender<()>,
     server: JoinHandle<io::Result<()>>,
     maintenance: MaintenanceWorker,
-    /// Removed at the end, where the database is a temporary one.
+    /// The folder of a temporary database. Dropping it deletes the folder.
     _folder: Option<tempfile::TempDir>,
 }
 
@@ -37,9 +37,9 @@ pub(crate) struct Event {
     pub(crate) ticket_type: String,
 }
 
-impl BoxOffice {
-    /// Opens the database and serves it on a free port of this machine, for buyers on so many connections.
-    pub(crate) fn open(database: Option<&Path>, connections: usize) -> Result<Self> {
+impl SaleServer {
+    /// Opens the database and starts the server on a free port. `connections` is the number of buyers' connections.
+    pub(crate) fn start(database: Option<&Path>, connections: usize) -> Result<Self> {
         let (database, folder) = match database {
             Some(path) => (path.to_owned(), None),
             None => {
@@ -52,7 +52,7 @@ impl BoxOffice {
         let service = TicketingService::builder(&database)
             .sandbox_gateway()
             .gateway_calls(connections.max(64))
-            .order_hold(HOLD)
+            .order_hold(ORDER_HOLD)
             .public_url(format!("http://{address}"))
             .open()?;
         let organization = service.create_organization(CreateOrganization::default())?;
@@ -64,16 +64,16 @@ impl BoxOffice {
         let server = std::thread::spawn(move || {
             runtime.block_on(serve(service, listener, server_options(), async { drop(stopped.await) }))
         });
-        Ok(Self { address, database, key, events: AtomicU32::new(1), stop, server, maintenance, _folder: folder })
+        Ok(Self { address, database, key, next_event: AtomicU32::new(1), stop, server, maintenance, _folder: folder })
     }
 
-    /// A connection that shows the key of the sale.
+    /// Opens a connection that sends the API key with each request.
     pub(crate) fn client(&self) -> Result<Client> {
         Client::connect(self.address, &self.key)
     }
 
-    /// The beginning of an order that never gets further: its key is good, so the server waits for the rest.
-    pub(crate) fn half_an_order(&self) -> String {
+    /// Returns the beginning of an order request. Its key is valid, so the server waits for the rest of the body.
+    pub(crate) fn incomplete_order(&self) -> String {
         let (address, key) = (self.address, &self.key);
         format!(
             "POST /v1/orders HTTP/1.1\r\nHost: {address}\r\nX-Api-Key: {key}\r\nContent-Type: application/json\r\n\
@@ -81,22 +81,22 @@ impl BoxOffice {
         )
     }
 
-    /// Puts an event with so many places on sale.
-    pub(crate) fn publish(&self, places: usize) -> Result<Event> {
+    /// Publishes an event with the given number of seats.
+    pub(crate) fn publish_event(&self, seats: usize) -> Result<Event> {
         let mut client = self.client()?;
-        let number = self.events.fetch_add(1, Ordering::Relaxed);
+        let number = self.next_event.fetch_add(1, Ordering::Relaxed);
         let event = json!({
             "title": "Flash Sale", "slug": format!("flash-sale-{number}"), "startDate": "9000-06-01T18:00:00Z",
             "deliveryMethod": "DIGITAL", "status": "PUBLISHED",
         });
-        let event = id(&client.post("/v1/events", &event)?.success()?)?;
-        let place = json!({"name": "Place", "price": 12.5, "quantity": places});
-        let place = client.post(&format!("/v1/events/{event}/ticket-types"), &place)?.success()?;
-        Ok(Event { id: event, ticket_type: id(&place)? })
+        let event = id_of(&client.post("/v1/events", &event)?.success()?)?;
+        let ticket_type = json!({"name": "General admission", "price": 12.5, "quantity": seats});
+        let ticket_type = client.post(&format!("/v1/events/{event}/ticket-types"), &ticket_type)?.success()?;
+        Ok(Event { id: event, ticket_type: id_of(&ticket_type)? })
     }
 
-    /// Stops the server, and says whether it had been well.
-    pub(crate) fn close(self) -> Result<()> {
+    /// Stops the server. Fails if the server failed or panicked.
+    pub(crate) fn stop(self) -> Result<()> {
         drop(self.stop);
         self.server.join().map_err(|_| "the server panicked")??;
         drop(self.maintenance);
@@ -105,12 +105,12 @@ impl BoxOffice {
 }
 
 fn server_options() -> ServerOptions {
-    // One key carries the whole sale.
     let mut options = ServerOptions::default();
+    // All buyers share one API key.
     options.rate_limit = None;
     options
 }
 
-fn id(created: &Value) -> Result<String> {
-    Ok(created["id"].as_str().ok_or("what was created has no id")?.to_owned())
+fn id_of(resource: &Value) -> Result<String> {
+    Ok(resource["id"].as_str().ok_or("the created resource has no id")?.to_owned())
 }
