@@ -2,7 +2,7 @@
 
 use super::events::{self, json};
 use super::lists::{below, one_more};
-use super::{Bind, Row, Transaction, on_violation, ticket_types};
+use super::{Bind, Constraint, Row, Transaction, on_violation, ticket_types};
 use crate::error::{Error, FieldErrors, Reason, Result};
 use crate::model::amount::Amount;
 use crate::model::discount::{Discount, ListDiscounts};
@@ -133,7 +133,7 @@ pub(crate) fn insert(
     let mut binds: Vec<Bind<'_>> = vec![organization.into(), event.into()];
     binds.extend(values(fields)?);
     binds.push(tx.now().into());
-    let id = on_violation(tx.insert(INSERT, &binds), "discounts.code_key", || code_taken(fields))?;
+    let id = on_violation(tx.try_insert(INSERT, &binds), Constraint::DiscountCode, || code_taken(fields))?;
     get(tx, organization, id)
 }
 
@@ -147,7 +147,7 @@ pub(crate) fn update(
     let mut binds: Vec<Bind<'_>> = vec![id.into(), organization.into()];
     binds.extend(values(fields)?);
     binds.push(tx.now().into());
-    on_violation(tx.execute(UPDATE, &binds), "discounts.code_key", || code_taken(fields)).map(drop)
+    on_violation(tx.try_execute(UPDATE, &binds), Constraint::DiscountCode, || code_taken(fields)).map(drop)
 }
 
 pub(crate) fn get(tx: &Transaction<'_>, organization: OrganizationId, id: DiscountId) -> Result<Discount> {

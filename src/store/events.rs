@@ -1,7 +1,7 @@
 //! Events.
 
 use super::lists::{below, one_more};
-use super::{Bind, Row, Transaction, on_violation};
+use super::{Bind, Constraint, Row, Transaction, on_violation};
 use crate::error::{Error, Reason, Result};
 use crate::model::event::{Event, EventSettings, EventStatus, ListEvents, TicketPdfDesignVersion};
 use crate::model::id::{EventId, OrganizationId};
@@ -156,7 +156,7 @@ pub(crate) fn insert(
     let mut binds: Vec<Bind<'_>> = vec![organization.into()];
     binds.extend(values(fields, status)?);
     binds.push(tx.now().into());
-    let id = on_violation(tx.insert(INSERT, &binds), "events.slug", || slug_taken(fields))?;
+    let id = on_violation(tx.try_insert(INSERT, &binds), Constraint::EventSlug, || slug_taken(fields))?;
     get(tx, organization, id)
 }
 
@@ -165,7 +165,7 @@ pub(crate) fn update(tx: &Transaction<'_>, current: &Event, fields: &Checked<Eve
     let mut binds: Vec<Bind<'_>> = vec![current.id.into(), current.organizer_id.into()];
     binds.extend(values(fields, fields.status)?);
     binds.extend([tx.now().into(), (current.revision + 1).into()]);
-    on_violation(tx.execute(UPDATE, &binds), "events.slug", || slug_taken(fields)).map(drop)
+    on_violation(tx.try_execute(UPDATE, &binds), Constraint::EventSlug, || slug_taken(fields)).map(drop)
 }
 
 pub(crate) fn update_settings(tx: &Transaction<'_>, current: Event, settings: &Checked<EventSettings>) -> Result<()> {

@@ -36,7 +36,7 @@ pub(crate) mod webhooks;
 use std::sync::Arc;
 
 use crate::environment::Environment;
-use crate::error::{Error, Result, StoreError};
+use crate::error::{Error, Result};
 use crate::model::id::WebhookId;
 use crate::model::statistics::Statistics;
 use commit_notifier::CommitNotifier;
@@ -47,6 +47,7 @@ use engine::ids::IdSource;
 use engine::sqlite::{Checkpointer, Readers};
 use engine::{AfterCommit, Writer};
 pub(crate) use engine::{Bind, Location, Row, Transaction};
+use engine::{Constraint, StatementError, Violation};
 
 /// An open database.
 pub(crate) struct Store {
@@ -141,10 +142,16 @@ impl Store {
     }
 }
 
-/// Turns "another row has the same value" in `column` (`table.column`) into the domain's word for it.
-pub(crate) fn on_violation<T>(result: Result<T>, column: &str, refusal: impl FnOnce() -> Error) -> Result<T> {
+/// Replaces a violation of `constraint` by the `refusal` that the operation documents.
+fn on_violation<T>(
+    result: Result<T, StatementError>,
+    constraint: Constraint,
+    refusal: impl FnOnce() -> Error,
+) -> Result<T> {
     match result {
-        Err(Error::Store(StoreError::Taken(columns))) if columns.contains(column) => Err(refusal()),
-        other => other,
+        Err(StatementError::Violation(Violation { constraint: Some(violated), .. })) if violated == constraint => {
+            Err(refusal())
+        }
+        other => Ok(other?),
     }
 }

@@ -4,8 +4,8 @@
 use std::fmt::Write;
 use std::time::Duration;
 
-use super::{Bind, CommitEvent, Transaction};
-use crate::error::{Error, Result, StoreError};
+use super::{Bind, CommitEvent, Constraint, StatementError, Transaction, Violation};
+use crate::error::{Error, Result};
 use crate::model::id::{NotificationId, OrganizationId, OutboxId, WebhookId};
 use crate::model::notification::{Notification, NotificationData};
 use crate::model::text_enum::TextEnum;
@@ -108,10 +108,10 @@ fn queue(
             binds.extend([id.into(), (*endpoint).into(), (*notification).into(), of.into()]);
             binds.extend([body.clone().into(), tx.now().into()]);
         }
-        match tx.execute(&sql, &binds) {
+        match tx.try_execute(&sql, &binds) {
             Ok(_) => return Ok(begun),
-            Err(Error::Store(StoreError::Taken(_))) => {}
-            Err(error) => return Err(error),
+            Err(StatementError::Violation(Violation { constraint: Some(Constraint::PrimaryKey), .. })) => {}
+            Err(error) => return Err(error.into()),
         }
     }
     Err(Error::Unavailable("no free id was found"))

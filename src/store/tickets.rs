@@ -2,8 +2,8 @@
 
 use super::lists::{below, one_more};
 use super::order_items::StoredItem;
-use super::{Row, Transaction, customers};
-use crate::error::{Error, Result, StoreError};
+use super::{Constraint, Row, StatementError, Transaction, Violation, customers};
+use crate::error::{Error, Result};
 use crate::model::customer::Customer;
 use crate::model::id::{CustomerId, EventId, OrderId, OrderItemId, OrganizationId, TicketId, TicketTypeId, kind};
 use crate::model::notification::{NotificationData, TicketIssued};
@@ -118,7 +118,7 @@ pub(crate) fn issue(
 ) -> Result<NewTicket> {
     for _ in 0..16 {
         let code = code_from_random(tx.environment().random());
-        let inserted = tx.insert(
+        let inserted = tx.try_insert(
             INSERT,
             &[
                 holder.organization.into(),
@@ -134,8 +134,8 @@ pub(crate) fn issue(
         );
         match inserted {
             Ok(id) => return Ok(NewTicket { id, code }),
-            Err(Error::Store(StoreError::Taken(_))) => {}
-            Err(error) => return Err(error),
+            Err(StatementError::Violation(Violation { constraint: Some(Constraint::TicketCode), .. })) => {}
+            Err(error) => return Err(error.into()),
         }
     }
     Err(Error::Unavailable("no free ticket code was found"))

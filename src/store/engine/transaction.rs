@@ -1,12 +1,13 @@
 //! What every query goes through.
 
 use std::cell::{Cell, RefCell};
+use std::ops::ControlFlow;
 
-use rusqlite::Connection;
-
+use super::connection::Connection;
 use super::ids::IdSource;
-use super::sqlite::failure::{convert, is_id_clash};
-use super::sqlite::values::{Bind, Row};
+use super::row::Row;
+use super::values::Bind;
+use super::violation::{Constraint, StatementError, Violation};
 use crate::environment::Environment;
 use crate::error::{Error, Result};
 use crate::model::id::{DiscountId, EventId, Id, Kind, OrderId, TicketId, TicketTypeId};
@@ -15,7 +16,7 @@ use crate::store::counters::CommitEvent;
 
 /// One transaction: what every query goes through. It has one instant.
 pub(crate) struct Transaction<'c> {
-    connection: &'c Connection,
+    connection: &'c dyn Connection,
     now: Timestamp,
     environment: &'c Environment,
     ids: &'c IdSource,
@@ -62,8 +63,8 @@ impl From<DiscountId> for EventKey {
 
 impl<'c> Transaction<'c> {
     /// The transaction that is open on `connection`.
-    pub(in crate::store) fn new(
-        connection: &'c Connection,
+    pub(super) fn new(
+        connection: &'c dyn Connection,
         now: Timestamp,
         environment: &'c Environment,
         ids: &'c IdSource,
@@ -106,10 +107,14 @@ impl<'c> Transaction<'c> {
         debug_assert!(self.event_locked.get(), "the event must be locked before its sale is changed");
     }
 
-    /// Runs a statement and says how many rows it changed.
+    /// Runs a statement. Returns how many rows it changed.
     pub(crate) fn execute(&self, sql: &str, binds: &[Bind<'_>]) -> Result<usize> {
-        let run = || self.connection.prepare_cached(sql)?.execute(rusqlite::params_from_iter(binds));
-        run().map_err(|error| convert(&error))
+        Ok(self.try_execute(sql, binds)?)
+    }
+
+    /// Runs a statement that can violate a constraint which the caller handles.
+    pub(in crate::store) fn try_execute(&self, sql: &str, binds: &[Bind<'_>]) -> Result<usize, StatementError> {
+        self.connection.execute(sql, binds)
     }
 
     /// A new id, for a row that has to know it before it is inserted. Another process may have drawn the same: then the
@@ -118,19 +123,25 @@ impl<'c> Transaction<'c> {
         Id::from_raw(self.ids.next(self.environment, self.now))
     }
 
-    /// Inserts a row under a new id, which is `?1`; the other parameters follow. An id that is taken is drawn again.
+    /// Inserts a row under a new id, which is `?1`; the other parameters follow. If the id is taken, another one is drawn.
     pub(crate) fn insert<K: Kind>(&self, sql: &str, binds: &[Bind<'_>]) -> Result<Id<K>> {
-        let mut statement = self.connection.prepare_cached(sql).map_err(|error| convert(&error))?;
+        Ok(self.try_insert(sql, binds)?)
+    }
+
+    /// Like [`insert`](Self::insert), for a row that can violate a constraint which the caller handles.
+    pub(in crate::store) fn try_insert<K: Kind>(&self, sql: &str, binds: &[Bind<'_>]) -> Result<Id<K>, StatementError> {
         for _ in 0..16 {
-            let id = self.ids.next(self.environment, self.now);
-            let first = Bind::Int(id);
-            match statement.execute(rusqlite::params_from_iter(std::iter::once(&first).chain(binds))) {
-                Ok(_) => return Ok(Id::from_raw(id)),
-                Err(error) if is_id_clash(&error) => {}
-                Err(error) => return Err(convert(&error)),
+            let id = self.new_id();
+            let mut values = Vec::with_capacity(binds.len() + 1);
+            values.push(id.into());
+            values.extend(binds.iter().map(Bind::borrowed));
+            match self.connection.execute(sql, &values) {
+                Ok(_) => return Ok(id),
+                Err(StatementError::Violation(Violation { constraint: Some(Constraint::PrimaryKey), .. })) => {}
+                Err(error) => return Err(error),
             }
         }
-        Err(Error::Unavailable("no free id was found"))
+        Err(StatementError::Other(Error::Unavailable("no free id was found")))
     }
 
     /// Runs `work` so that its failure undoes it alone, and gives what came of it.
@@ -154,20 +165,22 @@ impl<'c> Transaction<'c> {
         }
     }
 
-    /// The first row, if there is one.
+    /// Returns the first row, if there is one.
     pub(crate) fn query_opt<T>(
         &self,
         sql: &str,
         binds: &[Bind<'_>],
-        decode: impl FnOnce(&Row<'_>) -> Result<T>,
+        mut decode: impl FnMut(&Row<'_>) -> Result<T>,
     ) -> Result<Option<T>> {
-        let mut statement = self.connection.prepare_cached(sql).map_err(|error| convert(&error))?;
-        let mut rows = statement.query(rusqlite::params_from_iter(binds)).map_err(|error| convert(&error))?;
-        let row = rows.next().map_err(|error| convert(&error))?;
-        row.map(|row| decode(&Row::new(row))).transpose()
+        let mut found = None;
+        self.connection.query(sql, binds, &mut |row| {
+            found = Some(decode(row)?);
+            Ok(ControlFlow::Break(()))
+        })?;
+        Ok(found)
     }
 
-    /// Every row.
+    /// Returns every row.
     pub(crate) fn query_all<T>(
         &self,
         sql: &str,
@@ -182,22 +195,20 @@ impl<'c> Transaction<'c> {
         Ok(decoded)
     }
 
-    /// Shows every row to `visit`, one after another.
+    /// Passes every row to `visit`, one after another.
     pub(crate) fn query_each(
         &self,
         sql: &str,
         binds: &[Bind<'_>],
         mut visit: impl FnMut(&Row<'_>) -> Result<()>,
     ) -> Result<()> {
-        let mut statement = self.connection.prepare_cached(sql).map_err(|error| convert(&error))?;
-        let mut rows = statement.query(rusqlite::params_from_iter(binds)).map_err(|error| convert(&error))?;
-        while let Some(row) = rows.next().map_err(|error| convert(&error))? {
-            visit(&Row::new(row))?;
-        }
-        Ok(())
+        self.connection.query(sql, binds, &mut |row| {
+            visit(row)?;
+            Ok(ControlFlow::Continue(()))
+        })
     }
 
-    /// Whether there is any row.
+    /// Whether a query finds any row.
     pub(crate) fn exists(&self, sql: &str, binds: &[Bind<'_>]) -> Result<bool> {
         self.query_opt(sql, binds, |_| Ok(())).map(|found| found.is_some())
     }

@@ -5,7 +5,7 @@ use std::ffi::c_int;
 use rusqlite::backup::{Backup, StepResult};
 
 use super::database::Database;
-use super::failure::convert;
+use super::errors::convert;
 use super::location::Location;
 use crate::error::{Error, Result};
 use crate::model::backup::BackupProgress;

@@ -5,7 +5,7 @@ use std::cell::Cell;
 use rusqlite::Connection;
 use rusqlite::config::DbConfig;
 
-use super::failure::convert;
+use super::errors::convert;
 use super::settings::{STATEMENTS, stable_plans, wait_briefly, wait_while_busy};
 
 use crate::environment::Environment;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use rusqlite::{Connection, OpenFlags};
 
 use super::database::Database;
-use super::failure::convert;
+use super::errors::convert;
 use super::readers::Readers;
 use super::settings::{STATEMENTS, stable_plans, wait_while_busy};
 use crate::error::{Error, Result, StoreError};

@@ -1,17 +1,16 @@
-//! The one folder that names rusqlite and r2d2. An engine for another database would be a second folder like this one.
+//! The SQLite engine: the only folder that names rusqlite and r2d2.
 
 mod checkpoint;
+mod connection;
 mod copy;
 mod database;
-pub(super) mod failure;
+mod errors;
 mod integrity;
 mod location;
 mod readers;
 mod settings;
-pub(super) mod values;
 
 pub(in crate::store) use checkpoint::Checkpointer;
 pub(in crate::store) use database::Database;
 pub(crate) use location::Location;
 pub(in crate::store) use readers::Readers;
-pub(crate) use values::{Bind, Row};

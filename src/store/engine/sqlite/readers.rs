@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use super::failure::convert;
+use super::errors::convert;
 
 use crate::environment::Environment;
 use crate::error::{Error, Result};
@@ -68,7 +68,7 @@ impl Readers {
                 (self.begin(environment, held)?, false)
             }
         };
-        let transaction = Transaction::new(&snapshot.connection, snapshot.now, environment, ids);
+        let transaction = Transaction::new(&*snapshot.connection, snapshot.now, environment, ids);
         let result = work(&transaction);
         if sharing {
             SHARED.set(Some(snapshot));

@@ -1,0 +1,99 @@
+//! Maps SQLite's errors to those of the store.
+
+use rusqlite::{ErrorCode, ffi};
+
+use crate::error::{Error, StoreError};
+use crate::store::engine::violation::{Constraint, StatementError, Violation};
+
+/// The columns of each unique index, as SQLite's message lists them.
+const UNIQUE_COLUMNS: &[(&str, Constraint)] = &[
+    ("api_keys.key_hash", Constraint::ApiKeyHash),
+    ("events.organization_id, events.slug", Constraint::EventSlug),
+    ("customers.organization_id, customers.email_key", Constraint::CustomerEmail),
+    ("discounts.event_id, discounts.code_key", Constraint::DiscountCode),
+    ("orders.payment_reference", Constraint::PaymentReference),
+    ("tickets.code", Constraint::TicketCode),
+];
+
+/// Maps an error of any call.
+pub(super) fn convert(error: &rusqlite::Error) -> Error {
+    statement_error(error).into()
+}
+
+/// Maps an error of a statement, which may have violated a constraint.
+pub(super) fn statement_error(error: &rusqlite::Error) -> StatementError {
+    let message = error.to_string();
+    let Some(sqlite_error) = error.sqlite_error() else {
+        return StatementError::Other(StoreError::Failed(message).into());
+    };
+    let constraint = match sqlite_error.extended_code {
+        ffi::SQLITE_CONSTRAINT_PRIMARYKEY | ffi::SQLITE_CONSTRAINT_ROWID => Some(Constraint::PrimaryKey),
+        ffi::SQLITE_CONSTRAINT_UNIQUE => unique_constraint(&message),
+        _ => return StatementError::Other(other_error(*sqlite_error, message)),
+    };
+    StatementError::Violation(Violation { constraint, message })
+}
+
+/// SQLite reports the columns of a unique index, and not its name.
+fn unique_constraint(message: &str) -> Option<Constraint> {
+    let columns = message.strip_prefix("UNIQUE constraint failed: ")?;
+    UNIQUE_COLUMNS.iter().find(|(known, _)| *known == columns).map(|(_, constraint)| *constraint)
+}
+
+fn other_error(error: ffi::Error, message: String) -> Error {
+    let error = match error.code {
+        ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked | ErrorCode::FileLockingProtocolFailed => {
+            return Error::Unavailable("the store is busy");
+        }
+        ErrorCode::DiskFull => StoreError::Full,
+        ErrorCode::ReadOnly => StoreError::ReadOnly(message),
+        ErrorCode::CannotOpen => StoreError::CannotOpen(message),
+        ErrorCode::NotADatabase => StoreError::NotADatabase(message),
+        ErrorCode::DatabaseCorrupt => StoreError::Damaged(message),
+        _ => StoreError::Failed(format!("{message} (code {})", error.extended_code)),
+    };
+    error.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::migrations;
+
+    #[test]
+    fn every_unique_index_of_the_schema_is_a_constraint_with_a_name() {
+        let connection = rusqlite::Connection::open_in_memory().unwrap();
+        for migration in migrations::ALL {
+            connection.execute_batch(migration).unwrap();
+        }
+        let sql = "SELECT group_concat(i.tbl_name || '.' || c.name, ', ' ORDER BY c.seqno)
+            FROM sqlite_schema i JOIN pragma_index_info(i.name) c
+            WHERE i.sql LIKE 'CREATE UNIQUE INDEX%' GROUP BY i.name ORDER BY 1";
+        let mut statement = connection.prepare(sql).unwrap();
+        let indexes: Vec<String> = statement.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect();
+        let mut known: Vec<_> = UNIQUE_COLUMNS.iter().map(|(columns, _)| *columns).collect();
+        known.sort_unstable();
+        assert_eq!(indexes, known);
+    }
+
+    #[test]
+    fn a_violation_names_its_constraint() {
+        let connection = rusqlite::Connection::open_in_memory().unwrap();
+        connection.execute_batch("CREATE TABLE tickets (id INTEGER PRIMARY KEY, code TEXT, seat TEXT)").unwrap();
+        connection
+            .execute_batch("CREATE UNIQUE INDEX c ON tickets (code); CREATE UNIQUE INDEX s ON tickets (seat)")
+            .unwrap();
+        let insert = |id: i64, code: &str, seat: &str| {
+            let inserted = connection.execute("INSERT INTO tickets VALUES (?1, ?2, ?3)", (id, code, seat));
+            inserted.map_err(|error| statement_error(&error))
+        };
+        let constraint_of = |inserted| match inserted {
+            Err(StatementError::Violation(violation)) => violation.constraint,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(insert(1, "a", "a"), Ok(1));
+        assert_eq!(constraint_of(insert(1, "b", "b")), Some(Constraint::PrimaryKey));
+        assert_eq!(constraint_of(insert(2, "a", "b")), Some(Constraint::TicketCode));
+        assert_eq!(constraint_of(insert(2, "b", "a")), None);
+    }
+}

@@ -1,0 +1,46 @@
+//! Violations of the schema's constraints, by name.
+
+use crate::error::{Error, StoreError};
+
+/// A constraint that requires values to be unique.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Constraint {
+    /// The primary key of any table.
+    PrimaryKey,
+    ApiKeyHash,
+    /// A slug is unique in its organization.
+    EventSlug,
+    /// A customer's e-mail address is unique in its organization.
+    CustomerEmail,
+    /// A discount code is unique in its event.
+    DiscountCode,
+    /// A gateway's reference of a payment.
+    PaymentReference,
+    TicketCode,
+}
+
+/// A violated constraint.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Violation {
+    /// `None` for a constraint that no statement handles.
+    pub(crate) constraint: Option<Constraint>,
+    /// The engine's message.
+    pub(crate) message: String,
+}
+
+/// Why a statement failed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum StatementError {
+    /// Another row has the same value of a column that must be unique.
+    Violation(Violation),
+    Other(Error),
+}
+
+impl From<StatementError> for Error {
+    fn from(error: StatementError) -> Self {
+        match error {
+            StatementError::Violation(violation) => StoreError::Taken(violation.message).into(),
+            StatementError::Other(error) => error,
+        }
+    }
+}
