@@ -1,17 +1,15 @@
 //! What the server writes into the log about a request.
 #![cfg(feature = "server")]
 
-#[path = "common/http.rs"]
-mod http;
-#[path = "common/log.rs"]
-mod log;
+mod common;
 
-use http::{Server, event_on_sale, order_of};
+use common::http::{Server, event_on_sale, order_of};
+use common::log;
 use serde_json::json;
 
 #[test]
 fn the_log_has_a_line_for_each_request_and_nothing_personal_or_secret() {
-    let kept = log::keep();
+    let kept = log::capture();
     let server = Server::start();
     let mut client = server.client();
     let (event, seat) = event_on_sale(&mut client, "summer-night");
@@ -27,12 +25,12 @@ fn the_log_has_a_line_for_each_request_and_nothing_personal_or_secret() {
     assert_eq!(read.header("x-request-id"), Some("mine"));
     client.get(&format!("/v1/nothing/{code}")).expect(404);
 
-    let lines = kept.texts();
+    let lines = kept.lines();
     let of_server: Vec<_> = lines.iter().filter(|line| line.starts_with("ticketing::server::exchange")).collect();
     assert_eq!(of_server.len(), 9, "{lines:#?}");
     let line = of_server.iter().find(|line| line.contains(r#"request_id="mine""#)).unwrap();
     for part in ["method=GET", r#"route="/v1/events/{eventId}""#, "status=200", "milliseconds="] {
         assert!(line.contains(part), "{part}: {line}");
     }
-    kept.assert_discreet(&[&server.key, token, code, "ada@example.com", "Ada"]);
+    kept.assert_clean(&[&server.key, token, code, "ada@example.com", "Ada"]);
 }

@@ -5,8 +5,7 @@
     reason = "real sockets take real time, and how much is what these tests are about"
 )]
 
-#[path = "common/http.rs"]
-mod http;
+mod common;
 
 use std::io::Write;
 use std::net::TcpStream;
@@ -15,7 +14,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use http::{Client, Server, Tested, event_on_sale, order_of};
+use common::http::{Client, Server, TestResult, event_on_sale, order_of};
 use ticketing::server::ServerOptions;
 use ticketing::{Builder, Checkout, CheckoutRequest, GatewayError, PaymentGateway, RefundRequest};
 
@@ -192,7 +191,7 @@ fn hanging() -> (Hanging, Receiver<()>, Sender<()>) {
 }
 
 /// However many calls the gateway may have, and two hundred paid orders wait for it: the door stays open.
-fn scan_beside_a_gateway_that_hangs(gateway_calls: usize, calls: usize) -> Tested {
+fn scan_beside_a_gateway_that_hangs(gateway_calls: usize, calls: usize) -> TestResult {
     let (gateway, was_asked, release) = hanging();
     let server = Server::with(
         |builder| builder.payment_gateway(gateway).gateway_calls(gateway_calls),
@@ -203,9 +202,9 @@ fn scan_beside_a_gateway_that_hangs(gateway_calls: usize, calls: usize) -> Teste
         "title": "Summer Night", "slug": "summer-night", "startDate": "9000-06-01T18:00:00Z",
         "deliveryMethod": "DIGITAL", "status": "PUBLISHED",
     });
-    let event = http::id(&client.post("/v1/events", &event).expect(201));
+    let event = common::http::id(&client.post("/v1/events", &event).expect(201));
     let seat = serde_json::json!({"name": "Seat", "price": 12.5, "quantity": 1000});
-    let seat = http::id(&client.post(&format!("/v1/events/{event}/ticket-types"), &seat).expect(201));
+    let seat = common::http::id(&client.post(&format!("/v1/events/{event}/ticket-types"), &seat).expect(201));
     let guest = serde_json::json!({
         "ticketId": seat, "quantity": 10, "customer": {"name": "Ada", "email": "ada@example.com"},
     });
@@ -231,7 +230,7 @@ fn scan_beside_a_gateway_that_hangs(gateway_calls: usize, calls: usize) -> Teste
         assert!(started.elapsed() < SOON, "{:?}", started.elapsed());
     }
     drop(release);
-    let statuses: Vec<_> = waiting.iter_mut().map(|buyer| buyer.read_answer().map(|answer| answer.status)).collect();
+    let statuses: Vec<_> = waiting.iter_mut().map(|buyer| buyer.read_response().map(|answer| answer.status)).collect();
     let statuses = statuses.into_iter().collect::<Result<Vec<_>, _>>()?;
     assert!(statuses.iter().all(|status| [201, 502, 503].contains(status)), "{statuses:?}");
     assert!(statuses.contains(&201));
@@ -239,12 +238,12 @@ fn scan_beside_a_gateway_that_hangs(gateway_calls: usize, calls: usize) -> Teste
 }
 
 #[test]
-fn a_gateway_that_hangs_leaves_the_door_open() -> Tested {
+fn a_gateway_that_hangs_leaves_the_door_open() -> TestResult {
     scan_beside_a_gateway_that_hangs(64, 256)
 }
 
 #[test]
-fn a_gateway_with_room_for_every_call_leaves_the_door_open_too() -> Tested {
+fn a_gateway_with_room_for_every_call_leaves_the_door_open_too() -> TestResult {
     scan_beside_a_gateway_that_hangs(1000, 64)
 }
 
@@ -309,5 +308,5 @@ fn an_answer_arrives_though_the_body_was_not_wanted() {
     );
     client.write(head.as_bytes());
     client.write(&vec![b' '; 3_000_000]);
-    assert_eq!(client.read_answer().unwrap().expect(413).code(), "payload-too-large");
+    assert_eq!(client.read_response().unwrap().expect(413).code(), "payload-too-large");
 }

@@ -1,77 +1,91 @@
 //! A server on a real socket with a shop behind it, and a client small enough to say what it sends byte by byte.
-#![allow(dead_code, reason = "each test file uses its part")]
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::path::PathBuf;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use serde_json::Value;
 use ticketing::server::{ServerOptions, serve};
-use ticketing::{Builder, CreateApiKey, CreateOrganization, OrganizationId, Scope, Scopes, TicketingService};
+use ticketing::{
+    Builder, CreateApiKey, CreateOrganization, OrganizationId, Scope, Scopes, SystemClock, SystemEntropy,
+    TicketingService,
+};
+use tokio::sync::oneshot;
 
-pub(crate) type Tested = Result<(), Box<dyn std::error::Error>>;
+use super::fixture::Fixture;
 
-/// A running server. It stops when it goes.
-pub(crate) struct Server {
-    pub(crate) service: TicketingService,
-    pub(crate) organization: OrganizationId,
-    /// A key with every scope.
-    pub(crate) key: String,
-    pub(crate) address: SocketAddr,
-    stop: Option<tokio::sync::oneshot::Sender<()>>,
+pub type TestResult = Result<(), Box<dyn std::error::Error>>;
+
+/// A running server. It stops when it is dropped.
+pub struct Server {
+    /// The service behind it, with the system's clock.
+    pub service: TicketingService,
+    pub organization: OrganizationId,
+    /// An API key with every scope.
+    pub key: String,
+    pub address: SocketAddr,
+    stop: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<io::Result<()>>>,
-    folder: tempfile::TempDir,
+    fixture: Fixture,
 }
 
 impl Server {
-    pub(crate) fn start() -> Self {
+    /// Starts a server with the sandbox gateway.
+    pub fn start() -> Self {
         Self::with(Builder::sandbox_gateway, |_| {})
     }
 
-    pub(crate) fn with(build: impl FnOnce(Builder) -> Builder, adjust: impl FnOnce(&mut ServerOptions)) -> Self {
-        let folder = tempfile::tempdir().unwrap();
+    /// Starts a server whose service `configure` sets up, and whose options `adjust` changes. It has no payment gateway by
+    /// default.
+    pub fn with(configure: impl FnOnce(Builder) -> Builder, adjust: impl FnOnce(&mut ServerOptions)) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
-        let builder = TicketingService::builder(folder.path().join("ticketing.db"));
-        let service = build(builder.public_url(format!("http://{address}"))).open().unwrap();
+        let fixture = Fixture::with(|builder| {
+            let builder = builder.clock(SystemClock).entropy(SystemEntropy);
+            configure(builder.public_url(format!("http://{address}")))
+        });
         let mut options = ServerOptions::default();
         adjust(&mut options);
-        let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
-        let served = service.clone();
+        let (stop, stopped) = oneshot::channel::<()>();
+        let service = fixture.service.clone();
         let thread = std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
-            runtime.block_on(serve(served, listener, options, async { drop(stopped.await) }))
+            runtime.block_on(serve(service, listener, options, async { drop(stopped.await) }))
         });
-        let (organization, key) = organization(&service);
-        Self { service, organization, key, address, stop: Some(stop), thread: Some(thread), folder }
+        let service = fixture.service.clone();
+        let organization = fixture.caller.organization();
+        let key = new_key(&service, organization, Scopes::all());
+        Self { service, organization, key, address, stop: Some(stop), thread: Some(thread), fixture }
     }
 
-    /// A key of the shop with these scopes.
-    pub(crate) fn key_with(&self, scopes: impl IntoIterator<Item = Scope>) -> String {
-        key(&self.service, self.organization, scopes.into_iter().collect())
+    /// Creates an API key with these scopes.
+    pub fn key_with(&self, scopes: impl IntoIterator<Item = Scope>) -> String {
+        new_key(&self.service, self.organization, scopes.into_iter().collect())
     }
 
-    /// A client with a connection of its own that shows the shop's key.
-    pub(crate) fn client(&self) -> Client {
+    /// Opens a connection whose requests have the server's API key.
+    pub fn client(&self) -> Client {
         Client::new(self.address, &self.key)
     }
 
-    pub(crate) fn client_with(&self, key: &str) -> Client {
+    pub fn client_with(&self, key: &str) -> Client {
         Client::new(self.address, key)
     }
 
-    pub(crate) fn file(&self) -> std::path::PathBuf {
-        self.folder.path().join("ticketing.db")
+    /// The path of the database file.
+    pub fn file(&self) -> PathBuf {
+        self.fixture.path()
     }
 
-    /// Begins to stop, without waiting for it.
-    pub(crate) fn stop(&mut self) {
+    /// Tells the server to stop, without waiting for it.
+    pub fn stop(&mut self) {
         drop(self.stop.take());
     }
 
-    /// Waits until the server has stopped.
-    pub(crate) fn join(mut self) {
+    /// Stops the server and waits until it has stopped.
+    pub fn join(mut self) {
         self.stop();
         self.thread.take().unwrap().join().unwrap().unwrap();
     }
@@ -84,50 +98,46 @@ impl Drop for Server {
             let stopped = thread.join();
             assert!(std::thread::panicking() || matches!(stopped, Ok(Ok(()))));
         }
-        if !std::thread::panicking() {
-            let report = self.service.check().unwrap();
-            assert!(report.is_clean(), "{:#?}", report.findings);
-        }
     }
 }
 
-/// Another organization with a key of every scope.
-pub(crate) fn organization(service: &TicketingService) -> (OrganizationId, String) {
+/// Creates another organization, with an API key that has every scope.
+pub fn organization(service: &TicketingService) -> (OrganizationId, String) {
     let organization = service.create_organization(CreateOrganization::default()).unwrap().id;
-    (organization, key(service, organization, Scopes::all()))
+    (organization, new_key(service, organization, Scopes::all()))
 }
 
-fn key(service: &TicketingService, organization: OrganizationId, scopes: Scopes) -> String {
+fn new_key(service: &TicketingService, organization: OrganizationId, scopes: Scopes) -> String {
     let request = CreateApiKey { name: "Test".to_owned(), scopes, expires_at: None };
     service.create_api_key(organization, request).unwrap().key.expose().to_owned()
 }
 
 /// An answer as it came.
 #[derive(Debug)]
-pub(crate) struct Answer {
-    pub(crate) status: u16,
-    pub(crate) headers: Vec<(String, String)>,
-    pub(crate) body: Vec<u8>,
+pub struct Response {
+    pub status: u16,
+    pub headers: Vec<(String, String)>,
+    pub body: Vec<u8>,
 }
 
-impl Answer {
-    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+impl Response {
+    pub fn header(&self, name: &str) -> Option<&str> {
         let mut found = self.headers.iter().filter(|(known, _)| known.eq_ignore_ascii_case(name));
         let first = found.next().map(|(_, value)| value.as_str());
         assert!(found.next().is_none(), "{name} comes twice: {:?}", self.headers);
         first
     }
 
-    pub(crate) fn text(&self) -> &str {
+    pub fn text(&self) -> &str {
         std::str::from_utf8(&self.body).unwrap()
     }
 
-    pub(crate) fn json(&self) -> Value {
+    pub fn json(&self) -> Value {
         serde_json::from_slice(&self.body).unwrap_or_else(|error| panic!("{error}: {self:?}"))
     }
 
     /// The problem in the body, whose form is checked.
-    pub(crate) fn problem(&self) -> Value {
+    pub fn problem(&self) -> Value {
         assert_eq!(self.header("content-type"), Some("application/problem+json"), "{self:?}");
         let problem = self.json();
         assert_eq!(problem["status"], self.status);
@@ -137,69 +147,69 @@ impl Answer {
     }
 
     /// The code of the problem in the body.
-    pub(crate) fn code(&self) -> String {
+    pub fn code(&self) -> String {
         self.problem()["type"].as_str().unwrap().strip_prefix("urn:ticketing:problem:").unwrap().to_owned()
     }
 
     /// The paths of the fields that were refused.
-    pub(crate) fn paths(&self) -> Vec<String> {
+    pub fn paths(&self) -> Vec<String> {
         assert_eq!((self.status, self.code().as_str()), (422, "validation-failed"));
         let problem = self.json();
         let errors = problem["errors"].as_array().unwrap();
         errors.iter().map(|error| error["path"].as_str().unwrap().to_owned()).collect()
     }
 
-    pub(crate) fn expect(self, status: u16) -> Self {
+    pub fn expect(self, status: u16) -> Self {
         assert_eq!(self.status, status, "{}", String::from_utf8_lossy(&self.body));
         self
     }
 }
 
 /// One connection.
-pub(crate) struct Client {
+pub struct Client {
     stream: TcpStream,
     key: String,
 }
 
 impl Client {
-    pub(crate) fn new(address: SocketAddr, key: &str) -> Self {
+    pub fn new(address: SocketAddr, key: &str) -> Self {
         Self { key: key.to_owned(), ..Self::of(TcpStream::connect(address).unwrap()) }
     }
 
     /// A client without a key on a connection that there is.
-    pub(crate) fn of(stream: TcpStream) -> Self {
+    pub fn of(stream: TcpStream) -> Self {
         stream.set_nodelay(true).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
         Self { stream, key: String::new() }
     }
 
-    pub(crate) fn get(&mut self, path: &str) -> Answer {
+    pub fn get(&mut self, path: &str) -> Response {
         self.send("GET", path, &[], b"")
     }
 
-    pub(crate) fn delete(&mut self, path: &str) -> Answer {
+    pub fn delete(&mut self, path: &str) -> Response {
         self.send("DELETE", path, &[], b"")
     }
 
     /// POST without a body.
-    pub(crate) fn act(&mut self, path: &str) -> Answer {
+    pub fn post_empty(&mut self, path: &str) -> Response {
         self.send("POST", path, &[], b"")
     }
 
-    pub(crate) fn post(&mut self, path: &str, body: &Value) -> Answer {
+    pub fn post(&mut self, path: &str, body: &Value) -> Response {
         self.json("POST", path, body)
     }
 
-    pub(crate) fn patch(&mut self, path: &str, body: &Value) -> Answer {
+    pub fn patch(&mut self, path: &str, body: &Value) -> Response {
         self.json("PATCH", path, body)
     }
 
-    pub(crate) fn json(&mut self, method: &str, path: &str, body: &Value) -> Answer {
+    pub fn json(&mut self, method: &str, path: &str, body: &Value) -> Response {
         self.send(method, path, &["Content-Type: application/json"], body.to_string().as_bytes())
     }
 
     /// POST under an idempotency key; without a body where it is null.
-    pub(crate) fn once(&mut self, idempotency_key: &str, path: &str, body: &Value) -> Answer {
+    pub fn post_with_key(&mut self, idempotency_key: &str, path: &str, body: &Value) -> Response {
         let line = format!("Idempotency-Key: {idempotency_key}");
         match body {
             Value::Null => self.send("POST", path, &[&line], b""),
@@ -208,7 +218,7 @@ impl Client {
     }
 
     /// A request with the client's key, and these header lines beside.
-    pub(crate) fn send(&mut self, method: &str, path: &str, headers: &[&str], body: &[u8]) -> Answer {
+    pub fn send(&mut self, method: &str, path: &str, headers: &[&str], body: &[u8]) -> Response {
         let mut lines = vec![format!("X-Api-Key: {}", self.key)];
         lines.extend(headers.iter().map(|line| (*line).to_owned()));
         if !body.is_empty() || method == "POST" {
@@ -220,25 +230,25 @@ impl Client {
         }
         let bytes = [bytes.as_bytes(), body].concat();
         self.write(&bytes);
-        self.read_answer_to(method).unwrap_or_else(|error| panic!("{method} {path}: {error}"))
+        self.read_response_to(method).unwrap_or_else(|error| panic!("{method} {path}: {error}"))
     }
 
     /// Exactly these bytes.
-    pub(crate) fn write(&mut self, bytes: &[u8]) {
+    pub fn write(&mut self, bytes: &[u8]) {
         // The server may have answered and closed before it took everything.
         let _ = self.stream.write_all(bytes);
     }
 
     /// Says that nothing more will be sent.
-    pub(crate) fn end(&mut self) {
+    pub fn end(&mut self) {
         let _ = self.stream.shutdown(std::net::Shutdown::Write);
     }
 
-    pub(crate) fn read_answer(&mut self) -> io::Result<Answer> {
-        self.read_answer_to("GET")
+    pub fn read_response(&mut self) -> io::Result<Response> {
+        self.read_response_to("GET")
     }
 
-    pub(crate) fn read_answer_to(&mut self, method: &str) -> io::Result<Answer> {
+    pub fn read_response_to(&mut self, method: &str) -> io::Result<Response> {
         let mut head = Vec::new();
         while !head.ends_with(b"\r\n\r\n") {
             let mut byte = [0];
@@ -250,7 +260,7 @@ impl Client {
         let status = lines.next().and_then(|line| line.split(' ').nth(1)).unwrap().parse().unwrap();
         let headers = lines.map(|line| line.split_once(": ").unwrap());
         let headers: Vec<_> = headers.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
-        let mut answer = Answer { status, headers, body: Vec::new() };
+        let mut answer = Response { status, headers, body: Vec::new() };
         let length = answer.header("content-length").map_or(0, |length| length.parse().unwrap());
         assert!(answer.header("transfer-encoding").is_none());
         if method != "HEAD" {
@@ -261,7 +271,7 @@ impl Client {
     }
 
     /// Whether the server has closed the connection, or does so within this time.
-    pub(crate) fn is_closed_within(&mut self, time: Duration) -> bool {
+    pub fn is_closed_within(&mut self, time: Duration) -> bool {
         self.stream.set_read_timeout(Some(time)).unwrap();
         match self.stream.read(&mut [0; 1024]) {
             Ok(length) => length == 0,
@@ -271,7 +281,7 @@ impl Client {
 }
 
 /// What most tests sell: a published event with a ticket type at 12.50 EUR, 100 places.
-pub(crate) fn event_on_sale(client: &mut Client, slug: &str) -> (String, String) {
+pub fn event_on_sale(client: &mut Client, slug: &str) -> (String, String) {
     let event = serde_json::json!({
         "title": "Summer Night", "slug": slug, "startDate": "9000-06-01T18:00:00Z",
         "deliveryMethod": "DIGITAL", "status": "PUBLISHED",
@@ -282,7 +292,7 @@ pub(crate) fn event_on_sale(client: &mut Client, slug: &str) -> (String, String)
     (event, seat)
 }
 
-pub(crate) fn order_of(event: &str, seat: &str, quantity: u32) -> Value {
+pub fn order_of(event: &str, seat: &str, quantity: u32) -> Value {
     serde_json::json!({
         "eventId": event,
         "customer": {"name": "Ada", "email": "ada@example.com"},
@@ -290,6 +300,6 @@ pub(crate) fn order_of(event: &str, seat: &str, quantity: u32) -> Value {
     })
 }
 
-pub(crate) fn id(answer: &Answer) -> String {
+pub fn id(answer: &Response) -> String {
     answer.json()["id"].as_str().unwrap().to_owned()
 }

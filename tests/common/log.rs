@@ -1,5 +1,4 @@
 //! Keeps what is logged in this process.
-#![allow(dead_code, reason = "each test file uses its part")]
 
 use std::fmt::{self, Write};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -44,7 +43,7 @@ impl tracing::Subscriber for Lines {
 }
 
 /// Keeps everything that is logged from now on.
-pub(crate) fn keep() -> &'static Lines {
+pub(crate) fn capture() -> &'static Lines {
     static KEPT: OnceLock<Lines> = OnceLock::new();
     KEPT.get_or_init(|| {
         let lines = Lines::default();
@@ -54,12 +53,12 @@ pub(crate) fn keep() -> &'static Lines {
 }
 
 impl Lines {
-    pub(crate) fn texts(&self) -> Vec<String> {
+    pub(crate) fn lines(&self) -> Vec<String> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).iter().map(|(_, text)| text.clone()).collect()
     }
 
     /// Asserts that something was logged, that nothing failed, and that no line tells any of these.
-    pub(crate) fn assert_discreet(&self, secrets: &[&str]) {
+    pub(crate) fn assert_clean(&self, secrets: &[&str]) {
         let lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         assert!(!lines.is_empty());
         for (level, line) in lines.iter() {

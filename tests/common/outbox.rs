@@ -1,5 +1,4 @@
-//! Who listens to what, and what waits for them: the outbox as the file has it.
-#![allow(dead_code, unreachable_pub, reason = "each test file uses its own part of it")]
+//! Webhook endpoints, the outbox and the attempts, as they are stored.
 
 use std::fmt::Display;
 use std::path::Path;
@@ -7,7 +6,7 @@ use std::path::Path;
 use rusqlite::{Connection, params};
 use ticketing::{NotificationId, NotificationType, OrganizationId, Timestamp, WebhookId};
 
-pub const ALL: [NotificationType; 4] = [
+pub const ALL_NOTIFICATIONS: [NotificationType; 4] = [
     NotificationType::OrderCompleted,
     NotificationType::OrderCancelled,
     NotificationType::TicketIssued,
@@ -29,8 +28,13 @@ fn digits(raw: i64) -> String {
     (0..13).rev().map(|place| char::from(ALPHABET[usize::try_from(raw >> (5 * place) & 31).expect("small")])).collect()
 }
 
-/// Registers an endpoint that wants these notifications.
-pub fn listen(file: &Path, organization: OrganizationId, events: &[NotificationType], enabled: bool) -> WebhookId {
+/// Inserts a webhook endpoint for these notifications.
+pub fn insert_webhook(
+    file: &Path,
+    organization: OrganizationId,
+    events: &[NotificationType],
+    enabled: bool,
+) -> WebhookId {
     let connection = Connection::open(file).expect("the file");
     let events: Vec<String> = events.iter().map(|of| format!("\"{of}\"")).collect();
     let id: i64 = connection
@@ -45,13 +49,13 @@ pub fn listen(file: &Path, organization: OrganizationId, events: &[NotificationT
     format!("webhook_{}", digits(id)).parse().expect("an id")
 }
 
-/// A row of the outbox.
+/// A notification in the outbox.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Queued {
+pub struct QueuedNotification {
     pub id: i64,
     pub endpoint: WebhookId,
     pub event_id: NotificationId,
-    pub of: String,
+    pub kind: String,
     pub body: String,
     pub state: String,
     pub attempts: i64,
@@ -59,22 +63,22 @@ pub struct Queued {
     pub created_at: Timestamp,
 }
 
-impl Queued {
-    /// The id of what is reported: the first in the data.
+impl QueuedNotification {
+    /// The id of the order or ticket that it reports: the first in its data.
     pub fn subject(&self) -> i64 {
         let (_, data) = self.body.split_once("\"data\":{\"").expect("data");
         raw(data.split('"').nth(2).expect("an id"))
     }
 }
 
-/// Every row of the outbox, in the order in which they were queued.
-pub fn queued(connection: &Connection) -> Vec<Queued> {
+/// Returns all notifications of the outbox, in the order in which they were queued.
+pub fn queued_notifications(connection: &Connection) -> Vec<QueuedNotification> {
     let sql = "SELECT endpoint_id, event_id, type, body, state, attempts, due_at, created_at, id FROM webhook_outbox ORDER BY id";
     let decode = |row: &rusqlite::Row<'_>| {
-        Ok(Queued {
+        Ok(QueuedNotification {
             endpoint: format!("webhook_{}", digits(row.get(0)?)).parse().expect("an id"),
             event_id: format!("evt_{}", digits(row.get(1)?)).parse().expect("an id"),
-            of: row.get(2)?,
+            kind: row.get(2)?,
             body: row.get(3)?,
             state: row.get(4)?,
             attempts: row.get(5)?,
@@ -87,8 +91,8 @@ pub fn queued(connection: &Connection) -> Vec<Queued> {
     rows.query_map([], decode).expect(sql).map(|row| row.expect("a row")).collect()
 }
 
-/// Writes down an attempt to send a row of the outbox, as a sender does.
-pub fn attempted(connection: &Connection, row: i64, at: Timestamp, success: bool) {
+/// Records an attempt for a row of the outbox at this time, as the sender would.
+pub fn end_attempt(connection: &Connection, row: i64, at: Timestamp, success: bool) {
     let last: Option<i64> =
         connection.query_row("SELECT MAX(id) FROM webhook_deliveries", [], |row| row.get(0)).expect("the table");
     let id = last.unwrap_or(0).max((at.millis() << 20) - 1) + 1;
@@ -107,25 +111,76 @@ pub fn attempted(connection: &Connection, row: i64, at: Timestamp, success: bool
     connection.execute(insert, params![row, id, success, at.millis()]).expect("written");
 }
 
-/// Asserts that the outbox of the one endpoint, which wants everything, and what happened agree one to one: each order that
-/// was completed, each that was cancelled, each ticket, and each that entered, which none did twice.
-pub fn assert_all_is_told_once(connection: &Connection) {
-    let told = "SELECT type, body FROM webhook_outbox";
+/// Asserts that there is exactly one notification for each completed order, each cancelled order, each ticket and each
+/// ticket that was checked in. There must be one endpoint, for all notifications, and no ticket checked in twice.
+pub fn assert_one_notification_each(connection: &Connection) {
+    let reported = "SELECT type, body FROM webhook_outbox";
     let happened = "SELECT 'order.completed', id FROM orders WHERE completed_at IS NOT NULL
         UNION ALL SELECT 'order.cancelled', id FROM orders WHERE status = 'CANCELLED'
         UNION ALL SELECT 'ticket.issued', id FROM tickets
         UNION ALL SELECT 'ticket.checked_in', id FROM tickets WHERE check_in_at IS NOT NULL";
     let mut happened: Vec<(String, i64)> = pairs(connection, happened);
-    let told: Vec<(String, String)> = pairs(connection, told);
+    let reported: Vec<(String, String)> = pairs(connection, reported);
     let subject =
         |body: &str| raw(body.split_once("\"data\":{\"").and_then(|(_, data)| data.split('"').nth(2)).expect("an id"));
-    let mut told: Vec<_> = told.into_iter().map(|(of, body)| (of, subject(&body))).collect();
+    let mut reported: Vec<_> = reported.into_iter().map(|(of, body)| (of, subject(&body))).collect();
     happened.sort_unstable();
-    told.sort_unstable();
-    assert!(told == happened, "{} were told of {}", told.len(), happened.len());
+    reported.sort_unstable();
+    assert!(reported == happened, "{} notifications of {} changes", reported.len(), happened.len());
 }
 
 fn pairs<T: rusqlite::types::FromSql>(connection: &Connection, sql: &str) -> Vec<(String, T)> {
     let mut rows = connection.prepare(sql).expect(sql);
     rows.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).expect(sql).map(|row| row.expect("a row")).collect()
+}
+
+/// Inserts `number` webhook endpoints for issued tickets, whose URLs are `url` and a number.
+pub fn insert_ticket_webhooks(file: &Path, number: usize, url: &str) {
+    let connection = Connection::open(file).expect("the file");
+    connection
+        .execute(
+            "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?1)
+            INSERT INTO webhook_endpoints (id, organization_id, url, events, enabled, secret, created_at, updated_at)
+            SELECT 1000 + i, (SELECT MIN(id) FROM organizations), ?2 || i, '[\"ticket.issued\"]', 1,
+                'whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=', 0, 0 FROM n",
+            params![i64::try_from(number).expect("a small number"), url],
+        )
+        .expect("inserted");
+}
+
+/// Returns the ids of the rows of the outbox, the oldest first.
+pub fn row_ids(file: &Path) -> Vec<i64> {
+    let connection = Connection::open(file).expect("the file");
+    let mut query = connection.prepare("SELECT id FROM webhook_outbox ORDER BY id").expect("the outbox");
+    query.query_map([], |row| row.get(0)).expect("rows").map(|id| id.expect("a number")).collect()
+}
+
+/// Records an attempt for a row of the outbox that took 40 ms, as the sender would. `status` is the status of the response,
+/// `None` if there was none.
+pub fn record_attempt(file: &Path, outbox: i64, attempt: i64, status: Option<i64>) {
+    let success = status.is_some_and(|status| (200..300).contains(&status));
+    let body = status.map(|status| format!("answer {status}"));
+    let error = match status {
+        _ if success => None,
+        Some(status) => Some(format!("the receiver answered with status {status}")),
+        None => Some("timed out after 10 s while waiting for the response".to_owned()),
+    };
+    let insert = "INSERT INTO webhook_deliveries (id, endpoint_id, outbox_id, type, attempt, success, response_status,
+            response_body, duration_ms, error_message, created_at)
+        SELECT COALESCE((SELECT MAX(id) FROM webhook_deliveries), id) + 1, endpoint_id, id, type, ?2, ?3, ?4, ?5, 40, ?6,
+            created_at + 40
+        FROM webhook_outbox WHERE id = ?1";
+    let connection = Connection::open(file).expect("the file");
+    connection.busy_timeout(std::time::Duration::from_secs(30)).expect("patience");
+    let written = connection.execute(insert, (outbox, attempt, success, status, body, error)).expect(insert);
+    assert_eq!(written, 1, "there is no such row in the outbox");
+    let state = match (success, attempt) {
+        (true, _) => "DELIVERED",
+        (false, 8) => "DEAD",
+        (false, _) => "WAITING",
+    };
+    let update = "UPDATE webhook_outbox SET attempts = ?2, state = ?3, due_at = created_at + 40 + 60000,
+            finished_at = CASE ?3 WHEN 'WAITING' THEN NULL ELSE created_at + 40 END
+        WHERE id = ?1";
+    connection.execute(update, (outbox, attempt, state)).expect(update);
 }

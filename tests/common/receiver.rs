@@ -1,5 +1,4 @@
 //! A receiver of notifications on a real socket, which answers as it is told and remembers what it was sent.
-#![allow(dead_code, reason = "each test file uses its part")]
 
 use std::collections::VecDeque;
 use std::io::{self, Read, Write};
@@ -16,7 +15,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 /// What is done with one request.
 #[derive(Debug, Clone)]
-pub(crate) enum Answer {
+pub(crate) enum MockResponse {
     /// This status and no body.
     Status(u16),
     /// This status and this body.
@@ -32,7 +31,7 @@ pub(crate) enum Answer {
     /// These bytes one by one, with a pause before each, and then nothing.
     Dribble(Vec<u8>, Duration),
     /// The other answer, after a while.
-    After(Duration, Box<Answer>),
+    After(Duration, Box<MockResponse>),
     /// Nothing.
     Hang,
     /// The connection is closed.
@@ -43,7 +42,7 @@ pub(crate) enum Answer {
 
 /// A request that came.
 #[derive(Debug, Clone)]
-pub(crate) struct Received {
+pub(crate) struct ReceivedRequest {
     /// On which connection, from 0.
     pub(crate) connection: usize,
     /// The name that the sender asked for when it secured the connection.
@@ -53,7 +52,7 @@ pub(crate) struct Received {
     pub(crate) body: Vec<u8>,
 }
 
-impl Received {
+impl ReceivedRequest {
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
         let mut headers = self.head.lines().skip(1).filter_map(|line| line.split_once(':'));
         headers.find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, value)| value.trim())
@@ -61,7 +60,7 @@ impl Received {
 }
 
 /// A running receiver. It stops when it goes.
-pub(crate) struct Receiver {
+pub(crate) struct WebhookReceiver {
     pub(crate) address: SocketAddr,
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
@@ -75,9 +74,9 @@ struct Shared {
 }
 
 struct State {
-    answers: VecDeque<Answer>,
-    otherwise: Answer,
-    received: Vec<Received>,
+    answers: VecDeque<MockResponse>,
+    otherwise: MockResponse,
+    received: Vec<ReceivedRequest>,
     /// One for each connection that was made, as long as it is open.
     sockets: Vec<Option<TcpStream>>,
 }
@@ -88,7 +87,7 @@ impl Shared {
     }
 }
 
-impl Receiver {
+impl WebhookReceiver {
     /// One that speaks plain HTTP. What nothing else is said about it answers with 204.
     pub(crate) fn start() -> Self {
         Self::listen(None)
@@ -104,7 +103,7 @@ impl Receiver {
         let address = listener.local_addr().unwrap();
         let state = State {
             answers: VecDeque::new(),
-            otherwise: Answer::Status(204),
+            otherwise: MockResponse::Status(204),
             received: Vec::new(),
             sockets: Vec::new(),
         };
@@ -118,13 +117,13 @@ impl Receiver {
     }
 
     /// What it does with the next request that nothing is planned for.
-    pub(crate) fn then(&self, answer: Answer) -> &Self {
+    pub(crate) fn enqueue(&self, answer: MockResponse) -> &Self {
         self.shared.lock().answers.push_back(answer);
         self
     }
 
     /// What it does with every request that nothing is planned for.
-    pub(crate) fn otherwise(&self, answer: Answer) -> &Self {
+    pub(crate) fn set_default_response(&self, answer: MockResponse) -> &Self {
         self.shared.lock().otherwise = answer;
         self
     }
@@ -134,7 +133,7 @@ impl Receiver {
         format!("http://{}{path}", self.address)
     }
 
-    pub(crate) fn requests(&self) -> Vec<Received> {
+    pub(crate) fn requests(&self) -> Vec<ReceivedRequest> {
         self.shared.lock().received.clone()
     }
 
@@ -145,7 +144,7 @@ impl Receiver {
 
     /// Waits until so many requests have come, and gives all of them.
     #[track_caller]
-    pub(crate) fn wait_for(&self, requests: usize) -> Vec<Received> {
+    pub(crate) fn wait_for(&self, requests: usize) -> Vec<ReceivedRequest> {
         let missing = |state: &mut State| state.received.len() < requests;
         let (state, waited) = self.shared.changed.wait_timeout_while(self.shared.lock(), PATIENCE, missing).unwrap();
         assert!(!waited.timed_out(), "{} of {requests} requests", state.received.len());
@@ -153,17 +152,17 @@ impl Receiver {
     }
 
     /// Closes every connection, and takes new ones.
-    pub(crate) fn hang_up(&self) {
+    pub(crate) fn close_connections(&self) {
         for socket in self.shared.lock().sockets.iter().flatten() {
             let _ = socket.shutdown(Shutdown::Both);
         }
     }
 }
 
-impl Drop for Receiver {
+impl Drop for WebhookReceiver {
     fn drop(&mut self) {
         self.shared.stopped.store(true, Ordering::SeqCst);
-        self.hang_up();
+        self.close_connections();
         let _ = TcpStream::connect(self.address);
         let _ = self.thread.take().map(JoinHandle::join);
     }
@@ -206,8 +205,8 @@ fn serve<S: Read + Write>(
     server_name: impl Fn(&S) -> Option<String>,
 ) -> io::Result<()> {
     loop {
-        let early = shared.lock().answers.pop_front_if(|answer| matches!(answer, Answer::Early(_)));
-        if let Some(Answer::Early(bytes)) = early {
+        let early = shared.lock().answers.pop_front_if(|answer| matches!(answer, MockResponse::Early(_)));
+        if let Some(MockResponse::Early(bytes)) = early {
             return stream.write_all(&bytes);
         }
         let mut first = [0];
@@ -216,12 +215,12 @@ fn serve<S: Read + Write>(
             let mut state = shared.lock();
             state.answers.pop_front().unwrap_or_else(|| state.otherwise.clone())
         };
-        if matches!(answer, Answer::Reset) {
+        if matches!(answer, MockResponse::Reset) {
             // The rest of the request is not read: the system says so to the sender.
             return Ok(());
         }
         let (head, body) = read_request(first[0], &mut stream)?;
-        let request = Received { connection, server_name: server_name(&stream), head, body };
+        let request = ReceivedRequest { connection, server_name: server_name(&stream), head, body };
         shared.lock().received.push(request);
         shared.changed.notify_all();
         if !give(answer, &mut stream)? {
@@ -254,25 +253,25 @@ fn read_request(first: u8, stream: &mut impl Read) -> io::Result<(String, Vec<u8
 }
 
 /// Answers, and tells whether the connection stays.
-fn give(answer: Answer, stream: &mut impl Write) -> io::Result<bool> {
+fn give(answer: MockResponse, stream: &mut impl Write) -> io::Result<bool> {
     match answer {
-        Answer::Status(status) => give(Answer::Body(status, String::new()), stream),
-        Answer::Body(status, body) => {
+        MockResponse::Status(status) => give(MockResponse::Body(status, String::new()), stream),
+        MockResponse::Body(status, body) => {
             let length = if status == 204 { String::new() } else { format!("Content-Length: {}\r\n", body.len()) };
             write!(stream, "HTTP/1.1 {status} Whatever\r\n{length}\r\n{body}")?;
             stream.flush().map(|()| true)
         }
-        Answer::Bytes(bytes) => stream.write_all(&bytes).and_then(|()| stream.flush()).map(|()| true),
-        Answer::Last(bytes) | Answer::Early(bytes) => {
+        MockResponse::Bytes(bytes) => stream.write_all(&bytes).and_then(|()| stream.flush()).map(|()| true),
+        MockResponse::Last(bytes) | MockResponse::Early(bytes) => {
             stream.write_all(&bytes).and_then(|()| stream.flush()).map(|()| false)
         }
-        Answer::Endless(first, again) => {
+        MockResponse::Endless(first, again) => {
             stream.write_all(&first)?;
             loop {
                 stream.write_all(&again)?;
             }
         }
-        Answer::Dribble(bytes, pause) => {
+        MockResponse::Dribble(bytes, pause) => {
             for byte in bytes {
                 sleep(pause);
                 stream.write_all(&[byte])?;
@@ -280,11 +279,11 @@ fn give(answer: Answer, stream: &mut impl Write) -> io::Result<bool> {
             }
             Ok(true)
         }
-        Answer::After(pause, answer) => {
+        MockResponse::After(pause, answer) => {
             sleep(pause);
             give(*answer, stream)
         }
-        Answer::Hang => Ok(true),
-        Answer::Close | Answer::Reset => Ok(false),
+        MockResponse::Hang => Ok(true),
+        MockResponse::Close | MockResponse::Reset => Ok(false),
     }
 }

@@ -6,13 +6,12 @@
 #[path = "../common/mod.rs"]
 mod common;
 mod news;
-#[path = "../common/outbox.rs"]
-mod outbox;
 mod prices;
 mod sale;
 mod steps;
 mod world;
 
+use common::outbox;
 use common::*;
 use proptest::prelude::*;
 use std::time::Duration;
@@ -27,7 +26,7 @@ use world::{Outcome, World};
 
 /// The crate, with the ids of what the model numbers.
 struct Real {
-    shop: Shop,
+    fixture: Fixture,
     event: EventId,
     types: Vec<TicketTypeId>,
     discounts: Vec<DiscountId>,
@@ -52,21 +51,21 @@ fn code(index: usize) -> String {
 
 impl Real {
     fn new() -> Self {
-        let shop = Shop::new();
+        let fixture = Fixture::new();
         let over = Timestamp::from_millis(shop_now().millis() + OVER_AFTER);
-        let event = shop.event_with(|new| (new.start_date, new.end_date) = (shop_now(), Some(over)));
-        outbox::listen(&shop.file(), shop.caller.organization(), &outbox::ALL, true);
+        let event = fixture.event_with(|new| (new.start_date, new.end_date) = (shop_now(), Some(over)));
+        outbox::insert_webhook(&fixture.path(), fixture.caller.organization(), &outbox::ALL_NOTIFICATIONS, true);
         let (types, discounts, orders, tickets) = Default::default();
-        Self { shop, event: event.id, types, discounts, orders, tickets }
+        Self { fixture, event: event.id, types, discounts, orders, tickets }
     }
 
     fn service(&self) -> &TicketingService {
-        &self.shop.service
+        &self.fixture.service
     }
 
     /// Does a step that the model did not skip. `world` is the model before it.
     fn take(&mut self, step: &Step, world: &World) -> Outcome {
-        let (service, caller) = (self.shop.service.clone(), self.shop.caller.clone());
+        let (service, caller) = (self.fixture.service.clone(), self.fixture.caller.clone());
         let of = |index: &usize| self.types[world.pick_type(*index).expect("not skipped")];
         let order = |index: &usize| self.orders[pick(*index, self.orders.len()).expect("not skipped")];
         let ticket = |index: &usize| &self.tickets[pick(*index, self.tickets.len()).expect("not skipped")];
@@ -107,7 +106,7 @@ impl Real {
             Step::Order { lines, code: used } => {
                 let item =
                     |(index, quantity): &(usize, i64)| NewOrderItem { ticket_type_id: of(index), quantity: *quantity };
-                let mut request = CreateOrder::new(self.event, ada(), of(&lines[0].0), 1);
+                let mut request = CreateOrder::new(self.event, new_customer(), of(&lines[0].0), 1);
                 request.items = lines.iter().map(item).collect();
                 request.discount_code = used.map(|used| code(used).to_lowercase());
                 let placed = service.create_order(&caller, request);
@@ -119,7 +118,7 @@ impl Real {
             Step::Cancel(index) => outcome(service.cancel_order(&caller, order(index))),
             Step::Remind(index) => outcome(service.mark_checkout_reminder_sent(&caller, order(index))),
             Step::Issue { of: index, quantity } => {
-                let request = IssueTickets { ticket_type_id: of(index), customer: ada(), quantity: *quantity };
+                let request = IssueTickets { ticket_type_id: of(index), customer: new_customer(), quantity: *quantity };
                 outcome(service.issue_tickets(&caller, request).map(|issued| {
                     self.tickets.extend(issued.issued_tickets.into_iter().map(|ticket| (ticket.id, ticket.code)));
                 }))
@@ -127,10 +126,10 @@ impl Real {
             Step::Scan(index) => outcome(service.check_in_ticket(&caller, CheckInTicket::new(&ticket(index).1))),
             Step::Leave(index) => outcome(service.check_out_ticket(&caller, CheckInTicket::new(&ticket(index).1))),
             Step::CancelTicket(index) => outcome(service.cancel_ticket(&caller, ticket(index).0)),
-            Step::Move(status) => outcome(self.shop.move_event(self.event, *status)),
+            Step::Move(status) => outcome(self.fixture.set_event_status(self.event, *status)),
             Step::Turn(minutes) => {
                 let now = Timestamp::from_millis(world.now + minutes * 60_000);
-                self.shop.clock.set(now);
+                self.fixture.clock.set(now);
                 Outcome::Done
             }
             Step::Maintain => outcome(service.run_maintenance()),
@@ -140,7 +139,7 @@ impl Real {
     /// Learns the ids of the tickets that orders got in the last step.
     fn find_new_tickets(&mut self, world: &World) {
         while let Some(new) = world.tickets.get(self.tickets.len()) {
-            let order = self.shop.get(self.orders[new.order.expect("others are known when they are issued")]);
+            let order = self.fixture.read_order(self.orders[new.order.expect("others are known when they are issued")]);
             let tickets = order.items.iter().flat_map(|item| &item.issued_tickets);
             let known = self.tickets.len();
             self.tickets.extend(tickets.map(|ticket| (ticket.id, ticket.code.clone())));
@@ -152,14 +151,14 @@ impl Real {
     fn settle_after_turning_back(&self, world: &mut World) {
         for (index, id) in self.orders.iter().enumerate() {
             let pending = world.order_status(index) == OrderStatus::Pending;
-            if pending && self.shop.order_status(*id) == OrderStatus::Expired {
+            if pending && self.fixture.order_status(*id) == OrderStatus::Expired {
                 let order = &mut world.orders[index];
                 assert!(world.latest >= order.hold_until, "no order expires before its time");
                 order.stored = OrderStatus::Expired;
             }
         }
         let open = matches!(world.event_status(), EventStatus::Published | EventStatus::SoldOut);
-        if open && self.shop.event_status(self.event) == EventStatus::Expired {
+        if open && self.fixture.event_status(self.event) == EventStatus::Expired {
             assert!(world.latest >= world.over_at, "no event expires before its time");
             world.status = EventStatus::Expired;
         }
@@ -167,8 +166,8 @@ impl Real {
 
     /// Everything that can be seen is as the model has it.
     fn compare(&self, world: &World) {
-        let (service, caller) = (self.service(), &self.shop.caller);
-        assert_eq!(self.shop.event_status(self.event), world.event_status(), "the event");
+        let (service, caller) = (self.service(), &self.fixture.caller);
+        assert_eq!(self.fixture.event_status(self.event), world.event_status(), "the event");
         for (id, of) in self.types.iter().zip(&world.types) {
             match service.get_ticket_type(caller, *id) {
                 Ok(real) => assert_eq!((real.quantity, real.sold, false), (of.quantity, of.sold, of.deleted), "{id}"),
@@ -182,7 +181,7 @@ impl Real {
             }
         }
         for (index, (id, order)) in self.orders.iter().zip(&world.orders).enumerate() {
-            let real = self.shop.get(*id);
+            let real = self.fixture.read_order(*id);
             assert_eq!(real.status, world.order_status(index), "{id}");
             assert_eq!((real.total, real.discounted_amount), (eur(order.total), order.discounted.map(eur)), "{id}");
             assert_eq!(real.discount_code, order.discount.map(code), "{id}");
@@ -198,7 +197,7 @@ impl Real {
             let instants = (real.check_in_date.map(Timestamp::millis), real.expires_at.map(Timestamp::millis));
             assert_eq!(instants, (ticket.entered, ticket.expires), "{id}");
         }
-        let refunds = self.shop.gateway.refunds();
+        let refunds = self.fixture.gateway.refunds();
         let refunds: Vec<_> = refunds.iter().map(|refund| (refund.order_id, refund.amount)).collect();
         let expected: Vec<_> =
             world.refunds.iter().map(|(order, amount)| (self.orders[*order], eur(*amount))).collect();

@@ -1,0 +1,160 @@
+//! [`Fixture`]: a service over a database file of its own, with everything that a test steers it by.
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use tempfile::TempDir;
+use ticketing::{Builder, Caller, Event, ManualClock, SeededEntropy, TicketType, TicketingService, Timestamp};
+
+use super::database;
+use super::gateway::FakeGateway;
+
+/// What the clock of a new fixture shows.
+pub const NOW: &str = "2026-06-01T12:00:00Z";
+
+/// Reads a timestamp.
+pub fn at(text: &str) -> Timestamp {
+    text.parse().expect(text)
+}
+
+/// A service over a database file of its own, one organization, and a caller that may do everything for it.
+///
+/// The clock stands at [`NOW`] until the test moves it, and ids and codes are the same in every run. When the fixture is
+/// dropped, the stored data must pass [`TicketingService::check`].
+pub struct Fixture {
+    pub service: TicketingService,
+    pub caller: Caller,
+    pub clock: ManualClock,
+    /// The payment gateway, unless the fixture was made without one or with another.
+    pub gateway: FakeGateway,
+    folder: Arc<TempDir>,
+    pub(super) default_event: OnceLock<Event>,
+    pub(super) default_ticket_type: OnceLock<TicketType>,
+    is_checked: AtomicBool,
+    /// The seed of the next service's entropy: each service draws different ids.
+    next_seed: AtomicU64,
+}
+
+impl Drop for Fixture {
+    fn drop(&mut self) {
+        if !std::thread::panicking() && self.is_checked.load(Ordering::Relaxed) {
+            let report = self.service.check().expect("a check");
+            assert!(report.is_clean(), "{:#?}", report.findings);
+        }
+    }
+}
+
+impl Fixture {
+    /// Creates a fixture with a [`FakeGateway`].
+    pub fn new() -> Self {
+        Self::with_gateway(|builder| builder)
+    }
+
+    /// Creates a fixture without a payment gateway: organizers mark orders as paid.
+    pub fn without_gateway() -> Self {
+        Self::with(|builder| builder)
+    }
+
+    /// Creates a fixture with a [`FakeGateway`] and further options.
+    pub fn with_gateway(configure: impl FnOnce(Builder) -> Builder) -> Self {
+        let gateway = FakeGateway::new();
+        Self::open(new_folder(), gateway.clone(), |builder| configure(builder.payment_gateway(gateway)))
+    }
+
+    /// Creates a fixture whose only payment gateway is one that `configure` sets.
+    pub fn with(configure: impl FnOnce(Builder) -> Builder) -> Self {
+        Self::in_folder(new_folder(), configure)
+    }
+
+    /// Creates a fixture like [`Fixture::with`] whose database file is in `folder`.
+    pub fn in_folder(folder: TempDir, configure: impl FnOnce(Builder) -> Builder) -> Self {
+        Self::open(folder, FakeGateway::new(), configure)
+    }
+
+    fn open(folder: TempDir, gateway: FakeGateway, configure: impl FnOnce(Builder) -> Builder) -> Self {
+        let clock = ManualClock::at(at(NOW));
+        let builder = TicketingService::builder(folder.path().join(database::FILE));
+        let builder = builder.clock(clock.clone()).entropy(SeededEntropy::new(1));
+        let service = configure(builder).open().expect("a new file");
+        let organization = service.create_organization(Default::default()).expect("an organization");
+        let caller = service.act_for(organization.id).expect("the organization exists");
+        Self {
+            service,
+            caller,
+            clock,
+            gateway,
+            folder: Arc::new(folder),
+            default_event: OnceLock::new(),
+            default_ticket_type: OnceLock::new(),
+            is_checked: AtomicBool::new(true),
+            next_seed: AtomicU64::new(2),
+        }
+    }
+
+    /// Opens another service on the same file, with the same clock and gateway.
+    pub fn second_service(&self) -> TicketingService {
+        self.second_service_with(|builder| builder.payment_gateway(self.gateway.clone()))
+    }
+
+    /// Opens another service on the same file, with the same clock and these options.
+    pub fn second_service_with(&self, configure: impl FnOnce(Builder) -> Builder) -> TicketingService {
+        let entropy = SeededEntropy::new(self.next_seed.fetch_add(1, Ordering::Relaxed));
+        let builder = TicketingService::builder(self.path()).clock(self.clock.clone()).entropy(entropy);
+        configure(builder).open().expect("the file")
+    }
+
+    /// The path of the database file.
+    pub fn path(&self) -> PathBuf {
+        self.folder.path().join(database::FILE)
+    }
+
+    /// The folder of the database file.
+    pub fn folder(&self) -> Arc<TempDir> {
+        Arc::clone(&self.folder)
+    }
+
+    /// Closes the service. The file remains while the returned folder is kept.
+    pub fn close(self) -> Arc<TempDir> {
+        self.folder()
+    }
+
+    /// Closes the service. The file remains while the returned folder is kept; its path comes with it.
+    pub fn into_file(self) -> (Arc<TempDir>, PathBuf) {
+        (self.folder(), self.path())
+    }
+
+    /// Skips the check at the end, for a test that damages the stored data.
+    pub fn skip_final_check(&self) {
+        self.is_checked.store(false, Ordering::Relaxed);
+    }
+
+    /// Creates another organization in the same file, and returns a caller that may do everything for it.
+    pub fn other_organization(&self) -> Caller {
+        let other = self.service.create_organization(Default::default()).expect("an organization");
+        self.service.act_for(other.id).expect("the organization exists")
+    }
+
+    /// The fixture's caller with this idempotency key.
+    pub fn caller_with_key(&self, key: &str) -> Caller {
+        self.caller.with_idempotency_key(key.parse().expect(key))
+    }
+
+    pub fn set_clock(&self, to: &str) {
+        self.clock.set(at(to));
+    }
+
+    /// Returns every row of every table as text, except those kept for idempotency keys.
+    pub fn all_rows(&self) -> Vec<String> {
+        database::all_rows(&self.path())
+    }
+
+    /// Reads a number that is stored but that the facade does not show.
+    pub fn stored(&self, sql: &str) -> i64 {
+        database::value(&database::open(&self.path()), sql)
+    }
+}
+
+fn new_folder() -> TempDir {
+    tempfile::tempdir().expect("a temporary folder")
+}

@@ -1,0 +1,94 @@
+//! Runs a test of this test binary again in a process of its own, and talks to it over its standard input and output.
+//!
+//! The parent starts [`child_process`] for one test and a role. That test asks for [`child_role`] and does what the role
+//! says; without a role it does nothing.
+
+use std::fmt::Display;
+use std::io::{BufRead, BufReader, Lines, Write};
+use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
+
+const ROLE: &str = "TICKETING_TEST_ROLE";
+
+/// The command that runs `test` in a process of its own with this role. `test` is its path as `module_path!` has it.
+pub fn child_process(test: &str, role: &str) -> Command {
+    let (_crate, name) = test.split_once("::").expect("a path that begins with the crate");
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["--exact", name, "--nocapture", "--test-threads=1"]).env(ROLE, role);
+    command
+}
+
+/// The role of this process, if a test started it with [`child_process`].
+pub fn child_role() -> Option<String> {
+    let role = std::env::var(ROLE).ok()?;
+    // The test harness has printed the beginning of a line.
+    println!();
+    Some(role)
+}
+
+/// A running child process.
+pub struct ChildProcess {
+    pub child: Child,
+    pub lines: Lines<BufReader<ChildStdout>>,
+}
+
+impl ChildProcess {
+    pub fn start(mut command: Command) -> Self {
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        Self { child, lines }
+    }
+
+    /// Waits for the next message that it [`send_to_parent`]s. Returns `None` when it has ended.
+    pub fn next_message(&mut self) -> Option<String> {
+        next_message(&mut self.lines)
+    }
+
+    /// Sends it a line, for which it waits with [`wait_for_parent`].
+    pub fn send(&mut self, line: &str) {
+        writeln!(self.child.stdin.as_mut().unwrap(), "{line}").unwrap();
+    }
+
+    /// Waits until it ends. Returns its exit status and the remaining messages.
+    pub fn finish(mut self) -> (ExitStatus, Vec<String>) {
+        drop(self.child.stdin.take());
+        let messages = std::iter::from_fn(|| self.next_message()).collect();
+        (self.child.wait().unwrap(), messages)
+    }
+}
+
+/// Reads the next message of a child process. A line that is incomplete, because the process was killed, is ignored.
+pub fn next_message(lines: &mut Lines<BufReader<ChildStdout>>) -> Option<String> {
+    lines.map_while(Result::ok).find_map(|line| {
+        let message = line.strip_prefix("> ")?.strip_suffix(" .")?;
+        Some(message.to_owned())
+    })
+}
+
+/// Sends a message to the parent of this process.
+pub fn send_to_parent(message: impl Display) {
+    println!("> {message} .");
+}
+
+/// Waits for a line from the parent. Returns an empty text if the parent sends nothing more.
+pub fn wait_for_parent() -> String {
+    let mut line = String::new();
+    std::io::stdin().read_line(&mut line).unwrap();
+    line.trim().to_owned()
+}
+
+/// Starts all processes, waits until each has reported that it is ready, and sends each "go".
+pub fn start_together(commands: impl IntoIterator<Item = Command>) -> Vec<ChildProcess> {
+    let mut children: Vec<_> = commands.into_iter().map(ChildProcess::start).collect();
+    for child in &mut children {
+        assert_eq!(child.next_message().as_deref(), Some("ready"));
+    }
+    for child in &mut children {
+        child.send("go");
+    }
+    children
+}
+
+/// An environment variable that the parent has set.
+pub fn child_variable(name: &str) -> String {
+    std::env::var(name).unwrap_or_else(|error| panic!("{name}: {error}"))
+}

@@ -1,0 +1,185 @@
+//! Webhook endpoints, the outbox and the webhook sender: what their tests share.
+
+use std::time::Duration;
+
+use ticketing::webhook::{SenderOptions, WebhookSender};
+use ticketing::{
+    Builder, Change, Clock, CreateWebhook, CreatedWebhookEndpoint, ListWebhookDeliveries, NotificationType,
+    SystemClock, UpdateWebhook, WebhookDelivery, WebhookId,
+};
+
+use super::database;
+use super::fixture::Fixture;
+use super::outbox;
+use super::transport::FakeTransport;
+
+/// How long to wait for something that usually happens at once: the machine may be busy.
+pub const TIMEOUT: Duration = Duration::from_secs(30);
+
+/// Longer than a sender needs to notice that the clock was moved.
+pub const POLL_TIME: Duration = Duration::from_millis(450);
+
+/// How long a process owns an attempt, by the fixture's clock.
+pub const LEASE: Duration = Duration::from_secs(18);
+
+/// The time after its lease within which an interrupted attempt is repeated.
+pub const LEASE_SPREAD: Duration = Duration::from_millis(1500);
+
+/// Waits until the condition holds. Panics after [`TIMEOUT`].
+#[track_caller]
+pub fn wait_until(what: &str, mut condition: impl FnMut() -> bool) {
+    let end = SystemClock.monotonic() + TIMEOUT;
+    while !condition() {
+        assert!(SystemClock.monotonic() < end, "timed out waiting until {what}");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+/// The state of a row of the outbox.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OutboxRow {
+    pub state: String,
+    pub attempts: i64,
+    pub interruptions: i64,
+    pub claimed: bool,
+    pub due_at: i64,
+}
+
+impl OutboxRow {
+    pub fn is(&self, state: &str, attempts: i64) -> bool {
+        (self.state.as_str(), self.attempts) == (state, attempts)
+    }
+}
+
+/// For tests of the sender, each ticket of [`Fixture::default_ticket_type`] that is issued is one notification.
+impl Fixture {
+    /// Creates a fixture that sends to receivers on this machine, over plain HTTP.
+    pub fn with_local_webhooks() -> Self {
+        Self::for_sender(|builder| builder.allow_local_webhooks(true))
+    }
+
+    /// Creates a fixture that sends with this transport.
+    pub fn with_transport(transport: &FakeTransport) -> Self {
+        Self::for_sender(|builder| builder.webhook_transport(transport.clone()))
+    }
+
+    /// Creates a fixture whose default ticket type exists already.
+    pub fn for_sender(configure: impl FnOnce(Builder) -> Builder) -> Self {
+        let fixture = Self::with(configure);
+        fixture.default_ticket_type();
+        fixture
+    }
+
+    pub fn start_sender(&self, options: SenderOptions) -> WebhookSender {
+        self.service.start_webhook_sender(options).expect("a sender")
+    }
+
+    /// Creates a webhook endpoint for these notifications.
+    pub fn webhook(&self, events: impl IntoIterator<Item = NotificationType>) -> CreatedWebhookEndpoint {
+        let new = CreateWebhook::new("https://example.com/hook", events);
+        self.service.create_webhook(&self.caller, new).expect("a webhook endpoint")
+    }
+
+    /// Creates a webhook endpoint for issued tickets.
+    pub fn ticket_webhook(&self, url: impl Into<String>) -> CreatedWebhookEndpoint {
+        let new = CreateWebhook::new(url, [NotificationType::TicketIssued]);
+        self.service.create_webhook(&self.caller, new).expect("a webhook endpoint")
+    }
+
+    /// Inserts `number` webhook endpoints for issued tickets, past the facade and its limits.
+    pub fn insert_ticket_webhooks(&self, number: usize, url: &str) {
+        outbox::insert_ticket_webhooks(&self.path(), number, url);
+    }
+
+    pub fn update_webhook(&self, id: WebhookId, change: impl FnOnce(&mut UpdateWebhook)) {
+        let mut changes = UpdateWebhook::default();
+        change(&mut changes);
+        self.service.update_webhook(&self.caller, id, changes).expect("an update");
+    }
+
+    pub fn set_webhook_enabled(&self, id: WebhookId, enabled: bool) {
+        self.update_webhook(id, |changes| changes.enabled = Change::Set(enabled));
+    }
+
+    pub fn set_webhook_url(&self, id: WebhookId, url: impl Into<String>) {
+        self.update_webhook(id, |changes| changes.url = Change::Set(url.into()));
+    }
+
+    pub fn set_webhook_events(&self, id: WebhookId, events: &[NotificationType]) {
+        self.update_webhook(id, |changes| changes.events = Change::Set(events.to_vec()));
+    }
+
+    /// Queues `number` notifications for each endpoint.
+    pub fn queue_notifications(&self, mut number: i64) {
+        while number > 0 {
+            self.issue(self.default_ticket_type(), number.min(10));
+            number -= 10;
+        }
+    }
+
+    /// Records a failed attempt for each row of the outbox, as the sender would.
+    pub fn fail_all_deliveries(&self) {
+        for row in outbox::row_ids(&self.path()) {
+            outbox::record_attempt(&self.path(), row, 1, Some(500));
+        }
+    }
+
+    /// Returns the last attempts at an endpoint, the latest first.
+    pub fn deliveries(&self, webhook: WebhookId) -> Vec<WebhookDelivery> {
+        let page = self.service.list_webhook_deliveries(&self.caller, webhook, ListWebhookDeliveries::default());
+        page.expect("a page").data
+    }
+
+    /// Returns all attempts at an endpoint, the first one first.
+    pub fn delivery_history(&self, webhook: WebhookId) -> Vec<WebhookDelivery> {
+        let mut history = Vec::new();
+        let mut request = ListWebhookDeliveries::default();
+        request.page.limit = 100;
+        loop {
+            let page = self.service.list_webhook_deliveries(&self.caller, webhook, request.clone()).expect("a page");
+            history.extend(page.data);
+            request.page.cursor = page.next_cursor;
+            if request.page.cursor.is_none() {
+                history.reverse();
+                return history;
+            }
+        }
+    }
+
+    /// Returns the rows of the outbox, in the order in which they were queued.
+    pub fn outbox(&self) -> Vec<OutboxRow> {
+        let connection = database::open(&self.path());
+        let sql = "SELECT state, attempts, cuts, claim IS NOT NULL, due_at FROM webhook_outbox ORDER BY id";
+        let mut query = connection.prepare(sql).expect(sql);
+        let row = |row: &rusqlite::Row<'_>| {
+            Ok(OutboxRow {
+                state: row.get(0)?,
+                attempts: row.get(1)?,
+                interruptions: row.get(2)?,
+                claimed: row.get(3)?,
+                due_at: row.get(4)?,
+            })
+        };
+        query.query_map([], row).expect(sql).map(|row| row.expect("a row")).collect()
+    }
+
+    /// Returns the number of rows of the outbox in this state.
+    pub fn outbox_count(&self, state: &str) -> i64 {
+        self.stored(&format!("SELECT COUNT(*) FROM webhook_outbox WHERE state = '{state}'"))
+    }
+
+    /// Waits until exactly `number` rows of the outbox are in this state.
+    #[track_caller]
+    pub fn wait_for_outbox(&self, number: i64, state: &str) {
+        wait_until(&format!("{number} rows are {state}"), || self.outbox_count(state) >= number);
+        assert_eq!(self.outbox_count(state), number, "{state}");
+    }
+
+    /// Waits until the only row of the outbox has had this many attempts and none is running.
+    #[track_caller]
+    pub fn wait_for_attempt(&self, attempts: i64) -> OutboxRow {
+        let row = || self.outbox().pop().expect("a row");
+        wait_until(&format!("attempt {attempts} has ended"), || row().attempts >= attempts && !row().claimed);
+        row()
+    }
+}

@@ -1,0 +1,8 @@
+//! Several threads, services or processes that use one database file at once.
+
+#[path = "../common/mod.rs"]
+mod common;
+mod idempotency_gateway;
+mod idempotency_races;
+mod processes;
+mod races;

@@ -1,0 +1,619 @@
+//! Races: two or more callers at once want what only one can have. Each has a control, the same race run by hand-written
+//! SQL that reads first and writes later, without the condition in its UPDATE: there it breaks, every time. So the race
+//! is a real one, and it is the guard that keeps it from happening.
+
+use std::path::Path;
+use std::sync::Barrier;
+use std::time::Duration;
+
+use crate::common::database::{assert_consistent, open_without_constraints, sold_and_held, value};
+use crate::common::threads::{run_at_once, run_both};
+use crate::common::*;
+use ticketing::{
+    CheckInTicket, CreateOrder, Discount, ListOrders, ListRefunds, NewOrderItem, OrderId, OrderStatus, PaymentStatus,
+    Reason, RefundStatus, TicketStatus, TicketType, TicketTypeId,
+};
+
+const ROUNDS: usize = 45;
+
+/// What a control does: two (or more) connections read, and only when all have read does each write.
+fn read_then_write<T: Send>(
+    path: &Path,
+    threads: usize,
+    read: impl Fn(&crate::common::database::Connection) -> T + Sync,
+    write: impl Fn(&crate::common::database::Connection, usize, T) + Sync,
+) {
+    let have_read = Barrier::new(threads);
+    run_at_once(threads, |number| {
+        let connection = open_without_constraints(path);
+        let seen = read(&connection);
+        have_read.wait();
+        write(&connection, number, seen);
+    });
+}
+
+fn free_places(connection: &crate::common::database::Connection) -> i64 {
+    value(connection, "SELECT quantity - sold - held FROM ticket_types")
+}
+
+/// Takes a place where there seemed to be one.
+fn sell_if(connection: &crate::common::database::Connection, free: i64, column: &str) {
+    if free >= 1 {
+        connection.execute(&format!("UPDATE ticket_types SET {column} = {column} + 1"), []).unwrap();
+    }
+}
+
+fn reason<T>(result: &ticketing::Result<T>) -> Option<Reason> {
+    match result {
+        Ok(_) => None,
+        Err(error) => Some(error.reason().unwrap_or_else(|| panic!("no conflict: {error}"))),
+    }
+}
+
+impl Fixture {
+    /// Adds a ticket type that nobody orders. Without it, an event that is sold out would refuse orders for another reason.
+    fn keep_event_open(&self) {
+        self.seats(0, 1);
+    }
+
+    fn refunds(&self) -> Vec<(OrderId, RefundStatus)> {
+        let refunds = self.service.list_refunds(&self.caller, ListRefunds::default()).unwrap().data;
+        refunds.into_iter().map(|refund| (refund.order_id, refund.status)).collect()
+    }
+
+    /// Creates a discount of ten percent for `limit` orders.
+    fn limited_discount(&self, code: &str, limit: i64, auto_apply: bool) -> Discount {
+        let mut new = percent_off(self.default_event(), code, 10);
+        (new.usage_limit, new.auto_apply) = (Some(limit), Some(auto_apply));
+        self.discount(new)
+    }
+
+    /// Returns how many seats of the type pending orders reserve.
+    fn held(&self, ticket_type: &TicketType) -> i64 {
+        let query = "SELECT held, id FROM ticket_types ORDER BY id";
+        let connection = database::open(&self.path());
+        let mut statement = connection.prepare(query).unwrap();
+        let rows = statement.query_map([], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?))).unwrap();
+        let position = self.ticket_types().iter().position(|id| *id == ticket_type.id).unwrap();
+        rows.map(Result::unwrap).nth(position).unwrap().0
+    }
+
+    fn ticket_types(&self) -> Vec<TicketTypeId> {
+        let mut page = ticketing::ListTicketTypes::default();
+        page.page.limit = 100;
+        let found = self.service.list_ticket_types(&self.caller, self.default_event().id, page).unwrap().data;
+        found.into_iter().map(|ticket_type| ticket_type.id).collect()
+    }
+}
+
+#[test]
+fn the_last_place_goes_to_one_of_sixteen() {
+    let fixture = Fixture::new();
+    fixture.keep_event_open();
+    for round in 0..ROUNDS {
+        let price = if round % 2 == 0 { 0 } else { 1250 };
+        let seats = fixture.seats(price, 1);
+        let results = run_at_once(16, |_| fixture.try_order(&seats, 1));
+        let refused: Vec<_> = results.iter().filter_map(reason).collect();
+        assert_eq!(refused, [Reason::SoldOut; 15]);
+        assert_eq!(fixture.sold(&seats), i64::from(price == 0));
+        assert_eq!(fixture.held(&seats), i64::from(price > 0));
+    }
+    let orders = ListOrders { page: ticketing::PageRequest::first(100), ..Default::default() };
+    assert_eq!(fixture.service.list_orders(&fixture.caller, orders).unwrap().data.len(), ROUNDS);
+    assert_consistent(&database::open(&fixture.path()));
+}
+
+#[test]
+fn control_without_the_condition_sixteen_get_the_last_place() {
+    let fixture = Fixture::new();
+    fixture.seats(0, 1);
+    let (_folder, path) = fixture.into_file();
+    read_then_write(&path, 16, free_places, |connection, _, free| sell_if(connection, free, "sold"));
+    assert_eq!(sold_and_held(&database::open(&path)), (16, 0));
+}
+
+fn three_of_each(types: [&TicketType; 2]) -> CreateOrder {
+    let mut request = new_order(types[0].event_id, types[0].id, 3);
+    request.items.push(NewOrderItem { ticket_type_id: types[1].id, quantity: 3 });
+    request
+}
+
+#[test]
+fn of_two_orders_that_overlap_one_gets_everything_and_the_other_nothing() {
+    let fixture = Fixture::new();
+    for round in 0..ROUNDS {
+        let price = if round % 2 == 0 { 0 } else { 1250 };
+        // One place too few for both, of either type.
+        let (one, other) = (fixture.seats(price, 5), fixture.seats(price, 5));
+        let order = |types| fixture.service.create_order(&fixture.caller, three_of_each(types));
+        let (first, second) = run_both(|| order([&one, &other]), || order([&other, &one]));
+        let refused: Vec<_> = [&first, &second].into_iter().filter_map(reason).collect();
+        assert_eq!(refused, [Reason::SoldOut]);
+        for seats in [one, other] {
+            let (sold, held) = (fixture.sold(&seats), fixture.held(&seats));
+            assert_eq!((sold, held), if price == 0 { (3, 0) } else { (0, 3) });
+        }
+    }
+    let orders = ListOrders { page: ticketing::PageRequest::first(100), ..Default::default() };
+    assert_eq!(fixture.service.list_orders(&fixture.caller, orders).unwrap().data.len(), ROUNDS);
+    assert_consistent(&database::open(&fixture.path()));
+}
+
+#[test]
+fn control_without_one_transaction_each_order_gets_half_and_nobody_all() {
+    let fixture = Fixture::new();
+    fixture.seats(0, 5);
+    fixture.seats(0, 5);
+    let (_folder, path) = fixture.into_file();
+    let types = "SELECT group_concat(id) FROM ticket_types";
+    let took_first = Barrier::new(2);
+    let complete: Vec<bool> = run_at_once(2, |number| {
+        let connection = open_without_constraints(&path);
+        let ids = value::<String>(&connection, types);
+        let mut ids: Vec<i64> = ids.split(',').map(|id| id.parse().unwrap()).collect();
+        if number == 1 {
+            ids.reverse();
+        }
+        let take = "UPDATE ticket_types SET sold = sold + 3 WHERE id = ?1 AND sold + 3 <= quantity";
+        let first = connection.execute(take, [ids[0]]).unwrap();
+        took_first.wait();
+        let second = connection.execute(take, [ids[1]]).unwrap();
+        first + second == 2
+    });
+    assert_eq!(complete, [false, false]);
+    assert_eq!(value::<i64>(&database::open(&path), "SELECT SUM(sold) FROM ticket_types"), 6);
+}
+
+#[test]
+fn payment_against_cancel_ends_cancelled_with_the_money_back_and_the_place_free() {
+    let fixture = Fixture::new();
+    let seats = fixture.seats(1250, 1);
+    for _ in 0..ROUNDS {
+        let id = fixture.try_order(&seats, 1).unwrap().id;
+        let (paid, cancelled) = run_both(
+            || fixture.service.payment_completed(&fixture.caller, id),
+            || fixture.service.cancel_order(&fixture.caller, id),
+        );
+        assert!(paid.is_ok());
+        assert!(!cancelled.unwrap().requires_manual_refund);
+        let order = fixture.read_order(id);
+        assert_eq!(order.status, OrderStatus::Cancelled);
+        assert_eq!(fixture.payment_status(id), Some(PaymentStatus::Refunded));
+        assert_eq!(fixture.refunds()[0], (id, RefundStatus::Done));
+        let tickets = &order.items[0].issued_tickets;
+        assert!(tickets.iter().all(|ticket| ticket.status == TicketStatus::Cancelled));
+        assert_eq!(sold_and_held(&database::open(&fixture.path())), (0, 0));
+    }
+    assert_consistent(&database::open(&fixture.path()));
+}
+
+const STATUS: &str = "SELECT status FROM orders";
+
+#[test]
+fn control_without_the_condition_a_payment_and_a_cancel_both_give_up_the_one_held_place() {
+    let fixture = Fixture::new();
+    let seats = fixture.seats(1250, 1);
+    fixture.try_order(&seats, 1).unwrap();
+    let (_folder, path) = fixture.into_file();
+    let writes = [
+        "UPDATE orders SET status = 'COMPLETED'; UPDATE ticket_types SET sold = sold + 1, held = held - 1",
+        "UPDATE orders SET status = 'CANCELLED'; UPDATE ticket_types SET held = held - 1",
+    ];
+    read_then_write(
+        &path,
+        2,
+        |connection| value::<String>(connection, STATUS),
+        |connection, number, status| {
+            assert_eq!(status, "PENDING");
+            connection.execute_batch(&format!("BEGIN IMMEDIATE; {}; COMMIT", writes[number])).unwrap();
+        },
+    );
+    // One place is sold, and one that is not there is held less than never.
+    assert_eq!(sold_and_held(&database::open(&path)), (1, -1));
+}
+
+#[test]
+fn payment_against_expiry_leaves_the_place_to_exactly_one_buyer() {
+    let fixture = Fixture::new();
+    fixture.keep_event_open();
+    for _ in 0..ROUNDS {
+        let seats = fixture.seats(1250, 1);
+        let first = fixture.try_order(&seats, 1).unwrap().id;
+        // One millisecond before the hold ends.
+        fixture.clock.advance(HOLD - Duration::from_millis(1));
+        let ((paid, taken), maintained) = run_both(
+            || {
+                run_both(
+                    || fixture.service.payment_completed(&fixture.caller, first),
+                    || {
+                        fixture.clock.advance(Duration::from_millis(1));
+                        fixture.try_order(&seats, 1)
+                    },
+                )
+            },
+            || fixture.service.run_maintenance(),
+        );
+        paid.unwrap();
+        maintained.unwrap();
+        match fixture.read_order(first).status {
+            OrderStatus::Completed => {
+                assert_eq!(reason(&taken), Some(Reason::SoldOut));
+                assert_eq!(fixture.payment_status(first), Some(PaymentStatus::Completed));
+                assert_eq!((fixture.sold(&seats), fixture.held(&seats)), (1, 0));
+            }
+            OrderStatus::Expired => {
+                assert_eq!(taken.unwrap().status, OrderStatus::Pending);
+                assert_eq!(fixture.payment_status(first), Some(PaymentStatus::Refunded));
+                assert_eq!((fixture.sold(&seats), fixture.held(&seats)), (0, 1));
+            }
+            other => panic!("{other}"),
+        }
+        // No test leaves the hold of its round to the next.
+        fixture.clock.advance(HOLD);
+        fixture.service.run_maintenance().unwrap();
+    }
+    assert_consistent(&database::open(&fixture.path()));
+}
+
+#[test]
+fn a_hold_ends_at_its_instant_and_not_before() {
+    let fixture = Fixture::new();
+    let seats = fixture.seats(1250, 1);
+    let in_time = fixture.try_order(&seats, 1).unwrap().id;
+    fixture.clock.advance(HOLD - Duration::from_millis(1));
+    assert_eq!(reason(&fixture.try_order(&seats, 1)), Some(Reason::SoldOut));
+    assert_eq!(fixture.service.payment_completed(&fixture.caller, in_time).unwrap().status, OrderStatus::Completed);
+    fixture.service.cancel_order(&fixture.caller, in_time).unwrap();
+
+    fixture.clock.set(at(NOW));
+    let late = fixture.try_order(&seats, 1).unwrap().id;
+    fixture.clock.advance(HOLD);
+    assert_eq!(fixture.read_order(late).status, OrderStatus::Expired);
+    let taker = fixture.try_order(&seats, 1).unwrap();
+    let late = fixture.service.payment_completed(&fixture.caller, late).unwrap();
+    assert_eq!(late.status, OrderStatus::Expired);
+    assert_eq!(late.payment_gateway.unwrap().status, PaymentStatus::Refunded);
+    assert_eq!(fixture.read_order(taker.id).status, OrderStatus::Pending);
+    assert_consistent(&database::open(&fixture.path()));
+}
+
+#[test]
+fn control_without_the_condition_a_paid_place_is_sold_again_as_an_expired_one() {
+    let fixture = Fixture::new();
+    let seats = fixture.seats(1250, 1);
+    fixture.try_order(&seats, 1).unwrap();
+    let (_folder, path) = fixture.into_file();
+    // The payer's clock is a millisecond before the end of the hold, and the taker's, who needs nothing but a place, at it.
+    let writes = [
+        "UPDATE orders SET status = 'COMPLETED'; UPDATE ticket_types SET sold = sold + 1, held = held - 1",
+        "UPDATE orders SET status = 'EXPIRED'; UPDATE ticket_types SET held = held - 1;
+         UPDATE ticket_types SET sold = sold + 1",
+    ];
+    read_then_write(
+        &path,
+        2,
+        |connection| value::<String>(connection, STATUS),
+        |connection, number, status| {
+            assert_eq!(status, "PENDING");
+            connection.execute_batch(&format!("BEGIN IMMEDIATE; {}; COMMIT", writes[number])).unwrap();
+        },
+    );
+    // Both have paid for the one place.
+    assert_eq!(sold_and_held(&database::open(&path)), (2, -1));
+}
+
+#[test]
+fn of_scans_at_once_exactly_one_is_accepted_and_all_are_counted() {
+    let fixture = Fixture::new();
+    let seats = fixture.seats(0, 1000);
+    for round in 0..ROUNDS {
+        let scans = 2 + round % 7;
+        let ticket = fixture.try_order(&seats, 1).unwrap().items[0].issued_tickets[0].clone();
+        let scan = |_| fixture.service.check_in_ticket(&fixture.caller, CheckInTicket::new(ticket.code.clone()));
+        let results = run_at_once(scans, scan);
+        let refused: Vec<_> = results.iter().filter_map(reason).collect();
+        assert_eq!(refused, vec![Reason::AlreadyCheckedIn; scans - 1]);
+        let read = fixture.service.get_ticket(&fixture.caller, ticket.id).unwrap();
+        assert_eq!(read.status, TicketStatus::CheckedIn);
+        assert_eq!(read.scan_count, i64::try_from(scans).unwrap());
+    }
+}
+
+#[test]
+fn control_without_the_condition_two_enter_with_one_ticket_and_one_scan_is_lost() {
+    let fixture = Fixture::new();
+    let seats = fixture.seats(0, 1);
+    fixture.try_order(&seats, 1).unwrap();
+    let (_folder, path) = fixture.into_file();
+    let inside = std::sync::atomic::AtomicUsize::new(0);
+    let read = |connection: &crate::common::database::Connection| {
+        (
+            value::<String>(connection, "SELECT status FROM tickets"),
+            value::<i64>(connection, "SELECT scan_count FROM tickets"),
+        )
+    };
+    read_then_write(&path, 2, read, |connection, _, (status, scans)| {
+        if status == "NOT_CHECKED_IN" {
+            let update = "UPDATE tickets SET status = 'CHECKED_IN', scan_count = ?1";
+            connection.execute(update, [scans + 1]).unwrap();
+            inside.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+        }
+    });
+    assert_eq!(inside.into_inner(), 2);
+    assert_eq!(value::<i64>(&database::open(&path), "SELECT scan_count FROM tickets"), 1);
+}
+
+#[test]
+fn a_ticket_cancelled_with_its_order_returns_its_place_once() {
+    let fixture = Fixture::new();
+    let seats = fixture.seats(0, 3);
+    for _ in 0..ROUNDS {
+        let order = fixture.try_order(&seats, 2).unwrap();
+        let ticket = order.items[0].issued_tickets[0].id;
+        let (cancelled, of_ticket) = run_both(
+            || fixture.service.cancel_order(&fixture.caller, order.id),
+            || fixture.service.cancel_ticket(&fixture.caller, ticket),
+        );
+        cancelled.unwrap();
+        assert!(matches!(reason(&of_ticket), None | Some(Reason::TicketCancelled)));
+        assert_eq!(fixture.sold(&seats), 0);
+        let tickets = &fixture.read_order(order.id).items[0].issued_tickets;
+        assert!(tickets.iter().all(|ticket| ticket.status == TicketStatus::Cancelled));
+    }
+    assert_consistent(&database::open(&fixture.path()));
+}
+
+#[test]
+fn control_without_the_condition_one_place_is_returned_twice() {
+    let fixture = Fixture::new();
+    let seats = fixture.seats(0, 3);
+    fixture.try_order(&seats, 1).unwrap();
+    let (_folder, path) = fixture.into_file();
+    let read =
+        |connection: &crate::common::database::Connection| value::<String>(connection, "SELECT status FROM tickets");
+    read_then_write(&path, 2, read, |connection, _, status| {
+        if status != "CANCELLED" {
+            let write = "BEGIN IMMEDIATE; UPDATE tickets SET status = 'CANCELLED';
+                UPDATE ticket_types SET sold = sold - 1; COMMIT";
+            connection.execute_batch(write).unwrap();
+        }
+    });
+    assert_eq!(sold_and_held(&database::open(&path)), (-1, 0));
+}
+
+#[test]
+fn the_last_place_is_either_issued_or_ordered() {
+    let fixture = Fixture::new();
+    fixture.keep_event_open();
+    for round in 0..ROUNDS {
+        let seats = fixture.seats(if round % 2 == 0 { 0 } else { 1250 }, 1);
+        let (issued, ordered) = run_both(|| fixture.try_issue(seats.id, 1), || fixture.try_order(&seats, 1));
+        let refused: Vec<_> = [reason(&issued), reason(&ordered)].into_iter().flatten().collect();
+        assert_eq!(refused, [Reason::SoldOut]);
+        assert_eq!(fixture.sold(&seats) + fixture.held(&seats), 1);
+    }
+    assert_consistent(&database::open(&fixture.path()));
+}
+
+#[test]
+fn control_without_the_condition_the_last_place_is_issued_and_held() {
+    let fixture = Fixture::new();
+    fixture.seats(1250, 1);
+    let (_folder, path) = fixture.into_file();
+    read_then_write(&path, 2, free_places, |connection, number, free| {
+        sell_if(connection, free, ["sold", "held"][number]);
+    });
+    assert_eq!(sold_and_held(&database::open(&path)), (1, 1));
+}
+
+#[test]
+fn of_two_late_payments_for_one_place_one_revives_its_order_and_the_other_is_refunded() {
+    let fixture = Fixture::new();
+    fixture.keep_event_open();
+    for _ in 0..ROUNDS {
+        let seats = fixture.seats(1250, 1);
+        let first = fixture.try_order(&seats, 1).unwrap().id;
+        fixture.clock.advance(HOLD);
+        let second = fixture.try_order(&seats, 1).unwrap().id;
+        fixture.clock.advance(HOLD);
+        let pay = |id| fixture.service.payment_completed(&fixture.caller, id);
+        let (one, other) = run_both(|| pay(first), || pay(second));
+        let mut ends =
+            [one.unwrap(), other.unwrap()].map(|order| (order.status, order.payment_gateway.unwrap().status));
+        ends.sort_by_key(|(status, _)| status.to_string());
+        let [completed, expired] = ends;
+        assert_eq!(completed, (OrderStatus::Completed, PaymentStatus::Completed));
+        assert_eq!(expired.0, OrderStatus::Expired);
+        assert_eq!(expired.1, PaymentStatus::Refunded);
+        assert_eq!((fixture.sold(&seats), fixture.held(&seats)), (1, 0));
+    }
+    assert_eq!(fixture.refunds().len(), 25.min(ROUNDS));
+    assert_consistent(&database::open(&fixture.path()));
+}
+
+#[test]
+fn control_without_the_condition_both_late_payments_get_the_one_place() {
+    let fixture = Fixture::new();
+    let seats = fixture.seats(1250, 1);
+    for _ in 0..2 {
+        fixture.try_order(&seats, 1).unwrap();
+        fixture.clock.advance(HOLD);
+    }
+    fixture.service.run_maintenance().unwrap();
+    let (_folder, path) = fixture.into_file();
+    read_then_write(&path, 2, free_places, |connection, _, free| sell_if(connection, free, "sold"));
+    assert_eq!(sold_and_held(&database::open(&path)), (2, 0));
+}
+
+#[test]
+fn an_order_marked_paid_and_paid_at_once_has_its_tickets_once_and_keeps_one_payment() {
+    let fixture = Fixture::new();
+    let seats = fixture.seats(1250, 1000);
+    let mut marked = 0;
+    for _ in 0..ROUNDS {
+        let id = fixture.try_order(&seats, 2).unwrap().id;
+        let (by_hand, by_gateway) = run_both(
+            || fixture.service.mark_order_paid(&fixture.caller, id),
+            || fixture.service.payment_completed(&fixture.caller, id),
+        );
+        assert_eq!(by_gateway.unwrap().status, OrderStatus::Completed);
+        let order = fixture.read_order(id);
+        assert_eq!(order.status, OrderStatus::Completed);
+        assert_eq!(order.items[0].issued_tickets.len(), 2);
+        match reason(&by_hand) {
+            // The gateway's money came second: it goes back.
+            None => {
+                assert_eq!(fixture.payment_status(id), Some(PaymentStatus::Refunded));
+                marked += 1;
+            }
+            Some(reason) => {
+                assert_eq!(reason, Reason::OrderNotPending);
+                assert_eq!(fixture.payment_status(id), Some(PaymentStatus::Completed));
+            }
+        }
+    }
+    assert_eq!(value::<i64>(&database::open(&fixture.path()), "SELECT COUNT(*) FROM refunds"), marked);
+    assert_consistent(&database::open(&fixture.path()));
+}
+
+#[test]
+fn control_without_the_condition_an_order_paid_twice_has_its_places_sold_twice() {
+    let fixture = Fixture::new();
+    let seats = fixture.seats(1250, 1000);
+    fixture.try_order(&seats, 2).unwrap();
+    let (_folder, path) = fixture.into_file();
+    read_then_write(
+        &path,
+        2,
+        |connection| value::<String>(connection, STATUS),
+        |connection, _, status| {
+            if status == "PENDING" {
+                let write = "BEGIN IMMEDIATE; UPDATE orders SET status = 'COMPLETED';
+                UPDATE ticket_types SET sold = sold + 2, held = held - 2; COMMIT";
+                connection.execute_batch(write).unwrap();
+            }
+        },
+    );
+    assert_eq!(sold_and_held(&database::open(&path)), (4, -2));
+}
+
+#[test]
+fn a_quantity_lowered_while_the_place_is_ordered_never_falls_below_what_is_taken() {
+    let fixture = Fixture::new();
+    fixture.keep_event_open();
+    for round in 0..ROUNDS {
+        let seats = fixture.seats(if round % 2 == 0 { 0 } else { 1250 }, 2);
+        fixture.try_order(&seats, 1).unwrap();
+        let (lowered, ordered) = run_both(|| fixture.set_quantity(seats.id, 1), || fixture.try_order(&seats, 1));
+        match (reason(&lowered), reason(&ordered)) {
+            (None, Some(Reason::SoldOut)) | (Some(Reason::QuantityBelowSold), None) => {}
+            other => panic!("{other:?}"),
+        }
+        assert_eq!(fixture.sold(&seats) + fixture.held(&seats), fixture.read_ticket_type(seats.id).quantity);
+    }
+    assert_consistent(&database::open(&fixture.path()));
+}
+
+#[test]
+fn control_without_the_condition_the_quantity_falls_below_what_is_sold() {
+    let fixture = Fixture::new();
+    let seats = fixture.seats(0, 2);
+    fixture.try_order(&seats, 1).unwrap();
+    let (_folder, path) = fixture.into_file();
+    read_then_write(&path, 2, free_places, |connection, number, free| {
+        if number == 0 {
+            assert_eq!(free, 1);
+            connection.execute("UPDATE ticket_types SET quantity = 1", []).unwrap();
+        } else {
+            sell_if(connection, free, "sold");
+        }
+    });
+    let (sold, _) = sold_and_held(&database::open(&path));
+    assert_eq!((sold, value::<i64>(&database::open(&path), "SELECT quantity FROM ticket_types")), (2, 1));
+}
+
+#[test]
+fn of_sixteen_orders_with_a_code_for_five_five_get_it() {
+    let fixture = Fixture::new();
+    for round in 0..ROUNDS {
+        let seats = fixture.seats(if round % 2 == 0 { 1250 } else { 0 }, 100);
+        let code = format!("FIVE-{round}");
+        let of = fixture.limited_discount(&code, 5, false);
+        let results = run_at_once(16, |_| fixture.try_order_with_code(&seats, 1, &code));
+        let (taken, refused): (Vec<_>, Vec<_>) = results.into_iter().partition(Result::is_ok);
+        assert_eq!((taken.len(), refused.len(), fixture.discount_uses(&of)), (5, 11, 5));
+        for error in refused {
+            let error = error.unwrap_err();
+            assert_eq!(error.to_string(), "discountCode Discount code usage limit reached");
+        }
+        // What was refused holds no place.
+        assert_eq!(fixture.sold(&seats) + fixture.held(&seats), 5);
+    }
+    assert_consistent(&database::open(&fixture.path()));
+}
+
+#[test]
+fn of_sixteen_orders_five_get_the_automatic_discount_for_five_and_the_others_the_next_best_while_it_lasts() {
+    let fixture = Fixture::new();
+    let seats = fixture.seats(1250, 10_000);
+    for round in 0..ROUNDS {
+        // Both take off as much, so the older one comes first.
+        let best = fixture.limited_discount(&format!("BEST-{round}"), 5, true);
+        let next = fixture.limited_discount(&format!("NEXT-{round}"), 7, true);
+        let orders = run_at_once(16, |_| fixture.try_order(&seats, 1).unwrap());
+        let with = |code: Option<&str>| orders.iter().filter(|order| order.discount_code.as_deref() == code).count();
+        assert_eq!((with(Some(&best.code)), with(Some(&next.code)), with(None)), (5, 7, 4));
+        assert_eq!((fixture.discount_uses(&best), fixture.discount_uses(&next)), (5, 7));
+        assert!(orders.iter().all(|order| order.discounted_amount.is_some() == order.discount_code.is_some()));
+    }
+    assert_consistent(&database::open(&fixture.path()));
+}
+
+#[test]
+fn control_without_the_condition_sixteen_use_what_is_for_five() {
+    for auto_apply in [false, true] {
+        let fixture = Fixture::new();
+        fixture.limited_discount("FIVE", 5, auto_apply);
+        let (_folder, path) = fixture.into_file();
+        let left =
+            format!("SELECT usage_limit - used_count FROM discounts WHERE auto_apply = {}", i64::from(auto_apply));
+        read_then_write(
+            &path,
+            16,
+            |connection| value::<i64>(connection, &left),
+            |connection, _, left| {
+                if left >= 1 {
+                    connection.execute("UPDATE discounts SET used_count = used_count + 1", []).unwrap();
+                }
+            },
+        );
+        assert_eq!(value::<i64>(&database::open(&path), "SELECT used_count FROM discounts"), 16);
+    }
+}
+
+#[test]
+fn of_two_late_payments_for_one_use_one_revives_its_order_and_the_other_is_refunded() {
+    let fixture = Fixture::new();
+    let seats = fixture.seats(1250, 1000);
+    for round in 0..ROUNDS {
+        let code = format!("ONCE-{round}");
+        let of = fixture.limited_discount(&code, 1, false);
+        let late = || {
+            let id = fixture.try_order_with_code(&seats, 1, &code).unwrap().id;
+            fixture.clock.advance(HOLD);
+            id
+        };
+        let (first, second) = (late(), late());
+        let sold = fixture.sold(&seats);
+        let pay = |id| fixture.service.payment_completed(&fixture.caller, id);
+        let (one, other) = run_both(|| pay(first), || pay(second));
+        let mut ends =
+            [one.unwrap(), other.unwrap()].map(|order| (order.status, order.payment_gateway.unwrap().status));
+        ends.sort_by_key(|(status, _)| status.to_string());
+        assert_eq!(ends[0], (OrderStatus::Completed, PaymentStatus::Completed));
+        assert_eq!(ends[1], (OrderStatus::Expired, PaymentStatus::Refunded));
+        assert_eq!((fixture.discount_uses(&of), fixture.sold(&seats) - sold, fixture.held(&seats)), (1, 1, 0));
+    }
+    assert_consistent(&database::open(&fixture.path()));
+}

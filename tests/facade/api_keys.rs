@@ -1,0 +1,189 @@
+//! API keys: their form, who may use them until when, and what is kept of them.
+
+use crate::common::*;
+use std::time::Duration;
+use ticketing::{ApiKey, CreateApiKey, CreatedApiKey, Error, ListEvents, Scope, Scopes, TicketingService, Timestamp};
+
+fn create_with(fixture: &Fixture, expires_at: Option<Timestamp>) -> CreatedApiKey {
+    let request = CreateApiKey { name: "Fixture".to_owned(), scopes: Scopes::all(), expires_at };
+    fixture.service.create_api_key(fixture.caller.organization(), request).expect("a key")
+}
+
+fn create(fixture: &Fixture) -> CreatedApiKey {
+    create_with(fixture, None)
+}
+
+#[track_caller]
+fn is_refused(service: &TicketingService, key: &str) {
+    assert_eq!(service.authenticate(key), Err(Error::Unauthenticated), "{key}");
+}
+
+/// The checksum of a key, worked out by the book: CRC-32 as six digits of base 62.
+fn checksum(random: &str) -> String {
+    let digits: Vec<char> = ('0'..='9').chain('A'..='Z').chain('a'..='z').collect();
+    let crc = u64::from(crc32fast::hash(random.as_bytes()));
+    (0..6).rev().map(|power| digits[usize::try_from(crc / 62_u64.pow(power) % 62).expect("small")]).collect()
+}
+
+#[test]
+fn a_key_is_its_prefix_thirty_random_characters_and_their_checksum() {
+    let fixture = Fixture::new();
+    let (one, other) = (create(&fixture), create(&fixture));
+    for created in [&one, &other] {
+        let rest = created.key.expose().strip_prefix("tk_").expect("the prefix");
+        assert!(rest.len() == 36 && rest.bytes().all(|byte| byte.is_ascii_alphanumeric()), "{rest}");
+        assert_eq!(rest[30..], checksum(&rest[..30]));
+    }
+    assert_ne!(one.key, other.key);
+}
+
+#[test]
+fn a_key_says_for_whom_it_acts_and_what_it_may_do() {
+    let fixture = Fixture::new();
+    let scopes: Scopes = [Scope::EventsRead, Scope::TicketsCheckIn].into_iter().collect();
+    let request = CreateApiKey { name: "Door".to_owned(), scopes, expires_at: Some(at(EVENT_END)) };
+    let created = fixture.service.create_api_key(fixture.caller.organization(), request).expect("a key");
+    let expected = ApiKey {
+        id: created.api_key.id,
+        organization_id: fixture.caller.organization(),
+        name: "Door".to_owned(),
+        scopes,
+        expires_at: Some(at(EVENT_END)),
+        created_at: at(NOW),
+        last_used_at: None,
+        revoked_at: None,
+    };
+    assert_eq!(created.api_key, expected);
+    let caller = fixture.service.authenticate(created.key.expose()).expect("a caller");
+    assert_eq!(
+        (caller.organization(), caller.scopes(), caller.key()),
+        (fixture.caller.organization(), scopes, Some(expected.id))
+    );
+    assert_eq!(fixture.caller.key(), None, "the program itself shows none");
+    assert_eq!(fixture.caller.scopes(), Scopes::all());
+}
+
+#[test]
+fn a_key_that_is_mistyped_unknown_or_of_another_file_is_refused_alike() {
+    let fixture = Fixture::new();
+    let created = create(&fixture);
+    let key = created.key.expose();
+    let mut swapped: Vec<char> = key.chars().collect();
+    let (one, other) = (3, (4..33).find(|index| swapped[*index] != swapped[3]).expect("not all alike"));
+    swapped.swap(one, other);
+    let random = "0123456789abcdefghijABCDEFGHIJ";
+    for wrong in [
+        String::new(),
+        "tk_".to_owned(),
+        key[..38].to_owned(),
+        format!("{key} "),
+        format!(" {key}"),
+        key.to_uppercase(),
+        key.replacen("tk_", "", 1),
+        swapped.into_iter().collect(),
+        // Well formed, and nobody's.
+        format!("tk_{random}{}", checksum(random)),
+        "ü".repeat(19),
+        "\0".to_owned(),
+    ] {
+        is_refused(&fixture.service, &wrong);
+    }
+    fixture.service.authenticate(key).expect("the right one");
+}
+
+#[test]
+fn a_key_is_refused_from_the_instant_at_which_it_expires() {
+    let fixture = Fixture::new();
+    let created = create_with(&fixture, Some(at("2026-06-01T13:00Z")));
+    let key = created.key.expose();
+    fixture.set_clock("2026-06-01T12:59:59.999Z");
+    fixture.service.authenticate(key).expect("just before");
+    fixture.set_clock("2026-06-01T13:00Z");
+    is_refused(&fixture.service, key);
+}
+
+#[test]
+fn a_revoked_key_is_refused_from_the_next_request_on_also_where_another_process_revoked_it() {
+    let fixture = Fixture::new();
+    let second = fixture.second_service();
+    let (created, other) = (create(&fixture), create(&fixture));
+    let key = created.key.expose();
+    fixture.service.authenticate(key).expect("not revoked");
+    second.authenticate(key).expect("not revoked");
+    let revoked = second.revoke_api_key(created.api_key.id).expect("revoked");
+    assert_eq!(revoked.revoked_at, Some(at(NOW)));
+    is_refused(&fixture.service, key);
+    is_refused(&second, key);
+    fixture.service.authenticate(other.key.expose()).expect("another key");
+    fixture.clock.advance(Duration::from_secs(60));
+    let again = fixture.service.revoke_api_key(created.api_key.id).expect("revoking twice changes nothing");
+    assert_eq!(again, revoked);
+    assert_not_found(fixture.service.revoke_api_key("key_0000000000001".parse().expect("an id")));
+}
+
+#[test]
+fn the_keys_of_an_organization_are_listed_newest_first_revoked_ones_included() {
+    let fixture = Fixture::new();
+    let (one, other) = (create(&fixture).api_key, create(&fixture).api_key);
+    let revoked = fixture.service.revoke_api_key(one.id).expect("revoked");
+    assert_eq!(fixture.service.list_api_keys(fixture.caller.organization()).expect("a list"), [other, revoked]);
+    assert_eq!(fixture.service.list_api_keys(fixture.other_organization().organization()).expect("a list"), []);
+    let nobody = "org_0000000000001".parse().expect("an id");
+    assert_not_found(fixture.service.list_api_keys(nobody));
+    assert_not_found(fixture.service.act_for(nobody));
+    let request = CreateApiKey { name: "Lost".to_owned(), scopes: Scopes::all(), expires_at: None };
+    assert_not_found(fixture.service.create_api_key(nobody, request));
+}
+
+#[test]
+fn when_a_key_was_used_last_is_written_to_the_minute_with_the_next_maintenance() {
+    let fixture = Fixture::new();
+    let created = create(&fixture);
+    let last_used = || fixture.service.list_api_keys(fixture.caller.organization()).expect("a list")[0].last_used_at;
+    fixture.set_clock("2026-06-01T12:34:56.789Z");
+    fixture.service.authenticate(created.key.expose()).expect("a caller");
+    assert_eq!(last_used(), None);
+    fixture.service.run_maintenance().expect("a run");
+    assert_eq!(last_used(), Some(at("2026-06-01T12:34:00Z")));
+    fixture.set_clock("2026-06-01T12:40:00Z");
+    fixture.service.run_maintenance().expect("a run");
+    assert_eq!(last_used(), Some(at("2026-06-01T12:34:00Z")), "not used since");
+    fixture.service.authenticate(created.key.expose()).expect("a caller");
+    fixture.set_clock("2026-06-01T12:50:00Z");
+    fixture.service.run_maintenance().expect("a run");
+    assert_eq!(last_used(), Some(at("2026-06-01T12:40:00Z")));
+    // A refused key was not used.
+    fixture.service.revoke_api_key(created.api_key.id).expect("revoked");
+    is_refused(&fixture.service, created.key.expose());
+    fixture.service.run_maintenance().expect("a run");
+    assert_eq!(last_used(), Some(at("2026-06-01T12:40:00Z")));
+}
+
+#[test]
+fn a_key_is_printed_nowhere_and_stands_in_no_file() {
+    let fixture = Fixture::new();
+    let created = create(&fixture);
+    let caller = fixture.service.authenticate(created.key.expose()).expect("a caller");
+    fixture.service.list_events(&caller, ListEvents::default()).expect("a page");
+    let secret = &created.key.expose()[3..33];
+    for text in
+        [format!("{created:?}"), format!("{:?}", created.key), format!("{caller:?}"), format!("{:?}", fixture.service)]
+    {
+        assert!(!text.contains(secret), "{text}");
+    }
+    for file in std::fs::read_dir(fixture.path().parent().expect("a folder")).expect("a folder") {
+        let path = file.expect("a file").path();
+        let bytes = std::fs::read(&path).expect("bytes");
+        assert!(!bytes.windows(secret.len()).any(|window| window == secret.as_bytes()), "{}", path.display());
+    }
+}
+
+#[test]
+fn a_caller_can_only_lose_scopes() {
+    let fixture = Fixture::new();
+    let reader = fixture.caller.with_only([Scope::EventsRead, Scope::OrdersRead]);
+    assert_eq!(reader.scopes(), [Scope::EventsRead, Scope::OrdersRead].into_iter().collect());
+    let less = reader.with_only([Scope::EventsRead, Scope::EventsWrite]);
+    assert_eq!(less.scopes(), [Scope::EventsRead].into_iter().collect(), "what it had not it does not get");
+    assert_eq!((less.organization(), less.key()), (fixture.caller.organization(), None));
+}

@@ -1,0 +1,364 @@
+//! The door: who enters, in which order refusals are given, what a scan leaves behind, and who leaves.
+
+use crate::common::*;
+use ticketing::{
+    Change, CheckInTicket, CreateApiKey, CreateTicketType, EventId, EventStatus, IssuedTicket, NewTicket, Reason,
+    Result, Scope, TicketStatus, TicketType, UpdateTicketType,
+};
+
+fn scan(fixture: &Fixture, ticket: &NewTicket) -> Result<IssuedTicket> {
+    fixture.service.check_in_ticket(&fixture.caller, CheckInTicket::new(&ticket.code))
+}
+
+fn scan_at(fixture: &Fixture, ticket: &NewTicket, event: EventId) -> Result<IssuedTicket> {
+    let request = CheckInTicket { code: ticket.code.clone(), event_id: Some(event) };
+    fixture.service.check_in_ticket(&fixture.caller, request)
+}
+
+fn leave(fixture: &Fixture, ticket: &NewTicket) -> Result<IssuedTicket> {
+    fixture.service.check_out_ticket(&fixture.caller, CheckInTicket::new(&ticket.code))
+}
+
+fn read(fixture: &Fixture, ticket: &NewTicket) -> IssuedTicket {
+    fixture.service.get_ticket(&fixture.caller, ticket.id).expect("the ticket")
+}
+
+/// A ticket of a type in an event in Berlin.
+fn berlin(fixture: &Fixture, change: impl FnOnce(&mut CreateTicketType)) -> (TicketType, NewTicket) {
+    let event = fixture.event_with(|new| {
+        new.timezone = Some("Europe/Berlin".to_owned());
+        new.end_date = Some(at("2027-01-01T00:00Z"));
+    });
+    let seat = fixture.ticket_type_with(&event, change);
+    let ticket = fixture.issue(&seat, 1).remove(0);
+    (seat, ticket)
+}
+
+/// What keeps a ticket out, in the order in which it is told, with what takes it away. Each row still meets every later one.
+#[test]
+fn where_several_refusals_apply_to_a_scan_the_first_is_given() {
+    let fixture = Fixture::new();
+    let (seat, ticket) = berlin(&fixture, |new| new.price = eur(1250));
+    // Inside, cancelled with its event, at the wrong door, outside of every time it is good for.
+    fixture.set_clock("2026-06-10T12:00Z");
+    scan(&fixture, &ticket).expect("nothing is in the way yet");
+    let set = |sql: &str| {
+        let file = crate::common::database::open(&fixture.path());
+        assert_eq!(file.execute(sql, []).expect(sql), 1, "{sql}");
+    };
+    let limits = UpdateTicketType {
+        valid_from: Change::Set(Some(at("2026-06-20T00:00Z"))),
+        valid_until: Change::Set(Some(at("2026-06-21T00:00Z"))),
+        allowed_dates: Change::Set(vec![at("2026-06-15T12:00Z")]),
+        ..Default::default()
+    };
+    fixture.service.update_ticket_type(&fixture.caller, seat.id, limits).expect("limits");
+    fixture.set_event_status(seat.event_id, EventStatus::Cancelled).expect("cancelled");
+    set("UPDATE tickets SET status = 'CANCELLED'");
+    let elsewhere = fixture.event();
+
+    let mut scans = 1;
+    let mut refused = |expected: Reason, event: EventId| {
+        assert_eq!(reason(scan_at(&fixture, &ticket, event)), expected);
+        scans += 1;
+        assert_eq!(read(&fixture, &ticket).scan_count, scans, "{expected}: a refused scan counts");
+    };
+    refused(Reason::WrongEvent, elsewhere.id);
+    refused(Reason::TicketCancelled, seat.event_id);
+    set("UPDATE tickets SET status = 'CHECKED_IN'");
+    refused(Reason::EventCancelled, seat.event_id);
+    set("UPDATE events SET status = 'PUBLISHED' WHERE status = 'CANCELLED'");
+    refused(Reason::NotYetValid, seat.event_id);
+    fixture.set_clock("2026-06-21T00:00Z");
+    refused(Reason::NoLongerValid, seat.event_id);
+    let endless = UpdateTicketType { valid_until: Change::Set(None), ..Default::default() };
+    fixture.service.update_ticket_type(&fixture.caller, seat.id, endless).expect("no end");
+    refused(Reason::NotValidToday, seat.event_id);
+    let any_day = UpdateTicketType { allowed_dates: Change::Set(Vec::new()), ..Default::default() };
+    fixture.service.update_ticket_type(&fixture.caller, seat.id, any_day).expect("any day");
+    refused(Reason::AlreadyCheckedIn, seat.event_id);
+    leave(&fixture, &ticket).expect("out");
+    assert_eq!(scan_at(&fixture, &ticket, seat.event_id).expect("nothing is in the way").scan_count, 9);
+}
+
+#[test]
+fn an_unknown_code_is_not_found() {
+    let fixture = Fixture::new();
+    let ticket = fixture.issue(&fixture.ticket_type(&fixture.event(), 0, 10), 1).remove(0);
+    for code in ["0", " ", "-", "00000000000000000000", &ticket.code[..19], &format!("{}0", ticket.code), "Ä"] {
+        assert_not_found(fixture.service.check_in_ticket(&fixture.caller, CheckInTicket::new(code)));
+        assert_not_found(fixture.service.check_out_ticket(&fixture.caller, CheckInTicket::new(code)));
+    }
+    assert_eq!(paths(fixture.service.check_in_ticket(&fixture.caller, CheckInTicket::new(""))), ["code"]);
+    assert_eq!(read(&fixture, &ticket).scan_count, 0);
+}
+
+#[test]
+fn a_code_is_read_however_it_was_typed() {
+    let fixture = Fixture::new();
+    let seat = fixture.ticket_type(&fixture.event(), 0, 10);
+    for form in [
+        |code: &str| code.to_lowercase(),
+        |code: &str| format!("  {code} "),
+        |code: &str| format!("{}-{}-{}", &code[..5], &code[5..10], &code[10..]),
+        |code: &str| code.to_lowercase().chars().flat_map(|c| [c, ' ', '-']).collect(),
+    ] {
+        let ticket = fixture.issue(&seat, 1).remove(0);
+        let typed = CheckInTicket::new(form(&ticket.code));
+        assert_eq!(fixture.service.check_in_ticket(&fixture.caller, typed.clone()).expect("inside").id, ticket.id);
+        assert_eq!(fixture.service.check_out_ticket(&fixture.caller, typed).expect("outside").id, ticket.id);
+    }
+}
+
+#[test]
+fn every_scan_of_a_ticket_is_counted_and_dated_also_a_refused_one() {
+    let fixture = Fixture::new();
+    let (_, ticket) = berlin(&fixture, |new| new.valid_from = Some(at("2026-06-10T00:00Z")));
+    fixture.set_clock("2026-06-09T23:59:59.999Z");
+    assert_eq!(reason(scan(&fixture, &ticket)), Reason::NotYetValid);
+    let refused = read(&fixture, &ticket);
+    assert_eq!((refused.scan_count, refused.last_scan_date), (1, Some(at("2026-06-09T23:59:59.999Z"))));
+    assert_eq!((refused.first_scan_date, refused.expires_at, refused.check_in_date), (None, None, None));
+    assert_eq!(refused.status, TicketStatus::NotCheckedIn);
+
+    fixture.set_clock("2026-06-10T00:00Z");
+    let inside = scan(&fixture, &ticket).expect("from this instant on");
+    assert_eq!((inside.scan_count, inside.status), (2, TicketStatus::CheckedIn));
+    let now = Some(at("2026-06-10T00:00Z"));
+    assert_eq!((inside.first_scan_date, inside.last_scan_date, inside.check_in_date), (now, now, now));
+    assert_eq!(inside, read(&fixture, &ticket));
+
+    fixture.set_clock("2026-06-10T01:00Z");
+    assert_eq!(reason(scan(&fixture, &ticket)), Reason::AlreadyCheckedIn);
+    let refused = read(&fixture, &ticket);
+    assert_eq!((refused.scan_count, refused.first_scan_date, refused.check_in_date), (3, now, now));
+    assert_eq!(refused.last_scan_date, Some(at("2026-06-10T01:00Z")));
+}
+
+#[test]
+fn a_ticket_is_refused_from_the_instant_at_which_it_is_no_longer_valid() {
+    let fixture = Fixture::new();
+    let (_, ticket) = berlin(&fixture, |new| new.valid_until = Some(at("2026-06-10T00:00Z")));
+    fixture.set_clock("2026-06-10T00:00Z");
+    assert_eq!(reason(scan(&fixture, &ticket)), Reason::NoLongerValid);
+    fixture.set_clock("2026-06-09T23:59:59.999Z");
+    scan(&fixture, &ticket).expect("just before");
+}
+
+#[test]
+fn a_first_scan_sets_the_instant_from_which_the_ticket_is_refused() {
+    let fixture = Fixture::new();
+    for (days, hours, first_scan, expires) in [
+        (None, None, "2026-06-10T12:00Z", None),
+        // Until midnight in Berlin: summer time is UTC+2.
+        (Some(1), None, "2026-06-10T12:00Z", Some("2026-06-10T22:00Z")),
+        (Some(2), None, "2026-06-10T12:00Z", Some("2026-06-11T22:00Z")),
+        // 23:30 in Berlin, and half an hour later the next day there.
+        (Some(1), None, "2026-06-10T21:30Z", Some("2026-06-10T22:00Z")),
+        (Some(1), None, "2026-06-10T22:00Z", Some("2026-06-11T22:00Z")),
+        // On 2026-10-25 the clock goes back to UTC+1: the third day is the 26th, and that day has 25 hours.
+        (Some(3), None, "2026-10-24T10:00Z", Some("2026-10-26T23:00Z")),
+        (Some(1), None, "2026-10-24T22:00Z", Some("2026-10-25T23:00Z")),
+        (Some(1), None, "2026-10-24T21:59:59.999Z", Some("2026-10-24T22:00Z")),
+        (None, Some(25), "2026-10-24T22:00Z", Some("2026-10-25T23:00Z")),
+        (None, Some(1), "2026-10-25T00:30Z", Some("2026-10-25T01:30Z")),
+        // The earlier of both.
+        (Some(1), Some(48), "2026-06-10T12:00Z", Some("2026-06-10T22:00Z")),
+        (Some(3), Some(5), "2026-06-10T12:00Z", Some("2026-06-10T17:00Z")),
+        // The last midnight in Berlin, and the last instant, that have a text.
+        (Some(i64::MAX), None, "2026-06-10T12:00Z", Some("9999-12-31T23:00Z")),
+        (None, Some(i64::MAX), "2026-06-10T12:00Z", Some("9999-12-31T23:59:59.999Z")),
+    ] {
+        fixture.set_clock(NOW);
+        let (_, ticket) = berlin(&fixture, |new| (new.validity_days, new.validity_hours) = (days, hours));
+        fixture.set_clock(first_scan);
+        let inside = scan(&fixture, &ticket).expect("inside");
+        assert_eq!(inside.expires_at, expires.map(at), "{days:?} days, {hours:?} hours from {first_scan}");
+        leave(&fixture, &ticket).expect("outside");
+        let Some(expires) = expires.map(at) else { continue };
+        fixture.clock.set(ticketing::Timestamp::from_millis(expires.millis() - 1));
+        let again = scan(&fixture, &ticket).expect("just before");
+        assert_eq!(again.expires_at, Some(expires), "the first scan alone sets it");
+        leave(&fixture, &ticket).expect("outside");
+        fixture.clock.set(expires);
+        assert_eq!(reason(scan(&fixture, &ticket)), Reason::NoLongerValid, "{days:?} days, {hours:?} hours");
+    }
+}
+
+#[test]
+fn an_allowed_date_stands_for_its_day_in_the_time_zone_of_the_event() {
+    let fixture = Fixture::new();
+    // 23:30 on the 9th in UTC is 01:30 on the 10th in Berlin.
+    for (now, enters) in [
+        ("2026-06-09T21:59:59.999Z", false),
+        ("2026-06-09T22:00Z", true),
+        ("2026-06-10T21:59:59.999Z", true),
+        ("2026-06-10T22:00Z", false),
+    ] {
+        fixture.set_clock(NOW);
+        let (_, ticket) = berlin(&fixture, |new| new.allowed_dates = Some(vec![at("2026-06-09T23:30Z")]));
+        fixture.set_clock(now);
+        match enters {
+            true => assert_eq!(scan(&fixture, &ticket).expect(now).status, TicketStatus::CheckedIn),
+            false => assert_eq!(reason(scan(&fixture, &ticket)), Reason::NotValidToday, "{now}"),
+        }
+    }
+}
+
+#[test]
+fn a_ticket_for_several_days_lets_in_again_on_a_later_day() {
+    let fixture = Fixture::new();
+    let days = || Some(vec![at("2026-06-10T10:00Z"), at("2026-06-11T10:00Z"), at("2026-06-13T10:00Z")]);
+    let (_, ticket) = berlin(&fixture, |new| new.allowed_dates = days());
+    fixture.set_clock("2026-06-10T10:00Z");
+    scan(&fixture, &ticket).expect("the first day");
+    // 23:59 in Berlin.
+    fixture.set_clock("2026-06-10T21:59Z");
+    assert_eq!(reason(scan(&fixture, &ticket)), Reason::AlreadyCheckedIn);
+    // Midnight in Berlin.
+    fixture.set_clock("2026-06-10T22:00Z");
+    let again = scan(&fixture, &ticket).expect("the second day");
+    assert_eq!(
+        (again.check_in_date, again.first_scan_date),
+        (Some(at("2026-06-10T22:00Z")), Some(at("2026-06-10T10:00Z")))
+    );
+    assert_eq!(reason(scan(&fixture, &ticket)), Reason::AlreadyCheckedIn);
+    fixture.set_clock("2026-06-12T10:00Z");
+    assert_eq!(reason(scan(&fixture, &ticket)), Reason::NotValidToday);
+    fixture.set_clock("2026-06-13T10:00Z");
+    leave(&fixture, &ticket).expect("outside");
+    scan(&fixture, &ticket).expect("a check-out lets in again on any day");
+
+    fixture.set_clock(NOW);
+    let (_, ticket) = berlin(&fixture, |new| new.validity_days = Some(2));
+    fixture.set_clock("2026-06-10T10:00Z");
+    scan(&fixture, &ticket).expect("the first day");
+    fixture.set_clock("2026-06-11T10:00Z");
+    scan(&fixture, &ticket).expect("the second day");
+    fixture.set_clock("2026-06-12T10:00Z");
+    assert_eq!(reason(scan(&fixture, &ticket)), Reason::NoLongerValid);
+}
+
+#[test]
+fn a_ticket_for_one_day_or_for_hours_does_not_let_in_again() {
+    let fixture = Fixture::new();
+    let one_date = |new: &mut CreateTicketType| new.allowed_dates = Some(vec![at("2026-06-10T10:00Z")]);
+    let hours = |new: &mut CreateTicketType| new.validity_hours = Some(100);
+    let plain = |_: &mut CreateTicketType| {};
+    let tickets = [berlin(&fixture, hours).1, berlin(&fixture, plain).1, berlin(&fixture, one_date).1];
+    fixture.set_clock("2026-06-10T10:00Z");
+    for ticket in &tickets {
+        scan(&fixture, ticket).expect("inside");
+    }
+    fixture.set_clock("2026-06-11T10:00Z");
+    assert_eq!(reason(scan(&fixture, &tickets[0])), Reason::AlreadyCheckedIn);
+    assert_eq!(reason(scan(&fixture, &tickets[1])), Reason::AlreadyCheckedIn);
+    assert_eq!(reason(scan(&fixture, &tickets[2])), Reason::NotValidToday);
+}
+
+#[test]
+fn a_ticket_whose_one_day_was_moved_does_not_let_in_again() {
+    let fixture = Fixture::new();
+    let (seat, ticket) = berlin(&fixture, |new| new.allowed_dates = Some(vec![at("2026-06-10T10:00Z")]));
+    fixture.set_clock("2026-06-10T10:00Z");
+    scan(&fixture, &ticket).expect("inside");
+    let moved = UpdateTicketType { allowed_dates: Change::Set(vec![at("2026-06-11T10:00Z")]), ..Default::default() };
+    fixture.service.update_ticket_type(&fixture.caller, seat.id, moved).expect("another day");
+    fixture.set_clock("2026-06-11T10:00Z");
+    assert_eq!(reason(scan(&fixture, &ticket)), Reason::AlreadyCheckedIn, "it is for one day, whichever");
+}
+
+#[test]
+fn a_check_out_is_refused_in_its_order_and_judges_neither_validity_nor_the_event() {
+    let fixture = Fixture::new();
+    let (seat, ticket) = berlin(&fixture, |new| new.price = eur(0));
+    let elsewhere = fixture.event();
+    let leave_at = |event| {
+        let request = CheckInTicket { code: ticket.code.clone(), event_id: Some(event) };
+        fixture.service.check_out_ticket(&fixture.caller, request)
+    };
+    assert_eq!(reason(leave_at(elsewhere.id)), Reason::WrongEvent);
+    assert_eq!(reason(leave_at(seat.event_id)), Reason::NotCheckedIn);
+    let before = read(&fixture, &ticket);
+    assert_eq!((before.scan_count, before.last_scan_date), (0, None), "it is no scan");
+
+    scan(&fixture, &ticket).expect("inside");
+    let over = UpdateTicketType { valid_until: Change::Set(Some(at("2026-06-02T00:00Z"))), ..Default::default() };
+    fixture.service.update_ticket_type(&fixture.caller, seat.id, over).expect("an end");
+    fixture.set_event_status(seat.event_id, EventStatus::Cancelled).expect("cancelled");
+    fixture.set_clock("2026-06-03T00:00Z");
+    let outside = leave_at(seat.event_id).expect("who is inside may leave");
+    assert_eq!((outside.status, outside.check_out_date), (TicketStatus::NotCheckedIn, Some(at("2026-06-03T00:00Z"))));
+    assert_eq!((outside.check_in_date, outside.scan_count, outside.last_scan_date), (Some(at(NOW)), 1, Some(at(NOW))));
+    assert_eq!(outside, read(&fixture, &ticket));
+
+    fixture.service.cancel_ticket(&fixture.caller, ticket.id).expect("cancelled");
+    assert_eq!(reason(leave_at(elsewhere.id)), Reason::WrongEvent);
+    assert_eq!(reason(leave_at(seat.event_id)), Reason::TicketCancelled);
+}
+
+#[test]
+fn a_check_in_after_a_check_out_dates_the_last_of_each() {
+    let fixture = Fixture::new();
+    let (_, ticket) = berlin(&fixture, |_| {});
+    scan(&fixture, &ticket).expect("inside");
+    fixture.set_clock("2026-06-01T13:00Z");
+    leave(&fixture, &ticket).expect("outside");
+    fixture.set_clock("2026-06-01T14:00Z");
+    let again = scan(&fixture, &ticket).expect("inside again");
+    assert_eq!(
+        (again.check_in_date, again.check_out_date),
+        (Some(at("2026-06-01T14:00Z")), Some(at("2026-06-01T13:00Z")))
+    );
+    assert_eq!((again.first_scan_date, again.scan_count), (Some(at(NOW)), 2));
+    assert_eq!(again, read(&fixture, &ticket));
+}
+
+#[test]
+fn a_ticket_names_the_key_that_let_its_holder_in_last() {
+    let fixture = Fixture::new();
+    let (_, ticket) = berlin(&fixture, |_| {});
+    let key = |name: &str| {
+        let request = CreateApiKey {
+            name: name.to_owned(),
+            scopes: [Scope::TicketsCheckIn].into_iter().collect(),
+            expires_at: None,
+        };
+        let created = fixture.service.create_api_key(fixture.caller.organization(), request).expect("a key");
+        (created.api_key.id, fixture.service.authenticate(created.key.expose()).expect("a caller"))
+    };
+    let ((north, at_north), (_, at_south)) = (key("north"), key("south"));
+    let scan_by = |caller| fixture.service.check_in_ticket(caller, CheckInTicket::new(&ticket.code));
+    assert_eq!(scan_by(&at_north).expect("inside").checked_in_by_id, Some(north));
+    assert_eq!(reason(scan_by(&at_south)), Reason::AlreadyCheckedIn);
+    assert_eq!(read(&fixture, &ticket).checked_in_by_id, Some(north), "of the last accepted check-in");
+    let out = fixture.service.check_out_ticket(&at_south, CheckInTicket::new(&ticket.code)).expect("outside");
+    assert_eq!(out.checked_in_by_id, Some(north));
+    assert_eq!(scan(&fixture, &ticket).expect("inside").checked_in_by_id, None, "the program itself has no key");
+}
+
+#[test]
+fn a_ticket_of_an_event_that_is_over_or_sold_out_enters() {
+    let fixture = Fixture::new();
+    let seat = fixture.ticket_type(&fixture.event(), 0, 2);
+    let tickets = fixture.issue(&seat, 2);
+    assert_eq!(fixture.event_status(seat.event_id), EventStatus::SoldOut);
+    scan(&fixture, &tickets[0]).expect("sold out");
+    fixture.set_clock(EVENT_END);
+    scan(&fixture, &tickets[1]).expect("over: the ticket's own limits decide");
+}
+
+#[test]
+fn of_two_scans_at_once_exactly_one_is_accepted() {
+    let fixture = Fixture::new();
+    let second = fixture.second_service();
+    for ticket in fixture.issue(&fixture.ticket_type(&fixture.event(), 0, 100), 10) {
+        let accepted = std::thread::scope(|scope| {
+            let doors = [&fixture.service, &second, &fixture.service, &second].map(|service| {
+                scope.spawn(|| service.check_in_ticket(&fixture.caller, CheckInTicket::new(&ticket.code)))
+            });
+            doors.into_iter().map(|door| door.join().expect("no panic")).filter(Result::is_ok).count()
+        });
+        assert_eq!((accepted, read(&fixture, &ticket).scan_count), (1, 4));
+    }
+}

@@ -1,0 +1,272 @@
+//! What discounts take off: by hand in currencies of no, two and three decimals, and against another way to count.
+
+use crate::common::*;
+use proptest::prelude::*;
+use ticketing::{
+    Amount, BasketItem, CreateDiscount, CreateOrder, CreateTicketType, DiscountRefusal, DiscountType,
+    DiscountValidationResponse, Event, NewOrderItem, Order, Result, TicketType, ValidateDiscount,
+};
+
+/// An event in a currency with ticket types at these prices, in minor units.
+fn event_in(fixture: &Fixture, currency: &str, decimals: u8, prices: &[i64]) -> (Event, Vec<TicketType>) {
+    let event = fixture.event_with(|new| new.currency = Some(currency.to_owned()));
+    let price = |minor: &i64| {
+        let mut new = CreateTicketType::new("Seat", Amount::new(*minor, decimals), 10_000);
+        new.max_per_order = Some(100);
+        fixture.service.create_ticket_type(&fixture.caller, event.id, new).expect("a type")
+    };
+    let types = prices.iter().map(price).collect();
+    (event, types)
+}
+
+fn try_order(fixture: &Fixture, code: Option<&str>, basket: &[(&TicketType, i64)]) -> Result<Order> {
+    let mut request = CreateOrder::new(basket[0].0.event_id, new_customer(), basket[0].0.id, 1);
+    let entry = |(of, quantity): &(&TicketType, i64)| NewOrderItem { ticket_type_id: of.id, quantity: *quantity };
+    request.items = basket.iter().map(entry).collect();
+    request.discount_code = code.map(str::to_owned);
+    fixture.service.create_order(&fixture.caller, request).map(|placed| placed.order)
+}
+
+fn validate(fixture: &Fixture, code: &str, basket: &[(&TicketType, i64)]) -> DiscountValidationResponse {
+    let entry = |(of, quantity): &(&TicketType, i64)| BasketItem {
+        ticket_type_id: of.id,
+        quantity: *quantity,
+        price: of.price,
+    };
+    let (event_id, code) = (basket[0].0.event_id, code.to_owned());
+    let ticket_items = basket.iter().map(entry).collect();
+    let request = ValidateDiscount { event_id, code, order_amount: Amount::ZERO, ticket_items };
+    fixture.service.validate_discount(&fixture.caller, request).expect("an answer")
+}
+
+/// Orders the basket with the code; gives what was taken off each item, and the total, in minor units. Everything that the
+/// order shows must agree with it, and so must a validation.
+fn taken_off(fixture: &Fixture, code: &str, basket: &[(&TicketType, i64)]) -> (Vec<i64>, i64) {
+    let asked = validate(fixture, code, basket).discount.expect("it applies").discounted_amount;
+    let order = try_order(fixture, Some(code), basket).expect("an order");
+    let parts: Vec<_> = order.items.iter().map(|item| item.item.item_discount.minor()).collect();
+    for (item, (of, quantity)) in order.items.iter().zip(basket) {
+        let item = &item.item;
+        assert_eq!((item.ticket_type_id, item.quantity, item.price), (of.id, *quantity, of.price));
+        assert_eq!(item.item_subtotal.minor(), of.price.minor() * quantity);
+        assert_eq!(item.final_amount.minor(), item.item_subtotal.minor() - item.item_discount.minor());
+        assert!(item.item_discount.minor() >= 0 && item.final_amount.minor() >= 0);
+    }
+    let taken = order.discounted_amount.expect("a discount applied");
+    assert_eq!(taken.minor(), parts.iter().sum::<i64>());
+    assert_eq!(order.total.minor(), order.items.iter().map(|item| item.item.final_amount.minor()).sum::<i64>());
+    assert_eq!(asked, taken, "validation and order agree");
+    assert_eq!(fixture.read_order(order.id), order);
+    (parts, order.total.minor())
+}
+
+fn percent(event: &Event, code: &str, text: &str) -> CreateDiscount {
+    CreateDiscount { value: text.parse().expect(text), ..percent_off(event, code, 0) }
+}
+
+#[test]
+fn a_percentage_is_rounded_half_up_to_the_minor_unit_of_each_item() {
+    let fixture = Fixture::new();
+    let (event, types) = event_in(&fixture, "EUR", 2, &[999, 1, 333]);
+    let [ticket, cent, third] = types.as_slice() else { panic!("three") };
+    fixture.discount(percent(&event, "TENTH", "10"));
+    fixture.discount(percent(&event, "HALF", "50"));
+    fixture.discount(percent(&event, "ODD", "33.3333"));
+    fixture.discount(percent(&event, "JUST-BELOW-HALF", "49.999999999999"));
+    // 0.999, 0.001, 0.333 and twice 9.99: 1.998.
+    assert_eq!(
+        taken_off(&fixture, "TENTH", &[(ticket, 1), (cent, 1), (third, 1), (ticket, 2)]),
+        ([100, 0, 33, 200].into(), 3331 - 333)
+    );
+    // 4.995, 0.005 and 1.665: each half goes up, by itself.
+    assert_eq!(taken_off(&fixture, "HALF", &[(ticket, 1), (cent, 1), (third, 1)]), ([500, 1, 167].into(), 665));
+    // Two entries of one cent are rounded each; together they are no half.
+    assert_eq!(taken_off(&fixture, "HALF", &[(cent, 1), (cent, 1)]), ([1, 1].into(), 0));
+    assert_eq!(taken_off(&fixture, "HALF", &[(cent, 2)]), ([1].into(), 1));
+    // 3.32999667 and 0.00333333.
+    assert_eq!(taken_off(&fixture, "ODD", &[(ticket, 1), (cent, 1)]), ([333, 0].into(), 667));
+    assert_eq!(taken_off(&fixture, "JUST-BELOW-HALF", &[(cent, 1), (ticket, 1)]), ([0, 499].into(), 501));
+}
+
+#[test]
+fn a_currency_without_decimals_has_whole_units_taken_off() {
+    let fixture = Fixture::new();
+    let (event, types) = event_in(&fixture, "JPY", 0, &[1005, 333]);
+    let [ticket, other] = types.as_slice() else { panic!("two") };
+    fixture.discount(percent(&event, "TENTH", "10"));
+    fixture.discount(CreateDiscount { value: Amount::new(500, 0), ..amount_off(&event, "FIVE", Amount::ZERO) });
+    // 100.5 and 33.3.
+    assert_eq!(taken_off(&fixture, "TENTH", &[(ticket, 1), (other, 1)]), ([101, 33].into(), 1204));
+    // 500 over 1005 and 999: 250.748 and 249.251; the unit left goes to the larger remainder.
+    assert_eq!(taken_off(&fixture, "FIVE", &[(ticket, 1), (other, 3)]), ([251, 249].into(), 1504));
+    let half_yen = CreateDiscount { value: Amount::new(5, 1), ..amount_off(&event, "HALF", Amount::ZERO) };
+    assert_eq!(paths(fixture.service.create_discount(&fixture.caller, half_yen)), ["value"]);
+    let mut minimum = percent(&event, "MINIMUM", "0.5");
+    minimum.minimum_purchase = Some(Amount::new(5, 1));
+    assert_eq!(paths(fixture.service.create_discount(&fixture.caller, minimum)), ["minimumPurchase"]);
+}
+
+#[test]
+fn a_currency_of_three_decimals_has_thousandths_taken_off() {
+    let fixture = Fixture::new();
+    let (event, types) = event_in(&fixture, "KWD", 3, &[1_250, 2_005]);
+    let [ticket, other] = types.as_slice() else { panic!("two") };
+    fixture.discount(percent(&event, "SOME", "12.5"));
+    fixture.discount(CreateDiscount { value: Amount::new(1_001, 3), ..amount_off(&event, "ONE", Amount::ZERO) });
+    // 0.15625 and 0.250625.
+    assert_eq!(taken_off(&fixture, "SOME", &[(ticket, 1), (other, 1)]), ([156, 251].into(), 2848));
+    // 1.001 over 1.250 and 2.005: 0.384408 and 0.616591.
+    assert_eq!(taken_off(&fixture, "ONE", &[(ticket, 1), (other, 1)]), ([384, 617].into(), 2254));
+}
+
+#[test]
+fn an_amount_is_spread_by_largest_remainder_over_what_it_is_for() {
+    let fixture = Fixture::new();
+    let (event, types) = event_in(&fixture, "EUR", 2, &[1000, 1000, 0]);
+    let [one, two, free] = types.as_slice() else { panic!("three") };
+    fixture.discount(amount_off(&event, "ONE-EUR", eur(100)));
+    fixture.discount(amount_off(&event, "A-CENT", eur(1)));
+    fixture.discount(amount_off(&event, "LOTS", eur(100_000)));
+    let only = CreateDiscount { applicable_ticket_types: Some(vec![one.id]), ..amount_off(&event, "ONLY", eur(1500)) };
+    fixture.discount(only);
+    // A third of 1.00 each: the cent left goes to the first.
+    assert_eq!(taken_off(&fixture, "ONE-EUR", &[(one, 1), (two, 1), (one, 1)]), ([34, 33, 33].into(), 2900));
+    assert_eq!(taken_off(&fixture, "ONE-EUR", &[(free, 1), (one, 1), (two, 2)]), ([0, 33, 67].into(), 2900));
+    assert_eq!(taken_off(&fixture, "A-CENT", &[(one, 1), (two, 1)]), ([1, 0].into(), 1999));
+    assert_eq!(taken_off(&fixture, "A-CENT", &[(one, 1), (two, 2)]), ([0, 1].into(), 2999));
+    assert_eq!(taken_off(&fixture, "LOTS", &[(one, 1), (two, 2)]), ([1000, 2000].into(), 0));
+    assert_eq!(taken_off(&fixture, "LOTS", &[(free, 1)]), ([0].into(), 0));
+    // No more than what it is for costs.
+    assert_eq!(taken_off(&fixture, "ONLY", &[(two, 1), (one, 1), (two, 1)]), ([0, 1000, 0].into(), 2000));
+    assert_eq!(taken_off(&fixture, "ONLY", &[(one, 1), (two, 1), (one, 1)]), ([750, 0, 750].into(), 1500));
+    let refused = try_order(&fixture, Some("ONLY"), &[(two, 1)]);
+    assert_eq!(paths(refused), ["discountCode"]);
+}
+
+/// A discount by its numbers: of its value, so many decimals.
+#[derive(Debug, Clone)]
+struct Offered {
+    percentage: bool,
+    value: i64,
+    decimals: u8,
+    /// Which of the three types it is for; of all where none is set.
+    types: [bool; 3],
+    minimum: Option<i64>,
+}
+
+fn offered() -> impl Strategy<Value = Offered> {
+    let percent = (0..=12_u8).prop_flat_map(|decimals| (0..=100 * 10_i64.pow(u32::from(decimals)), Just(decimals)));
+    let amount = (prop_oneof![0..100_i64, 0..100_000_i64, 0..=100_000_000_000_i64], Just(2_u8));
+    let value = prop_oneof![percent.prop_map(|value| (true, value)), amount.prop_map(|value| (false, value))];
+    (value, any::<[bool; 3]>(), proptest::option::weighted(0.2, 0..100_000_i64)).prop_map(
+        |((percentage, (value, decimals)), types, minimum)| Offered { percentage, value, decimals, types, minimum },
+    )
+}
+
+fn prices() -> impl Strategy<Value = [i64; 3]> {
+    let price = || prop_oneof![Just(0_i64), 1..20_i64, 1..10_000_i64, 1..=100_000_000_000_i64];
+    [price(), price(), price()]
+}
+
+fn entries() -> impl Strategy<Value = Vec<(usize, i64)>> {
+    proptest::collection::vec((0..3_usize, 1..=16_i64), 1..=6)
+}
+
+impl Offered {
+    fn create(&self, fixture: &Fixture, event: &Event, types: &[TicketType], code: &str, auto_apply: bool) {
+        let listed = types.iter().zip(self.types).filter(|(_, listed)| *listed).map(|(of, _)| of.id);
+        let kind = if self.percentage { DiscountType::Percentage } else { DiscountType::FixedAmount };
+        fixture.discount(CreateDiscount {
+            discount_type: kind,
+            value: Amount::new(self.value, self.decimals),
+            minimum_purchase: self.minimum.map(eur),
+            applicable_ticket_types: Some(listed.collect()),
+            auto_apply: Some(auto_apply),
+            ..percent_off(event, code, 0)
+        });
+    }
+
+    fn is_for(&self, index: usize) -> bool {
+        self.types[index] || self.types == [false; 3]
+    }
+
+    /// What it takes off each entry, counted in fractions: the discount of an item is what it is in proportion, and the
+    /// units that remain are given out one at a time to whoever is owed most.
+    fn parts(&self, prices: &[i64; 3], entries: &[(usize, i64)]) -> std::result::Result<Vec<i64>, DiscountRefusal> {
+        let wide = |number: i64| u128::try_from(number).expect("not negative");
+        let subtotals: Vec<u128> = entries.iter().map(|(of, quantity)| wide(prices[*of]) * wide(*quantity)).collect();
+        if self.minimum.is_some_and(|least| subtotals.iter().sum::<u128>() < wide(least)) {
+            return Err(DiscountRefusal::BelowMinimum);
+        }
+        let own: Vec<u128> =
+            entries.iter().zip(&subtotals).map(|((of, _), all)| if self.is_for(*of) { *all } else { 0 }).collect();
+        if !entries.iter().any(|(of, _)| self.is_for(*of)) {
+            return Err(DiscountRefusal::NotApplicable);
+        }
+        let value = wide(self.value);
+        let parts: Vec<u128> = if self.percentage {
+            let whole = 100 * 10_u128.pow(u32::from(self.decimals));
+            own.iter().map(|of| of * value / whole + u128::from(of * value % whole * 2 >= whole)).collect()
+        } else {
+            let sum: u128 = own.iter().sum();
+            let value = value.min(sum);
+            let mut parts: Vec<u128> = own.iter().map(|of| (of * value).checked_div(sum).unwrap_or(0)).collect();
+            while parts.iter().sum::<u128>() < value {
+                // In units of which `sum` make one minor unit. The last of the greatest, looked at from behind, is the first.
+                let owed = |index: &usize| {
+                    i128::try_from(own[*index] * value).unwrap() - i128::try_from(parts[*index] * sum).unwrap()
+                };
+                let next = (0..parts.len()).rev().max_by_key(owed).expect("there are entries");
+                parts[next] += 1;
+            }
+            parts
+        };
+        Ok(parts.into_iter().map(|part| i64::try_from(part).expect("small")).collect())
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn the_parts_of_any_discount_are_those_of_another_way_to_count(
+        prices in prices(), entries in entries(), offered in offered(),
+    ) {
+        let fixture = Fixture::new();
+        let (event, types) = event_in(&fixture, "EUR", 2, &prices);
+        offered.create(&fixture, &event, &types, "EARLY", false);
+        let basket: Vec<_> = entries.iter().map(|(of, quantity)| (&types[*of], *quantity)).collect();
+        match offered.parts(&prices, &entries) {
+            Ok(parts) => prop_assert_eq!(taken_off(&fixture, "early", &basket).0, parts),
+            Err(refusal) => {
+                prop_assert_eq!(validate(&fixture, "early", &basket).error, Some(refusal));
+                let refused = try_order(&fixture, Some("early"), &basket).expect_err("a refusal");
+                prop_assert_eq!(&refused.fields()[0].message, &refusal.to_string());
+            }
+        }
+    }
+
+    #[test]
+    fn the_automatic_discount_is_the_best_that_any_validation_finds(
+        prices in prices(), entries in entries(), offers in proptest::collection::vec(offered(), 0..5),
+    ) {
+        let fixture = Fixture::new();
+        let (event, types) = event_in(&fixture, "EUR", 2, &prices);
+        let code = |index: usize| format!("CODE-{index}");
+        for (index, offered) in offers.iter().enumerate() {
+            offered.create(&fixture, &event, &types, &code(index), true);
+        }
+        let basket: Vec<_> = entries.iter().map(|(of, quantity)| (&types[*of], *quantity)).collect();
+        let mut best: Option<(i64, String)> = None;
+        for index in 0..offers.len() {
+            let saved = validate(&fixture, &code(index), &basket).discount.map_or(0, |valid| valid.discounted_amount.minor());
+            if saved > best.as_ref().map_or(0, |(most, _)| *most) {
+                best = Some((saved, code(index)));
+            }
+        }
+        let order = try_order(&fixture, None, &basket).expect("an order");
+        let applied = order.discounted_amount.map(Amount::minor).zip(order.discount_code.clone());
+        prop_assert_eq!(applied, best);
+        prop_assert_eq!(order.discounted_amount.is_some(), order.discount_code.is_some());
+    }
+}

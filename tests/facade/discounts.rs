@@ -1,0 +1,667 @@
+//! Discounts: what one may be, when it applies, which orders use it, and when a use comes back.
+
+use crate::common::*;
+use ticketing::{
+    Amount, BasketItem, Change, CreateDiscount, CreateOrder, Discount, DiscountRefusal, DiscountType,
+    DiscountValidationResponse, Event, EventId, EventStatus, ListDiscounts, ListRefunds, NewOrderItem, Order,
+    OrderStatus, PageRequest, PaymentStatus, Reason, RefundStatus, Result, TicketType, UpdateDiscount, UpdateEvent,
+    ValidateDiscount,
+};
+
+impl Fixture {
+    fn update(&self, of: &Discount, change: impl FnOnce(&mut UpdateDiscount)) -> Result<Discount> {
+        let mut changes = UpdateDiscount::default();
+        change(&mut changes);
+        self.service.update_discount(&self.caller, of.id, changes)
+    }
+
+    fn validate(&self, code: &str, basket: &[(&TicketType, i64)]) -> DiscountValidationResponse {
+        let event_id = basket[0].0.event_id;
+        let items = basket.iter().map(|(of, quantity)| BasketItem {
+            ticket_type_id: of.id,
+            quantity: *quantity,
+            price: of.price,
+        });
+        let (code, ticket_items) = (code.to_owned(), items.collect());
+        let request = ValidateDiscount { event_id, code, order_amount: Amount::ZERO, ticket_items };
+        self.service.validate_discount(&self.caller, request).expect("an answer")
+    }
+
+    fn refusal(&self, code: &str, of: &TicketType) -> Option<DiscountRefusal> {
+        self.validate(code, &[(of, 1)]).error
+    }
+
+    fn codes(&self, filter: ListDiscounts) -> Vec<String> {
+        let page = self.service.list_discounts(&self.caller, filter).expect("a page");
+        page.data.into_iter().map(|discount| discount.code).collect()
+    }
+}
+
+/// A shop with an event whose seats cost 10.00.
+fn sale() -> (Fixture, Event, TicketType) {
+    let fixture = Fixture::new();
+    let event = fixture.event();
+    let seat = fixture.ticket_type(&event, 1000, 100);
+    (fixture, event, seat)
+}
+
+fn limited(new: CreateDiscount, limit: i64) -> CreateDiscount {
+    CreateDiscount { usage_limit: Some(limit), ..new }
+}
+
+fn automatic(new: CreateDiscount) -> CreateDiscount {
+    CreateDiscount { auto_apply: Some(true), ..new }
+}
+
+/// The text with which a code was refused, by an order or by anything else that names it.
+#[track_caller]
+fn refused(result: Result<Order>) -> String {
+    let error = result.expect_err("a refusal");
+    let [field] = error.fields() else { panic!("one field error, and not {error:?}") };
+    assert_eq!(field.path, "discountCode");
+    field.message.clone()
+}
+
+#[test]
+fn a_discount_is_created_with_its_defaults_read_changed_and_deleted() {
+    let (fixture, event, _) = sale();
+    let made = fixture.discount(percent_off(&event, "Early", 10));
+    let expected = Discount {
+        id: made.id,
+        event_id: event.id,
+        code: "Early".to_owned(),
+        discount_type: DiscountType::Percentage,
+        value: Amount::new(10, 0),
+        description: None,
+        auto_apply: false,
+        usage_limit: None,
+        used_count: 0,
+        valid_from: at("2026-01-01T00:00:00Z"),
+        valid_to: at("2027-01-01T00:00:00Z"),
+        is_active: true,
+        minimum_purchase: None,
+        applicable_ticket_types: Vec::new(),
+        created_at: at(NOW),
+        updated_at: at(NOW),
+        revision: 1,
+    };
+    assert_eq!(made, expected);
+    assert_eq!(fixture.read_discount(made.id), expected);
+
+    fixture.set_clock("2026-06-02T00:00:00Z");
+    let changed = fixture.update(&made, |change| {
+        change.description = Change::Set("For friends".to_owned());
+        change.usage_limit = Change::Set(Some(7));
+        change.minimum_purchase = Change::Set(Some(eur(550)));
+        change.auto_apply = Change::Set(true);
+    });
+    let expected = Discount {
+        description: Some("For friends".to_owned()),
+        usage_limit: Some(7),
+        minimum_purchase: Some(eur(550)),
+        auto_apply: true,
+        updated_at: at("2026-06-02T00:00:00Z"),
+        revision: 2,
+        ..expected
+    };
+    assert_eq!(changed, Ok(expected.clone()));
+    let cleared = fixture.update(&made, |change| {
+        (change.usage_limit, change.minimum_purchase) = (Change::Set(None), Change::Set(None));
+    });
+    let expected = Discount { usage_limit: None, minimum_purchase: None, revision: 3, ..expected };
+    assert_eq!(cleared, Ok(expected));
+
+    fixture.service.delete_discount(&fixture.caller, made.id).expect("nobody used it");
+    assert_not_found(fixture.service.get_discount(&fixture.caller, made.id));
+    assert_not_found(fixture.service.delete_discount(&fixture.caller, made.id));
+    assert_not_found(fixture.update(&made, |_| {}));
+}
+
+#[test]
+fn an_update_is_judged_as_the_whole_that_it_leaves() {
+    let (fixture, event, _) = sale();
+    let of =
+        fixture.discount(CreateDiscount { value: "12.345".parse().expect("it"), ..percent_off(&event, "EARLY", 0) });
+    let fixed = fixture.update(&of, |change| change.discount_type = Change::Set(DiscountType::FixedAmount));
+    assert_eq!(paths(fixed), ["value"], "12.345 percent is no amount in EUR");
+    let fixed = fixture.update(&of, |change| {
+        (change.discount_type, change.value) = (Change::Set(DiscountType::FixedAmount), Change::Set(eur(15_000)));
+    });
+    assert_eq!(fixed.expect("an amount").value.to_string(), "150.00");
+    let percent = fixture.update(&of, |change| change.discount_type = Change::Set(DiscountType::Percentage));
+    assert_eq!(paths(percent), ["value"], "150 percent are too many");
+    assert_eq!(paths(fixture.update(&of, |change| change.valid_from = Change::Set(of.valid_to))), ["validTo"]);
+    assert_eq!(paths(fixture.update(&of, |change| change.valid_to = Change::Set(of.valid_from))), ["validTo"]);
+    let all = fixture.update(&of, |change| {
+        change.code = Change::Set("x".to_owned());
+        change.value = Change::Set(eur(-1));
+        change.usage_limit = Change::Set(Some(0));
+        change.minimum_purchase = Change::Set(Some(Amount::new(1, 3)));
+        change.applicable_ticket_types = Change::Set(vec!["type_0000000000001".parse().expect("an id")]);
+    });
+    assert_eq!(paths(all), ["applicableTicketTypes[0]", "code", "value", "usageLimit", "minimumPurchase"]);
+}
+
+#[test]
+fn a_code_is_taken_once_in_an_event_whatever_its_case() {
+    let (fixture, event, seat) = sale();
+    let of = fixture.discount(percent_off(&event, "Größe", 10));
+    for code in ["Größe", "GRÖßE", "größe"] {
+        let again = fixture.service.create_discount(&fixture.caller, percent_off(&event, code, 5));
+        assert_eq!(reason(again), Reason::CodeTaken, "{code}");
+        assert_eq!(fixture.refusal(code, &seat), None, "{code}");
+    }
+    // Another event, and a code that differs by a blank.
+    fixture.discount(percent_off(&fixture.event(), "Größe", 5));
+    let other = fixture.discount(percent_off(&event, "Größe ", 5));
+    assert_eq!(fixture.refusal(" Größe", &seat), Some(DiscountRefusal::NotFound), "codes are not trimmed");
+    assert_eq!(
+        reason(fixture.update(&other, |change| change.code = Change::Set("GRÖßE".to_owned()))),
+        Reason::CodeTaken
+    );
+    let own = fixture.update(&of, |change| change.code = Change::Set("GRÖßE".to_owned()));
+    assert_eq!(own.expect("its own code in another case").code, "GRÖßE");
+}
+
+#[test]
+fn the_list_is_filtered_by_event_whole_code_and_switch_and_paged_newest_first() {
+    let (fixture, event, _) = sale();
+    let other = fixture.event();
+    fixture.discount(percent_off(&event, "One", 1));
+    fixture.discount(CreateDiscount { is_active: Some(false), ..percent_off(&event, "Two", 1) });
+    fixture.discount(percent_off(&other, "ONE", 1));
+    fixture.discount(percent_off(&other, "One more", 1));
+    let of = |event: EventId| ListDiscounts { event_id: Some(event), ..Default::default() };
+    let code = |code: &str| Some(code.to_owned());
+    assert_eq!(fixture.codes(ListDiscounts::default()), ["One more", "ONE", "Two", "One"]);
+    assert_eq!(fixture.codes(of(event.id)), ["Two", "One"]);
+    assert_eq!(fixture.codes(ListDiscounts { code: code("oNE"), ..Default::default() }), ["ONE", "One"]);
+    assert_eq!(fixture.codes(ListDiscounts { code: code("one"), ..of(event.id) }), ["One"]);
+    assert!(fixture.codes(ListDiscounts { code: code("on"), ..Default::default() }).is_empty());
+    assert!(fixture.codes(ListDiscounts { code: code(""), ..Default::default() }).is_empty());
+    assert_eq!(fixture.codes(ListDiscounts { is_active: Some(false), ..Default::default() }), ["Two"]);
+    assert_eq!(fixture.codes(ListDiscounts { is_active: Some(true), ..of(event.id) }), ["One"]);
+    assert!(fixture.codes(of("event_0000000000001".parse().expect("an id"))).is_empty());
+    let page =
+        |page| fixture.service.list_discounts(&fixture.caller, ListDiscounts { page, ..of(event.id) }).expect("a page");
+    let first = page(PageRequest::first(1));
+    assert_eq!(first.data[0].code, "Two");
+    let rest = page(PageRequest::first(1).after(first.next_cursor.expect("more")));
+    assert_eq!((rest.data[0].code.as_str(), rest.next_cursor), ("One", None));
+}
+
+#[test]
+fn of_the_reasons_against_a_code_the_first_is_given_to_validation_and_order_alike() {
+    let (fixture, event, seat) = sale();
+    let box_seat = fixture.ticket_type(&event, 1000, 100);
+    let mut new = limited(percent_off(&event, "EARLY", 10), 1);
+    new.minimum_purchase = Some(eur(2000));
+    let of = fixture.discount(new);
+    let first = fixture.order_with_code(&seat, 2, "EARLY");
+    fixture.service.mark_order_paid(&fixture.caller, first.id).expect("paid");
+    // Now everything speaks against it, and one reason after another goes.
+    let change = |change: fn(&mut UpdateDiscount)| fixture.update(&of, change).expect("a change");
+    change(|of| of.is_active = Change::Set(false));
+    let to_box = Change::Set(vec![box_seat.id]);
+    fixture.update(&of, |change| change.applicable_ticket_types = to_box).expect("a change");
+    let judged = |seats: &TicketType, quantity| {
+        let answer = fixture.validate("early", &[(seats, quantity)]);
+        let error = answer.error.expect("a refusal");
+        assert!(!answer.valid && answer.discount.is_none());
+        let is_below = error == DiscountRefusal::BelowMinimum;
+        assert_eq!(answer.error_data.map(|data| data.amount), is_below.then_some(eur(2000)));
+        assert_eq!(refused(fixture.try_order_with_code(seats, quantity, "early")), error.to_string());
+        error.to_string()
+    };
+    fixture.set_clock("2025-12-31T23:59:59.999Z");
+    assert_eq!(refused(fixture.try_order_with_code(&seat, 1, "LATE")), "Discount code not found");
+    assert_eq!(refused(fixture.try_order_with_code(&seat, 1, "")), "Discount code not found");
+    assert_eq!(judged(&seat, 1), "Discount code is not active");
+    change(|of| of.is_active = Change::Set(true));
+    assert_eq!(judged(&seat, 1), "Discount code is not valid yet");
+    fixture.set_clock("2026-01-01T00:00:00Z");
+    assert_eq!(judged(&seat, 1), "Discount code usage limit reached");
+    // Both ends of its time are to the millisecond, and what is over is told before what is used up.
+    change(|of| of.valid_to = Change::Set(at("2026-01-02T00:00:00Z")));
+    fixture.set_clock("2026-01-01T23:59:59.999Z");
+    assert_eq!(judged(&seat, 1), "Discount code usage limit reached");
+    fixture.set_clock("2026-01-02T00:00:00Z");
+    assert_eq!(judged(&seat, 1), "Discount code has expired");
+    change(|of| of.valid_to = Change::Set(at("2027-01-01T00:00:00Z")));
+    change(|of| of.usage_limit = Change::Set(Some(2)));
+    assert_eq!(judged(&seat, 1), "Minimum purchase amount not reached");
+    assert_eq!(judged(&seat, 2), "Discount code does not apply to these tickets");
+    assert!(fixture.validate("early", &[(&box_seat, 2)]).valid, "exactly the minimum");
+    assert_eq!(fixture.order_with_code(&box_seat, 2, "early").discounted_amount, Some(eur(200)));
+    assert_eq!(judged(&box_seat, 2), "Discount code usage limit reached");
+}
+
+#[test]
+fn the_minimum_counts_the_whole_basket_before_the_discount() {
+    let (fixture, event, seat) = sale();
+    let extra = fixture.ticket_type(&event, 500, 100);
+    let mut new = percent_off(&event, "EARLY", 50);
+    (new.minimum_purchase, new.applicable_ticket_types) = (Some(eur(1500)), Some(vec![seat.id]));
+    fixture.discount(new);
+    assert_eq!(fixture.refusal("EARLY", &seat), Some(DiscountRefusal::BelowMinimum));
+    let answer = fixture.validate("EARLY", &[(&seat, 1), (&extra, 1)]);
+    assert_eq!(answer.discount.map(|valid| valid.discounted_amount), Some(eur(500)));
+}
+
+#[test]
+fn validation_believes_the_items_and_not_the_amount_and_refuses_what_is_malformed() {
+    let (fixture, event, seat) = sale();
+    let elsewhere = fixture.ticket_type(&fixture.event(), 1000, 100);
+    fixture.discount(percent_off(&event, "EARLY", 10));
+    let request = |change: &dyn Fn(&mut ValidateDiscount)| {
+        let item = BasketItem { ticket_type_id: seat.id, quantity: 1, price: eur(7700) };
+        let (code, order_amount) = ("EARLY".to_owned(), eur(1));
+        let mut request = ValidateDiscount { event_id: event.id, code, order_amount, ticket_items: vec![item] };
+        change(&mut request);
+        fixture.service.validate_discount(&fixture.caller, request)
+    };
+    let taken_off = request(&|_| {}).expect("an answer").discount.expect("it applies").discounted_amount;
+    assert_eq!(taken_off, eur(770), "a tenth of the price in the basket");
+    let empty = request(&|new| new.ticket_items.clear()).expect("an answer");
+    assert_eq!(empty.error, Some(DiscountRefusal::NotApplicable));
+    let broken = request(&|new| {
+        new.code.clear();
+        new.order_amount = Amount::new(1, 3);
+        new.ticket_items[0].quantity = 0;
+        new.ticket_items.push(BasketItem { ticket_type_id: elsewhere.id, quantity: 1, price: Amount::new(1, 3) });
+    });
+    let mut found = paths(broken);
+    found.sort_unstable();
+    let all = ["code", "orderAmount", "ticketItems[0].quantity", "ticketItems[1].price", "ticketItems[1].ticketId"];
+    assert_eq!(found, all);
+    assert_eq!(paths(request(&|new| new.order_amount = eur(-1))), ["orderAmount"]);
+    assert_eq!(paths(request(&|new| new.ticket_items[0].price = eur(-1))), ["ticketItems[0].price"]);
+    assert_eq!(paths(request(&|new| new.ticket_items[0].quantity = i64::MAX)), ["ticketItems"]);
+    assert_eq!(fixture.stored("SELECT COUNT(*) FROM discounts WHERE used = 1 OR used_count > 0"), 0, "nothing is used");
+}
+
+#[test]
+fn an_order_shows_the_stored_code_and_what_was_taken_off_and_keeps_both() {
+    let (fixture, event, seat) = sale();
+    let of = fixture.discount(percent_off(&event, "Early", 25));
+    let order = fixture.order_with_code(&seat, 2, "eARLY");
+    assert_eq!((order.total, order.discounted_amount), (eur(1500), Some(eur(500))));
+    assert_eq!(order.discount_code.as_deref(), Some("Early"));
+    let item = &order.items[0].item;
+    assert_eq!((item.item_subtotal, item.item_discount, item.final_amount), (eur(2000), eur(500), eur(1500)));
+    assert_eq!(fixture.gateway.checkouts()[0].amount, eur(1500));
+    let used = fixture.read_discount(of.id);
+    assert_eq!(used, Discount { used_count: 1, ..of.clone() }, "a use is no change of the discount");
+
+    fixture
+        .update(&of, |change| {
+            (change.code, change.value) = (Change::Set("LATE".to_owned()), Change::Set(Amount::new(50, 0)));
+        })
+        .expect("a change");
+    let read = fixture.read_order(order.id);
+    assert_eq!((read.total, read.discounted_amount), (eur(1500), Some(eur(500))));
+    assert_eq!(read.discount_code.as_deref(), Some("Early"));
+    fixture.service.cancel_order(&fixture.caller, order.id).expect("cancelled");
+    assert_eq!(fixture.discount_uses(&of), 0, "its use comes back under the new name");
+    let plain = fixture.order(&seat, 1);
+    assert_eq!((plain.discounted_amount, plain.discount_code), (None, None));
+}
+
+#[test]
+fn a_refused_code_is_told_after_everything_else_and_takes_nothing() {
+    let fixture = Fixture::new();
+    let event = fixture.event_with(|new| new.accepts_company = Some(false));
+    let seat = fixture.ticket_type(&event, 1000, 2);
+    let extra = fixture.ticket_type(&event, 0, 5);
+    let request = |quantity, company: Option<&str>| {
+        let mut request = CreateOrder::new(event.id, new_customer(), seat.id, quantity);
+        request.discount_code = Some("NOPE".to_owned());
+        request.customer.company_name = company.map(str::to_owned);
+        fixture.service.create_order(&fixture.caller, request).map(|placed| placed.order)
+    };
+    assert_eq!(reason(request(3, Some("Ada Ltd"))), Reason::SoldOut);
+    assert_eq!(paths(request(1, Some("Ada Ltd"))), ["customer.companyName"]);
+    assert_eq!(refused(request(1, None)), "Discount code not found");
+    assert_eq!(refused(fixture.try_order_with_code(&extra, 1, "NOPE")), "Discount code not found", "though it is free");
+    assert_eq!(fixture.stored("SELECT SUM(sold + held) FROM ticket_types"), 0);
+    fixture.set_event_status(event.id, EventStatus::Cancelled).expect("cancelled");
+    assert_eq!(reason(request(1, None)), Reason::EventNotOnSale);
+}
+
+#[test]
+fn all_off_makes_an_order_free_and_completes_it_at_once() {
+    let (fixture, event, seat) = sale();
+    let of = fixture.discount(percent_off(&event, "GIFT", 100));
+    let order = fixture.order_with_code(&seat, 2, "GIFT");
+    assert_eq!((order.status, order.total), (OrderStatus::Completed, Amount::ZERO));
+    assert_eq!(order.discounted_amount, Some(eur(2000)));
+    assert_eq!(order.items[0].issued_tickets.len(), 2);
+    assert!(order.payment_gateway.is_none() && fixture.gateway.checkouts().is_empty());
+    assert_eq!((fixture.sold(&seat), fixture.discount_uses(&of)), (2, 1));
+    // So does an amount that is more than the order costs.
+    fixture.discount(amount_off(&event, "LOTS", eur(100_000)));
+    let order = fixture.order_with_code(&seat, 3, "LOTS");
+    assert_eq!((order.status, order.discounted_amount), (OrderStatus::Completed, Some(eur(3000))));
+    let back = fixture.service.cancel_order(&fixture.caller, order.id).expect("cancelled");
+    assert!(!back.requires_manual_refund);
+}
+
+#[test]
+fn a_named_code_that_takes_nothing_off_counts_and_shows_nothing_taken_off() {
+    let (fixture, event, seat) = sale();
+    let of = fixture.discount(percent_off(&event, "THANKS", 0));
+    let order = fixture.order_with_code(&seat, 1, "THANKS");
+    assert_eq!((order.total, order.discounted_amount), (eur(1000), Some(Amount::ZERO)));
+    assert_eq!((order.discount_code.as_deref(), fixture.discount_uses(&of)), (Some("THANKS"), 1));
+}
+
+#[test]
+fn without_a_code_the_automatic_discount_that_saves_most_applies() {
+    let (fixture, event, seat) = sale();
+    let other = fixture.ticket_type(&event, 1000, 100);
+    let tenth = fixture.discount(automatic(percent_off(&event, "TENTH", 10)));
+    let three = fixture.discount(limited(automatic(amount_off(&event, "THREE", eur(300))), 2));
+    let most = CreateDiscount { is_active: Some(false), ..automatic(percent_off(&event, "OFF", 90)) };
+    fixture.discount(most);
+    fixture.discount(percent_off(&event, "NAMED", 50));
+    let limited_to =
+        CreateDiscount { applicable_ticket_types: Some(vec![other.id]), ..percent_off(&event, "OTHER", 80) };
+    fixture.discount(automatic(limited_to));
+    let code = |order: &Order| order.discount_code.clone().unwrap_or_default();
+
+    let order = fixture.order(&seat, 1);
+    assert_eq!((code(&order).as_str(), order.total), ("THREE", eur(700)));
+    assert_eq!(code(&fixture.order(&seat, 4)), "TENTH", "4.00 of 40.00 are more than 3.00");
+    // A tie at 30.00: the oldest.
+    assert_eq!(code(&fixture.order(&seat, 3)), "TENTH");
+    assert_eq!(code(&fixture.order(&other, 1)), "OTHER");
+    assert_eq!(code(&fixture.order(&seat, 1)), "THREE");
+    assert_eq!((fixture.discount_uses(&three), fixture.discount_uses(&tenth)), (2, 2));
+    assert_eq!(code(&fixture.order(&seat, 1)), "TENTH", "the uses of the better one are gone");
+    // Who names one gets that one, whatever else there is, or none.
+    assert_eq!(code(&fixture.order_with_code(&seat, 1, "TENTH")), "TENTH");
+    assert_eq!(code(&fixture.order_with_code(&seat, 1, "NAMED")), "NAMED");
+    assert_eq!(refused(fixture.try_order_with_code(&seat, 1, "THREE")), "Discount code usage limit reached");
+}
+
+#[test]
+fn an_automatic_discount_that_saves_nothing_is_not_used() {
+    let (fixture, event, seat) = sale();
+    let free = fixture.ticket_type(&event, 0, 100);
+    let nothing = fixture.discount(automatic(percent_off(&event, "NOTHING", 0)));
+    let half = fixture.discount(automatic(percent_off(&event, "HALF", 50)));
+    let order = fixture.order(&free, 1);
+    assert_eq!((order.discount_code, order.discounted_amount), (None, None));
+    fixture.update(&half, |change| change.is_active = Change::Set(false)).expect("a change");
+    assert_eq!(fixture.order(&seat, 1).discounted_amount, None);
+    assert_eq!((fixture.discount_uses(&nothing), fixture.discount_uses(&half)), (0, 0));
+    fixture.service.delete_discount(&fixture.caller, nothing.id).expect("nobody used it");
+}
+
+#[test]
+fn two_automatic_discounts_created_in_the_same_millisecond_are_told_apart_by_their_order() {
+    let (fixture, event, seat) = sale();
+    for code in ["FIRST", "SECOND", "THIRD"] {
+        fixture.discount(automatic(percent_off(&event, code, 10)));
+    }
+    assert_eq!(fixture.order(&seat, 1).discount_code.as_deref(), Some("FIRST"));
+}
+
+#[test]
+fn an_automatic_discount_can_make_an_order_free() {
+    let (fixture, event, seat) = sale();
+    fixture.discount(automatic(percent_off(&event, "GIFT", 100)));
+    assert_eq!(fixture.order(&seat, 1).status, OrderStatus::Completed);
+    assert_eq!(fixture.sold(&seat), 1);
+}
+
+#[test]
+fn a_use_comes_back_with_a_cancellation_once() {
+    let (fixture, event, seat) = sale();
+    let of = fixture.discount(limited(percent_off(&event, "ONCE", 10), 1));
+    let pending = fixture.order_with_code(&seat, 1, "ONCE");
+    assert_eq!(fixture.discount_uses(&of), 1);
+    fixture.service.cancel_order(&fixture.caller, pending.id).expect("cancelled");
+    assert_eq!(fixture.discount_uses(&of), 0);
+    let completed = fixture.order_with_code(&seat, 1, "ONCE");
+    fixture.service.payment_completed(&fixture.caller, completed.id).expect("paid");
+    assert_eq!(refused(fixture.try_order_with_code(&seat, 1, "ONCE")), "Discount code usage limit reached");
+    fixture.service.cancel_order(&fixture.caller, completed.id).expect("cancelled");
+    assert_eq!(fixture.discount_uses(&of), 0);
+    assert_eq!(reason(fixture.service.cancel_order(&fixture.caller, completed.id)), Reason::OrderNotCancellable);
+    let expired = fixture.order_with_code(&seat, 1, "ONCE");
+    fixture.expire_holds();
+    fixture.service.cancel_order(&fixture.caller, expired.id).expect("cancelled");
+    assert_eq!(fixture.discount_uses(&of), 0, "an expired order has none to give back");
+}
+
+#[test]
+fn a_use_ends_at_the_instant_at_which_the_hold_does_whoever_comes_by() {
+    let (fixture, event, seat) = sale();
+    let of = fixture.discount(limited(percent_off(&event, "ONCE", 10), 1));
+    let first = fixture.order_with_code(&seat, 1, "ONCE");
+    fixture.clock.advance(HOLD - std::time::Duration::from_millis(1));
+    assert_eq!(fixture.refusal("ONCE", &seat), Some(DiscountRefusal::UsedUp));
+    assert_eq!(refused(fixture.try_order_with_code(&seat, 1, "ONCE")), "Discount code usage limit reached");
+    fixture.clock.advance(std::time::Duration::from_millis(1));
+    let stored = "SELECT used_count FROM discounts";
+    assert_eq!((fixture.discount_uses(&of), fixture.stored(stored)), (0, 1), "nobody wrote it down yet");
+    assert_eq!(fixture.codes_used(), [0]);
+    assert_eq!(fixture.refusal("ONCE", &seat), None);
+    let second = fixture.order_with_code(&seat, 1, "ONCE");
+    assert_eq!((fixture.discount_uses(&of), fixture.stored(stored)), (1, 1));
+    assert_eq!(fixture.stored("SELECT COUNT(*) FROM orders WHERE status = 'EXPIRED'"), 1, "who took the use wrote it");
+    assert_eq!(
+        (fixture.order_status(first.id), fixture.order_status(second.id)),
+        (OrderStatus::Expired, OrderStatus::Pending)
+    );
+
+    fixture.expire_holds();
+    fixture.service.run_maintenance().expect("a run");
+    assert_eq!((fixture.discount_uses(&of), fixture.stored(stored)), (0, 0));
+    // The same where an order takes what applies by itself.
+    fixture.update(&of, |change| change.auto_apply = Change::Set(true)).expect("a change");
+    assert_eq!(fixture.order(&seat, 1).discount_code.as_deref(), Some("ONCE"));
+    assert_eq!(fixture.order(&seat, 1).discount_code, None);
+    fixture.expire_holds();
+    assert_eq!(fixture.order(&seat, 1).discount_code.as_deref(), Some("ONCE"));
+}
+
+impl Fixture {
+    fn codes_used(&self) -> Vec<i64> {
+        let page = self.service.list_discounts(&self.caller, ListDiscounts::default()).expect("a page");
+        page.data.into_iter().map(|discount| discount.used_count).collect()
+    }
+}
+
+#[test]
+fn a_use_comes_back_where_the_gateway_gives_no_link() {
+    let (fixture, event, seat) = sale();
+    let of = fixture.discount(limited(percent_off(&event, "ONCE", 10), 1));
+    fixture.gateway.on_checkout(GatewayBehavior::Refuse);
+    assert!(matches!(fixture.try_order_with_code(&seat, 1, "ONCE"), Err(ticketing::Error::PaymentGatewayFailed(_))));
+    assert_eq!(fixture.discount_uses(&of), 0);
+    fixture.gateway.on_checkout(GatewayBehavior::Succeed);
+    fixture.order_with_code(&seat, 1, "ONCE");
+}
+
+#[test]
+fn cancelling_an_event_returns_the_uses_of_what_was_pending_and_no_others() {
+    let (fixture, event, seat) = sale();
+    let of = fixture.discount(percent_off(&event, "EARLY", 10));
+    fixture.order_with_code(&seat, 1, "EARLY");
+    fixture.expire_holds();
+    fixture.order_with_code(&seat, 1, "EARLY");
+    let completed = fixture.order_with_code(&seat, 1, "EARLY");
+    fixture.service.payment_completed(&fixture.caller, completed.id).expect("paid");
+    fixture.set_event_status(event.id, EventStatus::Cancelled).expect("cancelled");
+    assert_eq!((fixture.discount_uses(&of), fixture.stored("SELECT used_count FROM discounts")), (1, 1));
+}
+
+#[test]
+fn a_late_payment_takes_its_use_anew_or_goes_back() {
+    let (fixture, event, seat) = sale();
+    let of = fixture.discount(limited(percent_off(&event, "ONCE", 10), 1));
+    let late = fixture.order_with_code(&seat, 1, "ONCE");
+    fixture.expire_holds();
+    // Only the limit is judged: the rest was in time.
+    let (over, off) = (at("2026-05-01T00:00:00Z"), Change::Set(false));
+    fixture.update(&of, |change| (change.valid_to, change.is_active) = (Change::Set(over), off)).expect("a change");
+    let revived = fixture.service.payment_completed(&fixture.caller, late.id).expect("a notice");
+    assert_eq!((revived.status, fixture.discount_uses(&of)), (OrderStatus::Completed, 1));
+    assert_eq!((revived.total, revived.discounted_amount), (eur(900), Some(eur(100))));
+
+    fixture.service.cancel_order(&fixture.caller, late.id).expect("cancelled");
+    let end = at("2027-01-01T00:00:00Z");
+    fixture
+        .update(&of, |change| (change.valid_to, change.is_active) = (Change::Set(end), Change::Set(true)))
+        .expect("a change");
+    let late = fixture.order_with_code(&seat, 1, "ONCE");
+    fixture.expire_holds();
+    let taker = fixture.order_with_code(&seat, 1, "ONCE");
+    assert_eq!(reason(fixture.service.mark_order_paid(&fixture.caller, late.id)), Reason::DiscountUsedUp);
+    assert_eq!(fixture.order_status(late.id), OrderStatus::Expired);
+    let lost = fixture.service.payment_completed(&fixture.caller, late.id).expect("a notice");
+    assert_eq!(lost.status, OrderStatus::Expired);
+    assert_eq!(fixture.payment_status(late.id), Some(PaymentStatus::Refunded));
+    let refund = fixture.gateway.refunds().pop().expect("a refund");
+    assert_eq!((refund.order_id, refund.amount), (late.id, eur(900)));
+    assert_eq!((fixture.discount_uses(&of), fixture.order_status(taker.id)), (1, OrderStatus::Pending));
+    assert_eq!(fixture.stored("SELECT sold FROM ticket_types"), 0, "it took no place either");
+    let refunds = fixture.service.list_refunds(&fixture.caller, ListRefunds::default()).expect("a page").data;
+    assert!(refunds.iter().all(|refund| refund.status == RefundStatus::Done));
+}
+
+#[test]
+fn an_expired_order_is_refused_for_its_event_its_places_and_its_use_in_this_order() {
+    let fixture = Fixture::new();
+    let event = fixture.event();
+    let (seat, spare) = (fixture.ticket_type(&event, 1000, 1), fixture.ticket_type(&event, 1000, 10));
+    let of = fixture.discount(limited(percent_off(&event, "ONCE", 10), 1));
+    let late = fixture.order_with_code(&seat, 1, "ONCE");
+    fixture.expire_holds();
+    let place = fixture.order(&seat, 1);
+    let using = fixture.order_with_code(&spare, 1, "ONCE");
+    let mark = || reason(fixture.service.mark_order_paid(&fixture.caller, late.id));
+    assert_eq!(mark(), Reason::SoldOut);
+    fixture.service.cancel_order(&fixture.caller, place.id).expect("cancelled");
+    assert_eq!(mark(), Reason::DiscountUsedUp);
+    fixture.update(&of, |change| change.usage_limit = Change::Set(Some(2))).expect("a change");
+    fixture.service.mark_order_paid(&fixture.caller, using.id).expect("paid");
+    fixture.service.mark_order_paid(&fixture.caller, late.id).expect("there is a use again");
+    assert_eq!(fixture.discount_uses(&of), 2);
+
+    let last = fixture.order(&spare, 1);
+    fixture.expire_holds();
+    fixture.set_event_status(event.id, EventStatus::Cancelled).expect("cancelled");
+    assert_eq!(reason(fixture.service.mark_order_paid(&fixture.caller, last.id)), Reason::EventCancelled);
+}
+
+#[test]
+fn a_lapsed_hold_gives_its_use_to_a_late_payment_that_comes_first() {
+    let (fixture, event, seat) = sale();
+    let of = fixture.discount(limited(percent_off(&event, "ONCE", 10), 1));
+    let first = fixture.order_with_code(&seat, 1, "ONCE");
+    fixture.expire_holds();
+    let second = fixture.order_with_code(&seat, 1, "ONCE");
+    fixture.expire_holds();
+    // The second is expired and not written so; the first takes its use.
+    fixture.service.mark_order_paid(&fixture.caller, first.id).expect("paid");
+    assert_eq!(reason(fixture.service.mark_order_paid(&fixture.caller, second.id)), Reason::DiscountUsedUp);
+    assert_eq!(fixture.discount_uses(&of), 1);
+}
+
+#[test]
+fn a_limit_below_what_is_used_lets_nobody_else_in() {
+    let (fixture, event, seat) = sale();
+    let of = fixture.discount(percent_off(&event, "EARLY", 10));
+    let orders = [(); 3].map(|()| fixture.order_with_code(&seat, 1, "EARLY"));
+    let lowered = fixture.update(&of, |change| change.usage_limit = Change::Set(Some(1))).expect("a change");
+    assert_eq!((lowered.usage_limit, lowered.used_count), (Some(1), 3));
+    assert_eq!(refused(fixture.try_order_with_code(&seat, 1, "EARLY")), "Discount code usage limit reached");
+    for order in &orders[..2] {
+        fixture.service.cancel_order(&fixture.caller, order.id).expect("cancelled");
+        assert_eq!(refused(fixture.try_order_with_code(&seat, 1, "EARLY")), "Discount code usage limit reached");
+    }
+    fixture.service.cancel_order(&fixture.caller, orders[2].id).expect("cancelled");
+    fixture.order_with_code(&seat, 1, "EARLY");
+}
+
+#[test]
+fn what_was_ever_used_is_not_deleted_and_an_event_takes_its_discounts_along() {
+    let (fixture, event, seat) = sale();
+    let of = fixture.discount(percent_off(&event, "EARLY", 10));
+    let order = fixture.order_with_code(&seat, 1, "EARLY");
+    fixture.service.cancel_order(&fixture.caller, order.id).expect("cancelled");
+    assert_eq!(fixture.discount_uses(&of), 0);
+    assert_eq!(reason(fixture.service.delete_discount(&fixture.caller, of.id)), Reason::InUse);
+    assert_eq!(reason(fixture.service.delete_event(&fixture.caller, event.id)), Reason::InUse);
+    let other = fixture.event();
+    let gone = fixture.discount(percent_off(&other, "EARLY", 10));
+    fixture.service.delete_event(&fixture.caller, other.id).expect("nobody ordered");
+    assert_not_found(fixture.service.get_discount(&fixture.caller, gone.id));
+    // A refused order used nothing.
+    let unused = fixture.discount(percent_off(&event, "LATE", 10));
+    assert_eq!(reason(fixture.try_order_with_code(&fixture.ticket_type(&event, 1, 1), 2, "LATE")), Reason::SoldOut);
+    fixture.service.delete_discount(&fixture.caller, unused.id).expect("nobody used it");
+}
+
+#[test]
+fn a_deleted_ticket_type_stays_in_the_list_which_never_becomes_empty_by_that() {
+    let (fixture, event, seat) = sale();
+    let gone = fixture.ticket_type(&event, 1000, 10);
+    let elsewhere = fixture.ticket_type(&fixture.event(), 1000, 10);
+    let listing =
+        |types: Vec<_>| CreateDiscount { applicable_ticket_types: Some(types), ..percent_off(&event, "EARLY", 10) };
+    let refused = fixture.service.create_discount(&fixture.caller, listing(vec![seat.id, elsewhere.id, gone.id]));
+    assert_eq!(paths(refused), ["applicableTicketTypes[1]"]);
+    let of = fixture.discount(listing(vec![gone.id]));
+    fixture.service.delete_ticket_type(&fixture.caller, gone.id).expect("nobody ordered it");
+    assert_eq!(fixture.read_discount(of.id).applicable_ticket_types, [gone.id]);
+    assert_eq!(fixture.refusal("EARLY", &seat), Some(DiscountRefusal::NotApplicable));
+    // What is not named in an update is not judged; what is, is.
+    fixture.update(&of, |change| change.value = Change::Set(Amount::new(20, 0))).expect("a change");
+    let again = fixture.update(&of, |change| change.applicable_ticket_types = Change::Set(vec![gone.id]));
+    assert_eq!(paths(again), ["applicableTicketTypes[0]"]);
+    fixture.update(&of, |change| change.applicable_ticket_types = Change::Set(Vec::new())).expect("a change");
+    assert_eq!(fixture.refusal("EARLY", &seat), None);
+}
+
+#[test]
+fn a_currency_stays_once_a_discount_has_an_amount_in_it() {
+    let fixture = Fixture::new();
+    let event = fixture.event();
+    let to_yen = || {
+        let changes = UpdateEvent { currency: Change::Set("JPY".to_owned()), ..Default::default() };
+        let moved = fixture.service.update_event(&fixture.caller, event.id, changes);
+        let back = UpdateEvent { currency: Change::Set("EUR".to_owned()), ..Default::default() };
+        if moved.is_ok() {
+            fixture.service.update_event(&fixture.caller, event.id, back).expect("and back");
+        }
+        moved.map(drop)
+    };
+    let of = fixture.discount(percent_off(&event, "EARLY", 10));
+    to_yen().expect("a percentage is of any currency");
+    fixture.update(&of, |change| change.minimum_purchase = Change::Set(Some(eur(500)))).expect("a change");
+    assert_eq!(reason(to_yen()), Reason::InUse);
+    fixture.update(&of, |change| change.minimum_purchase = Change::Set(None)).expect("a change");
+    to_yen().expect("no amount is left");
+    let fixed = fixture.discount(amount_off(&event, "FIVE", eur(500)));
+    assert_eq!(reason(to_yen()), Reason::InUse);
+    fixture.service.delete_discount(&fixture.caller, fixed.id).expect("nobody used it");
+    to_yen().expect("no amount is left");
+}
+
+#[test]
+fn two_entries_of_one_type_stay_two_items_and_each_gets_its_part() {
+    let (fixture, event, seat) = sale();
+    fixture.discount(amount_off(&event, "FIVE", eur(500)));
+    let mut request = CreateOrder::new(event.id, new_customer(), seat.id, 1);
+    request.items.push(NewOrderItem { ticket_type_id: seat.id, quantity: 2 });
+    request.discount_code = Some("FIVE".to_owned());
+    let order = fixture.service.create_order(&fixture.caller, request).expect("an order").order;
+    let parts: Vec<_> = order.items.iter().map(|item| (item.item.quantity, item.item.item_discount)).collect();
+    // 5.00 over 10.00 and 20.00: 1.67 and 3.33.
+    assert_eq!(parts, [(1, eur(167)), (2, eur(333))]);
+    assert_eq!(order.total, eur(2500));
+}

@@ -1,0 +1,514 @@
+//! Events: which status may follow which, what moves by itself, and what an event is by default.
+
+use crate::common::*;
+use std::time::Duration;
+use ticketing::EventStatus::{Cancelled, Drafted, Expired, Published, SoldOut};
+use ticketing::{
+    Amount, Change, CreateEvent, CreateOrganization, DeliveryMethod, Event, EventSettings, EventStatus, ListEvents,
+    ListTicketTypes, OrderStatus, Reason, TextEnum, TicketPdfDesignVersion, TicketType, TicketTypeStatus, UpdateEvent,
+    UpdateTicketType,
+};
+
+fn raise(fixture: &Fixture, of: &TicketType, quantity: i64) {
+    let changes = UpdateTicketType { quantity: Change::Set(quantity), ..Default::default() };
+    fixture.service.update_ticket_type(&fixture.caller, of.id, changes).expect("a quantity");
+}
+
+fn read(fixture: &Fixture, event: &Event) -> Event {
+    fixture.service.get_event(&fixture.caller, event.id).expect("the event")
+}
+
+#[test]
+fn every_pair_of_statuses_is_allowed_or_refused_as_the_table_says() {
+    let fixture = Fixture::new();
+    let allowed = |from, to| match from {
+        Drafted => matches!(to, Drafted | Published | Cancelled | Expired),
+        Published => true,
+        SoldOut => matches!(to, SoldOut | Published | Expired | Cancelled),
+        Expired => matches!(to, Expired | Published | Cancelled),
+        Cancelled => to == Cancelled,
+    };
+    for from in EventStatus::ALL {
+        for to in EventStatus::ALL {
+            let event = fixture.event_with(|new| new.status = Some(*from));
+            assert_eq!(event.status, *from);
+            let moved = fixture.set_event_status(event.id, *to);
+            if allowed(*from, *to) {
+                assert_eq!(moved.expect("allowed").status, *to, "{from} to {to}");
+                assert_eq!(fixture.event_status(event.id), *to, "{from} to {to}");
+            } else {
+                assert_eq!(reason(moved), Reason::InvalidTransition, "{from} to {to}");
+                assert_eq!(read(&fixture, &event), event, "{from} to {to}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_published_event_goes_back_to_draft_only_without_a_live_order_and_without_a_ticket() {
+    let fixture = Fixture::new();
+    let draft = |event: &Event| fixture.set_event_status(event.id, Drafted);
+
+    let event = fixture.event();
+    let seat = fixture.ticket_type(&event, 1250, 10);
+    let order = fixture.order(&seat, 1);
+    assert_eq!(reason(draft(&event)), Reason::InvalidTransition, "a pending order");
+    fixture.service.cancel_order(&fixture.caller, order.id).expect("cancelled");
+    assert_eq!(draft(&event).expect("a cancelled order is not live").status, Drafted);
+
+    let event = fixture.event();
+    fixture.order(&fixture.ticket_type(&event, 1250, 10), 1);
+    fixture.expire_holds();
+    assert_eq!(draft(&event).expect("a lapsed order is not live").status, Drafted);
+
+    let event = fixture.event();
+    fixture.paid_order(&fixture.ticket_type(&event, 1250, 10), 1);
+    assert_eq!(reason(draft(&event)), Reason::InvalidTransition, "a completed order");
+
+    let event = fixture.event();
+    fixture.issue(&fixture.ticket_type(&event, 1250, 10), 1);
+    assert_eq!(reason(draft(&event)), Reason::InvalidTransition, "a ticket");
+}
+
+#[test]
+fn an_expired_event_is_published_again_only_with_its_end_in_the_future() {
+    let fixture = Fixture::new();
+    let event = fixture.event();
+    fixture.set_clock(EVENT_END);
+    assert_eq!(reason(fixture.set_event_status(event.id, Published)), Reason::InvalidTransition);
+    let end_is_now =
+        UpdateEvent { status: Published.into(), end_date: Change::Set(at(EVENT_END)), ..Default::default() };
+    assert_eq!(reason(fixture.service.update_event(&fixture.caller, event.id, end_is_now)), Reason::InvalidTransition);
+
+    let later = UpdateEvent { end_date: Change::Set(at("2026-07-02T00:00:00Z")), ..Default::default() };
+    let moved = fixture.service.update_event(&fixture.caller, event.id, later.clone()).expect("a new end");
+    assert_eq!(moved.status, Expired, "a later end alone publishes nothing");
+    assert_eq!(fixture.set_event_status(event.id, Published).expect("its end is in the future").status, Published);
+
+    let other = fixture.event();
+    assert_eq!(other.status, Expired);
+    let both = UpdateEvent { status: Published.into(), ..later };
+    assert_eq!(fixture.service.update_event(&fixture.caller, other.id, both).expect("both at once").status, Published);
+}
+
+#[test]
+fn an_event_reads_and_counts_as_expired_from_the_instant_of_its_end() {
+    let fixture = Fixture::new();
+    let with_end = fixture.event();
+    let without_end = fixture.event_with(|new| new.end_date = None);
+    let sold_out = fixture.event_with(|new| new.status = Some(SoldOut));
+    let draft = fixture.event_with(|new| new.status = Some(Drafted));
+    let seat = fixture.ticket_type(&with_end, 0, 10);
+    let listed = |status| {
+        let request = ListEvents { status: Some(status), ..Default::default() };
+        let page = fixture.service.list_events(&fixture.caller, request).expect("a page");
+        page.data.iter().map(|event| event.id).collect::<Vec<_>>()
+    };
+
+    fixture.set_clock("2026-07-01T21:59:59.999Z");
+    assert_eq!(listed(Published), [without_end.id, with_end.id]);
+    assert_eq!(listed(SoldOut), [sold_out.id]);
+    fixture.order(&seat, 1);
+
+    fixture.set_clock(EVENT_END);
+    assert_eq!(fixture.event_status(with_end.id), Expired);
+    assert_eq!(fixture.event_status(sold_out.id), Expired);
+    assert_eq!(fixture.event_status(draft.id), Drafted, "a draft never expires by itself");
+    assert_eq!(listed(Expired), [sold_out.id, with_end.id]);
+    assert_eq!(listed(Published), [without_end.id]);
+    assert!(listed(SoldOut).is_empty());
+    assert_eq!(reason(fixture.try_order(&seat, 1)), Reason::EventNotOnSale);
+
+    // 24 hours after its start.
+    fixture.set_clock("2026-07-02T17:59:59.999Z");
+    assert_eq!(fixture.event_status(without_end.id), Published);
+    fixture.set_clock("2026-07-02T18:00:00Z");
+    assert_eq!(fixture.event_status(without_end.id), Expired);
+}
+
+#[test]
+fn an_event_that_is_over_reads_the_same_whether_or_not_the_maintenance_came_by() {
+    let fixture = Fixture::new();
+    let events = [
+        fixture.event(),
+        fixture.event_with(|new| new.status = Some(SoldOut)),
+        fixture.event_with(|new| new.end_date = None),
+        fixture.event_with(|new| new.status = Some(Drafted)),
+        // Brought in after it was over, and written down as such at once.
+        fixture.event_with(|new| {
+            (new.start_date, new.end_date) = (at("2026-01-01T18:00Z"), Some(at("2026-01-02T00:00Z")))
+        }),
+    ];
+    fixture.set_clock("2026-08-01T00:00:00Z");
+    let before: Vec<_> = events.iter().map(|event| read(&fixture, event)).collect();
+    assert_eq!(
+        before.iter().map(|event| event.status).collect::<Vec<_>>(),
+        [Expired, Expired, Expired, Drafted, Expired]
+    );
+    assert_eq!(before[0].updated_at, at(EVENT_END), "it changed when it ended");
+    assert_eq!(before[0].revision, events[0].revision + 1);
+    let report = fixture.service.run_maintenance().expect("a run");
+    assert_eq!(report.expired_events, 3);
+    let after: Vec<_> = events.iter().map(|event| read(&fixture, event)).collect();
+    assert_eq!(before, after);
+    assert_eq!(fixture.service.run_maintenance().expect("a run").expired_events, 0);
+}
+
+#[test]
+fn an_event_brought_in_after_its_end_was_never_changed_before_it_was_created() {
+    let fixture = Fixture::new();
+    let past = |new: &mut CreateEvent| {
+        (new.start_date, new.end_date) = (at("2026-01-01T18:00Z"), Some(at("2026-01-02T00:00Z")));
+    };
+    let event = fixture.event_with(past);
+    assert_eq!((event.status, event.created_at, event.updated_at), (Expired, at(NOW), at(NOW)));
+    fixture.service.run_maintenance().expect("a run");
+    assert_eq!(read(&fixture, &event), event);
+
+    let event = fixture.event();
+    fixture.set_clock("2026-06-02T00:00:00Z");
+    let ended = UpdateEvent {
+        start_date: Change::Set(at("2026-01-01T18:00Z")),
+        end_date: Change::Set(at("2026-01-02T00:00Z")),
+        ..Default::default()
+    };
+    let event = fixture.service.update_event(&fixture.caller, event.id, ended).expect("an end in the past");
+    assert_eq!((event.status, event.updated_at), (Expired, at("2026-06-02T00:00:00Z")));
+    fixture.service.run_maintenance().expect("a run");
+    assert_eq!(read(&fixture, &event), event);
+}
+
+#[test]
+fn an_event_sells_out_with_the_last_place_of_its_last_ticket_type_whatever_their_status() {
+    let fixture = Fixture::new();
+    let event = fixture.event();
+    let seat = fixture.ticket_type(&event, 1250, 2);
+    let hidden = fixture.ticket_type_with(&event, |new| {
+        new.quantity = 1;
+        new.status = Some(TicketTypeStatus::OnlyVisibleToOwner);
+    });
+    let pending = fixture.order(&seat, 1);
+    fixture.paid_order(&seat, 1);
+    fixture.issue(&hidden, 1);
+    assert_eq!(fixture.event_status(event.id), Published, "one place is held and not sold");
+    fixture.service.payment_completed(&fixture.caller, pending.id).expect("paid");
+    assert_eq!(fixture.event_status(event.id), SoldOut);
+    let sold_out = read(&fixture, &event);
+    assert_eq!(sold_out.revision, event.revision + 1, "a transition is a change, a sale is none");
+    assert_eq!(reason(fixture.try_order(&seat, 1)), Reason::EventNotOnSale);
+}
+
+#[test]
+fn a_sold_out_event_is_on_sale_again_when_its_unsold_places_leave_zero() {
+    let fixture = Fixture::new();
+    let sold_out = || {
+        let event = fixture.event();
+        let seat = fixture.ticket_type(&event, 1250, 2);
+        let order = fixture.paid_order(&seat, 2);
+        assert_eq!(fixture.event_status(event.id), SoldOut);
+        (event, seat, order)
+    };
+
+    let (event, seat, order) = sold_out();
+    fixture.service.cancel_ticket(&fixture.caller, order.items[0].issued_tickets[0].id).expect("cancelled");
+    assert_eq!(fixture.event_status(event.id), Published, "a cancelled ticket");
+    fixture.issue(&seat, 1);
+    assert_eq!(fixture.event_status(event.id), SoldOut, "and sold again");
+
+    let (event, _, order) = sold_out();
+    fixture.service.cancel_order(&fixture.caller, order.id).expect("cancelled");
+    assert_eq!(fixture.event_status(event.id), Published, "a cancelled order");
+
+    let (event, seat, _) = sold_out();
+    raise(&fixture, &seat, 3);
+    assert_eq!(fixture.event_status(event.id), Published, "a quantity raised");
+
+    let (event, ..) = sold_out();
+    fixture.ticket_type(&event, 0, 1);
+    assert_eq!(fixture.event_status(event.id), Published, "a type added");
+}
+
+#[test]
+fn lowering_a_quantity_and_deleting_a_type_move_no_event() {
+    let fixture = Fixture::new();
+    let event = fixture.event();
+    let seat = fixture.ticket_type(&event, 0, 2);
+    fixture.issue(&seat, 1);
+    raise(&fixture, &seat, 1);
+    assert_eq!(fixture.event_status(event.id), Published, "lowered to what is sold");
+
+    let event = fixture.event();
+    fixture.issue(&fixture.ticket_type(&event, 0, 1), 1);
+    let spare = fixture.ticket_type(&event, 0, 5);
+    assert_eq!(fixture.event_status(event.id), Published, "put on sale again by the type added");
+    fixture.service.delete_ticket_type(&fixture.caller, spare.id).expect("unused");
+    assert_eq!(fixture.event_status(event.id), Published, "deleted");
+}
+
+#[test]
+fn an_event_marked_sold_out_with_places_unsold_is_not_put_on_sale_by_a_return() {
+    let fixture = Fixture::new();
+    let event = fixture.event();
+    let seat = fixture.ticket_type(&event, 1250, 5);
+    let order = fixture.paid_order(&seat, 2);
+    fixture.set_event_status(event.id, SoldOut).expect("by hand");
+    fixture.service.cancel_ticket(&fixture.caller, order.items[0].issued_tickets[0].id).expect("cancelled");
+    assert_eq!(fixture.event_status(event.id), SoldOut);
+    raise(&fixture, &seat, 6);
+    fixture.ticket_type(&event, 1250, 5);
+    fixture.service.cancel_order(&fixture.caller, order.id).expect("cancelled");
+    assert_eq!(fixture.event_status(event.id), SoldOut);
+    assert_eq!(fixture.set_event_status(event.id, Published).expect("by hand").status, Published);
+}
+
+#[test]
+fn a_draft_and_a_cancelled_event_are_moved_by_no_sale() {
+    let fixture = Fixture::new();
+    let draft = fixture.event_with(|new| new.status = Some(Drafted));
+    let ticket = fixture.issue(&fixture.ticket_type(&draft, 0, 1), 1).remove(0);
+    assert_eq!(fixture.event_status(draft.id), Drafted);
+    fixture.service.cancel_ticket(&fixture.caller, ticket.id).expect("cancelled");
+    assert_eq!(fixture.event_status(draft.id), Drafted);
+
+    let event = fixture.event();
+    let ticket = fixture.issue(&fixture.ticket_type(&event, 0, 1), 1).remove(0);
+    assert_eq!(fixture.event_status(event.id), SoldOut);
+    fixture.set_event_status(event.id, Cancelled).expect("cancelled");
+    fixture.service.cancel_ticket(&fixture.caller, ticket.id).expect("cancelled");
+    assert_eq!(fixture.event_status(event.id), Cancelled);
+}
+
+#[test]
+fn the_last_place_sold_after_the_end_changes_no_event_whether_or_not_the_maintenance_came_by() {
+    let sold_after_the_end = |maintained: bool| {
+        let fixture = Fixture::new();
+        let event = fixture.event();
+        let seat = fixture.ticket_type(&event, 1250, 1);
+        let order = fixture.order(&seat, 1);
+        fixture.set_clock(EVENT_END);
+        if maintained {
+            fixture.service.run_maintenance().expect("a run");
+        }
+        fixture.service.mark_order_paid(&fixture.caller, order.id).expect("only a cancelled event refuses");
+        let after = read(&fixture, &event);
+        assert_eq!((after.status, after.updated_at, after.revision), (Expired, at(EVENT_END), event.revision + 1));
+        fixture.service.cancel_order(&fixture.caller, order.id).expect("cancelled");
+        assert_eq!(read(&fixture, &event), after);
+    };
+    sold_after_the_end(false);
+    sold_after_the_end(true);
+}
+
+#[test]
+fn cancelling_an_event_cancels_its_pending_orders_and_leaves_the_completed_ones() {
+    let fixture = Fixture::new();
+    let event = fixture.event();
+    let seat = fixture.ticket_type(&event, 1250, 10);
+    let lapsed = fixture.order(&seat, 1);
+    fixture.expire_holds();
+    let (pending, completed) = (fixture.order(&seat, 3), fixture.paid_order(&seat, 2));
+    let elsewhere = fixture.order(&fixture.ticket_type(&fixture.event(), 1250, 10), 1);
+    fixture.set_event_status(event.id, Cancelled).expect("cancelled");
+    assert_eq!(fixture.order_status(pending.id), OrderStatus::Cancelled);
+    assert_eq!(fixture.order_status(completed.id), OrderStatus::Completed);
+    assert_eq!(fixture.order_status(lapsed.id), OrderStatus::Expired, "it was pending no more");
+    assert_eq!(fixture.order_status(elsewhere.id), OrderStatus::Pending);
+    assert_eq!(fixture.sold(&seat), 2);
+    assert_eq!(fixture.stored("SELECT SUM(held) FROM ticket_types"), 1, "the one place held elsewhere");
+    assert!(fixture.gateway.refunds().is_empty(), "refunds are the organizer's decision");
+}
+
+#[test]
+fn an_event_that_says_nothing_has_the_defaults() {
+    let fixture = Fixture::new();
+    let event = CreateEvent::new("Bare", "bare", at(EVENT_START));
+    let event = fixture.service.create_event(&fixture.caller, event).expect("an event");
+    let expected = Event {
+        id: event.id,
+        title: "Bare".to_owned(),
+        description: None,
+        location: None,
+        location_metadata: serde_json::Value::Null,
+        currency: "EUR".to_owned(),
+        timezone: "UTC".to_owned(),
+        start_date: at(EVENT_START),
+        start_time: Some("18:00".to_owned()),
+        end_date: None,
+        end_time: None,
+        cover_image: None,
+        status: Drafted,
+        organizer_id: fixture.caller.organization(),
+        slug: "bare".to_owned(),
+        tags: Vec::new(),
+        is_featured: false,
+        page_views: 0,
+        is_public: true,
+        tracking_pixels: serde_json::Value::Null,
+        delivery_method: DeliveryMethod::Digital,
+        shipping_countries: Vec::new(),
+        accepts_company: false,
+        disable_organizer_order_notifications: false,
+        ticket_pdf_design_version: TicketPdfDesignVersion::V1,
+        created_at: at(NOW),
+        updated_at: at(NOW),
+        revision: event.revision,
+    };
+    assert_eq!(event, expected);
+    assert_eq!(read(&fixture, &event), expected);
+}
+
+#[test]
+fn an_event_without_currency_and_time_zone_takes_those_of_its_organization() {
+    let fixture = Fixture::new();
+    let organization = CreateOrganization {
+        name: "Tokyo Nights".to_owned(),
+        currency: "JPY".to_owned(),
+        timezone: "Asia/Tokyo".to_owned(),
+    };
+    let organization = fixture.service.create_organization(organization).expect("an organization");
+    let caller = fixture.service.act_for(organization.id).expect("it is there");
+    let event = fixture.service.create_event(&caller, new_event(|_| {})).expect("an event");
+    assert_eq!((event.currency.as_str(), event.timezone.as_str()), ("JPY", "Asia/Tokyo"));
+    assert_eq!(event.start_time.as_deref(), Some("03:00"));
+    let own = new_event(|new| (new.currency, new.timezone) = (Some("USD".to_owned()), Some("UTC".to_owned())));
+    let event = fixture.service.create_event(&caller, own).expect("an event");
+    assert_eq!((event.currency.as_str(), event.timezone.as_str()), ("USD", "UTC"));
+}
+
+#[test]
+fn the_currency_changes_until_something_has_an_amount_in_it() {
+    let fixture = Fixture::new();
+    let change = |event: &Event, currency: &str| {
+        let changes = UpdateEvent { currency: Change::Set(currency.to_owned()), ..Default::default() };
+        fixture.service.update_event(&fixture.caller, event.id, changes)
+    };
+    let event = fixture.event();
+    let free = fixture.ticket_type(&event, 0, 10);
+    fixture.issue(&free, 1);
+    assert_eq!(change(&event, "JPY").expect("no amount yet").currency, "JPY");
+    fixture.order(&free, 1);
+    assert_eq!(reason(change(&event, "EUR")), Reason::InUse, "an order");
+    assert_eq!(change(&event, "JPY").expect("no change").currency, "JPY");
+
+    let event = fixture.event();
+    let priced = fixture.ticket_type(&event, 1, 10);
+    assert_eq!(reason(change(&event, "JPY")), Reason::InUse, "a price");
+    fixture.service.delete_ticket_type(&fixture.caller, priced.id).expect("unused");
+    assert_eq!(change(&event, "JPY").expect("the price is gone").currency, "JPY");
+    let yen = fixture.ticket_type_with(&event, |new| new.price = Amount::new(1500, 0));
+    assert_eq!(yen.price.to_string(), "1500");
+}
+
+#[test]
+fn the_times_of_an_event_are_those_on_the_wall_there() {
+    let fixture = Fixture::new();
+    for (zone, start, end, start_time, end_time) in [
+        ("UTC", "2026-07-01T18:00:00Z", "2026-07-01T22:30:00Z", "18:00", "22:30"),
+        // Summer time until 2026-10-25T01:00Z (UTC+2), winter time from then on (UTC+1).
+        ("Europe/Berlin", "2026-10-25T00:59:59Z", "2026-10-25T01:00:00Z", "02:59", "02:00"),
+        // From UTC+1 to UTC+2 at 2026-03-29T01:00Z.
+        ("Europe/Berlin", "2026-03-29T00:59:00Z", "2026-03-29T01:00:00Z", "01:59", "03:00"),
+        ("Asia/Kolkata", "2026-07-01T18:31:00Z", "2026-07-01T20:00:00Z", "00:01", "01:30"),
+        ("America/New_York", "2026-01-01T03:00:00Z", "2026-07-01T03:00:00Z", "22:00", "23:00"),
+    ] {
+        let event = fixture.event_with(|new| {
+            new.timezone = Some(zone.to_owned());
+            (new.start_date, new.end_date) = (at(start), Some(at(end)));
+        });
+        let times = (event.start_time.as_deref(), event.end_time.as_deref());
+        assert_eq!(times, (Some(start_time), Some(end_time)), "{zone} {start}");
+    }
+}
+
+#[test]
+fn a_slug_is_unique_within_its_organization() {
+    let fixture = Fixture::new();
+    let first = fixture.event();
+    let same = || new_event(|new| new.slug.clone_from(&first.slug));
+    assert_eq!(reason(fixture.service.create_event(&fixture.caller, same())), Reason::SlugTaken);
+    let second = fixture.event();
+    let rename = |slug: &str| UpdateEvent { slug: Change::Set(slug.to_owned()), ..Default::default() };
+    let renamed = fixture.service.update_event(&fixture.caller, second.id, rename(&first.slug));
+    assert_eq!(reason(renamed), Reason::SlugTaken);
+    assert_eq!(read(&fixture, &second), second);
+    fixture.service.update_event(&fixture.caller, first.id, rename(&first.slug)).expect("its own slug");
+    fixture.service.create_event(&fixture.other_organization(), same()).expect("another organization's");
+    fixture.service.delete_event(&fixture.caller, first.id).expect("unused");
+    fixture.service.create_event(&fixture.caller, same()).expect("the slug is free again");
+}
+
+#[test]
+fn an_event_is_deleted_with_its_types_until_it_has_orders_or_tickets() {
+    let fixture = Fixture::new();
+    let delete = |event: &Event| fixture.service.delete_event(&fixture.caller, event.id);
+
+    let event = fixture.event();
+    let seat = fixture.ticket_type(&event, 1250, 10);
+    delete(&event).expect("unused");
+    assert_not_found(fixture.service.get_event(&fixture.caller, event.id));
+    assert_not_found(fixture.service.get_ticket_type(&fixture.caller, seat.id));
+    assert_not_found(fixture.service.list_ticket_types(&fixture.caller, event.id, ListTicketTypes::default()));
+    assert_not_found(delete(&event));
+
+    let event = fixture.event();
+    let order = fixture.order(&fixture.ticket_type(&event, 1250, 10), 1);
+    fixture.service.cancel_order(&fixture.caller, order.id).expect("cancelled");
+    assert_eq!(reason(delete(&event)), Reason::InUse, "a cancelled order is an order");
+
+    let event = fixture.event();
+    let ticket = fixture.issue(&fixture.ticket_type(&event, 1250, 10), 1).remove(0);
+    fixture.service.cancel_ticket(&fixture.caller, ticket.id).expect("cancelled");
+    assert_eq!(reason(delete(&event)), Reason::InUse, "a cancelled ticket is a ticket");
+}
+
+#[test]
+fn every_update_raises_the_revision_and_nothing_else_does() {
+    let fixture = Fixture::new();
+    let event = fixture.event();
+    let seat = fixture.ticket_type(&event, 1250, 10);
+    fixture.clock.advance(Duration::from_secs(1));
+    fixture.service.record_page_view(&fixture.caller, event.id).expect("a view");
+    fixture.paid_order(&seat, 1);
+    let seen = read(&fixture, &event);
+    assert_eq!(seen, Event { page_views: 1, ..event.clone() });
+    let sold = fixture.service.get_ticket_type(&fixture.caller, seat.id).expect("the type");
+    assert_eq!(sold, TicketType { sold: 1, ..seat.clone() });
+
+    let title = UpdateEvent { title: Change::Set("Winter Night".to_owned()), ..Default::default() };
+    let updated = fixture.service.update_event(&fixture.caller, event.id, title).expect("a title");
+    assert_eq!(updated.revision, event.revision + 1);
+    assert_eq!(updated.updated_at, at("2026-06-01T12:00:01Z"));
+    let settings = EventSettings { is_featured: Change::Set(true), ..Default::default() };
+    let updated = fixture.service.update_event_settings(&fixture.caller, event.id, settings).expect("settings");
+    assert_eq!(updated.revision, event.revision + 2);
+    raise(&fixture, &seat, 11);
+    let raised = fixture.service.get_ticket_type(&fixture.caller, seat.id).expect("the type");
+    assert_eq!((raised.revision, raised.updated_at), (seat.revision + 1, at("2026-06-01T12:00:01Z")));
+}
+
+#[test]
+fn settings_change_what_they_name_and_nothing_else() {
+    let fixture = Fixture::new();
+    let event = fixture.event();
+    let place = serde_json::json!({"hall": 3, "seats": [1, 2.5, null], "": true});
+    let settings = EventSettings {
+        tags: Change::Set(vec!["jazz".to_owned(), "open air".to_owned()]),
+        is_featured: Change::Set(true),
+        location_metadata: Change::Set(place.clone()),
+        tracking_pixels: Change::Set(serde_json::json!("pixel")),
+        disable_organizer_order_notifications: Change::Set(true),
+    };
+    fixture.service.update_event_settings(&fixture.caller, event.id, settings).expect("settings");
+    let tags_only = EventSettings { tags: Change::Set(Vec::new()), ..Default::default() };
+    let updated = fixture.service.update_event_settings(&fixture.caller, event.id, tags_only).expect("settings");
+    let expected = Event {
+        tags: Vec::new(),
+        is_featured: true,
+        location_metadata: place,
+        tracking_pixels: serde_json::json!("pixel"),
+        disable_organizer_order_notifications: true,
+        revision: event.revision + 2,
+        ..event
+    };
+    assert_eq!(updated, expected);
+}

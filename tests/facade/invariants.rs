@@ -1,0 +1,287 @@
+//! What holds after any history of orders, payments, cancellations, expiries, issues and scans on a small event.
+
+use crate::common::*;
+use proptest::prelude::*;
+use std::collections::HashMap;
+use std::time::Duration;
+use ticketing::{
+    Amount, Change, CheckInTicket, CreateDiscount, CreateOrder, Discount, EventId, EventStatus, EventSummary,
+    ListOrders, ListTicketTypes, ListTickets, NewOrderItem, OrderId, OrderStatus, OrderSummary, OrdersByStatus,
+    PageRequest, PaymentStatus, TicketStatus, TicketType, TicketTypeSummary, UpdateDiscount, UpdateTicketType,
+};
+
+/// One thing that happens. The indices choose among what there is, round and round.
+#[derive(Debug, Clone)]
+enum Step {
+    Order { of: usize, quantity: i64, also: Option<(usize, i64)>, code: Option<usize> },
+    Limit { of: usize, uses: i64 },
+    Pay(usize),
+    Fail(usize),
+    MarkPaid(usize),
+    CancelOrder(usize),
+    Issue { of: usize, quantity: i64 },
+    CancelTicket(usize),
+    Scan(usize),
+    Wait(u64),
+    Maintain,
+    Raise { of: usize, by: i64 },
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let (of, index) = (0..2_usize, 0..64_usize);
+    prop_oneof![
+        6 => (
+            of.clone(),
+            1..4_i64,
+            proptest::option::weighted(0.3, (of.clone(), 1..3_i64)),
+            proptest::option::weighted(0.5, 0..2_usize),
+        )
+            .prop_map(|(of, quantity, also, code)| Step::Order { of, quantity, also, code }),
+        1 => (of.clone(), 1..4_i64).prop_map(|(of, uses)| Step::Limit { of, uses }),
+        5 => index.clone().prop_map(Step::Pay),
+        1 => index.clone().prop_map(Step::Fail),
+        2 => index.clone().prop_map(Step::MarkPaid),
+        4 => index.clone().prop_map(Step::CancelOrder),
+        3 => (of.clone(), 1..3_i64).prop_map(|(of, quantity)| Step::Issue { of, quantity }),
+        4 => index.clone().prop_map(Step::CancelTicket),
+        1 => index.prop_map(Step::Scan),
+        4 => (1..40_u64).prop_map(Step::Wait),
+        1 => Just(Step::Maintain),
+        1 => (of, 1..3_i64).prop_map(|(of, by)| Step::Raise { of, by }),
+    ]
+}
+
+struct History {
+    fixture: Fixture,
+    event: EventId,
+    types: [TicketType; 2],
+    /// One that is named, and one that applies by itself; each for at most two orders.
+    discounts: [Discount; 2],
+    /// How many orders used each when it was looked at last, and how many might.
+    uses: [(i64, i64); 2],
+    orders: Vec<OrderId>,
+    /// What the gateway reported as paid.
+    paid: HashMap<OrderId, i64>,
+}
+
+impl History {
+    fn new() -> Self {
+        let fixture = Fixture::new();
+        let event = fixture.event();
+        let types = [fixture.ticket_type(&event, 1250, 3), fixture.ticket_type(&event, 0, 2)];
+        let mut new = [percent_off(&event, "HALF", 50), percent_off(&event, "ALL", 100)];
+        new[0].auto_apply = Some(true);
+        let discounts = new.map(|new| fixture.discount(CreateDiscount { usage_limit: Some(2), ..new }));
+        Self { fixture, event: event.id, types, discounts, uses: [(0, 2); 2], orders: Vec::new(), paid: HashMap::new() }
+    }
+
+    fn tickets(&self) -> Vec<ticketing::IssuedTicket> {
+        let request = ListTickets { page: PageRequest::first(100), ..Default::default() };
+        let page = self.fixture.service.list_tickets(&self.fixture.caller, request).expect("a page");
+        assert_eq!(page.next_cursor, None, "a short history");
+        page.data
+    }
+
+    /// Does one thing. A refusal is fine; any other error is none that a history may meet.
+    fn take(&mut self, step: &Step) {
+        let (service, caller) = (&self.fixture.service, &self.fixture.caller);
+        let order = |index: &usize| self.orders.get(index % self.orders.len().max(1)).copied();
+        let done = match step {
+            Step::Order { of, quantity, also, code } => {
+                let mut request = CreateOrder::new(self.event, new_customer(), self.types[*of].id, *quantity);
+                request
+                    .items
+                    .extend(also.map(|(of, quantity)| NewOrderItem { ticket_type_id: self.types[of].id, quantity }));
+                request.discount_code = code.map(|of| self.discounts[of].code.clone());
+                match service.create_order(caller, request) {
+                    Err(error) if error.to_string() == "discountCode Discount code usage limit reached" => Ok(()),
+                    placed => placed.map(|placed| self.orders.push(placed.order.id)),
+                }
+            }
+            Step::Limit { of, uses } => {
+                let changes = UpdateDiscount { usage_limit: Change::Set(Some(*uses)), ..Default::default() };
+                service.update_discount(caller, self.discounts[*of].id, changes).map(drop)
+            }
+            Step::Pay(index) => match order(index) {
+                Some(id) => service.payment_completed(caller, id).map(|order| {
+                    self.paid.insert(id, order.total.minor());
+                }),
+                None => Ok(()),
+            },
+            Step::Fail(index) => order(index).map_or(Ok(()), |id| service.payment_failed(caller, id).map(drop)),
+            Step::MarkPaid(index) => order(index).map_or(Ok(()), |id| service.mark_order_paid(caller, id).map(drop)),
+            Step::CancelOrder(index) => order(index).map_or(Ok(()), |id| service.cancel_order(caller, id).map(drop)),
+            Step::Issue { of, quantity } => self.fixture.try_issue(self.types[*of].id, *quantity).map(drop),
+            Step::CancelTicket(index) | Step::Scan(index) => {
+                let tickets = self.tickets();
+                match tickets.get(index % tickets.len().max(1)) {
+                    None => Ok(()),
+                    Some(ticket) if matches!(step, Step::Scan(_)) => {
+                        service.check_in_ticket(caller, CheckInTicket::new(&ticket.code)).map(drop)
+                    }
+                    Some(ticket) => service.cancel_ticket(caller, ticket.id).map(drop),
+                }
+            }
+            Step::Wait(minutes) => {
+                self.fixture.clock.advance(Duration::from_mins(*minutes));
+                Ok(())
+            }
+            Step::Maintain => service.run_maintenance().map(drop),
+            Step::Raise { of, by } => {
+                let current = service.get_ticket_type(caller, self.types[*of].id).expect("the type").quantity;
+                let changes = UpdateTicketType { quantity: Change::Set(current + by), ..Default::default() };
+                service.update_ticket_type(caller, self.types[*of].id, changes).map(drop)
+            }
+        };
+        if let Err(error) = done {
+            assert!(error.reason().is_some(), "{step:?}: {error:?}");
+        }
+    }
+
+    /// The summary, worked out from what the lists say.
+    fn summary_of_the_lists(&self) -> EventSummary {
+        let (service, caller) = (&self.fixture.service, &self.fixture.caller);
+        let request = ListOrders { event_id: Some(self.event), page: PageRequest::first(100), ..Default::default() };
+        let orders = service.list_orders(caller, request).expect("a page");
+        assert_eq!(orders.next_cursor, None, "a short history");
+        let tickets = self.tickets();
+        let number = |count: usize| i64::try_from(count).expect("few");
+        let orders_in = |status| number(orders.data.iter().filter(|order| order.status == status).count());
+        let tickets_in = |status| number(tickets.iter().filter(|ticket| ticket.status == status).count());
+        // Only an order that completed ever has tickets, and it keeps them.
+        let completed = |order: &&OrderSummary| {
+            order.items.iter().any(|item| tickets.iter().any(|ticket| ticket.order_item_id == Some(item.id)))
+        };
+        let completed: Vec<_> = orders.data.iter().filter(completed).collect();
+        let eur_sum = |amounts: &mut dyn Iterator<Item = Amount>| eur(amounts.map(Amount::minor).sum());
+        let refunded = |order: &&&OrderSummary| {
+            order.payment_gateway.as_ref().is_some_and(|payment| payment.status == PaymentStatus::Refunded)
+        };
+        let types = service.list_ticket_types(caller, self.event, ListTicketTypes::default()).expect("a page").data;
+        let type_summary = |of: TicketType| {
+            let pending = orders.data.iter().filter(|order| order.status == OrderStatus::Pending);
+            let own = pending.flat_map(|order| &order.items).filter(|item| item.ticket_type_id == of.id);
+            let reserved = own.map(|item| item.quantity).sum();
+            let bought = completed.iter().flat_map(|order| &order.items).filter(|item| item.ticket_type_id == of.id);
+            let inside = |ticket: &&ticketing::IssuedTicket| {
+                ticket.ticket_type_id == of.id && ticket.status == TicketStatus::CheckedIn
+            };
+            TicketTypeSummary {
+                ticket_type_id: of.id,
+                name: of.name,
+                quantity: of.quantity,
+                sold: of.sold,
+                reserved,
+                available: of.quantity - of.sold - reserved,
+                checked_in: number(tickets.iter().filter(inside).count()),
+                revenue: eur_sum(&mut bought.map(|item| item.final_amount)),
+            }
+        };
+        EventSummary {
+            event_id: self.event,
+            currency: "EUR".to_owned(),
+            orders_by_status: OrdersByStatus {
+                pending: orders_in(OrderStatus::Pending),
+                completed: orders_in(OrderStatus::Completed),
+                cancelled: orders_in(OrderStatus::Cancelled),
+                expired: orders_in(OrderStatus::Expired),
+            },
+            gross_revenue: eur_sum(&mut completed.iter().map(|order| order.total)),
+            discount_total: eur_sum(&mut completed.iter().filter_map(|order| order.discounted_amount)),
+            refunded_total: eur_sum(&mut completed.iter().filter(refunded).map(|order| order.total)),
+            tickets_issued: number(tickets.len()),
+            tickets_checked_in: tickets_in(TicketStatus::CheckedIn),
+            tickets_cancelled: tickets_in(TicketStatus::Cancelled),
+            ticket_types: types.into_iter().map(type_summary).collect(),
+        }
+    }
+
+    fn check(&mut self, file: &crate::common::database::Connection) {
+        let summary = self.fixture.service.get_event_summary(&self.fixture.caller, self.event).expect("a summary");
+        assert_eq!(summary, self.summary_of_the_lists(), "the summary agrees with the lists");
+        let tickets = self.tickets();
+        let mut unsold = 0;
+        for of in &self.types {
+            let of = self.fixture.service.get_ticket_type(&self.fixture.caller, of.id).expect("the type");
+            let valid = |ticket: &&ticketing::IssuedTicket| {
+                ticket.ticket_type_id == of.id && ticket.status != TicketStatus::Cancelled
+            };
+            let valid = i64::try_from(tickets.iter().filter(valid).count()).expect("few");
+            assert_eq!(of.sold, valid, "sold counts the tickets that are not cancelled");
+            unsold += of.quantity - of.sold;
+        }
+        let number = |sql: &str| file.query_row(sql, [], |row| row.get::<_, i64>(0)).expect(sql);
+        assert_eq!(number("SELECT COUNT(*) FROM ticket_types WHERE sold + held > quantity"), 0, "nothing is oversold");
+        let held = "SELECT SUM(held) FROM ticket_types";
+        let pending = "SELECT COALESCE(SUM(i.quantity), 0) FROM order_items i JOIN orders o ON o.id = i.order_id
+            WHERE o.status = 'PENDING'";
+        assert_eq!(number(held), number(pending), "held counts the places of pending orders");
+
+        for of in &self.discounts {
+            let live = |order: &ticketing::Order| {
+                let uses = order.discount_code.as_deref() == Some(of.code.as_str());
+                uses && matches!(order.status, OrderStatus::Pending | OrderStatus::Completed)
+            };
+            let live = self.orders.iter().filter(|id| live(&self.fixture.read_order(**id))).count();
+            let now = self.fixture.discount_uses(of);
+            assert_eq!(now, i64::try_from(live).expect("few"), "a use for each order that is pending or completed");
+        }
+        // No step adds a use past the limit of the moment; lowering the limit takes none away.
+        let uses = [&self.discounts[0], &self.discounts[1]].map(|of| {
+            let read = self.fixture.read_discount(of.id);
+            (read.used_count, read.usage_limit.expect("a limit"))
+        });
+        for ((before, _), (after, limit)) in self.uses.into_iter().zip(uses) {
+            assert!(after <= before || after <= limit, "{after} of {limit} uses");
+        }
+        self.uses = uses;
+
+        // Quantities only rise here, so the event is sold out exactly while no place is unsold.
+        let expected = if unsold == 0 { EventStatus::SoldOut } else { EventStatus::Published };
+        assert_eq!(self.fixture.event_status(self.event), expected);
+
+        for id in &self.orders {
+            let order = self.fixture.read_order(*id);
+            let wanted: i64 = order.items.iter().map(|item| item.item.quantity).sum();
+            let issued: Vec<_> = order.items.iter().flat_map(|item| &item.issued_tickets).collect();
+            let number = i64::try_from(issued.len()).expect("few");
+            match order.status {
+                OrderStatus::Completed => assert_eq!(number, wanted, "its tickets are issued"),
+                OrderStatus::Pending | OrderStatus::Expired => assert_eq!(number, 0, "it has none"),
+                OrderStatus::Cancelled => {
+                    assert!(issued.iter().all(|ticket| ticket.status == TicketStatus::Cancelled));
+                }
+            }
+        }
+        // What the gateway took it either keeps for a completed order, or gave back, once.
+        let mut refunds = HashMap::new();
+        for refund in self.fixture.gateway.refunds() {
+            *refunds.entry(refund.order_id).or_insert(0) += refund.amount.minor();
+        }
+        for (id, total) in &self.paid {
+            let order = self.fixture.read_order(*id);
+            match order.payment_gateway.map(|payment| payment.status) {
+                Some(PaymentStatus::Refunded) => assert_eq!(refunds.remove(id), Some(*total)),
+                Some(PaymentStatus::Completed) => assert_eq!(order.status, OrderStatus::Completed),
+                other => panic!("paid, and {other:?}"),
+            }
+        }
+        assert!(refunds.is_empty(), "nothing goes back that did not come");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn nothing_is_oversold_miscounted_or_lost_by_any_history_and_the_summary_agrees_with_the_lists(steps in proptest::collection::vec(step(), 1..50)) {
+        let mut history = History::new();
+        let file = crate::common::database::open(&history.fixture.path());
+        for step in &steps {
+            history.take(step);
+            history.check(&file);
+        }
+        history.fixture.service.run_maintenance().expect("a run");
+        history.check(&file);
+    }
+}

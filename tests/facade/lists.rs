@@ -1,0 +1,487 @@
+//! Lists: their order, their filters one by one and together, their pages, and what a cursor may be.
+
+use crate::common::*;
+use std::collections::HashSet;
+use std::fmt::Debug;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+use ticketing::{
+    Change, CheckInTicket, CreateDiscount, CreateOrder, Discount, Event, EventId, EventStatus, Id, Kind, ListDiscounts,
+    ListEvents, ListOrders, ListTicketTypes, ListTickets, NewCustomer, OrderId, OrderStatus, OrderSummary, Page,
+    PageRequest, Request, Result, TextEnum, TicketId, TicketStatus, TicketType, TicketTypeId, TicketTypeStatus,
+    Timestamp, UpdateTicketType,
+};
+
+/// Every item of a list, page by page. Each page but the last is full and names the next.
+fn walk<T, K: Kind>(
+    limit: i64,
+    id: fn(&T) -> Id<K>,
+    mut page: impl FnMut(PageRequest<K>) -> Result<Page<T, K>>,
+) -> Vec<T> {
+    let (mut request, mut all) = (PageRequest::first(limit), Vec::new());
+    loop {
+        let Page { data, next_cursor } = page(request.clone()).expect("a page");
+        let full = i64::try_from(data.len()).expect("few") == limit;
+        let last = data.last().map(id);
+        all.extend(data);
+        let Some(cursor) = next_cursor else { return all };
+        assert!(full, "only the last page is not full");
+        assert_eq!(Some(cursor), last, "the cursor is the id of the last item");
+        request = request.after(cursor);
+    }
+}
+
+fn events(fixture: &Fixture, request: ListEvents) -> Vec<EventId> {
+    let list = |page| fixture.service.list_events(&fixture.caller, ListEvents { page, ..request.clone() });
+    walk(100, |event: &Event| event.id, list).iter().map(|event| event.id).collect()
+}
+
+/// None, and each of the values: what a filter may say.
+fn choices<T: Clone>(values: &[T]) -> Vec<Option<T>> {
+    std::iter::once(None).chain(values.iter().cloned().map(Some)).collect()
+}
+
+#[test]
+fn every_combination_of_filters_of_events_finds_just_what_it_says() {
+    let fixture = Fixture::new();
+    let mut all = Vec::new();
+    for status in EventStatus::ALL {
+        for is_public in [true, false] {
+            for (title, days) in [("Jazz", 0), ("Night of Jazz", 1), ("Opera", 2)] {
+                let start = at(EVENT_START).plus(Duration::from_hours(24 * days));
+                all.push(fixture.event_with(|new| {
+                    (new.title, new.status, new.is_public) = (title.to_owned(), Some(*status), Some(is_public));
+                    (new.start_date, new.end_date) = (start, None);
+                }));
+            }
+        }
+    }
+    // Over, and not written so yet.
+    all.push(fixture.event_with(|new| (new.start_date, new.end_date) = (at("2026-05-01T00:00Z"), None)));
+    assert_eq!(all.last().map(|event| event.status), Some(EventStatus::Expired));
+    all.reverse();
+    let starts = [at(EVENT_START), at("2026-07-02T18:00Z")];
+    for status in choices(EventStatus::ALL) {
+        for is_public in choices(&[true, false]) {
+            for q in choices(&["jazz".to_owned(), "event-".to_owned(), "nothing".to_owned()]) {
+                for starts_from in choices(&starts) {
+                    for starts_before in choices(&starts) {
+                        let (q, page) = (q.clone(), PageRequest::default());
+                        let request = ListEvents { status, is_public, q, starts_from, starts_before, page };
+                        let matches = |event: &&Event| {
+                            status.is_none_or(|status| event.status == status)
+                                && is_public.is_none_or(|is_public| event.is_public == is_public)
+                                && request
+                                    .q
+                                    .as_ref()
+                                    .is_none_or(|q| event.title.to_lowercase().contains(q) || event.slug.contains(q))
+                                && starts_from.is_none_or(|from| event.start_date >= from)
+                                && starts_before.is_none_or(|before| event.start_date < before)
+                        };
+                        let expected: Vec<_> = all.iter().filter(matches).map(|event| event.id).collect();
+                        assert_eq!(events(&fixture, request.clone()), expected, "{request:?}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_search_knows_no_wildcards_and_no_case() {
+    let fixture = Fixture::new();
+    let found = |q: &str| events(&fixture, ListEvents { q: Some(q.to_owned()), ..Default::default() });
+    for (title, finds, misses) in [
+        ("100% Jazz", &["100%", "0% j", "%"][..], &["10%", "100_"][..]),
+        ("snake_case", &["e_c", "_"], &["snake-case"]),
+        ("Wow! Great", &["wow!", "! g"], &["!!"]),
+        ("Back\\slash", &["k\\s", "\\"], &["\\\\"]),
+        ("It's \"quoted\"", &["it's", "\"QUOTED\""], &["its"]),
+        ("ÄÖÜ ÉCOLE", &["äöü", "école", "ÄÖÜ É"], &["aou"]),
+        ("пРИВЕТ", &["Привет", "ПРИ"], &["privet"]),
+        ("ΣΟΦΟΣΑΝΗΡ", &["σοφοσ", "ΣΟΦΟΣ", "σοφος", "ανηρ"], &["σοφα"]),
+    ] {
+        let event = fixture.event_with(|new| new.title = title.to_owned());
+        for q in finds {
+            assert_eq!(found(q), [event.id], "{q} in {title}");
+        }
+        for q in misses {
+            assert_eq!(found(q), [], "{q} not in {title}");
+        }
+        fixture.service.delete_event(&fixture.caller, event.id).expect("unused");
+    }
+    let event = fixture.event_with(|new| new.slug = "winter-tale".to_owned());
+    assert_eq!(found("R-TaL"), [event.id], "the slug is looked through, too");
+    assert_eq!(found(""), [event.id], "every text has the empty one in it");
+}
+
+fn orders(fixture: &Fixture, request: ListOrders) -> Vec<OrderId> {
+    let list = |page| fixture.service.list_orders(&fixture.caller, ListOrders { page, ..request.clone() });
+    walk(7, |order: &OrderSummary| order.id, list).iter().map(|order| order.id).collect()
+}
+
+#[test]
+fn every_combination_of_filters_of_orders_and_tickets_finds_just_what_it_says() {
+    let fixture = Fixture::new();
+    let types: Vec<_> = (0..2)
+        .map(|_| fixture.event())
+        .flat_map(|event| [0, 1].map(|_| fixture.ticket_type(&event, 100, 100)))
+        .collect();
+    let emails = ["ada@example.com", "Bob@example.com"];
+    let mut made = Vec::new();
+    for round in 0..4 {
+        for seat in &types {
+            for email in emails {
+                let request = CreateOrder::new(seat.event_id, NewCustomer::new("X", email), seat.id, 1);
+                let order = fixture.service.create_order(&fixture.caller, request).expect("an order").order.id;
+                match round {
+                    0 => {}
+                    1 => drop(fixture.service.payment_completed(&fixture.caller, order).expect("paid")),
+                    2 => drop(fixture.service.cancel_order(&fixture.caller, order).expect("cancelled")),
+                    _ => {
+                        let order = fixture.service.payment_completed(&fixture.caller, order).expect("paid");
+                        let code = &order.items[0].issued_tickets[0].code;
+                        fixture.service.check_in_ticket(&fixture.caller, CheckInTicket::new(code)).expect("inside");
+                    }
+                }
+                made.push(order);
+            }
+        }
+        // After the first round every hold lapses: those orders read EXPIRED, and nobody wrote it.
+        fixture.clock.advance(HOLD);
+    }
+    for issued in fixture.issue(&types[0], 2) {
+        fixture.service.cancel_ticket(&fixture.caller, issued.id).expect("cancelled");
+    }
+    let all: Vec<_> = made.iter().rev().map(|id| fixture.read_order(*id)).collect();
+    let instants = [at("2026-06-01T12:30Z"), at("2026-06-01T13:00Z")];
+    let event_ids = [types[0].event_id, types[2].event_id];
+    let asked = ["ADA@example.COM", "bob@EXAMPLE.com", "nobody@example.com", "ada"].map(str::to_owned);
+    for event_id in choices(&event_ids) {
+        for status in choices(OrderStatus::ALL) {
+            for customer_email in choices(&asked) {
+                for created_from in choices(&instants) {
+                    for created_before in choices(&instants) {
+                        let (email, page) = (customer_email.clone(), PageRequest::default());
+                        let request =
+                            ListOrders { event_id, status, customer_email: email, created_from, created_before, page };
+                        let expected: Vec<_> = all
+                            .iter()
+                            .filter(|order| {
+                                event_id.is_none_or(|event| order.event_id == event)
+                                    && status.is_none_or(|status| order.status == status)
+                                    && customer_email
+                                        .as_ref()
+                                        .is_none_or(|email| order.customer.email.to_lowercase() == email.to_lowercase())
+                                    && created_from.is_none_or(|from| order.created_at >= from)
+                                    && created_before.is_none_or(|before| order.created_at < before)
+                            })
+                            .map(|order| order.id)
+                            .collect();
+                        assert_eq!(orders(&fixture, request.clone()), expected, "{request:?}");
+                    }
+                }
+            }
+        }
+    }
+
+    let list = |request: &ListTickets, limit| {
+        let list = |page| fixture.service.list_tickets(&fixture.caller, ListTickets { page, ..request.clone() });
+        walk(limit, |ticket: &ticketing::IssuedTicket| ticket.id, list)
+    };
+    let every = list(&ListTickets::default(), 3);
+    assert_eq!(every.len(), 2 * types.len() * emails.len() + 2);
+    assert!(every.is_sorted_by(|one, next| one.id > next.id), "newest first");
+    let order_of: std::collections::HashMap<TicketId, OrderId> = all
+        .iter()
+        .flat_map(|order| order.items.iter().flat_map(|item| &item.issued_tickets).map(|ticket| (ticket.id, order.id)))
+        .collect();
+    let type_ids: Vec<_> = types.iter().map(|of| of.id).collect();
+    let with_tickets = [all[0].id, all.last().expect("many").id];
+    for event_id in choices(&event_ids) {
+        for ticket_type_id in choices(&type_ids) {
+            for order_id in choices(&with_tickets) {
+                for status in choices(TicketStatus::ALL) {
+                    for customer_email in choices(&asked) {
+                        let page = PageRequest::default();
+                        let request = ListTickets { event_id, ticket_type_id, order_id, status, customer_email, page };
+                        let expected: Vec<_> = every
+                            .iter()
+                            .filter(|ticket| {
+                                let email = ticket.customer.as_ref().map(|customer| customer.email.to_lowercase());
+                                event_id.is_none_or(|event| ticket.ticket.event_id == event)
+                                    && ticket_type_id.is_none_or(|of| ticket.ticket_type_id == of)
+                                    && order_id.is_none_or(|order| order_of.get(&ticket.id) == Some(&order))
+                                    && status.is_none_or(|status| ticket.status == status)
+                                    && request
+                                        .customer_email
+                                        .as_ref()
+                                        .is_none_or(|asked| email == Some(asked.to_lowercase()))
+                            })
+                            .cloned()
+                            .collect();
+                        assert_eq!(list(&request, 5), expected, "{request:?}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn every_combination_of_filters_of_discounts_finds_just_what_it_says() {
+    let fixture = Fixture::new();
+    let events = [fixture.event(), fixture.event()];
+    let mut all = Vec::new();
+    for number in 0..12_usize {
+        for event in &events {
+            let new = percent_off(event, ["One", "ONE more", "Zwölf"][number % 3], 10);
+            let code = if number < 3 { new.code.clone() } else { format!("{}{number}", new.code) };
+            all.push(fixture.discount(CreateDiscount { code, is_active: Some(number % 2 == 0), ..new }));
+        }
+    }
+    all.reverse();
+    let nowhere: EventId = "event_0000000000001".parse().expect("an id");
+    let codes = ["one", "ZWÖLF", "one more3", "ONE MORE4", "on"].map(str::to_owned);
+    for event_id in choices(&[events[0].id, events[1].id, nowhere]) {
+        for code in choices(&codes) {
+            for is_active in choices(&[true, false]) {
+                let matches = |of: &&Discount| {
+                    event_id.is_none_or(|event| of.event_id == event)
+                        && code.as_ref().is_none_or(|code| of.code.to_lowercase() == code.to_lowercase())
+                        && is_active.is_none_or(|is_active| of.is_active == is_active)
+                };
+                let expected: Vec<_> = all.iter().filter(matches).cloned().collect();
+                let request = ListDiscounts { event_id, code: code.clone(), is_active, ..Default::default() };
+                for limit in [1, 5, 100] {
+                    let list = |page| {
+                        fixture.service.list_discounts(&fixture.caller, ListDiscounts { page, ..request.clone() })
+                    };
+                    assert_eq!(walk(limit, |of: &Discount| of.id, list), expected, "{request:?}");
+                }
+            }
+        }
+    }
+    // The cursor holds while its item is there, whether or not it matches, and no longer.
+    let after = |of: &Discount| {
+        let page = PageRequest::first(1).after(of.id);
+        fixture
+            .service
+            .list_discounts(&fixture.caller, ListDiscounts { page, is_active: Some(true), ..Default::default() })
+    };
+    let position = all.iter().position(|of| !of.is_active).expect("one is not");
+    let next = all[position..].iter().find(|of| of.is_active).expect("one is");
+    assert_eq!(after(&all[position]).expect("a page").data[0].id, next.id);
+    fixture.service.delete_discount(&fixture.caller, all[position].id).expect("nobody used it");
+    assert_eq!(paths(after(&all[position])), ["cursor"]);
+}
+
+#[test]
+fn ticket_types_come_by_their_sort_order_and_then_by_creation() {
+    let fixture = Fixture::new();
+    let event = fixture.event();
+    fixture.ticket_type(&fixture.event(), 100, 1);
+    let orders = [3, -1, 0, 3, i64::MIN, 0, i64::MAX, -1];
+    let mut types: Vec<_> = orders
+        .iter()
+        .enumerate()
+        .map(|(index, sort_order)| {
+            fixture.ticket_type_with(&event, |new| {
+                new.sort_order = Some(*sort_order);
+                new.status = Some(TicketTypeStatus::ALL[index % 4]);
+            })
+        })
+        .collect();
+    // A stable sort keeps the order of creation.
+    types.sort_by_key(|of| of.sort_order);
+    for status in choices(TicketTypeStatus::ALL) {
+        for limit in 1..=9 {
+            let list =
+                |page| fixture.service.list_ticket_types(&fixture.caller, event.id, ListTicketTypes { status, page });
+            let found = walk(limit, |of: &TicketType| of.id, list);
+            let expected: Vec<_> = types.iter().filter(|of| status.is_none_or(|is| of.status == is)).cloned().collect();
+            assert_eq!(found, expected, "{status:?} by {limit}");
+        }
+    }
+}
+
+#[test]
+fn a_page_has_twenty_five_items_unless_it_is_asked_otherwise_and_names_the_next_exactly_where_one_follows() {
+    let fixture = Fixture::new();
+    let mut made: Vec<_> = (0..30).map(|_| fixture.event().id).collect();
+    made.reverse();
+    let first = fixture.service.list_events(&fixture.caller, ListEvents::default()).expect("a page");
+    assert_eq!((first.data.len(), first.next_cursor), (25, Some(made[24])));
+    for limit in [1, 2, 3, 5, 6, 7, 10, 15, 29, 30, 31, 100] {
+        let list = |page| fixture.service.list_events(&fixture.caller, ListEvents { page, ..Default::default() });
+        let found: Vec<_> = walk(limit, |event: &Event| event.id, list).iter().map(|event| event.id).collect();
+        assert_eq!(found, made, "{limit}");
+    }
+    let page = |limit| {
+        fixture
+            .service
+            .list_events(&fixture.caller, ListEvents { page: PageRequest::first(limit), ..Default::default() })
+    };
+    assert_eq!(page(30).expect("a page").next_cursor, None, "exactly the last");
+    assert_eq!(page(29).expect("a page").next_cursor, Some(made[28]));
+    let empty = fixture.service.list_events(&fixture.other_organization(), ListEvents::default()).expect("a page");
+    assert_eq!((empty.data.len(), empty.next_cursor), (0, None));
+}
+
+#[test]
+fn a_cursor_that_is_no_item_of_the_organization_is_a_field_error() {
+    let fixture = Fixture::new();
+    let event = fixture.event();
+    let seat = fixture.ticket_type(&event, 0, 10);
+    let order = fixture.order(&seat, 1);
+    let ticket = order.items[0].issued_tickets[0].id;
+    let stranger = fixture.other_organization();
+    let (gone, gone_type) = (fixture.event(), fixture.ticket_type(&event, 0, 1));
+    fixture.service.delete_event(&fixture.caller, gone.id).expect("unused");
+    fixture.service.delete_ticket_type(&fixture.caller, gone_type.id).expect("unused");
+
+    fn refused<T: Debug>(result: Result<T>, what: &str) {
+        assert_eq!(paths(result), ["cursor"], "{what}");
+    }
+    let after_event = |id: EventId| ListEvents { page: PageRequest::default().after(id), ..Default::default() };
+    let after_order = |id: OrderId| ListOrders { page: PageRequest::default().after(id), ..Default::default() };
+    let after_ticket = |id: TicketId| ListTickets { page: PageRequest::default().after(id), ..Default::default() };
+    let after_type =
+        |id: TicketTypeId| ListTicketTypes { page: PageRequest::default().after(id), ..Default::default() };
+
+    fixture.service.list_events(&fixture.caller, after_event(event.id)).expect("its own");
+    refused(fixture.service.list_events(&stranger, after_event(event.id)), "a foreign event");
+    refused(fixture.service.list_events(&fixture.caller, after_event(gone.id)), "a deleted event");
+    refused(
+        fixture.service.list_events(&fixture.caller, after_event("event_0000000000001".parse().expect("an id"))),
+        "no event",
+    );
+    fixture.service.list_orders(&fixture.caller, after_order(order.id)).expect("its own");
+    refused(fixture.service.list_orders(&stranger, after_order(order.id)), "a foreign order");
+    refused(
+        fixture.service.list_orders(&fixture.caller, after_order("order_0000000000001".parse().expect("an id"))),
+        "no order",
+    );
+    fixture.service.list_tickets(&fixture.caller, after_ticket(ticket)).expect("its own");
+    refused(fixture.service.list_tickets(&stranger, after_ticket(ticket)), "a foreign ticket");
+    let own = fixture.service.create_event(&stranger, new_event(|_| {})).expect("an event");
+    fixture.service.list_ticket_types(&fixture.caller, event.id, after_type(seat.id)).expect("its own");
+    refused(fixture.service.list_ticket_types(&stranger, own.id, after_type(seat.id)), "a foreign type");
+    refused(fixture.service.list_ticket_types(&fixture.caller, event.id, after_type(gone_type.id)), "a deleted type");
+
+    // As text: an id of another kind, and no id at all.
+    for text in [order.id.to_string(), "x".to_owned(), "event_".to_owned(), event.id.to_string().to_lowercase()] {
+        let request = Request::<ListEvents>::from_query([("cursor".to_owned(), text.clone())]);
+        refused(fixture.service.list_events(&fixture.caller, request), &text);
+    }
+    // A cursor is refused also where no item could match.
+    let mut nobody = after_order("order_0000000000001".parse().expect("an id"));
+    nobody.customer_email = Some("nobody@example.com".to_owned());
+    refused(fixture.service.list_orders(&fixture.caller, nobody), "a customer who is not there");
+}
+
+#[test]
+fn a_cursor_holds_also_where_its_item_does_not_match_the_filter_any_more() {
+    let fixture = Fixture::new();
+    let made: Vec<_> = (0..3).map(|_| fixture.event().id).collect();
+    let published = |page| ListEvents { status: Some(EventStatus::Published), page, ..Default::default() };
+    let first = fixture.service.list_events(&fixture.caller, published(PageRequest::first(1))).expect("a page");
+    assert_eq!(first.next_cursor, Some(made[2]));
+    fixture.set_event_status(made[2], EventStatus::Cancelled).expect("cancelled");
+    let rest =
+        fixture.service.list_events(&fixture.caller, published(PageRequest::first(5).after(made[2]))).expect("a page");
+    assert_eq!(rest.data.iter().map(|event| event.id).collect::<Vec<_>>(), [made[1], made[0]]);
+}
+
+#[test]
+fn what_was_there_when_the_first_page_was_read_is_seen_exactly_once_whatever_is_added() {
+    let fixture = Fixture::new();
+    let seat = fixture.ticket_type_with(&fixture.event(), |new| (new.price, new.quantity) = (eur(0), 100_000));
+    let second = fixture.second_service();
+    let before: HashSet<_> = (0..40).map(|_| fixture.order(&seat, 1).id).collect();
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        for service in [&fixture.service, &second] {
+            let (done, seat, caller) = (&done, &seat, &fixture.caller);
+            scope.spawn(move || {
+                while !done.load(Ordering::Relaxed) {
+                    let request = CreateOrder::new(seat.event_id, new_customer(), seat.id, 1);
+                    service.create_order(caller, request).expect("an order");
+                }
+            });
+        }
+        let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            for _ in 0..5 {
+                let list =
+                    |page| fixture.service.list_orders(&fixture.caller, ListOrders { page, ..Default::default() });
+                let seen: Vec<_> =
+                    walk(3, |order: &OrderSummary| order.id, list).iter().map(|order| order.id).collect();
+                let distinct: HashSet<_> = seen.iter().copied().collect();
+                assert_eq!(distinct.len(), seen.len(), "nothing twice");
+                assert!(before.is_subset(&distinct), "nothing left out");
+            }
+        }));
+        done.store(true, Ordering::Relaxed);
+        result.expect("the walk");
+    });
+}
+
+#[test]
+fn a_filter_on_something_that_is_not_there_finds_nothing() {
+    let fixture = Fixture::new();
+    fixture.order(&fixture.ticket_type(&fixture.event(), 0, 10), 1);
+    let pairs = |name: &str, value: &str| [(name.to_owned(), value.to_owned())];
+    for value in ["x", "event_0000000000001", "type_0000000000001", "order_0000000000001"] {
+        let request = Request::<ListOrders>::from_query(pairs("eventId", value));
+        assert!(fixture.service.list_orders(&fixture.caller, request).expect("a page").data.is_empty(), "{value}");
+        for name in ["eventId", "ticketId", "orderId"] {
+            let request = Request::<ListTickets>::from_query(pairs(name, value));
+            assert!(
+                fixture.service.list_tickets(&fixture.caller, request).expect("a page").data.is_empty(),
+                "{name} {value}"
+            );
+        }
+    }
+}
+
+#[test]
+fn ids_sort_by_creation_also_while_the_clock_goes_back() {
+    let fixture = Fixture::new();
+    let mut made: Vec<EventId> = Vec::new();
+    for hour in [3, 2, 1, 5, 0] {
+        fixture.clock.set(Timestamp::from_millis(at(NOW).millis() + hour * 3_600_000));
+        made.push(fixture.event().id);
+    }
+    assert!(made.is_sorted() && made.iter().map(ToString::to_string).is_sorted());
+    made.reverse();
+    assert_eq!(events(&fixture, ListEvents::default()), made);
+}
+
+#[test]
+fn a_type_moved_in_its_list_is_found_where_it_went() {
+    let fixture = Fixture::new();
+    let event = fixture.event();
+    let types: Vec<_> = (0..3).map(|_| fixture.ticket_type(&event, 0, 1).id).collect();
+    let last = UpdateTicketType { sort_order: Change::Set(9), ..Default::default() };
+    fixture.service.update_ticket_type(&fixture.caller, types[0], last).expect("moved");
+    let page =
+        fixture.service.list_ticket_types(&fixture.caller, event.id, ListTicketTypes::default()).expect("a page");
+    assert_eq!(page.data.iter().map(|of| of.id).collect::<Vec<_>>(), [types[1], types[2], types[0]]);
+}
+
+#[test]
+fn what_is_read_on_one_snapshot_is_of_one_instant_whatever_is_written_or_read_elsewhere_meanwhile() {
+    let (fixture, other) = (Fixture::new(), Fixture::new());
+    let before = fixture.event();
+    let elsewhere = other.event();
+    let all = || fixture.service.list_events(&fixture.caller, ListEvents::default()).expect("a list").data.len();
+    let seen = fixture.service.on_one_snapshot(|| {
+        let first = all();
+        fixture.event();
+        // Another store has a state of its own, and leaves this one alone.
+        assert!(other.service.get_event(&other.caller, elsewhere.id).is_ok());
+        (first, all(), fixture.service.get_event(&fixture.caller, before.id).is_ok())
+    });
+    assert_eq!(seen, Ok((1, 1, true)));
+    assert_eq!(all(), 2);
+}

@@ -1,0 +1,29 @@
+//! The operations of `TicketingService`, called from Rust: a file per resource or subject.
+
+mod api_keys;
+mod check_in;
+#[path = "../common/mod.rs"]
+mod common;
+mod discount_amounts;
+mod discounts;
+mod events;
+mod first_organization;
+mod idempotency;
+mod invariants;
+mod lists;
+mod maintenance;
+mod metrics;
+mod orders;
+mod payments;
+mod refunds;
+mod request_forms;
+mod response_forms;
+mod revisions;
+mod scopes;
+mod summary;
+mod tenants;
+mod ticket_types;
+mod tickets;
+mod webhook_outbox;
+mod webhook_retention;
+mod webhooks;

@@ -1,0 +1,121 @@
+//! Maintenance: what it writes down, and that nothing waits for it.
+
+use crate::common::*;
+use std::time::Duration;
+use ticketing::{EventStatus, MaintenanceReport, OrderStatus, PaymentStatus, Reason};
+
+#[test]
+fn a_run_writes_down_what_is_over_and_the_next_finds_nothing() {
+    let fixture = Fixture::new();
+    let seat = fixture.ticket_type(&fixture.event(), 1250, 10);
+    let cancelled = fixture.paid_order(&seat, 1);
+    fixture.order(&seat, 2);
+    fixture.gateway.on_refund(GatewayBehavior::Unavailable);
+    fixture.service.cancel_order(&fixture.caller, cancelled.id).expect("cancelled");
+    fixture.gateway.on_refund(GatewayBehavior::Succeed);
+    assert_eq!(fixture.service.run_maintenance().expect("a run"), MaintenanceReport::default());
+    fixture.set_clock(EVENT_END);
+    let report = fixture.service.run_maintenance().expect("a run");
+    assert_eq!((report.expired_orders, report.expired_events, report.answered_refunds), (1, 1, 1));
+    assert_eq!(fixture.stored("SELECT COUNT(*) FROM orders WHERE status = 'EXPIRED'"), 1);
+    assert_eq!(fixture.stored("SELECT COUNT(*) FROM events WHERE status = 'EXPIRED'"), 1);
+    assert_eq!(fixture.stored("SELECT held FROM ticket_types"), 0);
+    assert_eq!(fixture.service.run_maintenance().expect("a run"), MaintenanceReport::default());
+}
+
+#[test]
+fn it_works_for_every_organization() {
+    let fixture = Fixture::new();
+    let stranger = fixture.other_organization();
+    let event = fixture.service.create_event(&stranger, new_event(|_| {})).expect("an event");
+    fixture.set_clock(EVENT_END);
+    assert_eq!(fixture.service.run_maintenance().expect("a run").expired_events, 1);
+    assert_eq!(fixture.service.get_event(&stranger, event.id).expect("the event").status, EventStatus::Expired);
+}
+
+#[test]
+fn however_many_holds_have_run_out_one_run_expires_them_all() {
+    let fixture = Fixture::without_gateway();
+    let seat = fixture.ticket_type(&fixture.event(), 1250, 1000);
+    for _ in 0..450 {
+        fixture.order(&seat, 2);
+    }
+    fixture.expire_holds();
+    assert_eq!(fixture.service.run_maintenance().expect("a run").expired_orders, 450);
+    assert_eq!(fixture.stored("SELECT held FROM ticket_types"), 0);
+    assert_eq!(fixture.stored("SELECT COUNT(*) FROM orders WHERE status = 'EXPIRED'"), 450);
+}
+
+#[test]
+fn two_processes_that_expire_the_same_holds_free_their_places_once() {
+    let fixture = Fixture::new();
+    let second = fixture.second_service();
+    let seat = fixture.ticket_type(&fixture.event(), 1250, 100);
+    for _ in 0..30 {
+        fixture.order(&seat, 1);
+    }
+    fixture.expire_holds();
+    let expired: usize = std::thread::scope(|scope| {
+        let runs = [&fixture.service, &second].map(|service| scope.spawn(|| service.run_maintenance().expect("a run")));
+        runs.into_iter().map(|run| run.join().expect("no panic").expired_orders).sum()
+    });
+    assert_eq!((expired, fixture.stored("SELECT held FROM ticket_types")), (30, 0));
+}
+
+#[test]
+fn nothing_depends_on_it() {
+    // A sale from its first order to the day after, and nobody ever comes by.
+    let fixture = Fixture::new();
+    let event = fixture.event();
+    let seat = fixture.ticket_type(&event, 1250, 2);
+    let lapsed = fixture.order(&seat, 2);
+    fixture.expire_holds();
+    let order = fixture.order(&seat, 2);
+    assert_eq!(fixture.order_status(lapsed.id), OrderStatus::Expired);
+    fixture.service.payment_completed(&fixture.caller, order.id).expect("paid");
+    assert_eq!(fixture.event_status(event.id), EventStatus::SoldOut);
+    fixture.service.payment_completed(&fixture.caller, lapsed.id).expect("noted");
+    assert_eq!(fixture.payment_status(lapsed.id), Some(PaymentStatus::Refunded));
+    fixture.set_clock(EVENT_END);
+    assert_eq!(fixture.event_status(event.id), EventStatus::Expired);
+    assert_eq!(reason(fixture.try_issue(seat.id, 1)), Reason::EventNotOnSale);
+    // A ticket that comes back after the end puts nothing on sale.
+    let ticket = fixture.read_order(order.id).items[0].issued_tickets[0].id;
+    fixture.service.cancel_ticket(&fixture.caller, ticket).expect("cancelled");
+    assert_eq!(fixture.event_status(event.id), EventStatus::Expired);
+}
+
+#[test]
+fn the_worker_calls_it_until_it_is_dropped() {
+    let fixture = Fixture::new();
+    let worker = fixture.service.start_maintenance().expect("a thread");
+    let seat = fixture.ticket_type(&fixture.event(), 1250, 2);
+    fixture.order(&seat, 2);
+    fixture.expire_holds();
+    let expired = || fixture.stored("SELECT COUNT(*) FROM orders WHERE status = 'EXPIRED'");
+    for _ in 0..1000 {
+        if expired() == 1 {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    assert_eq!(expired(), 1, "within ten seconds");
+    drop(worker);
+    fixture.service.ready().expect("the service goes on without its worker");
+}
+
+#[test]
+fn a_worker_does_not_keep_a_service_alive() {
+    let fixture = Fixture::new();
+    let file = fixture.path();
+    let worker = fixture.service.start_maintenance().expect("a thread");
+    let wal = file.with_extension("db-wal");
+    fixture.event();
+    assert!(wal.exists());
+    drop(fixture.service.clone());
+    assert!(wal.exists(), "another handle is left");
+    let folder = fixture.close();
+    assert!(!wal.exists(), "the last handle leaves the file without a write-ahead log");
+    drop(worker);
+    drop(folder);
+}

@@ -1,0 +1,630 @@
+//! Orders: what is refused and in which order, what an order costs, and what may become of it.
+
+use crate::common::*;
+use std::time::Duration;
+use ticketing::OrderStatus::{Cancelled, Completed, Expired, Pending};
+use ticketing::{
+    Amount, CancelOrderResponse, Change, CheckoutRedirectUrls, CreateOrder, CreateOrderResponse, DeliveryMethod, Error,
+    Event, EventStatus, ListOrders, NewCustomer, NewOrderItem, Order, OrderDetails, OrderId, OrderStatus,
+    PaymentStatus, Reason, Result, ShippingAddress, TicketStatus, TicketType, TicketTypeStatus, UpdateEvent,
+    UpdateTicketType,
+};
+
+fn cancel(fixture: &Fixture, id: OrderId) -> Result<CancelOrderResponse> {
+    fixture.service.cancel_order(&fixture.caller, id)
+}
+
+fn mark_paid(fixture: &Fixture, id: OrderId) -> Result<Order> {
+    fixture.service.mark_order_paid(&fixture.caller, id)
+}
+
+fn remind(fixture: &Fixture, id: OrderId) -> Result<Order> {
+    fixture.service.mark_checkout_reminder_sent(&fixture.caller, id)
+}
+
+/// The status after an operation, or why it was refused.
+fn outcome<T: std::fmt::Debug>(
+    fixture: &Fixture,
+    id: OrderId,
+    result: Result<T>,
+) -> std::result::Result<OrderStatus, Reason> {
+    match result {
+        Ok(_) => Ok(fixture.order_status(id)),
+        Err(error) => Err(error.reason().unwrap_or_else(|| panic!("{error:?}"))),
+    }
+}
+
+#[test]
+fn every_operation_on_every_status_does_what_the_table_says() {
+    type Act = fn(&Fixture, OrderId) -> Result<()>;
+    type Prepare = fn(&Fixture, &TicketType) -> OrderId;
+    let operations: [(&str, Act); 5] = [
+        ("cancel", |fixture, id| cancel(fixture, id).map(drop)),
+        ("mark paid", |fixture, id| mark_paid(fixture, id).map(drop)),
+        ("remind", |fixture, id| remind(fixture, id).map(drop)),
+        ("payment completed", |fixture, id| fixture.service.payment_completed(&fixture.caller, id).map(drop)),
+        ("payment failed", |fixture, id| fixture.service.payment_failed(&fixture.caller, id).map(drop)),
+    ];
+    let prepare: [(&str, Prepare); 6] = [
+        ("pending", |fixture, seat| fixture.order(seat, 2).id),
+        ("completed", |fixture, seat| fixture.paid_order(seat, 2).id),
+        ("cancelled", |fixture, seat| {
+            let order = fixture.order(seat, 2);
+            cancel(fixture, order.id).expect("cancelled");
+            order.id
+        }),
+        ("cancelled after payment", |fixture, seat| {
+            let order = fixture.paid_order(seat, 2);
+            cancel(fixture, order.id).expect("cancelled");
+            order.id
+        }),
+        ("expired", |fixture, seat| {
+            let order = fixture.order(seat, 2);
+            fixture.expire_holds();
+            fixture.service.run_maintenance().expect("a run");
+            order.id
+        }),
+        ("lapsed, not written so", |fixture, seat| {
+            let order = fixture.order(seat, 2);
+            fixture.expire_holds();
+            order.id
+        }),
+    ];
+    use PaymentStatus::{Completed as Paid, Failed, Refunded, Waiting};
+    use Reason::{OrderNotCancellable, OrderNotPending};
+    // For each status: the answer to each operation, and the payment and the places sold and held afterwards.
+    let table = [
+        [
+            (Ok(Cancelled), Waiting, 0, 0),
+            (Ok(Completed), Waiting, 2, 0),
+            (Ok(Pending), Waiting, 0, 2),
+            (Ok(Completed), Paid, 2, 0),
+            (Ok(Pending), Failed, 0, 2),
+        ],
+        [
+            (Ok(Cancelled), Refunded, 0, 0),
+            (Err(OrderNotPending), Paid, 2, 0),
+            (Err(OrderNotPending), Paid, 2, 0),
+            (Ok(Completed), Paid, 2, 0),
+            (Ok(Completed), Paid, 2, 0),
+        ],
+        [
+            (Err(OrderNotCancellable), Waiting, 0, 0),
+            (Err(OrderNotPending), Waiting, 0, 0),
+            (Err(OrderNotPending), Waiting, 0, 0),
+            (Ok(Cancelled), Refunded, 0, 0),
+            (Ok(Cancelled), Waiting, 0, 0),
+        ],
+        [
+            (Err(OrderNotCancellable), Refunded, 0, 0),
+            (Err(OrderNotPending), Refunded, 0, 0),
+            (Err(OrderNotPending), Refunded, 0, 0),
+            (Ok(Cancelled), Refunded, 0, 0),
+            (Ok(Cancelled), Refunded, 0, 0),
+        ],
+        [
+            (Ok(Cancelled), Waiting, 0, 0),
+            (Ok(Completed), Waiting, 2, 0),
+            (Err(OrderNotPending), Waiting, 0, 0),
+            (Ok(Completed), Paid, 2, 0),
+            (Ok(Expired), Waiting, 0, 0),
+        ],
+        [
+            (Ok(Cancelled), Waiting, 0, 0),
+            (Ok(Completed), Waiting, 2, 0),
+            // Nobody wrote the end of this hold down: the places count as held in the file, and as free for whoever asks.
+            (Err(OrderNotPending), Waiting, 0, 2),
+            (Ok(Completed), Paid, 2, 0),
+            (Ok(Expired), Waiting, 0, 0),
+        ],
+    ];
+    for ((status, prepare), row) in prepare.iter().zip(table) {
+        for ((operation, act), (expected, payment, sold, held)) in operations.iter().zip(row) {
+            let fixture = Fixture::new();
+            let seat = fixture.ticket_type(&fixture.event(), 1250, 10);
+            let id = prepare(&fixture, &seat);
+            let before = fixture.read_order(id);
+            let result = act(&fixture, id);
+            let what = format!("{operation} on {status}");
+            assert_eq!(outcome(&fixture, id, result), expected, "{what}");
+            assert_eq!(fixture.payment_status(id), Some(payment), "{what}");
+            assert_eq!(fixture.stored("SELECT sold FROM ticket_types"), sold, "{what}");
+            assert_eq!(fixture.stored("SELECT held FROM ticket_types"), held, "{what}");
+            let tickets = &fixture.read_order(id).items[0].issued_tickets;
+            let valid = tickets.iter().filter(|ticket| ticket.status == TicketStatus::NotCheckedIn).count();
+            assert_eq!(i64::try_from(valid).expect("few"), sold, "{what}");
+            if expected.is_err() {
+                assert_eq!(fixture.read_order(id), before, "{what}: a refusal changes nothing");
+            }
+        }
+    }
+}
+
+#[test]
+fn an_operation_on_an_order_that_is_not_there_is_not_found() {
+    let fixture = Fixture::new();
+    let elsewhere = Fixture::new();
+    let id = elsewhere.order(&elsewhere.ticket_type(&elsewhere.event(), 1250, 1), 1).id;
+    assert_not_found(fixture.service.get_order(&fixture.caller, id));
+    assert_not_found(fixture.service.get_order_details(&fixture.caller, id));
+    assert_not_found(cancel(&fixture, id));
+    assert_not_found(mark_paid(&fixture, id));
+    assert_not_found(remind(&fixture, id));
+    assert_not_found(fixture.service.payment_completed(&fixture.caller, id));
+    assert_not_found(fixture.service.payment_failed(&fixture.caller, id));
+}
+
+/// A physical event in a state in which everything about an order is refused, and the order that asks for it.
+struct Obstacles {
+    fixture: Fixture,
+    event: Event,
+    seats: [TicketType; 3],
+    elsewhere: TicketType,
+    request: CreateOrder,
+}
+
+impl Obstacles {
+    fn new() -> Self {
+        let fixture = Fixture::new();
+        let event = fixture.event_with(|new| {
+            new.status = Some(EventStatus::Drafted);
+            new.delivery_method = DeliveryMethod::Physical;
+            new.shipping_countries = Some(vec!["DE".to_owned()]);
+        });
+        let seat = |sale_start, sale_end| {
+            fixture.ticket_type_with(&event, |new| {
+                new.quantity = 1;
+                new.max_per_order = Some(2);
+                new.status = Some(TicketTypeStatus::DisplayAsSoldOut);
+                (new.sale_start_date, new.sale_end_date) = (sale_start, sale_end);
+            })
+        };
+        let (past, future) = (Some(at("2026-05-01T00:00Z")), Some(at("2026-06-20T00:00Z")));
+        let seats = [seat(None, None), seat(future, None), seat(None, past)];
+        let elsewhere = fixture.ticket_type(&fixture.event(), 1250, 10);
+        let item = |of: &TicketType, quantity| NewOrderItem { ticket_type_id: of.id, quantity };
+        let mut request = CreateOrder::new(event.id, new_customer(), seats[0].id, 3);
+        request.items.extend([item(&seats[1], 1), item(&seats[2], 1), item(&elsewhere, 1)]);
+        request.customer.company_name = Some("Ada Ltd".to_owned());
+        request.discount_code = Some("NOPE".to_owned());
+        Self { fixture, event, seats, elsewhere, request }
+    }
+
+    fn ask(&self) -> Result<CreateOrderResponse> {
+        self.fixture.service.create_order(&self.fixture.caller, self.request.clone())
+    }
+
+    fn change(&self, index: usize, changes: UpdateTicketType) {
+        self.fixture.service.update_ticket_type(&self.fixture.caller, self.seats[index].id, changes).expect("a change");
+    }
+}
+
+#[test]
+fn where_several_refusals_apply_the_first_is_given() {
+    let mut case = Obstacles::new();
+
+    assert_eq!(reason(case.ask()), Reason::EventNotOnSale);
+    case.fixture.set_event_status(case.event.id, EventStatus::Published).expect("published");
+
+    assert_eq!(paths(case.ask()), ["items[3].ticketId"], "a type of another event");
+    assert_ne!(case.elsewhere.event_id, case.event.id);
+    case.request.items.truncate(3);
+
+    assert_eq!(reason(case.ask()), Reason::TicketTypeNotOnSale);
+    for index in 0..3 {
+        case.change(index, UpdateTicketType { status: TicketTypeStatus::OnSale.into(), ..Default::default() });
+    }
+
+    assert_eq!(reason(case.ask()), Reason::SaleNotStarted);
+    case.change(1, UpdateTicketType { sale_start_date: Change::Set(None), ..Default::default() });
+
+    assert_eq!(reason(case.ask()), Reason::SaleEnded);
+    case.change(2, UpdateTicketType { sale_end_date: Change::Set(None), ..Default::default() });
+
+    assert_eq!(reason(case.ask()), Reason::MaxPerOrderExceeded);
+    case.change(0, UpdateTicketType { max_per_order: Change::Set(3), ..Default::default() });
+
+    assert_eq!(reason(case.ask()), Reason::SoldOut);
+    case.change(0, UpdateTicketType { quantity: Change::Set(3), ..Default::default() });
+
+    assert_eq!(paths(case.ask()), ["customer.companyName", "shippingAddress"]);
+    case.request.customer.company_name = None;
+    let paris = ShippingAddress {
+        street: "1 Rue de Rivoli".to_owned(),
+        zip: "75001".to_owned(),
+        city: "Paris".to_owned(),
+        country: "FR".to_owned(),
+    };
+    case.request.shipping_address = Some(paris.clone());
+    assert_eq!(paths(case.ask()), ["shippingAddress.country"]);
+    case.request.shipping_address = Some(ShippingAddress { country: "DE".to_owned(), ..paris });
+
+    assert_eq!(paths(case.ask()), ["discountCode"], "the discount is judged last");
+    case.request.discount_code = None;
+
+    // Nothing of what was refused is left behind.
+    assert_eq!(case.fixture.stored("SELECT COUNT(*) FROM orders"), 0);
+    assert_eq!(case.fixture.stored("SELECT COUNT(*) FROM customers"), 0);
+    assert_eq!(case.fixture.stored("SELECT SUM(held) + SUM(sold) FROM ticket_types"), 0);
+    assert_eq!(case.ask().expect("nothing is in the way").order.status, Pending);
+}
+
+#[test]
+fn what_is_wrong_with_the_form_is_told_before_the_state_of_anything() {
+    let mut case = Obstacles::new();
+    case.request.items[0].quantity = 0;
+    case.request.customer.email = "nobody".to_owned();
+    assert_eq!(paths(case.ask()), ["customer.email", "items[0].quantity", "items[3].ticketId"]);
+    let stranger = case.fixture.other_organization();
+    case.request.event_id = case.fixture.service.create_event(&stranger, new_event(|_| {})).expect("an event").id;
+    assert_eq!(paths(case.ask()), ["customer.email", "items[0].quantity", "eventId"]);
+}
+
+#[test]
+fn only_a_published_event_takes_orders() {
+    let fixture = Fixture::new();
+    for status in [EventStatus::Drafted, EventStatus::SoldOut, EventStatus::Expired, EventStatus::Cancelled] {
+        let event = fixture.event_with(|new| new.status = Some(status));
+        let seat = fixture.ticket_type_with(&event, |new| new.quantity = 5);
+        // A type added may put a sold-out event on sale: it is closed again.
+        if status == EventStatus::SoldOut {
+            fixture.set_event_status(event.id, status).expect("by hand");
+        }
+        assert_eq!(reason(fixture.try_order(&seat, 1)), Reason::EventNotOnSale, "{status}");
+    }
+}
+
+#[test]
+fn a_country_without_a_list_is_taken_and_a_digital_event_needs_no_address() {
+    let fixture = Fixture::new();
+    let event = fixture.event_with(|new| new.delivery_method = DeliveryMethod::Physical);
+    let seat = fixture.ticket_type(&event, 1250, 10);
+    assert_eq!(paths(fixture.try_order(&seat, 1)), ["shippingAddress"]);
+    let mut request = CreateOrder::new(event.id, new_customer(), seat.id, 1);
+    request.shipping_address = Some(ShippingAddress {
+        street: "1 Main Street".to_owned(),
+        zip: "1".to_owned(),
+        city: "Suva".to_owned(),
+        country: "FJ".to_owned(),
+    });
+    fixture.service.create_order(&fixture.caller, request).expect("ships everywhere");
+    let digital = fixture.event_with(|new| new.shipping_countries = Some(vec!["DE".to_owned()]));
+    fixture.order(&fixture.ticket_type(&digital, 1250, 10), 1);
+}
+
+#[test]
+fn a_company_may_buy_where_the_event_accepts_companies() {
+    let fixture = Fixture::new();
+    let request = |accepts: bool| {
+        let event = fixture.event_with(|new| new.accepts_company = Some(accepts));
+        let mut request = CreateOrder::new(event.id, new_customer(), fixture.ticket_type(&event, 1250, 10).id, 1);
+        request.customer.company_name = Some("Ada Ltd".to_owned());
+        fixture.service.create_order(&fixture.caller, request)
+    };
+    assert_eq!(paths(request(false)), ["customer.companyName"]);
+    request(true).expect("accepted");
+}
+
+#[test]
+fn an_order_adds_up_and_keeps_its_entries_in_their_order() {
+    let fixture = Fixture::new();
+    let event = fixture.event();
+    let (seat, stool) = (fixture.ticket_type(&event, 1250, 10), fixture.ticket_type(&event, 333, 10));
+    let mut request = CreateOrder::new(event.id, new_customer(), stool.id, 3);
+    let item = |of: &TicketType, quantity| NewOrderItem { ticket_type_id: of.id, quantity };
+    request.items.extend([item(&seat, 2), item(&stool, 1)]);
+    request.affiliate_code = Some("FRIEND".to_owned());
+    let placed = fixture.service.create_order(&fixture.caller, request).expect("an order");
+    let order = placed.order;
+    let items: Vec<_> = order.items.iter().map(|item| &item.item).collect();
+    assert_eq!(items.iter().map(|item| item.ticket_type_id).collect::<Vec<_>>(), [stool.id, seat.id, stool.id]);
+    assert_eq!(items.iter().map(|item| item.quantity).collect::<Vec<_>>(), [3, 2, 1]);
+    assert_eq!(items.iter().map(|item| item.item_subtotal).collect::<Vec<_>>(), [eur(999), eur(2500), eur(333)]);
+    assert_eq!(items.iter().map(|item| item.final_amount).collect::<Vec<_>>(), [eur(999), eur(2500), eur(333)]);
+    assert!(items.iter().all(|item| item.item_discount == eur(0) && item.order_id == order.id));
+    // 9.99 + 25.00 + 3.33
+    assert_eq!(order.total, eur(3832));
+    assert_eq!((order.discounted_amount, order.discount_code.as_deref()), (None, None));
+    assert_eq!(order.affiliate_code.as_deref(), Some("FRIEND"));
+    assert_eq!((order.status, order.checkout_reminder_sent), (Pending, false));
+    assert_eq!((order.event_id, order.organizer_id), (event.id, fixture.caller.organization()));
+    assert_eq!((order.created_at, order.updated_at), (at(NOW), at(NOW)));
+    assert_eq!(placed.issued_tickets, []);
+    assert_eq!(fixture.read_order(order.id), order);
+
+    let paid = fixture.service.payment_completed(&fixture.caller, order.id).expect("paid");
+    let tickets: Vec<_> = paid.items.iter().map(|item| item.issued_tickets.len()).collect();
+    assert_eq!(tickets, [3, 2, 1]);
+    assert!(
+        paid.items
+            .iter()
+            .all(|item| { item.issued_tickets.iter().all(|ticket| ticket.ticket_type_id == item.item.ticket_type_id) })
+    );
+    let listed = fixture.service.list_orders(&fixture.caller, ListOrders::default()).expect("a page").data.remove(0);
+    assert_eq!(listed.items, paid.items.iter().map(|item| item.item.clone()).collect::<Vec<_>>());
+    assert_eq!((listed.id, listed.total, listed.status), (paid.id, paid.total, Completed));
+}
+
+#[test]
+fn amounts_have_the_decimals_of_the_currency() {
+    let fixture = Fixture::new();
+    for (currency, price, total, text) in [
+        ("JPY", Amount::new(1500, 0), Amount::new(4500, 0), "4500"),
+        ("EUR", Amount::new(1205, 2), Amount::new(3615, 2), "36.15"),
+        ("KWD", Amount::new(1_005, 3), Amount::new(3_015, 3), "3.015"),
+    ] {
+        let event = fixture.event_with(|new| new.currency = Some(currency.to_owned()));
+        let seat = fixture.ticket_type_with(&event, |new| new.price = price);
+        let order = fixture.order(&seat, 3);
+        assert_eq!(order.total, total, "{currency}");
+        assert_eq!(order.total.to_string(), text, "{currency}");
+        let asked = fixture.gateway.checkouts().pop().expect("asked");
+        assert_eq!((asked.amount, asked.currency.as_str()), (total, currency));
+        let json = serde_json::to_value(&order).expect("JSON");
+        assert_eq!(json["total"].to_string(), text, "{currency}");
+    }
+}
+
+#[test]
+fn an_order_that_costs_nothing_completes_at_once() {
+    let fixture = Fixture::new();
+    let seat = fixture.ticket_type(&fixture.event(), 0, 10);
+    let request = CreateOrder::new(seat.event_id, new_customer(), seat.id, 3);
+    let placed = fixture.service.create_order(&fixture.caller, request).expect("an order");
+    assert_eq!(placed.order.status, Completed);
+    assert_eq!(placed.order.total, eur(0));
+    assert_eq!((&placed.order.payment_gateway, &placed.checkout_url), (&None, &None));
+    assert_eq!(placed.issued_tickets.len(), 3);
+    assert_eq!(placed.issued_tickets, placed.order.items[0].issued_tickets);
+    assert_eq!(fixture.read_order(placed.order.id), placed.order);
+    assert_eq!(fixture.sold(&seat), 3);
+    assert!(fixture.gateway.checkouts().is_empty());
+
+    let cancelled = cancel(&fixture, placed.order.id).expect("cancelled");
+    assert_eq!(cancelled, CancelOrderResponse { success: true, requires_manual_refund: false });
+    assert_eq!(fixture.sold(&seat), 0);
+    assert!(fixture.gateway.refunds().is_empty());
+}
+
+#[test]
+fn an_order_of_free_and_priced_entries_is_to_be_paid() {
+    let fixture = Fixture::new();
+    let event = fixture.event();
+    let (free, priced) = (fixture.ticket_type(&event, 0, 10), fixture.ticket_type(&event, 1, 10));
+    let mut request = CreateOrder::new(event.id, new_customer(), free.id, 2);
+    request.items.push(NewOrderItem { ticket_type_id: priced.id, quantity: 1 });
+    let placed = fixture.service.create_order(&fixture.caller, request).expect("an order");
+    assert_eq!((placed.order.status, placed.order.total), (Pending, eur(1)));
+    assert_eq!((fixture.sold(&free), placed.issued_tickets.len()), (0, 0));
+}
+
+#[test]
+fn a_customer_is_one_for_each_address_and_each_order_shows_the_name_of_its_time() {
+    let fixture = Fixture::new();
+    let seat = fixture.ticket_type(&fixture.event(), 0, 10);
+    let order = |name: &str, email: &str| {
+        let request = CreateOrder::new(seat.event_id, NewCustomer::new(name, email), seat.id, 1);
+        fixture.service.create_order(&fixture.caller, request).expect("an order").order
+    };
+    let first = order("Ada", "Ada@Example.com");
+    let married = order("Ada Lovelace", "ada@example.COM");
+    let other = order("Ada", "ada@example.org");
+    assert_eq!(first.customer_id, married.customer_id);
+    assert_ne!(first.customer_id, other.customer_id);
+    assert_eq!(first.customer.id, first.customer_id);
+    assert_eq!(fixture.read_order(first.id).customer.name, "Ada");
+    assert_eq!(fixture.read_order(married.id).customer.name, "Ada Lovelace");
+    let ticket = |order: &Order| {
+        let id = order.items[0].issued_tickets[0].id;
+        fixture.service.get_ticket(&fixture.caller, id).expect("the ticket").customer.expect("a customer")
+    };
+    assert_eq!((ticket(&first).name.as_str(), ticket(&married).name.as_str()), ("Ada", "Ada Lovelace"));
+    assert_eq!(ticket(&first).id, first.customer_id);
+
+    let stranger = fixture.other_organization();
+    let event = fixture.service.create_event(&stranger, new_event(|_| {})).expect("an event");
+    let new = ticketing::CreateTicketType::new("Seat", eur(0), 10);
+    let seat = fixture.service.create_ticket_type(&stranger, event.id, new).expect("a type");
+    let request = CreateOrder::new(event.id, NewCustomer::new("Ada", "ada@example.com"), seat.id, 1);
+    let abroad = fixture.service.create_order(&stranger, request).expect("an order").order;
+    assert_ne!(abroad.customer_id, first.customer_id, "another organization's customer");
+}
+
+#[test]
+fn the_details_of_an_order_are_what_its_request_said() {
+    let fixture = Fixture::new();
+    let event = fixture.event_with(|new| new.accepts_company = Some(true));
+    let seat = fixture.ticket_type(&event, 1250, 10);
+    let mut request = CreateOrder::new(event.id, new_customer(), seat.id, 1);
+    let address = ShippingAddress {
+        street: "1 Main Street".to_owned(),
+        zip: "1".to_owned(),
+        city: "Suva".to_owned(),
+        country: "FJ".to_owned(),
+    };
+    let urls = CheckoutRedirectUrls {
+        success: "https://fixture.example/yes".to_owned(),
+        failure: "https://fixture.example/no".to_owned(),
+        cancel: "app://back".to_owned(),
+    };
+    request.customer.company_name = Some("Ada Ltd".to_owned());
+    request.customer.locale = Some("en-GB".to_owned());
+    request.language = Some(String::new());
+    request.shipping_address = Some(address.clone());
+    request.checkout_redirect_urls = Some(urls.clone());
+    let order = fixture.service.create_order(&fixture.caller, request).expect("an order").order;
+    let expected = OrderDetails {
+        order_id: order.id,
+        company_name: Some("Ada Ltd".to_owned()),
+        locale: Some("en-GB".to_owned()),
+        language: Some(String::new()),
+        shipping_address: Some(address),
+        checkout_redirect_urls: Some(urls.clone()),
+    };
+    assert_eq!(fixture.service.get_order_details(&fixture.caller, order.id).expect("details"), expected);
+    assert_eq!(fixture.gateway.checkouts()[0].redirect_urls.as_ref(), Some(&urls));
+
+    let plain = fixture.order(&seat, 1);
+    let expected = OrderDetails {
+        order_id: plain.id,
+        company_name: None,
+        locale: None,
+        language: None,
+        shipping_address: None,
+        checkout_redirect_urls: None,
+    };
+    assert_eq!(fixture.service.get_order_details(&fixture.caller, plain.id).expect("details"), expected);
+}
+
+#[test]
+fn a_held_place_is_free_the_instant_its_hold_runs_out_and_who_takes_it_writes_that_down() {
+    let fixture = Fixture::new();
+    let seat = fixture.ticket_type(&fixture.event(), 1250, 2);
+    let first = fixture.order(&seat, 2);
+    fixture.clock.advance(HOLD - Duration::from_millis(1));
+    assert_eq!(reason(fixture.try_order(&seat, 1)), Reason::SoldOut);
+    assert_eq!(fixture.order_status(first.id), Pending);
+    fixture.clock.advance(Duration::from_millis(1));
+    assert_eq!(fixture.order_status(first.id), Expired, "it reads so before anybody came by");
+    assert_eq!(fixture.stored("SELECT status = 'PENDING' FROM orders"), 1);
+    let second = fixture.order(&seat, 1);
+    assert_eq!(fixture.stored("SELECT COUNT(*) FROM orders WHERE status = 'EXPIRED'"), 1);
+    assert_eq!(fixture.stored("SELECT held FROM ticket_types"), 1);
+    assert_eq!((fixture.order_status(first.id), fixture.order_status(second.id)), (Expired, Pending));
+    // Issuing takes such a place, too.
+    fixture.clock.advance(HOLD);
+    assert_eq!(fixture.issue(&seat, 2).len(), 2);
+    assert_eq!(fixture.stored("SELECT COUNT(*) FROM orders WHERE status = 'EXPIRED'"), 2);
+}
+
+#[test]
+fn an_expired_order_reads_and_lists_the_same_whether_or_not_the_maintenance_came_by() {
+    let fixture = Fixture::new();
+    let seat = fixture.ticket_type(&fixture.event(), 1250, 10);
+    let order = fixture.order(&seat, 2);
+    fixture.clock.advance(HOLD + Duration::from_secs(5));
+    let listed = |status| {
+        let request = ListOrders { status: Some(status), ..Default::default() };
+        fixture.service.list_orders(&fixture.caller, request).expect("a page").data
+    };
+    let before = (fixture.read_order(order.id), listed(Expired), listed(Pending));
+    assert_eq!(before.0.status, Expired);
+    assert_eq!(before.0.updated_at, at("2026-06-01T12:30:00Z"), "the instant at which the hold ran out");
+    assert_eq!((before.1.len(), before.2.len()), (1, 0));
+    assert_eq!(fixture.service.run_maintenance().expect("a run").expired_orders, 1);
+    assert_eq!((fixture.read_order(order.id), listed(Expired), listed(Pending)), before);
+    assert_eq!(fixture.stored("SELECT held FROM ticket_types"), 0);
+    assert_eq!(fixture.service.run_maintenance().expect("a run").expired_orders, 0);
+}
+
+#[test]
+fn an_order_hold_lasts_as_long_as_it_was_configured() {
+    let fixture = Fixture::with(|builder| builder.order_hold(Duration::from_secs(10)));
+    let order = fixture.order(&fixture.ticket_type(&fixture.event(), 1250, 1), 1);
+    fixture.clock.advance(Duration::from_millis(9_999));
+    assert_eq!(fixture.order_status(order.id), Pending);
+    fixture.clock.advance(Duration::from_millis(1));
+    assert_eq!(fixture.order_status(order.id), Expired);
+}
+
+#[test]
+fn an_expired_order_is_marked_paid_only_while_its_event_and_its_places_are_there() {
+    let fixture = Fixture::new();
+    let event = fixture.event();
+    let seat = fixture.ticket_type(&event, 1250, 3);
+    let (first, second) = (fixture.order(&seat, 1), fixture.order(&seat, 2));
+    fixture.expire_holds();
+    let revived = mark_paid(&fixture, first.id).expect("its place is there");
+    assert_eq!((revived.status, revived.items[0].issued_tickets.len()), (Completed, 1));
+    fixture.issue(&seat, 1);
+    assert_eq!(reason(mark_paid(&fixture, second.id)), Reason::SoldOut);
+    assert_eq!(fixture.order_status(second.id), Expired);
+
+    let other = fixture.event();
+    let lapsed = fixture.order(&fixture.ticket_type(&other, 1250, 3), 1);
+    fixture.expire_holds();
+    fixture.set_event_status(other.id, EventStatus::Cancelled).expect("cancelled");
+    assert_eq!(reason(mark_paid(&fixture, lapsed.id)), Reason::EventCancelled);
+
+    // An event that is over or taken off sale keeps no paid order from its tickets.
+    let third = fixture.event();
+    let lapsed = fixture.order(&fixture.ticket_type(&third, 1250, 3), 1);
+    fixture.expire_holds();
+    fixture.set_clock(EVENT_END);
+    assert_eq!(mark_paid(&fixture, lapsed.id).expect("only a cancelled event refuses").status, Completed);
+}
+
+#[test]
+fn cancelling_a_completed_order_cancels_its_tickets_also_those_inside_and_frees_only_their_places() {
+    let fixture = Fixture::new();
+    let seat = fixture.ticket_type(&fixture.event(), 1250, 10);
+    let order = fixture.paid_order(&seat, 3);
+    let tickets = &order.items[0].issued_tickets;
+    fixture.service.cancel_ticket(&fixture.caller, tickets[0].id).expect("cancelled");
+    let scan = ticketing::CheckInTicket::new(&tickets[1].code);
+    fixture.service.check_in_ticket(&fixture.caller, scan).expect("inside");
+    fixture.issue(&seat, 1);
+    cancel(&fixture, order.id).expect("cancelled");
+    let after = fixture.read_order(order.id);
+    assert!(after.items[0].issued_tickets.iter().all(|ticket| ticket.status == TicketStatus::Cancelled));
+    assert_eq!(fixture.sold(&seat), 1, "the issued one");
+}
+
+#[test]
+fn a_reminder_is_noted_once_and_again() {
+    let fixture = Fixture::new();
+    let order = fixture.order(&fixture.ticket_type(&fixture.event(), 1250, 10), 1);
+    assert!(remind(&fixture, order.id).expect("pending").checkout_reminder_sent);
+    assert!(remind(&fixture, order.id).expect("still pending").checkout_reminder_sent);
+    assert!(fixture.read_order(order.id).checkout_reminder_sent);
+}
+
+#[test]
+fn a_clock_that_goes_back_neither_revives_nor_oversells() {
+    let fixture = Fixture::new();
+    let seat = fixture.ticket_type(&fixture.event(), 1250, 2);
+    let first = fixture.order(&seat, 2);
+    fixture.expire_holds();
+    let second = fixture.order(&seat, 2);
+    fixture.set_clock(NOW);
+    assert_eq!(fixture.order_status(first.id), Expired, "what was written stays");
+    assert_eq!(fixture.order_status(second.id), Pending);
+    assert_eq!(reason(fixture.try_order(&seat, 1)), Reason::SoldOut);
+    assert_eq!(reason(mark_paid(&fixture, first.id)), Reason::SoldOut);
+    mark_paid(&fixture, second.id).expect("it holds its places");
+    assert_eq!(fixture.sold(&seat), 2);
+}
+
+#[test]
+fn a_total_beyond_what_can_be_counted_is_a_field_error() {
+    let fixture = Fixture::new();
+    let event = fixture.event_with(|new| new.currency = Some("KWD".to_owned()));
+    let seat = fixture.ticket_type_with(&event, |new| {
+        (new.price, new.quantity, new.max_per_order) = (Amount::new(1_000_000_000, 0), 10_000, Some(100));
+    });
+    let types: Vec<_> = (0..10)
+        .map(|_| {
+            fixture.ticket_type_with(&event, |new| {
+                (new.price, new.quantity, new.max_per_order) = (Amount::new(1_000_000_000, 0), 10_000, Some(100));
+            })
+        })
+        .collect();
+    // 100 × 10^9 × 10^3 fils = 10^14, of which ten make the highest total, 10^15.
+    let mut request = CreateOrder::new(event.id, new_customer(), seat.id, 100);
+    request.items.extend(types[1..].iter().map(|of| NewOrderItem { ticket_type_id: of.id, quantity: 100 }));
+    let placed = fixture.service.create_order(&fixture.caller, request.clone()).expect("just not too much");
+    assert_eq!(placed.order.total, Amount::new(1_000_000_000_000, 0));
+    request.items.push(NewOrderItem { ticket_type_id: types[0].id, quantity: 1 });
+    assert_eq!(paths(fixture.service.create_order(&fixture.caller, request)), ["items"]);
+}
+
+#[test]
+fn a_refusal_is_an_error_that_can_be_read() {
+    let fixture = Fixture::new();
+    let seat = fixture.ticket_type(&fixture.event(), 1250, 1);
+    let refused = fixture.try_order(&seat, 2).expect_err("too many");
+    assert!(matches!(&refused, Error::Conflict(conflict) if !conflict.detail.is_empty()));
+    let changes = UpdateEvent { title: Change::Set("X".to_owned()), ..Default::default() };
+    let refused = fixture.service.update_event(&fixture.caller, seat.event_id, changes).expect_err("too short");
+    assert!(refused.to_string().starts_with("title "), "{refused}");
+}

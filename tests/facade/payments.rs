@@ -1,0 +1,499 @@
+//! Payments: the checkout, what the gateway reports, and what comes too late.
+
+use crate::common::*;
+use std::time::Duration;
+use ticketing::{
+    CheckInTicket, Checkout, CheckoutOutcome, CheckoutRedirectUrls, CheckoutRequest, CreateOrder, CreateOrderResponse,
+    Error, EventStatus, GatewayError, ManualClock, Order, OrderId, OrderStatus, PaymentGateway, PaymentStatus, Reason,
+    RefundRequest, RefundStatus, Result, TicketType, TicketingService,
+};
+
+fn completed(fixture: &Fixture, id: OrderId) -> Result<Order> {
+    fixture.service.payment_completed(&fixture.caller, id)
+}
+
+fn failed(fixture: &Fixture, id: OrderId) -> Result<Order> {
+    fixture.service.payment_failed(&fixture.caller, id)
+}
+
+fn refund_statuses(fixture: &Fixture) -> Vec<RefundStatus> {
+    let page = fixture.service.list_refunds(&fixture.caller, ticketing::ListRefunds::default()).expect("a page");
+    page.data.iter().map(|refund| refund.status).collect()
+}
+
+fn place(fixture: &Fixture, of: &TicketType, quantity: i64) -> Result<CreateOrderResponse> {
+    fixture.service.create_order(&fixture.caller, CreateOrder::new(of.event_id, new_customer(), of.id, quantity))
+}
+
+#[test]
+fn an_order_to_be_paid_carries_the_link_of_the_gateway() {
+    let fixture = Fixture::new();
+    let seat = fixture.ticket_type(&fixture.event(), 1250, 10);
+    let placed = place(&fixture, &seat, 2).expect("an order");
+    let link = format!("https://pay.example/pay-{}", placed.order.id);
+    let payment = placed.order.payment_gateway.clone().expect("a payment");
+    assert_eq!((payment.link.as_str(), payment.status), (link.as_str(), PaymentStatus::Waiting));
+    assert_eq!(placed.checkout_url.as_deref(), Some(link.as_str()));
+    assert_eq!(fixture.read_order(placed.order.id), placed.order);
+
+    let asked = fixture.gateway.checkouts().remove(0);
+    assert_eq!((asked.order_id, asked.event_id), (placed.order.id, seat.event_id));
+    assert_eq!(asked.organization_id, fixture.caller.organization());
+    assert_eq!((asked.amount, asked.currency.as_str()), (eur(2500), "EUR"));
+    assert_eq!(asked.customer, placed.order.customer);
+    assert_eq!(asked.redirect_urls, None);
+    assert!(asked.idempotency_key.contains(&placed.order.id.to_string()));
+}
+
+#[test]
+fn without_a_gateway_there_is_no_link_and_the_organizer_marks_the_order_paid() {
+    let fixture = Fixture::without_gateway();
+    let seat = fixture.ticket_type(&fixture.event(), 1250, 10);
+    let placed = place(&fixture, &seat, 2).expect("an order");
+    assert_eq!(
+        (placed.order.status, placed.order.payment_gateway, placed.checkout_url),
+        (OrderStatus::Pending, None, None)
+    );
+    let paid = fixture.service.mark_order_paid(&fixture.caller, placed.order.id).expect("paid");
+    assert_eq!((paid.status, paid.payment_gateway), (OrderStatus::Completed, None));
+    assert_eq!(paid.items[0].issued_tickets.len(), 2);
+}
+
+#[test]
+fn where_the_gateway_gives_no_link_the_order_is_cancelled_and_its_places_are_free() {
+    for mood in [GatewayBehavior::Refuse, GatewayBehavior::Unavailable, GatewayBehavior::Panic, GatewayBehavior::Hang] {
+        let fixture = Fixture::with_gateway(|builder| builder.gateway_timeout(Duration::from_secs(1)));
+        let seat = fixture.ticket_type(&fixture.event(), 1250, 2);
+        fixture.gateway.on_checkout(mood);
+        let refused = place(&fixture, &seat, 2).expect_err("no link");
+        assert!(matches!(refused, Error::PaymentGatewayFailed(_)), "{mood:?}: {refused:?}");
+        let orders =
+            fixture.service.list_orders(&fixture.caller, ticketing::ListOrders::default()).expect("a page").data;
+        assert_eq!(orders.len(), 1, "{mood:?}");
+        assert_eq!((orders[0].status, &orders[0].payment_gateway), (OrderStatus::Cancelled, &None), "{mood:?}");
+        assert_eq!(fixture.stored("SELECT held FROM ticket_types"), 0, "{mood:?}");
+        fixture.gateway.on_checkout(GatewayBehavior::Succeed);
+        place(&fixture, &seat, 2).expect("the places are free again");
+    }
+}
+
+#[test]
+fn a_hold_that_runs_out_while_the_gateway_fails_leaves_a_cancelled_order_too() {
+    // The hold is shorter than the gateway takes to fail: the clock is turned while it is asked.
+    #[derive(Debug)]
+    struct Slow(ticketing::ManualClock);
+    impl ticketing::PaymentGateway for Slow {
+        fn start_checkout(
+            &self,
+            _: &ticketing::CheckoutRequest,
+        ) -> Result<ticketing::Checkout, ticketing::GatewayError> {
+            self.0.advance(HOLD);
+            Err(ticketing::GatewayError::Unavailable("too late".to_owned()))
+        }
+        fn refund(&self, _: &ticketing::RefundRequest) -> Result<(), ticketing::GatewayError> {
+            Ok(())
+        }
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let clock = ticketing::ManualClock::at(at(NOW));
+    let builder = ticketing::TicketingService::builder(folder.path().join("ticketing.db")).clock(clock.clone());
+    let service = builder.payment_gateway(Slow(clock)).open().expect("a file");
+    let organization = service.create_organization(Default::default()).expect("an organization");
+    let caller = service.act_for(organization.id).expect("it is there");
+    let event = service.create_event(&caller, new_event(|_| {})).expect("an event");
+    let seat = ticketing::CreateTicketType::new("Seat", eur(1250), 2);
+    let seat = service.create_ticket_type(&caller, event.id, seat).expect("a type");
+    let refused =
+        service.create_order(&caller, CreateOrder::new(event.id, new_customer(), seat.id, 1)).expect_err("no link");
+    assert!(matches!(refused, Error::PaymentGatewayFailed(_)), "{refused:?}");
+    let orders = service.list_orders(&caller, ticketing::ListOrders::default()).expect("a page").data;
+    assert_eq!(orders[0].status, OrderStatus::Cancelled, "what the caller was told is true");
+}
+
+#[test]
+fn a_link_that_comes_after_the_hold_ran_out_is_the_last_change_whether_or_not_the_maintenance_came_by() {
+    const LATE: Duration = Duration::from_mins(31);
+    #[derive(Debug)]
+    struct Slow(ManualClock);
+    impl PaymentGateway for Slow {
+        fn start_checkout(&self, _: &CheckoutRequest) -> Result<Checkout, GatewayError> {
+            self.0.advance(LATE);
+            Ok(Checkout { link: "https://pay.example/1".to_owned(), reference: "1".to_owned() })
+        }
+        fn refund(&self, _: &RefundRequest) -> Result<(), GatewayError> {
+            Ok(())
+        }
+    }
+    let fixture = Fixture::without_gateway();
+    let builder = TicketingService::builder(fixture.path()).clock(fixture.clock.clone());
+    let service = builder.payment_gateway(Slow(fixture.clock.clone())).open().expect("the file");
+    let seat = fixture.ticket_type(&fixture.event(), 1250, 2);
+    let order = CreateOrder::new(seat.event_id, new_customer(), seat.id, 1);
+    let order = service.create_order(&fixture.caller, order).expect("an order").order;
+    assert_eq!((order.status, order.updated_at), (OrderStatus::Expired, at(NOW).plus(LATE)));
+    assert_eq!(service.run_maintenance().expect("a run").expired_orders, 1);
+    assert_eq!(service.get_order(&fixture.caller, order.id).expect("it is there"), order);
+}
+
+/// A gateway that does something with the order while it is asked for a link.
+struct Meddling<F> {
+    service: std::sync::Arc<std::sync::OnceLock<TicketingService>>,
+    meddle: F,
+}
+
+impl<F> PaymentGateway for Meddling<F>
+where
+    F: Fn(&TicketingService, &ticketing::Caller, OrderId) + Send + Sync + 'static,
+{
+    fn start_checkout(&self, request: &CheckoutRequest) -> Result<Checkout, GatewayError> {
+        let service = self.service.get().expect("set before the first order");
+        let caller = service.act_for(request.organization_id).expect("it is there");
+        (self.meddle)(service, &caller, request.order_id);
+        Ok(Checkout { link: "https://pay.example/1".to_owned(), reference: "the same each time".to_owned() })
+    }
+
+    fn refund(&self, _: &RefundRequest) -> Result<(), GatewayError> {
+        Ok(())
+    }
+}
+
+/// Takes an order while the gateway meddles with it; tells the answer and the order afterwards.
+fn meddled(
+    meddle: impl Fn(&TicketingService, &ticketing::Caller, OrderId) + Send + Sync + 'static,
+    orders: usize,
+) -> (Result<CreateOrderResponse>, Vec<ticketing::OrderSummary>) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let handle = std::sync::Arc::new(std::sync::OnceLock::new());
+    let gateway = Meddling { service: handle.clone(), meddle };
+    let builder = TicketingService::builder(folder.path().join("ticketing.db"));
+    let service = builder.clock(ManualClock::at(at(NOW))).payment_gateway(gateway).open().expect("a file");
+    assert!(handle.set(service.clone()).is_ok());
+    let organization = service.create_organization(Default::default()).expect("an organization");
+    let caller = service.act_for(organization.id).expect("it is there");
+    let event = service.create_event(&caller, new_event(|_| {})).expect("an event");
+    let seat = ticketing::CreateTicketType::new("Seat", eur(1250), 10);
+    let seat = service.create_ticket_type(&caller, event.id, seat).expect("a type");
+    let order = || service.create_order(&caller, CreateOrder::new(event.id, new_customer(), seat.id, 1));
+    let answers: Vec<_> = (0..orders).map(|_| order()).collect();
+    let listed = service.list_orders(&caller, ticketing::ListOrders::default()).expect("a page").data;
+    (answers.into_iter().next_back().expect("one"), listed)
+}
+
+#[test]
+fn a_payment_reported_before_the_link_is_known_completes_the_order() {
+    let (placed, orders) = meddled(|service, caller, id| drop(service.payment_completed(caller, id).expect("paid")), 1);
+    let placed = placed.expect("an order");
+    assert_eq!((placed.order.status, placed.issued_tickets.len()), (OrderStatus::Completed, 1));
+    let payment = orders[0].payment_gateway.clone().expect("a payment");
+    assert_eq!((payment.link.as_str(), payment.status), ("https://pay.example/1", PaymentStatus::Completed));
+}
+
+#[test]
+fn a_payment_reported_by_a_gateway_that_gives_no_link_counts_and_there_is_no_checkout_url() {
+    let pay_and_fail = |service: &TicketingService, caller: &ticketing::Caller, id| {
+        service.payment_completed(caller, id).expect("paid");
+        panic!("the gateway panics once it was paid, as it was told to");
+    };
+    let (placed, orders) = meddled(pay_and_fail, 1);
+    let placed = placed.expect("an order");
+    assert_eq!((placed.order.status, placed.issued_tickets.len()), (OrderStatus::Completed, 1));
+    assert_eq!(placed.checkout_url, None);
+    assert_eq!(orders[0].payment_gateway.clone().map(|payment| payment.status), Some(PaymentStatus::Completed));
+}
+
+#[test]
+fn an_order_gets_its_link_without_a_look_at_the_store_that_could_fail() {
+    // The one reader is taken, and shows the store as it was before the order.
+    let fixture = Fixture::with_gateway(|builder| builder.readers(1));
+    let event = fixture.event();
+    let seat = fixture.ticket_type(&event, 1250, 10);
+    let read_then_place = || {
+        fixture.service.get_event(&fixture.caller, event.id)?;
+        place(&fixture, &seat, 1)
+    };
+    let placed = fixture.service.on_one_snapshot(read_then_place).expect("a snapshot").expect("an order");
+    let payment = placed.order.payment_gateway.expect("a payment");
+    assert_eq!((placed.order.status, payment.status), (OrderStatus::Pending, PaymentStatus::Waiting));
+    assert_eq!(placed.checkout_url, Some(payment.link));
+    assert_eq!(fixture.gateway.checkouts()[0].currency, "EUR");
+}
+
+#[test]
+fn an_order_cancelled_before_its_link_is_known_stays_cancelled() {
+    let cancel = |service: &TicketingService, caller: &ticketing::Caller, id| {
+        assert!(service.cancel_order(caller, id).expect("cancelled").success);
+    };
+    let (placed, orders) = meddled(cancel, 1);
+    assert_eq!(placed.expect("an answer").order.status, OrderStatus::Cancelled);
+    let payment = orders[0].payment_gateway.clone().expect("a payment");
+    assert_eq!((orders[0].status, payment.status), (OrderStatus::Cancelled, PaymentStatus::Waiting));
+}
+
+#[test]
+fn a_gateway_that_gives_two_payments_one_reference_has_failed() {
+    let (second, orders) = meddled(|_, _, _| {}, 2);
+    assert!(matches!(second, Err(Error::PaymentGatewayFailed(_))), "{second:?}");
+    assert_eq!(
+        orders.iter().map(|order| order.status).collect::<Vec<_>>(),
+        [OrderStatus::Cancelled, OrderStatus::Pending]
+    );
+}
+
+#[test]
+fn more_calls_than_the_gateway_may_have_fail_at_once() {
+    let fixture = Fixture::with_gateway(|builder| builder.gateway_timeout(Duration::from_millis(50)).gateway_calls(1));
+    let seat = fixture.ticket_type(&fixture.event(), 1250, 10);
+    fixture.gateway.on_checkout(GatewayBehavior::Hang);
+    place(&fixture, &seat, 1).expect_err("it hangs");
+    // The call that hangs still takes the one place.
+    let refused = place(&fixture, &seat, 1).expect_err("no place for a call");
+    assert!(matches!(refused, Error::PaymentGatewayFailed(_)), "{refused:?}");
+    assert_eq!(fixture.gateway.checkouts().len(), 1);
+    assert_eq!(fixture.stored("SELECT held FROM ticket_types"), 0);
+}
+
+#[test]
+fn a_payment_moves_as_the_table_says() {
+    use PaymentStatus::{Completed, Failed, Refunded, Waiting};
+    let fixture = Fixture::new();
+    let seat = fixture.ticket_type(&fixture.event(), 1250, 100);
+    type Step = fn(&Fixture, OrderId) -> Result<Order>;
+    let (pay, fail): (Step, Step) = (completed, failed);
+    let cancel: Step = |fixture, id| {
+        fixture.service.cancel_order(&fixture.caller, id)?;
+        fixture.service.get_order(&fixture.caller, id)
+    };
+    for (steps, statuses) in [
+        (vec![pay], vec![Completed]),
+        (vec![fail], vec![Failed]),
+        (vec![fail, fail, pay], vec![Failed, Failed, Completed]),
+        (vec![pay, fail], vec![Completed, Completed]),
+        (vec![pay, pay], vec![Completed, Completed]),
+        (vec![pay, cancel, pay, fail], vec![Completed, Refunded, Refunded, Refunded]),
+        (vec![cancel, fail, pay, fail], vec![Waiting, Waiting, Refunded, Refunded]),
+        (vec![fail, cancel, pay], vec![Failed, Failed, Refunded]),
+    ] {
+        let order = fixture.order(&seat, 1);
+        for (number, (step, status)) in steps.iter().zip(&statuses).enumerate() {
+            let after = step(&fixture, order.id).expect("no conflict");
+            let payment = after.payment_gateway.expect("a payment");
+            assert_eq!(payment.status, *status, "step {number} of {statuses:?}");
+        }
+    }
+}
+
+#[test]
+fn a_failed_payment_leaves_the_order_waiting_until_its_hold_ends() {
+    let fixture = Fixture::new();
+    let seat = fixture.ticket_type(&fixture.event(), 1250, 1);
+    let order = fixture.order(&seat, 1);
+    assert_eq!(failed(&fixture, order.id).expect("noted").status, OrderStatus::Pending);
+    assert_eq!(reason(fixture.try_order(&seat, 1)), Reason::SoldOut);
+    fixture.expire_holds();
+    assert_eq!(fixture.order_status(order.id), OrderStatus::Expired);
+    assert_eq!(fixture.payment_status(order.id), Some(PaymentStatus::Failed), "kept as it was");
+}
+
+#[test]
+fn the_same_notice_twice_does_nothing_the_second_time() {
+    let fixture = Fixture::new();
+    let seat = fixture.ticket_type(&fixture.event(), 1250, 10);
+    let order = fixture.order(&seat, 2);
+    let first = completed(&fixture, order.id).expect("paid");
+    fixture.clock.advance(Duration::from_secs(1));
+    assert_eq!(completed(&fixture, order.id).expect("known"), first);
+    assert_eq!(fixture.sold(&seat), 2);
+
+    // Late, and refunded: once.
+    let late = fixture.order(&seat, 1);
+    fixture.service.cancel_order(&fixture.caller, late.id).expect("cancelled");
+    let first = completed(&fixture, late.id).expect("noted");
+    fixture.clock.advance(Duration::from_secs(1));
+    assert_eq!(completed(&fixture, late.id).expect("known"), first);
+    assert_eq!(fixture.gateway.refunds().len(), 1);
+    assert_eq!(refund_statuses(&fixture), [RefundStatus::Done]);
+}
+
+#[test]
+fn a_late_payment_revives_an_expired_order_whose_places_are_there() {
+    let fixture = Fixture::new();
+    let seat = fixture.ticket_type(&fixture.event(), 1250, 3);
+    let order = fixture.order(&seat, 2);
+    fixture.expire_holds();
+    fixture.issue(&seat, 1);
+    let revived = completed(&fixture, order.id).expect("revived");
+    assert_eq!(revived.status, OrderStatus::Completed);
+    assert_eq!(revived.items[0].issued_tickets.len(), 2);
+    assert_eq!(fixture.sold(&seat), 3);
+    assert_eq!(fixture.event_status(seat.event_id), EventStatus::SoldOut);
+    let scan = CheckInTicket::new(&revived.items[0].issued_tickets[0].code);
+    fixture.service.check_in_ticket(&fixture.caller, scan).expect("a ticket like any other");
+    assert!(fixture.gateway.refunds().is_empty());
+}
+
+/// Lets a payment arrive for an order in some state, and checks that the money goes back and nothing else happens.
+fn is_refunded(prepare: impl FnOnce(&Fixture, &TicketType, &Order)) {
+    let fixture = Fixture::new();
+    let seat = fixture.ticket_type(&fixture.event(), 1250, 2);
+    let order = fixture.order(&seat, 2);
+    prepare(&fixture, &seat, &order);
+    let (before, sold) = (fixture.read_order(order.id), fixture.sold(&seat));
+    let after = completed(&fixture, order.id).expect("noted");
+    assert_eq!(after.payment_gateway.expect("a payment").status, PaymentStatus::Refunded);
+    assert_eq!((after.status, after.items), (before.status, before.items), "the order stays as it was");
+    assert_eq!(fixture.sold(&seat), sold);
+    let refund = fixture.gateway.refunds().remove(0);
+    assert_eq!((refund.order_id, refund.amount, refund.currency.as_str()), (order.id, eur(2500), "EUR"));
+    assert_eq!(refund.reference, Some(format!("pay-{}", order.id)));
+    assert_eq!(refund_statuses(&fixture), [RefundStatus::Done]);
+}
+
+#[test]
+fn a_late_payment_is_refunded_where_the_places_are_gone() {
+    is_refunded(|fixture, seat, _| {
+        fixture.expire_holds();
+        fixture.issue(seat, 1);
+    });
+}
+
+#[test]
+fn a_late_payment_is_refunded_where_the_order_was_cancelled() {
+    is_refunded(|fixture, _, order| {
+        fixture.service.cancel_order(&fixture.caller, order.id).expect("cancelled");
+    });
+    is_refunded(|fixture, _, order| {
+        fixture.expire_holds();
+        fixture.service.cancel_order(&fixture.caller, order.id).expect("an expired order is cancelled");
+    });
+}
+
+#[test]
+fn a_late_payment_is_refunded_where_the_event_was_cancelled() {
+    is_refunded(|fixture, seat, _| {
+        fixture.set_event_status(seat.event_id, EventStatus::Cancelled).expect("cancelled");
+    });
+    is_refunded(|fixture, seat, order| {
+        fixture.expire_holds();
+        fixture.set_event_status(seat.event_id, EventStatus::Cancelled).expect("cancelled");
+        assert_eq!(fixture.order_status(order.id), OrderStatus::Expired);
+    });
+}
+
+#[test]
+fn a_payment_is_refunded_where_the_order_was_marked_paid_before() {
+    is_refunded(|fixture, _, order| {
+        fixture.service.mark_order_paid(&fixture.caller, order.id).expect("paid in cash");
+    });
+}
+
+#[test]
+fn a_late_payment_whose_places_are_partly_gone_takes_none() {
+    let fixture = Fixture::new();
+    let event = fixture.event();
+    let (seat, stool) = (fixture.ticket_type(&event, 1250, 2), fixture.ticket_type(&event, 500, 1));
+    let mut request = CreateOrder::new(event.id, new_customer(), seat.id, 2);
+    request.items.push(ticketing::NewOrderItem { ticket_type_id: stool.id, quantity: 1 });
+    let order = fixture.service.create_order(&fixture.caller, request).expect("an order").order;
+    fixture.expire_holds();
+    fixture.issue(&stool, 1);
+    assert_eq!(completed(&fixture, order.id).expect("noted").status, OrderStatus::Expired);
+    assert_eq!(fixture.payment_status(order.id), Some(PaymentStatus::Refunded));
+    assert_eq!((fixture.sold(&seat), fixture.sold(&stool)), (0, 1));
+}
+
+#[test]
+fn a_payment_for_a_free_order_is_refused() {
+    let fixture = Fixture::new();
+    let order = fixture.order(&fixture.ticket_type(&fixture.event(), 0, 10), 1);
+    assert_eq!(reason(completed(&fixture, order.id)), Reason::OrderNotPending);
+    assert_eq!(failed(&fixture, order.id).expect("nothing to note").payment_gateway, None);
+}
+
+fn sandbox() -> Fixture {
+    Fixture::with(|builder| builder.sandbox_gateway().public_url("https://tickets.example/"))
+}
+
+/// An order on the sandbox, with the token of its checkout.
+fn on_the_sandbox(fixture: &Fixture, of: &TicketType, redirects: bool) -> (Order, String) {
+    let mut request = CreateOrder::new(of.event_id, new_customer(), of.id, 1);
+    request.checkout_redirect_urls = redirects.then(|| CheckoutRedirectUrls {
+        success: "https://fixture.example/yes".to_owned(),
+        failure: "https://fixture.example/no".to_owned(),
+        cancel: "https://fixture.example/back".to_owned(),
+    });
+    let placed = fixture.service.create_order(&fixture.caller, request).expect("an order");
+    let link = placed.checkout_url.expect("a link");
+    let token = link.strip_prefix("https://tickets.example/checkout/").expect("the public address").to_owned();
+    (placed.order, token)
+}
+
+#[test]
+fn a_click_on_the_sandbox_completes_fails_or_cancels_the_order() {
+    let fixture = sandbox();
+    let seat = fixture.ticket_type(&fixture.event(), 1250, 100);
+    for (outcome, status, payment, redirect) in [
+        (CheckoutOutcome::Success, OrderStatus::Completed, PaymentStatus::Completed, "https://fixture.example/yes"),
+        (CheckoutOutcome::Failure, OrderStatus::Pending, PaymentStatus::Failed, "https://fixture.example/no"),
+        (CheckoutOutcome::Cancel, OrderStatus::Cancelled, PaymentStatus::Waiting, "https://fixture.example/back"),
+    ] {
+        let (order, token) = on_the_sandbox(&fixture, &seat, true);
+        let result = fixture.service.finish_hosted_checkout(&token, outcome).expect("a click");
+        assert_eq!((result.outcome, result.redirect_url.as_deref()), (outcome, Some(redirect)));
+        assert_eq!((fixture.order_status(order.id), fixture.payment_status(order.id)), (status, Some(payment)));
+        let page = fixture.service.hosted_checkout(&token).expect("the page stays readable");
+        assert_eq!((page.order, page.event_title.as_str()), (fixture.read_order(order.id), "Summer Night"));
+        assert_eq!((page.currency.as_str(), page.item_names), ("EUR", vec!["Seat".to_owned()]));
+    }
+    let (_, token) = on_the_sandbox(&fixture, &seat, false);
+    let result = fixture.service.finish_hosted_checkout(&token, CheckoutOutcome::Success).expect("a click");
+    assert_eq!(result.redirect_url, None);
+}
+
+#[test]
+fn on_the_sandbox_a_cancel_after_the_fact_changes_nothing_and_a_refunded_success_is_a_failure() {
+    let fixture = sandbox();
+    let seat = fixture.ticket_type(&fixture.event(), 1250, 1);
+    let (paid, token) = on_the_sandbox(&fixture, &seat, true);
+    fixture.service.finish_hosted_checkout(&token, CheckoutOutcome::Success).expect("paid");
+    fixture.service.finish_hosted_checkout(&token, CheckoutOutcome::Cancel).expect("a click");
+    fixture.service.finish_hosted_checkout(&token, CheckoutOutcome::Failure).expect("a click");
+    assert_eq!(fixture.order_status(paid.id), OrderStatus::Completed);
+    assert_eq!(fixture.payment_status(paid.id), Some(PaymentStatus::Completed));
+    fixture.service.cancel_order(&fixture.caller, paid.id).expect("cancelled");
+
+    let (late, token) = on_the_sandbox(&fixture, &seat, true);
+    fixture.expire_holds();
+    fixture.issue(&seat, 1);
+    fixture.service.finish_hosted_checkout(&token, CheckoutOutcome::Cancel).expect("a click");
+    assert_eq!(fixture.order_status(late.id), OrderStatus::Expired);
+    let result = fixture.service.finish_hosted_checkout(&token, CheckoutOutcome::Success).expect("a click");
+    assert_eq!(
+        (result.outcome, result.redirect_url.as_deref()),
+        (CheckoutOutcome::Failure, Some("https://fixture.example/no"))
+    );
+    assert_eq!(fixture.payment_status(late.id), Some(PaymentStatus::Refunded));
+}
+
+#[test]
+fn on_the_sandbox_a_payment_for_an_order_marked_paid_is_refunded_and_told_as_a_failure() {
+    let fixture = sandbox();
+    let seat = fixture.ticket_type(&fixture.event(), 1250, 1);
+    let (order, token) = on_the_sandbox(&fixture, &seat, true);
+    fixture.service.mark_order_paid(&fixture.caller, order.id).expect("paid in cash");
+    let result = fixture.service.finish_hosted_checkout(&token, CheckoutOutcome::Success).expect("a click");
+    assert_eq!(fixture.payment_status(order.id), Some(PaymentStatus::Refunded));
+    assert_eq!(result.outcome, CheckoutOutcome::Failure, "a late payment that was refunded");
+}
+
+#[test]
+fn an_unknown_token_is_not_found_and_other_gateways_have_no_hosted_checkout() {
+    let fixture = sandbox();
+    for token in ["", "x", "sandbox_", "\0"] {
+        assert_not_found(fixture.service.hosted_checkout(token));
+        assert_not_found(fixture.service.finish_hosted_checkout(token, CheckoutOutcome::Success));
+    }
+    let fixture = Fixture::new();
+    let order = fixture.order(&fixture.ticket_type(&fixture.event(), 1250, 1), 1);
+    assert_not_found(fixture.service.hosted_checkout(&format!("pay-{}", order.id)));
+    assert_not_found(fixture.service.finish_hosted_checkout(&format!("pay-{}", order.id), CheckoutOutcome::Success));
+}

@@ -1,0 +1,170 @@
+//! Scopes: every operation needs its own and no other. No scope implies another.
+
+use crate::common::*;
+use ticketing::{
+    Caller, CheckInTicket, CreateOrder, CreateTicketType, CreateWebhook, Discount, Error, Event, EventSettings,
+    IssueTickets, ListDiscounts, ListEvents, ListOrders, ListRefunds, ListTicketTypes, ListTickets,
+    ListWebhookDeliveries, ListWebhooks, NewTicket, NotificationType, Order, Result, Scope, TextEnum, TicketType,
+    UpdateDiscount, UpdateEvent, UpdateTicketType, UpdateWebhook, ValidateDiscount, WebhookDelivery,
+};
+
+/// A shop in which every operation has something to work on.
+struct Ground {
+    fixture: Fixture,
+    event: Event,
+    /// An event that nothing depends on, with a type of its own.
+    spare: Event,
+    spare_type: TicketType,
+    seat: TicketType,
+    pending: Order,
+    outside: NewTicket,
+    inside: NewTicket,
+    discount: Discount,
+    delivery: WebhookDelivery,
+}
+
+impl Ground {
+    fn new() -> Self {
+        let fixture = Fixture::new();
+        let (event, spare) = (fixture.event(), fixture.event());
+        let (seat, spare_type) = (fixture.ticket_type(&event, 1250, 10), fixture.ticket_type(&spare, 0, 10));
+        let pending = fixture.order(&seat, 1);
+        let webhook = fixture.webhook([NotificationType::TicketIssued]).endpoint.id;
+        let (outside, inside) = (fixture.issue(&seat, 1).remove(0), fixture.issue(&seat, 1).remove(0));
+        fixture.service.check_in_ticket(&fixture.caller, CheckInTicket::new(&inside.code)).expect("inside");
+        let discount = fixture.discount(percent_off(&event, "EARLY", 10));
+        fixture.fail_all_deliveries();
+        let delivery = fixture.deliveries(webhook).remove(0);
+        Self { fixture, event, spare, spare_type, seat, pending, outside, inside, discount, delivery }
+    }
+}
+
+type Operation = fn(&Ground, &Caller) -> Result<()>;
+
+/// Every operation of the facade that takes a caller, with its scope.
+const OPERATIONS: &[(&str, Scope, Operation)] = &[
+    ("list_events", Scope::EventsRead, |g, by| g.fixture.service.list_events(by, ListEvents::default()).map(drop)),
+    ("create_event", Scope::EventsWrite, |g, by| g.fixture.service.create_event(by, new_event(|_| {})).map(drop)),
+    ("get_event", Scope::EventsRead, |g, by| g.fixture.service.get_event(by, g.event.id).map(drop)),
+    ("update_event", Scope::EventsWrite, |g, by| {
+        g.fixture.service.update_event(by, g.event.id, UpdateEvent::default()).map(drop)
+    }),
+    ("update_event_settings", Scope::EventsWrite, |g, by| {
+        g.fixture.service.update_event_settings(by, g.event.id, EventSettings::default()).map(drop)
+    }),
+    ("record_page_view", Scope::EventsRead, |g, by| g.fixture.service.record_page_view(by, g.event.id)),
+    ("delete_event", Scope::EventsWrite, |g, by| g.fixture.service.delete_event(by, g.spare.id)),
+    ("get_event_summary", Scope::EventsRead, |g, by| g.fixture.service.get_event_summary(by, g.event.id).map(drop)),
+    ("list_ticket_types", Scope::TicketTypesRead, |g, by| {
+        g.fixture.service.list_ticket_types(by, g.event.id, ListTicketTypes::default()).map(drop)
+    }),
+    ("create_ticket_type", Scope::TicketTypesWrite, |g, by| {
+        g.fixture.service.create_ticket_type(by, g.event.id, CreateTicketType::new("Seat", eur(1), 1)).map(drop)
+    }),
+    ("get_ticket_type", Scope::TicketTypesRead, |g, by| g.fixture.service.get_ticket_type(by, g.seat.id).map(drop)),
+    ("update_ticket_type", Scope::TicketTypesWrite, |g, by| {
+        g.fixture.service.update_ticket_type(by, g.seat.id, UpdateTicketType::default()).map(drop)
+    }),
+    ("delete_ticket_type", Scope::TicketTypesWrite, |g, by| g.fixture.service.delete_ticket_type(by, g.spare_type.id)),
+    ("list_orders", Scope::OrdersRead, |g, by| g.fixture.service.list_orders(by, ListOrders::default()).map(drop)),
+    ("create_order", Scope::OrdersWrite, |g, by| {
+        g.fixture.service.create_order(by, CreateOrder::new(g.event.id, new_customer(), g.seat.id, 1)).map(drop)
+    }),
+    ("get_order", Scope::OrdersRead, |g, by| g.fixture.service.get_order(by, g.pending.id).map(drop)),
+    ("get_order_details", Scope::OrdersRead, |g, by| g.fixture.service.get_order_details(by, g.pending.id).map(drop)),
+    ("cancel_order", Scope::OrdersWrite, |g, by| g.fixture.service.cancel_order(by, g.pending.id).map(drop)),
+    ("mark_order_paid", Scope::OrdersWrite, |g, by| g.fixture.service.mark_order_paid(by, g.pending.id).map(drop)),
+    ("mark_checkout_reminder_sent", Scope::OrdersWrite, |g, by| {
+        g.fixture.service.mark_checkout_reminder_sent(by, g.pending.id).map(drop)
+    }),
+    ("payment_completed", Scope::OrdersWrite, |g, by| g.fixture.service.payment_completed(by, g.pending.id).map(drop)),
+    ("payment_failed", Scope::OrdersWrite, |g, by| g.fixture.service.payment_failed(by, g.pending.id).map(drop)),
+    ("list_refunds", Scope::OrdersRead, |g, by| g.fixture.service.list_refunds(by, ListRefunds::default()).map(drop)),
+    ("list_tickets", Scope::TicketsRead, |g, by| g.fixture.service.list_tickets(by, ListTickets::default()).map(drop)),
+    ("issue_tickets", Scope::TicketsWrite, |g, by| {
+        let request = IssueTickets { ticket_type_id: g.seat.id, customer: new_customer(), quantity: 1 };
+        g.fixture.service.issue_tickets(by, request).map(drop)
+    }),
+    ("get_ticket", Scope::TicketsRead, |g, by| g.fixture.service.get_ticket(by, g.outside.id).map(drop)),
+    ("get_ticket_by_code", Scope::TicketsRead, |g, by| {
+        g.fixture.service.get_ticket_by_code(by, &g.outside.code).map(drop)
+    }),
+    ("check_in_ticket", Scope::TicketsCheckIn, |g, by| {
+        g.fixture.service.check_in_ticket(by, CheckInTicket::new(&g.outside.code)).map(drop)
+    }),
+    ("check_out_ticket", Scope::TicketsCheckIn, |g, by| {
+        g.fixture.service.check_out_ticket(by, CheckInTicket::new(&g.inside.code)).map(drop)
+    }),
+    ("cancel_ticket", Scope::TicketsWrite, |g, by| g.fixture.service.cancel_ticket(by, g.outside.id).map(drop)),
+    ("list_discounts", Scope::DiscountsRead, |g, by| {
+        g.fixture.service.list_discounts(by, ListDiscounts::default()).map(drop)
+    }),
+    ("create_discount", Scope::DiscountsWrite, |g, by| {
+        g.fixture.service.create_discount(by, percent_off(&g.event, "LATE", 5)).map(drop)
+    }),
+    ("validate_discount", Scope::DiscountsRead, |g, by| {
+        let (event_id, code) = (g.event.id, "EARLY".to_owned());
+        let request = ValidateDiscount { event_id, code, order_amount: eur(0), ticket_items: Vec::new() };
+        g.fixture.service.validate_discount(by, request).map(drop)
+    }),
+    ("get_discount", Scope::DiscountsRead, |g, by| g.fixture.service.get_discount(by, g.discount.id).map(drop)),
+    ("update_discount", Scope::DiscountsWrite, |g, by| {
+        g.fixture.service.update_discount(by, g.discount.id, UpdateDiscount::default()).map(drop)
+    }),
+    ("delete_discount", Scope::DiscountsWrite, |g, by| g.fixture.service.delete_discount(by, g.discount.id)),
+    ("list_webhooks", Scope::WebhooksRead, |g, by| {
+        g.fixture.service.list_webhooks(by, ListWebhooks::default()).map(drop)
+    }),
+    ("create_webhook", Scope::WebhooksWrite, |g, by| {
+        let request = CreateWebhook::new("https://example.com/other", [NotificationType::OrderCompleted]);
+        g.fixture.service.create_webhook(by, request).map(drop)
+    }),
+    ("get_webhook", Scope::WebhooksRead, |g, by| g.fixture.service.get_webhook(by, g.delivery.endpoint_id).map(drop)),
+    ("update_webhook", Scope::WebhooksWrite, |g, by| {
+        g.fixture.service.update_webhook(by, g.delivery.endpoint_id, UpdateWebhook::default()).map(drop)
+    }),
+    ("delete_webhook", Scope::WebhooksWrite, |g, by| g.fixture.service.delete_webhook(by, g.delivery.endpoint_id)),
+    ("rotate_webhook_secret", Scope::WebhooksWrite, |g, by| {
+        g.fixture.service.rotate_webhook_secret(by, g.delivery.endpoint_id).map(drop)
+    }),
+    ("list_webhook_deliveries", Scope::WebhooksRead, |g, by| {
+        let request = ListWebhookDeliveries::default();
+        g.fixture.service.list_webhook_deliveries(by, g.delivery.endpoint_id, request).map(drop)
+    }),
+    ("resend_webhook_delivery", Scope::WebhooksWrite, |g, by| {
+        g.fixture.service.resend_webhook_delivery(by, g.delivery.endpoint_id, g.delivery.id).map(drop)
+    }),
+];
+
+#[test]
+fn every_operation_is_forbidden_without_its_scope_and_allowed_with_it_alone() {
+    let ground = Ground::new();
+    for (name, scope, operation) in OPERATIONS {
+        let without = ground.fixture.caller.with_only(Scope::ALL.iter().copied().filter(|other| other != scope));
+        assert_eq!(operation(&ground, &without), Err(Error::Forbidden(*scope)), "{name}");
+        assert!(Error::Forbidden(*scope).to_string().contains(scope.as_str()));
+    }
+    for (name, scope, operation) in OPERATIONS {
+        let ground = Ground::new();
+        let alone = ground.fixture.caller.with_only([*scope]);
+        assert_eq!(operation(&ground, &alone), Ok(()), "{name}");
+    }
+}
+
+#[test]
+fn the_table_above_names_every_operation_that_takes_a_caller() {
+    let mut found = Vec::new();
+    for file in std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/src/service")).expect("the folder") {
+        let text = std::fs::read_to_string(file.expect("a file").path()).expect("text");
+        for part in text.split("pub fn ").skip(1) {
+            let signature = part.split('{').next().unwrap_or_default();
+            if signature.contains("&Caller") {
+                found.push(signature.split(['(', '<']).next().unwrap_or_default().to_owned());
+            }
+        }
+    }
+    found.sort_unstable();
+    let mut named: Vec<_> = OPERATIONS.iter().map(|(name, ..)| (*name).to_owned()).collect();
+    named.sort_unstable();
+    assert_eq!(found, named);
+}

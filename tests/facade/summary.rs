@@ -1,0 +1,270 @@
+//! The summary of an event: figures worked out by hand for a mixed history.
+
+use crate::common::*;
+use serde_json::json;
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicBool, Ordering};
+use ticketing::{
+    Amount, CheckInTicket, Event, EventSummary, OrderStatus, OrdersByStatus, TicketType, TicketTypeStatus,
+    TicketTypeSummary,
+};
+
+fn summary(fixture: &Fixture, event: &Event) -> EventSummary {
+    fixture.service.get_event_summary(&fixture.caller, event.id).expect("a summary")
+}
+
+/// A ticket type of which nothing was sold.
+fn untouched(of: &TicketType) -> TicketTypeSummary {
+    TicketTypeSummary {
+        ticket_type_id: of.id,
+        name: of.name.clone(),
+        quantity: of.quantity,
+        sold: 0,
+        reserved: 0,
+        available: of.quantity,
+        checked_in: 0,
+        revenue: Amount::ZERO,
+    }
+}
+
+#[test]
+fn an_event_that_sold_nothing_has_zeros_and_all_of_its_types_in_the_order_of_their_list() {
+    let fixture = Fixture::new();
+    let event = fixture.event();
+    assert_eq!(summary(&fixture, &event).ticket_types, []);
+    let last = fixture.ticket_type_with(&event, |new| new.sort_order = Some(3));
+    let middle = fixture.ticket_type_with(&event, |new| new.sort_order = Some(-1));
+    let middle_too = fixture.ticket_type_with(&event, |new| new.sort_order = Some(-1));
+    let first = fixture.ticket_type_with(&event, |new| {
+        new.sort_order = Some(-2);
+        new.status = Some(TicketTypeStatus::OnlyVisibleToOwner);
+    });
+    let expected = EventSummary {
+        event_id: event.id,
+        currency: "EUR".to_owned(),
+        orders_by_status: OrdersByStatus { pending: 0, completed: 0, cancelled: 0, expired: 0 },
+        gross_revenue: Amount::ZERO,
+        discount_total: Amount::ZERO,
+        refunded_total: Amount::ZERO,
+        tickets_issued: 0,
+        tickets_checked_in: 0,
+        tickets_cancelled: 0,
+        ticket_types: [first, middle, middle_too, last].iter().map(untouched).collect(),
+    };
+    assert_eq!(summary(&fixture, &event), expected);
+}
+
+#[test]
+fn a_mixed_history_adds_up() {
+    let fixture = Fixture::new();
+    let (event, other) = (fixture.event(), fixture.event());
+    let seat = fixture.ticket_type_with(&event, |new| (new.quantity, new.sort_order) = (20, Some(1)));
+    let free = fixture.ticket_type(&event, 0, 5);
+    let never = fixture.ticket_type(&event, 999, 7);
+    let (service, caller) = (&fixture.service, &fixture.caller);
+    let check_in = |code: &str| service.check_in_ticket(caller, CheckInTicket::new(code)).map(drop);
+
+    // Expired; and expired, then paid while its place was still there.
+    fixture.order(&seat, 4);
+    let revived = fixture.order(&seat, 1);
+    fixture.expire_holds();
+    service.payment_completed(caller, revived.id).expect("its place is free");
+    // Completed: paid, with one ticket inside and one that came out again; and free.
+    let paid = fixture.paid_order(&seat, 2);
+    for ticket in &paid.items[0].issued_tickets {
+        check_in(&ticket.code).expect("valid");
+    }
+    service.check_out_ticket(caller, CheckInTicket::new(&paid.items[0].issued_tickets[0].code)).expect("inside");
+    fixture.order(&free, 2);
+    // Cancelled after the gateway's money; after other money; after a failed payment; before a late payment.
+    let refunded = fixture.paid_order(&seat, 3);
+    let by_hand = fixture.order(&seat, 2);
+    service.mark_order_paid(caller, by_hand.id).expect("pending");
+    let failed = fixture.order(&seat, 1);
+    service.payment_failed(caller, failed.id).expect("pending");
+    let late = fixture.order(&seat, 1);
+    for order in [&refunded, &by_hand, &failed, &late] {
+        service.cancel_order(caller, order.id).expect("cancellable");
+    }
+    service.payment_completed(caller, late.id).expect("it goes back");
+    // Pending.
+    fixture.order(&seat, 1);
+    // Three guests, of whom one is inside and one was cancelled.
+    let guests = fixture.issue(&seat, 3);
+    check_in(&guests[0].code).expect("valid");
+    service.cancel_ticket(caller, guests[1].id).expect("valid");
+    // What another event sells counts there.
+    let elsewhere = fixture.ticket_type(&other, 5000, 5);
+    fixture.paid_order(&elsewhere, 2);
+
+    let expected = EventSummary {
+        event_id: event.id,
+        currency: "EUR".to_owned(),
+        orders_by_status: OrdersByStatus { pending: 1, completed: 3, cancelled: 4, expired: 1 },
+        // One revived, two paid, three refunded, two paid by hand.
+        gross_revenue: eur(8 * 1250),
+        discount_total: Amount::ZERO,
+        refunded_total: eur(3 * 1250),
+        // Of the same orders and the two free ones, and of three guests.
+        tickets_issued: 8 + 2 + 3,
+        tickets_checked_in: 2,
+        tickets_cancelled: 3 + 2 + 1,
+        ticket_types: vec![
+            TicketTypeSummary { sold: 2, available: 3, ..untouched(&free) },
+            untouched(&never),
+            TicketTypeSummary {
+                // One revived, two paid, two guests.
+                sold: 5,
+                reserved: 1,
+                available: 14,
+                checked_in: 2,
+                revenue: eur(8 * 1250),
+                ..untouched(&seat)
+            },
+        ],
+    };
+    assert_eq!(summary(&fixture, &event), expected);
+    service.run_maintenance().expect("a run");
+    assert_eq!(summary(&fixture, &event), expected, "what maintenance writes down counted before");
+    assert_eq!(summary(&fixture, &other).gross_revenue, eur(10_000));
+}
+
+#[test]
+fn a_hold_counts_until_the_instant_at_which_it_runs_out() {
+    let fixture = Fixture::new();
+    let event = fixture.event();
+    let seat = fixture.ticket_type(&event, 1250, 10);
+    fixture.order(&seat, 4);
+    fixture.clock.advance(HOLD - std::time::Duration::from_millis(1));
+    let before = summary(&fixture, &event);
+    assert_eq!((before.orders_by_status.pending, before.orders_by_status.expired), (1, 0));
+    assert_eq!((before.ticket_types[0].reserved, before.ticket_types[0].available), (4, 6));
+    fixture.clock.advance(std::time::Duration::from_millis(1));
+    let after = summary(&fixture, &event);
+    assert_eq!((after.orders_by_status.pending, after.orders_by_status.expired), (0, 1));
+    assert_eq!((after.ticket_types[0].reserved, after.ticket_types[0].available), (0, 10));
+    assert_eq!(fixture.stored("SELECT held FROM ticket_types"), 4, "nobody came by");
+}
+
+#[test]
+fn discounts_count_where_the_order_completed() {
+    let fixture = Fixture::new();
+    let event = fixture.event();
+    let (seat, stand) = (fixture.ticket_type(&event, 1000, 10), fixture.ticket_type(&event, 500, 10));
+    fixture.discount(percent_off(&event, "TEN", 10));
+    let [paid, cancelled, pending] =
+        [(&seat, 2), (&stand, 1), (&seat, 1)].map(|(of, number)| fixture.order_with_code(of, number, "TEN"));
+    for order in [&paid, &cancelled] {
+        fixture.service.payment_completed(&fixture.caller, order.id).expect("a payment");
+    }
+    fixture.service.cancel_order(&fixture.caller, cancelled.id).expect("completed");
+    assert_eq!(fixture.order_status(pending.id), OrderStatus::Pending);
+    let summary = summary(&fixture, &event);
+    assert_eq!(summary.discount_total, eur(200 + 50));
+    assert_eq!(summary.gross_revenue, eur(1800 + 450));
+    assert_eq!(summary.refunded_total, eur(450));
+    let revenues: Vec<_> = summary.ticket_types.iter().map(|of| of.revenue).collect();
+    assert_eq!(revenues, [eur(1800), eur(450)]);
+}
+
+#[test]
+fn sums_are_exact_beyond_32_bits_and_stop_at_the_largest_amount() {
+    let fixture = Fixture::new();
+    let event = fixture.event();
+    let seat = fixture.ticket_type(&event, 1000, 10);
+    for _ in 0..2 {
+        let order = fixture.paid_order(&seat, 1);
+        fixture.service.cancel_order(&fixture.caller, order.id).expect("completed");
+    }
+    fixture.skip_final_check();
+    let file = crate::common::database::open(&fixture.path());
+    let set = |one: i64, other: i64| {
+        for (sql, least) in [
+            ("UPDATE order_items SET price = ?1 WHERE id", "order_items"),
+            ("UPDATE orders SET total = ?1 WHERE id", "orders"),
+        ] {
+            file.execute(&format!("{sql} = (SELECT MIN(id) FROM {least})"), [one]).expect("written");
+            file.execute(&format!("{sql} = (SELECT MAX(id) FROM {least})"), [other]).expect("written");
+        }
+        summary(&fixture, &event)
+    };
+    let large = set((1 << 62) + 0xffff_ffff, (1 << 61) + 1);
+    let sum = eur((1 << 62) + (1 << 61) + 0x1_0000_0000);
+    assert_eq!((large.gross_revenue, large.refunded_total, large.ticket_types[0].revenue), (sum, sum, sum));
+    let too_large = set(i64::MAX, 1);
+    let most = eur(i64::MAX);
+    assert_eq!((too_large.gross_revenue, too_large.refunded_total), (most, most));
+    assert_eq!(too_large.ticket_types[0].revenue, most);
+}
+
+/// Issues tickets and cancels every other one while `work` runs.
+fn while_tickets_come_and_go<T>(fixture: &Fixture, of: &TicketType, work: impl FnOnce() -> T) -> T {
+    let over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for number in 0.. {
+                if over.load(Ordering::Relaxed) {
+                    break;
+                }
+                let ticket = fixture.issue(of, 1).remove(0);
+                if number % 2 == 0 {
+                    fixture.service.cancel_ticket(&fixture.caller, ticket.id).expect("valid");
+                }
+            }
+        });
+        let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work));
+        over.store(true, Ordering::Relaxed);
+        result.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })
+}
+
+#[test]
+fn a_summary_taken_while_tickets_come_and_go_is_of_one_state() {
+    let fixture = Fixture::new();
+    let event = fixture.event();
+    let seat = fixture.ticket_type(&event, 1250, 1_000_000);
+    while_tickets_come_and_go(&fixture, &seat, || {
+        let mut states = BTreeSet::new();
+        while states.len() < 100 {
+            let summary = summary(&fixture, &event);
+            assert_eq!(summary.tickets_issued - summary.tickets_cancelled, summary.ticket_types[0].sold);
+            states.insert((summary.tickets_issued, summary.tickets_cancelled));
+        }
+    });
+}
+
+#[test]
+fn control_figures_read_one_after_another_are_of_different_states() {
+    let fixture = Fixture::new();
+    let event = fixture.event();
+    let seat = fixture.ticket_type(&event, 1250, 1_000_000);
+    let file = crate::common::database::open(&fixture.path());
+    let number = |sql: &str| file.query_row(sql, [], |row| row.get::<_, i64>(0)).expect(sql);
+    let differ = while_tickets_come_and_go(&fixture, &seat, || {
+        (0..1_000_000).any(|_| {
+            let sold = number("SELECT sold FROM ticket_types");
+            sold != number("SELECT COUNT(*) FROM tickets WHERE status <> 'CANCELLED'")
+        })
+    });
+    assert!(differ, "what the summary guards against never happens");
+}
+
+#[test]
+fn the_json_is_the_documented_one() {
+    let fixture = Fixture::new();
+    let event = fixture.event();
+    let seat = fixture.ticket_type(&event, 1250, 10);
+    fixture.paid_order(&seat, 3);
+    let json = serde_json::to_value(summary(&fixture, &event)).expect("JSON");
+    let expected = json!({
+        "eventId": event.id, "currency": "EUR",
+        "ordersByStatus": {"PENDING": 0, "COMPLETED": 1, "CANCELLED": 0, "EXPIRED": 0},
+        "grossRevenue": 37.5, "discountTotal": 0, "refundedTotal": 0,
+        "ticketsIssued": 3, "ticketsCheckedIn": 0, "ticketsCancelled": 0,
+        "ticketTypes": [{
+            "ticketId": seat.id, "name": "Seat", "quantity": 10, "sold": 3, "reserved": 0, "available": 7,
+            "checkedIn": 0, "revenue": 37.5
+        }]
+    });
+    assert_eq!(json, expected);
+}

@@ -1,0 +1,281 @@
+//! Tenants: whatever belongs to another organization is answered exactly as what does not exist.
+
+use crate::common::*;
+use std::fmt::Debug;
+use ticketing::{
+    Amount, BasketItem, Caller, CheckInTicket, CreateDiscount, CreateOrder, CreateTicketType, CreateWebhook,
+    DiscountId, DiscountRefusal, Error, EventId, EventSettings, IssueTickets, ListDiscounts, ListEvents, ListOrders,
+    ListTicketTypes, ListTickets, ListWebhookDeliveries, ListWebhooks, NewOrderItem, NotificationType, OrderId,
+    PageRequest, Reason, Result, TextEnum, TicketId, TicketTypeId, TicketingService, UpdateDiscount, UpdateEvent,
+    UpdateTicketType, UpdateWebhook, ValidateDiscount, WebhookDeliveryId, WebhookId,
+};
+
+/// The ids of one organization's things, or of nothing at all.
+#[derive(Clone, Copy)]
+struct Ids {
+    event: EventId,
+    ticket_type: TicketTypeId,
+    order: OrderId,
+    ticket: TicketId,
+    discount: DiscountId,
+    webhook: WebhookId,
+    delivery: WebhookDeliveryId,
+}
+
+fn new_discount(event: EventId) -> CreateDiscount {
+    CreateDiscount::percentage(event, "OWN", Amount::new(10, 0), at(NOW), at(EVENT_END))
+}
+
+fn validation(event_id: EventId, code: &str, ticket_type_id: TicketTypeId) -> ValidateDiscount {
+    let ticket_items = vec![BasketItem { ticket_type_id, quantity: 1, price: eur(0) }];
+    ValidateDiscount { event_id, code: code.to_owned(), order_amount: eur(0), ticket_items }
+}
+
+type Operation = fn(&TicketingService, &Caller, Ids) -> Result<()>;
+
+const BY_PATH: &[(&str, Operation)] = &[
+    ("get_event", |service, by, ids| service.get_event(by, ids.event).map(drop)),
+    ("update_event", |service, by, ids| service.update_event(by, ids.event, UpdateEvent::default()).map(drop)),
+    ("update_event_settings", |service, by, ids| {
+        service.update_event_settings(by, ids.event, EventSettings::default()).map(drop)
+    }),
+    ("record_page_view", |service, by, ids| service.record_page_view(by, ids.event)),
+    ("delete_event", |service, by, ids| service.delete_event(by, ids.event)),
+    ("get_event_summary", |service, by, ids| service.get_event_summary(by, ids.event).map(drop)),
+    ("list_ticket_types", |service, by, ids| {
+        service.list_ticket_types(by, ids.event, ListTicketTypes::default()).map(drop)
+    }),
+    ("create_ticket_type", |service, by, ids| {
+        service.create_ticket_type(by, ids.event, CreateTicketType::new("Seat", eur(1), 1)).map(drop)
+    }),
+    ("get_ticket_type", |service, by, ids| service.get_ticket_type(by, ids.ticket_type).map(drop)),
+    ("update_ticket_type", |service, by, ids| {
+        service.update_ticket_type(by, ids.ticket_type, UpdateTicketType::default()).map(drop)
+    }),
+    ("delete_ticket_type", |service, by, ids| service.delete_ticket_type(by, ids.ticket_type)),
+    ("get_order", |service, by, ids| service.get_order(by, ids.order).map(drop)),
+    ("get_order_details", |service, by, ids| service.get_order_details(by, ids.order).map(drop)),
+    ("cancel_order", |service, by, ids| service.cancel_order(by, ids.order).map(drop)),
+    ("mark_order_paid", |service, by, ids| service.mark_order_paid(by, ids.order).map(drop)),
+    ("mark_checkout_reminder_sent", |service, by, ids| service.mark_checkout_reminder_sent(by, ids.order).map(drop)),
+    ("payment_completed", |service, by, ids| service.payment_completed(by, ids.order).map(drop)),
+    ("payment_failed", |service, by, ids| service.payment_failed(by, ids.order).map(drop)),
+    ("get_ticket", |service, by, ids| service.get_ticket(by, ids.ticket).map(drop)),
+    ("cancel_ticket", |service, by, ids| service.cancel_ticket(by, ids.ticket).map(drop)),
+    ("get_discount", |service, by, ids| service.get_discount(by, ids.discount).map(drop)),
+    ("update_discount", |service, by, ids| {
+        service.update_discount(by, ids.discount, UpdateDiscount::default()).map(drop)
+    }),
+    ("delete_discount", |service, by, ids| service.delete_discount(by, ids.discount)),
+    ("get_webhook", |service, by, ids| service.get_webhook(by, ids.webhook).map(drop)),
+    ("update_webhook", |service, by, ids| service.update_webhook(by, ids.webhook, UpdateWebhook::default()).map(drop)),
+    ("delete_webhook", |service, by, ids| service.delete_webhook(by, ids.webhook)),
+    ("rotate_webhook_secret", |service, by, ids| service.rotate_webhook_secret(by, ids.webhook).map(drop)),
+    ("list_webhook_deliveries", |service, by, ids| {
+        service.list_webhook_deliveries(by, ids.webhook, ListWebhookDeliveries::default()).map(drop)
+    }),
+    ("resend_webhook_delivery", |service, by, ids| {
+        service.resend_webhook_delivery(by, ids.webhook, ids.delivery).map(drop)
+    }),
+];
+
+/// Their refusals are field errors: the id stands in the body or in the query.
+const BY_FIELD: &[(&str, &str, Operation)] = &[
+    ("create_order", "eventId", |service, by, ids| {
+        service.create_order(by, CreateOrder::new(ids.event, new_customer(), ids.ticket_type, 1)).map(drop)
+    }),
+    ("issue_tickets", "ticketId", |service, by, ids| {
+        let request = IssueTickets { ticket_type_id: ids.ticket_type, customer: new_customer(), quantity: 1 };
+        service.issue_tickets(by, request).map(drop)
+    }),
+    ("list_events", "cursor", |service, by, ids| {
+        let page = PageRequest::default().after(ids.event);
+        service.list_events(by, ListEvents { page, ..Default::default() }).map(drop)
+    }),
+    ("list_orders", "cursor", |service, by, ids| {
+        let page = PageRequest::default().after(ids.order);
+        service.list_orders(by, ListOrders { page, ..Default::default() }).map(drop)
+    }),
+    ("list_tickets", "cursor", |service, by, ids| {
+        let page = PageRequest::default().after(ids.ticket);
+        service.list_tickets(by, ListTickets { page, ..Default::default() }).map(drop)
+    }),
+    ("create_discount", "eventId", |service, by, ids| service.create_discount(by, new_discount(ids.event)).map(drop)),
+    ("validate_discount", "eventId", |service, by, ids| {
+        service.validate_discount(by, validation(ids.event, "EARLY", ids.ticket_type)).map(drop)
+    }),
+    ("list_discounts", "cursor", |service, by, ids| {
+        let page = PageRequest::default().after(ids.discount);
+        service.list_discounts(by, ListDiscounts { page, ..Default::default() }).map(drop)
+    }),
+    ("list_webhooks", "cursor", |service, by, ids| {
+        let page = PageRequest::default().after(ids.webhook);
+        service.list_webhooks(by, ListWebhooks { page }).map(drop)
+    }),
+];
+
+#[test]
+fn what_belongs_to_another_organization_is_answered_as_what_is_not_there() {
+    let fixture = Fixture::new();
+    let event = fixture.event();
+    let seat = fixture.ticket_type(&event, 1250, 10);
+    let order = fixture.order(&seat, 1);
+    let webhook = fixture.webhook([NotificationType::TicketIssued]).endpoint;
+    let ticket = fixture.issue(&seat, 1).remove(0);
+    let discount = fixture.discount(percent_off(&event, "EARLY", 10));
+    fixture.fail_all_deliveries();
+    let theirs = Ids {
+        event: event.id,
+        ticket_type: seat.id,
+        order: order.id,
+        ticket: ticket.id,
+        discount: discount.id,
+        webhook: webhook.id,
+        delivery: fixture.deliveries(webhook.id)[0].id,
+    };
+    let nothing = Ids {
+        event: "event_0000000000001".parse().expect("an id"),
+        ticket_type: "type_0000000000001".parse().expect("an id"),
+        order: "order_0000000000001".parse().expect("an id"),
+        ticket: "ticket_0000000000001".parse().expect("an id"),
+        discount: "discount_0000000000001".parse().expect("an id"),
+        webhook: "webhook_0000000000001".parse().expect("an id"),
+        delivery: "delivery_0000000000001".parse().expect("an id"),
+    };
+    let state = || {
+        let service = &fixture.service;
+        (
+            service.get_event(&fixture.caller, event.id),
+            service.get_ticket_type(&fixture.caller, seat.id),
+            service.get_order(&fixture.caller, order.id),
+            service.get_ticket(&fixture.caller, ticket.id),
+            service.get_discount(&fixture.caller, discount.id),
+            service.get_webhook(&fixture.caller, webhook.id),
+            fixture.stored("SELECT COUNT(*) FROM webhook_outbox"),
+            service.list_orders(&fixture.caller, ListOrders::default()).map(|page| page.data.len()),
+        )
+    };
+    let before = state();
+    let stranger = fixture.other_organization();
+    for (name, operation) in BY_PATH {
+        let foreign = operation(&fixture.service, &stranger, theirs);
+        assert!(matches!(foreign, Err(Error::NotFound(_))), "{name}: {foreign:?}");
+        assert_eq!(foreign, operation(&fixture.service, &stranger, nothing), "{name}");
+    }
+    for (name, field, operation) in BY_FIELD {
+        let foreign = operation(&fixture.service, &stranger, theirs);
+        assert_eq!(foreign, operation(&fixture.service, &stranger, nothing), "{name}");
+        assert_eq!(paths(foreign), [*field], "{name}");
+    }
+    assert_eq!(state(), before, "nothing was changed");
+
+    // A foreign ticket type in an order for one's own event.
+    let own = fixture.service.create_event(&stranger, new_event(|_| {})).expect("an event");
+    let own_seat = CreateTicketType::new("Seat", eur(0), 10);
+    let own_seat = fixture.service.create_ticket_type(&stranger, own.id, own_seat).expect("a type");
+    let order_of = |of| {
+        let mut request = CreateOrder::new(own.id, new_customer(), own_seat.id, 1);
+        request.items.push(NewOrderItem { ticket_type_id: of, quantity: 1 });
+        fixture.service.create_order(&stranger, request).map(drop)
+    };
+    assert_eq!(order_of(theirs.ticket_type), order_of(nothing.ticket_type));
+    assert_eq!(paths(order_of(theirs.ticket_type)), ["items[1].ticketId"]);
+    let cursor = |of| {
+        let request = ListTicketTypes { page: PageRequest::default().after(of), ..Default::default() };
+        fixture.service.list_ticket_types(&stranger, own.id, request).map(drop)
+    };
+    assert_eq!(cursor(theirs.ticket_type), cursor(nothing.ticket_type));
+    assert_eq!(paths(cursor(theirs.ticket_type)), ["cursor"]);
+
+    // A foreign ticket type in a discount and in a basket of one's own event, and a foreign code.
+    let limited_to = |of| {
+        let limited = CreateDiscount { applicable_ticket_types: Some(vec![own_seat.id, of]), ..new_discount(own.id) };
+        fixture.service.create_discount(&stranger, limited).map(drop)
+    };
+    assert_eq!(limited_to(theirs.ticket_type), limited_to(nothing.ticket_type));
+    assert_eq!(paths(limited_to(theirs.ticket_type)), ["applicableTicketTypes[1]"]);
+    let basket_of = |of| fixture.service.validate_discount(&stranger, validation(own.id, "EARLY", of));
+    assert_eq!(basket_of(theirs.ticket_type), basket_of(nothing.ticket_type));
+    assert_eq!(paths(basket_of(theirs.ticket_type)), ["ticketItems[0].ticketId"]);
+    assert_eq!(basket_of(own_seat.id).expect("an answer").error, Some(DiscountRefusal::NotFound));
+
+    // A foreign delivery at one's own endpoint.
+    let own_webhook = CreateWebhook::new("https://example.com/own", [NotificationType::TicketIssued]);
+    let own_webhook = fixture.service.create_webhook(&stranger, own_webhook).expect("an endpoint").endpoint.id;
+    let resend = |of| fixture.service.resend_webhook_delivery(&stranger, own_webhook, of);
+    assert_eq!(resend(theirs.delivery), resend(nothing.delivery));
+    assert_not_found(resend(theirs.delivery));
+    let cursor = |of| {
+        let request = ListWebhookDeliveries { page: PageRequest::default().after(of), ..Default::default() };
+        fixture.service.list_webhook_deliveries(&stranger, own_webhook, request).map(drop)
+    };
+    assert_eq!(cursor(theirs.delivery), cursor(nothing.delivery));
+    assert_eq!(paths(cursor(theirs.delivery)), ["cursor"]);
+    assert_eq!(state(), before, "nothing was changed");
+}
+
+#[test]
+fn a_foreign_code_is_unknown_at_the_door_and_leaves_no_trace() {
+    let fixture = Fixture::new();
+    let event = fixture.event();
+    let ticket = fixture.issue(&fixture.ticket_type(&event, 0, 10), 1).remove(0);
+    let stranger = fixture.other_organization();
+    let unknown = fixture.service.check_in_ticket(&stranger, CheckInTicket::new("00000000000000000000"));
+    for event_id in [None, Some(event.id)] {
+        let scan = CheckInTicket { code: ticket.code.clone(), event_id };
+        assert_eq!(fixture.service.check_in_ticket(&stranger, scan.clone()), unknown);
+        assert_eq!(fixture.service.check_out_ticket(&stranger, scan), unknown);
+    }
+    assert_eq!(fixture.service.get_ticket_by_code(&stranger, &ticket.code), unknown);
+    assert_not_found(unknown);
+    assert_eq!(fixture.service.get_ticket(&fixture.caller, ticket.id).expect("the ticket").scan_count, 0);
+
+    // One's own ticket at a foreign event's door is at the wrong door, like at one that is not there.
+    let own = fixture.service.create_event(&stranger, new_event(|_| {})).expect("an event");
+    let seat = CreateTicketType::new("Seat", eur(0), 10);
+    let seat = fixture.service.create_ticket_type(&stranger, own.id, seat).expect("a type");
+    let request = IssueTickets { ticket_type_id: seat.id, customer: new_customer(), quantity: 1 };
+    let own_ticket = fixture.service.issue_tickets(&stranger, request).expect("tickets").issued_tickets.remove(0);
+    let scan_at = |event_id| {
+        let scan = CheckInTicket { code: own_ticket.code.clone(), event_id: Some(event_id) };
+        fixture.service.check_in_ticket(&stranger, scan)
+    };
+    let nowhere = scan_at("event_0000000000001".parse().expect("an id"));
+    assert_eq!(scan_at(event.id), nowhere);
+    assert_eq!(reason(nowhere), Reason::WrongEvent);
+}
+
+#[test]
+fn lists_and_filters_show_nothing_of_another_organization() {
+    let fixture = Fixture::new();
+    let event = fixture.event();
+    let seat = fixture.ticket_type(&event, 0, 10);
+    let order = fixture.order(&seat, 1);
+    let stranger = fixture.other_organization();
+    fn empty<T: Debug, K: ticketing::Kind>(page: Result<ticketing::Page<T, K>>) {
+        let page = page.expect("a page");
+        assert!(page.data.is_empty() && page.next_cursor.is_none(), "{page:?}");
+    }
+    let email = || Some("ada@example.com".to_owned());
+    fixture.discount(percent_off(&event, "EARLY", 10));
+    empty(fixture.service.list_discounts(&stranger, ListDiscounts::default()));
+    empty(fixture.service.list_discounts(&stranger, ListDiscounts { event_id: Some(event.id), ..Default::default() }));
+    fixture.webhook(NotificationType::ALL.iter().copied());
+    empty(fixture.service.list_webhooks(&stranger, ListWebhooks::default()));
+    let code = Some("EARLY".to_owned());
+    empty(fixture.service.list_discounts(&stranger, ListDiscounts { code, ..Default::default() }));
+    empty(fixture.service.list_events(&stranger, ListEvents::default()));
+    empty(fixture.service.list_events(&stranger, ListEvents { q: Some("event".to_owned()), ..Default::default() }));
+    empty(fixture.service.list_orders(&stranger, ListOrders::default()));
+    empty(fixture.service.list_orders(&stranger, ListOrders { event_id: Some(event.id), ..Default::default() }));
+    empty(fixture.service.list_orders(&stranger, ListOrders { customer_email: email(), ..Default::default() }));
+    for filter in [
+        ListTickets::default(),
+        ListTickets { event_id: Some(event.id), ..Default::default() },
+        ListTickets { ticket_type_id: Some(seat.id), ..Default::default() },
+        ListTickets { order_id: Some(order.id), ..Default::default() },
+        ListTickets { customer_email: email(), ..Default::default() },
+    ] {
+        empty(fixture.service.list_tickets(&stranger, filter));
+    }
+}

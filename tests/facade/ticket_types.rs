@@ -1,0 +1,264 @@
+//! Ticket types: what they are by default, and what their quantity and their status bind.
+
+use crate::common::*;
+use ticketing::{
+    Amount, Change, CreateOrder, CreateTicketType, NewOrderItem, OrderStatus, Reason, Result, TextEnum, TicketType,
+    TicketTypeStatus, UpdateTicketType,
+};
+
+fn set_quantity(fixture: &Fixture, of: &TicketType, quantity: i64) -> Result<TicketType> {
+    let changes = UpdateTicketType { quantity: Change::Set(quantity), ..Default::default() };
+    fixture.service.update_ticket_type(&fixture.caller, of.id, changes)
+}
+
+#[test]
+fn a_ticket_type_that_says_nothing_has_the_defaults() {
+    let fixture = Fixture::new();
+    let event = fixture.event();
+    let new = CreateTicketType::new("Seat", eur(1250), 100);
+    let seat = fixture.service.create_ticket_type(&fixture.caller, event.id, new).expect("a type");
+    let expected = TicketType {
+        id: seat.id,
+        name: "Seat".to_owned(),
+        description: None,
+        price: eur(1250),
+        quantity: 100,
+        sold: 0,
+        event_id: event.id,
+        status: TicketTypeStatus::OnSale,
+        display_remaining: false,
+        valid_from: None,
+        valid_until: None,
+        allowed_dates: Vec::new(),
+        validity_days: None,
+        validity_hours: None,
+        access_areas: Vec::new(),
+        max_per_order: 10,
+        sale_start_date: None,
+        sale_end_date: None,
+        sort_order: 0,
+        ticket_text: None,
+        ticket_logo: None,
+        created_at: at(NOW),
+        updated_at: at(NOW),
+        revision: seat.revision,
+    };
+    assert_eq!(seat, expected);
+    assert_eq!(fixture.service.get_ticket_type(&fixture.caller, seat.id).expect("the type"), expected);
+}
+
+#[test]
+fn everything_a_ticket_type_is_given_is_kept() {
+    let fixture = Fixture::new();
+    let event = fixture.event();
+    let seat = fixture.ticket_type_with(&event, |new| {
+        *new = CreateTicketType {
+            name: "Balcony".to_owned(),
+            price: eur(2501),
+            quantity: 7,
+            description: Some("High up".to_owned()),
+            status: Some(TicketTypeStatus::DisplayAsUnavailable),
+            display_remaining: Some(true),
+            validity_days: Some(2),
+            validity_hours: Some(30),
+            access_areas: Some(vec!["hall".to_owned(), "bar".to_owned()]),
+            max_per_order: Some(100),
+            sort_order: Some(-3),
+            ticket_text: Some("No dogs".to_owned()),
+            ticket_logo: Some("https://example.com/logo.png".to_owned()),
+            valid_from: Some(at("2026-07-01T00:00Z")),
+            valid_until: Some(at("2026-07-02T00:00Z")),
+            allowed_dates: Some(vec![at("2026-07-01T12:00Z"), at("2026-07-02T12:00Z")]),
+            sale_start_date: Some(at("2026-06-01T00:00Z")),
+            sale_end_date: Some(at("2026-06-30T00:00Z")),
+        }
+    });
+    let expected = TicketType {
+        id: seat.id,
+        name: "Balcony".to_owned(),
+        description: Some("High up".to_owned()),
+        price: eur(2501),
+        quantity: 7,
+        sold: 0,
+        event_id: event.id,
+        status: TicketTypeStatus::DisplayAsUnavailable,
+        display_remaining: true,
+        valid_from: Some(at("2026-07-01T00:00Z")),
+        valid_until: Some(at("2026-07-02T00:00Z")),
+        allowed_dates: vec![at("2026-07-01T12:00Z"), at("2026-07-02T12:00Z")],
+        validity_days: Some(2),
+        validity_hours: Some(30),
+        access_areas: vec!["hall".to_owned(), "bar".to_owned()],
+        max_per_order: 100,
+        sale_start_date: Some(at("2026-06-01T00:00Z")),
+        sale_end_date: Some(at("2026-06-30T00:00Z")),
+        sort_order: -3,
+        ticket_text: Some("No dogs".to_owned()),
+        ticket_logo: Some("https://example.com/logo.png".to_owned()),
+        created_at: at(NOW),
+        updated_at: at(NOW),
+        revision: seat.revision,
+    };
+    assert_eq!(seat, expected);
+    // A change of one field leaves every other alone.
+    let renamed = UpdateTicketType { name: Change::Set("Gallery".to_owned()), ..Default::default() };
+    let renamed = fixture.service.update_ticket_type(&fixture.caller, seat.id, renamed).expect("a name");
+    assert_eq!(renamed, TicketType { name: "Gallery".to_owned(), revision: seat.revision + 1, ..expected });
+}
+
+#[test]
+fn any_status_may_follow_any_other() {
+    let fixture = Fixture::new();
+    let event = fixture.event();
+    for from in TicketTypeStatus::ALL {
+        for to in TicketTypeStatus::ALL {
+            let seat = fixture.ticket_type_with(&event, |new| new.status = Some(*from));
+            let changes = UpdateTicketType { status: Change::Set(*to), ..Default::default() };
+            let moved = fixture.service.update_ticket_type(&fixture.caller, seat.id, changes).expect("allowed");
+            assert_eq!(moved.status, *to, "{from} to {to}");
+        }
+    }
+}
+
+#[test]
+fn only_a_type_on_sale_can_be_ordered_and_every_type_can_be_issued() {
+    let fixture = Fixture::new();
+    let event = fixture.event();
+    for status in TicketTypeStatus::ALL {
+        let seat = fixture.ticket_type_with(&event, |new| new.status = Some(*status));
+        match status {
+            TicketTypeStatus::OnSale => drop(fixture.order(&seat, 1)),
+            _ => assert_eq!(reason(fixture.try_order(&seat, 1)), Reason::TicketTypeNotOnSale, "{status}"),
+        }
+        assert_eq!(fixture.issue(&seat, 1).len(), 1, "{status}");
+    }
+}
+
+#[test]
+fn a_type_is_ordered_from_the_start_of_its_sale_until_just_before_its_end() {
+    let fixture = Fixture::new();
+    let seat = fixture.ticket_type_with(&fixture.event(), |new| {
+        new.sale_start_date = Some(at("2026-06-10T00:00Z"));
+        new.sale_end_date = Some(at("2026-06-20T00:00Z"));
+    });
+    fixture.set_clock("2026-06-09T23:59:59.999Z");
+    assert_eq!(reason(fixture.try_order(&seat, 1)), Reason::SaleNotStarted);
+    fixture.issue(&seat, 1);
+    fixture.set_clock("2026-06-10T00:00Z");
+    fixture.order(&seat, 1);
+    fixture.set_clock("2026-06-19T23:59:59.999Z");
+    fixture.order(&seat, 1);
+    fixture.set_clock("2026-06-20T00:00Z");
+    assert_eq!(reason(fixture.try_order(&seat, 1)), Reason::SaleEnded);
+    fixture.issue(&seat, 1);
+}
+
+#[test]
+fn a_quantity_cannot_fall_below_what_is_sold_and_held() {
+    let fixture = Fixture::new();
+    let seat = fixture.ticket_type(&fixture.event(), 1250, 10);
+    fixture.paid_order(&seat, 2);
+    fixture.issue(&seat, 1);
+    fixture.order(&seat, 3);
+    assert_eq!(reason(set_quantity(&fixture, &seat, 5)), Reason::QuantityBelowSold);
+    assert_eq!(set_quantity(&fixture, &seat, 6).expect("just what is sold and held").quantity, 6);
+    assert_eq!(reason(fixture.try_order(&seat, 1)), Reason::SoldOut);
+}
+
+#[test]
+fn a_place_whose_hold_has_run_out_is_free_to_be_taken_away() {
+    let fixture = Fixture::new();
+    let seat = fixture.ticket_type(&fixture.event(), 1250, 10);
+    fixture.paid_order(&seat, 2);
+    let lapsed = fixture.order(&seat, 3);
+    fixture.clock.advance(HOLD - std::time::Duration::from_millis(1));
+    assert_eq!(reason(set_quantity(&fixture, &seat, 2)), Reason::QuantityBelowSold);
+    fixture.clock.advance(std::time::Duration::from_millis(1));
+    assert_eq!(set_quantity(&fixture, &seat, 2).expect("nothing is held any more").quantity, 2);
+    assert_eq!(fixture.order_status(lapsed.id), OrderStatus::Expired);
+    assert_eq!(fixture.stored("SELECT held FROM ticket_types"), 0);
+}
+
+#[test]
+fn the_limit_of_an_order_adds_up_its_entries_and_does_not_bind_issuing() {
+    let fixture = Fixture::new();
+    let event = fixture.event();
+    let seat = fixture.ticket_type_with(&event, |new| new.max_per_order = Some(3));
+    let order = |quantities: &[i64]| {
+        let mut request = CreateOrder::new(event.id, new_customer(), seat.id, 1);
+        let entry = |quantity: &i64| NewOrderItem { ticket_type_id: seat.id, quantity: *quantity };
+        request.items = quantities.iter().map(entry).collect();
+        fixture.service.create_order(&fixture.caller, request)
+    };
+    assert_eq!(reason(order(&[4])), Reason::MaxPerOrderExceeded);
+    assert_eq!(reason(order(&[2, 2])), Reason::MaxPerOrderExceeded);
+    assert_eq!(reason(order(&[1; 4])), Reason::MaxPerOrderExceeded);
+    order(&[1, 2]).expect("three in all");
+    order(&[3]).expect("three at once");
+    assert_eq!(fixture.issue(&seat, 10).len(), 10);
+}
+
+#[test]
+fn a_type_is_deleted_until_it_was_ordered_or_issued() {
+    let fixture = Fixture::new();
+    let event = fixture.event();
+    let delete = |seat: &TicketType| fixture.service.delete_ticket_type(&fixture.caller, seat.id);
+    let unused = fixture.ticket_type(&event, 1250, 10);
+    delete(&unused).expect("unused");
+    assert_not_found(delete(&unused));
+
+    let ordered = fixture.ticket_type(&event, 1250, 10);
+    let order = fixture.order(&ordered, 1);
+    assert_eq!(reason(delete(&ordered)), Reason::InUse, "held");
+    fixture.service.cancel_order(&fixture.caller, order.id).expect("cancelled");
+    assert_eq!(reason(delete(&ordered)), Reason::InUse, "once ordered");
+
+    let issued = fixture.ticket_type(&event, 1250, 10);
+    let ticket = fixture.issue(&issued, 1).remove(0);
+    fixture.service.cancel_ticket(&fixture.caller, ticket.id).expect("cancelled");
+    assert_eq!(reason(delete(&issued)), Reason::InUse, "once issued");
+
+    // An order that was refused leaves no trace.
+    let refused = fixture.ticket_type(&event, 1250, 1);
+    assert_eq!(reason(fixture.try_order(&refused, 2)), Reason::SoldOut);
+    delete(&refused).expect("unused");
+}
+
+#[test]
+fn a_price_has_at_most_the_decimals_of_its_currency() {
+    let fixture = Fixture::new();
+    for (currency, fits, too_fine) in [
+        ("JPY", Amount::new(1500, 0), Amount::new(15_005, 1)),
+        ("EUR", Amount::new(1250, 2), Amount::new(12_501, 3)),
+        ("KWD", Amount::new(12_501, 3), Amount::new(125_011, 4)),
+    ] {
+        let event = fixture.event_with(|new| new.currency = Some(currency.to_owned()));
+        let create = |price| {
+            let new = CreateTicketType::new("Seat", price, 1);
+            fixture.service.create_ticket_type(&fixture.caller, event.id, new)
+        };
+        let seat = create(fits).expect(currency);
+        assert_eq!(seat.price, fits, "{currency}");
+        assert_eq!(paths(create(too_fine)), ["price"], "{currency}");
+        let changes = UpdateTicketType { price: Change::Set(too_fine), ..Default::default() };
+        assert_eq!(
+            paths(fixture.service.update_ticket_type(&fixture.caller, seat.id, changes)),
+            ["price"],
+            "{currency}"
+        );
+        // Zeros at the end are no decimals.
+        assert_eq!(create(Amount::new(15_000_000, 6)).expect(currency).price, Amount::new(15, 0), "{currency}");
+    }
+}
+
+#[test]
+fn an_order_keeps_the_price_it_was_made_at() {
+    let fixture = Fixture::new();
+    let seat = fixture.ticket_type(&fixture.event(), 1250, 10);
+    let order = fixture.order(&seat, 2);
+    let changes = UpdateTicketType { price: Change::Set(eur(9900)), ..Default::default() };
+    fixture.service.update_ticket_type(&fixture.caller, seat.id, changes).expect("a price");
+    let paid = fixture.service.payment_completed(&fixture.caller, order.id).expect("paid");
+    assert_eq!((paid.total, paid.items[0].item.price), (eur(2500), eur(1250)));
+    assert_eq!(fixture.order(&seat, 2).total, eur(19_800));
+}

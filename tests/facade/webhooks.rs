@@ -1,0 +1,455 @@
+//! Webhook endpoints: what they may be, what becomes of their waiting notifications when they change, their secrets, and
+//! the history of what was sent.
+
+use std::time::Duration;
+
+use crate::common::*;
+use ticketing::{
+    Change, CreateWebhook, DeliveryEventType, Kind, ListWebhookDeliveries, ListWebhooks, NotificationType, Page,
+    PageRequest, Reason, Result, TextEnum, TicketType, UpdateWebhook, WebhookDelivery, WebhookEndpoint, WebhookId,
+};
+
+const ISSUED: NotificationType = NotificationType::TicketIssued;
+const CHECKED_IN: NotificationType = NotificationType::TicketCheckedIn;
+const COMPLETED: NotificationType = NotificationType::OrderCompleted;
+
+/// A shop with a ticket type that costs nothing.
+struct Ground {
+    fixture: Fixture,
+    seat: TicketType,
+}
+
+impl Ground {
+    fn new() -> Self {
+        let fixture = Fixture::new();
+        let seat = fixture.ticket_type(&fixture.event(), 0, 1000);
+        Self { fixture, seat }
+    }
+
+    fn webhook(&self, events: &[NotificationType]) -> WebhookId {
+        self.fixture.webhook(events.iter().copied()).endpoint.id
+    }
+
+    fn get(&self, id: WebhookId) -> WebhookEndpoint {
+        self.fixture.service.get_webhook(&self.fixture.caller, id).expect("the endpoint")
+    }
+
+    fn update(&self, id: WebhookId, changes: UpdateWebhook) -> WebhookEndpoint {
+        self.fixture.service.update_webhook(&self.fixture.caller, id, changes).expect("changed")
+    }
+
+    fn enable(&self, id: WebhookId, enabled: bool) {
+        self.update(id, UpdateWebhook { enabled: Change::Set(enabled), ..Default::default() });
+    }
+
+    fn want(&self, id: WebhookId, events: &[NotificationType]) -> WebhookEndpoint {
+        self.update(id, UpdateWebhook { events: Change::Set(events.to_vec()), ..Default::default() })
+    }
+
+    /// A ticket is issued, which the outbox is told of.
+    fn issue(&self) {
+        self.fixture.issue(&self.seat, 1);
+    }
+
+    /// A ticket is issued and checked in.
+    fn admit(&self) {
+        let code = self.fixture.issue(&self.seat, 1).remove(0).code;
+        self.fixture
+            .service
+            .check_in_ticket(&self.fixture.caller, ticketing::CheckInTicket::new(&code))
+            .expect("inside");
+    }
+
+    /// What the outbox has for endpoints: type and state, the oldest first.
+    fn outbox(&self) -> Vec<(String, String)> {
+        let connection = crate::common::database::open(&self.fixture.path());
+        let mut query = connection.prepare("SELECT type, state FROM webhook_outbox ORDER BY id").expect("the outbox");
+        query
+            .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))
+            .expect("rows")
+            .map(|row| row.expect("a row"))
+            .collect()
+    }
+
+    fn execute(&self, sql: &str) {
+        let connection = crate::common::database::open(&self.fixture.path());
+        connection.execute(sql, []).expect(sql);
+    }
+
+    fn list(&self, id: WebhookId, request: ListWebhookDeliveries) -> Vec<WebhookDelivery> {
+        self.fixture.service.list_webhook_deliveries(&self.fixture.caller, id, request).expect("a page").data
+    }
+}
+
+fn states(rows: &[(&str, &str)]) -> Vec<(String, String)> {
+    rows.iter().map(|(of, state)| ((*of).to_owned(), (*state).to_owned())).collect()
+}
+
+#[test]
+fn an_endpoint_is_what_its_request_says_with_the_defaults() {
+    let ground = Ground::new();
+    let created = ground.fixture.webhook([CHECKED_IN, ISSUED, CHECKED_IN, ISSUED]).endpoint;
+    assert_eq!(created.events, [CHECKED_IN, ISSUED], "each counts once, where it stands first");
+    assert_eq!((created.url.as_str(), &created.description), ("https://example.com/hook", &None));
+    assert_eq!((created.enabled, created.revision), (true, 1));
+    assert_eq!((created.created_at, created.updated_at), (at(NOW), at(NOW)));
+    assert_eq!(ground.get(created.id), created);
+
+    let mut new = CreateWebhook::new("https://example.com:8443/a?b=c", NotificationType::ALL.iter().copied());
+    (new.description, new.enabled) = (Some("Ours".to_owned()), Some(false));
+    let created = ground.fixture.service.create_webhook(&ground.fixture.caller, new).expect("an endpoint").endpoint;
+    assert_eq!((created.url.as_str(), created.enabled), ("https://example.com:8443/a?b=c", false));
+    assert_eq!((created.description.as_deref(), created.events.len()), (Some("Ours"), 4));
+
+    ground.fixture.clock.advance(Duration::from_secs(60));
+    let changes = UpdateWebhook { url: Change::Set("https://example.org/".to_owned()), ..Default::default() };
+    let expected = WebhookEndpoint {
+        url: "https://example.org/".to_owned(),
+        updated_at: at("2026-06-01T12:01:00Z"),
+        revision: 2,
+        ..created.clone()
+    };
+    assert_eq!(ground.update(created.id, changes), expected);
+    assert_eq!(ground.get(created.id), expected);
+    assert_eq!(ground.want(created.id, &[ISSUED, ISSUED, COMPLETED]).events, [ISSUED, COMPLETED]);
+}
+
+#[test]
+fn everything_that_is_wrong_is_told_at_once_and_nothing_is_changed() {
+    let ground = Ground::new();
+    let (service, caller) = (&ground.fixture.service, &ground.fixture.caller);
+    let id = ground.webhook(&[ISSUED]);
+    let before = ground.fixture.all_rows();
+    let bad = CreateWebhook { description: Some("x".repeat(501)), ..CreateWebhook::new("http://example.com", []) };
+    assert_eq!(paths(service.create_webhook(caller, bad)), ["url", "description", "events"]);
+    let bad = UpdateWebhook {
+        url: Change::Set("\0".to_owned()),
+        description: Change::Set(Some("\0".to_owned())),
+        events: Change::Set(Vec::new()),
+        enabled: Change::Keep,
+    };
+    let refused = service.update_webhook(caller, id, bad).expect_err("a refusal");
+    let told: Vec<_> = refused.fields().iter().map(|field| (field.path.as_str(), field.message.as_str())).collect();
+    let nul = "must not contain U+0000";
+    assert_eq!(told, [("url", nul), ("description", nul), ("events", "must have at least one entry")]);
+    for url in ["", "example.com", "/hook", "ftp://example.com", "https://", "https:///hook", "https://a b"] {
+        assert_eq!(paths(service.create_webhook(caller, CreateWebhook::new(url, [ISSUED]))), ["url"], "{url}");
+        let changes = UpdateWebhook { url: Change::Set(url.to_owned()), ..Default::default() };
+        assert_eq!(paths(service.update_webhook(caller, id, changes)), ["url"], "{url}");
+    }
+    assert_eq!(ground.fixture.all_rows(), before);
+}
+
+#[test]
+fn plain_http_to_the_same_machine_takes_an_explicit_option() {
+    let local = || CreateWebhook::new("http://127.0.0.1:8081/hook", [ISSUED]);
+    let fixture = Fixture::new();
+    let refused = fixture.service.create_webhook(&fixture.caller, local()).expect_err("a refusal");
+    let message = "must be an https URL of a public address, on port 443 or one from 1024 up";
+    assert_eq!((refused.fields()[0].path.as_str(), refused.fields()[0].message.as_str()), ("url", message));
+
+    let fixture = Fixture::with(|builder| builder.allow_local_webhooks(true));
+    let id = fixture.service.create_webhook(&fixture.caller, local()).expect("an endpoint").endpoint.id;
+    let changes = UpdateWebhook { url: Change::Set("http://localhost:8082".to_owned()), ..Default::default() };
+    fixture.service.update_webhook(&fixture.caller, id, changes).expect("changed");
+}
+
+#[test]
+fn the_secret_is_shown_on_creation_and_rotation_and_nowhere_else() {
+    let ground = Ground::new();
+    let (service, caller) = (&ground.fixture.service, &ground.fixture.caller);
+    let created = ground.fixture.webhook([ISSUED]);
+    let id = created.endpoint.id;
+    let rotated = service.rotate_webhook_secret(caller, id).expect("rotated");
+    assert_eq!(rotated.id, id);
+    let other = ground.fixture.webhook([ISSUED]);
+    let secrets = [created.secret.expose(), rotated.secret.expose(), other.secret.expose()];
+    for secret in secrets {
+        // 32 bytes are 43 characters of base64 and one of padding.
+        let random = secret.strip_prefix("whsec_").and_then(|rest| rest.strip_suffix('=')).expect("its form");
+        assert_eq!(random.len(), 43, "{secret}");
+        assert!(random.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+/".contains(&byte)), "{secret}");
+    }
+    assert!(secrets[0] != secrets[1] && secrets[1] != secrets[2] && secrets[0] != secrets[2]);
+
+    let hint = |secret: &str| Some(secret[secret.len() - 4..].to_owned());
+    assert_eq!(created.endpoint.secret_hint, hint(secrets[0]));
+    assert_eq!(ground.get(id).secret_hint, hint(secrets[1]), "the hint is of the one that counts");
+    assert_eq!(
+        ground.fixture.stored(&format!("SELECT secret = '{}' FROM webhook_endpoints ORDER BY id", secrets[1])),
+        1
+    );
+
+    ground.issue();
+    ground.fixture.fail_all_deliveries();
+    let shown = [
+        format!("{created:?} {rotated:?} {:?}", service.create_webhook(caller, CreateWebhook::new("x", []))),
+        serde_json::to_string(&ground.get(id)).expect("JSON"),
+        serde_json::to_string(&service.list_webhooks(caller, ListWebhooks::default()).expect("a page")).expect("JSON"),
+        serde_json::to_string(&ground.update(id, UpdateWebhook::default())).expect("JSON"),
+        serde_json::to_string(&ground.list(id, ListWebhookDeliveries::default())).expect("JSON"),
+    ];
+    for text in &shown {
+        assert!(!text.contains("whsec_") && !secrets.iter().any(|secret| text.contains(&secret[6..])), "{text}");
+    }
+}
+
+#[test]
+fn a_rotation_is_done_each_time_whatever_the_key() {
+    let ground = Ground::new();
+    let id = ground.webhook(&[ISSUED]);
+    let rotate = || {
+        let caller = ground.fixture.caller_with_key("key");
+        let rotated = ground.fixture.service.rotate_webhook_secret(&caller, id).expect("rotated");
+        assert!(!caller.was_replayed());
+        rotated.secret
+    };
+    assert!(rotate() != rotate());
+    ground.fixture.clock.advance(Duration::from_secs(1));
+    rotate();
+    let now = ground.get(id);
+    assert_eq!((now.revision, now.updated_at), (4, at("2026-06-01T12:00:01Z")));
+}
+
+/// Every item of a list, two at a time.
+fn walk<T, K: Kind>(mut page: impl FnMut(PageRequest<K>) -> Result<Page<T, K>>) -> Vec<T> {
+    let (mut request, mut all) = (PageRequest::first(2), Vec::new());
+    loop {
+        let Page { data, next_cursor } = page(request.clone()).expect("a page");
+        all.extend(data);
+        let Some(cursor) = next_cursor else { return all };
+        request = request.after(cursor);
+    }
+}
+
+#[test]
+fn endpoints_are_listed_newest_first_page_by_page() {
+    let ground = Ground::new();
+    let (service, caller) = (&ground.fixture.service, &ground.fixture.caller);
+    let mut all: Vec<_> = (0..5).map(|_| ground.fixture.webhook([ISSUED]).endpoint).collect();
+    all.reverse();
+    assert_eq!(walk(|page| service.list_webhooks(caller, ListWebhooks { page })), all);
+    service.delete_webhook(caller, all[1].id).expect("deleted");
+    let after_it = ListWebhooks { page: PageRequest::default().after(all[1].id) };
+    assert_eq!(paths(service.list_webhooks(caller, after_it)), ["cursor"]);
+}
+
+#[test]
+fn what_waits_of_a_type_that_is_taken_out_is_removed_with_the_change() {
+    let ground = Ground::new();
+    let id = ground.webhook(&[ISSUED, CHECKED_IN]);
+    let other = ground.webhook(&[ISSUED]);
+    ground.admit();
+    // The oldest was delivered, and another attempt is under way.
+    ground.issue();
+    let first = outbox::row_ids(&ground.fixture.path())[0];
+    outbox::record_attempt(&ground.fixture.path(), first, 1, Some(204));
+    ground.execute(
+        "UPDATE webhook_outbox SET claim = 7, due_at = 99 WHERE id = (SELECT MAX(id) FROM webhook_outbox
+        WHERE endpoint_id = (SELECT MIN(endpoint_id) FROM webhook_outbox))",
+    );
+    let (issued, checked_in) = ("ticket.issued", "ticket.checked_in");
+    let waiting =
+        [(issued, "DELIVERED"), (issued, "WAITING"), (checked_in, "WAITING"), (issued, "WAITING"), (issued, "WAITING")];
+    assert_eq!(ground.outbox(), states(&waiting));
+
+    ground.fixture.clock.advance(Duration::from_secs(5));
+    let before = ground.get(other);
+    ground.want(id, &[CHECKED_IN]);
+    let removed = [waiting[0], waiting[1], waiting[2], (issued, "REMOVED"), waiting[4]];
+    assert_eq!(ground.outbox(), states(&removed), "the other endpoint's waits");
+    let gone = "SELECT claim IS NULL AND due_at = 99 AND finished_at = 1780315205000 FROM webhook_outbox
+        WHERE state = 'REMOVED'";
+    assert_eq!(ground.fixture.stored(gone), 1);
+    ground.want(id, &[CHECKED_IN, ISSUED]);
+    assert_eq!(ground.outbox(), states(&removed), "what is removed does not come back");
+    assert_eq!(ground.get(other), before);
+}
+
+#[test]
+fn while_an_endpoint_is_disabled_nothing_new_is_queued_and_what_it_has_waits() {
+    let ground = Ground::new();
+    let id = ground.webhook(&[ISSUED]);
+    ground.issue();
+    ground.enable(id, false);
+    ground.issue();
+    let one = states(&[("ticket.issued", "WAITING")]);
+    assert_eq!(ground.outbox(), one);
+    ground.enable(id, true);
+    assert_eq!(ground.outbox(), one);
+    ground.issue();
+    assert_eq!(ground.outbox().len(), 2);
+}
+
+#[test]
+fn with_an_endpoint_goes_what_waits_for_it_and_its_history_is_read_no_more() {
+    let ground = Ground::new();
+    let (service, caller) = (&ground.fixture.service, &ground.fixture.caller);
+    let (id, other) = (ground.webhook(&[ISSUED]), ground.webhook(&[ISSUED]));
+    ground.issue();
+    ground.issue();
+    ground.fixture.fail_all_deliveries();
+    let delivery = ground.fixture.deliveries(id)[0].id;
+    let first = outbox::row_ids(&ground.fixture.path())[0];
+    ground.execute(&format!(
+        "UPDATE webhook_outbox SET state = 'DEAD', attempts = 8, finished_at = 0 WHERE id = {first}"
+    ));
+    service.delete_webhook(caller, id).expect("deleted");
+    let rest = [("ticket.issued", "DEAD"), ("ticket.issued", "WAITING"), ("ticket.issued", "WAITING")];
+    assert_eq!(ground.outbox(), states(&rest), "one waited for it, two wait for the other");
+    assert_eq!(ground.fixture.stored("SELECT COUNT(*) FROM webhook_deliveries"), 4);
+    assert_not_found(service.get_webhook(caller, id));
+    assert_not_found(service.update_webhook(caller, id, UpdateWebhook::default()));
+    assert_not_found(service.rotate_webhook_secret(caller, id));
+    assert_not_found(service.delete_webhook(caller, id));
+    assert_not_found(service.list_webhook_deliveries(caller, id, ListWebhookDeliveries::default()));
+    assert_not_found(service.resend_webhook_delivery(caller, id, delivery));
+    assert_not_found(service.resend_webhook_delivery(caller, other, delivery));
+    ground.issue();
+    assert_eq!(ground.outbox().len(), 4, "nothing is queued for it any more");
+}
+
+#[test]
+fn the_history_tells_of_each_attempt_the_last_one_first() {
+    let ground = Ground::new();
+    let id = ground.webhook(&[ISSUED]);
+    ground.fixture.clock.advance(Duration::from_secs(1));
+    let ticket = ground.fixture.issue(&ground.seat, 1).remove(0);
+    let row = outbox::row_ids(&ground.fixture.path())[0];
+    outbox::record_attempt(&ground.fixture.path(), row, 1, None);
+    outbox::record_attempt(&ground.fixture.path(), row, 2, Some(503));
+    outbox::record_attempt(&ground.fixture.path(), row, 3, Some(204));
+    let found = ground.fixture.deliveries(id);
+    let told: Vec<_> = found
+        .iter()
+        .map(|each| (each.attempt, each.success, each.response_status, each.response_body.as_deref()))
+        .collect();
+    let expected =
+        [(3, true, Some(204), Some("answer 204")), (2, false, Some(503), Some("answer 503")), (1, false, None, None)];
+    assert_eq!(told, expected);
+    let errors: Vec<_> = found.iter().map(|each| each.error_message.as_deref()).collect();
+    assert_eq!(
+        errors,
+        [
+            None,
+            Some("the receiver answered with status 503"),
+            Some("timed out after 10 s while waiting for the response")
+        ]
+    );
+    for each in &found {
+        assert_eq!((each.endpoint_id, each.outbox_id), (id, found[0].outbox_id));
+        assert_eq!((each.event_type, each.duration_ms), (DeliveryEventType::TicketIssued, Some(40)));
+        assert_eq!(each.created_at, at("2026-06-01T12:00:01.040Z"));
+        // The first row of a notification gives it its name.
+        let event_id = each.event_id.to_string();
+        assert_eq!(
+            event_id.strip_prefix("evt_"),
+            each.outbox_id.expect("its item").to_string().strip_prefix("outbox_")
+        );
+        let body: serde_json::Value = serde_json::from_str(&each.request_body).expect("JSON");
+        assert_eq!((body["id"].as_str(), body["type"].as_str()), (Some(event_id.as_str()), Some("ticket.issued")));
+        assert_eq!(body["data"]["issuedTicketId"], ticket.id.to_string());
+    }
+}
+
+#[test]
+fn the_history_is_read_page_by_page_and_filtered() {
+    let ground = Ground::new();
+    let (service, caller) = (&ground.fixture.service, &ground.fixture.caller);
+    let (id, other) = (ground.webhook(&[ISSUED, CHECKED_IN]), ground.webhook(&[ISSUED]));
+    (0..3).for_each(|_| ground.admit());
+    for (number, row) in outbox::row_ids(&ground.fixture.path()).into_iter().enumerate() {
+        outbox::record_attempt(&ground.fixture.path(), row, 1, [None, Some(500), Some(200)][number % 3]);
+    }
+    // Each of three tickets is reported to both when it is issued, and to one of them when it is checked in.
+    let all = ground.fixture.deliveries(id);
+    assert_eq!((all.len(), ground.fixture.deliveries(other).len()), (6, 3));
+    assert!(all.is_sorted_by(|a, b| a.id > b.id));
+    for success in [None, Some(true), Some(false)] {
+        for event_type in [None, Some(DeliveryEventType::TicketIssued), Some(DeliveryEventType::TicketCheckedIn)] {
+            let matches = |of: &&WebhookDelivery| {
+                success.is_none_or(|success| of.success == success) && event_type.is_none_or(|is| of.event_type == is)
+            };
+            let expected: Vec<_> = all.iter().filter(matches).cloned().collect();
+            let list = |page| {
+                let request = ListWebhookDeliveries { success, event_type, page };
+                service.list_webhook_deliveries(caller, id, request)
+            };
+            assert_eq!(walk(list), expected, "{success:?} {event_type:?}");
+        }
+    }
+    let none = ListWebhookDeliveries { event_type: Some(DeliveryEventType::OrderCancelled), ..Default::default() };
+    assert!(ground.list(id, none).is_empty());
+    let foreign = ground.fixture.deliveries(other)[0].id;
+    let foreign = ListWebhookDeliveries { page: PageRequest::default().after(foreign), ..Default::default() };
+    assert_eq!(paths(service.list_webhook_deliveries(caller, id, foreign)), ["cursor"], "another endpoint's");
+}
+
+#[test]
+fn a_resend_queues_the_same_notification_anew() {
+    let ground = Ground::new();
+    let (service, caller) = (&ground.fixture.service, &ground.fixture.caller);
+    let id = ground.webhook(&[ISSUED]);
+    ground.issue();
+    let row = outbox::row_ids(&ground.fixture.path())[0];
+    (1..=8).for_each(|attempt| outbox::record_attempt(&ground.fixture.path(), row, attempt, None));
+    let before = ground.fixture.deliveries(id);
+    let delivery = &before[0];
+    ground.fixture.clock.advance(Duration::from_secs(3600));
+    let resent = service.resend_webhook_delivery(caller, id, delivery.id).expect("queued");
+    assert!(Some(resent.outbox_id) > delivery.outbox_id);
+    assert_eq!(ground.outbox(), states(&[("ticket.issued", "DEAD"), ("ticket.issued", "WAITING")]));
+    let same =
+        "SELECT a.event_id = b.event_id AND a.type = b.type AND a.body = b.body AND a.endpoint_id = b.endpoint_id
+            AND b.attempts = 0 AND b.cuts = 0 AND b.claim IS NULL AND b.due_at = 1780318800000
+        FROM webhook_outbox a JOIN webhook_outbox b ON a.id < b.id";
+    assert_eq!(ground.fixture.stored(same), 1);
+    assert_eq!(ground.fixture.deliveries(id), before, "the history has attempts alone");
+}
+
+#[test]
+fn a_resend_waits_while_the_endpoint_is_disabled() {
+    let ground = Ground::new();
+    let id = ground.webhook(&[ISSUED]);
+    ground.issue();
+    ground.fixture.fail_all_deliveries();
+    let delivery = ground.fixture.deliveries(id)[0].id;
+    ground.enable(id, false);
+    ground.fixture.service.resend_webhook_delivery(&ground.fixture.caller, id, delivery).expect("queued");
+    assert_eq!(ground.outbox(), states(&[("ticket.issued", "WAITING"); 2]));
+}
+
+#[test]
+fn what_an_endpoint_wants_no_more_is_not_resent_to_it() {
+    let ground = Ground::new();
+    let (service, caller) = (&ground.fixture.service, &ground.fixture.caller);
+    let id = ground.webhook(&[ISSUED]);
+    ground.issue();
+    ground.fixture.fail_all_deliveries();
+    let delivery = ground.fixture.deliveries(id)[0].id;
+    ground.want(id, &[COMPLETED]);
+    let before = ground.fixture.all_rows();
+    let refused = service.resend_webhook_delivery(caller, id, delivery).expect_err("a refusal");
+    assert_eq!(refused.reason(), Some(Reason::InvalidTransition));
+    assert_eq!(refused.to_string(), "the endpoint does not want ticket.issued any more");
+    assert_eq!(ground.fixture.all_rows(), before);
+    ground.want(id, &[COMPLETED, ISSUED]);
+    service.resend_webhook_delivery(caller, id, delivery).expect("queued");
+}
+
+#[test]
+fn a_delivery_of_another_endpoint_is_not_found() {
+    let ground = Ground::new();
+    let (id, other) = (ground.webhook(&[ISSUED]), ground.webhook(&[ISSUED]));
+    ground.issue();
+    ground.fixture.fail_all_deliveries();
+    let delivery = ground.fixture.deliveries(other)[0].id;
+    let before = ground.fixture.all_rows();
+    assert_not_found(ground.fixture.service.resend_webhook_delivery(&ground.fixture.caller, id, delivery));
+    assert_not_found(ground.fixture.service.resend_webhook_delivery(
+        &ground.fixture.caller,
+        id,
+        "delivery_0000000000001".parse().expect("an id"),
+    ));
+    assert_eq!(ground.fixture.all_rows(), before);
+}

@@ -1,0 +1,18 @@
+//! The HTTP server and its OpenAPI document.
+#![cfg(feature = "server")]
+
+mod bodies;
+#[path = "../common/mod.rs"]
+mod common;
+mod conditions;
+mod every_answer;
+mod idempotency;
+mod limits;
+mod metrics;
+mod openapi_bounds;
+mod openapi_examples;
+mod openapi_webhooks;
+mod operations;
+mod problems;
+mod sale;
+mod walkthrough;

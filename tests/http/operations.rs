@@ -1,0 +1,339 @@
+//! Every operation over HTTP: its status, its `Location`, and who may do it.
+
+use crate::common::http::{Server, event_on_sale, id, order_of, organization};
+use crate::common::outbox;
+use serde_json::{Value, json};
+use ticketing::{Builder, Scope, Scopes};
+
+fn new_event(slug: &str) -> Value {
+    json!({"title": "Jazz Night", "slug": slug, "startDate": "9000-06-01T18:00:00Z", "deliveryMethod": "DIGITAL"})
+}
+
+fn guest(ticket_type: &str) -> Value {
+    json!({"ticketId": ticket_type, "quantity": 2, "customer": {"name": "Ada", "email": "ada@example.com"}})
+}
+
+#[test]
+fn events_are_created_listed_read_changed_viewed_and_deleted() {
+    let server = Server::start();
+    let mut client = server.client();
+    let created = client.post("/v1/events", &new_event("jazz-night")).expect(201);
+    assert_eq!(created.header("content-type"), Some("application/json"));
+    let event = id(&created);
+    let path = format!("/v1/events/{event}");
+    assert_eq!(created.header("location"), Some(path.as_str()));
+    assert_eq!(client.get(&path).expect(200).json(), created.json());
+    let other = id(&client.post("/v1/events", &new_event("second-night")).expect(201));
+    let page = client.get("/v1/events?limit=1").expect(200).json();
+    assert_eq!((&page["data"][0]["id"], &page["nextCursor"]), (&json!(other), &json!(other)));
+    let page = client.get(&format!("/v1/events?limit=1&cursor={other}")).expect(200).json();
+    assert_eq!((&page["data"][0]["id"], &page["nextCursor"]), (&json!(event), &Value::Null));
+    assert_eq!(client.get("/v1/events?q=JAZZ-n&status=DRAFTED").expect(200).json()["data"][0]["id"], event);
+    let changed = client.patch(&path, &json!({"description": "Late and loud"})).expect(200).json();
+    assert_eq!((&changed["description"], &changed["title"]), (&json!("Late and loud"), &json!("Jazz Night")));
+    let settings = json!({"tags": ["jazz"], "trackingPixels": {"a": [1]}});
+    let changed = client.patch(&format!("{path}/settings"), &settings).expect(200).json();
+    assert_eq!((&changed["tags"], &changed["trackingPixels"]), (&settings["tags"], &settings["trackingPixels"]));
+    let viewed = client.post_empty(&format!("{path}/page-views")).expect(204);
+    assert!(viewed.body.is_empty() && viewed.header("content-type").is_none());
+    assert_eq!(viewed.header("content-length"), None);
+    assert_eq!(client.get(&path).json()["pageViews"], 1);
+    assert!(client.delete(&path).expect(204).body.is_empty());
+    assert_eq!(client.get(&path).expect(404).code(), "not-found");
+}
+
+#[test]
+fn ticket_types_are_created_listed_read_changed_and_deleted() {
+    let server = Server::start();
+    let mut client = server.client();
+    let (event, _) = event_on_sale(&mut client, "summer-night");
+    let list = format!("/v1/events/{event}/ticket-types");
+    let created = client.post(&list, &json!({"name": "Box", "price": 99.99, "quantity": 4.0})).expect(201);
+    let path = format!("/v1/ticket-types/{}", id(&created));
+    assert_eq!(created.header("location"), Some(path.as_str()));
+    assert_eq!((&created.json()["price"], &created.json()["quantity"]), (&json!(99.99), &json!(4)));
+    assert_eq!(client.get(&path).expect(200).json(), created.json());
+    let page = client.get(&format!("{list}?status=ON_SALE")).expect(200).json();
+    let names: Vec<_> = page["data"].as_array().unwrap().iter().map(|each| each["name"].clone()).collect();
+    assert_eq!(names, ["Seat", "Box"]);
+    assert_eq!(client.patch(&path, &json!({"name": "Loge"})).expect(200).json()["name"], "Loge");
+    client.delete(&path).expect(204);
+    client.get(&path).expect(404);
+}
+
+#[test]
+fn orders_are_placed_listed_read_paid_reminded_and_cancelled() {
+    let server = Server::with(|builder| builder, |_| {});
+    let mut client = server.client();
+    let (event, seat) = event_on_sale(&mut client, "summer-night");
+    let mut wanted = order_of(&event, &seat, 2);
+    wanted["language"] = json!("de");
+    let placed = client.post("/v1/orders", &wanted).expect(201);
+    let order = placed.json()["order"].clone();
+    let path = format!("/v1/orders/{}", order["id"].as_str().unwrap());
+    assert_eq!(placed.header("location"), Some(path.as_str()));
+    assert_eq!((&placed.json()["checkoutUrl"], &order["paymentGateway"]), (&Value::Null, &Value::Null));
+    assert_eq!(client.get(&path).expect(200).json(), order);
+    assert_eq!(client.get(&format!("{path}/details")).expect(200).json()["language"], "de");
+    let page = client.get(&format!("/v1/orders?eventId={event}&customerEmail=ADA%40example.com")).expect(200).json();
+    assert_eq!(page["data"][0]["id"], order["id"]);
+    assert!(page["data"][0]["items"][0].get("issuedTickets").is_none());
+    assert_eq!(client.post_empty(&format!("{path}/reminder-sent")).expect(200).json()["checkoutReminderSent"], true);
+    assert_eq!(client.post(&format!("{path}/mark-paid"), &json!({})).expect(200).json()["status"], "COMPLETED");
+    assert_eq!(client.post_empty(&format!("{path}/mark-paid")).expect(409).problem()["reason"], "order-not-pending");
+    let cancelled = client.post_empty(&format!("{path}/cancel")).expect(200).json();
+    assert_eq!(cancelled, json!({"success": true, "requiresManualRefund": true}));
+    let again = client.post_empty(&format!("{path}/cancel")).expect(409);
+    assert_eq!((again.code().as_str(), &again.json()["reason"]), ("conflict", &json!("order-not-cancellable")));
+}
+
+#[test]
+fn tickets_are_issued_listed_read_let_in_let_out_and_cancelled() {
+    let server = Server::start();
+    let mut client = server.client();
+    let (event, seat) = event_on_sale(&mut client, "summer-night");
+    let issued = client.post("/v1/tickets/issue", &guest(&seat)).expect(201);
+    assert_eq!(issued.header("location"), None);
+    assert_eq!(issued.json()["success"], true);
+    let first = issued.json()["issuedTickets"][0].clone();
+    let path = format!("/v1/tickets/{}", first["id"].as_str().unwrap());
+    assert_eq!(client.get(&path).expect(200).json()["code"], first["code"]);
+    let page = client.get(&format!("/v1/tickets?eventId={event}&ticketId={seat}&limit=1")).expect(200).json();
+    assert!(page["nextCursor"].is_string());
+    let scan = json!({"code": first["code"]});
+    assert_eq!(client.post("/v1/tickets/check-in", &scan).expect(200).json()["status"], "CHECKED_IN");
+    assert_eq!(client.post("/v1/tickets/check-out", &scan).expect(200).json()["status"], "NOT_CHECKED_IN");
+    let cancelled = client.post_empty(&format!("{path}/cancel")).expect(200).json();
+    assert_eq!(cancelled["status"], "CANCELLED");
+    assert!(cancelled.get("ticket").is_none() && cancelled.get("customer").is_none());
+    assert_eq!(client.post("/v1/tickets/check-in", &scan).expect(409).problem()["reason"], "ticket-cancelled");
+    let unknown = client.post("/v1/tickets/check-in", &json!({"code": "00000000000000000000"}));
+    assert_eq!(unknown.expect(404).code(), "not-found");
+}
+
+fn new_discount(event: &str, code: &str) -> Value {
+    json!({
+        "eventId": event, "code": code, "type": "PERCENTAGE", "value": 12.5,
+        "validFrom": "2020-01-01T00:00:00Z", "validTo": "9000-01-01T00:00:00Z",
+    })
+}
+
+#[test]
+fn discounts_are_created_listed_validated_used_read_changed_and_deleted() {
+    let server = Server::start();
+    let mut client = server.client();
+    let (event, seat) = event_on_sale(&mut client, "summer-night");
+    let created = client.post("/v1/discounts", &new_discount(&event, "Early")).expect(201);
+    let path = format!("/v1/discounts/{}", id(&created));
+    assert_eq!(created.header("location"), Some(path.as_str()));
+    assert_eq!((&created.json()["value"], &created.json()["usedCount"]), (&json!(12.5), &json!(0)));
+    assert_eq!(client.get(&path).expect(200).json(), created.json());
+    let again = client.post("/v1/discounts", &new_discount(&event, "EARLY")).expect(409);
+    assert_eq!(again.problem()["reason"], "code-taken");
+
+    let basket = json!({
+        "eventId": event, "code": "early", "orderAmount": 25,
+        "ticketItems": [{"ticketId": seat, "quantity": 2, "price": 12.5}],
+    });
+    // 12.5 percent of 25.00 are 3.125.
+    let valid = client.post("/v1/discounts/validate", &basket).expect(200).json();
+    assert_eq!((&valid["valid"], &valid["discount"]["discountedAmount"]), (&json!(true), &json!(3.13)));
+    client.get("/v1/discounts/validate").expect(405);
+    let mut order = order_of(&event, &seat, 2);
+    order["discountCode"] = json!("EARLY");
+    let order = client.post("/v1/orders", &order).expect(201).json()["order"].clone();
+    assert_eq!((&order["total"], &order["discountedAmount"]), (&json!(21.87), &json!(3.13)));
+    assert_eq!(order["discountCode"], "Early");
+    let page = client.get(&format!("/v1/discounts?eventId={event}&code=eaRLY&isActive=true")).expect(200).json();
+    assert_eq!((&page["data"][0]["usedCount"], &page["nextCursor"]), (&json!(1), &Value::Null));
+    assert_eq!(client.delete(&path).expect(409).problem()["reason"], "in-use");
+
+    let changed = client.patch(&path, &json!({"isActive": false, "usageLimit": 3})).expect(200).json();
+    assert_eq!((&changed["isActive"], &changed["usageLimit"]), (&json!(false), &json!(3)));
+    let mut refused = order_of(&event, &seat, 1);
+    refused["discountCode"] = json!("Early");
+    let refused = client.post("/v1/orders", &refused).expect(422);
+    assert_eq!(refused.paths(), ["discountCode"]);
+    assert_eq!(refused.json()["errors"][0]["message"], "Discount code is not active");
+    let spare = format!("/v1/discounts/{}", id(&client.post("/v1/discounts", &new_discount(&event, "Late"))));
+    client.delete(&spare).expect(204);
+    client.get(&spare).expect(404);
+}
+
+fn new_webhook() -> Value {
+    json!({"url": "https://example.com/hook", "events": ["ticket.issued"]})
+}
+
+#[test]
+fn webhooks_are_registered_listed_read_changed_rotated_looked_into_resent_and_deleted() {
+    let server = Server::start();
+    let mut client = server.client();
+    let created = client.post("/v1/webhooks", &new_webhook()).expect(201);
+    let path = format!("/v1/webhooks/{}", id(&created));
+    assert_eq!((created.header("location"), created.header("etag")), (Some(path.as_str()), None));
+    let mut shown = created.json();
+    let secret = shown.as_object_mut().unwrap().remove("secret").unwrap();
+    assert!(secret.as_str().unwrap().starts_with("whsec_"));
+    assert_eq!((&shown["enabled"], &shown["description"]), (&json!(true), &Value::Null));
+    assert_eq!(client.get(&path).expect(200).json(), shown);
+    assert_eq!(client.get("/v1/webhooks").expect(200).json(), json!({"data": [shown], "nextCursor": null}));
+    let changed = client.patch(&path, &json!({"description": "Ours"})).expect(200);
+    assert_eq!((&changed.json()["description"], changed.header("etag")), (&json!("Ours"), Some("\"2\"")));
+    let rotated = client.post_empty(&format!("{path}/rotate-secret")).expect(200).json();
+    assert_eq!((&rotated["id"], rotated.as_object().unwrap().len()), (&shown["id"], 2));
+    assert_ne!(rotated["secret"], secret);
+    client.post(&format!("{path}/rotate-secret"), &json!({})).expect(200);
+    assert_eq!(client.get(&path).expect(200).header("etag"), Some("\"4\""));
+
+    let (_, seat) = event_on_sale(&mut client, "summer-night");
+    client.post("/v1/tickets/issue", &guest(&seat)).expect(201);
+    let file = server.file();
+    for (number, row) in outbox::row_ids(&file).into_iter().enumerate() {
+        outbox::record_attempt(&file, row, 1, (number == 0).then_some(503));
+        outbox::record_attempt(&file, row, 2, Some(204));
+    }
+    let list = format!("{path}/deliveries");
+    let failures = client.get(&format!("{list}?success=false&eventType=TICKET_ISSUED")).expect(200).json();
+    let statuses = [&failures["data"][0]["responseStatus"], &failures["data"][1]["responseStatus"]];
+    assert_eq!(statuses, [&Value::Null, &json!(503)]);
+    let page = client.get(&format!("{list}?limit=3")).expect(200).json();
+    let rest = client.get(&format!("{list}?limit=3&cursor={}", page["nextCursor"].as_str().unwrap())).expect(200);
+    assert_eq!(rest.json(), json!({"data": [failures["data"][1]], "nextCursor": null}));
+    assert_eq!(client.get(&format!("{list}?eventType=ticket.issued&success=1&limit=0")).paths().len(), 3);
+
+    let resend = format!("{list}/{}/resend", failures["data"][0]["id"].as_str().unwrap());
+    let resent = client.post_empty(&resend).expect(202);
+    assert_eq!((resent.header("location"), resent.json().as_object().unwrap().len()), (None, 1));
+    assert!(resent.json()["outboxId"].as_str().unwrap().starts_with("outbox_"));
+    let swapped =
+        format!("/v1/webhooks/{}/deliveries/{}/resend", &resend[resend.len() - 29..resend.len() - 7], id(&created));
+    assert_eq!(client.post_empty(&swapped).expect(404).code(), "not-found");
+    client.patch(&path, &json!({"events": ["order.cancelled"]})).expect(200);
+    assert_eq!(client.post_empty(&resend).expect(409).problem()["reason"], "invalid-transition");
+    client.delete(&path).expect(204);
+    for gone in [&path, &list] {
+        assert_eq!(client.get(gone).expect(404).code(), "not-found");
+    }
+    assert_eq!(client.post_empty(&resend).expect(404).code(), "not-found");
+}
+
+/// Every operation, with its scope, as the contract's table has it.
+const OPERATIONS: [(&str, &str, Scope); 40] = [
+    ("GET", "/v1/events", Scope::EventsRead),
+    ("POST", "/v1/events", Scope::EventsWrite),
+    ("GET", "/v1/events/event_0000000000001", Scope::EventsRead),
+    ("PATCH", "/v1/events/event_0000000000001", Scope::EventsWrite),
+    ("PATCH", "/v1/events/event_0000000000001/settings", Scope::EventsWrite),
+    ("POST", "/v1/events/event_0000000000001/page-views", Scope::EventsRead),
+    ("DELETE", "/v1/events/event_0000000000001", Scope::EventsWrite),
+    ("GET", "/v1/events/event_0000000000001/summary", Scope::EventsRead),
+    ("GET", "/v1/events/event_0000000000001/ticket-types", Scope::TicketTypesRead),
+    ("POST", "/v1/events/event_0000000000001/ticket-types", Scope::TicketTypesWrite),
+    ("GET", "/v1/ticket-types/type_0000000000001", Scope::TicketTypesRead),
+    ("PATCH", "/v1/ticket-types/type_0000000000001", Scope::TicketTypesWrite),
+    ("DELETE", "/v1/ticket-types/type_0000000000001", Scope::TicketTypesWrite),
+    ("GET", "/v1/orders", Scope::OrdersRead),
+    ("POST", "/v1/orders", Scope::OrdersWrite),
+    ("GET", "/v1/orders/order_0000000000001", Scope::OrdersRead),
+    ("GET", "/v1/orders/order_0000000000001/details", Scope::OrdersRead),
+    ("POST", "/v1/orders/order_0000000000001/cancel", Scope::OrdersWrite),
+    ("POST", "/v1/orders/order_0000000000001/mark-paid", Scope::OrdersWrite),
+    ("POST", "/v1/orders/order_0000000000001/reminder-sent", Scope::OrdersWrite),
+    ("GET", "/v1/tickets", Scope::TicketsRead),
+    ("POST", "/v1/tickets/issue", Scope::TicketsWrite),
+    ("POST", "/v1/tickets/check-in", Scope::TicketsCheckIn),
+    ("POST", "/v1/tickets/check-out", Scope::TicketsCheckIn),
+    ("GET", "/v1/tickets/ticket_0000000000001", Scope::TicketsRead),
+    ("POST", "/v1/tickets/ticket_0000000000001/cancel", Scope::TicketsWrite),
+    ("GET", "/v1/discounts", Scope::DiscountsRead),
+    ("POST", "/v1/discounts", Scope::DiscountsWrite),
+    ("POST", "/v1/discounts/validate", Scope::DiscountsRead),
+    ("GET", "/v1/discounts/discount_0000000000001", Scope::DiscountsRead),
+    ("PATCH", "/v1/discounts/discount_0000000000001", Scope::DiscountsWrite),
+    ("DELETE", "/v1/discounts/discount_0000000000001", Scope::DiscountsWrite),
+    ("GET", "/v1/webhooks", Scope::WebhooksRead),
+    ("POST", "/v1/webhooks", Scope::WebhooksWrite),
+    ("GET", "/v1/webhooks/webhook_0000000000001", Scope::WebhooksRead),
+    ("PATCH", "/v1/webhooks/webhook_0000000000001", Scope::WebhooksWrite),
+    ("DELETE", "/v1/webhooks/webhook_0000000000001", Scope::WebhooksWrite),
+    ("POST", "/v1/webhooks/webhook_0000000000001/rotate-secret", Scope::WebhooksWrite),
+    ("GET", "/v1/webhooks/webhook_0000000000001/deliveries", Scope::WebhooksRead),
+    ("POST", "/v1/webhooks/webhook_0000000000001/deliveries/delivery_0000000000001/resend", Scope::WebhooksWrite),
+];
+
+#[test]
+fn every_operation_needs_its_scope_and_no_other() {
+    let server = Server::start();
+    for (method, path, scope) in OPERATIONS {
+        let others = Scopes::all().iter().filter(|other| *other != scope);
+        let mut without = server.client_with(&server.key_with(others));
+        let refused = without.send(method, path, &[], b"").expect(403);
+        assert_eq!(refused.code(), "forbidden", "{method} {path}");
+        assert!(refused.json()["detail"].as_str().unwrap().contains(&scope.to_string()), "{method} {path}");
+        let mut with_only = server.client_with(&server.key_with([scope]));
+        let admitted = with_only.send(method, path, &[], b"").status;
+        assert!(![401, 403, 405, 500].contains(&admitted), "{method} {path}: {admitted}");
+    }
+}
+
+#[test]
+fn what_belongs_to_another_organization_is_answered_as_what_is_not_there() {
+    let server = Server::with(Builder::sandbox_gateway, |_| {});
+    let mut client = server.client();
+    let (event, seat) = event_on_sale(&mut client, "summer-night");
+    let order = client.post("/v1/orders", &order_of(&event, &seat, 1)).expect(201).json()["order"]["id"].clone();
+    let issued = client.post("/v1/tickets/issue", &guest(&seat)).expect(201).json()["issuedTickets"][0].clone();
+    let discount = id(&client.post("/v1/discounts", &new_discount(&event, "EARLY")).expect(201));
+    let webhook = id(&client.post("/v1/webhooks", &new_webhook()).expect(201));
+    let mut stranger = server.client_with(&organization(&server.service).1);
+    let (order, ticket) = (order.as_str().unwrap(), issued["id"].as_str().unwrap());
+    let own = [
+        ("GET", format!("/v1/events/{event}")),
+        ("PATCH", format!("/v1/events/{event}")),
+        ("PATCH", format!("/v1/events/{event}/settings")),
+        ("DELETE", format!("/v1/events/{event}")),
+        ("POST", format!("/v1/events/{event}/page-views")),
+        ("GET", format!("/v1/events/{event}/summary")),
+        ("GET", format!("/v1/events/{event}/ticket-types")),
+        ("GET", format!("/v1/ticket-types/{seat}")),
+        ("PATCH", format!("/v1/ticket-types/{seat}")),
+        ("DELETE", format!("/v1/ticket-types/{seat}")),
+        ("GET", format!("/v1/orders/{order}")),
+        ("GET", format!("/v1/orders/{order}/details")),
+        ("POST", format!("/v1/orders/{order}/cancel")),
+        ("POST", format!("/v1/orders/{order}/mark-paid")),
+        ("GET", format!("/v1/tickets/{ticket}")),
+        ("POST", format!("/v1/tickets/{ticket}/cancel")),
+        ("GET", format!("/v1/discounts/{discount}")),
+        ("PATCH", format!("/v1/discounts/{discount}")),
+        ("DELETE", format!("/v1/discounts/{discount}")),
+        ("GET", format!("/v1/webhooks/{webhook}")),
+        ("PATCH", format!("/v1/webhooks/{webhook}")),
+        ("DELETE", format!("/v1/webhooks/{webhook}")),
+        ("POST", format!("/v1/webhooks/{webhook}/rotate-secret")),
+        ("GET", format!("/v1/webhooks/{webhook}/deliveries")),
+    ];
+    for (method, path) in own {
+        let (head, tail) = path.rsplit_once('_').unwrap();
+        let nowhere = format!("{head}_0000000000001{}", tail.get(13..).unwrap());
+        let [theirs, nothing] = [&path, &nowhere].map(|path| stranger.json(method, path, &json!({})).expect(404));
+        assert_eq!(theirs.problem()["detail"], nothing.problem()["detail"], "{method} {path}");
+    }
+    assert_eq!(stranger.post("/v1/tickets/check-in", &json!({"code": issued["code"]})).expect(404).code(), "not-found");
+    assert_eq!(stranger.post("/v1/orders", &order_of(&event, &seat, 1)).paths(), ["eventId"]);
+    for list in ["/v1/events", "/v1/orders", "/v1/tickets", "/v1/discounts", "/v1/webhooks"] {
+        assert_eq!(stranger.get(list).expect(200).json(), json!({"data": [], "nextCursor": null}));
+        assert_eq!(stranger.get(&format!("{list}?eventId={event}")).expect(200).json()["data"], json!([]));
+    }
+    assert_eq!(stranger.get(&format!("/v1/events?cursor={event}")).paths(), ["cursor"]);
+}
+
+#[test]
+fn health_is_told_without_a_key() {
+    let server = Server::start();
+    let mut client = server.client_with("");
+    for path in ["/health/live", "/health/ready"] {
+        assert_eq!(client.get(path).expect(200).json(), json!({"status": "ok"}));
+        assert!(client.send("HEAD", path, &[], b"").expect(200).body.is_empty());
+    }
+}

@@ -1,0 +1,429 @@
+//! The command line of the example server: options, commands, output and exit status.
+#![cfg(all(feature = "server", unix))]
+
+use std::net::TcpListener;
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use crate::common::example_server::{ExampleServer, finish, has_curl, program, text};
+use serde_json::Value;
+use ticketing::{
+    Amount, CreateEvent, CreateTicketType, EventStatus, ListOrders, OrderStatus, TicketingService, Timestamp,
+};
+
+fn folder() -> tempfile::TempDir {
+    tempfile::tempdir().unwrap()
+}
+
+/// Returns the names of the files in a folder, sorted.
+fn files(folder: &Path) -> Vec<String> {
+    let mut names: Vec<_> = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().to_str().unwrap().to_owned())
+        .collect();
+    names.sort();
+    names
+}
+
+/// Runs a command that succeeds and returns the JSON object that it prints.
+fn json_output(folder: &Path, arguments: &[&str]) -> Value {
+    let output = finish(&mut program(folder, arguments));
+    assert_eq!(output.status.code(), Some(0), "{arguments:?}: {}", text(&output.stderr));
+    assert_eq!(text(&output.stdout).lines().count(), 1, "{arguments:?}");
+    let value: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert!(value.is_object(), "{arguments:?}");
+    value
+}
+
+/// Runs a command that fails with `status` and returns the line that it prints to standard error.
+fn error_line(command: &mut Command, status: i32) -> String {
+    let output = finish(command);
+    let line = text(&output.stderr).strip_suffix('\n').unwrap_or_default().to_owned();
+    assert_eq!(output.status.code(), Some(status), "{command:?}: {line}");
+    assert!(!line.is_empty() && !line.contains('\n'), "{command:?}: {line:?}");
+    assert!(output.stdout.is_empty(), "{command:?}");
+    line
+}
+
+#[test]
+fn the_first_start_prints_organization_key_address_and_a_curl_command() {
+    let folder = folder();
+    let server = ExampleServer::start(folder.path(), &[]);
+    assert_eq!(server.lines.len(), 4, "{:?}", server.lines);
+    assert!(server.lines[0].starts_with("Organization: org_"));
+    assert!(server.lines[1].starts_with("API key: tk_"));
+    assert!(server.lines[2].starts_with("Listening on http://127.0.0.1:") && server.lines[2].ends_with("/v1"));
+    assert!(!server.address().ends_with(":0"));
+    assert_eq!(server.get("/v1/events", server.key()).0, 200);
+    assert!(folder.path().join("ticketing.db").exists());
+}
+
+#[test]
+fn later_starts_print_no_key_and_accept_the_first_one() {
+    let folder = folder();
+    let first = ExampleServer::start(folder.path(), &[]);
+    let key = first.key().to_owned();
+    first.stop("TERM");
+    let second = ExampleServer::start(folder.path(), &[]);
+    assert_eq!(second.lines.len(), 2, "{:?}", second.lines);
+    assert!(second.lines[0].starts_with("Listening on "));
+    assert_eq!(second.get("/v1/events", &key).0, 200);
+}
+
+#[test]
+fn the_printed_curl_command_works_on_the_first_and_on_later_starts() {
+    if !has_curl() {
+        eprintln!("skipped: curl is not installed");
+        return;
+    }
+    let folder = folder();
+    for start in ["first", "second"] {
+        let server = ExampleServer::start(folder.path(), &[]);
+        let output = finish(Command::new("sh").args(["-c", &format!("{} --fail", server.lines.last().unwrap())]));
+        assert!(output.status.success(), "{start}: {}", text(&output.stderr));
+        assert!(!output.stdout.is_empty(), "{start}");
+        assert_eq!(text(&output.stdout).contains("\"nextCursor\":null"), start == "first", "{}", text(&output.stdout));
+        server.stop("TERM");
+    }
+}
+
+#[test]
+fn an_invalid_command_line_exits_with_2_names_the_error_and_creates_nothing() {
+    for (arguments, named) in [
+        (&["--nonsense"][..], "--nonsense"),
+        (&["--nonsense\nand more"], "--nonsense"),
+        (&["-x"], "-x"),
+        (&["--listen"], "--listen"),
+        (&["--listen", "8080"], "--listen"),
+        (&["--listen", "127.0.0.1:99999"], "--listen"),
+        (&["--listen", "a\nb"], "--listen"),
+        (&["--database", ""], "--database"),
+        (&["--public-url", "tickets.example.com"], "--public-url"),
+        (&["--public-url", "ftp://tickets.example.com"], "--public-url"),
+        (&["--public-url", "https://"], "--public-url"),
+        (&["--public-url", "https://tickets.example.com/?a=b"], "--public-url"),
+        (&["--public-url", "https://tickets.example.com/a|b", "--listen", "127.0.0.1:0"], "--public-url"),
+        (&["--order-hold", "0"], "--order-hold"),
+        (&["--order-hold", "-1"], "--order-hold"),
+        (&["--order-hold", "1.5"], "--order-hold"),
+        (&["--order-hold", "99999999999"], "--order-hold"),
+        (&["--rate-limit", "many"], "--rate-limit"),
+        (&["--log-format", "xml"], "--log-format"),
+        (&["--log-format"], "--log-format"),
+        (&["--rate-limit", "-1"], "--rate-limit"),
+        (&["--failed-authentications", "some"], "--failed-authentications"),
+        (&["--allow-local-webhooks=perhaps"], "--allow-local-webhooks"),
+        (&["--scopes", "all"], "--scopes"),
+        (&["serve"], "serve"),
+        (&["create-organization"], "create-organization"),
+        (&["create-organization", ""], "NAME"),
+        (&["create-organization", "Cellar", "Attic"], "create-organization"),
+        (&["create-organization", "Cellar", "--currency", "EURO"], "--currency"),
+        (&["create-organization", "Cellar", "--currency", "QQQ"], "--currency"),
+        (&["create-organization", "Cellar", "--timezone", "Europe/Atlantis"], "--timezone"),
+        (&["create-organization", "Cellar", "--listen", "127.0.0.1:0"], "--listen"),
+        (&["list-organizations", "all"], "list-organizations"),
+        (&["list-organizations", "--name", "x"], "--name"),
+        (&["create-key"], "create-key"),
+        (&["create-key", "org_0000000000001", "--scopes", "events:read,events:eat"], "events:eat"),
+        (&["create-key", "org_0000000000001", "--scopes", ""], "--scopes"),
+        (&["create-key", "org_0000000000001", "--name", ""], "--name"),
+        (&["create-key", "org_0000000000001", "--expires", "tomorrow"], "--expires"),
+        (&["list-keys"], "list-keys"),
+        (&["revoke-key"], "revoke-key"),
+        (&["revoke-key", "a", "b"], "revoke-key"),
+        (&["backup"], "backup"),
+        (&["backup", "a.db", "b.db"], "backup"),
+        (&["backup", "a.db", "--name", "x"], "--name"),
+        (&["check", "all"], "check"),
+        (&["check", "--listen", "127.0.0.1:0"], "--listen"),
+    ] {
+        let folder = folder();
+        let line = error_line(&mut program(folder.path(), arguments), 2);
+        assert!(line.contains(named), "{arguments:?}: {line}");
+        assert!(files(folder.path()).is_empty(), "{arguments:?}");
+    }
+}
+
+#[test]
+fn an_invalid_environment_exits_with_2_names_the_variable_and_creates_nothing() {
+    for (name, value) in [
+        ("TICKETING_DATABASE", ""),
+        ("TICKETING_LISTEN", "somewhere"),
+        ("TICKETING_PUBLIC_URL", "there"),
+        ("TICKETING_ORDER_HOLD", "soon"),
+        ("TICKETING_RATE_LIMIT", "none"),
+        ("TICKETING_FAILED_AUTHENTICATIONS", "1.5"),
+        ("TICKETING_ALLOW_LOCAL_WEBHOOKS", "perhaps"),
+    ] {
+        let folder = folder();
+        let line = error_line(program(folder.path(), &[]).env(name, value), 2);
+        assert!(line.contains(name), "{line}");
+        assert!(files(folder.path()).is_empty(), "{name}");
+    }
+}
+
+#[test]
+fn environment_variables_set_every_option_and_the_command_line_takes_precedence() {
+    let folder = folder();
+    let mut command = program(folder.path(), &["--database", "option.db", "--order-hold", "60"]);
+    command
+        .env("TICKETING_DATABASE", "environment.db")
+        .env("TICKETING_LISTEN", "127.0.0.1:0")
+        .env("TICKETING_PUBLIC_URL", "https://tickets.example.com")
+        .env("TICKETING_ORDER_HOLD", "ignored")
+        .env("TICKETING_RATE_LIMIT", "0")
+        .env("TICKETING_FAILED_AUTHENTICATIONS", "10")
+        .env("TICKETING_ALLOW_LOCAL_WEBHOOKS", "true");
+    let server = ExampleServer::start_program(&mut command);
+    assert!(!server.address().ends_with(":8080"));
+    assert!(folder.path().join("option.db").exists() && !folder.path().join("environment.db").exists());
+    let mut command = program(folder.path(), &["list-organizations"]);
+    assert!(finish(command.env("TICKETING_DATABASE", "option.db")).status.success());
+}
+
+#[test]
+fn checkout_links_begin_with_the_public_url_and_orders_expire_after_the_hold() {
+    let folder = folder();
+    let url = "https://tickets.example.com/shop/";
+    let server = ExampleServer::start(folder.path(), &["--public-url", url, "--order-hold", "1"]);
+    let service = TicketingService::open(folder.path().join("ticketing.db")).unwrap();
+    let caller = service.authenticate(server.key()).unwrap();
+    let mut event = CreateEvent::new("Summer Night", "summer-night", Timestamp::MAX);
+    event.status = Some(EventStatus::Published);
+    let event = service.create_event(&caller, event).unwrap().id;
+    let ticket_type = CreateTicketType::new("General admission", Amount::new(1250, 2), 1);
+    let ticket_type = service.create_ticket_type(&caller, event, ticket_type).unwrap().id;
+    let order = format!(
+        r#"{{"eventId": "{event}", "customer": {{"name": "Ada", "email": "ada@example.com"}},
+            "items": [{{"ticketId": "{ticket_type}", "quantity": 1}}]}}"#
+    );
+    let (status, response) = server.send("POST", "/v1/orders", server.key(), &order);
+    assert!(
+        status < 300 && response.contains(r#""checkoutUrl":"https://tickets.example.com/shop/checkout/"#),
+        "{response}"
+    );
+    let expired = (0..600).any(|_| {
+        std::thread::sleep(Duration::from_millis(100));
+        service.list_orders(&caller, ListOrders::default()).unwrap().data[0].status == OrderStatus::Expired
+    });
+    assert!(expired);
+}
+
+#[test]
+fn help_and_version_are_printed_and_nothing_is_created() {
+    let folder = folder();
+    let help = finish(&mut program(folder.path(), &["--help"]));
+    assert!(help.status.success());
+    for option in [
+        "database",
+        "listen",
+        "public-url",
+        "order-hold",
+        "rate-limit",
+        "failed-authentications",
+        "allow-local-webhooks",
+        "log-format",
+    ] {
+        assert!(text(&help.stdout).contains(&format!("--{option}")));
+        let variable = format!("TICKETING_{}", option.to_uppercase().replace('-', "_"));
+        assert!(text(&help.stdout).contains(&variable));
+    }
+    let version = finish(&mut program(folder.path(), &["--version"]));
+    assert_eq!(text(&version.stdout), concat!("ticketing ", env!("CARGO_PKG_VERSION"), "\n"));
+    assert!(files(folder.path()).is_empty());
+}
+
+#[test]
+fn organizations_and_keys_are_managed_without_a_server() {
+    let folder = folder();
+    let cellar = ["create-organization", "Jazz Cellar", "--currency", "JPY", "--timezone", "Asia/Tokyo"];
+    let created = json_output(folder.path(), &cellar);
+    let organization = created["id"].as_str().unwrap();
+    assert!(organization.starts_with("org_"), "{created}");
+    assert_eq!((&created["currency"], &created["timezone"]), (&"JPY".into(), &"Asia/Tokyo".into()));
+    assert_eq!(json_output(folder.path(), &["list-organizations"])["organizations"], serde_json::json!([created]));
+
+    let scopes = ["--scopes", "tickets:check-in,tickets:read", "--name", "Entrance", "--expires", "2100-01-01T00:00Z"];
+    let entrance = json_output(folder.path(), &[&["create-key", organization][..], &scopes].concat());
+    assert!(entrance["key"].as_str().unwrap().starts_with("tk_"));
+    assert_eq!(entrance["scopes"], serde_json::json!(["tickets:read", "tickets:check-in"]));
+    assert_eq!(entrance["expiresAt"], "2100-01-01T00:00:00.000Z");
+    let unrestricted = json_output(folder.path(), &["create-key", organization]);
+    assert_eq!(unrestricted["scopes"].as_array().unwrap().len(), 13);
+
+    let keys = json_output(folder.path(), &["list-keys", organization])["keys"].clone();
+    assert_eq!((&keys[1]["id"], &keys[1]["name"]), (&entrance["id"], &"Entrance".into()));
+    assert!(!keys.to_string().contains(entrance["key"].as_str().unwrap()));
+    assert_eq!(keys[1]["revokedAt"], Value::Null);
+    assert_eq!(json_output(folder.path(), &["revoke-key", entrance["id"].as_str().unwrap()])["id"], entrance["id"]);
+    let keys = json_output(folder.path(), &["list-keys", organization])["keys"].clone();
+    assert!(keys[1]["revokedAt"].is_string());
+    assert_eq!(files(folder.path()), ["ticketing.db"]);
+}
+
+#[test]
+fn keys_are_created_and_revoked_while_a_server_runs() {
+    let folder = folder();
+    let server = ExampleServer::start(folder.path(), &[]);
+    let organization = server.said("Organization: ").unwrap();
+    let key = json_output(folder.path(), &["create-key", organization, "--scopes", "events:read"]);
+    let secret = key["key"].as_str().unwrap();
+    assert_eq!(server.get("/v1/events", secret).0, 200);
+    assert_eq!(server.get("/v1/orders", secret).0, 403);
+    json_output(folder.path(), &["revoke-key", key["id"].as_str().unwrap()]);
+    assert_eq!(server.get("/v1/events", secret).0, 401);
+    assert_eq!(server.get("/v1/events", server.key()).0, 200);
+    json_output(folder.path(), &["create-organization", "Another"]);
+    let listed = json_output(folder.path(), &["list-organizations", "--database", "ticketing.db"]);
+    assert_eq!(listed["organizations"].as_array().unwrap().len(), 2);
+    let (status, _) = server.stop("TERM");
+    assert_eq!(status.code(), Some(0));
+}
+
+#[test]
+fn an_unknown_organization_or_key_exits_with_1_and_one_line() {
+    let folder = folder();
+    json_output(folder.path(), &["create-organization", "Cellar"]);
+    for arguments in [
+        ["create-key", "org_0000000000001"],
+        ["create-key", "nobody"],
+        ["list-keys", "org_0000000000001"],
+        ["list-keys", "key_0000000000001"],
+        ["revoke-key", "key_0000000000001"],
+        ["revoke-key", ""],
+    ] {
+        error_line(&mut program(folder.path(), &arguments), 1);
+    }
+}
+
+#[test]
+fn a_missing_database_exits_with_1_and_is_not_created() {
+    for arguments in [
+        &["list-organizations"][..],
+        &["create-key", "org_0000000000001"],
+        &["list-keys", "org_0000000000001"],
+        &["revoke-key", "key_0000000000001"],
+        &["backup", "copy.db"],
+        &["check"],
+    ] {
+        let folder = folder();
+        let line = error_line(program(folder.path(), arguments).args(["--database", "elsewhere.db"]), 1);
+        assert!(line.contains("elsewhere.db"), "{line}");
+        assert!(files(folder.path()).is_empty(), "{arguments:?}");
+    }
+}
+
+#[test]
+fn an_unusable_database_exits_with_1_and_one_line_that_names_it() {
+    let folder = folder();
+    std::fs::write(folder.path().join("letter.txt"), "Dear Ada, this is not a database.".repeat(100)).unwrap();
+    for database in ["letter.txt", "no-such-folder/ticketing.db", "."] {
+        for command in [&["--listen", "127.0.0.1:0"][..], &["create-organization", "Cellar"]] {
+            let line = error_line(program(folder.path(), command).args(["--database", database]), 1);
+            assert!(line.contains(database), "{line}");
+        }
+    }
+    assert_eq!(files(folder.path()), ["letter.txt"]);
+}
+
+#[test]
+fn a_port_in_use_exits_with_1_and_creates_no_database() {
+    let folder = folder();
+    let in_use = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = in_use.local_addr().unwrap().to_string();
+    let line = error_line(&mut program(folder.path(), &["--listen", &address]), 1);
+    assert!(line.contains(&address), "{line}");
+    assert!(files(folder.path()).is_empty());
+}
+
+#[test]
+fn two_simultaneous_first_starts_create_one_organization() {
+    for _ in 0..3 {
+        let folder = folder();
+        let servers: Vec<_> = std::thread::scope(|scope| {
+            let starts: Vec<_> = (0..2).map(|_| scope.spawn(|| ExampleServer::start(folder.path(), &[]))).collect();
+            starts.into_iter().map(|start| start.join().unwrap()).collect()
+        });
+        let keys: Vec<_> = servers.iter().filter_map(|server| server.said("API key: ")).collect();
+        assert_eq!(keys.len(), 1);
+        for server in &servers {
+            assert_eq!(server.get("/v1/events", keys[0]).0, 200);
+        }
+        let listed = json_output(folder.path(), &["list-organizations"]);
+        assert_eq!(listed["organizations"].as_array().unwrap().len(), 1);
+    }
+}
+
+#[test]
+fn backup_and_check_work_with_and_without_a_running_server() {
+    let folder = folder();
+    let server = ExampleServer::start(folder.path(), &[]);
+    let clean = serde_json::json!({ "clean": true, "counts": {}, "findings": [] });
+    for (copy, server) in [("first.db", Some(server)), ("second.db", None)] {
+        let output = finish(&mut program(folder.path(), &["backup", copy]));
+        assert!(output.status.success() && output.stderr.is_empty(), "no progress bar without a terminal");
+        let printed: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let length = std::fs::metadata(folder.path().join(copy)).unwrap().len();
+        assert_eq!((printed["path"].as_str(), printed["bytes"].as_u64()), (Some(copy), Some(length)));
+        assert!(printed["pages"].as_u64().unwrap() > 0);
+        for database in ["ticketing.db", copy] {
+            assert_eq!(json_output(folder.path(), &["check", "--database", database]), clean);
+        }
+        let listed = json_output(folder.path(), &["list-organizations", "--database", copy]);
+        assert_eq!(listed["organizations"].as_array().unwrap().len(), 1);
+        if let Some(server) = server {
+            assert_eq!(server.get("/v1/events", server.key()).0, 200);
+            assert_eq!(server.stop("TERM").0.code(), Some(0));
+        }
+    }
+    assert_eq!(files(folder.path()), ["first.db", "second.db", "ticketing.db"]);
+}
+
+#[test]
+fn backup_never_overwrites_an_existing_file() {
+    let folder = folder();
+    json_output(folder.path(), &["create-organization", "Cellar"]);
+    std::fs::write(folder.path().join("letter.txt"), "Dear Ada").unwrap();
+    for target in ["letter.txt", "ticketing.db", "ticketing.db-wal", "."] {
+        let line = error_line(&mut program(folder.path(), &["backup", target]), 2);
+        assert!(line.starts_with("PATH "), "{line}");
+    }
+    let line = error_line(&mut program(folder.path(), &["backup", "no-such-folder/copy.db"]), 1);
+    assert!(line.contains("no-such-folder/copy.db"), "{line}");
+    assert_eq!(files(folder.path()), ["letter.txt", "ticketing.db"]);
+    assert_eq!(std::fs::read_to_string(folder.path().join("letter.txt")).unwrap(), "Dear Ada");
+}
+
+#[test]
+fn check_reports_a_violated_invariant_and_exits_with_1() {
+    let folder = folder();
+    json_output(folder.path(), &["create-organization", "Cellar"]);
+    let file = crate::common::database::open(&folder.path().join("ticketing.db"));
+    file.execute("UPDATE organizations SET timezone = 'Mars/Base'", []).unwrap();
+    drop(file);
+    let output = finish(&mut program(folder.path(), &["check"]));
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(text(&output.stdout).lines().count(), 1);
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(report["clean"], false);
+    assert_eq!(report["counts"], serde_json::json!({ "organization-settings": 1 }));
+    let finding = &report["findings"][0];
+    assert_eq!((&finding["invariant"], &finding["table"]), (&"organization-settings".into(), &"organizations".into()));
+    assert!(finding["row"].is_string() && finding["sentence"].as_str().unwrap().contains("time zone"));
+    assert_eq!(text(&output.stderr).lines().count(), 1);
+}
+
+#[test]
+fn sigterm_and_ctrl_c_exit_with_0_and_leave_one_file() {
+    for signal in ["TERM", "INT"] {
+        let folder = folder();
+        let server = ExampleServer::start(folder.path(), &[]);
+        assert_eq!(server.get("/v1/events", server.key()).0, 200);
+        let (status, printed) = server.stop(signal);
+        assert_eq!(status.code(), Some(0), "{signal}");
+        assert!(printed.is_empty(), "{signal}: {printed:?}");
+        assert_eq!(files(folder.path()), ["ticketing.db"], "{signal}");
+    }
+}

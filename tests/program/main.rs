@@ -1,0 +1,7 @@
+//! The example server as a program: its options, its log, and the commands of the README.
+
+mod cli;
+#[path = "../common/mod.rs"]
+mod common;
+mod readme;
+mod server_log;

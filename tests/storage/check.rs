@@ -1,0 +1,441 @@
+//! The check of a store: it finds nothing after any ordinary history, and each thing that is wrong by its name.
+
+use crate::common::outbox;
+use crate::common::*;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use ticketing::{
+    Amount, CheckInTicket, CheckReport, Clock, CreateApiKey, CreateDiscount, CreateOrder, NotificationType, Scopes,
+    TicketType, TicketingService, Timestamp,
+};
+
+/// A bit of everything, on a file of which the service is closed: orders in every state and how they came there, tickets,
+/// scans, refunds, a discount, and another organization.
+fn history() -> (std::sync::Arc<tempfile::TempDir>, PathBuf) {
+    let fixture = Fixture::new();
+    let (service, caller) = (&fixture.service, &fixture.caller);
+    let key = CreateApiKey { name: "Door".to_owned(), scopes: Scopes::all(), expires_at: None };
+    service.create_api_key(caller.organization(), key).expect("a key");
+    let event = fixture.event();
+    let seat = fixture.ticket_type(&event, 1250, 100);
+    let free = fixture.ticket_type_with(&event, |new| (new.name, new.price) = ("Free".to_owned(), Amount::ZERO));
+    fixture.ticket_type_with(&event, |new| "Unsold".clone_into(&mut new.name));
+    let later = fixture.event_with(|new| (new.end_date, new.title) = (None, "Winter Night".to_owned()));
+    let other = fixture.ticket_type_with(&later, |new| "Other".clone_into(&mut new.name));
+    fixture.issue(&other, 1);
+    let stranger = fixture.other_organization();
+    let theirs =
+        service.create_event(&stranger, new_event(|new| "Theirs".clone_into(&mut new.title))).expect("an event");
+    let new = ticketing::CreateTicketType::new("Theirs", eur(500), 10);
+    let new = service.create_ticket_type(&stranger, theirs.id, new).expect("a type");
+    service.create_order(&stranger, CreateOrder::new(theirs.id, new_customer(), new.id, 1)).expect("an order");
+
+    // The names say what became of each order.
+    let order = |name: &str, of: &TicketType, change: &dyn Fn(&mut CreateOrder)| {
+        let mut request = CreateOrder::new(of.event_id, ticketing::NewCustomer::new(name, "ada@example.com"), of.id, 2);
+        change(&mut request);
+        service.create_order(caller, request).expect("an order").order.id
+    };
+    let as_it_is = |_: &mut CreateOrder| {};
+    let summer = CreateDiscount::percentage(event.id, "Summer", eur(1000), at("2026-01-01T00:00:00Z"), Timestamp::MAX);
+    service.create_discount(caller, summer).expect("a discount");
+    let with_code = |request: &mut CreateOrder| request.discount_code = Some("summer".to_owned());
+    service.payment_completed(caller, order("discounted", &seat, &with_code)).expect("paid");
+    service.cancel_order(caller, order("discounted, cancelled", &seat, &with_code)).expect("cancelled");
+    service.payment_completed(caller, order("paid", &seat, &as_it_is)).expect("paid");
+    service.mark_order_paid(caller, order("marked paid", &seat, &as_it_is)).expect("paid");
+    service.cancel_order(caller, order("cancelled", &seat, &as_it_is)).expect("cancelled");
+    let back = order("given back", &seat, &as_it_is);
+    service.payment_completed(caller, back).expect("paid");
+    service.cancel_order(caller, back).expect("cancelled");
+    order("expired", &seat, &as_it_is);
+    let failed = order("failed", &seat, &as_it_is);
+    service.payment_failed(caller, failed).expect("noted");
+    let late = order("late", &seat, &as_it_is);
+    service.cancel_order(caller, late).expect("cancelled");
+    fixture.gateway.on_refund(GatewayBehavior::Unavailable);
+    service.payment_completed(caller, late).expect("noted");
+    fixture.clock.advance(HOLD);
+    service.run_maintenance().expect("a run");
+    order("pending", &seat, &as_it_is);
+    service.mark_order_paid(caller, failed).expect("revived");
+
+    let mut company = CreateOrder::new(event.id, ticketing::NewCustomer::new("free", "Bob@Example.com"), free.id, 3);
+    company.language = Some("de".to_owned());
+    let tickets = service.create_order(caller, company).expect("an order").issued_tickets;
+    let scan = |code: &str| CheckInTicket::new(code);
+    service.check_in_ticket(caller, scan(&tickets[0].code)).expect("inside");
+    service.check_in_ticket(caller, scan(&tickets[0].code)).expect_err("a copy");
+    service.check_in_ticket(caller, scan(&tickets[1].code)).expect("inside");
+    service.check_out_ticket(caller, scan(&tickets[1].code)).expect("outside");
+    let issued = fixture.issue(&seat, 2);
+    service.cancel_ticket(caller, issued[0].id).expect("cancelled");
+    service.check_in_ticket(caller, scan(&issued[0].code)).expect_err("refused, and counted");
+    be_told(&fixture, &stranger);
+    let path = fixture.path();
+    (fixture.close(), path)
+}
+
+/// Lets two endpoints be told of two orders of an event of their own, and sends some of that: one notification is delivered
+/// a day before the later ones are queued, one is given up, and one has failed once.
+fn be_told(fixture: &Fixture, stranger: &ticketing::Caller) {
+    let told = fixture.event_with(|new| "Told".clone_into(&mut new.title));
+    let seat = fixture.ticket_type_with(&told, |new| (new.name, new.price) = ("Told".to_owned(), Amount::ZERO));
+    let (file, mine) = (crate::common::database::open(&fixture.path()), fixture.caller.organization());
+    outbox::insert_webhook(&fixture.path(), mine, &outbox::ALL_NOTIFICATIONS, true);
+    outbox::insert_webhook(&fixture.path(), mine, &[NotificationType::OrderCompleted], true);
+    outbox::insert_webhook(&fixture.path(), stranger.organization(), &[NotificationType::OrderCancelled], true);
+    fixture.order(&seat, 1);
+    let first = outbox::queued_notifications(&file)[0].id;
+    outbox::end_attempt(&file, first, fixture.clock.now(), false);
+    outbox::end_attempt(&file, first, fixture.clock.now(), true);
+    fixture.clock.advance(Duration::from_hours(24) + Duration::from_millis(1));
+    let later = fixture.order(&seat, 2);
+    fixture.service.cancel_order(&fixture.caller, later.id).expect("cancelled");
+    fixture.issue(&seat, 1);
+    let now = fixture.clock.now();
+    let rows: Vec<_> = outbox::queued_notifications(&file).into_iter().filter(|row| row.created_at == now).collect();
+    let issued: Vec<_> = rows.iter().filter(|row| row.kind == "ticket.issued").collect();
+    (0..8).for_each(|_| outbox::end_attempt(&file, issued[0].id, now, false));
+    outbox::end_attempt(&file, issued[1].id, now, false);
+}
+
+fn open(path: &Path) -> TicketingService {
+    TicketingService::builder(path).readers(1).open().expect("the file")
+}
+
+/// What a check finds after `damage` was done to a copy of `path`.
+fn found_after(path: &Path, damage: impl FnOnce(&crate::common::database::Connection)) -> CheckReport {
+    let copy = path.with_file_name("damaged.db");
+    std::fs::copy(path, &copy).expect("a copy");
+    let connection = crate::common::database::open(&copy);
+    connection.execute_batch("PRAGMA ignore_check_constraints = ON; PRAGMA foreign_keys = OFF").expect("unguarded");
+    damage(&connection);
+    drop(connection);
+    let report = open(&copy).check().expect("a report, whatever is wrong");
+    std::fs::remove_file(&copy).expect("removed");
+    report
+}
+
+fn names(report: &CheckReport) -> Vec<&str> {
+    report.counts.keys().copied().collect()
+}
+
+/// One change of one row, and what is not as it must be from then on, in the order of the alphabet.
+const DAMAGE: &[(&str, &[&str])] = &[
+    ("UPDATE ticket_types SET sold = sold + 1 WHERE name = 'Seat'", &["places-sold"]),
+    ("UPDATE ticket_types SET held = held + 1 WHERE name = 'Seat'", &["places-held"]),
+    ("UPDATE ticket_types SET quantity = 1 WHERE name = 'Seat'", &["integrity", "places-oversold"]),
+    ("UPDATE ticket_types SET used = 0 WHERE name = 'Seat'", &["ticket-type-used"]),
+    (
+        "UPDATE ticket_types SET organization_id = (SELECT MAX(id) FROM organizations) WHERE name = 'Unsold'",
+        &["ticket-type-event"],
+    ),
+    ("UPDATE ticket_types SET allowed_dates = 'secret' WHERE name = 'Seat'", &["ticket-type-lists"]),
+    ("UPDATE events SET over_at = over_at + 1 WHERE title = 'Winter Night'", &["event-over-at"]),
+    ("UPDATE events SET over_at = over_at + 1 WHERE title = 'Theirs'", &["event-over-at"]),
+    ("UPDATE events SET status = 'CANCELLED' WHERE title = 'Summer Night'", &["order-of-cancelled-event"]),
+    ("UPDATE events SET slug = 'Secret Slug' WHERE title = 'Theirs'", &["event-search-text", "event-slug"]),
+    ("UPDATE events SET search_text = 'secret' WHERE title = 'Theirs'", &["event-search-text"]),
+    ("UPDATE events SET timezone = 'secret' WHERE title = 'Theirs'", &["event-settings"]),
+    ("UPDATE events SET tags = 'secret' WHERE title = 'Theirs'", &["event-settings"]),
+    ("UPDATE events SET title = CAST(x'736563726574ff' AS TEXT) WHERE title = 'Theirs'", &["event-search-text"]),
+    ("UPDATE organizations SET currency = 'secret' WHERE id = (SELECT MIN(id) FROM organizations)", &["organization-settings"]),
+    ("UPDATE api_keys SET scopes = 'secret'", &["key-scopes"]),
+    ("UPDATE customers SET email_key = 'BOB@example.com' WHERE email_key = 'bob@example.com'", &["customer-email-key"]),
+    ("UPDATE discounts SET used_count = used_count - 1", &["discount-used-count"]),
+    ("UPDATE discounts SET used = 0", &["discount-used"]),
+    ("UPDATE discounts SET organization_id = (SELECT MAX(id) FROM organizations)", &["discount-event"]),
+    ("UPDATE discounts SET code_key = 'winter'", &["discount-code-key"]),
+    ("UPDATE discounts SET value = 101, value_decimals = 0", &["discount-values"]),
+    ("UPDATE discounts SET event_id = (SELECT id FROM events WHERE title = 'Winter Night')", &["order-discount"]),
+    (
+        "INSERT INTO idempotency_records (organization_id, key, fingerprint, order_id, created_at)
+            SELECT MIN(id), 'secret', x'00', 1, 0 FROM organizations",
+        &["idempotency-record"],
+    ),
+    ("UPDATE orders SET currency = 'USD' WHERE customer_name = 'paid'", &["order-currency"]),
+    ("UPDATE orders SET status = 'SECRET' WHERE customer_name = 'cancelled'", &["integrity", "order-status"]),
+    (
+        "UPDATE orders SET status = 'CANCELLED' WHERE customer_name = 'paid'",
+        &["ticket-of-cancelled-order"],
+    ),
+    ("UPDATE orders SET status = 'EXPIRED' WHERE customer_name = 'pending'", &["places-held"]),
+    (
+        "UPDATE orders SET status = 'EXPIRED' WHERE customer_name = 'discounted'",
+        &["discount-used-count", "order-completed-at", "ticket-of-cancelled-order"],
+    ),
+    ("UPDATE orders SET customer_id = 1 WHERE customer_name = 'cancelled'", &["foreign-keys"]),
+    (
+        "UPDATE orders SET customer_id = (SELECT MAX(id) FROM customers
+            WHERE organization_id = (SELECT MAX(id) FROM organizations)) WHERE customer_name = 'cancelled'",
+        &["order-organization"],
+    ),
+    ("UPDATE orders SET total = total + 1 WHERE customer_name = 'pending'", &["order-total"]),
+    ("UPDATE orders SET discounted_amount = discounted_amount + 1 WHERE customer_name = 'discounted'", &["order-discounted-amount"]),
+    ("UPDATE orders SET discounted_amount = 0 WHERE customer_name = 'paid'", &["order-discount"]),
+    ("UPDATE orders SET discount_code = NULL WHERE customer_name = 'discounted'", &["order-discount"]),
+    ("UPDATE orders SET discount_id = 1 WHERE customer_name = 'discounted, cancelled'", &["order-discount"]),
+    ("UPDATE orders SET hold_until = NULL WHERE customer_name = 'paid'", &["order-hold"]),
+    ("UPDATE orders SET completed_at = NULL WHERE customer_name = 'free'", &["item-tickets", "order-completed-at"]),
+    ("UPDATE orders SET details = 'secret' WHERE customer_name = 'free'", &["order-details"]),
+    ("UPDATE orders SET payment_status = NULL WHERE customer_name = 'pending'", &["integrity", "payment-status"]),
+    (
+        "UPDATE orders SET payment_status = 'COMPLETED' WHERE customer_name = 'pending'",
+        &["payment-for-nothing", "payment-of-pending"],
+    ),
+    ("UPDATE orders SET paid_by_gateway = 1 WHERE customer_name = 'marked paid'", &["payment-completed-order"]),
+    ("UPDATE orders SET paid_by_gateway = 0 WHERE customer_name = 'paid'", &["payment-for-nothing"]),
+    ("DELETE FROM refunds WHERE status = 'DUE'", &["payment-for-nothing"]),
+    ("UPDATE refunds SET amount = amount + 1 WHERE status = 'DUE'", &["refund-amount"]),
+    ("UPDATE refunds SET status = 'DUE' WHERE status = 'DONE'", &["refund-done"]),
+    ("UPDATE refunds SET status = 'DONE' WHERE status = 'DUE'", &["refund-done"]),
+    (
+        "INSERT INTO refunds (order_id, organization_id, amount, currency, status, next_attempt_at, created_at, updated_at)
+            SELECT id, organization_id, total, currency, 'DUE', 0, 0, 0 FROM orders WHERE customer_name = 'paid'",
+        &["refund-of-paid"],
+    ),
+    (
+        "DELETE FROM order_items WHERE order_id = (SELECT id FROM orders WHERE customer_name = 'cancelled')",
+        &["order-items", "order-total"],
+    ),
+    (
+        "UPDATE order_items SET discount = -1 WHERE order_id = (SELECT id FROM orders WHERE customer_name = 'cancelled')",
+        &["integrity", "item-amounts", "order-discounted-amount", "order-total"],
+    ),
+    (
+        "UPDATE order_items SET ticket_type_id = (SELECT id FROM ticket_types WHERE name = 'Other')
+            WHERE order_id = (SELECT id FROM orders WHERE customer_name = 'cancelled')",
+        &["item-ticket-type"],
+    ),
+    (
+        "DELETE FROM tickets WHERE id = (SELECT MIN(t.id) FROM tickets t JOIN orders o ON o.id = t.order_id
+            WHERE o.customer_name = 'given back')",
+        &["item-tickets"],
+    ),
+    (
+        "UPDATE tickets SET status = 'NOT_CHECKED_IN' WHERE id = (SELECT MIN(t.id) FROM tickets t
+            JOIN orders o ON o.id = t.order_id WHERE o.customer_name = 'given back')",
+        &["places-sold", "ticket-of-cancelled-order"],
+    ),
+    (
+        "UPDATE tickets SET customer_id = (SELECT id FROM customers WHERE email_key = 'bob@example.com')
+            WHERE id = (SELECT MIN(t.id) FROM tickets t JOIN orders o ON o.id = t.order_id WHERE o.customer_name = 'paid')",
+        &["ticket-order"],
+    ),
+    (
+        "UPDATE tickets SET order_item_id = NULL
+            WHERE id = (SELECT MIN(t.id) FROM tickets t JOIN orders o ON o.id = t.order_id WHERE o.customer_name = 'paid')",
+        &["integrity", "item-tickets", "ticket-item", "ticket-order"],
+    ),
+    (
+        "UPDATE tickets SET ticket_type_id = (SELECT id FROM ticket_types WHERE name = 'Other')
+            WHERE order_id IS NULL AND status = 'CANCELLED'",
+        &["ticket-type"],
+    ),
+    (
+        "UPDATE tickets SET customer_id = (SELECT MAX(id) FROM customers
+            WHERE organization_id = (SELECT MAX(id) FROM organizations)) WHERE order_id IS NULL AND status = 'CANCELLED'",
+        &["ticket-customer"],
+    ),
+    (
+        "UPDATE tickets SET status = 'CHECKED_IN' WHERE order_id IS NULL AND customer_name = 'Ada' AND status <> 'CANCELLED'
+            AND event_id = (SELECT id FROM events WHERE title = 'Winter Night')",
+        &["integrity", "ticket-status"],
+    ),
+    ("UPDATE tickets SET scan_count = 0 WHERE status = 'CHECKED_IN'", &["ticket-scans"]),
+    ("UPDATE tickets SET first_scan_at = NULL WHERE status = 'CHECKED_IN'", &["ticket-scans"]),
+    ("UPDATE tickets SET code = LOWER(code) WHERE status = 'CHECKED_IN'", &["ticket-code"]),
+    ("UPDATE webhook_endpoints SET events = '[]' WHERE id = 1", &["webhook-settings"]),
+    ("UPDATE webhook_endpoints SET events = '[\"secret\"]' WHERE id = 1", &["webhook-settings"]),
+    ("UPDATE webhook_endpoints SET events = '[\"order.completed\",\"order.completed\"]' WHERE id = 2", &["webhook-settings"]),
+    ("UPDATE webhook_endpoints SET secret = 'whsec_' || SUBSTR(secret, 8) WHERE id = 1", &["webhook-settings"]),
+    ("UPDATE webhook_endpoints SET secret = REPLACE(secret, 'A=', 'B=') WHERE id = 1", &["webhook-settings"]),
+    ("DELETE FROM webhook_endpoints WHERE id = 2", &["webhook-endpoint"]),
+    ("UPDATE webhook_endpoints SET organization_id = (SELECT MAX(id) FROM organizations) WHERE id = 2", &["webhook-event"]),
+    (
+        "UPDATE webhook_outbox SET body = body || ' ' WHERE id = (SELECT MAX(id) FROM webhook_outbox WHERE endpoint_id = 2)",
+        &["webhook-event"],
+    ),
+    (
+        "UPDATE webhook_outbox SET body = 'secret' WHERE id = (SELECT MAX(id) FROM webhook_outbox WHERE type = 'ticket.issued')",
+        &["webhook-body"],
+    ),
+    (
+        "UPDATE webhook_outbox SET type = 'order.cancelled' WHERE id = (SELECT MAX(id) FROM webhook_outbox WHERE type = 'ticket.issued')",
+        &["webhook-body"],
+    ),
+    (
+        "UPDATE webhook_outbox SET event_id = event_id + 1
+            WHERE id = (SELECT MAX(id) FROM webhook_outbox WHERE type = 'ticket.issued')",
+        &["webhook-body"],
+    ),
+    (
+        "UPDATE webhook_outbox SET body = REPLACE(body, '\"orderId\":null', '\"orderId\":\"order_0000000000001\"')
+            WHERE id = (SELECT MAX(id) FROM webhook_outbox WHERE type = 'ticket.issued')",
+        &["webhook-subject"],
+    ),
+    (
+        "UPDATE webhook_outbox SET type = 'order.completed', body = REPLACE(body, 'order.cancelled', 'order.completed')
+            WHERE id = (SELECT MIN(id) FROM webhook_outbox WHERE type = 'order.cancelled')",
+        &["webhook-body"],
+    ),
+    (
+        "UPDATE webhook_outbox SET type = 'ticket.checked_in', body = REPLACE(REPLACE(body, 'ticket.issued', 'ticket.checked_in'),
+                '\"orderId\":null', '\"orderId\":null,\"checkInDate\":\"2026-06-01T12:00:00.000Z\"')
+            WHERE id = (SELECT MAX(id) FROM webhook_outbox WHERE type = 'ticket.issued')",
+        &["webhook-subject"],
+    ),
+    (
+        "UPDATE webhook_endpoints SET organization_id = (SELECT MAX(id) FROM organizations) WHERE id = 1",
+        &["webhook-event", "webhook-subject"],
+    ),
+    ("UPDATE webhook_outbox SET attempts = 7 WHERE state = 'DEAD'", &["webhook-delivery", "webhook-state"]),
+    ("UPDATE webhook_outbox SET claim = 1 WHERE state = 'DEAD'", &["integrity", "webhook-state"]),
+    ("UPDATE webhook_outbox SET attempts = 2 WHERE state = 'WAITING' AND attempts = 1", &["webhook-attempts"]),
+    ("DELETE FROM webhook_deliveries WHERE attempt = 3", &["webhook-attempts"]),
+    ("UPDATE webhook_deliveries SET attempt = 4 WHERE attempt = 3", &["webhook-attempts"]),
+    ("UPDATE webhook_deliveries SET success = 0, error_message = 'secret' WHERE success = 1", &["webhook-delivery"]),
+    ("UPDATE webhook_deliveries SET success = 1, error_message = NULL WHERE attempt = 8", &["webhook-delivery"]),
+    ("UPDATE webhook_deliveries SET endpoint_id = 2 WHERE attempt = 8", &["webhook-delivery"]),
+    ("DELETE FROM webhook_outbox WHERE state = 'DEAD'", &["webhook-delivery"]),
+];
+
+#[test]
+fn a_store_is_clean_after_a_mixed_history_and_an_empty_one_too() {
+    let (folder, path) = history();
+    assert_eq!(open(&path).check().expect("a report"), CheckReport::default());
+    assert!(open(&folder.path().join("fresh.db")).check().expect("a report").is_clean());
+}
+
+#[test]
+fn each_thing_that_is_wrong_is_found_by_its_name_and_nothing_else_is() {
+    let (_folder, path) = history();
+    for (sql, expected) in DAMAGE {
+        let report = found_after(&path, |file| {
+            let changed = file.execute(sql, []).unwrap_or_else(|error| panic!("{error}: {sql}"));
+            assert!(changed == 1, "{changed} rows were changed: {sql}");
+        });
+        assert_eq!(names(&report), *expected, "{sql}: {:#?}", report.findings);
+        let told = serde_json::to_string(&report).expect("JSON").to_lowercase();
+        assert!(!told.contains("secret") && !told.contains("@example"), "{told}");
+        let of_the_file = |finding: &ticketing::Finding| finding.invariant == "integrity";
+        assert!(report.findings.iter().all(|finding| finding.row.is_some() || of_the_file(finding)), "{report:#?}");
+    }
+}
+
+/// The names in the tables of the check.
+fn all_names() -> BTreeSet<String> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/store/check");
+    let files = std::fs::read_dir(folder).expect("the folder").map(|file| file.expect("a file").path());
+    let texts: Vec<_> = files.map(|file| std::fs::read_to_string(file).expect("text")).collect();
+    let lines = texts.iter().flat_map(|text| text.lines());
+    lines.filter_map(|line| line.trim().strip_prefix("name: \"")?.strip_suffix("\",")).map(str::to_owned).collect()
+}
+
+#[test]
+fn no_invariant_is_without_damage_that_it_finds() {
+    let found: BTreeSet<_> = DAMAGE.iter().flat_map(|(_, names)| names.iter().map(|name| (*name).to_owned())).collect();
+    let all = all_names();
+    assert!(all.len() > 30, "the tables are there: {all:?}");
+    assert_eq!(all.difference(&found).collect::<Vec<_>>(), [""; 0], "nobody plants these");
+}
+
+#[test]
+fn a_finding_names_the_row_and_says_what_must_hold() {
+    let (_folder, path) = history();
+    let file = crate::common::database::open(&path);
+    let key: i64 = file
+        .query_row("SELECT id FROM orders WHERE customer_name = 'pending'", [], |row| row.get(0))
+        .expect("the order");
+    let report = found_after(&path, |file| {
+        file.execute("UPDATE orders SET total = 1 WHERE id = ?1", [key]).expect("changed");
+    });
+    let finding = &report.findings[0];
+    assert_eq!((finding.invariant, finding.table.as_str()), ("order-total", "orders"));
+    assert_eq!(finding.row, Some(key.to_string()));
+    assert_eq!(finding.sentence, "the total is the sum of what each item costs after its discount");
+}
+
+#[test]
+fn of_many_findings_the_first_hundred_are_listed_and_all_are_counted() {
+    let (_folder, path) = history();
+    let report = found_after(&path, |file| {
+        let more = "INSERT INTO customers (id, organization_id, email, email_key, created_at)
+            WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 250)
+            SELECT i, (SELECT MIN(id) FROM organizations), 'C' || i || '@example.com', 'C' || i || '@example.com', 0 FROM n";
+        assert_eq!(file.execute(more, []).expect("inserted"), 250);
+    });
+    assert_eq!(report.counts.into_iter().collect::<Vec<_>>(), [("customer-email-key", 250)]);
+    assert_eq!(report.findings.len(), 100);
+}
+
+#[test]
+fn numbers_too_large_to_add_up_are_a_finding_and_the_check_goes_on() {
+    let (_folder, path) = history();
+    let report = found_after(&path, |file| {
+        let huge = "UPDATE order_items SET discount = 9223372036854775807 WHERE order_id IN
+            (SELECT id FROM orders WHERE customer_name = 'pending')";
+        let more = "INSERT INTO order_items SELECT id + 1, order_id, ticket_type_id, quantity, price, discount
+            FROM order_items WHERE discount = 9223372036854775807";
+        file.execute(huge, []).expect("changed");
+        file.execute(more, []).expect("inserted");
+        file.execute("UPDATE ticket_types SET sold = sold + 1 WHERE name = 'Seat'", []).expect("changed");
+    });
+    let found = names(&report);
+    for name in ["item-amounts", "order-discounted-amount", "places-sold"] {
+        assert!(found.contains(&name), "{name}: {found:?}");
+    }
+}
+
+#[test]
+fn a_damaged_page_is_a_finding_and_the_check_goes_on() {
+    let (_folder, path) = history();
+    let file = crate::common::database::open(&path);
+    let root = |index: &str| -> i64 {
+        let sql = "SELECT rootpage FROM sqlite_schema WHERE name = ?1";
+        file.query_row(sql, [index], |row| row.get(0)).expect("it is there")
+    };
+    for table in ["refunds_by_organization", "tickets"] {
+        let report = found_after(&path, |copy| {
+            copy.execute("UPDATE ticket_types SET held = held + 1 WHERE name = 'Seat'", []).expect("changed");
+            copy.execute_batch("PRAGMA wal_checkpoint(TRUNCATE)").expect("moved");
+            let damaged = path.with_file_name("damaged.db");
+            let mut bytes = std::fs::read(&damaged).expect("the copy");
+            let page = usize::try_from(root(table) - 1).expect("small") * 4096;
+            bytes[page..page + 4096].fill(0x5a);
+            std::fs::write(&damaged, bytes).expect("written");
+        });
+        let found = names(&report);
+        assert!(found.contains(&"integrity") && found.contains(&"places-held"), "{table}: {found:?}");
+    }
+}
+
+#[test]
+fn a_check_sees_one_state_while_others_write() {
+    let fixture = Fixture::new();
+    let seat = fixture.ticket_type_with(&fixture.event(), |new| (new.price, new.quantity) = (Amount::ZERO, 1_000_000));
+    let done = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let sell = || {
+            let mut sold = 0;
+            while !done.load(std::sync::atomic::Ordering::Relaxed) {
+                fixture.order(&seat, 3);
+                sold += 1;
+            }
+            sold
+        };
+        let seller = scope.spawn(sell);
+        let check = |_| {
+            std::thread::sleep(Duration::from_millis(5));
+            fixture.service.check()
+        };
+        let reports: Vec<_> = (0..20).map(check).collect();
+        done.store(true, std::sync::atomic::Ordering::Relaxed);
+        assert!(seller.join().expect("it sold") > 0);
+        for report in reports {
+            assert_eq!(report.expect("a report"), CheckReport::default());
+        }
+    });
+}

@@ -1,0 +1,501 @@
+//! The store under bad conditions: what is no database of ours, a disk that is full, a value that is corrupt, an operation
+//! that panics. Each error says which, and nothing that was acknowledged is missing afterwards.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+use crate::common::database;
+use crate::common::database::{assert_consistent, open_without_constraints, value};
+use crate::common::processes::{ChildProcess, child_process, child_role, send_to_parent};
+use crate::common::threads::run_at_once;
+use crate::common::*;
+use ticketing::{
+    Amount, Change, CheckInTicket, Clock, CreateTicketType, Entropy, Error, ManualClock, SeededEntropy, StoreError,
+    TicketType, TicketingService, Timestamp, UpdateEvent,
+};
+
+/// A clock and a source of randomness that panic once when they are told to: a free order asks for either only inside its
+/// transaction, on whichever thread that runs.
+#[derive(Debug, Clone)]
+struct Faulty {
+    clock: ManualClock,
+    entropy: Arc<SeededEntropy>,
+    clock_breaks: Arc<AtomicBool>,
+    entropy_breaks: Arc<AtomicBool>,
+}
+
+impl Faulty {
+    fn new() -> Self {
+        Self {
+            clock: ManualClock::at(at(NOW)),
+            entropy: Arc::new(SeededEntropy::new(1)),
+            clock_breaks: Arc::default(),
+            entropy_breaks: Arc::default(),
+        }
+    }
+
+    fn check(breaks: &AtomicBool) {
+        assert!(!breaks.swap(false, Ordering::SeqCst), "on purpose");
+    }
+}
+
+impl Clock for Faulty {
+    fn now(&self) -> Timestamp {
+        Self::check(&self.clock_breaks);
+        self.clock.now()
+    }
+
+    fn monotonic(&self) -> Duration {
+        self.clock.monotonic()
+    }
+}
+
+impl Entropy for Faulty {
+    fn fill(&self, bytes: &mut [u8]) {
+        Self::check(&self.entropy_breaks);
+        self.entropy.fill(bytes);
+    }
+}
+
+#[test]
+fn an_operation_that_panics_is_undone_alone_and_the_next_ones_work() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("ticketing.db");
+    let faulty = Faulty::new();
+    let service = TicketingService::builder(&path).clock(faulty.clone()).entropy(faulty.clone()).open().unwrap();
+    let caller = service.act_for(service.create_organization(Default::default()).unwrap().id).unwrap();
+    let event = service.create_event(&caller, new_event(|_| {})).unwrap();
+    let seats = CreateTicketType::new("Seat", Amount::ZERO, 1000);
+    let seats = service.create_ticket_type(&caller, event.id, seats).unwrap().id;
+    let order = || service.create_order(&caller, new_order(event.id, seats, 2));
+    let broken = [&faulty.clock_breaks, &faulty.entropy_breaks];
+    for breaks in broken {
+        breaks.store(true, Ordering::SeqCst);
+        // Others are in flight, and in the same group.
+        let results = run_at_once(16, |_| order());
+        let failed: Vec<_> = results.iter().filter_map(|result| result.as_ref().err()).collect();
+        assert!(matches!(failed[..], [Error::Internal(_)]), "{failed:?}");
+        assert!(order().is_ok());
+    }
+    assert_eq!(service.get_ticket_type(&caller, seats).unwrap().sold, 2 * (15 + 1) * 2);
+    assert_consistent(&database::open(&path));
+}
+
+#[test]
+fn who_waits_while_another_program_holds_the_file_is_told_that_it_is_busy_and_nobody_waits_twice() {
+    let fixture = Fixture::new();
+    let seats = fixture.seats(0, 100);
+    let other = database::open(&fixture.path());
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let clock = ticketing::SystemClock;
+    let start = clock.monotonic();
+    let results = run_at_once(8, |_| fixture.try_order(&seats, 1));
+    let waited = clock.monotonic() - start;
+    for result in results {
+        assert_eq!(result.unwrap_err(), Error::Unavailable("the store is busy"));
+    }
+    // The handler gives up after about five seconds.
+    assert!(Duration::from_secs(3) < waited && waited < Duration::from_secs(12), "{waited:?}");
+    other.execute_batch("COMMIT").unwrap();
+    assert!(fixture.try_order(&seats, 1).is_ok());
+    assert_eq!(fixture.sold(&seats), 1);
+}
+
+fn open_error(path: impl AsRef<Path>) -> StoreError {
+    match TicketingService::open(path.as_ref()) {
+        Err(Error::Store(error)) => error,
+        Err(other) => panic!("{other:?}"),
+        Ok(_) => panic!("it was opened"),
+    }
+}
+
+#[test]
+fn a_file_that_is_no_database_is_refused_and_left_as_it_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("letter.txt");
+    for content in ["Dear Ada".to_owned(), "x".repeat(512), "x".repeat(10_000)] {
+        std::fs::write(&path, &content).unwrap();
+        assert_eq!(open_error(&path), StoreError::NotADatabase(path.display().to_string()));
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), content);
+    }
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+}
+
+#[test]
+fn an_empty_file_becomes_a_database() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("ticketing.db");
+    std::fs::write(&path, "").unwrap();
+    TicketingService::open(&path).unwrap().create_organization(Default::default()).unwrap();
+}
+
+#[test]
+fn a_database_of_another_program_is_refused_and_left_byte_for_byte() {
+    let cases = [
+        ("PRAGMA application_id = 77; CREATE TABLE theirs (a)", 77),
+        ("PRAGMA application_id = 77; VACUUM", 77),
+        ("CREATE TABLE theirs (a); INSERT INTO theirs VALUES (1)", 0),
+        ("CREATE TABLE organizations (id INTEGER PRIMARY KEY)", 0),
+        ("PRAGMA user_version = 1; VACUUM", 0),
+        ("PRAGMA journal_mode = WAL; CREATE TABLE theirs (a)", 0),
+    ];
+    for (setup, id) in cases {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("other.db");
+        database::open(&path).execute_batch(setup).unwrap();
+        let before = std::fs::read(&path).unwrap();
+        assert_eq!(open_error(&path), StoreError::ForeignDatabase(id), "{setup}");
+        assert!(std::fs::read(&path).unwrap() == before, "{setup}");
+    }
+}
+
+#[test]
+fn what_another_program_has_in_its_log_stays_in_its_log() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("other.db");
+    let connection = database::open(&path);
+    connection.execute_batch("PRAGMA journal_mode = WAL; CREATE TABLE theirs (a)").unwrap();
+    // As the other program would leave it when it is killed.
+    let copy = folder.path().join("copy.db");
+    let log = |path: &Path| PathBuf::from(format!("{}-wal", path.display()));
+    let content = [std::fs::read(&path).unwrap(), std::fs::read(log(&path)).unwrap()];
+    assert!(!content[1].is_empty());
+    std::fs::write(&copy, &content[0]).unwrap();
+    std::fs::write(log(&copy), &content[1]).unwrap();
+    assert_eq!(open_error(&copy), StoreError::ForeignDatabase(0));
+    assert!(std::fs::read(&copy).unwrap() == content[0]);
+    assert!(std::fs::read(log(&copy)).unwrap() == content[1]);
+}
+
+#[test]
+fn a_newer_schema_is_refused_and_left_as_it_is() {
+    let (_folder, path) = Fixture::new().into_file();
+    let connection = database::open(&path);
+    let known: i64 = value(&connection, "PRAGMA user_version");
+    connection.execute_batch(&format!("PRAGMA user_version = {}", known + 1)).unwrap();
+    drop(connection);
+    let before = std::fs::read(&path).unwrap();
+    assert_eq!(open_error(&path), StoreError::SchemaTooNew { found: known + 1, known });
+    assert!(std::fs::read(&path).unwrap() == before);
+}
+
+#[test]
+fn a_place_where_no_file_can_be_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    for path in [folder.path().join("missing/ticketing.db"), folder.path().to_owned()] {
+        let StoreError::CannotOpen(text) = open_error(&path) else { panic!() };
+        assert!(text.contains(path.to_str().unwrap()), "{text}");
+    }
+    assert!(!folder.path().join("missing").exists());
+}
+
+#[test]
+fn a_vfs_is_taken_by_its_name_also_for_readers_and_an_unknown_one_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    // With what a URI would read as something else.
+    let path = folder.path().join("a b?c#d%41&vfs=x.db");
+    let open = |vfs: &str| TicketingService::builder(&path).vfs(vfs).open();
+    for vfs in ["unix", "unix-excl"] {
+        let service = open(vfs).unwrap();
+        let organization = service.create_organization(Default::default()).unwrap();
+        service.act_for(organization.id).unwrap();
+    }
+    assert!(path.exists());
+    for (vfs, says) in [("no such thing", "no such vfs: no such thing"), ("unix-dotfile", "no WAL is possible here")] {
+        let folder = tempfile::tempdir().unwrap();
+        let opened = TicketingService::builder(folder.path().join("ticketing.db")).vfs(vfs).open();
+        let Err(Error::Store(StoreError::CannotOpen(text))) = opened else { panic!("{opened:?}") };
+        assert!(text.contains(says), "{text}");
+    }
+}
+
+#[test]
+fn the_last_handle_takes_the_log_with_it_and_a_clone_keeps_it() {
+    for round in 0..20 {
+        let fixture = Fixture::new();
+        let seats = fixture.seats(0, 100);
+        let log = PathBuf::from(format!("{}-wal", fixture.path().display()));
+        let clone = fixture.service.clone();
+        let (caller, event, path) = (fixture.caller.clone(), fixture.default_event().id, fixture.path().clone());
+        let folder = fixture.folder();
+        drop(fixture);
+        assert!(log.exists());
+        // The pool of readers grows while it is used, in part on threads of its own.
+        run_at_once(1 + round % 12, |_| clone.get_event(&caller, event).unwrap());
+        clone.create_order(&caller, new_order(event, seats.id, 1)).unwrap();
+        drop(clone);
+        assert!(!log.exists(), "round {round}");
+        assert_consistent(&database::open(&path));
+        drop(folder);
+    }
+}
+
+#[test]
+fn who_reads_does_not_wait_for_who_writes() {
+    let fixture = Fixture::new();
+    let seats = fixture.seats(0, 100);
+    let other = database::open(&fixture.path());
+    other.execute_batch("BEGIN IMMEDIATE; UPDATE ticket_types SET sold = 7").unwrap();
+    let clock = ticketing::SystemClock;
+    let start = clock.monotonic();
+    assert_eq!(fixture.sold(&seats), 0);
+    assert!(clock.monotonic() - start < Duration::from_secs(1));
+    other.execute_batch("ROLLBACK").unwrap();
+}
+
+/// Writes `value` into a column of a row where no CHECK would let it in.
+fn corrupt(path: &Path, statement: &str) {
+    let connection = open_without_constraints(path);
+    assert_eq!(connection.execute(statement, []).unwrap(), 1, "{statement}");
+}
+
+#[test]
+fn a_corrupt_value_is_named_by_its_table_column_and_row_and_not_shown() {
+    let fixture = Fixture::new();
+    let seats = fixture.seats(1250, 100);
+    let order = fixture
+        .service
+        .create_order(&fixture.caller, new_order(fixture.default_event().id, seats.id, 1))
+        .unwrap()
+        .order;
+    let ticket = fixture.service.mark_order_paid(&fixture.caller, order.id).unwrap().items[0].issued_tickets[0].clone();
+    let (service, caller) = (&fixture.service, &fixture.caller);
+    let scan = || service.check_in_ticket(caller, CheckInTicket::new(ticket.code.clone())).map(drop);
+    let get_order = || service.get_order(caller, order.id).map(drop);
+    let get_event = || service.get_event(caller, fixture.default_event().id).map(drop);
+    let get_seats = || service.get_ticket_type(caller, seats.id).map(drop);
+    let (ten, code) = (ticketing::Amount::new(10, 0), "EARLY");
+    let mut discount = ticketing::CreateDiscount::percentage(
+        fixture.default_event().id,
+        code,
+        ten,
+        at(NOW),
+        ticketing::Timestamp::MAX,
+    );
+    discount.auto_apply = Some(true);
+    let discount = service.create_discount(caller, discount).unwrap().id;
+    let get_discount = || service.get_discount(caller, discount).map(drop);
+    let buy = || fixture.try_order(&seats, 1).map(drop);
+    type Attempt<'a> = &'a dyn Fn() -> ticketing::Result<()>;
+    let cases: [(&str, &str, &str, &str, Attempt<'_>); 11] = [
+        ("orders", "status", "'secret'", "PENDING", &get_order),
+        ("orders", "currency", "'secret'", "EUR", &get_order),
+        ("events", "timezone", "'secret'", "UTC", &get_event),
+        ("events", "tags", "'secret'", "[]", &get_event),
+        ("events", "timezone", "'secret'", "UTC", &scan),
+        ("events", "currency", "'secret'", "EUR", &get_seats),
+        ("ticket_types", "allowed_dates", "'secret'", "[]", &scan),
+        ("ticket_types", "status", "'secret'", "ON_SALE", &buy),
+        ("discounts", "type", "'secret'", "PERCENTAGE", &get_discount),
+        ("discounts", "type", "'secret'", "PERCENTAGE", &buy),
+        ("discounts", "applicable_ticket_types", "'[\"secret\"]'", "[]", &get_discount),
+    ];
+    for (table, column, bad, good, attempt) in cases {
+        let row: i64 = value(&database::open(&fixture.path()), &format!("SELECT id FROM {table}"));
+        let before: String = value(&database::open(&fixture.path()), &format!("SELECT {column} FROM {table}"));
+        corrupt(&fixture.path(), &format!("UPDATE {table} SET {column} = {bad}"));
+        let error = attempt().unwrap_err();
+        assert!(!format!("{error} {error:?}").contains("secret"), "{error:?}");
+        let Error::Store(StoreError::CorruptRow { table: in_table, column: in_column, row: in_row, .. }) = error else {
+            panic!("{error:?}")
+        };
+        assert_eq!((in_table.as_str(), in_column.as_str()), (table, column));
+        assert_eq!(in_row, row.to_string(), "{table}.{column}");
+        assert!(before == good || table == "orders");
+        corrupt(&fixture.path(), &format!("UPDATE {table} SET {column} = '{before}'"));
+        // The others were not touched, and what is mended works again.
+        get_order().unwrap();
+        get_event().unwrap();
+    }
+    assert_consistent(&database::open(&fixture.path()));
+}
+
+#[test]
+fn the_log_stays_bounded_while_many_write_and_read() {
+    let fixture = Fixture::new();
+    let log = PathBuf::from(format!("{}-wal", fixture.path().display()));
+    let clock = ticketing::SystemClock;
+    let end = clock.monotonic() + Duration::from_secs(4);
+    let (longest, written) = (AtomicU64::new(0), AtomicU64::new(0));
+    run_at_once(9, |number| {
+        let reader = database::open(&fixture.path());
+        while clock.monotonic() < end {
+            if number == 0 {
+                let mut change = UpdateEvent::default();
+                // Pages that stay as they are would not be written.
+                let letter = ["x", "y"][written.load(Ordering::SeqCst) as usize % 2];
+                change.description = Change::Set(Some(letter.repeat(1 << 20)));
+                fixture.service.update_event(&fixture.caller, fixture.default_event().id, change).unwrap();
+                written.fetch_add(1, Ordering::SeqCst);
+                longest.fetch_max(std::fs::metadata(&log).unwrap().len() >> 20, Ordering::SeqCst);
+            } else {
+                // There is a reader at every instant: one begins before the other ends.
+                reader.execute_batch("BEGIN; SELECT COUNT(*) FROM events").unwrap();
+                std::thread::sleep(Duration::from_millis(20 + 3 * number as u64));
+                reader.execute_batch("COMMIT").unwrap();
+            }
+        }
+    });
+    let (longest, written) = (longest.into_inner(), written.into_inner());
+    eprintln!("the log reached {longest} MiB while {written} MiB were written");
+    // At 96 MiB who commits waits for the readers, and where they took too long again every 16 MiB.
+    assert!(longest < 160, "{longest} MiB of {written}");
+}
+
+const CHILD: &str = concat!(module_path!(), "::a_child_process_plays_its_part");
+
+#[test]
+fn a_child_process_plays_its_part() {
+    match child_role().as_deref() {
+        None => {}
+        Some("full disk") => sell_on_a_full_disk(),
+        Some("refused writes") => sell_while_writes_are_refused(),
+        Some("read only") => open_what_cannot_be_written(),
+        Some(other) => panic!("{other}"),
+    }
+}
+
+/// Runs the child behind another command; `None` where this machine has none such, or does not allow it.
+#[cfg(unix)]
+fn run_child(role: &str, wrapper: &[&str]) -> Option<Vec<String>> {
+    let mut probe = std::process::Command::new(wrapper[0]);
+    if !probe.args(&wrapper[1..]).arg("true").output().is_ok_and(|output| output.status.success()) {
+        return None;
+    }
+    let inner = child_process(CHILD, role);
+    let mut command = std::process::Command::new(wrapper[0]);
+    command.args(&wrapper[1..]).arg(inner.get_program()).args(inner.get_args());
+    command.envs(inner.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let (status, said) = ChildProcess::start(command).finish();
+    assert!(status.success(), "{status}");
+    Some(said)
+}
+
+/// Sells on eight threads until the store refuses, then once more; gives what it said, and how many orders it took.
+fn sell_until_refused(fixture: &Fixture, seats: &TicketType) -> (Vec<Error>, i64) {
+    let ends = run_at_once(8, |_| {
+        let mut sold = 0;
+        loop {
+            match fixture.try_order(seats, 10) {
+                Ok(_) => sold += 1,
+                Err(error) => return (error, sold),
+            }
+        }
+    });
+    let sold = ends.iter().map(|(_, sold)| sold).sum();
+    (ends.into_iter().map(|(error, _)| error).collect(), sold)
+}
+
+fn sell_on_a_full_disk() {
+    let folder = tempfile::tempdir().unwrap();
+    let mount = ["-t", "tmpfs", "-o", "size=3m", "ticketing-test", folder.path().to_str().unwrap()];
+    if !std::process::Command::new("mount").args(mount).status().is_ok_and(|status| status.success()) {
+        return send_to_parent("skipped: nothing can be mounted");
+    }
+    let fixture = Fixture::in_folder(folder, |builder| builder);
+    let seats = fixture.seats(0, 1_000_000);
+    let ballast = fixture.folder().path().join("ballast");
+    std::fs::write(&ballast, vec![1; 1 << 20]).unwrap();
+    let (errors, sold) = sell_until_refused(&fixture, &seats);
+    assert!(errors.iter().all(|error| *error == Error::Store(StoreError::Full)), "{errors:?}");
+    assert!(sold > 0);
+    // Who reads is served, and sees what was acknowledged.
+    assert_eq!(fixture.sold(&seats), sold * 10);
+    std::fs::remove_file(&ballast).unwrap();
+    fixture.try_order(&seats, 10).unwrap();
+    let (errors, more) = sell_until_refused(&fixture, &seats);
+    assert!(errors.contains(&Error::Store(StoreError::Full)), "{errors:?}");
+    let (folder, path) = fixture.into_file();
+    let connection = database::open(&path);
+    assert_eq!(value::<i64>(&connection, "SELECT sold FROM ticket_types"), (sold + 1 + more) * 10);
+    assert_consistent(&connection);
+    drop(connection);
+    std::process::Command::new("umount").arg(folder.path()).status().unwrap();
+    send_to_parent(format_args!("{sold} and {more}"));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_full_disk_is_named_loses_nothing_and_is_forgotten_once_there_is_room() {
+    // In name spaces of its own, so that nothing stays mounted whatever happens.
+    match run_child("full disk", &["unshare", "--user", "--map-root-user", "--mount"]) {
+        Some(said) => eprintln!("orders sold on the full disk: {}", said.join(" ")),
+        None => eprintln!("skipped: there is no unshare here, or it is not allowed"),
+    }
+}
+
+/// The parent has set a limit to the size of files, past which the system refuses to write.
+fn sell_while_writes_are_refused() {
+    let fixture = Fixture::new();
+    let seats = fixture.seats(0, 1_000_000);
+    let (errors, sold) = sell_until_refused(&fixture, &seats);
+    for error in errors {
+        let Error::Store(StoreError::Failed(text)) = &error else { panic!("{error:?}") };
+        assert!(text.contains("disk I/O error"), "{text}");
+    }
+    assert_eq!(fixture.sold(&seats), sold * 10);
+    let own = std::process::id().to_string();
+    let raised = std::process::Command::new("prlimit").args(["--pid", &own, "--fsize=unlimited:"]).status();
+    if raised.is_ok_and(|status| status.success()) {
+        fixture.try_order(&seats, 10).unwrap();
+        let (_folder, path) = fixture.into_file();
+        assert_eq!(value::<i64>(&database::open(&path), "SELECT sold FROM ticket_types"), (sold + 1) * 10);
+        assert_consistent(&database::open(&path));
+    }
+    send_to_parent(sold);
+}
+
+#[cfg(unix)]
+#[test]
+fn writes_that_the_system_refuses_fail_with_its_reason_and_work_again_afterwards() {
+    // 512-byte blocks in some shells and 1024 in others: one or two megabytes.
+    let limit = "trap '' XFSZ; ulimit -S -f 2048; exec \"$0\" \"$@\"";
+    match run_child("refused writes", &["sh", "-c", limit]) {
+        Some(said) => assert!(said[0].parse::<i64>().unwrap() > 0),
+        None => eprintln!("skipped: there is no shell here that limits the size of files"),
+    }
+}
+
+/// The parent has taken care that this process is nobody whom permissions do not bind.
+fn open_what_cannot_be_written() {
+    use std::os::unix::fs::PermissionsExt;
+    let mode = |path: &Path, mode| std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+    for (of_file, of_folder) in [(0o444, 0o755), (0o644, 0o555), (0o444, 0o555)] {
+        let (folder, path) = Fixture::new().into_file();
+        let before = std::fs::read(&path).unwrap();
+        mode(&path, of_file);
+        mode(folder.path(), of_folder);
+        match open_error(&path) {
+            StoreError::ReadOnly(text) => assert_eq!(text, path.display().to_string()),
+            // Without a log beside it, not even the schema can be read.
+            StoreError::CannotOpen(text) if of_folder == 0o555 => {
+                assert!(text.contains(path.to_str().unwrap()), "{text}")
+            }
+            other => panic!("{of_file:o} {of_folder:o}: {other:?}"),
+        }
+        if of_folder == 0o555 {
+            let StoreError::CannotOpen(text) = open_error(folder.path().join("fresh.db")) else { panic!() };
+            assert!(text.contains("fresh.db"), "{text}");
+        }
+        assert!(std::fs::read(&path).unwrap() == before);
+        mode(folder.path(), 0o755);
+        mode(&path, 0o644);
+        drop(TicketingService::open(&path).unwrap());
+    }
+    send_to_parent("done");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_file_or_folder_that_cannot_be_written_is_named_and_left_as_it_is() {
+    let nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"];
+    let root = std::process::Command::new("id").arg("-u").output().is_ok_and(|output| output.stdout == b"0\n");
+    // Permissions do not bind root.
+    let said = if root { run_child("read only", &nobody) } else { run_child("read only", &["env"]) };
+    match said {
+        Some(said) => assert_eq!(said, ["done"]),
+        None => eprintln!("skipped: root cannot become somebody else here"),
+    }
+}

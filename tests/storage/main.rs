@@ -1,0 +1,8 @@
+//! The database file itself: backup, integrity check, crashes, damage, full disks.
+
+mod backup;
+mod check;
+#[path = "../common/mod.rs"]
+mod common;
+mod crashes;
+mod failures;

@@ -1,0 +1,49 @@
+//! Very many endpoints and few threads. The only test of its file, since it counts the threads of its process.
+
+mod common;
+
+use std::sync::{Arc, Mutex};
+
+use common::Fixture;
+use common::transport::*;
+use ticketing::webhook::SenderOptions;
+use ticketing::{Clock, SystemClock};
+
+#[test]
+fn ten_thousand_endpoints_with_one_row_each_are_all_served_by_a_few_threads() {
+    const ENDPOINTS: usize = 10_000;
+    let most_threads = Arc::new(Mutex::new(0));
+    let transport = FakeTransport::new({
+        let most_threads = Arc::clone(&most_threads);
+        move |_, _, _| {
+            if let Ok(tasks) = std::fs::read_dir("/proc/self/task") {
+                let threads = tasks.count();
+                let mut most = most_threads.lock().expect("no panic");
+                *most = threads.max(*most);
+            }
+            respond(204)
+        }
+    });
+    let fixture = Fixture::with_transport(&transport);
+    fixture.insert_ticket_webhooks(ENDPOINTS, "https://example.com/");
+    fixture.queue_notifications(1);
+    let resident = || {
+        std::fs::read_to_string("/proc/self/statm").map_or(0, |text| {
+            let pages: usize = text.split(' ').nth(1).and_then(|pages| pages.parse().ok()).unwrap_or(0);
+            pages * 4096
+        })
+    };
+    let before = resident();
+    let began = SystemClock.monotonic();
+    let sender = fixture.start_sender(SenderOptions::default().workers(8));
+    fixture.wait_for_outbox(10_000, "DELIVERED");
+    let took = SystemClock.monotonic() - began;
+    let grown = resident().saturating_sub(before);
+    let most_threads = *most_threads.lock().expect("no panic");
+    eprintln!("{ENDPOINTS} endpoints in {took:?}, by {most_threads} threads, {} MiB more", grown >> 20);
+    // The test's own, the store's few, eight workers, the scheduler and the poller.
+    assert!(most_threads < 24, "{most_threads} threads");
+    assert!(grown < 200 << 20, "{grown} bytes");
+    assert_eq!(transport.sent().len(), ENDPOINTS);
+    drop(sender);
+}

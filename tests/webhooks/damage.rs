@@ -1,0 +1,34 @@
+//! Rows that cannot be read: only their own endpoint has to do with them, and the sender does not wear itself out on them.
+
+use std::thread::sleep;
+use std::time::Duration;
+
+use crate::common::database::open_without_constraints;
+use crate::common::transport::*;
+use crate::common::webhooks::*;
+use crate::common::*;
+use ticketing::webhook::SenderOptions;
+
+#[test]
+fn an_endpoint_whose_rows_cannot_be_read_keeps_nobody_waiting_and_is_tried_again_in_a_minute() {
+    let transport = FakeTransport::succeeding();
+    let fixture = Fixture::with_transport(&transport);
+    fixture.skip_final_check();
+    fixture.ticket_webhook("https://example.com/damaged");
+    fixture.queue_notifications(1);
+    let write = |sql: &str| open_without_constraints(&fixture.path()).execute(sql, []).expect(sql);
+    write("UPDATE webhook_outbox SET type = 'ticket.eaten'");
+    let _sender = fixture.start_sender(SenderOptions::default().workers(2));
+    fixture.ticket_webhook("https://example.com/fine");
+    fixture.queue_notifications(5);
+    wait_until("the other one has got its own", || transport.sent_to("/fine") == 5);
+    sleep(POLL_TIME);
+    let commits = || fixture.service.statistics().commits.done;
+    let before = commits();
+    sleep(Duration::from_secs(2));
+    assert!(commits() - before <= 2, "{} commits for nothing", commits() - before);
+    assert_eq!(transport.sent_to("/damaged"), 0);
+    write("UPDATE webhook_outbox SET type = 'ticket.issued'");
+    fixture.clock.advance(Duration::from_mins(1));
+    fixture.wait_for_outbox(11, "DELIVERED");
+}

@@ -1,0 +1,246 @@
+//! A sender among receivers that do what they like, while the clock jumps, endpoints change, and senders come and go. At the
+//! end each notification has a history without a gap, and an end that follows from it.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread::sleep;
+use std::time::Duration;
+
+use crate::common::transport::*;
+use crate::common::webhooks::*;
+use crate::common::*;
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestRunner};
+use ticketing::NotificationType::{OrderCompleted, TicketIssued};
+use ticketing::webhook::{FailureKind, SenderOptions, WebhookFailure, WebhookSender};
+use ticketing::{TicketingService, WebhookId};
+
+/// How many endpoints there are. The last ones may be changed, the first ones are left alone.
+const ENDPOINTS: usize = 5;
+const LEFT_ALONE: usize = 2;
+
+#[derive(Debug, Clone)]
+enum Step {
+    Queue(i64),
+    /// Forwards by so many seconds; attempts that are under way may be cut off by it.
+    Clock(u64),
+    /// Lets everything happen that is due.
+    Settle,
+    Pause(u64),
+    Start(usize),
+    Stop(usize),
+    Enable(usize, bool),
+    Move(usize),
+    Rotate(usize),
+    Want(usize, bool),
+    Delete(usize),
+    Resend(usize),
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let changed = LEFT_ALONE..ENDPOINTS;
+    prop_oneof![
+        6 => (1..4_i64).prop_map(Step::Queue),
+        3 => (1..200_u64).prop_map(Step::Clock),
+        1 => (200..6000_u64).prop_map(Step::Clock),
+        2 => Just(Step::Settle),
+        3 => (1..25_u64).prop_map(Step::Pause),
+        2 => (0..2_usize).prop_map(Step::Start),
+        1 => (0..2_usize).prop_map(Step::Stop),
+        3 => (changed.clone(), any::<bool>()).prop_map(|(which, enabled)| Step::Enable(which, enabled)),
+        1 => changed.clone().prop_map(Step::Move),
+        1 => (0..ENDPOINTS).prop_map(Step::Rotate),
+        1 => (changed.clone(), any::<bool>()).prop_map(|(which, wanted)| Step::Want(which, wanted)),
+        1 => changed.prop_map(Step::Delete),
+        1 => (0..ENDPOINTS).prop_map(Step::Resend),
+    ]
+}
+
+/// Receivers that accept, reject, hang up and dawdle by a rule that looks like chance.
+fn moody(seed: u64) -> FakeTransport {
+    let number = AtomicU64::new(seed);
+    FakeTransport::new(move |_, request, _| {
+        // A step of SplitMix64.
+        let mut mood = number.fetch_add(0x9e37_79b9_7f4a_7c15, Ordering::Relaxed);
+        mood = (mood ^ (mood >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mood = (mood ^ (mood >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        sleep(Duration::from_millis((mood >> 8) % 12));
+        // The first endpoint is never content.
+        match (mood >> 32) % 10 {
+            _ if request.url.ends_with("/0") => respond(503),
+            0..4 => respond(200),
+            4..7 => respond(500),
+            7 => respond(302),
+            8 => Err(failure(FailureKind::Network, "the connection was closed")),
+            _ => Err(WebhookFailure { connection_tried: false, ..failure(FailureKind::Refused, "it is not public") }),
+        }
+    })
+}
+
+struct World {
+    fixture: Fixture,
+    services: [TicketingService; 2],
+    senders: [Option<WebhookSender>; 2],
+    endpoints: Vec<WebhookId>,
+    deleted: Vec<WebhookId>,
+    transport: FakeTransport,
+}
+
+impl World {
+    fn new(seed: u64) -> Self {
+        let transport = moody(seed);
+        let fixture = Fixture::with_transport(&transport);
+        let endpoints = (0..ENDPOINTS).map(|number| fixture.ticket_webhook(format!("https://example.com/{number}")));
+        let endpoints = endpoints.map(|created| created.endpoint.id).collect();
+        let services = [
+            fixture.service.clone(),
+            fixture.second_service_with(|builder| builder.webhook_transport(transport.clone())),
+        ];
+        Self { fixture, services, senders: [None, None], endpoints, deleted: Vec::new(), transport }
+    }
+
+    fn there(&self, which: usize) -> Option<WebhookId> {
+        let id = self.endpoints[which];
+        (!self.deleted.contains(&id)).then_some(id)
+    }
+
+    fn start(&mut self, which: usize) {
+        let options = SenderOptions::default().workers(4).workers_per_endpoint(2);
+        let service = &self.services[which];
+        self.senders[which].get_or_insert_with(|| service.start_webhook_sender(options).expect("a sender"));
+    }
+
+    fn take(&mut self, step: &Step) {
+        let fixture = &self.fixture;
+        match *step {
+            Step::Queue(number) => fixture.queue_notifications(number),
+            Step::Clock(seconds) => fixture.clock.advance(Duration::from_secs(seconds)),
+            Step::Settle => self.settle(),
+            Step::Pause(millis) => sleep(Duration::from_millis(millis)),
+            Step::Start(which) => self.start(which),
+            Step::Stop(which) => self.senders[which] = None,
+            Step::Enable(which, enabled) => {
+                self.there(which).into_iter().for_each(|id| fixture.set_webhook_enabled(id, enabled));
+            }
+            Step::Move(which) => {
+                let url = format!("https://example.com/moved/{which}");
+                self.there(which).into_iter().for_each(|id| fixture.set_webhook_url(id, url.clone()));
+            }
+            Step::Rotate(which) => {
+                if let Some(id) = self.there(which) {
+                    fixture.service.rotate_webhook_secret(&fixture.caller, id).expect("rotated");
+                }
+            }
+            Step::Want(which, wanted) => {
+                let events: &[_] = if wanted { &[OrderCompleted, TicketIssued] } else { &[OrderCompleted] };
+                self.there(which).into_iter().for_each(|id| fixture.set_webhook_events(id, events));
+            }
+            Step::Delete(which) => {
+                if let Some(id) = self.there(which) {
+                    fixture.service.delete_webhook(&fixture.caller, id).expect("deleted");
+                    self.deleted.push(id);
+                }
+            }
+            Step::Resend(which) => {
+                if let Some(id) = self.there(which)
+                    && let Some(delivery) = fixture.delivery_history(id).pop()
+                {
+                    // It is refused where its type is not wanted.
+                    let _ = fixture.service.resend_webhook_delivery(&fixture.caller, id, delivery.id);
+                }
+            }
+        }
+    }
+
+    /// Waits until nothing is due or under way of what may be sent.
+    fn settle(&self) {
+        if self.senders.iter().all(Option::is_none) {
+            return;
+        }
+        let busy = "SELECT COUNT(*) FROM webhook_outbox o JOIN webhook_endpoints e ON e.id = o.endpoint_id
+            WHERE o.state = 'WAITING' AND e.enabled = 1 AND o.due_at <= ";
+        let busy = format!("{busy} {}", ticketing::Clock::now(&self.fixture.clock).millis());
+        wait_until("nothing is due", || self.fixture.stored(&busy) == 0 && self.fixture.stored(UNDER_WAY) == 0);
+    }
+
+    /// Lets everything come to its end.
+    fn finish(&mut self) {
+        self.senders = [None, None];
+        self.start(0);
+        // Eight attempts, each of which a jump of the clock may have cut off before.
+        for _ in 0..12 {
+            self.settle();
+            self.fixture.clock.advance(Duration::from_mins(80));
+        }
+        self.settle();
+        self.senders = [None, None];
+    }
+
+    fn check(&self) {
+        let connection = crate::common::database::open(&self.fixture.path());
+        let mut attempts: HashMap<i64, Vec<(i64, bool)>> = HashMap::new();
+        // Of an endpoint that was deleted nobody reads the history any more, and what waited for it is gone.
+        let sql = "SELECT outbox_id, attempt, success FROM webhook_deliveries
+            WHERE endpoint_id IN (SELECT id FROM webhook_endpoints) ORDER BY id";
+        let mut query = connection.prepare(sql).expect(sql);
+        let mut rows = query.query([]).expect(sql);
+        while let Some(row) = rows.next().expect(sql) {
+            let attempt = (row.get(1).expect("a number"), row.get(2).expect("a flag"));
+            attempts.entry(row.get(0).expect("an id")).or_default().push(attempt);
+        }
+        let sql = "SELECT o.id, o.state, o.attempts, o.claim IS NULL, o.body, e.enabled, e.url
+            FROM webhook_outbox o JOIN webhook_endpoints e ON e.id = o.endpoint_id ORDER BY o.id";
+        let mut query = connection.prepare(sql).expect(sql);
+        let mut rows = query.query([]).expect(sql);
+        while let Some(row) = rows.next().expect(sql) {
+            let id: i64 = row.get(0).expect("an id");
+            let state: String = row.get(1).expect("a state");
+            let number: i64 = row.get(2).expect("a number");
+            let free: bool = row.get(3).expect("a flag");
+            let body: String = row.get(4).expect("a body");
+            let (enabled, url): (bool, String) = (row.get(5).expect("a flag"), row.get(6).expect("a URL"));
+            let history = attempts.remove(&id).unwrap_or_default();
+            let what = format!("{state} after {number} with {history:?}, its endpoint {url:?} enabled {enabled}");
+            assert!(free, "nothing is under way: {what}");
+            let numbers: Vec<_> = history.iter().map(|(attempt, _)| *attempt).collect();
+            assert_eq!(numbers, (1..=number).collect::<Vec<_>>(), "{what}");
+            let successes = history.iter().filter(|(_, success)| *success).count();
+            let follows = match state.as_str() {
+                "DELIVERED" => successes == 1 && history.last().is_some_and(|(_, success)| *success),
+                "DEAD" => successes == 0 && number == 8,
+                // An attempt that was under way may still have come to something.
+                "REMOVED" => successes <= 1,
+                "WAITING" => successes == 0 && number < 8 && !enabled,
+                _ => false,
+            };
+            assert!(follows, "{what}");
+            if successes > 0 {
+                let sent = |body: &str| self.transport.sent().iter().any(|request| request.body == body);
+                assert!(sent(&body), "it was never sent: {what}");
+            }
+            if url.ends_with("com/0") {
+                assert_eq!(state, "DEAD", "{what}");
+            }
+        }
+        assert!(attempts.is_empty(), "a history without its row");
+    }
+}
+
+const UNDER_WAY: &str = "SELECT COUNT(*) FROM webhook_outbox o JOIN webhook_endpoints e ON e.id = o.endpoint_id
+    WHERE o.state = 'WAITING' AND e.enabled = 1 AND o.claim IS NOT NULL";
+
+#[test]
+fn whatever_happens_each_notification_has_a_history_without_a_gap_and_an_end_that_follows_from_it() {
+    let cases = std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(3);
+    let config = Config { cases, failure_persistence: None, max_shrink_iters: 20, ..Config::default() };
+    let steps = prop::collection::vec(step(), 20..60);
+    let run = |(seed, steps): (u64, Vec<Step>)| {
+        let mut world = World::new(seed);
+        world.start(0);
+        steps.iter().for_each(|step| world.take(step));
+        world.finish();
+        world.check();
+        Ok(())
+    };
+    TestRunner::new(config).run(&(any::<u64>(), steps), run).unwrap();
+}

@@ -1,0 +1,296 @@
+//! The sender itself: how soon it sends, how it stops, and what it makes of a transport or a store that fails.
+
+use crate::common::receiver;
+use std::collections::HashSet;
+use std::thread::sleep;
+use std::time::Duration;
+
+use crate::common::database;
+use crate::common::processes::{ChildProcess, child_process, child_role, send_to_parent};
+use crate::common::receiver::{MockResponse, WebhookReceiver};
+use crate::common::transport::*;
+use crate::common::webhooks::*;
+use crate::common::*;
+use ticketing::webhook::{EVENT_ID_HEADER, SenderOptions};
+use ticketing::{Clock, SystemClock, TicketingService};
+
+const CHILD: &str = concat!(module_path!(), "::a_child_process_plays_its_part");
+
+fn events_of(requests: &[receiver::ReceivedRequest]) -> HashSet<String> {
+    requests.iter().map(|request| request.header(EVENT_ID_HEADER).expect("an id").to_owned()).collect()
+}
+
+#[test]
+fn the_first_attempt_is_made_as_soon_as_the_change_is_durable() {
+    let (fixture, receiver) = (Fixture::with_local_webhooks(), WebhookReceiver::start());
+    fixture.ticket_webhook(receiver.url("/hook"));
+    let _sender = fixture.start_sender(SenderOptions::default());
+    let mut waits: Vec<_> = (1..=50)
+        .map(|number| {
+            fixture.queue_notifications(1);
+            let durable = SystemClock.monotonic();
+            receiver.wait_for(number);
+            // So that the sender sleeps when the next one comes.
+            sleep(Duration::from_millis(20));
+            SystemClock.monotonic() - durable - Duration::from_millis(20)
+        })
+        .collect();
+    waits.sort();
+    eprintln!("from the commit to the receiver: median {:?}, longest {:?}", waits[25], waits[49]);
+    assert!(waits[25] < Duration::from_secs(2), "{waits:?}");
+}
+
+#[test]
+fn what_another_process_queues_is_found_within_a_moment() {
+    let (fixture, receiver) = (Fixture::with_local_webhooks(), WebhookReceiver::start());
+    fixture.ticket_webhook(receiver.url("/hook"));
+    let _sender = fixture.start_sender(SenderOptions::default());
+    sleep(POLL_TIME);
+    // Another service on the file has another bell.
+    let other = fixture.second_service_with(|builder| builder);
+    let request = ticketing::IssueTickets {
+        ticket_type_id: fixture.default_ticket_type().id,
+        customer: crate::common::new_customer(),
+        quantity: 3,
+    };
+    other.issue_tickets(&fixture.caller, request).expect("tickets");
+    receiver.wait_for(3);
+    fixture.wait_for_outbox(3, "DELIVERED");
+}
+
+#[test]
+fn a_sender_that_stops_breaks_off_what_hangs_and_the_next_one_makes_it_again_under_the_same_number() {
+    let (fixture, receiver) = (Fixture::with_local_webhooks(), WebhookReceiver::start());
+    receiver.enqueue(MockResponse::Hang).enqueue(MockResponse::Hang);
+    let endpoint = fixture.ticket_webhook(receiver.url("/hook")).endpoint.id;
+    for number in 1..=2 {
+        let sender = fixture.start_sender(SenderOptions::default());
+        if number == 1 {
+            fixture.queue_notifications(1);
+        }
+        receiver.wait_for(number);
+        let began = SystemClock.monotonic();
+        drop(sender);
+        let took = SystemClock.monotonic() - began;
+        assert!(took < Duration::from_secs(9), "{took:?}");
+        let row = &fixture.outbox()[0];
+        assert!(row.is("WAITING", 0) && !row.claimed && row.interruptions == 0, "{row:?}");
+        assert_eq!((row.due_at, fixture.delivery_history(endpoint).len()), (fixture.clock.now().millis(), 0));
+    }
+    let _sender = fixture.start_sender(SenderOptions::default());
+    assert!(fixture.wait_for_attempt(1).is("DELIVERED", 1));
+    assert_eq!(events_of(&receiver.requests()).len(), 1);
+    let history = fixture.delivery_history(endpoint);
+    assert_eq!((history.len(), history[0].attempt, history[0].success), (1, 1, true));
+}
+
+#[test]
+fn a_sender_that_stops_lets_what_is_nearly_done_end_and_begins_nothing() {
+    let (fixture, receiver) = (Fixture::with_local_webhooks(), WebhookReceiver::start());
+    receiver.set_default_response(MockResponse::After(Duration::from_millis(300), Box::new(MockResponse::Status(204))));
+    fixture.ticket_webhook(receiver.url("/hook"));
+    let sender = fixture.start_sender(SenderOptions::default().workers(8).workers_per_endpoint(2));
+    fixture.queue_notifications(20);
+    receiver.wait_for(2);
+    drop(sender);
+    let sent = receiver.requests().len();
+    // Those that were under way were delivered, and written down.
+    assert_eq!(fixture.outbox_count("DELIVERED"), i64::try_from(sent).expect("few"));
+    assert!(sent < 20, "nothing waited");
+    assert!(fixture.outbox().iter().all(|row| !row.claimed));
+    sleep(POLL_TIME);
+    assert_eq!(receiver.requests().len(), sent);
+    receiver.set_default_response(MockResponse::Status(204));
+    let _sender = fixture.start_sender(SenderOptions::default());
+    fixture.wait_for_outbox(20, "DELIVERED");
+    assert_eq!((receiver.requests().len(), events_of(&receiver.requests()).len()), (20, 20));
+}
+
+#[test]
+fn nobody_waits_for_a_transport_that_cannot_be_interrupted() {
+    let transport = FakeTransport::new(|_, _, _| {
+        sleep(Duration::from_secs(8));
+        respond(204)
+    });
+    let fixture = Fixture::with_transport(&transport);
+    fixture.ticket_webhook("https://example.com/hook");
+    let sender = fixture.start_sender(SenderOptions::default());
+    fixture.queue_notifications(1);
+    transport.wait_for(1);
+    let began = SystemClock.monotonic();
+    drop(sender);
+    let took = SystemClock.monotonic() - began;
+    assert!(took < Duration::from_millis(7500), "{took:?}");
+    // Nobody knows what becomes of it: it is made again when its lease is over.
+    let row = &fixture.outbox()[0];
+    assert!(row.is("WAITING", 0) && row.claimed, "{row:?}");
+    assert_eq!(row.due_at, fixture.clock.now().millis() + 18_000);
+}
+
+#[test]
+fn a_service_that_sends_leaves_one_file_when_it_goes() {
+    let (fixture, receiver) = (Fixture::with_local_webhooks(), WebhookReceiver::start());
+    receiver.enqueue(MockResponse::Status(204)).set_default_response(MockResponse::Hang);
+    fixture.ticket_webhook(receiver.url("/hook"));
+    let options = SenderOptions::default();
+    let sending = fixture.second_service_with(|builder| builder.allow_local_webhooks(true).webhook_sender(options));
+    fixture.queue_notifications(3);
+    receiver.wait_for(3);
+    // The last handles of the file go, with two attempts under way.
+    let file = fixture.path();
+    let folder = fixture.close();
+    drop(sending);
+    let left: Vec<_> =
+        std::fs::read_dir(folder.path()).expect("the folder").map(|entry| entry.unwrap().path()).collect();
+    assert_eq!(left, [file]);
+}
+
+#[test]
+fn options_out_of_their_range_are_told_by_their_names() {
+    let fixture = Fixture::with_local_webhooks();
+    let options = SenderOptions::default;
+    let second = Duration::from_secs(1);
+    let cases: [(SenderOptions, &[&str]); 12] = [
+        (options().workers(0), &["workers"]),
+        (options().workers(1), &["workers"]),
+        (options().workers(1025), &["workers"]),
+        (options().workers_per_endpoint(0), &["workers_per_endpoint"]),
+        (options().workers_per_endpoint(65), &["workers_per_endpoint"]),
+        (options().workers(4).workers_per_endpoint(5), &["workers_per_endpoint"]),
+        (options().throttled_workers(0), &["throttled_workers"]),
+        (options().throttled_workers(65), &["throttled_workers"]),
+        (options().attempt_timeout(Duration::ZERO), &["attempt_timeout"]),
+        (options().attempt_timeout(Duration::from_micros(999)), &["attempt_timeout"]),
+        (options().attempt_timeout(10 * second + Duration::from_millis(1)), &["attempt_timeout"]),
+        (
+            options().workers(0).throttled_workers(9).attempt_timeout(11 * second),
+            &["workers", "throttled_workers", "attempt_timeout"],
+        ),
+    ];
+    for (options, names) in cases {
+        assert_eq!(paths(fixture.service.start_webhook_sender(options.clone())), names, "{options:?}");
+        let file = fixture.path().with_extension("other");
+        let opened = TicketingService::builder(&file).webhook_sender(options).open();
+        assert_eq!(paths(opened.map(drop)), names);
+        assert!(!file.exists(), "nothing was made");
+    }
+    for options in [
+        options().workers(2),
+        options().attempt_timeout(Duration::from_millis(1)),
+        options().workers(2).throttled_workers(1),
+    ] {
+        drop(fixture.start_sender(options));
+    }
+}
+
+#[test]
+fn a_transport_that_panics_has_failed_and_goes_on_being_used() {
+    let transport = FakeTransport::new(|transport, request, _| {
+        assert!(
+            !(request.url.ends_with("/broken") && transport.sent_to("/broken") <= 20),
+            "the transport panics, as it was told to"
+        );
+        respond(204)
+    });
+    let fixture = Fixture::with_transport(&transport);
+    let broken = fixture.ticket_webhook("https://example.com/broken").endpoint.id;
+    fixture.ticket_webhook("https://example.com/fine");
+    let _sender = fixture.start_sender(SenderOptions::default().workers(4));
+    fixture.queue_notifications(20);
+    fixture.wait_for_outbox(20, "DELIVERED");
+    wait_until("each has failed", || fixture.delivery_history(broken).len() == 20);
+    for delivery in fixture.delivery_history(broken) {
+        let message = delivery.error_message.as_deref();
+        assert_eq!(message, Some("internal error of the sender"));
+        assert_eq!((delivery.attempt, delivery.response_status, delivery.duration_ms), (1, None, None));
+    }
+    fixture.clock.advance(Duration::from_mins(1));
+    fixture.wait_for_outbox(40, "DELIVERED");
+}
+
+#[test]
+fn while_another_program_holds_the_file_what_was_sent_is_kept_and_then_written_down() {
+    // For a moment, and for longer than the store waits.
+    for seconds in [3, 7] {
+        let (fixture, receiver) = (Fixture::with_local_webhooks(), WebhookReceiver::start());
+        receiver
+            .set_default_response(MockResponse::After(Duration::from_millis(100), Box::new(MockResponse::Status(204))));
+        let endpoint = fixture.ticket_webhook(receiver.url("/hook")).endpoint.id;
+        let other = database::open(&fixture.path());
+        let _sender = fixture.start_sender(SenderOptions::default().workers(8).workers_per_endpoint(4));
+        fixture.queue_notifications(30);
+        receiver.wait_for(4);
+        other.execute_batch("BEGIN IMMEDIATE").expect("the lock");
+        sleep(Duration::from_secs(seconds));
+        other.execute_batch("COMMIT").expect("free again");
+        fixture.wait_for_outbox(30, "DELIVERED");
+        assert_eq!((receiver.requests().len(), events_of(&receiver.requests()).len()), (30, 30));
+        assert_eq!(fixture.delivery_history(endpoint).len(), 30);
+    }
+}
+
+#[test]
+fn a_child_process_plays_its_part() {
+    match child_role().as_deref() {
+        None => {}
+        Some("full disk") => send_from_a_full_disk(),
+        Some(other) => panic!("{other}"),
+    }
+}
+
+/// The mount is gone with the name space of this process.
+fn send_from_a_full_disk() {
+    let folder = tempfile::tempdir().unwrap();
+    let mount = ["-t", "tmpfs", "-o", "size=6m", "ticketing-test", folder.path().to_str().unwrap()];
+    if !std::process::Command::new("mount").args(mount).status().is_ok_and(|status| status.success()) {
+        return send_to_parent("skipped: nothing can be mounted");
+    }
+    let transport = FakeTransport::new(|transport, _, timeout| {
+        let mut response = transport.block(timeout)?;
+        // The history of one hundred of these does not fit into what is left.
+        response.body = vec![b'x'; 4096];
+        Ok(response)
+    });
+    let below = tempfile::tempdir_in(folder.path()).expect("a folder");
+    let fixture = Fixture::in_folder(below, |builder| builder.webhook_transport(transport.clone()));
+    fixture.ticket_webhook("https://example.com/hook");
+    let sender =
+        fixture.start_sender(SenderOptions::default().workers(32).workers_per_endpoint(32).throttled_workers(32));
+    fixture.queue_notifications(100);
+    transport.wait_for(32);
+    let ballast = folder.path().join("ballast");
+    // It ends where the disk does.
+    let filled = std::io::copy(&mut std::io::repeat(1), &mut std::fs::File::create(&ballast).unwrap());
+    filled.unwrap_err();
+    let failed_before = fixture.service.statistics().commits.failed;
+    transport.release();
+    wait_until("the store is full", || fixture.service.statistics().commits.failed > failed_before + 1);
+    assert_eq!(fixture.outbox_count("DELIVERED"), 0);
+    std::fs::remove_file(&ballast).unwrap();
+    fixture.wait_for_outbox(100, "DELIVERED");
+    // What was made while the disk was full was kept, and not made again.
+    assert_eq!(transport.sent().len(), 100);
+    assert!(fixture.outbox().iter().all(|row| row.is("DELIVERED", 1)));
+    drop(sender);
+    drop(fixture);
+    std::process::Command::new("umount").arg(folder.path()).status().unwrap();
+    send_to_parent("done");
+}
+
+#[cfg(unix)]
+#[test]
+fn while_the_disk_is_full_what_was_sent_is_kept_and_then_written_down() {
+    // In name spaces of its own, so that nothing stays mounted whatever happens.
+    let wrapper = ["unshare", "--user", "--map-root-user", "--mount"];
+    let mut probe = std::process::Command::new(wrapper[0]);
+    if !probe.args(&wrapper[1..]).arg("true").output().is_ok_and(|output| output.status.success()) {
+        return eprintln!("skipped: there is no unshare here, or it is not allowed");
+    }
+    let inner = child_process(CHILD, "full disk");
+    let mut command = std::process::Command::new(wrapper[0]);
+    command.args(&wrapper[1..]).arg(inner.get_program()).args(inner.get_args());
+    command.envs(inner.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let (status, said) = ChildProcess::start(command).finish();
+    assert!(status.success(), "{status}");
+    eprintln!("{said:?}");
+}

@@ -1,0 +1,209 @@
+//! HTTPS: whom the transport trusts, and that it behaves over TLS as it does without.
+
+use std::time::Duration;
+
+use crate::common::receiver::{MockResponse, WebhookReceiver};
+use crate::common::resolver::FakeResolver;
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair, date_time_ymd};
+use rustls::ServerConfig;
+use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
+use ticketing::webhook::{
+    CertificatesError, FailureKind, HttpsTransport, Transport, WebhookFailure, WebhookRequest, WebhookResponse,
+};
+
+/// More than any good answer takes, also on a busy machine.
+const LONG: Duration = Duration::from_secs(30);
+const SHORT: Duration = Duration::from_millis(600);
+
+const NAME: &str = "hooks.example.com";
+
+/// An issuer of certificates that only these tests trust.
+struct Issuer(CertifiedIssuer<'static, KeyPair>);
+
+impl Issuer {
+    fn new(name: &str) -> Self {
+        let mut params = CertificateParams::new(Vec::new()).unwrap();
+        params.distinguished_name.push(DnType::CommonName, name);
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        Self(CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap())
+    }
+
+    /// A receiver with a certificate for `name`, valid in the years from `from` to `to`.
+    fn receiver_in(&self, name: &str, from: i32, to: i32) -> WebhookReceiver {
+        let key = KeyPair::generate().unwrap();
+        let mut params = CertificateParams::new(vec![name.to_owned()]).unwrap();
+        (params.not_before, params.not_after) = (date_time_ymd(from, 1, 1), date_time_ymd(to, 1, 1));
+        let certificate = params.signed_by(&key, &self.0).unwrap();
+        let key = PrivateKeyDer::from(PrivatePkcs8KeyDer::from(key.serialize_der()));
+        let config = ServerConfig::builder().with_no_client_auth();
+        WebhookReceiver::start_tls(config.with_single_cert(vec![certificate.der().clone()], key).unwrap())
+    }
+
+    fn receiver(&self, name: &str) -> WebhookReceiver {
+        self.receiver_in(name, 2000, 4000)
+    }
+
+    /// A transport that trusts it, for which every name is on this machine.
+    fn transport(&self) -> HttpsTransport {
+        let builder = HttpsTransport::builder().allow_local(true).resolver(FakeResolver::at(&["127.0.0.1"]));
+        builder.root_certificates(&self.0.pem()).unwrap().build()
+    }
+}
+
+fn send_to(
+    transport: &HttpsTransport,
+    host: &str,
+    receiver: &WebhookReceiver,
+) -> Result<WebhookResponse, WebhookFailure> {
+    let url = format!("https://{host}:{}/hook", receiver.address.port());
+    transport.send(&WebhookRequest { url, headers: Vec::new(), body: "{}".to_owned() }, LONG)
+}
+
+fn send(transport: &HttpsTransport, receiver: &WebhookReceiver) -> Result<WebhookResponse, WebhookFailure> {
+    send_to(transport, NAME, receiver)
+}
+
+fn network(message: &str) -> Result<WebhookResponse, WebhookFailure> {
+    Err(WebhookFailure { kind: FailureKind::Network, message: message.to_owned(), connection_tried: true })
+}
+
+#[test]
+fn the_receiver_is_asked_by_its_name() {
+    let issuer = Issuer::new("known");
+    let receiver = issuer.receiver(NAME);
+    let transport = issuer.transport();
+    let host = |name: &str| format!("{name}:{}", receiver.address.port());
+    for name in [NAME, "hooks.example.com."] {
+        assert_eq!(send_to(&transport, name, &receiver).unwrap().status, 204, "{name}");
+        let request = receiver.requests().pop().unwrap();
+        // A name in the request for a connection has no dot at its end (RFC 6066).
+        assert_eq!(request.server_name.as_deref(), Some(NAME));
+        assert_eq!(request.header("Host"), Some(host(name).as_str()));
+    }
+    assert_eq!(send_to(&transport, "HOOKS.Example.com", &receiver).unwrap().status, 204);
+}
+
+#[test]
+fn an_address_has_a_certificate_too() {
+    let issuer = Issuer::new("known");
+    let receiver = issuer.receiver("127.0.0.1");
+    assert_eq!(send_to(&issuer.transport(), "127.0.0.1", &receiver).unwrap().status, 204);
+    let untrusted = network("the certificate is not trusted: it is for another name");
+    assert_eq!(send(&issuer.transport(), &receiver), untrusted);
+}
+
+#[test]
+fn a_certificate_that_is_not_trusted_gets_no_request() {
+    let (issuer, stranger) = (Issuer::new("known"), Issuer::new("stranger"));
+    for (receiver, why) in [
+        (stranger.receiver(NAME), "its issuer is unknown"),
+        (issuer.receiver_in(NAME, 2000, 2001), "it has expired"),
+        (issuer.receiver_in(NAME, 3000, 4000), "it is not valid yet"),
+        (issuer.receiver("example.com"), "it is for another name"),
+        (issuer.receiver("*.hooks.example.com"), "it is for another name"),
+    ] {
+        let untrusted = network(&format!("the certificate is not trusted: {why}"));
+        assert_eq!(send(&issuer.transport(), &receiver), untrusted);
+        assert_eq!((receiver.requests().len(), receiver.connections()), (0, 1));
+    }
+}
+
+#[test]
+fn whoever_says_nothing_trusts_the_issuers_that_mozilla_trusts() {
+    let issuer = Issuer::new("known");
+    let receiver = issuer.receiver(NAME);
+    let transport = HttpsTransport::builder().allow_local(true).resolver(FakeResolver::at(&["127.0.0.1"])).build();
+    assert_eq!(send(&transport, &receiver), network("the certificate is not trusted: its issuer is unknown"));
+}
+
+#[test]
+fn text_without_a_certificate_is_no_root() {
+    let key = KeyPair::generate().unwrap().serialize_pem();
+    for text in ["", "nonsense", key.as_str()] {
+        let error = HttpsTransport::builder().root_certificates(text).unwrap_err();
+        assert_eq!(error, CertificatesError::Missing);
+    }
+    let broken = "-----BEGIN CERTIFICATE-----\n%%%\n-----END CERTIFICATE-----\n";
+    assert_eq!(HttpsTransport::builder().root_certificates(broken).unwrap_err(), CertificatesError::Malformed);
+}
+
+#[test]
+fn a_receiver_without_tls_gets_no_request() {
+    let issuer = Issuer::new("known");
+    let receiver = WebhookReceiver::start();
+    receiver.enqueue(MockResponse::Early(b"HTTP/1.1 400 Bad WebhookRequest\r\n\r\n".to_vec()));
+    let failure = send(&issuer.transport(), &receiver).unwrap_err();
+    assert_eq!((failure.kind, failure.connection_tried), (FailureKind::Network, true));
+    assert!(failure.message.starts_with("the TLS handshake failed: "), "{}", failure.message);
+    // One that waits for more of what is no request.
+    let url = format!("https://{NAME}:{}/", receiver.address.port());
+    let request = WebhookRequest { url, headers: Vec::new(), body: "{}".to_owned() };
+    let message = "timed out after 0.6 s while negotiating TLS".to_owned();
+    let timed_out = WebhookFailure { kind: FailureKind::TimedOut, message, connection_tried: true };
+    assert_eq!(issuer.transport().send(&request, SHORT), Err(timed_out));
+    assert_eq!(receiver.requests().len(), 0);
+}
+
+#[test]
+fn a_connection_is_kept_over_tls_too() {
+    let issuer = Issuer::new("known");
+    let receiver = issuer.receiver(NAME);
+    let transport = issuer.transport();
+    receiver.enqueue(MockResponse::Body(200, "ok".to_owned()));
+    for status in [200, 204, 204] {
+        assert_eq!(send(&transport, &receiver).unwrap().status, status);
+    }
+    assert_eq!(receiver.connections(), 1);
+    receiver.close_connections();
+    assert_eq!(send(&transport, &receiver).unwrap().status, 204);
+    receiver.enqueue(MockResponse::Close).enqueue(MockResponse::Status(201));
+    assert_eq!(send(&transport, &receiver).unwrap().status, 201);
+    assert_eq!(receiver.connections(), 3);
+}
+
+#[test]
+fn what_came_after_an_answer_is_no_answer_to_the_next_request() {
+    let issuer = Issuer::new("Tests");
+    let next = "HTTP/1.1 201 Early\r\nContent-Length: 0\r\n\r\n";
+    // Up to 16 KiB leave TLS at once, and are read in pieces of 8 KiB: all but the first are still in there.
+    for length in [100, 8191, 8192, 8193, 16384, 16385] {
+        for more in [next.to_owned(), next.repeat(200)] {
+            let receiver = issuer.receiver(NAME);
+            let (head, end) = ("HTTP/1.1 200 OK\r\nX-Padding: ", "\r\nContent-Length: 2\r\n\r\nok");
+            let padding = "x".repeat(length - head.len() - end.len());
+            receiver.enqueue(MockResponse::Bytes(format!("{head}{padding}{end}{more}").into_bytes()));
+            let transport = issuer.transport();
+            assert_eq!(send(&transport, &receiver).unwrap().status, 200);
+            assert_eq!(send(&transport, &receiver).unwrap().status, 204, "{length} bytes, and {} more", more.len());
+            assert_eq!((receiver.requests().len(), receiver.connections()), (2, 2));
+        }
+    }
+}
+
+#[test]
+fn bad_answers_fail_over_tls_as_they_do_without() {
+    let issuer = Issuer::new("known");
+    let receiver = issuer.receiver(NAME);
+    let head = b"HTTP/1.1 200 OK\r\nX-Long: ".to_vec();
+    for (answer, message) in [
+        (MockResponse::Last(b"SSH-2.0-OpenSSH_9.6\r\n".to_vec()), "the response is not valid HTTP"),
+        (MockResponse::Endless(head, vec![b'x'; 1024]), "the response head is larger than 64 KiB"),
+        (MockResponse::Close, "the connection was closed while waiting for the response"),
+    ] {
+        receiver.enqueue(answer);
+        assert_eq!(send(&issuer.transport(), &receiver), network(message));
+    }
+    receiver.enqueue(MockResponse::Endless(b"HTTP/1.1 200 OK\r\n\r\n".to_vec(), vec![b'x'; 1024]));
+    assert_eq!(send(&issuer.transport(), &receiver).unwrap().body, [b'x'; 4096]);
+    receiver.enqueue(MockResponse::Dribble(vec![b'H'; 10_000], Duration::ZERO));
+    receiver.enqueue(MockResponse::Dribble(
+        [b"HTTP/1.1 200 OK\r\nX-Long: ".to_vec(), vec![b'x'; 60_000]].concat(),
+        Duration::ZERO,
+    ));
+    let url = format!("https://{NAME}:{}/", receiver.address.port());
+    let request = WebhookRequest { url, headers: Vec::new(), body: "{}".to_owned() };
+    let failure = issuer.transport().send(&request, LONG).unwrap_err();
+    assert_eq!(failure.message, "the response is not valid HTTP");
+    let failure = issuer.transport().send(&request, SHORT).unwrap_err();
+    assert_eq!(failure.message, "timed out after 0.6 s while waiting for the response");
+}

@@ -1,0 +1,168 @@
+//! Several senders on one file: each notification is the work of one of them, and who comes late changes nothing.
+
+use std::collections::HashSet;
+use std::time::Duration;
+
+use crate::common::processes::{ChildProcess, child_process, child_role, send_to_parent, wait_for_parent};
+use crate::common::receiver::WebhookReceiver;
+use crate::common::transport::*;
+use crate::common::webhooks::*;
+use crate::common::*;
+use ticketing::webhook::{EVENT_ID_HEADER, SenderOptions};
+use ticketing::{Builder, Entropy, TicketingService, WebhookId};
+
+const CHILD: &str = concat!(module_path!(), "::a_child_process_sends");
+
+#[test]
+fn a_child_process_sends() {
+    if child_role().is_none() {
+        return;
+    }
+    let builder = TicketingService::builder(std::env::var("TICKETING_TEST_FILE").unwrap());
+    let service = builder.allow_local_webhooks(true).webhook_sender(SenderOptions::default().workers(8)).open();
+    send_to_parent("ready");
+    wait_for_parent();
+    drop(service);
+}
+
+#[test]
+fn of_five_hundred_notifications_three_processes_with_a_sender_each_deliver_each_once() {
+    const ROWS: i64 = 500;
+    let fixture = Fixture::for_sender(|builder| builder.allow_local_webhooks(true).clock(ticketing::SystemClock));
+    let receiver = WebhookReceiver::start();
+    let endpoints =
+        [1, 2, 3, 4, 5].map(|number| fixture.ticket_webhook(receiver.url(&format!("/{number}"))).endpoint.id);
+    let start = || {
+        let mut command = child_process(CHILD, "send");
+        command.env("TICKETING_TEST_FILE", fixture.path());
+        let mut running = ChildProcess::start(command);
+        assert_eq!(running.next_message().as_deref(), Some("ready"));
+        running
+    };
+    let others = [start(), start()];
+    let sender = fixture.start_sender(SenderOptions::default().workers(8));
+    fixture.queue_notifications(ROWS / 5);
+    fixture.wait_for_outbox(ROWS, "DELIVERED");
+    drop(sender);
+    for other in others {
+        assert!(other.finish().0.success());
+    }
+    let by_this_process: u64 = fixture.service.statistics().webhooks.attempts.iter().map(|(_, number)| number).sum();
+    eprintln!("{by_this_process} of {ROWS} were sent by the process that queued them");
+    let requests = receiver.requests();
+    let path = |head: &str| head.lines().next().expect("a line").to_owned();
+    let different: HashSet<_> = requests
+        .iter()
+        .map(|request| (path(&request.head), request.header(EVENT_ID_HEADER).expect("an id").to_owned()))
+        .collect();
+    assert_eq!((requests.len(), different.len()), (500, 500));
+    for endpoint in endpoints {
+        let history = fixture.delivery_history(endpoint);
+        assert_eq!(history.len(), 100);
+        assert!(history.iter().all(|delivery| (delivery.attempt, delivery.success) == (1, true)));
+    }
+}
+
+#[test]
+fn two_senders_of_one_service_share_its_work() {
+    let transport = FakeTransport::succeeding();
+    let fixture = Fixture::with_transport(&transport);
+    fixture.ticket_webhook("https://example.com/hook");
+    let (one, other) = (fixture.start_sender(SenderOptions::default()), fixture.start_sender(SenderOptions::default()));
+    fixture.queue_notifications(200);
+    fixture.wait_for_outbox(200, "DELIVERED");
+    drop(one);
+    fixture.queue_notifications(100);
+    fixture.wait_for_outbox(300, "DELIVERED");
+    drop(other);
+    let different: HashSet<_> = transport.sent().iter().map(|sent| header(sent, EVENT_ID_HEADER).to_owned()).collect();
+    assert_eq!((transport.sent().len(), different.len()), (300, 300));
+    assert_eq!(fixture.stored("SELECT COUNT(*) FROM webhook_deliveries"), 300);
+}
+
+/// An attempt that a slow worker holds past its lease and that then fails, while a quick worker makes it again.
+struct Race {
+    fixture: Fixture,
+    endpoint: WebhookId,
+    /// The quick worker's carrier.
+    quick: FakeTransport,
+    /// How the row stood when the slow worker was through and the quick one still at it.
+    between: OutboxRow,
+    end: OutboxRow,
+}
+
+fn race(set_up: impl Fn(Builder) -> Builder) -> Race {
+    let slow = FakeTransport::new(|transport, _, _| {
+        transport.block(TIMEOUT)?;
+        respond(500)
+    });
+    let quick = FakeTransport::new(|transport, _, _| transport.block(TIMEOUT));
+    let fixture = Fixture::for_sender(|builder| set_up(builder.webhook_transport(slow.clone())));
+    let endpoint = fixture.ticket_webhook("https://example.com/hook").endpoint.id;
+    // One worker for one endpoint: the slow sender does not take up its own attempt again.
+    let one = || SenderOptions::default().workers(2).workers_per_endpoint(1).throttled_workers(1);
+    let slow_sender = fixture.start_sender(one());
+    fixture.queue_notifications(1);
+    slow.wait_for(1);
+    let other = fixture.second_service_with(|builder| set_up(builder.webhook_transport(quick.clone())));
+    let quick_sender = other.start_webhook_sender(one()).expect("a sender");
+    fixture.clock.advance(LEASE);
+    wait_until("it counts as cut off", || fixture.outbox()[0].interruptions == 1);
+    fixture.clock.advance(LEASE_SPREAD);
+    quick.wait_for(1);
+    slow.release();
+    // What a sender knows is written down when it ends.
+    drop(slow_sender);
+    let row = || fixture.outbox().pop().expect("a row");
+    let between = row();
+    quick.release();
+    drop(quick_sender);
+    let end = row();
+    Race { fixture, endpoint, quick, between, end }
+}
+
+#[test]
+fn a_worker_that_comes_after_its_lease_does_not_touch_what_another_one_is_at() {
+    let race = race(|builder| builder);
+    assert!(race.between.is("WAITING", 0) && race.between.claimed, "{:?}", race.between);
+    assert!(race.end.is("DELIVERED", 1), "{:?}", race.end);
+    let history = race.fixture.delivery_history(race.endpoint);
+    assert_eq!(history.len(), 1);
+    assert_eq!((history[0].attempt, history[0].success), (1, true));
+    assert_eq!(race.quick.sent().len(), 1);
+}
+
+/// Gives the same claim to everybody.
+#[derive(Debug)]
+struct Monotonous;
+
+impl Entropy for Monotonous {
+    fn fill(&self, bytes: &mut [u8]) {
+        bytes.fill(7);
+    }
+}
+
+#[test]
+fn control_where_all_claims_are_the_same_the_late_worker_overwrites_what_the_other_one_did() {
+    let race = race(|builder| builder.entropy(Monotonous));
+    // The notification was delivered, and is to be sent again.
+    assert!(race.between.is("WAITING", 1) && !race.between.claimed, "{:?}", race.between);
+    assert!(race.end.is("WAITING", 1), "{:?}", race.end);
+    assert!(!race.fixture.delivery_history(race.endpoint)[0].success);
+}
+
+#[test]
+fn a_success_that_comes_after_its_lease_counts_where_nobody_has_taken_the_attempt_up() {
+    let transport = FakeTransport::blocking("/hook");
+    let fixture = Fixture::with_transport(&transport);
+    let endpoint = fixture.ticket_webhook("https://example.com/hook").endpoint.id;
+    let sender = fixture.start_sender(SenderOptions::default().workers(2).workers_per_endpoint(1).throttled_workers(1));
+    fixture.queue_notifications(1);
+    transport.wait_for(1);
+    fixture.clock.advance(LEASE + Duration::from_mins(5));
+    std::thread::sleep(POLL_TIME);
+    transport.release();
+    assert!(fixture.wait_for_attempt(1).is("DELIVERED", 1));
+    drop(sender);
+    assert_eq!((transport.sent().len(), fixture.delivery_history(endpoint).len()), (1, 1));
+}
