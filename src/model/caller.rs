@@ -1,7 +1,7 @@
 //! Who asks, and on which conditions.
 
 use super::id::{ApiKeyId, OrganizationId};
-use super::idempotency::{Attempt, IdempotencyKey};
+use super::idempotency::{IdempotencyKey, IdempotentCall};
 use crate::error::{Error, Result};
 use crate::scope::{Scope, Scopes};
 
@@ -12,13 +12,13 @@ pub struct Caller {
     pub(crate) organization: OrganizationId,
     pub(crate) scopes: Scopes,
     pub(crate) key: Option<ApiKeyId>,
-    pub(crate) attempt: Option<Attempt>,
+    pub(crate) idempotent_call: Option<IdempotentCall>,
     revisions: Option<Vec<i64>>,
 }
 
 impl Caller {
     pub(crate) const fn new(organization: OrganizationId, scopes: Scopes, key: Option<ApiKeyId>) -> Self {
-        Self { organization, scopes, key, attempt: None, revisions: None }
+        Self { organization, scopes, key, idempotent_call: None, revisions: None }
     }
 
     /// The organization that the caller acts for.
@@ -68,13 +68,13 @@ impl Caller {
     /// ```
     #[must_use]
     pub fn with_idempotency_key(&self, key: IdempotencyKey) -> Self {
-        Self { attempt: Some(Attempt::new(key)), ..self.clone() }
+        Self { idempotent_call: Some(IdempotentCall::new(key)), ..self.clone() }
     }
 
     /// Whether the last operation of this caller, or of a clone of it, was answered with what an earlier one had come to.
     #[must_use]
     pub fn was_replayed(&self) -> bool {
-        self.attempt.as_ref().is_some_and(Attempt::was_replayed)
+        self.idempotent_call.as_ref().is_some_and(IdempotentCall::was_replayed)
     }
 
     /// The same caller, who changes or deletes an event, a ticket type, a discount or a webhook endpoint only where its

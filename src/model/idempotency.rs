@@ -1,25 +1,25 @@
-//! Keys under which a thing is done once.
+//! Idempotency keys.
 
 use std::str::FromStr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// A key that tells a retry from a new request: 1 to 255 visible ASCII characters, chosen by who asks. Each organization
-/// has keys of its own.
+/// A key that identifies the retries of one request: 1 to 255 visible ASCII characters, chosen by the client. Keys of
+/// different organizations are independent.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct IdempotencyKey(String);
 
 impl IdempotencyKey {
-    /// The key's text.
+    /// The key as a string.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
 }
 
-/// The text is no idempotency key.
+/// The string is not an idempotency key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("an idempotency key has 1 to 255 visible ASCII characters")]
+#[error("an idempotency key must have 1 to 255 visible ASCII characters")]
 pub struct ParseIdempotencyKeyError;
 
 impl FromStr for IdempotencyKey {
@@ -31,19 +31,18 @@ impl FromStr for IdempotencyKey {
     }
 }
 
-/// One caller's use of a key.
+/// The idempotency key of a caller, and whether its last operation returned a stored result. Clones share the flag.
 #[derive(Debug, Clone)]
-pub(crate) struct Attempt {
+pub(crate) struct IdempotentCall {
     pub(crate) key: IdempotencyKey,
     replayed: Arc<AtomicBool>,
 }
 
-impl Attempt {
+impl IdempotentCall {
     pub(super) fn new(key: IdempotencyKey) -> Self {
         Self { key, replayed: Arc::default() }
     }
 
-    /// Notes whether the operation got an earlier answer.
     pub(crate) fn set_replayed(&self, replayed: bool) {
         self.replayed.store(replayed, Ordering::Relaxed);
     }
@@ -53,12 +52,12 @@ impl Attempt {
     }
 }
 
-impl PartialEq for Attempt {
+impl PartialEq for IdempotentCall {
     fn eq(&self, other: &Self) -> bool {
         self.key == other.key
     }
 }
-impl Eq for Attempt {}
+impl Eq for IdempotentCall {}
 
 #[cfg(test)]
 mod tests {

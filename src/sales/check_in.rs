@@ -1,10 +1,12 @@
 //! Check-in and check-out: a ticket is scanned at the entrance.
 
 use crate::error::{Conflict, Error, Reason, Result};
+use crate::form::request::Request;
 use crate::model::id::{ApiKeyId, OrganizationId, TicketId};
 use crate::model::notification::{NotificationData, TicketCheckedIn};
 use crate::model::ticket::{CheckInTicket, IssuedTicket, TicketStatus};
 use crate::rules::Checked;
+use crate::rules::ticket as rules;
 use crate::store::scans::{self, AcceptedScan, ScannedTicket};
 use crate::store::{CommitEvent, Transaction, outbox};
 
@@ -70,10 +72,11 @@ fn refuse(tx: &Transaction<'_>, ticket: TicketId, refusal: Conflict) -> Result<S
 pub(crate) fn check_out(
     tx: &Transaction<'_>,
     organization: OrganizationId,
-    scan: &Checked<CheckInTicket>,
+    request: &Request<CheckInTicket>,
 ) -> Result<IssuedTicket> {
     let now = tx.now();
-    let ScannedTicket { mut ticket, state, .. } = scans::find(tx, organization, scan)?;
+    let scan = rules::check_scan(request.body.clone(), request.errors.clone())?;
+    let ScannedTicket { mut ticket, state, .. } = scans::find(tx, organization, &scan)?;
     state.check_out(scan.event_id).map_err(Error::Conflict)?;
     if !scans::check_out(tx, ticket.id)? {
         return Err(Error::conflict(Reason::NotCheckedIn, "the ticket is not checked in"));

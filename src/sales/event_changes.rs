@@ -1,12 +1,25 @@
-//! Changes of an event that depend on what was sold, or that orders follow.
+//! Creation of events, and changes that depend on what was sold or that affect orders.
 
 use super::order_lifecycle;
 use crate::error::{Error, FieldErrors, Reason, Result};
+use crate::form::request::Request;
 use crate::model::caller::Caller;
-use crate::model::event::{Event, EventStatus, UpdateEvent};
-use crate::model::id::EventId;
+use crate::model::event::{CreateEvent, Event, EventStatus, UpdateEvent};
+use crate::model::id::{EventId, OrganizationId};
 use crate::rules::event::{self as rules, EventFields};
-use crate::store::{Transaction, events};
+use crate::store::{Transaction, events, organizations};
+
+/// Creates an event. Its currency and time zone default to those of the organization.
+pub(crate) fn create(
+    tx: &Transaction<'_>,
+    organization: OrganizationId,
+    request: &Request<CreateEvent>,
+) -> Result<Event> {
+    let organization = organizations::get(tx, organization)?;
+    let fields = EventFields::create(request.body.clone(), &organization);
+    let fields = rules::check(fields, request.errors.clone())?;
+    events::insert(tx, organization.id, &fields)
+}
 
 /// Updates an event. Cancelling it cancels its PENDING orders.
 pub(crate) fn update(

@@ -14,6 +14,7 @@ pub(crate) mod check_in;
 mod discount_use;
 pub(crate) mod event_changes;
 pub(crate) mod holds;
+pub(crate) mod idempotency;
 mod inventory;
 pub(crate) mod order_creation;
 pub(crate) mod order_lifecycle;

@@ -1,12 +1,13 @@
 //! How an order ends: it is paid, cancelled, or expires. Each transition is one conditional UPDATE of the order; the
 //! seats, tickets, discount use, refund and notifications follow in the same transaction.
 
+use super::idempotency::{IdempotentOperation, PriorOutcome};
 use super::{discount_use, holds, inventory};
 use crate::error::{Error, Reason, Result};
 use crate::model::amount::Amount;
 use crate::model::id::{EventId, OrderId, OrganizationId, TicketTypeId};
 use crate::model::notification::{NotificationData, OrderCancelled, OrderCompleted};
-use crate::model::order::{OrderStatus, PaymentStatus};
+use crate::model::order::{CancelOrderResponse, OrderStatus, PaymentStatus};
 use crate::rules::money::decimals;
 use crate::rules::order::{check_cancellable, check_payable, status_at_hold};
 use crate::store::order_status::{self, OrderState};
@@ -131,31 +132,39 @@ pub(crate) fn payment_failed(tx: &Transaction<'_>, organization: OrganizationId,
     Ok(())
 }
 
-/// What is left to do after a cancellation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Cancelled {
-    pub(crate) requires_manual_refund: bool,
+/// The result of a cancellation.
+#[derive(Debug, Clone)]
+pub(crate) struct Cancellation {
+    pub(crate) response: CancelOrderResponse,
+    /// Whether the gateway is to be called for a refund now.
     pub(crate) refund_due: bool,
 }
 
 /// Cancels an order and its tickets. A payment through a gateway that can refund is refunded.
 pub(crate) fn cancel(
     tx: &Transaction<'_>,
+    operation: &IdempotentOperation,
     organization: OrganizationId,
     id: OrderId,
     can_refund: bool,
-) -> Result<Cancelled> {
+) -> Result<Cancellation> {
+    if let PriorOutcome::Result(response) = operation.prior_outcome(tx)? {
+        return Ok(Cancellation { response, refund_due: false });
+    }
     let state = load(tx, organization, id)?;
-    cancel_loaded(tx, &state, can_refund)
+    let cancellation = cancel_loaded(tx, &state, can_refund)?;
+    operation.store_result(tx, &cancellation.response)?;
+    Ok(cancellation)
 }
 
-fn cancel_loaded(tx: &Transaction<'_>, state: &OrderState, can_refund: bool) -> Result<Cancelled> {
+fn cancel_loaded(tx: &Transaction<'_>, state: &OrderState, can_refund: bool) -> Result<Cancellation> {
     check_cancellable(state.status)?;
     if !order_status::cancel(tx, state.id, state.status)? {
         return Err(Error::conflict(Reason::OrderNotCancellable, "the order has just changed"));
     }
     tx.record(CommitEvent::OrderCancelled);
-    let mut cancelled = Cancelled { requires_manual_refund: false, refund_due: false };
+    let refund_due = state.status == OrderStatus::Completed && state.paid_by_gateway && can_refund;
+    let requires_manual_refund = state.status == OrderStatus::Completed && state.total > 0 && !refund_due;
     match state.status {
         OrderStatus::Pending => {
             for seats in holds::seats_of_order(tx, state.id, state.event)? {
@@ -166,22 +175,21 @@ fn cancel_loaded(tx: &Transaction<'_>, state: &OrderState, can_refund: bool) -> 
         OrderStatus::Completed => {
             cancel_tickets(tx, state)?;
             release_discount_use(tx, state)?;
-            cancelled.refund_due = state.paid_by_gateway && can_refund;
-            cancelled.requires_manual_refund = state.total > 0 && !cancelled.refund_due;
-            if cancelled.refund_due {
-                refund(tx, state, true)?;
-            }
         }
         OrderStatus::Expired | OrderStatus::Cancelled => {}
+    }
+    if refund_due {
+        refund(tx, state, true)?;
     }
     let notification = NotificationData::OrderCancelled(OrderCancelled {
         order_id: state.id,
         event_id: state.event,
         customer_id: state.customer,
-        requires_manual_refund: cancelled.requires_manual_refund,
+        requires_manual_refund,
     });
     outbox::report(tx, state.organization, [notification])?;
-    Ok(cancelled)
+    let response = CancelOrderResponse { success: true, requires_manual_refund };
+    Ok(Cancellation { response, refund_due })
 }
 
 /// Cancels an order if it is PENDING. Any other order stays as it is.
@@ -211,7 +219,8 @@ pub(crate) fn cancel_pending_of_event(
 ) -> Result<()> {
     holds::expire_of_event(tx, event)?;
     for order in order_status::pending_of_event(tx, event)? {
-        cancel(tx, organization, order, false)?;
+        let state = load(tx, organization, order)?;
+        cancel_loaded(tx, &state, false)?;
     }
     Ok(())
 }

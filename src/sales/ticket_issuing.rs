@@ -1,7 +1,8 @@
 //! Tickets that the organization issues itself, without an order, and the cancellation of single tickets.
 
 use super::inventory;
-use crate::error::{Error, FieldErrors, Reason, Result};
+use crate::error::{Error, Reason, Result};
+use crate::form::request::Request;
 use crate::model::id::{OrganizationId, TicketId};
 use crate::model::notification::{NotificationData, TicketIssued};
 use crate::model::ticket::{CancelledIssuedTicket, IssueTickets, IssueTicketsResponse, NewTicket};
@@ -14,9 +15,9 @@ use crate::store::{Transaction, customers, events, outbox, ticket_types, tickets
 pub(crate) fn issue(
     tx: &Transaction<'_>,
     organization: OrganizationId,
-    request: IssueTickets,
-    mut errors: FieldErrors,
+    request: &Request<IssueTickets>,
 ) -> Result<IssueTicketsResponse> {
+    let Request { body: request, mut errors } = request.clone();
     tx.lock_event(request.ticket_type_id)?;
     let ticket_type = ticket_types::find_name(tx, organization, request.ticket_type_id)?;
     errors.check(ticket_type.is_some(), "ticketId", "must be a ticket type of this organization");

@@ -2,6 +2,7 @@
 
 use super::holds;
 use crate::error::{Error, FieldErrors, Reason, Result};
+use crate::form::request::Request;
 use crate::model::caller::Caller;
 use crate::model::id::{EventId, OrganizationId, TicketTypeId};
 use crate::model::ticket_type::{CreateTicketType, TicketType, UpdateTicketType};
@@ -14,12 +15,12 @@ pub(crate) fn create(
     tx: &Transaction<'_>,
     organization: OrganizationId,
     event: EventId,
-    request: CreateTicketType,
-    errors: FieldErrors,
+    request: &Request<CreateTicketType>,
 ) -> Result<TicketType> {
     tx.lock_event(event)?;
     let event = events::get(tx, organization, event)?;
-    let fields = rules::check(TicketTypeFields::create(request), decimals_of(&event.currency)?, errors)?;
+    let fields = TicketTypeFields::create(request.body.clone());
+    let fields = rules::check(fields, decimals_of(&event.currency)?, request.errors.clone())?;
     let id = ticket_types::insert(tx, organization, event.id, &fields)?;
     events::reopen_if_first_unsold(tx, event.id, fields.quantity)?;
     ticket_types::get(tx, organization, id)

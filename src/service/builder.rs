@@ -202,7 +202,7 @@ impl Builder {
             webhook_retention: self.webhook_retention,
             public_url: self.public_url.trim_end_matches('/').to_owned(),
             keys_used: Mutex::default(),
-            keys_at_work: super::idempotency::KeysAtWork::default(),
+            in_flight_keys: super::idempotency::InFlightKeys::default(),
         };
         Ok(TicketingService { inner: Arc::new(inner) })
     }

@@ -12,7 +12,8 @@ use crate::model::id::{DiscountId, TicketTypeId, kind};
 use crate::model::page::Page;
 use crate::model::scope::Scope;
 use crate::rules::discount::{self as rules, DiscountFields};
-use crate::store::{Transaction, discounts};
+use crate::sales::idempotency::OperationTarget;
+use crate::store::discounts;
 
 impl TicketingService {
     /// Lists discounts, newest first. Scope `discounts:read`.
@@ -63,7 +64,8 @@ impl TicketingService {
     pub fn create_discount(&self, caller: &Caller, request: impl Into<Request<CreateDiscount>>) -> Result<Discount> {
         caller.require(Scope::DiscountsWrite)?;
         let organization = caller.organization;
-        self.write_once(caller, ("create_discount", 0), request.into(), move |tx, Request { body, mut errors }| {
+        self.write_idempotent(caller, OperationTarget::new("create_discount"), request, move |tx, request| {
+            let Request { body, mut errors } = request.clone();
             let event = body.event_id;
             let types = listed(body.applicable_ticket_types.as_deref().unwrap_or_default());
             let decimals = discounts::check_references(tx, organization, event, types, &mut errors)?;
@@ -105,20 +107,16 @@ impl TicketingService {
         request: impl Into<Request<ValidateDiscount>>,
     ) -> Result<DiscountValidationResponse> {
         caller.require(Scope::DiscountsRead)?;
-        let (request, organization) = (request.into(), caller.organization);
-        let judge = move |tx: &Transaction<'_>, Request { body, mut errors }: Request<ValidateDiscount>| {
+        let organization = caller.organization;
+        self.read_idempotent(caller, OperationTarget::new("validate_discount"), request, move |tx, request| {
+            let Request { body, mut errors } = request.clone();
             let items = body.ticket_items.iter().enumerate();
             let types = items.map(|(index, item)| (format!("ticketItems[{index}].ticketId"), item.ticket_type_id));
             let decimals = discounts::check_references(tx, organization, body.event_id, types, &mut errors)?;
             let basket = rules::check_basket(body, decimals, errors)?;
             let discount = discounts::by_code(tx, organization, basket.event, &basket.code)?;
             Ok(rules::validate(discount, &basket, tx.now()))
-        };
-        match caller.attempt {
-            // What is kept for the key has to be written, though nothing else is.
-            Some(_) => self.write_once(caller, ("validate_discount", 0), request, judge),
-            None => self.store().read(|tx| judge(tx, request)),
-        }
+        })
     }
 
     /// Reads one discount. Scope `discounts:read`.

@@ -8,9 +8,10 @@ use crate::model::event::{CreateEvent, Event, EventSettings, ListEvents, UpdateE
 use crate::model::id::{EventId, kind};
 use crate::model::page::Page;
 use crate::model::scope::Scope;
-use crate::rules::event::{self as rules, EventFields};
+use crate::rules::event as rules;
 use crate::sales::event_changes;
-use crate::store::{events, organizations};
+use crate::sales::idempotency::OperationTarget;
+use crate::store::events;
 
 impl TicketingService {
     /// Lists events, newest first. Scope `events:read`.
@@ -54,9 +55,8 @@ impl TicketingService {
     pub fn create_event(&self, caller: &Caller, request: impl Into<Request<CreateEvent>>) -> Result<Event> {
         caller.require(Scope::EventsWrite)?;
         let organization = caller.organization;
-        self.write_once(caller, ("create_event", 0), request.into(), move |tx, Request { body, errors }| {
-            let fields = EventFields::create(body, &organizations::get(tx, organization)?);
-            events::insert(tx, organization, &rules::check(fields, errors)?)
+        self.write_idempotent(caller, OperationTarget::new("create_event"), request, move |tx, request| {
+            event_changes::create(tx, organization, request)
         })
     }
 

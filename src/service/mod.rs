@@ -76,8 +76,7 @@ struct Inner {
     public_url: String,
     /// When keys were used last, until the next maintenance writes it down.
     keys_used: Mutex<HashMap<ApiKeyId, Timestamp>>,
-    /// The idempotency keys that this process is working on.
-    keys_at_work: idempotency::KeysAtWork,
+    in_flight_keys: idempotency::InFlightKeys,
 }
 
 impl TicketingService {

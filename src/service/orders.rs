@@ -1,7 +1,7 @@
 //! Orders.
 
 use super::TicketingService;
-use super::idempotency::{Before, Begun};
+use super::idempotency::Start;
 use crate::error::{Error, Result};
 use crate::form::request::{Nothing, Request};
 use crate::model::caller::Caller;
@@ -13,6 +13,7 @@ use crate::model::page::Page;
 use crate::model::scope::Scope;
 use crate::rules::Checked;
 use crate::rules::order as rules;
+use crate::sales::idempotency::{OperationTarget, PriorOutcome};
 use crate::sales::order_creation::{self, CreatedOrder};
 use crate::sales::order_lifecycle;
 use crate::store::orders;
@@ -79,35 +80,37 @@ impl TicketingService {
     ) -> Result<CreateOrderResponse> {
         caller.require(Scope::OrdersWrite)?;
         let request = request.into();
-        let once = match self.begin_once(caller, ("create_order", 0), &request)? {
-            Begun::Answered(answer) => return Ok(answer),
-            Begun::Open(once) => once,
+        let running = match self.begin_idempotent(caller, OperationTarget::new("create_order"), &request)? {
+            Start::Replay(response) => return Ok(response),
+            Start::Run(running) => running,
         };
         let request = self.check_order(caller, request)?;
         let redirect_urls = request.checkout_redirect_urls.clone();
         let (organization, hold, paid_by_link) = (caller.organization, self.inner.order_hold, self.takes_payments());
-        let placing = once.clone();
+        let operation = running.operation();
         let placed = self.store().write(move |tx| {
-            let CreatedOrder { order, currency } = match placing.before(tx)? {
-                Before::Answer(answer) => return Ok(Placed::Answered(answer)),
+            let CreatedOrder { order, currency } = match operation.prior_outcome(tx)? {
+                PriorOutcome::Result(answer) => return Ok(Placed::Answered(answer)),
                 // Placed by a process that ended before it had the link.
-                Before::Order(id) => {
+                PriorOutcome::PendingOrder(id) => {
                     CreatedOrder { order: orders::get(tx, organization, id)?, currency: orders::currency(tx, id)? }
                 }
-                Before::Nothing => order_creation::create(tx, organization, &request, hold)?,
+                PriorOutcome::None => order_creation::create(tx, organization, &request, hold)?,
             };
             let wants_link = order.status == OrderStatus::Pending && order.payment_gateway.is_none();
             if wants_link && paid_by_link {
-                placing.record_order(tx, order.id)?;
+                operation.store_pending_order(tx, order.id)?;
                 return Ok(Placed::WantsLink(order, currency));
             }
             let answer = CreateOrderResponse::from(order);
-            placing.record(tx, &answer)?;
+            operation.store_result(tx, &answer)?;
             Ok(Placed::Answered(answer))
         });
         match placed.inspect_err(|error| self.store().counters().order_failed(error))? {
             Placed::Answered(answer) => Ok(answer),
-            Placed::WantsLink(order, currency) => self.open_checkout(order, currency, redirect_urls, &once),
+            Placed::WantsLink(order, currency) => {
+                self.open_checkout(order, currency, redirect_urls, &running.operation())
+            }
         }
     }
 
@@ -173,24 +176,20 @@ impl TicketingService {
     /// ```
     pub fn cancel_order(&self, caller: &Caller, id: OrderId) -> Result<CancelOrderResponse> {
         caller.require(Scope::OrdersWrite)?;
-        let once = match self.begin_once(caller, ("cancel_order", id.raw()), &Request::from(Nothing))? {
-            Begun::Answered(answer) => return Ok(answer),
-            Begun::Open(once) => once,
+        let target = OperationTarget::on("cancel_order", id);
+        let running = match self.begin_idempotent(caller, target, &Request::from(Nothing))? {
+            Start::Replay(response) => return Ok(response),
+            Start::Run(running) => running,
         };
-        let (organization, can_refund) = (caller.organization, self.can_refund());
-        let (answer, refund_due) = self.store().write(move |tx| {
-            let mut refund_due = false;
-            let answer = once.run(tx, || {
-                let left = order_lifecycle::cancel(tx, organization, id, can_refund)?;
-                refund_due = left.refund_due;
-                Ok(CancelOrderResponse { success: true, requires_manual_refund: left.requires_manual_refund })
-            });
-            answer.map(|answer| (answer, refund_due))
-        })?;
-        if refund_due {
+        let organization = caller.organization;
+        let operation = running.operation();
+        let can_refund = self.can_refund();
+        let cancellation =
+            self.store().write(move |tx| order_lifecycle::cancel(tx, &operation, organization, id, can_refund))?;
+        if cancellation.refund_due {
             self.ask_for_refund_now(id);
         }
-        Ok(answer)
+        Ok(cancellation.response)
     }
 
     /// Completes an order whose money came another way than through the gateway, and issues its tickets. An expired one
@@ -210,7 +209,7 @@ impl TicketingService {
     pub fn mark_order_paid(&self, caller: &Caller, id: OrderId) -> Result<Order> {
         caller.require(Scope::OrdersWrite)?;
         let organization = caller.organization;
-        self.write_once(caller, ("mark_order_paid", id.raw()), Nothing.into(), move |tx, _| {
+        self.write_idempotent(caller, OperationTarget::on("mark_order_paid", id), Nothing, move |tx, _| {
             order_lifecycle::mark_paid(tx, organization, id)?;
             orders::get(tx, organization, id)
         })
@@ -231,7 +230,8 @@ impl TicketingService {
     pub fn mark_checkout_reminder_sent(&self, caller: &Caller, id: OrderId) -> Result<Order> {
         caller.require(Scope::OrdersWrite)?;
         let organization = caller.organization;
-        self.write_once(caller, ("mark_checkout_reminder_sent", id.raw()), Nothing.into(), move |tx, _| {
+        let target = OperationTarget::on("mark_checkout_reminder_sent", id);
+        self.write_idempotent(caller, target, Nothing, move |tx, _| {
             let marked = orders::mark_reminder_sent(tx, organization, id)?;
             let order = orders::get(tx, organization, id)?;
             if !marked {

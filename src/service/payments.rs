@@ -1,13 +1,13 @@
 //! What goes between an order and the payment gateway.
 
 use super::TicketingService;
-use super::idempotency::{Before, Once};
 use crate::error::{Error, Result, StoreError};
 use crate::model::caller::Caller;
 use crate::model::id::OrderId;
 use crate::model::order::{CheckoutRedirectUrls, CreateOrderResponse, Order, OrderStatus};
 use crate::model::scope::Scope;
 use crate::payment::{Checkout, CheckoutRequest, GatewayCalls, GatewayError};
+use crate::sales::idempotency::{IdempotentOperation, PriorOutcome};
 use crate::sales::order_lifecycle;
 use crate::store::{checkouts, orders};
 
@@ -73,27 +73,27 @@ impl TicketingService {
         order: Order,
         currency: String,
         redirect_urls: Option<CheckoutRedirectUrls>,
-        once: &Once,
+        operation: &IdempotentOperation,
     ) -> Result<CreateOrderResponse> {
         let Some(gateway) = &self.inner.gateway else { return Ok(order.into()) };
         let (organization, id) = (order.organizer_id, order.id);
         let checkout = match self.start_checkout(gateway, &order, currency, redirect_urls) {
             Ok(checkout) => checkout,
-            Err(failure) => return self.give_up_checkout(&order, &failure, once),
+            Err(failure) => return self.give_up_checkout(&order, &failure, operation),
         };
-        let recording = once.clone();
+        let recording = operation.clone();
         let recorded = self.store().write(move |tx| {
-            match recording.before(tx)? {
+            match recording.prior_outcome(tx)? {
                 // Another process took the order up meanwhile, and was faster.
-                Before::Answer(answer) => return Ok(Some(answer)),
-                Before::Order(waiting) if waiting == id => {}
-                Before::Nothing if !recording.has_key() => {}
+                PriorOutcome::Result(answer) => return Ok(Some(answer)),
+                PriorOutcome::PendingOrder(waiting) if waiting == id => {}
+                PriorOutcome::None if recording.keyed_request().is_none() => {}
                 // Another process took it up, got no link, and gave it up.
-                Before::Nothing | Before::Order(_) => return Ok(None),
+                PriorOutcome::None | PriorOutcome::PendingOrder(_) => return Ok(None),
             }
             checkouts::record(tx, organization, id, &checkout.link, &checkout.reference)?;
             let answer = CreateOrderResponse::from(orders::get(tx, organization, id)?);
-            recording.record(tx, &answer).map(|()| Some(answer))
+            recording.store_result(tx, &answer).map(|()| Some(answer))
         });
         let failure = match recorded {
             Ok(Some(answer)) => return Ok(answer),
@@ -103,7 +103,7 @@ impl TicketingService {
             }
             Err(error) => return Err(error),
         };
-        self.give_up_checkout(&order, &failure, once)
+        self.give_up_checkout(&order, &failure, operation)
     }
 
     fn start_checkout(
@@ -128,20 +128,25 @@ impl TicketingService {
     }
 
     /// Cancels an order for which the gateway gave no link, unless somebody paid or cancelled it meanwhile.
-    fn give_up_checkout(&self, order: &Order, failure: &GatewayError, once: &Once) -> Result<CreateOrderResponse> {
-        let (organization, id, once) = (order.organizer_id, order.id, once.clone());
+    fn give_up_checkout(
+        &self,
+        order: &Order,
+        failure: &GatewayError,
+        operation: &IdempotentOperation,
+    ) -> Result<CreateOrderResponse> {
+        let (organization, id, operation) = (order.organizer_id, order.id, operation.clone());
         tracing::warn!(order = %id, %failure, "the payment gateway gave no checkout link");
         let answer = self.store().write(move |tx| {
-            if let Before::Answer(answer) = once.before(tx)? {
+            if let PriorOutcome::Result(answer) = operation.prior_outcome(tx)? {
                 return Ok(Some(answer));
             }
             order_lifecycle::cancel_unless_paid(tx, organization, id)?;
             let order = orders::get(tx, organization, id)?;
             if order.status != OrderStatus::Completed {
-                return once.forget(tx, id).map(|()| None);
+                return operation.forget_pending_order(tx, id).map(|()| None);
             }
             let answer = CreateOrderResponse::from(order);
-            once.record(tx, &answer).map(|()| Some(answer))
+            operation.store_result(tx, &answer).map(|()| Some(answer))
         })?;
         answer.ok_or_else(|| Error::PaymentGatewayFailed(format!("{failure}; the order {id} was cancelled")))
     }

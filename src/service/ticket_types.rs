@@ -9,8 +9,9 @@ use crate::model::page::Page;
 use crate::model::scope::Scope;
 use crate::model::ticket_type::{CreateTicketType, ListTicketTypes, TicketType, UpdateTicketType};
 use crate::rules::ticket_type as rules;
+use crate::sales::idempotency::OperationTarget;
 use crate::sales::ticket_type_changes;
-use crate::store::{Transaction, events, ticket_types};
+use crate::store::{events, ticket_types};
 
 impl TicketingService {
     /// Lists the ticket types of an event, by their sort order and then by creation. Scope `ticket-types:read`.
@@ -61,10 +62,10 @@ impl TicketingService {
     ) -> Result<TicketType> {
         caller.require(Scope::TicketTypesWrite)?;
         let organization = caller.organization;
-        let work = move |tx: &Transaction<'_>, Request { body, errors }| {
-            ticket_type_changes::create(tx, organization, event, body, errors)
-        };
-        self.write_once(caller, ("create_ticket_type", event.raw()), request.into(), work)
+        let target = OperationTarget::on("create_ticket_type", event);
+        self.write_idempotent(caller, target, request, move |tx, request| {
+            ticket_type_changes::create(tx, organization, event, request)
+        })
     }
 
     /// Reads one ticket type. Scope `ticket-types:read`.

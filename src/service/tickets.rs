@@ -1,7 +1,7 @@
 //! Issued tickets, and the door.
 
 use super::TicketingService;
-use super::idempotency::{Before, Begun};
+use super::idempotency::Start;
 use crate::error::{Error, Result};
 use crate::form::request::{Nothing, Request};
 use crate::model::caller::Caller;
@@ -13,8 +13,9 @@ use crate::model::ticket::{
 };
 use crate::rules::ticket as rules;
 use crate::sales::check_in::{self, Scan};
+use crate::sales::idempotency::{OperationTarget, PriorOutcome};
 use crate::sales::ticket_issuing;
-use crate::store::{Transaction, tickets};
+use crate::store::tickets;
 
 impl TicketingService {
     /// Lists tickets, newest first. Scope `tickets:read`.
@@ -64,8 +65,8 @@ impl TicketingService {
     ) -> Result<IssueTicketsResponse> {
         caller.require(Scope::TicketsWrite)?;
         let organization = caller.organization;
-        self.write_once(caller, ("issue_tickets", 0), request.into(), move |tx, Request { body, errors }| {
-            ticket_issuing::issue(tx, organization, body, errors)
+        self.write_idempotent(caller, OperationTarget::new("issue_tickets"), request, move |tx, request| {
+            ticket_issuing::issue(tx, organization, request)
         })
     }
 
@@ -129,19 +130,20 @@ impl TicketingService {
     pub fn check_in_ticket(&self, caller: &Caller, request: impl Into<Request<CheckInTicket>>) -> Result<IssuedTicket> {
         caller.require(Scope::TicketsCheckIn)?;
         let request = request.into();
-        let once = match self.begin_once(caller, ("check_in_ticket", 0), &request)? {
-            Begun::Answered(ticket) => return Ok(ticket),
-            Begun::Open(once) => once,
+        let running = match self.begin_idempotent(caller, OperationTarget::new("check_in_ticket"), &request)? {
+            Start::Replay(ticket) => return Ok(ticket),
+            Start::Run(running) => running,
         };
+        let operation = running.operation();
         let scan = rules::check_scan(request.body, request.errors)?;
         let (organization, key) = (caller.organization, caller.key);
         let result = self.store().write(move |tx| {
-            if let Before::Answer(ticket) = once.before(tx)? {
+            if let PriorOutcome::Result(ticket) = operation.prior_outcome(tx)? {
                 return Ok(Scan::Accepted(Box::new(ticket)));
             }
             let result = check_in::check_in(tx, organization, &scan, key)?;
             if let Scan::Accepted(ticket) = &result {
-                once.record(tx, ticket)?;
+                operation.store_result(tx, ticket)?;
             }
             Ok(result)
         });
@@ -175,8 +177,8 @@ impl TicketingService {
     ) -> Result<IssuedTicket> {
         caller.require(Scope::TicketsCheckIn)?;
         let organization = caller.organization;
-        self.write_once(caller, ("check_out_ticket", 0), request.into(), move |tx, Request { body, errors }| {
-            check_in::check_out(tx, organization, &rules::check_scan(body, errors)?)
+        self.write_idempotent(caller, OperationTarget::new("check_out_ticket"), request, move |tx, request| {
+            check_in::check_out(tx, organization, request)
         })
     }
 
@@ -196,7 +198,8 @@ impl TicketingService {
     pub fn cancel_ticket(&self, caller: &Caller, id: TicketId) -> Result<CancelledIssuedTicket> {
         caller.require(Scope::TicketsWrite)?;
         let organization = caller.organization;
-        let work = move |tx: &Transaction<'_>, _| ticket_issuing::cancel(tx, organization, id);
-        self.write_once(caller, ("cancel_ticket", id.raw()), Nothing.into(), work)
+        self.write_idempotent(caller, OperationTarget::on("cancel_ticket", id), Nothing, move |tx, _| {
+            ticket_issuing::cancel(tx, organization, id)
+        })
     }
 }

@@ -12,7 +12,8 @@ use crate::model::webhook::{
     RotatedWebhookSecret, UpdateWebhook, WebhookDelivery, WebhookEndpoint,
 };
 use crate::rules::webhook::{self as rules, WebhookFields};
-use crate::store::{Transaction, deliveries, webhooks};
+use crate::sales::idempotency::OperationTarget;
+use crate::store::{deliveries, webhooks};
 
 impl TicketingService {
     /// Lists webhook endpoints, newest first. Scope `webhooks:read`.
@@ -60,8 +61,9 @@ impl TicketingService {
     ) -> Result<CreatedWebhookEndpoint> {
         caller.require(Scope::WebhooksWrite)?;
         let (organization, allow_local) = (caller.organization, self.inner.webhooks.allow_local);
-        self.write_once(caller, ("create_webhook", 0), request.into(), move |tx, Request { body, errors }| {
-            let fields = rules::check(WebhookFields::create(body), allow_local, errors)?;
+        self.write_idempotent(caller, OperationTarget::new("create_webhook"), request, move |tx, request| {
+            let fields = WebhookFields::create(request.body.clone());
+            let fields = rules::check(fields, allow_local, request.errors.clone())?;
             let secret = rules::secret_from_random(tx.environment().random());
             let endpoint = webhooks::insert(tx, organization, &fields, &secret)?;
             Ok(CreatedWebhookEndpoint { endpoint, secret })
@@ -211,11 +213,11 @@ impl TicketingService {
     ) -> Result<ResentWebhookDelivery> {
         caller.require(Scope::WebhooksWrite)?;
         let organization = caller.organization;
-        let work = move |tx: &Transaction<'_>, endpoint: Request<WebhookId>| {
+        let target = OperationTarget::on("resend_webhook_delivery", delivery);
+        // The endpoint is the body of the request, so that the same key is refused for another endpoint.
+        self.write_idempotent(caller, target, id, move |tx, endpoint: &Request<WebhookId>| {
             let outbox_id = deliveries::resend(tx, organization, endpoint.body, delivery)?;
             Ok(ResentWebhookDelivery { outbox_id })
-        };
-        // The endpoint is part of what is asked for: with another one the same key is refused.
-        self.write_once(caller, ("resend_webhook_delivery", delivery.raw()), id.into(), work)
+        })
     }
 }

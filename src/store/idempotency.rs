@@ -1,4 +1,4 @@
-//! What was answered to an idempotency key, or the order whose answer is still to come.
+//! Idempotency keys and the outcomes of their requests.
 
 use std::time::Duration;
 
@@ -29,21 +29,21 @@ pub(super) const OLD: &str =
     "SELECT organization_id, key FROM idempotency_records WHERE created_at <= ?1 ORDER BY created_at LIMIT ?2";
 const DELETE_OLD: &str = "DELETE FROM idempotency_records WHERE organization_id = ?1 AND key = ?2 AND created_at <= ?3";
 
-/// What is asked for under which key.
+/// A request with an idempotency key.
 #[derive(Debug, Clone)]
-pub(crate) struct Asked {
+pub(crate) struct IdempotentRequest {
     pub(crate) organization: OrganizationId,
     pub(crate) key: IdempotencyKey,
     pub(crate) fingerprint: [u8; 32],
 }
 
-/// What came of it before.
+/// What is stored with a key.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Earlier {
-    /// This answer, as JSON.
-    Answer(String),
-    /// This order, whose checkout link is still to come.
-    Order(OrderId),
+pub(crate) enum StoredOutcome {
+    /// The result, as JSON.
+    Result(String),
+    /// The order that was created, whose checkout link is still to come.
+    PendingOrder(OrderId),
 }
 
 /// The latest creation of a record that counts no more.
@@ -51,33 +51,39 @@ fn too_old(now: Timestamp) -> i64 {
     now.millis() - i64::try_from(KEPT.as_millis()).unwrap_or(i64::MAX)
 }
 
-/// What came of the same request before; an error where the key came with another request.
-pub(crate) fn find(tx: &Transaction<'_>, asked: &Asked) -> Result<Option<Earlier>> {
-    let (key, fingerprint) = (asked.key.as_str(), asked.fingerprint.as_slice());
-    tx.query_opt(FIND, &[asked.organization.into(), key.into(), too_old(tx.now()).into(), fingerprint.into()], |row| {
-        let same: bool = row.get(1)?;
-        if !same {
-            return Err(Error::IdempotencyKeyReused);
-        }
-        match (row.get(2)?, row.get(3)?) {
-            (Some(answer), _) => Ok(Earlier::Answer(answer)),
-            (None, Some(order)) => Ok(Earlier::Order(order)),
-            (None, None) => Err(row.corrupt(2, "is missing")),
-        }
-    })
+/// The stored outcome of the same request. Fails with [`Error::IdempotencyKeyReused`] if the key was used for another
+/// request.
+pub(crate) fn find(tx: &Transaction<'_>, request: &IdempotentRequest) -> Result<Option<StoredOutcome>> {
+    let (key, fingerprint) = (request.key.as_str(), request.fingerprint.as_slice());
+    tx.query_opt(
+        FIND,
+        &[request.organization.into(), key.into(), too_old(tx.now()).into(), fingerprint.into()],
+        |row| {
+            let same: bool = row.get(1)?;
+            if !same {
+                return Err(Error::IdempotencyKeyReused);
+            }
+            match (row.get(2)?, row.get(3)?) {
+                (Some(result), _) => Ok(StoredOutcome::Result(result)),
+                (None, Some(order)) => Ok(StoredOutcome::PendingOrder(order)),
+                (None, None) => Err(row.corrupt(2, "is missing")),
+            }
+        },
+    )
 }
 
-/// Keeps what came of the request, in the place of the order that was to be answered.
-pub(crate) fn record(tx: &Transaction<'_>, asked: &Asked, earlier: &Earlier) -> Result<()> {
-    let (answer, order) = match earlier {
-        Earlier::Answer(answer) => (Some(answer), None),
-        Earlier::Order(order) => (None, Some(*order)),
+/// Stores the outcome of a request. A result replaces the pending order of the same request. Fails with
+/// [`Error::IdempotencyInProgress`] if another process has stored an outcome since.
+pub(crate) fn store(tx: &Transaction<'_>, request: &IdempotentRequest, outcome: &StoredOutcome) -> Result<()> {
+    let (result, order) = match outcome {
+        StoredOutcome::Result(result) => (Some(result), None),
+        StoredOutcome::PendingOrder(order) => (None, Some(*order)),
     };
     let binds = [
-        asked.organization.into(),
-        asked.key.as_str().into(),
-        asked.fingerprint.as_slice().into(),
-        answer.into(),
+        request.organization.into(),
+        request.key.as_str().into(),
+        request.fingerprint.as_slice().into(),
+        result.into(),
         order.into(),
         tx.now().into(),
         too_old(tx.now()).into(),
@@ -88,10 +94,9 @@ pub(crate) fn record(tx: &Transaction<'_>, asked: &Asked, earlier: &Earlier) -> 
     }
 }
 
-/// Gives up on an order that is not answered: the next request with the key is a new one. A later order of the same key
-/// is left alone.
-pub(crate) fn forget(tx: &Transaction<'_>, asked: &Asked, order: OrderId) -> Result<()> {
-    let binds = [asked.organization.into(), asked.key.as_str().into(), order.into()];
+/// Deletes the key if it is stored with this pending order, so that the next request with it is a new one.
+pub(crate) fn forget_pending_order(tx: &Transaction<'_>, request: &IdempotentRequest, order: OrderId) -> Result<()> {
+    let binds = [request.organization.into(), request.key.as_str().into(), order.into()];
     tx.execute(FORGET, &binds).map(drop)
 }
 

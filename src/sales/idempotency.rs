@@ -1,0 +1,134 @@
+//! Idempotent operations: an operation with an idempotency key runs once, and a retry gets the stored result.
+//!
+//! The result is stored in the transaction that does the work, so that a crash leaves both or neither. Errors are not
+//! stored: after an error, the same key runs the operation again.
+
+use std::fmt::Debug;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use sha2::{Digest, Sha256};
+
+use crate::error::{Error, Result};
+use crate::form::request::Request;
+use crate::model::caller::Caller;
+use crate::model::id::{Id, Kind, OrderId};
+use crate::model::idempotency::IdempotentCall;
+use crate::store::Transaction;
+use crate::store::idempotency::{self, IdempotentRequest, StoredOutcome};
+
+/// What an operation acts on. A key that was used for one target cannot be used for another.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct OperationTarget {
+    operation: &'static str,
+    /// The raw id of the resource, or 0 if the request body names everything.
+    resource: i64,
+}
+
+impl OperationTarget {
+    /// An operation whose request body names everything that it acts on.
+    pub(crate) const fn new(operation: &'static str) -> Self {
+        Self { operation, resource: 0 }
+    }
+
+    /// An operation on one resource, or on the members of one.
+    pub(crate) const fn on<K: Kind>(operation: &'static str, resource: Id<K>) -> Self {
+        Self { operation, resource: resource.raw() }
+    }
+}
+
+/// One execution of an operation, with or without an idempotency key. Without a key, nothing is stored and nothing is
+/// found.
+#[derive(Debug, Clone)]
+pub(crate) struct IdempotentOperation(Option<KeyedOperation>);
+
+#[derive(Debug, Clone)]
+struct KeyedOperation {
+    call: IdempotentCall,
+    request: IdempotentRequest,
+}
+
+/// What the same request led to before.
+pub(crate) enum PriorOutcome<T> {
+    /// The request is new.
+    None,
+    /// It succeeded with this result.
+    Result(T),
+    /// It created this order, and did not get as far as the checkout link.
+    PendingOrder(OrderId),
+}
+
+impl IdempotentOperation {
+    pub(crate) fn new<B: Debug>(caller: &Caller, target: OperationTarget, request: &Request<B>) -> Self {
+        let keyed = caller.idempotent_call.clone().map(|call| {
+            call.set_replayed(false);
+            let request = IdempotentRequest {
+                organization: caller.organization,
+                key: call.key.clone(),
+                fingerprint: fingerprint(target, request),
+            };
+            KeyedOperation { call, request }
+        });
+        Self(keyed)
+    }
+
+    /// The key and the fingerprint of the request; `None` if the caller gave no key.
+    pub(crate) fn keyed_request(&self) -> Option<&IdempotentRequest> {
+        self.0.as_ref().map(|keyed| &keyed.request)
+    }
+
+    /// Looks up what the same request led to before, in this process or another.
+    pub(crate) fn prior_outcome<T: DeserializeOwned>(&self, tx: &Transaction<'_>) -> Result<PriorOutcome<T>> {
+        let Some(keyed) = &self.0 else { return Ok(PriorOutcome::None) };
+        match idempotency::find(tx, &keyed.request)? {
+            None => Ok(PriorOutcome::None),
+            Some(StoredOutcome::PendingOrder(order)) => Ok(PriorOutcome::PendingOrder(order)),
+            Some(StoredOutcome::Result(json)) => {
+                keyed.call.set_replayed(true);
+                let result = serde_json::from_str(&json);
+                result.map(PriorOutcome::Result).map_err(|error| {
+                    Error::Internal(format!("the stored result of an idempotent request cannot be read: {error}"))
+                })
+            }
+        }
+    }
+
+    /// Does `work` and stores its result, unless the same request has succeeded before.
+    pub(crate) fn run<T: Serialize + DeserializeOwned>(
+        &self,
+        tx: &Transaction<'_>,
+        work: impl FnOnce() -> Result<T>,
+    ) -> Result<T> {
+        if let PriorOutcome::Result(result) = self.prior_outcome(tx)? {
+            return Ok(result);
+        }
+        let result = work()?;
+        self.store_result(tx, &result)?;
+        Ok(result)
+    }
+
+    /// Stores the result, in the transaction of the work.
+    pub(crate) fn store_result(&self, tx: &Transaction<'_>, result: &impl Serialize) -> Result<()> {
+        let Some(keyed) = &self.0 else { return Ok(()) };
+        let json = serde_json::to_string(result).map_err(|error| Error::Internal(error.to_string()))?;
+        idempotency::store(tx, &keyed.request, &StoredOutcome::Result(json))
+    }
+
+    /// Stores that an order was created whose checkout link is still to come.
+    pub(crate) fn store_pending_order(&self, tx: &Transaction<'_>, order: OrderId) -> Result<()> {
+        let Some(keyed) = &self.0 else { return Ok(()) };
+        idempotency::store(tx, &keyed.request, &StoredOutcome::PendingOrder(order))
+    }
+
+    /// Frees the key if it is stored with this pending order: the order was cancelled, and a retry starts over.
+    pub(crate) fn forget_pending_order(&self, tx: &Transaction<'_>, order: OrderId) -> Result<()> {
+        let Some(keyed) = &self.0 else { return Ok(()) };
+        idempotency::forget_pending_order(tx, &keyed.request, order)
+    }
+}
+
+/// Distinguishes requests by target and body. Values that could not be read are part of the body.
+fn fingerprint<B: Debug>(target: OperationTarget, request: &Request<B>) -> [u8; 32] {
+    let OperationTarget { operation, resource } = target;
+    Sha256::digest(format!("{operation} {resource} {:?} {:?}", request.body, request.errors)).into()
+}
