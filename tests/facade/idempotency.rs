@@ -385,7 +385,7 @@ fn names_after(folder: &str, beginnings: &[&str]) -> Vec<String> {
 fn the_table_above_names_every_operation_that_is_a_post_or_is_done_once() {
     let mut named: Vec<_> = OPERATIONS.iter().map(|(name, _)| (*name).to_owned()).collect();
     named.sort_unstable();
-    assert_eq!(names_after("src/service", &["write_once(caller, ", "begin_once(caller, "]), named);
+    assert_eq!(names_after("src/service", &["OperationTarget::new(", "OperationTarget::on("]), named);
     let posts = ["create(", "create_several(", "act(", "act_on("].map(|kind| format!("Operation::{kind}"));
     assert_eq!(names_after("src/server", &posts.each_ref().map(String::as_str)), named);
 }
