@@ -26,20 +26,20 @@ const REVOKE: &str = "UPDATE api_keys SET revoked_at = ?2 WHERE id = ?1 AND revo
 const USED: &str =
     "UPDATE api_keys SET last_used_at = ?2 WHERE id = ?1 AND (last_used_at IS NULL OR last_used_at < ?2)";
 
-fn scopes(row: &Row<'_>, index: usize) -> Result<Scopes> {
-    Scopes::from_text(&row.get::<String>(index)?).ok_or_else(|| row.corrupt(index, "names an unknown scope"))
+fn scopes(row: &Row<'_>, column: &'static str) -> Result<Scopes> {
+    Scopes::from_text(&row.get::<String>(column)?).ok_or_else(|| row.corrupt(column, "names an unknown scope"))
 }
 
 fn decode(row: &Row<'_>) -> Result<ApiKey> {
     Ok(ApiKey {
-        id: row.get(0)?,
-        organization_id: row.get(1)?,
-        name: row.get(2)?,
-        scopes: scopes(row, 3)?,
-        expires_at: row.get(4)?,
-        created_at: row.get(5)?,
-        last_used_at: row.get(6)?,
-        revoked_at: row.get(7)?,
+        id: row.get("id")?,
+        organization_id: row.get("organization_id")?,
+        name: row.get("name")?,
+        scopes: scopes(row, "scopes")?,
+        expires_at: row.get("expires_at")?,
+        created_at: row.get("created_at")?,
+        last_used_at: row.get("last_used_at")?,
+        revoked_at: row.get("revoked_at")?,
     })
 }
 
@@ -69,8 +69,8 @@ pub(crate) fn list(tx: &Transaction<'_>, organization: OrganizationId) -> Result
 /// Who shows the key with this hash, where it is neither revoked nor expired, and when it was used last.
 pub(crate) fn caller(tx: &Transaction<'_>, hash: &[u8]) -> Result<Option<(Caller, Option<Timestamp>)>> {
     tx.query_opt(VALID, &[Bind::Blob(hash), tx.now().into()], |row| {
-        let caller = Caller::new(row.get(1)?, scopes(row, 2)?, Some(row.get(0)?));
-        Ok((caller, row.get(3)?))
+        let caller = Caller::new(row.get("organization_id")?, scopes(row, "scopes")?, Some(row.get("id")?));
+        Ok((caller, row.get("last_used_at")?))
     })
 }
 

@@ -123,13 +123,13 @@ struct DueRow {
 
 fn decode_due(row: &Row<'_>) -> Result<DueRow> {
     Ok(DueRow {
-        id: row.get(0)?,
-        notification: row.get(1)?,
-        notification_type: row.text_enum(2)?,
-        body: row.get(3)?,
-        attempts: row.get(4)?,
-        cuts: row.get(5)?,
-        cut_off: !row.is_null(6)?,
+        id: row.get("id")?,
+        notification: row.get("event_id")?,
+        notification_type: row.text_enum("type")?,
+        body: row.get("body")?,
+        attempts: row.get("attempts")?,
+        cuts: row.get("cuts")?,
+        cut_off: !row.is_null("claim")?,
     })
 }
 
@@ -137,8 +137,8 @@ fn decode_due(row: &Row<'_>) -> Result<DueRow> {
 /// again in a moment; for the third time, it counts as failed.
 pub(crate) fn claim(tx: &Transaction<'_>, endpoint: WebhookId, workers: usize, most: usize) -> Result<Claimed> {
     let (now, mut claimed) = (tx.now(), Claimed::default());
-    let target =
-        tx.query_opt(ENDPOINT, &[endpoint.into()], |row| Ok((row.get::<String>(1)?, row.get::<String>(2)?)))?;
+    let target = tx
+        .query_opt(ENDPOINT, &[endpoint.into()], |row| Ok((row.get::<String>("url")?, row.get::<String>("secret")?)))?;
     // It is gone or disabled: what it has waits, or is gone too.
     let Some((url, secret)) = target else { return Ok(claimed) };
     let wanted = i64::try_from(most).unwrap_or(i64::MAX);
@@ -199,12 +199,12 @@ fn part_of(time: Duration, chance: i64) -> Duration {
 
 /// When the endpoint has something next.
 pub(crate) fn next_due(tx: &Transaction<'_>, endpoint: WebhookId) -> Result<Option<Timestamp>> {
-    tx.query_opt(NEXT_DUE, &[endpoint.into()], |row| row.get(1))
+    tx.query_opt(NEXT_DUE, &[endpoint.into()], |row| row.get("due_at"))
 }
 
 /// The first endpoint after `after` for which something waits, and when it is due. It may be disabled or gone.
 pub(crate) fn next_endpoint(tx: &Transaction<'_>, after: WebhookId) -> Result<Option<(WebhookId, Timestamp)>> {
-    tx.query_opt(NEXT_ENDPOINT, &[after.into()], |row| Ok((row.get(0)?, row.get(1)?)))
+    tx.query_opt(NEXT_ENDPOINT, &[after.into()], |row| Ok((row.get("endpoint_id")?, row.get("due_at")?)))
 }
 
 /// Whether anything is sent to the endpoint.
@@ -214,11 +214,13 @@ pub(crate) fn is_open(tx: &Transaction<'_>, endpoint: WebhookId) -> Result<bool>
 
 /// What there is to know of an endpoint; `None` where it is gone.
 pub(crate) fn known(tx: &Transaction<'_>, endpoint: WebhookId) -> Result<Option<Known>> {
-    let Some(organization) = tx.query_opt(ORGANIZATION, &[endpoint.into()], |row| row.get(1))? else { return Ok(None) };
+    let Some(organization) = tx.query_opt(ORGANIZATION, &[endpoint.into()], |row| row.get("organization_id"))? else {
+        return Ok(None);
+    };
     let latest = tx.query_opt(LATEST, &[endpoint.into()], |row| {
-        let millis: Option<i64> = row.get(2)?;
+        let millis: Option<i64> = row.get("duration_ms")?;
         let took = millis.map(|millis| Duration::from_millis(u64::try_from(millis).unwrap_or(0)));
-        Ok(Latest { success: row.get(1)?, took })
+        Ok(Latest { success: row.get("success")?, took })
     })?;
     Ok(Some(Known { organization, latest }))
 }

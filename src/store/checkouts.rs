@@ -24,10 +24,10 @@ pub(crate) fn record(
 
 /// The order that the gateway calls `reference`.
 pub(crate) fn find(tx: &Transaction<'_>, reference: &str) -> Result<Option<(OrderId, OrganizationId)>> {
-    tx.query_opt(BY_REFERENCE, &[reference.into()], |row| Ok((row.get(0)?, row.get(1)?)))
+    tx.query_opt(BY_REFERENCE, &[reference.into()], |row| Ok((row.get("id")?, row.get("organization_id")?)))
 }
 
 /// What the gateway calls an order's payment.
 pub(crate) fn reference(tx: &Transaction<'_>, order: OrderId) -> Result<Option<String>> {
-    Ok(tx.query_opt(REFERENCE, &[order.into()], |row| row.get(1))?.flatten())
+    Ok(tx.query_opt(REFERENCE, &[order.into()], |row| row.get("payment_reference"))?.flatten())
 }

@@ -17,7 +17,8 @@ pub(crate) fn find_or_insert(
     new: &NewCustomer,
 ) -> Result<Customer> {
     let key = fold(&new.email);
-    let found = tx.query_opt(BY_EMAIL, &[organization.into(), (&key).into()], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let found =
+        tx.query_opt(BY_EMAIL, &[organization.into(), (&key).into()], |row| Ok((row.get("id")?, row.get("email")?)))?;
     let (id, email) = match found {
         Some(found) => found,
         None => {
@@ -30,5 +31,5 @@ pub(crate) fn find_or_insert(
 
 /// The customer of an address, where there is one.
 pub(crate) fn find(tx: &Transaction<'_>, organization: OrganizationId, email: &str) -> Result<Option<CustomerId>> {
-    tx.query_opt(BY_EMAIL, &[organization.into(), fold(email).into()], |row| row.get(0))
+    tx.query_opt(BY_EMAIL, &[organization.into(), fold(email).into()], |row| row.get("id"))
 }

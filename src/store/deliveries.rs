@@ -22,19 +22,19 @@ const SENT: &str = "SELECT d.id, d.type, o.event_id, o.body
 
 fn decode(row: &Row<'_>) -> Result<WebhookDelivery> {
     Ok(WebhookDelivery {
-        id: row.get(0)?,
-        endpoint_id: row.get(1)?,
-        outbox_id: row.get(2)?,
-        event_type: row.text_enum::<NotificationType>(3)?.into(),
-        event_id: row.get(4)?,
-        request_body: row.get(5)?,
-        response_status: row.get(6)?,
-        response_body: row.get(7)?,
-        success: row.get(8)?,
-        attempt: row.get(9)?,
-        duration_ms: row.get(10)?,
-        error_message: row.get(11)?,
-        created_at: row.get(12)?,
+        id: row.get("id")?,
+        endpoint_id: row.get("endpoint_id")?,
+        outbox_id: row.get("outbox_id")?,
+        event_type: row.text_enum::<NotificationType>("type")?.into(),
+        event_id: row.get("event_id")?,
+        request_body: row.get("body")?,
+        response_status: row.get("response_status")?,
+        response_body: row.get("response_body")?,
+        success: row.get("success")?,
+        attempt: row.get("attempt")?,
+        duration_ms: row.get("duration_ms")?,
+        error_message: row.get("error_message")?,
+        created_at: row.get("created_at")?,
     })
 }
 
@@ -66,7 +66,11 @@ pub(crate) fn resend(
 ) -> Result<OutboxId> {
     let wanted = webhooks::get(tx, organization, endpoint)?.events;
     let sent = tx.query_opt(SENT, &[delivery.into(), endpoint.into()], |row| {
-        Ok((row.text_enum::<NotificationType>(1)?, row.get::<NotificationId>(2)?, row.get::<String>(3)?))
+        Ok((
+            row.text_enum::<NotificationType>("type")?,
+            row.get::<NotificationId>("event_id")?,
+            row.get::<String>("body")?,
+        ))
     })?;
     let (of, notification, body) = sent.ok_or(Error::NotFound("webhook delivery"))?;
     if !wanted.contains(&of) {

@@ -21,7 +21,7 @@ macro_rules! select {
         concat!(
             "SELECT d.id, d.event_id, d.code, d.type, d.value, d.value_decimals, d.description, d.auto_apply, d.usage_limit,
                 d.used_count - (SELECT COUNT(*) FROM orders o WHERE o.status = 'PENDING' AND o.hold_until <= ?1
-                    AND +o.event_id = d.event_id AND o.discount_id = d.id),
+                    AND +o.event_id = d.event_id AND o.discount_id = d.id) AS used_count,
                 d.valid_from, d.valid_to, d.is_active, d.minimum_purchase, e.currency, d.applicable_ticket_types, d.created_at,
                 d.updated_at, d.revision
             FROM discounts d JOIN events e ON e.id = d.event_id WHERE ",
@@ -55,28 +55,29 @@ pub(super) const LIST_OF_EVENT: &str = select!(
 const DELETE: &str = "DELETE FROM discounts WHERE id = ?1 AND organization_id = ?2 AND used = 0";
 
 fn decode(row: &Row<'_>) -> Result<Discount> {
-    let currency: String = row.get(14)?;
-    let decimals = money::decimals(&currency).ok_or_else(|| row.corrupt(14, "is no known currency"))?;
-    let value_decimals = u8::try_from(row.get::<i64>(5)?).map_err(|_| row.corrupt(5, "is no number of decimals"))?;
-    let types: Vec<i64> = row.json(15)?;
+    let currency: String = row.get("currency")?;
+    let decimals = money::decimals(&currency).ok_or_else(|| row.corrupt("currency", "is no known currency"))?;
+    let value_decimals = u8::try_from(row.get::<i64>("value_decimals")?)
+        .map_err(|_| row.corrupt("value_decimals", "is no number of decimals"))?;
+    let types: Vec<i64> = row.json("applicable_ticket_types")?;
     Ok(Discount {
-        id: row.get(0)?,
-        event_id: row.get(1)?,
-        code: row.get(2)?,
-        discount_type: row.text_enum(3)?,
-        value: Amount::new(row.get(4)?, value_decimals),
-        description: row.get(6)?,
-        auto_apply: row.get(7)?,
-        usage_limit: row.get(8)?,
-        used_count: row.get(9)?,
-        valid_from: row.get(10)?,
-        valid_to: row.get(11)?,
-        is_active: row.get(12)?,
-        minimum_purchase: row.get::<Option<i64>>(13)?.map(|minor| Amount::new(minor, decimals)),
+        id: row.get("id")?,
+        event_id: row.get("event_id")?,
+        code: row.get("code")?,
+        discount_type: row.text_enum("type")?,
+        value: Amount::new(row.get("value")?, value_decimals),
+        description: row.get("description")?,
+        auto_apply: row.get("auto_apply")?,
+        usage_limit: row.get("usage_limit")?,
+        used_count: row.get("used_count")?,
+        valid_from: row.get("valid_from")?,
+        valid_to: row.get("valid_to")?,
+        is_active: row.get("is_active")?,
+        minimum_purchase: row.get::<Option<i64>>("minimum_purchase")?.map(|minor| Amount::new(minor, decimals)),
         applicable_ticket_types: types.into_iter().map(TicketTypeId::from_raw).collect(),
-        created_at: row.get(16)?,
-        updated_at: row.get(17)?,
-        revision: row.get(18)?,
+        created_at: row.get("created_at")?,
+        updated_at: row.get("updated_at")?,
+        revision: row.get("revision")?,
     })
 }
 

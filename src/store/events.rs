@@ -76,40 +76,41 @@ pub(super) const REOPEN: &str = "UPDATE events SET status = 'PUBLISHED', revisio
         AND (SELECT SUM(quantity - sold) FROM ticket_types WHERE event_id = ?1) = ?3";
 
 fn decode(row: &Row<'_>, now: Timestamp) -> Result<Event> {
-    let zone = Zone::stored(&row.get::<String>(7)?).map_err(|_| row.corrupt(7, "is no known time zone"))?;
-    let (start_date, end_date): (Timestamp, Option<Timestamp>) = (row.get(8)?, row.get(9)?);
-    let stored = row.text_enum(14)?;
-    let over_at: Timestamp = row.get(10)?;
+    let zone =
+        Zone::stored(&row.get::<String>("timezone")?).map_err(|_| row.corrupt("timezone", "is no known time zone"))?;
+    let (start_date, end_date): (Timestamp, Option<Timestamp>) = (row.get("start_at")?, row.get("end_at")?);
+    let stored = row.text_enum("status")?;
+    let over_at: Timestamp = row.get("over_at")?;
     let status = status_at(stored, over_at, now);
-    let updated_at: Timestamp = row.get(25)?;
+    let updated_at: Timestamp = row.get("updated_at")?;
     Ok(Event {
-        id: row.get(0)?,
-        organizer_id: row.get(1)?,
-        title: row.get(2)?,
-        description: row.get(3)?,
-        location: row.get(4)?,
-        location_metadata: row.json(5)?,
-        currency: row.get(6)?,
-        timezone: row.get(7)?,
+        id: row.get("id")?,
+        organizer_id: row.get("organization_id")?,
+        title: row.get("title")?,
+        description: row.get("description")?,
+        location: row.get("location")?,
+        location_metadata: row.json("location_metadata")?,
+        currency: row.get("currency")?,
+        timezone: row.get("timezone")?,
         start_date,
         start_time: Some(zone.wall_clock(start_date)),
         end_date,
         end_time: end_date.map(|end| zone.wall_clock(end)),
-        slug: row.get(11)?,
-        cover_image: row.get(12)?,
-        is_public: row.get(13)?,
+        slug: row.get("slug")?,
+        cover_image: row.get("cover_image")?,
+        is_public: row.get("is_public")?,
         status,
-        delivery_method: row.text_enum(15)?,
-        shipping_countries: row.json(16)?,
-        accepts_company: row.get(17)?,
-        tags: row.json(18)?,
-        is_featured: row.get(19)?,
-        tracking_pixels: row.json(20)?,
-        disable_organizer_order_notifications: row.get(21)?,
-        page_views: row.get(22)?,
+        delivery_method: row.text_enum("delivery_method")?,
+        shipping_countries: row.json("shipping_countries")?,
+        accepts_company: row.get("accepts_company")?,
+        tags: row.json("tags")?,
+        is_featured: row.get("is_featured")?,
+        tracking_pixels: row.json("tracking_pixels")?,
+        disable_organizer_order_notifications: row.get("disable_notifications")?,
+        page_views: row.get("page_views")?,
         // An event that is over but not written so yet counts as changed: the same whether or not somebody came by.
-        revision: row.get::<i64>(23)? + i64::from(status != stored),
-        created_at: row.get(24)?,
+        revision: row.get::<i64>("revision")? + i64::from(status != stored),
+        created_at: row.get("created_at")?,
         updated_at: if status == stored { updated_at } else { updated_at.max(over_at) },
         ticket_pdf_design_version: TicketPdfDesignVersion::V1,
     })
@@ -247,12 +248,12 @@ fn contains(part: &str) -> String {
 pub(crate) fn sale(tx: &Transaction<'_>, organization: OrganizationId, id: EventId) -> Result<Option<Sale>> {
     tx.query_opt(SALE, &[id.into(), organization.into()], |row| {
         Ok(Sale {
-            status: row.text_enum(1)?,
-            over_at: row.get(2)?,
-            currency: row.get(3)?,
-            delivery_method: row.text_enum(4)?,
-            shipping_countries: row.json(5)?,
-            accepts_company: row.get(6)?,
+            status: row.text_enum("status")?,
+            over_at: row.get("over_at")?,
+            currency: row.get("currency")?,
+            delivery_method: row.text_enum("delivery_method")?,
+            shipping_countries: row.json("shipping_countries")?,
+            accepts_company: row.get("accepts_company")?,
         })
     })
 }
@@ -260,7 +261,7 @@ pub(crate) fn sale(tx: &Transaction<'_>, organization: OrganizationId, id: Event
 /// The decimals of an event's currency; `None` where there is no such event.
 pub(super) fn decimals(tx: &Transaction<'_>, organization: OrganizationId, id: EventId) -> Result<Option<u8>> {
     tx.query_opt(CURRENCY, &[id.into(), organization.into()], |row| {
-        money::decimals(&row.get::<String>(1)?).ok_or_else(|| row.corrupt(1, "is no known currency"))
+        money::decimals(&row.get::<String>("currency")?).ok_or_else(|| row.corrupt("currency", "is no known currency"))
     })
 }
 

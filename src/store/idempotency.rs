@@ -14,7 +14,9 @@ const KEPT: Duration = Duration::from_hours(24);
 /// How many old records go in one transaction: others wait no longer than this takes.
 const BATCH: i64 = 1000;
 
-const FIND: &str = "SELECT organization_id, fingerprint = ?4, answer, order_id FROM idempotency_records
+const FIND: &str =
+    "SELECT organization_id, CASE WHEN fingerprint = ?4 THEN 1 ELSE 0 END AS is_same_request, answer, order_id
+    FROM idempotency_records
     WHERE organization_id = ?1 AND key = ?2 AND created_at > ?3";
 // A record that is too old to count gives way.
 const INSERT: &str = "INSERT INTO idempotency_records (organization_id, key, fingerprint, answer, order_id, created_at)
@@ -54,22 +56,23 @@ fn too_old(now: Timestamp) -> i64 {
 /// The stored outcome of the same request. Fails with [`Error::IdempotencyKeyReused`] if the key was used for another
 /// request.
 pub(crate) fn find(tx: &Transaction<'_>, request: &IdempotentRequest) -> Result<Option<StoredOutcome>> {
-    let (key, fingerprint) = (request.key.as_str(), request.fingerprint.as_slice());
-    tx.query_opt(
-        FIND,
-        &[request.organization.into(), key.into(), too_old(tx.now()).into(), fingerprint.into()],
-        |row| {
-            let same: bool = row.get(1)?;
-            if !same {
-                return Err(Error::IdempotencyKeyReused);
-            }
-            match (row.get(2)?, row.get(3)?) {
-                (Some(result), _) => Ok(StoredOutcome::Result(result)),
-                (None, Some(order)) => Ok(StoredOutcome::PendingOrder(order)),
-                (None, None) => Err(row.corrupt(2, "is missing")),
-            }
-        },
-    )
+    let binds = [
+        request.organization.into(),
+        request.key.as_str().into(),
+        too_old(tx.now()).into(),
+        request.fingerprint.as_slice().into(),
+    ];
+    tx.query_opt(FIND, &binds, |row| {
+        let is_same_request: bool = row.get("is_same_request")?;
+        if !is_same_request {
+            return Err(Error::IdempotencyKeyReused);
+        }
+        match (row.get("answer")?, row.get("order_id")?) {
+            (Some(result), _) => Ok(StoredOutcome::Result(result)),
+            (None, Some(order)) => Ok(StoredOutcome::PendingOrder(order)),
+            (None, None) => Err(row.corrupt("answer", "is missing")),
+        }
+    })
 }
 
 /// Stores the outcome of a request. A result replaces the pending order of the same request. Fails with
@@ -109,7 +112,7 @@ pub(crate) fn any_old(tx: &Transaction<'_>) -> Result<bool> {
 pub(crate) fn delete_old(tx: &Transaction<'_>) -> Result<usize> {
     let limit = too_old(tx.now());
     let old: Vec<(OrganizationId, String)> =
-        tx.query_all(OLD, &[limit.into(), BATCH.into()], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        tx.query_all(OLD, &[limit.into(), BATCH.into()], |row| Ok((row.get("organization_id")?, row.get("key")?)))?;
     old.into_iter().try_fold(0, |deleted, (organization, key)| {
         Ok(deleted + tx.execute(DELETE_OLD, &[organization.into(), key.as_str().into(), limit.into()])?)
     })

@@ -43,8 +43,13 @@ impl StoredItem {
 }
 
 fn decode(row: &Row<'_>) -> Result<StoredItem> {
-    let price = ItemPrice { quantity: row.get(3)?, price: row.get(4)?, discount: row.get(5)? };
-    Ok(StoredItem { id: row.get(0)?, order_id: row.get(1)?, ticket_type_id: row.get(2)?, price })
+    let price = ItemPrice { quantity: row.get("quantity")?, price: row.get("price")?, discount: row.get("discount")? };
+    Ok(StoredItem {
+        id: row.get("id")?,
+        order_id: row.get("order_id")?,
+        ticket_type_id: row.get("ticket_type_id")?,
+        price,
+    })
 }
 
 pub(crate) fn insert(

@@ -62,19 +62,19 @@ pub(crate) struct ExpiredHold {
 
 fn decode(row: &Row<'_>) -> Result<OrderState> {
     Ok(OrderState {
-        id: row.get(0)?,
-        organization: row.get(1)?,
-        event: row.get(2)?,
-        customer: row.get(3)?,
-        customer_name: row.get(4)?,
-        status: row.text_enum(5)?,
-        hold_until: row.get(6)?,
-        currency: row.get(7)?,
-        total: row.get(8)?,
-        payment: if row.is_null(9)? { None } else { Some(row.text_enum(9)?) },
-        paid_by_gateway: row.get(10)?,
-        discount: row.get(11)?,
-        event_cancelled: row.get(12)?,
+        id: row.get("id")?,
+        organization: row.get("organization_id")?,
+        event: row.get("event_id")?,
+        customer: row.get("customer_id")?,
+        customer_name: row.get("customer_name")?,
+        status: row.text_enum("status")?,
+        hold_until: row.get("hold_until")?,
+        currency: row.get("currency")?,
+        total: row.get("total")?,
+        payment: if row.is_null("payment_status")? { None } else { Some(row.text_enum("payment_status")?) },
+        paid_by_gateway: row.get("paid_by_gateway")?,
+        discount: row.get("discount_id")?,
+        event_cancelled: row.get("event_cancelled")?,
     })
 }
 
@@ -115,7 +115,7 @@ pub(crate) struct Expired {
 /// Marks an order as EXPIRED. Returns `None` if its hold had not expired, or somebody else marked it.
 pub(crate) fn expire(tx: &Transaction<'_>, id: OrderId) -> Result<Option<Expired>> {
     tx.debug_assert_event_locked();
-    tx.query_opt(EXPIRE, &[id.into(), tx.now().into()], |row| Ok(Expired { discount: row.get(1)? }))
+    tx.query_opt(EXPIRE, &[id.into(), tx.now().into()], |row| Ok(Expired { discount: row.get("discount_id")? }))
 }
 
 /// Up to `limit` pending orders whose hold has expired, the earliest first.
@@ -129,10 +129,10 @@ pub(crate) fn expired_holds_of_event(tx: &Transaction<'_>, event: EventId) -> Re
 }
 
 fn decode_hold(row: &Row<'_>) -> Result<ExpiredHold> {
-    Ok(ExpiredHold { order: row.get(0)?, event: row.get(1)? })
+    Ok(ExpiredHold { order: row.get("id")?, event: row.get("event_id")? })
 }
 
 /// The orders of an event that are PENDING within their hold.
 pub(crate) fn pending_of_event(tx: &Transaction<'_>, event: EventId) -> Result<Vec<OrderId>> {
-    tx.query_all(PENDING_OF_EVENT, &[tx.now().into(), event.into()], |row| row.get(0))
+    tx.query_all(PENDING_OF_EVENT, &[tx.now().into(), event.into()], |row| row.get("id"))
 }

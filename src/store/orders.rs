@@ -70,32 +70,32 @@ const REMINDED: &str = "UPDATE orders SET reminder_sent = 1, updated_at = ?3
 
 /// An order without its items, and the decimals of its currency.
 fn decode<Item>(row: &Row<'_>, now: Timestamp) -> Result<(OrderOf<Item>, u8)> {
-    let currency: String = row.get(8)?;
-    let decimals = decimals(&currency).ok_or_else(|| row.corrupt(8, "is no known currency"))?;
-    let (stored, hold_until): (OrderStatus, Option<Timestamp>) = (row.text_enum(6)?, row.get(7)?);
+    let currency: String = row.get("currency")?;
+    let decimals = decimals(&currency).ok_or_else(|| row.corrupt("currency", "is no known currency"))?;
+    let (stored, hold_until): (OrderStatus, Option<Timestamp>) = (row.text_enum("status")?, row.get("hold_until")?);
     let status = status_at_hold(stored, hold_until, now);
-    let changed_at: Timestamp = row.get(17)?;
+    let changed_at: Timestamp = row.get("updated_at")?;
     // Whoever writes the expiry down gives it the same instant; a link may have come after it.
     let updated_at = if status == stored { changed_at } else { changed_at.max(hold_until.unwrap_or(now)) };
-    let payment_gateway = match row.get(14)? {
-        Some(link) => Some(Payment { link, status: row.text_enum(15)? }),
+    let payment_gateway = match row.get("payment_link")? {
+        Some(link) => Some(Payment { link, status: row.text_enum("payment_status")? }),
         None => None,
     };
-    let customer_id = row.get(3)?;
+    let customer_id = row.get("customer_id")?;
     let order = OrderOf {
-        id: row.get(0)?,
-        organizer_id: row.get(1)?,
-        event_id: row.get(2)?,
+        id: row.get("id")?,
+        organizer_id: row.get("organization_id")?,
+        event_id: row.get("event_id")?,
         customer_id,
-        customer: Customer { id: customer_id, name: row.get(4)?, email: row.get(5)? },
+        customer: Customer { id: customer_id, name: row.get("customer_name")?, email: row.get("email")? },
         status,
-        total: Amount::new(row.get(9)?, decimals),
-        discounted_amount: row.get::<Option<i64>>(10)?.map(|minor| Amount::new(minor, decimals)),
-        discount_code: row.get(11)?,
-        affiliate_code: row.get(12)?,
-        checkout_reminder_sent: row.get(13)?,
+        total: Amount::new(row.get("total")?, decimals),
+        discounted_amount: row.get::<Option<i64>>("discounted_amount")?.map(|minor| Amount::new(minor, decimals)),
+        discount_code: row.get("discount_code")?,
+        affiliate_code: row.get("affiliate_code")?,
+        checkout_reminder_sent: row.get("reminder_sent")?,
         payment_gateway,
-        created_at: row.get(16)?,
+        created_at: row.get("created_at")?,
         updated_at,
         items: Vec::new(),
     };
@@ -247,13 +247,13 @@ fn details_column(request: &CreateOrder) -> Result<Option<String>> {
 }
 
 /// Whether a stored column `details` can be read.
-pub(super) fn has_details(row: &Row<'_>, index: usize) -> Result<bool> {
-    row.json::<StoredDetails>(index).map(|_| true)
+pub(super) fn has_details(row: &Row<'_>, column: &'static str) -> Result<bool> {
+    row.json::<StoredDetails>(column).map(|_| true)
 }
 
 pub(crate) fn details(tx: &Transaction<'_>, organization: OrganizationId, order_id: OrderId) -> Result<OrderDetails> {
     let found = tx.query_opt(DETAILS, &[order_id.into(), organization.into()], |row| {
-        if row.is_null(1)? { Ok(None) } else { row.json::<StoredDetails>(1).map(Some) }
+        if row.is_null("details")? { Ok(None) } else { row.json::<StoredDetails>("details").map(Some) }
     })?;
     let mut answer = OrderDetails {
         order_id,
@@ -275,12 +275,12 @@ pub(crate) fn details(tx: &Transaction<'_>, organization: OrganizationId, order_
 
 /// The currency of an order's amounts.
 pub(crate) fn currency(tx: &Transaction<'_>, id: OrderId) -> Result<String> {
-    tx.query_opt(CURRENCY, &[id.into()], |row| row.get(1))?.ok_or(Error::NotFound("order"))
+    tx.query_opt(CURRENCY, &[id.into()], |row| row.get("currency"))?.ok_or(Error::NotFound("order"))
 }
 
 /// The name of each item's ticket type, in the order of the items.
 pub(crate) fn item_names(tx: &Transaction<'_>, id: OrderId) -> Result<Vec<String>> {
-    tx.query_all(ITEM_NAMES, &[id.into()], |row| row.get(1))
+    tx.query_all(ITEM_NAMES, &[id.into()], |row| row.get("name"))
 }
 
 /// Notes that the customer was reminded, where the order still waits; says whether it did.

@@ -14,11 +14,11 @@ const ALL: &str = "SELECT id, name, currency, timezone, created_at FROM organiza
 
 fn decode(row: &Row<'_>) -> Result<Organization> {
     Ok(Organization {
-        id: row.get(0)?,
-        name: row.get(1)?,
-        currency: row.get(2)?,
-        timezone: row.get(3)?,
-        created_at: row.get(4)?,
+        id: row.get("id")?,
+        name: row.get("name")?,
+        currency: row.get("currency")?,
+        timezone: row.get("timezone")?,
+        created_at: row.get("created_at")?,
     })
 }
 

@@ -23,8 +23,8 @@ const ROWS: usize = 32;
 
 // The index has all that is counted; of endpoints, one row is read for each that has something.
 pub(super) const COUNT_WAITING: &str =
-    "SELECT endpoint_id, COUNT(*), COUNT(CASE WHEN due_at <= ?1 THEN 1 END), MIN(due_at),
-        (SELECT e.enabled FROM webhook_endpoints e WHERE e.id = endpoint_id)
+    "SELECT endpoint_id, COUNT(*) AS waiting, COUNT(CASE WHEN due_at <= ?1 THEN 1 END) AS due, MIN(due_at) AS first_due,
+        (SELECT e.enabled FROM webhook_endpoints e WHERE e.id = endpoint_id) AS enabled
     FROM webhook_outbox WHERE state = 'WAITING' GROUP BY endpoint_id";
 
 /// What waits to be sent.
@@ -41,11 +41,11 @@ pub(crate) struct Waiting {
 pub(crate) fn waiting(tx: &Transaction<'_>) -> Result<Waiting> {
     let mut waiting = Waiting::default();
     tx.query_each(COUNT_WAITING, &[tx.now().into()], |row| {
-        waiting.all += row.count(1)?;
-        let due = row.count(2)?;
-        if row.get::<Option<bool>>(4)? == Some(true) && due > 0 {
+        waiting.all += row.count("waiting")?;
+        let due = row.count("due")?;
+        if row.get::<Option<bool>>("enabled")? == Some(true) && due > 0 {
             waiting.due += due;
-            let late = tx.now().millis().saturating_sub(row.get(3)?);
+            let late = tx.now().millis().saturating_sub(row.get("first_due")?);
             waiting.longest = waiting.longest.max(Some(Duration::from_millis(u64::try_from(late).unwrap_or(0))));
         }
         Ok(())
@@ -60,7 +60,7 @@ pub(crate) fn report(
     changes: impl IntoIterator<Item = NotificationData>,
 ) -> Result<()> {
     let endpoints: Vec<(WebhookId, Vec<NotificationType>)> =
-        tx.query_all(WANTED, &[organization.into()], |row| Ok((row.get(0)?, row.json(1)?)))?;
+        tx.query_all(WANTED, &[organization.into()], |row| Ok((row.get("id")?, row.json("events")?)))?;
     if endpoints.is_empty() {
         return Ok(());
     }

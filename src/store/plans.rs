@@ -141,7 +141,7 @@ fn open(folder: &tempfile::TempDir) -> Store {
 fn plan(store: &Store, sql: &str) -> Vec<String> {
     let parameters = (1..100).take_while(|number| sql.contains(&format!("?{number}"))).count();
     let binds = vec![Bind::Null; parameters];
-    store.read(|tx| tx.query_all(&format!("EXPLAIN QUERY PLAN {sql}"), &binds, |row| row.get(3))).unwrap()
+    store.read(|tx| tx.query_all(&format!("EXPLAIN QUERY PLAN {sql}"), &binds, |row| row.get("detail"))).unwrap()
 }
 
 /// Asserts each plan; gives the indexes that were named.
@@ -182,7 +182,7 @@ fn every_index_serves_a_query_and_every_list_has_its_index_before_and_after_anal
     assert_plans(&store);
 
     let indexes = "SELECT name FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL ORDER BY name";
-    let indexes: Vec<String> = store.read(|tx| tx.query_all(indexes, &[], |row| row.get(0))).unwrap();
+    let indexes: Vec<String> = store.read(|tx| tx.query_all(indexes, &[], |row| row.get("name"))).unwrap();
     let idle: Vec<_> = indexes.iter().map(String::as_str).filter(|index| !named.contains(index)).collect();
     assert_eq!(idle, CONSTRAINTS);
 }

@@ -37,22 +37,22 @@ pub(super) const LIST: &str = concat!(
     " FROM refunds WHERE organization_id = ?1 AND order_id < ?2 AND (CAST(?4 AS TEXT) IS NULL OR status = ?4)
     ORDER BY order_id DESC LIMIT ?3"
 );
-pub(super) const COUNT_DUE: &str = "SELECT COUNT(*) FROM refunds WHERE status = 'DUE'";
-pub(super) const COUNT_REFUSED: &str = "SELECT COUNT(*) FROM refunds WHERE status = 'REFUSED'";
+pub(super) const COUNT_DUE: &str = "SELECT COUNT(*) AS number FROM refunds WHERE status = 'DUE'";
+pub(super) const COUNT_REFUSED: &str = "SELECT COUNT(*) AS number FROM refunds WHERE status = 'REFUSED'";
 const EXISTS: &str = "SELECT 1 FROM refunds WHERE order_id = ?1 AND organization_id = ?2";
 
 fn decode(row: &Row<'_>) -> Result<Refund> {
-    let currency: String = row.get(3)?;
-    let decimals = decimals(&currency).ok_or_else(|| row.corrupt(3, "is no known currency"))?;
+    let currency: String = row.get("currency")?;
+    let decimals = decimals(&currency).ok_or_else(|| row.corrupt("currency", "is no known currency"))?;
     Ok(Refund {
-        order_id: row.get(0)?,
-        amount: Amount::new(row.get(2)?, decimals),
+        order_id: row.get("order_id")?,
+        amount: Amount::new(row.get("amount")?, decimals),
         currency,
-        status: row.text_enum(4)?,
-        attempts: row.get(5)?,
-        last_error: row.get(6)?,
-        created_at: row.get(7)?,
-        updated_at: row.get(8)?,
+        status: row.text_enum("status")?,
+        attempts: row.get("attempts")?,
+        last_error: row.get("last_error")?,
+        created_at: row.get("created_at")?,
+        updated_at: row.get("updated_at")?,
     })
 }
 
@@ -99,15 +99,15 @@ pub(crate) struct ClaimedRefund {
 /// Takes on a refund that is due, until `until`: nobody else asks the gateway before then.
 pub(crate) fn claim(tx: &Transaction<'_>, order: OrderId, until: Timestamp) -> Result<Option<ClaimedRefund>> {
     tx.query_opt(CLAIM, &[order.into(), tx.now().into(), until.into()], |row| {
-        let currency: String = row.get(3)?;
-        let decimals = decimals(&currency).ok_or_else(|| row.corrupt(3, "is no known currency"))?;
-        Ok(ClaimedRefund { amount: Amount::new(row.get(2)?, decimals), currency, attempt: row.get(4)? })
+        let currency: String = row.get("currency")?;
+        let decimals = decimals(&currency).ok_or_else(|| row.corrupt("currency", "is no known currency"))?;
+        Ok(ClaimedRefund { amount: Amount::new(row.get("amount")?, decimals), currency, attempt: row.get("attempts")? })
     })
 }
 
 /// The refunds to ask for now, the longest waiting first.
 pub(crate) fn due(tx: &Transaction<'_>, most: i64) -> Result<Vec<OrderId>> {
-    tx.query_all(DUE, &[tx.now().into(), most.into()], |row| row.get(0))
+    tx.query_all(DUE, &[tx.now().into(), most.into()], |row| row.get("order_id"))
 }
 
 /// The gateway gave the money back.
@@ -145,6 +145,6 @@ pub(crate) fn list(
 
 /// How many refunds the gateway has not answered, and how many it refused for good, over all organizations.
 pub(crate) fn count_open(tx: &Transaction<'_>) -> Result<(u64, u64)> {
-    let count = |sql| tx.query_opt(sql, &[], |row| row.count(0)).map(Option::unwrap_or_default);
+    let count = |sql| tx.query_opt(sql, &[], |row| row.count("number")).map(Option::unwrap_or_default);
     Ok((count(COUNT_DUE)?, count(COUNT_REFUSED)?))
 }

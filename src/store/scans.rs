@@ -9,11 +9,12 @@ use crate::model::timestamp::Timestamp;
 use crate::rules::admission::Scanned;
 use crate::rules::calendar::Zone;
 
+// The keys of the joined rows are for errors about their values.
 pub(super) const BY_CODE: &str = concat!(
     "SELECT ",
     ticket_columns!(),
-    ", e.status, e.timezone, tt.valid_from, tt.valid_until, tt.allowed_dates, tt.validity_days, tt.validity_hours,
-    tt.id, e.id, t.order_id
+    ", e.status AS event_status, e.timezone, tt.valid_from, tt.valid_until, tt.allowed_dates, tt.validity_days,
+    tt.validity_hours, t.order_id, tt.id AS key_of_ticket_type, e.id AS key_of_event
     FROM tickets t JOIN ticket_types tt ON tt.id = t.ticket_type_id JOIN customers c ON c.id = t.customer_id
         JOIN events e ON e.id = t.event_id
     WHERE t.code = ?1 AND t.organization_id = ?2"
@@ -45,22 +46,23 @@ pub(crate) struct AcceptedScan {
 
 fn decode_scanned(row: &Row<'_>) -> Result<ScannedTicket> {
     let ticket = decode(row)?;
-    let zone = Zone::stored(&row.get::<String>(20)?).map_err(|_| row.corrupt(20, "is not a known time zone"))?;
+    let zone = Zone::stored(&row.get::<String>("timezone")?)
+        .map_err(|_| row.corrupt("timezone", "is not a known time zone"))?;
     let state = Scanned {
         event_id: ticket.ticket.event_id,
-        event_status: row.text_enum(19)?,
+        event_status: row.text_enum("event_status")?,
         zone,
         status: ticket.status,
         check_in_date: ticket.check_in_date,
         first_scan_date: ticket.first_scan_date,
         expires_at: ticket.expires_at,
-        valid_from: row.get(21)?,
-        valid_until: row.get(22)?,
-        allowed_dates: ticket_types::instants(row, 23)?,
-        validity_days: row.get(24)?,
-        validity_hours: row.get(25)?,
+        valid_from: row.get("valid_from")?,
+        valid_until: row.get("valid_until")?,
+        allowed_dates: ticket_types::instants(row, "allowed_dates")?,
+        validity_days: row.get("validity_days")?,
+        validity_hours: row.get("validity_hours")?,
     };
-    Ok(ScannedTicket { ticket, order_id: row.get(28)?, state })
+    Ok(ScannedTicket { ticket, order_id: row.get("order_id")?, state })
 }
 
 /// Loads the ticket with the scanned code.

@@ -62,12 +62,12 @@ pub(crate) fn restock(tx: &Transaction<'_>, seats: Seats) -> Result<i64> {
 fn update_if_possible(tx: &Transaction<'_>, sql: &str, seats: Seats) -> Result<Option<i64>> {
     tx.debug_assert_event_locked();
     let binds = [seats.ticket_type.into(), seats.event.into(), seats.count.into()];
-    tx.query_opt(sql, &binds, |row| row.get(0))
+    tx.query_opt(sql, &binds, |row| row.get("unsold"))
 }
 
 /// How many seats pending orders reserve now, over all organizations.
 pub(crate) fn reserved(tx: &Transaction<'_>) -> Result<u64> {
-    tx.query_opt(RESERVED, &[tx.now().into()], |row| row.count(0)).map(Option::unwrap_or_default)
+    tx.query_opt(RESERVED, &[tx.now().into()], |row| row.count("reserved")).map(Option::unwrap_or_default)
 }
 
 fn inconsistent(seats: Seats) -> Error {

@@ -1,4 +1,4 @@
-//! The figures of an event, counted from its orders and tickets.
+//! The sales figures of an event, counted from its orders and tickets.
 
 use std::collections::HashMap;
 
@@ -9,30 +9,35 @@ use crate::model::id::{EventId, OrganizationId, TicketTypeId};
 use crate::model::summary::{EventSummary, OrdersByStatus, TicketTypeSummary};
 use crate::rules::money::decimals;
 
-// Amounts are summed in two halves, 32 bits and the rest: a sum of totals may be more than 64 bits hold.
+// Amounts are summed in two halves, the lower 32 bits and the rest, because the sum of all totals may exceed 64 bits.
 
 const CURRENCY: &str = "SELECT id, currency FROM events WHERE id = ?1 AND organization_id = ?2";
-pub(super) const ORDERS: &str = "SELECT COUNT(*) FILTER (WHERE status = 'PENDING' AND hold_until > ?2),
-        COUNT(*) FILTER (WHERE status = 'COMPLETED'),
-        COUNT(*) FILTER (WHERE status = 'CANCELLED'),
-        COUNT(*) FILTER (WHERE status = 'EXPIRED' OR status = 'PENDING' AND hold_until <= ?2),
-        SUM(total >> 32) FILTER (WHERE payment_status = 'REFUNDED' AND completed_at IS NOT NULL),
-        SUM(total & 4294967295) FILTER (WHERE payment_status = 'REFUNDED' AND completed_at IS NOT NULL)
+pub(super) const ORDERS: &str = "SELECT COUNT(*) FILTER (WHERE status = 'PENDING' AND hold_until > ?2) AS pending,
+        COUNT(*) FILTER (WHERE status = 'COMPLETED') AS completed,
+        COUNT(*) FILTER (WHERE status = 'CANCELLED') AS cancelled,
+        COUNT(*) FILTER (WHERE status = 'EXPIRED' OR status = 'PENDING' AND hold_until <= ?2) AS expired,
+        CAST(SUM(total >> 32) FILTER (WHERE payment_status = 'REFUNDED' AND completed_at IS NOT NULL) AS BIGINT)
+            AS refunded_high,
+        CAST(SUM(total & 4294967295) FILTER (WHERE payment_status = 'REFUNDED' AND completed_at IS NOT NULL) AS BIGINT)
+            AS refunded_low
     FROM orders WHERE event_id = ?1";
 pub(super) const ITEMS: &str = "SELECT i.ticket_type_id,
-        SUM(i.quantity) FILTER (WHERE o.status = 'PENDING' AND o.hold_until > ?2),
-        SUM((i.price * i.quantity - i.discount) >> 32) FILTER (WHERE o.completed_at IS NOT NULL),
-        SUM((i.price * i.quantity - i.discount) & 4294967295) FILTER (WHERE o.completed_at IS NOT NULL),
-        SUM(i.discount >> 32) FILTER (WHERE o.completed_at IS NOT NULL),
-        SUM(i.discount & 4294967295) FILTER (WHERE o.completed_at IS NOT NULL)
+        CAST(SUM(i.quantity) FILTER (WHERE o.status = 'PENDING' AND o.hold_until > ?2) AS BIGINT) AS reserved,
+        CAST(SUM((i.price * i.quantity - i.discount) >> 32) FILTER (WHERE o.completed_at IS NOT NULL) AS BIGINT)
+            AS revenue_high,
+        CAST(SUM((i.price * i.quantity - i.discount) & 4294967295) FILTER (WHERE o.completed_at IS NOT NULL) AS BIGINT)
+            AS revenue_low,
+        CAST(SUM(i.discount >> 32) FILTER (WHERE o.completed_at IS NOT NULL) AS BIGINT) AS discount_high,
+        CAST(SUM(i.discount & 4294967295) FILTER (WHERE o.completed_at IS NOT NULL) AS BIGINT) AS discount_low
     FROM orders o JOIN order_items i ON i.order_id = o.id WHERE o.event_id = ?1 GROUP BY i.ticket_type_id";
-pub(super) const TICKETS: &str = "SELECT ticket_type_id, COUNT(*), COUNT(*) FILTER (WHERE status = 'CHECKED_IN'),
-        COUNT(*) FILTER (WHERE status = 'CANCELLED')
+pub(super) const TICKETS: &str =
+    "SELECT ticket_type_id, COUNT(*) AS issued, COUNT(*) FILTER (WHERE status = 'CHECKED_IN') AS checked_in,
+        COUNT(*) FILTER (WHERE status = 'CANCELLED') AS cancelled
     FROM tickets WHERE event_id = ?1 GROUP BY ticket_type_id";
 pub(super) const TYPES: &str =
     "SELECT id, name, quantity, sold FROM ticket_types WHERE event_id = ?1 ORDER BY sort_order, id";
 
-/// What the orders bought of one ticket type.
+/// What the orders bought of one ticket type. Amounts are in minor units.
 #[derive(Debug, Clone, Copy, Default)]
 struct Bought {
     reserved: i64,
@@ -48,39 +53,51 @@ struct Issued {
     cancelled: i64,
 }
 
+/// The orders of an event.
+struct Orders {
+    by_status: OrdersByStatus,
+    /// What the gateway refunded of completed orders, in minor units.
+    refunded: i128,
+}
+
 pub(crate) fn of_event(tx: &Transaction<'_>, organization: OrganizationId, event: EventId) -> Result<EventSummary> {
-    let found = tx.query_opt(CURRENCY, &[event.into(), organization.into()], |row| {
-        let currency: String = row.get(1)?;
-        let decimals = decimals(&currency).ok_or_else(|| row.corrupt(1, "is no known currency"))?;
+    let currency = tx.query_opt(CURRENCY, &[event.into(), organization.into()], |row| {
+        let currency: String = row.get("currency")?;
+        let decimals = decimals(&currency).ok_or_else(|| row.corrupt("currency", "is not a known currency"))?;
         Ok((currency, decimals))
     })?;
-    let (currency, decimals) = found.ok_or(Error::NotFound("event"))?;
+    let (currency, decimals) = currency.ok_or(Error::NotFound("event"))?;
     let amount = |sum: i128| Amount::new(i64::try_from(sum).unwrap_or(i64::MAX), decimals);
-    let (orders_by_status, refunded) = orders(tx, event)?;
+
+    let orders = orders(tx, event)?;
     let bought = bought(tx, event)?;
     let issued = issued(tx, event)?;
     let ticket_types = tx.query_all(TYPES, &[event.into()], |row| {
-        let (ticket_type_id, quantity, sold) = (row.get(0)?, row.get(2)?, row.get(3)?);
+        let ticket_type_id = row.get("id")?;
+        let name = row.get("name")?;
+        let quantity = row.get("quantity")?;
+        let sold = row.get("sold")?;
         let Bought { reserved, revenue, .. } = bought.get(&ticket_type_id).copied().unwrap_or_default();
+        let checked_in = issued.get(&ticket_type_id).map_or(0, |issued| issued.checked_in);
         Ok(TicketTypeSummary {
             ticket_type_id,
-            name: row.get(1)?,
+            name,
             quantity,
             sold,
             reserved,
             available: quantity - sold - reserved,
-            checked_in: issued.get(&ticket_type_id).map_or(0, |issued| issued.checked_in),
+            checked_in,
             revenue: amount(revenue),
         })
     })?;
     Ok(EventSummary {
         event_id: event,
         currency,
-        orders_by_status,
+        orders_by_status: orders.by_status,
         // An order's total is the sum of its items.
         gross_revenue: amount(bought.values().map(|bought| bought.revenue).sum()),
         discount_total: amount(bought.values().map(|bought| bought.discount).sum()),
-        refunded_total: amount(refunded),
+        refunded_total: amount(orders.refunded),
         tickets_issued: issued.values().map(|issued| issued.all).sum(),
         tickets_checked_in: issued.values().map(|issued| issued.checked_in).sum(),
         tickets_cancelled: issued.values().map(|issued| issued.cancelled).sum(),
@@ -88,42 +105,48 @@ pub(crate) fn of_event(tx: &Transaction<'_>, organization: OrganizationId, event
     })
 }
 
-/// How many orders stand where, and what the gateway gave back of those that had completed.
-fn orders(tx: &Transaction<'_>, event: EventId) -> Result<(OrdersByStatus, i128)> {
+fn orders(tx: &Transaction<'_>, event: EventId) -> Result<Orders> {
     let counted = tx.query_opt(ORDERS, &[event.into(), tx.now().into()], |row| {
         let by_status = OrdersByStatus {
-            pending: row.get(0)?,
-            completed: row.get(1)?,
-            cancelled: row.get(2)?,
-            expired: row.get(3)?,
+            pending: row.get("pending")?,
+            completed: row.get("completed")?,
+            cancelled: row.get("cancelled")?,
+            expired: row.get("expired")?,
         };
-        Ok((by_status, sum(row, 4)?))
+        Ok(Orders { by_status, refunded: sum(row, "refunded_high", "refunded_low")? })
     })?;
-    counted.ok_or_else(|| Error::Internal("a count gave no row".to_owned()))
+    counted.ok_or_else(|| Error::Internal("a count returned no row".to_owned()))
 }
 
 fn bought(tx: &Transaction<'_>, event: EventId) -> Result<HashMap<TicketTypeId, Bought>> {
-    let rows = tx.query_all(ITEMS, &[event.into(), tx.now().into()], |row| {
-        let bought = Bought { reserved: count(row, 1)?, revenue: sum(row, 2)?, discount: sum(row, 4)? };
-        Ok((row.get(0)?, bought))
+    let mut by_type = HashMap::new();
+    tx.query_each(ITEMS, &[event.into(), tx.now().into()], |row| {
+        let ticket_type = row.get("ticket_type_id")?;
+        let reserved = row.get::<Option<i64>>("reserved")?.unwrap_or_default();
+        let revenue = sum(row, "revenue_high", "revenue_low")?;
+        let discount = sum(row, "discount_high", "discount_low")?;
+        by_type.insert(ticket_type, Bought { reserved, revenue, discount });
+        Ok(())
     })?;
-    Ok(rows.into_iter().collect())
+    Ok(by_type)
 }
 
 fn issued(tx: &Transaction<'_>, event: EventId) -> Result<HashMap<TicketTypeId, Issued>> {
-    let rows = tx.query_all(TICKETS, &[event.into()], |row| {
-        let issued = Issued { all: row.get(1)?, checked_in: row.get(2)?, cancelled: row.get(3)? };
-        Ok((row.get(0)?, issued))
+    let mut by_type = HashMap::new();
+    tx.query_each(TICKETS, &[event.into()], |row| {
+        let ticket_type = row.get("ticket_type_id")?;
+        let all = row.get("issued")?;
+        let checked_in = row.get("checked_in")?;
+        let cancelled = row.get("cancelled")?;
+        by_type.insert(ticket_type, Issued { all, checked_in, cancelled });
+        Ok(())
     })?;
-    Ok(rows.into_iter().collect())
+    Ok(by_type)
 }
 
-/// A sum that is NULL where there was nothing to add up.
-fn count(row: &Row<'_>, index: usize) -> Result<i64> {
-    row.get::<Option<i64>>(index).map(Option::unwrap_or_default)
-}
-
-/// The amount whose halves were summed in this column and the next.
-fn sum(row: &Row<'_>, index: usize) -> Result<i128> {
-    Ok((i128::from(count(row, index)?) << 32) + i128::from(count(row, index + 1)?))
+/// The amount whose halves were summed in these columns. A sum of no rows is NULL.
+fn sum(row: &Row<'_>, high: &'static str, low: &'static str) -> Result<i128> {
+    let high: Option<i64> = row.get(high)?;
+    let low: Option<i64> = row.get(low)?;
+    Ok((i128::from(high.unwrap_or_default()) << 32) + i128::from(low.unwrap_or_default()))
 }

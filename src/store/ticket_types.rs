@@ -16,7 +16,7 @@ use crate::rules::ticket_type::{Offer, TicketTypeFields};
 macro_rules! select {
     ($rest:literal) => {
         concat!(
-            "SELECT t.id, t.name, t.description, t.price, e.currency, t.quantity, t.sold, e.id, t.status,
+            "SELECT t.id, t.name, t.description, t.price, e.currency, t.quantity, t.sold, e.id AS event_id, t.status,
                 t.display_remaining, t.valid_from, t.valid_until, t.allowed_dates, t.validity_days, t.validity_hours,
                 t.access_areas, t.max_per_order, t.sale_start_at, t.sale_end_at, t.sort_order, t.ticket_text, t.ticket_logo,
                 t.created_at, t.updated_at, t.revision
@@ -47,39 +47,39 @@ const OFFER: &str = "SELECT id, name, price, status, max_per_order, sale_start_a
 const NAME: &str = "SELECT id, event_id, name FROM ticket_types WHERE id = ?1 AND organization_id = ?2";
 
 fn decode(row: &Row<'_>) -> Result<TicketType> {
-    let currency: String = row.get(4)?;
-    let decimals = decimals(&currency).ok_or_else(|| row.corrupt(4, "is no known currency"))?;
+    let currency: String = row.get("currency")?;
+    let decimals = decimals(&currency).ok_or_else(|| row.corrupt("currency", "is no known currency"))?;
     Ok(TicketType {
-        id: row.get(0)?,
-        name: row.get(1)?,
-        description: row.get(2)?,
-        price: Amount::new(row.get(3)?, decimals),
-        quantity: row.get(5)?,
-        sold: row.get(6)?,
-        event_id: row.get(7)?,
-        status: row.text_enum(8)?,
-        display_remaining: row.get(9)?,
-        valid_from: row.get(10)?,
-        valid_until: row.get(11)?,
-        allowed_dates: instants(row, 12)?,
-        validity_days: row.get(13)?,
-        validity_hours: row.get(14)?,
-        access_areas: row.json(15)?,
-        max_per_order: row.get(16)?,
-        sale_start_date: row.get(17)?,
-        sale_end_date: row.get(18)?,
-        sort_order: row.get(19)?,
-        ticket_text: row.get(20)?,
-        ticket_logo: row.get(21)?,
-        created_at: row.get(22)?,
-        updated_at: row.get(23)?,
-        revision: row.get(24)?,
+        id: row.get("id")?,
+        name: row.get("name")?,
+        description: row.get("description")?,
+        price: Amount::new(row.get("price")?, decimals),
+        quantity: row.get("quantity")?,
+        sold: row.get("sold")?,
+        event_id: row.get("event_id")?,
+        status: row.text_enum("status")?,
+        display_remaining: row.get("display_remaining")?,
+        valid_from: row.get("valid_from")?,
+        valid_until: row.get("valid_until")?,
+        allowed_dates: instants(row, "allowed_dates")?,
+        validity_days: row.get("validity_days")?,
+        validity_hours: row.get("validity_hours")?,
+        access_areas: row.json("access_areas")?,
+        max_per_order: row.get("max_per_order")?,
+        sale_start_date: row.get("sale_start_at")?,
+        sale_end_date: row.get("sale_end_at")?,
+        sort_order: row.get("sort_order")?,
+        ticket_text: row.get("ticket_text")?,
+        ticket_logo: row.get("ticket_logo")?,
+        created_at: row.get("created_at")?,
+        updated_at: row.get("updated_at")?,
+        revision: row.get("revision")?,
     })
 }
 
 /// A list of instants, stored as a JSON array of milliseconds.
-pub(super) fn instants(row: &Row<'_>, index: usize) -> Result<Vec<crate::model::timestamp::Timestamp>> {
-    let millis: Vec<i64> = row.json(index)?;
+pub(super) fn instants(row: &Row<'_>, column: &'static str) -> Result<Vec<crate::model::timestamp::Timestamp>> {
+    let millis: Vec<i64> = row.json(column)?;
     Ok(millis.into_iter().map(crate::model::timestamp::Timestamp::from_millis).collect())
 }
 
@@ -146,7 +146,8 @@ pub(crate) fn list(
     let (sort_order, id) = match request.page.cursor {
         None => (i64::MIN, TicketTypeId::NOTHING),
         Some(cursor) => {
-            let position = tx.query_opt(POSITION, &[cursor.into(), organization.into()], |row| row.get(1))?;
+            let position =
+                tx.query_opt(POSITION, &[cursor.into(), organization.into()], |row| row.get("sort_order"))?;
             (position.ok_or_else(unknown_cursor)?, cursor)
         }
     };
@@ -169,12 +170,12 @@ pub(crate) fn delete(tx: &Transaction<'_>, organization: OrganizationId, id: Tic
 pub(crate) fn offer(tx: &Transaction<'_>, event: EventId, id: TicketTypeId) -> Result<Option<Offer>> {
     tx.query_opt(OFFER, &[id.into(), event.into()], |row| {
         Ok(Offer {
-            name: row.get(1)?,
-            price: row.get(2)?,
-            status: row.text_enum(3)?,
-            max_per_order: row.get(4)?,
-            sale_start: row.get(5)?,
-            sale_end: row.get(6)?,
+            name: row.get("name")?,
+            price: row.get("price")?,
+            status: row.text_enum("status")?,
+            max_per_order: row.get("max_per_order")?,
+            sale_start: row.get("sale_start_at")?,
+            sale_end: row.get("sale_end_at")?,
         })
     })
 }
@@ -191,6 +192,6 @@ pub(crate) fn find_name(
     id: TicketTypeId,
 ) -> Result<Option<TicketTypeName>> {
     tx.query_opt(NAME, &[id.into(), organization.into()], |row| {
-        Ok(TicketTypeName { event_id: row.get(1)?, name: row.get(2)? })
+        Ok(TicketTypeName { event_id: row.get("event_id")?, name: row.get("name")? })
     })
 }

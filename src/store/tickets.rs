@@ -21,7 +21,7 @@ macro_rules! ticket_columns {
     () => {
         "t.id, t.ticket_type_id, t.order_item_id, t.customer_id, t.code, t.status, t.check_in_at, t.check_out_at,
         t.checked_in_by, t.first_scan_at, t.expires_at, t.last_scan_at, t.scan_count, t.created_at, t.updated_at, t.event_id,
-        tt.name, t.customer_name, c.email"
+        tt.name AS ticket_type_name, t.customer_name, c.email"
     };
 }
 pub(super) use ticket_columns;
@@ -72,32 +72,36 @@ pub(super) const CANCEL_OF_ORDER: &str = "UPDATE tickets SET status = 'CANCELLED
     WHERE order_id = ?1 AND status <> 'CANCELLED' RETURNING ticket_type_id";
 
 pub(super) fn decode(row: &Row<'_>) -> Result<IssuedTicket> {
-    let order_item_id: Option<OrderItemId> = row.get(2)?;
-    let (ticket_type_id, customer_id) = (row.get(1)?, row.get(3)?);
+    let order_item_id: Option<OrderItemId> = row.get("order_item_id")?;
+    let (ticket_type_id, customer_id) = (row.get("ticket_type_id")?, row.get("customer_id")?);
     Ok(IssuedTicket {
         record: CancelledIssuedTicket {
-            id: row.get(0)?,
+            id: row.get("id")?,
             ticket_type_id,
             order_item_id,
             customer_id: Some(customer_id),
-            code: row.get(4)?,
+            code: row.get("code")?,
             download_ticket_url: None,
-            status: row.text_enum(5)?,
-            check_in_date: row.get(6)?,
-            check_out_date: row.get(7)?,
-            checked_in_by_id: row.get(8)?,
+            status: row.text_enum("status")?,
+            check_in_date: row.get("check_in_at")?,
+            check_out_date: row.get("check_out_at")?,
+            checked_in_by_id: row.get("checked_in_by")?,
             is_internal: order_item_id.is_none(),
             internal_allocation_id: None,
             ticket_label: None,
-            first_scan_date: row.get(9)?,
-            expires_at: row.get(10)?,
-            last_scan_date: row.get(11)?,
-            scan_count: row.get(12)?,
-            created_at: row.get(13)?,
-            updated_at: row.get(14)?,
+            first_scan_date: row.get("first_scan_at")?,
+            expires_at: row.get("expires_at")?,
+            last_scan_date: row.get("last_scan_at")?,
+            scan_count: row.get("scan_count")?,
+            created_at: row.get("created_at")?,
+            updated_at: row.get("updated_at")?,
         },
-        ticket: TicketTypeOfTicket { id: ticket_type_id, name: row.get(16)?, event_id: row.get(15)? },
-        customer: Some(Customer { id: customer_id, name: row.get(17)?, email: row.get(18)? }),
+        ticket: TicketTypeOfTicket {
+            id: ticket_type_id,
+            name: row.get("ticket_type_name")?,
+            event_id: row.get("event_id")?,
+        },
+        customer: Some(Customer { id: customer_id, name: row.get("customer_name")?, email: row.get("email")? }),
     })
 }
 
@@ -177,9 +181,13 @@ pub(crate) fn get_by_code(tx: &Transaction<'_>, organization: OrganizationId, co
 /// The tickets of an order, each with its item.
 pub(super) fn of_order(tx: &Transaction<'_>, order: OrderId) -> Result<Vec<(OrderItemId, OrderTicket)>> {
     tx.query_all(OF_ORDER, &[order.into()], |row| {
-        let ticket =
-            OrderTicket { id: row.get(0)?, code: row.get(2)?, status: row.text_enum(3)?, ticket_type_id: row.get(4)? };
-        Ok((row.get(1)?, ticket))
+        let ticket = OrderTicket {
+            id: row.get("id")?,
+            code: row.get("code")?,
+            status: row.text_enum("status")?,
+            ticket_type_id: row.get("ticket_type_id")?,
+        };
+        Ok((row.get("order_item_id")?, ticket))
     })
 }
 
@@ -232,5 +240,5 @@ pub(crate) fn cancel(tx: &Transaction<'_>, organization: OrganizationId, id: Tic
 
 /// Cancels the order's remaining valid tickets. Returns the ticket type of each.
 pub(crate) fn cancel_of_order(tx: &Transaction<'_>, order: OrderId) -> Result<Vec<TicketTypeId>> {
-    tx.query_all(CANCEL_OF_ORDER, &[order.into(), tx.now().into()], |row| row.get(0))
+    tx.query_all(CANCEL_OF_ORDER, &[order.into(), tx.now().into()], |row| row.get("ticket_type_id"))
 }

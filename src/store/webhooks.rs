@@ -16,7 +16,7 @@ use crate::rules::webhook::WebhookFields;
 macro_rules! select {
     ($rest:literal) => {
         concat!(
-            "SELECT id, url, description, events, enabled, created_at, updated_at, SUBSTR(secret, LENGTH(secret) - 3),
+            "SELECT id, url, description, events, enabled, created_at, updated_at, SUBSTR(secret, LENGTH(secret) - 3) AS secret_hint,
                 revision
             FROM webhook_endpoints WHERE ",
             $rest
@@ -44,15 +44,15 @@ pub(super) const DELETE_WAITING: &str = "DELETE FROM webhook_outbox WHERE endpoi
 
 fn decode(row: &Row<'_>) -> Result<WebhookEndpoint> {
     Ok(WebhookEndpoint {
-        id: row.get(0)?,
-        url: row.get(1)?,
-        description: row.get(2)?,
-        events: row.json(3)?,
-        enabled: row.get(4)?,
-        created_at: row.get(5)?,
-        updated_at: row.get(6)?,
-        secret_hint: row.get(7)?,
-        revision: row.get(8)?,
+        id: row.get("id")?,
+        url: row.get("url")?,
+        description: row.get("description")?,
+        events: row.json("events")?,
+        enabled: row.get("enabled")?,
+        created_at: row.get("created_at")?,
+        updated_at: row.get("updated_at")?,
+        secret_hint: row.get("secret_hint")?,
+        revision: row.get("revision")?,
     })
 }
 

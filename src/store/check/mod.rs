@@ -46,7 +46,7 @@ pub(crate) fn run(tx: &Transaction<'_>) -> Result<CheckReport> {
             sentence: invariant.sentence.to_owned(),
         };
         let looked = tx.query_each(invariant.broken, &[], |row| {
-            report.add(finding(row.get(0).ok().map(|key: i64| key.to_string())));
+            report.add(finding(row.get("id").ok().map(|key: i64| key.to_string())));
             Ok(())
         });
         unless_damaged(looked, |problem| report.add(Finding { sentence: problem, ..finding(None) }))?;
@@ -88,7 +88,26 @@ fn unless_damaged(looked: Result<()>, note: impl FnOnce(String)) -> Result<()> {
 mod tests {
     use std::collections::BTreeSet;
 
+    use std::sync::Arc;
+
     use super::*;
+    use crate::environment::{Environment, ManualClock, SeededEntropy};
+    use crate::model::timestamp::Timestamp;
+    use crate::store::{Location, Store};
+
+    #[test]
+    fn every_query_returns_the_key_as_id() {
+        let folder = tempfile::tempdir().unwrap();
+        let clock = Arc::new(ManualClock::at(Timestamp::from_millis(0)));
+        let environment = Environment { clock, entropy: Arc::new(SeededEntropy::new(1)) };
+        let store = Store::open(&Location::new(folder.path().join("ticketing.db"), None), 1, environment).unwrap();
+        let broken = INVARIANTS.iter().copied().flatten().map(|invariant| invariant.broken);
+        for sql in broken.chain(values::queries()) {
+            let ids =
+                store.read(|tx| tx.query_all(&format!("SELECT rows.id FROM ({sql}) rows"), &[], |row| row.get("id")));
+            assert_eq!(ids, Ok(Vec::<i64>::new()), "{sql}");
+        }
+    }
 
     #[test]
     fn each_name_is_given_once_and_written_in_words_with_hyphens() {

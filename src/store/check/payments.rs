@@ -35,14 +35,14 @@ pub(super) const INVARIANTS: &[Invariant] = &[
         name: "refund-amount",
         table: "refunds",
         sentence: "a refund is of its order's organization, total and currency",
-        broken: "SELECT r.order_id FROM refunds r JOIN orders o ON o.id = r.order_id
+        broken: "SELECT r.order_id AS id FROM refunds r JOIN orders o ON o.id = r.order_id
             WHERE r.amount <> o.total OR r.currency <> o.currency OR r.organization_id <> o.organization_id",
     },
     Invariant {
         name: "refund-of-paid",
         table: "refunds",
         sentence: "only money that came goes back, and none that an order was COMPLETED with",
-        broken: "SELECT r.order_id FROM refunds r JOIN orders o ON o.id = r.order_id
+        broken: "SELECT r.order_id AS id FROM refunds r JOIN orders o ON o.id = r.order_id
             WHERE o.payment_status IS NULL OR o.payment_status NOT IN ('COMPLETED', 'REFUNDED')
                 OR o.status = 'COMPLETED' AND o.paid_by_gateway = 1",
     },

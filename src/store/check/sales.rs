@@ -80,7 +80,7 @@ pub(super) const INVARIANTS: &[Invariant] = &[
         name: "idempotency-record",
         table: "idempotency_records",
         sentence: "a record has an answer or an order, and the order is there (the row is the organization)",
-        broken: "SELECT r.organization_id FROM idempotency_records r LEFT JOIN orders o ON o.id = r.order_id
+        broken: "SELECT r.organization_id AS id FROM idempotency_records r LEFT JOIN orders o ON o.id = r.order_id
             WHERE r.answer IS NULL AND r.order_id IS NULL
                 OR r.order_id IS NOT NULL AND (o.id IS NULL OR o.organization_id <> r.organization_id)",
     },

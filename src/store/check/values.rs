@@ -27,21 +27,21 @@ const VALUES: &[Value] = &[
         table: "organizations",
         sentence: "an organization has a currency and a time zone that there are",
         rows: "SELECT id, currency, timezone, name FROM organizations",
-        holds: |row| Ok(is_currency(row, 1)? && is_zone(row, 2)? && is_text(row, 3)?),
+        holds: |row| Ok(is_currency(row, "currency")? && is_zone(row, "timezone")? && is_text(row, "name")?),
     },
     Value {
         name: "key-scopes",
         table: "api_keys",
         sentence: "a key's scopes are known",
         rows: "SELECT id, scopes, name FROM api_keys",
-        holds: |row| Ok(Scopes::from_text(&row.get::<String>(1)?).is_some() && is_text(row, 2)?),
+        holds: |row| Ok(Scopes::from_text(&row.get::<String>("scopes")?).is_some() && is_text(row, "name")?),
     },
     Value {
         name: "event-slug",
         table: "events",
         sentence: "a slug is lower-case letters and digits in groups joined by single hyphens",
         rows: "SELECT id, slug FROM events",
-        holds: |row| Ok(event::is_slug(&row.get::<String>(1)?)),
+        holds: |row| Ok(event::is_slug(&row.get::<String>("slug")?)),
     },
     Value {
         name: "event-search-text",
@@ -49,8 +49,8 @@ const VALUES: &[Value] = &[
         sentence: "what a search looks through is the title and the slug in lower case",
         rows: "SELECT id, title, slug, search_text FROM events",
         holds: |row| {
-            let (title, slug): (String, String) = (row.get(1)?, row.get(2)?);
-            Ok(row.get::<String>(3)? == event::search_text(&title, &slug))
+            let (title, slug): (String, String) = (row.get("title")?, row.get("slug")?);
+            Ok(row.get::<String>("search_text")? == event::search_text(&title, &slug))
         },
     },
     Value {
@@ -59,11 +59,11 @@ const VALUES: &[Value] = &[
         sentence: "an event has a currency and a time zone that there are, and lists and free fields that are JSON",
         rows: "SELECT id, currency, timezone, shipping_countries, tags, location_metadata, tracking_pixels FROM events",
         holds: |row| {
-            row.json::<Vec<String>>(3)?;
-            row.json::<Vec<String>>(4)?;
-            row.json::<serde_json::Value>(5)?;
-            row.json::<serde_json::Value>(6)?;
-            Ok(is_currency(row, 1)? && is_zone(row, 2)?)
+            row.json::<Vec<String>>("shipping_countries")?;
+            row.json::<Vec<String>>("tags")?;
+            row.json::<serde_json::Value>("location_metadata")?;
+            row.json::<serde_json::Value>("tracking_pixels")?;
+            Ok(is_currency(row, "currency")? && is_zone(row, "timezone")?)
         },
     },
     Value {
@@ -72,9 +72,9 @@ const VALUES: &[Value] = &[
         sentence: "the days and the areas of a type are lists",
         rows: "SELECT id, allowed_dates, access_areas, name FROM ticket_types",
         holds: |row| {
-            ticket_types::instants(row, 1)?;
-            row.json::<Vec<String>>(2)?;
-            is_text(row, 3)
+            ticket_types::instants(row, "allowed_dates")?;
+            row.json::<Vec<String>>("access_areas")?;
+            is_text(row, "name")
         },
     },
     Value {
@@ -82,14 +82,14 @@ const VALUES: &[Value] = &[
         table: "customers",
         sentence: "a customer is found under the address in lower case: there is one for each organization and address",
         rows: "SELECT id, email, email_key FROM customers",
-        holds: |row| Ok(fold(&row.get::<String>(1)?) == row.get::<String>(2)?),
+        holds: |row| Ok(fold(&row.get::<String>("email")?) == row.get::<String>("email_key")?),
     },
     Value {
         name: "discount-code-key",
         table: "discounts",
         sentence: "a discount is found under its code in lower case",
         rows: "SELECT id, code, code_key FROM discounts",
-        holds: |row| Ok(fold(&row.get::<String>(1)?) == row.get::<String>(2)?),
+        holds: |row| Ok(fold(&row.get::<String>("code")?) == row.get::<String>("code_key")?),
     },
     Value {
         name: "discount-values",
@@ -97,8 +97,9 @@ const VALUES: &[Value] = &[
         sentence: "a percentage is at most 100, and the types that a discount is for are a list",
         rows: "SELECT id, type, value, value_decimals, applicable_ticket_types FROM discounts",
         holds: |row| {
-            row.json::<Vec<i64>>(4)?;
-            Ok(row.get::<String>(1)? != "PERCENTAGE" || is_percentage(row.get(2)?, row.get(3)?))
+            row.json::<Vec<i64>>("applicable_ticket_types")?;
+            Ok(row.get::<String>("type")? != "PERCENTAGE"
+                || is_percentage(row.get("value")?, row.get("value_decimals")?))
         },
     },
     Value {
@@ -106,14 +107,18 @@ const VALUES: &[Value] = &[
         table: "orders",
         sentence: "an order has a currency that there is, and what else its request said can be read",
         rows: "SELECT id, currency, customer_name, details FROM orders",
-        holds: |row| Ok(is_currency(row, 1)? && is_text(row, 2)? && (row.is_null(3)? || orders::has_details(row, 3)?)),
+        holds: |row| {
+            Ok(is_currency(row, "currency")?
+                && is_text(row, "customer_name")?
+                && (row.is_null("details")? || orders::has_details(row, "details")?))
+        },
     },
     Value {
         name: "ticket-code",
         table: "tickets",
         sentence: "a code is 20 capitals and digits of Crockford's base32",
         rows: "SELECT id, code, customer_name FROM tickets",
-        holds: |row| Ok(ticket::is_code(&row.get::<String>(1)?) && is_text(row, 2)?),
+        holds: |row| Ok(ticket::is_code(&row.get::<String>("code")?) && is_text(row, "customer_name")?),
     },
     Value {
         name: "webhook-settings",
@@ -121,9 +126,9 @@ const VALUES: &[Value] = &[
         sentence: "an endpoint wants at least one type of notification, each once, and what signs for it has its form",
         rows: "SELECT id, events, secret, url FROM webhook_endpoints",
         holds: |row| {
-            let events: Vec<NotificationType> = row.json(1)?;
+            let events: Vec<NotificationType> = row.json("events")?;
             let once = events.iter().enumerate().all(|(index, of)| !events[..index].contains(of));
-            Ok(!events.is_empty() && once && is_secret(&row.get::<String>(2)?) && is_text(row, 3)?)
+            Ok(!events.is_empty() && once && is_secret(&row.get::<String>("secret")?) && is_text(row, "url")?)
         },
     },
 ];
@@ -138,7 +143,7 @@ pub(super) fn check(tx: &Transaction<'_>, report: &mut CheckReport) -> Result<()
             sentence: sentence.to_owned(),
         };
         let looked = tx.query_each(value.rows, &[], |row| {
-            let key = || row.get(0).ok().map(|key: i64| key.to_string());
+            let key = || row.get("id").ok().map(|key: i64| key.to_string());
             let holds = match (value.holds)(row) {
                 Ok(holds) => Ok(holds),
                 Err(error) => {
@@ -161,16 +166,21 @@ pub(super) fn names() -> impl Iterator<Item = &'static str> {
     VALUES.iter().map(|value| value.name)
 }
 
-fn is_text(row: &Row<'_>, index: usize) -> Result<bool> {
-    row.get::<String>(index).map(|_| true)
+#[cfg(test)]
+pub(super) fn queries() -> impl Iterator<Item = &'static str> {
+    VALUES.iter().map(|value| value.rows)
 }
 
-fn is_currency(row: &Row<'_>, index: usize) -> Result<bool> {
-    Ok(money::decimals(&row.get::<String>(index)?).is_some())
+fn is_text(row: &Row<'_>, column: &'static str) -> Result<bool> {
+    row.get::<String>(column).map(|_| true)
 }
 
-fn is_zone(row: &Row<'_>, index: usize) -> Result<bool> {
-    Ok(Zone::of(&row.get::<String>(index)?).is_some())
+fn is_currency(row: &Row<'_>, column: &'static str) -> Result<bool> {
+    Ok(money::decimals(&row.get::<String>(column)?).is_some())
+}
+
+fn is_zone(row: &Row<'_>, column: &'static str) -> Result<bool> {
+    Ok(Zone::of(&row.get::<String>(column)?).is_some())
 }
 
 /// Whether it is a signing secret: `whsec_` and 32 bytes in base64 with padding.

@@ -99,7 +99,7 @@ pub(super) fn check(tx: &Transaction<'_>, report: &mut CheckReport) -> Result<()
         let mut broken = None;
         unless_damaged(broken_rule(tx, row).map(|rule| broken = rule), |_| broken = Some(&BODY))?;
         if let Some(rule) = broken {
-            report.add(finding(rule, row.get(0).ok().map(|key: i64| key.to_string())));
+            report.add(finding(rule, row.get("id").ok().map(|key: i64| key.to_string())));
         }
         Ok(())
     });
@@ -108,8 +108,8 @@ pub(super) fn check(tx: &Transaction<'_>, report: &mut CheckReport) -> Result<()
 
 /// What a notification breaks. One that cannot be read is an error.
 fn broken_rule(tx: &Transaction<'_>, row: &Row<'_>) -> Result<Option<&'static Rule>> {
-    let (id, of): (NotificationId, String) = (row.get(1)?, row.get(2)?);
-    let notification: Notification = row.json(3)?;
+    let (id, of): (NotificationId, String) = (row.get("event_id")?, row.get("type")?);
+    let notification: Notification = row.json("body")?;
     if notification.id != id || notification.data.notification_type().to_string() != of {
         return Ok(Some(&BODY));
     }
@@ -129,9 +129,9 @@ fn broken_rule(tx: &Transaction<'_>, row: &Row<'_>) -> Result<Option<&'static Ru
             (ENTERED, vec![ticket.into(), event.into(), of_type.into(), of.order_id.into()])
         }
     };
-    let owner: Option<OrganizationId> = tx.query_opt(sql, &binds, |row| row.get(0))?;
+    let owner: Option<OrganizationId> = tx.query_opt(sql, &binds, |row| row.get("organization_id"))?;
     // Where the endpoint is gone, nobody knows whose it was.
-    let endpoint: Option<OrganizationId> = row.get(4)?;
+    let endpoint: Option<OrganizationId> = row.get("organization_id")?;
     let holds = owner.is_some_and(|owner| endpoint.is_none_or(|endpoint| endpoint == owner));
     Ok((!holds).then_some(&SUBJECT))
 }

@@ -6,7 +6,7 @@ use rusqlite::{ColumnMetadata, Statement, params_from_iter};
 use super::errors::{convert, statement_error};
 use crate::error::Result;
 use crate::store::engine::connection::{Connection, Visit};
-use crate::store::engine::row::{Columns, Origin, Row};
+use crate::store::engine::row::{Origin, RawRow, ReadColumns, Row};
 use crate::store::engine::values::{Bind, Value};
 use crate::store::engine::violation::StatementError;
 
@@ -19,8 +19,9 @@ impl Connection for rusqlite::Connection {
     fn query(&self, sql: &str, binds: &[Bind<'_>], visit: &mut Visit<'_>) -> Result<()> {
         let mut statement = self.prepare_cached(sql).map_err(|error| convert(&error))?;
         let mut rows = statement.query(params_from_iter(binds)).map_err(|error| convert(&error))?;
+        let columns = ReadColumns::default();
         while let Some(row) = rows.next().map_err(|error| convert(&error))? {
-            if visit(&Row::new(row))?.is_break() {
+            if visit(&Row::new(row, &columns))?.is_break() {
                 break;
             }
         }
@@ -39,7 +40,7 @@ impl rusqlite::ToSql for Bind<'_> {
     }
 }
 
-impl Columns for rusqlite::Row<'_> {
+impl RawRow for rusqlite::Row<'_> {
     fn value(&self, index: usize) -> Result<Value<'_>> {
         let value = self.get_ref(index).map_err(|error| convert(&error))?;
         Ok(match value {
@@ -49,6 +50,11 @@ impl Columns for rusqlite::Row<'_> {
             ValueRef::Blob(bytes) => Value::Blob(bytes),
             ValueRef::Real(_) => Value::Other,
         })
+    }
+
+    fn name(&self, index: usize) -> Option<&str> {
+        let statement: &Statement<'_> = self.as_ref();
+        statement.column_name(index).ok()
     }
 
     fn origin(&self, index: usize) -> Origin {
