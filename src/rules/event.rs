@@ -167,7 +167,7 @@ pub(crate) fn check_transition(
     to: EventStatus,
     over_at: Timestamp,
     now: Timestamp,
-    has_live_orders_or_tickets: impl FnOnce() -> Result<bool>,
+    has_live_orders_or_tickets: bool,
 ) -> Result<()> {
     use EventStatus::{Cancelled, Drafted, Expired, Published, SoldOut};
     let refuse = |why: &str| {
@@ -175,7 +175,7 @@ pub(crate) fn check_transition(
         Err(Error::conflict(Reason::InvalidTransition, sentence))
     };
     match (from, to) {
-        (Published, Drafted) if has_live_orders_or_tickets()? => refuse(" once it has live orders or tickets"),
+        (Published, Drafted) if has_live_orders_or_tickets => refuse(" once it has live orders or tickets"),
         (Expired, Published) if over_at <= now => refuse(" while its end is in the past"),
         (Drafted | SoldOut, Published | Expired | Cancelled)
         | (Published, Drafted | SoldOut | Expired | Cancelled)

@@ -2,7 +2,7 @@
 
 use iso_currency::Currency;
 
-use crate::error::FieldErrors;
+use crate::error::{Error, FieldErrors, Result};
 use crate::model::amount::Amount;
 
 /// The highest price, in major units.
@@ -20,6 +20,14 @@ pub(crate) const MOST_DECIMALS: u8 = 4;
 pub(crate) fn decimals(currency: &str) -> Option<u8> {
     let currency = Currency::from_code(currency)?;
     Some(currency.exponent().and_then(|exponent| u8::try_from(exponent).ok()).unwrap_or(0))
+}
+
+/// The decimals of a currency that was checked when it was stored.
+///
+/// # Errors
+/// [`Error::Internal`] if there is no such currency.
+pub(crate) fn decimals_of_stored(currency: &str) -> Result<u8> {
+    decimals(currency).ok_or_else(|| Error::Internal(format!("unknown currency {currency}")))
 }
 
 /// A currency code of exactly three characters that exists.

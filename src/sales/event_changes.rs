@@ -1,10 +1,10 @@
-//! Creation of events, and changes that depend on what was sold or that affect orders.
+//! Creation, update and deletion of events.
 
 use super::order_lifecycle;
-use crate::error::{Error, FieldErrors, Reason, Result};
+use crate::error::{Error, Reason, Result};
 use crate::form::request::Request;
 use crate::model::caller::Caller;
-use crate::model::event::{CreateEvent, Event, EventStatus, UpdateEvent};
+use crate::model::event::{CreateEvent, Event, EventSettings, EventStatus, UpdateEvent};
 use crate::model::id::{EventId, OrganizationId};
 use crate::rules::event::{self as rules, EventFields};
 use crate::store::{Transaction, events, organizations};
@@ -21,27 +21,52 @@ pub(crate) fn create(
     events::insert(tx, organization.id, &fields)
 }
 
-/// Updates an event. Cancelling it cancels its PENDING orders.
+/// Updates an event. Cancelling it cancels its pending orders.
 pub(crate) fn update(
     tx: &Transaction<'_>,
     caller: &Caller,
     id: EventId,
-    changes: UpdateEvent,
-    errors: FieldErrors,
+    request: &Request<UpdateEvent>,
 ) -> Result<Event> {
     tx.lock_event(id)?;
     let organization = caller.organization;
     let current = events::get(tx, organization, id)?;
     caller.check_revision(current.revision)?;
-    let fields = rules::check(EventFields::update(&current, changes), errors)?;
-    let is_in_use = || events::has_live_orders_or_tickets(tx, id);
+
+    let fields = EventFields::update(&current, request.body.clone());
+    let fields = rules::check(fields, request.errors.clone())?;
+    let is_in_use = events::has_live_orders_or_tickets(tx, id)?;
     rules::check_transition(current.status, fields.status, fields.over_at(), tx.now(), is_in_use)?;
     if fields.currency != current.currency && events::has_amounts(tx, id)? {
         return Err(Error::conflict(Reason::InUse, "the event has orders, prices or discounts in its currency"));
     }
+
     events::update(tx, &current, &fields)?;
     if fields.status == EventStatus::Cancelled && current.status != EventStatus::Cancelled {
         order_lifecycle::cancel_pending_of_event(tx, organization, id)?;
     }
     events::get(tx, organization, id)
+}
+
+/// Updates the settings of an event.
+pub(crate) fn update_settings(
+    tx: &Transaction<'_>,
+    caller: &Caller,
+    id: EventId,
+    request: &Request<EventSettings>,
+) -> Result<Event> {
+    tx.lock_event(id)?;
+    let current = events::get(tx, caller.organization, id)?;
+    caller.check_revision(current.revision)?;
+    let settings = rules::check_settings(request.body.clone(), request.errors.clone())?;
+    events::update_settings(tx, current, &settings)?;
+    events::get(tx, caller.organization, id)
+}
+
+/// Deletes an event with its ticket types and discounts. An event with orders or tickets cannot be deleted.
+pub(crate) fn delete(tx: &Transaction<'_>, caller: &Caller, id: EventId) -> Result<()> {
+    tx.lock_event(id)?;
+    let current = events::get(tx, caller.organization, id)?;
+    caller.check_revision(current.revision)?;
+    events::delete(tx, caller.organization, id)
 }

@@ -4,13 +4,14 @@ use std::time::Duration;
 
 use super::discount_use::{self, OrderPricing, Priced};
 use super::inventory;
+use super::references::{TicketTypeReference, UNKNOWN_EVENT, UNKNOWN_TICKET_TYPE, check_ticket_types};
 use crate::error::{Error, FieldErrors, Result};
 use crate::model::id::{OrganizationId, TicketTypeId};
 use crate::model::notification::{NotificationData, OrderCompleted};
 use crate::model::order::{CreateOrder, Order, OrderItem};
 use crate::model::text_enum::TextEnum;
 use crate::rules::Checked;
-use crate::rules::money::decimals;
+use crate::rules::money::decimals_of_stored;
 use crate::rules::order::Sale;
 use crate::rules::pricing::{self, OrderPrice};
 use crate::rules::ticket_type::Offer;
@@ -18,9 +19,6 @@ use crate::store::orders::NewOrder;
 use crate::store::seat_counts::Seats;
 use crate::store::tickets::TicketHolder;
 use crate::store::{CommitEvent, Transaction, customers, events, order_items, orders, outbox, ticket_types, tickets};
-
-const UNKNOWN_EVENT: &str = "must be an event of this organization";
-const UNKNOWN_TICKET_TYPE: &str = "must be a ticket type of this event";
 
 /// An order that was just created.
 pub(crate) struct CreatedOrder {
@@ -47,11 +45,10 @@ pub(crate) fn check_references(
         errors.add("eventId", UNKNOWN_EVENT);
         return Ok(());
     }
-    for (index, item) in request.items.iter().enumerate() {
-        let known = ticket_types::offer(tx, request.event_id, item.ticket_type_id)?.is_some();
-        errors.check(known, format!("items[{index}].ticketId"), UNKNOWN_TICKET_TYPE);
-    }
-    Ok(())
+    let path = |index| format!("items[{index}].ticketId");
+    let items = request.items.iter().enumerate();
+    let references = items.map(|(index, item)| TicketTypeReference { path: path(index), id: item.ticket_type_id });
+    check_ticket_types(tx, request.event_id, references.collect(), errors)
 }
 
 /// Creates an order. An order that costs nothing is completed at once, and its tickets are issued. Any other reserves
@@ -171,8 +168,7 @@ fn insert(
     priced: Priced,
     hold: Duration,
 ) -> Result<CreatedOrder> {
-    let decimals =
-        decimals(&sale.currency).ok_or_else(|| Error::Internal(format!("unknown currency {}", sale.currency)))?;
+    let decimals = decimals_of_stored(&sale.currency)?;
     let customer = customers::find_or_insert(tx, organization, &request.customer)?;
     let free = priced.price.total == 0;
     let new = NewOrder {

@@ -8,7 +8,7 @@ use crate::model::amount::Amount;
 use crate::model::id::{EventId, OrderId, OrganizationId, TicketTypeId};
 use crate::model::notification::{NotificationData, OrderCancelled, OrderCompleted};
 use crate::model::order::{CancelOrderResponse, OrderStatus, PaymentStatus};
-use crate::rules::money::decimals;
+use crate::rules::money::decimals_of_stored;
 use crate::rules::order::{check_cancellable, check_payable, status_at_hold};
 use crate::store::order_status::{self, OrderState};
 use crate::store::refunds::NewRefund;
@@ -61,8 +61,7 @@ fn complete(tx: &Transaction<'_>, state: &OrderState, by_gateway: bool) -> Resul
 
 /// Issues the tickets of a completed order and reports both.
 fn issue_tickets(tx: &Transaction<'_>, state: &OrderState) -> Result<()> {
-    let decimals =
-        decimals(&state.currency).ok_or_else(|| Error::Internal(format!("unknown currency {}", state.currency)))?;
+    let decimals = decimals_of_stored(&state.currency)?;
     let holder = TicketHolder {
         organization: state.organization,
         event: state.event,

@@ -1,32 +1,35 @@
-//! Discounts.
+//! Operations on discounts.
 
 use super::TicketingService;
 use crate::error::Result;
-use crate::form::change::Change;
 use crate::form::request::Request;
 use crate::model::caller::Caller;
 use crate::model::discount::{
     CreateDiscount, Discount, DiscountValidationResponse, ListDiscounts, UpdateDiscount, ValidateDiscount,
 };
-use crate::model::id::{DiscountId, TicketTypeId, kind};
+use crate::model::id::{DiscountId, kind};
 use crate::model::page::Page;
-use crate::model::scope::Scope;
-use crate::rules::discount::{self as rules, DiscountFields};
+use crate::rules::discount as rules;
+use crate::sales::discount_changes;
 use crate::sales::idempotency::OperationTarget;
+use crate::scope::Scope;
 use crate::store::discounts;
 
 impl TicketingService {
-    /// Lists discounts, newest first. Scope `discounts:read`.
+    /// Lists discounts, newest first. Filters select by event, code and whether the discount is active.
+    ///
+    /// Requires the scope `discounts:read`.
     ///
     /// # Errors
-    /// A validation error names `limit`, `cursor` or `code`.
+    /// - [`Error::Validation`](crate::Error::Validation) for an invalid `limit`, `cursor` or `code`.
     ///
     /// ```
     /// use ticketing::ListDiscounts;
     #[doc = include_str!("../doc_fixture.md")]
     /// let discount = service.create_discount(&caller, early_bird)?;
     /// let filter = ListDiscounts { event_id: Some(event.id), code: Some("early".to_owned()), ..Default::default() };
-    /// assert_eq!(service.list_discounts(&caller, filter)?.data, [discount]);
+    /// let page = service.list_discounts(&caller, filter)?;
+    /// assert_eq!(page.data, [discount]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn list_discounts(
@@ -40,17 +43,23 @@ impl TicketingService {
         self.store().read(|tx| discounts::list(tx, caller.organization, &request))
     }
 
-    /// Creates a discount of an event. Scope `discounts:write`.
+    /// Creates a discount of an event. Customers enter its code with an order, in upper or lower case; an order without a
+    /// code gets the best discount that applies automatically.
+    ///
+    /// Requires the scope `discounts:write`.
     ///
     /// # Errors
-    /// A validation error names every field that breaks its limit (see [`CreateDiscount`]) or refers to something that is
-    /// not there; the conflict `code-taken`.
+    /// - [`Error::Validation`](crate::Error::Validation) lists every field outside its limits (see [`CreateDiscount`]), and
+    ///   every reference to an event or ticket type that does not exist.
+    /// - [`Error::Conflict`](crate::Error::Conflict) with the reason `code-taken` if another discount of the event has the
+    ///   code.
     ///
     /// ```
     /// use ticketing::{Amount, CreateDiscount, CreateOrder, Timestamp};
     #[doc = include_str!("../doc_fixture.md")]
-    /// let (begin, end) = ("2020-01-01T00:00:00Z".parse()?, Timestamp::MAX);
-    /// let mut early = CreateDiscount::percentage(event.id, "EARLY", Amount::new(10, 0), begin, end);
+    /// // 10 % off with the code EARLY, for the first 100 orders.
+    /// let (start, end) = ("2020-01-01T00:00:00Z".parse()?, Timestamp::MAX);
+    /// let mut early = CreateDiscount::percentage(event.id, "EARLY", Amount::new(10, 0), start, end);
     /// early.usage_limit = Some(100);
     /// service.create_discount(&caller, early)?;
     ///
@@ -65,26 +74,25 @@ impl TicketingService {
         caller.require(Scope::DiscountsWrite)?;
         let organization = caller.organization;
         self.write_idempotent(caller, OperationTarget::new("create_discount"), request, move |tx, request| {
-            let Request { body, mut errors } = request.clone();
-            let event = body.event_id;
-            let types = listed(body.applicable_ticket_types.as_deref().unwrap_or_default());
-            let decimals = discounts::check_references(tx, organization, event, types, &mut errors)?;
-            let fields = rules::check(DiscountFields::create(body), decimals, errors)?;
-            discounts::insert(tx, organization, event, &fields)
+            discount_changes::create(tx, organization, request)
         })
     }
 
-    /// Asks whether a code applies to a basket, and what it takes off. Nothing is used up by it. Scope `discounts:read`.
+    /// Decides whether a discount code applies to a basket, and how much it deducts. Uses up nothing.
+    ///
+    /// A code that does not apply is not an error: the response has the reason.
+    ///
+    /// Requires the scope `discounts:read`.
     ///
     /// # Errors
-    /// A validation error names every field that breaks its limit (see [`ValidateDiscount`]) or refers to something that is
-    /// not there. A code that does not apply is none: the answer says why.
+    /// - [`Error::Validation`](crate::Error::Validation) lists every field outside its limits (see [`ValidateDiscount`]),
+    ///   and every reference to an event or ticket type that does not exist.
     ///
     /// ```
     /// use ticketing::{Amount, BasketItem, CreateDiscount, DiscountRefusal, Timestamp, ValidateDiscount};
     #[doc = include_str!("../doc_fixture.md")]
-    /// let (begin, end) = ("2020-01-01T00:00:00Z".parse()?, Timestamp::MAX);
-    /// let five_off = CreateDiscount::fixed_amount(event.id, "FIVE", Amount::new(5, 0), begin, end);
+    /// let (start, end) = ("2020-01-01T00:00:00Z".parse()?, Timestamp::MAX);
+    /// let five_off = CreateDiscount::fixed_amount(event.id, "FIVE", Amount::new(5, 0), start, end);
     /// service.create_discount(&caller, five_off)?;
     ///
     /// let item = BasketItem { ticket_type_id: ticket_type.id, quantity: 2, price: ticket_type.price };
@@ -98,7 +106,8 @@ impl TicketingService {
     /// assert_eq!(valid.discounted_amount, Amount::new(5, 0));
     ///
     /// request.code = "SIX".to_owned();
-    /// assert_eq!(service.validate_discount(&caller, request)?.error, Some(DiscountRefusal::NotFound));
+    /// let invalid = service.validate_discount(&caller, request)?;
+    /// assert_eq!(invalid.error, Some(DiscountRefusal::NotFound));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn validate_discount(
@@ -109,20 +118,16 @@ impl TicketingService {
         caller.require(Scope::DiscountsRead)?;
         let organization = caller.organization;
         self.read_idempotent(caller, OperationTarget::new("validate_discount"), request, move |tx, request| {
-            let Request { body, mut errors } = request.clone();
-            let items = body.ticket_items.iter().enumerate();
-            let types = items.map(|(index, item)| (format!("ticketItems[{index}].ticketId"), item.ticket_type_id));
-            let decimals = discounts::check_references(tx, organization, body.event_id, types, &mut errors)?;
-            let basket = rules::check_basket(body, decimals, errors)?;
-            let discount = discounts::by_code(tx, organization, basket.event, &basket.code)?;
-            Ok(rules::validate(discount, &basket, tx.now()))
+            discount_changes::validate(tx, organization, request)
         })
     }
 
-    /// Reads one discount. Scope `discounts:read`.
+    /// Returns a discount.
+    ///
+    /// Requires the scope `discounts:read`.
     ///
     /// # Errors
-    /// [`Error::NotFound`](crate::Error::NotFound).
+    /// - [`Error::NotFound`](crate::Error::NotFound) if the discount does not exist.
     ///
     /// ```
     #[doc = include_str!("../doc_fixture.md")]
@@ -135,18 +140,26 @@ impl TicketingService {
         self.store().read_one(|tx| discounts::get(tx, caller.organization, id))
     }
 
-    /// Changes a discount; orders keep what it took off. Scope `discounts:write`.
+    /// Updates the fields of a discount that the request sets. Existing orders keep their discounted amount.
+    ///
+    /// Requires the scope `discounts:write`.
     ///
     /// # Errors
-    /// [`Error::NotFound`](crate::Error::NotFound); [`Error::RevisionMismatch`](crate::Error::RevisionMismatch); a validation
-    /// error as for creation; the conflict `code-taken`.
+    /// - [`Error::NotFound`](crate::Error::NotFound) if the discount does not exist.
+    /// - [`Error::RevisionMismatch`](crate::Error::RevisionMismatch) if the caller names
+    ///   [other revisions](Caller::if_match).
+    /// - [`Error::Validation`](crate::Error::Validation) lists every field outside its limits (see [`CreateDiscount`]), and
+    ///   every reference to a ticket type that does not exist.
+    /// - [`Error::Conflict`](crate::Error::Conflict) with the reason `code-taken` if another discount of the event has the
+    ///   code.
     ///
     /// ```
     /// use ticketing::{Change, UpdateDiscount};
     #[doc = include_str!("../doc_fixture.md")]
     /// let discount = service.create_discount(&caller, early_bird)?;
     /// let changes = UpdateDiscount { is_active: Change::Set(false), ..Default::default() };
-    /// assert!(!service.update_discount(&caller, discount.id, changes)?.is_active);
+    /// let discount = service.update_discount(&caller, discount.id, changes)?;
+    /// assert!(!discount.is_active);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn update_discount(
@@ -156,28 +169,20 @@ impl TicketingService {
         request: impl Into<Request<UpdateDiscount>>,
     ) -> Result<Discount> {
         caller.require(Scope::DiscountsWrite)?;
-        let Request { body, mut errors } = request.into();
-        let (organization, caller) = (caller.organization, caller.clone());
-        self.store().write(move |tx| {
-            let current = discounts::get(tx, organization, id)?;
-            caller.check_revision(current.revision)?;
-            // Those that stay as they are may have been deleted meanwhile.
-            let types = match &body.applicable_ticket_types {
-                Change::Set(types) => listed(types),
-                Change::Keep => listed(&[]),
-            };
-            let decimals = discounts::check_references(tx, organization, current.event_id, types, &mut errors)?;
-            let fields = rules::check(DiscountFields::update(&current, body), decimals, errors)?;
-            discounts::update(tx, organization, id, &fields)?;
-            discounts::get(tx, organization, id)
-        })
+        let caller = caller.clone();
+        let request = request.into();
+        self.store().write(move |tx| discount_changes::update(tx, &caller, id, &request))
     }
 
-    /// Deletes a discount. Scope `discounts:write`.
+    /// Deletes a discount.
+    ///
+    /// Requires the scope `discounts:write`.
     ///
     /// # Errors
-    /// [`Error::NotFound`](crate::Error::NotFound); [`Error::RevisionMismatch`](crate::Error::RevisionMismatch); the conflict
-    /// `in-use` once an order used it.
+    /// - [`Error::NotFound`](crate::Error::NotFound) if the discount does not exist.
+    /// - [`Error::RevisionMismatch`](crate::Error::RevisionMismatch) if the caller names
+    ///   [other revisions](Caller::if_match).
+    /// - [`Error::Conflict`](crate::Error::Conflict) with the reason `in-use` if an order ever used the discount.
     ///
     /// ```
     #[doc = include_str!("../doc_fixture.md")]
@@ -188,15 +193,7 @@ impl TicketingService {
     /// ```
     pub fn delete_discount(&self, caller: &Caller, id: DiscountId) -> Result<()> {
         caller.require(Scope::DiscountsWrite)?;
-        let (organization, caller) = (caller.organization, caller.clone());
-        self.store().write(move |tx| {
-            caller.check_revision(discounts::get(tx, organization, id)?.revision)?;
-            discounts::delete(tx, organization, id)
-        })
+        let caller = caller.clone();
+        self.store().write(move |tx| discount_changes::delete(tx, &caller, id))
     }
-}
-
-/// The ticket types that a discount lists, each with its path in the request.
-fn listed(types: &[TicketTypeId]) -> Vec<(String, TicketTypeId)> {
-    types.iter().enumerate().map(|(index, id)| (format!("applicableTicketTypes[{index}]"), *id)).collect()
 }

@@ -1,4 +1,4 @@
-//! Events.
+//! Operations on events.
 
 use super::TicketingService;
 use crate::error::Result;
@@ -7,23 +7,26 @@ use crate::model::caller::Caller;
 use crate::model::event::{CreateEvent, Event, EventSettings, ListEvents, UpdateEvent};
 use crate::model::id::{EventId, kind};
 use crate::model::page::Page;
-use crate::model::scope::Scope;
 use crate::rules::event as rules;
 use crate::sales::event_changes;
 use crate::sales::idempotency::OperationTarget;
+use crate::scope::Scope;
 use crate::store::events;
 
 impl TicketingService {
-    /// Lists events, newest first. Scope `events:read`.
+    /// Lists events, newest first. Filters select by status, visibility, start date, and text in title or slug.
+    ///
+    /// Requires the scope `events:read`.
     ///
     /// # Errors
-    /// A validation error names `limit`, `cursor` or `q`.
+    /// - [`Error::Validation`](crate::Error::Validation) for an invalid `limit`, `cursor` or `q`.
     ///
     /// ```
     /// use ticketing::ListEvents;
     #[doc = include_str!("../doc_fixture.md")]
-    /// let found = service.list_events(&caller, ListEvents { q: Some("night".to_owned()), ..Default::default() })?;
-    /// assert_eq!(found.data, [event]);
+    /// let filter = ListEvents { q: Some("night".to_owned()), ..Default::default() };
+    /// let page = service.list_events(&caller, filter)?;
+    /// assert_eq!(page.data, [event]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn list_events(
@@ -37,10 +40,15 @@ impl TicketingService {
         self.store().read(|tx| events::list(tx, caller.organization, &request))
     }
 
-    /// Creates an event. Scope `events:write`.
+    /// Creates an event. Its status is `DRAFTED` unless the request sets another; its currency and time zone default to
+    /// those of the organization.
+    ///
+    /// Requires the scope `events:write`.
     ///
     /// # Errors
-    /// A validation error names every field that breaks its limit (see [`CreateEvent`]); the conflict `slug-taken`.
+    /// - [`Error::Validation`](crate::Error::Validation) lists every field outside its limits (see [`CreateEvent`]).
+    /// - [`Error::Conflict`](crate::Error::Conflict) with the reason `slug-taken` if another event of the organization has
+    ///   the slug.
     ///
     /// ```
     /// use ticketing::{CreateEvent, EventStatus};
@@ -60,10 +68,12 @@ impl TicketingService {
         })
     }
 
-    /// Reads one event. Scope `events:read`.
+    /// Returns an event.
+    ///
+    /// Requires the scope `events:read`.
     ///
     /// # Errors
-    /// [`Error::NotFound`].
+    /// - [`Error::NotFound`](crate::Error::NotFound) if the event does not exist.
     ///
     /// ```
     #[doc = include_str!("../doc_fixture.md")]
@@ -75,17 +85,28 @@ impl TicketingService {
         self.store().read_one(|tx| events::get(tx, caller.organization, id))
     }
 
-    /// Changes an event. Cancelling it cancels its pending orders; completed ones stay. Scope `events:write`.
+    /// Updates the fields of an event that the request sets.
+    ///
+    /// Setting the status to `CANCELLED` cancels the event's pending orders. Completed orders stay: refunds are the
+    /// organizer's decision. A cancelled event admits nobody.
+    ///
+    /// Requires the scope `events:write`.
     ///
     /// # Errors
-    /// [`Error::NotFound`]; [`Error::RevisionMismatch`]; a validation error as for creation; the conflicts
-    /// `invalid-transition` (the status cannot follow), `in-use` (the currency, once something has an amount in it) and `slug-taken`.
+    /// - [`Error::NotFound`](crate::Error::NotFound) if the event does not exist.
+    /// - [`Error::RevisionMismatch`](crate::Error::RevisionMismatch) if the caller names
+    ///   [other revisions](Caller::if_match).
+    /// - [`Error::Validation`](crate::Error::Validation) lists every field outside its limits (see [`CreateEvent`]).
+    /// - [`Error::Conflict`](crate::Error::Conflict) with the reason `invalid-transition` if the status cannot follow the
+    ///   current one, `in-use` if the currency changes although orders, prices or discounts have amounts in it, or
+    ///   `slug-taken`.
     ///
     /// ```
     /// use ticketing::{Change, EventStatus, UpdateEvent};
     #[doc = include_str!("../doc_fixture.md")]
     /// let changes = UpdateEvent { status: Change::Set(EventStatus::Cancelled), ..Default::default() };
-    /// assert_eq!(service.update_event(&caller, event.id, changes)?.status, EventStatus::Cancelled);
+    /// let event = service.update_event(&caller, event.id, changes)?;
+    /// assert_eq!(event.status, EventStatus::Cancelled);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn update_event(
@@ -95,21 +116,27 @@ impl TicketingService {
         request: impl Into<Request<UpdateEvent>>,
     ) -> Result<Event> {
         caller.require(Scope::EventsWrite)?;
-        let Request { body, errors } = request.into();
         let caller = caller.clone();
-        self.store().write(move |tx| event_changes::update(tx, &caller, id, body, errors))
+        let request = request.into();
+        self.store().write(move |tx| event_changes::update(tx, &caller, id, &request))
     }
 
-    /// Changes what an event carries beside its sale. Scope `events:write`.
+    /// Updates the settings of an event that its sale does not depend on, such as its tags and tracking pixels.
+    ///
+    /// Requires the scope `events:write`.
     ///
     /// # Errors
-    /// [`Error::NotFound`]; [`Error::RevisionMismatch`]; a validation error where a text holds U+0000.
+    /// - [`Error::NotFound`](crate::Error::NotFound) if the event does not exist.
+    /// - [`Error::RevisionMismatch`](crate::Error::RevisionMismatch) if the caller names
+    ///   [other revisions](Caller::if_match).
+    /// - [`Error::Validation`](crate::Error::Validation) lists every text that contains U+0000.
     ///
     /// ```
     /// use ticketing::{Change, EventSettings};
     #[doc = include_str!("../doc_fixture.md")]
     /// let settings = EventSettings { tags: Change::Set(vec!["jazz".to_owned()]), ..Default::default() };
-    /// assert_eq!(service.update_event_settings(&caller, event.id, settings)?.tags, ["jazz"]);
+    /// let event = service.update_event_settings(&caller, event.id, settings)?;
+    /// assert_eq!(event.tags, ["jazz"]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn update_event_settings(
@@ -119,21 +146,17 @@ impl TicketingService {
         request: impl Into<Request<EventSettings>>,
     ) -> Result<Event> {
         caller.require(Scope::EventsWrite)?;
-        let Request { body, errors } = request.into();
-        let (organization, caller) = (caller.organization, caller.clone());
-        self.store().write(move |tx| {
-            let current = events::get(tx, organization, id)?;
-            caller.check_revision(current.revision)?;
-            let settings = rules::check_settings(body, errors)?;
-            events::update_settings(tx, current, &settings)?;
-            events::get(tx, organization, id)
-        })
+        let caller = caller.clone();
+        let request = request.into();
+        self.store().write(move |tx| event_changes::update_settings(tx, &caller, id, &request))
     }
 
-    /// Counts a view of the event's page. It is no change of the event. Scope `events:read`.
+    /// Counts a view of the event's page. This does not change the event's revision.
+    ///
+    /// Requires the scope `events:read`.
     ///
     /// # Errors
-    /// [`Error::NotFound`].
+    /// - [`Error::NotFound`](crate::Error::NotFound) if the event does not exist.
     ///
     /// ```
     #[doc = include_str!("../doc_fixture.md")]
@@ -147,10 +170,15 @@ impl TicketingService {
         self.store().write(move |tx| events::record_page_view(tx, organization, id))
     }
 
-    /// Deletes an event with its ticket types and discounts. Scope `events:write`.
+    /// Deletes an event with its ticket types and discounts.
+    ///
+    /// Requires the scope `events:write`.
     ///
     /// # Errors
-    /// [`Error::NotFound`]; [`Error::RevisionMismatch`]; the conflict `in-use` once it has orders or tickets.
+    /// - [`Error::NotFound`](crate::Error::NotFound) if the event does not exist.
+    /// - [`Error::RevisionMismatch`](crate::Error::RevisionMismatch) if the caller names
+    ///   [other revisions](Caller::if_match).
+    /// - [`Error::Conflict`](crate::Error::Conflict) with the reason `in-use` if the event has orders or tickets.
     ///
     /// ```
     #[doc = include_str!("../doc_fixture.md")]
@@ -160,10 +188,7 @@ impl TicketingService {
     /// ```
     pub fn delete_event(&self, caller: &Caller, id: EventId) -> Result<()> {
         caller.require(Scope::EventsWrite)?;
-        let (organization, caller) = (caller.organization, caller.clone());
-        self.store().write(move |tx| {
-            caller.check_revision(events::get(tx, organization, id)?.revision)?;
-            events::delete(tx, organization, id)
-        })
+        let caller = caller.clone();
+        self.store().write(move |tx| event_changes::delete(tx, &caller, id))
     }
 }

@@ -1,4 +1,4 @@
-//! Ticket types.
+//! Operations on ticket types.
 
 use super::TicketingService;
 use crate::error::Result;
@@ -6,23 +6,27 @@ use crate::form::request::Request;
 use crate::model::caller::Caller;
 use crate::model::id::{EventId, TicketTypeId, kind};
 use crate::model::page::Page;
-use crate::model::scope::Scope;
 use crate::model::ticket_type::{CreateTicketType, ListTicketTypes, TicketType, UpdateTicketType};
 use crate::rules::ticket_type as rules;
 use crate::sales::idempotency::OperationTarget;
 use crate::sales::ticket_type_changes;
+use crate::scope::Scope;
 use crate::store::{events, ticket_types};
 
 impl TicketingService {
-    /// Lists the ticket types of an event, by their sort order and then by creation. Scope `ticket-types:read`.
+    /// Lists the ticket types of an event by sort order; types with the same sort order by creation, oldest first.
+    ///
+    /// Requires the scope `ticket-types:read`.
     ///
     /// # Errors
-    /// [`Error::NotFound`] where there is no such event; a validation error names `limit` or `cursor`.
+    /// - [`Error::NotFound`](crate::Error::NotFound) if the event does not exist.
+    /// - [`Error::Validation`](crate::Error::Validation) for an invalid `limit` or `cursor`.
     ///
     /// ```
     /// use ticketing::ListTicketTypes;
     #[doc = include_str!("../doc_fixture.md")]
-    /// assert_eq!(service.list_ticket_types(&caller, event.id, ListTicketTypes::default())?.data, [ticket_type]);
+    /// let page = service.list_ticket_types(&caller, event.id, ListTicketTypes::default())?;
+    /// assert_eq!(page.data, [ticket_type]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn list_ticket_types(
@@ -35,16 +39,19 @@ impl TicketingService {
         let Request { body, errors } = request.into();
         self.store().read(|tx| {
             let event = events::get(tx, caller.organization, event)?;
-            ticket_types::list(tx, caller.organization, event.id, &rules::check_list(body, errors)?)
+            let request = rules::check_list(body, errors)?;
+            ticket_types::list(tx, caller.organization, event.id, &request)
         })
     }
 
-    /// Adds a ticket type to an event. A sold-out event whose only unsold places these are goes on sale again. Scope
-    /// `ticket-types:write`.
+    /// Creates a ticket type of an event. If the event is `SOLD_OUT`, the new seats put it on sale again.
+    ///
+    /// Requires the scope `ticket-types:write`.
     ///
     /// # Errors
-    /// [`Error::NotFound`] where there is no such event; a validation error names every field that breaks its limit (see
-    /// [`CreateTicketType`]).
+    /// - [`Error::NotFound`](crate::Error::NotFound) if the event does not exist.
+    /// - [`Error::Validation`](crate::Error::Validation) lists every field outside its limits (see
+    ///   [`CreateTicketType`]).
     ///
     /// ```
     /// use ticketing::{Amount, CreateTicketType};
@@ -68,10 +75,12 @@ impl TicketingService {
         })
     }
 
-    /// Reads one ticket type. Scope `ticket-types:read`.
+    /// Returns a ticket type.
+    ///
+    /// Requires the scope `ticket-types:read`.
     ///
     /// # Errors
-    /// [`Error::NotFound`].
+    /// - [`Error::NotFound`](crate::Error::NotFound) if the ticket type does not exist.
     ///
     /// ```
     #[doc = include_str!("../doc_fixture.md")]
@@ -83,17 +92,25 @@ impl TicketingService {
         self.store().read_one(|tx| ticket_types::get(tx, caller.organization, id))
     }
 
-    /// Changes a ticket type; orders keep the price they were made at. Scope `ticket-types:write`.
+    /// Updates the fields of a ticket type that the request sets. Existing orders keep their price.
+    ///
+    /// Requires the scope `ticket-types:write`.
     ///
     /// # Errors
-    /// [`Error::NotFound`]; [`Error::RevisionMismatch`]; a validation error as for creation; the conflict `quantity-below-sold` where the quantity
-    /// would not cover what is sold and held.
+    /// - [`Error::NotFound`](crate::Error::NotFound) if the ticket type does not exist.
+    /// - [`Error::RevisionMismatch`](crate::Error::RevisionMismatch) if the caller names
+    ///   [other revisions](Caller::if_match).
+    /// - [`Error::Validation`](crate::Error::Validation) lists every field outside its limits (see
+    ///   [`CreateTicketType`]).
+    /// - [`Error::Conflict`](crate::Error::Conflict) with the reason `quantity-below-sold` if the quantity is less than the
+    ///   number of sold and reserved seats.
     ///
     /// ```
     /// use ticketing::{Change, UpdateTicketType};
     #[doc = include_str!("../doc_fixture.md")]
     /// let changes = UpdateTicketType { quantity: Change::Set(150), ..Default::default() };
-    /// assert_eq!(service.update_ticket_type(&caller, ticket_type.id, changes)?.quantity, 150);
+    /// let ticket_type = service.update_ticket_type(&caller, ticket_type.id, changes)?;
+    /// assert_eq!(ticket_type.quantity, 150);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn update_ticket_type(
@@ -103,15 +120,20 @@ impl TicketingService {
         request: impl Into<Request<UpdateTicketType>>,
     ) -> Result<TicketType> {
         caller.require(Scope::TicketTypesWrite)?;
-        let Request { body, errors } = request.into();
         let caller = caller.clone();
-        self.store().write(move |tx| ticket_type_changes::update(tx, &caller, id, body, errors))
+        let request = request.into();
+        self.store().write(move |tx| ticket_type_changes::update(tx, &caller, id, &request))
     }
 
-    /// Deletes a ticket type. Scope `ticket-types:write`.
+    /// Deletes a ticket type.
+    ///
+    /// Requires the scope `ticket-types:write`.
     ///
     /// # Errors
-    /// [`Error::NotFound`]; [`Error::RevisionMismatch`]; the conflict `in-use` once it was ordered or issued.
+    /// - [`Error::NotFound`](crate::Error::NotFound) if the ticket type does not exist.
+    /// - [`Error::RevisionMismatch`](crate::Error::RevisionMismatch) if the caller names
+    ///   [other revisions](Caller::if_match).
+    /// - [`Error::Conflict`](crate::Error::Conflict) with the reason `in-use` if the ticket type was ever ordered or issued.
     ///
     /// ```
     #[doc = include_str!("../doc_fixture.md")]
@@ -121,10 +143,7 @@ impl TicketingService {
     /// ```
     pub fn delete_ticket_type(&self, caller: &Caller, id: TicketTypeId) -> Result<()> {
         caller.require(Scope::TicketTypesWrite)?;
-        let (organization, caller) = (caller.organization, caller.clone());
-        self.store().write(move |tx| {
-            caller.check_revision(ticket_types::get(tx, organization, id)?.revision)?;
-            ticket_types::delete(tx, organization, id)
-        })
+        let caller = caller.clone();
+        self.store().write(move |tx| ticket_type_changes::delete(tx, &caller, id))
     }
 }

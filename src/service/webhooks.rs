@@ -1,4 +1,4 @@
-//! Webhook endpoints, and the history of what was sent to them.
+//! Operations on webhook endpoints and their deliveries.
 
 use super::TicketingService;
 use crate::error::Result;
@@ -6,25 +6,29 @@ use crate::form::request::Request;
 use crate::model::caller::Caller;
 use crate::model::id::{WebhookDeliveryId, WebhookId, kind};
 use crate::model::page::Page;
-use crate::model::scope::Scope;
 use crate::model::webhook::{
     CreateWebhook, CreatedWebhookEndpoint, ListWebhookDeliveries, ListWebhooks, ResentWebhookDelivery,
     RotatedWebhookSecret, UpdateWebhook, WebhookDelivery, WebhookEndpoint,
 };
-use crate::rules::webhook::{self as rules, WebhookFields};
+use crate::rules::webhook as rules;
 use crate::sales::idempotency::OperationTarget;
+use crate::sales::webhook_changes;
+use crate::scope::Scope;
 use crate::store::{deliveries, webhooks};
 
 impl TicketingService {
-    /// Lists webhook endpoints, newest first. Scope `webhooks:read`.
+    /// Lists webhook endpoints, newest first.
+    ///
+    /// Requires the scope `webhooks:read`.
     ///
     /// # Errors
-    /// A validation error names `limit` or `cursor`.
+    /// - [`Error::Validation`](crate::Error::Validation) for an invalid `limit` or `cursor`.
     ///
     /// ```
     /// use ticketing::ListWebhooks;
     #[doc = include_str!("../doc_fixture.md")]
-    /// assert_eq!(service.list_webhooks(&caller, ListWebhooks::default())?.data, [webhook.endpoint]);
+    /// let page = service.list_webhooks(&caller, ListWebhooks::default())?;
+    /// assert_eq!(page.data, [webhook.endpoint]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn list_webhooks(
@@ -38,18 +42,21 @@ impl TicketingService {
         self.store().read(|tx| webhooks::list(tx, caller.organization, &request))
     }
 
-    /// Registers a webhook endpoint. The answer shows its signing secret, which no read does. Under an
-    /// [idempotency key](Caller::with_idempotency_key) the answer is kept, with the secret in it, for 24 hours. Scope
-    /// `webhooks:write`.
+    /// Creates a webhook endpoint: a URL that receives notifications of the requested types.
+    ///
+    /// The result contains the signing secret, which no read operation returns. With an
+    /// [idempotency key](Caller::with_idempotency_key), the result is stored for 24 hours, including the secret.
+    ///
+    /// Requires the scope `webhooks:write`.
     ///
     /// # Errors
-    /// A validation error names every field that breaks its limit (see [`CreateWebhook`]).
+    /// - [`Error::Validation`](crate::Error::Validation) lists every field outside its limits (see [`CreateWebhook`]).
     ///
     /// ```
     /// use ticketing::{CreateWebhook, NotificationType};
     #[doc = include_str!("../doc_fixture.md")]
-    /// let wanted = [NotificationType::OrderCompleted, NotificationType::OrderCancelled];
-    /// let created = service.create_webhook(&caller, CreateWebhook::new("https://example.com/hook", wanted))?;
+    /// let types = [NotificationType::OrderCompleted, NotificationType::OrderCancelled];
+    /// let created = service.create_webhook(&caller, CreateWebhook::new("https://example.com/hook", types))?;
     /// assert!(created.secret.expose().starts_with("whsec_"));
     /// assert!(created.endpoint.enabled);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -60,20 +67,19 @@ impl TicketingService {
         request: impl Into<Request<CreateWebhook>>,
     ) -> Result<CreatedWebhookEndpoint> {
         caller.require(Scope::WebhooksWrite)?;
-        let (organization, allow_local) = (caller.organization, self.inner.webhooks.allow_local);
+        let organization = caller.organization;
+        let allow_local = self.inner.webhooks.allow_local;
         self.write_idempotent(caller, OperationTarget::new("create_webhook"), request, move |tx, request| {
-            let fields = WebhookFields::create(request.body.clone());
-            let fields = rules::check(fields, allow_local, request.errors.clone())?;
-            let secret = rules::secret_from_random(tx.environment().random());
-            let endpoint = webhooks::insert(tx, organization, &fields, &secret)?;
-            Ok(CreatedWebhookEndpoint { endpoint, secret })
+            webhook_changes::create(tx, organization, request, allow_local)
         })
     }
 
-    /// Reads one webhook endpoint. Scope `webhooks:read`.
+    /// Returns a webhook endpoint.
+    ///
+    /// Requires the scope `webhooks:read`.
     ///
     /// # Errors
-    /// [`Error::NotFound`](crate::Error::NotFound).
+    /// - [`Error::NotFound`](crate::Error::NotFound) if the endpoint does not exist.
     ///
     /// ```
     #[doc = include_str!("../doc_fixture.md")]
@@ -87,18 +93,25 @@ impl TicketingService {
         self.store().read_one(|tx| webhooks::get(tx, caller.organization, id))
     }
 
-    /// Changes a webhook endpoint. While it is disabled, nothing new is queued for it and what it has waits; what waits of
-    /// a type that is taken out of its `events` is dropped. Scope `webhooks:write`.
+    /// Updates the fields of a webhook endpoint that the request sets.
+    ///
+    /// While an endpoint is disabled, no new notifications are queued for it, and its queued ones are not sent. Queued
+    /// notifications of a type that is removed from `events` are deleted.
+    ///
+    /// Requires the scope `webhooks:write`.
     ///
     /// # Errors
-    /// [`Error::NotFound`](crate::Error::NotFound); [`Error::RevisionMismatch`](crate::Error::RevisionMismatch); a validation
-    /// error as for creation.
+    /// - [`Error::NotFound`](crate::Error::NotFound) if the endpoint does not exist.
+    /// - [`Error::RevisionMismatch`](crate::Error::RevisionMismatch) if the caller names
+    ///   [other revisions](Caller::if_match).
+    /// - [`Error::Validation`](crate::Error::Validation) lists every field outside its limits (see [`CreateWebhook`]).
     ///
     /// ```
     /// use ticketing::{Change, UpdateWebhook};
     #[doc = include_str!("../doc_fixture.md")]
     /// let changes = UpdateWebhook { enabled: Change::Set(false), ..Default::default() };
-    /// assert!(!service.update_webhook(&caller, webhook.endpoint.id, changes)?.enabled);
+    /// let endpoint = service.update_webhook(&caller, webhook.endpoint.id, changes)?;
+    /// assert!(!endpoint.enabled);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn update_webhook(
@@ -108,23 +121,20 @@ impl TicketingService {
         request: impl Into<Request<UpdateWebhook>>,
     ) -> Result<WebhookEndpoint> {
         caller.require(Scope::WebhooksWrite)?;
-        let Request { body, errors } = request.into();
-        let (organization, caller) = (caller.organization, caller.clone());
+        let caller = caller.clone();
+        let request = request.into();
         let allow_local = self.inner.webhooks.allow_local;
-        self.store().write(move |tx| {
-            let current = webhooks::get(tx, organization, id)?;
-            caller.check_revision(current.revision)?;
-            let fields = rules::check(WebhookFields::update(&current, body), allow_local, errors)?;
-            webhooks::update(tx, organization, &current, &fields)?;
-            webhooks::get(tx, organization, id)
-        })
+        self.store().write(move |tx| webhook_changes::update(tx, &caller, id, &request, allow_local))
     }
 
-    /// Deletes a webhook endpoint. What waits for it is dropped, and its history can be read no more. Scope
-    /// `webhooks:write`.
+    /// Deletes a webhook endpoint and its queued notifications. Its deliveries can no longer be read.
+    ///
+    /// Requires the scope `webhooks:write`.
     ///
     /// # Errors
-    /// [`Error::NotFound`](crate::Error::NotFound); [`Error::RevisionMismatch`](crate::Error::RevisionMismatch).
+    /// - [`Error::NotFound`](crate::Error::NotFound) if the endpoint does not exist.
+    /// - [`Error::RevisionMismatch`](crate::Error::RevisionMismatch) if the caller names
+    ///   [other revisions](Caller::if_match).
     ///
     /// ```
     #[doc = include_str!("../doc_fixture.md")]
@@ -134,18 +144,19 @@ impl TicketingService {
     /// ```
     pub fn delete_webhook(&self, caller: &Caller, id: WebhookId) -> Result<()> {
         caller.require(Scope::WebhooksWrite)?;
-        let (organization, caller) = (caller.organization, caller.clone());
-        self.store().write(move |tx| {
-            caller.check_revision(webhooks::get(tx, organization, id)?.revision)?;
-            webhooks::delete(tx, organization, id)
-        })
+        let caller = caller.clone();
+        self.store().write(move |tx| webhook_changes::delete(tx, &caller, id))
     }
 
-    /// Replaces the signing secret of a webhook endpoint, each time it is called. The answer shows the new one, which no
-    /// read does; what is sent from now on is signed with it. Scope `webhooks:write`.
+    /// Replaces the signing secret of a webhook endpoint, each time it is called. Attempts that start after this returns
+    /// are signed with the new secret.
+    ///
+    /// The result contains the new secret, which no read operation returns.
+    ///
+    /// Requires the scope `webhooks:write`.
     ///
     /// # Errors
-    /// [`Error::NotFound`](crate::Error::NotFound).
+    /// - [`Error::NotFound`](crate::Error::NotFound) if the endpoint does not exist.
     ///
     /// ```
     #[doc = include_str!("../doc_fixture.md")]
@@ -156,24 +167,23 @@ impl TicketingService {
     pub fn rotate_webhook_secret(&self, caller: &Caller, id: WebhookId) -> Result<RotatedWebhookSecret> {
         caller.require(Scope::WebhooksWrite)?;
         let organization = caller.organization;
-        self.store().write(move |tx| {
-            let secret = rules::secret_from_random(tx.environment().random());
-            webhooks::rotate(tx, organization, id, &secret)?;
-            Ok(RotatedWebhookSecret { id, secret })
-        })
+        self.store().write(move |tx| webhook_changes::rotate_secret(tx, organization, id))
     }
 
-    /// Lists what was sent to a webhook endpoint: one delivery for each attempt, newest first. Scope `webhooks:read`.
+    /// Lists the deliveries to a webhook endpoint, newest first: one for each attempt to send a notification.
+    ///
+    /// Requires the scope `webhooks:read`.
     ///
     /// # Errors
-    /// [`Error::NotFound`](crate::Error::NotFound); a validation error names `limit` or `cursor`.
+    /// - [`Error::NotFound`](crate::Error::NotFound) if the endpoint does not exist.
+    /// - [`Error::Validation`](crate::Error::Validation) for an invalid `limit` or `cursor`.
     ///
     /// ```
     /// use ticketing::ListWebhookDeliveries;
     #[doc = include_str!("../doc_fixture.md")]
-    /// let failures = ListWebhookDeliveries { success: Some(false), ..Default::default() };
-    /// let failures = service.list_webhook_deliveries(&caller, webhook.endpoint.id, failures)?;
-    /// assert!(failures.data.is_empty());
+    /// let failed = ListWebhookDeliveries { success: Some(false), ..Default::default() };
+    /// let page = service.list_webhook_deliveries(&caller, webhook.endpoint.id, failed)?;
+    /// assert!(page.data.is_empty());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn list_webhook_deliveries(
@@ -188,20 +198,24 @@ impl TicketingService {
         self.store().read(|tx| deliveries::list(tx, caller.organization, id, &request))
     }
 
-    /// Sends the notification of a delivery once more: the same body under the same event id, with attempts counted from
-    /// 1. It is queued when this returns, and waits while the endpoint is disabled. Scope `webhooks:write`.
+    /// Queues the notification of a delivery again, with the same body and event id. Attempts are counted from 1 again.
+    ///
+    /// The notification is queued when this returns. It is not sent while the endpoint is disabled.
+    ///
+    /// Requires the scope `webhooks:write`.
     ///
     /// # Errors
-    /// [`Error::NotFound`](crate::Error::NotFound), also where the delivery is one of another endpoint; the conflict
-    /// `invalid-transition` where the endpoint does not want its type any more.
+    /// - [`Error::NotFound`](crate::Error::NotFound) if the endpoint has no such delivery.
+    /// - [`Error::Conflict`](crate::Error::Conflict) with the reason `invalid-transition` if the endpoint's `events` no
+    ///   longer contain the type of the notification.
     ///
     /// ```
     /// use ticketing::ListWebhookDeliveries;
     #[doc = include_str!("../doc_fixture.md")]
     /// let id = webhook.endpoint.id;
-    /// let failures = ListWebhookDeliveries { success: Some(false), ..Default::default() };
-    /// for failure in service.list_webhook_deliveries(&caller, id, failures)?.data {
-    ///     service.resend_webhook_delivery(&caller, id, failure.id)?;
+    /// let failed = ListWebhookDeliveries { success: Some(false), ..Default::default() };
+    /// for delivery in service.list_webhook_deliveries(&caller, id, failed)?.data {
+    ///     service.resend_webhook_delivery(&caller, id, delivery.id)?;
     /// }
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -215,7 +229,7 @@ impl TicketingService {
         let organization = caller.organization;
         let target = OperationTarget::on("resend_webhook_delivery", delivery);
         // The endpoint is the body of the request, so that the same key is refused for another endpoint.
-        self.write_idempotent(caller, target, id, move |tx, endpoint: &Request<WebhookId>| {
+        self.write_idempotent(caller, target, id, move |tx, endpoint| {
             let outbox_id = deliveries::resend(tx, organization, endpoint.body, delivery)?;
             Ok(ResentWebhookDelivery { outbox_id })
         })

@@ -1,9 +1,9 @@
 //! Discounts.
 
-use super::events::{self, json};
+use super::events::json;
 use super::lists::{below, one_more};
-use super::{Bind, Constraint, Row, Transaction, on_violation, ticket_types};
-use crate::error::{Error, FieldErrors, Reason, Result};
+use super::{Bind, Constraint, Row, Transaction, on_violation};
+use crate::error::{Error, Reason, Result};
 use crate::model::amount::Amount;
 use crate::model::discount::{Discount, ListDiscounts};
 use crate::model::id::{DiscountId, EventId, OrganizationId, TicketTypeId, kind};
@@ -103,26 +103,6 @@ fn values(fields: &DiscountFields) -> Result<[Bind<'_>; 13]> {
 
 fn code_taken(fields: &DiscountFields) -> Error {
     Error::conflict(Reason::CodeTaken, format!("another discount of the event has the code {}", fields.code))
-}
-
-/// Adds the event and those of its ticket types that a request refers to and that are not there to the errors of its
-/// form. Gives the decimals of the event's currency, or where there is no such event, as many as any currency has.
-pub(crate) fn check_references(
-    tx: &Transaction<'_>,
-    organization: OrganizationId,
-    event: EventId,
-    types: impl IntoIterator<Item = (String, TicketTypeId)>,
-    errors: &mut FieldErrors,
-) -> Result<u8> {
-    let Some(decimals) = events::decimals(tx, organization, event)? else {
-        errors.add("eventId", "must be an event of this organization");
-        return Ok(money::MOST_DECIMALS);
-    };
-    for (path, ticket_type) in types {
-        let known = ticket_types::offer(tx, event, ticket_type)?.is_some();
-        errors.check(known, path, "must be a ticket type of this event");
-    }
-    Ok(decimals)
 }
 
 pub(crate) fn insert(

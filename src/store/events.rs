@@ -259,7 +259,7 @@ pub(crate) fn sale(tx: &Transaction<'_>, organization: OrganizationId, id: Event
 }
 
 /// The decimals of an event's currency; `None` where there is no such event.
-pub(super) fn decimals(tx: &Transaction<'_>, organization: OrganizationId, id: EventId) -> Result<Option<u8>> {
+pub(crate) fn decimals(tx: &Transaction<'_>, organization: OrganizationId, id: EventId) -> Result<Option<u8>> {
     tx.query_opt(CURRENCY, &[id.into(), organization.into()], |row| {
         money::decimals(&row.get::<String>("currency")?).ok_or_else(|| row.corrupt("currency", "is no known currency"))
     })

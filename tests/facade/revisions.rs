@@ -125,7 +125,7 @@ fn the_table_above_names_every_operation_that_looks_at_a_revision() {
             text.split("pub fn ").skip(1).filter(|part| part.starts_with("update_") || part.starts_with("delete_"))
         {
             let name = part.split(['(', '<']).next().unwrap_or_default();
-            assert!(part.contains(".check_revision("), "{name}");
+            assert!(part.contains("(tx, &caller, "), "{name} passes the revisions on");
             found.push(name.to_owned());
         }
     }
