@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 use tempfile::TempDir;
 use ticketing::{Builder, Caller, Event, ManualClock, SeededEntropy, TicketType, TicketingService, Timestamp};
 
-use super::database;
+use super::database::{self, Database};
 use super::gateway::FakeGateway;
 
 /// What the clock of a new fixture shows.
@@ -109,6 +109,11 @@ impl Fixture {
         self.folder.path().join(database::FILE)
     }
 
+    /// Opens a connection to the database, next to the service's.
+    pub fn database(&self) -> Database {
+        Database::open(&self.path())
+    }
+
     /// The folder of the database file.
     pub fn folder(&self) -> Arc<TempDir> {
         Arc::clone(&self.folder)
@@ -146,12 +151,12 @@ impl Fixture {
 
     /// Returns every row of every table as text, except those kept for idempotency keys.
     pub fn all_rows(&self) -> Vec<String> {
-        database::all_rows(&self.path())
+        self.database().all_rows()
     }
 
     /// Reads a number that is stored but that the facade does not show.
     pub fn stored(&self, sql: &str) -> i64 {
-        database::value(&database::open(&self.path()), sql)
+        self.database().value(sql)
     }
 }
 

@@ -14,6 +14,7 @@ use ticketing::{
 };
 use tokio::sync::oneshot;
 
+use super::database::Database;
 use super::fixture::Fixture;
 
 pub type TestResult = Result<(), Box<dyn std::error::Error>>;
@@ -77,6 +78,11 @@ impl Server {
     /// The path of the database file.
     pub fn file(&self) -> PathBuf {
         self.fixture.path()
+    }
+
+    /// Opens a connection to the database, next to the service's.
+    pub fn database(&self) -> Database {
+        self.fixture.database()
     }
 
     /// Tells the server to stop, without waiting for it.

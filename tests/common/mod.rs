@@ -7,6 +7,7 @@ pub mod database;
 pub mod example_server;
 pub mod fixture;
 pub mod gateway;
+pub mod invariants;
 pub mod log;
 pub mod outbox;
 pub mod processes;
@@ -21,6 +22,7 @@ pub mod webhooks;
 pub mod http;
 
 pub use assertions::*;
+pub use database::Database;
 pub use fixture::*;
 pub use gateway::*;
 pub use sales::*;

@@ -8,9 +8,8 @@ use ticketing::{
     SystemClock, UpdateWebhook, WebhookDelivery, WebhookId,
 };
 
-use super::database;
 use super::fixture::Fixture;
-use super::outbox;
+use super::outbox::{self, OutboxRow};
 use super::transport::FakeTransport;
 
 /// How long to wait for something that usually happens at once: the machine may be busy.
@@ -32,22 +31,6 @@ pub fn wait_until(what: &str, mut condition: impl FnMut() -> bool) {
     while !condition() {
         assert!(SystemClock.monotonic() < end, "timed out waiting until {what}");
         std::thread::sleep(Duration::from_millis(2));
-    }
-}
-
-/// The state of a row of the outbox.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct OutboxRow {
-    pub state: String,
-    pub attempts: i64,
-    pub interruptions: i64,
-    pub claimed: bool,
-    pub due_at: i64,
-}
-
-impl OutboxRow {
-    pub fn is(&self, state: &str, attempts: i64) -> bool {
-        (self.state.as_str(), self.attempts) == (state, attempts)
     }
 }
 
@@ -88,7 +71,7 @@ impl Fixture {
 
     /// Inserts `number` webhook endpoints for issued tickets, past the facade and its limits.
     pub fn insert_ticket_webhooks(&self, number: usize, url: &str) {
-        outbox::insert_ticket_webhooks(&self.path(), number, url);
+        outbox::insert_ticket_webhooks(&self.database(), number, url);
     }
 
     pub fn update_webhook(&self, id: WebhookId, change: impl FnOnce(&mut UpdateWebhook)) {
@@ -119,8 +102,8 @@ impl Fixture {
 
     /// Records a failed attempt for each row of the outbox, as the sender would.
     pub fn fail_all_deliveries(&self) {
-        for row in outbox::row_ids(&self.path()) {
-            outbox::record_attempt(&self.path(), row, 1, Some(500));
+        for row in self.outbox() {
+            outbox::record_attempt(&self.database(), row.id, 1, Some(500));
         }
     }
 
@@ -148,19 +131,7 @@ impl Fixture {
 
     /// Returns the rows of the outbox, in the order in which they were queued.
     pub fn outbox(&self) -> Vec<OutboxRow> {
-        let connection = database::open(&self.path());
-        let sql = "SELECT state, attempts, cuts, claim IS NOT NULL, due_at FROM webhook_outbox ORDER BY id";
-        let mut query = connection.prepare(sql).expect(sql);
-        let row = |row: &rusqlite::Row<'_>| {
-            Ok(OutboxRow {
-                state: row.get(0)?,
-                attempts: row.get(1)?,
-                interruptions: row.get(2)?,
-                claimed: row.get(3)?,
-                due_at: row.get(4)?,
-            })
-        };
-        query.query_map([], row).expect(sql).map(|row| row.expect("a row")).collect()
+        outbox::rows(&self.database())
     }
 
     /// Returns the number of rows of the outbox in this state.

@@ -7,8 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::thread::{Scope, ScopedJoinHandle};
 use std::time::Duration;
 
-use crate::common::database;
-use crate::common::database::assert_consistent;
+use crate::common::invariants::assert_consistent;
 use crate::common::processes::{ChildProcess, child_process, child_role, child_variable, send_to_parent};
 use crate::common::*;
 use ticketing::{
@@ -326,7 +325,7 @@ fn wherever_a_process_is_killed_the_same_key_ends_with_one_order_and_one_payment
         assert_eq!(asked, [format!("checkout-{}", placed.order.id)], "{part}");
         let held = fixture.stored("SELECT held FROM ticket_types");
         assert_eq!((fixture.stored("SELECT COUNT(*) FROM orders"), held), (1, 1), "{part}");
-        assert_consistent(&database::open(&fixture.path()));
+        assert_consistent(&fixture.database());
     }
 }
 

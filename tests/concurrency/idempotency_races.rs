@@ -6,8 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
-use crate::common::database;
-use crate::common::database::assert_consistent;
+use crate::common::invariants::assert_consistent;
 use crate::common::processes::{
     ChildProcess, child_process, child_role, child_variable, send_to_parent, start_together, wait_for_parent,
 };
@@ -57,7 +56,7 @@ fn a_free_order_under_one_key_is_placed_once_by_32_threads_and_two_services() {
         assert_eq!(placed.issued_tickets.len(), 2);
         assert_eq!((orders(&fixture), fixture.sold(&seat)), (round as i64, 2 * round as i64));
     }
-    assert_consistent(&database::open(&fixture.path()));
+    assert_consistent(&fixture.database());
 }
 
 #[test]
@@ -259,7 +258,7 @@ fn two_processes(prefixes: [&str; 2], cents: i64) -> (HashSet<String>, i64) {
     });
     let ends: Vec<_> = start_together(children).into_iter().map(ChildProcess::finish).collect();
     assert!(ends.iter().all(|(status, _)| status.success()));
-    assert_consistent(&database::open(&fixture.path()));
+    assert_consistent(&fixture.database());
     (ends.into_iter().flat_map(|(_, said)| said).collect(), orders(&fixture))
 }
 

@@ -2,8 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::common::database;
-use crate::common::database::{assert_consistent, value};
+use crate::common::invariants::assert_consistent;
 use crate::common::processes::{
     ChildProcess, child_process, child_role, child_variable, send_to_parent, start_together, wait_for_parent,
 };
@@ -72,7 +71,7 @@ fn processes_that_sell_the_last_places_of_one_file_sell_each_once_and_leave_none
     let bought: Vec<i64> = ends.iter().map(|(_, said)| said[0].parse().unwrap()).collect();
     assert_eq!(bought.iter().sum::<i64>(), PLACES, "{bought:?}");
     assert_eq!(fixture.sold(&seats), PLACES);
-    assert_consistent(&database::open(&fixture.path()));
+    assert_consistent(&fixture.database());
 }
 
 #[test]
@@ -89,9 +88,9 @@ fn processes_that_open_a_fresh_file_at_once_all_succeed_and_share_it() {
         made.sort();
         made.dedup();
         assert_eq!(made.len(), 8);
-        let connection = database::open(&path);
-        assert_eq!(value::<i64>(&connection, "SELECT COUNT(*) FROM organizations"), 8);
-        assert_eq!(value::<String>(&connection, "PRAGMA journal_mode"), "wal");
+        let connection = Database::open(&path);
+        assert_eq!(connection.value::<i64>("SELECT COUNT(*) FROM organizations"), 8);
+        assert_eq!(connection.value::<String>("PRAGMA journal_mode"), "wal");
         assert_consistent(&connection);
     }
 }

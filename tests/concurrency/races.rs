@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Barrier;
 use std::time::Duration;
 
-use crate::common::database::{assert_consistent, open_without_constraints, sold_and_held, value};
+use crate::common::invariants::assert_consistent;
 use crate::common::threads::{run_at_once, run_both};
 use crate::common::*;
 use ticketing::{
@@ -20,26 +20,26 @@ const ROUNDS: usize = 45;
 fn read_then_write<T: Send>(
     path: &Path,
     threads: usize,
-    read: impl Fn(&crate::common::database::Connection) -> T + Sync,
-    write: impl Fn(&crate::common::database::Connection, usize, T) + Sync,
+    read: impl Fn(&Database) -> T + Sync,
+    write: impl Fn(&Database, usize, T) + Sync,
 ) {
     let have_read = Barrier::new(threads);
     run_at_once(threads, |number| {
-        let connection = open_without_constraints(path);
+        let connection = Database::open_without_constraints(path);
         let seen = read(&connection);
         have_read.wait();
         write(&connection, number, seen);
     });
 }
 
-fn free_places(connection: &crate::common::database::Connection) -> i64 {
-    value(connection, "SELECT quantity - sold - held FROM ticket_types")
+fn free_places(connection: &Database) -> i64 {
+    connection.value("SELECT quantity - sold - held FROM ticket_types")
 }
 
 /// Takes a place where there seemed to be one.
-fn sell_if(connection: &crate::common::database::Connection, free: i64, column: &str) {
+fn sell_if(connection: &Database, free: i64, column: &str) {
     if free >= 1 {
-        connection.execute(&format!("UPDATE ticket_types SET {column} = {column} + 1"), []).unwrap();
+        connection.execute(&format!("UPDATE ticket_types SET {column} = {column} + 1"), []);
     }
 }
 
@@ -70,12 +70,9 @@ impl Fixture {
 
     /// Returns how many seats of the type pending orders reserve.
     fn held(&self, ticket_type: &TicketType) -> i64 {
-        let query = "SELECT held, id FROM ticket_types ORDER BY id";
-        let connection = database::open(&self.path());
-        let mut statement = connection.prepare(query).unwrap();
-        let rows = statement.query_map([], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?))).unwrap();
+        let held: Vec<i64> = self.database().column("SELECT held FROM ticket_types ORDER BY id");
         let position = self.ticket_types().iter().position(|id| *id == ticket_type.id).unwrap();
-        rows.map(Result::unwrap).nth(position).unwrap().0
+        held[position]
     }
 
     fn ticket_types(&self) -> Vec<TicketTypeId> {
@@ -101,7 +98,7 @@ fn the_last_place_goes_to_one_of_sixteen() {
     }
     let orders = ListOrders { page: ticketing::PageRequest::first(100), ..Default::default() };
     assert_eq!(fixture.service.list_orders(&fixture.caller, orders).unwrap().data.len(), ROUNDS);
-    assert_consistent(&database::open(&fixture.path()));
+    assert_consistent(&fixture.database());
 }
 
 #[test]
@@ -110,7 +107,7 @@ fn control_without_the_condition_sixteen_get_the_last_place() {
     fixture.seats(0, 1);
     let (_folder, path) = fixture.into_file();
     read_then_write(&path, 16, free_places, |connection, _, free| sell_if(connection, free, "sold"));
-    assert_eq!(sold_and_held(&database::open(&path)), (16, 0));
+    assert_eq!(Database::open(&path).sold_and_held(), (16, 0));
 }
 
 fn three_of_each(types: [&TicketType; 2]) -> CreateOrder {
@@ -137,7 +134,7 @@ fn of_two_orders_that_overlap_one_gets_everything_and_the_other_nothing() {
     }
     let orders = ListOrders { page: ticketing::PageRequest::first(100), ..Default::default() };
     assert_eq!(fixture.service.list_orders(&fixture.caller, orders).unwrap().data.len(), ROUNDS);
-    assert_consistent(&database::open(&fixture.path()));
+    assert_consistent(&fixture.database());
 }
 
 #[test]
@@ -149,20 +146,20 @@ fn control_without_one_transaction_each_order_gets_half_and_nobody_all() {
     let types = "SELECT group_concat(id) FROM ticket_types";
     let took_first = Barrier::new(2);
     let complete: Vec<bool> = run_at_once(2, |number| {
-        let connection = open_without_constraints(&path);
-        let ids = value::<String>(&connection, types);
+        let connection = Database::open_without_constraints(&path);
+        let ids = connection.value::<String>(types);
         let mut ids: Vec<i64> = ids.split(',').map(|id| id.parse().unwrap()).collect();
         if number == 1 {
             ids.reverse();
         }
         let take = "UPDATE ticket_types SET sold = sold + 3 WHERE id = ?1 AND sold + 3 <= quantity";
-        let first = connection.execute(take, [ids[0]]).unwrap();
+        let first = connection.execute(take, [ids[0]]);
         took_first.wait();
-        let second = connection.execute(take, [ids[1]]).unwrap();
+        let second = connection.execute(take, [ids[1]]);
         first + second == 2
     });
     assert_eq!(complete, [false, false]);
-    assert_eq!(value::<i64>(&database::open(&path), "SELECT SUM(sold) FROM ticket_types"), 6);
+    assert_eq!(Database::open(&path).value::<i64>("SELECT SUM(sold) FROM ticket_types"), 6);
 }
 
 #[test]
@@ -183,9 +180,9 @@ fn payment_against_cancel_ends_cancelled_with_the_money_back_and_the_place_free(
         assert_eq!(fixture.refunds()[0], (id, RefundStatus::Done));
         let tickets = &order.items[0].issued_tickets;
         assert!(tickets.iter().all(|ticket| ticket.status == TicketStatus::Cancelled));
-        assert_eq!(sold_and_held(&database::open(&fixture.path())), (0, 0));
+        assert_eq!(fixture.database().sold_and_held(), (0, 0));
     }
-    assert_consistent(&database::open(&fixture.path()));
+    assert_consistent(&fixture.database());
 }
 
 const STATUS: &str = "SELECT status FROM orders";
@@ -203,14 +200,14 @@ fn control_without_the_condition_a_payment_and_a_cancel_both_give_up_the_one_hel
     read_then_write(
         &path,
         2,
-        |connection| value::<String>(connection, STATUS),
+        |connection| connection.value::<String>(STATUS),
         |connection, number, status| {
             assert_eq!(status, "PENDING");
-            connection.execute_batch(&format!("BEGIN IMMEDIATE; {}; COMMIT", writes[number])).unwrap();
+            connection.run(&format!("BEGIN IMMEDIATE; {}; COMMIT", writes[number]));
         },
     );
     // One place is sold, and one that is not there is held less than never.
-    assert_eq!(sold_and_held(&database::open(&path)), (1, -1));
+    assert_eq!(Database::open(&path).sold_and_held(), (1, -1));
 }
 
 #[test]
@@ -253,7 +250,7 @@ fn payment_against_expiry_leaves_the_place_to_exactly_one_buyer() {
         fixture.clock.advance(HOLD);
         fixture.service.run_maintenance().unwrap();
     }
-    assert_consistent(&database::open(&fixture.path()));
+    assert_consistent(&fixture.database());
 }
 
 #[test]
@@ -275,7 +272,7 @@ fn a_hold_ends_at_its_instant_and_not_before() {
     assert_eq!(late.status, OrderStatus::Expired);
     assert_eq!(late.payment_gateway.unwrap().status, PaymentStatus::Refunded);
     assert_eq!(fixture.read_order(taker.id).status, OrderStatus::Pending);
-    assert_consistent(&database::open(&fixture.path()));
+    assert_consistent(&fixture.database());
 }
 
 #[test]
@@ -293,14 +290,14 @@ fn control_without_the_condition_a_paid_place_is_sold_again_as_an_expired_one() 
     read_then_write(
         &path,
         2,
-        |connection| value::<String>(connection, STATUS),
+        |connection| connection.value::<String>(STATUS),
         |connection, number, status| {
             assert_eq!(status, "PENDING");
-            connection.execute_batch(&format!("BEGIN IMMEDIATE; {}; COMMIT", writes[number])).unwrap();
+            connection.run(&format!("BEGIN IMMEDIATE; {}; COMMIT", writes[number]));
         },
     );
     // Both have paid for the one place.
-    assert_eq!(sold_and_held(&database::open(&path)), (2, -1));
+    assert_eq!(Database::open(&path).sold_and_held(), (2, -1));
 }
 
 #[test]
@@ -327,21 +324,21 @@ fn control_without_the_condition_two_enter_with_one_ticket_and_one_scan_is_lost(
     fixture.try_order(&seats, 1).unwrap();
     let (_folder, path) = fixture.into_file();
     let inside = std::sync::atomic::AtomicUsize::new(0);
-    let read = |connection: &crate::common::database::Connection| {
+    let read = |connection: &Database| {
         (
-            value::<String>(connection, "SELECT status FROM tickets"),
-            value::<i64>(connection, "SELECT scan_count FROM tickets"),
+            connection.value::<String>("SELECT status FROM tickets"),
+            connection.value::<i64>("SELECT scan_count FROM tickets"),
         )
     };
     read_then_write(&path, 2, read, |connection, _, (status, scans)| {
         if status == "NOT_CHECKED_IN" {
             let update = "UPDATE tickets SET status = 'CHECKED_IN', scan_count = ?1";
-            connection.execute(update, [scans + 1]).unwrap();
+            connection.execute(update, [scans + 1]);
             inside.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
         }
     });
     assert_eq!(inside.into_inner(), 2);
-    assert_eq!(value::<i64>(&database::open(&path), "SELECT scan_count FROM tickets"), 1);
+    assert_eq!(Database::open(&path).value::<i64>("SELECT scan_count FROM tickets"), 1);
 }
 
 #[test]
@@ -361,7 +358,7 @@ fn a_ticket_cancelled_with_its_order_returns_its_place_once() {
         let tickets = &fixture.read_order(order.id).items[0].issued_tickets;
         assert!(tickets.iter().all(|ticket| ticket.status == TicketStatus::Cancelled));
     }
-    assert_consistent(&database::open(&fixture.path()));
+    assert_consistent(&fixture.database());
 }
 
 #[test]
@@ -370,16 +367,15 @@ fn control_without_the_condition_one_place_is_returned_twice() {
     let seats = fixture.seats(0, 3);
     fixture.try_order(&seats, 1).unwrap();
     let (_folder, path) = fixture.into_file();
-    let read =
-        |connection: &crate::common::database::Connection| value::<String>(connection, "SELECT status FROM tickets");
+    let read = |connection: &Database| connection.value::<String>("SELECT status FROM tickets");
     read_then_write(&path, 2, read, |connection, _, status| {
         if status != "CANCELLED" {
             let write = "BEGIN IMMEDIATE; UPDATE tickets SET status = 'CANCELLED';
                 UPDATE ticket_types SET sold = sold - 1; COMMIT";
-            connection.execute_batch(write).unwrap();
+            connection.run(write);
         }
     });
-    assert_eq!(sold_and_held(&database::open(&path)), (-1, 0));
+    assert_eq!(Database::open(&path).sold_and_held(), (-1, 0));
 }
 
 #[test]
@@ -393,7 +389,7 @@ fn the_last_place_is_either_issued_or_ordered() {
         assert_eq!(refused, [Reason::SoldOut]);
         assert_eq!(fixture.sold(&seats) + fixture.held(&seats), 1);
     }
-    assert_consistent(&database::open(&fixture.path()));
+    assert_consistent(&fixture.database());
 }
 
 #[test]
@@ -404,7 +400,7 @@ fn control_without_the_condition_the_last_place_is_issued_and_held() {
     read_then_write(&path, 2, free_places, |connection, number, free| {
         sell_if(connection, free, ["sold", "held"][number]);
     });
-    assert_eq!(sold_and_held(&database::open(&path)), (1, 1));
+    assert_eq!(Database::open(&path).sold_and_held(), (1, 1));
 }
 
 #[test]
@@ -429,7 +425,7 @@ fn of_two_late_payments_for_one_place_one_revives_its_order_and_the_other_is_ref
         assert_eq!((fixture.sold(&seats), fixture.held(&seats)), (1, 0));
     }
     assert_eq!(fixture.refunds().len(), 25.min(ROUNDS));
-    assert_consistent(&database::open(&fixture.path()));
+    assert_consistent(&fixture.database());
 }
 
 #[test]
@@ -443,7 +439,7 @@ fn control_without_the_condition_both_late_payments_get_the_one_place() {
     fixture.service.run_maintenance().unwrap();
     let (_folder, path) = fixture.into_file();
     read_then_write(&path, 2, free_places, |connection, _, free| sell_if(connection, free, "sold"));
-    assert_eq!(sold_and_held(&database::open(&path)), (2, 0));
+    assert_eq!(Database::open(&path).sold_and_held(), (2, 0));
 }
 
 #[test]
@@ -473,8 +469,8 @@ fn an_order_marked_paid_and_paid_at_once_has_its_tickets_once_and_keeps_one_paym
             }
         }
     }
-    assert_eq!(value::<i64>(&database::open(&fixture.path()), "SELECT COUNT(*) FROM refunds"), marked);
-    assert_consistent(&database::open(&fixture.path()));
+    assert_eq!(fixture.database().value::<i64>("SELECT COUNT(*) FROM refunds"), marked);
+    assert_consistent(&fixture.database());
 }
 
 #[test]
@@ -486,16 +482,16 @@ fn control_without_the_condition_an_order_paid_twice_has_its_places_sold_twice()
     read_then_write(
         &path,
         2,
-        |connection| value::<String>(connection, STATUS),
+        |connection| connection.value::<String>(STATUS),
         |connection, _, status| {
             if status == "PENDING" {
                 let write = "BEGIN IMMEDIATE; UPDATE orders SET status = 'COMPLETED';
                 UPDATE ticket_types SET sold = sold + 2, held = held - 2; COMMIT";
-                connection.execute_batch(write).unwrap();
+                connection.run(write);
             }
         },
     );
-    assert_eq!(sold_and_held(&database::open(&path)), (4, -2));
+    assert_eq!(Database::open(&path).sold_and_held(), (4, -2));
 }
 
 #[test]
@@ -512,7 +508,7 @@ fn a_quantity_lowered_while_the_place_is_ordered_never_falls_below_what_is_taken
         }
         assert_eq!(fixture.sold(&seats) + fixture.held(&seats), fixture.read_ticket_type(seats.id).quantity);
     }
-    assert_consistent(&database::open(&fixture.path()));
+    assert_consistent(&fixture.database());
 }
 
 #[test]
@@ -524,13 +520,13 @@ fn control_without_the_condition_the_quantity_falls_below_what_is_sold() {
     read_then_write(&path, 2, free_places, |connection, number, free| {
         if number == 0 {
             assert_eq!(free, 1);
-            connection.execute("UPDATE ticket_types SET quantity = 1", []).unwrap();
+            connection.execute("UPDATE ticket_types SET quantity = 1", []);
         } else {
             sell_if(connection, free, "sold");
         }
     });
-    let (sold, _) = sold_and_held(&database::open(&path));
-    assert_eq!((sold, value::<i64>(&database::open(&path), "SELECT quantity FROM ticket_types")), (2, 1));
+    let (sold, _) = Database::open(&path).sold_and_held();
+    assert_eq!((sold, Database::open(&path).value::<i64>("SELECT quantity FROM ticket_types")), (2, 1));
 }
 
 #[test]
@@ -550,7 +546,7 @@ fn of_sixteen_orders_with_a_code_for_five_five_get_it() {
         // What was refused holds no place.
         assert_eq!(fixture.sold(&seats) + fixture.held(&seats), 5);
     }
-    assert_consistent(&database::open(&fixture.path()));
+    assert_consistent(&fixture.database());
 }
 
 #[test]
@@ -567,7 +563,7 @@ fn of_sixteen_orders_five_get_the_automatic_discount_for_five_and_the_others_the
         assert_eq!((fixture.discount_uses(&best), fixture.discount_uses(&next)), (5, 7));
         assert!(orders.iter().all(|order| order.discounted_amount.is_some() == order.discount_code.is_some()));
     }
-    assert_consistent(&database::open(&fixture.path()));
+    assert_consistent(&fixture.database());
 }
 
 #[test]
@@ -581,14 +577,14 @@ fn control_without_the_condition_sixteen_use_what_is_for_five() {
         read_then_write(
             &path,
             16,
-            |connection| value::<i64>(connection, &left),
+            |connection| connection.value::<i64>(&left),
             |connection, _, left| {
                 if left >= 1 {
-                    connection.execute("UPDATE discounts SET used_count = used_count + 1", []).unwrap();
+                    connection.execute("UPDATE discounts SET used_count = used_count + 1", []);
                 }
             },
         );
-        assert_eq!(value::<i64>(&database::open(&path), "SELECT used_count FROM discounts"), 16);
+        assert_eq!(Database::open(&path).value::<i64>("SELECT used_count FROM discounts"), 16);
     }
 }
 
@@ -615,5 +611,5 @@ fn of_two_late_payments_for_one_use_one_revives_its_order_and_the_other_is_refun
         assert_eq!(ends[1], (OrderStatus::Expired, PaymentStatus::Refunded));
         assert_eq!((fixture.discount_uses(&of), fixture.sold(&seats) - sold, fixture.held(&seats)), (1, 1, 0));
     }
-    assert_consistent(&database::open(&fixture.path()));
+    assert_consistent(&fixture.database());
 }

@@ -43,8 +43,8 @@ fn where_several_refusals_apply_to_a_scan_the_first_is_given() {
     fixture.set_clock("2026-06-10T12:00Z");
     scan(&fixture, &ticket).expect("nothing is in the way yet");
     let set = |sql: &str| {
-        let file = crate::common::database::open(&fixture.path());
-        assert_eq!(file.execute(sql, []).expect(sql), 1, "{sql}");
+        let file = fixture.database();
+        assert_eq!(file.execute(sql, []), 1, "{sql}");
     };
     let limits = UpdateTicketType {
         valid_from: Change::Set(Some(at("2026-06-20T00:00Z"))),

@@ -355,7 +355,7 @@ fn however_many_keys_are_old_one_run_deletes_them_all() {
     let copies = "INSERT INTO idempotency_records (organization_id, key, fingerprint, answer, order_id, created_at)
         WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2500)
         SELECT organization_id, key || i, fingerprint, answer, order_id, created_at FROM idempotency_records, n";
-    crate::common::database::open(&fixture.path()).execute(copies, []).expect(copies);
+    fixture.database().execute(copies, []);
     fixture.set_clock("2026-06-02T12:00:00Z");
     assert_eq!(fixture.service.run_maintenance().expect("a run").forgotten_keys, 2501);
     assert_eq!(fixture.stored("SELECT COUNT(*) FROM idempotency_records"), 0);

@@ -196,7 +196,7 @@ impl History {
         }
     }
 
-    fn check(&mut self, file: &crate::common::database::Connection) {
+    fn check(&mut self, file: &Database) {
         let summary = self.fixture.service.get_event_summary(&self.fixture.caller, self.event).expect("a summary");
         assert_eq!(summary, self.summary_of_the_lists(), "the summary agrees with the lists");
         let tickets = self.tickets();
@@ -210,7 +210,7 @@ impl History {
             assert_eq!(of.sold, valid, "sold counts the tickets that are not cancelled");
             unsold += of.quantity - of.sold;
         }
-        let number = |sql: &str| file.query_row(sql, [], |row| row.get::<_, i64>(0)).expect(sql);
+        let number = |sql: &str| file.value::<i64>(sql);
         assert_eq!(number("SELECT COUNT(*) FROM ticket_types WHERE sold + held > quantity"), 0, "nothing is oversold");
         let held = "SELECT SUM(held) FROM ticket_types";
         let pending = "SELECT COALESCE(SUM(i.quantity), 0) FROM order_items i JOIN orders o ON o.id = i.order_id
@@ -276,7 +276,7 @@ proptest! {
     #[test]
     fn nothing_is_oversold_miscounted_or_lost_by_any_history_and_the_summary_agrees_with_the_lists(steps in proptest::collection::vec(step(), 1..50)) {
         let mut history = History::new();
-        let file = crate::common::database::open(&history.fixture.path());
+        let file = history.fixture.database();
         for step in &steps {
             history.take(step);
             history.check(&file);

@@ -22,7 +22,7 @@ fn moves(fixture: &Fixture) -> [u64; 4] {
 }
 
 fn run_sql(fixture: &Fixture, sql: &str) {
-    crate::common::database::open(&fixture.path()).execute_batch(sql).unwrap();
+    fixture.database().run(sql);
 }
 
 #[test]
@@ -413,10 +413,10 @@ fn webhooks_wait_until_they_are_sent_and_are_due_where_their_time_has_come() {
         (backlog.webhooks_waiting, backlog.webhooks_due, backlog.webhook_oldest_due)
     };
     assert_eq!(backlog(), (0, 0, None));
-    let file = crate::common::database::open(&fixture.path());
+    let file = fixture.database();
     let (stranger, secs) = (fixture.other_organization(), Duration::from_secs);
-    outbox::insert_webhook(&fixture.path(), fixture.caller.organization(), &outbox::ALL_NOTIFICATIONS, true);
-    outbox::insert_webhook(&fixture.path(), stranger.organization(), &outbox::ALL_NOTIFICATIONS, true);
+    outbox::insert_webhook(&fixture.database(), fixture.caller.organization(), &outbox::ALL_NOTIFICATIONS, true);
+    outbox::insert_webhook(&fixture.database(), stranger.organization(), &outbox::ALL_NOTIFICATIONS, true);
     let free = fixture.ticket_type(&fixture.event(), 0, 100);
     fixture.order(&free, 2);
     assert_eq!(backlog(), (3, 3, Some(secs(0))));
@@ -425,12 +425,12 @@ fn webhooks_wait_until_they_are_sent_and_are_due_where_their_time_has_come() {
     assert_eq!(backlog(), (4, 4, Some(secs(90))));
 
     // One was sent; one failed, and is to be sent again in five seconds: it waits, and is not due before.
-    let rows = outbox::queued_notifications(&file);
+    let rows = outbox::rows(&file);
     let now = fixture.clock.now();
-    outbox::end_attempt(&file, rows[0].id, now, true);
-    outbox::end_attempt(&file, rows[1].id, now.plus(secs(5)), false);
+    outbox::record_attempt_at(&file, rows[0].id, now, true);
+    outbox::record_attempt_at(&file, rows[1].id, now.plus(secs(5)), false);
     assert_eq!(backlog(), (3, 2, Some(secs(90))));
-    outbox::end_attempt(&file, rows[2].id, now, true);
+    outbox::record_attempt_at(&file, rows[2].id, now, true);
     assert_eq!(backlog(), (2, 1, Some(secs(0))));
     fixture.clock.advance(secs(4));
     assert_eq!(backlog(), (2, 1, Some(secs(4))));
@@ -438,12 +438,12 @@ fn webhooks_wait_until_they_are_sent_and_are_due_where_their_time_has_come() {
     assert_eq!(backlog(), (2, 2, Some(secs(5))));
 
     // What waits for an endpoint that is disabled cannot be sent.
-    file.execute("UPDATE webhook_endpoints SET enabled = 0", []).unwrap();
+    file.execute("UPDATE webhook_endpoints SET enabled = 0", []);
     assert_eq!(backlog(), (2, 0, None));
-    file.execute("UPDATE webhook_endpoints SET enabled = 1", []).unwrap();
+    file.execute("UPDATE webhook_endpoints SET enabled = 1", []);
     for row in &rows[1..] {
         if row.id != rows[2].id {
-            outbox::end_attempt(&file, row.id, fixture.clock.now(), true);
+            outbox::record_attempt_at(&file, row.id, fixture.clock.now(), true);
         }
     }
     assert_eq!(backlog(), (0, 0, None));

@@ -207,9 +207,9 @@ fn a_refund_decided_by_a_process_that_died_at_once_is_asked_for_by_the_next() {
     fixture.gateway.on_refund(GatewayBehavior::Unavailable);
     cancel(&fixture, order.id);
     // As if it had never been asked for.
-    let file = crate::common::database::open(&fixture.path());
+    let file = fixture.database();
     let never_asked = "UPDATE refunds SET attempts = 0, next_attempt_at = created_at";
-    assert_eq!(file.execute(never_asked, []).expect("a row"), 1);
+    assert_eq!(file.execute(never_asked, []), 1);
     fixture.gateway.on_refund(GatewayBehavior::Succeed);
     assert_eq!(fixture.second_service().run_maintenance().expect("a run").answered_refunds, 1);
     assert_eq!(fixture.payment_status(order.id), Some(PaymentStatus::Refunded));

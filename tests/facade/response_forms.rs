@@ -128,9 +128,9 @@ fn every_response_about_webhooks_has_exactly_the_fields_of_its_shape() {
     has_fields(&json_of(&service.rotate_webhook_secret(caller, id).expect("rotated")), "id secret");
 
     fixture.issue(&fixture.ticket_type(&fixture.event(), 0, 10), 1);
-    let row = outbox::row_ids(&fixture.path())[0];
-    outbox::record_attempt(&fixture.path(), row, 1, None);
-    outbox::record_attempt(&fixture.path(), row, 2, Some(204));
+    let row = outbox::rows(&fixture.database())[0].id;
+    outbox::record_attempt(&fixture.database(), row, 1, None);
+    outbox::record_attempt(&fixture.database(), row, 2, Some(204));
     let page = service.list_webhook_deliveries(caller, id, ListWebhookDeliveries::default()).expect("a page");
     let page = json_of(&page);
     has_fields(&page, "data nextCursor");

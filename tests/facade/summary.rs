@@ -177,14 +177,14 @@ fn sums_are_exact_beyond_32_bits_and_stop_at_the_largest_amount() {
         fixture.service.cancel_order(&fixture.caller, order.id).expect("completed");
     }
     fixture.skip_final_check();
-    let file = crate::common::database::open(&fixture.path());
+    let file = fixture.database();
     let set = |one: i64, other: i64| {
         for (sql, least) in [
             ("UPDATE order_items SET price = ?1 WHERE id", "order_items"),
             ("UPDATE orders SET total = ?1 WHERE id", "orders"),
         ] {
-            file.execute(&format!("{sql} = (SELECT MIN(id) FROM {least})"), [one]).expect("written");
-            file.execute(&format!("{sql} = (SELECT MAX(id) FROM {least})"), [other]).expect("written");
+            file.execute(&format!("{sql} = (SELECT MIN(id) FROM {least})"), [one]);
+            file.execute(&format!("{sql} = (SELECT MAX(id) FROM {least})"), [other]);
         }
         summary(&fixture, &event)
     };
@@ -238,8 +238,8 @@ fn control_figures_read_one_after_another_are_of_different_states() {
     let fixture = Fixture::new();
     let event = fixture.event();
     let seat = fixture.ticket_type(&event, 1250, 1_000_000);
-    let file = crate::common::database::open(&fixture.path());
-    let number = |sql: &str| file.query_row(sql, [], |row| row.get::<_, i64>(0)).expect(sql);
+    let file = fixture.database();
+    let number = |sql: &str| file.value::<i64>(sql);
     let differ = while_tickets_come_and_go(&fixture, &seat, || {
         (0..1_000_000).any(|_| {
             let sold = number("SELECT sold FROM ticket_types");

@@ -1,7 +1,7 @@
 //! What webhooks are to report: each change is queued in its own transaction, once for each endpoint that wants it, and
 //! nothing else is.
 
-use crate::common::outbox::{ALL_NOTIFICATIONS, QueuedNotification, insert_webhook, queued_notifications};
+use crate::common::outbox::{self, ALL_NOTIFICATIONS, OutboxRow, insert_webhook};
 use crate::common::*;
 use serde_json::{Value, json};
 use ticketing::{
@@ -17,24 +17,24 @@ const AFTER_THE_HOLD: &str = "2026-06-01T12:30:00.000Z";
 
 /// A shop with one endpoint that wants everything.
 fn heard(fixture: Fixture) -> Fixture {
-    insert_webhook(&fixture.path(), fixture.caller.organization(), &ALL_NOTIFICATIONS, true);
+    insert_webhook(&fixture.database(), fixture.caller.organization(), &ALL_NOTIFICATIONS, true);
     fixture
 }
 
-fn rows(fixture: &Fixture) -> Vec<QueuedNotification> {
-    queued_notifications(&crate::common::database::open(&fixture.path()))
+fn rows(fixture: &Fixture) -> Vec<OutboxRow> {
+    outbox::rows(&fixture.database())
 }
 
 /// What `work` gives, and what is queued by it.
-fn queued_by<T>(fixture: &Fixture, work: impl FnOnce() -> T) -> (T, Vec<QueuedNotification>) {
+fn queued_by<T>(fixture: &Fixture, work: impl FnOnce() -> T) -> (T, Vec<OutboxRow>) {
     let before = rows(fixture).len();
     let done = work();
     (done, rows(fixture).split_off(before))
 }
 
 /// The bodies without their ids, which are those of the rows.
-fn told(rows: &[QueuedNotification]) -> Vec<Value> {
-    let tell = |row: &QueuedNotification| {
+fn told(rows: &[OutboxRow]) -> Vec<Value> {
+    let tell = |row: &OutboxRow| {
         let mut body: Value = serde_json::from_str(&row.body).expect("JSON");
         assert_eq!(body["id"], row.event_id.to_string());
         assert_eq!(body["type"], row.kind);
@@ -316,19 +316,18 @@ fn each_enabled_endpoint_of_the_organization_that_wants_the_type_gets_one_and_th
     let fixture = Fixture::new();
     let stranger = fixture.other_organization();
     let mine = |events: &[NotificationType], enabled| {
-        insert_webhook(&fixture.path(), fixture.caller.organization(), events, enabled)
+        insert_webhook(&fixture.database(), fixture.caller.organization(), events, enabled)
     };
     let everything = mine(&ALL_NOTIFICATIONS, true);
     let tickets = mine(&[TicketIssued, TicketCheckedIn], true);
     mine(&ALL_NOTIFICATIONS, false);
     let orders = mine(&[OrderCancelled, OrderCompleted], true);
-    let theirs = insert_webhook(&fixture.path(), stranger.organization(), &ALL_NOTIFICATIONS, true);
+    let theirs = insert_webhook(&fixture.database(), stranger.organization(), &ALL_NOTIFICATIONS, true);
 
     let free = fixture.ticket_type(&fixture.event(), 0, 10);
     let (order, rows) = queued_by(&fixture, || fixture.order(&free, 1));
     let ticket = order.items[0].issued_tickets[0].clone();
-    let who =
-        |rows: &[QueuedNotification]| -> Vec<_> { rows.iter().map(|row| (row.kind.clone(), row.endpoint)).collect() };
+    let who = |rows: &[OutboxRow]| -> Vec<_> { rows.iter().map(|row| (row.kind.clone(), row.webhook)).collect() };
     let [completed, issued] = ["order.completed", "ticket.issued"].map(str::to_owned);
     let expected =
         [(completed.clone(), everything), (completed, orders), (issued.clone(), everything), (issued, tickets)];
@@ -347,7 +346,7 @@ fn each_enabled_endpoint_of_the_organization_that_wants_the_type_gets_one_and_th
     assert_eq!(who(&rows), [(cancelled.clone(), everything), (cancelled, orders)]);
 
     let (_, rows) = queued_by(&fixture, || order_of(&fixture, &stranger));
-    assert!(!rows.is_empty() && rows.iter().all(|row| row.endpoint == theirs), "{rows:?}");
+    assert!(!rows.is_empty() && rows.iter().all(|row| row.webhook == theirs), "{rows:?}");
 }
 
 /// A free order in another organization.
@@ -366,13 +365,13 @@ fn order_of(fixture: &Fixture, caller: &Caller) -> Order {
 fn however_many_endpoints_there_are_each_gets_the_same_notifications_in_the_same_order() {
     let fixture = Fixture::new();
     let mut endpoints: Vec<_> = (0..75)
-        .map(|_| insert_webhook(&fixture.path(), fixture.caller.organization(), &ALL_NOTIFICATIONS, true))
+        .map(|_| insert_webhook(&fixture.database(), fixture.caller.organization(), &ALL_NOTIFICATIONS, true))
         .collect();
     let free = fixture.ticket_type(&fixture.event(), 0, 10);
     let (order, rows) = queued_by(&fixture, || fixture.order(&free, 2));
     let expected = completion(&order, AT_FIRST, &json!(0));
     for endpoint in &endpoints {
-        let mine: Vec<_> = rows.iter().filter(|row| row.endpoint == *endpoint).cloned().collect();
+        let mine: Vec<_> = rows.iter().filter(|row| row.webhook == *endpoint).cloned().collect();
         assert_eq!(told(&mine), expected);
     }
     assert_eq!(rows.len(), 75 * 3);
@@ -385,8 +384,8 @@ fn however_many_endpoints_there_are_each_gets_the_same_notifications_in_the_same
 #[test]
 fn where_nobody_listens_nothing_is_queued() {
     let fixture = Fixture::new();
-    insert_webhook(&fixture.path(), fixture.caller.organization(), &ALL_NOTIFICATIONS, false);
-    insert_webhook(&fixture.path(), fixture.other_organization().organization(), &ALL_NOTIFICATIONS, true);
+    insert_webhook(&fixture.database(), fixture.caller.organization(), &ALL_NOTIFICATIONS, false);
+    insert_webhook(&fixture.database(), fixture.other_organization().organization(), &ALL_NOTIFICATIONS, true);
     let seat = seat(&fixture);
     let order = fixture.paid_order(&seat, 1);
     fixture.service.cancel_order(&fixture.caller, order.id).expect("cancelled");
@@ -461,9 +460,7 @@ fn a_commit_that_fails_leaves_neither_the_change_nor_its_notification() {
     let (seat, free) = (fixture.ticket_type(&event, 1250, 10), fixture.ticket_type(&event, 0, 10));
     let order = fixture.order(&seat, 1);
     let ticket = fixture.issue(&free, 1).remove(0);
-    let run_sql = |sql: &str| {
-        crate::common::database::Connection::open(fixture.path()).and_then(|file| file.execute_batch(sql)).expect(sql)
-    };
+    let run_sql = |sql: &str| fixture.database().run(sql);
     // A debt that is noticed when the transaction is to be committed.
     run_sql(
         "CREATE TABLE debts (id INTEGER REFERENCES organizations (id) DEFERRABLE INITIALLY DEFERRED);

@@ -1,6 +1,6 @@
 //! The history of webhooks: kept for 30 days or as the builder says, and what waits for ever.
 
-use crate::common::outbox::{ALL_NOTIFICATIONS, end_attempt, insert_webhook, queued_notifications};
+use crate::common::outbox::{self, ALL_NOTIFICATIONS, insert_webhook, record_attempt_at};
 use crate::common::*;
 use std::time::Duration;
 use ticketing::{Clock, MaintenanceReport};
@@ -23,15 +23,15 @@ fn notifications(fixture: &Fixture) -> i64 {
 /// A shop of which three notifications are queued: one is delivered at the second attempt, one failed once and waits, and
 /// one was never tried.
 fn told(fixture: Fixture) -> Fixture {
-    insert_webhook(&fixture.path(), fixture.caller.organization(), &ALL_NOTIFICATIONS, true);
+    insert_webhook(&fixture.database(), fixture.caller.organization(), &ALL_NOTIFICATIONS, true);
     let event = fixture.event_with(|new| (new.start_date, new.end_date) = (at("2027-01-01T00:00:00Z"), None));
     let free = fixture.ticket_type(&event, 0, 10);
     fixture.order(&free, 2);
-    let file = crate::common::database::open(&fixture.path());
-    let rows = queued_notifications(&file);
-    end_attempt(&file, rows[0].id, fixture.clock.now(), false);
-    end_attempt(&file, rows[0].id, fixture.clock.now(), true);
-    end_attempt(&file, rows[1].id, fixture.clock.now(), false);
+    let file = fixture.database();
+    let rows = outbox::rows(&file);
+    record_attempt_at(&file, rows[0].id, fixture.clock.now(), false);
+    record_attempt_at(&file, rows[0].id, fixture.clock.now(), true);
+    record_attempt_at(&file, rows[1].id, fixture.clock.now(), false);
     fixture
 }
 
@@ -62,10 +62,10 @@ fn what_waits_never_grows_old() {
 fn what_is_young_stays_when_the_old_goes() {
     let fixture = told(Fixture::new());
     fixture.clock.advance(20 * DAY);
-    let file = crate::common::database::open(&fixture.path());
-    let rows = queued_notifications(&file);
-    end_attempt(&file, rows[1].id, fixture.clock.now(), true);
-    end_attempt(&file, rows[2].id, fixture.clock.now(), true);
+    let file = fixture.database();
+    let rows = outbox::rows(&file);
+    record_attempt_at(&file, rows[1].id, fixture.clock.now(), true);
+    record_attempt_at(&file, rows[2].id, fixture.clock.now(), true);
     fixture.clock.advance(11 * DAY);
     // The first notification with its two attempts, and the first attempt at the second.
     assert_eq!((forgotten(&fixture), attempts(&fixture), notifications(&fixture)), (3, 2, 2));
@@ -97,16 +97,16 @@ fn it_can_be_kept_for_another_while_of_at_least_a_day() {
 #[test]
 fn however_much_is_old_one_run_forgets_it_all() {
     let fixture = Fixture::new();
-    insert_webhook(&fixture.path(), fixture.caller.organization(), &ALL_NOTIFICATIONS, true);
-    let file = crate::common::database::open(&fixture.path());
+    insert_webhook(&fixture.database(), fixture.caller.organization(), &ALL_NOTIFICATIONS, true);
+    let file = fixture.database();
     let event = fixture.event_with(|new| (new.start_date, new.end_date) = (at("2027-01-01T00:00:00Z"), None));
     let free = fixture.ticket_type(&event, 0, 10_000);
     (0..230).for_each(|_| drop(fixture.issue(&free, 10)));
-    file.execute_batch("BEGIN").expect("begun");
-    for row in queued_notifications(&file) {
-        end_attempt(&file, row.id, fixture.clock.now(), true);
+    file.run("BEGIN");
+    for row in outbox::rows(&file) {
+        record_attempt_at(&file, row.id, fixture.clock.now(), true);
     }
-    file.execute_batch("COMMIT").expect("committed");
+    file.run("COMMIT");
     fixture.clock.advance(31 * DAY);
     assert_eq!((forgotten(&fixture), attempts(&fixture), notifications(&fixture)), (2300, 0, 0));
 }

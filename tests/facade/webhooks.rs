@@ -62,18 +62,11 @@ impl Ground {
 
     /// What the outbox has for endpoints: type and state, the oldest first.
     fn outbox(&self) -> Vec<(String, String)> {
-        let connection = crate::common::database::open(&self.fixture.path());
-        let mut query = connection.prepare("SELECT type, state FROM webhook_outbox ORDER BY id").expect("the outbox");
-        query
-            .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))
-            .expect("rows")
-            .map(|row| row.expect("a row"))
-            .collect()
+        self.fixture.outbox().into_iter().map(|row| (row.kind, row.state)).collect()
     }
 
     fn execute(&self, sql: &str) {
-        let connection = crate::common::database::open(&self.fixture.path());
-        connection.execute(sql, []).expect(sql);
+        self.fixture.database().execute(sql, []);
     }
 
     fn list(&self, id: WebhookId, request: ListWebhookDeliveries) -> Vec<WebhookDelivery> {
@@ -242,8 +235,8 @@ fn what_waits_of_a_type_that_is_taken_out_is_removed_with_the_change() {
     ground.admit();
     // The oldest was delivered, and another attempt is under way.
     ground.issue();
-    let first = outbox::row_ids(&ground.fixture.path())[0];
-    outbox::record_attempt(&ground.fixture.path(), first, 1, Some(204));
+    let first = outbox::rows(&ground.fixture.database())[0].id;
+    outbox::record_attempt(&ground.fixture.database(), first, 1, Some(204));
     ground.execute(
         "UPDATE webhook_outbox SET claim = 7, due_at = 99 WHERE id = (SELECT MAX(id) FROM webhook_outbox
         WHERE endpoint_id = (SELECT MIN(endpoint_id) FROM webhook_outbox))",
@@ -290,7 +283,7 @@ fn with_an_endpoint_goes_what_waits_for_it_and_its_history_is_read_no_more() {
     ground.issue();
     ground.fixture.fail_all_deliveries();
     let delivery = ground.fixture.deliveries(id)[0].id;
-    let first = outbox::row_ids(&ground.fixture.path())[0];
+    let first = outbox::rows(&ground.fixture.database())[0].id;
     ground.execute(&format!(
         "UPDATE webhook_outbox SET state = 'DEAD', attempts = 8, finished_at = 0 WHERE id = {first}"
     ));
@@ -315,10 +308,10 @@ fn the_history_tells_of_each_attempt_the_last_one_first() {
     let id = ground.webhook(&[ISSUED]);
     ground.fixture.clock.advance(Duration::from_secs(1));
     let ticket = ground.fixture.issue(&ground.seat, 1).remove(0);
-    let row = outbox::row_ids(&ground.fixture.path())[0];
-    outbox::record_attempt(&ground.fixture.path(), row, 1, None);
-    outbox::record_attempt(&ground.fixture.path(), row, 2, Some(503));
-    outbox::record_attempt(&ground.fixture.path(), row, 3, Some(204));
+    let row = outbox::rows(&ground.fixture.database())[0].id;
+    outbox::record_attempt(&ground.fixture.database(), row, 1, None);
+    outbox::record_attempt(&ground.fixture.database(), row, 2, Some(503));
+    outbox::record_attempt(&ground.fixture.database(), row, 3, Some(204));
     let found = ground.fixture.deliveries(id);
     let told: Vec<_> = found
         .iter()
@@ -358,8 +351,8 @@ fn the_history_is_read_page_by_page_and_filtered() {
     let (service, caller) = (&ground.fixture.service, &ground.fixture.caller);
     let (id, other) = (ground.webhook(&[ISSUED, CHECKED_IN]), ground.webhook(&[ISSUED]));
     (0..3).for_each(|_| ground.admit());
-    for (number, row) in outbox::row_ids(&ground.fixture.path()).into_iter().enumerate() {
-        outbox::record_attempt(&ground.fixture.path(), row, 1, [None, Some(500), Some(200)][number % 3]);
+    for (number, row) in ground.fixture.outbox().into_iter().enumerate() {
+        outbox::record_attempt(&ground.fixture.database(), row.id, 1, [None, Some(500), Some(200)][number % 3]);
     }
     // Each of three tickets is reported to both when it is issued, and to one of them when it is checked in.
     let all = ground.fixture.deliveries(id);
@@ -391,8 +384,8 @@ fn a_resend_queues_the_same_notification_anew() {
     let (service, caller) = (&ground.fixture.service, &ground.fixture.caller);
     let id = ground.webhook(&[ISSUED]);
     ground.issue();
-    let row = outbox::row_ids(&ground.fixture.path())[0];
-    (1..=8).for_each(|attempt| outbox::record_attempt(&ground.fixture.path(), row, attempt, None));
+    let row = outbox::rows(&ground.fixture.database())[0].id;
+    (1..=8).for_each(|attempt| outbox::record_attempt(&ground.fixture.database(), row, attempt, None));
     let before = ground.fixture.deliveries(id);
     let delivery = &before[0];
     ground.fixture.clock.advance(Duration::from_secs(3600));

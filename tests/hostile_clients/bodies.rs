@@ -267,8 +267,8 @@ fn an_operation_without_a_body_takes_any_object_and_nothing_else() {
     let guest = json!({"ticketId": shop.seat, "quantity": 1, "customer": {"name": "Ada", "email": "ada@example.com"}});
     let issued = client.post("/v1/tickets/issue", &guest).expect(201).json();
     let ticket = issued["issuedTickets"][0]["id"].as_str().unwrap();
-    let file = shop.server.file();
-    outbox::record_attempt(&file, outbox::row_ids(&file)[0], 1, None);
+    let database = shop.server.database();
+    outbox::record_attempt(&database, outbox::rows(&database)[0].id, 1, None);
     let deliveries = client.get(&format!("{webhook}/deliveries")).expect(200).json();
     let operations = [
         (format!("/v1/events/{}/page-views", shop.event), 204),

@@ -51,7 +51,8 @@ fn operations(server: &Server, client: &mut Client, event: &str, seat: &str) -> 
     let (cancelled, paid, reminded) = (order(), order(), order());
     let webhook = format!("/v1/webhooks/{}", id(&client.post("/v1/webhooks", &new_webhook()).expect(201)));
     let tickets = client.post("/v1/tickets/issue", &issue(seat)).expect(201).json();
-    outbox::record_attempt(&server.file(), outbox::row_ids(&server.file())[0], 1, Some(500));
+    let database = server.database();
+    outbox::record_attempt(&database, outbox::rows(&database)[0].id, 1, Some(500));
     client.patch(&webhook, &json!({"enabled": false})).expect(200);
     let deliveries = client.get(&format!("{webhook}/deliveries")).expect(200).json();
     let resend = format!("{webhook}/deliveries/{}/resend", deliveries["data"][0]["id"].as_str().unwrap());

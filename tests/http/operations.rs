@@ -187,10 +187,10 @@ fn webhooks_are_registered_listed_read_changed_rotated_looked_into_resent_and_de
 
     let (_, seat) = event_on_sale(&mut client, "summer-night");
     client.post("/v1/tickets/issue", &guest(&seat)).expect(201);
-    let file = server.file();
-    for (number, row) in outbox::row_ids(&file).into_iter().enumerate() {
-        outbox::record_attempt(&file, row, 1, (number == 0).then_some(503));
-        outbox::record_attempt(&file, row, 2, Some(204));
+    let database = server.database();
+    for (number, row) in outbox::rows(&database).into_iter().enumerate() {
+        outbox::record_attempt(&database, row.id, 1, (number == 0).then_some(503));
+        outbox::record_attempt(&database, row.id, 2, Some(204));
     }
     let list = format!("{path}/deliveries");
     let failures = client.get(&format!("{list}?success=false&eventType=TICKET_ISSUED")).expect(200).json();

@@ -4,6 +4,7 @@
 use serde_json::{Map, Value, json};
 use ticketing::{ManualClock, SeededEntropy};
 
+use crate::common::Database;
 use crate::common::http::{Client, Response, Server};
 use crate::common::outbox;
 
@@ -119,7 +120,7 @@ struct Teller<'a> {
     client: Client,
     document: &'a Document,
     /// Where the server keeps everything.
-    file: std::path::PathBuf,
+    database: Database,
     examples: Map<String, Value>,
 }
 
@@ -175,7 +176,7 @@ impl Story {
         );
         let document = Document::of(&server);
         let mut teller =
-            Teller { client: server.client(), document: &document, file: server.file(), examples: Map::new() };
+            Teller { client: server.client(), document: &document, database: server.database(), examples: Map::new() };
         tell_of_the_sale(&mut teller);
         tell_of_webhooks(&mut teller);
         let examples = teller.examples;
@@ -297,7 +298,7 @@ fn tell_of_webhooks(story: &mut Teller<'_>) {
     let guest =
         json!({"ticketId": seat, "quantity": 1, "customer": {"email": "grace@example.com", "name": "Grace Hopper"}});
     story.client.post("/v1/tickets/issue", &guest).expect(201);
-    outbox::record_attempt(&story.file, outbox::row_ids(&story.file)[0], 1, Some(503));
+    outbox::record_attempt(&story.database, outbox::rows(&story.database)[0].id, 1, Some(503));
     let deliveries = story.tell("list_webhook_deliveries", &[&webhook], "?success=false&eventType=TICKET_ISSUED", None);
     story.tell("resend_webhook_delivery", &[&webhook, &deliveries["data"][0]["id"]], "", None);
 

@@ -54,7 +54,7 @@ impl Real {
         let fixture = Fixture::new();
         let over = Timestamp::from_millis(shop_now().millis() + OVER_AFTER);
         let event = fixture.event_with(|new| (new.start_date, new.end_date) = (shop_now(), Some(over)));
-        outbox::insert_webhook(&fixture.path(), fixture.caller.organization(), &outbox::ALL_NOTIFICATIONS, true);
+        outbox::insert_webhook(&fixture.database(), fixture.caller.organization(), &outbox::ALL_NOTIFICATIONS, true);
         let (types, discounts, orders, tickets) = Default::default();
         Self { fixture, event: event.id, types, discounts, orders, tickets }
     }

@@ -1,11 +1,10 @@
 //! What the crate has queued for its one endpoint, beside what the model says that it must be told.
 
-use crate::common::database;
 use ticketing::{NotificationType, TextEnum};
 
 use super::Real;
 use super::world::World;
-use crate::common::outbox::{queued_notifications, raw};
+use crate::common::outbox::{self, raw};
 
 /// Asserts that both say the same of the same orders and tickets, each as often as it happened.
 pub fn compare(real: &Real, world: &World) {
@@ -15,8 +14,8 @@ pub fn compare(real: &Real, world: &World) {
     };
     let mut expected: Vec<_> =
         world.news.iter().map(|(of, index)| (of.as_str().to_owned(), subject(*of, *index))).collect();
-    let file = database::open(&real.fixture.path());
-    let mut told: Vec<_> = queued_notifications(&file).iter().map(|row| (row.kind.clone(), row.subject())).collect();
+    let file = real.fixture.database();
+    let mut told: Vec<_> = outbox::rows(&file).iter().map(|row| (row.kind.clone(), row.subject())).collect();
     expected.sort_unstable();
     told.sort_unstable();
     assert_eq!(told, expected, "what was told");
@@ -46,9 +45,9 @@ fn control_a_notification_that_is_lost_and_one_that_is_doubled_are_noticed() {
             let (real, world) = history();
             compare(&real, &world);
             real.fixture.skip_final_check();
-            let file = database::open(&real.fixture.path());
+            let file = real.fixture.database();
             let one = format!("{damage} WHERE id = (SELECT MIN(id) FROM webhook_outbox WHERE type = '{of}')");
-            assert_eq!(file.execute(&one, []).expect("changed"), 1, "{one}");
+            assert_eq!(file.execute(&one, []), 1, "{one}");
             let noticed = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| compare(&real, &world)));
             assert!(noticed.is_err(), "{one}");
         }

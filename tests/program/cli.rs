@@ -400,8 +400,8 @@ fn backup_never_overwrites_an_existing_file() {
 fn check_reports_a_violated_invariant_and_exits_with_1() {
     let folder = folder();
     json_output(folder.path(), &["create-organization", "Cellar"]);
-    let file = crate::common::database::open(&folder.path().join("ticketing.db"));
-    file.execute("UPDATE organizations SET timezone = 'Mars/Base'", []).unwrap();
+    let file = crate::common::Database::open(&folder.path().join("ticketing.db"));
+    file.execute("UPDATE organizations SET timezone = 'Mars/Base'", []);
     drop(file);
     let output = finish(&mut program(folder.path(), &["check"]));
     assert_eq!(output.status.code(), Some(1));

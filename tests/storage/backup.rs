@@ -3,8 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 
-use crate::common::database;
-use crate::common::database::{assert_consistent, value};
+use crate::common::invariants::assert_consistent;
 use crate::common::processes::{
     ChildProcess, child_process, child_role, child_variable, send_to_parent, wait_for_parent,
 };
@@ -55,13 +54,13 @@ fn others(folder: &Path) -> Vec<String> {
 }
 
 fn tickets(path: &Path) -> i64 {
-    value(&database::open(path), "SELECT COUNT(*) FROM tickets")
+    Database::open(path).value("SELECT COUNT(*) FROM tickets")
 }
 
 fn assert_clean(path: &Path) {
     let report = TicketingService::open(path).unwrap().check().unwrap();
     assert!(report.is_clean(), "{:#?}", report.findings);
-    assert_consistent(&database::open(path));
+    assert_consistent(&Database::open(path));
 }
 
 #[test]
@@ -201,13 +200,12 @@ fn a_backup_while_another_process_writes_ends_too() {
 #[test]
 fn control_a_copy_that_holds_no_state_begins_anew_after_each_write() {
     let (fixture, seats) = filled_fixture();
-    let source = database::open(&fixture.path());
-    let mut target = crate::common::database::open(&in_folder_of(&fixture, "copy.db"));
+    let source = rusqlite::Connection::open(fixture.path()).unwrap();
+    let mut target = rusqlite::Connection::open(in_folder_of(&fixture, "copy.db")).unwrap();
     let copy = rusqlite::backup::Backup::new(&source, &mut target).unwrap();
     for held in [false, true] {
         if held {
-            source.execute_batch("BEGIN").unwrap();
-            value::<i64>(&source, "SELECT COUNT(*) FROM sqlite_schema");
+            source.execute_batch("BEGIN; SELECT COUNT(*) FROM sqlite_schema").unwrap();
         }
         let mut left = Vec::new();
         for _ in 0..4 {
@@ -399,7 +397,7 @@ fn a_folder_that_cannot_be_written_to_leaves_nothing_of_a_copy() {
 fn what_was_written_meanwhile_is_moved_into_the_store_when_a_backup_ends_and_not_by_the_next_order() {
     let (fixture, seats) = filled_fixture();
     // What was written before is in the store, and only what comes now is moved. The service's own checkpoint may be at it.
-    while value::<i64>(&database::open(&fixture.path()), "PRAGMA wal_checkpoint(TRUNCATE)") != 0 {
+    while fixture.database().value::<i64>("PRAGMA wal_checkpoint(TRUNCATE)") != 0 {
         std::thread::yield_now();
     }
     let length = || std::fs::metadata(fixture.path()).unwrap().len();

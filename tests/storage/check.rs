@@ -82,23 +82,23 @@ fn history() -> (std::sync::Arc<tempfile::TempDir>, PathBuf) {
 fn be_told(fixture: &Fixture, stranger: &ticketing::Caller) {
     let told = fixture.event_with(|new| "Told".clone_into(&mut new.title));
     let seat = fixture.ticket_type_with(&told, |new| (new.name, new.price) = ("Told".to_owned(), Amount::ZERO));
-    let (file, mine) = (crate::common::database::open(&fixture.path()), fixture.caller.organization());
-    outbox::insert_webhook(&fixture.path(), mine, &outbox::ALL_NOTIFICATIONS, true);
-    outbox::insert_webhook(&fixture.path(), mine, &[NotificationType::OrderCompleted], true);
-    outbox::insert_webhook(&fixture.path(), stranger.organization(), &[NotificationType::OrderCancelled], true);
+    let (file, mine) = (fixture.database(), fixture.caller.organization());
+    outbox::insert_webhook(&fixture.database(), mine, &outbox::ALL_NOTIFICATIONS, true);
+    outbox::insert_webhook(&fixture.database(), mine, &[NotificationType::OrderCompleted], true);
+    outbox::insert_webhook(&fixture.database(), stranger.organization(), &[NotificationType::OrderCancelled], true);
     fixture.order(&seat, 1);
-    let first = outbox::queued_notifications(&file)[0].id;
-    outbox::end_attempt(&file, first, fixture.clock.now(), false);
-    outbox::end_attempt(&file, first, fixture.clock.now(), true);
+    let first = outbox::rows(&file)[0].id;
+    outbox::record_attempt_at(&file, first, fixture.clock.now(), false);
+    outbox::record_attempt_at(&file, first, fixture.clock.now(), true);
     fixture.clock.advance(Duration::from_hours(24) + Duration::from_millis(1));
     let later = fixture.order(&seat, 2);
     fixture.service.cancel_order(&fixture.caller, later.id).expect("cancelled");
     fixture.issue(&seat, 1);
     let now = fixture.clock.now();
-    let rows: Vec<_> = outbox::queued_notifications(&file).into_iter().filter(|row| row.created_at == now).collect();
+    let rows: Vec<_> = outbox::rows(&file).into_iter().filter(|row| row.created_at == now).collect();
     let issued: Vec<_> = rows.iter().filter(|row| row.kind == "ticket.issued").collect();
-    (0..8).for_each(|_| outbox::end_attempt(&file, issued[0].id, now, false));
-    outbox::end_attempt(&file, issued[1].id, now, false);
+    (0..8).for_each(|_| outbox::record_attempt_at(&file, issued[0].id, now, false));
+    outbox::record_attempt_at(&file, issued[1].id, now, false);
 }
 
 fn open(path: &Path) -> TicketingService {
@@ -106,11 +106,10 @@ fn open(path: &Path) -> TicketingService {
 }
 
 /// What a check finds after `damage` was done to a copy of `path`.
-fn found_after(path: &Path, damage: impl FnOnce(&crate::common::database::Connection)) -> CheckReport {
+fn found_after(path: &Path, damage: impl FnOnce(&Database)) -> CheckReport {
     let copy = path.with_file_name("damaged.db");
     std::fs::copy(path, &copy).expect("a copy");
-    let connection = crate::common::database::open(&copy);
-    connection.execute_batch("PRAGMA ignore_check_constraints = ON; PRAGMA foreign_keys = OFF").expect("unguarded");
+    let connection = Database::open_without_constraints(&copy);
     damage(&connection);
     drop(connection);
     let report = open(&copy).check().expect("a report, whatever is wrong");
@@ -314,7 +313,7 @@ fn each_thing_that_is_wrong_is_found_by_its_name_and_nothing_else_is() {
     let (_folder, path) = history();
     for (sql, expected) in DAMAGE {
         let report = found_after(&path, |file| {
-            let changed = file.execute(sql, []).unwrap_or_else(|error| panic!("{error}: {sql}"));
+            let changed = file.execute(sql, []);
             assert!(changed == 1, "{changed} rows were changed: {sql}");
         });
         assert_eq!(names(&report), *expected, "{sql}: {:#?}", report.findings);
@@ -345,12 +344,10 @@ fn no_invariant_is_without_damage_that_it_finds() {
 #[test]
 fn a_finding_names_the_row_and_says_what_must_hold() {
     let (_folder, path) = history();
-    let file = crate::common::database::open(&path);
-    let key: i64 = file
-        .query_row("SELECT id FROM orders WHERE customer_name = 'pending'", [], |row| row.get(0))
-        .expect("the order");
+    let file = Database::open(&path);
+    let key: i64 = file.value("SELECT id FROM orders WHERE customer_name = 'pending'");
     let report = found_after(&path, |file| {
-        file.execute("UPDATE orders SET total = 1 WHERE id = ?1", [key]).expect("changed");
+        file.execute("UPDATE orders SET total = 1 WHERE id = ?1", [key]);
     });
     let finding = &report.findings[0];
     assert_eq!((finding.invariant, finding.table.as_str()), ("order-total", "orders"));
@@ -365,7 +362,7 @@ fn of_many_findings_the_first_hundred_are_listed_and_all_are_counted() {
         let more = "INSERT INTO customers (id, organization_id, email, email_key, created_at)
             WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 250)
             SELECT i, (SELECT MIN(id) FROM organizations), 'C' || i || '@example.com', 'C' || i || '@example.com', 0 FROM n";
-        assert_eq!(file.execute(more, []).expect("inserted"), 250);
+        assert_eq!(file.execute(more, []), 250);
     });
     assert_eq!(report.counts.into_iter().collect::<Vec<_>>(), [("customer-email-key", 250)]);
     assert_eq!(report.findings.len(), 100);
@@ -379,9 +376,9 @@ fn numbers_too_large_to_add_up_are_a_finding_and_the_check_goes_on() {
             (SELECT id FROM orders WHERE customer_name = 'pending')";
         let more = "INSERT INTO order_items SELECT id + 1, order_id, ticket_type_id, quantity, price, discount
             FROM order_items WHERE discount = 9223372036854775807";
-        file.execute(huge, []).expect("changed");
-        file.execute(more, []).expect("inserted");
-        file.execute("UPDATE ticket_types SET sold = sold + 1 WHERE name = 'Seat'", []).expect("changed");
+        file.execute(huge, []);
+        file.execute(more, []);
+        file.execute("UPDATE ticket_types SET sold = sold + 1 WHERE name = 'Seat'", []);
     });
     let found = names(&report);
     for name in ["item-amounts", "order-discounted-amount", "places-sold"] {
@@ -392,15 +389,15 @@ fn numbers_too_large_to_add_up_are_a_finding_and_the_check_goes_on() {
 #[test]
 fn a_damaged_page_is_a_finding_and_the_check_goes_on() {
     let (_folder, path) = history();
-    let file = crate::common::database::open(&path);
+    let file = Database::open(&path);
     let root = |index: &str| -> i64 {
         let sql = "SELECT rootpage FROM sqlite_schema WHERE name = ?1";
-        file.query_row(sql, [index], |row| row.get(0)).expect("it is there")
+        file.value_with(sql, [index])
     };
     for table in ["refunds_by_organization", "tickets"] {
         let report = found_after(&path, |copy| {
-            copy.execute("UPDATE ticket_types SET held = held + 1 WHERE name = 'Seat'", []).expect("changed");
-            copy.execute_batch("PRAGMA wal_checkpoint(TRUNCATE)").expect("moved");
+            copy.execute("UPDATE ticket_types SET held = held + 1 WHERE name = 'Seat'", []);
+            copy.run("PRAGMA wal_checkpoint(TRUNCATE)");
             let damaged = path.with_file_name("damaged.db");
             let mut bytes = std::fs::read(&damaged).expect("the copy");
             let page = usize::try_from(root(table) - 1).expect("small") * 4096;

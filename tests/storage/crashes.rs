@@ -6,8 +6,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::common::database;
-use crate::common::database::assert_consistent;
+use crate::common::invariants::assert_consistent;
 use crate::common::processes::{ChildProcess, child_process, child_role, child_variable, next_message, send_to_parent};
 use crate::common::threads::run_at_once;
 use crate::common::*;
@@ -190,7 +189,7 @@ fn after_fifty_kills_under_load_everything_acknowledged_is_there_and_nothing_is_
     let fixture = Fixture::new();
     let (free, paid) = (fixture.seats(0, 1_000_000), fixture.seats(1250, 1_000_000));
     let organization = fixture.caller.organization();
-    outbox::insert_webhook(&fixture.path(), organization, &outbox::ALL_NOTIFICATIONS, true);
+    outbox::insert_webhook(&fixture.database(), organization, &outbox::ALL_NOTIFICATIONS, true);
     let facts = Facts {
         variables: vec![
             ("TICKETING_TEST_FILE", fixture.path().to_str().unwrap().to_owned()),
@@ -210,8 +209,8 @@ fn after_fifty_kills_under_load_everything_acknowledged_is_there_and_nothing_is_
         let caller = service.act_for(organization).unwrap();
         acknowledged.assert_there(&service, &caller);
         drop(service);
-        assert_consistent(&database::open(&path));
-        outbox::assert_one_notification_each(&database::open(&path));
+        assert_consistent(&Database::open(&path));
+        outbox::assert_one_notification_each(&Database::open(&path));
         first.get_or_insert(acknowledged);
     }
     // What the first round acknowledged has outlived all the others.
@@ -231,11 +230,11 @@ fn control_an_order_that_lost_a_ticket_and_a_miscounted_place_are_noticed() {
         fixture.skip_final_check();
         let seats = fixture.seats(0, 10);
         fixture.order(&seats, 2);
-        let connection = database::open(&fixture.path());
+        let connection = fixture.database();
         assert_consistent(&connection);
-        connection.execute(damage, []).unwrap();
+        connection.execute(damage, []);
         let path = fixture.path();
-        std::panic::catch_unwind(|| assert_consistent(&database::open(&path))).unwrap_err();
+        std::panic::catch_unwind(|| assert_consistent(&Database::open(&path))).unwrap_err();
     }
 }
 
@@ -247,14 +246,14 @@ fn control_a_change_without_its_notification_and_a_notification_without_its_chan
     ] {
         let fixture = Fixture::new();
         fixture.skip_final_check();
-        outbox::insert_webhook(&fixture.path(), fixture.caller.organization(), &outbox::ALL_NOTIFICATIONS, true);
+        outbox::insert_webhook(&fixture.database(), fixture.caller.organization(), &outbox::ALL_NOTIFICATIONS, true);
         let order = fixture.order(&fixture.seats(0, 10), 2);
         let code = order.items[0].issued_tickets[0].code.clone();
         fixture.service.check_in_ticket(&fixture.caller, CheckInTicket::new(code)).unwrap();
-        let connection = database::open(&fixture.path());
+        let connection = fixture.database();
         outbox::assert_one_notification_each(&connection);
-        assert_eq!(connection.execute(damage, []).unwrap(), 1);
+        assert_eq!(connection.execute(damage, []), 1);
         let path = fixture.path();
-        std::panic::catch_unwind(|| outbox::assert_one_notification_each(&database::open(&path))).unwrap_err();
+        std::panic::catch_unwind(|| outbox::assert_one_notification_each(&Database::open(&path))).unwrap_err();
     }
 }

@@ -6,8 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-use crate::common::database;
-use crate::common::database::{assert_consistent, open_without_constraints, value};
+use crate::common::invariants::assert_consistent;
 use crate::common::processes::{ChildProcess, child_process, child_role, send_to_parent};
 use crate::common::threads::run_at_once;
 use crate::common::*;
@@ -80,15 +79,15 @@ fn an_operation_that_panics_is_undone_alone_and_the_next_ones_work() {
         assert!(order().is_ok());
     }
     assert_eq!(service.get_ticket_type(&caller, seats).unwrap().sold, 2 * (15 + 1) * 2);
-    assert_consistent(&database::open(&path));
+    assert_consistent(&Database::open(&path));
 }
 
 #[test]
 fn who_waits_while_another_program_holds_the_file_is_told_that_it_is_busy_and_nobody_waits_twice() {
     let fixture = Fixture::new();
     let seats = fixture.seats(0, 100);
-    let other = database::open(&fixture.path());
-    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let other = fixture.database();
+    other.run("BEGIN IMMEDIATE");
     let clock = ticketing::SystemClock;
     let start = clock.monotonic();
     let results = run_at_once(8, |_| fixture.try_order(&seats, 1));
@@ -98,7 +97,7 @@ fn who_waits_while_another_program_holds_the_file_is_told_that_it_is_busy_and_no
     }
     // The handler gives up after about five seconds.
     assert!(Duration::from_secs(3) < waited && waited < Duration::from_secs(12), "{waited:?}");
-    other.execute_batch("COMMIT").unwrap();
+    other.run("COMMIT");
     assert!(fixture.try_order(&seats, 1).is_ok());
     assert_eq!(fixture.sold(&seats), 1);
 }
@@ -144,7 +143,7 @@ fn a_database_of_another_program_is_refused_and_left_byte_for_byte() {
     for (setup, id) in cases {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("other.db");
-        database::open(&path).execute_batch(setup).unwrap();
+        Database::open(&path).run(setup);
         let before = std::fs::read(&path).unwrap();
         assert_eq!(open_error(&path), StoreError::ForeignDatabase(id), "{setup}");
         assert!(std::fs::read(&path).unwrap() == before, "{setup}");
@@ -155,8 +154,8 @@ fn a_database_of_another_program_is_refused_and_left_byte_for_byte() {
 fn what_another_program_has_in_its_log_stays_in_its_log() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("other.db");
-    let connection = database::open(&path);
-    connection.execute_batch("PRAGMA journal_mode = WAL; CREATE TABLE theirs (a)").unwrap();
+    let connection = Database::open(&path);
+    connection.run("PRAGMA journal_mode = WAL; CREATE TABLE theirs (a)");
     // As the other program would leave it when it is killed.
     let copy = folder.path().join("copy.db");
     let log = |path: &Path| PathBuf::from(format!("{}-wal", path.display()));
@@ -172,9 +171,9 @@ fn what_another_program_has_in_its_log_stays_in_its_log() {
 #[test]
 fn a_newer_schema_is_refused_and_left_as_it_is() {
     let (_folder, path) = Fixture::new().into_file();
-    let connection = database::open(&path);
-    let known: i64 = value(&connection, "PRAGMA user_version");
-    connection.execute_batch(&format!("PRAGMA user_version = {}", known + 1)).unwrap();
+    let connection = Database::open(&path);
+    let known: i64 = connection.value("PRAGMA user_version");
+    connection.run(&format!("PRAGMA user_version = {}", known + 1));
     drop(connection);
     let before = std::fs::read(&path).unwrap();
     assert_eq!(open_error(&path), StoreError::SchemaTooNew { found: known + 1, known });
@@ -227,7 +226,7 @@ fn the_last_handle_takes_the_log_with_it_and_a_clone_keeps_it() {
         clone.create_order(&caller, new_order(event, seats.id, 1)).unwrap();
         drop(clone);
         assert!(!log.exists(), "round {round}");
-        assert_consistent(&database::open(&path));
+        assert_consistent(&Database::open(&path));
         drop(folder);
     }
 }
@@ -236,19 +235,19 @@ fn the_last_handle_takes_the_log_with_it_and_a_clone_keeps_it() {
 fn who_reads_does_not_wait_for_who_writes() {
     let fixture = Fixture::new();
     let seats = fixture.seats(0, 100);
-    let other = database::open(&fixture.path());
-    other.execute_batch("BEGIN IMMEDIATE; UPDATE ticket_types SET sold = 7").unwrap();
+    let other = fixture.database();
+    other.run("BEGIN IMMEDIATE; UPDATE ticket_types SET sold = 7");
     let clock = ticketing::SystemClock;
     let start = clock.monotonic();
     assert_eq!(fixture.sold(&seats), 0);
     assert!(clock.monotonic() - start < Duration::from_secs(1));
-    other.execute_batch("ROLLBACK").unwrap();
+    other.run("ROLLBACK");
 }
 
 /// Writes `value` into a column of a row where no CHECK would let it in.
 fn corrupt(path: &Path, statement: &str) {
-    let connection = open_without_constraints(path);
-    assert_eq!(connection.execute(statement, []).unwrap(), 1, "{statement}");
+    let connection = Database::open_without_constraints(path);
+    assert_eq!(connection.execute(statement, []), 1, "{statement}");
 }
 
 #[test]
@@ -293,8 +292,8 @@ fn a_corrupt_value_is_named_by_its_table_column_and_row_and_not_shown() {
         ("discounts", "applicable_ticket_types", "'[\"secret\"]'", "[]", &get_discount),
     ];
     for (table, column, bad, good, attempt) in cases {
-        let row: i64 = value(&database::open(&fixture.path()), &format!("SELECT id FROM {table}"));
-        let before: String = value(&database::open(&fixture.path()), &format!("SELECT {column} FROM {table}"));
+        let row: i64 = fixture.database().value(&format!("SELECT id FROM {table}"));
+        let before: String = fixture.database().value(&format!("SELECT {column} FROM {table}"));
         corrupt(&fixture.path(), &format!("UPDATE {table} SET {column} = {bad}"));
         let error = attempt().unwrap_err();
         assert!(!format!("{error} {error:?}").contains("secret"), "{error:?}");
@@ -309,7 +308,7 @@ fn a_corrupt_value_is_named_by_its_table_column_and_row_and_not_shown() {
         get_order().unwrap();
         get_event().unwrap();
     }
-    assert_consistent(&database::open(&fixture.path()));
+    assert_consistent(&fixture.database());
 }
 
 #[test]
@@ -320,7 +319,7 @@ fn the_log_stays_bounded_while_many_write_and_read() {
     let end = clock.monotonic() + Duration::from_secs(4);
     let (longest, written) = (AtomicU64::new(0), AtomicU64::new(0));
     run_at_once(9, |number| {
-        let reader = database::open(&fixture.path());
+        let reader = fixture.database();
         while clock.monotonic() < end {
             if number == 0 {
                 let mut change = UpdateEvent::default();
@@ -332,9 +331,9 @@ fn the_log_stays_bounded_while_many_write_and_read() {
                 longest.fetch_max(std::fs::metadata(&log).unwrap().len() >> 20, Ordering::SeqCst);
             } else {
                 // There is a reader at every instant: one begins before the other ends.
-                reader.execute_batch("BEGIN; SELECT COUNT(*) FROM events").unwrap();
+                reader.run("BEGIN; SELECT COUNT(*) FROM events");
                 std::thread::sleep(Duration::from_millis(20 + 3 * number as u64));
-                reader.execute_batch("COMMIT").unwrap();
+                reader.run("COMMIT");
             }
         }
     });
@@ -408,8 +407,8 @@ fn sell_on_a_full_disk() {
     let (errors, more) = sell_until_refused(&fixture, &seats);
     assert!(errors.contains(&Error::Store(StoreError::Full)), "{errors:?}");
     let (folder, path) = fixture.into_file();
-    let connection = database::open(&path);
-    assert_eq!(value::<i64>(&connection, "SELECT sold FROM ticket_types"), (sold + 1 + more) * 10);
+    let connection = Database::open(&path);
+    assert_eq!(connection.value::<i64>("SELECT sold FROM ticket_types"), (sold + 1 + more) * 10);
     assert_consistent(&connection);
     drop(connection);
     std::process::Command::new("umount").arg(folder.path()).status().unwrap();
@@ -441,8 +440,8 @@ fn sell_while_writes_are_refused() {
     if raised.is_ok_and(|status| status.success()) {
         fixture.try_order(&seats, 10).unwrap();
         let (_folder, path) = fixture.into_file();
-        assert_eq!(value::<i64>(&database::open(&path), "SELECT sold FROM ticket_types"), (sold + 1) * 10);
-        assert_consistent(&database::open(&path));
+        assert_eq!(Database::open(&path).value::<i64>("SELECT sold FROM ticket_types"), (sold + 1) * 10);
+        assert_consistent(&Database::open(&path));
     }
     send_to_parent(sold);
 }

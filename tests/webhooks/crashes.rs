@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::thread::sleep;
 use std::time::Duration;
 
+use crate::common::outbox::OutboxRow;
 use crate::common::processes::{
     ChildProcess, child_process, child_role, child_variable, send_to_parent, wait_for_parent,
 };
@@ -173,7 +174,7 @@ fn assert_made_again(fixture: &Fixture, receiver: &WebhookReceiver, endpoint: We
     assert_eq!(receiver.requests().len(), 1);
     fixture.clock.advance(MILLISECOND);
     wait_until("it counts as cut off", || fixture.outbox()[0].interruptions == 1);
-    let again = fixture.outbox()[0].due_at - fixture.clock.now().millis();
+    let again = fixture.outbox()[0].due_at.millis() - fixture.clock.now().millis();
     assert!((0..1500).contains(&again), "{again}");
     fixture.clock.advance(LEASE_SPREAD);
     let row = fixture.wait_for_attempt(1);

@@ -3,7 +3,6 @@
 use std::thread::sleep;
 use std::time::Duration;
 
-use crate::common::database::open_without_constraints;
 use crate::common::transport::*;
 use crate::common::webhooks::*;
 use crate::common::*;
@@ -16,7 +15,7 @@ fn an_endpoint_whose_rows_cannot_be_read_keeps_nobody_waiting_and_is_tried_again
     fixture.skip_final_check();
     fixture.ticket_webhook("https://example.com/damaged");
     fixture.queue_notifications(1);
-    let write = |sql: &str| open_without_constraints(&fixture.path()).execute(sql, []).expect(sql);
+    let write = |sql: &str| Database::open_without_constraints(&fixture.path()).execute(sql, []);
     write("UPDATE webhook_outbox SET type = 'ticket.eaten'");
     let _sender = fixture.start_sender(SenderOptions::default().workers(2));
     fixture.ticket_webhook("https://example.com/fine");

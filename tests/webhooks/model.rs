@@ -177,28 +177,24 @@ impl World {
     }
 
     fn check(&self) {
-        let connection = crate::common::database::open(&self.fixture.path());
+        let database = self.fixture.database();
         let mut attempts: HashMap<i64, Vec<(i64, bool)>> = HashMap::new();
         // Of an endpoint that was deleted nobody reads the history any more, and what waited for it is gone.
         let sql = "SELECT outbox_id, attempt, success FROM webhook_deliveries
             WHERE endpoint_id IN (SELECT id FROM webhook_endpoints) ORDER BY id";
-        let mut query = connection.prepare(sql).expect(sql);
-        let mut rows = query.query([]).expect(sql);
-        while let Some(row) = rows.next().expect(sql) {
-            let attempt = (row.get(1).expect("a number"), row.get(2).expect("a flag"));
-            attempts.entry(row.get(0).expect("an id")).or_default().push(attempt);
-        }
-        let sql = "SELECT o.id, o.state, o.attempts, o.claim IS NULL, o.body, e.enabled, e.url
+        database.rows(sql, |row| {
+            attempts.entry(row.get("outbox_id")).or_default().push((row.get("attempt"), row.get("success")));
+        });
+        let sql = "SELECT o.id, o.state, o.attempts, o.claim IS NULL AS free, o.body, e.enabled, e.url
             FROM webhook_outbox o JOIN webhook_endpoints e ON e.id = o.endpoint_id ORDER BY o.id";
-        let mut query = connection.prepare(sql).expect(sql);
-        let mut rows = query.query([]).expect(sql);
-        while let Some(row) = rows.next().expect(sql) {
-            let id: i64 = row.get(0).expect("an id");
-            let state: String = row.get(1).expect("a state");
-            let number: i64 = row.get(2).expect("a number");
-            let free: bool = row.get(3).expect("a flag");
-            let body: String = row.get(4).expect("a body");
-            let (enabled, url): (bool, String) = (row.get(5).expect("a flag"), row.get(6).expect("a URL"));
+        database.rows(sql, |row| {
+            let id: i64 = row.get("id");
+            let state: String = row.get("state");
+            let number: i64 = row.get("attempts");
+            let free: bool = row.get("free");
+            let body: String = row.get("body");
+            let enabled: bool = row.get("enabled");
+            let url: String = row.get("url");
             let history = attempts.remove(&id).unwrap_or_default();
             let what = format!("{state} after {number} with {history:?}, its endpoint {url:?} enabled {enabled}");
             assert!(free, "nothing is under way: {what}");
@@ -221,7 +217,7 @@ impl World {
             if url.ends_with("com/0") {
                 assert_eq!(state, "DEAD", "{what}");
             }
-        }
+        });
         assert!(attempts.is_empty(), "a history without its row");
     }
 }

@@ -84,7 +84,7 @@ fn the_delay_begins_with_the_end_of_the_attempt_and_a_success_ends_it() {
     let _sender = fixture.start_sender(SenderOptions::default());
     let began = fixture.clock.now();
     fixture.queue_notifications(1);
-    let after = |seconds: i64| began.millis() + seconds * 1000;
+    let after = |seconds| began.plus(Duration::from_secs(seconds));
     assert_eq!(fixture.wait_for_attempt(1).due_at, after(3 + 60));
     fixture.clock.advance(Duration::from_secs(60));
     assert_eq!(fixture.wait_for_attempt(2).due_at, after(3 + 60 + 3 + 120));
@@ -216,7 +216,7 @@ fn an_attempt_that_takes_too_long_is_a_failure() {
     let message = "timed out after 0.3 s while waiting for the response";
     assert_eq!(delivery.error_message.as_deref(), Some(message));
     assert_eq!((delivery.response_status, delivery.success, delivery.duration_ms), (None, false, Some(0)));
-    assert_eq!(fixture.outbox()[0].due_at, fixture.clock.now().millis() + 60_000);
+    assert_eq!(fixture.outbox()[0].due_at, fixture.clock.now().plus(Duration::from_mins(1)));
 }
 
 #[test]

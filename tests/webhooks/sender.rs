@@ -5,7 +5,6 @@ use std::collections::HashSet;
 use std::thread::sleep;
 use std::time::Duration;
 
-use crate::common::database;
 use crate::common::processes::{ChildProcess, child_process, child_role, send_to_parent};
 use crate::common::receiver::{MockResponse, WebhookReceiver};
 use crate::common::transport::*;
@@ -75,7 +74,7 @@ fn a_sender_that_stops_breaks_off_what_hangs_and_the_next_one_makes_it_again_und
         assert!(took < Duration::from_secs(9), "{took:?}");
         let row = &fixture.outbox()[0];
         assert!(row.is("WAITING", 0) && !row.claimed && row.interruptions == 0, "{row:?}");
-        assert_eq!((row.due_at, fixture.delivery_history(endpoint).len()), (fixture.clock.now().millis(), 0));
+        assert_eq!((row.due_at, fixture.delivery_history(endpoint).len()), (fixture.clock.now(), 0));
     }
     let _sender = fixture.start_sender(SenderOptions::default());
     assert!(fixture.wait_for_attempt(1).is("DELIVERED", 1));
@@ -124,7 +123,7 @@ fn nobody_waits_for_a_transport_that_cannot_be_interrupted() {
     // Nobody knows what becomes of it: it is made again when its lease is over.
     let row = &fixture.outbox()[0];
     assert!(row.is("WAITING", 0) && row.claimed, "{row:?}");
-    assert_eq!(row.due_at, fixture.clock.now().millis() + 18_000);
+    assert_eq!(row.due_at, fixture.clock.now().plus(LEASE));
 }
 
 #[test]
@@ -216,13 +215,13 @@ fn while_another_program_holds_the_file_what_was_sent_is_kept_and_then_written_d
         receiver
             .set_default_response(MockResponse::After(Duration::from_millis(100), Box::new(MockResponse::Status(204))));
         let endpoint = fixture.ticket_webhook(receiver.url("/hook")).endpoint.id;
-        let other = database::open(&fixture.path());
+        let other = fixture.database();
         let _sender = fixture.start_sender(SenderOptions::default().workers(8).workers_per_endpoint(4));
         fixture.queue_notifications(30);
         receiver.wait_for(4);
-        other.execute_batch("BEGIN IMMEDIATE").expect("the lock");
+        other.run("BEGIN IMMEDIATE");
         sleep(Duration::from_secs(seconds));
-        other.execute_batch("COMMIT").expect("free again");
+        other.run("COMMIT");
         fixture.wait_for_outbox(30, "DELIVERED");
         assert_eq!((receiver.requests().len(), events_of(&receiver.requests()).len()), (30, 30));
         assert_eq!(fixture.delivery_history(endpoint).len(), 30);

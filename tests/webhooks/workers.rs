@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
+use crate::common::outbox::OutboxRow;
 use crate::common::processes::{ChildProcess, child_process, child_role, send_to_parent, wait_for_parent};
 use crate::common::receiver::WebhookReceiver;
 use crate::common::transport::*;

@@ -1,0 +1,82 @@
+//! What must hold of the stored data at any time, asked of the database with SQL of the tests' own.
+//!
+//! `TicketingService::check` looks for more; these queries are independent of it.
+
+use super::database::Database;
+
+/// Queries that find violations of what must hold of the stored data at any time. Each must return no row.
+const INVARIANTS: &[(&str, &str)] = &[
+    (
+        "sold is not the number of live tickets",
+        "SELECT id FROM ticket_types t WHERE sold <>
+        (SELECT COUNT(*) FROM tickets WHERE ticket_type_id = t.id AND status <> 'CANCELLED')",
+    ),
+    (
+        "held is not the number of seats that pending orders reserve",
+        "SELECT id FROM ticket_types t WHERE held <>
+        (SELECT COALESCE(SUM(i.quantity), 0) FROM order_items i JOIN orders o ON o.id = i.order_id
+            WHERE i.ticket_type_id = t.id AND o.status = 'PENDING')",
+    ),
+    (
+        "used_count is not the number of orders that use the discount",
+        "SELECT id FROM discounts d WHERE used_count <>
+        (SELECT COUNT(*) FROM orders WHERE discount_id = d.id AND status IN ('PENDING', 'COMPLETED'))",
+    ),
+    (
+        "the discount of an order is not the sum over its items",
+        "SELECT id FROM orders o WHERE COALESCE(discounted_amount, 0) <>
+        (SELECT SUM(discount) FROM order_items WHERE order_id = o.id)",
+    ),
+    ("oversold", "SELECT id FROM ticket_types WHERE sold + held > quantity"),
+    (
+        "an order without items",
+        "SELECT id FROM orders o WHERE NOT EXISTS (SELECT 1 FROM order_items WHERE order_id = o.id)",
+    ),
+    (
+        "a completed order without exactly its tickets",
+        "SELECT i.id FROM order_items i JOIN orders o ON o.id = i.order_id
+        WHERE o.status = 'COMPLETED' AND i.quantity <> (SELECT COUNT(*) FROM tickets WHERE order_id = o.id AND order_item_id = i.id)",
+    ),
+    (
+        "an order that never completed with tickets",
+        "SELECT t.id FROM tickets t JOIN orders o ON o.id = t.order_id
+        WHERE o.completed_at IS NULL OR o.status IN ('PENDING', 'EXPIRED')",
+    ),
+    (
+        "a cancelled order with a live ticket",
+        "SELECT t.id FROM tickets t JOIN orders o ON o.id = t.order_id
+        WHERE o.status = 'CANCELLED' AND t.status <> 'CANCELLED'",
+    ),
+    (
+        "an order's total is not the sum of its items",
+        "SELECT id FROM orders o WHERE total <>
+        (SELECT SUM(price * quantity - discount) FROM order_items WHERE order_id = o.id)",
+    ),
+    ("an item without its order", "SELECT id FROM order_items WHERE order_id NOT IN (SELECT id FROM orders)"),
+    (
+        "a payment refunded without a refund",
+        "SELECT id FROM orders WHERE payment_status = 'REFUNDED'
+        AND id NOT IN (SELECT order_id FROM refunds WHERE status = 'DONE')",
+    ),
+    (
+        "a payment kept for an order that it did not complete",
+        "SELECT id FROM orders WHERE payment_status = 'COMPLETED'
+        AND NOT (status = 'COMPLETED' AND paid_by_gateway = 1) AND id NOT IN (SELECT order_id FROM refunds)",
+    ),
+    (
+        "a refund of an order that the payment completed",
+        "SELECT o.id FROM orders o JOIN refunds r ON r.order_id = o.id
+        WHERE o.status = 'COMPLETED' AND o.paid_by_gateway = 1",
+    ),
+];
+
+/// Asserts that the file is intact and that its counters agree with its orders and tickets.
+#[track_caller]
+pub fn assert_consistent(database: &Database) {
+    assert_eq!(database.value::<String>("PRAGMA integrity_check"), "ok");
+    assert_eq!(database.value::<i64>("SELECT COUNT(*) FROM pragma_foreign_key_check"), 0, "dangling foreign keys");
+    for (name, query) in INVARIANTS {
+        let found: Vec<i64> = database.column(query);
+        assert!(found.is_empty(), "{name}: {found:?}");
+    }
+}
