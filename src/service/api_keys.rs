@@ -125,6 +125,11 @@ impl TicketingService {
         if used.is_empty() {
             return Ok(());
         }
-        self.store().write(move |tx| used.into_iter().try_for_each(|(key, at)| api_keys::used(tx, key, at)))
+        self.store().write(move |tx| {
+            for (key, at) in &used {
+                api_keys::used(tx, *key, *at)?;
+            }
+            Ok(())
+        })
     }
 }

@@ -79,12 +79,12 @@ impl TicketingService {
             idempotency_key: format!("refund-{order}"),
         };
         let answer = gateway.call(move |gateway| gateway.refund(&request));
-        self.store().write(move |tx| match answer {
+        self.store().write(move |tx| match &answer {
             Ok(()) => refunds::done(tx, order).map(|()| Asked::Answered),
-            Err(GatewayError::Refused(problem)) => refunds::refused(tx, order, &problem).map(|()| Asked::Answered),
+            Err(GatewayError::Refused(problem)) => refunds::refused(tx, order, problem).map(|()| Asked::Answered),
             Err(GatewayError::Unavailable(problem)) => {
                 let next = tx.now().plus(delay_after(refund.attempt));
-                refunds::again_at(tx, order, next, &problem).map(|()| Asked::Unanswered)
+                refunds::again_at(tx, order, next, problem).map(|()| Asked::Unanswered)
             }
         })
     }

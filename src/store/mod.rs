@@ -80,10 +80,14 @@ impl Store {
         Ok(Self { readers, writer, environment, ids, counters, commit_notifier, location: location.clone() })
     }
 
-    /// Runs `work` in a transaction of its own and returns when it is durable. Where `work` fails, it changed nothing.
+    /// Runs `work` in a transaction and returns its result when the transaction is durable. If `work` fails, nothing is
+    /// changed.
+    ///
+    /// An engine may have to run a transaction again, for example after a deadlock, so `work` must be repeatable: it
+    /// clones what it uses up, and has no effect outside the transaction.
     pub(crate) fn write<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&Transaction<'_>) -> Result<T> + Send + 'static,
+        work: impl Fn(&Transaction<'_>) -> Result<T> + Send + 'static,
     ) -> Result<T> {
         self.writer.write(work)
     }

@@ -33,24 +33,22 @@ trait Job: Send {
 }
 
 struct Work<T, F> {
-    closure: Option<F>,
+    closure: F,
     result: Result<T>,
     caller: SyncSender<Result<T>>,
 }
 
-impl<T: Send, F: FnOnce(&Transaction<'_>) -> Result<T> + Send> Job for Work<T, F> {
+impl<T: Send, F: Fn(&Transaction<'_>) -> Result<T> + Send> Job for Work<T, F> {
     fn run(&mut self, desk: &Desk<'_>) -> Result<Vec<CommitEvent>> {
         let mut events = Vec::new();
-        if let Some(work) = self.closure.take() {
-            // A clock from outside may panic too, when the transaction asks it for its instant.
-            self.result = catch_unwind(AssertUnwindSafe(|| {
-                let transaction = desk.transaction();
-                let result = work(&transaction);
-                events = transaction.into_events();
-                result
-            }))
-            .unwrap_or_else(|_| Err(Error::Internal("the operation panicked and was undone".to_owned())));
-        }
+        // A clock from outside may panic too, when the transaction asks it for its instant.
+        self.result = catch_unwind(AssertUnwindSafe(|| {
+            let transaction = desk.transaction();
+            let result = (self.closure)(&transaction);
+            events = transaction.into_events();
+            result
+        }))
+        .unwrap_or_else(|_| Err(Error::Internal("the operation panicked and was undone".to_owned())));
         self.result.as_ref().map(|_| events).map_err(Error::clone)
     }
 
@@ -124,11 +122,11 @@ impl Writer {
     /// Runs `work` in a transaction and returns when it is durable. Where `work` fails or panics, it changes nothing.
     pub(crate) fn write<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&Transaction<'_>) -> Result<T> + Send + 'static,
+        work: impl Fn(&Transaction<'_>) -> Result<T> + Send + 'static,
     ) -> Result<T> {
         let lost = || Error::Internal("the operation was not answered".to_owned());
         let (caller, answer) = sync_channel(1);
-        if self.shared.enqueue(Box::new(Work { closure: Some(work), result: Err(lost()), caller })) {
+        if self.shared.enqueue(Box::new(Work { closure: work, result: Err(lost()), caller })) {
             self.shared.write_group();
             self.shared.hand_over();
         }

@@ -157,8 +157,10 @@ impl<'s> Scheduler<'s> {
         let written = self.sender.store.write(move |tx| {
             record_all(tx, &finished)?;
             let mut claims = Vec::new();
-            for Assignment { endpoint, workers, max_attempts } in wanted {
-                claims.push(tx.savepoint(|tx| attempts::claim(tx, endpoint, workers, max_attempts))?);
+            for wanted in &wanted {
+                claims.push(
+                    tx.savepoint(|tx| attempts::claim(tx, wanted.endpoint, wanted.workers, wanted.max_attempts))?,
+                );
             }
             Ok(claims)
         });
