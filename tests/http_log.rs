@@ -26,7 +26,7 @@ fn the_log_has_a_line_for_each_request_and_nothing_personal_or_secret() {
     client.get(&format!("/v1/nothing/{code}")).expect(404);
 
     let lines = kept.lines();
-    let of_server: Vec<_> = lines.iter().filter(|line| line.starts_with("ticketing::server::exchange")).collect();
+    let of_server: Vec<_> = lines.iter().filter(|line| line.starts_with("ticketing::server::middleware")).collect();
     assert_eq!(of_server.len(), 9, "{lines:#?}");
     let line = of_server.iter().find(|line| line.contains(r#"request_id="mine""#)).unwrap();
     for part in ["method=GET", r#"route="/v1/events/{eventId}""#, "status=200", "milliseconds="] {

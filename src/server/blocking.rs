@@ -1,4 +1,5 @@
-//! Calls into the facade, which wait for the disk: on threads that may wait, and never more of them than a bound.
+//! Runs service calls on blocking threads. The service waits for the disk, so its methods must not run on the async
+//! threads; a limit on calls in progress keeps a slow disk or gateway from occupying every blocking thread.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,66 +9,68 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use super::problem::Problem;
 use crate::service::TicketingService;
 
-/// How long a request waits for its turn before it is told to come back.
-const PATIENCE: Duration = Duration::from_millis(250);
+/// How long a request waits for a permit before it is refused with 503.
+const MAX_WAIT: Duration = Duration::from_millis(250);
 
-/// The service, and how many requests may be inside it at once.
+/// The service, with a limit on the number of calls in progress.
 #[derive(Debug, Clone)]
-pub(super) struct Facade {
+pub(super) struct BlockingService {
     service: TicketingService,
-    places: Arc<Semaphore>,
-    /// Half of the places: what a payment gateway may keep waiting leaves the other half to the door.
-    gateway_places: Arc<Semaphore>,
+    permits: Arc<Semaphore>,
+    /// Additional permits for calls that may wait for the payment gateway. There are half as many, so that a slow
+    /// gateway leaves room for check-in and everything else.
+    gateway_permits: Arc<Semaphore>,
 }
 
-/// Whether a call may have to wait for the payment gateway.
+/// What a call may have to wait for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Wait {
-    /// It waits for the store alone.
+pub(super) enum WaitsFor {
+    /// Only the store.
     Store,
-    /// It may ask the payment gateway, which answers when it likes.
+    /// The store and the payment gateway, which may take many seconds.
     Gateway,
 }
 
-impl Facade {
-    pub(super) fn new(service: TicketingService, at_once: usize) -> Self {
-        let at_once = at_once.clamp(2, Semaphore::MAX_PERMITS);
-        let (places, gateway_places) = (Semaphore::new(at_once), Semaphore::new(at_once / 2));
-        Self { service, places: Arc::new(places), gateway_places: Arc::new(gateway_places) }
+impl BlockingService {
+    pub(super) fn new(service: TicketingService, max_calls: usize) -> Self {
+        let max_calls = max_calls.clamp(2, Semaphore::MAX_PERMITS);
+        let permits = Arc::new(Semaphore::new(max_calls));
+        let gateway_permits = Arc::new(Semaphore::new(max_calls / 2));
+        Self { service, permits, gateway_permits }
     }
 
-    /// Whether a call that may have to wait for the gateway would have to wait for its turn.
-    pub(super) fn gateway_is_crowded(&self) -> bool {
-        self.gateway_places.available_permits() == 0
+    /// Whether a call that waits for the gateway would have to wait for a permit.
+    pub(super) fn gateway_permits_are_used_up(&self) -> bool {
+        self.gateway_permits.available_permits() == 0
     }
 
-    /// Does `work` on a thread that may wait. Once begun it is finished, also where nobody waits for its answer any more.
+    /// Runs `work` on a blocking thread. Once started it runs to its end, even if the client has gone away.
     pub(super) async fn call<T: Send + 'static>(
         &self,
-        wait: Wait,
+        waits_for: WaitsFor,
         work: impl FnOnce(&TicketingService) -> Result<T, Problem> + Send + 'static,
     ) -> Result<T, Problem> {
-        let gateway_place = match wait {
-            Wait::Gateway => Some(place(&self.gateway_places).await?),
-            Wait::Store => None,
+        let gateway_permit = match waits_for {
+            WaitsFor::Gateway => Some(acquire(&self.gateway_permits).await?),
+            WaitsFor::Store => None,
         };
-        let place = place(&self.places).await?;
+        let permit = acquire(&self.permits).await?;
         let service = self.service.clone();
         let run = move || {
-            let _places = (place, gateway_place);
+            let _permits = (permit, gateway_permit);
             work(&service)
         };
         tokio::task::spawn_blocking(run).await.unwrap_or_else(|panic| Err(Problem::internal(panic)))
     }
 }
 
-async fn place(places: &Arc<Semaphore>) -> Result<OwnedSemaphorePermit, Problem> {
-    if let Ok(place) = Arc::clone(places).try_acquire_owned() {
-        return Ok(place);
+async fn acquire(permits: &Arc<Semaphore>) -> Result<OwnedSemaphorePermit, Problem> {
+    if let Ok(permit) = Arc::clone(permits).try_acquire_owned() {
+        return Ok(permit);
     }
-    match tokio::time::timeout(PATIENCE, Arc::clone(places).acquire_owned()).await {
-        Ok(Ok(place)) => Ok(place),
-        _ => Err(Problem::unavailable("too many requests are under way")),
+    match tokio::time::timeout(MAX_WAIT, Arc::clone(permits).acquire_owned()).await {
+        Ok(Ok(permit)) => Ok(permit),
+        _ => Err(Problem::unavailable("too many requests are in progress; try again later")),
     }
 }
 
@@ -84,54 +87,54 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn calls_past_the_bound_are_told_to_come_back() {
+    async fn a_call_past_the_limit_is_refused_with_503() {
         let (_folder, service) = service();
-        let facade = Facade::new(service, 2);
+        let blocking = BlockingService::new(service, 2);
         let (release, released) = channel::<()>();
         let released = Arc::new(std::sync::Mutex::new(released));
         let busy = [0, 1].map(|_| {
-            let (facade, released) = (facade.clone(), Arc::clone(&released));
+            let (blocking, released) = (blocking.clone(), Arc::clone(&released));
             tokio::spawn(async move {
                 let wait = move |_: &TicketingService| Ok(released.lock().unwrap().recv().is_err());
-                facade.call(Wait::Store, wait).await.is_ok()
+                blocking.call(WaitsFor::Store, wait).await.is_ok()
             })
         });
-        while facade.places.available_permits() > 0 {
+        while blocking.permits.available_permits() > 0 {
             tokio::task::yield_now().await;
         }
-        let refused = facade.call(Wait::Store, |_| Ok(())).await.unwrap_err();
+        let refused = blocking.call(WaitsFor::Store, |_| Ok(())).await.unwrap_err();
         assert_eq!(refused.status(), 503);
         drop(release);
         for call in busy {
             assert!(call.await.unwrap());
         }
-        assert!(facade.call(Wait::Store, |_| Ok(())).await.is_ok());
+        assert!(blocking.call(WaitsFor::Store, |_| Ok(())).await.is_ok());
     }
 
     #[tokio::test]
-    async fn calls_that_may_wait_for_the_gateway_leave_half_of_the_places_to_others() {
+    async fn gateway_calls_take_at_most_half_of_the_permits() {
         let (_folder, service) = service();
-        let facade = Facade::new(service, 2);
+        let blocking = BlockingService::new(service, 2);
         let (release, released) = channel::<()>();
         let slow = tokio::spawn({
-            let facade = facade.clone();
-            async move { facade.call(Wait::Gateway, move |_| Ok(released.recv().is_err())).await.is_ok() }
+            let blocking = blocking.clone();
+            async move { blocking.call(WaitsFor::Gateway, move |_| Ok(released.recv().is_err())).await.is_ok() }
         });
-        while facade.gateway_places.available_permits() > 0 {
+        while blocking.gateway_permits.available_permits() > 0 {
             tokio::task::yield_now().await;
         }
-        assert_eq!(facade.call(Wait::Gateway, |_| Ok(())).await.unwrap_err().status(), 503);
-        assert!(facade.call(Wait::Store, |_| Ok(())).await.is_ok());
+        assert_eq!(blocking.call(WaitsFor::Gateway, |_| Ok(())).await.unwrap_err().status(), 503);
+        assert!(blocking.call(WaitsFor::Store, |_| Ok(())).await.is_ok());
         drop(release);
         assert!(slow.await.unwrap());
     }
 
     #[tokio::test]
-    async fn a_panic_inside_is_an_internal_problem_and_gives_its_place_back() {
+    async fn a_panic_is_an_internal_error_and_returns_its_permit() {
         let (_folder, service) = service();
-        let facade = Facade::new(service, 2);
+        let blocking = BlockingService::new(service, 2);
         for _ in 0..3 {
-            let panicked = facade.call(Wait::Store, |_| -> Result<(), Problem> { panic!("on purpose") }).await;
+            let panicked = blocking.call(WaitsFor::Store, |_| -> Result<(), Problem> { panic!("on purpose") }).await;
             assert_eq!(panicked.unwrap_err().status(), 500);
         }
     }

@@ -1,4 +1,8 @@
-//! The body of a request: not too large, JSON by its own word, and read no earlier than it is wanted.
+//! Reads the body of a request, up to a limit.
+//!
+//! axum's extractors read the body before the handler runs. Here the handler decides: a body that has already arrived is
+//! read at once, so that one call on a blocking thread authorizes and executes the request; any other body is read only
+//! after the request was authorized.
 
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -10,60 +14,61 @@ use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE, EXPECT};
 
 use super::problem::Problem;
 
-/// How many bytes a body may have: 1 MiB.
-const LIMIT: usize = 1024 * 1024;
+/// The maximum size of a body: 1 MiB.
+const MAX_BYTES: usize = 1024 * 1024;
 
-/// Refuses a body that is too large by its own word.
+/// Refuses a body whose `Content-Length` is over the limit.
 pub(super) fn check_length(headers: &HeaderMap) -> Result<(), Problem> {
     let length = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok());
     match length.and_then(|length| length.parse::<u64>().ok()) {
-        Some(length) if length > LIMIT as u64 => Err(Problem::too_large(LIMIT)),
+        Some(length) if length > MAX_BYTES as u64 => Err(Problem::too_large(MAX_BYTES)),
         _ => Ok(()),
     }
 }
 
-/// A body that may still be on its way.
-pub(super) struct Incoming {
+/// The body of a request, of which some may not have arrived yet.
+pub(super) struct RequestBody {
     body: Body,
     bytes: Vec<u8>,
-    ended: Option<Result<(), Problem>>,
+    /// Set once the body was read to its end, or cannot be read.
+    end: Option<Result<(), Problem>>,
 }
 
-impl Incoming {
+impl RequestBody {
     pub(super) fn new(body: Body) -> Self {
-        Self { body, bytes: Vec::new(), ended: None }
+        Self { body, bytes: Vec::new(), end: None }
     }
 
-    /// Whether nothing more is to be waited for.
-    pub(super) async fn is_there(&mut self, headers: &HeaderMap) -> bool {
+    /// Whether [`RequestBody::read`] would return without waiting for the client.
+    pub(super) async fn has_arrived(&mut self, headers: &HeaderMap) -> bool {
         if check_length(headers).is_err() {
             return true;
         }
-        // Who asks whether the body is wanted hears of it when it is.
+        // With `Expect: 100-continue`, do not poll yet: polling makes hyper send `100 Continue`.
         !headers.contains_key(EXPECT) && poll_fn(|cx| Poll::Ready(self.poll(cx).is_ready())).await
     }
 
-    /// The whole body; stops where it becomes too large.
+    /// Reads the whole body, or fails as soon as it is over the limit.
     pub(super) async fn read(mut self, headers: &HeaderMap) -> Result<Vec<u8>, Problem> {
         check_length(headers)?;
         poll_fn(|cx| self.poll(cx)).await.map(|()| self.bytes)
     }
 
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Problem>> {
-        if self.ended.is_none() {
-            self.ended = Some(ready!(self.poll_to_the_end(cx)));
+        if self.end.is_none() {
+            self.end = Some(ready!(self.poll_to_end(cx)));
         }
-        Poll::Ready(self.ended.clone().unwrap_or(Ok(())))
+        Poll::Ready(self.end.clone().unwrap_or(Ok(())))
     }
 
-    fn poll_to_the_end(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Problem>> {
+    fn poll_to_end(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Problem>> {
         while let Some(frame) = ready!(Pin::new(&mut self.body).poll_frame(cx)) {
             let Ok(frame) = frame else {
                 return Poll::Ready(Err(Problem::malformed("the body ended before it was complete")));
             };
             let Ok(data) = frame.into_data() else { continue };
-            if self.bytes.len() + data.len() > LIMIT {
-                return Poll::Ready(Err(Problem::too_large(LIMIT)));
+            if self.bytes.len() + data.len() > MAX_BYTES {
+                return Poll::Ready(Err(Problem::too_large(MAX_BYTES)));
             }
             self.bytes.extend_from_slice(&data);
         }
@@ -71,13 +76,10 @@ impl Incoming {
     }
 }
 
-/// Refuses a body that does not say it is JSON.
+/// Refuses a body whose `Content-Type` is missing, repeated, or not JSON.
 pub(super) fn check_media_type(headers: &HeaderMap) -> Result<(), Problem> {
-    let mut types = headers.get_all(CONTENT_TYPE).iter();
-    let only = match (types.next(), types.next()) {
-        (Some(only), None) => only.to_str().unwrap_or_default(),
-        _ => return Err(Problem::not_json()),
-    };
-    let essence = only.split(';').next().unwrap_or_default().trim();
+    let mut values = headers.get_all(CONTENT_TYPE).iter();
+    let (Some(value), None) = (values.next(), values.next()) else { return Err(Problem::not_json()) };
+    let essence = value.to_str().unwrap_or_default().split(';').next().unwrap_or_default().trim();
     if essence.eq_ignore_ascii_case("application/json") { Ok(()) } else { Err(Problem::not_json()) }
 }

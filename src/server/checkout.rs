@@ -1,56 +1,60 @@
-//! The sandbox gateway's hosted checkout: a page for the customer, who has no key but the token in its address.
+//! The sandbox gateway's hosted checkout: pages for the customer, who needs no API key, only the token in the URL.
 
 use axum::Router;
-use axum::extract::{RawPathParams, Request};
+use axum::extract::rejection::RawPathParamsRejection;
+use axum::extract::{RawPathParams, Request, State};
 use axum::http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, LOCATION, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS};
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{Html, IntoResponse, Response};
 use axum::routing::get;
 
-use super::blocking::{Facade, Wait};
-use super::body::Incoming;
+use super::AppState;
+use super::blocking::{BlockingService, WaitsFor};
+use super::body::RequestBody;
 use super::checkout_page::{self, STYLE_HASH};
 use super::problem::Problem;
 use super::query;
 use crate::model::text_enum::TextEnum;
-use crate::service::CheckoutOutcome;
+use crate::service::{CheckoutOutcome, TicketingService};
 
-pub(super) fn mount(router: Router, facade: &Facade) -> Router {
-    let (shown, finished) = (facade.clone(), facade.clone());
-    router.route(
-        "/checkout/{token}",
-        get(move |parameters: Result<RawPathParams, _>| {
-            let facade = shown.clone();
-            async move { page(show(&facade, token(parameters.ok().as_ref())).await) }
-        })
-        .post(move |parameters: Result<RawPathParams, _>, request: Request| {
-            let facade = finished.clone();
-            async move { page(finish(&facade, token(parameters.ok().as_ref()), request).await) }
-        }),
-    )
+/// The parameters in the path. They cannot be read if an escape in the path does not decode to UTF-8.
+type PathParams = Result<RawPathParams, RawPathParamsRejection>;
+
+pub(super) fn routes() -> Router<AppState> {
+    Router::new().route("/checkout/{token}", get(show).post(finish))
 }
 
-/// The token in the path; a text that cannot be read is one that no checkout has.
-fn token(parameters: Option<&RawPathParams>) -> String {
-    parameters.and_then(|parameters| parameters.iter().next()).map(|(_, token)| token.to_owned()).unwrap_or_default()
+async fn show(State(state): State<AppState>, parameters: PathParams) -> Response {
+    let token = token(parameters);
+    let render = move |service: &TicketingService| Ok(checkout_page::render(&service.hosted_checkout(&token)?));
+    let page = state.service.call(WaitsFor::Store, render).await;
+    respond(page.map(|page| Html(page).into_response()))
 }
 
-async fn show(facade: &Facade, token: String) -> Result<Response, Problem> {
-    let html = move |service: &crate::TicketingService| Ok(checkout_page::render(&service.hosted_checkout(&token)?));
-    Ok(Html(facade.call(Wait::Store, html).await?).into_response())
+async fn finish(State(state): State<AppState>, parameters: PathParams, request: Request) -> Response {
+    respond(redirect(&state.service, token(parameters), request).await)
 }
 
-async fn finish(facade: &Facade, token: String, request: Request) -> Result<Response, Problem> {
-    let back = request.uri().path().to_owned();
-    let (head, incoming) = request.into_parts();
-    let form = Incoming::new(incoming).read(&head.headers).await?;
-    let outcome = outcome(&form).ok_or_else(|| Problem::malformed("the form says no outcome that there is"))?;
-    let click = move |service: &crate::TicketingService| Ok(service.finish_hosted_checkout(&token, outcome)?);
-    let next = facade.call(Wait::Gateway, click).await?.redirect_url.unwrap_or(back);
-    let location = HeaderValue::try_from(next).map_err(Problem::internal)?;
+/// The token in the path, or an empty one, which no checkout has.
+fn token(parameters: PathParams) -> String {
+    let parameters = parameters.ok();
+    parameters.iter().flatten().next().map(|(_, token)| token.to_owned()).unwrap_or_default()
+}
+
+/// Applies the outcome that the customer chose, and redirects to the organizer's page for it, or back to the checkout.
+async fn redirect(service: &BlockingService, token: String, request: Request) -> Result<Response, Problem> {
+    let checkout = request.uri().path().to_owned();
+    let (head, body) = request.into_parts();
+    let form = RequestBody::new(body).read(&head.headers).await?;
+    let outcome = outcome(&form)
+        .ok_or_else(|| Problem::malformed("the form field outcome must be success, failure or cancel"))?;
+    let finish = move |service: &TicketingService| Ok(service.finish_hosted_checkout(&token, outcome)?);
+    let result = service.call(WaitsFor::Gateway, finish).await?;
+    let location = HeaderValue::try_from(result.redirect_url.unwrap_or(checkout)).map_err(Problem::internal)?;
     Ok((StatusCode::SEE_OTHER, [(LOCATION, location)]).into_response())
 }
 
+/// The form field `outcome`, if it occurs exactly once and is valid.
 fn outcome(form: &[u8]) -> Option<CheckoutOutcome> {
     let pairs = query::pairs(std::str::from_utf8(form).ok()?)?;
     let mut outcomes = pairs.iter().filter(|(name, _)| name == "outcome");
@@ -60,23 +64,23 @@ fn outcome(form: &[u8]) -> Option<CheckoutOutcome> {
     }
 }
 
-/// The answer to a browser. A problem is a page too.
-fn page(answer: Result<Response, Problem>) -> Response {
-    let mut response = answer.unwrap_or_else(|problem| {
+/// The response to a browser. A problem is shown as a page too.
+fn respond(result: Result<Response, Problem>) -> Response {
+    let mut response = result.unwrap_or_else(|problem| {
         let status = problem.status();
         let mut response = (status, Html(checkout_page::error(status))).into_response();
         response.headers_mut().extend(problem.header());
         response
     });
     let headers = response.headers_mut();
-    // Nothing is loaded from anywhere, and nothing runs. There is no form-action: browsers hold it against the redirect
-    // that follows the form, and where that leads is the organizer's choice.
+    // The page loads nothing and runs no script. `form-action` is missing on purpose: browsers also apply it to the
+    // redirect after the form, and the organizer chooses where that leads.
     let policy = format!("default-src 'none'; style-src '{STYLE_HASH}'; base-uri 'none'; frame-ancestors 'none'");
     if let Ok(policy) = HeaderValue::try_from(policy) {
         headers.insert(CONTENT_SECURITY_POLICY, policy);
     }
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    // The address holds the token, and with it the right to pay or to cancel.
+    // The token in the URL allows its holder to pay or cancel the order.
     headers.insert(REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
     headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     response

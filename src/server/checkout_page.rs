@@ -1,4 +1,4 @@
-//! What the hosted checkout looks like. It loads nothing from anywhere and needs no script.
+//! The HTML of the hosted checkout. It loads nothing from other origins and needs no script.
 
 use std::fmt::{self, Write};
 
@@ -9,76 +9,90 @@ use crate::service::HostedCheckout;
 
 const STYLE: &str = include_str!("checkout.css");
 
-/// The one style that the page's policy lets in: the SHA-256 of [`STYLE`].
+/// The hash of [`STYLE`] for the page's content security policy.
 pub(super) const STYLE_HASH: &str = "sha256-2dQ21WV3rVspUdRcQEin4lCv0rA9ZDdVrVwfUsoJNko=";
 
-/// Where an order stands, as its customer sees it.
+/// The state of an order as the page shows it to the customer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Standing {
-    ToPay,
-    AttemptFailed,
+enum CheckoutState {
+    Open,
+    PaymentFailed,
     Paid,
     Refunded,
-    RefundComing,
+    RefundDue,
     Cancelled,
     Expired,
 }
 
-impl Standing {
+/// A notice at the top of the page.
+struct Notice {
+    /// `good`, `bad` or `calm`: a class in the style sheet.
+    tone: &'static str,
+    title: &'static str,
+    text: &'static str,
+}
+
+impl CheckoutState {
     fn of(order: &Order) -> Self {
         let payment = order.payment_gateway.as_ref().map(|payment| payment.status);
         match (order.status, payment) {
-            (OrderStatus::Pending, Some(PaymentStatus::Failed)) => Self::AttemptFailed,
-            (OrderStatus::Pending, _) => Self::ToPay,
+            (OrderStatus::Pending, Some(PaymentStatus::Failed)) => Self::PaymentFailed,
+            (OrderStatus::Pending, _) => Self::Open,
             (OrderStatus::Completed, _) => Self::Paid,
             (OrderStatus::Cancelled | OrderStatus::Expired, Some(PaymentStatus::Refunded)) => Self::Refunded,
-            (OrderStatus::Cancelled | OrderStatus::Expired, Some(PaymentStatus::Completed)) => Self::RefundComing,
+            (OrderStatus::Cancelled | OrderStatus::Expired, Some(PaymentStatus::Completed)) => Self::RefundDue,
             (OrderStatus::Cancelled, _) => Self::Cancelled,
             (OrderStatus::Expired, _) => Self::Expired,
         }
     }
 
-    /// What the page says about it: how it sounds, in a word, and in a sentence.
-    const fn notice(self) -> Option<(&'static str, &'static str, &'static str)> {
-        match self {
-            Self::ToPay => None,
-            Self::AttemptFailed => Some(("bad", "The payment failed", "Nothing was charged. You can try again.")),
-            Self::Paid => Some(("good", "Paid", "Thank you! Your tickets are issued.")),
-            Self::Refunded => Some(("calm", "Refunded", "This order is closed, and your payment was returned.")),
-            Self::RefundComing => Some(("calm", "Closed", "This order is closed; your payment is to be returned.")),
-            Self::Cancelled => Some(("calm", "Cancelled", "This order was cancelled. There is nothing to pay.")),
-            Self::Expired => Some(("calm", "Expired", "This order was not paid in time. Please order again.")),
-        }
+    const fn notice(self) -> Option<Notice> {
+        let (tone, title, text) = match self {
+            Self::Open => return None,
+            Self::PaymentFailed => ("bad", "Payment failed", "You have not been charged. You can try again."),
+            Self::Paid => ("good", "Paid", "Thank you! Your tickets have been issued."),
+            Self::Refunded => ("calm", "Refunded", "This order is closed, and your payment has been refunded."),
+            Self::RefundDue => ("calm", "Closed", "This order is closed. Your payment will be refunded."),
+            Self::Cancelled => ("calm", "Cancelled", "This order was cancelled. There is nothing to pay."),
+            Self::Expired => ("calm", "Expired", "This order was not paid in time. Please order again."),
+        };
+        Some(Notice { tone, title, text })
     }
 
     const fn can_be_paid(self) -> bool {
-        matches!(self, Self::ToPay | Self::AttemptFailed)
+        matches!(self, Self::Open | Self::PaymentFailed)
     }
 }
 
-/// Text that stays text in HTML.
+/// Text with HTML's special characters escaped.
 struct Escaped<'a>(&'a str);
 
 impl fmt::Display for Escaped<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.chars().try_for_each(|character| match character {
-            '&' => f.write_str("&amp;"),
-            '<' => f.write_str("&lt;"),
-            '>' => f.write_str("&gt;"),
-            '"' => f.write_str("&quot;"),
-            '\'' => f.write_str("&#39;"),
-            other => f.write_char(other),
-        })
+        for character in self.0.chars() {
+            match character {
+                '&' => f.write_str("&amp;")?,
+                '<' => f.write_str("&lt;")?,
+                '>' => f.write_str("&gt;")?,
+                '"' => f.write_str("&quot;")?,
+                '\'' => f.write_str("&#39;")?,
+                other => f.write_char(other)?,
+            }
+        }
+        Ok(())
     }
 }
 
 /// The page of a checkout.
 pub(super) fn render(checkout: &HostedCheckout) -> String {
-    let (order, standing) = (&checkout.order, Standing::of(&checkout.order));
-    let (title, currency) = (Escaped(&checkout.event_title), Escaped(&checkout.currency));
+    let order = &checkout.order;
+    let state = CheckoutState::of(order);
+    let title = Escaped(&checkout.event_title);
+    let currency = Escaped(&checkout.currency);
     let mut rows = String::new();
     for (item, name) in order.items.iter().zip(&checkout.item_names) {
-        let (item, name) = (&item.item, Escaped(name));
+        let item = &item.item;
+        let name = Escaped(name);
         // Writing to a string cannot fail.
         let _ = write!(
             rows,
@@ -86,14 +100,14 @@ pub(super) fn render(checkout: &HostedCheckout) -> String {
             item.quantity, item.price
         );
     }
-    let notice = standing.notice().map_or_else(String::new, |(tone, word, sentence)| {
-        format!("<p class=\"notice {tone}\" role=\"status\"><strong>{word}</strong>{sentence}</p>")
+    let notice = state.notice().map_or_else(String::new, |Notice { tone, title, text }| {
+        format!("<p class=\"notice {tone}\" role=\"status\"><strong>{title}</strong>{text}</p>")
     });
-    let off = order.discounted_amount.filter(|off| off.minor() > 0).map_or_else(String::new, |off| {
-        format!("<tr><td colspan=\"2\">Discount</td><td class=\"number\">&minus;{off}</td></tr>")
+    let discount = order.discounted_amount.filter(|amount| amount.minor() > 0).map_or_else(String::new, |amount| {
+        format!("<tr><td colspan=\"2\">Discount</td><td class=\"number\">&minus;{amount}</td></tr>")
     });
     let total = order.total;
-    let form = match standing.can_be_paid() {
+    let form = match state.can_be_paid() {
         true => format!(
             "<form method=\"post\">\
              <button class=\"pay\" name=\"outcome\" value=\"success\">Pay {total} {currency}</button>\
@@ -107,24 +121,24 @@ pub(super) fn render(checkout: &HostedCheckout) -> String {
         &format!(
             "<main><p class=\"over\">Checkout</p><h1>{title}</h1>{notice}<table>\
              <thead><tr><th scope=\"col\">Ticket</th><th scope=\"col\" class=\"number\">Quantity</th>\
-             <th scope=\"col\" class=\"number\">Price</th></tr></thead><tbody>{rows}{off}</tbody>\
+             <th scope=\"col\" class=\"number\">Price</th></tr></thead><tbody>{rows}{discount}</tbody>\
              <tfoot><tr><th scope=\"row\">Total</th><td colspan=\"2\" class=\"number\">{total} {currency}</td></tr></tfoot>\
-             </table>{form}</main><p class=\"sandbox\">This is a sandbox: no money moves here.</p>"
+             </table>{form}</main><p class=\"sandbox\">This is a sandbox. No money is charged.</p>"
         ),
     )
 }
 
-/// The page of a request that came to nothing.
+/// The page for a request that failed.
 pub(super) fn error(status: StatusCode) -> String {
-    let (word, sentence) = match status {
-        StatusCode::NOT_FOUND => ("There is no such checkout", "Please check the link that you were given."),
-        StatusCode::SERVICE_UNAVAILABLE => ("Too much is going on", "Please try again in a moment."),
+    let (title, text) = match status {
+        StatusCode::NOT_FOUND => ("Checkout not found", "Please check the link that you were given."),
+        StatusCode::SERVICE_UNAVAILABLE => ("The server is busy", "Please try again in a moment."),
         status if status.is_client_error() => {
-            ("That cannot be read", "Please go back to the checkout, and use one of its buttons.")
+            ("Invalid request", "Please go back to the checkout page and use one of its buttons.")
         }
         _ => ("Something went wrong", "Please try again later."),
     };
-    document(word, &format!("<main><p class=\"over\">Checkout</p><h1>{word}</h1><p>{sentence}</p></main>"))
+    document(title, &format!("<main><p class=\"over\">Checkout</p><h1>{title}</h1><p>{text}</p></main>"))
 }
 
 fn document(title: &str, body: &str) -> String {
@@ -137,24 +151,20 @@ fn document(title: &str, body: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use base64::Engine;
+    use base64::prelude::BASE64_STANDARD;
     use sha2::{Digest, Sha256};
 
     use super::*;
 
     #[test]
-    fn the_policy_lets_in_the_style_that_the_page_has() {
-        const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-        let encode = |bytes: &[u8]| {
-            let bits = bytes.iter().fold(0_u32, |bits, byte| bits << 8 | u32::from(*byte)) << (24 - 8 * bytes.len());
-            let letter = |place: usize| char::from(LETTERS[(bits >> (18 - 6 * place) & 63) as usize]);
-            (0..4).map(|place| if place <= bytes.len() { letter(place) } else { '=' }).collect::<String>()
-        };
-        let hash: String = Sha256::digest(STYLE).chunks(3).map(encode).collect();
+    fn the_hash_in_the_policy_is_that_of_the_style() {
+        let hash = BASE64_STANDARD.encode(Sha256::digest(STYLE));
         assert_eq!(STYLE_HASH, format!("sha256-{hash}"));
     }
 
     #[test]
-    fn what_organizers_and_customers_write_stays_text() {
+    fn html_in_titles_and_names_is_escaped() {
         let text = Escaped("<b onclick='x'>\"Tom & Jerry\"</b>").to_string();
         assert_eq!(text, "&lt;b onclick=&#39;x&#39;&gt;&quot;Tom &amp; Jerry&quot;&lt;/b&gt;");
     }

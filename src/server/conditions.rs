@@ -1,4 +1,4 @@
-//! The conditions that a request's headers put on its operation: done once for a key, or only at a revision.
+//! Reads the headers `Idempotency-Key` and `If-Match`.
 
 use axum::http::header::IF_MATCH;
 use axum::http::{HeaderMap, Method};
@@ -9,10 +9,10 @@ use crate::model::caller::Caller;
 
 const IDEMPOTENCY_KEY: &str = "idempotency-key";
 
-/// The caller with the conditions that concern the operation; a header that does not concern it is ignored.
-pub(super) fn lay_on(caller: Caller, operation: &Operation, headers: &HeaderMap) -> Result<Caller, Problem> {
-    if operation.once {
-        return with_key(caller, headers);
+/// Adds the conditions in the headers to the caller. A header that does not apply to the operation is ignored.
+pub(super) fn apply(caller: Caller, operation: &Operation, headers: &HeaderMap) -> Result<Caller, Problem> {
+    if operation.idempotent {
+        return with_idempotency_key(caller, headers);
     }
     match operation.method {
         Method::PATCH | Method::DELETE => Ok(with_revisions(caller, headers)),
@@ -20,29 +20,34 @@ pub(super) fn lay_on(caller: Caller, operation: &Operation, headers: &HeaderMap)
     }
 }
 
-fn with_key(caller: Caller, headers: &HeaderMap) -> Result<Caller, Problem> {
-    let mut keys = headers.get_all(IDEMPOTENCY_KEY).iter();
-    let Some(key) = keys.next() else { return Ok(caller) };
-    let key = key.to_str().ok().and_then(|key| key.parse().ok()).filter(|_| keys.next().is_none());
-    let malformed = || Problem::malformed("an Idempotency-Key has 1 to 255 visible ASCII characters, and comes once");
-    key.map(|key| caller.with_idempotency_key(key)).ok_or_else(malformed)
+fn with_idempotency_key(caller: Caller, headers: &HeaderMap) -> Result<Caller, Problem> {
+    let mut values = headers.get_all(IDEMPOTENCY_KEY).iter();
+    let Some(value) = values.next() else { return Ok(caller) };
+    let key = value.to_str().ok().and_then(|text| text.parse().ok());
+    match (key, values.next()) {
+        (Some(key), None) => Ok(caller.with_idempotency_key(key)),
+        _ => Err(Problem::malformed(
+            "the header Idempotency-Key must occur once, with 1 to 255 visible ASCII characters",
+        )),
+    }
 }
 
-/// `*` asks for no more than that the resource exists. Every other tag than the one of a revision matches none: a weak
-/// one, too, as RFC 9110 (13.1.1) has it.
+/// `*` matches any revision. A tag that is not a revision matches none; so does a weak one, because `If-Match` compares
+/// strongly (RFC 9110, 13.1.1).
 fn with_revisions(caller: Caller, headers: &HeaderMap) -> Caller {
-    let mut tags = headers.get_all(IF_MATCH).iter().peekable();
-    if tags.peek().is_none() {
+    let mut values = headers.get_all(IF_MATCH).iter().peekable();
+    if values.peek().is_none() {
         return caller;
     }
-    let tags: Vec<&str> = tags.flat_map(|line| line.to_str().unwrap_or_default().split(',')).map(str::trim).collect();
+    let tags: Vec<&str> =
+        values.flat_map(|value| value.to_str().unwrap_or_default().split(',')).map(str::trim).collect();
     if tags.contains(&"*") {
         return caller;
     }
     caller.if_match(tags.into_iter().filter_map(revision))
 }
 
-/// The revision that a tag names: written as it is in an `ETag`, and no other way.
+/// The revision in a tag. Only the exact text that is sent as `ETag` is accepted.
 fn revision(tag: &str) -> Option<i64> {
     let number: i64 = tag.strip_prefix('"')?.strip_suffix('"')?.parse().ok()?;
     (format!("\"{number}\"") == tag).then_some(number)
@@ -53,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_tag_names_a_revision_as_it_was_written() {
+    fn only_the_exact_text_of_an_etag_is_a_revision() {
         assert_eq!(revision("\"3\""), Some(3));
         for tag in ["3", "\"03\"", "\"+3\"", "W/\"3\"", "\"\"", "\"x\"", "\"3", "\" 3\"", "\"99999999999999999999\""] {
             assert_eq!(revision(tag), None, "{tag}");

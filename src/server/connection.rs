@@ -1,4 +1,4 @@
-//! What one connection is waiting for, and since when.
+//! The state of one connection: what it is waiting for, and since when.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -7,136 +7,152 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use super::head::HeadScan;
+use super::framing::FramingCheck;
 
 /// How long a client may take.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Patience {
+pub(super) struct Timeouts {
     /// For the head of a request.
     pub(super) head: Duration,
-    /// For a request, head and body.
+    /// For a whole request, head and body.
     pub(super) request: Duration,
-    /// From one request to the next, and for taking any part of an answer.
+    /// Between two requests, and for receiving any part of a response.
     pub(super) idle: Duration,
 }
 
-impl Patience {
-    /// The shortest of them: nothing that begins now is overdue sooner.
+impl Timeouts {
+    /// The shortest of them: whatever the client starts now cannot time out sooner.
     pub(super) fn shortest(self) -> Duration {
         self.head.min(self.request).min(self.idle)
     }
 }
 
-/// What happens next on a connection. Each but `Answering` waits for the client, since the instant it holds.
+/// What happens on a connection. In every phase but `Handling` the server waits for the client, since the given instant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Stage {
-    /// A head is to come, or the rest of it.
+enum Phase {
+    /// The server is waiting for a head, or the rest of one.
     Head(Instant),
-    /// The rest of a body is to come.
+    /// The server is waiting for the rest of a body.
     Body(Instant),
-    /// A request is complete, and being answered.
-    Answering,
-    /// An answer is on its way out, or out; whatever comes is the next request.
+    /// A complete request is being handled.
+    Handling,
+    /// The response is being sent, or was sent. The next byte from the client starts a new request.
     Idle(Instant),
 }
 
-/// One connection, as those see it who watch over it.
+/// The order in which connections are closed to make room for new ones: those without a request before those with a body
+/// on its way, and among these the one that has waited longest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct EvictionOrder {
+    receives_body: bool,
+    waiting_since: Instant,
+}
+
+/// One connection, shared by its task, its transport, and the loop that accepts connections.
 #[derive(Debug)]
 pub(super) struct Connection {
-    state: Mutex<(Stage, HeadScan)>,
-    /// Whether a body was answered without being read to its end.
-    unread_body: AtomicBool,
-    closing: Notify,
+    state: Mutex<State>,
+    /// Whether a request was answered without reading its body to the end.
+    left_body_unread: AtomicBool,
+    close: Notify,
+}
+
+#[derive(Debug)]
+struct State {
+    phase: Phase,
+    framing: FramingCheck,
 }
 
 impl Connection {
-    /// A connection that was just accepted: its first head is to come.
+    /// A connection that was just accepted and waits for its first head.
     pub(super) fn new() -> Self {
-        let state = (Stage::Head(Instant::now()), HeadScan::default());
-        Self { state: Mutex::new(state), unread_body: AtomicBool::new(false), closing: Notify::new() }
+        let state = State { phase: Phase::Head(Instant::now()), framing: FramingCheck::default() };
+        Self { state: Mutex::new(state), left_body_unread: AtomicBool::new(false), close: Notify::new() }
     }
 
-    fn state(&self) -> MutexGuard<'_, (Stage, HeadScan)> {
+    fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Bytes came in.
-    pub(super) fn received(&self, bytes: &[u8]) {
-        let (stage, scan) = &mut *self.state();
-        if let Stage::Idle(_) = stage {
-            *stage = Stage::Head(Instant::now());
+    /// Called with all bytes that the client sends.
+    pub(super) fn bytes_received(&self, bytes: &[u8]) {
+        let mut state = self.state();
+        if let Phase::Idle(_) = state.phase {
+            state.phase = Phase::Head(Instant::now());
         }
-        scan.feed(bytes);
+        state.framing.receive(bytes);
     }
 
-    /// Bytes of an answer were taken by the client.
-    pub(super) fn sent(&self) {
-        if let (Stage::Idle(since), _) = &mut *self.state() {
+    /// Called when the client has taken some bytes of a response.
+    pub(super) fn bytes_sent(&self) {
+        if let Phase::Idle(since) = &mut self.state().phase {
             *since = Instant::now();
         }
     }
 
-    /// A head was read. Says whether it gives its body one length at most.
-    pub(super) fn head_came(&self, body_follows: bool) -> bool {
-        let (stage, scan) = &mut *self.state();
-        *stage = match *stage {
-            _ if !body_follows => Stage::Answering,
-            Stage::Head(since) => Stage::Body(since),
-            _ => Stage::Body(Instant::now()),
+    /// Called when hyper has parsed the head of a request. Returns whether the length of its body is unambiguous.
+    pub(super) fn head_received(&self, has_body: bool) -> bool {
+        let mut state = self.state();
+        state.phase = match state.phase {
+            _ if !has_body => Phase::Handling,
+            Phase::Head(since) => Phase::Body(since),
+            _ => Phase::Body(Instant::now()),
         };
-        !scan.next_is_ambiguous()
+        state.framing.next_is_unambiguous()
     }
 
-    /// Nobody wants the rest of the body.
-    pub(super) fn body_unwanted(&self) {
-        self.unread_body.store(true, Ordering::Relaxed);
-        self.body_came();
-    }
-
-    /// Whether the client may still be sending what nobody reads.
-    pub(super) fn is_being_sent_to(&self) -> bool {
-        self.unread_body.load(Ordering::Relaxed) || matches!(self.state().0, Stage::Head(_))
-    }
-
-    /// The body is complete.
-    pub(super) fn body_came(&self) {
-        if let (stage @ Stage::Body(_), _) = &mut *self.state() {
-            *stage = Stage::Answering;
+    /// Called when the body of a request has arrived completely.
+    pub(super) fn body_received(&self) {
+        let mut state = self.state();
+        if let Phase::Body(_) = state.phase {
+            state.phase = Phase::Handling;
         }
     }
 
-    /// The request was answered.
-    pub(super) fn answered(&self) {
-        self.state().0 = Stage::Idle(Instant::now());
+    /// Called when the rest of a body will not be read.
+    pub(super) fn body_dropped(&self) {
+        self.left_body_unread.store(true, Ordering::Relaxed);
+        self.body_received();
     }
 
-    /// When the client will have taken too long; `None` while it is not the client that is waited for.
-    pub(super) fn overdue_at(&self, patience: Patience) -> Option<Instant> {
-        match self.state().0 {
-            Stage::Head(since) => Some(since + patience.head),
-            Stage::Body(since) => Some(since + patience.request),
-            Stage::Idle(since) => Some(since + patience.idle),
-            Stage::Answering => None,
+    /// Called when a request has been handled.
+    pub(super) fn request_handled(&self) {
+        self.state().phase = Phase::Idle(Instant::now());
+    }
+
+    /// Whether the client may still be sending bytes that the server will not read.
+    pub(super) fn may_have_unread_bytes(&self) -> bool {
+        self.left_body_unread.load(Ordering::Relaxed) || matches!(self.state().phase, Phase::Head(_))
+    }
+
+    /// When the client will have taken too long. `None` while the server is not waiting for it.
+    pub(super) fn deadline(&self, timeouts: Timeouts) -> Option<Instant> {
+        match self.state().phase {
+            Phase::Head(since) => Some(since + timeouts.head),
+            Phase::Body(since) => Some(since + timeouts.request),
+            Phase::Idle(since) => Some(since + timeouts.idle),
+            Phase::Handling => None,
         }
     }
 
-    /// How readily the connection can be spared: those that wait for a head before those that send a body, and the
-    /// longest wait first. `None` while a request is being answered.
-    pub(super) fn sparing(&self) -> Option<(bool, Instant)> {
-        match self.state().0 {
-            Stage::Head(since) | Stage::Idle(since) => Some((false, since)),
-            Stage::Body(since) => Some((true, since)),
-            Stage::Answering => None,
+    /// The lowest is evicted first. `None` while a request is being handled.
+    pub(super) fn eviction_order(&self) -> Option<EvictionOrder> {
+        match self.state().phase {
+            Phase::Head(since) | Phase::Idle(since) => {
+                Some(EvictionOrder { receives_body: false, waiting_since: since })
+            }
+            Phase::Body(since) => Some(EvictionOrder { receives_body: true, waiting_since: since }),
+            Phase::Handling => None,
         }
     }
 
-    /// Has the connection closed, whatever it is doing.
+    /// Asks the connection's task to close it at once.
     pub(super) fn close(&self) {
-        self.closing.notify_one();
+        self.close.notify_one();
     }
 
-    /// Comes when somebody wants the connection closed.
-    pub(super) async fn closing(&self) {
-        self.closing.notified().await;
+    /// Completes after [`Connection::close`].
+    pub(super) async fn close_requested(&self) {
+        self.close.notified().await;
     }
 }

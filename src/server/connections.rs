@@ -1,5 +1,9 @@
-//! Accepts connections and watches over them. A client that sends nothing, or slowly, is closed when its time is up, or
-//! sooner where its place is needed: it never keeps others out.
+//! Accepts connections, limits their number, and closes those whose clients are too slow, so that slow or idle clients
+//! cannot keep others out.
+//!
+//! hyper serves each connection but has only a timeout for heads; it cannot tell a late head from an idle client, and
+//! knows nothing of slow bodies or of other connections. So the timeouts and the choice of which connection makes room
+//! for a new one are implemented here.
 
 use std::collections::HashMap;
 use std::convert::Infallible;
@@ -23,85 +27,94 @@ use tokio::task::{JoinError, JoinSet};
 use tokio::time::Instant;
 use tower::Service;
 
-use super::connection::{Connection, Patience};
-use super::exchange::AmbiguousLength;
-use super::metrics::{Metrics, Present};
+use super::connection::{Connection, Timeouts};
+use super::metrics::{GaugeGuard, Metrics};
+use super::middleware::AmbiguousFraming;
 use super::transport::{Transport, WatchedBody};
 
-/// How large the head of a request may be.
-const LARGEST_HEAD: usize = 32 * 1024;
+/// The maximum size of a request head.
+const MAX_HEAD_SIZE: usize = 32 * 1024;
 
-/// How many file handles are left to the rest of the process where the system gives no more.
+/// How many file handles are left to the rest of the process if the system has fewer than the server wants.
 const SPARE_HANDLES: usize = 32;
 
-/// How long the loop rests after the system refused a connection, so that it does not spin.
-const REST: Duration = Duration::from_millis(20);
+/// The pause after an error of `accept`, so that the loop does not spin.
+const ACCEPT_ERROR_PAUSE: Duration = Duration::from_millis(20);
 
-/// How long a client may take for a head once the server is stopping.
-const LAST_HEADS: Duration = Duration::from_millis(500);
+/// The maximum time for a request head during shutdown.
+const SHUTDOWN_HEAD_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// The connections that are open, and what they lead to.
+/// The open connections.
 pub(super) struct Connections {
     router: Router,
     metrics: Arc<Metrics>,
-    patience: Patience,
-    at_most: usize,
+    timeouts: Timeouts,
+    limit: usize,
     open: HashMap<tokio::task::Id, Arc<Connection>>,
     tasks: JoinSet<()>,
-    stopping: watch::Sender<bool>,
+    shutdown: watch::Sender<bool>,
 }
 
 impl Connections {
-    pub(super) fn new(router: Router, metrics: Arc<Metrics>, patience: Patience, at_most: usize) -> Self {
-        let (open, tasks, stopping) = (HashMap::new(), JoinSet::new(), watch::Sender::new(false));
-        Self { router, metrics, patience, at_most: at_most.max(1), open, tasks, stopping }
+    pub(super) fn new(router: Router, metrics: Arc<Metrics>, timeouts: Timeouts, limit: usize) -> Self {
+        Self {
+            router,
+            metrics,
+            timeouts,
+            limit: limit.max(1),
+            open: HashMap::new(),
+            tasks: JoinSet::new(),
+            shutdown: watch::Sender::new(false),
+        }
     }
 
-    /// Serves whoever comes, until `shutdown` does. Those that made room must really be gone before many more come in,
-    /// or the system's handles would run out in spite of the bound.
+    /// Accepts and serves connections until `shutdown` completes.
     pub(super) async fn accept(&mut self, listener: &TcpListener, shutdown: impl Future<Output = ()>) {
         let mut shutdown = std::pin::pin!(shutdown);
         loop {
+            // Tasks of evicted connections may not have ended yet. If there are many, wait for them before accepting
+            // more: until they end, their file handles are open.
+            let may_accept = self.tasks.len() < self.limit + SPARE_HANDLES / 2;
             tokio::select! {
                 biased;
                 () = &mut shutdown => return,
-                Some(ended) = self.tasks.join_next_with_id() => self.forget(&ended),
-                accepted = listener.accept(), if self.tasks.len() < self.at_most + SPARE_HANDLES / 2 => match accepted {
+                Some(ended) = self.tasks.join_next_with_id() => self.remove(&ended),
+                accepted = listener.accept(), if may_accept => match accepted {
                     Ok((stream, client)) => self.open(stream, client),
-                    Err(error) => self.refused(&error).await,
+                    Err(error) => self.handle_accept_error(&error).await,
                 },
             }
         }
     }
 
-    /// Lets the requests under way be answered, for so long, and closes the rest.
+    /// Waits up to `grace` for the requests in progress, then closes what is still open.
     pub(super) async fn close(mut self, grace: Duration) {
-        self.stopping.send_replace(true);
-        let all = async { while self.tasks.join_next().await.is_some() {} };
-        if tokio::time::timeout(grace, all).await.is_err() {
-            tracing::warn!(connections = self.tasks.len(), "closing connections whose requests are not answered");
+        self.shutdown.send_replace(true);
+        let all_ended = async { while self.tasks.join_next().await.is_some() {} };
+        if tokio::time::timeout(grace, all_ended).await.is_err() {
+            tracing::warn!(connections = self.tasks.len(), "closing connections with requests in progress");
             self.tasks.shutdown().await;
         }
     }
 
     fn open(&mut self, stream: TcpStream, client: SocketAddr) {
-        if self.open.len() >= self.at_most && !self.spare_one() {
-            tracing::warn!("a connection was refused: all that are open are being answered");
+        if self.open.len() >= self.limit && !self.evict_one() {
+            tracing::warn!(limit = self.limit, "connection refused: every open connection has a request in progress");
             return;
         }
         let connection = Arc::new(Connection::new());
-        let leading = Leading { router: self.router.clone(), client, connection: Arc::clone(&connection) };
-        let driven = drive(stream, leading, self.patience, self.stopping.subscribe());
-        let driven = count(driven, self.metrics.connection());
-        self.open.insert(self.tasks.spawn(driven).id(), connection);
+        let service = ConnectionService { router: self.router.clone(), client, connection: Arc::clone(&connection) };
+        let served = serve(stream, service, self.timeouts, self.shutdown.subscribe());
+        let task = self.tasks.spawn(count_while(served, self.metrics.connection_opened()));
+        self.open.insert(task.id(), connection);
     }
 
-    fn forget(&mut self, ended: &Result<(tokio::task::Id, ()), JoinError>) {
+    fn remove(&mut self, ended: &Result<(tokio::task::Id, ()), JoinError>) {
         let id = match ended {
             Ok((id, ())) => *id,
             Err(error) => {
                 if error.is_panic() {
-                    tracing::error!(%error, "a connection failed");
+                    tracing::error!(%error, "the task of a connection panicked");
                 }
                 error.id()
             }
@@ -109,103 +122,107 @@ impl Connections {
         self.open.remove(&id);
     }
 
-    /// Closes the connection that can best be spared, if there is one.
-    fn spare_one(&mut self) -> bool {
-        let sparing = self.open.iter().filter_map(|(id, connection)| Some((connection.sparing()?, *id)));
-        let Some((_, id)) = sparing.min_by_key(|(sparing, _)| *sparing) else { return false };
+    /// Closes the connection that is first in the eviction order. Returns `false` if all have a request in progress.
+    fn evict_one(&mut self) -> bool {
+        let candidates = self.open.iter().filter_map(|(id, connection)| Some((connection.eviction_order()?, *id)));
+        let Some((_, id)) = candidates.min_by_key(|(order, _)| *order) else { return false };
         if let Some(connection) = self.open.remove(&id) {
             connection.close();
         }
         true
     }
 
-    /// The system gave no connection. Where it has no more file handles, its bound is lower than ours: from now on ours
-    /// is lower than its, so that new connections still get in, and the store can open its files.
-    async fn refused(&mut self, error: &io::Error) {
-        const OUT_OF_HANDLES: [i32; 2] = [23, 24];
-        if cfg!(unix) && error.raw_os_error().is_some_and(|code| OUT_OF_HANDLES.contains(&code)) {
-            self.at_most = self.open.len().saturating_sub(SPARE_HANDLES).max(SPARE_HANDLES);
-            tracing::warn!(at_most = self.at_most, "out of file handles: fewer connections are kept from now on");
-            while self.open.len() > self.at_most && self.spare_one() {}
+    /// If the system has no more file handles, lowers the limit below the number of open connections, so that new ones
+    /// can be accepted again and the store can open its files.
+    async fn handle_accept_error(&mut self, error: &io::Error) {
+        const ENFILE_AND_EMFILE: [i32; 2] = [23, 24];
+        if cfg!(unix) && error.raw_os_error().is_some_and(|code| ENFILE_AND_EMFILE.contains(&code)) {
+            self.limit = self.open.len().saturating_sub(SPARE_HANDLES).max(SPARE_HANDLES);
+            tracing::warn!(limit = self.limit, "out of file handles: lowered the limit on connections");
+            while self.open.len() > self.limit && self.evict_one() {}
         } else {
-            tracing::warn!(%error, "a connection could not be accepted");
+            tracing::warn!(%error, "cannot accept a connection");
         }
-        tokio::time::sleep(REST).await;
+        tokio::time::sleep(ACCEPT_ERROR_PAUSE).await;
     }
 }
 
-/// Counts a connection for as long as it is driven.
-async fn count(driven: impl Future<Output = ()>, _open: Present) {
-    driven.await;
+async fn count_while(served: impl Future<Output = ()>, _open: GaugeGuard) {
+    served.await;
 }
 
-/// Serves one connection until it ends, its client takes too long, or somebody wants it closed.
-async fn drive(stream: TcpStream, leading: Leading, mut patience: Patience, mut stopping: watch::Receiver<bool>) {
-    // An answer leaves whole; to hold it back for more would only make it late.
+/// Serves one connection until it ends, its client is too slow, or it is to be closed.
+async fn serve(
+    stream: TcpStream,
+    service: ConnectionService,
+    mut timeouts: Timeouts,
+    mut shutdown: watch::Receiver<bool>,
+) {
+    // Responses are written whole, so waiting for more data to send would only delay them.
     let _ = stream.set_nodelay(true);
-    let connection = Arc::clone(&leading.connection);
+    let connection = Arc::clone(&service.connection);
     let transport = TokioIo::new(Transport::new(stream, Arc::clone(&connection)));
-    let service = service_fn(|request| leading.clone().answer(request));
-    // The time a client may take is kept here and not by hyper, which knows no difference between a head that is late
-    // and a client that has nothing to ask.
+    let service = service_fn(|request| service.clone().handle(request));
     let serving = http1::Builder::new()
+        // This loop does it.
         .header_read_timeout(None)
-        .max_header_size(LARGEST_HEAD)
-        .max_buf_size(2 * LARGEST_HEAD)
-        // Who has said everything may still listen.
+        .max_header_size(MAX_HEAD_SIZE)
+        .max_buf_size(2 * MAX_HEAD_SIZE)
+        // A client that has sent everything may close its side, and still gets the response.
         .half_close(true)
         .serve_connection(transport, service);
     let mut serving = std::pin::pin!(serving);
-    let mut stopped = false;
-    let mut look = std::pin::pin!(tokio::time::sleep(patience.shortest()));
+    let mut is_shutting_down = false;
+    let mut check = std::pin::pin!(tokio::time::sleep(timeouts.shortest()));
     loop {
         tokio::select! {
             biased;
-            // What the client did wrong it was told, as far as that is possible.
+            // If it ends with an error, hyper has already told the client what it could.
             _ = &mut serving => return,
-            () = connection.closing() => return,
-            () = &mut look => {
-                let (now, overdue) = (Instant::now(), connection.overdue_at(patience));
-                if overdue.is_some_and(|at| at <= now) {
+            () = connection.close_requested() => return,
+            () = &mut check => {
+                let now = Instant::now();
+                let deadline = connection.deadline(timeouts);
+                if deadline.is_some_and(|deadline| deadline <= now) {
                     return;
                 }
-                // Whatever begins after this look is overdue no sooner than the next one.
-                let next = now + patience.shortest();
-                look.as_mut().reset(overdue.map_or(next, |at| at.min(next)));
+                // A phase that starts after this check cannot time out before the next one.
+                let next = now + timeouts.shortest();
+                check.as_mut().reset(deadline.map_or(next, |deadline| deadline.min(next)));
             }
-            _ = stopping.wait_for(|stopping| *stopping), if !stopped => {
-                stopped = true;
+            _ = shutdown.wait_for(|shutdown| *shutdown), if !is_shutting_down => {
+                is_shutting_down = true;
                 serving.as_mut().graceful_shutdown();
-                patience.head = patience.head.min(LAST_HEADS);
-                look.as_mut().reset(Instant::now() + LAST_HEADS.min(patience.shortest()));
+                timeouts.head = timeouts.head.min(SHUTDOWN_HEAD_TIMEOUT);
+                check.as_mut().reset(Instant::now() + timeouts.shortest());
             }
         }
     }
 }
 
-/// What the requests of one connection lead to.
+/// Handles the requests of one connection.
 #[derive(Clone)]
-struct Leading {
+struct ConnectionService {
     router: Router,
     client: SocketAddr,
     connection: Arc<Connection>,
 }
 
-impl Leading {
-    async fn answer(mut self, request: hyper::Request<Incoming>) -> Result<Response, Infallible> {
-        let body_follows = !hyper::body::Body::is_end_stream(request.body());
-        let is_clear = self.connection.head_came(body_follows);
-        let mut request = request.map(|body| WatchedBody::of(body, &self.connection));
+impl ConnectionService {
+    async fn handle(mut self, request: hyper::Request<Incoming>) -> Result<Response, Infallible> {
+        let has_body = !hyper::body::Body::is_end_stream(request.body());
+        let is_unambiguous = self.connection.head_received(has_body);
+        let mut request = request.map(|body| WatchedBody::wrap(body, &self.connection));
         request.extensions_mut().insert(ConnectInfo(self.client));
-        if !is_clear {
-            request.extensions_mut().insert(AmbiguousLength);
+        if !is_unambiguous {
+            request.extensions_mut().insert(AmbiguousFraming);
         }
         let mut response = self.router.call(request).await;
-        if let (false, Ok(response)) = (is_clear, &mut response) {
-            // Nobody can say where the next request begins.
+        if let (false, Ok(response)) = (is_unambiguous, &mut response) {
+            // It is not known where the next request starts.
             response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
         }
-        self.connection.answered();
+        self.connection.request_handled();
         response
     }
 }

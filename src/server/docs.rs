@@ -1,4 +1,4 @@
-//! The document as a page on which each operation can be read and tried. It loads nothing from elsewhere.
+//! `/docs`: a page to read the OpenAPI document and try its operations. It loads nothing from other origins.
 
 use std::sync::LazyLock;
 
@@ -9,17 +9,19 @@ use axum::http::header::{
 };
 use axum::routing::get;
 
+use super::AppState;
+
 const PAGE: &str = include_str!("docs.html");
 
-/// Nothing comes from another origin, and nothing goes to one. The page's script writes styles of its own.
+/// Allows only this origin. The page's script adds inline styles.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; \
     font-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/// The script is large: it is taken out of the program once.
+/// The script has several megabytes, and `get_asset` copies it: keep one copy for all requests.
 static SCRIPT: LazyLock<Bytes> =
     LazyLock::new(|| scalar_api_reference::get_asset("scalar.js").unwrap_or_default().into());
 
-pub(super) fn mount(router: Router) -> Router {
+pub(super) fn routes() -> Router<AppState> {
     let page = [
         (CONTENT_TYPE, "text/html; charset=utf-8"),
         (CONTENT_SECURITY_POLICY, POLICY),
@@ -32,7 +34,7 @@ pub(super) fn mount(router: Router) -> Router {
         (X_CONTENT_TYPE_OPTIONS, "nosniff"),
         (CACHE_CONTROL, "max-age=3600"),
     ];
-    router
+    Router::new()
         .route("/docs", get(async move || (page, PAGE)))
         .route("/docs/scalar.js", get(async move || (script, SCRIPT.clone())))
 }

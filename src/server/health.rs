@@ -1,31 +1,31 @@
-//! Whether the process lives, and whether it can do its work: for whatever watches over it. No key is asked for.
+//! Health checks for orchestrators and load balancers. They need no API key.
 
 use axum::Router;
+use axum::extract::State;
+use axum::http::HeaderName;
 use axum::http::header::CONTENT_TYPE;
+use axum::response::IntoResponse;
 use axum::routing::get;
 
-use super::blocking::{Facade, Wait};
+use super::AppState;
+use super::blocking::WaitsFor;
 use super::problem::Problem;
+use crate::service::TicketingService;
 
-const OK: ([(axum::http::HeaderName, &str); 1], &str) = ([(CONTENT_TYPE, "application/json")], r#"{"status":"ok"}"#);
+const OK: ([(HeaderName, &str); 1], &str) = ([(CONTENT_TYPE, "application/json")], r#"{"status":"ok"}"#);
 
-pub(super) fn mount(router: Router, facade: &Facade) -> Router {
-    let facade = facade.clone();
-    router.route("/health/live", get(async || OK)).route(
-        "/health/ready",
-        get(move || {
-            let facade = facade.clone();
-            async move {
-                // Whatever is the matter with the store, it is not ready; the cause is for the log alone.
-                let ready = |service: &crate::TicketingService| match service.ready() {
-                    Ok(()) => Ok(OK),
-                    Err(error) => {
-                        tracing::error!(%error, "the store is not ready");
-                        Err(Problem::unavailable("the store is not ready"))
-                    }
-                };
-                facade.call(Wait::Store, ready).await
-            }
-        }),
-    )
+pub(super) fn routes() -> Router<AppState> {
+    Router::new().route("/health/live", get(async || OK)).route("/health/ready", get(ready))
+}
+
+/// Checks the store. The cause of a failure is only in the log.
+async fn ready(State(state): State<AppState>) -> Result<impl IntoResponse, Problem> {
+    let check = |service: &TicketingService| match service.ready() {
+        Ok(()) => Ok(OK),
+        Err(error) => {
+            tracing::error!(%error, "the store is not ready");
+            Err(Problem::unavailable("the store is not ready"))
+        }
+    };
+    state.service.call(WaitsFor::Store, check).await
 }

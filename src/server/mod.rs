@@ -1,7 +1,7 @@
-//! The operations over HTTP: axum routes over the facade, and the loop that accepts connections.
+//! The HTTP API: axum routes for every operation of the service, and a server for them.
 //!
-//! [`serve`] is the whole server. A program that has its own, or wants more routes, mounts [`router`] in it; then it is
-//! that server's part to bound its connections and their time.
+//! [`serve`] runs the whole server. To add routes of your own, mount [`router`] in a server of your own; that server must
+//! then limit its connections and their timeouts itself.
 //!
 //! ```no_run
 //! use ticketing::TicketingService;
@@ -16,7 +16,8 @@
 //! # }
 //! ```
 
-mod authentication;
+// To add an operation, add it to the table in the file of its resource, such as events.rs; see operation.rs.
+
 mod blocking;
 mod body;
 mod checkout;
@@ -24,20 +25,20 @@ mod checkout_page;
 mod conditions;
 mod connection;
 mod connections;
-mod contract;
 mod discounts;
 mod docs;
 mod events;
-mod exchange;
-mod head;
+mod framing;
 mod health;
-mod limits;
 mod metrics;
+mod middleware;
 mod openapi;
 mod operation;
 mod orders;
 mod problem;
 mod query;
+mod rate_limit;
+mod request;
 mod routes;
 mod ticket_types;
 mod tickets;
@@ -51,45 +52,45 @@ use std::time::Duration;
 use axum::Router;
 use axum::middleware::from_fn_with_state;
 
-use blocking::Facade;
-use connection::Patience;
+use blocking::BlockingService;
+use connection::Timeouts;
 use connections::Connections;
-use limits::Limits;
 use metrics::Metrics;
 use operation::Operation;
 use problem::Problem;
-use routes::Desk;
+use rate_limit::RateLimits;
 
 use crate::service::TicketingService;
 
-/// The bounds of a server. The defaults are good for one that is reached from anywhere.
+/// Limits and timeouts of a server. The defaults suit a server that is reachable from the internet.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct ServerOptions {
-    /// How long the head of a request may take, from its first byte on, or from the beginning of the connection:
-    /// 10 seconds.
+    /// The maximum time for the head of a request, from its first byte on; of the first request, from the start of the
+    /// connection. Default: 10 seconds.
     pub head_timeout: Duration,
-    /// How long a request may take, from the first byte of its head to the last one of its body: 20 seconds.
+    /// The maximum time for receiving a request, from the first byte of its head to the last byte of its body. Default:
+    /// 20 seconds.
     pub request_timeout: Duration,
-    /// How long a connection may do nothing between two requests: 60 seconds.
+    /// How long a connection may be idle between two requests. Default: 60 seconds.
     pub idle_timeout: Duration,
-    /// How long the requests under way may take once the server is to stop: 10 seconds.
+    /// How long the server waits for requests in progress when it shuts down. Default: 10 seconds.
     pub shutdown_timeout: Duration,
-    /// How many connections may be open: 4096, or as many as the system gives file handles for. Past that, the one that
-    /// has waited longest for its client makes room for the new one.
+    /// The maximum number of open connections. Default: 4096, or fewer if the system runs out of file handles. At the
+    /// limit, a new connection replaces the one that has waited longest for its client.
     pub connections: usize,
-    /// How many requests may be inside the service at once, each on a blocking thread of the runtime: 256. Past that,
-    /// the answer is 503. Those that may have to wait for the payment gateway have half of these places, of which the
-    /// [calls to the gateway](crate::Builder::gateway_calls), 64 by default, should leave some to the orders that cost
-    /// nothing. A runtime whose `max_blocking_threads` (512 by default) are fewer than this makes requests wait.
+    /// The maximum number of requests that call the service at once, each on a blocking thread of the runtime. Default:
+    /// 256. Further requests are refused with 503. Requests that may call the payment gateway can use half of them; of
+    /// that half, the [calls to the gateway](crate::Builder::gateway_calls) (64 by default) should leave some to orders
+    /// that cost nothing. The runtime's `max_blocking_threads` (512 by default) must not be lower, or requests wait.
     pub calls: usize,
-    /// How many requests a key may make in a minute: 1,200; `None` for any number. The minute begins with the first
-    /// request. It is counted in this process alone.
+    /// The maximum number of requests per minute for each API key, or `None` for no limit. Default: 1,200. The minute
+    /// starts with the first request. Each process counts for itself.
     pub rate_limit: Option<u32>,
-    /// How many requests without a valid key an address may make in a minute before it hears no more than that they are
-    /// too many: 60. A valid key passes all the same. Of IPv6, a network of 64 bits counts as one address. Where a
-    /// [`router`] runs in another server, that server has to provide axum's `ConnectInfo<SocketAddr>`; otherwise all
-    /// clients are counted together.
+    /// The maximum number of requests per minute without a valid API key from one client address; further ones are
+    /// refused with 429. Default: 60. Requests with a valid key are not affected. An IPv6 network of 64 bits counts as one
+    /// address. If a [`router`] runs in a server of your own, that server must provide axum's
+    /// `ConnectInfo<SocketAddr>`; otherwise all clients count as one.
     pub failed_authentications: u32,
 }
 
@@ -108,49 +109,58 @@ impl Default for ServerOptions {
     }
 }
 
-/// Every route: the operations under `/v1`, the hosted checkout, the health checks, the metrics, the document of all of
-/// them at `/openapi.json`, and a page to read and try it at `/docs`.
+/// Creates a router with the operations under `/v1`, the hosted checkout, the health checks, `/metrics`, the OpenAPI
+/// document `/openapi.json`, and `/docs`, a page to read and try it.
 ///
-/// Of the options, [`ServerOptions::calls`], [`ServerOptions::rate_limit`] and
-/// [`ServerOptions::failed_authentications`] concern the routes. `/metrics` asks for no key and tells figures of all
-/// organizations together: keep it from the public. It knows of no connections but those of [`serve`].
+/// Of the options it uses [`ServerOptions::calls`], [`ServerOptions::rate_limit`] and
+/// [`ServerOptions::failed_authentications`]. `/metrics` needs no API key and covers all organizations: do not expose it
+/// to the public. Its number of connections counts only those of [`serve`].
 pub fn router(service: TicketingService, options: &ServerOptions) -> Router {
     let metrics = Arc::new(Metrics::new(service.clone()));
-    routes(service, options, metrics)
+    router_with_metrics(service, options, metrics)
 }
 
-fn routes(service: TicketingService, options: &ServerOptions, metrics: Arc<Metrics>) -> Router {
-    let facade = Facade::new(service, options.calls);
-    let limits = Limits::new(options.rate_limit, options.failed_authentications);
-    let desk = Desk { facade: facade.clone(), limits: Arc::new(limits) };
-    let mut router = routes::mount(Router::new(), &desk, operations());
-    router = checkout::mount(router, &facade);
-    router = health::mount(router, &facade);
-    router = docs::mount(openapi::mount(router));
-    router = metrics::mount(router, &metrics);
-    router
+/// The state that routes share.
+#[derive(Debug, Clone)]
+struct AppState {
+    service: BlockingService,
+    limits: Arc<RateLimits>,
+    metrics: Arc<Metrics>,
+}
+
+fn router_with_metrics(service: TicketingService, options: &ServerOptions, metrics: Arc<Metrics>) -> Router {
+    let state = AppState {
+        service: BlockingService::new(service, options.calls),
+        limits: Arc::new(RateLimits::new(options.rate_limit, options.failed_authentications)),
+        metrics: Arc::clone(&metrics),
+    };
+    routes::routes(operations())
+        .merge(checkout::routes())
+        .merge(health::routes())
+        .merge(metrics::routes())
+        .merge(openapi::routes())
+        .merge(docs::routes())
         .method_not_allowed_fallback(async || Problem::method_not_allowed(None))
-        .layer(from_fn_with_state(metrics, exchange::exchange))
+        .layer(from_fn_with_state(metrics, middleware::handle))
+        .with_state(state)
 }
 
-/// Every operation.
-fn operations() -> impl Iterator<Item = Operation> {
-    let tables = [
-        events::operations(),
-        ticket_types::operations(),
-        orders::operations(),
-        tickets::operations(),
-        discounts::operations(),
-        webhooks::operations(),
-    ];
-    tables.into_iter().flatten()
+/// All operations.
+fn operations() -> Vec<Operation> {
+    let mut operations = events::operations();
+    operations.extend(ticket_types::operations());
+    operations.extend(orders::operations());
+    operations.extend(tickets::operations());
+    operations.extend(discounts::operations());
+    operations.extend(webhooks::operations());
+    operations
 }
 
-/// Serves the [`router`] on `listener` until `shutdown` comes. Then it accepts nothing more, lets the requests under way
-/// be answered, for [`ServerOptions::shutdown_timeout`] at most, and returns.
+/// Serves the [`router`] on `listener` until `shutdown` completes. Then it accepts no more connections, waits up to
+/// [`ServerOptions::shutdown_timeout`] for requests in progress, and returns.
 ///
 /// # Errors
-/// Where the listener cannot be used. A connection that fails harms no other and ends nothing.
+/// If the listener cannot be used. A failure of one connection does not affect others and is not returned.
 pub async fn serve(
     service: TicketingService,
     listener: std::net::TcpListener,
@@ -159,11 +169,11 @@ pub async fn serve(
 ) -> io::Result<()> {
     listener.set_nonblocking(true)?;
     let listener = tokio::net::TcpListener::from_std(listener)?;
-    let patience =
-        Patience { head: options.head_timeout, request: options.request_timeout, idle: options.idle_timeout };
+    let timeouts =
+        Timeouts { head: options.head_timeout, request: options.request_timeout, idle: options.idle_timeout };
     let metrics = Arc::new(Metrics::new(service.clone()));
-    let router = routes(service, &options, Arc::clone(&metrics));
-    let mut connections = Connections::new(router, metrics, patience, options.connections);
+    let router = router_with_metrics(service, &options, Arc::clone(&metrics));
+    let mut connections = Connections::new(router, metrics, timeouts, options.connections);
     connections.accept(&listener, shutdown).await;
     drop(listener);
     connections.close(options.shutdown_timeout).await;

@@ -1,20 +1,21 @@
-//! What an operation is over HTTP: a name, a method, a path, a scope, and what it takes and gives. Each resource's file
-//! is a table of them. The types of a table's functions are the operation's contract: what is read, what is answered
-//! and what the document of the interface says all come from them.
-
-use std::sync::Arc;
+//! Operations of the API: name, method, path, scope, and the types of request and response.
+//!
+//! Each resource has a file with a table of its operations. The constructors below take the handler function of an
+//! operation and derive from its types how the request is read, how the response is written, and what the OpenAPI
+//! document says about both, so that the document cannot differ from the code. That, and resource files that are tables,
+//! is why this layer exists on top of axum's extractors.
 
 use axum::body::Body;
 use axum::http::header::{CONTENT_TYPE, ETAG, LOCATION};
 use axum::http::{HeaderName, HeaderValue, Method, StatusCode};
-use axum::response::{IntoResponse, Response};
-use schemars::JsonSchema;
+use axum::response::Response;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Serialize;
 
-use super::blocking::Wait;
-use super::contract::{Contract, Takes};
+use super::blocking::WaitsFor;
 use super::problem::Problem;
-use crate::error::Result;
+use crate::error::{Reason, Result};
+use crate::form::describe;
 use crate::form::fields::FromFields;
 use crate::form::request::{Nothing, Request};
 use crate::model::caller::Caller;
@@ -26,237 +27,320 @@ use crate::model::ticket_type::TicketType;
 use crate::model::webhook::WebhookEndpoint;
 use crate::service::TicketingService;
 
-/// What every operation's path begins with.
+/// The path prefix of all operations.
 pub(super) const BASE: &str = "/v1";
 
 const REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
 
-/// One operation over HTTP.
-#[derive(Clone)]
+/// One operation of the API.
 pub(super) struct Operation {
     pub(super) name: &'static str,
     pub(super) method: Method,
+    /// The path below [`BASE`], with its parameters in braces.
     pub(super) path: &'static str,
     pub(super) scope: Scope,
-    pub(super) contract: Contract,
-    /// Whether it is done once for an idempotency key.
-    pub(super) once: bool,
-    pub(super) wait: Wait,
-    pub(super) run: Run,
+    /// One line of documentation for API clients.
+    pub(super) summary: &'static str,
+    /// More documentation for API clients; may be empty.
+    pub(super) description: &'static str,
+    /// Every reason that a conflict (409) of this operation can have.
+    pub(super) conflicts: &'static [Reason],
+    pub(super) input: Input,
+    pub(super) success: Success,
+    /// Whether an `Idempotency-Key` makes a repeated request return the first response.
+    pub(super) idempotent: bool,
+    pub(super) waits_for: WaitsFor,
+    run: Run,
 }
 
-/// What does the work, on a thread that may wait.
-type Run = Arc<dyn Fn(&Call<'_>) -> Result<Answer, Problem> + Send + Sync>;
+/// Calls the service on a blocking thread and writes the response.
+type Run = Box<dyn Fn(&Call<'_>) -> Result<Response, Problem> + Send + Sync>;
 
-/// Something that has a revision.
-pub(super) trait Revised {
+/// Adds the schema of a type to the OpenAPI document.
+pub(super) type SchemaFn = fn(&mut SchemaGenerator) -> Schema;
+
+/// Which part of a request an operation reads, in addition to the path.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Input {
+    None,
+    Query(SchemaFn),
+    Body(SchemaFn),
+    /// A body that may be missing. If present, it must be a JSON object; its fields are ignored.
+    OptionalBody(SchemaFn),
+}
+
+/// The response to a request that succeeded.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Success {
+    pub(super) status: StatusCode,
+    pub(super) body: Option<SchemaFn>,
+    /// Whether it has a `Location` header.
+    pub(super) has_location: bool,
+    /// Whether it has an `ETag` header.
+    pub(super) has_etag: bool,
+}
+
+impl Success {
+    const NO_CONTENT: Self = Self { status: StatusCode::NO_CONTENT, body: None, has_location: false, has_etag: false };
+
+    /// 200 with a `T` as its body.
+    fn ok<T: JsonSchema>() -> Self {
+        let body: SchemaFn = |generator| generator.subschema_for::<T>();
+        Self { status: StatusCode::OK, body: Some(body), ..Self::NO_CONTENT }
+    }
+
+    /// 201 with a `T` as its body.
+    fn created<T: JsonSchema>() -> Self {
+        Self { status: StatusCode::CREATED, ..Self::ok::<T>() }
+    }
+
+    fn with_location(self) -> Self {
+        Self { has_location: true, ..self }
+    }
+
+    fn with_etag(self) -> Self {
+        Self { has_etag: true, ..self }
+    }
+}
+
+/// A resource with a revision, which is its `ETag`.
+pub(super) trait Revisioned {
     fn revision(&self) -> i64;
 }
 
-impl Revised for Event {
+impl Revisioned for Event {
     fn revision(&self) -> i64 {
         self.revision
     }
 }
 
-impl Revised for TicketType {
+impl Revisioned for TicketType {
     fn revision(&self) -> i64 {
         self.revision
     }
 }
 
-impl Revised for Discount {
+impl Revisioned for Discount {
     fn revision(&self) -> i64 {
         self.revision
     }
 }
 
-impl Revised for WebhookEndpoint {
+impl Revisioned for WebhookEndpoint {
     fn revision(&self) -> i64 {
         self.revision
     }
 }
 
-/// The scope that an operation needs, and where it is.
-pub(super) type Mounted = (&'static str, &'static str, Scope);
+/// Name, path below [`BASE`], and the scope that the operation requires.
+pub(super) type Route = (&'static str, &'static str, Scope);
 
 impl Operation {
     fn new(
-        (name, path, scope): Mounted,
+        (name, path, scope): Route,
         method: Method,
-        contract: Contract,
-        run: impl Fn(&Call<'_>) -> Result<Answer, Problem> + Send + Sync + 'static,
+        input: Input,
+        success: Success,
+        run: impl Fn(&Call<'_>) -> Result<Response, Problem> + Send + Sync + 'static,
     ) -> Self {
-        let once = method == Method::POST;
-        Self { name, method, path, scope, contract, once, wait: Wait::Store, run: Arc::new(run) }
+        let idempotent = method == Method::POST;
+        Self {
+            name,
+            method,
+            path,
+            scope,
+            summary: "",
+            description: "",
+            conflicts: &[],
+            input,
+            success,
+            idempotent,
+            waits_for: WaitsFor::Store,
+            run: Box::new(run),
+        }
     }
 
-    /// Reads a page of what the query string asks for.
+    /// `GET` of a page, selected by the query string.
     pub(super) fn list<Q: FromFields + 'static, T: Serialize + JsonSchema + 'static>(
-        mounted: Mounted,
+        route: Route,
         run: fn(&Call<'_>, Request<Q>) -> Result<T>,
     ) -> Self {
-        let contract = Contract::giving::<T>().with_query::<Q>();
-        Self::new(mounted, Method::GET, contract, move |call| Answer::ok(&run(call, call.query())?))
+        let input = Input::Query(describe::object::<Q>);
+        Self::new(route, Method::GET, input, Success::ok::<T>(), move |call| json(&run(call, call.query())?))
     }
 
-    /// Reads one thing.
-    pub(super) fn get<T: Serialize + JsonSchema + 'static>(mounted: Mounted, run: fn(&Call<'_>) -> Result<T>) -> Self {
-        Self::new(mounted, Method::GET, Contract::giving::<T>(), move |call| Answer::ok(&run(call)?))
+    /// `GET` of one resource.
+    pub(super) fn get<T: Serialize + JsonSchema + 'static>(route: Route, run: fn(&Call<'_>) -> Result<T>) -> Self {
+        Self::new(route, Method::GET, Input::None, Success::ok::<T>(), move |call| json(&run(call)?))
     }
 
-    /// Reads one thing, and tells its revision.
-    pub(super) fn get_revised<T: Serialize + JsonSchema + Revised + 'static>(
-        mounted: Mounted,
+    /// `GET` of one resource that has a revision.
+    pub(super) fn get_with_etag<T: Serialize + JsonSchema + Revisioned + 'static>(
+        route: Route,
         run: fn(&Call<'_>) -> Result<T>,
     ) -> Self {
-        Self::new(mounted, Method::GET, Contract::giving::<T>().revised(), move |call| {
-            let shown = run(call)?;
-            Ok(Answer::ok(&shown)?.at_revision(shown.revision()))
+        Self::new(route, Method::GET, Input::None, Success::ok::<T>().with_etag(), move |call| {
+            json_with_etag(&run(call)?)
         })
     }
 
-    /// Makes one thing out of a body, and says where it is: a path below [`BASE`].
+    /// `POST` that creates one resource. `location` returns the resource's path below [`BASE`].
     pub(super) fn create<B: FromFields + 'static, T: Serialize + JsonSchema + 'static>(
-        mounted: Mounted,
+        route: Route,
         run: fn(&Call<'_>, Request<B>) -> Result<T>,
-        place: fn(&T) -> String,
+        location: fn(&T) -> String,
     ) -> Self {
-        let contract = Contract::giving::<T>().with_body::<B>().created().located();
-        Self::new(mounted, Method::POST, contract, move |call| {
-            let made = run(call, call.json()?)?;
-            Ok(Answer::ok(&made)?.at(&place(&made)))
+        let success = Success::created::<T>().with_location();
+        Self::new(route, Method::POST, body::<B>(), success, move |call| {
+            let created = run(call, call.json()?)?;
+            let mut response = json(&created)?;
+            if let Ok(location) = HeaderValue::try_from(format!("{BASE}/{}", location(&created))) {
+                response.headers_mut().insert(LOCATION, location);
+            }
+            Ok(response)
         })
     }
 
-    /// Makes several things out of a body.
+    /// `POST` that creates several resources: there is no one `Location`.
     pub(super) fn create_several<B: FromFields + 'static, T: Serialize + JsonSchema + 'static>(
-        mounted: Mounted,
+        route: Route,
         run: fn(&Call<'_>, Request<B>) -> Result<T>,
     ) -> Self {
-        let contract = Contract::giving::<T>().with_body::<B>().created();
-        Self::new(mounted, Method::POST, contract, move |call| Answer::ok(&run(call, call.json()?)?))
+        let run = move |call: &Call<'_>| json(&run(call, call.json()?)?);
+        Self::new(route, Method::POST, body::<B>(), Success::created::<T>(), run)
     }
 
-    /// Does what a body says.
-    pub(super) fn act<B: FromFields + 'static, T: Serialize + JsonSchema + 'static>(
-        mounted: Mounted,
+    /// `POST` of an action that is described by its body.
+    pub(super) fn action<B: FromFields + 'static, T: Serialize + JsonSchema + 'static>(
+        route: Route,
         run: fn(&Call<'_>, Request<B>) -> Result<T>,
     ) -> Self {
-        let contract = Contract::giving::<T>().with_body::<B>();
-        Self::new(mounted, Method::POST, contract, move |call| Answer::ok(&run(call, call.json()?)?))
+        let run = move |call: &Call<'_>| json(&run(call, call.json()?)?);
+        Self::new(route, Method::POST, body::<B>(), Success::ok::<T>(), run)
     }
 
-    /// Does something with what its path names.
-    pub(super) fn act_on<T: Serialize + JsonSchema + 'static>(
-        mounted: Mounted,
+    /// `POST` of an action on the resource that the path names. It needs no body.
+    pub(super) fn action_on<T: Serialize + JsonSchema + 'static>(
+        route: Route,
         run: fn(&Call<'_>) -> Result<T>,
     ) -> Self {
-        let contract = Contract::giving::<T>().with_nothing_much();
-        Self::new(mounted, Method::POST, contract, move |call| Answer::ok(&run(call)?))
+        Self::new(route, Method::POST, optional_body(), Success::ok::<T>(), move |call| json(&run(call)?))
     }
 
-    /// Does something with what its path names, as often as it is told, whatever the idempotency key.
-    pub(super) fn act_on_each_time<T: Serialize + JsonSchema + 'static>(
-        mounted: Mounted,
-        run: fn(&Call<'_>) -> Result<T>,
-    ) -> Self {
-        Self { once: false, ..Self::act_on(mounted, run) }
+    /// `POST` that records something about the resource that the path names. It needs no body, returns none, and counts
+    /// each request.
+    pub(super) fn record(route: Route, run: fn(&Call<'_>) -> Result<()>) -> Self {
+        let run = move |call: &Call<'_>| Ok(run(call).map(|()| no_content())?);
+        Self::new(route, Method::POST, optional_body(), Success::NO_CONTENT, run).not_idempotent()
     }
 
-    /// Takes note of something about what its path names, as often as it is told.
-    pub(super) fn note(mounted: Mounted, run: fn(&Call<'_>) -> Result<()>) -> Self {
-        let noted = move |call: &Call<'_>| Ok(run(call).map(|()| Answer::nothing())?);
-        Self { once: false, ..Self::new(mounted, Method::POST, Contract::SILENT.with_nothing_much(), noted) }
-    }
-
-    /// Changes what a body names.
-    pub(super) fn update<B: FromFields + 'static, T: Serialize + JsonSchema + Revised + 'static>(
-        mounted: Mounted,
+    /// `PATCH` of a resource that has a revision.
+    pub(super) fn update<B: FromFields + 'static, T: Serialize + JsonSchema + Revisioned + 'static>(
+        route: Route,
         run: fn(&Call<'_>, Request<B>) -> Result<T>,
     ) -> Self {
-        let contract = Contract::giving::<T>().with_body::<B>().revised();
-        Self::new(mounted, Method::PATCH, contract, move |call| {
-            let changed = run(call, call.json()?)?;
-            Ok(Answer::ok(&changed)?.at_revision(changed.revision()))
-        })
+        let run = move |call: &Call<'_>| json_with_etag(&run(call, call.json()?)?);
+        Self::new(route, Method::PATCH, body::<B>(), Success::ok::<T>().with_etag(), run)
     }
 
-    /// Deletes what its path names.
-    pub(super) fn delete(mounted: Mounted, run: fn(&Call<'_>) -> Result<()>) -> Self {
-        let deleted = move |call: &Call<'_>| Ok(run(call).map(|()| Answer::nothing())?);
-        Self::new(mounted, Method::DELETE, Contract::SILENT, deleted)
+    /// `DELETE` of a resource.
+    pub(super) fn delete(route: Route, run: fn(&Call<'_>) -> Result<()>) -> Self {
+        let run = move |call: &Call<'_>| Ok(run(call).map(|()| no_content())?);
+        Self::new(route, Method::DELETE, Input::None, Success::NO_CONTENT, run)
     }
 
-    /// The same operation, whose answer says that what was asked for is still to be done.
-    pub(super) fn that_is_done_later(self) -> Self {
-        Self { contract: self.contract.accepted(), ..self }
+    /// Documents the operation for API clients. The description may be empty.
+    pub(super) fn docs(self, summary: &'static str, description: &'static str) -> Self {
+        Self { summary, description, ..self }
     }
 
-    /// The same operation, which may have to wait for the payment gateway.
-    pub(super) fn that_may_wait_for_the_gateway(mut self) -> Self {
-        self.wait = Wait::Gateway;
+    /// Documents the reasons for which the operation returns a conflict (409).
+    pub(super) fn conflicts(self, conflicts: &'static [Reason]) -> Self {
+        Self { conflicts, ..self }
+    }
+
+    /// The operation ignores `Idempotency-Key` and runs for every request.
+    pub(super) fn not_idempotent(self) -> Self {
+        Self { idempotent: false, ..self }
+    }
+
+    /// The operation only queues the work, and returns 202.
+    pub(super) fn accepted(mut self) -> Self {
+        self.success.status = StatusCode::ACCEPTED;
         self
     }
 
-    /// Whether it reads a body at all.
-    pub(super) fn has_body(&self) -> bool {
-        matches!(self.contract.takes, Takes::Body(_) | Takes::BodyOrNot(_))
+    /// The operation may call the payment gateway.
+    pub(super) fn calls_gateway(self) -> Self {
+        Self { waits_for: WaitsFor::Gateway, ..self }
     }
 
-    pub(super) fn answers(&self, method: &Method) -> bool {
-        self.method == *method || (self.method == Method::GET && *method == Method::HEAD)
+    /// Whether the operation reads a request body.
+    pub(super) fn reads_body(&self) -> bool {
+        matches!(self.input, Input::Body(_) | Input::OptionalBody(_))
     }
 
-    /// Refuses a body that cannot be read, whatever it says.
+    /// Checks that the body is JSON, if the operation reads one.
     pub(super) fn check_syntax(&self, body: &[u8]) -> Result<(), Problem> {
-        match (self.contract.takes, body) {
-            (Takes::Nothing | Takes::Query(_), _) | (Takes::BodyOrNot(_), []) => Ok(()),
+        match (self.input, body) {
+            (Input::None | Input::Query(_), _) | (Input::OptionalBody(_), []) => Ok(()),
             _ => read_json::<Nothing>(body).map(drop),
         }
     }
 
-    /// Does the work. A replay says so.
-    pub(super) fn run(&self, call: &Call<'_>) -> Result<Answer, Problem> {
-        if matches!(self.contract.takes, Takes::BodyOrNot(_)) && !call.body.is_empty() {
+    /// Calls the service and returns its response.
+    pub(super) fn run(&self, call: &Call<'_>) -> Result<Response, Problem> {
+        if matches!(self.input, Input::OptionalBody(_)) && !call.body.is_empty() {
             Request::<Nothing>::from_json(call.body)?.errors.into_result()?;
         }
-        let answer = (self.run)(call)?;
-        Ok(Answer { status: self.contract.status, replayed: call.caller.was_replayed(), ..answer })
+        let mut response = (self.run)(call)?;
+        *response.status_mut() = self.success.status;
+        if call.caller.was_replayed() {
+            response.headers_mut().insert(REPLAYED, HeaderValue::from_static("true"));
+        }
+        Ok(response)
     }
 }
 
-/// A request that was let in, as an operation sees it.
+fn body<B: FromFields>() -> Input {
+    Input::Body(describe::named_object::<B>)
+}
+
+fn optional_body() -> Input {
+    Input::OptionalBody(describe::object::<Nothing>)
+}
+
+/// An authorized request.
 pub(super) struct Call<'a> {
     pub(super) service: &'a TicketingService,
     pub(super) caller: &'a Caller,
-    /// What the path has in the places of its parameters.
+    /// The values of the path parameters, in the order of the path.
     pub(super) parameters: &'a [String],
     pub(super) query: &'a [(String, String)],
     pub(super) body: &'a [u8],
 }
 
 impl Call<'_> {
-    /// The id in the path. A text that cannot be one names a thing that does not exist.
+    /// The first id in the path. Text that is not an id becomes [`Id::NOTHING`], which no resource has.
     pub(super) fn id<K: Kind>(&self) -> Id<K> {
         self.id_at(0)
     }
 
-    /// The id in the path that comes after [`Call::id`].
+    /// The second id in the path.
     pub(super) fn second_id<K: Kind>(&self) -> Id<K> {
         self.id_at(1)
     }
 
-    fn id_at<K: Kind>(&self, place: usize) -> Id<K> {
-        self.parameters.get(place).and_then(|text| text.parse().ok()).unwrap_or(Id::NOTHING)
+    fn id_at<K: Kind>(&self, index: usize) -> Id<K> {
+        self.parameters.get(index).and_then(|text| text.parse().ok()).unwrap_or(Id::NOTHING)
     }
 
-    /// The request in the query string.
+    /// Reads the request from the query string.
     fn query<T: FromFields>(&self) -> Request<T> {
         Request::from_query(self.query.iter().cloned())
     }
 
-    /// The request in the body.
+    /// Reads the request from the body.
     fn json<T: FromFields>(&self) -> Result<Request<T>, Problem> {
         read_json(self.body)
     }
@@ -269,56 +353,24 @@ fn read_json<T: FromFields>(body: &[u8]) -> Result<Request<T>, Problem> {
     Ok(Request::from_json(body)?)
 }
 
-/// What an operation came to.
-#[derive(Debug)]
-pub(super) struct Answer {
-    status: StatusCode,
-    location: Option<String>,
-    revision: Option<i64>,
-    replayed: bool,
-    body: Option<Vec<u8>>,
+/// A response with this body as JSON.
+fn json(body: &impl Serialize) -> Result<Response, Problem> {
+    // Large enough for most responses.
+    let mut bytes = Vec::with_capacity(1024);
+    serde_json::to_writer(&mut bytes, body).map_err(Problem::internal)?;
+    let mut response = Response::new(Body::from(bytes));
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    Ok(response)
 }
 
-impl Answer {
-    /// An answer with this body.
-    fn ok(body: &impl Serialize) -> Result<Self, Problem> {
-        // Most answers fit at once.
-        let mut json = Vec::with_capacity(1024);
-        serde_json::to_writer(&mut json, body).map_err(Problem::internal)?;
-        Ok(Self { status: StatusCode::OK, body: Some(json), ..Self::nothing() })
+fn json_with_etag<T: Serialize + Revisioned>(resource: &T) -> Result<Response, Problem> {
+    let mut response = json(resource)?;
+    if let Ok(etag) = HeaderValue::try_from(format!("\"{}\"", resource.revision())) {
+        response.headers_mut().insert(ETAG, etag);
     }
-
-    /// An answer without a body.
-    fn nothing() -> Self {
-        Self { status: StatusCode::NO_CONTENT, location: None, revision: None, replayed: false, body: None }
-    }
-
-    fn at(self, place: &str) -> Self {
-        Self { location: Some(format!("{BASE}/{place}")), ..self }
-    }
-
-    fn at_revision(self, revision: i64) -> Self {
-        Self { revision: Some(revision), ..self }
-    }
+    Ok(response)
 }
 
-impl IntoResponse for Answer {
-    fn into_response(self) -> Response {
-        let mut response = Response::new(self.body.map_or_else(Body::empty, Body::from));
-        *response.status_mut() = self.status;
-        let headers = response.headers_mut();
-        if self.status != StatusCode::NO_CONTENT {
-            headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        }
-        if let Some(location) = self.location.and_then(|location| HeaderValue::try_from(location).ok()) {
-            headers.insert(LOCATION, location);
-        }
-        if let Some(tag) = self.revision.and_then(|revision| HeaderValue::try_from(format!("\"{revision}\"")).ok()) {
-            headers.insert(ETAG, tag);
-        }
-        if self.replayed {
-            headers.insert(REPLAYED, HeaderValue::from_static("true"));
-        }
-        response
-    }
+fn no_content() -> Response {
+    Response::new(Body::empty())
 }

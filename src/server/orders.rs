@@ -1,6 +1,10 @@
-//! Orders over HTTP.
+//! Operations on orders.
 
 use super::operation::Operation;
+use crate::error::Reason::{
+    DiscountUsedUp, EventCancelled, EventNotOnSale, MaxPerOrderExceeded, OrderNotCancellable, OrderNotPending,
+    SaleEnded, SaleNotStarted, SoldOut, TicketTypeNotOnSale,
+};
 use crate::form::request::Request;
 use crate::model::order::{CreateOrder, ListOrders};
 use crate::model::scope::Scope::{OrdersRead, OrdersWrite};
@@ -9,28 +13,59 @@ pub(super) fn operations() -> Vec<Operation> {
     vec![
         Operation::list(("list_orders", "/orders", OrdersRead), |call, request: Request<ListOrders>| {
             call.service.list_orders(call.caller, request)
-        }),
+        })
+        .docs("List orders", "Newest first, without their tickets."),
         Operation::create(
             ("create_order", "/orders", OrdersWrite),
             |call, request: Request<CreateOrder>| call.service.create_order(call.caller, request),
-            |placed| format!("orders/{}", placed.order.id),
+            |created| format!("orders/{}", created.order.id),
         )
-        .that_may_wait_for_the_gateway(),
+        .calls_gateway()
+        .docs(
+            "Create an order",
+            "An order with a total of 0 is COMPLETED at once. Any other order is PENDING: it reserves its seats for a \
+             limited time and waits for payment at `checkoutUrl`. If several conflicts apply, the response reports the \
+             one that comes first in the list of reasons.",
+        )
+        .conflicts(&[
+            EventNotOnSale,
+            TicketTypeNotOnSale,
+            SaleNotStarted,
+            SaleEnded,
+            MaxPerOrderExceeded,
+            SoldOut,
+        ]),
         Operation::get(("get_order", "/orders/{orderId}", OrdersRead), |call| {
             call.service.get_order(call.caller, call.id())
-        }),
+        })
+        .docs("Get an order", ""),
         Operation::get(("get_order_details", "/orders/{orderId}/details", OrdersRead), |call| {
             call.service.get_order_details(call.caller, call.id())
-        }),
-        Operation::act_on(("cancel_order", "/orders/{orderId}/cancel", OrdersWrite), |call| {
+        })
+        .docs("Get an order's details", "The fields of the order's request that the order itself does not contain."),
+        Operation::action_on(("cancel_order", "/orders/{orderId}/cancel", OrdersWrite), |call| {
             call.service.cancel_order(call.caller, call.id())
         })
-        .that_may_wait_for_the_gateway(),
-        Operation::act_on(("mark_order_paid", "/orders/{orderId}/mark-paid", OrdersWrite), |call| {
+        .calls_gateway()
+        .docs(
+            "Cancel an order",
+            "Releases its seats and its discount use, cancels its tickets, and refunds a payment made through the \
+             payment gateway.",
+        )
+        .conflicts(&[OrderNotCancellable]),
+        Operation::action_on(("mark_order_paid", "/orders/{orderId}/mark-paid", OrdersWrite), |call| {
             call.service.mark_order_paid(call.caller, call.id())
-        }),
-        Operation::act_on(("mark_checkout_reminder_sent", "/orders/{orderId}/reminder-sent", OrdersWrite), |call| {
+        })
+        .docs(
+            "Mark an order as paid",
+            "For a payment that was not made through the payment gateway. An EXPIRED order is completed too if its \
+             seats and its discount use are still available.",
+        )
+        .conflicts(&[OrderNotPending, EventCancelled, SoldOut, DiscountUsedUp]),
+        Operation::action_on(("mark_checkout_reminder_sent", "/orders/{orderId}/reminder-sent", OrdersWrite), |call| {
             call.service.mark_checkout_reminder_sent(call.caller, call.id())
-        }),
+        })
+        .docs("Mark a checkout reminder as sent", "Sets the order's `checkoutReminderSent`.")
+        .conflicts(&[OrderNotPending]),
     ]
 }

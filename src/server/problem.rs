@@ -1,5 +1,4 @@
-//! What is answered where an operation could not be done: `application/problem+json` (RFC 9457). This is the one place
-//! that knows which error has which status.
+//! Problem responses: `application/problem+json` (RFC 9457). This is the only place that maps errors to HTTP statuses.
 
 use axum::body::Body;
 use axum::http::header::{ALLOW, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
@@ -12,31 +11,40 @@ use crate::form::json::SyntaxError;
 use crate::model::scope::Scope;
 use crate::model::text_enum::TextEnum;
 
-/// What kind of problem it is: the end of its `type`, its title, and its status.
+/// A kind of problem.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Code(pub(super) &'static str, pub(super) &'static str, pub(super) StatusCode);
+pub(super) struct ProblemCode {
+    /// The last part of the problem's `type`.
+    pub(super) name: &'static str,
+    pub(super) title: &'static str,
+    pub(super) status: StatusCode,
+}
 
-impl Code {
-    /// What tells it from the others.
-    pub(super) fn type_uri(self) -> String {
-        format!("urn:ticketing:problem:{}", self.0)
+impl ProblemCode {
+    const fn new(status: StatusCode, name: &'static str, title: &'static str) -> Self {
+        Self { name, title, status }
     }
 
-    /// What is said of every problem.
+    /// The problem's `type`.
+    pub(super) fn type_uri(self) -> String {
+        format!("urn:ticketing:problem:{}", self.name)
+    }
+
+    /// The members that every problem has.
     fn body(self, detail: &str, instance: &str, request_id: &str) -> Value {
         json!({
             "type": self.type_uri(),
-            "title": self.1,
-            "status": self.2.as_u16(),
+            "title": self.title,
+            "status": self.status.as_u16(),
             "detail": detail,
             "instance": instance,
             "requestId": request_id,
         })
     }
 
-    /// What such a problem looks like.
+    /// An example for the OpenAPI document.
     pub(super) fn example(self, reason: Option<Reason>) -> Value {
-        let mut problem = self.body("what happened to this request", "/v1/events", "7d4c3f0b9a");
+        let mut problem = self.body("what is wrong with this request", "/v1/events", "7d4c3f0b9a");
         match (self, reason) {
             (CONFLICT, Some(reason)) => problem["reason"] = reason.as_str().into(),
             (VALIDATION_FAILED, _) => problem["errors"] = json!([{"path": "title", "message": "is required"}]),
@@ -46,8 +54,8 @@ impl Code {
     }
 }
 
-/// Every kind, by status.
-pub(super) const CODES: [&Code; 16] = [
+/// Every problem, ordered by status.
+pub(super) const CODES: [&ProblemCode; 16] = [
     &MALFORMED_REQUEST,
     &UNAUTHENTICATED,
     &FORBIDDEN,
@@ -66,119 +74,126 @@ pub(super) const CODES: [&Code; 16] = [
     &UNAVAILABLE,
 ];
 
-const MALFORMED_REQUEST: Code = Code("malformed-request", "The request cannot be read", StatusCode::BAD_REQUEST);
-const UNAUTHENTICATED: Code = Code("unauthenticated", "A valid API key is required", StatusCode::UNAUTHORIZED);
-const FORBIDDEN: Code = Code("forbidden", "The API key lacks a scope", StatusCode::FORBIDDEN);
-const NOT_FOUND: Code = Code("not-found", "There is no such thing", StatusCode::NOT_FOUND);
-const METHOD_NOT_ALLOWED: Code =
-    Code("method-not-allowed", "The method is not allowed here", StatusCode::METHOD_NOT_ALLOWED);
-const CONFLICT: Code = Code("conflict", "The present state forbids it", StatusCode::CONFLICT);
-const IDEMPOTENCY_IN_PROGRESS: Code =
-    Code("idempotency-in-progress", "The same request is under way", StatusCode::CONFLICT);
-const PRECONDITION_FAILED: Code =
-    Code("precondition-failed", "The resource is at another revision", StatusCode::PRECONDITION_FAILED);
-const PAYLOAD_TOO_LARGE: Code = Code("payload-too-large", "The body is too large", StatusCode::PAYLOAD_TOO_LARGE);
-const UNSUPPORTED_MEDIA_TYPE: Code =
-    Code("unsupported-media-type", "The body is not JSON", StatusCode::UNSUPPORTED_MEDIA_TYPE);
-const VALIDATION_FAILED: Code =
-    Code("validation-failed", "The request breaks a constraint", StatusCode::UNPROCESSABLE_ENTITY);
-const IDEMPOTENCY_KEY_REUSED: Code = Code(
-    "idempotency-key-reused",
-    "The idempotency key was used for another request",
-    StatusCode::UNPROCESSABLE_ENTITY,
-);
-const RATE_LIMITED: Code = Code("rate-limited", "Too many requests", StatusCode::TOO_MANY_REQUESTS);
-const PAYMENT_GATEWAY_FAILED: Code =
-    Code("payment-gateway-failed", "The payment gateway failed", StatusCode::BAD_GATEWAY);
-const UNAVAILABLE: Code = Code("unavailable", "The service is busy", StatusCode::SERVICE_UNAVAILABLE);
-const INTERNAL: Code = Code("internal", "Something went wrong inside", StatusCode::INTERNAL_SERVER_ERROR);
+pub(super) const MALFORMED_REQUEST: ProblemCode =
+    ProblemCode::new(StatusCode::BAD_REQUEST, "malformed-request", "Malformed request");
+pub(super) const UNAUTHENTICATED: ProblemCode =
+    ProblemCode::new(StatusCode::UNAUTHORIZED, "unauthenticated", "Authentication required");
+pub(super) const FORBIDDEN: ProblemCode = ProblemCode::new(StatusCode::FORBIDDEN, "forbidden", "Insufficient scope");
+pub(super) const NOT_FOUND: ProblemCode = ProblemCode::new(StatusCode::NOT_FOUND, "not-found", "Not found");
+pub(super) const METHOD_NOT_ALLOWED: ProblemCode =
+    ProblemCode::new(StatusCode::METHOD_NOT_ALLOWED, "method-not-allowed", "Method not allowed");
+pub(super) const CONFLICT: ProblemCode = ProblemCode::new(StatusCode::CONFLICT, "conflict", "Conflict");
+pub(super) const IDEMPOTENCY_IN_PROGRESS: ProblemCode =
+    ProblemCode::new(StatusCode::CONFLICT, "idempotency-in-progress", "Request in progress");
+pub(super) const PRECONDITION_FAILED: ProblemCode =
+    ProblemCode::new(StatusCode::PRECONDITION_FAILED, "precondition-failed", "Precondition failed");
+pub(super) const PAYLOAD_TOO_LARGE: ProblemCode =
+    ProblemCode::new(StatusCode::PAYLOAD_TOO_LARGE, "payload-too-large", "Payload too large");
+pub(super) const UNSUPPORTED_MEDIA_TYPE: ProblemCode =
+    ProblemCode::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported-media-type", "Unsupported media type");
+pub(super) const VALIDATION_FAILED: ProblemCode =
+    ProblemCode::new(StatusCode::UNPROCESSABLE_ENTITY, "validation-failed", "Validation failed");
+pub(super) const IDEMPOTENCY_KEY_REUSED: ProblemCode =
+    ProblemCode::new(StatusCode::UNPROCESSABLE_ENTITY, "idempotency-key-reused", "Idempotency key reused");
+pub(super) const RATE_LIMITED: ProblemCode =
+    ProblemCode::new(StatusCode::TOO_MANY_REQUESTS, "rate-limited", "Rate limit exceeded");
+pub(super) const INTERNAL: ProblemCode =
+    ProblemCode::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", "Internal error");
+pub(super) const PAYMENT_GATEWAY_FAILED: ProblemCode =
+    ProblemCode::new(StatusCode::BAD_GATEWAY, "payment-gateway-failed", "Payment gateway failed");
+pub(super) const UNAVAILABLE: ProblemCode =
+    ProblemCode::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", "Service unavailable");
 
-/// A problem on its way out. It becomes a body where the request's path and id are known: see [`Problem::render`].
+/// A problem that is returned to the client. [`Problem::render`] writes its body.
 #[derive(Debug, Clone)]
 pub(super) struct Problem {
-    code: &'static Code,
+    code: &'static ProblemCode,
     detail: String,
+    /// Only of a conflict.
     reason: Option<Reason>,
+    /// Only of a failed validation.
     errors: Vec<FieldError>,
-    /// The methods that are allowed, where it is the method that is not.
-    allow: Option<String>,
-    /// How many seconds to wait, where it is of use to come back.
+    /// The header `Allow`: only of a method that is not allowed.
+    allow: Option<HeaderValue>,
+    /// The header `Retry-After`, in seconds.
     retry_after: Option<u64>,
 }
 
 impl Problem {
-    fn new(code: &'static Code, detail: impl Into<String>) -> Self {
+    fn new(code: &'static ProblemCode, detail: impl Into<String>) -> Self {
         Self { code, detail: detail.into(), reason: None, errors: Vec::new(), allow: None, retry_after: None }
     }
 
-    /// The request cannot be read at all.
+    /// 400: the request cannot be parsed.
     pub(super) fn malformed(detail: impl Into<String>) -> Self {
         Self::new(&MALFORMED_REQUEST, detail)
     }
 
-    /// The key is missing or not valid: the same answer whatever is wrong with it.
+    /// 401: the API key is missing or invalid. The text does not depend on what is wrong with it.
     pub(super) fn unauthenticated() -> Self {
-        let detail = "a valid API key is required in the header X-Api-Key";
-        Self::new(&UNAUTHENTICATED, detail)
+        Self::new(&UNAUTHENTICATED, "a valid API key is required in the header X-Api-Key")
     }
 
     fn forbidden(scope: Scope) -> Self {
         Self::new(&FORBIDDEN, format!("the API key lacks the scope {}", scope.as_str()))
     }
 
-    /// Nothing is under this path.
+    /// 404: no route has the path of the request.
     pub(super) fn no_such_route() -> Self {
-        Self::new(&NOT_FOUND, "nothing is under this path")
+        Self::new(&NOT_FOUND, "no route has this path")
     }
 
-    /// There is something under this path, which answers other methods: `allow`, where axum does not say so itself.
-    pub(super) fn method_not_allowed(allow: Option<String>) -> Self {
-        Self { allow, ..Self::new(&METHOD_NOT_ALLOWED, "this path does not answer the method") }
+    /// 405: the path has routes for other methods. `allow` is `None` if axum adds the header `Allow`.
+    pub(super) fn method_not_allowed(allow: Option<HeaderValue>) -> Self {
+        let detail = "this path does not support the method; the header Allow lists the supported ones";
+        Self { allow, ..Self::new(&METHOD_NOT_ALLOWED, detail) }
     }
 
-    /// The body is larger than `limit` bytes.
+    /// 413: the body has more than `limit` bytes.
     pub(super) fn too_large(limit: usize) -> Self {
-        Self::new(&PAYLOAD_TOO_LARGE, format!("a body may have {limit} bytes"))
+        Self::new(&PAYLOAD_TOO_LARGE, format!("the body must not have more than {limit} bytes"))
     }
 
-    /// The body is not JSON by its own word.
+    /// 415: the `Content-Type` is not JSON.
     pub(super) fn not_json() -> Self {
         Self::new(&UNSUPPORTED_MEDIA_TYPE, "the body must be JSON, with the Content-Type application/json")
     }
 
-    /// More is asked at once than is done at once.
+    /// 503: the service is busy. The client should try again in a second.
     pub(super) fn unavailable(detail: impl Into<String>) -> Self {
         Self { retry_after: Some(1), ..Self::new(&UNAVAILABLE, detail) }
     }
 
-    /// More was asked than may be, until `seconds` from now.
-    pub(super) fn rate_limited(detail: impl Into<String>, seconds: u64) -> Self {
-        Self { retry_after: Some(seconds), ..Self::new(&RATE_LIMITED, detail) }
+    /// 429: a rate limit was exceeded. It is reset after `retry_after` seconds.
+    pub(super) fn rate_limited(detail: impl Into<String>, retry_after: u64) -> Self {
+        Self { retry_after: Some(retry_after), ..Self::new(&RATE_LIMITED, detail) }
     }
 
-    /// Something that the caller can do nothing about, and learns nothing about; `cause` is for the log.
+    /// 500: logs the cause, and reveals nothing of it to the client.
     pub(super) fn internal(cause: impl std::fmt::Display) -> Self {
-        tracing::error!(%cause, "a request failed");
-        Self::new(&INTERNAL, "the request could not be completed")
+        tracing::error!(%cause, "internal error");
+        Self::new(&INTERNAL, "an internal error occurred")
     }
 
-    /// The status that goes with it.
+    /// The status of the response.
     pub(super) fn status(&self) -> StatusCode {
-        self.code.2
+        self.code.status
     }
 
-    /// The header that goes with it, where there is one.
+    /// The header that belongs to the problem, if there is one.
     pub(super) fn header(&self) -> Option<(HeaderName, HeaderValue)> {
-        match self.code.2 {
-            StatusCode::UNAUTHORIZED => Some((WWW_AUTHENTICATE, HeaderValue::from_static("ApiKey"))),
-            _ if self.retry_after.is_some() => self.retry_after.map(|seconds| (RETRY_AFTER, seconds.into())),
-            _ => self.allow.as_deref().and_then(|methods| Some((ALLOW, HeaderValue::try_from(methods).ok()?))),
+        if self.status() == StatusCode::UNAUTHORIZED {
+            return Some((WWW_AUTHENTICATE, HeaderValue::from_static("ApiKey")));
         }
+        if let Some(seconds) = self.retry_after {
+            return Some((RETRY_AFTER, seconds.into()));
+        }
+        self.allow.clone().map(|methods| (ALLOW, methods))
     }
 
-    /// The answer to the request with this path and this id.
-    pub(super) fn render(&self, instance: &str, request_id: &str) -> Response {
-        let mut problem = self.code.body(&self.detail, instance, request_id);
+    /// The response to the request with this path and id.
+    pub(super) fn render(&self, path: &str, request_id: &str) -> Response {
+        let mut problem = self.code.body(&self.detail, path, request_id);
         if let Some(reason) = self.reason {
             problem["reason"] = reason.as_str().into();
         }
@@ -208,12 +223,12 @@ impl From<Error> for Problem {
             Error::IdempotencyInProgress => {
                 Self { retry_after: Some(1), ..Self::new(&IDEMPOTENCY_IN_PROGRESS, error.to_string()) }
             }
-            // What the gateway said is in the log: it may tell of the inside.
-            Error::PaymentGatewayFailed(_) => {
-                let detail = "the gateway gave no checkout link; the order was cancelled and its places are free again";
-                Self::new(&PAYMENT_GATEWAY_FAILED, detail)
-            }
-            Error::Unavailable(why) => Self::unavailable(why),
+            // The gateway's own message is only in the log: it may contain internal details.
+            Error::PaymentGatewayFailed(_) => Self::new(
+                &PAYMENT_GATEWAY_FAILED,
+                "the payment gateway returned no checkout link; the order was cancelled and its seats were released",
+            ),
+            Error::Unavailable(detail) => Self::unavailable(detail),
             Error::Store(cause) => Self::internal(cause),
             Error::Internal(cause) => Self::internal(cause),
         }
@@ -227,7 +242,8 @@ impl From<SyntaxError> for Problem {
 }
 
 impl IntoResponse for Problem {
-    /// The status alone, with the problem beside it: who knows the request's id makes the body of it.
+    /// A response without a body, with the problem as an extension: the middleware knows the path and the request id, and
+    /// renders it.
     fn into_response(self) -> Response {
         let mut response = Response::new(Body::empty());
         *response.status_mut() = self.status();

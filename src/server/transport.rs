@@ -1,4 +1,5 @@
-//! The bytes of a connection: reports what comes and goes, and closes so that the last answer arrives.
+//! The byte stream of a connection: reports what is received and sent, and closes in a way that lets the client read the
+//! last response.
 
 use std::io;
 use std::pin::Pin;
@@ -14,19 +15,20 @@ use tokio::time::Sleep;
 
 use super::connection::Connection;
 
-/// How long what a client still sends is taken in after the last answer.
-const LINGERING: Duration = Duration::from_secs(2);
+/// How long the server reads and discards what the client still sends after the last response.
+const LINGER: Duration = Duration::from_secs(2);
 
-/// A TCP connection whose doings are told to its [`Connection`].
+/// A TCP stream that reports to its [`Connection`].
 pub(super) struct Transport {
     stream: TcpStream,
     connection: Arc<Connection>,
-    lingering: Option<Pin<Box<Sleep>>>,
+    /// Set once the write half is shut down.
+    linger: Option<Pin<Box<Sleep>>>,
 }
 
 impl Transport {
     pub(super) fn new(stream: TcpStream, connection: Arc<Connection>) -> Self {
-        Self { stream, connection, lingering: None }
+        Self { stream, connection, linger: None }
     }
 }
 
@@ -34,8 +36,8 @@ impl AsyncRead for Transport {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         let before = buffer.filled().len();
         ready!(Pin::new(&mut self.stream).poll_read(cx, buffer))?;
-        if let Some(new @ [_, ..]) = buffer.filled().get(before..) {
-            self.connection.received(new);
+        if let Some(received @ [_, ..]) = buffer.filled().get(before..) {
+            self.connection.bytes_received(received);
         }
         Poll::Ready(Ok(()))
     }
@@ -44,7 +46,7 @@ impl AsyncRead for Transport {
 impl AsyncWrite for Transport {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let written = ready!(Pin::new(&mut self.stream).poll_write(cx, bytes));
-        self.connection.sent();
+        self.connection.bytes_sent();
         Poll::Ready(written)
     }
 
@@ -54,7 +56,7 @@ impl AsyncWrite for Transport {
         slices: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         let written = ready!(Pin::new(&mut self.stream).poll_write_vectored(cx, slices));
-        self.connection.sent();
+        self.connection.bytes_sent();
         Poll::Ready(written)
     }
 
@@ -66,23 +68,24 @@ impl AsyncWrite for Transport {
         Pin::new(&mut self.stream).poll_flush(cx)
     }
 
-    /// Says goodbye and takes in what the client still sends. A socket that is closed with something unread in it resets
-    /// the connection, and the client may lose the answer that says why its body was not wanted.
+    /// Lingering close: shuts down the write half, then reads and discards what the client still sends. Closing a socket
+    /// with unread bytes resets the connection, and the client may lose the response that tells it why its body was
+    /// refused.
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let this = &mut *self;
-        if this.lingering.is_none() {
+        if this.linger.is_none() {
             ready!(Pin::new(&mut this.stream).poll_shutdown(cx))?;
-            if !this.connection.is_being_sent_to() {
+            if !this.connection.may_have_unread_bytes() {
                 return Poll::Ready(Ok(()));
             }
         }
-        let lingering = this.lingering.get_or_insert_with(|| Box::pin(tokio::time::sleep(LINGERING)));
-        let mut unwanted = [0; 4096];
+        let linger = this.linger.get_or_insert_with(|| Box::pin(tokio::time::sleep(LINGER)));
+        let mut discarded = [0; 4096];
         loop {
-            if lingering.as_mut().poll(cx).is_ready() {
+            if linger.as_mut().poll(cx).is_ready() {
                 return Poll::Ready(Ok(()));
             }
-            let mut buffer = ReadBuf::new(&mut unwanted);
+            let mut buffer = ReadBuf::new(&mut discarded);
             match ready!(Pin::new(&mut this.stream).poll_read(cx, &mut buffer)) {
                 Ok(()) if !buffer.filled().is_empty() => {}
                 _ => return Poll::Ready(Ok(())),
@@ -91,15 +94,14 @@ impl AsyncWrite for Transport {
     }
 }
 
-/// A body whose end is told to its [`Connection`].
+/// A request body that reports its end to its [`Connection`].
 pub(super) struct WatchedBody {
     body: Incoming,
     connection: Arc<Connection>,
 }
 
 impl WatchedBody {
-    /// The body of a request on this connection.
-    pub(super) fn of(body: Incoming, connection: &Arc<Connection>) -> Body {
+    pub(super) fn wrap(body: Incoming, connection: &Arc<Connection>) -> Body {
         if body.is_end_stream() {
             return Body::empty();
         }
@@ -114,7 +116,7 @@ impl HttpBody for WatchedBody {
     fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
         let frame = ready!(Pin::new(&mut self.body).poll_frame(cx));
         if frame.is_none() || self.body.is_end_stream() {
-            self.connection.body_came();
+            self.connection.body_received();
         }
         Poll::Ready(frame)
     }
@@ -131,7 +133,7 @@ impl HttpBody for WatchedBody {
 impl Drop for WatchedBody {
     fn drop(&mut self) {
         if !self.body.is_end_stream() {
-            self.connection.body_unwanted();
+            self.connection.body_dropped();
         }
     }
 }

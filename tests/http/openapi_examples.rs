@@ -135,7 +135,7 @@ fn each_documented_route_is_there_and_refuses_every_method_that_is_not_documente
                     expected
                 );
             } else if method != "HEAD" && answer.header("content-type") == Some("application/problem+json") {
-                assert_ne!(answer.json()["detail"], "nothing is under this path", "{method} {real}");
+                assert_ne!(answer.json()["detail"], "no route has this path", "{method} {real}");
             }
         }
     }

@@ -1,4 +1,4 @@
-//! What operations were asked and answered in a run that a test repeats.
+//! Example requests and responses of the operations. `tests/openapi_examples.rs` records them from a running server.
 
 use std::sync::LazyLock;
 
@@ -7,16 +7,16 @@ use serde_json::Value;
 static EXAMPLES: LazyLock<Value> =
     LazyLock::new(|| serde_json::from_str(include_str!("examples.json")).unwrap_or_default());
 
-/// The `request`, the `response` or the `path` of an operation.
+/// The `request`, the `response` or the `path` in the example of an operation.
 pub(super) fn of(operation: &str, part: &str) -> Option<Value> {
     EXAMPLES.get(operation)?.get(part).cloned()
 }
 
-/// What a path of this form had in the place of a parameter.
+/// The value of a path parameter in the example of an operation. `template` is the operation's path.
 pub(super) fn of_parameter(operation: &str, template: &str, parameter: &str) -> Option<Value> {
     let path = of(operation, "path")?;
-    let place = template
+    let segment = template
         .split('/')
-        .position(|part| part.strip_prefix('{').and_then(|part| part.strip_suffix('}')) == Some(parameter))?;
-    path.as_str()?.split(['/', '?']).nth(place).map(Value::from)
+        .position(|segment| segment.strip_prefix('{').and_then(|name| name.strip_suffix('}')) == Some(parameter))?;
+    path.as_str()?.split(['/', '?']).nth(segment).map(Value::from)
 }

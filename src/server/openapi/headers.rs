@@ -1,18 +1,18 @@
-//! The headers of requests and answers.
+//! The headers of requests and responses.
 
 use axum::http::Method;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::super::operation::Operation;
 
-fn parameter(name: &str) -> Value {
-    json!({"$ref": format!("#/components/parameters/{name}")})
-}
+/// The headers of every response to an authenticated request.
+pub(super) const AUTHENTICATED: [&str; 4] =
+    ["X-Request-Id", "X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"];
 
-/// The headers that a request may have.
+/// References to the headers that a request for this operation may have.
 pub(super) fn of_request(operation: &Operation) -> Vec<Value> {
     let mut parameters = Vec::new();
-    if operation.once {
+    if operation.idempotent {
         parameters.push(parameter("IdempotencyKey"));
     }
     if matches!(operation.method, Method::PATCH | Method::DELETE) {
@@ -22,58 +22,61 @@ pub(super) fn of_request(operation: &Operation) -> Vec<Value> {
     parameters
 }
 
-/// References to the headers of an answer.
-pub(super) fn named(names: &[&str]) -> Value {
-    let references = names.iter().map(|name| {
-        let component = name.replace('-', "");
-        ((*name).to_owned(), json!({"$ref": format!("#/components/headers/{component}")}))
-    });
-    Value::Object(references.collect())
+fn parameter(name: &str) -> Value {
+    json!({"$ref": format!("#/components/parameters/{name}")})
 }
 
-/// What every answer to a key has.
-pub(super) const TO_A_KEY: [&str; 4] =
-    ["X-Request-Id", "X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"];
+/// References to headers of a response, by their names.
+pub(super) fn references(names: &[&str]) -> Value {
+    let mut references = Map::new();
+    for name in names {
+        let component = name.replace('-', "");
+        references.insert((*name).to_owned(), json!({"$ref": format!("#/components/headers/{component}")}));
+    }
+    Value::Object(references)
+}
 
-/// Every header that a request may have. They have no examples: a page on which requests are tried would send them.
+/// All headers of requests. They have no examples: the page at `/docs` would send those by default.
 pub(super) fn parameters() -> Value {
     json!({
         "IdempotencyKey": {
             "name": "Idempotency-Key", "in": "header",
-            "description": "With it the request is done once within 24 hours, however often it is sent: a repetition \
-                is given the first answer. Any text that no other request has, such as a random UUID.",
+            "description": "Makes it safe to retry: for 24 hours, the same request with the same key returns the first \
+                response instead of being executed again. Use a text that no other request has, such as a random UUID.",
             "schema": {"type": "string", "pattern": "^[!-~]{1,255}$"},
         },
         "IfMatch": {
             "name": "If-Match", "in": "header",
-            "description": "An `ETag`: the request is done only while the resource is at this revision, such as `\"3\"`.",
+            "description": "An `ETag`, such as `\"3\"`: the request is executed only if the resource still has this \
+                revision. Otherwise the response is 412.",
             "schema": {"type": "string"},
         },
         "RequestId": {
             "name": "X-Request-Id", "in": "header",
-            "description": "An id for the request, up to 128 visible ASCII characters; any other is replaced.",
+            "description": "An id for the request: 1 to 128 visible ASCII characters. If it is missing or invalid, the \
+                server chooses one.",
             "schema": {"type": "string"},
         },
     })
 }
 
-/// Every header that an answer may have.
+/// All headers of responses.
 pub(super) fn components() -> Value {
     let text = |description: &str| json!({"description": description, "schema": {"type": "string"}});
     let number = |description: &str| json!({"description": description, "schema": {"type": "integer", "minimum": 0}});
     let mut components = json!({
-        "XRequestId": text("The request's id: the client's own, or a new one."),
-        "XRateLimitLimit": number("How many requests the key may make in a window of a minute."),
-        "XRateLimitRemaining": number("How many of them are left."),
-        "XRateLimitReset": number("When the window ends, in seconds since 1970."),
-        "RetryAfter": number("How many seconds to wait before the next try."),
-        "Location": text("Where it is to be found."),
-        "ETag": text("The revision of the resource, in quotes, for `If-Match`."),
-        "IdempotentReplayed": text("`true` where the answer is that to an earlier request with the same key."),
+        "XRequestId": text("The id of the request: the client's own, or one chosen by the server."),
+        "XRateLimitLimit": number("The number of requests that the API key may make per minute."),
+        "XRateLimitRemaining": number("The number of requests left in the current minute."),
+        "XRateLimitReset": number("When the current minute ends, in seconds since 1970."),
+        "RetryAfter": number("The number of seconds to wait before trying again."),
+        "Location": text("The URL of the created resource, or of the page to go to."),
+        "ETag": text("The revision of the resource in quotes, for `If-Match`."),
+        "IdempotentReplayed": text("`true` if this is the response to an earlier request with the same `Idempotency-Key`."),
         "WWWAuthenticate": text("Always `ApiKey`."),
     });
-    for always in ["XRequestId", "Location", "ETag", "WWWAuthenticate"] {
-        components[always]["required"] = true.into();
+    for name in ["XRequestId", "Location", "ETag", "WWWAuthenticate"] {
+        components[name]["required"] = true.into();
     }
     components["XRequestId"]["schema"]["pattern"] = "^[!-~]{1,128}$".into();
     components["ETag"]["schema"]["pattern"] = "^\"[0-9]+\"$".into();

@@ -1,30 +1,38 @@
-//! Where to go from what was made.
+//! OpenAPI links: from the response of an operation that creates a resource to the operations on that resource.
 
 use serde_json::{Map, Value, json};
 
 use super::super::operation::Operation;
 
-/// The operations that make something: where its id is in their answer, and the parameter that takes it.
-const MADE: &[(&str, &str, &str)] = &[
-    ("create_event", "/id", "eventId"),
-    ("create_ticket_type", "/id", "ticketTypeId"),
-    ("create_order", "/order/id", "orderId"),
-    ("issue_tickets", "/issuedTickets/0/id", "issuedTicketId"),
-    ("create_discount", "/id", "discountId"),
-    ("create_webhook", "/id", "webhookId"),
+/// An operation that creates a resource.
+struct Creates {
+    operation: &'static str,
+    /// Where the response has the id, as a JSON pointer.
+    id: &'static str,
+    /// The path parameter of other operations that takes the id.
+    parameter: &'static str,
+}
+
+const CREATES: [Creates; 6] = [
+    Creates { operation: "create_event", id: "/id", parameter: "eventId" },
+    Creates { operation: "create_ticket_type", id: "/id", parameter: "ticketTypeId" },
+    Creates { operation: "create_order", id: "/order/id", parameter: "orderId" },
+    Creates { operation: "issue_tickets", id: "/issuedTickets/0/id", parameter: "issuedTicketId" },
+    Creates { operation: "create_discount", id: "/id", parameter: "discountId" },
+    Creates { operation: "create_webhook", id: "/id", parameter: "webhookId" },
 ];
 
-/// The operations on what an operation makes.
+/// Links to every operation whose only path parameter is the id of the created resource.
 pub(super) fn of(operation: &Operation) -> Option<Value> {
-    let (_, pointer, parameter) = MADE.iter().find(|(name, ..)| *name == operation.name)?;
-    let takes_it = |other: &Operation| other.path.matches('{').count() == 1 && other.path.contains(parameter);
-    let link = |other: Operation| {
-        let link = json!({
-            "operationId": other.name,
-            "parameters": {(*parameter).to_owned(): format!("$response.body#{pointer}")},
-        });
-        (other.name.to_owned(), link)
-    };
-    let links: Map<_, _> = super::super::operations().filter(takes_it).map(link).collect();
+    let created = CREATES.iter().find(|creates| creates.operation == operation.name)?;
+    let mut links = Map::new();
+    for other in super::super::operations() {
+        if other.path.matches('{').count() == 1 && other.path.contains(created.parameter) {
+            let mut parameters = Map::new();
+            parameters.insert(created.parameter.to_owned(), format!("$response.body#{}", created.id).into());
+            let link = json!({"operationId": other.name, "parameters": parameters});
+            links.insert(other.name.to_owned(), link);
+        }
+    }
     Some(Value::Object(links))
 }

@@ -1,13 +1,12 @@
-//! The document of the interface: OpenAPI 3.1, made of the operations' own types and tables.
+//! The OpenAPI 3.1 document. It is generated from the table of operations and the types of their requests and responses.
 
 mod bounds;
 mod examples;
 mod headers;
 mod links;
 mod notifications;
-mod outside;
+mod other_routes;
 mod responses;
-mod told;
 mod words;
 
 use std::sync::LazyLock;
@@ -20,39 +19,40 @@ use schemars::SchemaGenerator;
 use schemars::generate::SchemaSettings;
 use serde_json::{Value, json};
 
-use super::contract::Takes;
-use super::operation::{BASE, Operation};
+use super::AppState;
+use super::operation::{BASE, Input, Operation};
 use crate::model::scope::Scope;
 use crate::model::text_enum::TextEnum;
 
-/// The document as it is sent: the same for every server of this program.
+/// The document as it is sent. It is the same for every server.
 static DOCUMENT: LazyLock<Bytes> = LazyLock::new(|| document().to_string().into());
 
-pub(super) fn mount(router: Router) -> Router {
-    router.route("/openapi.json", get(async || ([(CONTENT_TYPE, "application/json")], DOCUMENT.clone())))
+pub(super) fn routes() -> Router<AppState> {
+    let document = async || ([(CONTENT_TYPE, "application/json")], DOCUMENT.clone());
+    Router::new().route("/openapi.json", get(document))
 }
 
-const ABOUT: &str = "Events, ticket types, orders with payment, tickets with scannable codes, the door, discounts, and \
-    webhooks. Every request acts for one organization: that of its API key.\n\n\
-    Amounts are numbers in the event's currency. Instants are UTC and end in `Z`; in requests their seconds may be left \
-    out. A field of an answer that may be null is always there. Fields of a request that are not named here are ignored, \
-    and `null` is taken only where a field may be null. Lists are read page by page: `nextCursor` of one page is the \
-    `cursor` of the next. Whatever answers GET answers HEAD; any other method is refused with 405, and `Allow` names those \
-    that are not.";
+const DESCRIPTION: &str = "Sells tickets for events: ticket types, orders with payment, issued tickets with scannable \
+    codes, check-in, discounts and webhooks. Every request acts for one organization: that of its API key.\n\n\
+    Amounts are numbers in the event's currency. Timestamps are in UTC and end in `Z`; requests may leave out the \
+    seconds. A field of a response that can be null is always present. Unknown fields of a request are ignored, and `null` \
+    is accepted only for fields that can be null. Lists have pages: pass the `nextCursor` of one page as `cursor` to get \
+    the next. Paths that support GET also support HEAD. Any other method that is not listed here is refused with 405 and \
+    an `Allow` header.";
 
-/// Makes the document.
+/// Generates the document.
 fn document() -> Value {
-    // Requests first: their bounds hold for what is shown of them again.
+    // A schema in both generators is taken from the requests', which has the limits.
     let mut requests = generator(SchemaSettings::for_deserialize);
-    let mut answers = generator(SchemaSettings::for_serialize);
-    let mut paths = outside::paths();
+    let mut responses = generator(SchemaSettings::for_serialize);
+    let mut paths = other_routes::paths();
     for operation in super::operations() {
         let method = operation.method.as_str().to_lowercase();
-        paths[format!("{BASE}{}", operation.path)][method] = describe(&operation, &mut requests, &mut answers);
+        paths[format!("{BASE}{}", operation.path)][method] = describe(&operation, &mut requests, &mut responses);
     }
-    let webhooks = notifications::webhooks(&mut answers);
+    let webhooks = notifications::webhooks(&mut responses);
     bounds::lay_on_all(&mut requests);
-    let mut schemas = answers.take_definitions(true);
+    let mut schemas = responses.take_definitions(true);
     schemas.extend(requests.take_definitions(true));
     schemas.insert("ProblemDetails".to_owned(), responses::problem_details());
     let mut document = json!({
@@ -60,7 +60,7 @@ fn document() -> Value {
         "info": {
             "title": "Ticketing",
             "version": "1.0.0",
-            "description": ABOUT,
+            "description": DESCRIPTION,
             "license": {"name": "MIT OR Apache-2.0", "identifier": "MIT OR Apache-2.0"},
         },
         "servers": [{"url": "/", "description": "This server"}],
@@ -75,7 +75,7 @@ fn document() -> Value {
             "headers": headers::components(),
             "securitySchemes": {"ApiKey": {
                 "type": "apiKey", "in": "header", "name": "X-Api-Key",
-                "description": "A key of the organization. Each operation names the scope that the key needs.",
+                "description": "An API key of the organization. It needs the scope of the operation.",
             }},
         },
     });
@@ -83,7 +83,7 @@ fn document() -> Value {
     document
 }
 
-/// Collects what types look like on one side of the interface.
+/// Collects the schemas of either requests or responses: the same type may be described differently for both.
 fn generator(settings: fn(SchemaSettings) -> SchemaSettings) -> SchemaGenerator {
     let draft = SchemaSettings::draft2020_12().with(|settings| {
         settings.definitions_path = "/components/schemas".into();
@@ -92,31 +92,26 @@ fn generator(settings: fn(SchemaSettings) -> SchemaSettings) -> SchemaGenerator 
     settings(draft).into_generator()
 }
 
-fn describe(operation: &Operation, requests: &mut SchemaGenerator, answers: &mut SchemaGenerator) -> Value {
-    let told = told::about(operation.name);
-    let (summary, more) = match told {
-        Some(told) => (told.summary.to_owned(), told.description),
-        None => (words::sentence(operation.name), ""),
-    };
+fn describe(operation: &Operation, requests: &mut SchemaGenerator, responses: &mut SchemaGenerator) -> Value {
     let scope = operation.scope.as_str();
-    let mut parameters = in_path(operation);
+    let mut parameters = path_parameters(operation);
     let mut body = None;
-    match operation.contract.takes {
-        Takes::Nothing => {}
-        Takes::Query(describe) => parameters.extend(in_query(describe(requests).to_value())),
-        Takes::Body(describe) => body = Some(json_body(operation, true, describe(requests).as_value())),
-        Takes::BodyOrNot(describe) => body = Some(json_body(operation, false, describe(requests).as_value())),
+    match operation.input {
+        Input::None => {}
+        Input::Query(schema) => parameters.extend(query_parameters(schema(requests).to_value())),
+        Input::Body(schema) => body = Some(json_body(operation, true, schema(requests).as_value())),
+        Input::OptionalBody(schema) => body = Some(json_body(operation, false, schema(requests).as_value())),
     }
     parameters.extend(headers::of_request(operation));
     let mut described = json!({
         "operationId": operation.name,
-        "tags": [area(operation.scope)],
-        "summary": summary,
-        "description": format!("{more}\n\nScope: `{scope}`").trim(),
+        "tags": [tag(operation.scope)],
+        "summary": operation.summary,
+        "description": format!("{}\n\nScope: `{scope}`", operation.description).trim(),
         "security": [{"ApiKey": [scope]}],
         "x-scope": scope,
         "parameters": parameters,
-        "responses": responses::of(operation, answers),
+        "responses": responses::of(operation, responses),
     });
     if let Some(body) = body {
         described["requestBody"] = body;
@@ -124,37 +119,51 @@ fn describe(operation: &Operation, requests: &mut SchemaGenerator, answers: &mut
     described
 }
 
-fn in_path(operation: &Operation) -> Vec<Value> {
-    let names = operation.path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'));
-    let parameter = |name: &str| {
+fn path_parameters(operation: &Operation) -> Vec<Value> {
+    let template = format!("{BASE}{}", operation.path);
+    let mut parameters = Vec::new();
+    for name in template.split('/').filter_map(|segment| segment.strip_prefix('{')?.strip_suffix('}')) {
         let mut parameter = json!({
             "name": name, "in": "path", "required": true,
-            "description": format!("The id of the {}.", words::sentence(name.trim_end_matches("Id")).to_lowercase()),
+            "description": path_parameter_description(name),
             "schema": {"type": "string", "minLength": 1},
         });
-        let template = format!("{BASE}{}", operation.path);
         if let Some(example) = examples::of_parameter(operation.name, &template, name) {
             parameter["example"] = example;
         }
-        parameter
-    };
-    names.map(parameter).collect()
+        parameters.push(parameter);
+    }
+    parameters
 }
 
-fn in_query(mut schema: Value) -> Vec<Value> {
+fn path_parameter_description(name: &str) -> &'static str {
+    match name {
+        "eventId" => "The id of the event.",
+        "ticketTypeId" => "The id of the ticket type.",
+        "orderId" => "The id of the order.",
+        "issuedTicketId" => "The id of the issued ticket.",
+        "discountId" => "The id of the discount.",
+        "webhookId" => "The id of the webhook endpoint.",
+        "deliveryId" => "The id of the delivery.",
+        _ => "",
+    }
+}
+
+fn query_parameters(mut schema: Value) -> Vec<Value> {
     let name = schema["title"].as_str().unwrap_or_default().to_owned();
     bounds::lay_on(&name, &mut schema);
-    let required =
-        |name: &str| schema["required"].as_array().is_some_and(|names| names.iter().any(|each| each == name));
+    let required = schema["required"].as_array().cloned().unwrap_or_default();
     let properties = schema["properties"].as_object().cloned().unwrap_or_default();
-    let parameter = |(name, mut schema): (String, Value)| {
+    let mut parameters = Vec::new();
+    for (name, mut schema) in properties {
         let description = schema.as_object_mut().and_then(|schema| schema.remove("description"));
-        json!({
-            "name": name, "in": "query", "required": required(&name), "description": description.unwrap_or_default(),
+        parameters.push(json!({
+            "name": name, "in": "query", "required": required.contains(&json!(name)),
+            "description": description.unwrap_or_default(),
             "schema": schema,
-        })
-    };
-    properties.into_iter().map(parameter).collect()
+        }));
+    }
+    parameters
 }
 
 fn json_body(operation: &Operation, required: bool, schema: &Value) -> Value {
@@ -165,21 +174,42 @@ fn json_body(operation: &Operation, required: bool, schema: &Value) -> Value {
     json!({"required": required, "content": {"application/json": content}})
 }
 
-/// The area that a scope is about.
-fn area(scope: Scope) -> String {
-    let resource = scope.as_str().split(':').next().unwrap_or_default();
-    resource.split('-').map(words::capital).collect::<Vec<_>>().join(" ")
+/// The tag of operations that need this scope.
+const fn tag(scope: Scope) -> &'static str {
+    match scope {
+        Scope::EventsRead | Scope::EventsWrite => "Events",
+        Scope::TicketTypesRead | Scope::TicketTypesWrite => "Ticket Types",
+        Scope::OrdersRead | Scope::OrdersWrite => "Orders",
+        Scope::TicketsRead | Scope::TicketsWrite | Scope::TicketsCheckIn => "Tickets",
+        Scope::DiscountsRead | Scope::DiscountsWrite => "Discounts",
+        Scope::WebhooksRead | Scope::WebhooksWrite => "Webhooks",
+    }
 }
 
 fn tags() -> Value {
     json!([
-        {"name": "Events", "description": "Events an organizer sells tickets for."},
-        {"name": "Ticket Types", "description": "What can be bought for an event."},
-        {"name": "Orders", "description": "What customers buy for an event, and how it is paid."},
-        {"name": "Tickets", "description": "Issued tickets, and the door."},
-        {"name": "Discounts", "description": "Discount codes of an event, and what they take off a basket."},
-        {"name": "Webhooks", "description": "Receivers that are told of orders and tickets."},
-        {"name": "Checkout", "description": "The page on which a customer pays. Nobody needs a key for it."},
-        {"name": "Server", "description": "About the server itself. Nobody needs a key for it."},
+        {"name": "Events", "description": "Events that tickets are sold for."},
+        {"name": "Ticket Types", "description": "The kinds of tickets that are sold for an event."},
+        {"name": "Orders", "description": "Orders of tickets for an event, and their payment."},
+        {"name": "Tickets", "description": "Issued tickets and their check-in."},
+        {"name": "Discounts", "description": "Discount codes of an event."},
+        {"name": "Webhooks", "description": "Endpoints that receive notifications about orders and tickets."},
+        {"name": "Checkout", "description": "The page on which a customer pays. It needs no API key."},
+        {"name": "Server", "description": "Health, metrics and documentation. These routes need no API key."},
     ])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_operation_and_path_parameter_is_documented() {
+        for operation in crate::server::operations() {
+            assert!(!operation.summary.is_empty(), "{}", operation.name);
+            for parameter in path_parameters(&operation) {
+                assert_ne!(parameter["description"], "", "{}: {parameter}", operation.name);
+            }
+        }
+    }
 }

@@ -1,7 +1,7 @@
-//! What is sent to webhook endpoints, as the document's `webhooks`.
+//! The notifications that are sent to webhook endpoints: the document's `webhooks`.
 
 use schemars::{Schema, SchemaGenerator};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::model::id::NotificationId;
 use crate::model::notification::{OrderCancelled, OrderCompleted, TicketCheckedIn, TicketIssued};
@@ -10,52 +10,56 @@ use crate::model::timestamp::Timestamp;
 use crate::model::webhook::NotificationType;
 use crate::webhook::{EVENT_ID_HEADER, EVENT_TYPE_HEADER, SIGNATURE_HEADER, TIMESTAMP_HEADER};
 
-const ABOUT: &str = "It is delivered at least once: what repeats itself has the same id. Any answer but a 2xx within 10 \
-    seconds counts as failed, and it is sent again 1, 2, 5, 10, 20, 40 and 80 minutes after the attempt before.";
+const DESCRIPTION: &str = "Delivered at least once: if it arrives again, it has the same `id`. An attempt succeeds if the \
+    endpoint returns a 2xx status within 10 seconds. Otherwise the notification is sent again, 1, 2, 5, 10, 20, 40 and 80 \
+    minutes after the previous attempt.";
 
-/// Each type of notification, by its name.
-pub(super) fn webhooks(answers: &mut SchemaGenerator) -> Value {
-    let described = NotificationType::ALL.iter().map(|of| {
-        let (summary, data) = match of {
-            NotificationType::OrderCompleted => ("An order was completed", answers.subschema_for::<OrderCompleted>()),
-            NotificationType::OrderCancelled => ("An order was cancelled", answers.subschema_for::<OrderCancelled>()),
-            NotificationType::TicketIssued => ("A ticket was issued", answers.subschema_for::<TicketIssued>()),
+/// Every type of notification by its name.
+pub(super) fn webhooks(generator: &mut SchemaGenerator) -> Value {
+    let mut webhooks = Map::new();
+    for kind in NotificationType::ALL {
+        let (summary, data) = match kind {
+            NotificationType::OrderCompleted => ("An order was completed", generator.subschema_for::<OrderCompleted>()),
+            NotificationType::OrderCancelled => ("An order was cancelled", generator.subschema_for::<OrderCancelled>()),
+            NotificationType::TicketIssued => ("A ticket was issued", generator.subschema_for::<TicketIssued>()),
             NotificationType::TicketCheckedIn => {
-                ("A ticket was checked in", answers.subschema_for::<TicketCheckedIn>())
+                ("A ticket was checked in", generator.subschema_for::<TicketCheckedIn>())
             }
         };
-        (of.as_str().to_owned(), json!({"post": post(*of, summary, &data, answers)}))
-    });
-    Value::Object(described.collect())
+        webhooks.insert(kind.as_str().to_owned(), json!({"post": post(*kind, summary, &data, generator)}));
+    }
+    Value::Object(webhooks)
 }
 
-fn post(of: NotificationType, summary: &str, data: &Schema, answers: &mut SchemaGenerator) -> Value {
+fn post(kind: NotificationType, summary: &str, data: &Schema, generator: &mut SchemaGenerator) -> Value {
     let body = json!({
         "type": "object",
         "required": ["id", "type", "createdAt", "data"],
         "properties": {
-            "id": answers.subschema_for::<NotificationId>(),
-            "type": {"type": "string", "const": of.as_str()},
-            "createdAt": answers.subschema_for::<Timestamp>(),
+            "id": generator.subschema_for::<NotificationId>(),
+            "type": {"type": "string", "const": kind.as_str()},
+            "createdAt": generator.subschema_for::<Timestamp>(),
             "data": data,
         },
     });
+    let signature =
+        "The HMAC-SHA256 of `<timestamp>.<body>` in hexadecimal. The key is the endpoint's secret, as it was shown.";
     json!({
-        "operationId": format!("receive_{}", of.as_str().replace('.', "_")),
+        "operationId": format!("receive_{}", kind.as_str().replace('.', "_")),
         "tags": ["Webhooks"],
         "summary": summary,
-        "description": ABOUT,
+        "description": DESCRIPTION,
         "security": [],
         "parameters": [
-            header(SIGNATURE_HEADER, "HMAC-SHA256 over `<timestamp>.<body>` in hexadecimal, under the endpoint's secret."),
-            header(TIMESTAMP_HEADER, "When it was signed, in Unix seconds."),
-            header(EVENT_ID_HEADER, "The `id` of the body."),
-            header(EVENT_TYPE_HEADER, "The `type` of the body."),
+            header(SIGNATURE_HEADER, signature),
+            header(TIMESTAMP_HEADER, "When the notification was signed, in seconds since 1970."),
+            header(EVENT_ID_HEADER, "The `id` in the body."),
+            header(EVENT_TYPE_HEADER, "The `type` in the body."),
         ],
         "requestBody": {"required": true, "content": {"application/json": {"schema": body}}},
         "responses": {
-            "2XX": {"description": "It was accepted."},
-            "default": {"description": "It was not, and is sent again."},
+            "2XX": {"description": "The notification was received."},
+            "default": {"description": "The attempt failed. The notification is sent again."},
         },
     })
 }

@@ -1,27 +1,29 @@
-//! The answers of an operation: its success, and every problem that it may come to.
+//! The responses of an operation: its success, and every problem that it can return.
 
 use axum::http::{Method, StatusCode};
 use schemars::SchemaGenerator;
 use serde_json::{Map, Value, json};
 
-use super::super::blocking::Wait;
-use super::super::contract::Takes;
-use super::super::operation::Operation;
-use super::super::problem::{CODES, Code};
-use super::headers::{self, TO_A_KEY};
-use super::{examples, links, told, words};
+use super::super::blocking::WaitsFor;
+use super::super::operation::{Input, Operation};
+use super::super::problem::{self, CODES, ProblemCode};
+use super::headers::{self, AUTHENTICATED};
+use super::{examples, links};
 use crate::error::Reason;
 use crate::model::text_enum::TextEnum;
 
-/// The answers of an operation by their status.
+/// The shared response of an operation that has an idempotency key and can fail validation: both are a 422.
+const VALIDATION_FAILED_OR_KEY_REUSED: &str = "ValidationFailedOrKeyReused";
+
+/// The responses of an operation by status.
 pub(super) fn of(operation: &Operation, generator: &mut SchemaGenerator) -> Value {
-    let mut responses =
-        Map::from_iter([(operation.contract.status.as_str().to_owned(), success(operation, generator))]);
-    for status in problems(operation) {
+    let mut responses = Map::new();
+    responses.insert(operation.success.status.as_str().to_owned(), success(operation, generator));
+    for status in problem_statuses(operation) {
         let response = match status {
             StatusCode::CONFLICT => conflict(operation),
-            StatusCode::UNPROCESSABLE_ENTITY if operation.once => reference("ValidationFailedOrKeyReused"),
-            status => reference(&component_of(status)),
+            StatusCode::UNPROCESSABLE_ENTITY if operation.idempotent => reference(VALIDATION_FAILED_OR_KEY_REUSED),
+            status => reference(&shared_response(status)),
         };
         responses.insert(status.as_str().to_owned(), response);
     }
@@ -29,14 +31,21 @@ pub(super) fn of(operation: &Operation, generator: &mut SchemaGenerator) -> Valu
 }
 
 fn success(operation: &Operation, generator: &mut SchemaGenerator) -> Value {
-    let contract = &operation.contract;
-    let mut names = TO_A_KEY.to_vec();
-    let more = [(contract.located, "Location"), (contract.revised, "ETag"), (operation.once, "Idempotent-Replayed")];
-    names.extend(more.into_iter().filter_map(|(there, name)| there.then_some(name)));
-    let description = contract.status.canonical_reason().unwrap_or_default();
-    let mut response = json!({"description": description, "headers": headers::named(&names)});
-    if let Some(gives) = contract.gives {
-        let mut content = json!({"schema": gives(generator)});
+    let success = operation.success;
+    let mut header_names = AUTHENTICATED.to_vec();
+    if success.has_location {
+        header_names.push("Location");
+    }
+    if success.has_etag {
+        header_names.push("ETag");
+    }
+    if operation.idempotent {
+        header_names.push("Idempotent-Replayed");
+    }
+    let description = success.status.canonical_reason().unwrap_or_default();
+    let mut response = json!({"description": description, "headers": headers::references(&header_names)});
+    if let Some(schema) = success.body {
+        let mut content = json!({"schema": schema(generator)});
         if let Some(example) = examples::of(operation.name, "response") {
             content["example"] = example;
         }
@@ -48,93 +57,105 @@ fn success(operation: &Operation, generator: &mut SchemaGenerator) -> Value {
     response
 }
 
-/// The statuses of the problems that an operation may come to.
-fn problems(operation: &Operation) -> Vec<StatusCode> {
-    let reads = !matches!(operation.contract.takes, Takes::Nothing);
-    // The door is the one place where something is named by its code.
-    let names_something = operation.path.contains('{') || operation.path.starts_with("/tickets/check");
-    let makes_a_checkout = operation.wait == Wait::Gateway && operation.contract.located;
-    let may_conflict = operation.once || told::about(operation.name).is_none_or(|told| !told.conflicts.is_empty());
-    let all = [
+/// The statuses of the problems that an operation can return.
+fn problem_statuses(operation: &Operation) -> Vec<StatusCode> {
+    let has_input = !matches!(operation.input, Input::None);
+    // A ticket is scanned by its code, which is in the body.
+    let names_a_resource = operation.path.contains('{') || operation.path.starts_with("/tickets/check");
+    let starts_checkout = operation.waits_for == WaitsFor::Gateway && operation.success.has_location;
+    let can_conflict = operation.idempotent || !operation.conflicts.is_empty();
+    let statuses = [
         (true, StatusCode::BAD_REQUEST),
         (true, StatusCode::UNAUTHORIZED),
         (true, StatusCode::FORBIDDEN),
-        (names_something, StatusCode::NOT_FOUND),
-        (may_conflict, StatusCode::CONFLICT),
+        (names_a_resource, StatusCode::NOT_FOUND),
+        (can_conflict, StatusCode::CONFLICT),
         (matches!(operation.method, Method::PATCH | Method::DELETE), StatusCode::PRECONDITION_FAILED),
         (true, StatusCode::PAYLOAD_TOO_LARGE),
-        (operation.has_body(), StatusCode::UNSUPPORTED_MEDIA_TYPE),
-        (reads, StatusCode::UNPROCESSABLE_ENTITY),
+        (operation.reads_body(), StatusCode::UNSUPPORTED_MEDIA_TYPE),
+        (has_input, StatusCode::UNPROCESSABLE_ENTITY),
         (true, StatusCode::TOO_MANY_REQUESTS),
         (true, StatusCode::INTERNAL_SERVER_ERROR),
-        (makes_a_checkout, StatusCode::BAD_GATEWAY),
+        (starts_checkout, StatusCode::BAD_GATEWAY),
         (true, StatusCode::SERVICE_UNAVAILABLE),
     ];
-    all.into_iter().filter_map(|(may_be, status)| may_be.then_some(status)).collect()
+    statuses.into_iter().filter_map(|(is_possible, status)| is_possible.then_some(status)).collect()
 }
 
-/// 409, with the reasons that the operation can have.
+/// 409 with the reasons of this operation.
 fn conflict(operation: &Operation) -> Value {
-    let reasons = told::about(operation.name).map_or(Reason::ALL, |told| told.conflicts);
-    let codes = CODES.iter().filter(|code| match code.2 {
-        StatusCode::CONFLICT if code.0 == "conflict" => !reasons.is_empty(),
-        StatusCode::CONFLICT => operation.once,
-        _ => false,
-    });
-    problem(&codes.copied().collect::<Vec<_>>(), reasons)
+    let mut codes = Vec::new();
+    if !operation.conflicts.is_empty() {
+        codes.push(&problem::CONFLICT);
+    }
+    if operation.idempotent {
+        codes.push(&problem::IDEMPOTENCY_IN_PROGRESS);
+    }
+    problem_response(&codes, operation.conflicts)
 }
 
 fn reference(component: &str) -> Value {
     json!({"$ref": format!("#/components/responses/{component}")})
 }
 
-/// The name of the answer with this status: that of the first problem that has it.
-fn component_of(status: StatusCode) -> String {
-    CODES.iter().find(|code| code.2 == status).map_or_else(String::new, |code| pascal(code.0))
+/// The name of the shared response with this status: that of the first problem with the status.
+fn shared_response(status: StatusCode) -> String {
+    CODES.iter().find(|code| code.status == status).map_or_else(String::new, |code| pascal_case(code.name))
 }
 
-fn pascal(name: &str) -> String {
-    name.split('-').map(words::capital).collect()
-}
-
-/// The answers that operations share.
-pub(super) fn components() -> Value {
-    let mut components = Map::new();
-    // A conflict is each operation's own, and no operation answers that its method is not allowed.
-    let not_shared = [StatusCode::CONFLICT, StatusCode::METHOD_NOT_ALLOWED];
-    for code in CODES.iter().filter(|code| !not_shared.contains(&code.2) && code.0 != "idempotency-key-reused") {
-        components.insert(pascal(code.0), problem(&[code], &[]));
+/// `not-found` becomes `NotFound`.
+fn pascal_case(name: &str) -> String {
+    let mut result = String::new();
+    for word in name.split('-') {
+        let (first, rest) = word.split_at(word.len().min(1));
+        result.push_str(&first.to_uppercase());
+        result.push_str(rest);
     }
-    let both: Vec<_> = CODES.iter().filter(|code| code.2 == StatusCode::UNPROCESSABLE_ENTITY).copied().collect();
-    components.insert("ValidationFailedOrKeyReused".to_owned(), problem(&both, &[]));
+    result
+}
+
+/// The responses that operations share.
+pub(super) fn components() -> Value {
+    // Conflicts differ between operations, and no operation returns 405.
+    let not_shared = [StatusCode::CONFLICT, StatusCode::METHOD_NOT_ALLOWED];
+    let mut components = Map::new();
+    for code in CODES {
+        if !not_shared.contains(&code.status) && *code != problem::IDEMPOTENCY_KEY_REUSED {
+            components.insert(pascal_case(code.name), problem_response(&[code], &[]));
+        }
+    }
+    let both = [&problem::VALIDATION_FAILED, &problem::IDEMPOTENCY_KEY_REUSED];
+    components.insert(VALIDATION_FAILED_OR_KEY_REUSED.to_owned(), problem_response(&both, &[]));
     Value::Object(components)
 }
 
-/// An answer that is one of these problems, which have one status.
-fn problem(codes: &[&Code], reasons: &[Reason]) -> Value {
+/// A response that is one of these problems, which have the same status.
+fn problem_response(codes: &[&ProblemCode], reasons: &[Reason]) -> Value {
     let Some(first) = codes.first() else { return json!({}) };
-    let status = first.2;
+    let status = first.status;
     let types: Vec<_> = codes.iter().map(|code| code.type_uri()).collect();
     let mut properties = json!({"type": {"enum": types}, "status": {"const": status.as_u16()}});
     if !reasons.is_empty() {
-        properties["reason"] = json!({"enum": reasons.iter().map(|reason| reason.as_str()).collect::<Vec<_>>()});
+        let reasons: Vec<_> = reasons.iter().map(|reason| reason.as_str()).collect();
+        properties["reason"] = json!({"enum": reasons});
     }
-    let examples: Map<_, _> = codes
-        .iter()
-        .map(|code| (code.0.to_owned(), json!({"value": code.example(reasons.first().copied())})))
-        .collect();
-    let mut names = match status {
+    let mut examples = Map::new();
+    for code in codes {
+        examples.insert(code.name.to_owned(), json!({"value": code.example(reasons.first().copied())}));
+    }
+    let mut header_names = match status {
         StatusCode::UNAUTHORIZED => vec!["X-Request-Id", "WWW-Authenticate"],
-        _ => TO_A_KEY.to_vec(),
+        _ => AUTHENTICATED.to_vec(),
     };
     if matches!(status, StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE)
-        || codes.iter().any(|code| code.0 == "idempotency-in-progress")
+        || codes.contains(&&problem::IDEMPOTENCY_IN_PROGRESS)
     {
-        names.push("Retry-After");
+        header_names.push("Retry-After");
     }
+    let titles: Vec<_> = codes.iter().map(|code| code.title).collect();
     json!({
-        "description": codes.iter().map(|code| code.1).collect::<Vec<_>>().join(", or: "),
-        "headers": headers::named(&names),
+        "description": titles.join(", or: "),
+        "headers": headers::references(&header_names),
         "content": {"application/problem+json": {
             "schema": {"allOf": [{"$ref": "#/components/schemas/ProblemDetails"}, {"properties": properties}]},
             "examples": examples,
@@ -142,7 +163,7 @@ fn problem(codes: &[&Code], reasons: &[Reason]) -> Value {
     })
 }
 
-/// The body of every problem.
+/// The schema of every problem.
 pub(super) fn problem_details() -> Value {
     let types: Vec<_> = CODES.iter().map(|code| code.type_uri()).collect();
     let reasons: Vec<_> = Reason::ALL.iter().map(|reason| reason.as_str()).collect();
@@ -151,25 +172,25 @@ pub(super) fn problem_details() -> Value {
         "type": "object",
         "required": ["path", "message"],
         "properties": {
-            "path": text("Where the field is, such as `items[0].quantity`; empty for the request as a whole."),
-            "message": text("What is wrong with it, for a person."),
+            "path": text("The field, such as `items[0].quantity`; empty for the request as a whole."),
+            "message": text("What is wrong with the field, for humans."),
         },
     });
     json!({
         "type": "object",
-        "description": "What went wrong (RFC 9457).",
+        "description": "An error (RFC 9457).",
         "required": ["type", "title", "status", "detail", "instance", "requestId"],
         "properties": {
-            "type": {"type": "string", "format": "uri", "enum": types, "description": "Which problem it is."},
-            "title": text("The same text for a problem every time."),
-            "status": {"type": "integer", "description": "The status of the answer."},
-            "detail": text("What happened to this request, for a person."),
+            "type": {"type": "string", "format": "uri", "enum": types, "description": "The kind of problem."},
+            "title": text("A short name of the kind of problem."),
+            "status": {"type": "integer", "description": "The HTTP status."},
+            "detail": text("What is wrong with this request, for humans."),
             "instance": text("The path of the request."),
-            "requestId": text("The same as in the header `X-Request-Id`."),
-            "reason": {"type": "string", "enum": reasons, "description": "Why the state forbids it, on a conflict."},
+            "requestId": text("The id of the request, as in the header `X-Request-Id`."),
+            "reason": {"type": "string", "enum": reasons, "description": "Why there is a conflict; only in conflicts."},
             "errors": {
                 "type": "array", "minItems": 1, "items": field,
-                "description": "Every field that breaks a constraint, where that is the problem.",
+                "description": "All invalid fields; only if the validation failed.",
             },
         },
     })

@@ -69,19 +69,6 @@ pub(super) fn capital(word: &str) -> String {
     letters.next().map_or_else(String::new, |first| first.to_uppercase().collect::<String>() + letters.as_str())
 }
 
-/// `list_events` and `issuedTicket` as words, with a capital at the beginning.
-pub(super) fn sentence(name: &str) -> String {
-    let mut words = String::new();
-    for letter in name.chars() {
-        match letter {
-            '_' => words.push(' '),
-            letter if letter.is_uppercase() => words.extend([' '].into_iter().chain(letter.to_lowercase())),
-            letter => words.push(letter),
-        }
-    }
-    capital(&words)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -95,11 +82,5 @@ mod tests {
         assert_eq!(in_json("The [`limit`](Self::limit) of it."), "The `limit` of it.");
         assert_eq!(in_json("An `ETag`, or `items[0].quantity`."), "An `ETag`, or `items[0].quantity`.");
         assert_eq!(in_json("It begins with `whsec_`."), "It begins with `whsec_`.");
-    }
-
-    #[test]
-    fn names_become_words() {
-        assert_eq!(sentence("get_event_summary"), "Get event summary");
-        assert_eq!(sentence("issuedTicket"), "Issued ticket");
     }
 }

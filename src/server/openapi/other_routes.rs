@@ -1,0 +1,103 @@
+//! The routes that are not operations. None of them needs an API key.
+
+use serde_json::{Value, json};
+
+use super::headers;
+
+/// The path items of these routes.
+pub(super) fn paths() -> Value {
+    let request_id = json!([{"$ref": "#/components/parameters/RequestId"}]);
+    let headers = headers::references(&["X-Request-Id"]);
+    let response =
+        |description: &str, content: Value| json!({"description": description, "headers": headers, "content": content});
+    let page = |description: &str| response(description, json!({"text/html": {"schema": {"type": "string"}}}));
+    let mut paths = json!({
+        "/checkout/{token}": {
+            "parameters": [{
+                "name": "token", "in": "path", "required": true, "schema": {"type": "string"},
+                "description": "The last part of the order's `checkoutUrl`.",
+            }],
+            "get": {
+                "operationId": "show_checkout", "tags": ["Checkout"], "summary": "Show the sandbox checkout",
+                "description": "A page for the customer with the order, and buttons to pay, to let the payment fail, and to cancel.",
+                "responses": {
+                    "200": page("The page."),
+                    "404": page("No checkout has this token."),
+                    "500": page("An internal error occurred."),
+                    "503": page("The server is busy."),
+                },
+            },
+            "post": {
+                "operationId": "finish_checkout", "tags": ["Checkout"], "summary": "Pay or cancel an order in the sandbox checkout",
+                "description": "Sent by the buttons of the page.",
+                "requestBody": {"required": true, "content": {"application/x-www-form-urlencoded": {"schema": {
+                    "type": "object", "required": ["outcome"],
+                    "properties": {"outcome": {"type": "string", "enum": ["success", "failure", "cancel"]}},
+                }}}},
+                "responses": {
+                    "303": {
+                        "description": "Redirects to the order's redirect URL for the outcome, or back to the page.",
+                        "headers": headers::references(&["X-Request-Id", "Location"]),
+                    },
+                    "400": page("The form field `outcome` is missing or invalid."),
+                    "404": page("No checkout has this token."),
+                    "413": page("The form is too large."),
+                    "500": page("An internal error occurred."),
+                    "503": page("The server is busy."),
+                },
+            },
+        },
+        "/health/live": {"get": {
+            "operationId": "is_alive", "tags": ["Server"], "summary": "Check that the process is alive",
+            "responses": {"200": response("It is alive.", ok())},
+        }},
+        "/health/ready": {"get": {
+            "operationId": "is_ready", "tags": ["Server"], "summary": "Check that the store is ready",
+            "responses": {
+                "200": response("It is ready.", ok()),
+                "503": {"$ref": "#/components/responses/Unavailable"},
+            },
+        }},
+        "/metrics": {"get": {
+            "operationId": "get_metrics", "tags": ["Server"], "summary": "Get metrics",
+            "description": "Metrics for Prometheus, over all organizations. Do not expose them to the public.",
+            "responses": {
+                "200": response("Metrics in the OpenMetrics text format.", json!({"application/openmetrics-text": {
+                    "schema": {"type": "string"},
+                }})),
+                "500": {"$ref": "#/components/responses/Internal"},
+            },
+        }},
+        "/openapi.json": {"get": {
+            "operationId": "get_openapi", "tags": ["Server"], "summary": "Get this document",
+            "responses": {"200": response("The document.", json!({"application/json": {"schema": {"type": "object"}}}))},
+        }},
+        "/docs": {"get": {
+            "operationId": "show_docs", "tags": ["Server"], "summary": "Show this document as a page",
+            "responses": {"200": page("The page.")},
+        }},
+        "/docs/scalar.js": {"get": {
+            "operationId": "get_docs_script", "tags": ["Server"], "summary": "Get the script of the page",
+            "responses": {"200": response("The script.", json!({"text/javascript": {"schema": {"type": "string"}}}))},
+        }},
+    });
+    for path in paths.as_object_mut().into_iter().flat_map(serde_json::Map::values_mut) {
+        for method in ["get", "post"] {
+            if let Some(operation) = path.get_mut(method) {
+                operation["security"] = json!([]);
+                operation["parameters"] = request_id.clone();
+                if operation["responses"].get("400").is_none() {
+                    operation["responses"]["400"] = json!({"$ref": "#/components/responses/MalformedRequest"});
+                }
+            }
+        }
+    }
+    paths
+}
+
+fn ok() -> Value {
+    let schema = json!({
+        "type": "object", "required": ["status"], "properties": {"status": {"type": "string", "enum": ["ok"]}},
+    });
+    json!({"application/json": {"schema": schema, "example": {"status": "ok"}}})
+}

@@ -1,0 +1,239 @@
+//! Rate limits: requests per API key, and failed authentications per client address. Both use fixed windows of one
+//! minute, counted in the memory of this process.
+
+use std::collections::HashMap;
+use std::hash::Hash;
+use std::net::{IpAddr, Ipv6Addr};
+use std::sync::{Mutex, PoisonError};
+
+use axum::http::{HeaderMap, HeaderName, HeaderValue};
+
+use super::problem::Problem;
+use crate::model::id::ApiKeyId;
+use crate::model::timestamp::Timestamp;
+
+/// The length of a window, in milliseconds.
+const WINDOW: i64 = 60_000;
+
+/// How many client addresses have a window of their own. All further addresses share one, so that a client with many
+/// addresses can neither escape its limit nor use up memory.
+const MAX_ADDRESSES: usize = 65_536;
+
+/// From this number of keys on, expired windows are removed.
+const MANY_KEYS: usize = 1024;
+
+/// The window of one key or address after a request was counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct RateLimitStatus {
+    limit: u32,
+    remaining: u32,
+    /// When the window ends, in milliseconds since 1970.
+    resets_at: i64,
+    /// If the limit was exceeded: seconds until the window ends.
+    retry_after: Option<u64>,
+}
+
+impl RateLimitStatus {
+    /// Adds the headers `X-RateLimit-*`.
+    pub(super) fn add_headers(self, headers: &mut HeaderMap) {
+        let reset = seconds_rounded_up(self.resets_at);
+        headers.insert(HeaderName::from_static("x-ratelimit-limit"), HeaderValue::from(self.limit));
+        headers.insert(HeaderName::from_static("x-ratelimit-remaining"), HeaderValue::from(self.remaining));
+        headers.insert(HeaderName::from_static("x-ratelimit-reset"), HeaderValue::from(reset));
+    }
+
+    /// Refuses a request that exceeded the limit.
+    pub(super) fn check(self) -> Result<(), Problem> {
+        match self.retry_after {
+            None => Ok(()),
+            Some(seconds) => {
+                let detail = format!("the API key may make {} requests per minute", self.limit);
+                Err(Problem::rate_limited(detail, seconds))
+            }
+        }
+    }
+}
+
+/// Rounded up, so that a client that waits so long has waited long enough.
+fn seconds_rounded_up(millis: i64) -> u64 {
+    u64::try_from(millis).unwrap_or(0).div_ceil(1000)
+}
+
+/// The limits of one server.
+#[derive(Debug)]
+pub(super) struct RateLimits {
+    /// `None` if requests are not limited.
+    requests: Option<Mutex<Windows<ApiKeyId>>>,
+    /// By client network; `None` is the window that all addresses without one of their own share.
+    failures: Mutex<Windows<Option<IpAddr>>>,
+}
+
+impl RateLimits {
+    /// `requests` per minute for each key, or `None` for no limit; failed authentications per minute for each address.
+    pub(super) fn new(requests: Option<u32>, failures: u32) -> Self {
+        Self {
+            requests: requests.map(|limit| Mutex::new(Windows::new(limit))),
+            failures: Mutex::new(Windows::new(failures)),
+        }
+    }
+
+    /// Counts a request of a key. `None` if requests are not limited.
+    pub(super) fn count_request(&self, key: ApiKeyId, now: Timestamp) -> Option<RateLimitStatus> {
+        let mut windows = self.requests.as_ref()?.lock().unwrap_or_else(PoisonError::into_inner);
+        if windows.len() >= MANY_KEYS {
+            windows.remove_expired(now.millis());
+        }
+        Some(windows.count(key, now.millis()))
+    }
+
+    /// Counts a failed authentication, and returns the problem to answer it with.
+    pub(super) fn count_failure(&self, address: Option<IpAddr>, now: Timestamp) -> Problem {
+        let now = now.millis();
+        let mut windows = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut client = address.map(network);
+        if windows.len() >= MAX_ADDRESSES && !windows.contains(&client) {
+            windows.remove_expired(now);
+            if windows.len() >= MAX_ADDRESSES {
+                client = None;
+            }
+        }
+        match windows.count(client, now).retry_after {
+            None => Problem::unauthenticated(),
+            Some(seconds) => {
+                Problem::rate_limited("too many requests without a valid API key from this address", seconds)
+            }
+        }
+    }
+}
+
+/// The client that an address belongs to. An IPv6 network of 64 bits counts as one client.
+fn network(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V6(v6) => IpAddr::V6(Ipv6Addr::from_bits(v6.to_bits() >> 64 << 64)),
+        v4 @ IpAddr::V4(_) => v4,
+    }
+}
+
+/// Counts per key, each in a window that starts with the first count.
+#[derive(Debug)]
+struct Windows<K> {
+    limit: u32,
+    by_key: HashMap<K, Window>,
+    /// When expired windows were last removed.
+    cleaned_at: i64,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Window {
+    started_at: i64,
+    count: u32,
+}
+
+impl<K: Hash + Eq> Windows<K> {
+    fn new(limit: u32) -> Self {
+        Self { limit, by_key: HashMap::new(), cleaned_at: 0 }
+    }
+
+    fn len(&self) -> usize {
+        self.by_key.len()
+    }
+
+    fn contains(&self, key: &K) -> bool {
+        self.by_key.contains_key(key)
+    }
+
+    /// Counts one more for `key`, unless its limit is reached.
+    fn count(&mut self, key: K, now: i64) -> RateLimitStatus {
+        let window = self.by_key.entry(key).or_insert(Window { started_at: now, count: 0 });
+        if now >= window.started_at + WINDOW {
+            *window = Window { started_at: now, count: 0 };
+        }
+        // If the clock was set back, the window must not last longer than a minute from now.
+        window.started_at = window.started_at.min(now);
+        let resets_at = window.started_at + WINDOW;
+        let mut retry_after = None;
+        if window.count >= self.limit {
+            retry_after = Some(seconds_rounded_up(resets_at - now).max(1));
+        } else {
+            window.count += 1;
+        }
+        RateLimitStatus { limit: self.limit, remaining: self.limit - window.count, resets_at, retry_after }
+    }
+
+    /// Removes the windows that have ended. This looks at every window, so it does nothing if it ran within the last
+    /// second.
+    fn remove_expired(&mut self, now: i64) {
+        if (now - self.cleaned_at).abs() >= 1000 {
+            self.cleaned_at = now;
+            self.by_key.retain(|_, window| now < window.started_at + WINDOW);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(millis: i64) -> Timestamp {
+        Timestamp::from_millis(millis)
+    }
+
+    fn count(windows: &mut Windows<u8>, key: u8, now: i64) -> (u32, i64, Option<u64>) {
+        let status = windows.count(key, now);
+        (status.remaining, status.resets_at, status.retry_after)
+    }
+
+    #[test]
+    fn a_window_starts_with_the_first_request_and_lasts_a_minute() {
+        let mut windows = Windows::new(2);
+        assert_eq!(count(&mut windows, 1, 500), (1, 60_500, None));
+        assert_eq!(count(&mut windows, 1, 60_499), (0, 60_500, None));
+        assert_eq!(count(&mut windows, 1, 60_499), (0, 60_500, Some(1)));
+        assert_eq!(count(&mut windows, 2, 1_000), (1, 61_000, None), "another key has its own window");
+        assert_eq!(count(&mut windows, 1, 60_500), (1, 120_500, None));
+    }
+
+    #[test]
+    fn the_time_to_wait_is_rounded_up_to_seconds() {
+        let mut windows = Windows::new(0);
+        assert_eq!(count(&mut windows, 1, 0), (0, 60_000, Some(60)));
+        assert_eq!(count(&mut windows, 1, 1), (0, 60_000, Some(60)));
+        assert_eq!(count(&mut windows, 1, 1_000), (0, 60_000, Some(59)));
+        let mut headers = HeaderMap::new();
+        windows.count(1, 1_500).add_headers(&mut headers);
+        assert_eq!(headers["x-ratelimit-reset"], "60");
+        assert_eq!(headers["x-ratelimit-limit"], "0");
+    }
+
+    #[test]
+    fn setting_the_clock_back_does_not_prolong_a_window() {
+        let mut windows = Windows::new(1);
+        assert_eq!(count(&mut windows, 1, 1_000_000), (0, 1_060_000, None));
+        assert_eq!(count(&mut windows, 1, 10_000), (0, 70_000, Some(60)));
+        assert_eq!(count(&mut windows, 1, 70_000), (0, 130_000, None));
+    }
+
+    #[test]
+    fn an_ipv6_network_of_64_bits_counts_as_one_client() {
+        let of = |text: &str| network(text.parse().unwrap());
+        assert_eq!(of("2001:db8:1:2::1"), of("2001:db8:1:2:ffff::9"));
+        assert_ne!(of("2001:db8:1:2::1"), of("2001:db8:1:3::1"));
+        assert_eq!(of("::ffff:192.0.2.1"), of("192.0.2.1"));
+        assert_ne!(of("192.0.2.1"), of("192.0.2.2"));
+    }
+
+    #[test]
+    fn failures_are_limited_per_address_in_bounded_memory() {
+        let limits = RateLimits::new(None, 2);
+        let address = |number: u32| Some(IpAddr::V4(number.into()));
+        let status = |number, now| limits.count_failure(address(number), at(now)).status().as_u16();
+        assert_eq!([status(1, 0), status(1, 0), status(1, 0), status(2, 0)], [401, 401, 429, 401]);
+        for number in 0..200_000 {
+            limits.count_failure(address(number), at(1_000));
+        }
+        assert!(limits.failures.lock().unwrap().len() <= MAX_ADDRESSES + 1);
+        assert_eq!(status(1_000_000, 1_000), 429, "a new address uses the shared window, which is used up");
+        assert_eq!(status(1, 1_000), 429, "an address that was counted before keeps its window");
+        assert_eq!(status(1_000_001, 61_001), 401, "a minute later there is room for a window of its own");
+    }
+}

@@ -1,0 +1,190 @@
+//! Handles a request below `/v1`. What all operations have in common is checked here, in this order: API key, rate limit,
+//! route and method, scope, body size, media type, syntax, idempotency key. The service checks the rest.
+
+use std::net::{IpAddr, SocketAddr};
+use std::sync::{Arc, OnceLock};
+
+use axum::body::Body;
+use axum::extract::{ConnectInfo, Request};
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, HeaderValue, Method};
+use axum::response::{IntoResponse, Response};
+
+use super::AppState;
+use super::blocking::{BlockingService, WaitsFor};
+use super::body::{self, RequestBody};
+use super::conditions;
+use super::operation::{Call, Input, Operation};
+use super::problem::Problem;
+use super::query;
+use super::rate_limit::{RateLimitStatus, RateLimits};
+use crate::error::Error;
+use crate::model::caller::Caller;
+use crate::service::TicketingService;
+
+const API_KEY: &str = "x-api-key";
+
+/// Answers a request for an operation. `parameters` are the values of its path parameters.
+pub(super) async fn run(
+    state: AppState,
+    operation: Arc<Operation>,
+    parameters: Vec<String>,
+    request: Request,
+) -> Response {
+    let (head, body) = request.into_parts();
+    let request = IncomingRequest::new(&state, head);
+    let target = Target { operation, parameters };
+    let result = execute(&state.service, &request, target, body).await;
+    request.finish(result)
+}
+
+/// Answers a request that no operation is for with `problem`. A client without a valid API key is refused first, so that
+/// it cannot find out which paths exist.
+pub(super) async fn refuse(state: AppState, problem: Problem, request: Request) -> Response {
+    let (head, _body) = request.into_parts();
+    let request = IncomingRequest::new(&state, head);
+    let authenticated = Arc::clone(&request);
+    let authenticate = move |service: &TicketingService| authenticated.authenticate(service);
+    let result = state.service.call(WaitsFor::Store, authenticate).await;
+    request.finish(result.and(Err(problem)))
+}
+
+/// What a request is for.
+struct Target {
+    operation: Arc<Operation>,
+    parameters: Vec<String>,
+}
+
+/// Executes the operation: in one call on a blocking thread if the body is there and nothing else is to be waited for.
+/// Otherwise the request is authorized first, in a call of its own, so that only authorized clients are waited for.
+async fn execute(
+    service: &BlockingService,
+    request: &Arc<IncomingRequest>,
+    target: Target,
+    body: Body,
+) -> Result<Response, Problem> {
+    let headers = &request.head.headers;
+    let Operation { waits_for, scope, .. } = *target.operation;
+    let mut body = RequestBody::new(body);
+    let mut caller = None;
+    let body = if target.operation.reads_body() {
+        let gateway_is_busy = waits_for == WaitsFor::Gateway && service.gateway_permits_are_used_up();
+        if gateway_is_busy || !body.has_arrived(headers).await {
+            let request = Arc::clone(request);
+            let authorize = move |service: &TicketingService| request.authorize(service, scope);
+            caller = Some(service.call(WaitsFor::Store, authorize).await?);
+        }
+        body.read(headers).await
+    } else {
+        body::check_length(headers).map(|()| Vec::new())
+    };
+    let request = Arc::clone(request);
+    let work = move |service: &TicketingService| {
+        let authorize_and_perform = || {
+            let caller = match caller {
+                Some(caller) => caller,
+                None => request.authorize(service, scope)?,
+            };
+            request.perform(service, &target, caller, body)
+        };
+        if target.operation.method == Method::GET {
+            // The API key and the data are read from the same snapshot.
+            service.on_one_snapshot(authorize_and_perform).unwrap_or_else(|error| Err(error.into()))
+        } else {
+            authorize_and_perform()
+        }
+    };
+    service.call(waits_for, work).await
+}
+
+/// A request below `/v1`, without its body.
+struct IncomingRequest {
+    head: Parts,
+    client: Option<IpAddr>,
+    limits: Arc<RateLimits>,
+    /// Set once the request was counted.
+    rate_limit: OnceLock<RateLimitStatus>,
+}
+
+impl IncomingRequest {
+    fn new(state: &AppState, head: Parts) -> Arc<Self> {
+        let client = head.extensions.get::<ConnectInfo<SocketAddr>>().map(|client| client.0.ip());
+        Arc::new(Self { head, client, limits: Arc::clone(&state.limits), rate_limit: OnceLock::new() })
+    }
+
+    /// Looks up the API key, and counts the request for its rate limit.
+    fn authenticate(&self, service: &TicketingService) -> Result<Caller, Problem> {
+        let authenticated = match api_key(&self.head.headers) {
+            Some(key) => service.authenticate(key),
+            None => Err(Error::Unauthenticated),
+        };
+        let caller = match authenticated {
+            Ok(caller) => caller,
+            Err(Error::Unauthenticated) => return Err(self.limits.count_failure(self.client, service.now())),
+            Err(error) => return Err(error.into()),
+        };
+        if let Some(status) = caller.key.and_then(|key| self.limits.count_request(key, service.now())) {
+            self.rate_limit.get_or_init(|| status).check()?;
+        }
+        Ok(caller)
+    }
+
+    /// Authenticates the caller, and checks that it has the scope.
+    fn authorize(&self, service: &TicketingService, scope: crate::Scope) -> Result<Caller, Problem> {
+        let caller = self.authenticate(service)?;
+        caller.require(scope)?;
+        Ok(caller)
+    }
+
+    /// Checks the rest of the request, and runs the operation.
+    fn perform(
+        &self,
+        service: &TicketingService,
+        target: &Target,
+        caller: Caller,
+        body: Result<Vec<u8>, Problem>,
+    ) -> Result<Response, Problem> {
+        let operation = &target.operation;
+        let headers = &self.head.headers;
+        let body = body?;
+        let needs_body = matches!(operation.input, Input::Body(_));
+        if !body.is_empty() || (needs_body && headers.contains_key(CONTENT_TYPE)) {
+            body::check_media_type(headers)?;
+        }
+        let caller = match conditions::apply(caller, operation, headers) {
+            Ok(caller) => caller,
+            Err(problem) => {
+                // A body that is not JSON is reported first.
+                operation.check_syntax(&body)?;
+                return Err(problem);
+            }
+        };
+        // The query string must be well-formed even if the operation does not read it.
+        let query = query::pairs(self.head.uri.query().unwrap_or_default())
+            .ok_or_else(|| Problem::malformed("the query string has an invalid escape sequence, or is not UTF-8"))?;
+        let call = Call { service, caller: &caller, parameters: &target.parameters, query: &query, body: &body };
+        operation.run(&call)
+    }
+
+    /// Adds the headers that every response has.
+    fn finish(&self, result: Result<Response, Problem>) -> Response {
+        let mut response = result.into_response();
+        let headers = response.headers_mut();
+        // A response is for this API key only, and may be out of date a moment later.
+        headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        if let Some(status) = self.rate_limit.get() {
+            status.add_headers(headers);
+        }
+        response
+    }
+}
+
+/// The API key in the headers. `None` if there is none, or more than one.
+fn api_key(headers: &HeaderMap) -> Option<&str> {
+    let mut values = headers.get_all(API_KEY).iter();
+    match (values.next(), values.next()) {
+        (Some(value), None) => value.to_str().ok(),
+        _ => None,
+    }
+}
