@@ -18,16 +18,16 @@ text_enum! {
         Network = "network",
         /// The URL, or the address that its name resolved to, is one to which nothing is sent.
         Refused = "refused",
-        /// The process that made it ended before it did, three times.
-        CutOff = "cut-off",
+        /// The sending process ended during the attempt, three times.
+        Interrupted = "cut-off",
     }
 }
 
 /// What one service has counted since it was opened, over all organizations. Other processes on the same file count for
 /// themselves.
 ///
-/// Orders and scans are counted when they are durable: what a failed commit undid is in none of the figures. They are read
-/// one by one while others go on counting, so that two of them may be a moment apart.
+/// Orders and scans are counted when they are durable: what a failed commit undid is in none of the figures. They are
+/// read one by one while others go on counting, so that two of them may be a moment apart.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Statistics {
@@ -58,8 +58,8 @@ pub struct CommitStatistics {
     pub jobs_waiting: usize,
 }
 
-/// What became of orders. An order may be in several figures: placed first, then expired, then completed by a payment that
-/// came late.
+/// What became of orders. An order may be in several figures: placed first, then expired, then completed by a payment
+/// that came late.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct OrderStatistics {
@@ -101,17 +101,18 @@ pub struct WebhookStatistics {
     pub seconds: Distribution,
     /// Notifications that were given up after their eighth attempt.
     pub dead: u64,
-    /// Endpoints for which something is due now and which have to share half of the sender's threads, because their
-    /// latest attempt did not succeed promptly or they never had one.
-    pub held_back: u64,
+    /// Throttled endpoints that have notifications due now. All throttled endpoints share half of the sender's
+    /// threads. An endpoint is throttled if it has had no attempt, or if its last attempt failed or took more than a
+    /// second.
+    pub throttled: u64,
 }
 
 /// How values are distributed.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Distribution {
-    /// Upper bounds, ascending, each with how many values are at most that and above the bound before it. The last bound
-    /// is infinite.
+    /// Upper bounds, ascending, each with how many values are at most that and above the bound before it. The last
+    /// bound is infinite.
     pub buckets: Vec<(f64, u64)>,
     /// The sum of all values.
     pub sum: f64,
@@ -137,13 +138,14 @@ pub struct Backlog {
     pub held_places: u64,
     /// Notifications that wait to be sent, or to be sent again: also those for endpoints that are disabled.
     pub webhooks_waiting: u64,
-    /// Of these, those that could be sent now: their endpoint is enabled, their time has come, and no attempt is under way.
+    /// Of these, those that could be sent now: their endpoint is enabled, their time has come, and no attempt is
+    /// under way.
     pub webhooks_due: u64,
     /// For how long the one of these has been due whose time came first; `None` where none is due. It tells how far
-    /// the sending lags behind, and not how long receivers have been failing: the delay before another attempt is no part
-    /// of it.
+    /// the sending lags behind, and not how long receivers have been failing: the delay before another attempt is no
+    /// part of it.
     pub webhook_oldest_due: Option<Duration>,
-    /// The size of SQLite's write-ahead log, in bytes. The log is used anew from its beginning, and keeps the size that it
-    /// once needed.
+    /// The size of SQLite's write-ahead log, in bytes. The log is used anew from its beginning, and keeps the size
+    /// that it once needed.
     pub wal_bytes: u64,
 }

@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 /// How many attempts a notification has.
-pub(crate) const ATTEMPTS: i64 = 8;
+pub(crate) const MAX_ATTEMPTS: i64 = 8;
 
 /// How often an attempt may be cut off by the end of its process, the last time included, before it counts as failed.
-pub(crate) const CUTS: i64 = 3;
+pub(crate) const MAX_INTERRUPTIONS: i64 = 3;
 
 /// How long to wait after the failed attempt of this number; `None` after the last.
 pub(crate) fn delay_after(attempt: i64) -> Option<Duration> {
@@ -17,7 +17,7 @@ pub(crate) fn delay_after(attempt: i64) -> Option<Duration> {
 
 /// The bytes of an answer as text that every database and every reader takes: what is no UTF-8, and U+0000, becomes
 /// U+FFFD. A character that was cut off at the end is left out.
-pub(crate) fn answer_text(bytes: &[u8]) -> String {
+pub(crate) fn response_text(bytes: &[u8]) -> String {
     let cut = match std::str::from_utf8(bytes) {
         Err(error) if error.error_len().is_none() => &bytes[..error.valid_up_to()],
         _ => bytes,
@@ -38,11 +38,11 @@ mod tests {
 
     #[test]
     fn an_answer_of_any_bytes_is_valid_text_without_u_0000() {
-        assert_eq!(answer_text(b"ok"), "ok");
-        assert_eq!(answer_text(b"a\0b"), "a\u{fffd}b");
-        assert_eq!(answer_text(b"\xffx"), "\u{fffd}x");
+        assert_eq!(response_text(b"ok"), "ok");
+        assert_eq!(response_text(b"a\0b"), "a\u{fffd}b");
+        assert_eq!(response_text(b"\xffx"), "\u{fffd}x");
         // The euro sign has three bytes, of which the last is missing.
-        assert_eq!(answer_text(b"12 \xe2\x82"), "12 ");
-        assert_eq!(answer_text(b"\xff \xe2\x82"), "\u{fffd} \u{fffd}");
+        assert_eq!(response_text(b"12 \xe2\x82"), "12 ");
+        assert_eq!(response_text(b"\xff \xe2\x82"), "\u{fffd} \u{fffd}");
     }
 }

@@ -194,7 +194,7 @@ impl Collector for ServiceMetrics {
         metrics.histogram("webhook_attempt_duration", help, Some(&Unit::Seconds), &webhooks.seconds)?;
         metrics.counter("webhooks_dead", "Notifications that were given up after the last attempt", webhooks.dead)?;
         let help = "Endpoints with due notifications that are limited to a part of the sender's threads";
-        metrics.gauge("webhook_endpoints_held_back", help, None, webhooks.held_back)?;
+        metrics.gauge("webhook_endpoints_held_back", help, None, webhooks.throttled)?;
 
         let up = u64::from(self.backlog.is_some());
         metrics.gauge("store_up", "Whether the backlog in the store could be read (1) or not (0)", None, up)?;

@@ -140,7 +140,7 @@ pub(crate) struct Counters {
     attempts: [Counter; WebhookOutcome::ALL.len()],
     attempt_micros: Histogram,
     dead: Counter,
-    held_back: AtomicU64,
+    throttled: AtomicU64,
 }
 
 impl Default for Counters {
@@ -171,7 +171,7 @@ impl Default for Counters {
             attempts: std::array::from_fn(|_| Counter::default()),
             attempt_micros: Histogram::new(ATTEMPT_MICROS, 1e6),
             dead: Counter::default(),
-            held_back: AtomicU64::default(),
+            throttled: AtomicU64::default(),
         }
     }
 }
@@ -221,9 +221,9 @@ impl Counters {
         }
     }
 
-    /// So many endpoints have something due and are held back now.
-    pub(crate) fn set_held_back(&self, endpoints: usize) {
-        self.held_back.store(u64::try_from(endpoints).unwrap_or(u64::MAX), Ordering::Relaxed);
+    /// Sets the number of throttled endpoints that have notifications due.
+    pub(crate) fn set_throttled(&self, endpoints: usize) {
+        self.throttled.store(u64::try_from(endpoints).unwrap_or(u64::MAX), Ordering::Relaxed);
     }
 
     pub(super) fn get(&self, jobs_waiting: usize) -> Statistics {
@@ -256,7 +256,7 @@ impl Counters {
                     .collect(),
                 seconds: self.attempt_micros.get(),
                 dead: self.dead.get(),
-                held_back: self.held_back.load(Ordering::Relaxed),
+                throttled: self.throttled.load(Ordering::Relaxed),
             },
         }
     }

@@ -1,4 +1,4 @@
-//! The history of webhook deliveries, and sending again what is in it.
+//! The history of delivery attempts, and resending notifications from it.
 
 use super::lists::{below, one_more};
 use super::{Row, Transaction, outbox, webhooks};
@@ -9,7 +9,7 @@ use crate::model::text_enum::TextEnum;
 use crate::model::webhook::{ListWebhookDeliveries, NotificationType, WebhookDelivery};
 use crate::rules::Checked;
 
-/// What was sent is in the outbox, whose rows outlive their history.
+// The outbox has the body that was sent. Its rows are deleted later than their history.
 pub(super) const LIST: &str = "SELECT d.id, d.endpoint_id, d.outbox_id, d.type, o.event_id, o.body, d.response_status,
         d.response_body, d.success, d.attempt, d.duration_ms, d.error_message, d.created_at
     FROM webhook_deliveries d LEFT JOIN webhook_outbox o ON o.id = d.outbox_id
@@ -17,7 +17,7 @@ pub(super) const LIST: &str = "SELECT d.id, d.endpoint_id, d.outbox_id, d.type, 
         AND (CAST(?5 AS TEXT) IS NULL OR d.type = ?5)
     ORDER BY d.id DESC LIMIT ?3";
 const EXISTS: &str = "SELECT 1 FROM webhook_deliveries WHERE id = ?1 AND endpoint_id = ?2";
-const SENT: &str = "SELECT d.id, d.type, o.event_id, o.body
+const NOTIFICATION: &str = "SELECT d.id, d.type, o.event_id, o.body
     FROM webhook_deliveries d LEFT JOIN webhook_outbox o ON o.id = d.outbox_id WHERE d.id = ?1 AND d.endpoint_id = ?2";
 
 fn decode(row: &Row<'_>) -> Result<WebhookDelivery> {
@@ -38,7 +38,7 @@ fn decode(row: &Row<'_>) -> Result<WebhookDelivery> {
     })
 }
 
-/// What was sent to an endpoint of the organization, the last attempt first.
+/// Returns the attempts at an endpoint of the organization, the newest first.
 pub(crate) fn list(
     tx: &Transaction<'_>,
     organization: OrganizationId,
@@ -57,25 +57,30 @@ pub(crate) fn list(
     Ok(Page::cut(found, request.page.limit, |delivery| delivery.id))
 }
 
-/// Queues once more what a delivery sent. While the endpoint is disabled it waits like anything else.
+/// The notification that a delivery attempt sent.
+struct SentNotification {
+    notification_type: NotificationType,
+    id: NotificationId,
+    body: String,
+}
+
+fn decode_notification(row: &Row<'_>) -> Result<SentNotification> {
+    Ok(SentNotification { notification_type: row.text_enum("type")?, id: row.get("event_id")?, body: row.get("body")? })
+}
+
+/// Queues the notification of a delivery attempt again. It waits while the endpoint is disabled.
 pub(crate) fn resend(
     tx: &Transaction<'_>,
     organization: OrganizationId,
     endpoint: WebhookId,
     delivery: WebhookDeliveryId,
 ) -> Result<OutboxId> {
-    let wanted = webhooks::get(tx, organization, endpoint)?.events;
-    let sent = tx.query_opt(SENT, &[delivery.into(), endpoint.into()], |row| {
-        Ok((
-            row.text_enum::<NotificationType>("type")?,
-            row.get::<NotificationId>("event_id")?,
-            row.get::<String>("body")?,
-        ))
-    })?;
-    let (of, notification, body) = sent.ok_or(Error::NotFound("webhook delivery"))?;
-    if !wanted.contains(&of) {
-        let detail = format!("the endpoint does not want {of} any more");
+    let subscribed_types = webhooks::get(tx, organization, endpoint)?.events;
+    let sent = tx.query_opt(NOTIFICATION, &[delivery.into(), endpoint.into()], decode_notification)?;
+    let sent = sent.ok_or(Error::NotFound("webhook delivery"))?;
+    if !subscribed_types.contains(&sent.notification_type) {
+        let detail = format!("the endpoint is no longer subscribed to {}", sent.notification_type);
         return Err(Error::conflict(Reason::InvalidTransition, detail));
     }
-    outbox::insert(tx, endpoint, notification, of, &body)
+    outbox::insert(tx, endpoint, sent.id, sent.notification_type, &sent.body)
 }

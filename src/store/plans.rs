@@ -64,7 +64,7 @@ const STATEMENTS: &[Expected] = &[
     (attempts::DUE, &["webhook_outbox_waiting"]),
     (attempts::NEXT_DUE, &["webhook_outbox_waiting"]),
     (attempts::NEXT_ENDPOINT, &["webhook_outbox_waiting"]),
-    (attempts::LATEST, &["webhook_deliveries_by_endpoint"]),
+    (attempts::LAST_ATTEMPT, &["webhook_deliveries_by_endpoint"]),
     (outbox::WANTED, &["webhook_endpoints_by_organization"]),
     (webhook_retention::OLD_DELIVERIES, &[]),
     (webhook_retention::DELETE_DELIVERIES, &[]),

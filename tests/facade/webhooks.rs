@@ -424,7 +424,7 @@ fn what_an_endpoint_wants_no_more_is_not_resent_to_it() {
     let before = ground.fixture.all_rows();
     let refused = service.resend_webhook_delivery(caller, id, delivery).expect_err("a refusal");
     assert_eq!(refused.reason(), Some(Reason::InvalidTransition));
-    assert_eq!(refused.to_string(), "the endpoint does not want ticket.issued any more");
+    assert_eq!(refused.to_string(), "the endpoint is no longer subscribed to ticket.issued");
     assert_eq!(ground.fixture.all_rows(), before);
     ground.want(id, &[COMPLETED, ISSUED]);
     service.resend_webhook_delivery(caller, id, delivery).expect("queued");

@@ -26,7 +26,7 @@ const CHILD: &str = concat!(module_path!(), "::a_child_process_plays_its_part");
 const MILLISECOND: Duration = Duration::from_millis(1);
 
 /// What the history says of an attempt that was given up.
-const CUT_OFF: &str = "the attempt was cut off three times by the end of the program that made it";
+const CUT_OFF: &str = "the sending process ended during this attempt three times";
 
 #[test]
 fn a_child_process_plays_its_part() {

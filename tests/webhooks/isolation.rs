@@ -155,7 +155,7 @@ fn a_new_endpoint_does_not_wait_for_a_hundred_that_are_known_to_hang() {
     fixture.queue_notifications(1);
     wait_until("the new ones have got theirs", || new.iter().all(|id| fixture.delivery_history(*id).len() == 1));
     assert_eq!(transport.sent_to("/hanging"), 106, "none that hangs has ended");
-    wait_until("the statistics tell of the hundred", || fixture.service.statistics().webhooks.held_back == 100);
+    wait_until("the statistics tell of the hundred", || fixture.service.statistics().webhooks.throttled == 100);
     drop(sender);
 }
 

@@ -7,8 +7,8 @@ use super::health::Observation;
 use super::state::SenderContext;
 use crate::model::statistics::WebhookOutcome;
 use crate::model::text_enum::TextEnum;
-use crate::rules::delivery::answer_text;
-use crate::store::attempts::{Attempt, Ended};
+use crate::rules::delivery::response_text;
+use crate::store::attempts::{AttemptResult, ClaimedAttempt};
 use crate::webhook::signature::{
     EVENT_ID_HEADER, EVENT_TYPE_HEADER, SIGNATURE_HEADER, TIMESTAMP_HEADER, USER_AGENT, sign,
 };
@@ -17,13 +17,13 @@ use crate::webhook::transport::{FailureKind, WebhookFailure, WebhookRequest, Web
 /// How an attempt ended.
 pub(super) struct AttemptOutcome {
     /// For the history of the endpoint.
-    pub(super) result: Ended,
+    pub(super) result: AttemptResult,
     /// For the scheduler.
     pub(super) observation: Observation,
 }
 
 /// Makes an attempt. It never panics: a panic of the transport is a failed attempt.
-pub(super) fn make(sender: &SenderContext, attempt: &Attempt) -> AttemptOutcome {
+pub(super) fn make(sender: &SenderContext, attempt: &ClaimedAttempt) -> AttemptOutcome {
     let clock = &sender.environment.clock;
     let started = clock.monotonic();
     let send = || sender.transport.send(&request(sender, attempt), sender.options.timeout());
@@ -40,11 +40,11 @@ pub(super) fn make(sender: &SenderContext, attempt: &Attempt) -> AttemptOutcome 
         Ok(response) => answered(sender, &response, duration),
         Err(failure) => not_answered(sender, failure, duration),
     };
-    let observation = Observation::of_attempt(result.problem.is_none(), timed_out, result.took);
+    let observation = Observation::of_attempt(result.is_success(), timed_out, result.duration);
     AttemptOutcome { result, observation }
 }
 
-fn request(sender: &SenderContext, attempt: &Attempt) -> WebhookRequest {
+fn request(sender: &SenderContext, attempt: &ClaimedAttempt) -> WebhookRequest {
     let seconds = sender.environment.now().millis().div_euclid(1000);
     let signature = sign(attempt.secret.expose(), seconds, attempt.body.as_bytes());
     let headers = vec![
@@ -52,44 +52,44 @@ fn request(sender: &SenderContext, attempt: &Attempt) -> WebhookRequest {
         ("User-Agent", USER_AGENT.to_owned()),
         (SIGNATURE_HEADER, signature),
         (TIMESTAMP_HEADER, seconds.to_string()),
-        (EVENT_ID_HEADER, attempt.notification.to_string()),
+        (EVENT_ID_HEADER, attempt.notification_id.to_string()),
         (EVENT_TYPE_HEADER, attempt.notification_type.as_str().to_owned()),
     ];
     WebhookRequest { url: attempt.url.clone(), headers, body: attempt.body.clone() }
 }
 
 /// The result of an attempt that got a response. Only a 2xx status is a success.
-fn answered(sender: &SenderContext, response: &WebhookResponse, duration: Duration) -> Ended {
+fn answered(sender: &SenderContext, response: &WebhookResponse, duration: Duration) -> AttemptResult {
     let status = response.status;
-    let problem = match status {
+    let error = match status {
         200..=299 => None,
         300..=399 => Some(format!("the receiver answered with status {status}; redirects are not followed")),
         _ => Some(format!("the receiver answered with status {status}")),
     };
-    let outcome = if problem.is_none() { WebhookOutcome::Delivered } else { WebhookOutcome::Rejected };
-    Ended {
+    let outcome = if error.is_none() { WebhookOutcome::Delivered } else { WebhookOutcome::Rejected };
+    AttemptResult {
         outcome,
-        status: Some(status),
-        answer: Some(answer_text(&response.body)),
-        took: Some(duration),
-        problem,
-        at: sender.environment.now(),
+        response_status: Some(status),
+        response_body: Some(response_text(&response.body)),
+        duration: Some(duration),
+        error,
+        finished_at: sender.environment.now(),
     }
 }
 
 /// The result of an attempt that got no response.
-fn not_answered(sender: &SenderContext, failure: WebhookFailure, duration: Duration) -> Ended {
+fn not_answered(sender: &SenderContext, failure: WebhookFailure, duration: Duration) -> AttemptResult {
     let outcome = match failure.kind {
         FailureKind::Refused => WebhookOutcome::Refused,
         FailureKind::TimedOut => WebhookOutcome::TimedOut,
         FailureKind::Network => WebhookOutcome::Network,
     };
-    Ended {
+    AttemptResult {
         outcome,
-        status: None,
-        answer: None,
-        took: failure.connection_tried.then_some(duration),
-        problem: Some(failure.message),
-        at: sender.environment.now(),
+        response_status: None,
+        response_body: None,
+        duration: failure.connection_tried.then_some(duration),
+        error: Some(failure.message),
+        finished_at: sender.environment.now(),
     }
 }

@@ -5,10 +5,10 @@
 
 use std::time::Duration;
 
-use super::state::{DueEndpoint, SenderContext};
+use super::state::SenderContext;
 use crate::error::Result;
 use crate::model::id::WebhookId;
-use crate::store::attempts;
+use crate::store::attempts::{self, DueEndpoint};
 
 /// The shortest pause between two scans.
 const MIN_PAUSE: Duration = Duration::from_millis(200);
@@ -61,12 +61,12 @@ fn read_chunk(sender: &SenderContext, after: WebhookId) -> Result<Chunk> {
         let mut due = Vec::new();
         let mut last = after;
         for _ in 0..CHUNK {
-            let Some((endpoint, at)) = attempts::next_endpoint(tx, last)? else {
+            let Some(endpoint) = attempts::next_endpoint(tx, last)? else {
                 return Ok(Chunk { due, last: None });
             };
-            last = endpoint;
-            if attempts::is_open(tx, endpoint)? {
-                due.push(DueEndpoint { endpoint, at });
+            last = endpoint.id;
+            if attempts::is_enabled(tx, endpoint.id)? {
+                due.push(endpoint);
             }
         }
         Ok(Chunk { due, last: Some(last) })

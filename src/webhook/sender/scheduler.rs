@@ -10,12 +10,12 @@ use std::time::Duration;
 
 use super::health::Observation;
 use super::queues::{Assignment, EndpointQueues, WorkerLimits};
-use super::state::{Batch, DueEndpoint, FinishedAttempt, SenderContext};
+use super::state::{Batch, FinishedAttempt, SenderContext};
 use crate::error::{Error, Result, StoreError};
 use crate::model::id::WebhookId;
 use crate::model::timestamp::Timestamp;
 use crate::store::Transaction;
-use crate::store::attempts::{self, Claimed, Known};
+use crate::store::attempts::{self, Claims, DueEndpoint};
 
 /// The longest sleep between two rounds. It also bounds how late a change of the wall clock is noticed.
 const MAX_SLEEP: Duration = Duration::from_millis(200);
@@ -83,10 +83,10 @@ impl<'s> Scheduler<'s> {
         if !stopping {
             // Counting the throttled endpoints is not worth the time in rounds that only record results.
             let update_gauge = no_results || !due.is_empty();
-            let due = due.into_iter().map(|(endpoint, at)| DueEndpoint { endpoint, at });
+            let due = due.into_iter().map(|(id, at)| DueEndpoint { id, at });
             self.add_due(due.collect());
             if update_gauge {
-                self.sender.store.counters().set_held_back(self.queues.throttled());
+                self.sender.store.counters().set_throttled(self.queues.throttled());
             }
         }
         // While the sender stops too: an expired timer would keep this thread from sleeping.
@@ -98,7 +98,7 @@ impl<'s> Scheduler<'s> {
     fn add_due(&mut self, mut due: Vec<DueEndpoint>) {
         let now = self.sender.environment.now();
         self.damaged.retain(|_, until| *until > now);
-        due.retain(|due| !self.damaged.contains_key(&due.endpoint));
+        due.retain(|due| !self.damaged.contains_key(&due.id));
         if let Err(error) = self.add_unknown(&due) {
             tracing::warn!(%error, "the webhook scheduler could not read endpoints; it tries again");
             self.sender.report_due(due);
@@ -106,35 +106,36 @@ impl<'s> Scheduler<'s> {
             return;
         }
         let now = self.sender.environment.now();
-        for DueEndpoint { endpoint, at } in due {
+        for DueEndpoint { id, at } in due {
             if at <= now {
-                self.queues.mark_due(endpoint);
+                self.queues.mark_due(id);
             } else {
-                self.queues.set_timer(endpoint, at);
+                self.queues.set_timer(id, at);
             }
         }
     }
 
     /// Adds a queue for each of these endpoints that has none and still exists.
     fn add_unknown(&mut self, due: &[DueEndpoint]) -> Result<()> {
-        let unknown: Vec<WebhookId> =
-            due.iter().map(|due| due.endpoint).filter(|endpoint| !self.queues.contains(*endpoint)).collect();
+        let unknown: Vec<WebhookId> = due.iter().map(|due| due.id).filter(|id| !self.queues.contains(*id)).collect();
         if unknown.is_empty() {
             return Ok(());
         }
         let found = self.sender.store.read(|tx| {
             let mut found = Vec::new();
-            for endpoint in unknown {
-                found.extend(attempts::known(tx, endpoint)?.map(|known| (endpoint, known)));
+            for id in unknown {
+                if let Some(info) = attempts::endpoint_info(tx, id)? {
+                    found.push((id, info));
+                }
             }
             Ok(found)
         })?;
-        for (endpoint, Known { organization, latest }) in found {
-            let last = match latest {
-                Some(latest) => Observation::of_attempt(latest.success, false, latest.took),
+        for (id, info) in found {
+            let last = match info.last_attempt {
+                Some(last) => Observation::of_attempt(last.success, false, last.duration),
                 None => Observation::NONE,
             };
-            self.queues.add(organization, endpoint, last);
+            self.queues.add(info.organization, id, last);
         }
         Ok(())
     }
@@ -183,27 +184,27 @@ impl<'s> Scheduler<'s> {
     }
 
     /// Divides claimed attempts among the workers that were assigned for them, and frees the workers that get none.
-    fn batches_of(&mut self, assignment: Assignment, changes_before: u64, claim: Result<Claimed>) -> Vec<Batch> {
+    fn batches_of(&mut self, assignment: Assignment, changes_before: u64, claims: Result<Claims>) -> Vec<Batch> {
         let endpoint = assignment.endpoint;
-        let mut claimed = claim.unwrap_or_else(|error| {
+        let mut claims = claims.unwrap_or_else(|error| {
             tracing::error!(%endpoint, %error, "the rows due for a webhook endpoint cannot be read");
             let later = self.sender.environment.now().plus(DAMAGED_PAUSE);
             self.damaged.insert(endpoint, later);
-            Claimed { next_due: Some(later), ..Claimed::default() }
+            Claims { next_due: Some(later), ..Claims::default() }
         });
         // Batches of equal size, so that all workers are busy at the same time.
-        let size = claimed.attempts.len().div_ceil(assignment.workers);
+        let size = claims.attempts.len().div_ceil(assignment.workers);
         let mut batches = Vec::new();
-        while !claimed.attempts.is_empty() {
-            let rest = claimed.attempts.split_off(size.min(claimed.attempts.len()));
-            let attempts = std::mem::replace(&mut claimed.attempts, rest);
+        while !claims.attempts.is_empty() {
+            let rest = claims.attempts.split_off(size.min(claims.attempts.len()));
+            let attempts = std::mem::replace(&mut claims.attempts, rest);
             batches.push(Batch { endpoint, attempts, changes_before });
         }
         let unused = assignment.workers - batches.len();
-        if claimed.more {
+        if claims.more_due {
             self.queues.free_workers(endpoint, unused);
         } else {
-            if let Some(at) = claimed.next_due {
+            if let Some(at) = claims.next_due {
                 self.queues.set_timer(endpoint, at);
             }
             self.queues.nothing_due(endpoint, unused);
@@ -251,7 +252,7 @@ fn record_all(tx: &Transaction<'_>, finished: &[Arc<FinishedAttempt>]) -> Result
                 return Err(error);
             }
             Err(error) => {
-                let outbox = finished.attempt.outbox;
+                let outbox = finished.attempt.outbox_id;
                 tracing::error!(%outbox, %error, "the result of a webhook attempt could not be recorded");
             }
         }
@@ -265,7 +266,7 @@ fn record(tx: &Transaction<'_>, finished: &FinishedAttempt) -> Result<()> {
     };
     if !attempts::record(tx, &finished.attempt, result)? {
         tracing::warn!(
-            outbox = %finished.attempt.outbox,
+            outbox = %finished.attempt.outbox_id,
             "a webhook attempt finished too late to count: its lease has expired, or its endpoint was deleted"
         );
     }

@@ -9,7 +9,7 @@ use super::options::SenderOptions;
 use crate::environment::Environment;
 use crate::model::id::WebhookId;
 use crate::model::timestamp::Timestamp;
-use crate::store::attempts::{Attempt, Ended};
+use crate::store::attempts::{AttemptResult, ClaimedAttempt, DueEndpoint};
 use crate::store::{Listener, Store};
 use crate::webhook::transport::Transport;
 
@@ -47,32 +47,25 @@ pub(super) struct SenderState {
     pub(super) closed: bool,
 }
 
-/// An endpoint with a row due at this time.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct DueEndpoint {
-    pub(super) endpoint: WebhookId,
-    pub(super) at: Timestamp,
-}
-
 /// Claimed attempts at one endpoint that one worker makes one after another.
 pub(super) struct Batch {
     pub(super) endpoint: WebhookId,
-    pub(super) attempts: Vec<Attempt>,
+    pub(super) attempts: Vec<ClaimedAttempt>,
     /// The store's change counter of the endpoint, read before the attempts were claimed.
     pub(super) changes_before: u64,
 }
 
 /// An attempt that is no longer in progress.
 pub(super) struct FinishedAttempt {
-    pub(super) attempt: Attempt,
+    pub(super) attempt: ClaimedAttempt,
     /// `None` if the attempt was interrupted or never started: it does not count, and is made again.
-    pub(super) result: Option<Ended>,
+    pub(super) result: Option<AttemptResult>,
 }
 
 impl FinishedAttempt {
     /// Drops the result if it is a failure.
     fn without_failure(self) -> Self {
-        let result = self.result.filter(|result| result.problem.is_none());
+        let result = self.result.filter(AttemptResult::is_success);
         Self { result, ..self }
     }
 }
@@ -159,8 +152,8 @@ impl SenderContext {
     /// Tells the scheduler about endpoints with rows due.
     pub(super) fn report_due(&self, endpoints: impl IntoIterator<Item = DueEndpoint>) {
         let mut state = self.state();
-        for DueEndpoint { endpoint, at } in endpoints {
-            let earliest = state.due.entry(endpoint).or_insert(at);
+        for DueEndpoint { id, at } in endpoints {
+            let earliest = state.due.entry(id).or_insert(at);
             *earliest = at.min(*earliest);
         }
         drop(state);
@@ -191,7 +184,7 @@ impl SenderContext {
     }
 
     /// Hands a free worker back to the scheduler, with the attempts of its batch that it did not start.
-    pub(super) fn free_worker(&self, freed: FreedWorker, not_started: Vec<Attempt>) {
+    pub(super) fn free_worker(&self, freed: FreedWorker, not_started: Vec<ClaimedAttempt>) {
         let mut state = self.state();
         for attempt in not_started {
             state.finished.push(FinishedAttempt { attempt, result: None });
@@ -226,6 +219,6 @@ impl Listener for SenderContext {
     fn rung(&self, endpoints: &[WebhookId]) {
         // What was just queued is due now; the earliest time there is means the same.
         let at = Timestamp::from_millis(0);
-        self.report_due(endpoints.iter().map(|endpoint| DueEndpoint { endpoint: *endpoint, at }));
+        self.report_due(endpoints.iter().map(|id| DueEndpoint { id: *id, at }));
     }
 }
