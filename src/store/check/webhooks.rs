@@ -19,7 +19,7 @@ pub(super) const INVARIANTS: &[Invariant] = &[
     Invariant {
         name: "webhook-state",
         table: "webhook_outbox",
-        sentence: "a WAITING notification has attempts left, a DELIVERED one had at least one, and a DEAD one had all eight",
+        sentence: "a WAITING notification has attempts left, a DELIVERED one had an attempt, a DEAD one all eight",
         broken: "SELECT id FROM webhook_outbox WHERE state NOT IN ('WAITING', 'DELIVERED', 'DEAD', 'REMOVED')
             OR (state = 'WAITING') <> (finished_at IS NULL)
             OR state = 'WAITING' AND attempts > 7
@@ -33,7 +33,8 @@ pub(super) const INVARIANTS: &[Invariant] = &[
         table: "webhook_outbox",
         sentence: "a notification is the same for all of its endpoints, which belong to one organization",
         broken: "SELECT o.id FROM webhook_outbox o JOIN webhook_outbox f ON f.id = o.event_id
-                LEFT JOIN webhook_endpoints e ON e.id = o.endpoint_id LEFT JOIN webhook_endpoints g ON g.id = f.endpoint_id
+                LEFT JOIN webhook_endpoints e ON e.id = o.endpoint_id
+                LEFT JOIN webhook_endpoints g ON g.id = f.endpoint_id
             WHERE o.id <> f.id AND (f.event_id <> f.id OR o.type <> f.type OR o.body <> f.body
                 OR e.organization_id <> g.organization_id)",
     },
@@ -48,7 +49,8 @@ pub(super) const INVARIANTS: &[Invariant] = &[
                 SELECT outbox_id, COUNT(*) AS number, COUNT(DISTINCT attempt) AS numbers
                 FROM webhook_deliveries GROUP BY outbox_id) d ON d.outbox_id = o.id
             WHERE d.number <> d.numbers
-                OR o.attempts > COALESCE(d.number, 0) AND o.id > (SELECT MIN(id) + 90596966400000 FROM webhook_deliveries)",
+                OR o.attempts > COALESCE(d.number, 0)
+                AND o.id > (SELECT MIN(id) + 90596966400000 FROM webhook_deliveries)",
     },
     Invariant {
         name: "webhook-delivery",
@@ -86,7 +88,8 @@ const COMPLETED: &str = "SELECT organization_id FROM orders
 const CANCELLED: &str = "SELECT organization_id FROM orders
     WHERE id = ?1 AND event_id = ?2 AND customer_id = ?3 AND status = 'CANCELLED'";
 const ISSUED: &str = "SELECT organization_id FROM tickets
-    WHERE id = ?1 AND event_id = ?2 AND ticket_type_id = ?3 AND COALESCE(order_id, 0) = COALESCE(CAST(?4 AS BIGINT), 0)";
+    WHERE id = ?1 AND event_id = ?2 AND ticket_type_id = ?3
+    AND COALESCE(order_id, 0) = COALESCE(CAST(?4 AS BIGINT), 0)";
 const CHECKED_IN: &str = "SELECT organization_id FROM tickets WHERE id = ?1 AND event_id = ?2 AND ticket_type_id = ?3
     AND COALESCE(order_id, 0) = COALESCE(CAST(?4 AS BIGINT), 0) AND check_in_at IS NOT NULL";
 
