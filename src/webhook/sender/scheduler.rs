@@ -158,10 +158,10 @@ impl<'s> Scheduler<'s> {
         let written = self.sender.store.write(move |tx| {
             record_all(tx, &finished)?;
             let mut claims = Vec::new();
-            for wanted in &wanted {
-                claims.push(
-                    tx.savepoint(|tx| attempts::claim(tx, wanted.endpoint, wanted.workers, wanted.max_attempts))?,
-                );
+            for Assignment { endpoint, workers, max_attempts } in &wanted {
+                // In a savepoint of its own, so that an endpoint with unreadable rows does not keep back the others.
+                let claim = tx.savepoint(|tx| attempts::claim(tx, *endpoint, *workers, *max_attempts))?;
+                claims.push(claim);
             }
             Ok(claims)
         });
