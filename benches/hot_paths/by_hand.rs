@@ -5,7 +5,8 @@ use std::path::Path;
 
 use rusqlite::{Connection, OptionalExtension, params};
 
-use crate::store::{Shop, email, raw, scatter};
+use crate::common::database::stored_id;
+use crate::large_store::{LargeStore, email, scatter};
 
 /// A connection with the settings of the crate's own writer. SQLite makes its checkpoints, as it does by itself.
 pub fn connect(path: &Path) -> Connection {
@@ -31,12 +32,12 @@ pub struct Orders {
 }
 
 impl Orders {
-    pub fn new(shop: &Shop) -> Self {
+    pub fn new(shop: &LargeStore) -> Self {
         Self {
-            connection: connect(&shop.path),
-            organization: raw(&shop.caller.organization().to_string()),
-            event: raw(&shop.event.to_string()),
-            ticket_type: raw(&shop.ticket_type.to_string()),
+            connection: connect(&shop.fixture.path()),
+            organization: stored_id(shop.fixture.caller.organization()),
+            event: stored_id(shop.event),
+            ticket_type: stored_id(shop.ticket_type),
             next: 0,
         }
     }

@@ -4,9 +4,10 @@ use rusqlite::{Connection, OptionalExtension, params};
 use ticketing::{Amount, BasketItem, CreateDiscount, CreateTicketType, TicketTypeId, Timestamp, ValidateDiscount};
 
 use crate::by_hand;
+use crate::common::database::stored_id;
+use crate::large_store::LargeStore;
 use crate::orders::{order, request, spread};
 use crate::ratio::Bench;
-use crate::store::{Shop, raw};
 
 pub fn bench(bench: &mut Bench) {
     orders(bench, "create_order with a code, 64 callers", Some("ALL"));
@@ -16,9 +17,9 @@ pub fn bench(bench: &mut Bench) {
 
 /// A type that costs something, and `number` discounts of which the last takes all of it off: such an order is completed
 /// at once, like one that cost nothing from the beginning.
-fn with_discounts(shop: &Shop, codes: &[&str], automatic: bool) -> TicketTypeId {
+fn with_discounts(shop: &LargeStore, codes: &[&str], automatic: bool) -> TicketTypeId {
     let seat = CreateTicketType::new("Seat", Amount::new(1250, 2), 10_000_000);
-    let seat = shop.service.create_ticket_type(&shop.caller, shop.event, seat).expect("created");
+    let seat = shop.fixture.service.create_ticket_type(&shop.fixture.caller, shop.event, seat).expect("created");
     for (index, code) in codes.iter().enumerate() {
         let percent = if index + 1 == codes.len() { 100 } else { 10 * i64::try_from(index).unwrap_or(0) + 10 };
         let (from, to) = (Timestamp::from_millis(0), Timestamp::MAX);
@@ -26,7 +27,7 @@ fn with_discounts(shop: &Shop, codes: &[&str], automatic: bool) -> TicketTypeId 
         new.auto_apply = Some(automatic);
         new.usage_limit = Some(10_000_000);
         new.applicable_ticket_types = Some(vec![seat.id]);
-        shop.service.create_discount(&shop.caller, new).expect("created");
+        shop.fixture.service.create_discount(&shop.fixture.caller, new).expect("created");
     }
     seat.id
 }
@@ -35,8 +36,8 @@ fn orders(bench: &mut Bench, name: &str, code: Option<&str>) {
     if !bench.wants(name) {
         return;
     }
-    let discounted = Shop::open("orders-discounted");
-    let plain = Shop::open("orders-plain");
+    let discounted = LargeStore::open();
+    let plain = LargeStore::open();
     let seat = match code {
         Some(code) => with_discounts(&discounted, &[code], false),
         None => with_discounts(&discounted, &["TEN", "TWENTY", "ALL"], true),
@@ -45,7 +46,7 @@ fn orders(bench: &mut Bench, name: &str, code: Option<&str>) {
         let mut request = request(&discounted);
         request.items[0].ticket_type_id = seat;
         request.discount_code = code.map(str::to_owned);
-        let placed = discounted.service.create_order(&discounted.caller, request).expect("placed");
+        let placed = discounted.fixture.service.create_order(&discounted.fixture.caller, request).expect("placed");
         assert_eq!(placed.issued_tickets.len(), 2);
     };
     bench.compare_as(
@@ -61,17 +62,17 @@ fn validation(bench: &mut Bench, name: &str) {
     if !bench.wants(name) {
         return;
     }
-    let shop = Shop::open("validation");
+    let shop = LargeStore::open();
     let seat = with_discounts(&shop, &["ALL"], false);
-    let connection = by_hand::connect(&shop.path);
-    let (organization, event) = (raw(&shop.caller.organization().to_string()), raw(&shop.event.to_string()));
-    let ticket_type = raw(&seat.to_string());
+    let connection = by_hand::connect(&shop.fixture.path());
+    let (organization, event) = (stored_id(shop.fixture.caller.organization()), stored_id(shop.event));
+    let ticket_type = stored_id(seat);
     let ours = || {
         let price = Amount::new(1250, 2);
         let item = BasketItem { ticket_type_id: seat, quantity: 2, price };
         let code = "all".to_owned();
         let request = ValidateDiscount { event_id: shop.event, code, order_amount: price, ticket_items: vec![item] };
-        assert!(shop.service.validate_discount(&shop.caller, request).expect("judged").valid);
+        assert!(shop.fixture.service.validate_discount(&shop.fixture.caller, request).expect("judged").valid);
     };
     bench.compare(
         name,

@@ -7,9 +7,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use ticketing::server::{ServerOptions, serve};
 
+use crate::large_store::{LargeStore, email, scatter};
 use crate::orders::{order, spread};
 use crate::ratio::Bench;
-use crate::store::{Shop, email, scatter};
 
 const CONNECTIONS: u64 = 8;
 
@@ -35,12 +35,12 @@ fn orders(bench: &mut Bench, connections: u64) {
     if !bench.wants(&name) {
         return;
     }
-    let shop = Shop::open("http-orders");
-    let facade = Shop::open("http-orders-facade");
+    let shop = LargeStore::open();
+    let facade = LargeStore::open();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("a runtime");
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("bound");
-    runtime.spawn(serve(shop.service.clone(), listener, unlimited(), std::future::pending()));
+    runtime.spawn(serve(shop.fixture.service.clone(), listener, unlimited(), std::future::pending()));
     let mut clients: Vec<_> = (0..connections).map(|_| Client::connect(address)).collect();
     let next = AtomicU64::new(0);
     let send = |client: &mut Client| {
@@ -83,12 +83,12 @@ fn reads(bench: &mut Bench) {
     if !bench.wants(name) {
         return;
     }
-    let shop = Shop::open("http");
-    let _maintenance = shop.service.start_maintenance().expect("a thread");
+    let shop = LargeStore::open();
+    let _maintenance = shop.fixture.service.start_maintenance().expect("a thread");
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("a runtime");
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let ours = listener.local_addr().expect("bound");
-    runtime.spawn(serve(shop.service.clone(), listener, unlimited(), std::future::pending()));
+    runtime.spawn(serve(shop.fixture.service.clone(), listener, unlimited(), std::future::pending()));
     let request =
         format!("GET /v1/events/{} HTTP/1.1\r\nHost: localhost\r\nX-Api-Key: {}\r\n\r\n", shop.event, shop.key);
     let mut client = Client::connect(ours);

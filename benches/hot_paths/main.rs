@@ -9,16 +9,18 @@
 #![expect(clippy::disallowed_methods, reason = "a benchmark measures real time")]
 
 mod by_hand;
+mod check_in;
+#[path = "../../tests/common/mod.rs"]
+mod common;
 mod discounts;
-mod door;
 #[cfg(feature = "server")]
 mod http;
+mod large_store;
 mod notifications;
 mod orders;
 mod ratio;
 mod reads;
 mod retries;
-mod store;
 mod summary;
 mod webhooks;
 
@@ -35,12 +37,11 @@ fn main() {
     discounts::bench(&mut bench);
     notifications::bench(&mut bench);
     retries::bench(&mut bench);
-    door::bench(&mut bench);
+    check_in::bench(&mut bench);
     reads::bench(&mut bench);
     summary::bench(&mut bench);
     webhooks::bench(&mut bench);
     #[cfg(feature = "server")]
     http::bench(&mut bench);
     bench.finish();
-    store::clean_up();
 }

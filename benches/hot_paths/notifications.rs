@@ -3,9 +3,10 @@
 
 use rusqlite::{Connection, params};
 
+use crate::common::database::stored_id;
+use crate::large_store::LargeStore;
 use crate::orders::{order, spread};
 use crate::ratio::Bench;
-use crate::store::{Shop, raw};
 
 const ENDPOINTS: i64 = 3;
 
@@ -14,7 +15,7 @@ pub fn bench(bench: &mut Bench) {
     if ![many, one].iter().any(|name| bench.wants(name)) {
         return;
     }
-    let (told, silent) = (Shop::open("orders-told"), Shop::open("orders-silent"));
+    let (told, silent) = (LargeStore::open(), LargeStore::open());
     listen(&told);
     let names = ("told", "silent");
     if bench.wants(many) {
@@ -28,15 +29,15 @@ pub fn bench(bench: &mut Bench) {
 }
 
 /// Registers the endpoints. Nothing is sent to them: no sender runs.
-fn listen(shop: &Shop) {
-    let file = Connection::open(&shop.path).expect("the copy");
+fn listen(shop: &LargeStore) {
+    let file = Connection::open(shop.fixture.path()).expect("the copy");
     for number in 1..=ENDPOINTS {
         file.execute(
             "INSERT INTO webhook_endpoints (id, organization_id, url, events, enabled, secret, created_at, updated_at)
                 VALUES (?1, ?2, 'https://receiver.example/', ?3, 1, 'whsec_', 0, 0)",
             params![
                 number,
-                raw(&shop.caller.organization().to_string()),
+                stored_id(shop.fixture.caller.organization()),
                 r#"["order.completed","order.cancelled","ticket.issued","ticket.checked_in"]"#,
             ],
         )

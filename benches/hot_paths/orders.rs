@@ -6,16 +6,16 @@ use std::time::Instant;
 use ticketing::{CreateOrder, NewCustomer};
 
 use crate::by_hand;
+use crate::large_store::{LargeStore, email, scatter};
 use crate::ratio::{Bench, median};
-use crate::store::{Shop, email, scatter};
 
 static NEXT: AtomicU64 = AtomicU64::new(0);
 
-pub fn order(shop: &Shop) {
-    shop.service.create_order(&shop.caller, request(shop)).expect("placed");
+pub fn order(shop: &LargeStore) {
+    shop.fixture.service.create_order(&shop.fixture.caller, request(shop)).expect("placed");
 }
 
-pub fn request(shop: &Shop) -> CreateOrder {
+pub fn request(shop: &LargeStore) -> CreateOrder {
     let customer = NewCustomer::new("Ada Lovelace", email(scatter(NEXT.fetch_add(1, Ordering::Relaxed))));
     CreateOrder::new(shop.event, customer, shop.ticket_type, 2)
 }
@@ -44,10 +44,10 @@ pub fn bench(bench: &mut Bench) {
     if ![many, one, tail].iter().any(|name| bench.wants(name)) {
         return;
     }
-    let ours = Shop::open("orders-ours");
-    let hand = Shop::open("orders-by-hand");
+    let ours = LargeStore::open();
+    let hand = LargeStore::open();
     let mut by_hand = by_hand::Orders::new(&hand);
-    drop(hand.service);
+    let _folder = hand.fixture.close();
     if bench.wants(many) {
         bench.compare(many, 64 * 80, |count| spread(64, count, |_| order(&ours)), |count| by_hand.write(count, 64));
     }
@@ -59,7 +59,7 @@ pub fn bench(bench: &mut Bench) {
     }
 }
 
-fn latencies(bench: &mut Bench, name: &str, shop: &Shop) {
+fn latencies(bench: &mut Bench, name: &str, shop: &LargeStore) {
     let mut shares = Vec::new();
     let mut line = String::new();
     for _ in 0..7 {

@@ -6,22 +6,24 @@ use rusqlite::{Connection, params};
 use ticketing::{ListOrders, PageRequest};
 
 use crate::by_hand;
+use crate::common::database::stored_id;
+use crate::large_store::{LargeStore, TICKETS, code, scatter};
 use crate::ratio::Bench;
-use crate::store::{Shop, TICKETS, code, raw, scatter};
 
 pub fn bench(bench: &mut Bench) {
     let (by_code, page, key) = ("get_ticket_by_code", "list_orders, pages of 50", "authenticate");
     if ![by_code, page, key].iter().any(|name| bench.wants(name)) {
         return;
     }
-    let shop = Shop::open("reads-ours");
-    let Shop { key: hand_key, path, .. } = Shop::open("reads-by-hand");
+    let shop = LargeStore::open();
+    let LargeStore { fixture, key: hand_key, .. } = LargeStore::open();
+    let (_folder, path) = fixture.into_file();
     let connection = by_hand::connect(&path);
     // Without anything in its log, SQLite forgets its pages after each transaction: the other store has a log as well.
     connection.execute("UPDATE api_keys SET last_used_at = 0", []).expect("written");
     // The cache that the crate's readers have, which is SQLite's default: a larger one is slower for random tickets.
     connection.execute_batch("PRAGMA cache_size = -2000").expect("a known pragma");
-    let organization = raw(&shop.caller.organization().to_string());
+    let organization = stored_id(shop.fixture.caller.organization());
     let next = AtomicU64::new(0);
     if bench.wants(by_code) {
         let some = || code(scatter(next.fetch_add(1, Ordering::Relaxed)) % TICKETS);
@@ -29,7 +31,9 @@ pub fn bench(bench: &mut Bench) {
             by_code,
             20_000,
             |count| {
-                (0..count).for_each(|_| drop(shop.service.get_ticket_by_code(&shop.caller, &some()).expect("there")))
+                (0..count).for_each(|_| {
+                    drop(shop.fixture.service.get_ticket_by_code(&shop.fixture.caller, &some()).expect("there"))
+                })
             },
             |count| (0..count).for_each(|_| ticket(&connection, organization, &some()).expect("there")),
         );
@@ -41,7 +45,10 @@ pub fn bench(bench: &mut Bench) {
             300,
             |count| {
                 (0..count).for_each(|_| {
-                    assert_eq!(shop.service.list_orders(&shop.caller, request()).expect("there").data.len(), 50)
+                    assert_eq!(
+                        shop.fixture.service.list_orders(&shop.fixture.caller, request()).expect("there").data.len(),
+                        50
+                    )
                 })
             },
             |count| (0..count).for_each(|_| assert_eq!(orders(&connection, organization).expect("there").len(), 50)),
@@ -51,7 +58,7 @@ pub fn bench(bench: &mut Bench) {
         bench.compare(
             key,
             20_000,
-            |count| (0..count).for_each(|_| assert!(shop.service.authenticate(&shop.key).is_ok())),
+            |count| (0..count).for_each(|_| assert!(shop.fixture.service.authenticate(&shop.key).is_ok())),
             |count| (0..count).for_each(|_| caller(&connection, &hand_key).expect("valid")),
         );
     }

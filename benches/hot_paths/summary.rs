@@ -5,28 +5,31 @@ use std::path::Path;
 use rusqlite::{Connection, params};
 
 use crate::by_hand;
+use crate::common::database::stored_id;
+use crate::large_store::LargeStore;
 use crate::ratio::Bench;
-use crate::store::{Shop, raw};
 
 pub fn bench(bench: &mut Bench) {
     let name = "get_event_summary, 100,000 tickets";
     if !bench.wants(name) {
         return;
     }
-    let shop = Shop::open("summary-ours");
-    let Shop { path, .. } = Shop::open("summary-by-hand");
-    let event = raw(&shop.event.to_string());
-    [&shop.path, &path].into_iter().for_each(|path| make_one_of_two(path, event).expect("written"));
+    let shop = LargeStore::open();
+    let (_folder, path) = LargeStore::open().fixture.into_file();
+    let event = stored_id(shop.event);
+    for path in [&shop.fixture.path(), &path] {
+        make_one_of_two(path, event).expect("written");
+    }
     let connection = by_hand::connect(&path);
     // The cache that the crate's readers have.
     connection.execute_batch("PRAGMA cache_size = -2000").expect("a known pragma");
-    let organization = raw(&shop.caller.organization().to_string());
+    let organization = stored_id(shop.fixture.caller.organization());
     bench.compare(
         name,
         5,
         |count| {
             (0..count).for_each(|_| {
-                let summary = shop.service.get_event_summary(&shop.caller, shop.event).expect("there");
+                let summary = shop.fixture.service.get_event_summary(&shop.fixture.caller, shop.event).expect("there");
                 assert_eq!((summary.tickets_issued, summary.ticket_types.len()), (100_000, 2));
             })
         },

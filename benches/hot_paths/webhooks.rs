@@ -8,10 +8,10 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
 use ticketing::webhook::SenderOptions;
-use ticketing::{
-    Amount, Caller, CreateEvent, CreateOrder, CreateTicketType, CreateWebhook, EventStatus, NewCustomer,
-    NotificationType, TicketTypeId, TicketingService, WebhookId,
-};
+use ticketing::{CreateWebhook, NotificationType, SystemClock, SystemEntropy};
+
+use crate::common::Fixture;
+use crate::common::database::params;
 
 use crate::ratio::{Bench, median};
 
@@ -27,15 +27,15 @@ pub fn bench(bench: &mut Bench) {
     deliveries(bench, 1, 8);
     deliveries(bench, 1000, 64);
     delays(bench, "alone", |_, _| {});
-    delays(bench, "behind 2,000 due rows of one that hangs", |shop, hanging| {
-        shop.endpoint(hanging, "/hang");
-        shop.queue(2000, 0);
+    delays(bench, "behind 2,000 due rows of one that hangs", |fixture, hanging| {
+        endpoint(fixture, hanging, "/hang");
+        queue(fixture, 2000, 0);
     });
-    delays(bench, "behind 700 that dribble", |shop, hanging| {
+    delays(bench, "behind 700 that dribble", |fixture, hanging| {
         for number in 0..700 {
-            shop.endpoint(hanging, &format!("/dribble/{number}"));
+            endpoint(fixture, hanging, &format!("/dribble/{number}"));
         }
-        shop.queue(2800, 0);
+        queue(fixture, 2800, 0);
     });
 }
 
@@ -45,13 +45,13 @@ fn deliveries(bench: &mut Bench, endpoints: u64, threads: usize) {
         return;
     }
     let receiver = Healthy::listen();
-    let shop = Shop::open();
+    let fixture = open_fixture();
     for number in 0..endpoints {
-        shop.endpoint(receiver.address, &format!("/hook/{number}"));
+        endpoint(&fixture, receiver.address, &format!("/hook/{number}"));
     }
     let (mut ratios, mut ours, mut bare) = (Vec::new(), Vec::new(), Vec::new());
     for round in 0..ROUNDS {
-        let sending = || shop.send(round as i64 + 1, &receiver);
+        let sending = || send(&fixture, round as i64 + 1, &receiver);
         let looping = || bare_loop(receiver.address, endpoints, threads);
         let (mine, that) = if round % 2 == 0 {
             let mine = sending();
@@ -106,24 +106,24 @@ fn bare_loop(receiver: SocketAddr, endpoints: u64, threads: usize) -> f64 {
 }
 
 /// How long it takes from the end of an operation until its notification is with a receiver that answers at once.
-fn delays(bench: &mut Bench, name: &str, disturb: impl FnOnce(&Shop, SocketAddr)) {
+fn delays(bench: &mut Bench, name: &str, disturb: impl FnOnce(&Fixture, SocketAddr)) {
     let name = format!("webhook delay, {name}");
     if !bench.wants(&name) {
         return;
     }
     let receiver = Healthy::listen();
-    let shop = Shop::open();
-    let seat = shop.free_ticket_type();
-    shop.endpoint(receiver.address, "/");
-    let sender = shop.service.start_webhook_sender(SenderOptions::default()).expect("threads");
-    shop.order(seat);
+    let fixture = open_fixture();
+    let seat = fixture.seats(0, 1_000_000);
+    endpoint(&fixture, receiver.address, "/");
+    let sender = fixture.service.start_webhook_sender(SenderOptions::default()).expect("threads");
+    fixture.order(&seat, 1);
     receiver.arrival();
-    disturb(&shop, hanging());
+    disturb(&fixture, hanging());
     // They hold what they can get by now.
     std::thread::sleep(Duration::from_secs(1));
     let mut delays: Vec<f64> = (0..DELAYS)
         .map(|_| {
-            shop.order(seat);
+            fixture.order(&seat, 1);
             let committed = Instant::now();
             let delay = receiver.arrival().saturating_duration_since(committed).as_secs_f64() * 1e3;
             std::thread::sleep(Duration::from_millis(20));
@@ -142,79 +142,52 @@ fn body() -> String {
     r#"{"id":"evt_1NR6E9XB00000","type":"order.completed","createdAt":"2026-06-01T18:00:00.000Z","data":{"orderId":"order_1NR6E9XB00000","eventId":"event_1NR6E9XB00000","customerId":"customer_1NR6E9XB00000","total":25,"currency":"EUR"}}"#.to_owned()
 }
 
-/// A store of its own, with receivers on this machine.
-struct Shop {
-    service: TicketingService,
-    caller: Caller,
-    file: std::path::PathBuf,
-    _folder: tempfile::TempDir,
+/// A fixture in real time that sends to receivers on this machine.
+fn open_fixture() -> Fixture {
+    let folder = tempfile::tempdir_in(concat!(env!("CARGO_MANIFEST_DIR"), "/target")).expect("a folder");
+    let fixture = Fixture::in_folder(folder, |builder| {
+        builder.clock(SystemClock).entropy(SystemEntropy).allow_local_webhooks(true)
+    });
+    // The rows that these benchmarks queue belong to no orders.
+    fixture.skip_final_check();
+    fixture
 }
 
-impl Shop {
-    fn open() -> Self {
-        let folder = tempfile::tempdir_in(concat!(env!("CARGO_MANIFEST_DIR"), "/target")).expect("a folder");
-        let file = folder.path().join("webhooks.db");
-        let service = TicketingService::builder(&file).allow_local_webhooks(true).open().expect("a new file");
-        let organization = service.create_organization(Default::default()).expect("an organization");
-        let caller = service.act_for(organization.id).expect("it is there");
-        Self { service, caller, file, _folder: folder }
-    }
+fn endpoint(fixture: &Fixture, address: SocketAddr, path: &str) {
+    // Only the endpoint whose delay is measured gets notifications of orders. Those of the others are queued by hand.
+    let event = if path == "/" { NotificationType::OrderCompleted } else { NotificationType::OrderCancelled };
+    let new = CreateWebhook::new(format!("http://{address}{path}"), [event]);
+    fixture.service.create_webhook(&fixture.caller, new).expect("an endpoint");
+}
 
-    fn endpoint(&self, address: SocketAddr, path: &str) -> WebhookId {
-        // Those that only stand in the way hear of no order: what they have is queued for them.
-        let wanted = if path == "/" { NotificationType::OrderCompleted } else { NotificationType::OrderCancelled };
-        let new = CreateWebhook::new(format!("http://{address}{path}"), [wanted]);
-        self.service.create_webhook(&self.caller, new).expect("an endpoint").endpoint.id
-    }
+/// Queues this many rows, dealt out to all endpoints but the measured one. The rows of each `batch` have ids of their own.
+fn queue(fixture: &Fixture, rows: u64, batch: i64) {
+    let sql = "WITH RECURSIVE
+            n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < ?1),
+            e (id, place) AS (SELECT id, ROW_NUMBER() OVER (ORDER BY id) - 1 FROM webhook_endpoints WHERE url NOT LIKE '%/')
+        INSERT INTO webhook_outbox (id, endpoint_id, event_id, type, body, state, due_at, created_at)
+        SELECT ?2 * 1000000 + i + 1, e.id, i, 'order.completed', ?3, 'WAITING', 0, 0
+        FROM n JOIN e ON e.place = i % (SELECT COUNT(*) FROM e)";
+    fixture.database().execute(sql, params![i64::try_from(rows).expect("few"), batch, body()]);
+}
 
-    fn free_ticket_type(&self) -> TicketTypeId {
-        let mut event = CreateEvent::new("Free", "free", "2100-06-01T18:00:00Z".parse().expect("an instant"));
-        event.status = Some(EventStatus::Published);
-        let event = self.service.create_event(&self.caller, event).expect("an event");
-        let new = CreateTicketType::new("Guest", Amount::new(0, 2), 1_000_000);
-        self.service.create_ticket_type(&self.caller, event.id, new).expect("a ticket type").id
+/// A second's deliveries of the sender, from the first that arrives to the last that is written down.
+fn send(fixture: &Fixture, batch: i64, receiver: &Healthy) -> f64 {
+    queue(fixture, ROUND, batch);
+    let database = fixture.database();
+    let left = || database.value::<i64>("SELECT COUNT(*) FROM webhook_outbox WHERE state = 'WAITING'");
+    receiver.forget();
+    let sender = fixture.service.start_webhook_sender(SenderOptions::default()).expect("threads");
+    let began = receiver.arrival();
+    for _ in 1..ROUND {
+        receiver.arrival();
     }
-
-    fn order(&self, seat: TicketTypeId) {
-        let event = self.service.get_ticket_type(&self.caller, seat).expect("there").event_id;
-        let request = CreateOrder::new(event, NewCustomer::new("Ada", "ada@example.com"), seat, 1);
-        self.service.create_order(&self.caller, request).expect("an order");
+    while left() > 0 {
+        std::thread::sleep(Duration::from_millis(1));
     }
-
-    /// Queues so many rows, dealt out to all endpoints but the healthy one where there are others. Each `batch` has ids
-    /// of its own.
-    fn queue(&self, rows: u64, batch: i64) {
-        let connection = rusqlite::Connection::open(&self.file).expect("the file");
-        let sql = "WITH RECURSIVE
-                n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < ?1),
-                e (id, place) AS (SELECT id, ROW_NUMBER() OVER (ORDER BY id) - 1 FROM webhook_endpoints WHERE url NOT LIKE '%/')
-            INSERT INTO webhook_outbox (id, endpoint_id, event_id, type, body, state, due_at, created_at)
-            SELECT ?2 * 1000000 + i + 1, e.id, i, 'order.completed', ?3, 'WAITING', 0, 0
-            FROM n JOIN e ON e.place = i % (SELECT COUNT(*) FROM e)";
-        connection.execute(sql, rusqlite::params![i64::try_from(rows).expect("few"), batch, body()]).expect(sql);
-    }
-
-    /// A second's deliveries of the sender, from the first that arrives to the last that is written down.
-    fn send(&self, batch: i64, receiver: &Healthy) -> f64 {
-        self.queue(ROUND, batch);
-        let connection = rusqlite::Connection::open(&self.file).expect("the file");
-        let left = || -> i64 {
-            let sql = "SELECT COUNT(*) FROM webhook_outbox WHERE state = 'WAITING'";
-            connection.query_row(sql, [], |row| row.get(0)).expect(sql)
-        };
-        receiver.forget();
-        let sender = self.service.start_webhook_sender(SenderOptions::default()).expect("threads");
-        let began = receiver.arrival();
-        for _ in 1..ROUND {
-            receiver.arrival();
-        }
-        while left() > 0 {
-            std::thread::sleep(Duration::from_millis(1));
-        }
-        let took = began.elapsed();
-        drop(sender);
-        ROUND as f64 / took.as_secs_f64()
-    }
+    let took = began.elapsed();
+    drop(sender);
+    ROUND as f64 / took.as_secs_f64()
 }
 
 /// A receiver that answers at once and keeps its connections.

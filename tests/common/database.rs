@@ -2,6 +2,7 @@
 //!
 //! No other helper knows how a database is opened or queried, so that another engine needs changes only here.
 
+use std::fmt::Display;
 use std::path::Path;
 use std::time::Duration;
 
@@ -103,4 +104,21 @@ impl Database {
         };
         query.query_map([], as_text).expect(table).map(|row| row.expect("a row")).collect()
     }
+}
+
+const ALPHABET: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
+
+/// The number under which an id is stored. Its text is a prefix and 13 digits of Crockford's base32.
+pub fn stored_id(id: impl Display) -> i64 {
+    let id = id.to_string();
+    let (_, digits) = id.rsplit_once('_').expect("a prefix");
+    let value = |digit| ALPHABET.iter().position(|known| *known == digit).expect("a digit");
+    digits.bytes().fold(0, |number, digit| number << 5 | i64::try_from(value(digit)).expect("below 32"))
+}
+
+/// The digits of the text of a stored id, without a prefix.
+pub fn id_digits(number: i64) -> String {
+    let digit =
+        |position: i64| char::from(ALPHABET[usize::try_from((number >> (5 * position)) & 31_i64).expect("below 32")]);
+    (0..13).rev().map(digit).collect()
 }

@@ -67,7 +67,8 @@ impl Fixture {
         Self::in_folder(new_folder(), configure)
     }
 
-    /// Creates a fixture like [`Fixture::with`] whose database file is in `folder`.
+    /// Creates a fixture like [`Fixture::with`] whose database file is in `folder`. If the file exists, the fixture acts for
+    /// its first organization.
     pub fn in_folder(folder: TempDir, configure: impl FnOnce(Builder) -> Builder) -> Self {
         Self::open(folder, FakeGateway::new(), configure)
     }
@@ -77,8 +78,11 @@ impl Fixture {
         let builder = TicketingService::builder(folder.path().join(database::FILE));
         let builder = builder.clock(clock.clone()).entropy(SeededEntropy::new(1));
         let service = configure(builder).open().expect("a new file");
-        let organization = service.create_organization(Default::default()).expect("an organization");
-        let caller = service.act_for(organization.id).expect("the organization exists");
+        let organization = match service.list_organizations().expect("the organizations").first() {
+            Some(existing) => existing.id,
+            None => service.create_organization(Default::default()).expect("an organization").id,
+        };
+        let caller = service.act_for(organization).expect("the organization exists");
         Self {
             service,
             caller,

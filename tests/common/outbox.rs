@@ -1,10 +1,8 @@
 //! Webhook endpoints, the outbox and the attempts, as they are stored.
 
-use std::fmt::Display;
-
 use ticketing::{NotificationId, NotificationType, OrganizationId, Timestamp, WebhookId};
 
-use super::database::{Database, Row, params};
+use super::database::{Database, Row, id_digits, params, stored_id};
 
 pub const ALL_NOTIFICATIONS: [NotificationType; 4] = [
     NotificationType::OrderCompleted,
@@ -12,23 +10,6 @@ pub const ALL_NOTIFICATIONS: [NotificationType; 4] = [
     NotificationType::TicketIssued,
     NotificationType::TicketCheckedIn,
 ];
-
-const ALPHABET: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
-
-/// The stored number of an id: its text is a prefix and 13 digits of Crockford's base32.
-pub fn raw(id: impl Display) -> i64 {
-    let id = id.to_string();
-    let (_, digits) = id.rsplit_once('_').expect("a prefix");
-    let value = |digit| ALPHABET.iter().position(|known| *known == digit).expect("a digit");
-    digits.bytes().fold(0, |raw, digit| raw << 5 | i64::try_from(value(digit)).expect("below 32"))
-}
-
-/// The 13 digits of a stored number.
-fn digits(raw: i64) -> String {
-    let digit =
-        |position: i64| char::from(ALPHABET[usize::try_from((raw >> (5 * position)) & 31_i64).expect("below 32")]);
-    (0..13).rev().map(digit).collect()
-}
 
 /// Inserts a webhook endpoint for these notifications.
 pub fn insert_webhook(
@@ -42,8 +23,8 @@ pub fn insert_webhook(
         "INSERT INTO webhook_endpoints (id, organization_id, url, events, enabled, secret, created_at, updated_at)
         SELECT COALESCE(MAX(id), 0) + 1, ?1, 'https://receiver.example/', ?2, ?3,
             'whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=', 0, 0 FROM webhook_endpoints RETURNING id";
-    let id = database.value_with(sql, params![raw(organization), format!("[{}]", events.join(",")), enabled]);
-    format!("webhook_{}", digits(id)).parse().expect("an id")
+    let id = database.value_with(sql, params![stored_id(organization), format!("[{}]", events.join(",")), enabled]);
+    format!("webhook_{}", id_digits(id)).parse().expect("an id")
 }
 
 /// Inserts `number` webhook endpoints for issued tickets. Their URLs are `url` with a number appended.
@@ -82,7 +63,7 @@ impl OutboxRow {
     /// The stored id of the order or ticket that it reports: the first id in its data.
     pub fn subject(&self) -> i64 {
         let (_, data) = self.body.split_once("\"data\":{\"").expect("data");
-        raw(data.split('"').nth(2).expect("an id"))
+        stored_id(data.split('"').nth(2).expect("an id"))
     }
 }
 
@@ -91,8 +72,8 @@ pub fn rows(database: &Database) -> Vec<OutboxRow> {
     let sql = "SELECT *, claim IS NOT NULL AS claimed FROM webhook_outbox ORDER BY id";
     database.rows(sql, |row: &Row<'_>| OutboxRow {
         id: row.get("id"),
-        webhook: format!("webhook_{}", digits(row.get("endpoint_id"))).parse().expect("an id"),
-        event_id: format!("evt_{}", digits(row.get("event_id"))).parse().expect("an id"),
+        webhook: format!("webhook_{}", id_digits(row.get("endpoint_id"))).parse().expect("an id"),
+        event_id: format!("evt_{}", id_digits(row.get("event_id"))).parse().expect("an id"),
         kind: row.get("type"),
         body: row.get("body"),
         state: row.get("state"),

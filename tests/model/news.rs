@@ -4,13 +4,14 @@ use ticketing::{NotificationType, TextEnum};
 
 use super::Real;
 use super::world::World;
-use crate::common::outbox::{self, raw};
+use crate::common::database::stored_id;
+use crate::common::outbox;
 
 /// Asserts that both say the same of the same orders and tickets, each as often as it happened.
 pub fn compare(real: &Real, world: &World) {
     let subject = |of: NotificationType, index: usize| match of {
-        NotificationType::OrderCompleted | NotificationType::OrderCancelled => raw(real.orders[index]),
-        NotificationType::TicketIssued | NotificationType::TicketCheckedIn => raw(real.tickets[index].0),
+        NotificationType::OrderCompleted | NotificationType::OrderCancelled => stored_id(real.orders[index]),
+        NotificationType::TicketIssued | NotificationType::TicketCheckedIn => stored_id(real.tickets[index].0),
     };
     let mut expected: Vec<_> =
         world.news.iter().map(|(of, index)| (of.as_str().to_owned(), subject(*of, *index))).collect();

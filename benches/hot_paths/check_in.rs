@@ -6,20 +6,21 @@ use rusqlite::{Connection, params};
 use ticketing::CheckInTicket;
 
 use crate::by_hand;
+use crate::common::database::stored_id;
+use crate::large_store::{LargeStore, TICKETS, code, scatter};
 use crate::orders::spread;
 use crate::ratio::Bench;
-use crate::store::{Shop, TICKETS, code, raw, scatter};
 
 pub fn bench(bench: &mut Bench) {
     let name = "check_in_ticket, 32 callers";
     if !bench.wants(name) {
         return;
     }
-    let ours = Shop::open("door-ours");
-    let hand = Shop::open("door-by-hand");
-    let connection = by_hand::connect(&hand.path);
-    let organization = raw(&hand.caller.organization().to_string());
-    drop(hand.service);
+    let ours = LargeStore::open();
+    let hand = LargeStore::open();
+    let connection = by_hand::connect(&hand.fixture.path());
+    let organization = stored_id(hand.fixture.caller.organization());
+    let _folder = hand.fixture.close();
     // Every ticket is scanned once, in an order that has nothing to do with how they lie in the file.
     let (next_ours, mut next_hand) = (AtomicU64::new(0), 0);
     bench.compare(
@@ -28,7 +29,10 @@ pub fn bench(bench: &mut Bench) {
         |count| {
             spread(32, count, |_| {
                 let ticket = nth(next_ours.fetch_add(1, Ordering::Relaxed));
-                ours.service.check_in_ticket(&ours.caller, CheckInTicket::new(code(ticket))).expect("let in");
+                ours.fixture
+                    .service
+                    .check_in_ticket(&ours.fixture.caller, CheckInTicket::new(code(ticket)))
+                    .expect("let in");
             });
         },
         |count| {

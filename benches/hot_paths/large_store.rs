@@ -4,38 +4,42 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, params};
 use ticketing::{
-    Amount, Caller, CreateApiKey, CreateEvent, CreateTicketType, EventId, EventStatus, Scopes, TicketTypeId,
-    TicketingService, Timestamp,
+    Amount, CreateApiKey, CreateEvent, CreateTicketType, EventId, EventStatus, Scopes, SystemClock, SystemEntropy,
+    TicketTypeId, TicketingService, Timestamp,
 };
+
+use crate::common::Fixture;
+use crate::common::database::{self, stored_id};
 
 const ORDERS: i64 = 500_000;
 const CUSTOMERS: i64 = 200_000;
 const EVENTS: usize = 20;
 
-/// What a benchmark needs to know of the store.
-#[derive(Clone)]
-pub struct Shop {
-    pub service: TicketingService,
-    pub caller: Caller,
+/// A copy of the store, opened for the organization that everything in it belongs to.
+pub struct LargeStore {
+    pub fixture: Fixture,
+    /// An API key with every scope.
     pub key: String,
+    /// One of its events, and the event's only ticket type.
     pub event: EventId,
     pub ticket_type: TicketTypeId,
-    pub path: PathBuf,
 }
 
-impl Shop {
-    /// A copy of the store under `name`, opened.
-    pub fn open(name: &str) -> Self {
-        let path = copy(name);
-        let service = TicketingService::open(&path).expect("the copy opens");
-        let organization = service.list_organizations().expect("readable").remove(0);
-        let caller = service.act_for(organization.id).expect("there");
-        let event = service.list_events(&caller, ticketing::ListEvents::default()).expect("readable").data.remove(0).id;
-        let types = service.list_ticket_types(&caller, event, ticketing::ListTicketTypes::default());
+impl LargeStore {
+    pub fn open() -> Self {
+        let template = template();
+        let folder = tempfile::tempdir_in(template.parent().expect("a folder")).expect("a folder for the copy");
+        std::fs::copy(&template, folder.path().join(database::FILE)).expect("room for a copy");
+        let fixture = Fixture::in_folder(folder, |builder| builder.clock(SystemClock).entropy(SystemEntropy));
+        // The check of a million tickets would take longer than the benchmark.
+        fixture.skip_final_check();
+        let Fixture { service, caller, .. } = &fixture;
+        let event = service.list_events(caller, ticketing::ListEvents::default()).expect("readable").data.remove(0).id;
+        let types = service.list_ticket_types(caller, event, ticketing::ListTicketTypes::default());
         let ticket_type = types.expect("readable").data.remove(0).id;
         let request = CreateApiKey { name: "Bench".to_owned(), scopes: Scopes::all(), expires_at: None };
-        let key = service.create_api_key(organization.id, request).expect("created").key.expose().to_owned();
-        Self { service, caller, key, event, ticket_type, path }
+        let key = service.create_api_key(caller.organization(), request).expect("created").key.expose().to_owned();
+        Self { fixture, key, event, ticket_type }
     }
 }
 
@@ -61,25 +65,6 @@ pub fn scatter(number: u64) -> u64 {
     mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     mixed ^ (mixed >> 31)
-}
-
-/// A copy of the store to work on. An old one of the same name goes.
-pub fn copy(name: &str) -> PathBuf {
-    let template = template();
-    let path = template.with_file_name(format!("{name}.db"));
-    for suffix in ["", "-wal", "-shm"] {
-        let _ = std::fs::remove_file(format!("{}{suffix}", path.display()));
-    }
-    std::fs::copy(&template, &path).expect("room for a copy");
-    path
-}
-
-/// Removes the copies, and keeps the store for the next time.
-pub fn clean_up() {
-    let folder = template().with_file_name("");
-    let files = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    let copies = files.filter(|file| !file.file_name().to_string_lossy().starts_with("million-"));
-    copies.for_each(|copy| drop(std::fs::remove_file(copy.path())));
 }
 
 fn template() -> PathBuf {
@@ -109,15 +94,13 @@ fn fill(path: &Path) {
         event.status = Some(EventStatus::Published);
         let event = service.create_event(&caller, event).expect("created").id;
         let free = CreateTicketType::new("Free entry", Amount::ZERO, 10_000_000);
-        types.push((
-            raw(&event.to_string()),
-            raw(&service.create_ticket_type(&caller, event, free).expect("created").id.to_string()),
-        ));
+        types
+            .push((stored_id(event), stored_id(service.create_ticket_type(&caller, event, free).expect("created").id)));
     }
     drop(service);
     let connection = Connection::open(path).expect("the file");
     connection.execute_batch("PRAGMA synchronous = OFF; PRAGMA cache_size = -400000; BEGIN").expect("begun");
-    insert_rows(&connection, raw(&organization.id.to_string()), &types).expect("inserted");
+    insert_rows(&connection, stored_id(organization.id), &types).expect("inserted");
     connection
         .execute_batch(
             "COMMIT; PRAGMA wal_checkpoint(TRUNCATE); PRAGMA journal_mode = DELETE; PRAGMA journal_mode = WAL",
@@ -156,11 +139,4 @@ fn insert_rows(connection: &Connection, organization: i64, types: &[(i64, i64)])
     }
     let each = i64::try_from(TICKETS).unwrap_or(0) / i64::try_from(types.len()).unwrap_or(1);
     connection.execute("UPDATE ticket_types SET used = 1, sold = ?1", [each]).map(drop)
-}
-
-/// The number behind the text of an id: 13 digits of Crockford base32.
-pub fn raw(id: &str) -> i64 {
-    let digits = id.rsplit('_').next().unwrap_or_default();
-    let value = |digit: u8| b"0123456789ABCDEFGHJKMNPQRSTVWXYZ".iter().position(|known| *known == digit).unwrap_or(0);
-    digits.bytes().fold(0, |raw, digit| (raw << 5) | i64::try_from(value(digit)).unwrap_or(0))
 }
