@@ -1,4 +1,4 @@
-//! What the server writes into the log about a request.
+//! The log lines that the server writes for requests. They are a separate binary because they capture the process's log.
 #![cfg(feature = "server")]
 
 mod common;
@@ -8,29 +8,29 @@ use common::log;
 use serde_json::json;
 
 #[test]
-fn the_log_has_a_line_for_each_request_and_nothing_personal_or_secret() {
-    let kept = log::capture();
+fn each_request_has_a_log_line_without_personal_data_or_secrets() {
+    let log = log::capture();
     let server = Server::start();
     let mut client = server.client();
     let (event, seat) = event_on_sale(&mut client, "summer-night");
-    let placed = client.post("/v1/orders", &order_of(&event, &seat, 1)).expect(201).json();
-    let link = placed["checkoutUrl"].as_str().unwrap();
-    let token = link.rsplit_once('/').unwrap().1;
+    let created = client.post("/v1/orders", &order_of(&event, &seat, 1)).expect(201).json();
+    let checkout_url = created["checkoutUrl"].as_str().unwrap();
+    let token = checkout_url.rsplit_once('/').unwrap().1;
     client.send("POST", &format!("/checkout/{token}"), &[], b"outcome=success").expect(303);
-    let order = client.get(&format!("/v1/orders/{}", placed["order"]["id"].as_str().unwrap())).json();
+    let order = client.get(&format!("/v1/orders/{}", created["order"]["id"].as_str().unwrap())).json();
     let code = order["items"][0]["issuedTickets"][0]["code"].as_str().unwrap();
     client.post("/v1/tickets/check-in", &json!({"code": code})).expect(200);
     client.get("/v1/orders?customerEmail=ada@example.com").expect(200);
-    let read = client.send("GET", &format!("/v1/events/{event}"), &["X-Request-Id: mine"], b"").expect(200);
-    assert_eq!(read.header("x-request-id"), Some("mine"));
+    let response = client.send("GET", &format!("/v1/events/{event}"), &["X-Request-Id: my-id"], b"").expect(200);
+    assert_eq!(response.header("x-request-id"), Some("my-id"));
     client.get(&format!("/v1/nothing/{code}")).expect(404);
 
-    let lines = kept.lines();
-    let of_server: Vec<_> = lines.iter().filter(|line| line.starts_with("ticketing::server::middleware")).collect();
-    assert_eq!(of_server.len(), 9, "{lines:#?}");
-    let line = of_server.iter().find(|line| line.contains(r#"request_id="mine""#)).unwrap();
+    let lines = log.lines();
+    let server_lines: Vec<_> = lines.iter().filter(|line| line.starts_with("ticketing::server::middleware")).collect();
+    assert_eq!(server_lines.len(), 9, "{lines:#?}");
+    let line = server_lines.iter().find(|line| line.contains(r#"request_id="my-id""#)).unwrap();
     for part in ["method=GET", r#"route="/v1/events/{eventId}""#, "status=200", "milliseconds="] {
         assert!(line.contains(part), "{part}: {line}");
     }
-    kept.assert_clean(&[&server.key, token, code, "ada@example.com", "Ada"]);
+    log.assert_clean(&[&server.key, token, code, "ada@example.com", "Ada"]);
 }

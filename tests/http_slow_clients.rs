@@ -1,15 +1,13 @@
-//! Clients that send nothing, or slowly, or never end, and a buyer beside them.
+//! Slow and silent clients: timeouts, the limit on connections, a payment gateway that hangs, and shutdown. Other clients
+//! must be served meanwhile.
 #![cfg(feature = "server")]
-#![expect(
-    clippy::disallowed_methods,
-    reason = "real sockets take real time, and how much is what these tests are about"
-)]
+#![expect(clippy::disallowed_methods, reason = "the tests measure the timeouts of real sockets")]
 
 mod common;
 
-use std::io::Write;
+use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -18,32 +16,33 @@ use common::http::{Client, Server, TestResult, event_on_sale, order_of};
 use ticketing::server::ServerOptions;
 use ticketing::{Builder, Checkout, CheckoutRequest, GatewayError, PaymentGateway, RefundRequest};
 
-/// Long enough for a loaded machine, far shorter than what it is compared with.
+/// Longer than any response takes on a loaded machine, and far shorter than the timeouts that the tests rule out.
 const SOON: Duration = Duration::from_secs(5);
 
-fn hurried(options: &mut ServerOptions) {
+fn short_timeouts(options: &mut ServerOptions) {
     options.head_timeout = Duration::from_millis(600);
     options.request_timeout = Duration::from_millis(1200);
     options.idle_timeout = Duration::from_millis(1800);
 }
 
-/// The name by which this program knows that it is a crowd, not a test: the process has handles of its own for its
-/// connections, and leaves the server's to the server.
-const CROWD: &str = "TICKETING_TEST_CROWD";
+/// The environment variable that makes [`open_slow_connections`] run, with the server's address and API key.
+///
+/// The connections are opened by another process, so that the server does not share the limit on open files with them.
+const SLOW_CONNECTIONS: &str = "TICKETING_TEST_SLOW_CONNECTIONS";
 
-/// Not a test of its own: what [`crowd`] starts.
+/// Not a test: the entry point of the process that [`start_slow_connections`] starts.
 #[test]
-fn the_crowd() {
-    let Ok(wanted) = std::env::var(CROWD) else { return };
-    let (address, key) = wanted.split_once(' ').unwrap();
+fn open_slow_connections() {
+    let Ok(server) = std::env::var(SLOW_CONNECTIONS) else { return };
+    let (address, key) = server.split_once(' ').unwrap();
     let mut connections: Vec<TcpStream> = (0..1000).map(|_| TcpStream::connect(address).unwrap()).collect();
-    let half = format!(
+    let incomplete_request = format!(
         "POST /v1/orders HTTP/1.1\r\nHost: a\r\nX-Api-Key: {key}\r\nContent-Type: application/json\r\n\
          Content-Length: 1000\r\n\r\n{{"
     );
-    // A third sends nothing, a third a byte at a time, a third half a body.
+    // One third sends nothing, one third a head byte by byte, and one third an incomplete body.
     for stream in connections.iter_mut().skip(2).step_by(3) {
-        let _ = stream.write_all(half.as_bytes());
+        let _ = stream.write_all(incomplete_request.as_bytes());
     }
     println!("ready");
     for byte in b"GET /v1/events HTTP/1.1\r\nHost: a\r\nX-Slow: ".iter().cycle() {
@@ -54,57 +53,60 @@ fn the_crowd() {
     }
 }
 
-/// A thousand connections that keep a server busy with nothing, while the returned process lives.
-fn crowd(server: &Server) -> std::process::Child {
-    let mut crowd = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "the_crowd", "--nocapture"])
-        .env(CROWD, format!("{} {}", server.address, server.key))
+/// Starts a process that opens a thousand silent or slow connections, and returns once it has. They stay open until the
+/// process is killed.
+fn start_slow_connections(server: &Server) -> Child {
+    let mut process = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "open_slow_connections", "--nocapture"])
+        .env(SLOW_CONNECTIONS, format!("{} {}", server.address, server.key))
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
-    let mut output = std::io::BufReader::new(crowd.stdout.take().unwrap());
+    let mut output = BufReader::new(process.stdout.take().unwrap());
     let mut line = String::new();
     while !line.contains("ready") {
         line.clear();
-        assert_ne!(std::io::BufRead::read_line(&mut output, &mut line).unwrap(), 0, "the crowd went away");
+        assert_ne!(output.read_line(&mut line).unwrap(), 0, "the process ended");
     }
-    crowd
+    process
 }
 
-fn buy_beside_a_crowd(adjust: impl FnOnce(&mut ServerOptions)) {
+/// Asserts that orders are created promptly while a thousand slow connections are open.
+fn assert_orders_during_slow_connections(adjust: impl FnOnce(&mut ServerOptions)) {
     let server = Server::with(Builder::sandbox_gateway, adjust);
     let (event, seat) = event_on_sale(&mut server.client(), "summer-night");
-    let mut crowd = crowd(&server);
+
+    let mut slow_connections = start_slow_connections(&server);
     for _ in 0..20 {
         let started = Instant::now();
         server.client().post("/v1/orders", &order_of(&event, &seat, 1)).expect(201);
         assert!(started.elapsed() < SOON, "{:?}", started.elapsed());
     }
-    crowd.kill().unwrap();
-    crowd.wait().unwrap();
+    slow_connections.kill().unwrap();
+    slow_connections.wait().unwrap();
 }
 
 #[test]
-fn a_thousand_connections_that_only_take_place_keep_nobody_from_buying() {
-    buy_beside_a_crowd(|_| {});
+fn orders_are_created_while_a_thousand_slow_connections_are_open() {
+    assert_orders_during_slow_connections(|_| {});
 }
 
 #[test]
-fn a_thousand_connections_keep_nobody_from_buying_where_only_a_hundred_may_be_open() {
-    buy_beside_a_crowd(|options| options.connections = 100);
+fn orders_are_created_while_slow_connections_exceed_the_limit() {
+    assert_orders_during_slow_connections(|options| options.connections = 100);
 }
 
 #[test]
-fn a_connection_that_sends_nothing_is_closed_when_a_head_is_due() {
-    let server = Server::with(Builder::sandbox_gateway, hurried);
+fn a_connection_that_sends_nothing_is_closed_after_the_head_timeout() {
+    let server = Server::with(Builder::sandbox_gateway, short_timeouts);
     let started = Instant::now();
     assert!(server.client().is_closed_within(SOON));
     assert!(started.elapsed() >= Duration::from_millis(600));
 }
 
 #[test]
-fn a_head_that_comes_byte_by_byte_is_closed_when_it_is_due() {
-    let server = Server::with(Builder::sandbox_gateway, hurried);
+fn a_head_sent_byte_by_byte_is_closed_after_the_head_timeout() {
+    let server = Server::with(Builder::sandbox_gateway, short_timeouts);
     let mut client = server.client();
     client.get("/health/live").expect(200);
     let started = Instant::now();
@@ -113,14 +115,15 @@ fn a_head_that_comes_byte_by_byte_is_closed_when_it_is_due() {
         if client.is_closed_within(Duration::from_millis(50)) {
             break;
         }
-        assert!(started.elapsed() < SOON, "it is still open");
+
+        assert!(started.elapsed() < SOON, "the connection is still open");
     }
     assert!(started.elapsed() >= Duration::from_millis(600));
 }
 
 #[test]
-fn a_body_that_never_ends_is_closed_when_the_request_is_due() {
-    let server = Server::with(Builder::sandbox_gateway, hurried);
+fn an_incomplete_body_is_closed_after_the_request_timeout() {
+    let server = Server::with(Builder::sandbox_gateway, short_timeouts);
     let mut client = server.client();
     let started = Instant::now();
     client.write(
@@ -136,28 +139,31 @@ fn a_body_that_never_ends_is_closed_when_the_request_is_due() {
 }
 
 #[test]
-fn a_connection_between_two_requests_stays_open_longer_than_a_head_may_take() {
-    let server = Server::with(Builder::sandbox_gateway, hurried);
+fn an_idle_connection_has_the_idle_timeout_not_the_head_timeout() {
+    let server = Server::with(Builder::sandbox_gateway, short_timeouts);
     let mut client = server.client();
     client.get("/health/live").expect(200);
     std::thread::sleep(Duration::from_millis(1000));
     client.get("/health/live").expect(200);
-    assert!(client.is_closed_within(SOON), "idle for too long");
+
+    assert!(client.is_closed_within(SOON), "the connection was idle for longer than the idle timeout");
 }
 
 #[test]
-fn at_the_cap_the_longest_wait_makes_room_for_a_new_connection() {
+fn at_the_connection_limit_the_connection_that_waited_longest_is_evicted() {
     let server = Server::with(Builder::sandbox_gateway, |options| options.connections = 3);
     let mut first = server.client();
     let mut others = [server.client(), server.client()];
     for client in &mut others {
         client.get("/health/live").expect(200);
     }
-    // The first has waited longest for a head: it never sent one.
+
+    // The first connection has waited longest for a head: it never sent one.
     let mut fourth = server.client();
     fourth.get("/health/live").expect(200);
     assert!(first.is_closed_within(SOON));
-    // Then the one of the others that has been idle longest.
+
+    // Next, the connection that has been idle longest is evicted.
     others[0].get("/health/live").expect(200);
     let mut fifth = server.client();
     fifth.get("/health/live").expect(200);
@@ -166,16 +172,17 @@ fn at_the_cap_the_longest_wait_makes_room_for_a_new_connection() {
     others[0].get("/health/live").expect(200);
 }
 
-/// A gateway that answers when it is told to, and says when it was asked.
-struct Hanging {
-    asked: Mutex<Sender<()>>,
-    released: Mutex<Receiver<()>>,
+/// A gateway whose checkouts block until the test drops the sender of `release`.
+struct BlockingGateway {
+    /// Receives a message when a call starts.
+    call_started: Mutex<Sender<()>>,
+    release: Mutex<Receiver<()>>,
 }
 
-impl PaymentGateway for Hanging {
+impl PaymentGateway for BlockingGateway {
     fn start_checkout(&self, request: &CheckoutRequest) -> Result<Checkout, GatewayError> {
-        let _ = self.asked.lock().unwrap_or_else(PoisonError::into_inner).send(());
-        let _ = self.released.lock().unwrap_or_else(PoisonError::into_inner).recv();
+        let _ = self.call_started.lock().unwrap_or_else(PoisonError::into_inner).send(());
+        let _ = self.release.lock().unwrap_or_else(PoisonError::into_inner).recv();
         let reference = request.order_id.to_string();
         Ok(Checkout { link: format!("https://pay.example/{reference}"), reference })
     }
@@ -185,14 +192,34 @@ impl PaymentGateway for Hanging {
     }
 }
 
-fn hanging() -> (Hanging, Receiver<()>, Sender<()>) {
-    let ((asked, was_asked), (release, released)) = (channel(), channel());
-    (Hanging { asked: Mutex::new(asked), released: Mutex::new(released) }, was_asked, release)
+/// A [`BlockingGateway`], and the test's ends of its channels.
+struct GatewayControl {
+    gateway: BlockingGateway,
+    call_started: Receiver<()>,
+    release: Sender<()>,
 }
 
-/// However many calls the gateway may have, and two hundred paid orders wait for it: the door stays open.
-fn scan_beside_a_gateway_that_hangs(gateway_calls: usize, calls: usize) -> TestResult {
-    let (gateway, was_asked, release) = hanging();
+fn blocking_gateway() -> GatewayControl {
+    let (start_sender, start_receiver) = channel();
+    let (release_sender, release_receiver) = channel();
+    let gateway = BlockingGateway { call_started: Mutex::new(start_sender), release: Mutex::new(release_receiver) };
+    GatewayControl { gateway, call_started: start_receiver, release: release_sender }
+}
+
+/// The bytes of a request that creates this order.
+fn order_request(server: &Server, order: &str) -> String {
+    format!(
+        "POST /v1/orders HTTP/1.1\r\nHost: a\r\nX-Api-Key: {}\r\nContent-Type: application/json\r\n\
+         Content-Length: {}\r\n\r\n{order}",
+        server.key,
+        order.len()
+    )
+}
+
+/// Asserts that check-in is prompt while two hundred order requests wait for a gateway that hangs, with these limits on
+/// calls to the gateway and to the service.
+fn assert_check_in_during_hanging_gateway(gateway_calls: usize, calls: usize) -> TestResult {
+    let GatewayControl { gateway, call_started, release } = blocking_gateway();
     let server = Server::with(
         |builder| builder.payment_gateway(gateway).gateway_calls(gateway_calls),
         |options| options.calls = calls,
@@ -210,18 +237,12 @@ fn scan_beside_a_gateway_that_hangs(gateway_calls: usize, calls: usize) -> TestR
     });
     let issued = client.post("/v1/tickets/issue", &guest).expect(201).json();
     let order = order_of(&event, &seat, 1).to_string();
-    let mut waiting: Vec<_> = (0..200).map(|_| server.client()).collect();
-    for buyer in &mut waiting {
-        let head = format!(
-            "POST /v1/orders HTTP/1.1\r\nHost: a\r\nX-Api-Key: {}\r\nContent-Type: application/json\r\n\
-             Content-Length: {}\r\n\r\n{order}",
-            server.key,
-            order.len()
-        );
-        buyer.write(head.as_bytes());
+    let mut buyers: Vec<_> = (0..200).map(|_| server.client()).collect();
+    for buyer in &mut buyers {
+        buyer.write(order_request(&server, &order).as_bytes());
     }
-    was_asked.recv()?;
-    // The others come in, and as many as may wait do.
+    call_started.recv()?;
+    // Give the other requests time to arrive and fill the queue for the gateway.
     std::thread::sleep(Duration::from_millis(300));
     for ticket in issued["issuedTickets"].as_array().unwrap() {
         let started = Instant::now();
@@ -230,26 +251,28 @@ fn scan_beside_a_gateway_that_hangs(gateway_calls: usize, calls: usize) -> TestR
         assert!(started.elapsed() < SOON, "{:?}", started.elapsed());
     }
     drop(release);
-    let statuses: Vec<_> = waiting.iter_mut().map(|buyer| buyer.read_response().map(|answer| answer.status)).collect();
-    let statuses = statuses.into_iter().collect::<Result<Vec<_>, _>>()?;
+    let mut statuses = Vec::new();
+    for buyer in &mut buyers {
+        statuses.push(buyer.read_response()?.status);
+    }
     assert!(statuses.iter().all(|status| [201, 502, 503].contains(status)), "{statuses:?}");
     assert!(statuses.contains(&201));
     Ok(())
 }
 
 #[test]
-fn a_gateway_that_hangs_leaves_the_door_open() -> TestResult {
-    scan_beside_a_gateway_that_hangs(64, 256)
+fn check_in_works_while_the_gateway_hangs_and_orders_exceed_its_call_limit() -> TestResult {
+    assert_check_in_during_hanging_gateway(64, 256)
 }
 
 #[test]
-fn a_gateway_with_room_for_every_call_leaves_the_door_open_too() -> TestResult {
-    scan_beside_a_gateway_that_hangs(1000, 64)
+fn check_in_works_while_the_gateway_hangs_and_orders_exceed_the_service_call_limit() -> TestResult {
+    assert_check_in_during_hanging_gateway(1000, 64)
 }
 
 #[test]
-fn what_is_under_way_is_answered_before_the_server_stops() {
-    let (gateway, was_asked, release) = hanging();
+fn requests_in_progress_are_completed_before_the_server_stops() {
+    let GatewayControl { gateway, call_started, release } = blocking_gateway();
     let mut server = Server::with(|builder| builder.payment_gateway(gateway), |_| {});
     let address = server.address;
     let mut client = server.client();
@@ -258,47 +281,40 @@ fn what_is_under_way_is_answered_before_the_server_stops() {
     idle.get("/health/live").expect(200);
     let mut silent = server.client();
     let buyer = std::thread::spawn(move || client.post("/v1/orders", &order_of(&event, &seat, 1)));
-    was_asked.recv().unwrap();
+    call_started.recv().unwrap();
     server.stop();
-    assert!(idle.is_closed_within(SOON), "an idle connection keeps nobody");
-    assert!(silent.is_closed_within(SOON), "nor does one that never asked for anything");
-    assert!(TcpStream::connect(address).is_err(), "no new connections");
+    assert!(idle.is_closed_within(SOON), "an idle connection is closed");
+    assert!(silent.is_closed_within(SOON), "a connection without a request is closed");
+    assert!(TcpStream::connect(address).is_err(), "no new connection is accepted");
     drop(release);
-    let answer = buyer.join().unwrap().expect(201);
-    assert_eq!(answer.header("connection"), Some("close"));
+    let response = buyer.join().unwrap().expect(201);
+    assert_eq!(response.header("connection"), Some("close"));
     let started = Instant::now();
     server.join();
     assert!(started.elapsed() < SOON);
 }
 
 #[test]
-fn a_server_that_is_to_stop_does_not_wait_for_ever() {
-    let (gateway, was_asked, release) = hanging();
-    let patience = Duration::from_millis(300);
-    let server =
-        Server::with(|builder| builder.payment_gateway(gateway), |options| options.shutdown_timeout = patience);
+fn the_server_stops_after_the_shutdown_timeout_despite_a_request_in_progress() {
+    let GatewayControl { gateway, call_started, release } = blocking_gateway();
+    let timeout = Duration::from_millis(300);
+    let server = Server::with(|builder| builder.payment_gateway(gateway), |options| options.shutdown_timeout = timeout);
     let mut client = server.client();
     let (event, seat) = event_on_sale(&mut client, "summer-night");
     let order = order_of(&event, &seat, 1).to_string();
-    let head = format!(
-        "POST /v1/orders HTTP/1.1\r\nHost: a\r\nX-Api-Key: {}\r\nContent-Type: application/json\r\n\
-         Content-Length: {}\r\n\r\n{order}",
-        server.key,
-        order.len()
-    );
-    client.write(head.as_bytes());
-    was_asked.recv().unwrap();
-    let releasing = std::thread::spawn(move || {
-        // The runtime that the test made waits for its threads when it goes, and the server does not.
+    client.write(order_request(&server, &order).as_bytes());
+    call_started.recv().unwrap();
+    let release_thread = std::thread::spawn(move || {
+        // The server does not wait for the call, but the test's runtime waits for its threads when it is dropped.
         assert!(client.is_closed_within(SOON));
         drop(release);
     });
     server.join();
-    releasing.join().unwrap();
+    release_thread.join().unwrap();
 }
 
 #[test]
-fn an_answer_arrives_though_the_body_was_not_wanted() {
+fn the_client_receives_the_response_although_the_server_did_not_read_the_body() {
     let server = Server::start();
     let mut client: Client = server.client();
     let head = format!(

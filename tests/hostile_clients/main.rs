@@ -1,7 +1,7 @@
-//! How the HTTP server answers malformed, hostile and interrupted requests.
+//! The HTTP server against malformed, hostile and interrupted requests.
 //!
-//! The tests capture the log of the whole process and assert that it has no error and no secret. That is why they are a
-//! test binary of their own.
+//! The tests are a separate binary because they capture the log of the whole process, to assert that it contains no
+//! error and no secret.
 #![cfg(feature = "server")]
 
 mod bodies;

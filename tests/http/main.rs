@@ -1,4 +1,4 @@
-//! The HTTP server and its OpenAPI document.
+//! The HTTP server: operations, problems, rate limits, conditional and idempotent requests, metrics, and the OpenAPI document.
 #![cfg(feature = "server")]
 
 mod bodies;
