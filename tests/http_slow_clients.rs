@@ -75,7 +75,6 @@ fn start_slow_connections(server: &Server) -> Child {
 fn assert_orders_during_slow_connections(adjust: impl FnOnce(&mut ServerOptions)) {
     let server = Server::with(Builder::sandbox_gateway, adjust);
     let (event, seat) = event_on_sale(&mut server.client(), "summer-night");
-
     let mut slow_connections = start_slow_connections(&server);
     for _ in 0..20 {
         let started = Instant::now();
@@ -115,7 +114,6 @@ fn a_head_sent_byte_by_byte_is_closed_after_the_head_timeout() {
         if client.is_closed_within(Duration::from_millis(50)) {
             break;
         }
-
         assert!(started.elapsed() < SOON, "the connection is still open");
     }
     assert!(started.elapsed() >= Duration::from_millis(600));
@@ -145,7 +143,6 @@ fn an_idle_connection_has_the_idle_timeout_not_the_head_timeout() {
     client.get("/health/live").expect(200);
     std::thread::sleep(Duration::from_millis(1000));
     client.get("/health/live").expect(200);
-
     assert!(client.is_closed_within(SOON), "the connection was idle for longer than the idle timeout");
 }
 

@@ -1,64 +1,65 @@
-//! Problems: the form of each, and which comes first.
+//! Problem responses: their members, their codes, and which one is returned when several apply.
 
 use std::sync::Mutex;
 use std::sync::mpsc::{Sender, channel};
 
-use crate::common::http::{Client, Response, Server, event_on_sale, order_of};
+use crate::common::http::{Response, Server, event_on_sale, order_of};
 use serde_json::{Value, json};
 use ticketing::{Builder, Checkout, CheckoutRequest, GatewayError, PaymentGateway, RefundRequest, Scope};
 
 const NO_EVENT: &str = "/v1/events/event_0000000000001";
 
-/// The code of the problem that goes with a status.
-fn expect(answer: Response, status: u16, code: &str) -> Value {
-    let answer = answer.expect(status);
-    assert_eq!(answer.code(), code);
-    answer.json()
+/// Asserts the status and the problem code of a response, and returns its body.
+fn expect(response: Response, status: u16, code: &str) -> Value {
+    let response = response.expect(status);
+    assert_eq!(response.code(), code);
+    response.json()
 }
 
-fn raw(server: &Server, bytes: &str) -> std::io::Result<Response> {
+/// Sends exactly these bytes on a connection of its own.
+fn send_raw(server: &Server, bytes: &str) -> std::io::Result<Response> {
     let mut client = server.client();
     client.write(bytes.as_bytes());
     client.read_response()
 }
 
 #[test]
-fn a_problem_says_what_happened_to_this_request() {
+fn a_problem_describes_the_error_and_names_the_request() {
     let server = Server::start();
-    let answer = server.client().get("/v1/events/event_0000000000001?x=1").expect(404);
-    let id = answer.header("x-request-id").unwrap().to_owned();
+    let response = server.client().get("/v1/events/event_0000000000001?x=1").expect(404);
+    let id = response.header("x-request-id").unwrap().to_owned();
     assert_eq!(
-        answer.problem(),
+        response.problem(),
         json!({
-            "type": "urn:ticketing:problem:not-found", "title": answer.json()["title"], "status": 404,
+            "type": "urn:ticketing:problem:not-found", "title": response.json()["title"], "status": 404,
             "detail": "there is no such event", "instance": NO_EVENT, "requestId": id,
         })
     );
 }
 
 #[test]
-fn a_request_id_of_the_client_is_kept_where_it_is_one() {
+fn a_valid_request_id_of_the_client_is_used_and_an_invalid_one_replaced() {
     let server = Server::start();
     let mut client = server.client();
     let longest = "x".repeat(128);
-    for own in ["my-id:1", "~!", &longest] {
-        let answer = client.send("GET", "/health/live", &[&format!("X-Request-Id: {own}")], b"");
-        assert_eq!(answer.header("x-request-id"), Some(own));
+    for valid in ["my-id:1", "~!", &longest] {
+        let response = client.send("GET", "/health/live", &[&format!("X-Request-Id: {valid}")], b"");
+        assert_eq!(response.header("x-request-id"), Some(valid));
     }
     let too_long = "x".repeat(129);
     let mut seen = Vec::new();
-    for own in ["", "two words", "ümlaut", &too_long] {
-        let answer = client.send("GET", NO_EVENT, &[&format!("X-Request-Id: {own}")], b"");
-        let id = answer.header("x-request-id").unwrap().to_owned();
-        assert!(id != own && !id.is_empty());
-        assert_eq!(answer.problem()["requestId"], id);
+    for invalid in ["", "two words", "ümlaut", &too_long] {
+        let response = client.send("GET", NO_EVENT, &[&format!("X-Request-Id: {invalid}")], b"");
+        let id = response.header("x-request-id").unwrap().to_owned();
+        assert!(id != invalid && !id.is_empty());
+        assert_eq!(response.problem()["requestId"], id);
         assert!(!seen.contains(&id));
         seen.push(id);
     }
 }
 
 #[test]
-fn whatever_is_wrong_with_the_key_the_answer_is_the_same() {
+fn every_invalid_key_gets_the_same_response() {
     let server = Server::start();
     let revoked = server.key_with([Scope::EventsRead]);
     let id = server.service.list_api_keys(server.organization).unwrap()[0].id;
@@ -67,9 +68,9 @@ fn whatever_is_wrong_with_the_key_the_answer_is_the_same() {
     let mut mistyped = server.key.clone();
     mistyped.replace_range(5..6, if &server.key[5..6] == "A" { "B" } else { "A" });
     for key in ["", "tk_", &revoked, &long, &mistyped, "schlüssel"] {
-        let answer = server.client_with(key).get("/v1/events");
-        assert_eq!(answer.header("www-authenticate"), Some("ApiKey"));
-        let detail = expect(answer, 401, "unauthenticated")["detail"].clone();
+        let response = server.client_with(key).get("/v1/events");
+        assert_eq!(response.header("www-authenticate"), Some("ApiKey"));
+        let detail = expect(response, 401, "unauthenticated")["detail"].clone();
         assert_eq!(detail, "a valid API key is required in the header X-Api-Key");
     }
     let twice = format!("X-Api-Key: {}", server.key);
@@ -77,42 +78,46 @@ fn whatever_is_wrong_with_the_key_the_answer_is_the_same() {
 }
 
 #[test]
-fn problems_come_in_the_order_of_the_contract() {
+fn a_request_with_several_errors_gets_the_first_problem_in_the_documented_order() {
     let server = Server::start();
     let reader = server.key_with([Scope::EventsRead]);
     let big = "Content-Length: 1048577";
     let send = |key: &str, method: &str, path: &str, headers: &str, body: &str| {
         let key = if key.is_empty() { String::new() } else { format!("X-Api-Key: {key}\r\n") };
-        raw(&server, &format!("{method} {path} HTTP/1.1\r\nHost: a\r\n{key}{headers}\r\n\r\n{body}")).unwrap()
+        send_raw(&server, &format!("{method} {path} HTTP/1.1\r\nHost: a\r\n{key}{headers}\r\n\r\n{body}")).unwrap()
     };
-    // The key comes before everything, also where there is nothing.
+
+    // First the API key, for unknown paths too.
     for path in ["/v1/nothing", "/v1", "/v1/events", NO_EVENT] {
         expect(send("", "PUT", path, big, ""), 401, "unauthenticated");
     }
-    // Then route and method.
+
+    // Then the route and the method.
     expect(send(&reader, "PUT", "/v1/nothing", big, ""), 404, "not-found");
-    let refused = send(&reader, "PUT", "/v1/events", big, "");
-    assert_eq!(refused.header("allow"), Some("GET, HEAD, POST"));
-    expect(refused, 405, "method-not-allowed");
+    let wrong_method = send(&reader, "PUT", "/v1/events", big, "");
+    assert_eq!(wrong_method.header("allow"), Some("GET, HEAD, POST"));
+    expect(wrong_method, 405, "method-not-allowed");
     // Then the scope.
     expect(send(&reader, "POST", "/v1/events", big, ""), 403, "forbidden");
-    // Then the size, before the body is there.
+
+    // Then the size, before the body arrives.
     expect(send(&server.key, "POST", "/v1/events", big, ""), 413, "payload-too-large");
     expect(
         send(&server.key, "PATCH", NO_EVENT, &format!("{big}\r\nContent-Type: text/plain"), ""),
         413,
         "payload-too-large",
     );
-    // Then the media type, then the syntax, then what the body says, then what it is about.
+
+    // Then the media type, the syntax, and the resource.
     let length = "Content-Length: 2";
     expect(send(&server.key, "PATCH", NO_EVENT, length, "[}"), 415, "unsupported-media-type");
-    let typed = format!("{length}\r\nContent-Type: application/json");
-    expect(send(&server.key, "PATCH", NO_EVENT, &typed, "[}"), 400, "malformed-request");
-    expect(send(&server.key, "PATCH", NO_EVENT, &typed, "{}"), 404, "not-found");
+    let with_type = format!("{length}\r\nContent-Type: application/json");
+    expect(send(&server.key, "PATCH", NO_EVENT, &with_type, "[}"), 400, "malformed-request");
+    expect(send(&server.key, "PATCH", NO_EVENT, &with_type, "{}"), 404, "not-found");
 }
 
 #[test]
-fn a_body_is_json_by_its_own_word() {
+fn a_body_needs_the_content_type_application_json() {
     let server = Server::start();
     let mut client = server.client();
     let event = json!({"title": "Jazz", "startDate": "9000-06-01T18:00:00Z", "deliveryMethod": "DIGITAL"});
@@ -136,7 +141,7 @@ fn a_body_is_json_by_its_own_word() {
 }
 
 #[test]
-fn what_cannot_be_parsed_is_malformed_and_what_is_of_the_wrong_kind_is_not_valid() {
+fn unparsable_json_is_malformed_and_json_of_the_wrong_type_is_invalid() {
     let server = Server::start();
     let mut client = server.client();
     let json = ["Content-Type: application/json"];
@@ -149,15 +154,15 @@ fn what_cannot_be_parsed_is_malformed_and_what_is_of_the_wrong_kind_is_not_valid
     for text in ["[]", "null", "3", r#""text""#] {
         assert_eq!(client.send("POST", "/v1/events", &json, text.as_bytes()).paths(), [""], "{text}");
     }
-    let answer =
+    let response =
         client.send("POST", "/v1/events", &json, br#"{"title": 5, "slug": "a b", "slug": "c", "startDate": "x"}"#);
-    let mut paths = answer.paths();
+    let mut paths = response.paths();
     paths.sort();
     assert_eq!(paths, ["deliveryMethod", "slug", "startDate", "title"]);
 }
 
 #[test]
-fn an_operation_that_needs_no_body_takes_an_object_too_and_nothing_else() {
+fn an_operation_without_a_body_accepts_an_empty_body_or_any_json_object() {
     let server = Server::start();
     let mut client = server.client();
     let (event, _) = event_on_sale(&mut client, "summer-night");
@@ -174,18 +179,19 @@ fn an_operation_that_needs_no_body_takes_an_object_too_and_nothing_else() {
 }
 
 #[test]
-fn a_body_may_have_a_mebibyte_and_not_a_byte_more() {
+fn a_body_may_have_at_most_one_mebibyte() {
     let server = Server::start();
     let mut client = server.client();
     let json = ["Content-Type: application/json"];
-    let whole = [b"{}".as_slice(), &vec![b' '; 1024 * 1024 - 2]].concat();
-    assert!(!client.send("POST", "/v1/events", &json, &whole).paths().is_empty());
+    let largest = [b"{}".as_slice(), &vec![b' '; 1024 * 1024 - 2]].concat();
+    assert!(!client.send("POST", "/v1/events", &json, &largest).paths().is_empty());
     let head = format!(
         "POST /v1/events HTTP/1.1\r\nHost: a\r\nX-Api-Key: {}\r\nContent-Type: application/json\r\n\
          Transfer-Encoding: chunked\r\n\r\n",
         server.key
     );
-    // Chunks do not say how many they will be: they are counted as they come.
+
+    // The length of a chunked body is not known in advance: the server counts the bytes that it receives.
     let mut client = server.client();
     client.write(head.as_bytes());
     for _ in 0..17 {
@@ -201,7 +207,7 @@ fn a_body_may_have_a_mebibyte_and_not_a_byte_more() {
 }
 
 #[test]
-fn a_query_string_that_cannot_be_read_is_malformed_and_one_that_says_nonsense_is_not_valid() {
+fn an_undecodable_query_is_malformed_and_wrong_parameters_are_invalid() {
     let server = Server::start();
     let mut client = server.client();
     for query in ["q=%", "q=%zz", "q=%ff"] {
@@ -219,7 +225,7 @@ fn a_query_string_that_cannot_be_read_is_malformed_and_one_that_says_nonsense_is
 }
 
 #[test]
-fn a_path_that_names_nothing_is_not_found() {
+fn unknown_ids_and_paths_are_not_found() {
     let server = Server::start();
     let mut client = server.client();
     for id in
@@ -233,7 +239,7 @@ fn a_path_that_names_nothing_is_not_found() {
 }
 
 #[test]
-fn a_path_says_which_methods_it_answers() {
+fn a_wrong_method_gets_405_and_the_allowed_methods() {
     let server = Server::start();
     let mut client = server.client();
     for (path, allowed) in [
@@ -244,15 +250,15 @@ fn a_path_says_which_methods_it_answers() {
         ("/health/live", "GET,HEAD"),
     ] {
         for method in ["PUT", "OPTIONS", "BREW"] {
-            let answer = client.send(method, path, &[], b"");
-            assert_eq!(answer.header("allow"), Some(allowed), "{method} {path}");
-            expect(answer, 405, "method-not-allowed");
+            let response = client.send(method, path, &[], b"");
+            assert_eq!(response.header("allow"), Some(allowed), "{method} {path}");
+            expect(response, 405, "method-not-allowed");
         }
     }
 }
 
 #[test]
-fn head_is_answered_as_get_without_the_body() {
+fn head_returns_the_status_and_headers_of_get_without_the_body() {
     let server = Server::start();
     let mut client = server.client();
     let (event, _) = event_on_sale(&mut client, "summer-night");
@@ -270,10 +276,10 @@ fn head_is_answered_as_get_without_the_body() {
 }
 
 #[test]
-fn what_is_wrong_with_http_itself_is_refused() {
+fn invalid_http_is_rejected() {
     let server = Server::start();
     let key = format!("X-Api-Key: {}", server.key);
-    let refused = [
+    let invalid = [
         format!("GET /v1/events HTTP/1.1\r\n{key}\r\n\r\n"),
         format!("GET /v1/events HTTP/1.1\r\nHost: a\r\nHost: b\r\n{key}\r\n\r\n"),
         format!("POST /v1/events HTTP/1.1\r\nHost: a\r\n{key}\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\n{{}}"),
@@ -287,19 +293,25 @@ fn what_is_wrong_with_http_itself_is_refused() {
         format!("GET /v1/events HTTP/1.1\r\nHost: a\r\n{key}\r\nX-Long: {}\r\n\r\n", "a".repeat(33 * 1024)),
         "nonsense\r\n\r\n".to_owned(),
     ];
-    for bytes in refused {
-        // A closed connection is an answer, too.
-        if let Ok(answer) = raw(&server, &bytes) {
-            assert!((400..500).contains(&answer.status), "{}: {}", answer.status, bytes.get(..200).unwrap_or(&bytes));
+    for bytes in invalid {
+        // The server may also close the connection.
+        if let Ok(response) = send_raw(&server, &bytes) {
+            assert!(
+                (400..500).contains(&response.status),
+                "{}: {}",
+                response.status,
+                bytes.get(..200).unwrap_or(&bytes)
+            );
         }
     }
     let long_enough = format!("GET /v1/events?x={} HTTP/1.1\r\nHost: a\r\n{key}\r\n\r\n", "a".repeat(7 * 1024));
-    assert_eq!(raw(&server, &long_enough).unwrap().status, 200);
+    assert_eq!(send_raw(&server, &long_enough).unwrap().status, 200);
 }
 
-struct Refusing;
+/// A gateway that refuses every checkout.
+struct RefusingGateway;
 
-impl PaymentGateway for Refusing {
+impl PaymentGateway for RefusingGateway {
     fn start_checkout(&self, _: &CheckoutRequest) -> Result<Checkout, GatewayError> {
         Err(GatewayError::Refused("10.0.0.7 knows no account 4711".to_owned()))
     }
@@ -310,19 +322,19 @@ impl PaymentGateway for Refusing {
 }
 
 #[test]
-fn a_gateway_that_fails_is_told_apart_and_the_order_is_cancelled() {
-    let server = Server::with(|builder| builder.payment_gateway(Refusing), |_| {});
+fn a_failing_gateway_gets_a_problem_of_its_own_and_the_order_is_cancelled() {
+    let server = Server::with(|builder| builder.payment_gateway(RefusingGateway), |_| {});
     let mut client = server.client();
     let (event, seat) = event_on_sale(&mut client, "summer-night");
     let problem = expect(client.post("/v1/orders", &order_of(&event, &seat, 1)), 502, "payment-gateway-failed");
-    assert!(!problem.to_string().contains("10.0.0.7"), "what the gateway says stays inside: {problem}");
+    assert!(!problem.to_string().contains("10.0.0.7"), "the gateway's message is exposed: {problem}");
     assert_eq!(client.get("/v1/orders").expect(200).json()["data"][0]["status"], "CANCELLED");
 }
 
 #[test]
-fn more_requests_than_the_service_takes_are_told_to_come_back() {
-    struct Slow;
-    impl PaymentGateway for Slow {
+fn requests_beyond_the_limit_of_concurrent_calls_get_503_and_retry_after() {
+    struct SlowGateway;
+    impl PaymentGateway for SlowGateway {
         fn start_checkout(&self, _: &CheckoutRequest) -> Result<Checkout, GatewayError> {
             std::thread::sleep(std::time::Duration::from_secs(1));
             Err(GatewayError::Unavailable("slow".to_owned()))
@@ -331,27 +343,30 @@ fn more_requests_than_the_service_takes_are_told_to_come_back() {
             Ok(())
         }
     }
-    let server = Server::with(|builder: Builder| builder.payment_gateway(Slow), |options| options.calls = 2);
+    let server = Server::with(|builder: Builder| builder.payment_gateway(SlowGateway), |options| options.calls = 2);
     let mut client = server.client();
     let (event, seat) = event_on_sale(&mut client, "summer-night");
     let order = order_of(&event, &seat, 1);
-    let buyers: Vec<_> = (0..3)
-        .map(|_| (server.client(), order.clone()))
-        .map(|(mut client, order): (Client, Value)| std::thread::spawn(move || client.post("/v1/orders", &order)))
-        .collect();
-    let answers: Vec<_> = buyers.into_iter().map(|buyer| buyer.join().unwrap()).collect();
-    let turned_away = answers.iter().find(|answer| answer.status == 503).unwrap();
-    assert_eq!((turned_away.code().as_str(), turned_away.header("retry-after")), ("unavailable", Some("1")));
+    let responses: Vec<_> = std::thread::scope(|scope| {
+        let buyers: Vec<_> = (0..3).map(|_| scope.spawn(|| server.client().post("/v1/orders", &order))).collect();
+        buyers.into_iter().map(|buyer| buyer.join().unwrap()).collect()
+    });
+    let unavailable = responses.iter().find(|response| response.status == 503).unwrap();
+    assert_eq!(unavailable.code(), "unavailable");
+    assert_eq!(unavailable.header("retry-after"), Some("1"));
     client.get("/v1/events").expect(200);
 }
 
 #[test]
-fn while_the_gateway_keeps_others_waiting_the_key_is_still_judged_first() {
-    struct Held(Mutex<Sender<Sender<()>>>);
-    impl PaymentGateway for Held {
+fn the_key_is_checked_before_the_limit_of_concurrent_calls() {
+    /// A gateway whose calls block until the test drops the sender that it receives for each of them.
+    struct BlockingGateway {
+        calls: Mutex<Sender<Sender<()>>>,
+    }
+    impl PaymentGateway for BlockingGateway {
         fn start_checkout(&self, _: &CheckoutRequest) -> Result<Checkout, GatewayError> {
             let (release, released) = channel();
-            self.0.lock().unwrap().send(release).unwrap();
+            self.calls.lock().unwrap().send(release).unwrap();
             let _ = released.recv();
             Err(GatewayError::Unavailable("held".to_owned()))
         }
@@ -359,15 +374,15 @@ fn while_the_gateway_keeps_others_waiting_the_key_is_still_judged_first() {
             Ok(())
         }
     }
-    let (asked, asks) = channel();
-    let held = Held(Mutex::new(asked));
-    let server = Server::with(|builder: Builder| builder.payment_gateway(held), |options| options.calls = 2);
+    let (call_sender, calls) = channel();
+    let gateway = BlockingGateway { calls: Mutex::new(call_sender) };
+    let server = Server::with(|builder: Builder| builder.payment_gateway(gateway), |options| options.calls = 2);
     let mut client = server.client();
     let (event, seat) = event_on_sale(&mut client, "summer-night");
     let order = order_of(&event, &seat, 1);
     std::thread::scope(|scope| {
         let buyer = scope.spawn(|| server.client().post("/v1/orders", &order));
-        let release = asks.recv().unwrap();
+        let release = calls.recv().unwrap();
         expect(server.client_with("tk_nobody").post("/v1/orders", &order), 401, "unauthenticated");
         expect(client.post("/v1/orders", &order), 503, "unavailable");
         drop(release);
