@@ -121,6 +121,7 @@ pub use model::amount::{Amount, ParseAmountError};
 pub use model::backup::BackupProgress;
 pub use model::caller::Caller;
 pub use model::check::{CheckReport, Finding};
+pub use model::checkout::{CheckoutOutcome, CheckoutResult, HostedCheckout};
 pub use model::customer::{Customer, NewCustomer};
 pub use model::discount::{
     BasketItem, CreateDiscount, Discount, DiscountErrorData, DiscountRefusal, DiscountType, DiscountValidationResponse,
@@ -163,9 +164,7 @@ pub use model::webhook::{
 };
 pub use payment::{Checkout, CheckoutRequest, GatewayError, PaymentGateway, RefundRequest, SandboxGateway};
 pub use scope::{Scope, Scopes};
-pub use service::{
-    Builder, CheckoutOutcome, CheckoutResult, HostedCheckout, MaintenanceReport, MaintenanceWorker, TicketingService,
-};
+pub use service::{Builder, MaintenanceReport, MaintenanceWorker, TicketingService};
 pub use text_enum::{TextEnum, UnknownText};
 
 /// Compiles the Rust examples of the README.

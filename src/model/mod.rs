@@ -5,6 +5,7 @@ pub(crate) mod amount;
 pub(crate) mod backup;
 pub(crate) mod caller;
 pub(crate) mod check;
+pub(crate) mod checkout;
 pub(crate) mod customer;
 pub(crate) mod discount;
 pub(crate) mod event;

@@ -13,6 +13,7 @@ pub(crate) mod organization;
 pub(crate) mod page;
 pub(crate) mod pricing;
 pub(crate) mod public_address;
+pub(crate) mod refund;
 pub(crate) mod text;
 pub(crate) mod ticket;
 pub(crate) mod ticket_type;

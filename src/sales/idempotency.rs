@@ -72,6 +72,10 @@ impl IdempotentOperation {
         Self(keyed)
     }
 
+    pub(crate) fn has_key(&self) -> bool {
+        self.0.is_some()
+    }
+
     /// The key and the fingerprint of the request; `None` if the caller gave no key.
     pub(crate) fn keyed_request(&self) -> Option<&IdempotentRequest> {
         self.0.as_ref().map(|keyed| &keyed.request)

@@ -11,15 +11,18 @@
 //! method in `service` within one `store.write`.
 
 pub(crate) mod check_in;
+pub(crate) mod checkout_links;
 pub(crate) mod discount_changes;
 mod discount_use;
 pub(crate) mod event_changes;
 pub(crate) mod holds;
+pub(crate) mod hosted_checkout;
 pub(crate) mod idempotency;
 mod inventory;
 pub(crate) mod order_creation;
 pub(crate) mod order_lifecycle;
 mod references;
+pub(crate) mod refund_attempts;
 pub(crate) mod ticket_issuing;
 pub(crate) mod ticket_type_changes;
 pub(crate) mod webhook_changes;

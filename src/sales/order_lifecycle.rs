@@ -7,14 +7,16 @@ use crate::error::{Error, Reason, Result};
 use crate::model::amount::Amount;
 use crate::model::id::{EventId, OrderId, OrganizationId, TicketTypeId};
 use crate::model::notification::{NotificationData, OrderCancelled, OrderCompleted};
-use crate::model::order::{CancelOrderResponse, OrderStatus, PaymentStatus};
+use crate::model::order::{CancelOrderResponse, Order, OrderStatus, PaymentStatus};
 use crate::rules::money::decimals_of_stored;
-use crate::rules::order::{check_cancellable, check_payable, status_at_hold};
+use crate::rules::order::{check_cancellable, check_payable, check_pending, status_at_hold};
 use crate::store::order_status::{self, OrderState};
 use crate::store::refunds::NewRefund;
 use crate::store::seat_counts::Seats;
 use crate::store::tickets::TicketHolder;
-use crate::store::{CommitEvent, Transaction, discount_uses, order_items, outbox, refunds, seat_counts, tickets};
+use crate::store::{
+    CommitEvent, Transaction, discount_uses, order_items, orders, outbox, refunds, seat_counts, tickets,
+};
 
 /// Locks and loads an order. If its hold has expired, marks it as EXPIRED first, so that the stored status is the actual
 /// one from then on.
@@ -84,35 +86,51 @@ fn issue_tickets(tx: &Transaction<'_>, state: &OrderState) -> Result<()> {
 }
 
 /// Completes an order that was paid other than through the gateway.
-pub(crate) fn mark_paid(tx: &Transaction<'_>, organization: OrganizationId, id: OrderId) -> Result<()> {
+pub(crate) fn mark_paid(tx: &Transaction<'_>, organization: OrganizationId, id: OrderId) -> Result<Order> {
     let state = load(tx, organization, id)?;
-    complete(tx, &state, false)
+    complete(tx, &state, false)?;
+    orders::get(tx, organization, id)
+}
+
+/// Records that the customer of a pending order was reminded to pay.
+pub(crate) fn mark_reminder_sent(tx: &Transaction<'_>, organization: OrganizationId, id: OrderId) -> Result<Order> {
+    let state = load(tx, organization, id)?;
+    check_pending(state.status)?;
+    orders::mark_reminder_sent(tx, organization, id)?;
+    orders::get(tx, organization, id)
+}
+
+/// The result of recording a completed payment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct RecordedPayment {
+    /// Whether the gateway is to be asked for a refund now, because the payment came too late for its order.
+    pub(crate) refund_due: bool,
 }
 
 /// Records a payment that the gateway reports, once, and completes the order. A payment that is too late for its order
-/// is refunded. `can_refund` says whether there is a gateway that can refund. Returns whether a refund is due now.
+/// is refunded. `can_refund` says whether there is a gateway that can refund.
 pub(crate) fn payment_completed(
     tx: &Transaction<'_>,
     organization: OrganizationId,
     id: OrderId,
     can_refund: bool,
-) -> Result<bool> {
+) -> Result<RecordedPayment> {
     let state = load(tx, organization, id)?;
     if state.total == 0 {
         return Err(Error::conflict(Reason::OrderNotPending, "the order costs nothing"));
     }
     if !order_status::record_payment(tx, id, PaymentStatus::Completed)? {
-        return Ok(false);
+        return Ok(RecordedPayment { refund_due: false });
     }
     let completed = match state.status {
         OrderStatus::Pending | OrderStatus::Expired => tx.try_in_savepoint(|tx| complete(tx, &state, true))?,
         OrderStatus::Cancelled | OrderStatus::Completed => false,
     };
     if completed {
-        return Ok(false);
+        return Ok(RecordedPayment { refund_due: false });
     }
     refund(tx, &state, can_refund)?;
-    Ok(can_refund)
+    Ok(RecordedPayment { refund_due: can_refund })
 }
 
 fn refund(tx: &Transaction<'_>, state: &OrderState, can_refund: bool) -> Result<()> {
@@ -123,12 +141,12 @@ fn refund(tx: &Transaction<'_>, state: &OrderState, can_refund: bool) -> Result<
 
 /// Records a failed attempt to pay. The order stays PENDING until its hold expires; an order that no longer waits for a
 /// payment stays as it is.
-pub(crate) fn payment_failed(tx: &Transaction<'_>, organization: OrganizationId, id: OrderId) -> Result<()> {
+pub(crate) fn payment_failed(tx: &Transaction<'_>, organization: OrganizationId, id: OrderId) -> Result<Order> {
     let state = load(tx, organization, id)?;
     if state.status == OrderStatus::Pending && state.payment == Some(PaymentStatus::Waiting) {
         order_status::record_payment(tx, id, PaymentStatus::Failed)?;
     }
-    Ok(())
+    orders::get(tx, organization, id)
 }
 
 /// The result of a cancellation.

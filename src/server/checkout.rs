@@ -14,8 +14,9 @@ use super::body::RequestBody;
 use super::checkout_page::{self, STYLE_HASH};
 use super::problem::Problem;
 use super::query;
+use crate::model::checkout::CheckoutOutcome;
 use crate::model::text_enum::TextEnum;
-use crate::service::{CheckoutOutcome, TicketingService};
+use crate::service::TicketingService;
 
 /// The parameters in the path. They cannot be read if an escape in the path does not decode to UTF-8.
 type PathParams = Result<RawPathParams, RawPathParamsRejection>;

@@ -4,8 +4,8 @@ use std::fmt::{self, Write};
 
 use axum::http::StatusCode;
 
+use crate::model::checkout::HostedCheckout;
 use crate::model::order::{Order, OrderStatus, PaymentStatus};
-use crate::service::HostedCheckout;
 
 const STYLE: &str = include_str!("checkout.css");
 

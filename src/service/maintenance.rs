@@ -6,7 +6,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use super::TicketingService;
-use super::refunds::Asked;
+use super::refunds::RefundOutcome;
 use crate::error::{Result, StoreError};
 use crate::sales::holds;
 use crate::store::{events, idempotency, refunds, webhook_retention};
@@ -129,11 +129,11 @@ impl TicketingService {
         }
         let mut answered = 0;
         for order in self.store().read(|tx| refunds::due(tx, REFUNDS))? {
-            match self.ask_for_refund(order)? {
-                Asked::Answered => answered += 1,
-                Asked::Nothing => {}
+            match self.attempt_refund(order)? {
+                RefundOutcome::Answered => answered += 1,
+                RefundOutcome::NotDue => {}
                 // The others would not be answered either.
-                Asked::Unanswered => break,
+                RefundOutcome::Unavailable => break,
             }
         }
         Ok(answered)

@@ -5,9 +5,10 @@ mod api_keys;
 mod backup;
 mod builder;
 mod check;
-mod checkout;
+mod checkout_links;
 mod discounts;
 mod events;
+mod hosted_checkout;
 mod idempotency;
 mod maintenance;
 mod orders;
@@ -35,7 +36,6 @@ use crate::payment::GatewayCalls;
 use crate::store::Store;
 use crate::webhook::WebhookSender;
 pub use builder::Builder;
-pub use checkout::{CheckoutOutcome, CheckoutResult, HostedCheckout};
 pub use maintenance::{MaintenanceReport, MaintenanceWorker};
 
 /// The event-ticketing engine over one SQLite file.

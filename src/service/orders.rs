@@ -1,4 +1,4 @@
-//! Orders.
+//! Operations on orders.
 
 use super::TicketingService;
 use super::idempotency::Start;
@@ -7,29 +7,24 @@ use crate::form::request::{Nothing, Request};
 use crate::model::caller::Caller;
 use crate::model::id::{OrderId, kind};
 use crate::model::order::{
-    CancelOrderResponse, CreateOrder, CreateOrderResponse, ListOrders, Order, OrderDetails, OrderStatus, OrderSummary,
+    CancelOrderResponse, CreateOrder, CreateOrderResponse, ListOrders, Order, OrderDetails, OrderSummary,
 };
 use crate::model::page::Page;
-use crate::model::scope::Scope;
 use crate::rules::Checked;
 use crate::rules::order as rules;
-use crate::sales::idempotency::{OperationTarget, PriorOutcome};
-use crate::sales::order_creation::{self, CreatedOrder};
-use crate::sales::order_lifecycle;
+use crate::sales::checkout_links::{self, OrderProgress, PaymentTerms};
+use crate::sales::idempotency::OperationTarget;
+use crate::sales::{order_creation, order_lifecycle};
+use crate::scope::Scope;
 use crate::store::orders;
 
-/// What a new order came to in its transaction.
-enum Placed {
-    Answered(CreateOrderResponse),
-    /// The order, and the currency of its amounts.
-    WantsLink(Order, String),
-}
-
 impl TicketingService {
-    /// Lists orders, newest first. Scope `orders:read`.
+    /// Lists orders, newest first, without their tickets. Filters select by event, customer, status and creation date.
+    ///
+    /// Requires the scope `orders:read`.
     ///
     /// # Errors
-    /// A validation error names `limit` or `cursor`.
+    /// - [`Error::Validation`] for an invalid `limit`, `cursor` or `customerEmail`.
     ///
     /// ```
     /// use ticketing::{CreateOrder, ListOrders};
@@ -50,27 +45,36 @@ impl TicketingService {
         self.store().read(|tx| orders::list(tx, caller.organization, &request))
     }
 
-    /// Takes an order. The discount that it names applies, or where it names none, the automatic one that takes off most.
-    /// Where it costs nothing, it is completed and its tickets are issued at once. Otherwise it holds its places (30
-    /// minutes by default), and the payment gateway, where there is one, is asked for a link under which the customer
-    /// pays. Scope `orders:write`.
+    /// Creates an order.
+    ///
+    /// If the order names a discount code, that discount applies. Otherwise the automatic discount that saves the most
+    /// applies.
+    ///
+    /// An order with a total of 0 is completed at once, and its tickets are issued. Any other order is pending: it
+    /// reserves its seats for the [hold](crate::Builder::order_hold), 30 minutes by default, and expires if it is not paid
+    /// by then. If there is a payment gateway, it is asked for a checkout link, under which the customer pays.
+    ///
+    /// Requires the scope `orders:write`.
     ///
     /// # Errors
-    /// A validation error names every field that breaks its limit (see [`CreateOrder`]) or refers to something that is
-    /// not there. Conflicts, of which the first that applies is given: `event-not-on-sale`, `ticket-type-not-on-sale`,
-    /// `sale-not-started`, `sale-ended`, `max-per-order-exceeded`, `sold-out`. After all of these a validation error
-    /// names `discountCode` where the discount does not apply, with the text that
-    /// [`validate_discount`](Self::validate_discount) gives.
-    /// [`Error::PaymentGatewayFailed`] where the gateway gives no link within 20 seconds: then the order is cancelled.
+    /// - [`Error::Validation`] lists every field outside its limits (see [`CreateOrder`]), and every reference to an event
+    ///   or ticket type that does not exist.
+    /// - [`Error::Conflict`] with the first reason that applies, in this order: `event-not-on-sale`,
+    ///   `ticket-type-not-on-sale`, `sale-not-started`, `sale-ended`, `max-per-order-exceeded`, `sold-out`.
+    /// - [`Error::Validation`] for a field that this event does not accept (`customer.companyName`, `shippingAddress`), and
+    ///   then for a `discountCode` that does not apply. The message is a [`DiscountRefusal`](crate::DiscountRefusal). Both
+    ///   are reported only if no conflict applies.
+    /// - [`Error::PaymentGatewayFailed`] if the gateway returns no link within
+    ///   [20 seconds](crate::Builder::gateway_timeout). The order is cancelled.
     ///
     /// ```
     /// use ticketing::{CreateOrder, NewCustomer, OrderStatus};
     #[doc = include_str!("../doc_fixture.md")]
     /// let ada = NewCustomer::new("Ada", "ada@example.com");
-    /// let placed = service.create_order(&caller, CreateOrder::new(event.id, ada, ticket_type.id, 2))?;
-    /// assert_eq!(placed.order.status, OrderStatus::Pending);
-    /// assert_eq!(placed.order.total.to_string(), "25.00");
-    /// assert!(placed.checkout_url.is_some());
+    /// let created = service.create_order(&caller, CreateOrder::new(event.id, ada, ticket_type.id, 2))?;
+    /// assert_eq!(created.order.status, OrderStatus::Pending);
+    /// assert_eq!(created.order.total.to_string(), "25.00");
+    /// assert!(created.checkout_url.is_some());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn create_order(
@@ -86,36 +90,20 @@ impl TicketingService {
         };
         let request = self.check_order(caller, request)?;
         let redirect_urls = request.checkout_redirect_urls.clone();
-        let (organization, hold, paid_by_link) = (caller.organization, self.inner.order_hold, self.takes_payments());
+        let terms = PaymentTerms { hold: self.inner.order_hold, by_link: self.inner.gateway.is_some() };
+        let organization = caller.organization;
         let operation = running.operation();
-        let placed = self.store().write(move |tx| {
-            let CreatedOrder { order, currency } = match operation.prior_outcome(tx)? {
-                PriorOutcome::Result(answer) => return Ok(Placed::Answered(answer)),
-                // Placed by a process that ended before it had the link.
-                PriorOutcome::PendingOrder(id) => {
-                    CreatedOrder { order: orders::get(tx, organization, id)?, currency: orders::currency(tx, id)? }
-                }
-                PriorOutcome::None => order_creation::create(tx, organization, &request, hold)?,
-            };
-            let wants_link = order.status == OrderStatus::Pending && order.payment_gateway.is_none();
-            if wants_link && paid_by_link {
-                operation.store_pending_order(tx, order.id)?;
-                return Ok(Placed::WantsLink(order, currency));
-            }
-            let answer = CreateOrderResponse::from(order);
-            operation.store_result(tx, &answer)?;
-            Ok(Placed::Answered(answer))
-        });
-        match placed.inspect_err(|error| self.store().counters().order_failed(error))? {
-            Placed::Answered(answer) => Ok(answer),
-            Placed::WantsLink(order, currency) => {
-                self.open_checkout(order, currency, redirect_urls, &running.operation())
-            }
+        let progress = self
+            .store()
+            .write(move |tx| checkout_links::create_or_resume(tx, &operation, organization, &request, terms));
+        match progress.inspect_err(|error| self.store().counters().order_failed(error))? {
+            OrderProgress::Finished(response) => Ok(*response),
+            OrderProgress::NeedsLink(created) => self.open_checkout(*created, redirect_urls, &running.operation()),
         }
     }
 
-    /// Checks the form of an order; where it is wrong, also what the order refers to, so that the caller hears of
-    /// everything at once.
+    /// Checks an order request. If a field is invalid, checks the references to events and ticket types too, so that the
+    /// client gets all errors at once.
     fn check_order(&self, caller: &Caller, request: Request<CreateOrder>) -> Result<Checked<CreateOrder>> {
         let Request { body, mut errors } = request;
         if let Some(checked) = rules::check(body.clone(), &mut errors) {
@@ -125,15 +113,17 @@ impl TicketingService {
         Err(Error::Validation(errors))
     }
 
-    /// Reads one order. Scope `orders:read`.
+    /// Returns an order with its items and tickets.
+    ///
+    /// Requires the scope `orders:read`.
     ///
     /// # Errors
-    /// [`Error::NotFound`].
+    /// - [`Error::NotFound`] if the order does not exist.
     ///
     /// ```
     #[doc = include_str!("../doc_fixture.md")]
-    /// let placed = service.create_order(&caller, CreateOrder::new(event.id, ada, ticket_type.id, 2))?;
-    /// assert_eq!(service.get_order(&caller, placed.order.id)?, placed.order);
+    /// let created = service.create_order(&caller, CreateOrder::new(event.id, ada, ticket_type.id, 2))?;
+    /// assert_eq!(service.get_order(&caller, created.order.id)?, created.order);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn get_order(&self, caller: &Caller, id: OrderId) -> Result<Order> {
@@ -141,17 +131,19 @@ impl TicketingService {
         self.store().read(|tx| orders::get(tx, caller.organization, id))
     }
 
-    /// Reads what the request of an order said and the order does not show. Scope `orders:read`.
+    /// Returns the fields of an order's request that the order itself does not contain, such as the shipping address.
+    ///
+    /// Requires the scope `orders:read`.
     ///
     /// # Errors
-    /// [`Error::NotFound`].
+    /// - [`Error::NotFound`] if the order does not exist.
     ///
     /// ```
     #[doc = include_str!("../doc_fixture.md")]
     /// let mut order = CreateOrder::new(event.id, ada, ticket_type.id, 2);
     /// order.language = Some("de".to_owned());
-    /// let placed = service.create_order(&caller, order)?;
-    /// let details = service.get_order_details(&caller, placed.order.id)?;
+    /// let created = service.create_order(&caller, order)?;
+    /// let details = service.get_order_details(&caller, created.order.id)?;
     /// assert_eq!(details.language.as_deref(), Some("de"));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -160,17 +152,22 @@ impl TicketingService {
         self.store().read_one(|tx| orders::details(tx, caller.organization, id))
     }
 
-    /// Cancels an order and its tickets, and frees its places and the use of its discount. What was paid through a
-    /// gateway that can refund goes back the same way; the refund is recorded with the cancellation, asked for at once,
-    /// and again until the gateway answers. Scope `orders:write`.
+    /// Cancels an order and its tickets, and releases its seats and its discount use.
+    ///
+    /// A payment through a gateway that can refund is refunded. The refund is recorded with the cancellation, and
+    /// attempted at once and by the [maintenance](Self::run_maintenance) until the gateway answers. If the payment has to
+    /// be refunded in another way, `requires_manual_refund` is true.
+    ///
+    /// Requires the scope `orders:write`.
     ///
     /// # Errors
-    /// [`Error::NotFound`]; the conflict `order-not-cancellable` where it is cancelled already.
+    /// - [`Error::NotFound`] if the order does not exist.
+    /// - [`Error::Conflict`] with the reason `order-not-cancellable` if the order is already cancelled.
     ///
     /// ```
     #[doc = include_str!("../doc_fixture.md")]
-    /// let placed = service.create_order(&caller, CreateOrder::new(event.id, ada, ticket_type.id, 2))?;
-    /// let cancelled = service.cancel_order(&caller, placed.order.id)?;
+    /// let created = service.create_order(&caller, CreateOrder::new(event.id, ada, ticket_type.id, 2))?;
+    /// let cancelled = service.cancel_order(&caller, created.order.id)?;
     /// assert!(!cancelled.requires_manual_refund);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -182,27 +179,31 @@ impl TicketingService {
             Start::Run(running) => running,
         };
         let organization = caller.organization;
-        let operation = running.operation();
         let can_refund = self.can_refund();
+        let operation = running.operation();
         let cancellation =
             self.store().write(move |tx| order_lifecycle::cancel(tx, &operation, organization, id, can_refund))?;
         if cancellation.refund_due {
-            self.ask_for_refund_now(id);
+            self.attempt_refund_now(id);
         }
         Ok(cancellation.response)
     }
 
-    /// Completes an order whose money came another way than through the gateway, and issues its tickets. An expired one
-    /// is revived where its places and the use of its discount are still there. Scope `orders:write`.
+    /// Completes an order that was paid in another way than through the gateway, and issues its tickets.
+    ///
+    /// An expired order is completed if its seats and its discount use are still available.
+    ///
+    /// Requires the scope `orders:write`.
     ///
     /// # Errors
-    /// [`Error::NotFound`]; the conflicts `order-not-pending`, and for an expired order `event-cancelled`,
-    /// `sold-out` or `discount-used-up`.
+    /// - [`Error::NotFound`] if the order does not exist.
+    /// - [`Error::Conflict`] with the reason `order-not-pending` if the order is completed or cancelled. For an expired
+    ///   order also `event-cancelled`, `sold-out` or `discount-used-up`.
     ///
     /// ```
     #[doc = include_str!("../doc_fixture.md")]
-    /// let placed = service.create_order(&caller, CreateOrder::new(event.id, ada, ticket_type.id, 2))?;
-    /// let paid = service.mark_order_paid(&caller, placed.order.id)?;
+    /// let created = service.create_order(&caller, CreateOrder::new(event.id, ada, ticket_type.id, 2))?;
+    /// let paid = service.mark_order_paid(&caller, created.order.id)?;
     /// assert_eq!(paid.items[0].issued_tickets.len(), 2);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -210,20 +211,22 @@ impl TicketingService {
         caller.require(Scope::OrdersWrite)?;
         let organization = caller.organization;
         self.write_idempotent(caller, OperationTarget::on("mark_order_paid", id), Nothing, move |tx, _| {
-            order_lifecycle::mark_paid(tx, organization, id)?;
-            orders::get(tx, organization, id)
+            order_lifecycle::mark_paid(tx, organization, id)
         })
     }
 
-    /// Notes that the customer was reminded to pay. Scope `orders:write`.
+    /// Records that the customer of a pending order was reminded to pay.
+    ///
+    /// Requires the scope `orders:write`.
     ///
     /// # Errors
-    /// [`Error::NotFound`]; the conflict `order-not-pending`.
+    /// - [`Error::NotFound`] if the order does not exist.
+    /// - [`Error::Conflict`] with the reason `order-not-pending` if the order is not pending.
     ///
     /// ```
     #[doc = include_str!("../doc_fixture.md")]
-    /// let placed = service.create_order(&caller, CreateOrder::new(event.id, ada, ticket_type.id, 2))?;
-    /// let order = service.mark_checkout_reminder_sent(&caller, placed.order.id)?;
+    /// let created = service.create_order(&caller, CreateOrder::new(event.id, ada, ticket_type.id, 2))?;
+    /// let order = service.mark_checkout_reminder_sent(&caller, created.order.id)?;
     /// assert!(order.checkout_reminder_sent);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -232,12 +235,7 @@ impl TicketingService {
         let organization = caller.organization;
         let target = OperationTarget::on("mark_checkout_reminder_sent", id);
         self.write_idempotent(caller, target, Nothing, move |tx, _| {
-            let marked = orders::mark_reminder_sent(tx, organization, id)?;
-            let order = orders::get(tx, organization, id)?;
-            if !marked {
-                rules::check_pending(order.status)?;
-            }
-            Ok(order)
+            order_lifecycle::mark_reminder_sent(tx, organization, id)
         })
     }
 }

@@ -1,43 +1,42 @@
-//! Money that goes back through the gateway.
-
-use std::time::Duration;
+//! Refunds through the payment gateway.
 
 use super::TicketingService;
-use crate::error::{FieldErrors, Result};
+use crate::error::Result;
 use crate::form::request::Request;
 use crate::model::caller::Caller;
 use crate::model::id::{OrderId, kind};
 use crate::model::page::Page;
 use crate::model::refund::{ListRefunds, Refund};
-use crate::model::scope::Scope;
 use crate::payment::{GatewayError, RefundRequest};
-use crate::store::{checkouts, refunds};
+use crate::rules;
+use crate::sales::refund_attempts;
+use crate::scope::Scope;
+use crate::store::refunds;
 
-/// For how long nobody else asks for a refund that is being asked for: longer than a gateway may take.
-const CLAIM: Duration = Duration::from_mins(1);
-
-/// What came of asking for one refund.
+/// The result of an attempt to refund a payment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Asked {
-    /// The gateway answered, one way or the other.
+pub(super) enum RefundOutcome {
+    /// The gateway refunded the payment, or refused to.
     Answered,
-    /// The gateway did not answer.
-    Unanswered,
-    /// There was nothing to ask, or somebody else is at it.
-    Nothing,
+    /// The gateway was unavailable.
+    Unavailable,
+    /// There was no attempt: no refund is due, or another process has claimed it.
+    NotDue,
 }
 
 impl TicketingService {
-    /// Lists refunds, the newest order first: those that are due, done, or refused for good. Scope `orders:read`.
+    /// Lists refunds, those of the newest orders first: due, done, and refused for good.
+    ///
+    /// Requires the scope `orders:read`.
     ///
     /// # Errors
-    /// A validation error names `limit` or `cursor`.
+    /// - [`Error::Validation`](crate::Error::Validation) for an invalid `limit` or `cursor`.
     ///
     /// ```
     #[doc = include_str!("../doc_fixture.md")]
-    /// let placed = service.create_order(&caller, CreateOrder::new(event.id, ada, ticket_type.id, 2))?;
-    /// service.payment_completed(&caller, placed.order.id)?;
-    /// service.cancel_order(&caller, placed.order.id)?;
+    /// let created = service.create_order(&caller, CreateOrder::new(event.id, ada, ticket_type.id, 2))?;
+    /// service.payment_completed(&caller, created.order.id)?;
+    /// service.cancel_order(&caller, created.order.id)?;
     /// let refunds = service.list_refunds(&caller, ListRefunds::default())?.data;
     /// assert_eq!(refunds[0].status, RefundStatus::Done);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -49,60 +48,43 @@ impl TicketingService {
     ) -> Result<Page<Refund, kind::Order>> {
         caller.require(Scope::OrdersRead)?;
         let Request { body, mut errors } = request.into();
-        crate::rules::page::check(&mut errors, &body.page);
-        FieldErrors::into_result(errors)?;
+        rules::page::check(&mut errors, &body.page);
+        errors.into_result()?;
         self.store().read(|tx| refunds::list(tx, caller.organization, body.status, &body.page))
     }
 
-    /// Asks for a refund that was just decided. What goes wrong here is made good by the maintenance.
-    pub(super) fn ask_for_refund_now(&self, order: OrderId) {
-        if let Err(error) = self.ask_for_refund(order) {
-            tracing::warn!(%order, %error, "a refund could not be asked for; it stays due");
+    /// Attempts a refund that was just recorded. After a failure, the maintenance attempts it again.
+    pub(super) fn attempt_refund_now(&self, order: OrderId) {
+        if let Err(error) = self.attempt_refund(order) {
+            tracing::warn!(%order, %error, "the refund could not be attempted; it stays due");
         }
     }
 
-    /// Asks the gateway for one refund, where it is due and nobody else is at it.
-    pub(super) fn ask_for_refund(&self, order: OrderId) -> Result<Asked> {
+    /// Asks the gateway to refund the payment of an order, if a refund is due.
+    pub(super) fn attempt_refund(&self, order: OrderId) -> Result<RefundOutcome> {
         let Some(gateway) = self.inner.gateway.as_ref().filter(|gateway| gateway.can_refund()) else {
-            return Ok(Asked::Nothing);
+            return Ok(RefundOutcome::NotDue);
         };
-        let claimed = self.store().write(move |tx| {
-            let claimed = refunds::claim(tx, order, tx.now().plus(CLAIM))?;
-            Ok(claimed.zip(Some(checkouts::reference(tx, order)?)))
-        })?;
-        let Some((refund, reference)) = claimed else { return Ok(Asked::Nothing) };
+        let Some(attempt) = self.store().write(move |tx| refund_attempts::claim(tx, order))? else {
+            return Ok(RefundOutcome::NotDue);
+        };
         let request = RefundRequest {
             order_id: order,
-            reference,
-            amount: refund.amount,
-            currency: refund.currency,
+            reference: attempt.reference.clone(),
+            amount: attempt.amount,
+            currency: attempt.currency.clone(),
             idempotency_key: format!("refund-{order}"),
         };
         let answer = gateway.call(move |gateway| gateway.refund(&request));
+        let outcome = match answer {
+            Ok(()) | Err(GatewayError::Refused(_)) => RefundOutcome::Answered,
+            Err(GatewayError::Unavailable(_)) => RefundOutcome::Unavailable,
+        };
         self.store().write(move |tx| match &answer {
-            Ok(()) => refunds::done(tx, order).map(|()| Asked::Answered),
-            Err(GatewayError::Refused(problem)) => refunds::refused(tx, order, problem).map(|()| Asked::Answered),
-            Err(GatewayError::Unavailable(problem)) => {
-                let next = tx.now().plus(delay_after(refund.attempt));
-                refunds::again_at(tx, order, next, problem).map(|()| Asked::Unanswered)
-            }
-        })
-    }
-}
-
-/// How long to wait after the `attempt`th time that a gateway did not answer: from 10 seconds, doubling, to an hour.
-fn delay_after(attempt: i64) -> Duration {
-    let doublings = u32::try_from(attempt - 1).unwrap_or(0).min(9);
-    Duration::from_secs(10 << doublings).min(Duration::from_hours(1))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_gateway_that_does_not_answer_is_asked_less_and_less_often() {
-        let seconds: Vec<_> = [1, 2, 3, 9, 10, 1_000_000].map(|attempt| delay_after(attempt).as_secs()).into();
-        assert_eq!(seconds, [10, 20, 40, 2560, 3600, 3600]);
+            Ok(()) => refund_attempts::refunded(tx, &attempt),
+            Err(GatewayError::Refused(problem)) => refund_attempts::refused(tx, &attempt, problem),
+            Err(GatewayError::Unavailable(problem)) => refund_attempts::unavailable(tx, &attempt, problem),
+        })?;
+        Ok(outcome)
     }
 }

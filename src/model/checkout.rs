@@ -1,0 +1,40 @@
+//! The hosted checkout page of the sandbox gateway.
+
+use super::order::{CheckoutRedirectUrls, Order};
+use crate::text_enum::text_enum;
+
+text_enum! {
+    /// The outcome of a payment, as chosen on the sandbox's checkout page.
+    pub enum CheckoutOutcome {
+        /// The customer paid.
+        Success = "success",
+        /// The payment failed.
+        Failure = "failure",
+        /// The customer cancelled the payment.
+        Cancel = "cancel",
+    }
+}
+
+/// The contents of the sandbox's checkout page.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HostedCheckout {
+    /// The order to pay.
+    pub order: Order,
+    /// The currency of the order's amounts, as an ISO 4217 code.
+    pub currency: String,
+    /// The title of the event.
+    pub event_title: String,
+    /// The name of each item's ticket type, in the order of the items.
+    pub item_names: Vec<String>,
+    /// The pages to send the customer to afterwards, if the order names them.
+    pub redirect_urls: Option<CheckoutRedirectUrls>,
+}
+
+/// What a choice on the sandbox's checkout page led to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CheckoutResult {
+    /// The outcome. A payment that came too late for its order is a failure.
+    pub outcome: CheckoutOutcome,
+    /// The page to send the customer to; `None` if the order names no pages.
+    pub redirect_url: Option<String>,
+}

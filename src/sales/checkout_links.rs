@@ -1,0 +1,112 @@
+//! Orders that are paid under a checkout link of the payment gateway: the transactions before and after the gateway is
+//! asked for the link. No transaction is open during the call.
+//!
+//! The first transaction creates the order, which reserves its seats. The second one records the link, or cancels the
+//! order if the gateway returned none. If the request has an idempotency key, the order is stored with the key in
+//! between: a retry continues with the same order, also in another process and after a crash.
+
+use std::time::Duration;
+
+use super::idempotency::{IdempotentOperation, PriorOutcome};
+use super::order_creation::{self, CreatedOrder};
+use super::order_lifecycle;
+use crate::error::Result;
+use crate::model::id::{OrderId, OrganizationId};
+use crate::model::order::{CreateOrder, CreateOrderResponse, Order, OrderStatus};
+use crate::rules::Checked;
+use crate::store::{Transaction, checkouts, orders};
+
+/// How a new order is paid.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct PaymentTerms {
+    /// How long a pending order reserves its seats.
+    pub(crate) hold: Duration,
+    /// Whether pending orders are paid under a link of a payment gateway.
+    pub(crate) by_link: bool,
+}
+
+/// An order after its first transaction.
+pub(crate) enum OrderProgress {
+    /// There is nothing left to do.
+    Finished(Box<CreateOrderResponse>),
+    /// The gateway is to be asked for a checkout link.
+    NeedsLink(Box<CreatedOrder>),
+}
+
+/// Creates an order. If the same request has been executed before, returns its result, or the order that still needs its
+/// link.
+pub(crate) fn create_or_resume(
+    tx: &Transaction<'_>,
+    operation: &IdempotentOperation,
+    organization: OrganizationId,
+    request: &Checked<CreateOrder>,
+    terms: PaymentTerms,
+) -> Result<OrderProgress> {
+    tx.lock_event(request.event_id)?;
+    let created = match operation.prior_outcome(tx)? {
+        PriorOutcome::Result(response) => return Ok(OrderProgress::Finished(Box::new(response))),
+        PriorOutcome::PendingOrder(id) => {
+            let order = orders::get(tx, organization, id)?;
+            CreatedOrder { order, currency: orders::currency(tx, id)? }
+        }
+        PriorOutcome::None => order_creation::create(tx, organization, request, terms.hold)?,
+    };
+    if terms.by_link && is_without_link(&created.order) {
+        operation.store_pending_order(tx, created.order.id)?;
+        return Ok(OrderProgress::NeedsLink(Box::new(created)));
+    }
+    let response = CreateOrderResponse::from(created.order);
+    operation.store_result(tx, &response)?;
+    Ok(OrderProgress::Finished(Box::new(response)))
+}
+
+fn is_without_link(order: &Order) -> bool {
+    order.status == OrderStatus::Pending && order.payment_gateway.is_none()
+}
+
+/// Records the checkout link of an order, and the gateway's reference of the payment. Returns `None` if another process
+/// has cancelled the order because it got no link.
+pub(crate) fn record(
+    tx: &Transaction<'_>,
+    operation: &IdempotentOperation,
+    organization: OrganizationId,
+    id: OrderId,
+    link: &str,
+    reference: &str,
+) -> Result<Option<CreateOrderResponse>> {
+    tx.lock_event(id)?;
+    match operation.prior_outcome(tx)? {
+        // Another process has recorded its link first.
+        PriorOutcome::Result(response) => return Ok(Some(response)),
+        PriorOutcome::PendingOrder(pending) if pending == id => {}
+        PriorOutcome::None if !operation.has_key() => {}
+        PriorOutcome::None | PriorOutcome::PendingOrder(_) => return Ok(None),
+    }
+    checkouts::record(tx, organization, id, link, reference)?;
+    let response = CreateOrderResponse::from(orders::get(tx, organization, id)?);
+    operation.store_result(tx, &response)?;
+    Ok(Some(response))
+}
+
+/// Cancels an order that got no checkout link. Returns a response if the order needs none any more: it was completed
+/// meanwhile, or another process has recorded a link.
+pub(crate) fn cancel_without_link(
+    tx: &Transaction<'_>,
+    operation: &IdempotentOperation,
+    organization: OrganizationId,
+    id: OrderId,
+) -> Result<Option<CreateOrderResponse>> {
+    tx.lock_event(id)?;
+    if let PriorOutcome::Result(response) = operation.prior_outcome(tx)? {
+        return Ok(Some(response));
+    }
+    order_lifecycle::cancel_unless_paid(tx, organization, id)?;
+    let order = orders::get(tx, organization, id)?;
+    if order.status != OrderStatus::Completed {
+        operation.forget_pending_order(tx, id)?;
+        return Ok(None);
+    }
+    let response = CreateOrderResponse::from(order);
+    operation.store_result(tx, &response)?;
+    Ok(Some(response))
+}

@@ -1,0 +1,57 @@
+//! The hosted checkout page of the sandbox gateway. The token of a checkout link identifies the order; there is no API
+//! key.
+
+use crate::error::{Error, Result};
+use crate::model::checkout::{CheckoutOutcome, CheckoutResult, HostedCheckout};
+use crate::model::id::{OrderId, OrganizationId};
+use crate::model::order::OrderStatus;
+use crate::store::{Transaction, checkouts, events, orders, refunds};
+
+/// The order that a checkout link leads to.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct CheckoutOrder {
+    pub(crate) organization: OrganizationId,
+    pub(crate) id: OrderId,
+}
+
+/// Finds the order of a payment by the gateway's reference.
+pub(crate) fn find(tx: &Transaction<'_>, reference: &str) -> Result<CheckoutOrder> {
+    let (id, organization) = checkouts::find(tx, reference)?.ok_or(Error::NotFound("checkout"))?;
+    Ok(CheckoutOrder { organization, id })
+}
+
+/// The contents of the checkout page.
+pub(crate) fn page(tx: &Transaction<'_>, reference: &str) -> Result<HostedCheckout> {
+    let CheckoutOrder { organization, id } = find(tx, reference)?;
+    let order = orders::get(tx, organization, id)?;
+    let event = events::get(tx, organization, order.event_id)?;
+    Ok(HostedCheckout {
+        order,
+        currency: orders::currency(tx, id)?,
+        event_title: event.title,
+        item_names: orders::item_names(tx, id)?,
+        redirect_urls: orders::details(tx, organization, id)?.checkout_redirect_urls,
+    })
+}
+
+/// What the outcome that was chosen led to. A payment that came too late for its order is a failure: it was refunded, or
+/// is going to be.
+pub(crate) fn result(tx: &Transaction<'_>, order: CheckoutOrder, chosen: CheckoutOutcome) -> Result<CheckoutResult> {
+    let CheckoutOrder { organization, id } = order;
+    let outcome = match chosen {
+        CheckoutOutcome::Success if !is_paid(tx, order)? => CheckoutOutcome::Failure,
+        chosen => chosen,
+    };
+    let urls = orders::details(tx, organization, id)?.checkout_redirect_urls;
+    let redirect_url = urls.map(|urls| match outcome {
+        CheckoutOutcome::Success => urls.success,
+        CheckoutOutcome::Failure => urls.failure,
+        CheckoutOutcome::Cancel => urls.cancel,
+    });
+    Ok(CheckoutResult { outcome, redirect_url })
+}
+
+fn is_paid(tx: &Transaction<'_>, order: CheckoutOrder) -> Result<bool> {
+    let completed = orders::get(tx, order.organization, order.id)?.status == OrderStatus::Completed;
+    Ok(completed && !refunds::exists(tx, order.organization, order.id)?)
+}

@@ -1,0 +1,56 @@
+//! Attempts to refund a payment: one transaction before the call to the payment gateway, and one after it.
+
+use std::time::Duration;
+
+use crate::error::Result;
+use crate::model::amount::Amount;
+use crate::model::id::OrderId;
+use crate::rules::refund::delay_after;
+use crate::store::{Transaction, checkouts, refunds};
+
+/// How long no other process attempts a refund that was claimed. This is longer than a call to the gateway takes.
+const CLAIM: Duration = Duration::from_mins(1);
+
+/// A refund that this process has claimed.
+#[derive(Debug, Clone)]
+pub(crate) struct RefundAttempt {
+    pub(crate) order: OrderId,
+    pub(crate) amount: Amount,
+    pub(crate) currency: String,
+    /// The gateway's id of the payment, if it returned one.
+    pub(crate) reference: Option<String>,
+    /// The number of the attempt, counted from 1.
+    pub(crate) number: i64,
+}
+
+/// Claims the refund of an order. Returns `None` if none is due, or another process has claimed it.
+pub(crate) fn claim(tx: &Transaction<'_>, order: OrderId) -> Result<Option<RefundAttempt>> {
+    tx.lock_event(order)?;
+    let Some(claimed) = refunds::claim(tx, order, tx.now().plus(CLAIM))? else { return Ok(None) };
+    Ok(Some(RefundAttempt {
+        order,
+        amount: claimed.amount,
+        currency: claimed.currency,
+        reference: checkouts::reference(tx, order)?,
+        number: claimed.attempt,
+    }))
+}
+
+/// Records that the gateway refunded the payment.
+pub(crate) fn refunded(tx: &Transaction<'_>, attempt: &RefundAttempt) -> Result<()> {
+    tx.lock_event(attempt.order)?;
+    refunds::done(tx, attempt.order)
+}
+
+/// Records that the gateway refused the refund for good. It is not attempted again.
+pub(crate) fn refused(tx: &Transaction<'_>, attempt: &RefundAttempt, problem: &str) -> Result<()> {
+    tx.lock_event(attempt.order)?;
+    refunds::refused(tx, attempt.order, problem)
+}
+
+/// Records that the gateway was unavailable, and schedules the next attempt.
+pub(crate) fn unavailable(tx: &Transaction<'_>, attempt: &RefundAttempt, problem: &str) -> Result<()> {
+    tx.lock_event(attempt.order)?;
+    let next = tx.now().plus(delay_after(attempt.number));
+    refunds::again_at(tx, attempt.order, next, problem)
+}
