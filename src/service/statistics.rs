@@ -42,14 +42,14 @@ impl TicketingService {
         self.store().read(|tx| {
             let (refunds_due, refunds_refused) = refunds::count_open(tx)?;
             let (held_places, wal_bytes) = (seat_counts::reserved(tx)?, self.store().wal_bytes());
-            let outbox::Waiting { all, due, longest } = outbox::waiting(tx)?;
+            let webhooks = outbox::backlog(tx)?;
             Ok(Backlog {
                 refunds_due,
                 refunds_refused,
                 held_places,
-                webhooks_waiting: all,
-                webhooks_due: due,
-                webhook_oldest_due: longest,
+                webhooks_waiting: webhooks.waiting,
+                webhooks_due: webhooks.due,
+                webhook_oldest_due: webhooks.oldest_due,
                 wal_bytes,
             })
         })

@@ -65,7 +65,7 @@ const STATEMENTS: &[Expected] = &[
     (attempts::NEXT_DUE, &["webhook_outbox_waiting"]),
     (attempts::NEXT_ENDPOINT, &["webhook_outbox_waiting"]),
     (attempts::LAST_ATTEMPT, &["webhook_deliveries_by_endpoint"]),
-    (outbox::WANTED, &["webhook_endpoints_by_organization"]),
+    (outbox::SUBSCRIPTIONS, &["webhook_endpoints_by_organization"]),
     (webhook_retention::OLD_DELIVERIES, &[]),
     (webhook_retention::DELETE_DELIVERIES, &[]),
     (webhook_retention::OLD_NOTIFICATIONS, &["webhook_outbox_finished"]),
