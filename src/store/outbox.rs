@@ -1,7 +1,7 @@
 //! The outbox: notifications that are queued for webhook endpoints.
 //!
-//! A row is one notification for one endpoint. It is inserted in the transaction of the change that it reports: there is
-//! no change without its notification, and no notification without its change.
+//! A row is one notification for one endpoint. It is inserted in the transaction of the change that it reports: there
+//! is no change without its notification, and no notification without its change.
 
 use std::fmt::Write;
 use std::time::Duration;
@@ -100,7 +100,7 @@ pub(crate) fn report(
     }
     let mut last = None;
     for rows in rows.chunks(MAX_ROWS) {
-        last = insert_rows(tx, &changes, rows, last)?;
+        last = insert_rows(tx, &changes, rows, last.as_ref())?;
     }
     for row in rows {
         tx.record(CommitEvent::NotificationQueued(row.endpoint));
@@ -114,11 +114,11 @@ fn insert_rows(
     tx: &Transaction<'_>,
     changes: &[NotificationData],
     rows: &[NewRow],
-    previous: Option<IdentifiedNotification>,
+    previous: Option<&IdentifiedNotification>,
 ) -> Result<Option<IdentifiedNotification>> {
     let sql = insert_statement(rows.len());
     for _ in 0..16 {
-        let mut current = previous.clone();
+        let mut current = previous.cloned();
         let mut binds: Vec<Bind<'_>> = Vec::with_capacity(PARAMETERS * rows.len());
         for row in rows {
             let id: OutboxId = tx.new_id();
