@@ -3,7 +3,7 @@
 //! that field and nothing else.
 
 use crate::common::http::{Client, Response};
-use crate::walkthrough::{Document, Story};
+use crate::walkthrough::{Document, Walkthrough};
 use serde_json::{Value, json};
 
 /// A field of a request: its place in the body, the path by which a refusal names it, and what is said of it.
@@ -215,21 +215,21 @@ fn body_with(base: &Value, pointer: &str, value: Option<&Value>) -> Value {
 
 #[test]
 fn each_field_of_each_body_is_bounded_just_as_documented() {
-    let story = Story::tell();
+    let walkthrough = Walkthrough::run();
     let mut tried = 0;
-    for operation in story.document.operations() {
-        let Some(schema) = operation.described.pointer("/requestBody/content/application~1json/schema") else {
+    for operation in walkthrough.document.operations() {
+        let Some(schema) = operation.spec.pointer("/requestBody/content/application~1json/schema") else {
             continue;
         };
-        let example = &story.examples[&operation.name];
+        let example = &walkthrough.examples[&operation.name];
         let path = example["path"].as_str().unwrap();
-        let mut client: Client = story.server.client();
+        let mut client: Client = walkthrough.server.client();
         let mut found = Vec::new();
-        fields(&story.document, schema, "", "", &mut found);
+        fields(&walkthrough.document, schema, "", "", &mut found);
         // An update has the same fields as its create, whose example has all of them.
         let mut base = example.get("request").cloned().unwrap_or(json!({}));
         if operation.method == "PATCH" && operation.name != "update_event_settings" {
-            base = story.examples[&operation.name.replace("update", "create")]["request"].clone();
+            base = walkthrough.examples[&operation.name.replace("update", "create")]["request"].clone();
         }
         for field in found {
             let mut trying = Trying { name: &operation.name, path: &field.path, tried: 0 };
@@ -242,7 +242,7 @@ fn each_field_of_each_body_is_bounded_just_as_documented() {
                     false => trying.is_not_refused(&absent, &"absent"),
                 }
             }
-            let (good, bad) = values(&story.document, &field.schema, base.pointer(&field.pointer));
+            let (good, bad) = values(&walkthrough.document, &field.schema, base.pointer(&field.pointer));
             // What is refused changes nothing, and so comes first.
             bad.iter().for_each(|value| trying.is_refused(&send(Some(value)), value));
             good.iter().for_each(|value| trying.is_not_refused(&send(Some(value)), value));
@@ -254,18 +254,20 @@ fn each_field_of_each_body_is_bounded_just_as_documented() {
 
 #[test]
 fn each_parameter_of_each_query_is_bounded_just_as_documented() {
-    let story = Story::tell();
-    let mut client = story.server.client();
+    let walkthrough = Walkthrough::run();
+    let mut client = walkthrough.server.client();
     let mut tried = 0;
-    for operation in story.document.operations().into_iter().filter(|operation| operation.path.starts_with("/v1/")) {
-        for parameter in operation.described["parameters"].as_array().unwrap() {
-            let parameter = story.document.resolve(parameter);
+    for operation in
+        walkthrough.document.operations().into_iter().filter(|operation| operation.path.starts_with("/v1/"))
+    {
+        for parameter in operation.spec["parameters"].as_array().unwrap() {
+            let parameter = walkthrough.document.resolve(parameter);
             if parameter["in"] != "query" {
                 continue;
             }
             assert_eq!(parameter["required"], false, "{}", operation.name);
             let name = parameter["name"].as_str().unwrap();
-            let path = story.examples[&operation.name]["path"].as_str().unwrap().split('?').next().unwrap();
+            let path = walkthrough.examples[&operation.name]["path"].as_str().unwrap().split('?').next().unwrap();
             let mut trying = Trying { name: &operation.name, path: name, tried: 0 };
             // As text, every text is one, and so is every number and every boolean.
             let as_text = |value: &Value| match value {
@@ -273,8 +275,8 @@ fn each_parameter_of_each_query_is_bounded_just_as_documented() {
                 Value::Null | Value::Array(_) | Value::Object(_) => None,
                 other => Some(other.to_string()),
             };
-            let is_text = story.document.resolve(&parameter["schema"])["type"] == "string";
-            let (good, bad) = values(&story.document, &parameter["schema"], None);
+            let is_text = walkthrough.document.resolve(&parameter["schema"])["type"] == "string";
+            let (good, bad) = values(&walkthrough.document, &parameter["schema"], None);
             let mut send = |text: &str| client.get(&format!("{path}?{name}={}", encoded(text)));
             for value in bad.iter().filter(|value| !is_text || value.is_string()) {
                 let other_kind = matches!((value, parameter["schema"]["type"].as_str()), (Value::String(text), Some("integer" | "boolean")) if text == "1" || text == "true");
@@ -298,14 +300,14 @@ fn encoded(text: &str) -> String {
 
 #[test]
 fn what_is_documented_to_stand_in_for_an_absent_field_does() {
-    let story = Story::tell();
-    let mut client = story.server.client();
+    let walkthrough = Walkthrough::run();
+    let mut client = walkthrough.server.client();
     let mut seen = 0;
     for name in ["create_event", "create_ticket_type", "create_discount", "create_webhook"] {
-        let operation = story.document.operation(name);
+        let operation = walkthrough.document.operation(name);
         let schema =
-            story.document.resolve(&operation.described["requestBody"]["content"]["application/json"]["schema"]);
-        let mut request = story.examples[name]["request"].clone();
+            walkthrough.document.resolve(&operation.spec["requestBody"]["content"]["application/json"]["schema"]);
+        let mut request = walkthrough.examples[name]["request"].clone();
         let fields = schema["properties"].as_object().unwrap();
         let defaults: Vec<_> = fields.iter().filter_map(|(name, field)| Some((name, field.get("default")?))).collect();
         defaults.iter().for_each(|(field, _)| drop(request.as_object_mut().unwrap().remove(*field)));
@@ -314,7 +316,7 @@ fn what_is_documented_to_stand_in_for_an_absent_field_does() {
                 request[unique] = json!("another");
             }
         }
-        let made = client.post(story.examples[name]["path"].as_str().unwrap(), &request).expect(201).json();
+        let made = client.post(walkthrough.examples[name]["path"].as_str().unwrap(), &request).expect(201).json();
         for (field, default) in defaults {
             assert_eq!(&made[field], default, "{name}: {field}");
             seen += 1;

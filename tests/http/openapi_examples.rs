@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use crate::common::http::Server;
-use crate::walkthrough::{Document, Story};
+use crate::walkthrough::{Document, Walkthrough};
 use serde_json::{Value, json};
 
 /// Where the examples are kept. `WRITE_EXAMPLES=1` writes them anew.
@@ -14,8 +14,8 @@ fn kept() -> std::path::PathBuf {
 
 #[test]
 fn the_examples_are_what_is_really_asked_and_answered_and_every_operation_has_one() {
-    let story = Story::tell();
-    let told = Value::Object(story.examples);
+    let walkthrough = Walkthrough::run();
+    let told = Value::Object(walkthrough.examples);
     if std::env::var_os("WRITE_EXAMPLES").is_some() {
         std::fs::write(kept(), serde_json::to_string_pretty(&told).unwrap() + "\n").unwrap();
     }
@@ -24,7 +24,7 @@ fn the_examples_are_what_is_really_asked_and_answered_and_every_operation_has_on
     for (name, example) in told {
         assert_eq!(kept.get(name), Some(example), "{name}");
     }
-    let operations = story.document.operations();
+    let operations = walkthrough.document.operations();
     let of_the_api: BTreeSet<_> =
         operations.iter().filter(|each| each.path.starts_with("/v1/")).map(|each| &each.name).collect();
     assert_eq!(told.keys().collect::<BTreeSet<_>>(), of_the_api);
@@ -59,19 +59,19 @@ fn every_example_is_valid_and_has_no_undocumented_field() {
     with_examples(&document.0, "", &mut found);
     assert!(found.len() > 100, "{}", found.len());
     for (path, schema, example) in found {
-        assert_eq!(document.complaints(schema, example), [""; 0], "{path}");
+        assert_eq!(document.schema_errors(schema, example), [""; 0], "{path}");
     }
 }
 
 #[test]
 fn problems_have_the_form_that_is_documented() {
-    let story = Story::tell();
-    let (server, document) = (&story.server, &story.document);
-    let path = |name: &str| story.examples[name]["path"].as_str().unwrap().to_owned();
+    let walkthrough = Walkthrough::run();
+    let (server, document) = (&walkthrough.server, &walkthrough.document);
+    let path = |name: &str| walkthrough.examples[name]["path"].as_str().unwrap().to_owned();
     let mut client = server.client();
     let json = "Content-Type: application/json";
     let door = server.key_with([ticketing::Scope::TicketsCheckIn]);
-    let again = story.examples["create_event"]["request"].to_string();
+    let again = walkthrough.examples["create_event"]["request"].to_string();
     for (name, status, answer) in [
         ("create_event", 400, client.send("POST", "/v1/events", &[json], b"{")),
         ("create_event", 401, server.client_with("").post("/v1/events", &json!({}))),
@@ -94,15 +94,15 @@ fn problems_have_the_form_that_is_documented() {
 
 #[test]
 fn a_repeated_request_is_answered_as_documented() {
-    let story = Story::tell();
-    let operation = story.document.operation("issue_tickets");
-    let body = story.examples["issue_tickets"]["request"].to_string();
-    let mut client = story.server.client();
+    let walkthrough = Walkthrough::run();
+    let operation = walkthrough.document.operation("issue_tickets");
+    let body = walkthrough.examples["issue_tickets"]["request"].to_string();
+    let mut client = walkthrough.server.client();
     let headers = ["Content-Type: application/json", "Idempotency-Key: once"];
     for replayed in [None, Some("true")] {
         let answer = client.send("POST", "/v1/tickets/issue", &headers, body.as_bytes());
         assert_eq!((answer.status, answer.header("idempotent-replayed")), (201, replayed));
-        story.document.check(&operation, &answer);
+        walkthrough.document.check(&operation, &answer);
     }
 }
 
