@@ -1,4 +1,4 @@
-//! What the document of the interface says of notifications holds for those that are sent.
+//! The notifications that webhooks receive match the OpenAPI document.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use ticketing::webhook::SenderOptions;
 use ticketing::{CheckInTicket, CreateWebhook, NotificationType, TextEnum};
 
 #[test]
-fn a_notification_of_each_type_is_as_documented() {
+fn a_notification_of_each_type_matches_the_document() {
     let document = Document::of(&Server::start());
     let transport = FakeTransport::succeeding();
     let fixture = Fixture::with_transport(&transport);
@@ -20,22 +20,22 @@ fn a_notification_of_each_type_is_as_documented() {
     let order = fixture.order(fixture.default_ticket_type(), 1);
     let order = fixture.service.mark_order_paid(&fixture.caller, order.id).expect("paid");
     let code = &order.items[0].issued_tickets[0].code;
-    fixture.service.check_in_ticket(&fixture.caller, CheckInTicket::new(code)).expect("inside");
+    fixture.service.check_in_ticket(&fixture.caller, CheckInTicket::new(code)).expect("checked in");
     fixture.service.cancel_order(&fixture.caller, order.id).expect("cancelled");
     fixture.issue(fixture.default_ticket_type(), 1);
 
     let mut types = BTreeSet::new();
     for request in transport.wait_for(5) {
         let body: serde_json::Value = serde_json::from_str(&request.body).expect("JSON");
-        let of = body["type"].as_str().expect("a type").to_owned();
-        let post = &document.0["webhooks"][&of]["post"];
+        let notification_type = body["type"].as_str().expect("a type").to_owned();
+        let post = &document.0["webhooks"][&notification_type]["post"];
         let schema = &post["requestBody"]["content"]["application/json"]["schema"];
-        assert_eq!(document.schema_errors(schema, &body), [""; 0], "{of}");
+        assert_eq!(document.schema_errors(schema, &body), [""; 0], "{notification_type}");
         for parameter in post["parameters"].as_array().expect("headers") {
             let name = parameter["name"].as_str().expect("a name");
-            assert!(request.headers.iter().any(|(header, _)| *header == name), "{of}: {name}");
+            assert!(request.headers.iter().any(|(header, _)| *header == name), "{notification_type}: {name}");
         }
-        types.insert(of);
+        types.insert(notification_type);
     }
     let documented = document.0["webhooks"].as_object().expect("webhooks");
     assert_eq!(types, documented.keys().cloned().collect());
