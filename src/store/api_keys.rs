@@ -16,7 +16,7 @@ macro_rules! columns {
 }
 
 const INSERT: &str = "INSERT INTO api_keys (id, organization_id, key_hash, name, scopes, expires_at, created_at)
-    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT (id) DO NOTHING";
 pub(super) const BY_ORGANIZATION: &str =
     concat!("SELECT ", columns!(), " FROM api_keys WHERE organization_id = ?1 ORDER BY id DESC");
 const BY_ID: &str = concat!("SELECT ", columns!(), " FROM api_keys WHERE id = ?1");

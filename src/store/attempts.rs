@@ -54,7 +54,7 @@ const COUNT_REMOVED: &str = "UPDATE webhook_outbox SET attempts = attempts + 1
     WHERE id = ?1 AND state = 'REMOVED' AND attempts = ?2";
 const INSERT_DELIVERY: &str = "INSERT INTO webhook_deliveries (id, endpoint_id, outbox_id, type, attempt, success,
         response_status, response_body, duration_ms, error_message, created_at)
-    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)";
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11) ON CONFLICT (id) DO NOTHING";
 
 /// An attempt that this process has claimed.
 #[derive(Debug, Clone)]

@@ -7,8 +7,8 @@ use crate::model::id::{CustomerId, OrganizationId};
 use crate::rules::text::fold;
 
 pub(super) const BY_EMAIL: &str = "SELECT id, email FROM customers WHERE organization_id = ?1 AND email_key = ?2";
-const INSERT: &str =
-    "INSERT INTO customers (id, organization_id, email, email_key, created_at) VALUES (?1, ?2, ?3, ?4, ?5)";
+const INSERT: &str = "INSERT INTO customers (id, organization_id, email, email_key, created_at)
+    VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT (id) DO NOTHING";
 
 /// The customer of an address, made where there is none yet; with the name given this time.
 pub(crate) fn find_or_insert(

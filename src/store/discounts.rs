@@ -33,7 +33,8 @@ macro_rules! select {
 const INSERT: &str = "INSERT INTO discounts (id, organization_id, event_id, code, code_key, type, value, value_decimals,
         description, auto_apply, usage_limit, valid_from, valid_to, is_active, minimum_purchase, applicable_ticket_types,
         created_at, updated_at)
-    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?17)";
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?17)
+    ON CONFLICT (id) DO NOTHING";
 const UPDATE: &str = "UPDATE discounts SET code = ?3, code_key = ?4, type = ?5, value = ?6, value_decimals = ?7,
         description = ?8, auto_apply = ?9, usage_limit = ?10, valid_from = ?11, valid_to = ?12, is_active = ?13,
         minimum_purchase = ?14, applicable_ticket_types = ?15, updated_at = ?16, revision = revision + 1
@@ -43,12 +44,12 @@ pub(super) const BY_CODE: &str = select!("d.event_id = ?2 AND d.code_key = ?3 AN
 pub(super) const AUTOMATIC: &str = select!("d.event_id = ?2 AND d.auto_apply = 1 ORDER BY d.id");
 const EXISTS: &str = "SELECT 1 FROM discounts WHERE id = ?1 AND organization_id = ?2";
 pub(super) const LIST: &str = select!(
-    "d.organization_id = ?2 AND d.id < ?3 AND (CAST(?5 AS TEXT) IS NULL OR +d.code_key = ?5)
+    "d.organization_id = ?2 AND d.id < ?3 AND (CAST(?5 AS TEXT) IS NULL OR d.code_key = ?5)
         AND (CAST(?6 AS BIGINT) IS NULL OR d.is_active = ?6)
     ORDER BY d.id DESC LIMIT ?4"
 );
 pub(super) const LIST_OF_EVENT: &str = select!(
-    "d.event_id = ?7 AND +d.organization_id = ?2 AND d.id < ?3 AND (CAST(?5 AS TEXT) IS NULL OR +d.code_key = ?5)
+    "d.event_id = ?7 AND +d.organization_id = ?2 AND d.id < ?3 AND (CAST(?5 AS TEXT) IS NULL OR d.code_key = ?5)
         AND (CAST(?6 AS BIGINT) IS NULL OR d.is_active = ?6)
     ORDER BY d.id DESC LIMIT ?4"
 );

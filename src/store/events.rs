@@ -26,7 +26,8 @@ const INSERT: &str =
     "INSERT INTO events (id, organization_id, title, description, location, currency, timezone, start_at,
         end_at, over_at, slug, cover_image, is_public, status, delivery_method, shipping_countries, accepts_company,
         search_text, created_at, updated_at)
-    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?19)";
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?19)
+    ON CONFLICT (id) DO NOTHING";
 const UPDATE: &str = "UPDATE events SET title = ?3, description = ?4, location = ?5, currency = ?6, timezone = ?7,
         start_at = ?8, end_at = ?9, over_at = ?10, slug = ?11, cover_image = ?12, is_public = ?13, status = ?14,
         delivery_method = ?15, shipping_countries = ?16, accepts_company = ?17, search_text = ?18, updated_at = ?19,
@@ -73,7 +74,7 @@ pub(super) const SOLD_OUT: &str = "UPDATE events SET status = 'SOLD_OUT', revisi
         AND NOT EXISTS (SELECT 1 FROM ticket_types WHERE event_id = ?1 AND sold < quantity)";
 pub(super) const REOPEN: &str = "UPDATE events SET status = 'PUBLISHED', revision = revision + 1, updated_at = ?2
     WHERE id = ?1 AND status = 'SOLD_OUT' AND over_at > ?2
-        AND (SELECT SUM(quantity - sold) FROM ticket_types WHERE event_id = ?1) = ?3";
+        AND (SELECT CAST(SUM(quantity - sold) AS BIGINT) FROM ticket_types WHERE event_id = ?1) = ?3";
 
 fn decode(row: &Row<'_>, now: Timestamp) -> Result<Event> {
     let zone =

@@ -9,8 +9,8 @@ use crate::model::order::OrderItemSummary;
 use crate::model::timestamp::Timestamp;
 use crate::rules::pricing::ItemPrice;
 
-const INSERT: &str =
-    "INSERT INTO order_items (id, order_id, ticket_type_id, quantity, price, discount) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+const INSERT: &str = "INSERT INTO order_items (id, order_id, ticket_type_id, quantity, price, discount)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT (id) DO NOTHING";
 pub(super) const BY_ORDERS: &str =
     "SELECT id, order_id, ticket_type_id, quantity, price, discount FROM order_items WHERE order_id";
 

@@ -6,9 +6,10 @@ use crate::model::id::OrganizationId;
 use crate::model::organization::{CreateOrganization, Organization};
 use crate::rules::Checked;
 
-const INSERT: &str = "INSERT INTO organizations (id, name, currency, timezone, created_at) VALUES (?1, ?2, ?3, ?4, ?5)";
+const INSERT: &str = "INSERT INTO organizations (id, name, currency, timezone, created_at)
+    VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT (id) DO NOTHING";
 const INSERT_FIRST: &str = "INSERT INTO organizations (id, name, currency, timezone, created_at)
-    SELECT ?1, ?2, ?3, ?4, ?5 WHERE NOT EXISTS (SELECT 1 FROM organizations)";
+    SELECT ?1, ?2, ?3, ?4, ?5 WHERE NOT EXISTS (SELECT 1 FROM organizations) ON CONFLICT (id) DO NOTHING";
 const BY_ID: &str = "SELECT id, name, currency, timezone, created_at FROM organizations WHERE id = ?1";
 const ALL: &str = "SELECT id, name, currency, timezone, created_at FROM organizations ORDER BY id DESC";
 
@@ -31,8 +32,9 @@ pub(crate) fn insert(tx: &Transaction<'_>, new: &Checked<CreateOrganization>) ->
 
 /// Inserts an organization where there is none yet.
 pub(crate) fn insert_first(tx: &Transaction<'_>, new: &Checked<CreateOrganization>) -> Result<Option<Organization>> {
-    let values = [(&new.name).into(), (&new.currency).into(), (&new.timezone).into(), tx.now().into()];
-    let id: OrganizationId = tx.insert(INSERT_FIRST, &values)?;
+    let id: OrganizationId = tx.new_id();
+    let binds = [id.into(), (&new.name).into(), (&new.currency).into(), (&new.timezone).into(), tx.now().into()];
+    tx.execute(INSERT_FIRST, &binds)?;
     tx.query_opt(BY_ID, &[id.into()], decode)
 }
 

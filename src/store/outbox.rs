@@ -6,7 +6,7 @@
 use std::fmt::Write;
 use std::time::Duration;
 
-use super::{Bind, CommitEvent, Constraint, StatementError, Transaction, Violation};
+use super::{Bind, CommitEvent, Transaction};
 use crate::error::{Error, Result};
 use crate::model::id::{NotificationId, OrganizationId, OutboxId, WebhookId};
 use crate::model::notification::{Notification, NotificationData};
@@ -18,6 +18,7 @@ pub(super) const SUBSCRIPTIONS: &str =
     "SELECT id, events FROM webhook_endpoints WHERE organization_id = ?1 AND enabled = 1 ORDER BY id";
 const INSERT: &str =
     "INSERT INTO webhook_outbox (id, endpoint_id, event_id, type, body, state, due_at, created_at) VALUES ";
+const DELETE: &str = "DELETE FROM webhook_outbox WHERE id = ?1";
 /// How many parameters a row of `INSERT` has.
 const PARAMETERS: usize = 6;
 /// How many rows one statement inserts at most. A statement with many rows costs less than many statements.
@@ -109,14 +110,15 @@ pub(crate) fn report(
 }
 
 /// Inserts rows, and returns the notification of the last one. `previous` is the notification of the last row that was
-/// inserted before: the first of these rows may belong to it. If an id is taken, all rows get new ids.
+/// inserted before: the first of these rows may belong to it. If an id is taken, the inserted rows are
+/// deleted and all of them are inserted under new ids.
 fn insert_rows(
     tx: &Transaction<'_>,
     changes: &[NotificationData],
     rows: &[NewRow],
     previous: Option<&IdentifiedNotification>,
 ) -> Result<Option<IdentifiedNotification>> {
-    let sql = insert_statement(rows.len());
+    let sql = insert_statement(rows.len()) + " RETURNING id";
     for _ in 0..16 {
         let mut current = previous.cloned();
         let mut binds: Vec<Bind<'_>> = Vec::with_capacity(PARAMETERS * rows.len());
@@ -132,10 +134,12 @@ fn insert_rows(
             binds.extend([type_name.into(), body.into(), tx.now().into()]);
             current = Some(notification);
         }
-        match tx.try_execute(&sql, &binds) {
-            Ok(_) => return Ok(current),
-            Err(StatementError::Violation(Violation { constraint: Some(Constraint::PrimaryKey), .. })) => {}
-            Err(error) => return Err(error.into()),
+        let inserted: Vec<OutboxId> = tx.query_all(&sql, &binds, |row| row.get("id"))?;
+        if inserted.len() == rows.len() {
+            return Ok(current);
+        }
+        for id in inserted {
+            tx.execute(DELETE, &[id.into()])?;
         }
     }
     Err(Error::Unavailable("no free id was found"))
@@ -178,5 +182,5 @@ fn insert_statement(rows: usize) -> String {
         // Writing to a string cannot fail.
         let _ = write!(sql, "{comma}(?{id}, ?{endpoint}, ?{event}, ?{type_name}, ?{body}, 'WAITING', ?{now}, ?{now})");
     }
-    sql
+    sql + " ON CONFLICT (id) DO NOTHING"
 }

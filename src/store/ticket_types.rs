@@ -29,7 +29,8 @@ macro_rules! select {
 const INSERT: &str = "INSERT INTO ticket_types (id, organization_id, event_id, name, description, price, quantity, status,
         display_remaining, valid_from, valid_until, allowed_dates, validity_days, validity_hours, access_areas, max_per_order,
         sale_start_at, sale_end_at, sort_order, ticket_text, ticket_logo, created_at, updated_at)
-    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?22)";
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?22)
+    ON CONFLICT (id) DO NOTHING";
 const UPDATE: &str = "UPDATE ticket_types SET name = ?4, description = ?5, price = ?6, quantity = ?7, status = ?8,
         display_remaining = ?9, valid_from = ?10, valid_until = ?11, allowed_dates = ?12, validity_days = ?13,
         validity_hours = ?14, access_areas = ?15, max_per_order = ?16, sale_start_at = ?17, sale_end_at = ?18,

@@ -2,7 +2,7 @@
 
 use super::lists::{below, one_more};
 use super::order_items::StoredItem;
-use super::{Constraint, Row, StatementError, Transaction, Violation, customers};
+use super::{Row, Transaction, customers};
 use crate::error::{Error, Result};
 use crate::model::customer::Customer;
 use crate::model::id::{CustomerId, EventId, OrderId, OrderItemId, OrganizationId, TicketId, TicketTypeId, kind};
@@ -56,7 +56,7 @@ macro_rules! list {
 const INSERT: &str =
     "INSERT INTO tickets (id, organization_id, event_id, ticket_type_id, order_id, order_item_id, customer_id,
         customer_name, code, status, created_at, updated_at)
-    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 'NOT_CHECKED_IN', ?10, ?10)";
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 'NOT_CHECKED_IN', ?10, ?10) ON CONFLICT DO NOTHING";
 const BY_ID: &str = select!("t.id = ?1 AND t.organization_id = ?2");
 pub(super) const BY_CODE: &str = select!("t.code = ?1 AND t.organization_id = ?2");
 pub(super) const LIST: &str = list!("t.organization_id = ?1");
@@ -113,7 +113,8 @@ pub(crate) struct TicketHolder<'a> {
     pub(crate) customer_name: &'a str,
 }
 
-/// Issues one ticket under a new random code; draws another code if it is taken. Its seat must be sold already.
+/// Issues one ticket under a new id and a new random code. If either is taken, others are drawn. The seat of the ticket
+/// must be sold already.
 pub(crate) fn issue(
     tx: &Transaction<'_>,
     holder: &TicketHolder<'_>,
@@ -122,24 +123,21 @@ pub(crate) fn issue(
 ) -> Result<NewTicket> {
     for _ in 0..16 {
         let code = code_from_random(tx.environment().random());
-        let inserted = tx.try_insert(
-            INSERT,
-            &[
-                holder.organization.into(),
-                holder.event.into(),
-                ticket_type.into(),
-                item.map(|item| item.order_id).into(),
-                item.map(|item| item.id).into(),
-                holder.customer.into(),
-                holder.customer_name.into(),
-                (&code).into(),
-                tx.now().into(),
-            ],
-        );
-        match inserted {
-            Ok(id) => return Ok(NewTicket { id, code }),
-            Err(StatementError::Violation(Violation { constraint: Some(Constraint::TicketCode), .. })) => {}
-            Err(error) => return Err(error.into()),
+        let id = tx.new_id();
+        let binds = [
+            id.into(),
+            holder.organization.into(),
+            holder.event.into(),
+            ticket_type.into(),
+            item.map(|item| item.order_id).into(),
+            item.map(|item| item.id).into(),
+            holder.customer.into(),
+            holder.customer_name.into(),
+            (&code).into(),
+            tx.now().into(),
+        ];
+        if tx.execute(INSERT, &binds)? == 1 {
+            return Ok(NewTicket { id, code });
         }
     }
     Err(Error::Unavailable("no free ticket code was found"))

@@ -26,7 +26,7 @@ macro_rules! select {
 
 const INSERT: &str = "INSERT INTO webhook_endpoints (id, organization_id, url, description, events, enabled, secret,
         created_at, updated_at)
-    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?8)";
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?8) ON CONFLICT (id) DO NOTHING";
 const UPDATE: &str =
     "UPDATE webhook_endpoints SET url = ?3, description = ?4, events = ?5, enabled = ?6, updated_at = ?7,
         revision = revision + 1

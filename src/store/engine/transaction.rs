@@ -7,7 +7,7 @@ use super::connection::Connection;
 use super::ids::IdSource;
 use super::row::Row;
 use super::values::Bind;
-use super::violation::{Constraint, StatementError, Violation};
+use super::violation::StatementError;
 use crate::environment::Environment;
 use crate::error::{Error, Result};
 use crate::model::id::{DiscountId, EventId, Id, Kind, OrderId, TicketId, TicketTypeId};
@@ -117,28 +117,29 @@ impl<'c> Transaction<'c> {
         self.connection.execute(sql, binds)
     }
 
-    /// A new id, for a row that has to know it before it is inserted. Another process may have drawn the same: then the
-    /// insert says that it is taken.
+    /// Draws a new id, for a row whose values depend on it. Another process may have drawn the same.
     pub(crate) fn new_id<K: Kind>(&self) -> Id<K> {
         Id::from_raw(self.ids.next(self.environment, self.now))
     }
 
-    /// Inserts a row under a new id, which is `?1`; the other parameters follow. If the id is taken, another one is drawn.
+    /// Inserts a row under a new id, which is `?1`; the other parameters follow.
+    ///
+    /// The statement says `ON CONFLICT (id) DO NOTHING`: if another process has taken the id, another one is drawn. A
+    /// failed statement could not be repeated, because on some engines it ends the transaction.
     pub(crate) fn insert<K: Kind>(&self, sql: &str, binds: &[Bind<'_>]) -> Result<Id<K>> {
         Ok(self.try_insert(sql, binds)?)
     }
 
     /// Like [`insert`](Self::insert), for a row that can violate a constraint which the caller handles.
     pub(in crate::store) fn try_insert<K: Kind>(&self, sql: &str, binds: &[Bind<'_>]) -> Result<Id<K>, StatementError> {
+        debug_assert!(sql.contains(" ON CONFLICT (id) DO NOTHING"), "a taken id must be drawn again: {sql}");
         for _ in 0..16 {
             let id = self.new_id();
             let mut values = Vec::with_capacity(binds.len() + 1);
             values.push(id.into());
             values.extend(binds.iter().map(Bind::borrowed));
-            match self.connection.execute(sql, &values) {
-                Ok(_) => return Ok(id),
-                Err(StatementError::Violation(Violation { constraint: Some(Constraint::PrimaryKey), .. })) => {}
-                Err(error) => return Err(error),
+            if self.try_execute(sql, &values)? == 1 {
+                return Ok(id);
             }
         }
         Err(StatementError::Other(Error::Unavailable("no free id was found")))
