@@ -279,38 +279,3 @@ fn planted_cycles_between_files_are_found() {
     let through_the_folder = ("folder/d.rs", "pub struct D; use super::C;");
     assert_eq!(cycles_of(&[lib, re_exports, c, through_the_folder]), ["folder/c.rs folder/d.rs"]);
 }
-
-/// What of SQL only SQLite understands: its own words, and the greater or smaller of two values by MAX and MIN.
-fn only_of_sqlite(text: &str) -> Vec<&str> {
-    let own =
-        ["INSERT OR ", "REPLACE INTO", "rowid", "IFNULL(", "GLOB ", "STRFTIME(", "strftime(", "datetime(", "IIF("];
-    let mut found: Vec<&str> = own.into_iter().filter(|words| text.contains(words)).collect();
-    for name in ["MAX(", "MIN("] {
-        for (at, _) in text.match_indices(name) {
-            let mut depth = 0;
-            let inside = text[at + name.len()..].chars().map(|c| {
-                depth += i32::from(c == '(') - i32::from(c == ')');
-                (c, depth)
-            });
-            // A comma further in is of another call.
-            let comma = inside.take_while(|(_, depth)| *depth >= 0).any(|inside| inside == (',', 0));
-            found.extend(comma.then_some(name));
-        }
-    }
-    found
-}
-
-#[test]
-fn no_statement_says_what_only_sqlite_understands() {
-    let store = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/store");
-    let mut files = Vec::new();
-    files_under(&store, &mut files);
-    files.retain(|file| !file.starts_with(store.join("engine/sqlite")));
-    assert!(files.len() > 20, "the statements are there");
-    for file in files {
-        let text = std::fs::read_to_string(&file).expect("text");
-        assert_eq!(only_of_sqlite(&code_of(&text)), [""; 0], "{}", file.display());
-    }
-    assert_eq!(only_of_sqlite("SET at = MAX(at, ?1), n = MIN(f(a), 2)"), ["MAX(", "MIN("]);
-    assert_eq!(only_of_sqlite("SELECT MAX(f(a, b)), MIN(a) FROM t"), [""; 0]);
-}

@@ -3,7 +3,6 @@
 
 pub(crate) mod api_keys;
 pub(crate) mod attempts;
-mod backup;
 pub(crate) mod check;
 pub(crate) mod checkouts;
 mod commit_notifier;
@@ -22,8 +21,6 @@ pub(crate) mod order_status;
 pub(crate) mod orders;
 pub(crate) mod organizations;
 pub(crate) mod outbox;
-#[cfg(test)]
-mod plans;
 pub(crate) mod refunds;
 pub(crate) mod scans;
 pub(crate) mod seat_counts;
@@ -33,10 +30,12 @@ pub(crate) mod tickets;
 pub(crate) mod webhook_retention;
 pub(crate) mod webhooks;
 
+use std::path::Path;
 use std::sync::Arc;
 
 use crate::environment::Environment;
 use crate::error::{Error, Result};
+use crate::model::backup::BackupProgress;
 use crate::model::id::WebhookId;
 use crate::model::statistics::Statistics;
 use commit_notifier::CommitNotifier;
@@ -110,6 +109,11 @@ impl Store {
     /// A number that is another one as soon as a webhook endpoint was changed through this store.
     pub(crate) fn endpoint_changes(&self, endpoint: WebhookId) -> u64 {
         self.commit_notifier.changes(endpoint)
+    }
+
+    /// Copies one state of the database to a new file at `target`, and passes the progress to `progress`.
+    pub(crate) fn backup(&self, target: &Path, progress: impl FnMut(BackupProgress)) -> Result<BackupProgress> {
+        self.location.back_up_to(target, &self.environment, progress)
     }
 
     /// The size of the write-ahead log in bytes.

@@ -33,14 +33,14 @@ pub(super) const INVARIANTS: &[Invariant] = &[
         table: "orders",
         sentence: "the total is the sum of what each item costs after its discount",
         broken: "SELECT o.id FROM orders o WHERE o.total <>
-            (SELECT COALESCE(SUM(i.price * i.quantity - i.discount), 0) FROM order_items i WHERE i.order_id = o.id)",
+            (SELECT CAST(COALESCE(SUM(i.price * i.quantity - i.discount), 0) AS BIGINT) FROM order_items i WHERE i.order_id = o.id)",
     },
     Invariant {
         name: "order-discounted-amount",
         table: "orders",
         sentence: "the discounted amount is the sum of the discounts of the items, and missing where there is no discount",
         broken: "SELECT o.id FROM orders o WHERE COALESCE(o.discounted_amount, 0) <>
-            (SELECT COALESCE(SUM(i.discount), 0) FROM order_items i WHERE i.order_id = o.id)",
+            (SELECT CAST(COALESCE(SUM(i.discount), 0) AS BIGINT) FROM order_items i WHERE i.order_id = o.id)",
     },
     Invariant {
         name: "order-discount",

@@ -17,7 +17,7 @@ pub(super) const INVARIANTS: &[Invariant] = &[
         table: "ticket_types",
         sentence: "as many places are held as PENDING orders have items of",
         broken: "SELECT tt.id FROM ticket_types tt LEFT JOIN
-                (SELECT i.ticket_type_id, SUM(i.quantity) AS waiting FROM orders o JOIN order_items i ON i.order_id = o.id
+                (SELECT i.ticket_type_id, CAST(SUM(i.quantity) AS BIGINT) AS waiting FROM orders o JOIN order_items i ON i.order_id = o.id
                     WHERE o.status = 'PENDING' GROUP BY i.ticket_type_id) p
                 ON p.ticket_type_id = tt.id
             WHERE tt.held <> COALESCE(p.waiting, 0)",

@@ -34,8 +34,8 @@ impl Location {
         &self.path
     }
 
-    /// Another place on the same VFS.
-    pub(crate) fn beside(&self, path: PathBuf) -> Self {
+    /// Another file on the same VFS.
+    pub(super) fn on_same_vfs(&self, path: PathBuf) -> Self {
         Self::new(path, self.vfs.clone())
     }
 

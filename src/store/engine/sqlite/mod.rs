@@ -1,5 +1,6 @@
 //! The SQLite engine: the only folder that names rusqlite and r2d2.
 
+mod backup;
 mod checkpoint;
 mod connection;
 mod copy;
@@ -7,6 +8,8 @@ mod database;
 mod errors;
 mod integrity;
 mod location;
+#[cfg(test)]
+mod plans;
 mod readers;
 mod settings;
 

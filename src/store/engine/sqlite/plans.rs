@@ -1,18 +1,18 @@
-//! Every index has a query that it is for, and every query of a hot path the index that was meant for it: on a store with
-//! as many rows as a shop may have, before and after ANALYZE.
+//! Tests of the query plans: every index serves a query, and every query of a hot path uses the index that is meant for
+//! it. The plans are checked on an empty store, with many rows, and after ANALYZE.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::{
-    Bind, Location, Store, api_keys, attempts, checkouts, customers, deliveries, discounts, events, idempotency,
-    order_items, order_status, orders, outbox, refunds, scans,
-};
-use super::{summary, ticket_types, tickets, webhook_retention, webhooks};
 use crate::environment::{Environment, ManualClock, SeededEntropy};
 use crate::model::timestamp::Timestamp;
+use crate::store::{
+    Bind, Location, Store, api_keys, attempts, checkouts, customers, deliveries, discounts, events, idempotency,
+    order_items, order_status, orders, outbox, refunds, scans, summary, ticket_types, tickets, webhook_retention,
+    webhooks,
+};
 
-/// A statement, and the indexes that its plan must name.
+/// A statement and the indexes that its plan must use.
 type Expected = (&'static str, &'static [&'static str]);
 
 const STATEMENTS: &[Expected] = &[
@@ -72,14 +72,14 @@ const STATEMENTS: &[Expected] = &[
     (webhook_retention::DELETE_NOTIFICATIONS, &["webhook_outbox_finished"]),
 ];
 
-/// Counts over an index that holds few rows of its table, and which they read from end to end.
+/// Counts that read the whole of a partial index, which has few rows.
 const COUNTS: &[Expected] = &[
     (refunds::COUNT_DUE, &["refunds_due"]),
     (refunds::COUNT_REFUSED, &["refunds_refused"]),
     (outbox::COUNT_WAITING, &["webhook_outbox_waiting"]),
 ];
 
-/// For a constraint, and not for a query.
+/// Indexes for a constraint and not for a query.
 const CONSTRAINTS: &[&str] = &["events_by_slug"];
 
 /// Ten organizations with 50 events, 4,000 orders and 8,000 tickets of 500 customers, and 200 webhook endpoints with 8,000
@@ -144,7 +144,7 @@ fn plan(store: &Store, sql: &str) -> Vec<String> {
     store.read(|tx| tx.query_all(&format!("EXPLAIN QUERY PLAN {sql}"), &binds, |row| row.get("detail"))).unwrap()
 }
 
-/// Asserts each plan; gives the indexes that were named.
+/// Asserts each plan. Returns the indexes that the lists above name.
 fn assert_plans(store: &Store) -> BTreeSet<&'static str> {
     let children = format!("{} IN (?1, ?2) ORDER BY id", order_items::BY_ORDERS);
     let items = [(children.as_str(), ["order_items_by_order"].as_slice())];
@@ -154,14 +154,14 @@ fn assert_plans(store: &Store) -> BTreeSet<&'static str> {
             assert!(plan.iter().any(|step| step.contains(index)), "{index} is not used: {plan:#?}\n{sql}");
         }
         assert!(!plan.iter().any(|step| step.starts_with("SCAN")), "a whole table is read: {plan:#?}\n{sql}");
-        // Groups come out of a sort; nothing else may.
+        // Only groups may be sorted.
         let sorts = plan.iter().any(|step| step.contains("TEMP B-TREE") && !step.contains("FOR GROUP BY"));
         assert!(!sorts || sql == children, "rows are sorted: {plan:#?}\n{sql}");
     }
     for (sql, indexes) in COUNTS {
         let plan = plan(store, sql);
         let counts = |step: &String| step.contains("COVERING INDEX") && step.contains(indexes[0]);
-        // For each group, one row of another table may be found by its key.
+        // One row of another table for each group may be found by its key.
         let finds = |step: &String| step.contains("SCALAR SUBQUERY") || step.contains("USING INTEGER PRIMARY KEY");
         let all = plan.iter().any(counts) && plan.iter().all(|step| counts(step) || finds(step));
         assert!(all, "{} is not all that is read: {plan:#?}\n{sql}", indexes[0]);
