@@ -110,8 +110,8 @@ pub(crate) fn report(
 }
 
 /// Inserts rows, and returns the notification of the last one. `previous` is the notification of the last row that was
-/// inserted before: the first of these rows may belong to it. If an id is taken, the inserted rows are
-/// deleted and all of them are inserted under new ids.
+/// inserted before: the first of these rows may belong to it. If an id is taken, the inserted rows are deleted, and all
+/// of them are inserted under new ids.
 fn insert_rows(
     tx: &Transaction<'_>,
     changes: &[NotificationData],
