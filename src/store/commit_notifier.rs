@@ -1,4 +1,4 @@
-//! Tells who sends notifications that there are new ones, and that endpoints have changed, as soon as that is durable.
+//! Reports commits that concern the webhook sender: queued notifications and changed endpoints.
 
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -7,21 +7,22 @@ use std::sync::{Arc, PoisonError, RwLock, Weak};
 use super::counters::CommitEvent;
 use crate::model::id::WebhookId;
 
-/// Somebody who wants to hear of endpoints for which something was queued.
-pub(crate) trait Listener: Send + Sync {
-    /// Something may be due for these endpoints. It is called while a commit is answered, and must not wait for anything.
-    fn rung(&self, endpoints: &[WebhookId]);
+/// Is told about commits.
+pub(crate) trait CommitListener: Send + Sync {
+    /// Called after a commit that queued notifications for these endpoints or changed them. The callers whose work
+    /// was in the commit wait until this returns, so it must not block.
+    fn on_commit(&self, endpoints: &[WebhookId]);
 }
 
-/// As many as the last byte of an id has values.
-const PARTS: usize = 256;
+/// The number of change counters. Endpoints share them by the last byte of their ids, which is random.
+const CHANGE_COUNTERS: usize = 256;
 
-/// Rings after a commit that queued something.
+/// Notifies listeners after commits, and counts the changes of endpoints.
 pub(super) struct CommitNotifier {
-    listeners: RwLock<Vec<Weak<dyn Listener>>>,
-    /// How many commits changed endpoints, each counter for its part of them: who changes one endpoint without end disturbs
-    /// hardly anybody else.
-    changes: [AtomicU64; PARTS],
+    listeners: RwLock<Vec<Weak<dyn CommitListener>>>,
+    /// How many commits changed an endpoint. There are several counters, so that an endpoint which is changed all the
+    /// time disturbs few others.
+    changes: [AtomicU64; CHANGE_COUNTERS],
 }
 
 impl Default for CommitNotifier {
@@ -30,42 +31,44 @@ impl Default for CommitNotifier {
     }
 }
 
-/// Which counter is the endpoint's: the last byte of an id is random.
-fn part(endpoint: WebhookId) -> usize {
-    usize::from(endpoint.raw().to_le_bytes()[0])
-}
-
 impl CommitNotifier {
-    /// From now on `listener` hears the bell, until it is gone.
-    pub(super) fn attach(&self, listener: &Arc<dyn Listener>) {
+    /// Adds a listener. It is removed when it is dropped.
+    pub(super) fn add_listener(&self, listener: &Arc<dyn CommitListener>) {
         let mut listeners = self.listeners.write().unwrap_or_else(PoisonError::into_inner);
-        listeners.retain(|known| known.strong_count() > 0);
+        listeners.retain(|other| other.strong_count() > 0);
         listeners.push(Arc::downgrade(listener));
     }
 
-    /// A number that is another one as soon as this process has changed the endpoint.
-    pub(super) fn changes(&self, endpoint: WebhookId) -> u64 {
-        self.changes[part(endpoint)].load(Ordering::SeqCst)
+    /// Returns a number that changes whenever this process commits a change of the endpoint.
+    pub(super) fn endpoint_changes(&self, endpoint: WebhookId) -> u64 {
+        self.change_counter(endpoint).load(Ordering::SeqCst)
     }
 
-    /// Rings for what a commit queued or changed.
-    pub(super) fn ring(&self, counted: &[CommitEvent]) {
-        for counted in counted {
-            if let CommitEvent::EndpointChanged(endpoint) = counted {
-                self.changes[part(*endpoint)].fetch_add(1, Ordering::SeqCst);
+    fn change_counter(&self, endpoint: WebhookId) -> &AtomicU64 {
+        let last_byte = endpoint.raw().to_le_bytes()[0];
+        &self.changes[usize::from(last_byte)]
+    }
+
+    /// Counts changes of endpoints, and notifies the listeners.
+    pub(super) fn notify(&self, events: &[CommitEvent]) {
+        for event in events {
+            if let CommitEvent::EndpointChanged(endpoint) = event {
+                self.change_counter(*endpoint).fetch_add(1, Ordering::SeqCst);
             }
         }
         let listeners = self.listeners.read().unwrap_or_else(PoisonError::into_inner);
         if listeners.is_empty() {
             return;
         }
-        let mut endpoints: Vec<WebhookId> = counted.iter().filter_map(CommitEvent::endpoint_with_work).collect();
+        let mut endpoints: Vec<WebhookId> = events.iter().filter_map(CommitEvent::endpoint_with_work).collect();
         endpoints.sort_unstable();
         endpoints.dedup();
         if endpoints.is_empty() {
             return;
         }
-        listeners.iter().filter_map(Weak::upgrade).for_each(|listener| listener.rung(&endpoints));
+        for listener in listeners.iter().filter_map(Weak::upgrade) {
+            listener.on_commit(&endpoints);
+        }
     }
 }
 

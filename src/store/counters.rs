@@ -20,7 +20,7 @@ pub(crate) enum CommitEvent {
     ScanAccepted,
     ScanRefused(Reason),
     NotificationQueued(WebhookId),
-    /// It is no number that anybody asks for, but whoever sends has to know.
+    /// Not a metric: wakes the webhook sender.
     EndpointChanged(WebhookId),
     Attempt(WebhookOutcome, Option<Duration>),
     NotificationDead,

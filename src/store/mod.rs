@@ -38,8 +38,8 @@ use crate::error::{Error, Result};
 use crate::model::backup::BackupProgress;
 use crate::model::id::WebhookId;
 use crate::model::statistics::Statistics;
+pub(crate) use commit_notifier::CommitListener;
 use commit_notifier::CommitNotifier;
-pub(crate) use commit_notifier::Listener;
 pub(crate) use counters::CommitEvent;
 use counters::Counters;
 use engine::ids::IdSource;
@@ -101,14 +101,14 @@ impl Store {
         &self.counters
     }
 
-    /// From now on `listener` hears of endpoints for which this store queued something.
-    pub(crate) fn attach(&self, listener: &Arc<dyn Listener>) {
-        self.commit_notifier.attach(listener);
+    /// Adds a listener for commits that concern webhook endpoints. It is removed when it is dropped.
+    pub(crate) fn add_commit_listener(&self, listener: &Arc<dyn CommitListener>) {
+        self.commit_notifier.add_listener(listener);
     }
 
-    /// A number that is another one as soon as a webhook endpoint was changed through this store.
+    /// Returns a number that changes whenever a change of the webhook endpoint is committed through this store.
     pub(crate) fn endpoint_changes(&self, endpoint: WebhookId) -> u64 {
-        self.commit_notifier.changes(endpoint)
+        self.commit_notifier.endpoint_changes(endpoint)
     }
 
     /// Copies one state of the database to a new file at `target`, and passes the progress to `progress`.

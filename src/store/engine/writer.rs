@@ -209,7 +209,7 @@ impl Shared {
         let committed = match committed {
             Ok(events) => {
                 counters.committed(group.len(), self.instant().saturating_sub(began), &events);
-                commit_notifier.ring(&events);
+                commit_notifier.notify(&events);
                 Ok(())
             }
             Err(error) => {

@@ -58,7 +58,7 @@ use std::time::Duration;
 
 use crate::environment::Environment;
 use crate::error::{Result, StoreError};
-use crate::store::{Listener, Store};
+use crate::store::{CommitListener, Store};
 use crate::webhook::transport::Transport;
 pub use options::SenderOptions;
 use scheduler::Scheduler;
@@ -103,8 +103,8 @@ impl WebhookSender {
             let context = Arc::clone(&context);
             move || Scheduler::new(&context, limits).run()
         })?);
-        let listener: Arc<dyn Listener> = Arc::<SenderContext>::clone(&context);
-        context.store.attach(&listener);
+        let listener: Arc<dyn CommitListener> = Arc::<SenderContext>::clone(&context);
+        context.store.add_commit_listener(&listener);
         // After the listener is attached, so that a row queued during the first scan is noticed at once.
         sender.others.push(spawn("webhook-poller".to_owned(), move || poller::run(&context))?);
         Ok(sender)

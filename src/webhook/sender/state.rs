@@ -10,7 +10,7 @@ use crate::environment::Environment;
 use crate::model::id::WebhookId;
 use crate::model::timestamp::Timestamp;
 use crate::store::attempts::{AttemptResult, ClaimedAttempt, DueEndpoint};
-use crate::store::{Listener, Store};
+use crate::store::{CommitListener, Store};
 use crate::webhook::transport::Transport;
 
 pub(super) struct SenderContext {
@@ -215,8 +215,8 @@ impl SenderContext {
     }
 }
 
-impl Listener for SenderContext {
-    fn rung(&self, endpoints: &[WebhookId]) {
+impl CommitListener for SenderContext {
+    fn on_commit(&self, endpoints: &[WebhookId]) {
         // What was just queued is due now; the earliest time there is means the same.
         let at = Timestamp::from_millis(0);
         self.report_due(endpoints.iter().map(|id| DueEndpoint { id: *id, at }));
