@@ -1,5 +1,4 @@
-//! What a careful programmer would write straight through rusqlite: the same rows, the same checks, prepared statements,
-//! nothing else.
+//! The same work written directly with rusqlite: the same rows, the same checks and prepared statements, and nothing else.
 
 use std::path::Path;
 
@@ -8,7 +7,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use crate::common::database::stored_id;
 use crate::large_store::{LargeStore, email, scatter};
 
-/// A connection with the settings of the crate's own writer. SQLite makes its checkpoints, as it does by itself.
+/// A connection with the settings of the crate's writer, but with SQLite's automatic checkpoints.
 pub fn connect(path: &Path) -> Connection {
     let connection = Connection::open(path).expect("the file opens");
     connection
@@ -22,7 +21,7 @@ pub fn connect(path: &Path) -> Connection {
     connection
 }
 
-/// Writes free orders of two tickets.
+/// Writes orders of two tickets with a total of 0.
 pub struct Orders {
     connection: Connection,
     organization: i64,
@@ -42,9 +41,9 @@ impl Orders {
         }
     }
 
-    /// Writes `orders` orders, `group` in each transaction.
-    pub fn write(&mut self, orders: u64, group: u64) {
-        let mut left = orders;
+    /// Writes `count` orders, `group` of them in each transaction.
+    pub fn write(&mut self, count: u64, group: u64) {
+        let mut left = count;
         while left > 0 {
             self.connection.prepare_cached("BEGIN IMMEDIATE").and_then(|mut begin| begin.execute([])).expect("begun");
             for _ in 0..group.min(left) {
@@ -60,28 +59,28 @@ impl Orders {
         let now = now();
         let connection = &self.connection;
         let id = ((now << 8) << 12) | i64::try_from(self.next & 0xf_ffff).unwrap_or(0);
-        let (status, over, currency): (String, i64, String) = connection
+        let (status, ends_at, currency): (String, i64, String) = connection
             .prepare_cached("SELECT status, over_at, currency FROM events WHERE id = ?1 AND organization_id = ?2")?
             .query_row(params![self.event, self.organization], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
-        assert!(status == "PUBLISHED" && over > now, "the event is on sale");
-        let (price, status, most): (i64, String, i64) = connection
+        assert!(status == "PUBLISHED" && ends_at > now, "the event is on sale");
+        let (price, status, max_per_order): (i64, String, i64) = connection
             .prepare_cached("SELECT price, status, max_per_order FROM ticket_types WHERE id = ?1 AND event_id = ?2")?
             .query_row(params![self.ticket_type, self.event], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
-        assert!(price == 0 && status == "ON_SALE" && most >= 2, "the type is on sale");
-        let taken = connection
+        assert!(price == 0 && status == "ON_SALE" && max_per_order >= 2, "the ticket type is on sale");
+        let updated = connection
             .prepare_cached(
                 "UPDATE ticket_types SET sold = sold + 2, used = 1 WHERE id = ?1 AND sold + held + 2 <= quantity",
             )?
             .execute([self.ticket_type])?;
-        assert_eq!(taken, 1, "there are places");
+        assert_eq!(updated, 1, "seats are available");
         let email = email(scatter(self.next));
-        let known: Option<i64> = connection
+        let existing: Option<i64> = connection
             .prepare_cached("SELECT id FROM customers WHERE organization_id = ?1 AND email_key = ?2")?
             .query_row(params![self.organization, email], |row| row.get(0))
             .optional()?;
         let customer =
-            match known {
-                Some(known) => known,
+            match existing {
+                Some(existing) => existing,
                 None => {
                     connection
                         .prepare_cached("INSERT INTO customers VALUES (?1, ?2, ?3, ?3, ?4)")?
@@ -98,7 +97,7 @@ impl Orders {
         connection
             .prepare_cached("INSERT INTO order_items VALUES (?1, ?1, ?2, 2, 0, 0)")?
             .execute(params![id, self.ticket_type])?;
-        for place in 0..2 {
+        for index in 0..2 {
             connection
                 .prepare_cached(
                     "INSERT INTO tickets (id, organization_id, event_id, ticket_type_id, order_id, order_item_id, customer_id,
@@ -106,7 +105,7 @@ impl Orders {
                     VALUES (?1, ?2, ?3, ?4, ?5, ?5, ?6, ?7, ?8, 'NOT_CHECKED_IN', ?9, ?9)",
                 )?
                 .execute(params![
-                    (id << 1) + place,
+                    (id << 1) + index,
                     self.organization,
                     self.event,
                     self.ticket_type,

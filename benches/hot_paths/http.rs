@@ -1,5 +1,5 @@
-//! Over HTTP: `GET /v1/events/{id}` beside a bare axum handler that answers the same bytes from a blocking thread, and
-//! `POST /v1/orders` beside the facade with as many threads as there are connections.
+//! Requests over HTTP: `GET /v1/events/{id}` compared with a bare axum handler that returns the same bytes from a blocking
+//! thread, and `POST /v1/orders` compared with direct calls of the service from as many threads as there are connections.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -13,8 +13,8 @@ use crate::ratio::Bench;
 
 const CONNECTIONS: u64 = 8;
 
-/// The threads that send orders, each over its share of the connections, all of which have an order under way: a thread
-/// for each connection would take from the server the processor that it needs.
+/// The number of threads that send orders. Each uses its share of the connections and has one request in progress on every
+/// one of them. With a thread per connection, the clients would take processor time from the server.
 const CLIENT_THREADS: usize = 4;
 
 pub fn bench(bench: &mut Bench) {
@@ -36,7 +36,7 @@ fn orders(bench: &mut Bench, connections: u64) {
         return;
     }
     let shop = LargeStore::open();
-    let facade = LargeStore::open();
+    let direct = LargeStore::open();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("a runtime");
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("bound");
@@ -58,7 +58,7 @@ fn orders(bench: &mut Bench, connections: u64) {
     };
     bench.compare_as(
         &name,
-        ("over HTTP", "facade"),
+        ("over HTTP", "direct"),
         64 * 80,
         |count| {
             let share = count.div_ceil(connections);
@@ -66,14 +66,18 @@ fn orders(bench: &mut Bench, connections: u64) {
                 for part in clients.chunks_mut(usize::try_from(connections).expect("few").div_ceil(CLIENT_THREADS)) {
                     scope.spawn(|| {
                         for _ in 0..share {
-                            part.iter_mut().for_each(send);
-                            part.iter_mut().for_each(|client| drop(client.receive(201)));
+                            for client in &mut *part {
+                                send(client);
+                            }
+                            for client in &mut *part {
+                                client.receive(201);
+                            }
                         }
                     });
                 }
             });
         },
-        |count| spread(connections, count, |_| order(&facade)),
+        |count| spread(connections, count, |_| order(&direct)),
     );
     runtime.shutdown_background();
 }
@@ -87,54 +91,60 @@ fn reads(bench: &mut Bench) {
     let _maintenance = shop.fixture.service.start_maintenance().expect("a thread");
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("a runtime");
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-    let ours = listener.local_addr().expect("bound");
+    let server = listener.local_addr().expect("bound");
     runtime.spawn(serve(shop.fixture.service.clone(), listener, unlimited(), std::future::pending()));
     let request =
         format!("GET /v1/events/{} HTTP/1.1\r\nHost: localhost\r\nX-Api-Key: {}\r\n\r\n", shop.event, shop.key);
-    let mut client = Client::connect(ours);
+    let mut client = Client::connect(server);
     let (head, body) = client.exchange(&request, 200);
     let bare = runtime.block_on(serve_bare(&head, body.clone()));
 
-    let clients = |address: SocketAddr| (0..CONNECTIONS).map(|_| Client::connect(address)).collect::<Vec<_>>();
-    let (mut of_ours, mut of_bare) = (clients(ours), clients(bare));
-    assert_eq!(of_bare[0].exchange(&request, 200).1, body, "the same bytes");
+    let connect_all = |address: SocketAddr| (0..CONNECTIONS).map(|_| Client::connect(address)).collect::<Vec<_>>();
+    let mut server_clients = connect_all(server);
+    let mut bare_clients = connect_all(bare);
+    assert_eq!(bare_clients[0].exchange(&request, 200).1, body, "the same bytes");
     bench.compare(
         name,
         8 * 500,
-        |count| load(&mut of_ours, count, &request),
-        |count| load(&mut of_bare, count, &request),
+        |count| load(&mut server_clients, count, &request),
+        |count| load(&mut bare_clients, count, &request),
     );
     runtime.shutdown_background();
 }
 
-/// Sends `count` requests, each connection its share, one after another.
+/// Sends `count` requests. Each connection sends its share, one request at a time.
 fn load(clients: &mut [Client], count: u64, request: &str) {
     let share = count.div_ceil(CONNECTIONS);
     std::thread::scope(|scope| {
         for client in clients {
-            scope.spawn(move || (0..share).for_each(|_| drop(client.exchange(request, 200))));
+            scope.spawn(move || {
+                for _ in 0..share {
+                    client.exchange(request, 200);
+                }
+            });
         }
     });
 }
 
-/// Answers every request with the same head fields and body, from a blocking thread.
+/// Serves the same headers and body for every request, from a blocking thread.
 async fn serve_bare(head: &str, body: Vec<u8>) -> SocketAddr {
-    let fields = head.lines().skip(1).filter_map(|line| line.split_once(": "));
-    let fields = fields.filter(|(name, _)| !["content-length", "date"].contains(&name.to_ascii_lowercase().as_str()));
-    let fields: Vec<(String, String)> = fields.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
-    let answer = move || {
-        let (fields, body) = (fields.clone(), body.clone());
+    let headers = head.lines().skip(1).filter_map(|line| line.split_once(": "));
+    let headers = headers.filter(|(name, _)| !["content-length", "date"].contains(&name.to_ascii_lowercase().as_str()));
+    let headers: Vec<(String, String)> = headers.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+    let handle = move || {
+        let headers = headers.clone();
+        let body = body.clone();
         async move {
             let body = tokio::task::spawn_blocking(move || body).await.expect("no panic");
             let mut response = axum::response::Response::new(axum::body::Body::from(body));
-            for (name, value) in &fields {
+            for (name, value) in &headers {
                 let name: axum::http::HeaderName = name.parse().expect("a name");
                 response.headers_mut().insert(name, value.parse().expect("a value"));
             }
             response
         }
     };
-    let router = axum::Router::new().route("/v1/events/{id}", axum::routing::get(answer));
+    let router = axum::Router::new().route("/v1/events/{id}", axum::routing::get(handle));
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let address = listener.local_addr().expect("bound");
     tokio::spawn(async move {
@@ -143,7 +153,7 @@ async fn serve_bare(head: &str, body: Vec<u8>) -> SocketAddr {
     address
 }
 
-/// A client that keeps its connection.
+/// A client with a persistent connection.
 struct Client {
     stream: BufReader<TcpStream>,
 }
@@ -155,7 +165,7 @@ impl Client {
         Self { stream: BufReader::new(stream) }
     }
 
-    /// Sends a request and reads the head and the body of its answer.
+    /// Sends a request and returns the head and the body of the response.
     fn exchange(&mut self, request: &str, status: u16) -> (String, Vec<u8>) {
         self.send(request);
         self.receive(status)

@@ -1,4 +1,4 @@
-//! Reads: a ticket with its joins, a page of orders, a caller by key.
+//! Reads: a ticket by its code, a page of orders, and the caller of an API key.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -11,7 +11,9 @@ use crate::large_store::{LargeStore, TICKETS, code, scatter};
 use crate::ratio::Bench;
 
 pub fn bench(bench: &mut Bench) {
-    let (by_code, page, key) = ("get_ticket_by_code", "list_orders, pages of 50", "authenticate");
+    let by_code = "get_ticket_by_code";
+    let page = "list_orders, pages of 50";
+    let key = "authenticate";
     if ![by_code, page, key].iter().any(|name| bench.wants(name)) {
         return;
     }
@@ -19,14 +21,15 @@ pub fn bench(bench: &mut Bench) {
     let LargeStore { fixture, key: hand_key, .. } = LargeStore::open();
     let (_folder, path) = fixture.into_file();
     let connection = by_hand::connect(&path);
-    // Without anything in its log, SQLite forgets its pages after each transaction: the other store has a log as well.
+    // With an empty WAL, SQLite drops its page cache after each transaction. The other store has a WAL, so this one gets one
+    // too.
     connection.execute("UPDATE api_keys SET last_used_at = 0", []).expect("written");
-    // The cache that the crate's readers have, which is SQLite's default: a larger one is slower for random tickets.
+    // The cache size of the crate's readers, which is SQLite's default. A larger cache is slower for random tickets.
     connection.execute_batch("PRAGMA cache_size = -2000").expect("a known pragma");
     let organization = stored_id(shop.fixture.caller.organization());
     let next = AtomicU64::new(0);
     if bench.wants(by_code) {
-        let some = || code(scatter(next.fetch_add(1, Ordering::Relaxed)) % TICKETS);
+        let random_code = || code(scatter(next.fetch_add(1, Ordering::Relaxed)) % TICKETS);
         bench.compare(
             by_code,
             20_000,
@@ -35,7 +38,7 @@ pub fn bench(bench: &mut Bench) {
                     drop(shop.fixture.service.get_ticket_by_code(&shop.fixture.caller, &some()).expect("there"))
                 })
             },
-            |count| (0..count).for_each(|_| ticket(&connection, organization, &some()).expect("there")),
+            |count| (0..count).for_each(|_| ticket(&connection, organization, &random_code()).expect("there")),
         );
     }
     if bench.wants(page) {
@@ -64,9 +67,9 @@ pub fn bench(bench: &mut Bench) {
     }
 }
 
-/// The columns that a ticket shows, as owned values: an answer has to be made of them.
+/// The columns of a ticket as owned values, which a response needs.
 #[derive(Debug)]
-#[expect(dead_code, reason = "an answer that nobody reads")]
+#[expect(dead_code, reason = "built, but not read")]
 struct Ticket {
     ids: [Option<i64>; 4],
     code: String,
@@ -111,7 +114,7 @@ fn ticket(connection: &Connection, organization: i64, code: &str) -> rusqlite::R
 
 /// An order with its items.
 #[derive(Debug)]
-#[expect(dead_code, reason = "an answer that nobody reads")]
+#[expect(dead_code, reason = "built, but not read")]
 struct Order {
     numbers: [Option<i64>; 9],
     texts: [Option<String>; 8],
@@ -154,11 +157,11 @@ fn orders(connection: &Connection, organization: i64) -> rusqlite::Result<Vec<Or
     })?;
     let mut orders: Vec<_> = rows.collect::<rusqlite::Result<_>>()?;
     orders.truncate(50);
-    let mut of_order = connection.prepare_cached(
+    let mut items_of_order = connection.prepare_cached(
         "SELECT id, ticket_type_id, quantity, price, discount FROM order_items WHERE order_id = ?1 ORDER BY id",
     )?;
     for order in &mut orders {
-        let items = of_order.query_map([order.numbers[0]], |row| {
+        let items = items_of_order.query_map([order.numbers[0]], |row| {
             Ok([row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?])
         })?;
         order.items = items.collect::<rusqlite::Result<_>>()?;
