@@ -45,7 +45,7 @@ const LAYERS: &[(&str, &[&str])] = &[
 const OWNED: &[(&[&str], &str)] = &[
     (&["rusqlite", "r2d2", "r2d2_sqlite"], "store/engine/sqlite/"),
     (&["ureq", "rustls"], "webhook/"),
-    (&["axum", "tokio", "hyper", "hyper_util", "prometheus_client", "tower"], "server/"),
+    (&["axum", "form_urlencoded", "httparse", "hyper", "hyper_util", "prometheus_client", "tokio", "tower"], "server/"),
 ];
 
 /// What no file of `model` says: words of SQL and of HTTP.
@@ -199,7 +199,7 @@ fn what_the_rule_forbids_is_found() {
 }
 
 /// Folders in which files still use each other in a circle. Remove an entry as soon as its circle is gone.
-const KNOWN_CYCLES: &[&str] = &["form/", "server/", "service/", "store/check/"];
+const KNOWN_CYCLES: &[&str] = &["form/", "service/", "store/check/"];
 
 fn sources() -> Sources {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");

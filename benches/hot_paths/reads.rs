@@ -35,7 +35,7 @@ pub fn bench(bench: &mut Bench) {
             20_000,
             |count| {
                 (0..count).for_each(|_| {
-                    drop(shop.fixture.service.get_ticket_by_code(&shop.fixture.caller, &some()).expect("there"))
+                    drop(shop.fixture.service.get_ticket_by_code(&shop.fixture.caller, &random_code()).expect("there"))
                 })
             },
             |count| (0..count).for_each(|_| ticket(&connection, organization, &random_code()).expect("there")),

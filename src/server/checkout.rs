@@ -8,12 +8,12 @@ use axum::http::{HeaderValue, StatusCode};
 use axum::response::{Html, IntoResponse, Response};
 use axum::routing::get;
 
-use super::AppState;
 use super::blocking::{BlockingService, WaitsFor};
 use super::body::RequestBody;
 use super::checkout_page::{self, STYLE_HASH};
 use super::problem::Problem;
 use super::query;
+use super::state::AppState;
 use crate::model::checkout::CheckoutOutcome;
 use crate::model::text_enum::TextEnum;
 use crate::service::TicketingService;

@@ -9,7 +9,7 @@ use axum::http::header::{
 };
 use axum::routing::get;
 
-use super::AppState;
+use super::state::AppState;
 
 const PAGE: &str = include_str!("docs.html");
 

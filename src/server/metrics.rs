@@ -1,16 +1,12 @@
-//! `GET /metrics`: metrics as OpenMetrics text, which Prometheus reads. It needs no API key and contains only numbers, over
-//! all organizations.
+//! Metrics as OpenMetrics text, which Prometheus reads. They are numbers over all organizations.
 
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Router;
-use axum::extract::State;
 use axum::http::header::CONTENT_TYPE;
 use axum::http::{Method, StatusCode};
 use axum::response::{IntoResponse, Response};
-use axum::routing::get;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeLabelSet, MetricEncoder, NoLabelSet, text};
 use prometheus_client::metrics::MetricType;
@@ -21,7 +17,6 @@ use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::{Registry, Unit};
 use tokio::sync::Semaphore;
 
-use super::AppState;
 use super::problem::Problem;
 use crate::model::statistics::{Backlog, Distribution, Statistics};
 use crate::model::text_enum::TextEnum;
@@ -89,11 +84,6 @@ pub(super) fn method_label(method: &Method) -> &'static str {
     KNOWN.into_iter().find(|known| *known == method.as_str()).unwrap_or("other")
 }
 
-pub(super) fn routes() -> Router<AppState> {
-    let scrape = async |State(state): State<AppState>| state.metrics.scrape().await;
-    Router::new().route("/metrics", get(scrape))
-}
-
 impl Metrics {
     pub(super) fn new(service: TicketingService) -> Self {
         let requests = Family::default();
@@ -128,7 +118,8 @@ impl Metrics {
         self.durations.get_or_create(&labels).observe(duration.as_secs_f64());
     }
 
-    async fn scrape(&self) -> Result<Response, Problem> {
+    /// All metrics as text.
+    pub(super) async fn scrape(&self) -> Result<Response, Problem> {
         let backlog = self.backlog().await;
         let mut service_metrics = Registry::with_prefix(PREFIX);
         let collector = ServiceMetrics { statistics: self.service.statistics(), backlog };

@@ -16,34 +16,29 @@
 //! # }
 //! ```
 
-// To add an operation, add it to the table in the file of its resource, such as events.rs; see operation.rs.
-
 mod blocking;
 mod body;
+mod call;
 mod checkout;
 mod checkout_page;
 mod conditions;
 mod connection;
 mod connections;
-mod discounts;
 mod docs;
-mod events;
 mod framing;
-mod health;
 mod metrics;
 mod middleware;
+mod monitoring;
 mod openapi;
 mod operation;
-mod orders;
+mod operations;
 mod problem;
 mod query;
 mod rate_limit;
 mod request;
 mod routes;
-mod ticket_types;
-mod tickets;
+mod state;
 mod transport;
-mod webhooks;
 
 use std::io;
 use std::sync::Arc;
@@ -56,9 +51,9 @@ use blocking::BlockingService;
 use connection::Timeouts;
 use connections::Connections;
 use metrics::Metrics;
-use operation::Operation;
 use problem::Problem;
 use rate_limit::RateLimits;
+use state::AppState;
 
 use crate::service::TicketingService;
 
@@ -120,40 +115,20 @@ pub fn router(service: TicketingService, options: &ServerOptions) -> Router {
     router_with_metrics(service, options, metrics)
 }
 
-/// The state that routes share.
-#[derive(Debug, Clone)]
-struct AppState {
-    service: BlockingService,
-    limits: Arc<RateLimits>,
-    metrics: Arc<Metrics>,
-}
-
 fn router_with_metrics(service: TicketingService, options: &ServerOptions, metrics: Arc<Metrics>) -> Router {
     let state = AppState {
         service: BlockingService::new(service, options.calls),
         limits: Arc::new(RateLimits::new(options.rate_limit, options.failed_authentications)),
         metrics: Arc::clone(&metrics),
     };
-    routes::routes(operations())
+    routes::routes(operations::all())
         .merge(checkout::routes())
-        .merge(health::routes())
-        .merge(metrics::routes())
+        .merge(monitoring::routes())
         .merge(openapi::routes())
         .merge(docs::routes())
         .method_not_allowed_fallback(async || Problem::method_not_allowed(None))
         .layer(from_fn_with_state(metrics, middleware::handle))
         .with_state(state)
-}
-
-/// All operations.
-fn operations() -> Vec<Operation> {
-    let mut operations = events::operations();
-    operations.extend(ticket_types::operations());
-    operations.extend(orders::operations());
-    operations.extend(tickets::operations());
-    operations.extend(discounts::operations());
-    operations.extend(webhooks::operations());
-    operations
 }
 
 /// Serves the [`router`] on `listener` until `shutdown` completes. Then it accepts no more connections, waits up to

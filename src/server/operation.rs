@@ -5,27 +5,20 @@
 //! document says about both, so that the document cannot differ from the code. That, and resource files that are tables,
 //! is why this layer exists on top of axum's extractors.
 
-use axum::body::Body;
-use axum::http::header::{CONTENT_TYPE, ETAG, LOCATION};
+use axum::http::header::LOCATION;
 use axum::http::{HeaderName, HeaderValue, Method, StatusCode};
 use axum::response::Response;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Serialize;
 
 use super::blocking::WaitsFor;
+use super::call::{Call, Revisioned, json, json_with_etag, no_content, read_json};
 use super::problem::Problem;
 use crate::error::{Reason, Result};
 use crate::form::describe;
 use crate::form::fields::FromFields;
 use crate::form::request::{Nothing, Request};
-use crate::model::caller::Caller;
-use crate::model::discount::Discount;
-use crate::model::event::Event;
-use crate::model::id::{Id, Kind};
 use crate::model::scope::Scope;
-use crate::model::ticket_type::TicketType;
-use crate::model::webhook::WebhookEndpoint;
-use crate::service::TicketingService;
 
 /// The path prefix of all operations.
 pub(super) const BASE: &str = "/v1";
@@ -103,41 +96,11 @@ impl Success {
     }
 }
 
-/// A resource with a revision, which is its `ETag`.
-pub(super) trait Revisioned {
-    fn revision(&self) -> i64;
-}
-
-impl Revisioned for Event {
-    fn revision(&self) -> i64 {
-        self.revision
-    }
-}
-
-impl Revisioned for TicketType {
-    fn revision(&self) -> i64 {
-        self.revision
-    }
-}
-
-impl Revisioned for Discount {
-    fn revision(&self) -> i64 {
-        self.revision
-    }
-}
-
-impl Revisioned for WebhookEndpoint {
-    fn revision(&self) -> i64 {
-        self.revision
-    }
-}
-
-/// Name, path below [`BASE`], and the scope that the operation requires.
-pub(super) type Route = (&'static str, &'static str, Scope);
-
 impl Operation {
     fn new(
-        (name, path, scope): Route,
+        name: &'static str,
+        path: &'static str,
+        scope: Scope,
         method: Method,
         input: Input,
         success: Success,
@@ -162,36 +125,49 @@ impl Operation {
 
     /// `GET` of a page, selected by the query string.
     pub(super) fn list<Q: FromFields + 'static, T: Serialize + JsonSchema + 'static>(
-        route: Route,
+        name: &'static str,
+        path: &'static str,
+        scope: Scope,
         run: fn(&Call<'_>, Request<Q>) -> Result<T>,
     ) -> Self {
         let input = Input::Query(describe::object::<Q>);
-        Self::new(route, Method::GET, input, Success::ok::<T>(), move |call| json(&run(call, call.query())?))
+        Self::new(name, path, scope, Method::GET, input, Success::ok::<T>(), move |call| {
+            json(&run(call, call.query())?)
+        })
     }
 
     /// `GET` of one resource.
-    pub(super) fn get<T: Serialize + JsonSchema + 'static>(route: Route, run: fn(&Call<'_>) -> Result<T>) -> Self {
-        Self::new(route, Method::GET, Input::None, Success::ok::<T>(), move |call| json(&run(call)?))
+    pub(super) fn get<T: Serialize + JsonSchema + 'static>(
+        name: &'static str,
+        path: &'static str,
+        scope: Scope,
+        run: fn(&Call<'_>) -> Result<T>,
+    ) -> Self {
+        Self::new(name, path, scope, Method::GET, Input::None, Success::ok::<T>(), move |call| json(&run(call)?))
     }
 
     /// `GET` of one resource that has a revision.
     pub(super) fn get_with_etag<T: Serialize + JsonSchema + Revisioned + 'static>(
-        route: Route,
+        name: &'static str,
+        path: &'static str,
+        scope: Scope,
         run: fn(&Call<'_>) -> Result<T>,
     ) -> Self {
-        Self::new(route, Method::GET, Input::None, Success::ok::<T>().with_etag(), move |call| {
+        Self::new(name, path, scope, Method::GET, Input::None, Success::ok::<T>().with_etag(), move |call| {
             json_with_etag(&run(call)?)
         })
     }
 
     /// `POST` that creates one resource. `location` returns the resource's path below [`BASE`].
     pub(super) fn create<B: FromFields + 'static, T: Serialize + JsonSchema + 'static>(
-        route: Route,
+        name: &'static str,
+        path: &'static str,
+        scope: Scope,
         run: fn(&Call<'_>, Request<B>) -> Result<T>,
         location: fn(&T) -> String,
     ) -> Self {
         let success = Success::created::<T>().with_location();
-        Self::new(route, Method::POST, body::<B>(), success, move |call| {
+        Self::new(name, path, scope, Method::POST, body::<B>(), success, move |call| {
             let created = run(call, call.json()?)?;
             let mut response = json(&created)?;
             if let Ok(location) = HeaderValue::try_from(format!("{BASE}/{}", location(&created))) {
@@ -203,50 +179,68 @@ impl Operation {
 
     /// `POST` that creates several resources: there is no one `Location`.
     pub(super) fn create_several<B: FromFields + 'static, T: Serialize + JsonSchema + 'static>(
-        route: Route,
+        name: &'static str,
+        path: &'static str,
+        scope: Scope,
         run: fn(&Call<'_>, Request<B>) -> Result<T>,
     ) -> Self {
         let run = move |call: &Call<'_>| json(&run(call, call.json()?)?);
-        Self::new(route, Method::POST, body::<B>(), Success::created::<T>(), run)
+        Self::new(name, path, scope, Method::POST, body::<B>(), Success::created::<T>(), run)
     }
 
     /// `POST` of an action that is described by its body.
     pub(super) fn action<B: FromFields + 'static, T: Serialize + JsonSchema + 'static>(
-        route: Route,
+        name: &'static str,
+        path: &'static str,
+        scope: Scope,
         run: fn(&Call<'_>, Request<B>) -> Result<T>,
     ) -> Self {
         let run = move |call: &Call<'_>| json(&run(call, call.json()?)?);
-        Self::new(route, Method::POST, body::<B>(), Success::ok::<T>(), run)
+        Self::new(name, path, scope, Method::POST, body::<B>(), Success::ok::<T>(), run)
     }
 
     /// `POST` of an action on the resource that the path names. It needs no body.
     pub(super) fn action_on<T: Serialize + JsonSchema + 'static>(
-        route: Route,
+        name: &'static str,
+        path: &'static str,
+        scope: Scope,
         run: fn(&Call<'_>) -> Result<T>,
     ) -> Self {
-        Self::new(route, Method::POST, optional_body(), Success::ok::<T>(), move |call| json(&run(call)?))
+        Self::new(name, path, scope, Method::POST, optional_body(), Success::ok::<T>(), move |call| json(&run(call)?))
     }
 
     /// `POST` that records something about the resource that the path names. It needs no body, returns none, and counts
     /// each request.
-    pub(super) fn record(route: Route, run: fn(&Call<'_>) -> Result<()>) -> Self {
+    pub(super) fn record(
+        name: &'static str,
+        path: &'static str,
+        scope: Scope,
+        run: fn(&Call<'_>) -> Result<()>,
+    ) -> Self {
         let run = move |call: &Call<'_>| Ok(run(call).map(|()| no_content())?);
-        Self::new(route, Method::POST, optional_body(), Success::NO_CONTENT, run).not_idempotent()
+        Self::new(name, path, scope, Method::POST, optional_body(), Success::NO_CONTENT, run).not_idempotent()
     }
 
     /// `PATCH` of a resource that has a revision.
     pub(super) fn update<B: FromFields + 'static, T: Serialize + JsonSchema + Revisioned + 'static>(
-        route: Route,
+        name: &'static str,
+        path: &'static str,
+        scope: Scope,
         run: fn(&Call<'_>, Request<B>) -> Result<T>,
     ) -> Self {
         let run = move |call: &Call<'_>| json_with_etag(&run(call, call.json()?)?);
-        Self::new(route, Method::PATCH, body::<B>(), Success::ok::<T>().with_etag(), run)
+        Self::new(name, path, scope, Method::PATCH, body::<B>(), Success::ok::<T>().with_etag(), run)
     }
 
     /// `DELETE` of a resource.
-    pub(super) fn delete(route: Route, run: fn(&Call<'_>) -> Result<()>) -> Self {
+    pub(super) fn delete(
+        name: &'static str,
+        path: &'static str,
+        scope: Scope,
+        run: fn(&Call<'_>) -> Result<()>,
+    ) -> Self {
         let run = move |call: &Call<'_>| Ok(run(call).map(|()| no_content())?);
-        Self::new(route, Method::DELETE, Input::None, Success::NO_CONTENT, run)
+        Self::new(name, path, scope, Method::DELETE, Input::None, Success::NO_CONTENT, run)
     }
 
     /// Documents the operation for API clients. The description may be empty.
@@ -308,69 +302,4 @@ fn body<B: FromFields>() -> Input {
 
 fn optional_body() -> Input {
     Input::OptionalBody(describe::object::<Nothing>)
-}
-
-/// An authorized request.
-pub(super) struct Call<'a> {
-    pub(super) service: &'a TicketingService,
-    pub(super) caller: &'a Caller,
-    /// The values of the path parameters, in the order of the path.
-    pub(super) parameters: &'a [String],
-    pub(super) query: &'a [(String, String)],
-    pub(super) body: &'a [u8],
-}
-
-impl Call<'_> {
-    /// The first id in the path. Text that is not an id becomes [`Id::NOTHING`], which no resource has.
-    pub(super) fn id<K: Kind>(&self) -> Id<K> {
-        self.id_at(0)
-    }
-
-    /// The second id in the path.
-    pub(super) fn second_id<K: Kind>(&self) -> Id<K> {
-        self.id_at(1)
-    }
-
-    fn id_at<K: Kind>(&self, index: usize) -> Id<K> {
-        self.parameters.get(index).and_then(|text| text.parse().ok()).unwrap_or(Id::NOTHING)
-    }
-
-    /// Reads the request from the query string.
-    fn query<T: FromFields>(&self) -> Request<T> {
-        Request::from_query(self.query.iter().cloned())
-    }
-
-    /// Reads the request from the body.
-    fn json<T: FromFields>(&self) -> Result<Request<T>, Problem> {
-        read_json(self.body)
-    }
-}
-
-fn read_json<T: FromFields>(body: &[u8]) -> Result<Request<T>, Problem> {
-    if body.is_empty() {
-        return Err(Problem::malformed("the body is empty"));
-    }
-    Ok(Request::from_json(body)?)
-}
-
-/// A response with this body as JSON.
-fn json(body: &impl Serialize) -> Result<Response, Problem> {
-    // Large enough for most responses.
-    let mut bytes = Vec::with_capacity(1024);
-    serde_json::to_writer(&mut bytes, body).map_err(Problem::internal)?;
-    let mut response = Response::new(Body::from(bytes));
-    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    Ok(response)
-}
-
-fn json_with_etag<T: Serialize + Revisioned>(resource: &T) -> Result<Response, Problem> {
-    let mut response = json(resource)?;
-    if let Ok(etag) = HeaderValue::try_from(format!("\"{}\"", resource.revision())) {
-        response.headers_mut().insert(ETAG, etag);
-    }
-    Ok(response)
-}
-
-fn no_content() -> Response {
-    Response::new(Body::empty())
 }

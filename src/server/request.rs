@@ -11,14 +11,15 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, Method};
 use axum::response::{IntoResponse, Response};
 
-use super::AppState;
 use super::blocking::{BlockingService, WaitsFor};
 use super::body::{self, RequestBody};
+use super::call::Call;
 use super::conditions;
-use super::operation::{Call, Input, Operation};
+use super::operation::{Input, Operation};
 use super::problem::Problem;
 use super::query;
 use super::rate_limit::{RateLimitStatus, RateLimits};
+use super::state::AppState;
 use crate::error::Error;
 use crate::model::caller::Caller;
 use crate::service::TicketingService;

@@ -11,10 +11,10 @@ use axum::http::{HeaderValue, Method};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodFilter, MethodRouter, any};
 
-use super::AppState;
 use super::operation::{BASE, Operation};
 use super::problem::Problem;
 use super::request;
+use super::state::AppState;
 
 /// The routes of these operations, and the fallback for all other paths.
 pub(super) fn routes(operations: Vec<Operation>) -> Router<AppState> {

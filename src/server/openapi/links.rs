@@ -26,7 +26,7 @@ const CREATES: [Creates; 6] = [
 pub(super) fn of(operation: &Operation) -> Option<Value> {
     let created = CREATES.iter().find(|creates| creates.operation == operation.name)?;
     let mut links = Map::new();
-    for other in super::super::operations() {
+    for other in super::super::operations::all() {
         if other.path.matches('{').count() == 1 && other.path.contains(created.parameter) {
             let mut parameters = Map::new();
             parameters.insert(created.parameter.to_owned(), format!("$response.body#{}", created.id).into());

@@ -19,8 +19,8 @@ use schemars::SchemaGenerator;
 use schemars::generate::SchemaSettings;
 use serde_json::{Value, json};
 
-use super::AppState;
 use super::operation::{BASE, Input, Operation};
+use super::state::AppState;
 use crate::model::scope::Scope;
 use crate::model::text_enum::TextEnum;
 
@@ -46,7 +46,7 @@ fn document() -> Value {
     let mut requests = generator(SchemaSettings::for_deserialize);
     let mut responses = generator(SchemaSettings::for_serialize);
     let mut paths = other_routes::paths();
-    for operation in super::operations() {
+    for operation in super::operations::all() {
         let method = operation.method.as_str().to_lowercase();
         paths[format!("{BASE}{}", operation.path)][method] = describe(&operation, &mut requests, &mut responses);
     }
@@ -205,7 +205,7 @@ mod tests {
 
     #[test]
     fn every_operation_and_path_parameter_is_documented() {
-        for operation in crate::server::operations() {
+        for operation in crate::server::operations::all() {
             assert!(!operation.summary.is_empty(), "{}", operation.name);
             for parameter in path_parameters(&operation) {
                 assert_ne!(parameter["description"], "", "{}: {parameter}", operation.name);

@@ -1,6 +1,6 @@
 //! Operations on issued tickets, including check-in.
 
-use super::operation::Operation;
+use super::super::operation::Operation;
 use crate::error::Reason::{
     AlreadyCheckedIn, EventCancelled, EventNotOnSale, NoLongerValid, NotCheckedIn, NotValidToday, NotYetValid, SoldOut,
     TicketCancelled, WrongEvent,
@@ -11,18 +11,22 @@ use crate::model::ticket::{CheckInTicket, IssueTickets, ListTickets};
 
 pub(super) fn operations() -> Vec<Operation> {
     vec![
-        Operation::list(("list_tickets", "/tickets", TicketsRead), |call, request: Request<ListTickets>| {
+        Operation::list("list_tickets", "/tickets", TicketsRead, |call, request: Request<ListTickets>| {
             call.service.list_tickets(call.caller, request)
         })
         .docs("List issued tickets", "Newest first."),
         Operation::create_several(
-            ("issue_tickets", "/tickets/issue", TicketsWrite),
+            "issue_tickets",
+            "/tickets/issue",
+            TicketsWrite,
             |call, request: Request<IssueTickets>| call.service.issue_tickets(call.caller, request),
         )
         .docs("Issue tickets without an order", "Takes seats as a sale does. The ticket type may have any status.")
         .conflicts(&[EventCancelled, EventNotOnSale, SoldOut]),
         Operation::action(
-            ("check_in_ticket", "/tickets/check-in", TicketsCheckIn),
+            "check_in_ticket",
+            "/tickets/check-in",
+            TicketsCheckIn,
             |call, scan: Request<CheckInTicket>| call.service.check_in_ticket(call.caller, scan),
         )
         .docs(
@@ -39,16 +43,18 @@ pub(super) fn operations() -> Vec<Operation> {
             AlreadyCheckedIn,
         ]),
         Operation::action(
-            ("check_out_ticket", "/tickets/check-out", TicketsCheckIn),
+            "check_out_ticket",
+            "/tickets/check-out",
+            TicketsCheckIn,
             |call, scan: Request<CheckInTicket>| call.service.check_out_ticket(call.caller, scan),
         )
         .docs("Check out a ticket", "")
         .conflicts(&[WrongEvent, TicketCancelled, NotCheckedIn]),
-        Operation::get(("get_ticket", "/tickets/{issuedTicketId}", TicketsRead), |call| {
+        Operation::get("get_ticket", "/tickets/{issuedTicketId}", TicketsRead, |call| {
             call.service.get_ticket(call.caller, call.id())
         })
         .docs("Get an issued ticket", ""),
-        Operation::action_on(("cancel_ticket", "/tickets/{issuedTicketId}/cancel", TicketsWrite), |call| {
+        Operation::action_on("cancel_ticket", "/tickets/{issuedTicketId}/cancel", TicketsWrite, |call| {
             call.service.cancel_ticket(call.caller, call.id())
         })
         .docs("Cancel an issued ticket", "Its seat can be sold again.")

@@ -1,21 +1,24 @@
-//! Health checks for orchestrators and load balancers. They need no API key.
+//! Health checks for orchestrators and load balancers, and metrics for Prometheus. They need no API key.
 
 use axum::Router;
 use axum::extract::State;
 use axum::http::HeaderName;
 use axum::http::header::CONTENT_TYPE;
-use axum::response::IntoResponse;
+use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 
-use super::AppState;
 use super::blocking::WaitsFor;
 use super::problem::Problem;
+use super::state::AppState;
 use crate::service::TicketingService;
 
 const OK: ([(HeaderName, &str); 1], &str) = ([(CONTENT_TYPE, "application/json")], r#"{"status":"ok"}"#);
 
 pub(super) fn routes() -> Router<AppState> {
-    Router::new().route("/health/live", get(async || OK)).route("/health/ready", get(ready))
+    Router::new()
+        .route("/health/live", get(async || OK))
+        .route("/health/ready", get(ready))
+        .route("/metrics", get(metrics))
 }
 
 /// Checks the store. The cause of a failure is only in the log.
@@ -28,4 +31,8 @@ async fn ready(State(state): State<AppState>) -> Result<impl IntoResponse, Probl
         }
     };
     state.service.call(WaitsFor::Store, check).await
+}
+
+async fn metrics(State(state): State<AppState>) -> Result<Response, Problem> {
+    state.metrics.scrape().await
 }

@@ -1,6 +1,6 @@
 //! Operations on webhook endpoints and on the history of their deliveries.
 
-use super::operation::Operation;
+use super::super::operation::Operation;
 use crate::error::Reason::InvalidTransition;
 use crate::form::request::Request;
 use crate::model::scope::Scope::{WebhooksRead, WebhooksWrite};
@@ -8,12 +8,11 @@ use crate::model::webhook::{CreateWebhook, ListWebhookDeliveries, ListWebhooks, 
 
 pub(super) fn operations() -> Vec<Operation> {
     vec![
-        Operation::list(("list_webhooks", "/webhooks", WebhooksRead), |call, request: Request<ListWebhooks>| {
+        Operation::list("list_webhooks", "/webhooks", WebhooksRead, |call, request: Request<ListWebhooks>| {
             call.service.list_webhooks(call.caller, request)
         })
         .docs("List webhook endpoints", "Newest first."),
-        Operation::create(
-            ("create_webhook", "/webhooks", WebhooksWrite),
+        Operation::create("create_webhook", "/webhooks", WebhooksWrite,
             |call, request: Request<CreateWebhook>| call.service.create_webhook(call.caller, request),
             |created| format!("webhooks/{}", created.endpoint.id),
         )
@@ -21,12 +20,11 @@ pub(super) fn operations() -> Vec<Operation> {
             "Create a webhook endpoint",
             "The response contains the signing secret. It is shown only here and when it is rotated.",
         ),
-        Operation::get_with_etag(("get_webhook", "/webhooks/{webhookId}", WebhooksRead), |call| {
+        Operation::get_with_etag("get_webhook", "/webhooks/{webhookId}", WebhooksRead, |call| {
             call.service.get_webhook(call.caller, call.id())
         })
         .docs("Get a webhook endpoint", ""),
-        Operation::update(
-            ("update_webhook", "/webhooks/{webhookId}", WebhooksWrite),
+        Operation::update("update_webhook", "/webhooks/{webhookId}", WebhooksWrite,
             |call, changes: Request<UpdateWebhook>| call.service.update_webhook(call.caller, call.id(), changes),
         )
         .docs(
@@ -34,12 +32,11 @@ pub(super) fn operations() -> Vec<Operation> {
             "Absent fields keep their value. While the endpoint is disabled, notifications wait in its queue. Removing a \
              type from `events` also drops the queued notifications of that type.",
         ),
-        Operation::delete(("delete_webhook", "/webhooks/{webhookId}", WebhooksWrite), |call| {
+        Operation::delete("delete_webhook", "/webhooks/{webhookId}", WebhooksWrite, |call| {
             call.service.delete_webhook(call.caller, call.id())
         })
         .docs("Delete a webhook endpoint", "Also drops the notifications in its queue."),
-        Operation::action_on(
-            ("rotate_webhook_secret", "/webhooks/{webhookId}/rotate-secret", WebhooksWrite),
+        Operation::action_on("rotate_webhook_secret", "/webhooks/{webhookId}/rotate-secret", WebhooksWrite,
             |call| call.service.rotate_webhook_secret(call.caller, call.id()),
         )
         .not_idempotent()
@@ -48,15 +45,13 @@ pub(super) fn operations() -> Vec<Operation> {
             "The response contains the new signing secret, which is not shown again. From now on, notifications are \
              signed with it.",
         ),
-        Operation::list(
-            ("list_webhook_deliveries", "/webhooks/{webhookId}/deliveries", WebhooksRead),
+        Operation::list("list_webhook_deliveries", "/webhooks/{webhookId}/deliveries", WebhooksRead,
             |call, request: Request<ListWebhookDeliveries>| {
                 call.service.list_webhook_deliveries(call.caller, call.id(), request)
             },
         )
         .docs("List a webhook endpoint's deliveries", "One for each attempt, newest first."),
-        Operation::action_on(
-            ("resend_webhook_delivery", "/webhooks/{webhookId}/deliveries/{deliveryId}/resend", WebhooksWrite),
+        Operation::action_on("resend_webhook_delivery", "/webhooks/{webhookId}/deliveries/{deliveryId}/resend", WebhooksWrite,
             |call| call.service.resend_webhook_delivery(call.caller, call.id(), call.second_id()),
         )
         .accepted()

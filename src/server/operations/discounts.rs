@@ -1,6 +1,6 @@
 //! Operations on discounts.
 
-use super::operation::Operation;
+use super::super::operation::Operation;
 use crate::error::Reason::{CodeTaken, InUse};
 use crate::form::request::Request;
 use crate::model::discount::{CreateDiscount, ListDiscounts, UpdateDiscount, ValidateDiscount};
@@ -8,19 +8,23 @@ use crate::model::scope::Scope::{DiscountsRead, DiscountsWrite};
 
 pub(super) fn operations() -> Vec<Operation> {
     vec![
-        Operation::list(("list_discounts", "/discounts", DiscountsRead), |call, request: Request<ListDiscounts>| {
+        Operation::list("list_discounts", "/discounts", DiscountsRead, |call, request: Request<ListDiscounts>| {
             call.service.list_discounts(call.caller, request)
         })
         .docs("List discounts", "Newest first."),
         Operation::create(
-            ("create_discount", "/discounts", DiscountsWrite),
+            "create_discount",
+            "/discounts",
+            DiscountsWrite,
             |call, request: Request<CreateDiscount>| call.service.create_discount(call.caller, request),
             |discount| format!("discounts/{}", discount.id),
         )
         .docs("Create a discount", "")
         .conflicts(&[CodeTaken]),
         Operation::action(
-            ("validate_discount", "/discounts/validate", DiscountsRead),
+            "validate_discount",
+            "/discounts/validate",
+            DiscountsRead,
             |call, request: Request<ValidateDiscount>| call.service.validate_discount(call.caller, request),
         )
         .docs(
@@ -28,17 +32,19 @@ pub(super) fn operations() -> Vec<Operation> {
             "Calculates what a code takes off a basket, without using the discount. If the code does not apply, the \
              response is 200 too, and `error` says why.",
         ),
-        Operation::get_with_etag(("get_discount", "/discounts/{discountId}", DiscountsRead), |call| {
+        Operation::get_with_etag("get_discount", "/discounts/{discountId}", DiscountsRead, |call| {
             call.service.get_discount(call.caller, call.id())
         })
         .docs("Get a discount", ""),
         Operation::update(
-            ("update_discount", "/discounts/{discountId}", DiscountsWrite),
+            "update_discount",
+            "/discounts/{discountId}",
+            DiscountsWrite,
             |call, changes: Request<UpdateDiscount>| call.service.update_discount(call.caller, call.id(), changes),
         )
         .docs("Update a discount", "Absent fields keep their value. Existing orders keep their discount.")
         .conflicts(&[CodeTaken]),
-        Operation::delete(("delete_discount", "/discounts/{discountId}", DiscountsWrite), |call| {
+        Operation::delete("delete_discount", "/discounts/{discountId}", DiscountsWrite, |call| {
             call.service.delete_discount(call.caller, call.id())
         })
         .docs("Delete a discount", "A discount that was ever used by an order cannot be deleted.")

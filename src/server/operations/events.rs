@@ -1,6 +1,6 @@
 //! Operations on events.
 
-use super::operation::Operation;
+use super::super::operation::Operation;
 use crate::error::Reason::{InUse, InvalidTransition, SlugTaken};
 use crate::form::request::Request;
 use crate::model::event::{CreateEvent, EventSettings, ListEvents, UpdateEvent};
@@ -8,22 +8,24 @@ use crate::model::scope::Scope::{EventsRead, EventsWrite};
 
 pub(super) fn operations() -> Vec<Operation> {
     vec![
-        Operation::list(("list_events", "/events", EventsRead), |call, request: Request<ListEvents>| {
+        Operation::list("list_events", "/events", EventsRead, |call, request: Request<ListEvents>| {
             call.service.list_events(call.caller, request)
         })
         .docs("List events", "Newest first."),
         Operation::create(
-            ("create_event", "/events", EventsWrite),
+            "create_event",
+            "/events",
+            EventsWrite,
             |call, request: Request<CreateEvent>| call.service.create_event(call.caller, request),
             |event| format!("events/{}", event.id),
         )
         .docs("Create an event", "The event is DRAFTED unless the request sets another status.")
         .conflicts(&[SlugTaken]),
-        Operation::get_with_etag(("get_event", "/events/{eventId}", EventsRead), |call| {
+        Operation::get_with_etag("get_event", "/events/{eventId}", EventsRead, |call| {
             call.service.get_event(call.caller, call.id())
         })
         .docs("Get an event", ""),
-        Operation::update(("update_event", "/events/{eventId}", EventsWrite), |call, changes: Request<UpdateEvent>| {
+        Operation::update("update_event", "/events/{eventId}", EventsWrite, |call, changes: Request<UpdateEvent>| {
             call.service.update_event(call.caller, call.id(), changes)
         })
         .docs(
@@ -32,7 +34,9 @@ pub(super) fn operations() -> Vec<Operation> {
         )
         .conflicts(&[SlugTaken, InvalidTransition, InUse]),
         Operation::update(
-            ("update_event_settings", "/events/{eventId}/settings", EventsWrite),
+            "update_event_settings",
+            "/events/{eventId}/settings",
+            EventsWrite,
             |call, settings: Request<EventSettings>| {
                 call.service.update_event_settings(call.caller, call.id(), settings)
             },
@@ -41,11 +45,11 @@ pub(super) fn operations() -> Vec<Operation> {
             "Update an event's settings",
             "Settings do not affect the sale of tickets. Absent fields keep their value.",
         ),
-        Operation::record(("record_page_view", "/events/{eventId}/page-views", EventsRead), |call| {
+        Operation::record("record_page_view", "/events/{eventId}/page-views", EventsRead, |call| {
             call.service.record_page_view(call.caller, call.id())
         })
         .docs("Record a page view", "Every call adds one to the event's `pageViews`."),
-        Operation::delete(("delete_event", "/events/{eventId}", EventsWrite), |call| {
+        Operation::delete("delete_event", "/events/{eventId}", EventsWrite, |call| {
             call.service.delete_event(call.caller, call.id())
         })
         .docs(
@@ -53,7 +57,7 @@ pub(super) fn operations() -> Vec<Operation> {
             "Also deletes its ticket types and discounts. An event with orders or tickets cannot be deleted.",
         )
         .conflicts(&[InUse]),
-        Operation::get(("get_event_summary", "/events/{eventId}/summary", EventsRead), |call| {
+        Operation::get("get_event_summary", "/events/{eventId}/summary", EventsRead, |call| {
             call.service.get_event_summary(call.caller, call.id())
         })
         .docs("Get an event's summary", "Sales and check-in figures, all read at the same instant."),

@@ -1,6 +1,6 @@
 //! Operations on orders.
 
-use super::operation::Operation;
+use super::super::operation::Operation;
 use crate::error::Reason::{
     DiscountUsedUp, EventCancelled, EventNotOnSale, MaxPerOrderExceeded, OrderNotCancellable, OrderNotPending,
     SaleEnded, SaleNotStarted, SoldOut, TicketTypeNotOnSale,
@@ -11,12 +11,14 @@ use crate::model::scope::Scope::{OrdersRead, OrdersWrite};
 
 pub(super) fn operations() -> Vec<Operation> {
     vec![
-        Operation::list(("list_orders", "/orders", OrdersRead), |call, request: Request<ListOrders>| {
+        Operation::list("list_orders", "/orders", OrdersRead, |call, request: Request<ListOrders>| {
             call.service.list_orders(call.caller, request)
         })
         .docs("List orders", "Newest first, without their tickets."),
         Operation::create(
-            ("create_order", "/orders", OrdersWrite),
+            "create_order",
+            "/orders",
+            OrdersWrite,
             |call, request: Request<CreateOrder>| call.service.create_order(call.caller, request),
             |created| format!("orders/{}", created.order.id),
         )
@@ -35,15 +37,15 @@ pub(super) fn operations() -> Vec<Operation> {
             MaxPerOrderExceeded,
             SoldOut,
         ]),
-        Operation::get(("get_order", "/orders/{orderId}", OrdersRead), |call| {
+        Operation::get("get_order", "/orders/{orderId}", OrdersRead, |call| {
             call.service.get_order(call.caller, call.id())
         })
         .docs("Get an order", ""),
-        Operation::get(("get_order_details", "/orders/{orderId}/details", OrdersRead), |call| {
+        Operation::get("get_order_details", "/orders/{orderId}/details", OrdersRead, |call| {
             call.service.get_order_details(call.caller, call.id())
         })
         .docs("Get an order's details", "The fields of the order's request that the order itself does not contain."),
-        Operation::action_on(("cancel_order", "/orders/{orderId}/cancel", OrdersWrite), |call| {
+        Operation::action_on("cancel_order", "/orders/{orderId}/cancel", OrdersWrite, |call| {
             call.service.cancel_order(call.caller, call.id())
         })
         .calls_gateway()
@@ -53,7 +55,7 @@ pub(super) fn operations() -> Vec<Operation> {
              payment gateway.",
         )
         .conflicts(&[OrderNotCancellable]),
-        Operation::action_on(("mark_order_paid", "/orders/{orderId}/mark-paid", OrdersWrite), |call| {
+        Operation::action_on("mark_order_paid", "/orders/{orderId}/mark-paid", OrdersWrite, |call| {
             call.service.mark_order_paid(call.caller, call.id())
         })
         .docs(
@@ -62,7 +64,7 @@ pub(super) fn operations() -> Vec<Operation> {
              seats and its discount use are still available.",
         )
         .conflicts(&[OrderNotPending, EventCancelled, SoldOut, DiscountUsedUp]),
-        Operation::action_on(("mark_checkout_reminder_sent", "/orders/{orderId}/reminder-sent", OrdersWrite), |call| {
+        Operation::action_on("mark_checkout_reminder_sent", "/orders/{orderId}/reminder-sent", OrdersWrite, |call| {
             call.service.mark_checkout_reminder_sent(call.caller, call.id())
         })
         .docs("Mark a checkout reminder as sent", "Sets the order's `checkoutReminderSent`.")
