@@ -1,4 +1,4 @@
-//! The example server as a process of its own, and what a person does with it. Every wait has an end.
+//! The example server as a process of its own. Every wait has a timeout.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -8,15 +8,15 @@ use std::sync::OnceLock;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
-/// How long anything may take that should take a moment: the machine may be busy.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// How long to wait for something that usually happens at once: the machine may be busy.
+const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// The example server of the profile that is tested, up to date: where cargo is asked for one test alone, it does not
-/// build the examples.
+/// Returns the path of the example server in the profile of the tests. Builds it first, because cargo does not build the
+/// examples when it runs a single test binary.
 fn example_server() -> &'static Path {
     static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
     PROGRAM.get_or_init(|| {
-        // The tests are in `deps`, beside `examples`.
+        // The test binaries are in the folder `deps`, next to the folder `examples`.
         let test = std::env::current_exe().unwrap();
         let folder = test.ancestors().nth(2).unwrap();
         let profile = folder.file_name().unwrap().to_str().unwrap();
@@ -31,8 +31,8 @@ fn example_server() -> &'static Path {
     })
 }
 
-/// The program, to be run in `folder`, with nothing of ours in its environment.
-pub(crate) fn program(folder: &Path, arguments: &[&str]) -> Command {
+/// The command that runs the server in `folder`, without the environment variables that it would read.
+pub fn program(folder: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(example_server());
     for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("TICKETING_")) {
         command.env_remove(name);
@@ -41,11 +41,11 @@ pub(crate) fn program(folder: &Path, arguments: &[&str]) -> Command {
     command
 }
 
-/// Runs a program that ends by itself.
-pub(crate) fn finish(command: &mut Command) -> Output {
+/// Runs a program that ends by itself, and returns its output.
+pub fn finish(command: &mut Command) -> Output {
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let (mut output, mut errors) = (child.stdout.take().unwrap(), child.stderr.take().unwrap());
-    let status = end_of(&mut child).unwrap_or_else(|| {
+    let status = wait_for_exit(&mut child).unwrap_or_else(|| {
         child.kill().unwrap();
         panic!("{command:?} did not end");
     });
@@ -55,9 +55,9 @@ pub(crate) fn finish(command: &mut Command) -> Output {
     Output { status, stdout, stderr }
 }
 
-fn end_of(child: &mut Child) -> Option<ExitStatus> {
+fn wait_for_exit(child: &mut Child) -> Option<ExitStatus> {
     let pause = Duration::from_millis(10);
-    (0..PATIENCE.as_millis() / pause.as_millis()).find_map(|_| {
+    (0..TIMEOUT.as_millis() / pause.as_millis()).find_map(|_| {
         let ended = child.try_wait().unwrap();
         if ended.is_none() {
             std::thread::sleep(pause);
@@ -66,90 +66,90 @@ fn end_of(child: &mut Child) -> Option<ExitStatus> {
     })
 }
 
-/// A server that runs until it is stopped, or the test ends.
-pub(crate) struct ExampleServer {
+/// A running server. It is killed when it is dropped.
+pub struct ExampleServer {
     child: Child,
     output: Receiver<String>,
-    /// What it said when it started.
-    pub(crate) lines: Vec<String>,
+    /// The lines that it printed when it started.
+    pub lines: Vec<String>,
 }
 
 impl ExampleServer {
     /// Starts a server on a free port in `folder` and waits until it listens.
-    pub(crate) fn start(folder: &Path, arguments: &[&str]) -> Self {
+    pub fn start(folder: &Path, arguments: &[&str]) -> Self {
         Self::start_program(program(folder, &["--listen", "127.0.0.1:0"]).args(arguments))
     }
 
-    pub(crate) fn start_program(command: &mut Command) -> Self {
+    pub fn start_program(command: &mut Command) -> Self {
         let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
         let (send, output) = channel();
         let stdout = BufReader::new(child.stdout.take().unwrap());
         std::thread::spawn(move || stdout.lines().map_while(Result::ok).try_for_each(|line| send.send(line)));
         let mut server = Self { child, output, lines: Vec::new() };
         while !server.lines.last().is_some_and(|line| line.starts_with("curl")) {
-            server.lines.push(server.output.recv_timeout(PATIENCE).expect("the server says where it listens"));
+            server.lines.push(server.output.recv_timeout(TIMEOUT).expect("the server says where it listens"));
         }
         server
     }
 
-    /// What follows `label` in one of its lines.
-    pub(crate) fn said(&self, label: &str) -> Option<&str> {
+    /// Returns what follows `label` in one of these lines.
+    pub fn printed(&self, label: &str) -> Option<&str> {
         self.lines.iter().find_map(|line| line.strip_prefix(label))
     }
 
-    pub(crate) fn key(&self) -> &str {
-        self.said("API key: ").expect("a first start prints a key")
+    pub fn key(&self) -> &str {
+        self.printed("API key: ").expect("a first start prints a key")
     }
 
     /// Its address and port.
-    pub(crate) fn address(&self) -> &str {
-        self.said("Listening on http://").and_then(|rest| rest.strip_suffix("/v1")).unwrap()
+    pub fn address(&self) -> &str {
+        self.printed("Listening on http://").and_then(|rest| rest.strip_suffix("/v1")).unwrap()
     }
 
-    /// The status and the whole text of the answer to a GET.
-    pub(crate) fn get(&self, path: &str, key: &str) -> (u16, String) {
+    /// Sends a GET request. Returns the status and the whole text of the response.
+    pub fn get(&self, path: &str, key: &str) -> (u16, String) {
         self.send("GET", path, key, "")
     }
 
-    /// The status and the whole text of the answer to a request with a JSON body.
-    pub(crate) fn send(&self, method: &str, path: &str, key: &str, body: &str) -> (u16, String) {
+    /// Sends a request with a JSON body. Returns the status and the whole text of the response.
+    pub fn send(&self, method: &str, path: &str, key: &str, body: &str) -> (u16, String) {
         self.send_with(method, path, key, "", body)
     }
 
-    /// The same with further header lines, each with its end.
-    pub(crate) fn send_with(&self, method: &str, path: &str, key: &str, lines: &str, body: &str) -> (u16, String) {
+    /// The same with further header lines, each with its line end.
+    pub fn send_with(&self, method: &str, path: &str, key: &str, lines: &str, body: &str) -> (u16, String) {
         let mut connection = TcpStream::connect(self.address()).unwrap();
-        connection.set_read_timeout(Some(PATIENCE)).unwrap();
+        connection.set_read_timeout(Some(TIMEOUT)).unwrap();
         let head = format!("{method} {path} HTTP/1.1\r\nHost: {}\r\nX-Api-Key: {key}\r\n{lines}", self.address());
         let length = format!("Content-Type: application/json\r\nContent-Length: {}\r\n", body.len());
         connection.write_all(format!("{head}{length}Connection: close\r\n\r\n{body}").as_bytes()).unwrap();
-        let mut answer = String::new();
-        connection.read_to_string(&mut answer).unwrap();
-        (answer.split(' ').nth(1).unwrap().parse().unwrap(), answer)
+        let mut response = String::new();
+        connection.read_to_string(&mut response).unwrap();
+        (response.split(' ').nth(1).unwrap().parse().unwrap(), response)
     }
 
-    /// Sends a signal, as `kill -TERM` does, and waits for the end. Answers with the status and what was said last.
-    pub(crate) fn stop(mut self, signal: &str) -> (ExitStatus, Vec<String>) {
+    /// Sends a signal, as `kill -TERM` does, and waits for the end. Returns the exit status and the last lines printed.
+    pub fn stop(mut self, signal: &str) -> (ExitStatus, Vec<String>) {
         let kill = Command::new("kill").args([&format!("-{signal}"), &self.child.id().to_string()]).status().unwrap();
         assert!(kill.success());
-        let status = end_of(&mut self.child).expect("the server ends after the signal");
+        let status = wait_for_exit(&mut self.child).expect("the server ends after the signal");
         (status, self.output.iter().collect())
     }
 }
 
 impl Drop for ExampleServer {
     fn drop(&mut self) {
-        // Fails where it ended before, which is just as well.
+        // Fails if the process has ended already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// Whether there is a curl to paste commands to.
-pub(crate) fn has_curl() -> bool {
+/// Whether curl is installed.
+pub fn has_curl() -> bool {
     Command::new("curl").arg("--version").output().is_ok_and(|output| output.status.success())
 }
 
-pub(crate) fn text(bytes: &[u8]) -> &str {
+pub fn text(bytes: &[u8]) -> &str {
     std::str::from_utf8(bytes).unwrap()
 }

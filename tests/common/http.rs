@@ -1,4 +1,4 @@
-//! A server on a real socket with a shop behind it, and a client small enough to say what it sends byte by byte.
+//! A server on a real socket, and an HTTP client that controls every byte that it sends.
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -118,7 +118,7 @@ fn new_key(service: &TicketingService, organization: OrganizationId, scopes: Sco
     service.create_api_key(organization, request).unwrap().key.expose().to_owned()
 }
 
-/// An answer as it came.
+/// A response as it was received.
 #[derive(Debug)]
 pub struct Response {
     pub status: u16,
@@ -127,6 +127,7 @@ pub struct Response {
 }
 
 impl Response {
+    /// Returns the value of a header. Panics if there is more than one of this name.
     pub fn header(&self, name: &str) -> Option<&str> {
         let mut found = self.headers.iter().filter(|(known, _)| known.eq_ignore_ascii_case(name));
         let first = found.next().map(|(_, value)| value.as_str());
@@ -142,7 +143,7 @@ impl Response {
         serde_json::from_slice(&self.body).unwrap_or_else(|error| panic!("{error}: {self:?}"))
     }
 
-    /// The problem in the body, whose form is checked.
+    /// Returns the problem in the body. Panics if it is not well formed.
     pub fn problem(&self) -> Value {
         assert_eq!(self.header("content-type"), Some("application/problem+json"), "{self:?}");
         let problem = self.json();
@@ -152,12 +153,12 @@ impl Response {
         problem
     }
 
-    /// The code of the problem in the body.
+    /// Returns the code of the problem in the body.
     pub fn code(&self) -> String {
         self.problem()["type"].as_str().unwrap().strip_prefix("urn:ticketing:problem:").unwrap().to_owned()
     }
 
-    /// The paths of the fields that were refused.
+    /// Returns the paths of the field errors of a problem.
     pub fn paths(&self) -> Vec<String> {
         assert_eq!((self.status, self.code().as_str()), (422, "validation-failed"));
         let problem = self.json();
@@ -165,24 +166,27 @@ impl Response {
         errors.iter().map(|error| error["path"].as_str().unwrap().to_owned()).collect()
     }
 
+    /// Asserts that the response has this status.
+    #[track_caller]
     pub fn expect(self, status: u16) -> Self {
         assert_eq!(self.status, status, "{}", String::from_utf8_lossy(&self.body));
         self
     }
 }
 
-/// One connection.
+/// A client with one connection.
 pub struct Client {
     stream: TcpStream,
     key: String,
 }
 
 impl Client {
+    /// Connects to the server. Every request has this API key, unless it is empty.
     pub fn new(address: SocketAddr, key: &str) -> Self {
         Self { key: key.to_owned(), ..Self::of(TcpStream::connect(address).unwrap()) }
     }
 
-    /// A client without a key on a connection that there is.
+    /// Creates a client without an API key on an existing connection.
     pub fn of(stream: TcpStream) -> Self {
         stream.set_nodelay(true).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
@@ -197,7 +201,7 @@ impl Client {
         self.send("DELETE", path, &[], b"")
     }
 
-    /// POST without a body.
+    /// Sends a POST request without a body.
     pub fn post_empty(&mut self, path: &str) -> Response {
         self.send("POST", path, &[], b"")
     }
@@ -214,7 +218,7 @@ impl Client {
         self.send(method, path, &["Content-Type: application/json"], body.to_string().as_bytes())
     }
 
-    /// POST under an idempotency key; without a body where it is null.
+    /// Sends a POST request with an idempotency key. It has no body if `body` is null.
     pub fn post_with_key(&mut self, idempotency_key: &str, path: &str, body: &Value) -> Response {
         let line = format!("Idempotency-Key: {idempotency_key}");
         match body {
@@ -223,7 +227,7 @@ impl Client {
         }
     }
 
-    /// A request with the client's key, and these header lines beside.
+    /// Sends a request with the client's API key and these header lines, and reads the response.
     pub fn send(&mut self, method: &str, path: &str, headers: &[&str], body: &[u8]) -> Response {
         let mut lines = vec![format!("X-Api-Key: {}", self.key)];
         lines.extend(headers.iter().map(|line| (*line).to_owned()));
@@ -239,13 +243,13 @@ impl Client {
         self.read_response_to(method).unwrap_or_else(|error| panic!("{method} {path}: {error}"))
     }
 
-    /// Exactly these bytes.
+    /// Sends exactly these bytes.
     pub fn write(&mut self, bytes: &[u8]) {
-        // The server may have answered and closed before it took everything.
+        // The server may respond and close the connection before it has read everything.
         let _ = self.stream.write_all(bytes);
     }
 
-    /// Says that nothing more will be sent.
+    /// Shuts down the sending half of the connection.
     pub fn end(&mut self) {
         let _ = self.stream.shutdown(std::net::Shutdown::Write);
     }
@@ -254,6 +258,7 @@ impl Client {
         self.read_response_to("GET")
     }
 
+    /// Reads the response to a request with this method: a response to HEAD has no body.
     pub fn read_response_to(&mut self, method: &str) -> io::Result<Response> {
         let mut head = Vec::new();
         while !head.ends_with(b"\r\n\r\n") {
@@ -266,17 +271,17 @@ impl Client {
         let status = lines.next().and_then(|line| line.split(' ').nth(1)).unwrap().parse().unwrap();
         let headers = lines.map(|line| line.split_once(": ").unwrap());
         let headers: Vec<_> = headers.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
-        let mut answer = Response { status, headers, body: Vec::new() };
-        let length = answer.header("content-length").map_or(0, |length| length.parse().unwrap());
-        assert!(answer.header("transfer-encoding").is_none());
+        let mut response = Response { status, headers, body: Vec::new() };
+        let length = response.header("content-length").map_or(0, |length| length.parse().unwrap());
+        assert!(response.header("transfer-encoding").is_none());
         if method != "HEAD" {
-            answer.body.resize(length, 0);
-            self.stream.read_exact(&mut answer.body)?;
+            response.body.resize(length, 0);
+            self.stream.read_exact(&mut response.body)?;
         }
-        Ok(answer)
+        Ok(response)
     }
 
-    /// Whether the server has closed the connection, or does so within this time.
+    /// Whether the server closes the connection within this time.
     pub fn is_closed_within(&mut self, time: Duration) -> bool {
         self.stream.set_read_timeout(Some(time)).unwrap();
         match self.stream.read(&mut [0; 1024]) {
@@ -286,7 +291,7 @@ impl Client {
     }
 }
 
-/// What most tests sell: a published event with a ticket type at 12.50 EUR, 100 places.
+/// Creates a published event with a ticket type of 100 seats at 12.50 EUR. Returns the ids of both.
 pub fn event_on_sale(client: &mut Client, slug: &str) -> (String, String) {
     let event = serde_json::json!({
         "title": "Summer Night", "slug": slug, "startDate": "9000-06-01T18:00:00Z",
@@ -298,6 +303,7 @@ pub fn event_on_sale(client: &mut Client, slug: &str) -> (String, String) {
     (event, seat)
 }
 
+/// The body of a request for an order.
 pub fn order_of(event: &str, seat: &str, quantity: u32) -> Value {
     serde_json::json!({
         "eventId": event,
@@ -306,6 +312,7 @@ pub fn order_of(event: &str, seat: &str, quantity: u32) -> Value {
     })
 }
 
-pub fn id(answer: &Response) -> String {
-    answer.json()["id"].as_str().unwrap().to_owned()
+/// Returns the `id` in the body of a response.
+pub fn id(response: &Response) -> String {
+    response.json()["id"].as_str().unwrap().to_owned()
 }

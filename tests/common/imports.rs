@@ -97,7 +97,7 @@ fn reachable<'a>(uses: &'a Uses, from: &String) -> BTreeSet<&'a String> {
 
 /// Follows a path from the module in which it stands. `None` if it leads out of the crate or to a local name.
 fn resolve(modules: &Modules, from: &[String], path: &[String], depth: usize) -> Option<Target> {
-    // A re-export of a macro names itself: `pub(crate) use text_enum;`.
+    // A re-export of a macro names itself: `pub use text_enum;`.
     if depth > 8 {
         return None;
     }

@@ -1,4 +1,4 @@
-//! Keeps what is logged in this process.
+//! Captures the log of this process.
 
 use std::fmt::{self, Write};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -6,19 +6,19 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use tracing::field::{Field, Visit};
 use tracing::{Level, span};
 
-/// Every event as text, with its level.
+/// The captured log: the level and the text of each event.
 #[derive(Clone, Default)]
-pub(crate) struct Lines(Arc<Mutex<Vec<(Level, String)>>>);
+pub struct CapturedLog(Arc<Mutex<Vec<(Level, String)>>>);
 
-struct Line(String);
+struct EventText(String);
 
-impl Visit for Line {
+impl Visit for EventText {
     fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
         write!(self.0, "{field}={value:?} ").unwrap();
     }
 }
 
-impl tracing::Subscriber for Lines {
+impl tracing::Subscriber for CapturedLog {
     fn enabled(&self, _: &tracing::Metadata<'_>) -> bool {
         true
     }
@@ -32,7 +32,7 @@ impl tracing::Subscriber for Lines {
     fn record_follows_from(&self, _: &span::Id, _: &span::Id) {}
 
     fn event(&self, event: &tracing::Event<'_>) {
-        let mut line = Line(format!("{} ", event.metadata().target()));
+        let mut line = EventText(format!("{} ", event.metadata().target()));
         event.record(&mut line);
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push((*event.metadata().level(), line.0));
     }
@@ -42,23 +42,23 @@ impl tracing::Subscriber for Lines {
     fn exit(&self, _: &span::Id) {}
 }
 
-/// Keeps everything that is logged from now on.
-pub(crate) fn capture() -> &'static Lines {
-    static KEPT: OnceLock<Lines> = OnceLock::new();
-    KEPT.get_or_init(|| {
-        let lines = Lines::default();
-        tracing::subscriber::set_global_default(lines.clone()).unwrap();
-        lines
+/// Captures everything that this process logs from now on. There is one log for all tests of the process.
+pub fn capture() -> &'static CapturedLog {
+    static LOG: OnceLock<CapturedLog> = OnceLock::new();
+    LOG.get_or_init(|| {
+        let log = CapturedLog::default();
+        tracing::subscriber::set_global_default(log.clone()).unwrap();
+        log
     })
 }
 
-impl Lines {
-    pub(crate) fn lines(&self) -> Vec<String> {
+impl CapturedLog {
+    pub fn lines(&self) -> Vec<String> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).iter().map(|(_, text)| text.clone()).collect()
     }
 
-    /// Asserts that something was logged, that nothing failed, and that no line tells any of these.
-    pub(crate) fn assert_clean(&self, secrets: &[&str]) {
+    /// Asserts that the log is not empty, and that no line is an error, mentions a panic, or contains a secret.
+    pub fn assert_clean(&self, secrets: &[&str]) {
         let lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         assert!(!lines.is_empty());
         for (level, line) in lines.iter() {

@@ -1,4 +1,4 @@
-//! A receiver of notifications on a real socket, which answers as it is told and remembers what it was sent.
+//! A webhook receiver on a real socket. It responds as the test says and records the requests.
 
 use std::collections::VecDeque;
 use std::io::{self, Read, Write};
@@ -10,58 +10,58 @@ use std::time::Duration;
 
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 
-/// Long enough for a busy machine.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// How long to wait for requests: the machine may be busy.
+const TIMEOUT: Duration = Duration::from_secs(30);
 
-/// What is done with one request.
+/// How the receiver responds to one request.
 #[derive(Debug, Clone)]
-pub(crate) enum MockResponse {
-    /// This status and no body.
+pub enum MockResponse {
+    /// Responds with this status and no body.
     Status(u16),
-    /// This status and this body.
+    /// Responds with this status and this body.
     Body(u16, String),
-    /// These bytes, and the connection stays.
+    /// Sends these bytes and keeps the connection open.
     Bytes(Vec<u8>),
-    /// These bytes, and the connection is closed.
+    /// Sends these bytes and closes the connection.
     Last(Vec<u8>),
-    /// These bytes before anything of the request is read, and the connection is closed without reading it.
+    /// Sends these bytes as soon as the connection is open, and closes it without reading a request.
     Early(Vec<u8>),
-    /// The first bytes, and then the others again and again.
+    /// Sends the first bytes, and then the second bytes again and again.
     Endless(Vec<u8>, Vec<u8>),
-    /// These bytes one by one, with a pause before each, and then nothing.
+    /// Sends these bytes one by one, with a pause before each, and keeps the connection open.
     Dribble(Vec<u8>, Duration),
-    /// The other answer, after a while.
+    /// Waits before it responds.
     After(Duration, Box<MockResponse>),
-    /// Nothing.
+    /// Never responds.
     Hang,
-    /// The connection is closed.
+    /// Closes the connection.
     Close,
-    /// The connection is reset.
+    /// Resets the connection.
     Reset,
 }
 
-/// A request that came.
+/// A request as it was received.
 #[derive(Debug, Clone)]
-pub(crate) struct ReceivedRequest {
-    /// On which connection, from 0.
-    pub(crate) connection: usize,
-    /// The name that the sender asked for when it secured the connection.
-    pub(crate) server_name: Option<String>,
+pub struct ReceivedRequest {
+    /// The number of its connection, from 0.
+    pub connection: usize,
+    /// The server name of the TLS handshake.
+    pub server_name: Option<String>,
     /// The request line and the headers.
-    pub(crate) head: String,
-    pub(crate) body: Vec<u8>,
+    pub head: String,
+    pub body: Vec<u8>,
 }
 
 impl ReceivedRequest {
-    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+    pub fn header(&self, name: &str) -> Option<&str> {
         let mut headers = self.head.lines().skip(1).filter_map(|line| line.split_once(':'));
         headers.find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, value)| value.trim())
     }
 }
 
-/// A running receiver. It stops when it goes.
-pub(crate) struct WebhookReceiver {
-    pub(crate) address: SocketAddr,
+/// A running receiver. It stops when it is dropped.
+pub struct WebhookReceiver {
+    pub address: SocketAddr,
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
 }
@@ -74,10 +74,10 @@ struct Shared {
 }
 
 struct State {
-    answers: VecDeque<MockResponse>,
-    otherwise: MockResponse,
+    responses: VecDeque<MockResponse>,
+    default: MockResponse,
     received: Vec<ReceivedRequest>,
-    /// One for each connection that was made, as long as it is open.
+    /// The sockets of the connections by number; `None` when the connection is closed.
     sockets: Vec<Option<TcpStream>>,
 }
 
@@ -88,13 +88,13 @@ impl Shared {
 }
 
 impl WebhookReceiver {
-    /// One that speaks plain HTTP. What nothing else is said about it answers with 204.
-    pub(crate) fn start() -> Self {
+    /// Starts a receiver for plain HTTP. By default it responds with status 204.
+    pub fn start() -> Self {
         Self::listen(None)
     }
 
-    /// One that speaks HTTPS.
-    pub(crate) fn start_tls(config: ServerConfig) -> Self {
+    /// Starts a receiver for HTTPS.
+    pub fn start_tls(config: ServerConfig) -> Self {
         Self::listen(Some(Arc::new(config)))
     }
 
@@ -102,8 +102,8 @@ impl WebhookReceiver {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let address = listener.local_addr().unwrap();
         let state = State {
-            answers: VecDeque::new(),
-            otherwise: MockResponse::Status(204),
+            responses: VecDeque::new(),
+            default: MockResponse::Status(204),
             received: Vec::new(),
             sockets: Vec::new(),
         };
@@ -116,43 +116,43 @@ impl WebhookReceiver {
         Self { address, shared, thread: Some(thread) }
     }
 
-    /// What it does with the next request that nothing is planned for.
-    pub(crate) fn enqueue(&self, answer: MockResponse) -> &Self {
-        self.shared.lock().answers.push_back(answer);
+    /// Sets the response to the next request that has none yet.
+    pub fn enqueue(&self, response: MockResponse) -> &Self {
+        self.shared.lock().responses.push_back(response);
         self
     }
 
-    /// What it does with every request that nothing is planned for.
-    pub(crate) fn set_default_response(&self, answer: MockResponse) -> &Self {
-        self.shared.lock().otherwise = answer;
+    /// Sets the response to every request that has none of its own.
+    pub fn set_default_response(&self, response: MockResponse) -> &Self {
+        self.shared.lock().default = response;
         self
     }
 
-    /// Where it is, with plain HTTP.
-    pub(crate) fn url(&self, path: &str) -> String {
+    /// Its URL for plain HTTP.
+    pub fn url(&self, path: &str) -> String {
         format!("http://{}{path}", self.address)
     }
 
-    pub(crate) fn requests(&self) -> Vec<ReceivedRequest> {
+    pub fn requests(&self) -> Vec<ReceivedRequest> {
         self.shared.lock().received.clone()
     }
 
-    /// How many connections were made to it.
-    pub(crate) fn connections(&self) -> usize {
+    /// Returns the number of connections so far.
+    pub fn connections(&self) -> usize {
         self.shared.lock().sockets.len()
     }
 
-    /// Waits until so many requests have come, and gives all of them.
+    /// Waits until there were this many requests, and returns all of them.
     #[track_caller]
-    pub(crate) fn wait_for(&self, requests: usize) -> Vec<ReceivedRequest> {
+    pub fn wait_for(&self, requests: usize) -> Vec<ReceivedRequest> {
         let missing = |state: &mut State| state.received.len() < requests;
-        let (state, waited) = self.shared.changed.wait_timeout_while(self.shared.lock(), PATIENCE, missing).unwrap();
+        let (state, waited) = self.shared.changed.wait_timeout_while(self.shared.lock(), TIMEOUT, missing).unwrap();
         assert!(!waited.timed_out(), "{} of {requests} requests", state.received.len());
         state.received.clone()
     }
 
-    /// Closes every connection, and takes new ones.
-    pub(crate) fn close_connections(&self) {
+    /// Closes every open connection. New ones are accepted.
+    pub fn close_connections(&self) {
         for socket in self.shared.lock().sockets.iter().flatten() {
             let _ = socket.shutdown(Shutdown::Both);
         }
@@ -181,7 +181,7 @@ fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
         };
         let shared = Arc::clone(shared);
         std::thread::spawn(move || {
-            // What goes wrong here is what the sender does, or what the test wants.
+            // Errors are expected: the sender closes connections, and so do some responses.
             let _ = match &shared.tls {
                 None => serve(socket, connection, &shared, |_| None),
                 Some(config) => {
@@ -197,7 +197,7 @@ fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
     }
 }
 
-/// Answers the requests of one connection, one after the other.
+/// Responds to the requests of one connection, one after the other.
 fn serve<S: Read + Write>(
     mut stream: S,
     connection: usize,
@@ -205,25 +205,25 @@ fn serve<S: Read + Write>(
     server_name: impl Fn(&S) -> Option<String>,
 ) -> io::Result<()> {
     loop {
-        let early = shared.lock().answers.pop_front_if(|answer| matches!(answer, MockResponse::Early(_)));
+        let early = shared.lock().responses.pop_front_if(|response| matches!(response, MockResponse::Early(_)));
         if let Some(MockResponse::Early(bytes)) = early {
             return stream.write_all(&bytes);
         }
         let mut first = [0];
         stream.read_exact(&mut first)?;
-        let answer = {
+        let response = {
             let mut state = shared.lock();
-            state.answers.pop_front().unwrap_or_else(|| state.otherwise.clone())
+            state.responses.pop_front().unwrap_or_else(|| state.default.clone())
         };
-        if matches!(answer, MockResponse::Reset) {
-            // The rest of the request is not read: the system says so to the sender.
+        if matches!(response, MockResponse::Reset) {
+            // Closing a socket that has unread data resets the connection.
             return Ok(());
         }
         let (head, body) = read_request(first[0], &mut stream)?;
         let request = ReceivedRequest { connection, server_name: server_name(&stream), head, body };
         shared.lock().received.push(request);
         shared.changed.notify_all();
-        if !give(answer, &mut stream)? {
+        if !respond(response, &mut stream)? {
             return Ok(());
         }
     }
@@ -252,13 +252,13 @@ fn read_request(first: u8, stream: &mut impl Read) -> io::Result<(String, Vec<u8
     Ok((head, body))
 }
 
-/// Answers, and tells whether the connection stays.
-fn give(answer: MockResponse, stream: &mut impl Write) -> io::Result<bool> {
-    match answer {
-        MockResponse::Status(status) => give(MockResponse::Body(status, String::new()), stream),
+/// Sends the response. Returns whether the connection stays open.
+fn respond(response: MockResponse, stream: &mut impl Write) -> io::Result<bool> {
+    match response {
+        MockResponse::Status(status) => respond(MockResponse::Body(status, String::new()), stream),
         MockResponse::Body(status, body) => {
             let length = if status == 204 { String::new() } else { format!("Content-Length: {}\r\n", body.len()) };
-            write!(stream, "HTTP/1.1 {status} Whatever\r\n{length}\r\n{body}")?;
+            write!(stream, "HTTP/1.1 {status} Text\r\n{length}\r\n{body}")?;
             stream.flush().map(|()| true)
         }
         MockResponse::Bytes(bytes) => stream.write_all(&bytes).and_then(|()| stream.flush()).map(|()| true),
@@ -279,9 +279,9 @@ fn give(answer: MockResponse, stream: &mut impl Write) -> io::Result<bool> {
             }
             Ok(true)
         }
-        MockResponse::After(pause, answer) => {
+        MockResponse::After(pause, response) => {
             sleep(pause);
-            give(*answer, stream)
+            respond(*response, stream)
         }
         MockResponse::Hang => Ok(true),
         MockResponse::Close | MockResponse::Reset => Ok(false),

@@ -1,4 +1,4 @@
-//! A resolver that says what a test tells it, and remembers how often it was asked.
+//! A resolver of host names that returns the addresses that a test sets.
 
 use std::collections::VecDeque;
 use std::io;
@@ -7,48 +7,48 @@ use std::sync::{Arc, Mutex};
 
 use ticketing::webhook::Resolver;
 
-/// The addresses of every name. Clones are one and the same.
+/// Resolves every name to the same addresses, and records the lookups. Clones share their state.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct FakeResolver(Arc<Mutex<State>>);
+pub struct FakeResolver(Arc<Mutex<State>>);
 
 #[derive(Debug, Default)]
 struct State {
     next: VecDeque<Vec<IpAddr>>,
     last: Vec<IpAddr>,
-    asked: Vec<String>,
+    lookups: Vec<String>,
 }
 
 impl FakeResolver {
-    /// A resolver that has these addresses for every name.
-    pub(crate) fn at(addresses: &[&str]) -> Self {
-        let names = Self::default();
-        names.0.lock().unwrap().last = read(addresses);
-        names
+    /// Creates a resolver that returns these addresses.
+    pub fn at(addresses: &[&str]) -> Self {
+        let resolver = Self::default();
+        resolver.0.lock().unwrap().last = parse(addresses);
+        resolver
     }
 
-    /// What it says the next time that nothing is planned for; the last of these it says from then on.
-    pub(crate) fn then(self, addresses: &[&str]) -> Self {
+    /// Makes the next lookup return the addresses that were set before, and those after it these.
+    pub fn then(self, addresses: &[&str]) -> Self {
         let mut state = self.0.lock().unwrap();
-        let before = std::mem::replace(&mut state.last, read(addresses));
+        let before = std::mem::replace(&mut state.last, parse(addresses));
         state.next.push_back(before);
         drop(state);
         self
     }
 
-    /// The names that it was asked for.
-    pub(crate) fn lookups(&self) -> Vec<String> {
-        self.0.lock().unwrap().asked.clone()
+    /// Returns the names that were looked up.
+    pub fn lookups(&self) -> Vec<String> {
+        self.0.lock().unwrap().lookups.clone()
     }
 }
 
-fn read(addresses: &[&str]) -> Vec<IpAddr> {
+fn parse(addresses: &[&str]) -> Vec<IpAddr> {
     addresses.iter().map(|address| address.parse().unwrap()).collect()
 }
 
 impl Resolver for FakeResolver {
     fn resolve(&self, host: &str) -> io::Result<Vec<IpAddr>> {
         let mut state = self.0.lock().unwrap();
-        state.asked.push(host.to_owned());
+        state.lookups.push(host.to_owned());
         let addresses = state.next.pop_front().unwrap_or_else(|| state.last.clone());
         if addresses.is_empty() { Err(io::ErrorKind::NotFound.into()) } else { Ok(addresses) }
     }

@@ -267,7 +267,7 @@ fn organizations_and_keys_are_managed_without_a_server() {
 fn keys_are_created_and_revoked_while_a_server_runs() {
     let folder = folder();
     let server = ExampleServer::start(folder.path(), &[]);
-    let organization = server.said("Organization: ").unwrap();
+    let organization = server.printed("Organization: ").unwrap();
     let key = json_output(folder.path(), &["create-key", organization, "--scopes", "events:read"]);
     let secret = key["key"].as_str().unwrap();
     assert_eq!(server.get("/v1/events", secret).0, 200);
@@ -346,7 +346,7 @@ fn two_simultaneous_first_starts_create_one_organization() {
             let starts: Vec<_> = (0..2).map(|_| scope.spawn(|| ExampleServer::start(folder.path(), &[]))).collect();
             starts.into_iter().map(|start| start.join().unwrap()).collect()
         });
-        let keys: Vec<_> = servers.iter().filter_map(|server| server.said("API key: ")).collect();
+        let keys: Vec<_> = servers.iter().filter_map(|server| server.printed("API key: ")).collect();
         assert_eq!(keys.len(), 1);
         for server in &servers {
             assert_eq!(server.get("/v1/events", keys[0]).0, 200);
