@@ -113,7 +113,7 @@ fn delays(bench: &mut Bench, name: &str, disturb: impl FnOnce(&Fixture, SocketAd
     }
     let receiver = Healthy::listen();
     let fixture = open_fixture();
-    let seat = fixture.seats(0, 1_000_000);
+    let seat = fixture.new_ticket_type(0, 1_000_000);
     endpoint(&fixture, receiver.address, "/");
     let sender = fixture.service.start_webhook_sender(SenderOptions::default()).expect("threads");
     fixture.order(&seat, 1);

@@ -78,7 +78,7 @@ impl Fixture {
     }
 
     /// Creates a ticket type of the default event.
-    pub fn seats(&self, cents: i64, quantity: i64) -> TicketType {
+    pub fn new_ticket_type(&self, cents: i64, quantity: i64) -> TicketType {
         self.ticket_type(self.default_event(), cents, quantity)
     }
 

@@ -33,31 +33,31 @@ fn is_without_link(result: Result<CreateOrderResponse>) {
 #[test]
 fn the_gateway_is_asked_once_for_an_order_however_often_it_is_retried() {
     let fixture = Fixture::new();
-    let seat = fixture.ticket_type(&fixture.event(), 1250, 10);
-    let placed = order(&fixture.service, &fixture.caller_with_key("key"), &seat).expect("an order");
+    let ticket_type = fixture.ticket_type(&fixture.event(), 1250, 10);
+    let placed = order(&fixture.service, &fixture.caller_with_key("key"), &ticket_type).expect("an order");
     for service in [fixture.service.clone(), fixture.second_service()] {
-        assert_eq!(order(&service, &fixture.caller_with_key("key"), &seat), Ok(placed.clone()));
+        assert_eq!(order(&service, &fixture.caller_with_key("key"), &ticket_type), Ok(placed.clone()));
     }
     // The answer is that of the time, whatever has become of the order since.
     fixture.service.payment_completed(&fixture.caller, placed.order.id).expect("paid");
-    assert_eq!(order(&fixture.service, &fixture.caller_with_key("key"), &seat), Ok(placed));
+    assert_eq!(order(&fixture.service, &fixture.caller_with_key("key"), &ticket_type), Ok(placed));
     assert_eq!(fixture.gateway.checkouts().len(), 1);
 }
 
 #[test]
 fn after_a_gateway_failed_the_same_key_tries_anew() {
     let fixture = Fixture::new();
-    let seat = fixture.ticket_type(&fixture.event(), 1250, 1);
+    let ticket_type = fixture.ticket_type(&fixture.event(), 1250, 1);
     for mood in [GatewayBehavior::Refuse, GatewayBehavior::Unavailable] {
         fixture.gateway.on_checkout(mood);
-        is_without_link(order(&fixture.service, &fixture.caller_with_key("key"), &seat));
+        is_without_link(order(&fixture.service, &fixture.caller_with_key("key"), &ticket_type));
     }
     assert_eq!(fixture.stored("SELECT held FROM ticket_types"), 0);
     fixture.gateway.on_checkout(GatewayBehavior::Succeed);
     let placed =
-        order(&fixture.service, &fixture.caller_with_key("key"), &seat).expect("the key and the place are free");
+        order(&fixture.service, &fixture.caller_with_key("key"), &ticket_type).expect("the key and the place are free");
     assert_eq!((orders(&fixture, "CANCELLED"), orders(&fixture, "PENDING")), (2, 1));
-    assert_eq!(order(&fixture.second_service(), &fixture.caller_with_key("key"), &seat), Ok(placed));
+    assert_eq!(order(&fixture.second_service(), &fixture.caller_with_key("key"), &ticket_type), Ok(placed));
     let mut keys: Vec<_> = fixture.gateway.checkouts().into_iter().map(|asked| asked.idempotency_key).collect();
     keys.dedup();
     assert_eq!(keys.len(), 3, "each order is a payment of its own");
@@ -66,8 +66,8 @@ fn after_a_gateway_failed_the_same_key_tries_anew() {
 #[test]
 fn a_refund_of_a_cancellation_that_is_retried_is_asked_for_once() {
     let fixture = Fixture::new();
-    let seat = fixture.ticket_type(&fixture.event(), 1250, 10);
-    let paid = fixture.paid_order(&seat, 1);
+    let ticket_type = fixture.ticket_type(&fixture.event(), 1250, 10);
+    let paid = fixture.paid_order(&ticket_type, 1);
     for _ in 0..3 {
         let left = fixture.service.cancel_order(&fixture.caller_with_key("key"), paid.id).expect("cancelled");
         assert!(left.success && !left.requires_manual_refund);
@@ -107,7 +107,7 @@ impl PaymentGateway for Told {
 /// Two services on one file, each with a gateway that waits to be told, and an order that the first one waits for.
 struct Two {
     fixture: Fixture,
-    seat: TicketType,
+    ticket_type: TicketType,
     services: [TicketingService; 2],
     asked: [Receiver<Call>; 2],
 }
@@ -116,11 +116,11 @@ impl Two {
     fn new() -> Self {
         let ((first, first_asked), (second, second_asked)) = (channel(), channel());
         let fixture = Fixture::with(|builder| builder.payment_gateway(Told(Mutex::new(first))));
-        let seat = fixture.ticket_type(&fixture.event(), 1250, 10);
+        let ticket_type = fixture.ticket_type(&fixture.event(), 1250, 10);
         let builder = TicketingService::builder(fixture.path()).payment_gateway(Told(Mutex::new(second)));
         let other = builder.clock(fixture.clock.clone()).open().expect("the file");
         let services = [fixture.service.clone(), other];
-        Self { fixture, seat, services, asked: [first_asked, second_asked] }
+        Self { fixture, ticket_type, services, asked: [first_asked, second_asked] }
     }
 
     /// Orders at one of the services, and waits until the gateway is asked.
@@ -129,8 +129,8 @@ impl Two {
         scope: &'s Scope<'s, '_>,
         at: usize,
     ) -> (ScopedJoinHandle<'s, Result<CreateOrderResponse>>, Call) {
-        let (service, once, seat) = (&self.services[at], self.fixture.caller_with_key("key"), &self.seat);
-        let running = scope.spawn(move || order(service, &once, seat));
+        let (service, once, ticket_type) = (&self.services[at], self.fixture.caller_with_key("key"), &self.ticket_type);
+        let running = scope.spawn(move || order(service, &once, ticket_type));
         (running, self.asked[at].recv_timeout(Duration::from_secs(15)).expect("the gateway is asked"))
     }
 }
@@ -268,19 +268,20 @@ fn a_child_process_stops_in_the_middle_of_an_order() {
     let service = builder.clock(stopping.clone()).entropy(stopping.clone()).open().expect("the file");
     let caller =
         service.act_for(child_variable("TICKETING_TEST_ORGANIZATION").parse().expect("an id")).expect("it is there");
-    let seat = service.get_ticket_type(&caller, child_variable("TICKETING_TEST_SEAT").parse().expect("an id"));
+    let ticket_type =
+        service.get_ticket_type(&caller, child_variable("TICKETING_TEST_TICKET_TYPE").parse().expect("an id"));
     if stopping.part == "before-the-order" {
         stopping.arm();
     }
     let once = caller.with_idempotency_key("key".parse().expect("a key"));
-    order(&service, &once, &seat.expect("the type")).expect("an order");
+    order(&service, &once, &ticket_type.expect("the type")).expect("an order");
     stop("stopped");
 }
 
 /// Kills a child that got as far as `part`; gives what the gateway was asked with until then.
-fn kill_at(part: &str, fixture: &Fixture, seat: &TicketType) -> Vec<String> {
+fn kill_at(part: &str, fixture: &Fixture, ticket_type: &TicketType) -> Vec<String> {
     let mut command = child_process(CHILD, part);
-    command.env("TICKETING_TEST_FILE", fixture.path()).env("TICKETING_TEST_SEAT", seat.id.to_string());
+    command.env("TICKETING_TEST_FILE", fixture.path()).env("TICKETING_TEST_TICKET_TYPE", ticket_type.id.to_string());
     command.env("TICKETING_TEST_ORGANIZATION", fixture.caller.organization().to_string());
     let mut running = ChildProcess::start(command);
     let said = std::iter::from_fn(|| running.next_message()).take_while(|said| said != "stopped").collect();
@@ -301,19 +302,19 @@ const PARTS: [(&str, i64, usize, bool); 4] = [
 fn wherever_a_process_is_killed_the_same_key_ends_with_one_order_and_one_payment() {
     for (part, left, asked_before, answered) in PARTS {
         let fixture = Fixture::new();
-        let seat = fixture.ticket_type(&fixture.event(), 1250, 10);
-        let mut asked = kill_at(part, &fixture, &seat);
+        let ticket_type = fixture.ticket_type(&fixture.event(), 1250, 10);
+        let mut asked = kill_at(part, &fixture, &ticket_type);
         assert_eq!((fixture.stored("SELECT COUNT(*) FROM orders"), asked.len()), (left, asked_before), "{part}");
         let links = fixture.stored("SELECT COUNT(payment_link) FROM orders");
         assert_eq!(links, i64::from(answered), "{part}");
 
         let once = fixture.caller_with_key("key");
-        let placed = order(&fixture.service, &once, &seat).expect("an order");
+        let placed = order(&fixture.service, &once, &ticket_type).expect("an order");
         assert_eq!(once.was_replayed(), answered, "{part}");
         assert_eq!(placed.order.status, OrderStatus::Pending);
         assert!(placed.checkout_url.is_some());
         assert_eq!(
-            order(&fixture.second_service(), &fixture.caller_with_key("key"), &seat),
+            order(&fixture.second_service(), &fixture.caller_with_key("key"), &ticket_type),
             Ok(placed.clone()),
             "{part}"
         );
@@ -333,9 +334,9 @@ fn wherever_a_process_is_killed_the_same_key_ends_with_one_order_and_one_payment
 fn control_without_its_key_the_retry_of_a_killed_process_is_a_second_order() {
     for part in ["before-the-answer", "before-the-link", "after-the-answer"] {
         let fixture = Fixture::new();
-        let seat = fixture.ticket_type(&fixture.event(), 1250, 10);
-        kill_at(part, &fixture, &seat);
-        order(&fixture.service, &fixture.caller, &seat).expect("an order");
+        let ticket_type = fixture.ticket_type(&fixture.event(), 1250, 10);
+        kill_at(part, &fixture, &ticket_type);
+        order(&fixture.service, &fixture.caller, &ticket_type).expect("an order");
         let held = fixture.stored("SELECT held FROM ticket_types");
         assert_eq!((fixture.stored("SELECT COUNT(*) FROM orders"), held), (2, 2), "{part}");
     }

@@ -47,14 +47,14 @@ fn orders(fixture: &Fixture) -> i64 {
 #[test]
 fn a_free_order_under_one_key_is_placed_once_by_32_threads_and_two_services() {
     let fixture = Fixture::new();
-    let seat = fixture.ticket_type(&fixture.event(), 0, 10_000);
+    let ticket_type = fixture.ticket_type(&fixture.event(), 0, 10_000);
     let services = [fixture.service.clone(), fixture.second_service()];
     for round in 1..=ROUNDS {
         let key = format!("round-{round}");
-        let by = |number: usize| order(&services[number % 2], &keyed(&fixture.caller, &key), &seat, 2);
+        let by = |number: usize| order(&services[number % 2], &keyed(&fixture.caller, &key), &ticket_type, 2);
         let placed = the_one_answer(run_at_once(THREADS, by));
         assert_eq!(placed.issued_tickets.len(), 2);
-        assert_eq!((orders(&fixture), fixture.sold(&seat)), (round as i64, 2 * round as i64));
+        assert_eq!((orders(&fixture), fixture.sold(&ticket_type)), (round as i64, 2 * round as i64));
     }
     assert_consistent(&fixture.database());
 }
@@ -62,10 +62,11 @@ fn a_free_order_under_one_key_is_placed_once_by_32_threads_and_two_services() {
 #[test]
 fn control_with_a_key_for_each_thread_there_are_32_free_orders() {
     let fixture = Fixture::new();
-    let seat = fixture.ticket_type(&fixture.event(), 0, 10_000);
-    let by = |number: usize| order(&fixture.service, &keyed(&fixture.caller, &format!("key-{number}")), &seat, 2);
+    let ticket_type = fixture.ticket_type(&fixture.event(), 0, 10_000);
+    let by =
+        |number: usize| order(&fixture.service, &keyed(&fixture.caller, &format!("key-{number}")), &ticket_type, 2);
     assert!(run_at_once(THREADS, by).iter().all(Result::is_ok));
-    assert_eq!((orders(&fixture), fixture.sold(&seat)), (32, 64));
+    assert_eq!((orders(&fixture), fixture.sold(&ticket_type)), (32, 64));
 }
 
 #[test]
@@ -139,13 +140,13 @@ fn orders_through_a_slow_gateway(
 ) -> (Fixture, Gated, Vec<Result<CreateOrderResponse>>) {
     let gateway = Gated::default();
     let fixture = Fixture::with(|builder| builder.payment_gateway(gateway.clone()));
-    let seat = fixture.ticket_type(&fixture.event(), 1250, 1000);
+    let ticket_type = fixture.ticket_type(&fixture.event(), 1250, 1000);
     let answered = AtomicUsize::new(0);
     if refused == 0 {
         gateway.open();
     }
     let answers = run_at_once(THREADS, |number| {
-        let answer = order(&fixture.service, &fixture.caller_with_key(&key(number)), &seat, 1);
+        let answer = order(&fixture.service, &fixture.caller_with_key(&key(number)), &ticket_type, 1);
         if answered.fetch_add(1, Ordering::SeqCst) + 1 == refused {
             gateway.open();
         }
@@ -180,10 +181,10 @@ fn control_with_a_key_for_each_thread_there_are_32_paid_orders() {
 fn two_services_that_take_up_one_paid_order_ask_under_one_key_and_give_one_answer() {
     for round in 0..ROUNDS {
         let fixture = Fixture::new();
-        let seat = fixture.ticket_type(&fixture.event(), 1250, 10);
+        let ticket_type = fixture.ticket_type(&fixture.event(), 1250, 10);
         let services = [fixture.service.clone(), fixture.second_service()];
         let placed = the_one_answer(run_at_once(8, |number| {
-            order(&services[number % 2], &fixture.caller_with_key("key"), &seat, 1)
+            order(&services[number % 2], &fixture.caller_with_key("key"), &ticket_type, 1)
         }));
         assert_eq!((orders(&fixture), placed.order.status), (1, OrderStatus::Pending), "round {round}");
         let asked: HashSet<_> = fixture.gateway.checkouts().into_iter().map(|asked| asked.idempotency_key).collect();
@@ -229,13 +230,13 @@ fn a_child_process_orders_under_its_keys() {
         TicketingService::builder(child_variable("TICKETING_TEST_FILE")).sandbox_gateway().open().expect("the file");
     let caller =
         service.act_for(child_variable("TICKETING_TEST_ORGANIZATION").parse().expect("an id")).expect("it is there");
-    let seat = child_variable("TICKETING_TEST_SEAT").parse().expect("an id");
-    let seat = service.get_ticket_type(&caller, seat).expect("the type");
+    let ticket_type = child_variable("TICKETING_TEST_TICKET_TYPE").parse().expect("an id");
+    let ticket_type = service.get_ticket_type(&caller, ticket_type).expect("the type");
     send_to_parent("ready");
     wait_for_parent();
     for round in 0..ROUNDS {
         let by = keyed(&caller, &format!("{prefix}-{round}"));
-        for answer in run_at_once(8, |_| order(&service, &by, &seat, 1)) {
+        for answer in run_at_once(8, |_| order(&service, &by, &ticket_type, 1)) {
             match answer {
                 Ok(placed) => send_to_parent(format_args!("{round} {}", placed.order.id)),
                 Err(error) => assert_eq!(error, Error::IdempotencyInProgress),
@@ -249,10 +250,12 @@ fn two_processes(prefixes: [&str; 2], cents: i64) -> (HashSet<String>, i64) {
     // The children read the system's clock.
     let fixture = Fixture::new();
     let event = fixture.event_with(|new| (new.start_date, new.end_date) = (ticketing::Timestamp::MAX, None));
-    let seat = fixture.ticket_type(&event, cents, 1000);
+    let ticket_type = fixture.ticket_type(&event, cents, 1000);
     let children = prefixes.map(|prefix| {
         let mut command = child_process(CHILD, prefix);
-        command.env("TICKETING_TEST_FILE", fixture.path()).env("TICKETING_TEST_SEAT", seat.id.to_string());
+        command
+            .env("TICKETING_TEST_FILE", fixture.path())
+            .env("TICKETING_TEST_TICKET_TYPE", ticket_type.id.to_string());
         command.env("TICKETING_TEST_ORGANIZATION", fixture.caller.organization().to_string());
         command
     });
@@ -291,27 +294,27 @@ impl Entropy for Fragile {
 fn work_that_panics_frees_its_key() {
     let entropy = Fragile::default();
     let fixture = Fixture::with(|builder| builder.entropy(entropy.clone()));
-    let seat = fixture.ticket_type(&fixture.event(), 0, 10);
+    let ticket_type = fixture.ticket_type(&fixture.event(), 0, 10);
     let before = fixture.all_rows();
     entropy.0.store(true, Ordering::SeqCst);
     for _ in 0..2 {
-        let failed = order(&fixture.service, &fixture.caller_with_key("key"), &seat, 1).expect_err("it panics");
+        let failed = order(&fixture.service, &fixture.caller_with_key("key"), &ticket_type, 1).expect_err("it panics");
         assert!(matches!(failed, Error::Internal(_)), "{failed:?}");
     }
     assert_eq!(fixture.all_rows(), before);
     entropy.0.store(false, Ordering::SeqCst);
-    order(&fixture.service, &fixture.caller_with_key("key"), &seat, 1).expect("the key is free");
+    order(&fixture.service, &fixture.caller_with_key("key"), &ticket_type, 1).expect("the key is free");
 }
 
 #[test]
 fn a_gateway_that_panics_or_hangs_frees_the_key() {
     for mood in [GatewayBehavior::Panic, GatewayBehavior::Hang] {
         let fixture = Fixture::with_gateway(|builder| builder.gateway_timeout(Duration::from_millis(50)));
-        let seat = fixture.ticket_type(&fixture.event(), 1250, 10);
+        let ticket_type = fixture.ticket_type(&fixture.event(), 1250, 10);
         fixture.gateway.on_checkout(mood);
-        let failed = order(&fixture.service, &fixture.caller_with_key("key"), &seat, 1).expect_err("no link");
+        let failed = order(&fixture.service, &fixture.caller_with_key("key"), &ticket_type, 1).expect_err("no link");
         assert!(matches!(failed, Error::PaymentGatewayFailed(_)), "{failed:?}");
         fixture.gateway.on_checkout(GatewayBehavior::Succeed);
-        order(&fixture.service, &fixture.caller_with_key("key"), &seat, 1).expect("the key is free");
+        order(&fixture.service, &fixture.caller_with_key("key"), &ticket_type, 1).expect("the key is free");
     }
 }

@@ -34,14 +34,14 @@ fn a_child_process_plays_its_part() {
 fn sell(path: &std::path::Path) {
     let service = TicketingService::open(path).unwrap();
     let caller = service.act_for(child_variable("TICKETING_TEST_ORGANIZATION").parse().unwrap()).unwrap();
-    let (event, seats) = (child_variable("TICKETING_TEST_EVENT"), child_variable("TICKETING_TEST_SEATS"));
-    let (event, seats) = (event.parse().unwrap(), seats.parse().unwrap());
+    let (event, ticket_type) = (child_variable("TICKETING_TEST_EVENT"), child_variable("TICKETING_TEST_TICKET_TYPE"));
+    let (event, ticket_type) = (event.parse().unwrap(), ticket_type.parse().unwrap());
     send_to_parent("ready");
     wait_for_parent();
     let bought = run_at_once(8, |_| {
         let mut bought = 0;
         loop {
-            match service.create_order(&caller, new_order(event, seats, 1)) {
+            match service.create_order(&caller, new_order(event, ticket_type, 1)) {
                 Ok(_) => bought += 1,
                 Err(error) if error.reason() == Some(Reason::SoldOut) => return bought,
                 Err(error) => panic!("after {bought}: {error}"),
@@ -55,22 +55,22 @@ fn sell(path: &std::path::Path) {
 fn processes_that_sell_the_last_places_of_one_file_sell_each_once_and_leave_none() {
     let fixture = Fixture::new();
     // The second type keeps the event open, so that a buyer is told of the places.
-    fixture.seats(0, 1);
-    let seats = fixture.seats(0, PLACES);
+    fixture.new_ticket_type(0, 1);
+    let ticket_type = fixture.new_ticket_type(0, PLACES);
     let children = (0..3).map(|_| {
         let mut command = child_process(CHILD, "sell");
         command
             .env("TICKETING_TEST_FILE", fixture.path())
             .env("TICKETING_TEST_ORGANIZATION", fixture.caller.organization().to_string())
             .env("TICKETING_TEST_EVENT", fixture.default_event().id.to_string())
-            .env("TICKETING_TEST_SEATS", seats.id.to_string());
+            .env("TICKETING_TEST_TICKET_TYPE", ticket_type.id.to_string());
         command
     });
     let ends: Vec<_> = start_together(children).into_iter().map(ChildProcess::finish).collect();
     assert!(ends.iter().all(|(status, _)| status.success()));
     let bought: Vec<i64> = ends.iter().map(|(_, said)| said[0].parse().unwrap()).collect();
     assert_eq!(bought.iter().sum::<i64>(), PLACES, "{bought:?}");
-    assert_eq!(fixture.sold(&seats), PLACES);
+    assert_eq!(fixture.sold(&ticket_type), PLACES);
     assert_consistent(&fixture.database());
 }
 

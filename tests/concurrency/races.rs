@@ -53,7 +53,7 @@ fn reason<T>(result: &ticketing::Result<T>) -> Option<Reason> {
 impl Fixture {
     /// Adds a ticket type that nobody orders. Without it, an event that is sold out would refuse orders for another reason.
     fn keep_event_open(&self) {
-        self.seats(0, 1);
+        self.new_ticket_type(0, 1);
     }
 
     fn refunds(&self) -> Vec<(OrderId, RefundStatus)> {
@@ -89,12 +89,12 @@ fn the_last_place_goes_to_one_of_sixteen() {
     fixture.keep_event_open();
     for round in 0..ROUNDS {
         let price = if round % 2 == 0 { 0 } else { 1250 };
-        let seats = fixture.seats(price, 1);
-        let results = run_at_once(16, |_| fixture.try_order(&seats, 1));
+        let ticket_type = fixture.new_ticket_type(price, 1);
+        let results = run_at_once(16, |_| fixture.try_order(&ticket_type, 1));
         let refused: Vec<_> = results.iter().filter_map(reason).collect();
         assert_eq!(refused, [Reason::SoldOut; 15]);
-        assert_eq!(fixture.sold(&seats), i64::from(price == 0));
-        assert_eq!(fixture.held(&seats), i64::from(price > 0));
+        assert_eq!(fixture.sold(&ticket_type), i64::from(price == 0));
+        assert_eq!(fixture.held(&ticket_type), i64::from(price > 0));
     }
     let orders = ListOrders { page: ticketing::PageRequest::first(100), ..Default::default() };
     assert_eq!(fixture.service.list_orders(&fixture.caller, orders).unwrap().data.len(), ROUNDS);
@@ -104,7 +104,7 @@ fn the_last_place_goes_to_one_of_sixteen() {
 #[test]
 fn control_without_the_condition_sixteen_get_the_last_place() {
     let fixture = Fixture::new();
-    fixture.seats(0, 1);
+    fixture.new_ticket_type(0, 1);
     let (_folder, path) = fixture.into_file();
     read_then_write(&path, 16, free_places, |connection, _, free| sell_if(connection, free, "sold"));
     assert_eq!(Database::open(&path).sold_and_held(), (16, 0));
@@ -122,13 +122,13 @@ fn of_two_orders_that_overlap_one_gets_everything_and_the_other_nothing() {
     for round in 0..ROUNDS {
         let price = if round % 2 == 0 { 0 } else { 1250 };
         // One place too few for both, of either type.
-        let (one, other) = (fixture.seats(price, 5), fixture.seats(price, 5));
+        let (one, other) = (fixture.new_ticket_type(price, 5), fixture.new_ticket_type(price, 5));
         let order = |types| fixture.service.create_order(&fixture.caller, three_of_each(types));
         let (first, second) = run_both(|| order([&one, &other]), || order([&other, &one]));
         let refused: Vec<_> = [&first, &second].into_iter().filter_map(reason).collect();
         assert_eq!(refused, [Reason::SoldOut]);
-        for seats in [one, other] {
-            let (sold, held) = (fixture.sold(&seats), fixture.held(&seats));
+        for ticket_type in [one, other] {
+            let (sold, held) = (fixture.sold(&ticket_type), fixture.held(&ticket_type));
             assert_eq!((sold, held), if price == 0 { (3, 0) } else { (0, 3) });
         }
     }
@@ -140,8 +140,8 @@ fn of_two_orders_that_overlap_one_gets_everything_and_the_other_nothing() {
 #[test]
 fn control_without_one_transaction_each_order_gets_half_and_nobody_all() {
     let fixture = Fixture::new();
-    fixture.seats(0, 5);
-    fixture.seats(0, 5);
+    fixture.new_ticket_type(0, 5);
+    fixture.new_ticket_type(0, 5);
     let (_folder, path) = fixture.into_file();
     let types = "SELECT group_concat(id) FROM ticket_types";
     let took_first = Barrier::new(2);
@@ -165,9 +165,9 @@ fn control_without_one_transaction_each_order_gets_half_and_nobody_all() {
 #[test]
 fn payment_against_cancel_ends_cancelled_with_the_money_back_and_the_place_free() {
     let fixture = Fixture::new();
-    let seats = fixture.seats(1250, 1);
+    let ticket_type = fixture.new_ticket_type(1250, 1);
     for _ in 0..ROUNDS {
-        let id = fixture.try_order(&seats, 1).unwrap().id;
+        let id = fixture.try_order(&ticket_type, 1).unwrap().id;
         let (paid, cancelled) = run_both(
             || fixture.service.payment_completed(&fixture.caller, id),
             || fixture.service.cancel_order(&fixture.caller, id),
@@ -190,8 +190,8 @@ const STATUS: &str = "SELECT status FROM orders";
 #[test]
 fn control_without_the_condition_a_payment_and_a_cancel_both_give_up_the_one_held_place() {
     let fixture = Fixture::new();
-    let seats = fixture.seats(1250, 1);
-    fixture.try_order(&seats, 1).unwrap();
+    let ticket_type = fixture.new_ticket_type(1250, 1);
+    fixture.try_order(&ticket_type, 1).unwrap();
     let (_folder, path) = fixture.into_file();
     let writes = [
         "UPDATE orders SET status = 'COMPLETED'; UPDATE ticket_types SET sold = sold + 1, held = held - 1",
@@ -215,8 +215,8 @@ fn payment_against_expiry_leaves_the_place_to_exactly_one_buyer() {
     let fixture = Fixture::new();
     fixture.keep_event_open();
     for _ in 0..ROUNDS {
-        let seats = fixture.seats(1250, 1);
-        let first = fixture.try_order(&seats, 1).unwrap().id;
+        let ticket_type = fixture.new_ticket_type(1250, 1);
+        let first = fixture.try_order(&ticket_type, 1).unwrap().id;
         // One millisecond before the hold ends.
         fixture.clock.advance(HOLD - Duration::from_millis(1));
         let ((paid, taken), maintained) = run_both(
@@ -225,7 +225,7 @@ fn payment_against_expiry_leaves_the_place_to_exactly_one_buyer() {
                     || fixture.service.payment_completed(&fixture.caller, first),
                     || {
                         fixture.clock.advance(Duration::from_millis(1));
-                        fixture.try_order(&seats, 1)
+                        fixture.try_order(&ticket_type, 1)
                     },
                 )
             },
@@ -237,12 +237,12 @@ fn payment_against_expiry_leaves_the_place_to_exactly_one_buyer() {
             OrderStatus::Completed => {
                 assert_eq!(reason(&taken), Some(Reason::SoldOut));
                 assert_eq!(fixture.payment_status(first), Some(PaymentStatus::Completed));
-                assert_eq!((fixture.sold(&seats), fixture.held(&seats)), (1, 0));
+                assert_eq!((fixture.sold(&ticket_type), fixture.held(&ticket_type)), (1, 0));
             }
             OrderStatus::Expired => {
                 assert_eq!(taken.unwrap().status, OrderStatus::Pending);
                 assert_eq!(fixture.payment_status(first), Some(PaymentStatus::Refunded));
-                assert_eq!((fixture.sold(&seats), fixture.held(&seats)), (0, 1));
+                assert_eq!((fixture.sold(&ticket_type), fixture.held(&ticket_type)), (0, 1));
             }
             other => panic!("{other}"),
         }
@@ -256,18 +256,18 @@ fn payment_against_expiry_leaves_the_place_to_exactly_one_buyer() {
 #[test]
 fn a_hold_ends_at_its_instant_and_not_before() {
     let fixture = Fixture::new();
-    let seats = fixture.seats(1250, 1);
-    let in_time = fixture.try_order(&seats, 1).unwrap().id;
+    let ticket_type = fixture.new_ticket_type(1250, 1);
+    let in_time = fixture.try_order(&ticket_type, 1).unwrap().id;
     fixture.clock.advance(HOLD - Duration::from_millis(1));
-    assert_eq!(reason(&fixture.try_order(&seats, 1)), Some(Reason::SoldOut));
+    assert_eq!(reason(&fixture.try_order(&ticket_type, 1)), Some(Reason::SoldOut));
     assert_eq!(fixture.service.payment_completed(&fixture.caller, in_time).unwrap().status, OrderStatus::Completed);
     fixture.service.cancel_order(&fixture.caller, in_time).unwrap();
 
     fixture.clock.set(at(NOW));
-    let late = fixture.try_order(&seats, 1).unwrap().id;
+    let late = fixture.try_order(&ticket_type, 1).unwrap().id;
     fixture.clock.advance(HOLD);
     assert_eq!(fixture.read_order(late).status, OrderStatus::Expired);
-    let taker = fixture.try_order(&seats, 1).unwrap();
+    let taker = fixture.try_order(&ticket_type, 1).unwrap();
     let late = fixture.service.payment_completed(&fixture.caller, late).unwrap();
     assert_eq!(late.status, OrderStatus::Expired);
     assert_eq!(late.payment_gateway.unwrap().status, PaymentStatus::Refunded);
@@ -278,8 +278,8 @@ fn a_hold_ends_at_its_instant_and_not_before() {
 #[test]
 fn control_without_the_condition_a_paid_place_is_sold_again_as_an_expired_one() {
     let fixture = Fixture::new();
-    let seats = fixture.seats(1250, 1);
-    fixture.try_order(&seats, 1).unwrap();
+    let ticket_type = fixture.new_ticket_type(1250, 1);
+    fixture.try_order(&ticket_type, 1).unwrap();
     let (_folder, path) = fixture.into_file();
     // The payer's clock is a millisecond before the end of the hold, and the taker's, who needs nothing but a place, at it.
     let writes = [
@@ -303,10 +303,10 @@ fn control_without_the_condition_a_paid_place_is_sold_again_as_an_expired_one() 
 #[test]
 fn of_scans_at_once_exactly_one_is_accepted_and_all_are_counted() {
     let fixture = Fixture::new();
-    let seats = fixture.seats(0, 1000);
+    let ticket_type = fixture.new_ticket_type(0, 1000);
     for round in 0..ROUNDS {
         let scans = 2 + round % 7;
-        let ticket = fixture.try_order(&seats, 1).unwrap().items[0].issued_tickets[0].clone();
+        let ticket = fixture.try_order(&ticket_type, 1).unwrap().items[0].issued_tickets[0].clone();
         let scan = |_| fixture.service.check_in_ticket(&fixture.caller, CheckInTicket::new(ticket.code.clone()));
         let results = run_at_once(scans, scan);
         let refused: Vec<_> = results.iter().filter_map(reason).collect();
@@ -320,8 +320,8 @@ fn of_scans_at_once_exactly_one_is_accepted_and_all_are_counted() {
 #[test]
 fn control_without_the_condition_two_enter_with_one_ticket_and_one_scan_is_lost() {
     let fixture = Fixture::new();
-    let seats = fixture.seats(0, 1);
-    fixture.try_order(&seats, 1).unwrap();
+    let ticket_type = fixture.new_ticket_type(0, 1);
+    fixture.try_order(&ticket_type, 1).unwrap();
     let (_folder, path) = fixture.into_file();
     let inside = std::sync::atomic::AtomicUsize::new(0);
     let read = |connection: &Database| {
@@ -344,9 +344,9 @@ fn control_without_the_condition_two_enter_with_one_ticket_and_one_scan_is_lost(
 #[test]
 fn a_ticket_cancelled_with_its_order_returns_its_place_once() {
     let fixture = Fixture::new();
-    let seats = fixture.seats(0, 3);
+    let ticket_type = fixture.new_ticket_type(0, 3);
     for _ in 0..ROUNDS {
-        let order = fixture.try_order(&seats, 2).unwrap();
+        let order = fixture.try_order(&ticket_type, 2).unwrap();
         let ticket = order.items[0].issued_tickets[0].id;
         let (cancelled, of_ticket) = run_both(
             || fixture.service.cancel_order(&fixture.caller, order.id),
@@ -354,7 +354,7 @@ fn a_ticket_cancelled_with_its_order_returns_its_place_once() {
         );
         cancelled.unwrap();
         assert!(matches!(reason(&of_ticket), None | Some(Reason::TicketCancelled)));
-        assert_eq!(fixture.sold(&seats), 0);
+        assert_eq!(fixture.sold(&ticket_type), 0);
         let tickets = &fixture.read_order(order.id).items[0].issued_tickets;
         assert!(tickets.iter().all(|ticket| ticket.status == TicketStatus::Cancelled));
     }
@@ -364,8 +364,8 @@ fn a_ticket_cancelled_with_its_order_returns_its_place_once() {
 #[test]
 fn control_without_the_condition_one_place_is_returned_twice() {
     let fixture = Fixture::new();
-    let seats = fixture.seats(0, 3);
-    fixture.try_order(&seats, 1).unwrap();
+    let ticket_type = fixture.new_ticket_type(0, 3);
+    fixture.try_order(&ticket_type, 1).unwrap();
     let (_folder, path) = fixture.into_file();
     let read = |connection: &Database| connection.value::<String>("SELECT status FROM tickets");
     read_then_write(&path, 2, read, |connection, _, status| {
@@ -383,11 +383,12 @@ fn the_last_place_is_either_issued_or_ordered() {
     let fixture = Fixture::new();
     fixture.keep_event_open();
     for round in 0..ROUNDS {
-        let seats = fixture.seats(if round % 2 == 0 { 0 } else { 1250 }, 1);
-        let (issued, ordered) = run_both(|| fixture.try_issue(seats.id, 1), || fixture.try_order(&seats, 1));
+        let ticket_type = fixture.new_ticket_type(if round % 2 == 0 { 0 } else { 1250 }, 1);
+        let (issued, ordered) =
+            run_both(|| fixture.try_issue(ticket_type.id, 1), || fixture.try_order(&ticket_type, 1));
         let refused: Vec<_> = [reason(&issued), reason(&ordered)].into_iter().flatten().collect();
         assert_eq!(refused, [Reason::SoldOut]);
-        assert_eq!(fixture.sold(&seats) + fixture.held(&seats), 1);
+        assert_eq!(fixture.sold(&ticket_type) + fixture.held(&ticket_type), 1);
     }
     assert_consistent(&fixture.database());
 }
@@ -395,7 +396,7 @@ fn the_last_place_is_either_issued_or_ordered() {
 #[test]
 fn control_without_the_condition_the_last_place_is_issued_and_held() {
     let fixture = Fixture::new();
-    fixture.seats(1250, 1);
+    fixture.new_ticket_type(1250, 1);
     let (_folder, path) = fixture.into_file();
     read_then_write(&path, 2, free_places, |connection, number, free| {
         sell_if(connection, free, ["sold", "held"][number]);
@@ -408,10 +409,10 @@ fn of_two_late_payments_for_one_place_one_revives_its_order_and_the_other_is_ref
     let fixture = Fixture::new();
     fixture.keep_event_open();
     for _ in 0..ROUNDS {
-        let seats = fixture.seats(1250, 1);
-        let first = fixture.try_order(&seats, 1).unwrap().id;
+        let ticket_type = fixture.new_ticket_type(1250, 1);
+        let first = fixture.try_order(&ticket_type, 1).unwrap().id;
         fixture.clock.advance(HOLD);
-        let second = fixture.try_order(&seats, 1).unwrap().id;
+        let second = fixture.try_order(&ticket_type, 1).unwrap().id;
         fixture.clock.advance(HOLD);
         let pay = |id| fixture.service.payment_completed(&fixture.caller, id);
         let (one, other) = run_both(|| pay(first), || pay(second));
@@ -422,7 +423,7 @@ fn of_two_late_payments_for_one_place_one_revives_its_order_and_the_other_is_ref
         assert_eq!(completed, (OrderStatus::Completed, PaymentStatus::Completed));
         assert_eq!(expired.0, OrderStatus::Expired);
         assert_eq!(expired.1, PaymentStatus::Refunded);
-        assert_eq!((fixture.sold(&seats), fixture.held(&seats)), (1, 0));
+        assert_eq!((fixture.sold(&ticket_type), fixture.held(&ticket_type)), (1, 0));
     }
     assert_eq!(fixture.refunds().len(), 25.min(ROUNDS));
     assert_consistent(&fixture.database());
@@ -431,9 +432,9 @@ fn of_two_late_payments_for_one_place_one_revives_its_order_and_the_other_is_ref
 #[test]
 fn control_without_the_condition_both_late_payments_get_the_one_place() {
     let fixture = Fixture::new();
-    let seats = fixture.seats(1250, 1);
+    let ticket_type = fixture.new_ticket_type(1250, 1);
     for _ in 0..2 {
-        fixture.try_order(&seats, 1).unwrap();
+        fixture.try_order(&ticket_type, 1).unwrap();
         fixture.clock.advance(HOLD);
     }
     fixture.service.run_maintenance().unwrap();
@@ -445,10 +446,10 @@ fn control_without_the_condition_both_late_payments_get_the_one_place() {
 #[test]
 fn an_order_marked_paid_and_paid_at_once_has_its_tickets_once_and_keeps_one_payment() {
     let fixture = Fixture::new();
-    let seats = fixture.seats(1250, 1000);
+    let ticket_type = fixture.new_ticket_type(1250, 1000);
     let mut marked = 0;
     for _ in 0..ROUNDS {
-        let id = fixture.try_order(&seats, 2).unwrap().id;
+        let id = fixture.try_order(&ticket_type, 2).unwrap().id;
         let (by_hand, by_gateway) = run_both(
             || fixture.service.mark_order_paid(&fixture.caller, id),
             || fixture.service.payment_completed(&fixture.caller, id),
@@ -476,8 +477,8 @@ fn an_order_marked_paid_and_paid_at_once_has_its_tickets_once_and_keeps_one_paym
 #[test]
 fn control_without_the_condition_an_order_paid_twice_has_its_places_sold_twice() {
     let fixture = Fixture::new();
-    let seats = fixture.seats(1250, 1000);
-    fixture.try_order(&seats, 2).unwrap();
+    let ticket_type = fixture.new_ticket_type(1250, 1000);
+    fixture.try_order(&ticket_type, 2).unwrap();
     let (_folder, path) = fixture.into_file();
     read_then_write(
         &path,
@@ -499,14 +500,18 @@ fn a_quantity_lowered_while_the_place_is_ordered_never_falls_below_what_is_taken
     let fixture = Fixture::new();
     fixture.keep_event_open();
     for round in 0..ROUNDS {
-        let seats = fixture.seats(if round % 2 == 0 { 0 } else { 1250 }, 2);
-        fixture.try_order(&seats, 1).unwrap();
-        let (lowered, ordered) = run_both(|| fixture.set_quantity(seats.id, 1), || fixture.try_order(&seats, 1));
+        let ticket_type = fixture.new_ticket_type(if round % 2 == 0 { 0 } else { 1250 }, 2);
+        fixture.try_order(&ticket_type, 1).unwrap();
+        let (lowered, ordered) =
+            run_both(|| fixture.set_quantity(ticket_type.id, 1), || fixture.try_order(&ticket_type, 1));
         match (reason(&lowered), reason(&ordered)) {
             (None, Some(Reason::SoldOut)) | (Some(Reason::QuantityBelowSold), None) => {}
             other => panic!("{other:?}"),
         }
-        assert_eq!(fixture.sold(&seats) + fixture.held(&seats), fixture.read_ticket_type(seats.id).quantity);
+        assert_eq!(
+            fixture.sold(&ticket_type) + fixture.held(&ticket_type),
+            fixture.read_ticket_type(ticket_type.id).quantity
+        );
     }
     assert_consistent(&fixture.database());
 }
@@ -514,8 +519,8 @@ fn a_quantity_lowered_while_the_place_is_ordered_never_falls_below_what_is_taken
 #[test]
 fn control_without_the_condition_the_quantity_falls_below_what_is_sold() {
     let fixture = Fixture::new();
-    let seats = fixture.seats(0, 2);
-    fixture.try_order(&seats, 1).unwrap();
+    let ticket_type = fixture.new_ticket_type(0, 2);
+    fixture.try_order(&ticket_type, 1).unwrap();
     let (_folder, path) = fixture.into_file();
     read_then_write(&path, 2, free_places, |connection, number, free| {
         if number == 0 {
@@ -533,10 +538,10 @@ fn control_without_the_condition_the_quantity_falls_below_what_is_sold() {
 fn of_sixteen_orders_with_a_code_for_five_five_get_it() {
     let fixture = Fixture::new();
     for round in 0..ROUNDS {
-        let seats = fixture.seats(if round % 2 == 0 { 1250 } else { 0 }, 100);
+        let ticket_type = fixture.new_ticket_type(if round % 2 == 0 { 1250 } else { 0 }, 100);
         let code = format!("FIVE-{round}");
         let of = fixture.limited_discount(&code, 5, false);
-        let results = run_at_once(16, |_| fixture.try_order_with_code(&seats, 1, &code));
+        let results = run_at_once(16, |_| fixture.try_order_with_code(&ticket_type, 1, &code));
         let (taken, refused): (Vec<_>, Vec<_>) = results.into_iter().partition(Result::is_ok);
         assert_eq!((taken.len(), refused.len(), fixture.discount_uses(&of)), (5, 11, 5));
         for error in refused {
@@ -544,7 +549,7 @@ fn of_sixteen_orders_with_a_code_for_five_five_get_it() {
             assert_eq!(error.to_string(), "discountCode Discount code usage limit reached");
         }
         // What was refused holds no place.
-        assert_eq!(fixture.sold(&seats) + fixture.held(&seats), 5);
+        assert_eq!(fixture.sold(&ticket_type) + fixture.held(&ticket_type), 5);
     }
     assert_consistent(&fixture.database());
 }
@@ -552,12 +557,12 @@ fn of_sixteen_orders_with_a_code_for_five_five_get_it() {
 #[test]
 fn of_sixteen_orders_five_get_the_automatic_discount_for_five_and_the_others_the_next_best_while_it_lasts() {
     let fixture = Fixture::new();
-    let seats = fixture.seats(1250, 10_000);
+    let ticket_type = fixture.new_ticket_type(1250, 10_000);
     for round in 0..ROUNDS {
         // Both take off as much, so the older one comes first.
         let best = fixture.limited_discount(&format!("BEST-{round}"), 5, true);
         let next = fixture.limited_discount(&format!("NEXT-{round}"), 7, true);
-        let orders = run_at_once(16, |_| fixture.try_order(&seats, 1).unwrap());
+        let orders = run_at_once(16, |_| fixture.try_order(&ticket_type, 1).unwrap());
         let with = |code: Option<&str>| orders.iter().filter(|order| order.discount_code.as_deref() == code).count();
         assert_eq!((with(Some(&best.code)), with(Some(&next.code)), with(None)), (5, 7, 4));
         assert_eq!((fixture.discount_uses(&best), fixture.discount_uses(&next)), (5, 7));
@@ -591,17 +596,17 @@ fn control_without_the_condition_sixteen_use_what_is_for_five() {
 #[test]
 fn of_two_late_payments_for_one_use_one_revives_its_order_and_the_other_is_refunded() {
     let fixture = Fixture::new();
-    let seats = fixture.seats(1250, 1000);
+    let ticket_type = fixture.new_ticket_type(1250, 1000);
     for round in 0..ROUNDS {
         let code = format!("ONCE-{round}");
         let of = fixture.limited_discount(&code, 1, false);
         let late = || {
-            let id = fixture.try_order_with_code(&seats, 1, &code).unwrap().id;
+            let id = fixture.try_order_with_code(&ticket_type, 1, &code).unwrap().id;
             fixture.clock.advance(HOLD);
             id
         };
         let (first, second) = (late(), late());
-        let sold = fixture.sold(&seats);
+        let sold = fixture.sold(&ticket_type);
         let pay = |id| fixture.service.payment_completed(&fixture.caller, id);
         let (one, other) = run_both(|| pay(first), || pay(second));
         let mut ends =
@@ -609,7 +614,10 @@ fn of_two_late_payments_for_one_use_one_revives_its_order_and_the_other_is_refun
         ends.sort_by_key(|(status, _)| status.to_string());
         assert_eq!(ends[0], (OrderStatus::Completed, PaymentStatus::Completed));
         assert_eq!(ends[1], (OrderStatus::Expired, PaymentStatus::Refunded));
-        assert_eq!((fixture.discount_uses(&of), fixture.sold(&seats) - sold, fixture.held(&seats)), (1, 1, 0));
+        assert_eq!(
+            (fixture.discount_uses(&of), fixture.sold(&ticket_type) - sold, fixture.held(&ticket_type)),
+            (1, 1, 0)
+        );
     }
     assert_consistent(&fixture.database());
 }

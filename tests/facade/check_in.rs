@@ -29,16 +29,16 @@ fn berlin(fixture: &Fixture, change: impl FnOnce(&mut CreateTicketType)) -> (Tic
         new.timezone = Some("Europe/Berlin".to_owned());
         new.end_date = Some(at("2027-01-01T00:00Z"));
     });
-    let seat = fixture.ticket_type_with(&event, change);
-    let ticket = fixture.issue(&seat, 1).remove(0);
-    (seat, ticket)
+    let ticket_type = fixture.ticket_type_with(&event, change);
+    let ticket = fixture.issue(&ticket_type, 1).remove(0);
+    (ticket_type, ticket)
 }
 
 /// What keeps a ticket out, in the order in which it is told, with what takes it away. Each row still meets every later one.
 #[test]
 fn where_several_refusals_apply_to_a_scan_the_first_is_given() {
     let fixture = Fixture::new();
-    let (seat, ticket) = berlin(&fixture, |new| new.price = eur(1250));
+    let (ticket_type, ticket) = berlin(&fixture, |new| new.price = eur(1250));
     // Inside, cancelled with its event, at the wrong door, outside of every time it is good for.
     fixture.set_clock("2026-06-10T12:00Z");
     scan(&fixture, &ticket).expect("nothing is in the way yet");
@@ -52,8 +52,8 @@ fn where_several_refusals_apply_to_a_scan_the_first_is_given() {
         allowed_dates: Change::Set(vec![at("2026-06-15T12:00Z")]),
         ..Default::default()
     };
-    fixture.service.update_ticket_type(&fixture.caller, seat.id, limits).expect("limits");
-    fixture.set_event_status(seat.event_id, EventStatus::Cancelled).expect("cancelled");
+    fixture.service.update_ticket_type(&fixture.caller, ticket_type.id, limits).expect("limits");
+    fixture.set_event_status(ticket_type.event_id, EventStatus::Cancelled).expect("cancelled");
     set("UPDATE tickets SET status = 'CANCELLED'");
     let elsewhere = fixture.event();
 
@@ -64,21 +64,21 @@ fn where_several_refusals_apply_to_a_scan_the_first_is_given() {
         assert_eq!(read(&fixture, &ticket).scan_count, scans, "{expected}: a refused scan counts");
     };
     refused(Reason::WrongEvent, elsewhere.id);
-    refused(Reason::TicketCancelled, seat.event_id);
+    refused(Reason::TicketCancelled, ticket_type.event_id);
     set("UPDATE tickets SET status = 'CHECKED_IN'");
-    refused(Reason::EventCancelled, seat.event_id);
+    refused(Reason::EventCancelled, ticket_type.event_id);
     set("UPDATE events SET status = 'PUBLISHED' WHERE status = 'CANCELLED'");
-    refused(Reason::NotYetValid, seat.event_id);
+    refused(Reason::NotYetValid, ticket_type.event_id);
     fixture.set_clock("2026-06-21T00:00Z");
-    refused(Reason::NoLongerValid, seat.event_id);
+    refused(Reason::NoLongerValid, ticket_type.event_id);
     let endless = UpdateTicketType { valid_until: Change::Set(None), ..Default::default() };
-    fixture.service.update_ticket_type(&fixture.caller, seat.id, endless).expect("no end");
-    refused(Reason::NotValidToday, seat.event_id);
+    fixture.service.update_ticket_type(&fixture.caller, ticket_type.id, endless).expect("no end");
+    refused(Reason::NotValidToday, ticket_type.event_id);
     let any_day = UpdateTicketType { allowed_dates: Change::Set(Vec::new()), ..Default::default() };
-    fixture.service.update_ticket_type(&fixture.caller, seat.id, any_day).expect("any day");
-    refused(Reason::AlreadyCheckedIn, seat.event_id);
+    fixture.service.update_ticket_type(&fixture.caller, ticket_type.id, any_day).expect("any day");
+    refused(Reason::AlreadyCheckedIn, ticket_type.event_id);
     leave(&fixture, &ticket).expect("out");
-    assert_eq!(scan_at(&fixture, &ticket, seat.event_id).expect("nothing is in the way").scan_count, 9);
+    assert_eq!(scan_at(&fixture, &ticket, ticket_type.event_id).expect("nothing is in the way").scan_count, 9);
 }
 
 #[test]
@@ -96,14 +96,14 @@ fn an_unknown_code_is_not_found() {
 #[test]
 fn a_code_is_read_however_it_was_typed() {
     let fixture = Fixture::new();
-    let seat = fixture.ticket_type(&fixture.event(), 0, 10);
+    let ticket_type = fixture.ticket_type(&fixture.event(), 0, 10);
     for form in [
         |code: &str| code.to_lowercase(),
         |code: &str| format!("  {code} "),
         |code: &str| format!("{}-{}-{}", &code[..5], &code[5..10], &code[10..]),
         |code: &str| code.to_lowercase().chars().flat_map(|c| [c, ' ', '-']).collect(),
     ] {
-        let ticket = fixture.issue(&seat, 1).remove(0);
+        let ticket = fixture.issue(&ticket_type, 1).remove(0);
         let typed = CheckInTicket::new(form(&ticket.code));
         assert_eq!(fixture.service.check_in_ticket(&fixture.caller, typed.clone()).expect("inside").id, ticket.id);
         assert_eq!(fixture.service.check_out_ticket(&fixture.caller, typed).expect("outside").id, ticket.id);
@@ -259,11 +259,11 @@ fn a_ticket_for_one_day_or_for_hours_does_not_let_in_again() {
 #[test]
 fn a_ticket_whose_one_day_was_moved_does_not_let_in_again() {
     let fixture = Fixture::new();
-    let (seat, ticket) = berlin(&fixture, |new| new.allowed_dates = Some(vec![at("2026-06-10T10:00Z")]));
+    let (ticket_type, ticket) = berlin(&fixture, |new| new.allowed_dates = Some(vec![at("2026-06-10T10:00Z")]));
     fixture.set_clock("2026-06-10T10:00Z");
     scan(&fixture, &ticket).expect("inside");
     let moved = UpdateTicketType { allowed_dates: Change::Set(vec![at("2026-06-11T10:00Z")]), ..Default::default() };
-    fixture.service.update_ticket_type(&fixture.caller, seat.id, moved).expect("another day");
+    fixture.service.update_ticket_type(&fixture.caller, ticket_type.id, moved).expect("another day");
     fixture.set_clock("2026-06-11T10:00Z");
     assert_eq!(reason(scan(&fixture, &ticket)), Reason::AlreadyCheckedIn, "it is for one day, whichever");
 }
@@ -271,30 +271,30 @@ fn a_ticket_whose_one_day_was_moved_does_not_let_in_again() {
 #[test]
 fn a_check_out_is_refused_in_its_order_and_judges_neither_validity_nor_the_event() {
     let fixture = Fixture::new();
-    let (seat, ticket) = berlin(&fixture, |new| new.price = eur(0));
+    let (ticket_type, ticket) = berlin(&fixture, |new| new.price = eur(0));
     let elsewhere = fixture.event();
     let leave_at = |event| {
         let request = CheckInTicket { code: ticket.code.clone(), event_id: Some(event) };
         fixture.service.check_out_ticket(&fixture.caller, request)
     };
     assert_eq!(reason(leave_at(elsewhere.id)), Reason::WrongEvent);
-    assert_eq!(reason(leave_at(seat.event_id)), Reason::NotCheckedIn);
+    assert_eq!(reason(leave_at(ticket_type.event_id)), Reason::NotCheckedIn);
     let before = read(&fixture, &ticket);
     assert_eq!((before.scan_count, before.last_scan_date), (0, None), "it is no scan");
 
     scan(&fixture, &ticket).expect("inside");
     let over = UpdateTicketType { valid_until: Change::Set(Some(at("2026-06-02T00:00Z"))), ..Default::default() };
-    fixture.service.update_ticket_type(&fixture.caller, seat.id, over).expect("an end");
-    fixture.set_event_status(seat.event_id, EventStatus::Cancelled).expect("cancelled");
+    fixture.service.update_ticket_type(&fixture.caller, ticket_type.id, over).expect("an end");
+    fixture.set_event_status(ticket_type.event_id, EventStatus::Cancelled).expect("cancelled");
     fixture.set_clock("2026-06-03T00:00Z");
-    let outside = leave_at(seat.event_id).expect("who is inside may leave");
+    let outside = leave_at(ticket_type.event_id).expect("who is inside may leave");
     assert_eq!((outside.status, outside.check_out_date), (TicketStatus::NotCheckedIn, Some(at("2026-06-03T00:00Z"))));
     assert_eq!((outside.check_in_date, outside.scan_count, outside.last_scan_date), (Some(at(NOW)), 1, Some(at(NOW))));
     assert_eq!(outside, read(&fixture, &ticket));
 
     fixture.service.cancel_ticket(&fixture.caller, ticket.id).expect("cancelled");
     assert_eq!(reason(leave_at(elsewhere.id)), Reason::WrongEvent);
-    assert_eq!(reason(leave_at(seat.event_id)), Reason::TicketCancelled);
+    assert_eq!(reason(leave_at(ticket_type.event_id)), Reason::TicketCancelled);
 }
 
 #[test]
@@ -340,9 +340,9 @@ fn a_ticket_names_the_key_that_let_its_holder_in_last() {
 #[test]
 fn a_ticket_of_an_event_that_is_over_or_sold_out_enters() {
     let fixture = Fixture::new();
-    let seat = fixture.ticket_type(&fixture.event(), 0, 2);
-    let tickets = fixture.issue(&seat, 2);
-    assert_eq!(fixture.event_status(seat.event_id), EventStatus::SoldOut);
+    let ticket_type = fixture.ticket_type(&fixture.event(), 0, 2);
+    let tickets = fixture.issue(&ticket_type, 2);
+    assert_eq!(fixture.event_status(ticket_type.event_id), EventStatus::SoldOut);
     scan(&fixture, &tickets[0]).expect("sold out");
     fixture.set_clock(EVENT_END);
     scan(&fixture, &tickets[1]).expect("over: the ticket's own limits decide");

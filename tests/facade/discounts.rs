@@ -41,8 +41,8 @@ impl Fixture {
 fn sale() -> (Fixture, Event, TicketType) {
     let fixture = Fixture::new();
     let event = fixture.event();
-    let seat = fixture.ticket_type(&event, 1000, 100);
-    (fixture, event, seat)
+    let ticket_type = fixture.ticket_type(&event, 1000, 100);
+    (fixture, event, ticket_type)
 }
 
 fn limited(new: CreateDiscount, limit: i64) -> CreateDiscount {
@@ -144,17 +144,17 @@ fn an_update_is_judged_as_the_whole_that_it_leaves() {
 
 #[test]
 fn a_code_is_taken_once_in_an_event_whatever_its_case() {
-    let (fixture, event, seat) = sale();
+    let (fixture, event, ticket_type) = sale();
     let of = fixture.discount(percent_off(&event, "Größe", 10));
     for code in ["Größe", "GRÖßE", "größe"] {
         let again = fixture.service.create_discount(&fixture.caller, percent_off(&event, code, 5));
         assert_eq!(reason(again), Reason::CodeTaken, "{code}");
-        assert_eq!(fixture.refusal(code, &seat), None, "{code}");
+        assert_eq!(fixture.refusal(code, &ticket_type), None, "{code}");
     }
     // Another event, and a code that differs by a blank.
     fixture.discount(percent_off(&fixture.event(), "Größe", 5));
     let other = fixture.discount(percent_off(&event, "Größe ", 5));
-    assert_eq!(fixture.refusal(" Größe", &seat), Some(DiscountRefusal::NotFound), "codes are not trimmed");
+    assert_eq!(fixture.refusal(" Größe", &ticket_type), Some(DiscountRefusal::NotFound), "codes are not trimmed");
     assert_eq!(
         reason(fixture.update(&other, |change| change.code = Change::Set("GRÖßE".to_owned()))),
         Reason::CodeTaken
@@ -192,69 +192,69 @@ fn the_list_is_filtered_by_event_whole_code_and_switch_and_paged_newest_first() 
 
 #[test]
 fn of_the_reasons_against_a_code_the_first_is_given_to_validation_and_order_alike() {
-    let (fixture, event, seat) = sale();
-    let box_seat = fixture.ticket_type(&event, 1000, 100);
+    let (fixture, event, ticket_type) = sale();
+    let box_type = fixture.ticket_type(&event, 1000, 100);
     let mut new = limited(percent_off(&event, "EARLY", 10), 1);
     new.minimum_purchase = Some(eur(2000));
     let of = fixture.discount(new);
-    let first = fixture.order_with_code(&seat, 2, "EARLY");
+    let first = fixture.order_with_code(&ticket_type, 2, "EARLY");
     fixture.service.mark_order_paid(&fixture.caller, first.id).expect("paid");
     // Now everything speaks against it, and one reason after another goes.
     let change = |change: fn(&mut UpdateDiscount)| fixture.update(&of, change).expect("a change");
     change(|of| of.is_active = Change::Set(false));
-    let to_box = Change::Set(vec![box_seat.id]);
+    let to_box = Change::Set(vec![box_type.id]);
     fixture.update(&of, |change| change.applicable_ticket_types = to_box).expect("a change");
-    let judged = |seats: &TicketType, quantity| {
-        let answer = fixture.validate("early", &[(seats, quantity)]);
+    let judged = |ticket_type: &TicketType, quantity| {
+        let answer = fixture.validate("early", &[(ticket_type, quantity)]);
         let error = answer.error.expect("a refusal");
         assert!(!answer.valid && answer.discount.is_none());
         let is_below = error == DiscountRefusal::BelowMinimum;
         assert_eq!(answer.error_data.map(|data| data.amount), is_below.then_some(eur(2000)));
-        assert_eq!(refused(fixture.try_order_with_code(seats, quantity, "early")), error.to_string());
+        assert_eq!(refused(fixture.try_order_with_code(ticket_type, quantity, "early")), error.to_string());
         error.to_string()
     };
     fixture.set_clock("2025-12-31T23:59:59.999Z");
-    assert_eq!(refused(fixture.try_order_with_code(&seat, 1, "LATE")), "Discount code not found");
-    assert_eq!(refused(fixture.try_order_with_code(&seat, 1, "")), "Discount code not found");
-    assert_eq!(judged(&seat, 1), "Discount code is not active");
+    assert_eq!(refused(fixture.try_order_with_code(&ticket_type, 1, "LATE")), "Discount code not found");
+    assert_eq!(refused(fixture.try_order_with_code(&ticket_type, 1, "")), "Discount code not found");
+    assert_eq!(judged(&ticket_type, 1), "Discount code is not active");
     change(|of| of.is_active = Change::Set(true));
-    assert_eq!(judged(&seat, 1), "Discount code is not valid yet");
+    assert_eq!(judged(&ticket_type, 1), "Discount code is not valid yet");
     fixture.set_clock("2026-01-01T00:00:00Z");
-    assert_eq!(judged(&seat, 1), "Discount code usage limit reached");
+    assert_eq!(judged(&ticket_type, 1), "Discount code usage limit reached");
     // Both ends of its time are to the millisecond, and what is over is told before what is used up.
     change(|of| of.valid_to = Change::Set(at("2026-01-02T00:00:00Z")));
     fixture.set_clock("2026-01-01T23:59:59.999Z");
-    assert_eq!(judged(&seat, 1), "Discount code usage limit reached");
+    assert_eq!(judged(&ticket_type, 1), "Discount code usage limit reached");
     fixture.set_clock("2026-01-02T00:00:00Z");
-    assert_eq!(judged(&seat, 1), "Discount code has expired");
+    assert_eq!(judged(&ticket_type, 1), "Discount code has expired");
     change(|of| of.valid_to = Change::Set(at("2027-01-01T00:00:00Z")));
     change(|of| of.usage_limit = Change::Set(Some(2)));
-    assert_eq!(judged(&seat, 1), "Minimum purchase amount not reached");
-    assert_eq!(judged(&seat, 2), "Discount code does not apply to these tickets");
-    assert!(fixture.validate("early", &[(&box_seat, 2)]).valid, "exactly the minimum");
-    assert_eq!(fixture.order_with_code(&box_seat, 2, "early").discounted_amount, Some(eur(200)));
-    assert_eq!(judged(&box_seat, 2), "Discount code usage limit reached");
+    assert_eq!(judged(&ticket_type, 1), "Minimum purchase amount not reached");
+    assert_eq!(judged(&ticket_type, 2), "Discount code does not apply to these tickets");
+    assert!(fixture.validate("early", &[(&box_type, 2)]).valid, "exactly the minimum");
+    assert_eq!(fixture.order_with_code(&box_type, 2, "early").discounted_amount, Some(eur(200)));
+    assert_eq!(judged(&box_type, 2), "Discount code usage limit reached");
 }
 
 #[test]
 fn the_minimum_counts_the_whole_basket_before_the_discount() {
-    let (fixture, event, seat) = sale();
+    let (fixture, event, ticket_type) = sale();
     let extra = fixture.ticket_type(&event, 500, 100);
     let mut new = percent_off(&event, "EARLY", 50);
-    (new.minimum_purchase, new.applicable_ticket_types) = (Some(eur(1500)), Some(vec![seat.id]));
+    (new.minimum_purchase, new.applicable_ticket_types) = (Some(eur(1500)), Some(vec![ticket_type.id]));
     fixture.discount(new);
-    assert_eq!(fixture.refusal("EARLY", &seat), Some(DiscountRefusal::BelowMinimum));
-    let answer = fixture.validate("EARLY", &[(&seat, 1), (&extra, 1)]);
+    assert_eq!(fixture.refusal("EARLY", &ticket_type), Some(DiscountRefusal::BelowMinimum));
+    let answer = fixture.validate("EARLY", &[(&ticket_type, 1), (&extra, 1)]);
     assert_eq!(answer.discount.map(|valid| valid.discounted_amount), Some(eur(500)));
 }
 
 #[test]
 fn validation_believes_the_items_and_not_the_amount_and_refuses_what_is_malformed() {
-    let (fixture, event, seat) = sale();
+    let (fixture, event, ticket_type) = sale();
     let elsewhere = fixture.ticket_type(&fixture.event(), 1000, 100);
     fixture.discount(percent_off(&event, "EARLY", 10));
     let request = |change: &dyn Fn(&mut ValidateDiscount)| {
-        let item = BasketItem { ticket_type_id: seat.id, quantity: 1, price: eur(7700) };
+        let item = BasketItem { ticket_type_id: ticket_type.id, quantity: 1, price: eur(7700) };
         let (code, order_amount) = ("EARLY".to_owned(), eur(1));
         let mut request = ValidateDiscount { event_id: event.id, code, order_amount, ticket_items: vec![item] };
         change(&mut request);
@@ -282,9 +282,9 @@ fn validation_believes_the_items_and_not_the_amount_and_refuses_what_is_malforme
 
 #[test]
 fn an_order_shows_the_stored_code_and_what_was_taken_off_and_keeps_both() {
-    let (fixture, event, seat) = sale();
+    let (fixture, event, ticket_type) = sale();
     let of = fixture.discount(percent_off(&event, "Early", 25));
-    let order = fixture.order_with_code(&seat, 2, "eARLY");
+    let order = fixture.order_with_code(&ticket_type, 2, "eARLY");
     assert_eq!((order.total, order.discounted_amount), (eur(1500), Some(eur(500))));
     assert_eq!(order.discount_code.as_deref(), Some("Early"));
     let item = &order.items[0].item;
@@ -303,7 +303,7 @@ fn an_order_shows_the_stored_code_and_what_was_taken_off_and_keeps_both() {
     assert_eq!(read.discount_code.as_deref(), Some("Early"));
     fixture.service.cancel_order(&fixture.caller, order.id).expect("cancelled");
     assert_eq!(fixture.discount_uses(&of), 0, "its use comes back under the new name");
-    let plain = fixture.order(&seat, 1);
+    let plain = fixture.order(&ticket_type, 1);
     assert_eq!((plain.discounted_amount, plain.discount_code), (None, None));
 }
 
@@ -311,10 +311,10 @@ fn an_order_shows_the_stored_code_and_what_was_taken_off_and_keeps_both() {
 fn a_refused_code_is_told_after_everything_else_and_takes_nothing() {
     let fixture = Fixture::new();
     let event = fixture.event_with(|new| new.accepts_company = Some(false));
-    let seat = fixture.ticket_type(&event, 1000, 2);
+    let ticket_type = fixture.ticket_type(&event, 1000, 2);
     let extra = fixture.ticket_type(&event, 0, 5);
     let request = |quantity, company: Option<&str>| {
-        let mut request = CreateOrder::new(event.id, new_customer(), seat.id, quantity);
+        let mut request = CreateOrder::new(event.id, new_customer(), ticket_type.id, quantity);
         request.discount_code = Some("NOPE".to_owned());
         request.customer.company_name = company.map(str::to_owned);
         fixture.service.create_order(&fixture.caller, request).map(|placed| placed.order)
@@ -330,17 +330,17 @@ fn a_refused_code_is_told_after_everything_else_and_takes_nothing() {
 
 #[test]
 fn all_off_makes_an_order_free_and_completes_it_at_once() {
-    let (fixture, event, seat) = sale();
+    let (fixture, event, ticket_type) = sale();
     let of = fixture.discount(percent_off(&event, "GIFT", 100));
-    let order = fixture.order_with_code(&seat, 2, "GIFT");
+    let order = fixture.order_with_code(&ticket_type, 2, "GIFT");
     assert_eq!((order.status, order.total), (OrderStatus::Completed, Amount::ZERO));
     assert_eq!(order.discounted_amount, Some(eur(2000)));
     assert_eq!(order.items[0].issued_tickets.len(), 2);
     assert!(order.payment_gateway.is_none() && fixture.gateway.checkouts().is_empty());
-    assert_eq!((fixture.sold(&seat), fixture.discount_uses(&of)), (2, 1));
+    assert_eq!((fixture.sold(&ticket_type), fixture.discount_uses(&of)), (2, 1));
     // So does an amount that is more than the order costs.
     fixture.discount(amount_off(&event, "LOTS", eur(100_000)));
-    let order = fixture.order_with_code(&seat, 3, "LOTS");
+    let order = fixture.order_with_code(&ticket_type, 3, "LOTS");
     assert_eq!((order.status, order.discounted_amount), (OrderStatus::Completed, Some(eur(3000))));
     let back = fixture.service.cancel_order(&fixture.caller, order.id).expect("cancelled");
     assert!(!back.requires_manual_refund);
@@ -348,16 +348,16 @@ fn all_off_makes_an_order_free_and_completes_it_at_once() {
 
 #[test]
 fn a_named_code_that_takes_nothing_off_counts_and_shows_nothing_taken_off() {
-    let (fixture, event, seat) = sale();
+    let (fixture, event, ticket_type) = sale();
     let of = fixture.discount(percent_off(&event, "THANKS", 0));
-    let order = fixture.order_with_code(&seat, 1, "THANKS");
+    let order = fixture.order_with_code(&ticket_type, 1, "THANKS");
     assert_eq!((order.total, order.discounted_amount), (eur(1000), Some(Amount::ZERO)));
     assert_eq!((order.discount_code.as_deref(), fixture.discount_uses(&of)), (Some("THANKS"), 1));
 }
 
 #[test]
 fn without_a_code_the_automatic_discount_that_saves_most_applies() {
-    let (fixture, event, seat) = sale();
+    let (fixture, event, ticket_type) = sale();
     let other = fixture.ticket_type(&event, 1000, 100);
     let tenth = fixture.discount(automatic(percent_off(&event, "TENTH", 10)));
     let three = fixture.discount(limited(automatic(amount_off(&event, "THREE", eur(300))), 2));
@@ -369,67 +369,67 @@ fn without_a_code_the_automatic_discount_that_saves_most_applies() {
     fixture.discount(automatic(limited_to));
     let code = |order: &Order| order.discount_code.clone().unwrap_or_default();
 
-    let order = fixture.order(&seat, 1);
+    let order = fixture.order(&ticket_type, 1);
     assert_eq!((code(&order).as_str(), order.total), ("THREE", eur(700)));
-    assert_eq!(code(&fixture.order(&seat, 4)), "TENTH", "4.00 of 40.00 are more than 3.00");
+    assert_eq!(code(&fixture.order(&ticket_type, 4)), "TENTH", "4.00 of 40.00 are more than 3.00");
     // A tie at 30.00: the oldest.
-    assert_eq!(code(&fixture.order(&seat, 3)), "TENTH");
+    assert_eq!(code(&fixture.order(&ticket_type, 3)), "TENTH");
     assert_eq!(code(&fixture.order(&other, 1)), "OTHER");
-    assert_eq!(code(&fixture.order(&seat, 1)), "THREE");
+    assert_eq!(code(&fixture.order(&ticket_type, 1)), "THREE");
     assert_eq!((fixture.discount_uses(&three), fixture.discount_uses(&tenth)), (2, 2));
-    assert_eq!(code(&fixture.order(&seat, 1)), "TENTH", "the uses of the better one are gone");
+    assert_eq!(code(&fixture.order(&ticket_type, 1)), "TENTH", "the uses of the better one are gone");
     // Who names one gets that one, whatever else there is, or none.
-    assert_eq!(code(&fixture.order_with_code(&seat, 1, "TENTH")), "TENTH");
-    assert_eq!(code(&fixture.order_with_code(&seat, 1, "NAMED")), "NAMED");
-    assert_eq!(refused(fixture.try_order_with_code(&seat, 1, "THREE")), "Discount code usage limit reached");
+    assert_eq!(code(&fixture.order_with_code(&ticket_type, 1, "TENTH")), "TENTH");
+    assert_eq!(code(&fixture.order_with_code(&ticket_type, 1, "NAMED")), "NAMED");
+    assert_eq!(refused(fixture.try_order_with_code(&ticket_type, 1, "THREE")), "Discount code usage limit reached");
 }
 
 #[test]
 fn an_automatic_discount_that_saves_nothing_is_not_used() {
-    let (fixture, event, seat) = sale();
+    let (fixture, event, ticket_type) = sale();
     let free = fixture.ticket_type(&event, 0, 100);
     let nothing = fixture.discount(automatic(percent_off(&event, "NOTHING", 0)));
     let half = fixture.discount(automatic(percent_off(&event, "HALF", 50)));
     let order = fixture.order(&free, 1);
     assert_eq!((order.discount_code, order.discounted_amount), (None, None));
     fixture.update(&half, |change| change.is_active = Change::Set(false)).expect("a change");
-    assert_eq!(fixture.order(&seat, 1).discounted_amount, None);
+    assert_eq!(fixture.order(&ticket_type, 1).discounted_amount, None);
     assert_eq!((fixture.discount_uses(&nothing), fixture.discount_uses(&half)), (0, 0));
     fixture.service.delete_discount(&fixture.caller, nothing.id).expect("nobody used it");
 }
 
 #[test]
 fn two_automatic_discounts_created_in_the_same_millisecond_are_told_apart_by_their_order() {
-    let (fixture, event, seat) = sale();
+    let (fixture, event, ticket_type) = sale();
     for code in ["FIRST", "SECOND", "THIRD"] {
         fixture.discount(automatic(percent_off(&event, code, 10)));
     }
-    assert_eq!(fixture.order(&seat, 1).discount_code.as_deref(), Some("FIRST"));
+    assert_eq!(fixture.order(&ticket_type, 1).discount_code.as_deref(), Some("FIRST"));
 }
 
 #[test]
 fn an_automatic_discount_can_make_an_order_free() {
-    let (fixture, event, seat) = sale();
+    let (fixture, event, ticket_type) = sale();
     fixture.discount(automatic(percent_off(&event, "GIFT", 100)));
-    assert_eq!(fixture.order(&seat, 1).status, OrderStatus::Completed);
-    assert_eq!(fixture.sold(&seat), 1);
+    assert_eq!(fixture.order(&ticket_type, 1).status, OrderStatus::Completed);
+    assert_eq!(fixture.sold(&ticket_type), 1);
 }
 
 #[test]
 fn a_use_comes_back_with_a_cancellation_once() {
-    let (fixture, event, seat) = sale();
+    let (fixture, event, ticket_type) = sale();
     let of = fixture.discount(limited(percent_off(&event, "ONCE", 10), 1));
-    let pending = fixture.order_with_code(&seat, 1, "ONCE");
+    let pending = fixture.order_with_code(&ticket_type, 1, "ONCE");
     assert_eq!(fixture.discount_uses(&of), 1);
     fixture.service.cancel_order(&fixture.caller, pending.id).expect("cancelled");
     assert_eq!(fixture.discount_uses(&of), 0);
-    let completed = fixture.order_with_code(&seat, 1, "ONCE");
+    let completed = fixture.order_with_code(&ticket_type, 1, "ONCE");
     fixture.service.payment_completed(&fixture.caller, completed.id).expect("paid");
-    assert_eq!(refused(fixture.try_order_with_code(&seat, 1, "ONCE")), "Discount code usage limit reached");
+    assert_eq!(refused(fixture.try_order_with_code(&ticket_type, 1, "ONCE")), "Discount code usage limit reached");
     fixture.service.cancel_order(&fixture.caller, completed.id).expect("cancelled");
     assert_eq!(fixture.discount_uses(&of), 0);
     assert_eq!(reason(fixture.service.cancel_order(&fixture.caller, completed.id)), Reason::OrderNotCancellable);
-    let expired = fixture.order_with_code(&seat, 1, "ONCE");
+    let expired = fixture.order_with_code(&ticket_type, 1, "ONCE");
     fixture.expire_holds();
     fixture.service.cancel_order(&fixture.caller, expired.id).expect("cancelled");
     assert_eq!(fixture.discount_uses(&of), 0, "an expired order has none to give back");
@@ -437,18 +437,18 @@ fn a_use_comes_back_with_a_cancellation_once() {
 
 #[test]
 fn a_use_ends_at_the_instant_at_which_the_hold_does_whoever_comes_by() {
-    let (fixture, event, seat) = sale();
+    let (fixture, event, ticket_type) = sale();
     let of = fixture.discount(limited(percent_off(&event, "ONCE", 10), 1));
-    let first = fixture.order_with_code(&seat, 1, "ONCE");
+    let first = fixture.order_with_code(&ticket_type, 1, "ONCE");
     fixture.clock.advance(HOLD - std::time::Duration::from_millis(1));
-    assert_eq!(fixture.refusal("ONCE", &seat), Some(DiscountRefusal::UsedUp));
-    assert_eq!(refused(fixture.try_order_with_code(&seat, 1, "ONCE")), "Discount code usage limit reached");
+    assert_eq!(fixture.refusal("ONCE", &ticket_type), Some(DiscountRefusal::UsedUp));
+    assert_eq!(refused(fixture.try_order_with_code(&ticket_type, 1, "ONCE")), "Discount code usage limit reached");
     fixture.clock.advance(std::time::Duration::from_millis(1));
     let stored = "SELECT used_count FROM discounts";
     assert_eq!((fixture.discount_uses(&of), fixture.stored(stored)), (0, 1), "nobody wrote it down yet");
     assert_eq!(fixture.codes_used(), [0]);
-    assert_eq!(fixture.refusal("ONCE", &seat), None);
-    let second = fixture.order_with_code(&seat, 1, "ONCE");
+    assert_eq!(fixture.refusal("ONCE", &ticket_type), None);
+    let second = fixture.order_with_code(&ticket_type, 1, "ONCE");
     assert_eq!((fixture.discount_uses(&of), fixture.stored(stored)), (1, 1));
     assert_eq!(fixture.stored("SELECT COUNT(*) FROM orders WHERE status = 'EXPIRED'"), 1, "who took the use wrote it");
     assert_eq!(
@@ -461,10 +461,10 @@ fn a_use_ends_at_the_instant_at_which_the_hold_does_whoever_comes_by() {
     assert_eq!((fixture.discount_uses(&of), fixture.stored(stored)), (0, 0));
     // The same where an order takes what applies by itself.
     fixture.update(&of, |change| change.auto_apply = Change::Set(true)).expect("a change");
-    assert_eq!(fixture.order(&seat, 1).discount_code.as_deref(), Some("ONCE"));
-    assert_eq!(fixture.order(&seat, 1).discount_code, None);
+    assert_eq!(fixture.order(&ticket_type, 1).discount_code.as_deref(), Some("ONCE"));
+    assert_eq!(fixture.order(&ticket_type, 1).discount_code, None);
     fixture.expire_holds();
-    assert_eq!(fixture.order(&seat, 1).discount_code.as_deref(), Some("ONCE"));
+    assert_eq!(fixture.order(&ticket_type, 1).discount_code.as_deref(), Some("ONCE"));
 }
 
 impl Fixture {
@@ -476,23 +476,26 @@ impl Fixture {
 
 #[test]
 fn a_use_comes_back_where_the_gateway_gives_no_link() {
-    let (fixture, event, seat) = sale();
+    let (fixture, event, ticket_type) = sale();
     let of = fixture.discount(limited(percent_off(&event, "ONCE", 10), 1));
     fixture.gateway.on_checkout(GatewayBehavior::Refuse);
-    assert!(matches!(fixture.try_order_with_code(&seat, 1, "ONCE"), Err(ticketing::Error::PaymentGatewayFailed(_))));
+    assert!(matches!(
+        fixture.try_order_with_code(&ticket_type, 1, "ONCE"),
+        Err(ticketing::Error::PaymentGatewayFailed(_))
+    ));
     assert_eq!(fixture.discount_uses(&of), 0);
     fixture.gateway.on_checkout(GatewayBehavior::Succeed);
-    fixture.order_with_code(&seat, 1, "ONCE");
+    fixture.order_with_code(&ticket_type, 1, "ONCE");
 }
 
 #[test]
 fn cancelling_an_event_returns_the_uses_of_what_was_pending_and_no_others() {
-    let (fixture, event, seat) = sale();
+    let (fixture, event, ticket_type) = sale();
     let of = fixture.discount(percent_off(&event, "EARLY", 10));
-    fixture.order_with_code(&seat, 1, "EARLY");
+    fixture.order_with_code(&ticket_type, 1, "EARLY");
     fixture.expire_holds();
-    fixture.order_with_code(&seat, 1, "EARLY");
-    let completed = fixture.order_with_code(&seat, 1, "EARLY");
+    fixture.order_with_code(&ticket_type, 1, "EARLY");
+    let completed = fixture.order_with_code(&ticket_type, 1, "EARLY");
     fixture.service.payment_completed(&fixture.caller, completed.id).expect("paid");
     fixture.set_event_status(event.id, EventStatus::Cancelled).expect("cancelled");
     assert_eq!((fixture.discount_uses(&of), fixture.stored("SELECT used_count FROM discounts")), (1, 1));
@@ -500,9 +503,9 @@ fn cancelling_an_event_returns_the_uses_of_what_was_pending_and_no_others() {
 
 #[test]
 fn a_late_payment_takes_its_use_anew_or_goes_back() {
-    let (fixture, event, seat) = sale();
+    let (fixture, event, ticket_type) = sale();
     let of = fixture.discount(limited(percent_off(&event, "ONCE", 10), 1));
-    let late = fixture.order_with_code(&seat, 1, "ONCE");
+    let late = fixture.order_with_code(&ticket_type, 1, "ONCE");
     fixture.expire_holds();
     // Only the limit is judged: the rest was in time.
     let (over, off) = (at("2026-05-01T00:00:00Z"), Change::Set(false));
@@ -516,9 +519,9 @@ fn a_late_payment_takes_its_use_anew_or_goes_back() {
     fixture
         .update(&of, |change| (change.valid_to, change.is_active) = (Change::Set(end), Change::Set(true)))
         .expect("a change");
-    let late = fixture.order_with_code(&seat, 1, "ONCE");
+    let late = fixture.order_with_code(&ticket_type, 1, "ONCE");
     fixture.expire_holds();
-    let taker = fixture.order_with_code(&seat, 1, "ONCE");
+    let taker = fixture.order_with_code(&ticket_type, 1, "ONCE");
     assert_eq!(reason(fixture.service.mark_order_paid(&fixture.caller, late.id)), Reason::DiscountUsedUp);
     assert_eq!(fixture.order_status(late.id), OrderStatus::Expired);
     let lost = fixture.service.payment_completed(&fixture.caller, late.id).expect("a notice");
@@ -536,11 +539,11 @@ fn a_late_payment_takes_its_use_anew_or_goes_back() {
 fn an_expired_order_is_refused_for_its_event_its_places_and_its_use_in_this_order() {
     let fixture = Fixture::new();
     let event = fixture.event();
-    let (seat, spare) = (fixture.ticket_type(&event, 1000, 1), fixture.ticket_type(&event, 1000, 10));
+    let (ticket_type, spare) = (fixture.ticket_type(&event, 1000, 1), fixture.ticket_type(&event, 1000, 10));
     let of = fixture.discount(limited(percent_off(&event, "ONCE", 10), 1));
-    let late = fixture.order_with_code(&seat, 1, "ONCE");
+    let late = fixture.order_with_code(&ticket_type, 1, "ONCE");
     fixture.expire_holds();
-    let place = fixture.order(&seat, 1);
+    let place = fixture.order(&ticket_type, 1);
     let using = fixture.order_with_code(&spare, 1, "ONCE");
     let mark = || reason(fixture.service.mark_order_paid(&fixture.caller, late.id));
     assert_eq!(mark(), Reason::SoldOut);
@@ -559,11 +562,11 @@ fn an_expired_order_is_refused_for_its_event_its_places_and_its_use_in_this_orde
 
 #[test]
 fn a_lapsed_hold_gives_its_use_to_a_late_payment_that_comes_first() {
-    let (fixture, event, seat) = sale();
+    let (fixture, event, ticket_type) = sale();
     let of = fixture.discount(limited(percent_off(&event, "ONCE", 10), 1));
-    let first = fixture.order_with_code(&seat, 1, "ONCE");
+    let first = fixture.order_with_code(&ticket_type, 1, "ONCE");
     fixture.expire_holds();
-    let second = fixture.order_with_code(&seat, 1, "ONCE");
+    let second = fixture.order_with_code(&ticket_type, 1, "ONCE");
     fixture.expire_holds();
     // The second is expired and not written so; the first takes its use.
     fixture.service.mark_order_paid(&fixture.caller, first.id).expect("paid");
@@ -573,25 +576,25 @@ fn a_lapsed_hold_gives_its_use_to_a_late_payment_that_comes_first() {
 
 #[test]
 fn a_limit_below_what_is_used_lets_nobody_else_in() {
-    let (fixture, event, seat) = sale();
+    let (fixture, event, ticket_type) = sale();
     let of = fixture.discount(percent_off(&event, "EARLY", 10));
-    let orders = [(); 3].map(|()| fixture.order_with_code(&seat, 1, "EARLY"));
+    let orders = [(); 3].map(|()| fixture.order_with_code(&ticket_type, 1, "EARLY"));
     let lowered = fixture.update(&of, |change| change.usage_limit = Change::Set(Some(1))).expect("a change");
     assert_eq!((lowered.usage_limit, lowered.used_count), (Some(1), 3));
-    assert_eq!(refused(fixture.try_order_with_code(&seat, 1, "EARLY")), "Discount code usage limit reached");
+    assert_eq!(refused(fixture.try_order_with_code(&ticket_type, 1, "EARLY")), "Discount code usage limit reached");
     for order in &orders[..2] {
         fixture.service.cancel_order(&fixture.caller, order.id).expect("cancelled");
-        assert_eq!(refused(fixture.try_order_with_code(&seat, 1, "EARLY")), "Discount code usage limit reached");
+        assert_eq!(refused(fixture.try_order_with_code(&ticket_type, 1, "EARLY")), "Discount code usage limit reached");
     }
     fixture.service.cancel_order(&fixture.caller, orders[2].id).expect("cancelled");
-    fixture.order_with_code(&seat, 1, "EARLY");
+    fixture.order_with_code(&ticket_type, 1, "EARLY");
 }
 
 #[test]
 fn what_was_ever_used_is_not_deleted_and_an_event_takes_its_discounts_along() {
-    let (fixture, event, seat) = sale();
+    let (fixture, event, ticket_type) = sale();
     let of = fixture.discount(percent_off(&event, "EARLY", 10));
-    let order = fixture.order_with_code(&seat, 1, "EARLY");
+    let order = fixture.order_with_code(&ticket_type, 1, "EARLY");
     fixture.service.cancel_order(&fixture.caller, order.id).expect("cancelled");
     assert_eq!(fixture.discount_uses(&of), 0);
     assert_eq!(reason(fixture.service.delete_discount(&fixture.caller, of.id)), Reason::InUse);
@@ -608,23 +611,24 @@ fn what_was_ever_used_is_not_deleted_and_an_event_takes_its_discounts_along() {
 
 #[test]
 fn a_deleted_ticket_type_stays_in_the_list_which_never_becomes_empty_by_that() {
-    let (fixture, event, seat) = sale();
+    let (fixture, event, ticket_type) = sale();
     let gone = fixture.ticket_type(&event, 1000, 10);
     let elsewhere = fixture.ticket_type(&fixture.event(), 1000, 10);
     let listing =
         |types: Vec<_>| CreateDiscount { applicable_ticket_types: Some(types), ..percent_off(&event, "EARLY", 10) };
-    let refused = fixture.service.create_discount(&fixture.caller, listing(vec![seat.id, elsewhere.id, gone.id]));
+    let refused =
+        fixture.service.create_discount(&fixture.caller, listing(vec![ticket_type.id, elsewhere.id, gone.id]));
     assert_eq!(paths(refused), ["applicableTicketTypes[1]"]);
     let of = fixture.discount(listing(vec![gone.id]));
     fixture.service.delete_ticket_type(&fixture.caller, gone.id).expect("nobody ordered it");
     assert_eq!(fixture.read_discount(of.id).applicable_ticket_types, [gone.id]);
-    assert_eq!(fixture.refusal("EARLY", &seat), Some(DiscountRefusal::NotApplicable));
+    assert_eq!(fixture.refusal("EARLY", &ticket_type), Some(DiscountRefusal::NotApplicable));
     // What is not named in an update is not judged; what is, is.
     fixture.update(&of, |change| change.value = Change::Set(Amount::new(20, 0))).expect("a change");
     let again = fixture.update(&of, |change| change.applicable_ticket_types = Change::Set(vec![gone.id]));
     assert_eq!(paths(again), ["applicableTicketTypes[0]"]);
     fixture.update(&of, |change| change.applicable_ticket_types = Change::Set(Vec::new())).expect("a change");
-    assert_eq!(fixture.refusal("EARLY", &seat), None);
+    assert_eq!(fixture.refusal("EARLY", &ticket_type), None);
 }
 
 #[test]
@@ -654,10 +658,10 @@ fn a_currency_stays_once_a_discount_has_an_amount_in_it() {
 
 #[test]
 fn two_entries_of_one_type_stay_two_items_and_each_gets_its_part() {
-    let (fixture, event, seat) = sale();
+    let (fixture, event, ticket_type) = sale();
     fixture.discount(amount_off(&event, "FIVE", eur(500)));
-    let mut request = CreateOrder::new(event.id, new_customer(), seat.id, 1);
-    request.items.push(NewOrderItem { ticket_type_id: seat.id, quantity: 2 });
+    let mut request = CreateOrder::new(event.id, new_customer(), ticket_type.id, 1);
+    request.items.push(NewOrderItem { ticket_type_id: ticket_type.id, quantity: 2 });
     request.discount_code = Some("FIVE".to_owned());
     let order = fixture.service.create_order(&fixture.caller, request).expect("an order").order;
     let parts: Vec<_> = order.items.iter().map(|item| (item.item.quantity, item.item.item_discount)).collect();

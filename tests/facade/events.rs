@@ -50,8 +50,8 @@ fn a_published_event_goes_back_to_draft_only_without_a_live_order_and_without_a_
     let draft = |event: &Event| fixture.set_event_status(event.id, Drafted);
 
     let event = fixture.event();
-    let seat = fixture.ticket_type(&event, 1250, 10);
-    let order = fixture.order(&seat, 1);
+    let ticket_type = fixture.ticket_type(&event, 1250, 10);
+    let order = fixture.order(&ticket_type, 1);
     assert_eq!(reason(draft(&event)), Reason::InvalidTransition, "a pending order");
     fixture.service.cancel_order(&fixture.caller, order.id).expect("cancelled");
     assert_eq!(draft(&event).expect("a cancelled order is not live").status, Drafted);
@@ -98,7 +98,7 @@ fn an_event_reads_and_counts_as_expired_from_the_instant_of_its_end() {
     let without_end = fixture.event_with(|new| new.end_date = None);
     let sold_out = fixture.event_with(|new| new.status = Some(SoldOut));
     let draft = fixture.event_with(|new| new.status = Some(Drafted));
-    let seat = fixture.ticket_type(&with_end, 0, 10);
+    let ticket_type = fixture.ticket_type(&with_end, 0, 10);
     let listed = |status| {
         let request = ListEvents { status: Some(status), ..Default::default() };
         let page = fixture.service.list_events(&fixture.caller, request).expect("a page");
@@ -108,7 +108,7 @@ fn an_event_reads_and_counts_as_expired_from_the_instant_of_its_end() {
     fixture.set_clock("2026-07-01T21:59:59.999Z");
     assert_eq!(listed(Published), [without_end.id, with_end.id]);
     assert_eq!(listed(SoldOut), [sold_out.id]);
-    fixture.order(&seat, 1);
+    fixture.order(&ticket_type, 1);
 
     fixture.set_clock(EVENT_END);
     assert_eq!(fixture.event_status(with_end.id), Expired);
@@ -117,7 +117,7 @@ fn an_event_reads_and_counts_as_expired_from_the_instant_of_its_end() {
     assert_eq!(listed(Expired), [sold_out.id, with_end.id]);
     assert_eq!(listed(Published), [without_end.id]);
     assert!(listed(SoldOut).is_empty());
-    assert_eq!(reason(fixture.try_order(&seat, 1)), Reason::EventNotOnSale);
+    assert_eq!(reason(fixture.try_order(&ticket_type, 1)), Reason::EventNotOnSale);
 
     // 24 hours after its start.
     fixture.set_clock("2026-07-02T17:59:59.999Z");
@@ -182,20 +182,20 @@ fn an_event_brought_in_after_its_end_was_never_changed_before_it_was_created() {
 fn an_event_sells_out_with_the_last_place_of_its_last_ticket_type_whatever_their_status() {
     let fixture = Fixture::new();
     let event = fixture.event();
-    let seat = fixture.ticket_type(&event, 1250, 2);
+    let ticket_type = fixture.ticket_type(&event, 1250, 2);
     let hidden = fixture.ticket_type_with(&event, |new| {
         new.quantity = 1;
         new.status = Some(TicketTypeStatus::OnlyVisibleToOwner);
     });
-    let pending = fixture.order(&seat, 1);
-    fixture.paid_order(&seat, 1);
+    let pending = fixture.order(&ticket_type, 1);
+    fixture.paid_order(&ticket_type, 1);
     fixture.issue(&hidden, 1);
     assert_eq!(fixture.event_status(event.id), Published, "one place is held and not sold");
     fixture.service.payment_completed(&fixture.caller, pending.id).expect("paid");
     assert_eq!(fixture.event_status(event.id), SoldOut);
     let sold_out = read(&fixture, &event);
     assert_eq!(sold_out.revision, event.revision + 1, "a transition is a change, a sale is none");
-    assert_eq!(reason(fixture.try_order(&seat, 1)), Reason::EventNotOnSale);
+    assert_eq!(reason(fixture.try_order(&ticket_type, 1)), Reason::EventNotOnSale);
 }
 
 #[test]
@@ -203,24 +203,24 @@ fn a_sold_out_event_is_on_sale_again_when_its_unsold_places_leave_zero() {
     let fixture = Fixture::new();
     let sold_out = || {
         let event = fixture.event();
-        let seat = fixture.ticket_type(&event, 1250, 2);
-        let order = fixture.paid_order(&seat, 2);
+        let ticket_type = fixture.ticket_type(&event, 1250, 2);
+        let order = fixture.paid_order(&ticket_type, 2);
         assert_eq!(fixture.event_status(event.id), SoldOut);
-        (event, seat, order)
+        (event, ticket_type, order)
     };
 
-    let (event, seat, order) = sold_out();
+    let (event, ticket_type, order) = sold_out();
     fixture.service.cancel_ticket(&fixture.caller, order.items[0].issued_tickets[0].id).expect("cancelled");
     assert_eq!(fixture.event_status(event.id), Published, "a cancelled ticket");
-    fixture.issue(&seat, 1);
+    fixture.issue(&ticket_type, 1);
     assert_eq!(fixture.event_status(event.id), SoldOut, "and sold again");
 
     let (event, _, order) = sold_out();
     fixture.service.cancel_order(&fixture.caller, order.id).expect("cancelled");
     assert_eq!(fixture.event_status(event.id), Published, "a cancelled order");
 
-    let (event, seat, _) = sold_out();
-    raise(&fixture, &seat, 3);
+    let (event, ticket_type, _) = sold_out();
+    raise(&fixture, &ticket_type, 3);
     assert_eq!(fixture.event_status(event.id), Published, "a quantity raised");
 
     let (event, ..) = sold_out();
@@ -232,9 +232,9 @@ fn a_sold_out_event_is_on_sale_again_when_its_unsold_places_leave_zero() {
 fn lowering_a_quantity_and_deleting_a_type_move_no_event() {
     let fixture = Fixture::new();
     let event = fixture.event();
-    let seat = fixture.ticket_type(&event, 0, 2);
-    fixture.issue(&seat, 1);
-    raise(&fixture, &seat, 1);
+    let ticket_type = fixture.ticket_type(&event, 0, 2);
+    fixture.issue(&ticket_type, 1);
+    raise(&fixture, &ticket_type, 1);
     assert_eq!(fixture.event_status(event.id), Published, "lowered to what is sold");
 
     let event = fixture.event();
@@ -249,12 +249,12 @@ fn lowering_a_quantity_and_deleting_a_type_move_no_event() {
 fn an_event_marked_sold_out_with_places_unsold_is_not_put_on_sale_by_a_return() {
     let fixture = Fixture::new();
     let event = fixture.event();
-    let seat = fixture.ticket_type(&event, 1250, 5);
-    let order = fixture.paid_order(&seat, 2);
+    let ticket_type = fixture.ticket_type(&event, 1250, 5);
+    let order = fixture.paid_order(&ticket_type, 2);
     fixture.set_event_status(event.id, SoldOut).expect("by hand");
     fixture.service.cancel_ticket(&fixture.caller, order.items[0].issued_tickets[0].id).expect("cancelled");
     assert_eq!(fixture.event_status(event.id), SoldOut);
-    raise(&fixture, &seat, 6);
+    raise(&fixture, &ticket_type, 6);
     fixture.ticket_type(&event, 1250, 5);
     fixture.service.cancel_order(&fixture.caller, order.id).expect("cancelled");
     assert_eq!(fixture.event_status(event.id), SoldOut);
@@ -283,8 +283,8 @@ fn the_last_place_sold_after_the_end_changes_no_event_whether_or_not_the_mainten
     let sold_after_the_end = |maintained: bool| {
         let fixture = Fixture::new();
         let event = fixture.event();
-        let seat = fixture.ticket_type(&event, 1250, 1);
-        let order = fixture.order(&seat, 1);
+        let ticket_type = fixture.ticket_type(&event, 1250, 1);
+        let order = fixture.order(&ticket_type, 1);
         fixture.set_clock(EVENT_END);
         if maintained {
             fixture.service.run_maintenance().expect("a run");
@@ -303,17 +303,17 @@ fn the_last_place_sold_after_the_end_changes_no_event_whether_or_not_the_mainten
 fn cancelling_an_event_cancels_its_pending_orders_and_leaves_the_completed_ones() {
     let fixture = Fixture::new();
     let event = fixture.event();
-    let seat = fixture.ticket_type(&event, 1250, 10);
-    let lapsed = fixture.order(&seat, 1);
+    let ticket_type = fixture.ticket_type(&event, 1250, 10);
+    let lapsed = fixture.order(&ticket_type, 1);
     fixture.expire_holds();
-    let (pending, completed) = (fixture.order(&seat, 3), fixture.paid_order(&seat, 2));
+    let (pending, completed) = (fixture.order(&ticket_type, 3), fixture.paid_order(&ticket_type, 2));
     let elsewhere = fixture.order(&fixture.ticket_type(&fixture.event(), 1250, 10), 1);
     fixture.set_event_status(event.id, Cancelled).expect("cancelled");
     assert_eq!(fixture.order_status(pending.id), OrderStatus::Cancelled);
     assert_eq!(fixture.order_status(completed.id), OrderStatus::Completed);
     assert_eq!(fixture.order_status(lapsed.id), OrderStatus::Expired, "it was pending no more");
     assert_eq!(fixture.order_status(elsewhere.id), OrderStatus::Pending);
-    assert_eq!(fixture.sold(&seat), 2);
+    assert_eq!(fixture.sold(&ticket_type), 2);
     assert_eq!(fixture.stored("SELECT SUM(held) FROM ticket_types"), 1, "the one place held elsewhere");
     assert!(fixture.gateway.refunds().is_empty(), "refunds are the organizer's decision");
 }
@@ -443,10 +443,10 @@ fn an_event_is_deleted_with_its_types_until_it_has_orders_or_tickets() {
     let delete = |event: &Event| fixture.service.delete_event(&fixture.caller, event.id);
 
     let event = fixture.event();
-    let seat = fixture.ticket_type(&event, 1250, 10);
+    let ticket_type = fixture.ticket_type(&event, 1250, 10);
     delete(&event).expect("unused");
     assert_not_found(fixture.service.get_event(&fixture.caller, event.id));
-    assert_not_found(fixture.service.get_ticket_type(&fixture.caller, seat.id));
+    assert_not_found(fixture.service.get_ticket_type(&fixture.caller, ticket_type.id));
     assert_not_found(fixture.service.list_ticket_types(&fixture.caller, event.id, ListTicketTypes::default()));
     assert_not_found(delete(&event));
 
@@ -465,14 +465,14 @@ fn an_event_is_deleted_with_its_types_until_it_has_orders_or_tickets() {
 fn every_update_raises_the_revision_and_nothing_else_does() {
     let fixture = Fixture::new();
     let event = fixture.event();
-    let seat = fixture.ticket_type(&event, 1250, 10);
+    let ticket_type = fixture.ticket_type(&event, 1250, 10);
     fixture.clock.advance(Duration::from_secs(1));
     fixture.service.record_page_view(&fixture.caller, event.id).expect("a view");
-    fixture.paid_order(&seat, 1);
+    fixture.paid_order(&ticket_type, 1);
     let seen = read(&fixture, &event);
     assert_eq!(seen, Event { page_views: 1, ..event.clone() });
-    let sold = fixture.service.get_ticket_type(&fixture.caller, seat.id).expect("the type");
-    assert_eq!(sold, TicketType { sold: 1, ..seat.clone() });
+    let sold = fixture.service.get_ticket_type(&fixture.caller, ticket_type.id).expect("the type");
+    assert_eq!(sold, TicketType { sold: 1, ..ticket_type.clone() });
 
     let title = UpdateEvent { title: Change::Set("Winter Night".to_owned()), ..Default::default() };
     let updated = fixture.service.update_event(&fixture.caller, event.id, title).expect("a title");
@@ -481,9 +481,9 @@ fn every_update_raises_the_revision_and_nothing_else_does() {
     let settings = EventSettings { is_featured: Change::Set(true), ..Default::default() };
     let updated = fixture.service.update_event_settings(&fixture.caller, event.id, settings).expect("settings");
     assert_eq!(updated.revision, event.revision + 2);
-    raise(&fixture, &seat, 11);
-    let raised = fixture.service.get_ticket_type(&fixture.caller, seat.id).expect("the type");
-    assert_eq!((raised.revision, raised.updated_at), (seat.revision + 1, at("2026-06-01T12:00:01Z")));
+    raise(&fixture, &ticket_type, 11);
+    let raised = fixture.service.get_ticket_type(&fixture.caller, ticket_type.id).expect("the type");
+    assert_eq!((raised.revision, raised.updated_at), (ticket_type.revision + 1, at("2026-06-01T12:00:01Z")));
 }
 
 #[test]

@@ -14,7 +14,7 @@ use ticketing::{
 /// What the operations have to work on: two of each, for a request and another one.
 struct Ground {
     events: [EventId; 2],
-    seat: TicketTypeId,
+    ticket_type: TicketTypeId,
     pending: [OrderId; 2],
     outside: [NewTicket; 2],
     inside: [NewTicket; 2],
@@ -24,10 +24,11 @@ struct Ground {
 fn open() -> (Fixture, Ground) {
     let fixture = Fixture::new();
     let event = fixture.event();
-    let seat = fixture.ticket_type(&event, 1250, 100);
-    let pending = [fixture.order(&seat, 1).id, fixture.order(&seat, 2).id];
+    let ticket_type = fixture.ticket_type(&event, 1250, 100);
+    let pending = [fixture.order(&ticket_type, 1).id, fixture.order(&ticket_type, 2).id];
     let webhook = fixture.webhook([NotificationType::TicketCheckedIn]).endpoint.id;
-    let [outside, inside] = [(); 2].map(|()| <[NewTicket; 2]>::try_from(fixture.issue(&seat, 2)).expect("two tickets"));
+    let [outside, inside] =
+        [(); 2].map(|()| <[NewTicket; 2]>::try_from(fixture.issue(&ticket_type, 2)).expect("two tickets"));
     for ticket in &inside {
         fixture.service.check_in_ticket(&fixture.caller, CheckInTicket::new(&ticket.code)).expect("inside");
     }
@@ -35,7 +36,7 @@ fn open() -> (Fixture, Ground) {
     let events = [event.id, fixture.event().id];
     fixture.fail_all_deliveries();
     let deliveries = <[WebhookDelivery; 2]>::try_from(fixture.deliveries(webhook)).expect("two deliveries");
-    (fixture, Ground { events, seat: seat.id, pending, outside, inside, deliveries })
+    (fixture, Ground { events, ticket_type: ticket_type.id, pending, outside, inside, deliveries })
 }
 
 /// What an operation answers.
@@ -69,7 +70,7 @@ const OPERATIONS: &[(&str, Operation)] = &[
         service.create_ticket_type(by, g.events[which], request).map(Answer::TicketType)
     }),
     ("create_order", |g, service, by, which| {
-        let request = CreateOrder::new(g.events[0], new_customer(), g.seat, [3, 4][which]);
+        let request = CreateOrder::new(g.events[0], new_customer(), g.ticket_type, [3, 4][which]);
         service.create_order(by, request).map(Answer::Placed)
     }),
     ("cancel_order", |g, service, by, which| service.cancel_order(by, g.pending[which]).map(Answer::CancelledOrder)),
@@ -78,7 +79,7 @@ const OPERATIONS: &[(&str, Operation)] = &[
         service.mark_checkout_reminder_sent(by, g.pending[which]).map(Answer::Order)
     }),
     ("issue_tickets", |g, service, by, which| {
-        let request = IssueTickets { ticket_type_id: g.seat, customer: new_customer(), quantity: [3, 4][which] };
+        let request = IssueTickets { ticket_type_id: g.ticket_type, customer: new_customer(), quantity: [3, 4][which] };
         service.issue_tickets(by, request).map(Answer::Issued)
     }),
     ("check_in_ticket", |g, service, by, which| {
@@ -301,7 +302,7 @@ fn a_refused_scan_is_counted_each_time_and_the_next_may_be_accepted() {
 /// Whether issuing a ticket under the key `key` is answered with an earlier answer.
 fn replays(fixture: &Fixture, ground: &Ground, key: &str) -> bool {
     let once = fixture.caller_with_key(key);
-    let request = IssueTickets { ticket_type_id: ground.seat, customer: new_customer(), quantity: 1 };
+    let request = IssueTickets { ticket_type_id: ground.ticket_type, customer: new_customer(), quantity: 1 };
     fixture.service.issue_tickets(&once, request).expect("a ticket");
     once.was_replayed()
 }

@@ -130,9 +130,9 @@ fn every_combination_of_filters_of_orders_and_tickets_finds_just_what_it_says() 
     let emails = ["ada@example.com", "Bob@example.com"];
     let mut made = Vec::new();
     for round in 0..4 {
-        for seat in &types {
+        for ticket_type in &types {
             for email in emails {
-                let request = CreateOrder::new(seat.event_id, NewCustomer::new("X", email), seat.id, 1);
+                let request = CreateOrder::new(ticket_type.event_id, NewCustomer::new("X", email), ticket_type.id, 1);
                 let order = fixture.service.create_order(&fixture.caller, request).expect("an order").order.id;
                 match round {
                     0 => {}
@@ -332,8 +332,8 @@ fn a_page_has_twenty_five_items_unless_it_is_asked_otherwise_and_names_the_next_
 fn a_cursor_that_is_no_item_of_the_organization_is_a_field_error() {
     let fixture = Fixture::new();
     let event = fixture.event();
-    let seat = fixture.ticket_type(&event, 0, 10);
-    let order = fixture.order(&seat, 1);
+    let ticket_type = fixture.ticket_type(&event, 0, 10);
+    let order = fixture.order(&ticket_type, 1);
     let ticket = order.items[0].issued_tickets[0].id;
     let stranger = fixture.other_organization();
     let (gone, gone_type) = (fixture.event(), fixture.ticket_type(&event, 0, 1));
@@ -365,8 +365,8 @@ fn a_cursor_that_is_no_item_of_the_organization_is_a_field_error() {
     fixture.service.list_tickets(&fixture.caller, after_ticket(ticket)).expect("its own");
     refused(fixture.service.list_tickets(&stranger, after_ticket(ticket)), "a foreign ticket");
     let own = fixture.service.create_event(&stranger, new_event(|_| {})).expect("an event");
-    fixture.service.list_ticket_types(&fixture.caller, event.id, after_type(seat.id)).expect("its own");
-    refused(fixture.service.list_ticket_types(&stranger, own.id, after_type(seat.id)), "a foreign type");
+    fixture.service.list_ticket_types(&fixture.caller, event.id, after_type(ticket_type.id)).expect("its own");
+    refused(fixture.service.list_ticket_types(&stranger, own.id, after_type(ticket_type.id)), "a foreign type");
     refused(fixture.service.list_ticket_types(&fixture.caller, event.id, after_type(gone_type.id)), "a deleted type");
 
     // As text: an id of another kind, and no id at all.
@@ -396,16 +396,16 @@ fn a_cursor_holds_also_where_its_item_does_not_match_the_filter_any_more() {
 #[test]
 fn what_was_there_when_the_first_page_was_read_is_seen_exactly_once_whatever_is_added() {
     let fixture = Fixture::new();
-    let seat = fixture.ticket_type_with(&fixture.event(), |new| (new.price, new.quantity) = (eur(0), 100_000));
+    let ticket_type = fixture.ticket_type_with(&fixture.event(), |new| (new.price, new.quantity) = (eur(0), 100_000));
     let second = fixture.second_service();
-    let before: HashSet<_> = (0..40).map(|_| fixture.order(&seat, 1).id).collect();
+    let before: HashSet<_> = (0..40).map(|_| fixture.order(&ticket_type, 1).id).collect();
     let done = AtomicBool::new(false);
     std::thread::scope(|scope| {
         for service in [&fixture.service, &second] {
-            let (done, seat, caller) = (&done, &seat, &fixture.caller);
+            let (done, ticket_type, caller) = (&done, &ticket_type, &fixture.caller);
             scope.spawn(move || {
                 while !done.load(Ordering::Relaxed) {
-                    let request = CreateOrder::new(seat.event_id, new_customer(), seat.id, 1);
+                    let request = CreateOrder::new(ticket_type.event_id, new_customer(), ticket_type.id, 1);
                     service.create_order(caller, request).expect("an order");
                 }
             });

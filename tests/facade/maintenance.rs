@@ -7,9 +7,9 @@ use ticketing::{EventStatus, MaintenanceReport, OrderStatus, PaymentStatus, Reas
 #[test]
 fn a_run_writes_down_what_is_over_and_the_next_finds_nothing() {
     let fixture = Fixture::new();
-    let seat = fixture.ticket_type(&fixture.event(), 1250, 10);
-    let cancelled = fixture.paid_order(&seat, 1);
-    fixture.order(&seat, 2);
+    let ticket_type = fixture.ticket_type(&fixture.event(), 1250, 10);
+    let cancelled = fixture.paid_order(&ticket_type, 1);
+    fixture.order(&ticket_type, 2);
     fixture.gateway.on_refund(GatewayBehavior::Unavailable);
     fixture.service.cancel_order(&fixture.caller, cancelled.id).expect("cancelled");
     fixture.gateway.on_refund(GatewayBehavior::Succeed);
@@ -36,9 +36,9 @@ fn it_works_for_every_organization() {
 #[test]
 fn however_many_holds_have_run_out_one_run_expires_them_all() {
     let fixture = Fixture::without_gateway();
-    let seat = fixture.ticket_type(&fixture.event(), 1250, 1000);
+    let ticket_type = fixture.ticket_type(&fixture.event(), 1250, 1000);
     for _ in 0..450 {
-        fixture.order(&seat, 2);
+        fixture.order(&ticket_type, 2);
     }
     fixture.expire_holds();
     assert_eq!(fixture.service.run_maintenance().expect("a run").expired_orders, 450);
@@ -50,9 +50,9 @@ fn however_many_holds_have_run_out_one_run_expires_them_all() {
 fn two_processes_that_expire_the_same_holds_free_their_places_once() {
     let fixture = Fixture::new();
     let second = fixture.second_service();
-    let seat = fixture.ticket_type(&fixture.event(), 1250, 100);
+    let ticket_type = fixture.ticket_type(&fixture.event(), 1250, 100);
     for _ in 0..30 {
-        fixture.order(&seat, 1);
+        fixture.order(&ticket_type, 1);
     }
     fixture.expire_holds();
     let expired: usize = std::thread::scope(|scope| {
@@ -67,10 +67,10 @@ fn nothing_depends_on_it() {
     // A sale from its first order to the day after, and nobody ever comes by.
     let fixture = Fixture::new();
     let event = fixture.event();
-    let seat = fixture.ticket_type(&event, 1250, 2);
-    let lapsed = fixture.order(&seat, 2);
+    let ticket_type = fixture.ticket_type(&event, 1250, 2);
+    let lapsed = fixture.order(&ticket_type, 2);
     fixture.expire_holds();
-    let order = fixture.order(&seat, 2);
+    let order = fixture.order(&ticket_type, 2);
     assert_eq!(fixture.order_status(lapsed.id), OrderStatus::Expired);
     fixture.service.payment_completed(&fixture.caller, order.id).expect("paid");
     assert_eq!(fixture.event_status(event.id), EventStatus::SoldOut);
@@ -78,7 +78,7 @@ fn nothing_depends_on_it() {
     assert_eq!(fixture.payment_status(lapsed.id), Some(PaymentStatus::Refunded));
     fixture.set_clock(EVENT_END);
     assert_eq!(fixture.event_status(event.id), EventStatus::Expired);
-    assert_eq!(reason(fixture.try_issue(seat.id, 1)), Reason::EventNotOnSale);
+    assert_eq!(reason(fixture.try_issue(ticket_type.id, 1)), Reason::EventNotOnSale);
     // A ticket that comes back after the end puts nothing on sale.
     let ticket = fixture.read_order(order.id).items[0].issued_tickets[0].id;
     fixture.service.cancel_ticket(&fixture.caller, ticket).expect("cancelled");
@@ -89,8 +89,8 @@ fn nothing_depends_on_it() {
 fn the_worker_calls_it_until_it_is_dropped() {
     let fixture = Fixture::new();
     let worker = fixture.service.start_maintenance().expect("a thread");
-    let seat = fixture.ticket_type(&fixture.event(), 1250, 2);
-    fixture.order(&seat, 2);
+    let ticket_type = fixture.ticket_type(&fixture.event(), 1250, 2);
+    fixture.order(&ticket_type, 2);
     fixture.expire_holds();
     let expired = || fixture.stored("SELECT COUNT(*) FROM orders WHERE status = 'EXPIRED'");
     for _ in 0..1000 {

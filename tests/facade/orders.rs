@@ -46,26 +46,26 @@ fn every_operation_on_every_status_does_what_the_table_says() {
         ("payment failed", |fixture, id| fixture.service.payment_failed(&fixture.caller, id).map(drop)),
     ];
     let prepare: [(&str, Prepare); 6] = [
-        ("pending", |fixture, seat| fixture.order(seat, 2).id),
-        ("completed", |fixture, seat| fixture.paid_order(seat, 2).id),
-        ("cancelled", |fixture, seat| {
-            let order = fixture.order(seat, 2);
+        ("pending", |fixture, ticket_type| fixture.order(ticket_type, 2).id),
+        ("completed", |fixture, ticket_type| fixture.paid_order(ticket_type, 2).id),
+        ("cancelled", |fixture, ticket_type| {
+            let order = fixture.order(ticket_type, 2);
             cancel(fixture, order.id).expect("cancelled");
             order.id
         }),
-        ("cancelled after payment", |fixture, seat| {
-            let order = fixture.paid_order(seat, 2);
+        ("cancelled after payment", |fixture, ticket_type| {
+            let order = fixture.paid_order(ticket_type, 2);
             cancel(fixture, order.id).expect("cancelled");
             order.id
         }),
-        ("expired", |fixture, seat| {
-            let order = fixture.order(seat, 2);
+        ("expired", |fixture, ticket_type| {
+            let order = fixture.order(ticket_type, 2);
             fixture.expire_holds();
             fixture.service.run_maintenance().expect("a run");
             order.id
         }),
-        ("lapsed, not written so", |fixture, seat| {
-            let order = fixture.order(seat, 2);
+        ("lapsed, not written so", |fixture, ticket_type| {
+            let order = fixture.order(ticket_type, 2);
             fixture.expire_holds();
             order.id
         }),
@@ -121,8 +121,8 @@ fn every_operation_on_every_status_does_what_the_table_says() {
     for ((status, prepare), row) in prepare.iter().zip(table) {
         for ((operation, act), (expected, payment, sold, held)) in operations.iter().zip(row) {
             let fixture = Fixture::new();
-            let seat = fixture.ticket_type(&fixture.event(), 1250, 10);
-            let id = prepare(&fixture, &seat);
+            let ticket_type = fixture.ticket_type(&fixture.event(), 1250, 10);
+            let id = prepare(&fixture, &ticket_type);
             let before = fixture.read_order(id);
             let result = act(&fixture, id);
             let what = format!("{operation} on {status}");
@@ -158,7 +158,7 @@ fn an_operation_on_an_order_that_is_not_there_is_not_found() {
 struct Obstacles {
     fixture: Fixture,
     event: Event,
-    seats: [TicketType; 3],
+    ticket_type: [TicketType; 3],
     elsewhere: TicketType,
     request: CreateOrder,
 }
@@ -171,7 +171,7 @@ impl Obstacles {
             new.delivery_method = DeliveryMethod::Physical;
             new.shipping_countries = Some(vec!["DE".to_owned()]);
         });
-        let seat = |sale_start, sale_end| {
+        let ticket_type = |sale_start, sale_end| {
             fixture.ticket_type_with(&event, |new| {
                 new.quantity = 1;
                 new.max_per_order = Some(2);
@@ -180,14 +180,14 @@ impl Obstacles {
             })
         };
         let (past, future) = (Some(at("2026-05-01T00:00Z")), Some(at("2026-06-20T00:00Z")));
-        let seats = [seat(None, None), seat(future, None), seat(None, past)];
+        let ticket_type = [ticket_type(None, None), ticket_type(future, None), ticket_type(None, past)];
         let elsewhere = fixture.ticket_type(&fixture.event(), 1250, 10);
         let item = |of: &TicketType, quantity| NewOrderItem { ticket_type_id: of.id, quantity };
-        let mut request = CreateOrder::new(event.id, new_customer(), seats[0].id, 3);
-        request.items.extend([item(&seats[1], 1), item(&seats[2], 1), item(&elsewhere, 1)]);
+        let mut request = CreateOrder::new(event.id, new_customer(), ticket_type[0].id, 3);
+        request.items.extend([item(&ticket_type[1], 1), item(&ticket_type[2], 1), item(&elsewhere, 1)]);
         request.customer.company_name = Some("Ada Ltd".to_owned());
         request.discount_code = Some("NOPE".to_owned());
-        Self { fixture, event, seats, elsewhere, request }
+        Self { fixture, event, ticket_type, elsewhere, request }
     }
 
     fn ask(&self) -> Result<CreateOrderResponse> {
@@ -195,7 +195,10 @@ impl Obstacles {
     }
 
     fn change(&self, index: usize, changes: UpdateTicketType) {
-        self.fixture.service.update_ticket_type(&self.fixture.caller, self.seats[index].id, changes).expect("a change");
+        self.fixture
+            .service
+            .update_ticket_type(&self.fixture.caller, self.ticket_type[index].id, changes)
+            .expect("a change");
     }
 }
 
@@ -265,12 +268,12 @@ fn only_a_published_event_takes_orders() {
     let fixture = Fixture::new();
     for status in [EventStatus::Drafted, EventStatus::SoldOut, EventStatus::Expired, EventStatus::Cancelled] {
         let event = fixture.event_with(|new| new.status = Some(status));
-        let seat = fixture.ticket_type_with(&event, |new| new.quantity = 5);
+        let ticket_type = fixture.ticket_type_with(&event, |new| new.quantity = 5);
         // A type added may put a sold-out event on sale: it is closed again.
         if status == EventStatus::SoldOut {
             fixture.set_event_status(event.id, status).expect("by hand");
         }
-        assert_eq!(reason(fixture.try_order(&seat, 1)), Reason::EventNotOnSale, "{status}");
+        assert_eq!(reason(fixture.try_order(&ticket_type, 1)), Reason::EventNotOnSale, "{status}");
     }
 }
 
@@ -278,9 +281,9 @@ fn only_a_published_event_takes_orders() {
 fn a_country_without_a_list_is_taken_and_a_digital_event_needs_no_address() {
     let fixture = Fixture::new();
     let event = fixture.event_with(|new| new.delivery_method = DeliveryMethod::Physical);
-    let seat = fixture.ticket_type(&event, 1250, 10);
-    assert_eq!(paths(fixture.try_order(&seat, 1)), ["shippingAddress"]);
-    let mut request = CreateOrder::new(event.id, new_customer(), seat.id, 1);
+    let ticket_type = fixture.ticket_type(&event, 1250, 10);
+    assert_eq!(paths(fixture.try_order(&ticket_type, 1)), ["shippingAddress"]);
+    let mut request = CreateOrder::new(event.id, new_customer(), ticket_type.id, 1);
     request.shipping_address = Some(ShippingAddress {
         street: "1 Main Street".to_owned(),
         zip: "1".to_owned(),
@@ -309,15 +312,15 @@ fn a_company_may_buy_where_the_event_accepts_companies() {
 fn an_order_adds_up_and_keeps_its_entries_in_their_order() {
     let fixture = Fixture::new();
     let event = fixture.event();
-    let (seat, stool) = (fixture.ticket_type(&event, 1250, 10), fixture.ticket_type(&event, 333, 10));
+    let (ticket_type, stool) = (fixture.ticket_type(&event, 1250, 10), fixture.ticket_type(&event, 333, 10));
     let mut request = CreateOrder::new(event.id, new_customer(), stool.id, 3);
     let item = |of: &TicketType, quantity| NewOrderItem { ticket_type_id: of.id, quantity };
-    request.items.extend([item(&seat, 2), item(&stool, 1)]);
+    request.items.extend([item(&ticket_type, 2), item(&stool, 1)]);
     request.affiliate_code = Some("FRIEND".to_owned());
     let placed = fixture.service.create_order(&fixture.caller, request).expect("an order");
     let order = placed.order;
     let items: Vec<_> = order.items.iter().map(|item| &item.item).collect();
-    assert_eq!(items.iter().map(|item| item.ticket_type_id).collect::<Vec<_>>(), [stool.id, seat.id, stool.id]);
+    assert_eq!(items.iter().map(|item| item.ticket_type_id).collect::<Vec<_>>(), [stool.id, ticket_type.id, stool.id]);
     assert_eq!(items.iter().map(|item| item.quantity).collect::<Vec<_>>(), [3, 2, 1]);
     assert_eq!(items.iter().map(|item| item.item_subtotal).collect::<Vec<_>>(), [eur(999), eur(2500), eur(333)]);
     assert_eq!(items.iter().map(|item| item.final_amount).collect::<Vec<_>>(), [eur(999), eur(2500), eur(333)]);
@@ -354,8 +357,8 @@ fn amounts_have_the_decimals_of_the_currency() {
         ("KWD", Amount::new(1_005, 3), Amount::new(3_015, 3), "3.015"),
     ] {
         let event = fixture.event_with(|new| new.currency = Some(currency.to_owned()));
-        let seat = fixture.ticket_type_with(&event, |new| new.price = price);
-        let order = fixture.order(&seat, 3);
+        let ticket_type = fixture.ticket_type_with(&event, |new| new.price = price);
+        let order = fixture.order(&ticket_type, 3);
         assert_eq!(order.total, total, "{currency}");
         assert_eq!(order.total.to_string(), text, "{currency}");
         let asked = fixture.gateway.checkouts().pop().expect("asked");
@@ -368,8 +371,8 @@ fn amounts_have_the_decimals_of_the_currency() {
 #[test]
 fn an_order_that_costs_nothing_completes_at_once() {
     let fixture = Fixture::new();
-    let seat = fixture.ticket_type(&fixture.event(), 0, 10);
-    let request = CreateOrder::new(seat.event_id, new_customer(), seat.id, 3);
+    let ticket_type = fixture.ticket_type(&fixture.event(), 0, 10);
+    let request = CreateOrder::new(ticket_type.event_id, new_customer(), ticket_type.id, 3);
     let placed = fixture.service.create_order(&fixture.caller, request).expect("an order");
     assert_eq!(placed.order.status, Completed);
     assert_eq!(placed.order.total, eur(0));
@@ -377,12 +380,12 @@ fn an_order_that_costs_nothing_completes_at_once() {
     assert_eq!(placed.issued_tickets.len(), 3);
     assert_eq!(placed.issued_tickets, placed.order.items[0].issued_tickets);
     assert_eq!(fixture.read_order(placed.order.id), placed.order);
-    assert_eq!(fixture.sold(&seat), 3);
+    assert_eq!(fixture.sold(&ticket_type), 3);
     assert!(fixture.gateway.checkouts().is_empty());
 
     let cancelled = cancel(&fixture, placed.order.id).expect("cancelled");
     assert_eq!(cancelled, CancelOrderResponse { success: true, requires_manual_refund: false });
-    assert_eq!(fixture.sold(&seat), 0);
+    assert_eq!(fixture.sold(&ticket_type), 0);
     assert!(fixture.gateway.refunds().is_empty());
 }
 
@@ -401,9 +404,9 @@ fn an_order_of_free_and_priced_entries_is_to_be_paid() {
 #[test]
 fn a_customer_is_one_for_each_address_and_each_order_shows_the_name_of_its_time() {
     let fixture = Fixture::new();
-    let seat = fixture.ticket_type(&fixture.event(), 0, 10);
+    let ticket_type = fixture.ticket_type(&fixture.event(), 0, 10);
     let order = |name: &str, email: &str| {
-        let request = CreateOrder::new(seat.event_id, NewCustomer::new(name, email), seat.id, 1);
+        let request = CreateOrder::new(ticket_type.event_id, NewCustomer::new(name, email), ticket_type.id, 1);
         fixture.service.create_order(&fixture.caller, request).expect("an order").order
     };
     let first = order("Ada", "Ada@Example.com");
@@ -424,8 +427,8 @@ fn a_customer_is_one_for_each_address_and_each_order_shows_the_name_of_its_time(
     let stranger = fixture.other_organization();
     let event = fixture.service.create_event(&stranger, new_event(|_| {})).expect("an event");
     let new = ticketing::CreateTicketType::new("Seat", eur(0), 10);
-    let seat = fixture.service.create_ticket_type(&stranger, event.id, new).expect("a type");
-    let request = CreateOrder::new(event.id, NewCustomer::new("Ada", "ada@example.com"), seat.id, 1);
+    let ticket_type = fixture.service.create_ticket_type(&stranger, event.id, new).expect("a type");
+    let request = CreateOrder::new(event.id, NewCustomer::new("Ada", "ada@example.com"), ticket_type.id, 1);
     let abroad = fixture.service.create_order(&stranger, request).expect("an order").order;
     assert_ne!(abroad.customer_id, first.customer_id, "another organization's customer");
 }
@@ -434,8 +437,8 @@ fn a_customer_is_one_for_each_address_and_each_order_shows_the_name_of_its_time(
 fn the_details_of_an_order_are_what_its_request_said() {
     let fixture = Fixture::new();
     let event = fixture.event_with(|new| new.accepts_company = Some(true));
-    let seat = fixture.ticket_type(&event, 1250, 10);
-    let mut request = CreateOrder::new(event.id, new_customer(), seat.id, 1);
+    let ticket_type = fixture.ticket_type(&event, 1250, 10);
+    let mut request = CreateOrder::new(event.id, new_customer(), ticket_type.id, 1);
     let address = ShippingAddress {
         street: "1 Main Street".to_owned(),
         zip: "1".to_owned(),
@@ -464,7 +467,7 @@ fn the_details_of_an_order_are_what_its_request_said() {
     assert_eq!(fixture.service.get_order_details(&fixture.caller, order.id).expect("details"), expected);
     assert_eq!(fixture.gateway.checkouts()[0].redirect_urls.as_ref(), Some(&urls));
 
-    let plain = fixture.order(&seat, 1);
+    let plain = fixture.order(&ticket_type, 1);
     let expected = OrderDetails {
         order_id: plain.id,
         company_name: None,
@@ -479,29 +482,29 @@ fn the_details_of_an_order_are_what_its_request_said() {
 #[test]
 fn a_held_place_is_free_the_instant_its_hold_runs_out_and_who_takes_it_writes_that_down() {
     let fixture = Fixture::new();
-    let seat = fixture.ticket_type(&fixture.event(), 1250, 2);
-    let first = fixture.order(&seat, 2);
+    let ticket_type = fixture.ticket_type(&fixture.event(), 1250, 2);
+    let first = fixture.order(&ticket_type, 2);
     fixture.clock.advance(HOLD - Duration::from_millis(1));
-    assert_eq!(reason(fixture.try_order(&seat, 1)), Reason::SoldOut);
+    assert_eq!(reason(fixture.try_order(&ticket_type, 1)), Reason::SoldOut);
     assert_eq!(fixture.order_status(first.id), Pending);
     fixture.clock.advance(Duration::from_millis(1));
     assert_eq!(fixture.order_status(first.id), Expired, "it reads so before anybody came by");
     assert_eq!(fixture.stored("SELECT status = 'PENDING' FROM orders"), 1);
-    let second = fixture.order(&seat, 1);
+    let second = fixture.order(&ticket_type, 1);
     assert_eq!(fixture.stored("SELECT COUNT(*) FROM orders WHERE status = 'EXPIRED'"), 1);
     assert_eq!(fixture.stored("SELECT held FROM ticket_types"), 1);
     assert_eq!((fixture.order_status(first.id), fixture.order_status(second.id)), (Expired, Pending));
     // Issuing takes such a place, too.
     fixture.clock.advance(HOLD);
-    assert_eq!(fixture.issue(&seat, 2).len(), 2);
+    assert_eq!(fixture.issue(&ticket_type, 2).len(), 2);
     assert_eq!(fixture.stored("SELECT COUNT(*) FROM orders WHERE status = 'EXPIRED'"), 2);
 }
 
 #[test]
 fn an_expired_order_reads_and_lists_the_same_whether_or_not_the_maintenance_came_by() {
     let fixture = Fixture::new();
-    let seat = fixture.ticket_type(&fixture.event(), 1250, 10);
-    let order = fixture.order(&seat, 2);
+    let ticket_type = fixture.ticket_type(&fixture.event(), 1250, 10);
+    let order = fixture.order(&ticket_type, 2);
     fixture.clock.advance(HOLD + Duration::from_secs(5));
     let listed = |status| {
         let request = ListOrders { status: Some(status), ..Default::default() };
@@ -531,12 +534,12 @@ fn an_order_hold_lasts_as_long_as_it_was_configured() {
 fn an_expired_order_is_marked_paid_only_while_its_event_and_its_places_are_there() {
     let fixture = Fixture::new();
     let event = fixture.event();
-    let seat = fixture.ticket_type(&event, 1250, 3);
-    let (first, second) = (fixture.order(&seat, 1), fixture.order(&seat, 2));
+    let ticket_type = fixture.ticket_type(&event, 1250, 3);
+    let (first, second) = (fixture.order(&ticket_type, 1), fixture.order(&ticket_type, 2));
     fixture.expire_holds();
     let revived = mark_paid(&fixture, first.id).expect("its place is there");
     assert_eq!((revived.status, revived.items[0].issued_tickets.len()), (Completed, 1));
-    fixture.issue(&seat, 1);
+    fixture.issue(&ticket_type, 1);
     assert_eq!(reason(mark_paid(&fixture, second.id)), Reason::SoldOut);
     assert_eq!(fixture.order_status(second.id), Expired);
 
@@ -557,17 +560,17 @@ fn an_expired_order_is_marked_paid_only_while_its_event_and_its_places_are_there
 #[test]
 fn cancelling_a_completed_order_cancels_its_tickets_also_those_inside_and_frees_only_their_places() {
     let fixture = Fixture::new();
-    let seat = fixture.ticket_type(&fixture.event(), 1250, 10);
-    let order = fixture.paid_order(&seat, 3);
+    let ticket_type = fixture.ticket_type(&fixture.event(), 1250, 10);
+    let order = fixture.paid_order(&ticket_type, 3);
     let tickets = &order.items[0].issued_tickets;
     fixture.service.cancel_ticket(&fixture.caller, tickets[0].id).expect("cancelled");
     let scan = ticketing::CheckInTicket::new(&tickets[1].code);
     fixture.service.check_in_ticket(&fixture.caller, scan).expect("inside");
-    fixture.issue(&seat, 1);
+    fixture.issue(&ticket_type, 1);
     cancel(&fixture, order.id).expect("cancelled");
     let after = fixture.read_order(order.id);
     assert!(after.items[0].issued_tickets.iter().all(|ticket| ticket.status == TicketStatus::Cancelled));
-    assert_eq!(fixture.sold(&seat), 1, "the issued one");
+    assert_eq!(fixture.sold(&ticket_type), 1, "the issued one");
 }
 
 #[test]
@@ -582,24 +585,24 @@ fn a_reminder_is_noted_once_and_again() {
 #[test]
 fn a_clock_that_goes_back_neither_revives_nor_oversells() {
     let fixture = Fixture::new();
-    let seat = fixture.ticket_type(&fixture.event(), 1250, 2);
-    let first = fixture.order(&seat, 2);
+    let ticket_type = fixture.ticket_type(&fixture.event(), 1250, 2);
+    let first = fixture.order(&ticket_type, 2);
     fixture.expire_holds();
-    let second = fixture.order(&seat, 2);
+    let second = fixture.order(&ticket_type, 2);
     fixture.set_clock(NOW);
     assert_eq!(fixture.order_status(first.id), Expired, "what was written stays");
     assert_eq!(fixture.order_status(second.id), Pending);
-    assert_eq!(reason(fixture.try_order(&seat, 1)), Reason::SoldOut);
+    assert_eq!(reason(fixture.try_order(&ticket_type, 1)), Reason::SoldOut);
     assert_eq!(reason(mark_paid(&fixture, first.id)), Reason::SoldOut);
     mark_paid(&fixture, second.id).expect("it holds its places");
-    assert_eq!(fixture.sold(&seat), 2);
+    assert_eq!(fixture.sold(&ticket_type), 2);
 }
 
 #[test]
 fn a_total_beyond_what_can_be_counted_is_a_field_error() {
     let fixture = Fixture::new();
     let event = fixture.event_with(|new| new.currency = Some("KWD".to_owned()));
-    let seat = fixture.ticket_type_with(&event, |new| {
+    let ticket_type = fixture.ticket_type_with(&event, |new| {
         (new.price, new.quantity, new.max_per_order) = (Amount::new(1_000_000_000, 0), 10_000, Some(100));
     });
     let types: Vec<_> = (0..10)
@@ -610,7 +613,7 @@ fn a_total_beyond_what_can_be_counted_is_a_field_error() {
         })
         .collect();
     // 100 × 10^9 × 10^3 fils = 10^14, of which ten make the highest total, 10^15.
-    let mut request = CreateOrder::new(event.id, new_customer(), seat.id, 100);
+    let mut request = CreateOrder::new(event.id, new_customer(), ticket_type.id, 100);
     request.items.extend(types[1..].iter().map(|of| NewOrderItem { ticket_type_id: of.id, quantity: 100 }));
     let placed = fixture.service.create_order(&fixture.caller, request.clone()).expect("just not too much");
     assert_eq!(placed.order.total, Amount::new(1_000_000_000_000, 0));
@@ -621,10 +624,10 @@ fn a_total_beyond_what_can_be_counted_is_a_field_error() {
 #[test]
 fn a_refusal_is_an_error_that_can_be_read() {
     let fixture = Fixture::new();
-    let seat = fixture.ticket_type(&fixture.event(), 1250, 1);
-    let refused = fixture.try_order(&seat, 2).expect_err("too many");
+    let ticket_type = fixture.ticket_type(&fixture.event(), 1250, 1);
+    let refused = fixture.try_order(&ticket_type, 2).expect_err("too many");
     assert!(matches!(&refused, Error::Conflict(conflict) if !conflict.detail.is_empty()));
     let changes = UpdateEvent { title: Change::Set("X".to_owned()), ..Default::default() };
-    let refused = fixture.service.update_event(&fixture.caller, seat.event_id, changes).expect_err("too short");
+    let refused = fixture.service.update_event(&fixture.caller, ticket_type.event_id, changes).expect_err("too short");
     assert!(refused.to_string().starts_with("title "), "{refused}");
 }

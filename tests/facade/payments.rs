@@ -28,8 +28,8 @@ fn place(fixture: &Fixture, of: &TicketType, quantity: i64) -> Result<CreateOrde
 #[test]
 fn an_order_to_be_paid_carries_the_link_of_the_gateway() {
     let fixture = Fixture::new();
-    let seat = fixture.ticket_type(&fixture.event(), 1250, 10);
-    let placed = place(&fixture, &seat, 2).expect("an order");
+    let ticket_type = fixture.ticket_type(&fixture.event(), 1250, 10);
+    let placed = place(&fixture, &ticket_type, 2).expect("an order");
     let link = format!("https://pay.example/pay-{}", placed.order.id);
     let payment = placed.order.payment_gateway.clone().expect("a payment");
     assert_eq!((payment.link.as_str(), payment.status), (link.as_str(), PaymentStatus::Waiting));
@@ -37,7 +37,7 @@ fn an_order_to_be_paid_carries_the_link_of_the_gateway() {
     assert_eq!(fixture.read_order(placed.order.id), placed.order);
 
     let asked = fixture.gateway.checkouts().remove(0);
-    assert_eq!((asked.order_id, asked.event_id), (placed.order.id, seat.event_id));
+    assert_eq!((asked.order_id, asked.event_id), (placed.order.id, ticket_type.event_id));
     assert_eq!(asked.organization_id, fixture.caller.organization());
     assert_eq!((asked.amount, asked.currency.as_str()), (eur(2500), "EUR"));
     assert_eq!(asked.customer, placed.order.customer);
@@ -48,8 +48,8 @@ fn an_order_to_be_paid_carries_the_link_of_the_gateway() {
 #[test]
 fn without_a_gateway_there_is_no_link_and_the_organizer_marks_the_order_paid() {
     let fixture = Fixture::without_gateway();
-    let seat = fixture.ticket_type(&fixture.event(), 1250, 10);
-    let placed = place(&fixture, &seat, 2).expect("an order");
+    let ticket_type = fixture.ticket_type(&fixture.event(), 1250, 10);
+    let placed = place(&fixture, &ticket_type, 2).expect("an order");
     assert_eq!(
         (placed.order.status, placed.order.payment_gateway, placed.checkout_url),
         (OrderStatus::Pending, None, None)
@@ -63,9 +63,9 @@ fn without_a_gateway_there_is_no_link_and_the_organizer_marks_the_order_paid() {
 fn where_the_gateway_gives_no_link_the_order_is_cancelled_and_its_places_are_free() {
     for mood in [GatewayBehavior::Refuse, GatewayBehavior::Unavailable, GatewayBehavior::Panic, GatewayBehavior::Hang] {
         let fixture = Fixture::with_gateway(|builder| builder.gateway_timeout(Duration::from_secs(1)));
-        let seat = fixture.ticket_type(&fixture.event(), 1250, 2);
+        let ticket_type = fixture.ticket_type(&fixture.event(), 1250, 2);
         fixture.gateway.on_checkout(mood);
-        let refused = place(&fixture, &seat, 2).expect_err("no link");
+        let refused = place(&fixture, &ticket_type, 2).expect_err("no link");
         assert!(matches!(refused, Error::PaymentGatewayFailed(_)), "{mood:?}: {refused:?}");
         let orders =
             fixture.service.list_orders(&fixture.caller, ticketing::ListOrders::default()).expect("a page").data;
@@ -73,7 +73,7 @@ fn where_the_gateway_gives_no_link_the_order_is_cancelled_and_its_places_are_fre
         assert_eq!((orders[0].status, &orders[0].payment_gateway), (OrderStatus::Cancelled, &None), "{mood:?}");
         assert_eq!(fixture.stored("SELECT held FROM ticket_types"), 0, "{mood:?}");
         fixture.gateway.on_checkout(GatewayBehavior::Succeed);
-        place(&fixture, &seat, 2).expect("the places are free again");
+        place(&fixture, &ticket_type, 2).expect("the places are free again");
     }
 }
 
@@ -101,10 +101,11 @@ fn a_hold_that_runs_out_while_the_gateway_fails_leaves_a_cancelled_order_too() {
     let organization = service.create_organization(Default::default()).expect("an organization");
     let caller = service.act_for(organization.id).expect("it is there");
     let event = service.create_event(&caller, new_event(|_| {})).expect("an event");
-    let seat = ticketing::CreateTicketType::new("Seat", eur(1250), 2);
-    let seat = service.create_ticket_type(&caller, event.id, seat).expect("a type");
-    let refused =
-        service.create_order(&caller, CreateOrder::new(event.id, new_customer(), seat.id, 1)).expect_err("no link");
+    let ticket_type = ticketing::CreateTicketType::new("Seat", eur(1250), 2);
+    let ticket_type = service.create_ticket_type(&caller, event.id, ticket_type).expect("a type");
+    let refused = service
+        .create_order(&caller, CreateOrder::new(event.id, new_customer(), ticket_type.id, 1))
+        .expect_err("no link");
     assert!(matches!(refused, Error::PaymentGatewayFailed(_)), "{refused:?}");
     let orders = service.list_orders(&caller, ticketing::ListOrders::default()).expect("a page").data;
     assert_eq!(orders[0].status, OrderStatus::Cancelled, "what the caller was told is true");
@@ -127,8 +128,8 @@ fn a_link_that_comes_after_the_hold_ran_out_is_the_last_change_whether_or_not_th
     let fixture = Fixture::without_gateway();
     let builder = TicketingService::builder(fixture.path()).clock(fixture.clock.clone());
     let service = builder.payment_gateway(Slow(fixture.clock.clone())).open().expect("the file");
-    let seat = fixture.ticket_type(&fixture.event(), 1250, 2);
-    let order = CreateOrder::new(seat.event_id, new_customer(), seat.id, 1);
+    let ticket_type = fixture.ticket_type(&fixture.event(), 1250, 2);
+    let order = CreateOrder::new(ticket_type.event_id, new_customer(), ticket_type.id, 1);
     let order = service.create_order(&fixture.caller, order).expect("an order").order;
     assert_eq!((order.status, order.updated_at), (OrderStatus::Expired, at(NOW).plus(LATE)));
     assert_eq!(service.run_maintenance().expect("a run").expired_orders, 1);
@@ -171,9 +172,9 @@ fn meddled(
     let organization = service.create_organization(Default::default()).expect("an organization");
     let caller = service.act_for(organization.id).expect("it is there");
     let event = service.create_event(&caller, new_event(|_| {})).expect("an event");
-    let seat = ticketing::CreateTicketType::new("Seat", eur(1250), 10);
-    let seat = service.create_ticket_type(&caller, event.id, seat).expect("a type");
-    let order = || service.create_order(&caller, CreateOrder::new(event.id, new_customer(), seat.id, 1));
+    let ticket_type = ticketing::CreateTicketType::new("Seat", eur(1250), 10);
+    let ticket_type = service.create_ticket_type(&caller, event.id, ticket_type).expect("a type");
+    let order = || service.create_order(&caller, CreateOrder::new(event.id, new_customer(), ticket_type.id, 1));
     let answers: Vec<_> = (0..orders).map(|_| order()).collect();
     let listed = service.list_orders(&caller, ticketing::ListOrders::default()).expect("a page").data;
     (answers.into_iter().next_back().expect("one"), listed)
@@ -206,10 +207,10 @@ fn an_order_gets_its_link_without_a_look_at_the_store_that_could_fail() {
     // The one reader is taken, and shows the store as it was before the order.
     let fixture = Fixture::with_gateway(|builder| builder.readers(1));
     let event = fixture.event();
-    let seat = fixture.ticket_type(&event, 1250, 10);
+    let ticket_type = fixture.ticket_type(&event, 1250, 10);
     let read_then_place = || {
         fixture.service.get_event(&fixture.caller, event.id)?;
-        place(&fixture, &seat, 1)
+        place(&fixture, &ticket_type, 1)
     };
     let placed = fixture.service.on_one_snapshot(read_then_place).expect("a snapshot").expect("an order");
     let payment = placed.order.payment_gateway.expect("a payment");
@@ -242,11 +243,11 @@ fn a_gateway_that_gives_two_payments_one_reference_has_failed() {
 #[test]
 fn more_calls_than_the_gateway_may_have_fail_at_once() {
     let fixture = Fixture::with_gateway(|builder| builder.gateway_timeout(Duration::from_millis(50)).gateway_calls(1));
-    let seat = fixture.ticket_type(&fixture.event(), 1250, 10);
+    let ticket_type = fixture.ticket_type(&fixture.event(), 1250, 10);
     fixture.gateway.on_checkout(GatewayBehavior::Hang);
-    place(&fixture, &seat, 1).expect_err("it hangs");
+    place(&fixture, &ticket_type, 1).expect_err("it hangs");
     // The call that hangs still takes the one place.
-    let refused = place(&fixture, &seat, 1).expect_err("no place for a call");
+    let refused = place(&fixture, &ticket_type, 1).expect_err("no place for a call");
     assert!(matches!(refused, Error::PaymentGatewayFailed(_)), "{refused:?}");
     assert_eq!(fixture.gateway.checkouts().len(), 1);
     assert_eq!(fixture.stored("SELECT held FROM ticket_types"), 0);
@@ -256,7 +257,7 @@ fn more_calls_than_the_gateway_may_have_fail_at_once() {
 fn a_payment_moves_as_the_table_says() {
     use PaymentStatus::{Completed, Failed, Refunded, Waiting};
     let fixture = Fixture::new();
-    let seat = fixture.ticket_type(&fixture.event(), 1250, 100);
+    let ticket_type = fixture.ticket_type(&fixture.event(), 1250, 100);
     type Step = fn(&Fixture, OrderId) -> Result<Order>;
     let (pay, fail): (Step, Step) = (completed, failed);
     let cancel: Step = |fixture, id| {
@@ -273,7 +274,7 @@ fn a_payment_moves_as_the_table_says() {
         (vec![cancel, fail, pay, fail], vec![Waiting, Waiting, Refunded, Refunded]),
         (vec![fail, cancel, pay], vec![Failed, Failed, Refunded]),
     ] {
-        let order = fixture.order(&seat, 1);
+        let order = fixture.order(&ticket_type, 1);
         for (number, (step, status)) in steps.iter().zip(&statuses).enumerate() {
             let after = step(&fixture, order.id).expect("no conflict");
             let payment = after.payment_gateway.expect("a payment");
@@ -285,10 +286,10 @@ fn a_payment_moves_as_the_table_says() {
 #[test]
 fn a_failed_payment_leaves_the_order_waiting_until_its_hold_ends() {
     let fixture = Fixture::new();
-    let seat = fixture.ticket_type(&fixture.event(), 1250, 1);
-    let order = fixture.order(&seat, 1);
+    let ticket_type = fixture.ticket_type(&fixture.event(), 1250, 1);
+    let order = fixture.order(&ticket_type, 1);
     assert_eq!(failed(&fixture, order.id).expect("noted").status, OrderStatus::Pending);
-    assert_eq!(reason(fixture.try_order(&seat, 1)), Reason::SoldOut);
+    assert_eq!(reason(fixture.try_order(&ticket_type, 1)), Reason::SoldOut);
     fixture.expire_holds();
     assert_eq!(fixture.order_status(order.id), OrderStatus::Expired);
     assert_eq!(fixture.payment_status(order.id), Some(PaymentStatus::Failed), "kept as it was");
@@ -297,15 +298,15 @@ fn a_failed_payment_leaves_the_order_waiting_until_its_hold_ends() {
 #[test]
 fn the_same_notice_twice_does_nothing_the_second_time() {
     let fixture = Fixture::new();
-    let seat = fixture.ticket_type(&fixture.event(), 1250, 10);
-    let order = fixture.order(&seat, 2);
+    let ticket_type = fixture.ticket_type(&fixture.event(), 1250, 10);
+    let order = fixture.order(&ticket_type, 2);
     let first = completed(&fixture, order.id).expect("paid");
     fixture.clock.advance(Duration::from_secs(1));
     assert_eq!(completed(&fixture, order.id).expect("known"), first);
-    assert_eq!(fixture.sold(&seat), 2);
+    assert_eq!(fixture.sold(&ticket_type), 2);
 
     // Late, and refunded: once.
-    let late = fixture.order(&seat, 1);
+    let late = fixture.order(&ticket_type, 1);
     fixture.service.cancel_order(&fixture.caller, late.id).expect("cancelled");
     let first = completed(&fixture, late.id).expect("noted");
     fixture.clock.advance(Duration::from_secs(1));
@@ -317,15 +318,15 @@ fn the_same_notice_twice_does_nothing_the_second_time() {
 #[test]
 fn a_late_payment_revives_an_expired_order_whose_places_are_there() {
     let fixture = Fixture::new();
-    let seat = fixture.ticket_type(&fixture.event(), 1250, 3);
-    let order = fixture.order(&seat, 2);
+    let ticket_type = fixture.ticket_type(&fixture.event(), 1250, 3);
+    let order = fixture.order(&ticket_type, 2);
     fixture.expire_holds();
-    fixture.issue(&seat, 1);
+    fixture.issue(&ticket_type, 1);
     let revived = completed(&fixture, order.id).expect("revived");
     assert_eq!(revived.status, OrderStatus::Completed);
     assert_eq!(revived.items[0].issued_tickets.len(), 2);
-    assert_eq!(fixture.sold(&seat), 3);
-    assert_eq!(fixture.event_status(seat.event_id), EventStatus::SoldOut);
+    assert_eq!(fixture.sold(&ticket_type), 3);
+    assert_eq!(fixture.event_status(ticket_type.event_id), EventStatus::SoldOut);
     let scan = CheckInTicket::new(&revived.items[0].issued_tickets[0].code);
     fixture.service.check_in_ticket(&fixture.caller, scan).expect("a ticket like any other");
     assert!(fixture.gateway.refunds().is_empty());
@@ -334,14 +335,14 @@ fn a_late_payment_revives_an_expired_order_whose_places_are_there() {
 /// Lets a payment arrive for an order in some state, and checks that the money goes back and nothing else happens.
 fn is_refunded(prepare: impl FnOnce(&Fixture, &TicketType, &Order)) {
     let fixture = Fixture::new();
-    let seat = fixture.ticket_type(&fixture.event(), 1250, 2);
-    let order = fixture.order(&seat, 2);
-    prepare(&fixture, &seat, &order);
-    let (before, sold) = (fixture.read_order(order.id), fixture.sold(&seat));
+    let ticket_type = fixture.ticket_type(&fixture.event(), 1250, 2);
+    let order = fixture.order(&ticket_type, 2);
+    prepare(&fixture, &ticket_type, &order);
+    let (before, sold) = (fixture.read_order(order.id), fixture.sold(&ticket_type));
     let after = completed(&fixture, order.id).expect("noted");
     assert_eq!(after.payment_gateway.expect("a payment").status, PaymentStatus::Refunded);
     assert_eq!((after.status, after.items), (before.status, before.items), "the order stays as it was");
-    assert_eq!(fixture.sold(&seat), sold);
+    assert_eq!(fixture.sold(&ticket_type), sold);
     let refund = fixture.gateway.refunds().remove(0);
     assert_eq!((refund.order_id, refund.amount, refund.currency.as_str()), (order.id, eur(2500), "EUR"));
     assert_eq!(refund.reference, Some(format!("pay-{}", order.id)));
@@ -350,9 +351,9 @@ fn is_refunded(prepare: impl FnOnce(&Fixture, &TicketType, &Order)) {
 
 #[test]
 fn a_late_payment_is_refunded_where_the_places_are_gone() {
-    is_refunded(|fixture, seat, _| {
+    is_refunded(|fixture, ticket_type, _| {
         fixture.expire_holds();
-        fixture.issue(seat, 1);
+        fixture.issue(ticket_type, 1);
     });
 }
 
@@ -369,12 +370,12 @@ fn a_late_payment_is_refunded_where_the_order_was_cancelled() {
 
 #[test]
 fn a_late_payment_is_refunded_where_the_event_was_cancelled() {
-    is_refunded(|fixture, seat, _| {
-        fixture.set_event_status(seat.event_id, EventStatus::Cancelled).expect("cancelled");
+    is_refunded(|fixture, ticket_type, _| {
+        fixture.set_event_status(ticket_type.event_id, EventStatus::Cancelled).expect("cancelled");
     });
-    is_refunded(|fixture, seat, order| {
+    is_refunded(|fixture, ticket_type, order| {
         fixture.expire_holds();
-        fixture.set_event_status(seat.event_id, EventStatus::Cancelled).expect("cancelled");
+        fixture.set_event_status(ticket_type.event_id, EventStatus::Cancelled).expect("cancelled");
         assert_eq!(fixture.order_status(order.id), OrderStatus::Expired);
     });
 }
@@ -390,15 +391,15 @@ fn a_payment_is_refunded_where_the_order_was_marked_paid_before() {
 fn a_late_payment_whose_places_are_partly_gone_takes_none() {
     let fixture = Fixture::new();
     let event = fixture.event();
-    let (seat, stool) = (fixture.ticket_type(&event, 1250, 2), fixture.ticket_type(&event, 500, 1));
-    let mut request = CreateOrder::new(event.id, new_customer(), seat.id, 2);
+    let (ticket_type, stool) = (fixture.ticket_type(&event, 1250, 2), fixture.ticket_type(&event, 500, 1));
+    let mut request = CreateOrder::new(event.id, new_customer(), ticket_type.id, 2);
     request.items.push(ticketing::NewOrderItem { ticket_type_id: stool.id, quantity: 1 });
     let order = fixture.service.create_order(&fixture.caller, request).expect("an order").order;
     fixture.expire_holds();
     fixture.issue(&stool, 1);
     assert_eq!(completed(&fixture, order.id).expect("noted").status, OrderStatus::Expired);
     assert_eq!(fixture.payment_status(order.id), Some(PaymentStatus::Refunded));
-    assert_eq!((fixture.sold(&seat), fixture.sold(&stool)), (0, 1));
+    assert_eq!((fixture.sold(&ticket_type), fixture.sold(&stool)), (0, 1));
 }
 
 #[test]
@@ -430,13 +431,13 @@ fn on_the_sandbox(fixture: &Fixture, of: &TicketType, redirects: bool) -> (Order
 #[test]
 fn a_click_on_the_sandbox_completes_fails_or_cancels_the_order() {
     let fixture = sandbox();
-    let seat = fixture.ticket_type(&fixture.event(), 1250, 100);
+    let ticket_type = fixture.ticket_type(&fixture.event(), 1250, 100);
     for (outcome, status, payment, redirect) in [
         (CheckoutOutcome::Success, OrderStatus::Completed, PaymentStatus::Completed, "https://fixture.example/yes"),
         (CheckoutOutcome::Failure, OrderStatus::Pending, PaymentStatus::Failed, "https://fixture.example/no"),
         (CheckoutOutcome::Cancel, OrderStatus::Cancelled, PaymentStatus::Waiting, "https://fixture.example/back"),
     ] {
-        let (order, token) = on_the_sandbox(&fixture, &seat, true);
+        let (order, token) = on_the_sandbox(&fixture, &ticket_type, true);
         let result = fixture.service.finish_hosted_checkout(&token, outcome).expect("a click");
         assert_eq!((result.outcome, result.redirect_url.as_deref()), (outcome, Some(redirect)));
         assert_eq!((fixture.order_status(order.id), fixture.payment_status(order.id)), (status, Some(payment)));
@@ -444,7 +445,7 @@ fn a_click_on_the_sandbox_completes_fails_or_cancels_the_order() {
         assert_eq!((page.order, page.event_title.as_str()), (fixture.read_order(order.id), "Summer Night"));
         assert_eq!((page.currency.as_str(), page.item_names), ("EUR", vec!["Seat".to_owned()]));
     }
-    let (_, token) = on_the_sandbox(&fixture, &seat, false);
+    let (_, token) = on_the_sandbox(&fixture, &ticket_type, false);
     let result = fixture.service.finish_hosted_checkout(&token, CheckoutOutcome::Success).expect("a click");
     assert_eq!(result.redirect_url, None);
 }
@@ -452,8 +453,8 @@ fn a_click_on_the_sandbox_completes_fails_or_cancels_the_order() {
 #[test]
 fn on_the_sandbox_a_cancel_after_the_fact_changes_nothing_and_a_refunded_success_is_a_failure() {
     let fixture = sandbox();
-    let seat = fixture.ticket_type(&fixture.event(), 1250, 1);
-    let (paid, token) = on_the_sandbox(&fixture, &seat, true);
+    let ticket_type = fixture.ticket_type(&fixture.event(), 1250, 1);
+    let (paid, token) = on_the_sandbox(&fixture, &ticket_type, true);
     fixture.service.finish_hosted_checkout(&token, CheckoutOutcome::Success).expect("paid");
     fixture.service.finish_hosted_checkout(&token, CheckoutOutcome::Cancel).expect("a click");
     fixture.service.finish_hosted_checkout(&token, CheckoutOutcome::Failure).expect("a click");
@@ -461,9 +462,9 @@ fn on_the_sandbox_a_cancel_after_the_fact_changes_nothing_and_a_refunded_success
     assert_eq!(fixture.payment_status(paid.id), Some(PaymentStatus::Completed));
     fixture.service.cancel_order(&fixture.caller, paid.id).expect("cancelled");
 
-    let (late, token) = on_the_sandbox(&fixture, &seat, true);
+    let (late, token) = on_the_sandbox(&fixture, &ticket_type, true);
     fixture.expire_holds();
-    fixture.issue(&seat, 1);
+    fixture.issue(&ticket_type, 1);
     fixture.service.finish_hosted_checkout(&token, CheckoutOutcome::Cancel).expect("a click");
     assert_eq!(fixture.order_status(late.id), OrderStatus::Expired);
     let result = fixture.service.finish_hosted_checkout(&token, CheckoutOutcome::Success).expect("a click");
@@ -477,8 +478,8 @@ fn on_the_sandbox_a_cancel_after_the_fact_changes_nothing_and_a_refunded_success
 #[test]
 fn on_the_sandbox_a_payment_for_an_order_marked_paid_is_refunded_and_told_as_a_failure() {
     let fixture = sandbox();
-    let seat = fixture.ticket_type(&fixture.event(), 1250, 1);
-    let (order, token) = on_the_sandbox(&fixture, &seat, true);
+    let ticket_type = fixture.ticket_type(&fixture.event(), 1250, 1);
+    let (order, token) = on_the_sandbox(&fixture, &ticket_type, true);
     fixture.service.mark_order_paid(&fixture.caller, order.id).expect("paid in cash");
     let result = fixture.service.finish_hosted_checkout(&token, CheckoutOutcome::Success).expect("a click");
     assert_eq!(fixture.payment_status(order.id), Some(PaymentStatus::Refunded));

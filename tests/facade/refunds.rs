@@ -12,9 +12,9 @@ use ticketing::{
 };
 
 fn paid(fixture: &Fixture) -> (TicketType, Order) {
-    let seat = fixture.ticket_type(&fixture.event(), 1250, 10);
-    let order = fixture.paid_order(&seat, 2);
-    (seat, order)
+    let ticket_type = fixture.ticket_type(&fixture.event(), 1250, 10);
+    let order = fixture.paid_order(&ticket_type, 2);
+    (ticket_type, order)
 }
 
 fn cancel(fixture: &Fixture, id: OrderId) -> bool {
@@ -55,15 +55,15 @@ fn cancelling_a_paid_order_gives_the_money_back() {
 #[test]
 fn an_order_paid_another_way_is_refunded_by_hand() {
     let fixture = Fixture::new();
-    let seat = fixture.ticket_type(&fixture.event(), 1250, 10);
-    let order = fixture.order(&seat, 2);
+    let ticket_type = fixture.ticket_type(&fixture.event(), 1250, 10);
+    let order = fixture.order(&ticket_type, 2);
     fixture.service.mark_order_paid(&fixture.caller, order.id).expect("paid in cash");
     assert_eq!(fixture.payment_status(order.id), Some(PaymentStatus::Waiting), "left as it is");
     assert!(cancel(&fixture, order.id));
     assert!(fixture.gateway.refunds().is_empty() && refunds(&fixture, None).is_empty());
 
     // Where the gateway's money came on top, that went back, and the other still has to.
-    let order = fixture.order(&seat, 2);
+    let order = fixture.order(&ticket_type, 2);
     fixture.service.mark_order_paid(&fixture.caller, order.id).expect("paid in cash");
     fixture.service.payment_completed(&fixture.caller, order.id).expect("noted");
     assert_eq!(fixture.order_status(order.id), OrderStatus::Completed);
@@ -76,10 +76,10 @@ fn an_order_paid_another_way_is_refunded_by_hand() {
 fn a_pending_an_expired_and_a_free_order_need_no_refund() {
     let fixture = Fixture::new();
     let event = fixture.event();
-    let (seat, free) = (fixture.ticket_type(&event, 1250, 10), fixture.ticket_type(&event, 0, 10));
-    let expired = fixture.order(&seat, 1);
+    let (ticket_type, free) = (fixture.ticket_type(&event, 1250, 10), fixture.ticket_type(&event, 0, 10));
+    let expired = fixture.order(&ticket_type, 1);
     fixture.expire_holds();
-    for order in [fixture.order(&seat, 1), expired, fixture.order(&free, 1)] {
+    for order in [fixture.order(&ticket_type, 1), expired, fixture.order(&free, 1)] {
         assert!(!cancel(&fixture, order.id));
     }
     assert!(fixture.gateway.refunds().is_empty() && refunds(&fixture, None).is_empty());
@@ -88,13 +88,13 @@ fn a_pending_an_expired_and_a_free_order_need_no_refund() {
 #[test]
 fn without_a_gateway_that_can_refund_the_organizer_does() {
     let fixture = Fixture::new();
-    let (seat, order) = paid(&fixture);
+    let (ticket_type, order) = paid(&fixture);
     fixture.gateway.disable_refunds();
     assert!(cancel(&fixture, order.id));
     assert_eq!(fixture.payment_status(order.id), Some(PaymentStatus::Completed));
     assert!(fixture.gateway.refunds().is_empty());
     // A payment that comes too late is listed: nobody would hear of it otherwise.
-    let late = fixture.order(&seat, 1);
+    let late = fixture.order(&ticket_type, 1);
     assert!(!cancel(&fixture, late.id));
     fixture.service.payment_completed(&fixture.caller, late.id).expect("noted");
     assert_eq!(fixture.payment_status(late.id), Some(PaymentStatus::Completed));
@@ -104,8 +104,8 @@ fn without_a_gateway_that_can_refund_the_organizer_does() {
     assert_eq!((maintain(&fixture), fixture.gateway.refunds().len()), (0, 0));
 
     let fixture = Fixture::without_gateway();
-    let seat = fixture.ticket_type(&fixture.event(), 1250, 10);
-    let order = fixture.order(&seat, 1);
+    let ticket_type = fixture.ticket_type(&fixture.event(), 1250, 10);
+    let order = fixture.order(&ticket_type, 1);
     fixture.service.mark_order_paid(&fixture.caller, order.id).expect("paid in cash");
     assert!(cancel(&fixture, order.id));
 }
@@ -234,12 +234,12 @@ fn two_processes_ask_for_a_refund_once() {
 #[test]
 fn refunds_are_listed_newest_first_by_status_and_in_pages() {
     let fixture = Fixture::new();
-    let seat = fixture.ticket_type(&fixture.event(), 1250, 100);
+    let ticket_type = fixture.ticket_type(&fixture.event(), 1250, 100);
     let mut orders = Vec::new();
     for mood in
         [GatewayBehavior::Succeed, GatewayBehavior::Refuse, GatewayBehavior::Unavailable, GatewayBehavior::Succeed]
     {
-        let order = fixture.paid_order(&seat, 1);
+        let order = fixture.paid_order(&ticket_type, 1);
         fixture.gateway.on_refund(mood);
         cancel(&fixture, order.id);
         orders.push(order.id);
@@ -255,7 +255,7 @@ fn refunds_are_listed_newest_first_by_status_and_in_pages() {
     let last = page(PageRequest::first(3).after(orders[1])).expect("a page");
     assert_eq!((last.data.len(), last.next_cursor), (1, None));
     assert_eq!(paths(page(PageRequest::first(0))), ["limit"]);
-    let unpaid = fixture.order(&seat, 1);
+    let unpaid = fixture.order(&ticket_type, 1);
     assert_eq!(paths(page(PageRequest::first(3).after(unpaid.id))), ["cursor"]);
     let stranger = fixture.other_organization();
     assert!(fixture.service.list_refunds(&stranger, ListRefunds::default()).expect("a page").data.is_empty());
@@ -313,10 +313,10 @@ fn a_refund_that_another_process_has_just_asked_for_is_not_asked_for_again() {
     let organization = service.create_organization(Default::default()).expect("an organization");
     let caller = service.act_for(organization.id).expect("it is there");
     let event = service.create_event(&caller, new_event(|_| {})).expect("an event");
-    let seat = CreateTicketType::new("Seat", eur(1250), 10);
-    let seat = service.create_ticket_type(&caller, event.id, seat).expect("a type");
+    let ticket_type = CreateTicketType::new("Seat", eur(1250), 10);
+    let ticket_type = service.create_ticket_type(&caller, event.id, ticket_type).expect("a type");
     let orders = [(); 2].map(|()| {
-        let request = CreateOrder::new(event.id, new_customer(), seat.id, 1);
+        let request = CreateOrder::new(event.id, new_customer(), ticket_type.id, 1);
         let order = service.create_order(&caller, request).expect("an order").order.id;
         service.payment_completed(&caller, order).expect("paid");
         assert!(service.cancel_order(&caller, order).expect("cancelled").success);

@@ -31,7 +31,7 @@ fn noted(text: &str) -> UpdateWebhook {
 struct Ground {
     fixture: Fixture,
     event: Event,
-    seat: TicketType,
+    ticket_type: TicketType,
     discount: Discount,
     webhook: WebhookEndpoint,
 }
@@ -40,18 +40,18 @@ impl Ground {
     fn new() -> Self {
         let fixture = Fixture::new();
         let event = fixture.event();
-        let seat = fixture.ticket_type(&event, 1250, 10);
+        let ticket_type = fixture.ticket_type(&event, 1250, 10);
         let discount = fixture.discount(percent_off(&event, "EARLY", 10));
         let webhook = fixture.webhook([NotificationType::OrderCompleted]).endpoint;
-        Self { fixture, event, seat, discount, webhook }
+        Self { fixture, event, ticket_type, discount, webhook }
     }
 
     fn event(&self) -> i64 {
         self.fixture.service.get_event(&self.fixture.caller, self.event.id).expect("the event").revision
     }
 
-    fn seat(&self) -> i64 {
-        self.fixture.service.get_ticket_type(&self.fixture.caller, self.seat.id).expect("the type").revision
+    fn ticket_type(&self) -> i64 {
+        self.fixture.service.get_ticket_type(&self.fixture.caller, self.ticket_type.id).expect("the type").revision
     }
 
     fn discount(&self) -> i64 {
@@ -63,7 +63,7 @@ impl Ground {
     }
 
     fn revisions(&self) -> [i64; 4] {
-        [self.event(), self.seat(), self.discount(), self.webhook()]
+        [self.event(), self.ticket_type(), self.discount(), self.webhook()]
     }
 }
 
@@ -74,8 +74,10 @@ const OPERATIONS: &[(&str, Operation)] = &[
     ("update_event", |g, by| g.fixture.service.update_event(by, g.event.id, retitled("Late Night")).map(drop)),
     ("update_event_settings", |g, by| g.fixture.service.update_event_settings(by, g.event.id, tagged()).map(drop)),
     ("delete_event", |g, by| g.fixture.service.delete_event(by, g.event.id)),
-    ("update_ticket_type", |g, by| g.fixture.service.update_ticket_type(by, g.seat.id, renamed("Box")).map(drop)),
-    ("delete_ticket_type", |g, by| g.fixture.service.delete_ticket_type(by, g.seat.id)),
+    ("update_ticket_type", |g, by| {
+        g.fixture.service.update_ticket_type(by, g.ticket_type.id, renamed("Box")).map(drop)
+    }),
+    ("delete_ticket_type", |g, by| g.fixture.service.delete_ticket_type(by, g.ticket_type.id)),
     ("update_discount", |g, by| {
         g.fixture.service.update_discount(by, g.discount.id, described("Early birds")).map(drop)
     }),
@@ -108,7 +110,7 @@ fn at_another_revision_nobody_hears_what_else_is_wrong_with_the_change() {
     let mismatch = Error::RevisionMismatch(1);
     assert_eq!(service.update_event(&nowhere, ground.event.id, retitled("")), Err(mismatch.clone()));
     assert_eq!(service.update_event_settings(&nowhere, ground.event.id, tags), Err(mismatch.clone()));
-    assert_eq!(service.update_ticket_type(&nowhere, ground.seat.id, renamed("")), Err(mismatch.clone()));
+    assert_eq!(service.update_ticket_type(&nowhere, ground.ticket_type.id, renamed("")), Err(mismatch.clone()));
     assert_eq!(
         service.update_discount(&nowhere, ground.discount.id, described(&"x".repeat(256))),
         Err(mismatch.clone())
@@ -153,7 +155,7 @@ fn other_operations_ignore_it() {
     service.get_event(&nowhere, ground.event.id).expect("the event");
     service.create_event(&nowhere, new_event(|_| {})).expect("an event");
     service
-        .create_order(&nowhere, CreateOrder::new(ground.event.id, new_customer(), ground.seat.id, 1))
+        .create_order(&nowhere, CreateOrder::new(ground.event.id, new_customer(), ground.ticket_type.id, 1))
         .expect("an order");
     service.record_page_view(&nowhere, ground.event.id).expect("a view");
 }
@@ -169,9 +171,9 @@ fn every_change_raises_the_revision_of_what_it_changes_and_of_nothing_else() {
     assert_eq!(ground.revisions(), [3, 1, 1, 1]);
     fixture.service.update_event_settings(by, ground.event.id, tagged()).expect("changed");
     assert_eq!(ground.revisions(), [4, 1, 1, 1]);
-    fixture.service.update_ticket_type(by, ground.seat.id, renamed("Box")).expect("changed");
+    fixture.service.update_ticket_type(by, ground.ticket_type.id, renamed("Box")).expect("changed");
     let hidden = UpdateTicketType { status: Change::Set(TicketTypeStatus::DisplayAsUnavailable), ..Default::default() };
-    fixture.service.update_ticket_type(by, ground.seat.id, hidden).expect("changed");
+    fixture.service.update_ticket_type(by, ground.ticket_type.id, hidden).expect("changed");
     assert_eq!(ground.revisions(), [4, 3, 1, 1]);
     fixture.service.update_discount(by, ground.discount.id, described("Early birds")).expect("changed");
     assert_eq!(ground.revisions(), [4, 3, 2, 1]);
@@ -189,13 +191,13 @@ fn sales_views_and_uses_raise_no_revision() {
     let ground = Ground::new();
     let (fixture, by) = (&ground.fixture, &ground.fixture.caller);
     fixture.service.record_page_view(by, ground.event.id).expect("a view");
-    let order = fixture.order_with_code(&ground.seat, 2, "EARLY");
+    let order = fixture.order_with_code(&ground.ticket_type, 2, "EARLY");
     fixture.service.payment_completed(by, order.id).expect("paid");
-    fixture.issue(&ground.seat, 1);
+    fixture.issue(&ground.ticket_type, 1);
     let (event_id, code) = (ground.event.id, "EARLY".to_owned());
     let basket = ValidateDiscount { event_id, code, order_amount: eur(0), ticket_items: Vec::new() };
     fixture.service.validate_discount(by, basket).expect("an answer");
-    assert_eq!((fixture.sold(&ground.seat), fixture.discount_uses(&ground.discount)), (3, 1));
+    assert_eq!((fixture.sold(&ground.ticket_type), fixture.discount_uses(&ground.discount)), (3, 1));
     fixture.service.cancel_order(by, order.id).expect("cancelled");
     fixture.service.run_maintenance().expect("a run");
     assert_eq!(ground.revisions(), [1, 1, 1, 1]);
@@ -205,11 +207,11 @@ fn sales_views_and_uses_raise_no_revision() {
 fn what_the_system_does_to_an_event_s_status_raises_its_revision() {
     let ground = Ground::new();
     let fixture = &ground.fixture;
-    let order = fixture.paid_order(&ground.seat, 10);
+    let order = fixture.paid_order(&ground.ticket_type, 10);
     assert_eq!((fixture.event_status(ground.event.id), ground.revisions()), (EventStatus::SoldOut, [2, 1, 1, 1]));
     fixture.service.cancel_order(&fixture.caller, order.id).expect("cancelled");
     assert_eq!((fixture.event_status(ground.event.id), ground.revisions()), (EventStatus::Published, [3, 1, 1, 1]));
-    fixture.paid_order(&ground.seat, 10);
+    fixture.paid_order(&ground.ticket_type, 10);
     let more = CreateTicketType::new("Balcony", eur(0), 1);
     fixture.service.create_ticket_type(&fixture.caller, ground.event.id, more).expect("a type");
     assert_eq!((fixture.event_status(ground.event.id), ground.revisions()), (EventStatus::Published, [5, 1, 1, 1]));
@@ -257,7 +259,7 @@ fn changes_at_once(condition: fn(&Caller) -> Caller) -> [usize; 4] {
     let service = |number: usize| if number.is_multiple_of(2) { service } else { &other };
     [
         count(&|n| service(n).update_event(&by, ground.event.id, retitled(&format!("Night {n}"))).map(drop)),
-        count(&|n| service(n).update_ticket_type(&by, ground.seat.id, renamed(&format!("Box {n}"))).map(drop)),
+        count(&|n| service(n).update_ticket_type(&by, ground.ticket_type.id, renamed(&format!("Box {n}"))).map(drop)),
         count(&|n| service(n).update_discount(&by, ground.discount.id, described(&format!("{n}"))).map(drop)),
         count(&|n| service(n).update_webhook(&by, ground.webhook.id, noted(&format!("{n}"))).map(drop)),
     ]

@@ -15,7 +15,7 @@ struct Ground {
     /// An event that nothing depends on, with a type of its own.
     spare: Event,
     spare_type: TicketType,
-    seat: TicketType,
+    ticket_type: TicketType,
     pending: Order,
     outside: NewTicket,
     inside: NewTicket,
@@ -27,15 +27,15 @@ impl Ground {
     fn new() -> Self {
         let fixture = Fixture::new();
         let (event, spare) = (fixture.event(), fixture.event());
-        let (seat, spare_type) = (fixture.ticket_type(&event, 1250, 10), fixture.ticket_type(&spare, 0, 10));
-        let pending = fixture.order(&seat, 1);
+        let (ticket_type, spare_type) = (fixture.ticket_type(&event, 1250, 10), fixture.ticket_type(&spare, 0, 10));
+        let pending = fixture.order(&ticket_type, 1);
         let webhook = fixture.webhook([NotificationType::TicketIssued]).endpoint.id;
-        let (outside, inside) = (fixture.issue(&seat, 1).remove(0), fixture.issue(&seat, 1).remove(0));
+        let (outside, inside) = (fixture.issue(&ticket_type, 1).remove(0), fixture.issue(&ticket_type, 1).remove(0));
         fixture.service.check_in_ticket(&fixture.caller, CheckInTicket::new(&inside.code)).expect("inside");
         let discount = fixture.discount(percent_off(&event, "EARLY", 10));
         fixture.fail_all_deliveries();
         let delivery = fixture.deliveries(webhook).remove(0);
-        Self { fixture, event, spare, spare_type, seat, pending, outside, inside, discount, delivery }
+        Self { fixture, event, spare, spare_type, ticket_type, pending, outside, inside, discount, delivery }
     }
 }
 
@@ -61,14 +61,16 @@ const OPERATIONS: &[(&str, Scope, Operation)] = &[
     ("create_ticket_type", Scope::TicketTypesWrite, |g, by| {
         g.fixture.service.create_ticket_type(by, g.event.id, CreateTicketType::new("Seat", eur(1), 1)).map(drop)
     }),
-    ("get_ticket_type", Scope::TicketTypesRead, |g, by| g.fixture.service.get_ticket_type(by, g.seat.id).map(drop)),
+    ("get_ticket_type", Scope::TicketTypesRead, |g, by| {
+        g.fixture.service.get_ticket_type(by, g.ticket_type.id).map(drop)
+    }),
     ("update_ticket_type", Scope::TicketTypesWrite, |g, by| {
-        g.fixture.service.update_ticket_type(by, g.seat.id, UpdateTicketType::default()).map(drop)
+        g.fixture.service.update_ticket_type(by, g.ticket_type.id, UpdateTicketType::default()).map(drop)
     }),
     ("delete_ticket_type", Scope::TicketTypesWrite, |g, by| g.fixture.service.delete_ticket_type(by, g.spare_type.id)),
     ("list_orders", Scope::OrdersRead, |g, by| g.fixture.service.list_orders(by, ListOrders::default()).map(drop)),
     ("create_order", Scope::OrdersWrite, |g, by| {
-        g.fixture.service.create_order(by, CreateOrder::new(g.event.id, new_customer(), g.seat.id, 1)).map(drop)
+        g.fixture.service.create_order(by, CreateOrder::new(g.event.id, new_customer(), g.ticket_type.id, 1)).map(drop)
     }),
     ("get_order", Scope::OrdersRead, |g, by| g.fixture.service.get_order(by, g.pending.id).map(drop)),
     ("get_order_details", Scope::OrdersRead, |g, by| g.fixture.service.get_order_details(by, g.pending.id).map(drop)),
@@ -82,7 +84,7 @@ const OPERATIONS: &[(&str, Scope, Operation)] = &[
     ("list_refunds", Scope::OrdersRead, |g, by| g.fixture.service.list_refunds(by, ListRefunds::default()).map(drop)),
     ("list_tickets", Scope::TicketsRead, |g, by| g.fixture.service.list_tickets(by, ListTickets::default()).map(drop)),
     ("issue_tickets", Scope::TicketsWrite, |g, by| {
-        let request = IssueTickets { ticket_type_id: g.seat.id, customer: new_customer(), quantity: 1 };
+        let request = IssueTickets { ticket_type_id: g.ticket_type.id, customer: new_customer(), quantity: 1 };
         g.fixture.service.issue_tickets(by, request).map(drop)
     }),
     ("get_ticket", Scope::TicketsRead, |g, by| g.fixture.service.get_ticket(by, g.outside.id).map(drop)),

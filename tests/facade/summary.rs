@@ -58,39 +58,39 @@ fn an_event_that_sold_nothing_has_zeros_and_all_of_its_types_in_the_order_of_the
 fn a_mixed_history_adds_up() {
     let fixture = Fixture::new();
     let (event, other) = (fixture.event(), fixture.event());
-    let seat = fixture.ticket_type_with(&event, |new| (new.quantity, new.sort_order) = (20, Some(1)));
+    let ticket_type = fixture.ticket_type_with(&event, |new| (new.quantity, new.sort_order) = (20, Some(1)));
     let free = fixture.ticket_type(&event, 0, 5);
     let never = fixture.ticket_type(&event, 999, 7);
     let (service, caller) = (&fixture.service, &fixture.caller);
     let check_in = |code: &str| service.check_in_ticket(caller, CheckInTicket::new(code)).map(drop);
 
     // Expired; and expired, then paid while its place was still there.
-    fixture.order(&seat, 4);
-    let revived = fixture.order(&seat, 1);
+    fixture.order(&ticket_type, 4);
+    let revived = fixture.order(&ticket_type, 1);
     fixture.expire_holds();
     service.payment_completed(caller, revived.id).expect("its place is free");
     // Completed: paid, with one ticket inside and one that came out again; and free.
-    let paid = fixture.paid_order(&seat, 2);
+    let paid = fixture.paid_order(&ticket_type, 2);
     for ticket in &paid.items[0].issued_tickets {
         check_in(&ticket.code).expect("valid");
     }
     service.check_out_ticket(caller, CheckInTicket::new(&paid.items[0].issued_tickets[0].code)).expect("inside");
     fixture.order(&free, 2);
     // Cancelled after the gateway's money; after other money; after a failed payment; before a late payment.
-    let refunded = fixture.paid_order(&seat, 3);
-    let by_hand = fixture.order(&seat, 2);
+    let refunded = fixture.paid_order(&ticket_type, 3);
+    let by_hand = fixture.order(&ticket_type, 2);
     service.mark_order_paid(caller, by_hand.id).expect("pending");
-    let failed = fixture.order(&seat, 1);
+    let failed = fixture.order(&ticket_type, 1);
     service.payment_failed(caller, failed.id).expect("pending");
-    let late = fixture.order(&seat, 1);
+    let late = fixture.order(&ticket_type, 1);
     for order in [&refunded, &by_hand, &failed, &late] {
         service.cancel_order(caller, order.id).expect("cancellable");
     }
     service.payment_completed(caller, late.id).expect("it goes back");
     // Pending.
-    fixture.order(&seat, 1);
+    fixture.order(&ticket_type, 1);
     // Three guests, of whom one is inside and one was cancelled.
-    let guests = fixture.issue(&seat, 3);
+    let guests = fixture.issue(&ticket_type, 3);
     check_in(&guests[0].code).expect("valid");
     service.cancel_ticket(caller, guests[1].id).expect("valid");
     // What another event sells counts there.
@@ -119,7 +119,7 @@ fn a_mixed_history_adds_up() {
                 available: 14,
                 checked_in: 2,
                 revenue: eur(8 * 1250),
-                ..untouched(&seat)
+                ..untouched(&ticket_type)
             },
         ],
     };
@@ -133,8 +133,8 @@ fn a_mixed_history_adds_up() {
 fn a_hold_counts_until_the_instant_at_which_it_runs_out() {
     let fixture = Fixture::new();
     let event = fixture.event();
-    let seat = fixture.ticket_type(&event, 1250, 10);
-    fixture.order(&seat, 4);
+    let ticket_type = fixture.ticket_type(&event, 1250, 10);
+    fixture.order(&ticket_type, 4);
     fixture.clock.advance(HOLD - std::time::Duration::from_millis(1));
     let before = summary(&fixture, &event);
     assert_eq!((before.orders_by_status.pending, before.orders_by_status.expired), (1, 0));
@@ -150,10 +150,10 @@ fn a_hold_counts_until_the_instant_at_which_it_runs_out() {
 fn discounts_count_where_the_order_completed() {
     let fixture = Fixture::new();
     let event = fixture.event();
-    let (seat, stand) = (fixture.ticket_type(&event, 1000, 10), fixture.ticket_type(&event, 500, 10));
+    let (ticket_type, stand) = (fixture.ticket_type(&event, 1000, 10), fixture.ticket_type(&event, 500, 10));
     fixture.discount(percent_off(&event, "TEN", 10));
-    let [paid, cancelled, pending] =
-        [(&seat, 2), (&stand, 1), (&seat, 1)].map(|(of, number)| fixture.order_with_code(of, number, "TEN"));
+    let [paid, cancelled, pending] = [(&ticket_type, 2), (&stand, 1), (&ticket_type, 1)]
+        .map(|(of, number)| fixture.order_with_code(of, number, "TEN"));
     for order in [&paid, &cancelled] {
         fixture.service.payment_completed(&fixture.caller, order.id).expect("a payment");
     }
@@ -171,9 +171,9 @@ fn discounts_count_where_the_order_completed() {
 fn sums_are_exact_beyond_32_bits_and_stop_at_the_largest_amount() {
     let fixture = Fixture::new();
     let event = fixture.event();
-    let seat = fixture.ticket_type(&event, 1000, 10);
+    let ticket_type = fixture.ticket_type(&event, 1000, 10);
     for _ in 0..2 {
-        let order = fixture.paid_order(&seat, 1);
+        let order = fixture.paid_order(&ticket_type, 1);
         fixture.service.cancel_order(&fixture.caller, order.id).expect("completed");
     }
     fixture.skip_final_check();
@@ -222,8 +222,8 @@ fn while_tickets_come_and_go<T>(fixture: &Fixture, of: &TicketType, work: impl F
 fn a_summary_taken_while_tickets_come_and_go_is_of_one_state() {
     let fixture = Fixture::new();
     let event = fixture.event();
-    let seat = fixture.ticket_type(&event, 1250, 1_000_000);
-    while_tickets_come_and_go(&fixture, &seat, || {
+    let ticket_type = fixture.ticket_type(&event, 1250, 1_000_000);
+    while_tickets_come_and_go(&fixture, &ticket_type, || {
         let mut states = BTreeSet::new();
         while states.len() < 100 {
             let summary = summary(&fixture, &event);
@@ -237,10 +237,10 @@ fn a_summary_taken_while_tickets_come_and_go_is_of_one_state() {
 fn control_figures_read_one_after_another_are_of_different_states() {
     let fixture = Fixture::new();
     let event = fixture.event();
-    let seat = fixture.ticket_type(&event, 1250, 1_000_000);
+    let ticket_type = fixture.ticket_type(&event, 1250, 1_000_000);
     let file = fixture.database();
     let number = |sql: &str| file.value::<i64>(sql);
-    let differ = while_tickets_come_and_go(&fixture, &seat, || {
+    let differ = while_tickets_come_and_go(&fixture, &ticket_type, || {
         (0..1_000_000).any(|_| {
             let sold = number("SELECT sold FROM ticket_types");
             sold != number("SELECT COUNT(*) FROM tickets WHERE status <> 'CANCELLED'")
@@ -253,8 +253,8 @@ fn control_figures_read_one_after_another_are_of_different_states() {
 fn the_json_is_the_documented_one() {
     let fixture = Fixture::new();
     let event = fixture.event();
-    let seat = fixture.ticket_type(&event, 1250, 10);
-    fixture.paid_order(&seat, 3);
+    let ticket_type = fixture.ticket_type(&event, 1250, 10);
+    fixture.paid_order(&ticket_type, 3);
     let json = serde_json::to_value(summary(&fixture, &event)).expect("JSON");
     let expected = json!({
         "eventId": event.id, "currency": "EUR",
@@ -262,7 +262,7 @@ fn the_json_is_the_documented_one() {
         "grossRevenue": 37.5, "discountTotal": 0, "refundedTotal": 0,
         "ticketsIssued": 3, "ticketsCheckedIn": 0, "ticketsCancelled": 0,
         "ticketTypes": [{
-            "ticketId": seat.id, "name": "Seat", "quantity": 10, "sold": 3, "reserved": 0, "available": 7,
+            "ticketId": ticket_type.id, "name": "Seat", "quantity": 10, "sold": 3, "reserved": 0, "available": 7,
             "checkedIn": 0, "revenue": 37.5
         }]
     });

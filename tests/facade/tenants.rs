@@ -118,15 +118,15 @@ const BY_FIELD: &[(&str, &str, Operation)] = &[
 fn what_belongs_to_another_organization_is_answered_as_what_is_not_there() {
     let fixture = Fixture::new();
     let event = fixture.event();
-    let seat = fixture.ticket_type(&event, 1250, 10);
-    let order = fixture.order(&seat, 1);
+    let ticket_type = fixture.ticket_type(&event, 1250, 10);
+    let order = fixture.order(&ticket_type, 1);
     let webhook = fixture.webhook([NotificationType::TicketIssued]).endpoint;
-    let ticket = fixture.issue(&seat, 1).remove(0);
+    let ticket = fixture.issue(&ticket_type, 1).remove(0);
     let discount = fixture.discount(percent_off(&event, "EARLY", 10));
     fixture.fail_all_deliveries();
     let theirs = Ids {
         event: event.id,
-        ticket_type: seat.id,
+        ticket_type: ticket_type.id,
         order: order.id,
         ticket: ticket.id,
         discount: discount.id,
@@ -146,7 +146,7 @@ fn what_belongs_to_another_organization_is_answered_as_what_is_not_there() {
         let service = &fixture.service;
         (
             service.get_event(&fixture.caller, event.id),
-            service.get_ticket_type(&fixture.caller, seat.id),
+            service.get_ticket_type(&fixture.caller, ticket_type.id),
             service.get_order(&fixture.caller, order.id),
             service.get_ticket(&fixture.caller, ticket.id),
             service.get_discount(&fixture.caller, discount.id),
@@ -171,10 +171,10 @@ fn what_belongs_to_another_organization_is_answered_as_what_is_not_there() {
 
     // A foreign ticket type in an order for one's own event.
     let own = fixture.service.create_event(&stranger, new_event(|_| {})).expect("an event");
-    let own_seat = CreateTicketType::new("Seat", eur(0), 10);
-    let own_seat = fixture.service.create_ticket_type(&stranger, own.id, own_seat).expect("a type");
+    let own_type = CreateTicketType::new("Seat", eur(0), 10);
+    let own_type = fixture.service.create_ticket_type(&stranger, own.id, own_type).expect("a type");
     let order_of = |of| {
-        let mut request = CreateOrder::new(own.id, new_customer(), own_seat.id, 1);
+        let mut request = CreateOrder::new(own.id, new_customer(), own_type.id, 1);
         request.items.push(NewOrderItem { ticket_type_id: of, quantity: 1 });
         fixture.service.create_order(&stranger, request).map(drop)
     };
@@ -189,7 +189,7 @@ fn what_belongs_to_another_organization_is_answered_as_what_is_not_there() {
 
     // A foreign ticket type in a discount and in a basket of one's own event, and a foreign code.
     let limited_to = |of| {
-        let limited = CreateDiscount { applicable_ticket_types: Some(vec![own_seat.id, of]), ..new_discount(own.id) };
+        let limited = CreateDiscount { applicable_ticket_types: Some(vec![own_type.id, of]), ..new_discount(own.id) };
         fixture.service.create_discount(&stranger, limited).map(drop)
     };
     assert_eq!(limited_to(theirs.ticket_type), limited_to(nothing.ticket_type));
@@ -197,7 +197,7 @@ fn what_belongs_to_another_organization_is_answered_as_what_is_not_there() {
     let basket_of = |of| fixture.service.validate_discount(&stranger, validation(own.id, "EARLY", of));
     assert_eq!(basket_of(theirs.ticket_type), basket_of(nothing.ticket_type));
     assert_eq!(paths(basket_of(theirs.ticket_type)), ["ticketItems[0].ticketId"]);
-    assert_eq!(basket_of(own_seat.id).expect("an answer").error, Some(DiscountRefusal::NotFound));
+    assert_eq!(basket_of(own_type.id).expect("an answer").error, Some(DiscountRefusal::NotFound));
 
     // A foreign delivery at one's own endpoint.
     let own_webhook = CreateWebhook::new("https://example.com/own", [NotificationType::TicketIssued]);
@@ -232,9 +232,9 @@ fn a_foreign_code_is_unknown_at_the_door_and_leaves_no_trace() {
 
     // One's own ticket at a foreign event's door is at the wrong door, like at one that is not there.
     let own = fixture.service.create_event(&stranger, new_event(|_| {})).expect("an event");
-    let seat = CreateTicketType::new("Seat", eur(0), 10);
-    let seat = fixture.service.create_ticket_type(&stranger, own.id, seat).expect("a type");
-    let request = IssueTickets { ticket_type_id: seat.id, customer: new_customer(), quantity: 1 };
+    let ticket_type = CreateTicketType::new("Seat", eur(0), 10);
+    let ticket_type = fixture.service.create_ticket_type(&stranger, own.id, ticket_type).expect("a type");
+    let request = IssueTickets { ticket_type_id: ticket_type.id, customer: new_customer(), quantity: 1 };
     let own_ticket = fixture.service.issue_tickets(&stranger, request).expect("tickets").issued_tickets.remove(0);
     let scan_at = |event_id| {
         let scan = CheckInTicket { code: own_ticket.code.clone(), event_id: Some(event_id) };
@@ -249,8 +249,8 @@ fn a_foreign_code_is_unknown_at_the_door_and_leaves_no_trace() {
 fn lists_and_filters_show_nothing_of_another_organization() {
     let fixture = Fixture::new();
     let event = fixture.event();
-    let seat = fixture.ticket_type(&event, 0, 10);
-    let order = fixture.order(&seat, 1);
+    let ticket_type = fixture.ticket_type(&event, 0, 10);
+    let order = fixture.order(&ticket_type, 1);
     let stranger = fixture.other_organization();
     fn empty<T: Debug, K: ticketing::Kind>(page: Result<ticketing::Page<T, K>>) {
         let page = page.expect("a page");
@@ -272,7 +272,7 @@ fn lists_and_filters_show_nothing_of_another_organization() {
     for filter in [
         ListTickets::default(),
         ListTickets { event_id: Some(event.id), ..Default::default() },
-        ListTickets { ticket_type_id: Some(seat.id), ..Default::default() },
+        ListTickets { ticket_type_id: Some(ticket_type.id), ..Default::default() },
         ListTickets { order_id: Some(order.id), ..Default::default() },
         ListTickets { customer_email: email(), ..Default::default() },
     ] {

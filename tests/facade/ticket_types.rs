@@ -16,9 +16,9 @@ fn a_ticket_type_that_says_nothing_has_the_defaults() {
     let fixture = Fixture::new();
     let event = fixture.event();
     let new = CreateTicketType::new("Seat", eur(1250), 100);
-    let seat = fixture.service.create_ticket_type(&fixture.caller, event.id, new).expect("a type");
+    let ticket_type = fixture.service.create_ticket_type(&fixture.caller, event.id, new).expect("a type");
     let expected = TicketType {
-        id: seat.id,
+        id: ticket_type.id,
         name: "Seat".to_owned(),
         description: None,
         price: eur(1250),
@@ -41,17 +41,17 @@ fn a_ticket_type_that_says_nothing_has_the_defaults() {
         ticket_logo: None,
         created_at: at(NOW),
         updated_at: at(NOW),
-        revision: seat.revision,
+        revision: ticket_type.revision,
     };
-    assert_eq!(seat, expected);
-    assert_eq!(fixture.service.get_ticket_type(&fixture.caller, seat.id).expect("the type"), expected);
+    assert_eq!(ticket_type, expected);
+    assert_eq!(fixture.service.get_ticket_type(&fixture.caller, ticket_type.id).expect("the type"), expected);
 }
 
 #[test]
 fn everything_a_ticket_type_is_given_is_kept() {
     let fixture = Fixture::new();
     let event = fixture.event();
-    let seat = fixture.ticket_type_with(&event, |new| {
+    let ticket_type = fixture.ticket_type_with(&event, |new| {
         *new = CreateTicketType {
             name: "Balcony".to_owned(),
             price: eur(2501),
@@ -74,7 +74,7 @@ fn everything_a_ticket_type_is_given_is_kept() {
         }
     });
     let expected = TicketType {
-        id: seat.id,
+        id: ticket_type.id,
         name: "Balcony".to_owned(),
         description: Some("High up".to_owned()),
         price: eur(2501),
@@ -97,13 +97,13 @@ fn everything_a_ticket_type_is_given_is_kept() {
         ticket_logo: Some("https://example.com/logo.png".to_owned()),
         created_at: at(NOW),
         updated_at: at(NOW),
-        revision: seat.revision,
+        revision: ticket_type.revision,
     };
-    assert_eq!(seat, expected);
+    assert_eq!(ticket_type, expected);
     // A change of one field leaves every other alone.
     let renamed = UpdateTicketType { name: Change::Set("Gallery".to_owned()), ..Default::default() };
-    let renamed = fixture.service.update_ticket_type(&fixture.caller, seat.id, renamed).expect("a name");
-    assert_eq!(renamed, TicketType { name: "Gallery".to_owned(), revision: seat.revision + 1, ..expected });
+    let renamed = fixture.service.update_ticket_type(&fixture.caller, ticket_type.id, renamed).expect("a name");
+    assert_eq!(renamed, TicketType { name: "Gallery".to_owned(), revision: ticket_type.revision + 1, ..expected });
 }
 
 #[test]
@@ -112,9 +112,9 @@ fn any_status_may_follow_any_other() {
     let event = fixture.event();
     for from in TicketTypeStatus::ALL {
         for to in TicketTypeStatus::ALL {
-            let seat = fixture.ticket_type_with(&event, |new| new.status = Some(*from));
+            let ticket_type = fixture.ticket_type_with(&event, |new| new.status = Some(*from));
             let changes = UpdateTicketType { status: Change::Set(*to), ..Default::default() };
-            let moved = fixture.service.update_ticket_type(&fixture.caller, seat.id, changes).expect("allowed");
+            let moved = fixture.service.update_ticket_type(&fixture.caller, ticket_type.id, changes).expect("allowed");
             assert_eq!(moved.status, *to, "{from} to {to}");
         }
     }
@@ -125,56 +125,56 @@ fn only_a_type_on_sale_can_be_ordered_and_every_type_can_be_issued() {
     let fixture = Fixture::new();
     let event = fixture.event();
     for status in TicketTypeStatus::ALL {
-        let seat = fixture.ticket_type_with(&event, |new| new.status = Some(*status));
+        let ticket_type = fixture.ticket_type_with(&event, |new| new.status = Some(*status));
         match status {
-            TicketTypeStatus::OnSale => drop(fixture.order(&seat, 1)),
-            _ => assert_eq!(reason(fixture.try_order(&seat, 1)), Reason::TicketTypeNotOnSale, "{status}"),
+            TicketTypeStatus::OnSale => drop(fixture.order(&ticket_type, 1)),
+            _ => assert_eq!(reason(fixture.try_order(&ticket_type, 1)), Reason::TicketTypeNotOnSale, "{status}"),
         }
-        assert_eq!(fixture.issue(&seat, 1).len(), 1, "{status}");
+        assert_eq!(fixture.issue(&ticket_type, 1).len(), 1, "{status}");
     }
 }
 
 #[test]
 fn a_type_is_ordered_from_the_start_of_its_sale_until_just_before_its_end() {
     let fixture = Fixture::new();
-    let seat = fixture.ticket_type_with(&fixture.event(), |new| {
+    let ticket_type = fixture.ticket_type_with(&fixture.event(), |new| {
         new.sale_start_date = Some(at("2026-06-10T00:00Z"));
         new.sale_end_date = Some(at("2026-06-20T00:00Z"));
     });
     fixture.set_clock("2026-06-09T23:59:59.999Z");
-    assert_eq!(reason(fixture.try_order(&seat, 1)), Reason::SaleNotStarted);
-    fixture.issue(&seat, 1);
+    assert_eq!(reason(fixture.try_order(&ticket_type, 1)), Reason::SaleNotStarted);
+    fixture.issue(&ticket_type, 1);
     fixture.set_clock("2026-06-10T00:00Z");
-    fixture.order(&seat, 1);
+    fixture.order(&ticket_type, 1);
     fixture.set_clock("2026-06-19T23:59:59.999Z");
-    fixture.order(&seat, 1);
+    fixture.order(&ticket_type, 1);
     fixture.set_clock("2026-06-20T00:00Z");
-    assert_eq!(reason(fixture.try_order(&seat, 1)), Reason::SaleEnded);
-    fixture.issue(&seat, 1);
+    assert_eq!(reason(fixture.try_order(&ticket_type, 1)), Reason::SaleEnded);
+    fixture.issue(&ticket_type, 1);
 }
 
 #[test]
 fn a_quantity_cannot_fall_below_what_is_sold_and_held() {
     let fixture = Fixture::new();
-    let seat = fixture.ticket_type(&fixture.event(), 1250, 10);
-    fixture.paid_order(&seat, 2);
-    fixture.issue(&seat, 1);
-    fixture.order(&seat, 3);
-    assert_eq!(reason(set_quantity(&fixture, &seat, 5)), Reason::QuantityBelowSold);
-    assert_eq!(set_quantity(&fixture, &seat, 6).expect("just what is sold and held").quantity, 6);
-    assert_eq!(reason(fixture.try_order(&seat, 1)), Reason::SoldOut);
+    let ticket_type = fixture.ticket_type(&fixture.event(), 1250, 10);
+    fixture.paid_order(&ticket_type, 2);
+    fixture.issue(&ticket_type, 1);
+    fixture.order(&ticket_type, 3);
+    assert_eq!(reason(set_quantity(&fixture, &ticket_type, 5)), Reason::QuantityBelowSold);
+    assert_eq!(set_quantity(&fixture, &ticket_type, 6).expect("just what is sold and held").quantity, 6);
+    assert_eq!(reason(fixture.try_order(&ticket_type, 1)), Reason::SoldOut);
 }
 
 #[test]
 fn a_place_whose_hold_has_run_out_is_free_to_be_taken_away() {
     let fixture = Fixture::new();
-    let seat = fixture.ticket_type(&fixture.event(), 1250, 10);
-    fixture.paid_order(&seat, 2);
-    let lapsed = fixture.order(&seat, 3);
+    let ticket_type = fixture.ticket_type(&fixture.event(), 1250, 10);
+    fixture.paid_order(&ticket_type, 2);
+    let lapsed = fixture.order(&ticket_type, 3);
     fixture.clock.advance(HOLD - std::time::Duration::from_millis(1));
-    assert_eq!(reason(set_quantity(&fixture, &seat, 2)), Reason::QuantityBelowSold);
+    assert_eq!(reason(set_quantity(&fixture, &ticket_type, 2)), Reason::QuantityBelowSold);
     fixture.clock.advance(std::time::Duration::from_millis(1));
-    assert_eq!(set_quantity(&fixture, &seat, 2).expect("nothing is held any more").quantity, 2);
+    assert_eq!(set_quantity(&fixture, &ticket_type, 2).expect("nothing is held any more").quantity, 2);
     assert_eq!(fixture.order_status(lapsed.id), OrderStatus::Expired);
     assert_eq!(fixture.stored("SELECT held FROM ticket_types"), 0);
 }
@@ -183,10 +183,10 @@ fn a_place_whose_hold_has_run_out_is_free_to_be_taken_away() {
 fn the_limit_of_an_order_adds_up_its_entries_and_does_not_bind_issuing() {
     let fixture = Fixture::new();
     let event = fixture.event();
-    let seat = fixture.ticket_type_with(&event, |new| new.max_per_order = Some(3));
+    let ticket_type = fixture.ticket_type_with(&event, |new| new.max_per_order = Some(3));
     let order = |quantities: &[i64]| {
-        let mut request = CreateOrder::new(event.id, new_customer(), seat.id, 1);
-        let entry = |quantity: &i64| NewOrderItem { ticket_type_id: seat.id, quantity: *quantity };
+        let mut request = CreateOrder::new(event.id, new_customer(), ticket_type.id, 1);
+        let entry = |quantity: &i64| NewOrderItem { ticket_type_id: ticket_type.id, quantity: *quantity };
         request.items = quantities.iter().map(entry).collect();
         fixture.service.create_order(&fixture.caller, request)
     };
@@ -195,14 +195,14 @@ fn the_limit_of_an_order_adds_up_its_entries_and_does_not_bind_issuing() {
     assert_eq!(reason(order(&[1; 4])), Reason::MaxPerOrderExceeded);
     order(&[1, 2]).expect("three in all");
     order(&[3]).expect("three at once");
-    assert_eq!(fixture.issue(&seat, 10).len(), 10);
+    assert_eq!(fixture.issue(&ticket_type, 10).len(), 10);
 }
 
 #[test]
 fn a_type_is_deleted_until_it_was_ordered_or_issued() {
     let fixture = Fixture::new();
     let event = fixture.event();
-    let delete = |seat: &TicketType| fixture.service.delete_ticket_type(&fixture.caller, seat.id);
+    let delete = |ticket_type: &TicketType| fixture.service.delete_ticket_type(&fixture.caller, ticket_type.id);
     let unused = fixture.ticket_type(&event, 1250, 10);
     delete(&unused).expect("unused");
     assert_not_found(delete(&unused));
@@ -237,12 +237,12 @@ fn a_price_has_at_most_the_decimals_of_its_currency() {
             let new = CreateTicketType::new("Seat", price, 1);
             fixture.service.create_ticket_type(&fixture.caller, event.id, new)
         };
-        let seat = create(fits).expect(currency);
-        assert_eq!(seat.price, fits, "{currency}");
+        let ticket_type = create(fits).expect(currency);
+        assert_eq!(ticket_type.price, fits, "{currency}");
         assert_eq!(paths(create(too_fine)), ["price"], "{currency}");
         let changes = UpdateTicketType { price: Change::Set(too_fine), ..Default::default() };
         assert_eq!(
-            paths(fixture.service.update_ticket_type(&fixture.caller, seat.id, changes)),
+            paths(fixture.service.update_ticket_type(&fixture.caller, ticket_type.id, changes)),
             ["price"],
             "{currency}"
         );
@@ -254,11 +254,11 @@ fn a_price_has_at_most_the_decimals_of_its_currency() {
 #[test]
 fn an_order_keeps_the_price_it_was_made_at() {
     let fixture = Fixture::new();
-    let seat = fixture.ticket_type(&fixture.event(), 1250, 10);
-    let order = fixture.order(&seat, 2);
+    let ticket_type = fixture.ticket_type(&fixture.event(), 1250, 10);
+    let order = fixture.order(&ticket_type, 2);
     let changes = UpdateTicketType { price: Change::Set(eur(9900)), ..Default::default() };
-    fixture.service.update_ticket_type(&fixture.caller, seat.id, changes).expect("a price");
+    fixture.service.update_ticket_type(&fixture.caller, ticket_type.id, changes).expect("a price");
     let paid = fixture.service.payment_completed(&fixture.caller, order.id).expect("paid");
     assert_eq!((paid.total, paid.items[0].item.price), (eur(2500), eur(1250)));
-    assert_eq!(fixture.order(&seat, 2).total, eur(19_800));
+    assert_eq!(fixture.order(&ticket_type, 2).total, eur(19_800));
 }

@@ -11,9 +11,12 @@ use ticketing::{
 fn an_issued_ticket_is_internal_and_belongs_to_no_order() {
     let fixture = Fixture::new();
     let event = fixture.event();
-    let seat = fixture.ticket_type(&event, 1250, 10);
-    let request =
-        IssueTickets { ticket_type_id: seat.id, customer: NewCustomer::new("Press", "Press@Example.com"), quantity: 2 };
+    let ticket_type = fixture.ticket_type(&event, 1250, 10);
+    let request = IssueTickets {
+        ticket_type_id: ticket_type.id,
+        customer: NewCustomer::new("Press", "Press@Example.com"),
+        quantity: 2,
+    };
     let issued = fixture.service.issue_tickets(&fixture.caller, request).expect("tickets");
     assert!(issued.success && !issued.message.is_empty());
     assert_eq!(issued.issued_tickets.len(), 2);
@@ -23,7 +26,7 @@ fn an_issued_ticket_is_internal_and_belongs_to_no_order() {
     let expected = IssuedTicket {
         record: CancelledIssuedTicket {
             id: new.id,
-            ticket_type_id: seat.id,
+            ticket_type_id: ticket_type.id,
             order_item_id: None,
             customer_id: Some(customer.id),
             code: new.code.clone(),
@@ -42,18 +45,18 @@ fn an_issued_ticket_is_internal_and_belongs_to_no_order() {
             created_at: at(NOW),
             updated_at: at(NOW),
         },
-        ticket: TicketTypeOfTicket { id: seat.id, name: "Seat".to_owned(), event_id: event.id },
+        ticket: TicketTypeOfTicket { id: ticket_type.id, name: "Seat".to_owned(), event_id: event.id },
         customer: Some(Customer { id: customer.id, name: "Press".to_owned(), email: "Press@Example.com".to_owned() }),
     };
     assert_eq!(ticket, expected);
-    assert_eq!(fixture.sold(&seat), 2);
+    assert_eq!(fixture.sold(&ticket_type), 2);
 }
 
 #[test]
 fn a_ticket_of_an_order_names_its_item_and_is_not_internal() {
     let fixture = Fixture::new();
-    let seat = fixture.ticket_type(&fixture.event(), 1250, 10);
-    let order = fixture.paid_order(&seat, 1);
+    let ticket_type = fixture.ticket_type(&fixture.event(), 1250, 10);
+    let order = fixture.paid_order(&ticket_type, 1);
     let item = &order.items[0];
     let ticket = fixture.service.get_ticket(&fixture.caller, item.issued_tickets[0].id).expect("the ticket");
     assert_eq!((ticket.order_item_id, ticket.is_internal), (Some(item.item.id), false));
@@ -66,10 +69,10 @@ fn a_ticket_of_an_order_names_its_item_and_is_not_internal() {
 #[test]
 fn a_code_is_twenty_characters_of_crockford_base32_and_no_other_ticket_has_it() {
     let fixture = Fixture::new();
-    let seat = fixture.ticket_type_with(&fixture.event(), |new| (new.price, new.quantity) = (eur(0), 10_000));
+    let ticket_type = fixture.ticket_type_with(&fixture.event(), |new| (new.price, new.quantity) = (eur(0), 10_000));
     let mut codes = HashSet::new();
     for _ in 0..20 {
-        for ticket in fixture.issue(&seat, 10) {
+        for ticket in fixture.issue(&ticket_type, 10) {
             let alphabet = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
             assert!(ticket.code.len() == 20 && ticket.code.chars().all(|c| alphabet.contains(c)), "{}", ticket.code);
             assert!(codes.insert(ticket.code));
@@ -88,59 +91,59 @@ fn issuing_needs_an_event_that_is_neither_cancelled_nor_over() {
         (EventStatus::Expired, Some(Reason::EventNotOnSale)),
     ] {
         let event = fixture.event();
-        let seat = fixture.ticket_type(&event, 0, 10);
+        let ticket_type = fixture.ticket_type(&event, 0, 10);
         match status {
             EventStatus::Drafted => drop(fixture.set_event_status(event.id, status).expect("no ticket yet")),
             EventStatus::Published => {}
             _ => drop(fixture.set_event_status(event.id, status).expect("allowed")),
         }
-        let issued = fixture.try_issue(seat.id, 1);
+        let issued = fixture.try_issue(ticket_type.id, 1);
         match refusal {
             None => assert_eq!(issued.expect("allowed").len(), 1, "{status}"),
             Some(refusal) => assert_eq!(reason(issued), refusal, "{status}"),
         }
     }
-    let seat = fixture.ticket_type(&fixture.event(), 0, 10);
+    let ticket_type = fixture.ticket_type(&fixture.event(), 0, 10);
     fixture.set_clock(EVENT_END);
-    assert_eq!(reason(fixture.try_issue(seat.id, 1)), Reason::EventNotOnSale, "over, and not written so yet");
+    assert_eq!(reason(fixture.try_issue(ticket_type.id, 1)), Reason::EventNotOnSale, "over, and not written so yet");
 }
 
 #[test]
 fn issuing_takes_places_like_a_sale_all_or_none() {
     let fixture = Fixture::new();
     let event = fixture.event();
-    let seat = fixture.ticket_type(&event, 1250, 5);
-    fixture.order(&seat, 2);
-    assert_eq!(reason(fixture.try_issue(seat.id, 4)), Reason::SoldOut);
-    assert_eq!(fixture.sold(&seat), 0);
-    fixture.issue(&seat, 3);
-    assert_eq!(reason(fixture.try_issue(seat.id, 1)), Reason::SoldOut, "two are held");
-    assert_eq!(fixture.sold(&seat), 3);
+    let ticket_type = fixture.ticket_type(&event, 1250, 5);
+    fixture.order(&ticket_type, 2);
+    assert_eq!(reason(fixture.try_issue(ticket_type.id, 4)), Reason::SoldOut);
+    assert_eq!(fixture.sold(&ticket_type), 0);
+    fixture.issue(&ticket_type, 3);
+    assert_eq!(reason(fixture.try_issue(ticket_type.id, 1)), Reason::SoldOut, "two are held");
+    assert_eq!(fixture.sold(&ticket_type), 3);
     assert_eq!(fixture.event_status(event.id), EventStatus::Published);
 }
 
 #[test]
 fn a_type_that_is_not_there_is_a_field_error_beside_the_others() {
     let fixture = Fixture::new();
-    let seat = fixture.ticket_type(&fixture.event(), 0, 10);
-    fixture.service.delete_ticket_type(&fixture.caller, seat.id).expect("unused");
-    assert_eq!(paths(fixture.try_issue(seat.id, 1)), ["ticketId"]);
-    assert_eq!(paths(fixture.try_issue(seat.id, 11)), ["ticketId", "quantity"]);
+    let ticket_type = fixture.ticket_type(&fixture.event(), 0, 10);
+    fixture.service.delete_ticket_type(&fixture.caller, ticket_type.id).expect("unused");
+    assert_eq!(paths(fixture.try_issue(ticket_type.id, 1)), ["ticketId"]);
+    assert_eq!(paths(fixture.try_issue(ticket_type.id, 11)), ["ticketId", "quantity"]);
 }
 
 #[test]
 fn cancelling_a_ticket_frees_its_place_once() {
     let fixture = Fixture::new();
-    let seat = fixture.ticket_type(&fixture.event(), 1250, 10);
-    let order = fixture.paid_order(&seat, 2);
+    let ticket_type = fixture.ticket_type(&fixture.event(), 1250, 10);
+    let order = fixture.paid_order(&ticket_type, 2);
     let id = order.items[0].issued_tickets[0].id;
     fixture.clock.advance(std::time::Duration::from_secs(1));
     let cancelled = fixture.service.cancel_ticket(&fixture.caller, id).expect("cancelled");
     assert_eq!((cancelled.status, cancelled.updated_at), (TicketStatus::Cancelled, at("2026-06-01T12:00:01Z")));
     assert_eq!(fixture.service.get_ticket(&fixture.caller, id).expect("the ticket").record, cancelled);
-    assert_eq!(fixture.sold(&seat), 1);
+    assert_eq!(fixture.sold(&ticket_type), 1);
     assert_eq!(reason(fixture.service.cancel_ticket(&fixture.caller, id)), Reason::TicketCancelled);
-    assert_eq!(fixture.sold(&seat), 1);
+    assert_eq!(fixture.sold(&ticket_type), 1);
     assert_eq!(fixture.read_order(order.id).items[0].issued_tickets[0].status, TicketStatus::Cancelled);
     assert_eq!(fixture.read_order(order.id).status, ticketing::OrderStatus::Completed);
 }
@@ -148,8 +151,8 @@ fn cancelling_a_ticket_frees_its_place_once() {
 #[test]
 fn a_ticket_inside_can_be_cancelled_and_keeps_its_history() {
     let fixture = Fixture::new();
-    let seat = fixture.ticket_type(&fixture.event(), 0, 10);
-    let new = fixture.issue(&seat, 1).remove(0);
+    let ticket_type = fixture.ticket_type(&fixture.event(), 0, 10);
+    let new = fixture.issue(&ticket_type, 1).remove(0);
     let inside = fixture.service.check_in_ticket(&fixture.caller, CheckInTicket::new(&new.code)).expect("inside");
     let cancelled = fixture.service.cancel_ticket(&fixture.caller, new.id).expect("cancelled");
     assert_eq!((cancelled.status, cancelled.check_in_date), (TicketStatus::Cancelled, inside.check_in_date));

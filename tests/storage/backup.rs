@@ -31,12 +31,12 @@ const TICKETS: i64 = 600;
 /// A store of some eight megabytes, which are copied in as many pieces.
 fn filled_fixture() -> (Fixture, TicketType) {
     let fixture = Fixture::new();
-    let seats = fixture.seats(0, 1_000_000);
-    run_at_once(4, |_| (0..15).for_each(|_| drop(fixture.try_order(&seats, 10).unwrap())));
+    let ticket_type = fixture.new_ticket_type(0, 1_000_000);
+    run_at_once(4, |_| (0..15).for_each(|_| drop(fixture.try_order(&ticket_type, 10).unwrap())));
     let text = "x".repeat(8 << 20);
     let change = ticketing::UpdateEvent { description: ticketing::Change::Set(Some(text)), ..Default::default() };
     fixture.service.update_event(&fixture.caller, fixture.default_event().id, change).unwrap();
-    (fixture, seats)
+    (fixture, ticket_type)
 }
 
 fn in_folder_of(fixture: &Fixture, name: &str) -> PathBuf {
@@ -107,12 +107,12 @@ fn a_copy_is_as_private_as_the_store_from_its_first_byte_on() {
 
 #[test]
 fn a_backup_beside_a_busy_writer_ends_and_is_the_state_of_the_moment_it_began() {
-    let (fixture, seats) = filled_fixture();
+    let (fixture, ticket_type) = filled_fixture();
     let (done, sold) = (AtomicBool::new(false), AtomicI64::new(TICKETS));
     std::thread::scope(|scope| {
         scope.spawn(|| {
             while !done.load(Ordering::SeqCst) {
-                fixture.try_order(&seats, 10).unwrap();
+                fixture.try_order(&ticket_type, 10).unwrap();
                 sold.fetch_add(10, Ordering::SeqCst);
             }
         });
@@ -148,8 +148,8 @@ fn sell_until_told() {
     let path = PathBuf::from(child_variable("TICKETING_TEST_FILE"));
     let service = TicketingService::open(path).unwrap();
     let caller = service.act_for(child_variable("TICKETING_TEST_ORGANIZATION").parse().unwrap()).unwrap();
-    let (event, seats) = (child_variable("TICKETING_TEST_EVENT"), child_variable("TICKETING_TEST_SEATS"));
-    let (event, seats) = (event.parse().unwrap(), seats.parse().unwrap());
+    let (event, ticket_type) = (child_variable("TICKETING_TEST_EVENT"), child_variable("TICKETING_TEST_TICKET_TYPE"));
+    let (event, ticket_type) = (event.parse().unwrap(), ticket_type.parse().unwrap());
     let stop = AtomicBool::new(false);
     std::thread::scope(|scope| {
         scope.spawn(|| {
@@ -158,7 +158,7 @@ fn sell_until_told() {
         });
         let mut sold = 0;
         while !stop.load(Ordering::SeqCst) {
-            sold += service.create_order(&caller, new_order(event, seats, 5)).unwrap().issued_tickets.len();
+            sold += service.create_order(&caller, new_order(event, ticket_type, 5)).unwrap().issued_tickets.len();
             send_to_parent(sold);
         }
     });
@@ -166,13 +166,13 @@ fn sell_until_told() {
 
 #[test]
 fn a_backup_while_another_process_writes_ends_too() {
-    let (fixture, seats) = filled_fixture();
+    let (fixture, ticket_type) = filled_fixture();
     let mut command = child_process(CHILD, "sell");
     command
         .env("TICKETING_TEST_FILE", fixture.path())
         .env("TICKETING_TEST_ORGANIZATION", fixture.caller.organization().to_string())
         .env("TICKETING_TEST_EVENT", fixture.default_event().id.to_string())
-        .env("TICKETING_TEST_SEATS", seats.id.to_string());
+        .env("TICKETING_TEST_TICKET_TYPE", ticket_type.id.to_string());
     let mut seller = ChildProcess::start(command);
     assert_eq!(seller.next_message().as_deref(), Some("5"));
     let copy = in_folder_of(&fixture, "copy.db");
@@ -199,7 +199,7 @@ fn a_backup_while_another_process_writes_ends_too() {
 /// The restart that holding one state prevents: SQLite begins anew whenever its source has changed.
 #[test]
 fn control_a_copy_that_holds_no_state_begins_anew_after_each_write() {
-    let (fixture, seats) = filled_fixture();
+    let (fixture, ticket_type) = filled_fixture();
     let source = rusqlite::Connection::open(fixture.path()).unwrap();
     let mut target = rusqlite::Connection::open(in_folder_of(&fixture, "copy.db")).unwrap();
     let copy = rusqlite::backup::Backup::new(&source, &mut target).unwrap();
@@ -211,7 +211,7 @@ fn control_a_copy_that_holds_no_state_begins_anew_after_each_write() {
         for _ in 0..4 {
             assert_eq!(copy.step(64).unwrap(), rusqlite::backup::StepResult::More);
             left.push(copy.progress().remaining);
-            fixture.try_order(&seats, 1).unwrap();
+            fixture.try_order(&ticket_type, 1).unwrap();
         }
         assert_eq!(left.windows(2).all(|two| two[0] > two[1]), held, "{left:?}");
     }
@@ -297,7 +297,7 @@ fn back_up_slowly() {
 
 #[test]
 fn a_backup_that_is_killed_midway_leaves_no_file_under_its_name_and_the_next_one_works() {
-    let (fixture, seats) = filled_fixture();
+    let (fixture, ticket_type) = filled_fixture();
     let copy = in_folder_of(&fixture, "copy.db");
     for pieces in 1..3 {
         let mut command = child_process(CHILD, "back up");
@@ -313,7 +313,7 @@ fn a_backup_that_is_killed_midway_leaves_no_file_under_its_name_and_the_next_one
         running.finish();
         assert!(!copy.exists());
         // The store does not mind.
-        fixture.try_order(&seats, 1).unwrap();
+        fixture.try_order(&ticket_type, 1).unwrap();
     }
     assert!(
         others(fixture.folder().path()).iter().all(|name| name.starts_with("copy.db.") && name.ends_with(".partial"))
@@ -324,7 +324,7 @@ fn a_backup_that_is_killed_midway_leaves_no_file_under_its_name_and_the_next_one
 
 /// The mount is gone with the name space of this process.
 fn back_up_to_a_full_disk() {
-    let (fixture, seats) = filled_fixture();
+    let (fixture, ticket_type) = filled_fixture();
     let small = in_folder_of(&fixture, "small");
     std::fs::create_dir(&small).unwrap();
     let mount = ["-t", "tmpfs", "-o", "size=1m", "ticketing-test", small.to_str().unwrap()];
@@ -334,14 +334,14 @@ fn back_up_to_a_full_disk() {
     let error = backup(&fixture, &small.join("copy.db")).unwrap_err();
     assert_eq!(error, Error::Store(StoreError::Full));
     assert_eq!(std::fs::read_dir(&small).unwrap().count(), 0);
-    fixture.try_order(&seats, 1).unwrap();
+    fixture.try_order(&ticket_type, 1).unwrap();
     std::process::Command::new("umount").arg(&small).status().unwrap();
     send_to_parent("done");
 }
 
 /// The parent took the right to write into the folder away.
 fn back_up_where_it_is_not_allowed() {
-    let (fixture, seats) = filled_fixture();
+    let (fixture, ticket_type) = filled_fixture();
     let folder = in_folder_of(&fixture, "folder");
     std::fs::create_dir(&folder).unwrap();
     let mut permissions = std::fs::metadata(&folder).unwrap().permissions();
@@ -351,7 +351,7 @@ fn back_up_where_it_is_not_allowed() {
     let Error::Store(StoreError::CannotCopy(text)) = error else { panic!("{error:?}") };
     assert!(text.contains("copy.db") && text.contains("denied"), "{text}");
     assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 0);
-    fixture.try_order(&seats, 1).unwrap();
+    fixture.try_order(&ticket_type, 1).unwrap();
     send_to_parent("done");
 }
 
@@ -395,7 +395,7 @@ fn a_folder_that_cannot_be_written_to_leaves_nothing_of_a_copy() {
 
 #[test]
 fn what_was_written_meanwhile_is_moved_into_the_store_when_a_backup_ends_and_not_by_the_next_order() {
-    let (fixture, seats) = filled_fixture();
+    let (fixture, ticket_type) = filled_fixture();
     // What was written before is in the store, and only what comes now is moved. The service's own checkpoint may be at it.
     while fixture.database().value::<i64>("PRAGMA wal_checkpoint(TRUNCATE)") != 0 {
         std::thread::yield_now();
@@ -407,7 +407,7 @@ fn what_was_written_meanwhile_is_moved_into_the_store_when_a_backup_ends_and_not
     fixture
         .service
         .backup(copy, |_| {
-            (0..std::mem::take(&mut orders)).for_each(|_| drop(fixture.try_order(&seats, 10).unwrap()));
+            (0..std::mem::take(&mut orders)).for_each(|_| drop(fixture.try_order(&ticket_type, 10).unwrap()));
             assert_eq!(length(), before, "nothing can be moved while the copy is made");
         })
         .unwrap();
@@ -417,7 +417,7 @@ fn what_was_written_meanwhile_is_moved_into_the_store_when_a_backup_ends_and_not
 #[test]
 fn the_disk_gets_back_what_the_log_grew_by_beside_a_long_backup() {
     const LIMIT: u64 = 96 << 20;
-    let (fixture, seats) = filled_fixture();
+    let (fixture, ticket_type) = filled_fixture();
     let log = PathBuf::from(format!("{}-wal", fixture.path().display()));
     let length = || std::fs::metadata(&log).unwrap().len();
     let mut during = 0;
@@ -438,7 +438,7 @@ fn the_disk_gets_back_what_the_log_grew_by_beside_a_long_backup() {
         .unwrap();
     assert!(during > LIMIT, "nothing of it can be moved while the copy is made: {during}");
     let shrunk = (0..100).any(|_| {
-        fixture.try_order(&seats, 1).unwrap();
+        fixture.try_order(&ticket_type, 1).unwrap();
         length() <= LIMIT
     });
     assert!(shrunk, "{}", length());

@@ -18,7 +18,7 @@ fn history() -> (std::sync::Arc<tempfile::TempDir>, PathBuf) {
     let key = CreateApiKey { name: "Door".to_owned(), scopes: Scopes::all(), expires_at: None };
     service.create_api_key(caller.organization(), key).expect("a key");
     let event = fixture.event();
-    let seat = fixture.ticket_type(&event, 1250, 100);
+    let ticket_type = fixture.ticket_type(&event, 1250, 100);
     let free = fixture.ticket_type_with(&event, |new| (new.name, new.price) = ("Free".to_owned(), Amount::ZERO));
     fixture.ticket_type_with(&event, |new| "Unsold".clone_into(&mut new.name));
     let later = fixture.event_with(|new| (new.end_date, new.title) = (None, "Winter Night".to_owned()));
@@ -41,24 +41,24 @@ fn history() -> (std::sync::Arc<tempfile::TempDir>, PathBuf) {
     let summer = CreateDiscount::percentage(event.id, "Summer", eur(1000), at("2026-01-01T00:00:00Z"), Timestamp::MAX);
     service.create_discount(caller, summer).expect("a discount");
     let with_code = |request: &mut CreateOrder| request.discount_code = Some("summer".to_owned());
-    service.payment_completed(caller, order("discounted", &seat, &with_code)).expect("paid");
-    service.cancel_order(caller, order("discounted, cancelled", &seat, &with_code)).expect("cancelled");
-    service.payment_completed(caller, order("paid", &seat, &as_it_is)).expect("paid");
-    service.mark_order_paid(caller, order("marked paid", &seat, &as_it_is)).expect("paid");
-    service.cancel_order(caller, order("cancelled", &seat, &as_it_is)).expect("cancelled");
-    let back = order("given back", &seat, &as_it_is);
+    service.payment_completed(caller, order("discounted", &ticket_type, &with_code)).expect("paid");
+    service.cancel_order(caller, order("discounted, cancelled", &ticket_type, &with_code)).expect("cancelled");
+    service.payment_completed(caller, order("paid", &ticket_type, &as_it_is)).expect("paid");
+    service.mark_order_paid(caller, order("marked paid", &ticket_type, &as_it_is)).expect("paid");
+    service.cancel_order(caller, order("cancelled", &ticket_type, &as_it_is)).expect("cancelled");
+    let back = order("given back", &ticket_type, &as_it_is);
     service.payment_completed(caller, back).expect("paid");
     service.cancel_order(caller, back).expect("cancelled");
-    order("expired", &seat, &as_it_is);
-    let failed = order("failed", &seat, &as_it_is);
+    order("expired", &ticket_type, &as_it_is);
+    let failed = order("failed", &ticket_type, &as_it_is);
     service.payment_failed(caller, failed).expect("noted");
-    let late = order("late", &seat, &as_it_is);
+    let late = order("late", &ticket_type, &as_it_is);
     service.cancel_order(caller, late).expect("cancelled");
     fixture.gateway.on_refund(GatewayBehavior::Unavailable);
     service.payment_completed(caller, late).expect("noted");
     fixture.clock.advance(HOLD);
     service.run_maintenance().expect("a run");
-    order("pending", &seat, &as_it_is);
+    order("pending", &ticket_type, &as_it_is);
     service.mark_order_paid(caller, failed).expect("revived");
 
     let mut company = CreateOrder::new(event.id, ticketing::NewCustomer::new("free", "Bob@Example.com"), free.id, 3);
@@ -69,7 +69,7 @@ fn history() -> (std::sync::Arc<tempfile::TempDir>, PathBuf) {
     service.check_in_ticket(caller, scan(&tickets[0].code)).expect_err("a copy");
     service.check_in_ticket(caller, scan(&tickets[1].code)).expect("inside");
     service.check_out_ticket(caller, scan(&tickets[1].code)).expect("outside");
-    let issued = fixture.issue(&seat, 2);
+    let issued = fixture.issue(&ticket_type, 2);
     service.cancel_ticket(caller, issued[0].id).expect("cancelled");
     service.check_in_ticket(caller, scan(&issued[0].code)).expect_err("refused, and counted");
     be_told(&fixture, &stranger);
@@ -81,19 +81,19 @@ fn history() -> (std::sync::Arc<tempfile::TempDir>, PathBuf) {
 /// a day before the later ones are queued, one is given up, and one has failed once.
 fn be_told(fixture: &Fixture, stranger: &ticketing::Caller) {
     let told = fixture.event_with(|new| "Told".clone_into(&mut new.title));
-    let seat = fixture.ticket_type_with(&told, |new| (new.name, new.price) = ("Told".to_owned(), Amount::ZERO));
+    let ticket_type = fixture.ticket_type_with(&told, |new| (new.name, new.price) = ("Told".to_owned(), Amount::ZERO));
     let (file, mine) = (fixture.database(), fixture.caller.organization());
     outbox::insert_webhook(&fixture.database(), mine, &outbox::ALL_NOTIFICATIONS, true);
     outbox::insert_webhook(&fixture.database(), mine, &[NotificationType::OrderCompleted], true);
     outbox::insert_webhook(&fixture.database(), stranger.organization(), &[NotificationType::OrderCancelled], true);
-    fixture.order(&seat, 1);
+    fixture.order(&ticket_type, 1);
     let first = outbox::rows(&file)[0].id;
     outbox::record_attempt_at(&file, first, fixture.clock.now(), false);
     outbox::record_attempt_at(&file, first, fixture.clock.now(), true);
     fixture.clock.advance(Duration::from_hours(24) + Duration::from_millis(1));
-    let later = fixture.order(&seat, 2);
+    let later = fixture.order(&ticket_type, 2);
     fixture.service.cancel_order(&fixture.caller, later.id).expect("cancelled");
-    fixture.issue(&seat, 1);
+    fixture.issue(&ticket_type, 1);
     let now = fixture.clock.now();
     let rows: Vec<_> = outbox::rows(&file).into_iter().filter(|row| row.created_at == now).collect();
     let issued: Vec<_> = rows.iter().filter(|row| row.kind == "ticket.issued").collect();
@@ -412,13 +412,14 @@ fn a_damaged_page_is_a_finding_and_the_check_goes_on() {
 #[test]
 fn a_check_sees_one_state_while_others_write() {
     let fixture = Fixture::new();
-    let seat = fixture.ticket_type_with(&fixture.event(), |new| (new.price, new.quantity) = (Amount::ZERO, 1_000_000));
+    let ticket_type =
+        fixture.ticket_type_with(&fixture.event(), |new| (new.price, new.quantity) = (Amount::ZERO, 1_000_000));
     let done = std::sync::atomic::AtomicBool::new(false);
     std::thread::scope(|scope| {
         let sell = || {
             let mut sold = 0;
             while !done.load(std::sync::atomic::Ordering::Relaxed) {
-                fixture.order(&seat, 3);
+                fixture.order(&ticket_type, 3);
                 sold += 1;
             }
             sold

@@ -187,7 +187,7 @@ struct Facts {
 #[test]
 fn after_fifty_kills_under_load_everything_acknowledged_is_there_and_nothing_is_half_there() {
     let fixture = Fixture::new();
-    let (free, paid) = (fixture.seats(0, 1_000_000), fixture.seats(1250, 1_000_000));
+    let (free, paid) = (fixture.new_ticket_type(0, 1_000_000), fixture.new_ticket_type(1250, 1_000_000));
     let organization = fixture.caller.organization();
     outbox::insert_webhook(&fixture.database(), organization, &outbox::ALL_NOTIFICATIONS, true);
     let facts = Facts {
@@ -228,8 +228,8 @@ fn control_an_order_that_lost_a_ticket_and_a_miscounted_place_are_noticed() {
     for damage in ["DELETE FROM tickets WHERE id = (SELECT MIN(id) FROM tickets)", "UPDATE ticket_types SET held = 1"] {
         let fixture = Fixture::new();
         fixture.skip_final_check();
-        let seats = fixture.seats(0, 10);
-        fixture.order(&seats, 2);
+        let ticket_type = fixture.new_ticket_type(0, 10);
+        fixture.order(&ticket_type, 2);
         let connection = fixture.database();
         assert_consistent(&connection);
         connection.execute(damage, []);
@@ -247,7 +247,7 @@ fn control_a_change_without_its_notification_and_a_notification_without_its_chan
         let fixture = Fixture::new();
         fixture.skip_final_check();
         outbox::insert_webhook(&fixture.database(), fixture.caller.organization(), &outbox::ALL_NOTIFICATIONS, true);
-        let order = fixture.order(&fixture.seats(0, 10), 2);
+        let order = fixture.order(&fixture.new_ticket_type(0, 10), 2);
         let code = order.items[0].issued_tickets[0].code.clone();
         fixture.service.check_in_ticket(&fixture.caller, CheckInTicket::new(code)).unwrap();
         let connection = fixture.database();

@@ -66,9 +66,9 @@ fn an_operation_that_panics_is_undone_alone_and_the_next_ones_work() {
     let service = TicketingService::builder(&path).clock(faulty.clone()).entropy(faulty.clone()).open().unwrap();
     let caller = service.act_for(service.create_organization(Default::default()).unwrap().id).unwrap();
     let event = service.create_event(&caller, new_event(|_| {})).unwrap();
-    let seats = CreateTicketType::new("Seat", Amount::ZERO, 1000);
-    let seats = service.create_ticket_type(&caller, event.id, seats).unwrap().id;
-    let order = || service.create_order(&caller, new_order(event.id, seats, 2));
+    let ticket_type = CreateTicketType::new("Seat", Amount::ZERO, 1000);
+    let ticket_type = service.create_ticket_type(&caller, event.id, ticket_type).unwrap().id;
+    let order = || service.create_order(&caller, new_order(event.id, ticket_type, 2));
     let broken = [&faulty.clock_breaks, &faulty.entropy_breaks];
     for breaks in broken {
         breaks.store(true, Ordering::SeqCst);
@@ -78,19 +78,19 @@ fn an_operation_that_panics_is_undone_alone_and_the_next_ones_work() {
         assert!(matches!(failed[..], [Error::Internal(_)]), "{failed:?}");
         assert!(order().is_ok());
     }
-    assert_eq!(service.get_ticket_type(&caller, seats).unwrap().sold, 2 * (15 + 1) * 2);
+    assert_eq!(service.get_ticket_type(&caller, ticket_type).unwrap().sold, 2 * (15 + 1) * 2);
     assert_consistent(&Database::open(&path));
 }
 
 #[test]
 fn who_waits_while_another_program_holds_the_file_is_told_that_it_is_busy_and_nobody_waits_twice() {
     let fixture = Fixture::new();
-    let seats = fixture.seats(0, 100);
+    let ticket_type = fixture.new_ticket_type(0, 100);
     let other = fixture.database();
     other.run("BEGIN IMMEDIATE");
     let clock = ticketing::SystemClock;
     let start = clock.monotonic();
-    let results = run_at_once(8, |_| fixture.try_order(&seats, 1));
+    let results = run_at_once(8, |_| fixture.try_order(&ticket_type, 1));
     let waited = clock.monotonic() - start;
     for result in results {
         assert_eq!(result.unwrap_err(), Error::Unavailable("the store is busy"));
@@ -98,8 +98,8 @@ fn who_waits_while_another_program_holds_the_file_is_told_that_it_is_busy_and_no
     // The handler gives up after about five seconds.
     assert!(Duration::from_secs(3) < waited && waited < Duration::from_secs(12), "{waited:?}");
     other.run("COMMIT");
-    assert!(fixture.try_order(&seats, 1).is_ok());
-    assert_eq!(fixture.sold(&seats), 1);
+    assert!(fixture.try_order(&ticket_type, 1).is_ok());
+    assert_eq!(fixture.sold(&ticket_type), 1);
 }
 
 fn open_error(path: impl AsRef<Path>) -> StoreError {
@@ -214,7 +214,7 @@ fn a_vfs_is_taken_by_its_name_also_for_readers_and_an_unknown_one_is_named() {
 fn the_last_handle_takes_the_log_with_it_and_a_clone_keeps_it() {
     for round in 0..20 {
         let fixture = Fixture::new();
-        let seats = fixture.seats(0, 100);
+        let ticket_type = fixture.new_ticket_type(0, 100);
         let log = PathBuf::from(format!("{}-wal", fixture.path().display()));
         let clone = fixture.service.clone();
         let (caller, event, path) = (fixture.caller.clone(), fixture.default_event().id, fixture.path().clone());
@@ -223,7 +223,7 @@ fn the_last_handle_takes_the_log_with_it_and_a_clone_keeps_it() {
         assert!(log.exists());
         // The pool of readers grows while it is used, in part on threads of its own.
         run_at_once(1 + round % 12, |_| clone.get_event(&caller, event).unwrap());
-        clone.create_order(&caller, new_order(event, seats.id, 1)).unwrap();
+        clone.create_order(&caller, new_order(event, ticket_type.id, 1)).unwrap();
         drop(clone);
         assert!(!log.exists(), "round {round}");
         assert_consistent(&Database::open(&path));
@@ -234,12 +234,12 @@ fn the_last_handle_takes_the_log_with_it_and_a_clone_keeps_it() {
 #[test]
 fn who_reads_does_not_wait_for_who_writes() {
     let fixture = Fixture::new();
-    let seats = fixture.seats(0, 100);
+    let ticket_type = fixture.new_ticket_type(0, 100);
     let other = fixture.database();
     other.run("BEGIN IMMEDIATE; UPDATE ticket_types SET sold = 7");
     let clock = ticketing::SystemClock;
     let start = clock.monotonic();
-    assert_eq!(fixture.sold(&seats), 0);
+    assert_eq!(fixture.sold(&ticket_type), 0);
     assert!(clock.monotonic() - start < Duration::from_secs(1));
     other.run("ROLLBACK");
 }
@@ -253,10 +253,10 @@ fn corrupt(path: &Path, statement: &str) {
 #[test]
 fn a_corrupt_value_is_named_by_its_table_column_and_row_and_not_shown() {
     let fixture = Fixture::new();
-    let seats = fixture.seats(1250, 100);
+    let ticket_type = fixture.new_ticket_type(1250, 100);
     let order = fixture
         .service
-        .create_order(&fixture.caller, new_order(fixture.default_event().id, seats.id, 1))
+        .create_order(&fixture.caller, new_order(fixture.default_event().id, ticket_type.id, 1))
         .unwrap()
         .order;
     let ticket = fixture.service.mark_order_paid(&fixture.caller, order.id).unwrap().items[0].issued_tickets[0].clone();
@@ -264,7 +264,7 @@ fn a_corrupt_value_is_named_by_its_table_column_and_row_and_not_shown() {
     let scan = || service.check_in_ticket(caller, CheckInTicket::new(ticket.code.clone())).map(drop);
     let get_order = || service.get_order(caller, order.id).map(drop);
     let get_event = || service.get_event(caller, fixture.default_event().id).map(drop);
-    let get_seats = || service.get_ticket_type(caller, seats.id).map(drop);
+    let get_ticket_type = || service.get_ticket_type(caller, ticket_type.id).map(drop);
     let (ten, code) = (ticketing::Amount::new(10, 0), "EARLY");
     let mut discount = ticketing::CreateDiscount::percentage(
         fixture.default_event().id,
@@ -276,7 +276,7 @@ fn a_corrupt_value_is_named_by_its_table_column_and_row_and_not_shown() {
     discount.auto_apply = Some(true);
     let discount = service.create_discount(caller, discount).unwrap().id;
     let get_discount = || service.get_discount(caller, discount).map(drop);
-    let buy = || fixture.try_order(&seats, 1).map(drop);
+    let buy = || fixture.try_order(&ticket_type, 1).map(drop);
     type Attempt<'a> = &'a dyn Fn() -> ticketing::Result<()>;
     let cases: [(&str, &str, &str, &str, Attempt<'_>); 11] = [
         ("orders", "status", "'secret'", "PENDING", &get_order),
@@ -284,7 +284,7 @@ fn a_corrupt_value_is_named_by_its_table_column_and_row_and_not_shown() {
         ("events", "timezone", "'secret'", "UTC", &get_event),
         ("events", "tags", "'secret'", "[]", &get_event),
         ("events", "timezone", "'secret'", "UTC", &scan),
-        ("events", "currency", "'secret'", "EUR", &get_seats),
+        ("events", "currency", "'secret'", "EUR", &get_ticket_type),
         ("ticket_types", "allowed_dates", "'secret'", "[]", &scan),
         ("ticket_types", "status", "'secret'", "ON_SALE", &buy),
         ("discounts", "type", "'secret'", "PERCENTAGE", &get_discount),
@@ -373,11 +373,11 @@ fn run_child(role: &str, wrapper: &[&str]) -> Option<Vec<String>> {
 }
 
 /// Sells on eight threads until the store refuses, then once more; gives what it said, and how many orders it took.
-fn sell_until_refused(fixture: &Fixture, seats: &TicketType) -> (Vec<Error>, i64) {
+fn sell_until_refused(fixture: &Fixture, ticket_type: &TicketType) -> (Vec<Error>, i64) {
     let ends = run_at_once(8, |_| {
         let mut sold = 0;
         loop {
-            match fixture.try_order(seats, 10) {
+            match fixture.try_order(ticket_type, 10) {
                 Ok(_) => sold += 1,
                 Err(error) => return (error, sold),
             }
@@ -394,17 +394,17 @@ fn sell_on_a_full_disk() {
         return send_to_parent("skipped: nothing can be mounted");
     }
     let fixture = Fixture::in_folder(folder, |builder| builder);
-    let seats = fixture.seats(0, 1_000_000);
+    let ticket_type = fixture.new_ticket_type(0, 1_000_000);
     let ballast = fixture.folder().path().join("ballast");
     std::fs::write(&ballast, vec![1; 1 << 20]).unwrap();
-    let (errors, sold) = sell_until_refused(&fixture, &seats);
+    let (errors, sold) = sell_until_refused(&fixture, &ticket_type);
     assert!(errors.iter().all(|error| *error == Error::Store(StoreError::Full)), "{errors:?}");
     assert!(sold > 0);
     // Who reads is served, and sees what was acknowledged.
-    assert_eq!(fixture.sold(&seats), sold * 10);
+    assert_eq!(fixture.sold(&ticket_type), sold * 10);
     std::fs::remove_file(&ballast).unwrap();
-    fixture.try_order(&seats, 10).unwrap();
-    let (errors, more) = sell_until_refused(&fixture, &seats);
+    fixture.try_order(&ticket_type, 10).unwrap();
+    let (errors, more) = sell_until_refused(&fixture, &ticket_type);
     assert!(errors.contains(&Error::Store(StoreError::Full)), "{errors:?}");
     let (folder, path) = fixture.into_file();
     let connection = Database::open(&path);
@@ -428,17 +428,17 @@ fn a_full_disk_is_named_loses_nothing_and_is_forgotten_once_there_is_room() {
 /// The parent has set a limit to the size of files, past which the system refuses to write.
 fn sell_while_writes_are_refused() {
     let fixture = Fixture::new();
-    let seats = fixture.seats(0, 1_000_000);
-    let (errors, sold) = sell_until_refused(&fixture, &seats);
+    let ticket_type = fixture.new_ticket_type(0, 1_000_000);
+    let (errors, sold) = sell_until_refused(&fixture, &ticket_type);
     for error in errors {
         let Error::Store(StoreError::Failed(text)) = &error else { panic!("{error:?}") };
         assert!(text.contains("disk I/O error"), "{text}");
     }
-    assert_eq!(fixture.sold(&seats), sold * 10);
+    assert_eq!(fixture.sold(&ticket_type), sold * 10);
     let own = std::process::id().to_string();
     let raised = std::process::Command::new("prlimit").args(["--pid", &own, "--fsize=unlimited:"]).status();
     if raised.is_ok_and(|status| status.success()) {
-        fixture.try_order(&seats, 10).unwrap();
+        fixture.try_order(&ticket_type, 10).unwrap();
         let (_folder, path) = fixture.into_file();
         assert_eq!(Database::open(&path).value::<i64>("SELECT sold FROM ticket_types"), (sold + 1) * 10);
         assert_consistent(&Database::open(&path));
