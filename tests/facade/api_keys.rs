@@ -1,11 +1,11 @@
-//! API keys: their form, who may use them until when, and what is kept of them.
+//! API keys: their format, expiry and revocation, and what is stored about them.
 
 use crate::common::*;
 use std::time::Duration;
 use ticketing::{ApiKey, CreateApiKey, CreatedApiKey, Error, ListEvents, Scope, Scopes, TicketingService, Timestamp};
 
 fn create_with(fixture: &Fixture, expires_at: Option<Timestamp>) -> CreatedApiKey {
-    let request = CreateApiKey { name: "Fixture".to_owned(), scopes: Scopes::all(), expires_at };
+    let request = CreateApiKey { name: "Office".to_owned(), scopes: Scopes::all(), expires_at };
     fixture.service.create_api_key(fixture.caller.organization(), request).expect("a key")
 }
 
@@ -14,11 +14,11 @@ fn create(fixture: &Fixture) -> CreatedApiKey {
 }
 
 #[track_caller]
-fn is_refused(service: &TicketingService, key: &str) {
+fn assert_refused(service: &TicketingService, key: &str) {
     assert_eq!(service.authenticate(key), Err(Error::Unauthenticated), "{key}");
 }
 
-/// The checksum of a key, worked out by the book: CRC-32 as six digits of base 62.
+/// Calculates the checksum of a key independently: CRC-32 as six digits of base 62.
 fn checksum(random: &str) -> String {
     let digits: Vec<char> = ('0'..='9').chain('A'..='Z').chain('a'..='z').collect();
     let crc = u64::from(crc32fast::hash(random.as_bytes()));
@@ -28,17 +28,17 @@ fn checksum(random: &str) -> String {
 #[test]
 fn a_key_is_its_prefix_thirty_random_characters_and_their_checksum() {
     let fixture = Fixture::new();
-    let (one, other) = (create(&fixture), create(&fixture));
-    for created in [&one, &other] {
+    let (first, second) = (create(&fixture), create(&fixture));
+    for created in [&first, &second] {
         let rest = created.key.expose().strip_prefix("tk_").expect("the prefix");
         assert!(rest.len() == 36 && rest.bytes().all(|byte| byte.is_ascii_alphanumeric()), "{rest}");
         assert_eq!(rest[30..], checksum(&rest[..30]));
     }
-    assert_ne!(one.key, other.key);
+    assert_ne!(first.key, second.key);
 }
 
 #[test]
-fn a_key_says_for_whom_it_acts_and_what_it_may_do() {
+fn a_key_has_an_organization_and_scopes() {
     let fixture = Fixture::new();
     let scopes: Scopes = [Scope::EventsRead, Scope::TicketsCheckIn].into_iter().collect();
     let request = CreateApiKey { name: "Door".to_owned(), scopes, expires_at: Some(at(EVENT_END)) };
@@ -59,18 +59,18 @@ fn a_key_says_for_whom_it_acts_and_what_it_may_do() {
         (caller.organization(), caller.scopes(), caller.key()),
         (fixture.caller.organization(), scopes, Some(expected.id))
     );
-    assert_eq!(fixture.caller.key(), None, "the program itself shows none");
+    assert_eq!(fixture.caller.key(), None, "a caller without an API key");
     assert_eq!(fixture.caller.scopes(), Scopes::all());
 }
 
 #[test]
-fn a_key_that_is_mistyped_unknown_or_of_another_file_is_refused_alike() {
+fn a_mistyped_or_unknown_key_is_refused() {
     let fixture = Fixture::new();
     let created = create(&fixture);
     let key = created.key.expose();
     let mut swapped: Vec<char> = key.chars().collect();
-    let (one, other) = (3, (4..33).find(|index| swapped[*index] != swapped[3]).expect("not all alike"));
-    swapped.swap(one, other);
+    let other = (4..33).find(|index| swapped[*index] != swapped[3]).expect("not all are equal");
+    swapped.swap(3, other);
     let random = "0123456789abcdefghijABCDEFGHIJ";
     for wrong in [
         String::new(),
@@ -81,29 +81,29 @@ fn a_key_that_is_mistyped_unknown_or_of_another_file_is_refused_alike() {
         key.to_uppercase(),
         key.replacen("tk_", "", 1),
         swapped.into_iter().collect(),
-        // Well formed, and nobody's.
+        // Well formed, but unknown.
         format!("tk_{random}{}", checksum(random)),
         "ü".repeat(19),
         "\0".to_owned(),
     ] {
-        is_refused(&fixture.service, &wrong);
+        assert_refused(&fixture.service, &wrong);
     }
-    fixture.service.authenticate(key).expect("the right one");
+    fixture.service.authenticate(key).expect("the valid key");
 }
 
 #[test]
-fn a_key_is_refused_from_the_instant_at_which_it_expires() {
+fn a_key_is_refused_from_the_instant_it_expires() {
     let fixture = Fixture::new();
     let created = create_with(&fixture, Some(at("2026-06-01T13:00Z")));
     let key = created.key.expose();
     fixture.set_clock("2026-06-01T12:59:59.999Z");
     fixture.service.authenticate(key).expect("just before");
     fixture.set_clock("2026-06-01T13:00Z");
-    is_refused(&fixture.service, key);
+    assert_refused(&fixture.service, key);
 }
 
 #[test]
-fn a_revoked_key_is_refused_from_the_next_request_on_also_where_another_process_revoked_it() {
+fn a_revoked_key_is_refused_from_the_next_request_in_every_service() {
     let fixture = Fixture::new();
     let second = fixture.second_service();
     let (created, other) = (create(&fixture), create(&fixture));
@@ -112,8 +112,8 @@ fn a_revoked_key_is_refused_from_the_next_request_on_also_where_another_process_
     second.authenticate(key).expect("not revoked");
     let revoked = second.revoke_api_key(created.api_key.id).expect("revoked");
     assert_eq!(revoked.revoked_at, Some(at(NOW)));
-    is_refused(&fixture.service, key);
-    is_refused(&second, key);
+    assert_refused(&fixture.service, key);
+    assert_refused(&second, key);
     fixture.service.authenticate(other.key.expose()).expect("another key");
     fixture.clock.advance(Duration::from_secs(60));
     let again = fixture.service.revoke_api_key(created.api_key.id).expect("revoking twice changes nothing");
@@ -122,11 +122,11 @@ fn a_revoked_key_is_refused_from_the_next_request_on_also_where_another_process_
 }
 
 #[test]
-fn the_keys_of_an_organization_are_listed_newest_first_revoked_ones_included() {
+fn keys_are_listed_newest_first_including_revoked_ones() {
     let fixture = Fixture::new();
-    let (one, other) = (create(&fixture).api_key, create(&fixture).api_key);
-    let revoked = fixture.service.revoke_api_key(one.id).expect("revoked");
-    assert_eq!(fixture.service.list_api_keys(fixture.caller.organization()).expect("a list"), [other, revoked]);
+    let (first, second) = (create(&fixture).api_key, create(&fixture).api_key);
+    let revoked = fixture.service.revoke_api_key(first.id).expect("revoked");
+    assert_eq!(fixture.service.list_api_keys(fixture.caller.organization()).expect("a list"), [second, revoked]);
     assert_eq!(fixture.service.list_api_keys(fixture.other_organization().organization()).expect("a list"), []);
     let nobody = "org_0000000000001".parse().expect("an id");
     assert_not_found(fixture.service.list_api_keys(nobody));
@@ -136,7 +136,7 @@ fn the_keys_of_an_organization_are_listed_newest_first_revoked_ones_included() {
 }
 
 #[test]
-fn when_a_key_was_used_last_is_written_to_the_minute_with_the_next_maintenance() {
+fn maintenance_stores_when_a_key_was_last_used_to_the_minute() {
     let fixture = Fixture::new();
     let created = create(&fixture);
     let last_used = || fixture.service.list_api_keys(fixture.caller.organization()).expect("a list")[0].last_used_at;
@@ -152,15 +152,15 @@ fn when_a_key_was_used_last_is_written_to_the_minute_with_the_next_maintenance()
     fixture.set_clock("2026-06-01T12:50:00Z");
     fixture.service.run_maintenance().expect("a run");
     assert_eq!(last_used(), Some(at("2026-06-01T12:40:00Z")));
-    // A refused key was not used.
+    // A refused request does not count as a use.
     fixture.service.revoke_api_key(created.api_key.id).expect("revoked");
-    is_refused(&fixture.service, created.key.expose());
+    assert_refused(&fixture.service, created.key.expose());
     fixture.service.run_maintenance().expect("a run");
     assert_eq!(last_used(), Some(at("2026-06-01T12:40:00Z")));
 }
 
 #[test]
-fn a_key_is_printed_nowhere_and_stands_in_no_file() {
+fn a_key_appears_in_no_debug_output_and_no_file() {
     let fixture = Fixture::new();
     let created = create(&fixture);
     let caller = fixture.service.authenticate(created.key.expose()).expect("a caller");
@@ -184,6 +184,6 @@ fn a_caller_can_only_lose_scopes() {
     let reader = fixture.caller.with_only([Scope::EventsRead, Scope::OrdersRead]);
     assert_eq!(reader.scopes(), [Scope::EventsRead, Scope::OrdersRead].into_iter().collect());
     let less = reader.with_only([Scope::EventsRead, Scope::EventsWrite]);
-    assert_eq!(less.scopes(), [Scope::EventsRead].into_iter().collect(), "what it had not it does not get");
+    assert_eq!(less.scopes(), [Scope::EventsRead].into_iter().collect(), "scopes can only be removed");
     assert_eq!((less.organization(), less.key()), (fixture.caller.organization(), None));
 }

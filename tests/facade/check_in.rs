@@ -1,4 +1,4 @@
-//! The door: who enters, in which order refusals are given, what a scan leaves behind, and who leaves.
+//! Check-in and check-out: who may enter, which refusal comes first, and what a scan changes.
 
 use crate::common::*;
 use ticketing::{
@@ -15,7 +15,7 @@ fn scan_at(fixture: &Fixture, ticket: &NewTicket, event: EventId) -> Result<Issu
     fixture.service.check_in_ticket(&fixture.caller, request)
 }
 
-fn leave(fixture: &Fixture, ticket: &NewTicket) -> Result<IssuedTicket> {
+fn check_out(fixture: &Fixture, ticket: &NewTicket) -> Result<IssuedTicket> {
     fixture.service.check_out_ticket(&fixture.caller, CheckInTicket::new(&ticket.code))
 }
 
@@ -23,8 +23,8 @@ fn read(fixture: &Fixture, ticket: &NewTicket) -> IssuedTicket {
     fixture.service.get_ticket(&fixture.caller, ticket.id).expect("the ticket")
 }
 
-/// A ticket of a type in an event in Berlin.
-fn berlin(fixture: &Fixture, change: impl FnOnce(&mut CreateTicketType)) -> (TicketType, NewTicket) {
+/// Creates an event in Berlin with a ticket type, and issues one ticket.
+fn ticket_in_berlin(fixture: &Fixture, change: impl FnOnce(&mut CreateTicketType)) -> (TicketType, NewTicket) {
     let event = fixture.event_with(|new| {
         new.timezone = Some("Europe/Berlin".to_owned());
         new.end_date = Some(at("2027-01-01T00:00Z"));
@@ -34,14 +34,14 @@ fn berlin(fixture: &Fixture, change: impl FnOnce(&mut CreateTicketType)) -> (Tic
     (ticket_type, ticket)
 }
 
-/// What keeps a ticket out, in the order in which it is told, with what takes it away. Each row still meets every later one.
+/// All reasons to refuse a scan apply at first. Each step checks which one is returned, and removes it.
 #[test]
-fn where_several_refusals_apply_to_a_scan_the_first_is_given() {
+fn the_first_of_several_reasons_refuses_a_scan() {
     let fixture = Fixture::new();
-    let (ticket_type, ticket) = berlin(&fixture, |new| new.price = eur(1250));
-    // Inside, cancelled with its event, at the wrong door, outside of every time it is good for.
+    let (ticket_type, ticket) = ticket_in_berlin(&fixture, |new| new.price = eur(1250));
+    // Checked in already, cancelled like its event, at the wrong event, and outside of all its valid times.
     fixture.set_clock("2026-06-10T12:00Z");
-    scan(&fixture, &ticket).expect("nothing is in the way yet");
+    scan(&fixture, &ticket).expect("nothing refuses it yet");
     let set = |sql: &str| {
         let file = fixture.database();
         assert_eq!(file.execute(sql, []), 1, "{sql}");
@@ -55,7 +55,7 @@ fn where_several_refusals_apply_to_a_scan_the_first_is_given() {
     fixture.service.update_ticket_type(&fixture.caller, ticket_type.id, limits).expect("limits");
     fixture.set_event_status(ticket_type.event_id, EventStatus::Cancelled).expect("cancelled");
     set("UPDATE tickets SET status = 'CANCELLED'");
-    let elsewhere = fixture.event();
+    let other_event = fixture.event();
 
     let mut scans = 1;
     let mut refused = |expected: Reason, event: EventId| {
@@ -63,7 +63,7 @@ fn where_several_refusals_apply_to_a_scan_the_first_is_given() {
         scans += 1;
         assert_eq!(read(&fixture, &ticket).scan_count, scans, "{expected}: a refused scan counts");
     };
-    refused(Reason::WrongEvent, elsewhere.id);
+    refused(Reason::WrongEvent, other_event.id);
     refused(Reason::TicketCancelled, ticket_type.event_id);
     set("UPDATE tickets SET status = 'CHECKED_IN'");
     refused(Reason::EventCancelled, ticket_type.event_id);
@@ -71,14 +71,14 @@ fn where_several_refusals_apply_to_a_scan_the_first_is_given() {
     refused(Reason::NotYetValid, ticket_type.event_id);
     fixture.set_clock("2026-06-21T00:00Z");
     refused(Reason::NoLongerValid, ticket_type.event_id);
-    let endless = UpdateTicketType { valid_until: Change::Set(None), ..Default::default() };
-    fixture.service.update_ticket_type(&fixture.caller, ticket_type.id, endless).expect("no end");
+    let no_end = UpdateTicketType { valid_until: Change::Set(None), ..Default::default() };
+    fixture.service.update_ticket_type(&fixture.caller, ticket_type.id, no_end).expect("no end");
     refused(Reason::NotValidToday, ticket_type.event_id);
     let any_day = UpdateTicketType { allowed_dates: Change::Set(Vec::new()), ..Default::default() };
     fixture.service.update_ticket_type(&fixture.caller, ticket_type.id, any_day).expect("any day");
     refused(Reason::AlreadyCheckedIn, ticket_type.event_id);
-    leave(&fixture, &ticket).expect("out");
-    assert_eq!(scan_at(&fixture, &ticket, ticket_type.event_id).expect("nothing is in the way").scan_count, 9);
+    check_out(&fixture, &ticket).expect("out");
+    assert_eq!(scan_at(&fixture, &ticket, ticket_type.event_id).expect("nothing refuses it any more").scan_count, 9);
 }
 
 #[test]
@@ -94,7 +94,7 @@ fn an_unknown_code_is_not_found() {
 }
 
 #[test]
-fn a_code_is_read_however_it_was_typed() {
+fn a_code_may_be_typed_in_lower_case_and_with_spaces_or_dashes() {
     let fixture = Fixture::new();
     let ticket_type = fixture.ticket_type(&fixture.event(), 0, 10);
     for form in [
@@ -111,9 +111,9 @@ fn a_code_is_read_however_it_was_typed() {
 }
 
 #[test]
-fn every_scan_of_a_ticket_is_counted_and_dated_also_a_refused_one() {
+fn every_scan_is_counted_and_dated_even_if_it_is_refused() {
     let fixture = Fixture::new();
-    let (_, ticket) = berlin(&fixture, |new| new.valid_from = Some(at("2026-06-10T00:00Z")));
+    let (_, ticket) = ticket_in_berlin(&fixture, |new| new.valid_from = Some(at("2026-06-10T00:00Z")));
     fixture.set_clock("2026-06-09T23:59:59.999Z");
     assert_eq!(reason(scan(&fixture, &ticket)), Reason::NotYetValid);
     let refused = read(&fixture, &ticket);
@@ -136,9 +136,9 @@ fn every_scan_of_a_ticket_is_counted_and_dated_also_a_refused_one() {
 }
 
 #[test]
-fn a_ticket_is_refused_from_the_instant_at_which_it_is_no_longer_valid() {
+fn a_ticket_is_refused_from_the_instant_its_validity_ends() {
     let fixture = Fixture::new();
-    let (_, ticket) = berlin(&fixture, |new| new.valid_until = Some(at("2026-06-10T00:00Z")));
+    let (_, ticket) = ticket_in_berlin(&fixture, |new| new.valid_until = Some(at("2026-06-10T00:00Z")));
     fixture.set_clock("2026-06-10T00:00Z");
     assert_eq!(reason(scan(&fixture, &ticket)), Reason::NoLongerValid);
     fixture.set_clock("2026-06-09T23:59:59.999Z");
@@ -146,7 +146,7 @@ fn a_ticket_is_refused_from_the_instant_at_which_it_is_no_longer_valid() {
 }
 
 #[test]
-fn a_first_scan_sets_the_instant_from_which_the_ticket_is_refused() {
+fn the_first_scan_sets_when_the_ticket_expires() {
     let fixture = Fixture::new();
     for (days, hours, first_scan, expires) in [
         (None, None, "2026-06-10T12:00Z", None),
@@ -165,40 +165,40 @@ fn a_first_scan_sets_the_instant_from_which_the_ticket_is_refused() {
         // The earlier of both.
         (Some(1), Some(48), "2026-06-10T12:00Z", Some("2026-06-10T22:00Z")),
         (Some(3), Some(5), "2026-06-10T12:00Z", Some("2026-06-10T17:00Z")),
-        // The last midnight in Berlin, and the last instant, that have a text.
+        // The last midnight in Berlin and the last instant that a timestamp can represent.
         (Some(i64::MAX), None, "2026-06-10T12:00Z", Some("9999-12-31T23:00Z")),
         (None, Some(i64::MAX), "2026-06-10T12:00Z", Some("9999-12-31T23:59:59.999Z")),
     ] {
         fixture.set_clock(NOW);
-        let (_, ticket) = berlin(&fixture, |new| (new.validity_days, new.validity_hours) = (days, hours));
+        let (_, ticket) = ticket_in_berlin(&fixture, |new| (new.validity_days, new.validity_hours) = (days, hours));
         fixture.set_clock(first_scan);
         let inside = scan(&fixture, &ticket).expect("inside");
         assert_eq!(inside.expires_at, expires.map(at), "{days:?} days, {hours:?} hours from {first_scan}");
-        leave(&fixture, &ticket).expect("outside");
+        check_out(&fixture, &ticket).expect("outside");
         let Some(expires) = expires.map(at) else { continue };
         fixture.clock.set(ticketing::Timestamp::from_millis(expires.millis() - 1));
         let again = scan(&fixture, &ticket).expect("just before");
-        assert_eq!(again.expires_at, Some(expires), "the first scan alone sets it");
-        leave(&fixture, &ticket).expect("outside");
+        assert_eq!(again.expires_at, Some(expires), "only the first scan sets it");
+        check_out(&fixture, &ticket).expect("outside");
         fixture.clock.set(expires);
         assert_eq!(reason(scan(&fixture, &ticket)), Reason::NoLongerValid, "{days:?} days, {hours:?} hours");
     }
 }
 
 #[test]
-fn an_allowed_date_stands_for_its_day_in_the_time_zone_of_the_event() {
+fn an_allowed_date_means_its_day_in_the_time_zone_of_the_event() {
     let fixture = Fixture::new();
     // 23:30 on the 9th in UTC is 01:30 on the 10th in Berlin.
-    for (now, enters) in [
+    for (now, is_accepted) in [
         ("2026-06-09T21:59:59.999Z", false),
         ("2026-06-09T22:00Z", true),
         ("2026-06-10T21:59:59.999Z", true),
         ("2026-06-10T22:00Z", false),
     ] {
         fixture.set_clock(NOW);
-        let (_, ticket) = berlin(&fixture, |new| new.allowed_dates = Some(vec![at("2026-06-09T23:30Z")]));
+        let (_, ticket) = ticket_in_berlin(&fixture, |new| new.allowed_dates = Some(vec![at("2026-06-09T23:30Z")]));
         fixture.set_clock(now);
-        match enters {
+        match is_accepted {
             true => assert_eq!(scan(&fixture, &ticket).expect(now).status, TicketStatus::CheckedIn),
             false => assert_eq!(reason(scan(&fixture, &ticket)), Reason::NotValidToday, "{now}"),
         }
@@ -206,10 +206,10 @@ fn an_allowed_date_stands_for_its_day_in_the_time_zone_of_the_event() {
 }
 
 #[test]
-fn a_ticket_for_several_days_lets_in_again_on_a_later_day() {
+fn a_ticket_for_several_days_is_accepted_again_on_a_later_day() {
     let fixture = Fixture::new();
     let days = || Some(vec![at("2026-06-10T10:00Z"), at("2026-06-11T10:00Z"), at("2026-06-13T10:00Z")]);
-    let (_, ticket) = berlin(&fixture, |new| new.allowed_dates = days());
+    let (_, ticket) = ticket_in_berlin(&fixture, |new| new.allowed_dates = days());
     fixture.set_clock("2026-06-10T10:00Z");
     scan(&fixture, &ticket).expect("the first day");
     // 23:59 in Berlin.
@@ -226,11 +226,11 @@ fn a_ticket_for_several_days_lets_in_again_on_a_later_day() {
     fixture.set_clock("2026-06-12T10:00Z");
     assert_eq!(reason(scan(&fixture, &ticket)), Reason::NotValidToday);
     fixture.set_clock("2026-06-13T10:00Z");
-    leave(&fixture, &ticket).expect("outside");
-    scan(&fixture, &ticket).expect("a check-out lets in again on any day");
+    check_out(&fixture, &ticket).expect("outside");
+    scan(&fixture, &ticket).expect("after a check-out it is accepted on any day");
 
     fixture.set_clock(NOW);
-    let (_, ticket) = berlin(&fixture, |new| new.validity_days = Some(2));
+    let (_, ticket) = ticket_in_berlin(&fixture, |new| new.validity_days = Some(2));
     fixture.set_clock("2026-06-10T10:00Z");
     scan(&fixture, &ticket).expect("the first day");
     fixture.set_clock("2026-06-11T10:00Z");
@@ -240,12 +240,16 @@ fn a_ticket_for_several_days_lets_in_again_on_a_later_day() {
 }
 
 #[test]
-fn a_ticket_for_one_day_or_for_hours_does_not_let_in_again() {
+fn a_ticket_for_one_day_or_for_hours_is_accepted_once() {
     let fixture = Fixture::new();
     let one_date = |new: &mut CreateTicketType| new.allowed_dates = Some(vec![at("2026-06-10T10:00Z")]);
     let hours = |new: &mut CreateTicketType| new.validity_hours = Some(100);
     let plain = |_: &mut CreateTicketType| {};
-    let tickets = [berlin(&fixture, hours).1, berlin(&fixture, plain).1, berlin(&fixture, one_date).1];
+    let tickets = [
+        ticket_in_berlin(&fixture, hours).1,
+        ticket_in_berlin(&fixture, plain).1,
+        ticket_in_berlin(&fixture, one_date).1,
+    ];
     fixture.set_clock("2026-06-10T10:00Z");
     for ticket in &tickets {
         scan(&fixture, ticket).expect("inside");
@@ -257,53 +261,54 @@ fn a_ticket_for_one_day_or_for_hours_does_not_let_in_again() {
 }
 
 #[test]
-fn a_ticket_whose_one_day_was_moved_does_not_let_in_again() {
+fn a_ticket_whose_only_day_was_moved_is_accepted_once() {
     let fixture = Fixture::new();
-    let (ticket_type, ticket) = berlin(&fixture, |new| new.allowed_dates = Some(vec![at("2026-06-10T10:00Z")]));
+    let (ticket_type, ticket) =
+        ticket_in_berlin(&fixture, |new| new.allowed_dates = Some(vec![at("2026-06-10T10:00Z")]));
     fixture.set_clock("2026-06-10T10:00Z");
     scan(&fixture, &ticket).expect("inside");
     let moved = UpdateTicketType { allowed_dates: Change::Set(vec![at("2026-06-11T10:00Z")]), ..Default::default() };
     fixture.service.update_ticket_type(&fixture.caller, ticket_type.id, moved).expect("another day");
     fixture.set_clock("2026-06-11T10:00Z");
-    assert_eq!(reason(scan(&fixture, &ticket)), Reason::AlreadyCheckedIn, "it is for one day, whichever");
+    assert_eq!(reason(scan(&fixture, &ticket)), Reason::AlreadyCheckedIn, "it is valid for one day");
 }
 
 #[test]
-fn a_check_out_is_refused_in_its_order_and_judges_neither_validity_nor_the_event() {
+fn a_check_out_ignores_validity_and_the_status_of_the_event() {
     let fixture = Fixture::new();
-    let (ticket_type, ticket) = berlin(&fixture, |new| new.price = eur(0));
-    let elsewhere = fixture.event();
-    let leave_at = |event| {
+    let (ticket_type, ticket) = ticket_in_berlin(&fixture, |new| new.price = eur(0));
+    let other_event = fixture.event();
+    let check_out_at = |event| {
         let request = CheckInTicket { code: ticket.code.clone(), event_id: Some(event) };
         fixture.service.check_out_ticket(&fixture.caller, request)
     };
-    assert_eq!(reason(leave_at(elsewhere.id)), Reason::WrongEvent);
-    assert_eq!(reason(leave_at(ticket_type.event_id)), Reason::NotCheckedIn);
+    assert_eq!(reason(check_out_at(other_event.id)), Reason::WrongEvent);
+    assert_eq!(reason(check_out_at(ticket_type.event_id)), Reason::NotCheckedIn);
     let before = read(&fixture, &ticket);
-    assert_eq!((before.scan_count, before.last_scan_date), (0, None), "it is no scan");
+    assert_eq!((before.scan_count, before.last_scan_date), (0, None), "a check-out is not a scan");
 
     scan(&fixture, &ticket).expect("inside");
     let over = UpdateTicketType { valid_until: Change::Set(Some(at("2026-06-02T00:00Z"))), ..Default::default() };
     fixture.service.update_ticket_type(&fixture.caller, ticket_type.id, over).expect("an end");
     fixture.set_event_status(ticket_type.event_id, EventStatus::Cancelled).expect("cancelled");
     fixture.set_clock("2026-06-03T00:00Z");
-    let outside = leave_at(ticket_type.event_id).expect("who is inside may leave");
+    let outside = check_out_at(ticket_type.event_id).expect("a visitor who is inside may leave");
     assert_eq!((outside.status, outside.check_out_date), (TicketStatus::NotCheckedIn, Some(at("2026-06-03T00:00Z"))));
     assert_eq!((outside.check_in_date, outside.scan_count, outside.last_scan_date), (Some(at(NOW)), 1, Some(at(NOW))));
     assert_eq!(outside, read(&fixture, &ticket));
 
     fixture.service.cancel_ticket(&fixture.caller, ticket.id).expect("cancelled");
-    assert_eq!(reason(leave_at(elsewhere.id)), Reason::WrongEvent);
-    assert_eq!(reason(leave_at(ticket_type.event_id)), Reason::TicketCancelled);
+    assert_eq!(reason(check_out_at(other_event.id)), Reason::WrongEvent);
+    assert_eq!(reason(check_out_at(ticket_type.event_id)), Reason::TicketCancelled);
 }
 
 #[test]
-fn a_check_in_after_a_check_out_dates_the_last_of_each() {
+fn the_dates_are_those_of_the_last_check_in_and_the_last_check_out() {
     let fixture = Fixture::new();
-    let (_, ticket) = berlin(&fixture, |_| {});
+    let (_, ticket) = ticket_in_berlin(&fixture, |_| {});
     scan(&fixture, &ticket).expect("inside");
     fixture.set_clock("2026-06-01T13:00Z");
-    leave(&fixture, &ticket).expect("outside");
+    check_out(&fixture, &ticket).expect("outside");
     fixture.set_clock("2026-06-01T14:00Z");
     let again = scan(&fixture, &ticket).expect("inside again");
     assert_eq!(
@@ -315,9 +320,9 @@ fn a_check_in_after_a_check_out_dates_the_last_of_each() {
 }
 
 #[test]
-fn a_ticket_names_the_key_that_let_its_holder_in_last() {
+fn a_ticket_names_the_key_of_its_last_accepted_check_in() {
     let fixture = Fixture::new();
-    let (_, ticket) = berlin(&fixture, |_| {});
+    let (_, ticket) = ticket_in_berlin(&fixture, |_| {});
     let key = |name: &str| {
         let request = CreateApiKey {
             name: name.to_owned(),
@@ -327,37 +332,37 @@ fn a_ticket_names_the_key_that_let_its_holder_in_last() {
         let created = fixture.service.create_api_key(fixture.caller.organization(), request).expect("a key");
         (created.api_key.id, fixture.service.authenticate(created.key.expose()).expect("a caller"))
     };
-    let ((north, at_north), (_, at_south)) = (key("north"), key("south"));
+    let ((north_key, at_north), (_, at_south)) = (key("north"), key("south"));
     let scan_by = |caller| fixture.service.check_in_ticket(caller, CheckInTicket::new(&ticket.code));
-    assert_eq!(scan_by(&at_north).expect("inside").checked_in_by_id, Some(north));
+    assert_eq!(scan_by(&at_north).expect("inside").checked_in_by_id, Some(north_key));
     assert_eq!(reason(scan_by(&at_south)), Reason::AlreadyCheckedIn);
-    assert_eq!(read(&fixture, &ticket).checked_in_by_id, Some(north), "of the last accepted check-in");
+    assert_eq!(read(&fixture, &ticket).checked_in_by_id, Some(north_key), "the key of the last accepted check-in");
     let out = fixture.service.check_out_ticket(&at_south, CheckInTicket::new(&ticket.code)).expect("outside");
-    assert_eq!(out.checked_in_by_id, Some(north));
-    assert_eq!(scan(&fixture, &ticket).expect("inside").checked_in_by_id, None, "the program itself has no key");
+    assert_eq!(out.checked_in_by_id, Some(north_key));
+    assert_eq!(scan(&fixture, &ticket).expect("inside").checked_in_by_id, None, "a caller without an API key");
 }
 
 #[test]
-fn a_ticket_of_an_event_that_is_over_or_sold_out_enters() {
+fn a_ticket_of_a_sold_out_or_ended_event_is_accepted() {
     let fixture = Fixture::new();
     let ticket_type = fixture.ticket_type(&fixture.event(), 0, 2);
     let tickets = fixture.issue(&ticket_type, 2);
     assert_eq!(fixture.event_status(ticket_type.event_id), EventStatus::SoldOut);
     scan(&fixture, &tickets[0]).expect("sold out");
     fixture.set_clock(EVENT_END);
-    scan(&fixture, &tickets[1]).expect("over: the ticket's own limits decide");
+    scan(&fixture, &tickets[1]).expect("an event that has ended: only the ticket's own validity counts");
 }
 
 #[test]
-fn of_two_scans_at_once_exactly_one_is_accepted() {
+fn exactly_one_of_four_simultaneous_scans_is_accepted() {
     let fixture = Fixture::new();
     let second = fixture.second_service();
     for ticket in fixture.issue(&fixture.ticket_type(&fixture.event(), 0, 100), 10) {
         let accepted = std::thread::scope(|scope| {
-            let doors = [&fixture.service, &second, &fixture.service, &second].map(|service| {
+            let scans = [&fixture.service, &second, &fixture.service, &second].map(|service| {
                 scope.spawn(|| service.check_in_ticket(&fixture.caller, CheckInTicket::new(&ticket.code)))
             });
-            doors.into_iter().map(|door| door.join().expect("no panic")).filter(Result::is_ok).count()
+            scans.into_iter().map(|scan| scan.join().expect("no panic")).filter(Result::is_ok).count()
         });
         assert_eq!((accepted, read(&fixture, &ticket).scan_count), (1, 4));
     }

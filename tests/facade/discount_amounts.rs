@@ -1,4 +1,5 @@
-//! What discounts take off: by hand in currencies of no, two and three decimals, and against another way to count.
+//! The amounts of discounts: examples in currencies with zero, two and three decimals, and random baskets compared
+//! with a second implementation.
 
 use crate::common::*;
 use proptest::prelude::*;
@@ -7,7 +8,7 @@ use ticketing::{
     DiscountValidationResponse, Event, NewOrderItem, Order, Result, TicketType, ValidateDiscount,
 };
 
-/// An event in a currency with ticket types at these prices, in minor units.
+/// Creates an event in this currency, with ticket types at these prices in minor units.
 fn event_in(fixture: &Fixture, currency: &str, decimals: u8, prices: &[i64]) -> (Event, Vec<TicketType>) {
     let event = fixture.event_with(|new| new.currency = Some(currency.to_owned()));
     let price = |minor: &i64| {
@@ -24,7 +25,7 @@ fn try_order(fixture: &Fixture, code: Option<&str>, basket: &[(&TicketType, i64)
     let entry = |(of, quantity): &(&TicketType, i64)| NewOrderItem { ticket_type_id: of.id, quantity: *quantity };
     request.items = basket.iter().map(entry).collect();
     request.discount_code = code.map(str::to_owned);
-    fixture.service.create_order(&fixture.caller, request).map(|placed| placed.order)
+    fixture.service.create_order(&fixture.caller, request).map(|created| created.order)
 }
 
 fn validate(fixture: &Fixture, code: &str, basket: &[(&TicketType, i64)]) -> DiscountValidationResponse {
@@ -39,10 +40,10 @@ fn validate(fixture: &Fixture, code: &str, basket: &[(&TicketType, i64)]) -> Dis
     fixture.service.validate_discount(&fixture.caller, request).expect("an answer")
 }
 
-/// Orders the basket with the code; gives what was taken off each item, and the total, in minor units. Everything that the
-/// order shows must agree with it, and so must a validation.
-fn taken_off(fixture: &Fixture, code: &str, basket: &[(&TicketType, i64)]) -> (Vec<i64>, i64) {
-    let asked = validate(fixture, code, basket).discount.expect("it applies").discounted_amount;
+/// Orders the basket with the code. Returns the discount of each item and the total, in minor units. Asserts that all
+/// amounts of the order and of a validation agree with them.
+fn order_amounts(fixture: &Fixture, code: &str, basket: &[(&TicketType, i64)]) -> (Vec<i64>, i64) {
+    let validated = validate(fixture, code, basket).discount.expect("it applies").discounted_amount;
     let order = try_order(fixture, Some(code), basket).expect("an order");
     let parts: Vec<_> = order.items.iter().map(|item| item.item.item_discount.minor()).collect();
     for (item, (of, quantity)) in order.items.iter().zip(basket) {
@@ -52,10 +53,10 @@ fn taken_off(fixture: &Fixture, code: &str, basket: &[(&TicketType, i64)]) -> (V
         assert_eq!(item.final_amount.minor(), item.item_subtotal.minor() - item.item_discount.minor());
         assert!(item.item_discount.minor() >= 0 && item.final_amount.minor() >= 0);
     }
-    let taken = order.discounted_amount.expect("a discount applied");
-    assert_eq!(taken.minor(), parts.iter().sum::<i64>());
+    let discounted = order.discounted_amount.expect("a discount applied");
+    assert_eq!(discounted.minor(), parts.iter().sum::<i64>());
     assert_eq!(order.total.minor(), order.items.iter().map(|item| item.item.final_amount.minor()).sum::<i64>());
-    assert_eq!(asked, taken, "validation and order agree");
+    assert_eq!(validated, discounted, "validation and order agree");
     assert_eq!(fixture.read_order(order.id), order);
     (parts, order.total.minor())
 }
@@ -65,7 +66,7 @@ fn percent(event: &Event, code: &str, text: &str) -> CreateDiscount {
 }
 
 #[test]
-fn a_percentage_is_rounded_half_up_to_the_minor_unit_of_each_item() {
+fn a_percentage_is_rounded_half_up_for_each_item() {
     let fixture = Fixture::new();
     let (event, types) = event_in(&fixture, "EUR", 2, &[999, 1, 333]);
     let [ticket, cent, third] = types.as_slice() else { panic!("three") };
@@ -75,30 +76,30 @@ fn a_percentage_is_rounded_half_up_to_the_minor_unit_of_each_item() {
     fixture.discount(percent(&event, "JUST-BELOW-HALF", "49.999999999999"));
     // 0.999, 0.001, 0.333 and twice 9.99: 1.998.
     assert_eq!(
-        taken_off(&fixture, "TENTH", &[(ticket, 1), (cent, 1), (third, 1), (ticket, 2)]),
+        order_amounts(&fixture, "TENTH", &[(ticket, 1), (cent, 1), (third, 1), (ticket, 2)]),
         ([100, 0, 33, 200].into(), 3331 - 333)
     );
-    // 4.995, 0.005 and 1.665: each half goes up, by itself.
-    assert_eq!(taken_off(&fixture, "HALF", &[(ticket, 1), (cent, 1), (third, 1)]), ([500, 1, 167].into(), 665));
-    // Two entries of one cent are rounded each; together they are no half.
-    assert_eq!(taken_off(&fixture, "HALF", &[(cent, 1), (cent, 1)]), ([1, 1].into(), 0));
-    assert_eq!(taken_off(&fixture, "HALF", &[(cent, 2)]), ([1].into(), 1));
+    // 4.995, 0.005 and 1.665: each half is rounded up.
+    assert_eq!(order_amounts(&fixture, "HALF", &[(ticket, 1), (cent, 1), (third, 1)]), ([500, 1, 167].into(), 665));
+    // Two entries of one cent are rounded separately; one entry of two cents needs no rounding.
+    assert_eq!(order_amounts(&fixture, "HALF", &[(cent, 1), (cent, 1)]), ([1, 1].into(), 0));
+    assert_eq!(order_amounts(&fixture, "HALF", &[(cent, 2)]), ([1].into(), 1));
     // 3.32999667 and 0.00333333.
-    assert_eq!(taken_off(&fixture, "ODD", &[(ticket, 1), (cent, 1)]), ([333, 0].into(), 667));
-    assert_eq!(taken_off(&fixture, "JUST-BELOW-HALF", &[(cent, 1), (ticket, 1)]), ([0, 499].into(), 501));
+    assert_eq!(order_amounts(&fixture, "ODD", &[(ticket, 1), (cent, 1)]), ([333, 0].into(), 667));
+    assert_eq!(order_amounts(&fixture, "JUST-BELOW-HALF", &[(cent, 1), (ticket, 1)]), ([0, 499].into(), 501));
 }
 
 #[test]
-fn a_currency_without_decimals_has_whole_units_taken_off() {
+fn discounts_in_a_currency_without_decimals_are_whole_units() {
     let fixture = Fixture::new();
     let (event, types) = event_in(&fixture, "JPY", 0, &[1005, 333]);
     let [ticket, other] = types.as_slice() else { panic!("two") };
     fixture.discount(percent(&event, "TENTH", "10"));
     fixture.discount(CreateDiscount { value: Amount::new(500, 0), ..amount_off(&event, "FIVE", Amount::ZERO) });
     // 100.5 and 33.3.
-    assert_eq!(taken_off(&fixture, "TENTH", &[(ticket, 1), (other, 1)]), ([101, 33].into(), 1204));
-    // 500 over 1005 and 999: 250.748 and 249.251; the unit left goes to the larger remainder.
-    assert_eq!(taken_off(&fixture, "FIVE", &[(ticket, 1), (other, 3)]), ([251, 249].into(), 1504));
+    assert_eq!(order_amounts(&fixture, "TENTH", &[(ticket, 1), (other, 1)]), ([101, 33].into(), 1204));
+    // 500 over 1005 and 999: 250.748 and 249.251; the remaining unit goes to the larger remainder.
+    assert_eq!(order_amounts(&fixture, "FIVE", &[(ticket, 1), (other, 3)]), ([251, 249].into(), 1504));
     let half_yen = CreateDiscount { value: Amount::new(5, 1), ..amount_off(&event, "HALF", Amount::ZERO) };
     assert_eq!(paths(fixture.service.create_discount(&fixture.caller, half_yen)), ["value"]);
     let mut minimum = percent(&event, "MINIMUM", "0.5");
@@ -107,20 +108,20 @@ fn a_currency_without_decimals_has_whole_units_taken_off() {
 }
 
 #[test]
-fn a_currency_of_three_decimals_has_thousandths_taken_off() {
+fn discounts_in_a_currency_with_three_decimals_are_thousandths() {
     let fixture = Fixture::new();
     let (event, types) = event_in(&fixture, "KWD", 3, &[1_250, 2_005]);
     let [ticket, other] = types.as_slice() else { panic!("two") };
     fixture.discount(percent(&event, "SOME", "12.5"));
     fixture.discount(CreateDiscount { value: Amount::new(1_001, 3), ..amount_off(&event, "ONE", Amount::ZERO) });
     // 0.15625 and 0.250625.
-    assert_eq!(taken_off(&fixture, "SOME", &[(ticket, 1), (other, 1)]), ([156, 251].into(), 2848));
+    assert_eq!(order_amounts(&fixture, "SOME", &[(ticket, 1), (other, 1)]), ([156, 251].into(), 2848));
     // 1.001 over 1.250 and 2.005: 0.384408 and 0.616591.
-    assert_eq!(taken_off(&fixture, "ONE", &[(ticket, 1), (other, 1)]), ([384, 617].into(), 2254));
+    assert_eq!(order_amounts(&fixture, "ONE", &[(ticket, 1), (other, 1)]), ([384, 617].into(), 2254));
 }
 
 #[test]
-fn an_amount_is_spread_by_largest_remainder_over_what_it_is_for() {
+fn a_fixed_amount_is_spread_over_its_items_by_largest_remainder() {
     let fixture = Fixture::new();
     let (event, types) = event_in(&fixture, "EUR", 2, &[1000, 1000, 0]);
     let [one, two, free] = types.as_slice() else { panic!("three") };
@@ -129,37 +130,43 @@ fn an_amount_is_spread_by_largest_remainder_over_what_it_is_for() {
     fixture.discount(amount_off(&event, "LOTS", eur(100_000)));
     let only = CreateDiscount { applicable_ticket_types: Some(vec![one.id]), ..amount_off(&event, "ONLY", eur(1500)) };
     fixture.discount(only);
-    // A third of 1.00 each: the cent left goes to the first.
-    assert_eq!(taken_off(&fixture, "ONE-EUR", &[(one, 1), (two, 1), (one, 1)]), ([34, 33, 33].into(), 2900));
-    assert_eq!(taken_off(&fixture, "ONE-EUR", &[(free, 1), (one, 1), (two, 2)]), ([0, 33, 67].into(), 2900));
-    assert_eq!(taken_off(&fixture, "A-CENT", &[(one, 1), (two, 1)]), ([1, 0].into(), 1999));
-    assert_eq!(taken_off(&fixture, "A-CENT", &[(one, 1), (two, 2)]), ([0, 1].into(), 2999));
-    assert_eq!(taken_off(&fixture, "LOTS", &[(one, 1), (two, 2)]), ([1000, 2000].into(), 0));
-    assert_eq!(taken_off(&fixture, "LOTS", &[(free, 1)]), ([0].into(), 0));
-    // No more than what it is for costs.
-    assert_eq!(taken_off(&fixture, "ONLY", &[(two, 1), (one, 1), (two, 1)]), ([0, 1000, 0].into(), 2000));
-    assert_eq!(taken_off(&fixture, "ONLY", &[(one, 1), (two, 1), (one, 1)]), ([750, 0, 750].into(), 1500));
+    // A third of 1.00 each: the remaining cent goes to the first.
+    assert_eq!(order_amounts(&fixture, "ONE-EUR", &[(one, 1), (two, 1), (one, 1)]), ([34, 33, 33].into(), 2900));
+    assert_eq!(order_amounts(&fixture, "ONE-EUR", &[(free, 1), (one, 1), (two, 2)]), ([0, 33, 67].into(), 2900));
+    assert_eq!(order_amounts(&fixture, "A-CENT", &[(one, 1), (two, 1)]), ([1, 0].into(), 1999));
+    assert_eq!(order_amounts(&fixture, "A-CENT", &[(one, 1), (two, 2)]), ([0, 1].into(), 2999));
+    assert_eq!(order_amounts(&fixture, "LOTS", &[(one, 1), (two, 2)]), ([1000, 2000].into(), 0));
+    assert_eq!(order_amounts(&fixture, "LOTS", &[(free, 1)]), ([0].into(), 0));
+    // The discount is at most the price of the items that it applies to.
+    assert_eq!(order_amounts(&fixture, "ONLY", &[(two, 1), (one, 1), (two, 1)]), ([0, 1000, 0].into(), 2000));
+    assert_eq!(order_amounts(&fixture, "ONLY", &[(one, 1), (two, 1), (one, 1)]), ([750, 0, 750].into(), 1500));
     let refused = try_order(&fixture, Some("ONLY"), &[(two, 1)]);
     assert_eq!(paths(refused), ["discountCode"]);
 }
 
-/// A discount by its numbers: of its value, so many decimals.
+/// A random discount. `value` has `decimals` decimals.
 #[derive(Debug, Clone)]
-struct Offered {
+struct DiscountCase {
     percentage: bool,
     value: i64,
     decimals: u8,
-    /// Which of the three types it is for; of all where none is set.
+    /// Which of the three ticket types it applies to; to all if none is set.
     types: [bool; 3],
     minimum: Option<i64>,
 }
 
-fn offered() -> impl Strategy<Value = Offered> {
+fn discount_case() -> impl Strategy<Value = DiscountCase> {
     let percent = (0..=12_u8).prop_flat_map(|decimals| (0..=100 * 10_i64.pow(u32::from(decimals)), Just(decimals)));
     let amount = (prop_oneof![0..100_i64, 0..100_000_i64, 0..=100_000_000_000_i64], Just(2_u8));
     let value = prop_oneof![percent.prop_map(|value| (true, value)), amount.prop_map(|value| (false, value))];
     (value, any::<[bool; 3]>(), proptest::option::weighted(0.2, 0..100_000_i64)).prop_map(
-        |((percentage, (value, decimals)), types, minimum)| Offered { percentage, value, decimals, types, minimum },
+        |((percentage, (value, decimals)), types, minimum)| DiscountCase {
+            percentage,
+            value,
+            decimals,
+            types,
+            minimum,
+        },
     )
 }
 
@@ -172,7 +179,7 @@ fn entries() -> impl Strategy<Value = Vec<(usize, i64)>> {
     proptest::collection::vec((0..3_usize, 1..=16_i64), 1..=6)
 }
 
-impl Offered {
+impl DiscountCase {
     fn create(&self, fixture: &Fixture, event: &Event, types: &[TicketType], code: &str, auto_apply: bool) {
         let listed = types.iter().zip(self.types).filter(|(_, listed)| *listed).map(|(of, _)| of.id);
         let kind = if self.percentage { DiscountType::Percentage } else { DiscountType::FixedAmount };
@@ -186,37 +193,38 @@ impl Offered {
         });
     }
 
-    fn is_for(&self, index: usize) -> bool {
+    fn applies_to(&self, index: usize) -> bool {
         self.types[index] || self.types == [false; 3]
     }
 
-    /// What it takes off each entry, counted in fractions: the discount of an item is what it is in proportion, and the
-    /// units that remain are given out one at a time to whoever is owed most.
+    /// The second implementation: the discount of each entry. Each entry gets its part rounded down, and then the
+    /// remaining units go one at a time to the entry that is short of the most.
     fn parts(&self, prices: &[i64; 3], entries: &[(usize, i64)]) -> std::result::Result<Vec<i64>, DiscountRefusal> {
         let wide = |number: i64| u128::try_from(number).expect("not negative");
         let subtotals: Vec<u128> = entries.iter().map(|(of, quantity)| wide(prices[*of]) * wide(*quantity)).collect();
         if self.minimum.is_some_and(|least| subtotals.iter().sum::<u128>() < wide(least)) {
             return Err(DiscountRefusal::BelowMinimum);
         }
-        let own: Vec<u128> =
-            entries.iter().zip(&subtotals).map(|((of, _), all)| if self.is_for(*of) { *all } else { 0 }).collect();
-        if !entries.iter().any(|(of, _)| self.is_for(*of)) {
+        let applicable: Vec<u128> =
+            entries.iter().zip(&subtotals).map(|((of, _), all)| if self.applies_to(*of) { *all } else { 0 }).collect();
+        if !entries.iter().any(|(of, _)| self.applies_to(*of)) {
             return Err(DiscountRefusal::NotApplicable);
         }
         let value = wide(self.value);
         let parts: Vec<u128> = if self.percentage {
             let whole = 100 * 10_u128.pow(u32::from(self.decimals));
-            own.iter().map(|of| of * value / whole + u128::from(of * value % whole * 2 >= whole)).collect()
+            applicable.iter().map(|of| of * value / whole + u128::from(of * value % whole * 2 >= whole)).collect()
         } else {
-            let sum: u128 = own.iter().sum();
+            let sum: u128 = applicable.iter().sum();
             let value = value.min(sum);
-            let mut parts: Vec<u128> = own.iter().map(|of| (of * value).checked_div(sum).unwrap_or(0)).collect();
+            let mut parts: Vec<u128> = applicable.iter().map(|of| (of * value).checked_div(sum).unwrap_or(0)).collect();
             while parts.iter().sum::<u128>() < value {
-                // In units of which `sum` make one minor unit. The last of the greatest, looked at from behind, is the first.
-                let owed = |index: &usize| {
-                    i128::try_from(own[*index] * value).unwrap() - i128::try_from(parts[*index] * sum).unwrap()
+                // In fractions of a minor unit with the denominator `sum`. `max_by_key` returns the last maximum, so
+                // that the reversed order prefers the earlier entry.
+                let missing = |index: &usize| {
+                    i128::try_from(applicable[*index] * value).unwrap() - i128::try_from(parts[*index] * sum).unwrap()
                 };
-                let next = (0..parts.len()).rev().max_by_key(owed).expect("there are entries");
+                let next = (0..parts.len()).rev().max_by_key(missing).expect("there are entries");
                 parts[next] += 1;
             }
             parts
@@ -229,15 +237,15 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn the_parts_of_any_discount_are_those_of_another_way_to_count(
-        prices in prices(), entries in entries(), offered in offered(),
+    fn item_discounts_are_those_of_a_second_implementation(
+        prices in prices(), entries in entries(), discount_case in discount_case(),
     ) {
         let fixture = Fixture::new();
         let (event, types) = event_in(&fixture, "EUR", 2, &prices);
-        offered.create(&fixture, &event, &types, "EARLY", false);
+        discount_case.create(&fixture, &event, &types, "EARLY", false);
         let basket: Vec<_> = entries.iter().map(|(of, quantity)| (&types[*of], *quantity)).collect();
-        match offered.parts(&prices, &entries) {
-            Ok(parts) => prop_assert_eq!(taken_off(&fixture, "early", &basket).0, parts),
+        match discount_case.parts(&prices, &entries) {
+            Ok(parts) => prop_assert_eq!(order_amounts(&fixture, "early", &basket).0, parts),
             Err(refusal) => {
                 prop_assert_eq!(validate(&fixture, "early", &basket).error, Some(refusal));
                 let refused = try_order(&fixture, Some("early"), &basket).expect_err("a refusal");
@@ -247,18 +255,18 @@ proptest! {
     }
 
     #[test]
-    fn the_automatic_discount_is_the_best_that_any_validation_finds(
-        prices in prices(), entries in entries(), offers in proptest::collection::vec(offered(), 0..5),
+    fn the_automatic_discount_is_the_one_that_saves_most(
+        prices in prices(), entries in entries(), cases in proptest::collection::vec(discount_case(), 0..5),
     ) {
         let fixture = Fixture::new();
         let (event, types) = event_in(&fixture, "EUR", 2, &prices);
         let code = |index: usize| format!("CODE-{index}");
-        for (index, offered) in offers.iter().enumerate() {
-            offered.create(&fixture, &event, &types, &code(index), true);
+        for (index, discount_case) in cases.iter().enumerate() {
+            discount_case.create(&fixture, &event, &types, &code(index), true);
         }
         let basket: Vec<_> = entries.iter().map(|(of, quantity)| (&types[*of], *quantity)).collect();
         let mut best: Option<(i64, String)> = None;
-        for index in 0..offers.len() {
+        for index in 0..cases.len() {
             let saved = validate(&fixture, &code(index), &basket).discount.map_or(0, |valid| valid.discounted_amount.minor());
             if saved > best.as_ref().map_or(0, |(most, _)| *most) {
                 best = Some((saved, code(index)));

@@ -1,4 +1,4 @@
-//! Discounts: what one may be, when it applies, which orders use it, and when a use comes back.
+//! Discounts: validation, when a code applies, automatic discounts, and when a use is claimed and released.
 
 use crate::common::*;
 use ticketing::{
@@ -9,26 +9,26 @@ use ticketing::{
 };
 
 impl Fixture {
-    fn update(&self, of: &Discount, change: impl FnOnce(&mut UpdateDiscount)) -> Result<Discount> {
+    fn update(&self, discount: &Discount, change: impl FnOnce(&mut UpdateDiscount)) -> Result<Discount> {
         let mut changes = UpdateDiscount::default();
         change(&mut changes);
-        self.service.update_discount(&self.caller, of.id, changes)
+        self.service.update_discount(&self.caller, discount.id, changes)
     }
 
     fn validate(&self, code: &str, basket: &[(&TicketType, i64)]) -> DiscountValidationResponse {
         let event_id = basket[0].0.event_id;
-        let items = basket.iter().map(|(of, quantity)| BasketItem {
-            ticket_type_id: of.id,
+        let items = basket.iter().map(|(ticket_type, quantity)| BasketItem {
+            ticket_type_id: ticket_type.id,
             quantity: *quantity,
-            price: of.price,
+            price: ticket_type.price,
         });
         let (code, ticket_items) = (code.to_owned(), items.collect());
         let request = ValidateDiscount { event_id, code, order_amount: Amount::ZERO, ticket_items };
         self.service.validate_discount(&self.caller, request).expect("an answer")
     }
 
-    fn refusal(&self, code: &str, of: &TicketType) -> Option<DiscountRefusal> {
-        self.validate(code, &[(of, 1)]).error
+    fn refusal(&self, code: &str, ticket_type: &TicketType) -> Option<DiscountRefusal> {
+        self.validate(code, &[(ticket_type, 1)]).error
     }
 
     fn codes(&self, filter: ListDiscounts) -> Vec<String> {
@@ -37,7 +37,7 @@ impl Fixture {
     }
 }
 
-/// A shop with an event whose seats cost 10.00.
+/// Creates an event with a ticket type at 10.00 EUR.
 fn sale() -> (Fixture, Event, TicketType) {
     let fixture = Fixture::new();
     let event = fixture.event();
@@ -53,21 +53,21 @@ fn automatic(new: CreateDiscount) -> CreateDiscount {
     CreateDiscount { auto_apply: Some(true), ..new }
 }
 
-/// The text with which a code was refused, by an order or by anything else that names it.
+/// Returns the message of the field error with which a discount code was refused.
 #[track_caller]
 fn refused(result: Result<Order>) -> String {
     let error = result.expect_err("a refusal");
-    let [field] = error.fields() else { panic!("one field error, and not {error:?}") };
+    let [field] = error.fields() else { panic!("expected one field error, got {error:?}") };
     assert_eq!(field.path, "discountCode");
     field.message.clone()
 }
 
 #[test]
-fn a_discount_is_created_with_its_defaults_read_changed_and_deleted() {
+fn a_discount_is_created_with_defaults_read_updated_and_deleted() {
     let (fixture, event, _) = sale();
-    let made = fixture.discount(percent_off(&event, "Early", 10));
+    let created = fixture.discount(percent_off(&event, "Early", 10));
     let expected = Discount {
-        id: made.id,
+        id: created.id,
         event_id: event.id,
         code: "Early".to_owned(),
         discount_type: DiscountType::Percentage,
@@ -85,11 +85,11 @@ fn a_discount_is_created_with_its_defaults_read_changed_and_deleted() {
         updated_at: at(NOW),
         revision: 1,
     };
-    assert_eq!(made, expected);
-    assert_eq!(fixture.read_discount(made.id), expected);
+    assert_eq!(created, expected);
+    assert_eq!(fixture.read_discount(created.id), expected);
 
     fixture.set_clock("2026-06-02T00:00:00Z");
-    let changed = fixture.update(&made, |change| {
+    let changed = fixture.update(&created, |change| {
         change.description = Change::Set("For friends".to_owned());
         change.usage_limit = Change::Set(Some(7));
         change.minimum_purchase = Change::Set(Some(eur(550)));
@@ -105,34 +105,40 @@ fn a_discount_is_created_with_its_defaults_read_changed_and_deleted() {
         ..expected
     };
     assert_eq!(changed, Ok(expected.clone()));
-    let cleared = fixture.update(&made, |change| {
+    let cleared = fixture.update(&created, |change| {
         (change.usage_limit, change.minimum_purchase) = (Change::Set(None), Change::Set(None));
     });
     let expected = Discount { usage_limit: None, minimum_purchase: None, revision: 3, ..expected };
     assert_eq!(cleared, Ok(expected));
 
-    fixture.service.delete_discount(&fixture.caller, made.id).expect("nobody used it");
-    assert_not_found(fixture.service.get_discount(&fixture.caller, made.id));
-    assert_not_found(fixture.service.delete_discount(&fixture.caller, made.id));
-    assert_not_found(fixture.update(&made, |_| {}));
+    fixture.service.delete_discount(&fixture.caller, created.id).expect("nobody used it");
+    assert_not_found(fixture.service.get_discount(&fixture.caller, created.id));
+    assert_not_found(fixture.service.delete_discount(&fixture.caller, created.id));
+    assert_not_found(fixture.update(&created, |_| {}));
 }
 
 #[test]
-fn an_update_is_judged_as_the_whole_that_it_leaves() {
+fn an_update_is_validated_together_with_the_unchanged_fields() {
     let (fixture, event, _) = sale();
-    let of =
+    let discount =
         fixture.discount(CreateDiscount { value: "12.345".parse().expect("it"), ..percent_off(&event, "EARLY", 0) });
-    let fixed = fixture.update(&of, |change| change.discount_type = Change::Set(DiscountType::FixedAmount));
-    assert_eq!(paths(fixed), ["value"], "12.345 percent is no amount in EUR");
-    let fixed = fixture.update(&of, |change| {
+    let fixed = fixture.update(&discount, |change| change.discount_type = Change::Set(DiscountType::FixedAmount));
+    assert_eq!(paths(fixed), ["value"], "12.345 is not an amount in EUR");
+    let fixed = fixture.update(&discount, |change| {
         (change.discount_type, change.value) = (Change::Set(DiscountType::FixedAmount), Change::Set(eur(15_000)));
     });
     assert_eq!(fixed.expect("an amount").value.to_string(), "150.00");
-    let percent = fixture.update(&of, |change| change.discount_type = Change::Set(DiscountType::Percentage));
-    assert_eq!(paths(percent), ["value"], "150 percent are too many");
-    assert_eq!(paths(fixture.update(&of, |change| change.valid_from = Change::Set(of.valid_to))), ["validTo"]);
-    assert_eq!(paths(fixture.update(&of, |change| change.valid_to = Change::Set(of.valid_from))), ["validTo"]);
-    let all = fixture.update(&of, |change| {
+    let percent = fixture.update(&discount, |change| change.discount_type = Change::Set(DiscountType::Percentage));
+    assert_eq!(paths(percent), ["value"], "150 percent is too much");
+    assert_eq!(
+        paths(fixture.update(&discount, |change| change.valid_from = Change::Set(discount.valid_to))),
+        ["validTo"]
+    );
+    assert_eq!(
+        paths(fixture.update(&discount, |change| change.valid_to = Change::Set(discount.valid_from))),
+        ["validTo"]
+    );
+    let all = fixture.update(&discount, |change| {
         change.code = Change::Set("x".to_owned());
         change.value = Change::Set(eur(-1));
         change.usage_limit = Change::Set(Some(0));
@@ -143,15 +149,15 @@ fn an_update_is_judged_as_the_whole_that_it_leaves() {
 }
 
 #[test]
-fn a_code_is_taken_once_in_an_event_whatever_its_case() {
+fn a_code_is_unique_in_its_event_regardless_of_case() {
     let (fixture, event, ticket_type) = sale();
-    let of = fixture.discount(percent_off(&event, "Größe", 10));
+    let discount = fixture.discount(percent_off(&event, "Größe", 10));
     for code in ["Größe", "GRÖßE", "größe"] {
         let again = fixture.service.create_discount(&fixture.caller, percent_off(&event, code, 5));
         assert_eq!(reason(again), Reason::CodeTaken, "{code}");
         assert_eq!(fixture.refusal(code, &ticket_type), None, "{code}");
     }
-    // Another event, and a code that differs by a blank.
+    // A code in another event, and a code that differs by a space.
     fixture.discount(percent_off(&fixture.event(), "Größe", 5));
     let other = fixture.discount(percent_off(&event, "Größe ", 5));
     assert_eq!(fixture.refusal(" Größe", &ticket_type), Some(DiscountRefusal::NotFound), "codes are not trimmed");
@@ -159,31 +165,32 @@ fn a_code_is_taken_once_in_an_event_whatever_its_case() {
         reason(fixture.update(&other, |change| change.code = Change::Set("GRÖßE".to_owned()))),
         Reason::CodeTaken
     );
-    let own = fixture.update(&of, |change| change.code = Change::Set("GRÖßE".to_owned()));
-    assert_eq!(own.expect("its own code in another case").code, "GRÖßE");
+    let own = fixture.update(&discount, |change| change.code = Change::Set("GRÖßE".to_owned()));
+    assert_eq!(own.expect("its own code, in upper case").code, "GRÖßE");
 }
 
 #[test]
-fn the_list_is_filtered_by_event_whole_code_and_switch_and_paged_newest_first() {
+fn the_list_is_filtered_by_event_code_and_activity_newest_first() {
     let (fixture, event, _) = sale();
     let other = fixture.event();
     fixture.discount(percent_off(&event, "One", 1));
     fixture.discount(CreateDiscount { is_active: Some(false), ..percent_off(&event, "Two", 1) });
     fixture.discount(percent_off(&other, "ONE", 1));
     fixture.discount(percent_off(&other, "One more", 1));
-    let of = |event: EventId| ListDiscounts { event_id: Some(event), ..Default::default() };
+    let of_event = |event: EventId| ListDiscounts { event_id: Some(event), ..Default::default() };
     let code = |code: &str| Some(code.to_owned());
     assert_eq!(fixture.codes(ListDiscounts::default()), ["One more", "ONE", "Two", "One"]);
-    assert_eq!(fixture.codes(of(event.id)), ["Two", "One"]);
+    assert_eq!(fixture.codes(of_event(event.id)), ["Two", "One"]);
     assert_eq!(fixture.codes(ListDiscounts { code: code("oNE"), ..Default::default() }), ["ONE", "One"]);
-    assert_eq!(fixture.codes(ListDiscounts { code: code("one"), ..of(event.id) }), ["One"]);
+    assert_eq!(fixture.codes(ListDiscounts { code: code("one"), ..of_event(event.id) }), ["One"]);
     assert!(fixture.codes(ListDiscounts { code: code("on"), ..Default::default() }).is_empty());
     assert!(fixture.codes(ListDiscounts { code: code(""), ..Default::default() }).is_empty());
     assert_eq!(fixture.codes(ListDiscounts { is_active: Some(false), ..Default::default() }), ["Two"]);
-    assert_eq!(fixture.codes(ListDiscounts { is_active: Some(true), ..of(event.id) }), ["One"]);
-    assert!(fixture.codes(of("event_0000000000001".parse().expect("an id"))).is_empty());
-    let page =
-        |page| fixture.service.list_discounts(&fixture.caller, ListDiscounts { page, ..of(event.id) }).expect("a page");
+    assert_eq!(fixture.codes(ListDiscounts { is_active: Some(true), ..of_event(event.id) }), ["One"]);
+    assert!(fixture.codes(of_event("event_0000000000001".parse().expect("an id"))).is_empty());
+    let page = |page| {
+        fixture.service.list_discounts(&fixture.caller, ListDiscounts { page, ..of_event(event.id) }).expect("a page")
+    };
     let first = page(PageRequest::first(1));
     assert_eq!(first.data[0].code, "Two");
     let rest = page(PageRequest::first(1).after(first.next_cursor.expect("more")));
@@ -191,20 +198,20 @@ fn the_list_is_filtered_by_event_whole_code_and_switch_and_paged_newest_first() 
 }
 
 #[test]
-fn of_the_reasons_against_a_code_the_first_is_given_to_validation_and_order_alike() {
+fn validation_and_order_return_the_same_first_reason_against_a_code() {
     let (fixture, event, ticket_type) = sale();
     let box_type = fixture.ticket_type(&event, 1000, 100);
     let mut new = limited(percent_off(&event, "EARLY", 10), 1);
     new.minimum_purchase = Some(eur(2000));
-    let of = fixture.discount(new);
+    let discount = fixture.discount(new);
     let first = fixture.order_with_code(&ticket_type, 2, "EARLY");
     fixture.service.mark_order_paid(&fixture.caller, first.id).expect("paid");
-    // Now everything speaks against it, and one reason after another goes.
-    let change = |change: fn(&mut UpdateDiscount)| fixture.update(&of, change).expect("a change");
-    change(|of| of.is_active = Change::Set(false));
+    // Now all reasons against the code apply. Each step removes one.
+    let change = |change: fn(&mut UpdateDiscount)| fixture.update(&discount, change).expect("a change");
+    change(|discount| discount.is_active = Change::Set(false));
     let to_box = Change::Set(vec![box_type.id]);
-    fixture.update(&of, |change| change.applicable_ticket_types = to_box).expect("a change");
-    let judged = |ticket_type: &TicketType, quantity| {
+    fixture.update(&discount, |change| change.applicable_ticket_types = to_box).expect("a change");
+    let refusal_of = |ticket_type: &TicketType, quantity| {
         let answer = fixture.validate("early", &[(ticket_type, quantity)]);
         let error = answer.error.expect("a refusal");
         assert!(!answer.valid && answer.discount.is_none());
@@ -216,24 +223,24 @@ fn of_the_reasons_against_a_code_the_first_is_given_to_validation_and_order_alik
     fixture.set_clock("2025-12-31T23:59:59.999Z");
     assert_eq!(refused(fixture.try_order_with_code(&ticket_type, 1, "LATE")), "Discount code not found");
     assert_eq!(refused(fixture.try_order_with_code(&ticket_type, 1, "")), "Discount code not found");
-    assert_eq!(judged(&ticket_type, 1), "Discount code is not active");
-    change(|of| of.is_active = Change::Set(true));
-    assert_eq!(judged(&ticket_type, 1), "Discount code is not valid yet");
+    assert_eq!(refusal_of(&ticket_type, 1), "Discount code is not active");
+    change(|discount| discount.is_active = Change::Set(true));
+    assert_eq!(refusal_of(&ticket_type, 1), "Discount code is not valid yet");
     fixture.set_clock("2026-01-01T00:00:00Z");
-    assert_eq!(judged(&ticket_type, 1), "Discount code usage limit reached");
-    // Both ends of its time are to the millisecond, and what is over is told before what is used up.
-    change(|of| of.valid_to = Change::Set(at("2026-01-02T00:00:00Z")));
+    assert_eq!(refusal_of(&ticket_type, 1), "Discount code usage limit reached");
+    // Both ends of its validity are exact to the millisecond, and expiry comes before the usage limit.
+    change(|discount| discount.valid_to = Change::Set(at("2026-01-02T00:00:00Z")));
     fixture.set_clock("2026-01-01T23:59:59.999Z");
-    assert_eq!(judged(&ticket_type, 1), "Discount code usage limit reached");
+    assert_eq!(refusal_of(&ticket_type, 1), "Discount code usage limit reached");
     fixture.set_clock("2026-01-02T00:00:00Z");
-    assert_eq!(judged(&ticket_type, 1), "Discount code has expired");
-    change(|of| of.valid_to = Change::Set(at("2027-01-01T00:00:00Z")));
-    change(|of| of.usage_limit = Change::Set(Some(2)));
-    assert_eq!(judged(&ticket_type, 1), "Minimum purchase amount not reached");
-    assert_eq!(judged(&ticket_type, 2), "Discount code does not apply to these tickets");
+    assert_eq!(refusal_of(&ticket_type, 1), "Discount code has expired");
+    change(|discount| discount.valid_to = Change::Set(at("2027-01-01T00:00:00Z")));
+    change(|discount| discount.usage_limit = Change::Set(Some(2)));
+    assert_eq!(refusal_of(&ticket_type, 1), "Minimum purchase amount not reached");
+    assert_eq!(refusal_of(&ticket_type, 2), "Discount code does not apply to these tickets");
     assert!(fixture.validate("early", &[(&box_type, 2)]).valid, "exactly the minimum");
     assert_eq!(fixture.order_with_code(&box_type, 2, "early").discounted_amount, Some(eur(200)));
-    assert_eq!(judged(&box_type, 2), "Discount code usage limit reached");
+    assert_eq!(refusal_of(&box_type, 2), "Discount code usage limit reached");
 }
 
 #[test]
@@ -249,9 +256,9 @@ fn the_minimum_counts_the_whole_basket_before_the_discount() {
 }
 
 #[test]
-fn validation_believes_the_items_and_not_the_amount_and_refuses_what_is_malformed() {
+fn validation_uses_the_items_instead_of_the_order_amount() {
     let (fixture, event, ticket_type) = sale();
-    let elsewhere = fixture.ticket_type(&fixture.event(), 1000, 100);
+    let other_type = fixture.ticket_type(&fixture.event(), 1000, 100);
     fixture.discount(percent_off(&event, "EARLY", 10));
     let request = |change: &dyn Fn(&mut ValidateDiscount)| {
         let item = BasketItem { ticket_type_id: ticket_type.id, quantity: 1, price: eur(7700) };
@@ -260,15 +267,15 @@ fn validation_believes_the_items_and_not_the_amount_and_refuses_what_is_malforme
         change(&mut request);
         fixture.service.validate_discount(&fixture.caller, request)
     };
-    let taken_off = request(&|_| {}).expect("an answer").discount.expect("it applies").discounted_amount;
-    assert_eq!(taken_off, eur(770), "a tenth of the price in the basket");
+    let discounted_amount = request(&|_| {}).expect("an answer").discount.expect("it applies").discounted_amount;
+    assert_eq!(discounted_amount, eur(770), "10 % of the price in the basket");
     let empty = request(&|new| new.ticket_items.clear()).expect("an answer");
     assert_eq!(empty.error, Some(DiscountRefusal::NotApplicable));
     let broken = request(&|new| {
         new.code.clear();
         new.order_amount = Amount::new(1, 3);
         new.ticket_items[0].quantity = 0;
-        new.ticket_items.push(BasketItem { ticket_type_id: elsewhere.id, quantity: 1, price: Amount::new(1, 3) });
+        new.ticket_items.push(BasketItem { ticket_type_id: other_type.id, quantity: 1, price: Amount::new(1, 3) });
     });
     let mut found = paths(broken);
     found.sort_unstable();
@@ -277,24 +284,28 @@ fn validation_believes_the_items_and_not_the_amount_and_refuses_what_is_malforme
     assert_eq!(paths(request(&|new| new.order_amount = eur(-1))), ["orderAmount"]);
     assert_eq!(paths(request(&|new| new.ticket_items[0].price = eur(-1))), ["ticketItems[0].price"]);
     assert_eq!(paths(request(&|new| new.ticket_items[0].quantity = i64::MAX)), ["ticketItems"]);
-    assert_eq!(fixture.stored("SELECT COUNT(*) FROM discounts WHERE used = 1 OR used_count > 0"), 0, "nothing is used");
+    assert_eq!(
+        fixture.stored("SELECT COUNT(*) FROM discounts WHERE used = 1 OR used_count > 0"),
+        0,
+        "a validation uses nothing"
+    );
 }
 
 #[test]
-fn an_order_shows_the_stored_code_and_what_was_taken_off_and_keeps_both() {
+fn an_order_keeps_the_stored_code_and_the_discounted_amount() {
     let (fixture, event, ticket_type) = sale();
-    let of = fixture.discount(percent_off(&event, "Early", 25));
+    let discount = fixture.discount(percent_off(&event, "Early", 25));
     let order = fixture.order_with_code(&ticket_type, 2, "eARLY");
     assert_eq!((order.total, order.discounted_amount), (eur(1500), Some(eur(500))));
     assert_eq!(order.discount_code.as_deref(), Some("Early"));
     let item = &order.items[0].item;
     assert_eq!((item.item_subtotal, item.item_discount, item.final_amount), (eur(2000), eur(500), eur(1500)));
     assert_eq!(fixture.gateway.checkouts()[0].amount, eur(1500));
-    let used = fixture.read_discount(of.id);
-    assert_eq!(used, Discount { used_count: 1, ..of.clone() }, "a use is no change of the discount");
+    let used = fixture.read_discount(discount.id);
+    assert_eq!(used, Discount { used_count: 1, ..discount.clone() }, "a use does not change the revision");
 
     fixture
-        .update(&of, |change| {
+        .update(&discount, |change| {
             (change.code, change.value) = (Change::Set("LATE".to_owned()), Change::Set(Amount::new(50, 0)));
         })
         .expect("a change");
@@ -302,13 +313,13 @@ fn an_order_shows_the_stored_code_and_what_was_taken_off_and_keeps_both() {
     assert_eq!((read.total, read.discounted_amount), (eur(1500), Some(eur(500))));
     assert_eq!(read.discount_code.as_deref(), Some("Early"));
     fixture.service.cancel_order(&fixture.caller, order.id).expect("cancelled");
-    assert_eq!(fixture.discount_uses(&of), 0, "its use comes back under the new name");
+    assert_eq!(fixture.discount_uses(&discount), 0, "the use is released although the code has changed");
     let plain = fixture.order(&ticket_type, 1);
     assert_eq!((plain.discounted_amount, plain.discount_code), (None, None));
 }
 
 #[test]
-fn a_refused_code_is_told_after_everything_else_and_takes_nothing() {
+fn the_discount_code_is_checked_last_and_a_refusal_reserves_nothing() {
     let fixture = Fixture::new();
     let event = fixture.event_with(|new| new.accepts_company = Some(false));
     let ticket_type = fixture.ticket_type(&event, 1000, 2);
@@ -317,28 +328,32 @@ fn a_refused_code_is_told_after_everything_else_and_takes_nothing() {
         let mut request = CreateOrder::new(event.id, new_customer(), ticket_type.id, quantity);
         request.discount_code = Some("NOPE".to_owned());
         request.customer.company_name = company.map(str::to_owned);
-        fixture.service.create_order(&fixture.caller, request).map(|placed| placed.order)
+        fixture.service.create_order(&fixture.caller, request).map(|created| created.order)
     };
     assert_eq!(reason(request(3, Some("Ada Ltd"))), Reason::SoldOut);
     assert_eq!(paths(request(1, Some("Ada Ltd"))), ["customer.companyName"]);
     assert_eq!(refused(request(1, None)), "Discount code not found");
-    assert_eq!(refused(fixture.try_order_with_code(&extra, 1, "NOPE")), "Discount code not found", "though it is free");
+    assert_eq!(
+        refused(fixture.try_order_with_code(&extra, 1, "NOPE")),
+        "Discount code not found",
+        "even if the order is free"
+    );
     assert_eq!(fixture.stored("SELECT SUM(sold + held) FROM ticket_types"), 0);
     fixture.set_event_status(event.id, EventStatus::Cancelled).expect("cancelled");
     assert_eq!(reason(request(1, None)), Reason::EventNotOnSale);
 }
 
 #[test]
-fn all_off_makes_an_order_free_and_completes_it_at_once() {
+fn a_full_discount_completes_the_order_at_once() {
     let (fixture, event, ticket_type) = sale();
-    let of = fixture.discount(percent_off(&event, "GIFT", 100));
+    let discount = fixture.discount(percent_off(&event, "GIFT", 100));
     let order = fixture.order_with_code(&ticket_type, 2, "GIFT");
     assert_eq!((order.status, order.total), (OrderStatus::Completed, Amount::ZERO));
     assert_eq!(order.discounted_amount, Some(eur(2000)));
     assert_eq!(order.items[0].issued_tickets.len(), 2);
     assert!(order.payment_gateway.is_none() && fixture.gateway.checkouts().is_empty());
-    assert_eq!((fixture.sold(&ticket_type), fixture.discount_uses(&of)), (2, 1));
-    // So does an amount that is more than the order costs.
+    assert_eq!((fixture.sold(&ticket_type), fixture.discount_uses(&discount)), (2, 1));
+    // So does a fixed amount that is more than the order costs.
     fixture.discount(amount_off(&event, "LOTS", eur(100_000)));
     let order = fixture.order_with_code(&ticket_type, 3, "LOTS");
     assert_eq!((order.status, order.discounted_amount), (OrderStatus::Completed, Some(eur(3000))));
@@ -347,12 +362,12 @@ fn all_off_makes_an_order_free_and_completes_it_at_once() {
 }
 
 #[test]
-fn a_named_code_that_takes_nothing_off_counts_and_shows_nothing_taken_off() {
+fn a_code_that_saves_nothing_counts_as_used() {
     let (fixture, event, ticket_type) = sale();
-    let of = fixture.discount(percent_off(&event, "THANKS", 0));
+    let discount = fixture.discount(percent_off(&event, "THANKS", 0));
     let order = fixture.order_with_code(&ticket_type, 1, "THANKS");
     assert_eq!((order.total, order.discounted_amount), (eur(1000), Some(Amount::ZERO)));
-    assert_eq!((order.discount_code.as_deref(), fixture.discount_uses(&of)), (Some("THANKS"), 1));
+    assert_eq!((order.discount_code.as_deref(), fixture.discount_uses(&discount)), (Some("THANKS"), 1));
 }
 
 #[test]
@@ -371,14 +386,14 @@ fn without_a_code_the_automatic_discount_that_saves_most_applies() {
 
     let order = fixture.order(&ticket_type, 1);
     assert_eq!((code(&order).as_str(), order.total), ("THREE", eur(700)));
-    assert_eq!(code(&fixture.order(&ticket_type, 4)), "TENTH", "4.00 of 40.00 are more than 3.00");
-    // A tie at 30.00: the oldest.
+    assert_eq!(code(&fixture.order(&ticket_type, 4)), "TENTH", "4.00 of 40.00 is more than 3.00");
+    // A tie at 30.00: the older one.
     assert_eq!(code(&fixture.order(&ticket_type, 3)), "TENTH");
     assert_eq!(code(&fixture.order(&other, 1)), "OTHER");
     assert_eq!(code(&fixture.order(&ticket_type, 1)), "THREE");
     assert_eq!((fixture.discount_uses(&three), fixture.discount_uses(&tenth)), (2, 2));
-    assert_eq!(code(&fixture.order(&ticket_type, 1)), "TENTH", "the uses of the better one are gone");
-    // Who names one gets that one, whatever else there is, or none.
+    assert_eq!(code(&fixture.order(&ticket_type, 1)), "TENTH", "the better one is used up");
+    // A request with a code gets that discount or an error, even if a better one would apply automatically.
     assert_eq!(code(&fixture.order_with_code(&ticket_type, 1, "TENTH")), "TENTH");
     assert_eq!(code(&fixture.order_with_code(&ticket_type, 1, "NAMED")), "NAMED");
     assert_eq!(refused(fixture.try_order_with_code(&ticket_type, 1, "THREE")), "Discount code usage limit reached");
@@ -399,7 +414,7 @@ fn an_automatic_discount_that_saves_nothing_is_not_used() {
 }
 
 #[test]
-fn two_automatic_discounts_created_in_the_same_millisecond_are_told_apart_by_their_order() {
+fn of_automatic_discounts_from_the_same_millisecond_the_first_applies() {
     let (fixture, event, ticket_type) = sale();
     for code in ["FIRST", "SECOND", "THIRD"] {
         fixture.discount(automatic(percent_off(&event, code, 10)));
@@ -416,41 +431,45 @@ fn an_automatic_discount_can_make_an_order_free() {
 }
 
 #[test]
-fn a_use_comes_back_with_a_cancellation_once() {
+fn a_cancellation_releases_the_use_once() {
     let (fixture, event, ticket_type) = sale();
-    let of = fixture.discount(limited(percent_off(&event, "ONCE", 10), 1));
+    let discount = fixture.discount(limited(percent_off(&event, "ONCE", 10), 1));
     let pending = fixture.order_with_code(&ticket_type, 1, "ONCE");
-    assert_eq!(fixture.discount_uses(&of), 1);
+    assert_eq!(fixture.discount_uses(&discount), 1);
     fixture.service.cancel_order(&fixture.caller, pending.id).expect("cancelled");
-    assert_eq!(fixture.discount_uses(&of), 0);
+    assert_eq!(fixture.discount_uses(&discount), 0);
     let completed = fixture.order_with_code(&ticket_type, 1, "ONCE");
     fixture.service.payment_completed(&fixture.caller, completed.id).expect("paid");
     assert_eq!(refused(fixture.try_order_with_code(&ticket_type, 1, "ONCE")), "Discount code usage limit reached");
     fixture.service.cancel_order(&fixture.caller, completed.id).expect("cancelled");
-    assert_eq!(fixture.discount_uses(&of), 0);
+    assert_eq!(fixture.discount_uses(&discount), 0);
     assert_eq!(reason(fixture.service.cancel_order(&fixture.caller, completed.id)), Reason::OrderNotCancellable);
     let expired = fixture.order_with_code(&ticket_type, 1, "ONCE");
     fixture.expire_holds();
     fixture.service.cancel_order(&fixture.caller, expired.id).expect("cancelled");
-    assert_eq!(fixture.discount_uses(&of), 0, "an expired order has none to give back");
+    assert_eq!(fixture.discount_uses(&discount), 0, "an expired order has no use to release");
 }
 
 #[test]
-fn a_use_ends_at_the_instant_at_which_the_hold_does_whoever_comes_by() {
+fn a_use_is_released_at_the_instant_the_hold_ends() {
     let (fixture, event, ticket_type) = sale();
-    let of = fixture.discount(limited(percent_off(&event, "ONCE", 10), 1));
+    let discount = fixture.discount(limited(percent_off(&event, "ONCE", 10), 1));
     let first = fixture.order_with_code(&ticket_type, 1, "ONCE");
     fixture.clock.advance(HOLD - std::time::Duration::from_millis(1));
     assert_eq!(fixture.refusal("ONCE", &ticket_type), Some(DiscountRefusal::UsedUp));
     assert_eq!(refused(fixture.try_order_with_code(&ticket_type, 1, "ONCE")), "Discount code usage limit reached");
     fixture.clock.advance(std::time::Duration::from_millis(1));
     let stored = "SELECT used_count FROM discounts";
-    assert_eq!((fixture.discount_uses(&of), fixture.stored(stored)), (0, 1), "nobody wrote it down yet");
+    assert_eq!((fixture.discount_uses(&discount), fixture.stored(stored)), (0, 1), "the expiry is not stored yet");
     assert_eq!(fixture.codes_used(), [0]);
     assert_eq!(fixture.refusal("ONCE", &ticket_type), None);
     let second = fixture.order_with_code(&ticket_type, 1, "ONCE");
-    assert_eq!((fixture.discount_uses(&of), fixture.stored(stored)), (1, 1));
-    assert_eq!(fixture.stored("SELECT COUNT(*) FROM orders WHERE status = 'EXPIRED'"), 1, "who took the use wrote it");
+    assert_eq!((fixture.discount_uses(&discount), fixture.stored(stored)), (1, 1));
+    assert_eq!(
+        fixture.stored("SELECT COUNT(*) FROM orders WHERE status = 'EXPIRED'"),
+        1,
+        "the order that claimed the use stored the expiry"
+    );
     assert_eq!(
         (fixture.order_status(first.id), fixture.order_status(second.id)),
         (OrderStatus::Expired, OrderStatus::Pending)
@@ -458,9 +477,9 @@ fn a_use_ends_at_the_instant_at_which_the_hold_does_whoever_comes_by() {
 
     fixture.expire_holds();
     fixture.service.run_maintenance().expect("a run");
-    assert_eq!((fixture.discount_uses(&of), fixture.stored(stored)), (0, 0));
-    // The same where an order takes what applies by itself.
-    fixture.update(&of, |change| change.auto_apply = Change::Set(true)).expect("a change");
+    assert_eq!((fixture.discount_uses(&discount), fixture.stored(stored)), (0, 0));
+    // The same for an automatic discount.
+    fixture.update(&discount, |change| change.auto_apply = Change::Set(true)).expect("a change");
     assert_eq!(fixture.order(&ticket_type, 1).discount_code.as_deref(), Some("ONCE"));
     assert_eq!(fixture.order(&ticket_type, 1).discount_code, None);
     fixture.expire_holds();
@@ -475,53 +494,55 @@ impl Fixture {
 }
 
 #[test]
-fn a_use_comes_back_where_the_gateway_gives_no_link() {
+fn a_use_is_released_if_the_gateway_returns_no_link() {
     let (fixture, event, ticket_type) = sale();
-    let of = fixture.discount(limited(percent_off(&event, "ONCE", 10), 1));
+    let discount = fixture.discount(limited(percent_off(&event, "ONCE", 10), 1));
     fixture.gateway.on_checkout(GatewayBehavior::Refuse);
     assert!(matches!(
         fixture.try_order_with_code(&ticket_type, 1, "ONCE"),
         Err(ticketing::Error::PaymentGatewayFailed(_))
     ));
-    assert_eq!(fixture.discount_uses(&of), 0);
+    assert_eq!(fixture.discount_uses(&discount), 0);
     fixture.gateway.on_checkout(GatewayBehavior::Succeed);
     fixture.order_with_code(&ticket_type, 1, "ONCE");
 }
 
 #[test]
-fn cancelling_an_event_returns_the_uses_of_what_was_pending_and_no_others() {
+fn cancelling_an_event_releases_the_uses_of_its_pending_orders_only() {
     let (fixture, event, ticket_type) = sale();
-    let of = fixture.discount(percent_off(&event, "EARLY", 10));
+    let discount = fixture.discount(percent_off(&event, "EARLY", 10));
     fixture.order_with_code(&ticket_type, 1, "EARLY");
     fixture.expire_holds();
     fixture.order_with_code(&ticket_type, 1, "EARLY");
     let completed = fixture.order_with_code(&ticket_type, 1, "EARLY");
     fixture.service.payment_completed(&fixture.caller, completed.id).expect("paid");
     fixture.set_event_status(event.id, EventStatus::Cancelled).expect("cancelled");
-    assert_eq!((fixture.discount_uses(&of), fixture.stored("SELECT used_count FROM discounts")), (1, 1));
+    assert_eq!((fixture.discount_uses(&discount), fixture.stored("SELECT used_count FROM discounts")), (1, 1));
 }
 
 #[test]
-fn a_late_payment_takes_its_use_anew_or_goes_back() {
+fn a_late_payment_claims_a_use_again_or_is_refunded() {
     let (fixture, event, ticket_type) = sale();
-    let of = fixture.discount(limited(percent_off(&event, "ONCE", 10), 1));
+    let discount = fixture.discount(limited(percent_off(&event, "ONCE", 10), 1));
     let late = fixture.order_with_code(&ticket_type, 1, "ONCE");
     fixture.expire_holds();
-    // Only the limit is judged: the rest was in time.
+    // Only the usage limit is checked again: everything else was valid when the order was created.
     let (over, off) = (at("2026-05-01T00:00:00Z"), Change::Set(false));
-    fixture.update(&of, |change| (change.valid_to, change.is_active) = (Change::Set(over), off)).expect("a change");
+    fixture
+        .update(&discount, |change| (change.valid_to, change.is_active) = (Change::Set(over), off))
+        .expect("a change");
     let revived = fixture.service.payment_completed(&fixture.caller, late.id).expect("a notice");
-    assert_eq!((revived.status, fixture.discount_uses(&of)), (OrderStatus::Completed, 1));
+    assert_eq!((revived.status, fixture.discount_uses(&discount)), (OrderStatus::Completed, 1));
     assert_eq!((revived.total, revived.discounted_amount), (eur(900), Some(eur(100))));
 
     fixture.service.cancel_order(&fixture.caller, late.id).expect("cancelled");
     let end = at("2027-01-01T00:00:00Z");
     fixture
-        .update(&of, |change| (change.valid_to, change.is_active) = (Change::Set(end), Change::Set(true)))
+        .update(&discount, |change| (change.valid_to, change.is_active) = (Change::Set(end), Change::Set(true)))
         .expect("a change");
     let late = fixture.order_with_code(&ticket_type, 1, "ONCE");
     fixture.expire_holds();
-    let taker = fixture.order_with_code(&ticket_type, 1, "ONCE");
+    let other = fixture.order_with_code(&ticket_type, 1, "ONCE");
     assert_eq!(reason(fixture.service.mark_order_paid(&fixture.caller, late.id)), Reason::DiscountUsedUp);
     assert_eq!(fixture.order_status(late.id), OrderStatus::Expired);
     let lost = fixture.service.payment_completed(&fixture.caller, late.id).expect("a notice");
@@ -529,30 +550,30 @@ fn a_late_payment_takes_its_use_anew_or_goes_back() {
     assert_eq!(fixture.payment_status(late.id), Some(PaymentStatus::Refunded));
     let refund = fixture.gateway.refunds().pop().expect("a refund");
     assert_eq!((refund.order_id, refund.amount), (late.id, eur(900)));
-    assert_eq!((fixture.discount_uses(&of), fixture.order_status(taker.id)), (1, OrderStatus::Pending));
-    assert_eq!(fixture.stored("SELECT sold FROM ticket_types"), 0, "it took no place either");
+    assert_eq!((fixture.discount_uses(&discount), fixture.order_status(other.id)), (1, OrderStatus::Pending));
+    assert_eq!(fixture.stored("SELECT sold FROM ticket_types"), 0, "it took no seat either");
     let refunds = fixture.service.list_refunds(&fixture.caller, ListRefunds::default()).expect("a page").data;
     assert!(refunds.iter().all(|refund| refund.status == RefundStatus::Done));
 }
 
 #[test]
-fn an_expired_order_is_refused_for_its_event_its_places_and_its_use_in_this_order() {
+fn a_late_payment_is_refused_for_event_seats_and_use_in_this_order() {
     let fixture = Fixture::new();
     let event = fixture.event();
     let (ticket_type, spare) = (fixture.ticket_type(&event, 1000, 1), fixture.ticket_type(&event, 1000, 10));
-    let of = fixture.discount(limited(percent_off(&event, "ONCE", 10), 1));
+    let discount = fixture.discount(limited(percent_off(&event, "ONCE", 10), 1));
     let late = fixture.order_with_code(&ticket_type, 1, "ONCE");
     fixture.expire_holds();
-    let place = fixture.order(&ticket_type, 1);
+    let last_seat = fixture.order(&ticket_type, 1);
     let using = fixture.order_with_code(&spare, 1, "ONCE");
     let mark = || reason(fixture.service.mark_order_paid(&fixture.caller, late.id));
     assert_eq!(mark(), Reason::SoldOut);
-    fixture.service.cancel_order(&fixture.caller, place.id).expect("cancelled");
+    fixture.service.cancel_order(&fixture.caller, last_seat.id).expect("cancelled");
     assert_eq!(mark(), Reason::DiscountUsedUp);
-    fixture.update(&of, |change| change.usage_limit = Change::Set(Some(2))).expect("a change");
+    fixture.update(&discount, |change| change.usage_limit = Change::Set(Some(2))).expect("a change");
     fixture.service.mark_order_paid(&fixture.caller, using.id).expect("paid");
-    fixture.service.mark_order_paid(&fixture.caller, late.id).expect("there is a use again");
-    assert_eq!(fixture.discount_uses(&of), 2);
+    fixture.service.mark_order_paid(&fixture.caller, late.id).expect("a use is free again");
+    assert_eq!(fixture.discount_uses(&discount), 2);
 
     let last = fixture.order(&spare, 1);
     fixture.expire_holds();
@@ -561,25 +582,25 @@ fn an_expired_order_is_refused_for_its_event_its_places_and_its_use_in_this_orde
 }
 
 #[test]
-fn a_lapsed_hold_gives_its_use_to_a_late_payment_that_comes_first() {
+fn a_late_payment_takes_over_the_use_of_an_expired_hold() {
     let (fixture, event, ticket_type) = sale();
-    let of = fixture.discount(limited(percent_off(&event, "ONCE", 10), 1));
+    let discount = fixture.discount(limited(percent_off(&event, "ONCE", 10), 1));
     let first = fixture.order_with_code(&ticket_type, 1, "ONCE");
     fixture.expire_holds();
     let second = fixture.order_with_code(&ticket_type, 1, "ONCE");
     fixture.expire_holds();
-    // The second is expired and not written so; the first takes its use.
+    // The second order has expired too, but this is not stored yet. The first order takes over its use.
     fixture.service.mark_order_paid(&fixture.caller, first.id).expect("paid");
     assert_eq!(reason(fixture.service.mark_order_paid(&fixture.caller, second.id)), Reason::DiscountUsedUp);
-    assert_eq!(fixture.discount_uses(&of), 1);
+    assert_eq!(fixture.discount_uses(&discount), 1);
 }
 
 #[test]
-fn a_limit_below_what_is_used_lets_nobody_else_in() {
+fn a_usage_limit_below_the_used_count_allows_no_further_use() {
     let (fixture, event, ticket_type) = sale();
-    let of = fixture.discount(percent_off(&event, "EARLY", 10));
+    let discount = fixture.discount(percent_off(&event, "EARLY", 10));
     let orders = [(); 3].map(|()| fixture.order_with_code(&ticket_type, 1, "EARLY"));
-    let lowered = fixture.update(&of, |change| change.usage_limit = Change::Set(Some(1))).expect("a change");
+    let lowered = fixture.update(&discount, |change| change.usage_limit = Change::Set(Some(1))).expect("a change");
     assert_eq!((lowered.usage_limit, lowered.used_count), (Some(1), 3));
     assert_eq!(refused(fixture.try_order_with_code(&ticket_type, 1, "EARLY")), "Discount code usage limit reached");
     for order in &orders[..2] {
@@ -591,48 +612,48 @@ fn a_limit_below_what_is_used_lets_nobody_else_in() {
 }
 
 #[test]
-fn what_was_ever_used_is_not_deleted_and_an_event_takes_its_discounts_along() {
+fn a_used_discount_is_not_deleted_and_an_event_deletes_its_unused_ones() {
     let (fixture, event, ticket_type) = sale();
-    let of = fixture.discount(percent_off(&event, "EARLY", 10));
+    let discount = fixture.discount(percent_off(&event, "EARLY", 10));
     let order = fixture.order_with_code(&ticket_type, 1, "EARLY");
     fixture.service.cancel_order(&fixture.caller, order.id).expect("cancelled");
-    assert_eq!(fixture.discount_uses(&of), 0);
-    assert_eq!(reason(fixture.service.delete_discount(&fixture.caller, of.id)), Reason::InUse);
+    assert_eq!(fixture.discount_uses(&discount), 0);
+    assert_eq!(reason(fixture.service.delete_discount(&fixture.caller, discount.id)), Reason::InUse);
     assert_eq!(reason(fixture.service.delete_event(&fixture.caller, event.id)), Reason::InUse);
     let other = fixture.event();
     let gone = fixture.discount(percent_off(&other, "EARLY", 10));
     fixture.service.delete_event(&fixture.caller, other.id).expect("nobody ordered");
     assert_not_found(fixture.service.get_discount(&fixture.caller, gone.id));
-    // A refused order used nothing.
+    // A refused order uses nothing.
     let unused = fixture.discount(percent_off(&event, "LATE", 10));
     assert_eq!(reason(fixture.try_order_with_code(&fixture.ticket_type(&event, 1, 1), 2, "LATE")), Reason::SoldOut);
     fixture.service.delete_discount(&fixture.caller, unused.id).expect("nobody used it");
 }
 
 #[test]
-fn a_deleted_ticket_type_stays_in_the_list_which_never_becomes_empty_by_that() {
+fn a_deleted_ticket_type_stays_among_the_applicable_ones() {
     let (fixture, event, ticket_type) = sale();
     let gone = fixture.ticket_type(&event, 1000, 10);
-    let elsewhere = fixture.ticket_type(&fixture.event(), 1000, 10);
+    let other_type = fixture.ticket_type(&fixture.event(), 1000, 10);
     let listing =
         |types: Vec<_>| CreateDiscount { applicable_ticket_types: Some(types), ..percent_off(&event, "EARLY", 10) };
     let refused =
-        fixture.service.create_discount(&fixture.caller, listing(vec![ticket_type.id, elsewhere.id, gone.id]));
+        fixture.service.create_discount(&fixture.caller, listing(vec![ticket_type.id, other_type.id, gone.id]));
     assert_eq!(paths(refused), ["applicableTicketTypes[1]"]);
-    let of = fixture.discount(listing(vec![gone.id]));
+    let discount = fixture.discount(listing(vec![gone.id]));
     fixture.service.delete_ticket_type(&fixture.caller, gone.id).expect("nobody ordered it");
-    assert_eq!(fixture.read_discount(of.id).applicable_ticket_types, [gone.id]);
+    assert_eq!(fixture.read_discount(discount.id).applicable_ticket_types, [gone.id]);
     assert_eq!(fixture.refusal("EARLY", &ticket_type), Some(DiscountRefusal::NotApplicable));
-    // What is not named in an update is not judged; what is, is.
-    fixture.update(&of, |change| change.value = Change::Set(Amount::new(20, 0))).expect("a change");
-    let again = fixture.update(&of, |change| change.applicable_ticket_types = Change::Set(vec![gone.id]));
+    // An update checks only the fields that it sets.
+    fixture.update(&discount, |change| change.value = Change::Set(Amount::new(20, 0))).expect("a change");
+    let again = fixture.update(&discount, |change| change.applicable_ticket_types = Change::Set(vec![gone.id]));
     assert_eq!(paths(again), ["applicableTicketTypes[0]"]);
-    fixture.update(&of, |change| change.applicable_ticket_types = Change::Set(Vec::new())).expect("a change");
+    fixture.update(&discount, |change| change.applicable_ticket_types = Change::Set(Vec::new())).expect("a change");
     assert_eq!(fixture.refusal("EARLY", &ticket_type), None);
 }
 
 #[test]
-fn a_currency_stays_once_a_discount_has_an_amount_in_it() {
+fn the_currency_cannot_change_while_a_discount_has_an_amount() {
     let fixture = Fixture::new();
     let event = fixture.event();
     let to_yen = || {
@@ -644,11 +665,11 @@ fn a_currency_stays_once_a_discount_has_an_amount_in_it() {
         }
         moved.map(drop)
     };
-    let of = fixture.discount(percent_off(&event, "EARLY", 10));
-    to_yen().expect("a percentage is of any currency");
-    fixture.update(&of, |change| change.minimum_purchase = Change::Set(Some(eur(500)))).expect("a change");
+    let discount = fixture.discount(percent_off(&event, "EARLY", 10));
+    to_yen().expect("a percentage fits every currency");
+    fixture.update(&discount, |change| change.minimum_purchase = Change::Set(Some(eur(500)))).expect("a change");
     assert_eq!(reason(to_yen()), Reason::InUse);
-    fixture.update(&of, |change| change.minimum_purchase = Change::Set(None)).expect("a change");
+    fixture.update(&discount, |change| change.minimum_purchase = Change::Set(None)).expect("a change");
     to_yen().expect("no amount is left");
     let fixed = fixture.discount(amount_off(&event, "FIVE", eur(500)));
     assert_eq!(reason(to_yen()), Reason::InUse);
@@ -657,7 +678,7 @@ fn a_currency_stays_once_a_discount_has_an_amount_in_it() {
 }
 
 #[test]
-fn two_entries_of_one_type_stay_two_items_and_each_gets_its_part() {
+fn two_entries_of_one_type_stay_two_items_with_their_own_discounts() {
     let (fixture, event, ticket_type) = sale();
     fixture.discount(amount_off(&event, "FIVE", eur(500)));
     let mut request = CreateOrder::new(event.id, new_customer(), ticket_type.id, 1);

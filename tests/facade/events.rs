@@ -1,4 +1,4 @@
-//! Events: which status may follow which, what moves by itself, and what an event is by default.
+//! Events: status transitions by request and by the system, defaults, revisions, settings and deletion.
 
 use crate::common::*;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use ticketing::{
     UpdateTicketType,
 };
 
-fn raise(fixture: &Fixture, of: &TicketType, quantity: i64) {
+fn set_quantity(fixture: &Fixture, of: &TicketType, quantity: i64) {
     let changes = UpdateTicketType { quantity: Change::Set(quantity), ..Default::default() };
     fixture.service.update_ticket_type(&fixture.caller, of.id, changes).expect("a quantity");
 }
@@ -19,7 +19,7 @@ fn read(fixture: &Fixture, event: &Event) -> Event {
 }
 
 #[test]
-fn every_pair_of_statuses_is_allowed_or_refused_as_the_table_says() {
+fn every_pair_of_statuses_is_allowed_or_refused() {
     let fixture = Fixture::new();
     let allowed = |from, to| match from {
         Drafted => matches!(to, Drafted | Published | Cancelled | Expired),
@@ -45,7 +45,7 @@ fn every_pair_of_statuses_is_allowed_or_refused_as_the_table_says() {
 }
 
 #[test]
-fn a_published_event_goes_back_to_draft_only_without_a_live_order_and_without_a_ticket() {
+fn an_event_returns_to_draft_only_without_live_orders_and_tickets() {
     let fixture = Fixture::new();
     let draft = |event: &Event| fixture.set_event_status(event.id, Drafted);
 
@@ -59,7 +59,7 @@ fn a_published_event_goes_back_to_draft_only_without_a_live_order_and_without_a_
     let event = fixture.event();
     fixture.order(&fixture.ticket_type(&event, 1250, 10), 1);
     fixture.expire_holds();
-    assert_eq!(draft(&event).expect("a lapsed order is not live").status, Drafted);
+    assert_eq!(draft(&event).expect("an expired order is not live").status, Drafted);
 
     let event = fixture.event();
     fixture.paid_order(&fixture.ticket_type(&event, 1250, 10), 1);
@@ -71,7 +71,7 @@ fn a_published_event_goes_back_to_draft_only_without_a_live_order_and_without_a_
 }
 
 #[test]
-fn an_expired_event_is_published_again_only_with_its_end_in_the_future() {
+fn an_expired_event_is_published_again_only_if_its_end_is_in_the_future() {
     let fixture = Fixture::new();
     let event = fixture.event();
     fixture.set_clock(EVENT_END);
@@ -82,7 +82,7 @@ fn an_expired_event_is_published_again_only_with_its_end_in_the_future() {
 
     let later = UpdateEvent { end_date: Change::Set(at("2026-07-02T00:00:00Z")), ..Default::default() };
     let moved = fixture.service.update_event(&fixture.caller, event.id, later.clone()).expect("a new end");
-    assert_eq!(moved.status, Expired, "a later end alone publishes nothing");
+    assert_eq!(moved.status, Expired, "a later end does not publish it");
     assert_eq!(fixture.set_event_status(event.id, Published).expect("its end is in the future").status, Published);
 
     let other = fixture.event();
@@ -92,7 +92,7 @@ fn an_expired_event_is_published_again_only_with_its_end_in_the_future() {
 }
 
 #[test]
-fn an_event_reads_and_counts_as_expired_from_the_instant_of_its_end() {
+fn an_event_reads_and_is_listed_as_expired_from_the_instant_of_its_end() {
     let fixture = Fixture::new();
     let with_end = fixture.event();
     let without_end = fixture.event_with(|new| new.end_date = None);
@@ -127,14 +127,14 @@ fn an_event_reads_and_counts_as_expired_from_the_instant_of_its_end() {
 }
 
 #[test]
-fn an_event_that_is_over_reads_the_same_whether_or_not_the_maintenance_came_by() {
+fn an_event_that_has_ended_reads_the_same_before_and_after_maintenance() {
     let fixture = Fixture::new();
     let events = [
         fixture.event(),
         fixture.event_with(|new| new.status = Some(SoldOut)),
         fixture.event_with(|new| new.end_date = None),
         fixture.event_with(|new| new.status = Some(Drafted)),
-        // Brought in after it was over, and written down as such at once.
+        // Created after its end, and stored as expired at once.
         fixture.event_with(|new| {
             (new.start_date, new.end_date) = (at("2026-01-01T18:00Z"), Some(at("2026-01-02T00:00Z")))
         }),
@@ -155,7 +155,7 @@ fn an_event_that_is_over_reads_the_same_whether_or_not_the_maintenance_came_by()
 }
 
 #[test]
-fn an_event_brought_in_after_its_end_was_never_changed_before_it_was_created() {
+fn an_event_created_after_its_end_has_no_change_before_its_creation() {
     let fixture = Fixture::new();
     let past = |new: &mut CreateEvent| {
         (new.start_date, new.end_date) = (at("2026-01-01T18:00Z"), Some(at("2026-01-02T00:00Z")));
@@ -179,7 +179,7 @@ fn an_event_brought_in_after_its_end_was_never_changed_before_it_was_created() {
 }
 
 #[test]
-fn an_event_sells_out_with_the_last_place_of_its_last_ticket_type_whatever_their_status() {
+fn an_event_sells_out_with_the_last_seat_of_its_last_ticket_type() {
     let fixture = Fixture::new();
     let event = fixture.event();
     let ticket_type = fixture.ticket_type(&event, 1250, 2);
@@ -190,16 +190,16 @@ fn an_event_sells_out_with_the_last_place_of_its_last_ticket_type_whatever_their
     let pending = fixture.order(&ticket_type, 1);
     fixture.paid_order(&ticket_type, 1);
     fixture.issue(&hidden, 1);
-    assert_eq!(fixture.event_status(event.id), Published, "one place is held and not sold");
+    assert_eq!(fixture.event_status(event.id), Published, "one seat is reserved and not sold");
     fixture.service.payment_completed(&fixture.caller, pending.id).expect("paid");
     assert_eq!(fixture.event_status(event.id), SoldOut);
     let sold_out = read(&fixture, &event);
-    assert_eq!(sold_out.revision, event.revision + 1, "a transition is a change, a sale is none");
+    assert_eq!(sold_out.revision, event.revision + 1, "a transition raises the revision, a sale does not");
     assert_eq!(reason(fixture.try_order(&ticket_type, 1)), Reason::EventNotOnSale);
 }
 
 #[test]
-fn a_sold_out_event_is_on_sale_again_when_its_unsold_places_leave_zero() {
+fn a_sold_out_event_is_published_again_when_it_has_unsold_seats() {
     let fixture = Fixture::new();
     let sold_out = || {
         let event = fixture.event();
@@ -220,7 +220,7 @@ fn a_sold_out_event_is_on_sale_again_when_its_unsold_places_leave_zero() {
     assert_eq!(fixture.event_status(event.id), Published, "a cancelled order");
 
     let (event, ticket_type, _) = sold_out();
-    raise(&fixture, &ticket_type, 3);
+    set_quantity(&fixture, &ticket_type, 3);
     assert_eq!(fixture.event_status(event.id), Published, "a quantity raised");
 
     let (event, ..) = sold_out();
@@ -229,24 +229,24 @@ fn a_sold_out_event_is_on_sale_again_when_its_unsold_places_leave_zero() {
 }
 
 #[test]
-fn lowering_a_quantity_and_deleting_a_type_move_no_event() {
+fn lowering_a_quantity_or_deleting_a_type_changes_no_event_status() {
     let fixture = Fixture::new();
     let event = fixture.event();
     let ticket_type = fixture.ticket_type(&event, 0, 2);
     fixture.issue(&ticket_type, 1);
-    raise(&fixture, &ticket_type, 1);
+    set_quantity(&fixture, &ticket_type, 1);
     assert_eq!(fixture.event_status(event.id), Published, "lowered to what is sold");
 
     let event = fixture.event();
     fixture.issue(&fixture.ticket_type(&event, 0, 1), 1);
     let spare = fixture.ticket_type(&event, 0, 5);
-    assert_eq!(fixture.event_status(event.id), Published, "put on sale again by the type added");
+    assert_eq!(fixture.event_status(event.id), Published, "reopened by the new type");
     fixture.service.delete_ticket_type(&fixture.caller, spare.id).expect("unused");
     assert_eq!(fixture.event_status(event.id), Published, "deleted");
 }
 
 #[test]
-fn an_event_marked_sold_out_with_places_unsold_is_not_put_on_sale_by_a_return() {
+fn an_event_marked_sold_out_by_hand_is_not_reopened_by_a_cancellation() {
     let fixture = Fixture::new();
     let event = fixture.event();
     let ticket_type = fixture.ticket_type(&event, 1250, 5);
@@ -254,7 +254,7 @@ fn an_event_marked_sold_out_with_places_unsold_is_not_put_on_sale_by_a_return() 
     fixture.set_event_status(event.id, SoldOut).expect("by hand");
     fixture.service.cancel_ticket(&fixture.caller, order.items[0].issued_tickets[0].id).expect("cancelled");
     assert_eq!(fixture.event_status(event.id), SoldOut);
-    raise(&fixture, &ticket_type, 6);
+    set_quantity(&fixture, &ticket_type, 6);
     fixture.ticket_type(&event, 1250, 5);
     fixture.service.cancel_order(&fixture.caller, order.id).expect("cancelled");
     assert_eq!(fixture.event_status(event.id), SoldOut);
@@ -262,7 +262,7 @@ fn an_event_marked_sold_out_with_places_unsold_is_not_put_on_sale_by_a_return() 
 }
 
 #[test]
-fn a_draft_and_a_cancelled_event_are_moved_by_no_sale() {
+fn sales_do_not_change_the_status_of_drafts_and_cancelled_events() {
     let fixture = Fixture::new();
     let draft = fixture.event_with(|new| new.status = Some(Drafted));
     let ticket = fixture.issue(&fixture.ticket_type(&draft, 0, 1), 1).remove(0);
@@ -279,7 +279,7 @@ fn a_draft_and_a_cancelled_event_are_moved_by_no_sale() {
 }
 
 #[test]
-fn the_last_place_sold_after_the_end_changes_no_event_whether_or_not_the_maintenance_came_by() {
+fn selling_the_last_seat_after_the_end_changes_no_event() {
     let sold_after_the_end = |maintained: bool| {
         let fixture = Fixture::new();
         let event = fixture.event();
@@ -300,26 +300,26 @@ fn the_last_place_sold_after_the_end_changes_no_event_whether_or_not_the_mainten
 }
 
 #[test]
-fn cancelling_an_event_cancels_its_pending_orders_and_leaves_the_completed_ones() {
+fn cancelling_an_event_cancels_its_pending_orders_only() {
     let fixture = Fixture::new();
     let event = fixture.event();
     let ticket_type = fixture.ticket_type(&event, 1250, 10);
-    let lapsed = fixture.order(&ticket_type, 1);
+    let expired = fixture.order(&ticket_type, 1);
     fixture.expire_holds();
     let (pending, completed) = (fixture.order(&ticket_type, 3), fixture.paid_order(&ticket_type, 2));
-    let elsewhere = fixture.order(&fixture.ticket_type(&fixture.event(), 1250, 10), 1);
+    let other_order = fixture.order(&fixture.ticket_type(&fixture.event(), 1250, 10), 1);
     fixture.set_event_status(event.id, Cancelled).expect("cancelled");
     assert_eq!(fixture.order_status(pending.id), OrderStatus::Cancelled);
     assert_eq!(fixture.order_status(completed.id), OrderStatus::Completed);
-    assert_eq!(fixture.order_status(lapsed.id), OrderStatus::Expired, "it was pending no more");
-    assert_eq!(fixture.order_status(elsewhere.id), OrderStatus::Pending);
+    assert_eq!(fixture.order_status(expired.id), OrderStatus::Expired, "it was no longer pending");
+    assert_eq!(fixture.order_status(other_order.id), OrderStatus::Pending);
     assert_eq!(fixture.sold(&ticket_type), 2);
-    assert_eq!(fixture.stored("SELECT SUM(held) FROM ticket_types"), 1, "the one place held elsewhere");
+    assert_eq!(fixture.stored("SELECT SUM(held) FROM ticket_types"), 1, "the seat reserved at the other event");
     assert!(fixture.gateway.refunds().is_empty(), "refunds are the organizer's decision");
 }
 
 #[test]
-fn an_event_that_says_nothing_has_the_defaults() {
+fn omitted_fields_of_an_event_have_defaults() {
     let fixture = Fixture::new();
     let event = CreateEvent::new("Bare", "bare", at(EVENT_START));
     let event = fixture.service.create_event(&fixture.caller, event).expect("an event");
@@ -358,7 +358,7 @@ fn an_event_that_says_nothing_has_the_defaults() {
 }
 
 #[test]
-fn an_event_without_currency_and_time_zone_takes_those_of_its_organization() {
+fn currency_and_time_zone_default_to_those_of_the_organization() {
     let fixture = Fixture::new();
     let organization = CreateOrganization {
         name: "Tokyo Nights".to_owned(),
@@ -376,7 +376,7 @@ fn an_event_without_currency_and_time_zone_takes_those_of_its_organization() {
 }
 
 #[test]
-fn the_currency_changes_until_something_has_an_amount_in_it() {
+fn the_currency_can_change_until_something_has_an_amount() {
     let fixture = Fixture::new();
     let change = |event: &Event, currency: &str| {
         let changes = UpdateEvent { currency: Change::Set(currency.to_owned()), ..Default::default() };
@@ -400,11 +400,11 @@ fn the_currency_changes_until_something_has_an_amount_in_it() {
 }
 
 #[test]
-fn the_times_of_an_event_are_those_on_the_wall_there() {
+fn start_and_end_time_are_local_times_in_the_events_time_zone() {
     let fixture = Fixture::new();
     for (zone, start, end, start_time, end_time) in [
         ("UTC", "2026-07-01T18:00:00Z", "2026-07-01T22:30:00Z", "18:00", "22:30"),
-        // Summer time until 2026-10-25T01:00Z (UTC+2), winter time from then on (UTC+1).
+        // Summer time (UTC+2) until 2026-10-25T01:00Z, then winter time (UTC+1).
         ("Europe/Berlin", "2026-10-25T00:59:59Z", "2026-10-25T01:00:00Z", "02:59", "02:00"),
         // From UTC+1 to UTC+2 at 2026-03-29T01:00Z.
         ("Europe/Berlin", "2026-03-29T00:59:00Z", "2026-03-29T01:00:00Z", "01:59", "03:00"),
@@ -438,7 +438,7 @@ fn a_slug_is_unique_within_its_organization() {
 }
 
 #[test]
-fn an_event_is_deleted_with_its_types_until_it_has_orders_or_tickets() {
+fn an_event_is_deleted_with_its_types_unless_it_has_orders_or_tickets() {
     let fixture = Fixture::new();
     let delete = |event: &Event| fixture.service.delete_event(&fixture.caller, event.id);
 
@@ -462,7 +462,7 @@ fn an_event_is_deleted_with_its_types_until_it_has_orders_or_tickets() {
 }
 
 #[test]
-fn every_update_raises_the_revision_and_nothing_else_does() {
+fn only_updates_raise_the_revision() {
     let fixture = Fixture::new();
     let event = fixture.event();
     let ticket_type = fixture.ticket_type(&event, 1250, 10);
@@ -481,20 +481,20 @@ fn every_update_raises_the_revision_and_nothing_else_does() {
     let settings = EventSettings { is_featured: Change::Set(true), ..Default::default() };
     let updated = fixture.service.update_event_settings(&fixture.caller, event.id, settings).expect("settings");
     assert_eq!(updated.revision, event.revision + 2);
-    raise(&fixture, &ticket_type, 11);
+    set_quantity(&fixture, &ticket_type, 11);
     let raised = fixture.service.get_ticket_type(&fixture.caller, ticket_type.id).expect("the type");
     assert_eq!((raised.revision, raised.updated_at), (ticket_type.revision + 1, at("2026-06-01T12:00:01Z")));
 }
 
 #[test]
-fn settings_change_what_they_name_and_nothing_else() {
+fn settings_change_only_the_fields_that_are_set() {
     let fixture = Fixture::new();
     let event = fixture.event();
-    let place = serde_json::json!({"hall": 3, "seats": [1, 2.5, null], "": true});
+    let metadata = serde_json::json!({"hall": 3, "seats": [1, 2.5, null], "": true});
     let settings = EventSettings {
         tags: Change::Set(vec!["jazz".to_owned(), "open air".to_owned()]),
         is_featured: Change::Set(true),
-        location_metadata: Change::Set(place.clone()),
+        location_metadata: Change::Set(metadata.clone()),
         tracking_pixels: Change::Set(serde_json::json!("pixel")),
         disable_organizer_order_notifications: Change::Set(true),
     };
@@ -504,7 +504,7 @@ fn settings_change_what_they_name_and_nothing_else() {
     let expected = Event {
         tags: Vec::new(),
         is_featured: true,
-        location_metadata: place,
+        location_metadata: metadata,
         tracking_pixels: serde_json::json!("pixel"),
         disable_organizer_order_notifications: true,
         revision: event.revision + 2,

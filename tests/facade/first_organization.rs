@@ -1,28 +1,28 @@
-//! The organization of a fresh file.
+//! The first organization of a new database.
 
 use std::sync::Barrier;
 
 use ticketing::{CreateApiKey, CreateOrganization, Scopes, TicketingService};
 
 fn key() -> CreateApiKey {
-    CreateApiKey { name: "Fixture".to_owned(), scopes: Scopes::all(), expires_at: None }
+    CreateApiKey { name: "Office".to_owned(), scopes: Scopes::all(), expires_at: None }
 }
 
 #[test]
-fn of_several_services_that_open_one_fresh_file_at_once_one_makes_the_organization() {
+fn only_one_of_several_services_creates_the_first_organization() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("ticketing.db");
-    let together = Barrier::new(6);
-    let made = std::thread::scope(|scope| {
-        let start = || {
-            together.wait();
+    let start = Barrier::new(6);
+    let created = std::thread::scope(|scope| {
+        let create = || {
+            start.wait();
             let service = TicketingService::open(&path).unwrap();
             service.create_first_organization(CreateOrganization::default(), key()).unwrap().is_some()
         };
-        let services: Vec<_> = (0..6).map(|_| scope.spawn(start)).collect();
+        let services: Vec<_> = (0..6).map(|_| scope.spawn(create)).collect();
         services.into_iter().map(|service| usize::from(service.join().unwrap())).sum::<usize>()
     });
-    assert_eq!(made, 1);
+    assert_eq!(created, 1);
     let service = TicketingService::open(&path).unwrap();
     let organizations = service.list_organizations().unwrap();
     assert_eq!(organizations.len(), 1);
@@ -30,13 +30,13 @@ fn of_several_services_that_open_one_fresh_file_at_once_one_makes_the_organizati
 }
 
 #[test]
-fn a_refused_first_organization_leaves_nothing_behind() {
+fn an_invalid_first_organization_leaves_nothing_behind() {
     let folder = tempfile::tempdir().unwrap();
     let service = TicketingService::open(folder.path().join("ticketing.db")).unwrap();
-    let nameless = CreateOrganization { name: String::new(), ..Default::default() };
-    assert_eq!(service.create_first_organization(nameless, key()).unwrap_err().fields()[0].path, "name");
-    let powerless = CreateApiKey { scopes: Scopes::default(), ..key() };
-    let refused = service.create_first_organization(CreateOrganization::default(), powerless).unwrap_err();
+    let without_name = CreateOrganization { name: String::new(), ..Default::default() };
+    assert_eq!(service.create_first_organization(without_name, key()).unwrap_err().fields()[0].path, "name");
+    let without_scopes = CreateApiKey { scopes: Scopes::default(), ..key() };
+    let refused = service.create_first_organization(CreateOrganization::default(), without_scopes).unwrap_err();
     assert_eq!(refused.fields()[0].path, "scopes");
     assert!(service.list_organizations().unwrap().is_empty());
 }

@@ -1,4 +1,4 @@
-//! Idempotency keys: a thing asked for twice under one key is done once, and answered as the first time.
+//! Idempotency keys: a request that is repeated with its key is executed once, and gets the first response again.
 
 use std::time::Duration;
 
@@ -11,8 +11,8 @@ use ticketing::{
     ValidateDiscount, WebhookDelivery,
 };
 
-/// What the operations have to work on: two of each, for a request and another one.
-struct Ground {
+/// The resources that the operations need: two of each, for a request and a different request.
+struct Resources {
     events: [EventId; 2],
     ticket_type: TicketTypeId,
     pending: [OrderId; 2],
@@ -21,7 +21,7 @@ struct Ground {
     deliveries: [WebhookDelivery; 2],
 }
 
-fn open() -> (Fixture, Ground) {
+fn open() -> (Fixture, Resources) {
     let fixture = Fixture::new();
     let event = fixture.event();
     let ticket_type = fixture.ticket_type(&event, 1250, 100);
@@ -36,12 +36,12 @@ fn open() -> (Fixture, Ground) {
     let events = [event.id, fixture.event().id];
     fixture.fail_all_deliveries();
     let deliveries = <[WebhookDelivery; 2]>::try_from(fixture.deliveries(webhook)).expect("two deliveries");
-    (fixture, Ground { events, ticket_type: ticket_type.id, pending, outside, inside, deliveries })
+    (fixture, Resources { events, ticket_type: ticket_type.id, pending, outside, inside, deliveries })
 }
 
-/// What an operation answers.
+/// The response of an operation.
 #[derive(Debug, Clone, PartialEq)]
-enum Answer {
+enum Response {
     Event(Event),
     TicketType(TicketType),
     Placed(CreateOrderResponse),
@@ -56,142 +56,143 @@ enum Answer {
     Resent(ResentWebhookDelivery),
 }
 
-/// Asks for an operation: for 0 with one request, for 1 with another.
-type Operation = fn(&Ground, &TicketingService, &Caller, usize) -> Result<Answer>;
+/// Calls an operation. The index chooses one of two different requests.
+type Operation = fn(&Resources, &TicketingService, &Caller, usize) -> Result<Response>;
 
-/// Every operation that takes a key.
+/// Every operation that accepts an idempotency key.
 const OPERATIONS: &[(&str, Operation)] = &[
     ("create_event", |_, service, by, which| {
         let request = CreateEvent::new("Jazz Night", ["jazz-night", "late-night"][which], at(EVENT_START));
-        service.create_event(by, request).map(Answer::Event)
+        service.create_event(by, request).map(Response::Event)
     }),
     ("create_ticket_type", |g, service, by, which| {
         let request = CreateTicketType::new("Box", eur(9990), 4);
-        service.create_ticket_type(by, g.events[which], request).map(Answer::TicketType)
+        service.create_ticket_type(by, g.events[which], request).map(Response::TicketType)
     }),
     ("create_order", |g, service, by, which| {
         let request = CreateOrder::new(g.events[0], new_customer(), g.ticket_type, [3, 4][which]);
-        service.create_order(by, request).map(Answer::Placed)
+        service.create_order(by, request).map(Response::Placed)
     }),
-    ("cancel_order", |g, service, by, which| service.cancel_order(by, g.pending[which]).map(Answer::CancelledOrder)),
-    ("mark_order_paid", |g, service, by, which| service.mark_order_paid(by, g.pending[which]).map(Answer::Order)),
+    ("cancel_order", |g, service, by, which| service.cancel_order(by, g.pending[which]).map(Response::CancelledOrder)),
+    ("mark_order_paid", |g, service, by, which| service.mark_order_paid(by, g.pending[which]).map(Response::Order)),
     ("mark_checkout_reminder_sent", |g, service, by, which| {
-        service.mark_checkout_reminder_sent(by, g.pending[which]).map(Answer::Order)
+        service.mark_checkout_reminder_sent(by, g.pending[which]).map(Response::Order)
     }),
     ("issue_tickets", |g, service, by, which| {
         let request = IssueTickets { ticket_type_id: g.ticket_type, customer: new_customer(), quantity: [3, 4][which] };
-        service.issue_tickets(by, request).map(Answer::Issued)
+        service.issue_tickets(by, request).map(Response::Issued)
     }),
     ("check_in_ticket", |g, service, by, which| {
-        service.check_in_ticket(by, CheckInTicket::new(&g.outside[which].code)).map(Answer::Ticket)
+        service.check_in_ticket(by, CheckInTicket::new(&g.outside[which].code)).map(Response::Ticket)
     }),
     ("check_out_ticket", |g, service, by, which| {
-        service.check_out_ticket(by, CheckInTicket::new(&g.inside[which].code)).map(Answer::Ticket)
+        service.check_out_ticket(by, CheckInTicket::new(&g.inside[which].code)).map(Response::Ticket)
     }),
     ("cancel_ticket", |g, service, by, which| {
-        service.cancel_ticket(by, g.outside[which].id).map(Answer::CancelledTicket)
+        service.cancel_ticket(by, g.outside[which].id).map(Response::CancelledTicket)
     }),
     ("create_discount", |g, service, by, which| {
         let (from, to) = (at("2026-01-01T00:00:00Z"), at("2027-01-01T00:00:00Z"));
         let code = ["LATE", "LATER"][which];
         let request = ticketing::CreateDiscount::percentage(g.events[0], code, "7.5".parse().expect("7.5"), from, to);
-        service.create_discount(by, request).map(Answer::Discount)
+        service.create_discount(by, request).map(Response::Discount)
     }),
     ("validate_discount", |g, service, by, which| {
         let (event_id, code) = (g.events[0], ["EARLY", "LATE"][which].to_owned());
         let request = ValidateDiscount { event_id, code, order_amount: eur(0), ticket_items: Vec::new() };
-        service.validate_discount(by, request).map(Answer::Validation)
+        service.validate_discount(by, request).map(Response::Validation)
     }),
     ("create_webhook", |_, service, by, which| {
         let url = ["https://example.com/hook", "https://example.com/other"][which];
         let request = CreateWebhook::new(url, [NotificationType::OrderCompleted]);
-        service.create_webhook(by, request).map(Answer::Webhook)
+        service.create_webhook(by, request).map(Response::Webhook)
     }),
     ("resend_webhook_delivery", |g, service, by, which| {
         let delivery = &g.deliveries[which];
-        service.resend_webhook_delivery(by, delivery.endpoint_id, delivery.id).map(Answer::Resent)
+        service.resend_webhook_delivery(by, delivery.endpoint_id, delivery.id).map(Response::Resent)
     }),
 ];
 
 #[test]
-fn the_second_call_under_a_key_gets_the_first_answer_and_does_nothing_again() {
+fn the_second_call_with_a_key_returns_the_first_response_and_does_nothing() {
     for (name, operation) in OPERATIONS {
-        let (fixture, ground) = open();
+        let (fixture, resources) = open();
         let before = fixture.all_rows();
         let first = fixture.caller_with_key("key");
-        let answer = operation(&ground, &fixture.service, &first, 0).expect(name);
+        let answer = operation(&resources, &fixture.service, &first, 0).expect(name);
         assert!(!first.was_replayed(), "{name}");
         let after = fixture.all_rows();
         assert!(after != before || *name == "validate_discount", "{name}");
-        let asked = fixture.gateway.checkouts().len();
+        let checkouts = fixture.gateway.checkouts().len();
         fixture.clock.advance(Duration::from_secs(1));
 
         let (here, there) = (fixture.caller_with_key("key"), fixture.caller_with_key("key"));
-        assert_eq!(operation(&ground, &fixture.service, &here, 0), Ok(answer.clone()), "{name}");
+        assert_eq!(operation(&resources, &fixture.service, &here, 0), Ok(answer.clone()), "{name}");
         assert_eq!(
-            operation(&ground, &fixture.second_service(), &there, 0),
+            operation(&resources, &fixture.second_service(), &there, 0),
             Ok(answer.clone()),
-            "{name} in another process"
+            "{name} in another service"
         );
         assert!(here.was_replayed() && there.was_replayed(), "{name}");
         assert_eq!(fixture.all_rows(), after, "{name}");
-        assert_eq!(fixture.gateway.checkouts().len(), asked, "{name}");
+        assert_eq!(fixture.gateway.checkouts().len(), checkouts, "{name}");
 
         let (clock, again) = (fixture.clock.clone(), fixture.caller_with_key("key"));
         let folder = fixture.close();
         let builder = TicketingService::builder(folder.path().join("ticketing.db"));
         let service = builder.clock(clock).entropy(SeededEntropy::new(3)).open().expect("the file");
-        assert_eq!(operation(&ground, &service, &again, 0), Ok(answer), "{name} after a restart");
+        assert_eq!(operation(&resources, &service, &again, 0), Ok(answer), "{name} after a restart");
         assert!(again.was_replayed(), "{name}");
     }
 }
 
 #[test]
-fn control_without_a_key_the_second_call_is_done_or_refused() {
+fn control_without_a_key_the_second_call_is_executed_or_refused() {
     for (name, operation) in OPERATIONS.iter().filter(|(name, _)| *name != "validate_discount") {
-        let (fixture, ground) = open();
-        operation(&ground, &fixture.service, &fixture.caller, 0).expect(name);
+        let (fixture, resources) = open();
+        operation(&resources, &fixture.service, &fixture.caller, 0).expect(name);
         let after = fixture.all_rows();
         fixture.clock.advance(Duration::from_secs(1));
-        let again = operation(&ground, &fixture.service, &fixture.caller, 0);
+        let again = operation(&resources, &fixture.service, &fixture.caller, 0);
         assert!(!fixture.caller.was_replayed());
         assert!(again.is_err() || fixture.all_rows() != after, "{name}");
     }
 }
 
 #[test]
-fn a_key_goes_with_one_request() {
+fn a_key_belongs_to_one_request() {
     for (index, (name, operation)) in OPERATIONS.iter().enumerate() {
-        let (fixture, ground) = open();
-        operation(&ground, &fixture.service, &fixture.caller_with_key("key"), 0).expect(name);
+        let (fixture, resources) = open();
+        operation(&resources, &fixture.service, &fixture.caller_with_key("key"), 0).expect(name);
         let (after, records) = (fixture.all_rows(), "SELECT COUNT(*) FROM idempotency_records");
         let other = fixture.caller_with_key("key");
-        assert_eq!(operation(&ground, &fixture.service, &other, 1), Err(Error::IdempotencyKeyReused), "{name}");
+        assert_eq!(operation(&resources, &fixture.service, &other, 1), Err(Error::IdempotencyKeyReused), "{name}");
         let (next, another) = OPERATIONS[(index + 1) % OPERATIONS.len()];
         for which in [0, 1] {
-            let answer = another(&ground, &fixture.service, &other, which);
+            let answer = another(&resources, &fixture.service, &other, which);
             assert_eq!(answer, Err(Error::IdempotencyKeyReused), "{name} and then {next}");
         }
         assert!(!other.was_replayed());
         assert_eq!((fixture.all_rows(), fixture.stored(records)), (after, 1), "{name}");
-        operation(&ground, &fixture.service, &fixture.caller_with_key("another-key"), 1).expect(name);
+        operation(&resources, &fixture.service, &fixture.caller_with_key("another-key"), 1).expect(name);
     }
 }
 
-/// Operations whose only difference is their name or their path.
+/// Operations whose requests differ only in the operation or in the id.
 #[test]
-fn what_is_said_of_one_thing_in_the_same_words_is_another_request_for_another_operation() {
-    let (fixture, ground) = open();
-    let scan = || CheckInTicket::new(&ground.outside[0].code);
+fn the_same_body_for_another_operation_or_id_is_another_request() {
+    let (fixture, resources) = open();
+    let scan = || CheckInTicket::new(&resources.outside[0].code);
     fixture.service.check_in_ticket(&fixture.caller_with_key("door"), scan()).expect("inside");
     assert_eq!(
         fixture.service.check_out_ticket(&fixture.caller_with_key("door"), scan()),
         Err(Error::IdempotencyKeyReused)
     );
-    fixture.service.mark_order_paid(&fixture.caller_with_key("order"), ground.pending[0]).expect("paid");
-    let cancelled = fixture.service.cancel_order(&fixture.caller_with_key("order"), ground.pending[0]);
+    fixture.service.mark_order_paid(&fixture.caller_with_key("order"), resources.pending[0]).expect("paid");
+    let cancelled = fixture.service.cancel_order(&fixture.caller_with_key("order"), resources.pending[0]);
     assert_eq!(cancelled, Err(Error::IdempotencyKeyReused));
-    let (delivery, other) = (&ground.deliveries[0], fixture.webhook([NotificationType::TicketCheckedIn]).endpoint.id);
+    let (delivery, other) =
+        (&resources.deliveries[0], fixture.webhook([NotificationType::TicketCheckedIn]).endpoint.id);
     fixture
         .service
         .resend_webhook_delivery(&fixture.caller_with_key("resend"), delivery.endpoint_id, delivery.id)
@@ -201,20 +202,20 @@ fn what_is_said_of_one_thing_in_the_same_words_is_another_request_for_another_op
 }
 
 #[test]
-fn every_organization_has_keys_of_its_own() {
-    let (fixture, ground) = open();
-    let stranger = fixture.other_organization().with_idempotency_key("key".parse().expect("a key"));
+fn every_organization_has_its_own_keys() {
+    let (fixture, resources) = open();
+    let other = fixture.other_organization().with_idempotency_key("key".parse().expect("a key"));
     let (_, create_event) = OPERATIONS[0];
-    let mine = create_event(&ground, &fixture.service, &fixture.caller_with_key("key"), 0).expect("an event");
-    let theirs = create_event(&ground, &fixture.service, &stranger, 0).expect("an event");
-    assert!(!stranger.was_replayed());
-    assert_ne!(mine, theirs);
-    assert_eq!(create_event(&ground, &fixture.service, &stranger, 0), Ok(theirs));
-    assert_eq!(create_event(&ground, &fixture.service, &fixture.caller_with_key("key"), 0), Ok(mine));
+    let mine = create_event(&resources, &fixture.service, &fixture.caller_with_key("key"), 0).expect("an event");
+    let others_event = create_event(&resources, &fixture.service, &other, 0).expect("an event");
+    assert!(!other.was_replayed());
+    assert_ne!(mine, others_event);
+    assert_eq!(create_event(&resources, &fixture.service, &other, 0), Ok(others_event));
+    assert_eq!(create_event(&resources, &fixture.service, &fixture.caller_with_key("key"), 0), Ok(mine));
 }
 
 #[test]
-fn an_event_that_is_over_when_it_is_brought_in_is_answered_the_same_again() {
+fn creating_an_event_in_the_past_is_replayed_with_the_same_response() {
     let (fixture, _) = open();
     let past = || new_event_of_the_past("old-night");
     let event = fixture.service.create_event(&fixture.caller_with_key("key"), past()).expect("an event");
@@ -230,7 +231,7 @@ fn new_event_of_the_past(slug: &str) -> CreateEvent {
 }
 
 #[test]
-fn field_errors_are_not_kept() {
+fn field_errors_are_not_stored() {
     let (fixture, _) = open();
     let create = |slug: &str| {
         let caller = fixture.caller_with_key("key");
@@ -248,8 +249,8 @@ fn field_errors_are_not_kept() {
 }
 
 #[test]
-fn what_is_not_found_is_not_kept() {
-    let (fixture, ground) = open();
+fn not_found_is_not_stored() {
+    let (fixture, resources) = open();
     let unknown = "type_0000000000001".parse().expect("an id");
     let request = |of| CreateTicketType { ..CreateTicketType::new("Box", eur(1), of) };
     for _ in 0..2 {
@@ -260,12 +261,12 @@ fn what_is_not_found_is_not_kept() {
     }
     fixture
         .service
-        .create_ticket_type(&fixture.caller_with_key("key"), ground.events[0], request(2))
+        .create_ticket_type(&fixture.caller_with_key("key"), resources.events[0], request(2))
         .expect("the key is free");
 }
 
 #[test]
-fn conflicts_are_not_kept_and_the_same_request_may_succeed_later() {
+fn conflicts_are_not_stored_and_the_same_request_may_succeed_later() {
     let fixture = Fixture::new();
     let event = fixture.event();
     fixture.ticket_type(&event, 0, 1);
@@ -275,19 +276,19 @@ fn conflicts_are_not_kept_and_the_same_request_may_succeed_later() {
     let order = || fixture.service.create_order(&once, CreateOrder::new(event.id, new_customer(), last.id, 1));
     assert_eq!([reason(order()), reason(order())], [Reason::SoldOut; 2]);
     fixture.service.cancel_order(&fixture.caller, first.id).expect("cancelled");
-    let placed = order().expect("the place is free");
+    let created = order().expect("the seat is free");
     assert!(!once.was_replayed());
-    assert_eq!(order(), Ok(placed));
+    assert_eq!(order(), Ok(created));
     assert!(once.was_replayed());
-    // A caller that was answered with an earlier answer is not for ever.
+    // `was_replayed` tells about the last call only.
     fixture.service.cancel_ticket(&once, "ticket_0000000000001".parse().expect("an id")).expect_err("another request");
     assert!(!once.was_replayed());
 }
 
 #[test]
-fn a_refused_scan_is_counted_each_time_and_the_next_may_be_accepted() {
-    let (fixture, ground) = open();
-    let ticket = &ground.inside[0];
+fn a_refused_scan_is_counted_each_time_and_the_next_may_succeed() {
+    let (fixture, resources) = open();
+    let ticket = &resources.inside[0];
     let scans = || fixture.service.get_ticket(&fixture.caller, ticket.id).expect("the ticket").scan_count;
     let scan = || fixture.service.check_in_ticket(&fixture.caller_with_key("key"), CheckInTicket::new(&ticket.code));
     assert_eq!([reason(scan()), reason(scan())], [Reason::AlreadyCheckedIn; 2]);
@@ -299,60 +300,60 @@ fn a_refused_scan_is_counted_each_time_and_the_next_may_be_accepted() {
     assert_eq!(scans(), 4);
 }
 
-/// Whether issuing a ticket under the key `key` is answered with an earlier answer.
-fn replays(fixture: &Fixture, ground: &Ground, key: &str) -> bool {
+/// Whether issuing a ticket with this key returns a stored response.
+fn replays(fixture: &Fixture, resources: &Resources, key: &str) -> bool {
     let once = fixture.caller_with_key(key);
-    let request = IssueTickets { ticket_type_id: ground.ticket_type, customer: new_customer(), quantity: 1 };
+    let request = IssueTickets { ticket_type_id: resources.ticket_type, customer: new_customer(), quantity: 1 };
     fixture.service.issue_tickets(&once, request).expect("a ticket");
     once.was_replayed()
 }
 
 #[test]
 fn a_key_is_kept_for_24_hours() {
-    let (fixture, ground) = open();
-    assert!(!replays(&fixture, &ground, "key"));
+    let (fixture, resources) = open();
+    assert!(!replays(&fixture, &resources, "key"));
     fixture.set_clock("2026-06-02T11:59:59.999Z");
-    assert!(replays(&fixture, &ground, "key"));
+    assert!(replays(&fixture, &resources, "key"));
     fixture.set_clock("2026-06-02T12:00:00Z");
-    // Nobody came by to delete it: it counts no more all the same, also for another request.
+    // The record is not deleted yet, but it no longer counts, not even for a different request.
     let (_, create_event) = OPERATIONS[0];
-    create_event(&ground, &fixture.service, &fixture.caller_with_key("key"), 0).expect("the key is free");
+    create_event(&resources, &fixture.service, &fixture.caller_with_key("key"), 0).expect("the key is free");
     fixture.set_clock("2026-06-03T11:59:59.999Z");
     let again = fixture.caller_with_key("key");
-    create_event(&ground, &fixture.service, &again, 0).expect("the event");
-    assert!(again.was_replayed(), "the 24 hours are those of the later request");
+    create_event(&resources, &fixture.service, &again, 0).expect("the event");
+    assert!(again.was_replayed(), "24 hours from the later request");
 }
 
 #[test]
-fn a_clock_that_is_turned_back_forgets_no_key() {
-    let (fixture, ground) = open();
-    assert!(!replays(&fixture, &ground, "key"));
+fn setting_the_clock_back_forgets_no_key() {
+    let (fixture, resources) = open();
+    assert!(!replays(&fixture, &resources, "key"));
     fixture.set_clock("2020-01-01T00:00:00Z");
-    assert!(replays(&fixture, &ground, "key"));
+    assert!(replays(&fixture, &resources, "key"));
     assert_eq!(fixture.service.run_maintenance().expect("a run").forgotten_keys, 0);
     fixture.set_clock("2026-06-02T11:59:59.999Z");
-    assert!(replays(&fixture, &ground, "key"));
+    assert!(replays(&fixture, &resources, "key"));
 }
 
 #[test]
-fn maintenance_deletes_old_keys_and_only_those() {
-    let (fixture, ground) = open();
+fn maintenance_deletes_only_old_keys() {
+    let (fixture, resources) = open();
     let kept = || fixture.stored("SELECT COUNT(*) FROM idempotency_records");
     let forgotten = || fixture.service.run_maintenance().expect("a run").forgotten_keys;
-    assert!(!replays(&fixture, &ground, "old") && !replays(&fixture, &ground, "old-too"));
+    assert!(!replays(&fixture, &resources, "old") && !replays(&fixture, &resources, "old-too"));
     fixture.set_clock("2026-06-01T12:00:00.001Z");
-    assert!(!replays(&fixture, &ground, "young"));
+    assert!(!replays(&fixture, &resources, "young"));
     fixture.set_clock("2026-06-02T11:59:59.999Z");
     assert_eq!((forgotten(), kept()), (0, 3));
     fixture.set_clock("2026-06-02T12:00:00Z");
     assert_eq!((forgotten(), kept()), (2, 1));
-    assert!(replays(&fixture, &ground, "young") && !replays(&fixture, &ground, "old"));
+    assert!(replays(&fixture, &resources, "young") && !replays(&fixture, &resources, "old"));
 }
 
 #[test]
-fn however_many_keys_are_old_one_run_deletes_them_all() {
-    let (fixture, ground) = open();
-    assert!(!replays(&fixture, &ground, "key"));
+fn one_run_of_maintenance_deletes_all_old_keys() {
+    let (fixture, resources) = open();
+    assert!(!replays(&fixture, &resources, "key"));
     let copies = "INSERT INTO idempotency_records (organization_id, key, fingerprint, answer, order_id, created_at)
         WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2500)
         SELECT organization_id, key || i, fingerprint, answer, order_id, created_at FROM idempotency_records, n";
@@ -362,7 +363,7 @@ fn however_many_keys_are_old_one_run_deletes_them_all() {
     assert_eq!(fixture.stored("SELECT COUNT(*) FROM idempotency_records"), 0);
 }
 
-/// The names that follow each of `beginnings` in the files of a folder, in alphabetical order.
+/// Returns the names that follow each of `beginnings` in the files of a folder, in alphabetical order.
 fn names_after(folder: &str, beginnings: &[&str]) -> Vec<String> {
     let mut names = Vec::new();
     for file in std::fs::read_dir(format!("{}/{folder}", env!("CARGO_MANIFEST_DIR"))).expect("the folder") {
@@ -372,7 +373,7 @@ fn names_after(folder: &str, beginnings: &[&str]) -> Vec<String> {
         }
         let text = std::fs::read_to_string(path).expect("text");
         for part in beginnings.iter().flat_map(|beginning| text.split(beginning).skip(1)) {
-            // The name is the next thing said; a definition says something else first.
+            // The name is the first argument. A definition has a parameter there instead.
             let name =
                 part.trim_start_matches([' ', '\n', '(']).strip_prefix('"').and_then(|rest| rest.split_once('"'));
             names.extend(name.map(|(name, _)| name.to_owned()));
@@ -383,7 +384,7 @@ fn names_after(folder: &str, beginnings: &[&str]) -> Vec<String> {
 }
 
 #[test]
-fn the_table_above_names_every_operation_that_is_a_post_or_is_done_once() {
+fn the_table_has_every_post_operation_and_every_idempotent_one() {
     let mut named: Vec<_> = OPERATIONS.iter().map(|(name, _)| (*name).to_owned()).collect();
     named.sort_unstable();
     assert_eq!(names_after("src/service", &["OperationTarget::new(", "OperationTarget::on("]), named);

@@ -1,4 +1,4 @@
-//! What holds after any history of orders, payments, cancellations, expiries, issues and scans on a small event.
+//! Invariants that hold after any history of orders, payments, cancellations, expiries, issued tickets and scans.
 
 use crate::common::*;
 use proptest::prelude::*;
@@ -10,7 +10,7 @@ use ticketing::{
     PageRequest, PaymentStatus, TicketStatus, TicketType, TicketTypeSummary, UpdateDiscount, UpdateTicketType,
 };
 
-/// One thing that happens. The indices choose among what there is, round and round.
+/// One step of a history. An index chooses among the existing rows, modulo their number.
 #[derive(Debug, Clone)]
 enum Step {
     Order { of: usize, quantity: i64, also: Option<(usize, i64)>, code: Option<usize> },
@@ -55,12 +55,12 @@ struct History {
     fixture: Fixture,
     event: EventId,
     types: [TicketType; 2],
-    /// One that is named, and one that applies by itself; each for at most two orders.
+    /// One with a code and an automatic one, each for at most two orders.
     discounts: [Discount; 2],
-    /// How many orders used each when it was looked at last, and how many might.
+    /// The used count and the usage limit of each after the last step.
     uses: [(i64, i64); 2],
     orders: Vec<OrderId>,
-    /// What the gateway reported as paid.
+    /// The amounts that the gateway reported as paid.
     paid: HashMap<OrderId, i64>,
 }
 
@@ -82,11 +82,11 @@ impl History {
         page.data
     }
 
-    /// Does one thing. A refusal is fine; any other error is none that a history may meet.
+    /// Takes a step. It may be refused, but must not fail with any other error.
     fn take(&mut self, step: &Step) {
         let (service, caller) = (&self.fixture.service, &self.fixture.caller);
         let order = |index: &usize| self.orders.get(index % self.orders.len().max(1)).copied();
-        let done = match step {
+        let result = match step {
             Step::Order { of, quantity, also, code } => {
                 let mut request = CreateOrder::new(self.event, new_customer(), self.types[*of].id, *quantity);
                 request
@@ -95,7 +95,7 @@ impl History {
                 request.discount_code = code.map(|of| self.discounts[of].code.clone());
                 match service.create_order(caller, request) {
                     Err(error) if error.to_string() == "discountCode Discount code usage limit reached" => Ok(()),
-                    placed => placed.map(|placed| self.orders.push(placed.order.id)),
+                    created => created.map(|created| self.orders.push(created.order.id)),
                 }
             }
             Step::Limit { of, uses } => {
@@ -133,12 +133,12 @@ impl History {
                 service.update_ticket_type(caller, self.types[*of].id, changes).map(drop)
             }
         };
-        if let Err(error) = done {
+        if let Err(error) = result {
             assert!(error.reason().is_some(), "{step:?}: {error:?}");
         }
     }
 
-    /// The summary, worked out from what the lists say.
+    /// Calculates the summary from the lists.
     fn summary_of_the_lists(&self) -> EventSummary {
         let (service, caller) = (&self.fixture.service, &self.fixture.caller);
         let request = ListOrders { event_id: Some(self.event), page: PageRequest::first(100), ..Default::default() };
@@ -148,7 +148,7 @@ impl History {
         let number = |count: usize| i64::try_from(count).expect("few");
         let orders_in = |status| number(orders.data.iter().filter(|order| order.status == status).count());
         let tickets_in = |status| number(tickets.iter().filter(|ticket| ticket.status == status).count());
-        // Only an order that completed ever has tickets, and it keeps them.
+        // Only an order that was completed has tickets, and it keeps them.
         let completed = |order: &&OrderSummary| {
             order.items.iter().any(|item| tickets.iter().any(|ticket| ticket.order_item_id == Some(item.id)))
         };
@@ -215,7 +215,7 @@ impl History {
         let held = "SELECT SUM(held) FROM ticket_types";
         let pending = "SELECT COALESCE(SUM(i.quantity), 0) FROM order_items i JOIN orders o ON o.id = i.order_id
             WHERE o.status = 'PENDING'";
-        assert_eq!(number(held), number(pending), "held counts the places of pending orders");
+        assert_eq!(number(held), number(pending), "held counts the seats of pending orders");
 
         for of in &self.discounts {
             let live = |order: &ticketing::Order| {
@@ -224,9 +224,9 @@ impl History {
             };
             let live = self.orders.iter().filter(|id| live(&self.fixture.read_order(**id))).count();
             let now = self.fixture.discount_uses(of);
-            assert_eq!(now, i64::try_from(live).expect("few"), "a use for each order that is pending or completed");
+            assert_eq!(now, i64::try_from(live).expect("few"), "one use for each pending or completed order");
         }
-        // No step adds a use past the limit of the moment; lowering the limit takes none away.
+        // No step adds a use beyond the current limit. Lowering the limit removes none.
         let uses = [&self.discounts[0], &self.discounts[1]].map(|of| {
             let read = self.fixture.read_discount(of.id);
             (read.used_count, read.usage_limit.expect("a limit"))
@@ -236,7 +236,7 @@ impl History {
         }
         self.uses = uses;
 
-        // Quantities only rise here, so the event is sold out exactly while no place is unsold.
+        // Quantities only rise here, so the event is sold out exactly while no seat is unsold.
         let expected = if unsold == 0 { EventStatus::SoldOut } else { EventStatus::Published };
         assert_eq!(self.fixture.event_status(self.event), expected);
 
@@ -247,13 +247,13 @@ impl History {
             let number = i64::try_from(issued.len()).expect("few");
             match order.status {
                 OrderStatus::Completed => assert_eq!(number, wanted, "its tickets are issued"),
-                OrderStatus::Pending | OrderStatus::Expired => assert_eq!(number, 0, "it has none"),
+                OrderStatus::Pending | OrderStatus::Expired => assert_eq!(number, 0, "it has no tickets"),
                 OrderStatus::Cancelled => {
                     assert!(issued.iter().all(|ticket| ticket.status == TicketStatus::Cancelled));
                 }
             }
         }
-        // What the gateway took it either keeps for a completed order, or gave back, once.
+        // Each payment is either kept for a completed order or refunded once.
         let mut refunds = HashMap::new();
         for refund in self.fixture.gateway.refunds() {
             *refunds.entry(refund.order_id).or_insert(0) += refund.amount.minor();
@@ -263,10 +263,10 @@ impl History {
             match order.payment_gateway.map(|payment| payment.status) {
                 Some(PaymentStatus::Refunded) => assert_eq!(refunds.remove(id), Some(*total)),
                 Some(PaymentStatus::Completed) => assert_eq!(order.status, OrderStatus::Completed),
-                other => panic!("paid, and {other:?}"),
+                other => panic!("a payment is {other:?}"),
             }
         }
-        assert!(refunds.is_empty(), "nothing goes back that did not come");
+        assert!(refunds.is_empty(), "a refund without a payment");
     }
 }
 
@@ -274,7 +274,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn nothing_is_oversold_miscounted_or_lost_by_any_history_and_the_summary_agrees_with_the_lists(steps in proptest::collection::vec(step(), 1..50)) {
+    fn every_history_keeps_the_invariants_and_the_summary_agrees(steps in proptest::collection::vec(step(), 1..50)) {
         let mut history = History::new();
         let file = history.fixture.database();
         for step in &steps {

@@ -1,4 +1,4 @@
-//! Lists: their order, their filters one by one and together, their pages, and what a cursor may be.
+//! Lists: order, filters and their combinations, pages and cursors.
 
 use crate::common::*;
 use std::collections::HashSet;
@@ -12,7 +12,7 @@ use ticketing::{
     Timestamp, UpdateTicketType,
 };
 
-/// Every item of a list, page by page. Each page but the last is full and names the next.
+/// Reads a list page by page. Asserts that every page but the last is full and has a cursor.
 fn walk<T, K: Kind>(
     limit: i64,
     id: fn(&T) -> Id<K>,
@@ -36,13 +36,13 @@ fn events(fixture: &Fixture, request: ListEvents) -> Vec<EventId> {
     walk(100, |event: &Event| event.id, list).iter().map(|event| event.id).collect()
 }
 
-/// None, and each of the values: what a filter may say.
+/// The values of a filter: none, and each of the values.
 fn choices<T: Clone>(values: &[T]) -> Vec<Option<T>> {
     std::iter::once(None).chain(values.iter().cloned().map(Some)).collect()
 }
 
 #[test]
-fn every_combination_of_filters_of_events_finds_just_what_it_says() {
+fn every_combination_of_event_filters_finds_the_matching_events() {
     let fixture = Fixture::new();
     let mut all = Vec::new();
     for status in EventStatus::ALL {
@@ -56,7 +56,7 @@ fn every_combination_of_filters_of_events_finds_just_what_it_says() {
             }
         }
     }
-    // Over, and not written so yet.
+    // This event has ended, but that is not stored yet.
     all.push(fixture.event_with(|new| (new.start_date, new.end_date) = (at("2026-05-01T00:00Z"), None)));
     assert_eq!(all.last().map(|event| event.status), Some(EventStatus::Expired));
     all.reverse();
@@ -88,7 +88,7 @@ fn every_combination_of_filters_of_events_finds_just_what_it_says() {
 }
 
 #[test]
-fn a_search_knows_no_wildcards_and_no_case() {
+fn a_search_has_no_wildcards_and_ignores_case() {
     let fixture = Fixture::new();
     let found = |q: &str| events(&fixture, ListEvents { q: Some(q.to_owned()), ..Default::default() });
     for (title, finds, misses) in [
@@ -111,8 +111,8 @@ fn a_search_knows_no_wildcards_and_no_case() {
         fixture.service.delete_event(&fixture.caller, event.id).expect("unused");
     }
     let event = fixture.event_with(|new| new.slug = "winter-tale".to_owned());
-    assert_eq!(found("R-TaL"), [event.id], "the slug is looked through, too");
-    assert_eq!(found(""), [event.id], "every text has the empty one in it");
+    assert_eq!(found("R-TaL"), [event.id], "the slug is searched, too");
+    assert_eq!(found(""), [event.id], "every text contains the empty text");
 }
 
 fn orders(fixture: &Fixture, request: ListOrders) -> Vec<OrderId> {
@@ -121,14 +121,14 @@ fn orders(fixture: &Fixture, request: ListOrders) -> Vec<OrderId> {
 }
 
 #[test]
-fn every_combination_of_filters_of_orders_and_tickets_finds_just_what_it_says() {
+fn every_combination_of_order_and_ticket_filters_finds_the_matching_ones() {
     let fixture = Fixture::new();
     let types: Vec<_> = (0..2)
         .map(|_| fixture.event())
         .flat_map(|event| [0, 1].map(|_| fixture.ticket_type(&event, 100, 100)))
         .collect();
     let emails = ["ada@example.com", "Bob@example.com"];
-    let mut made = Vec::new();
+    let mut created = Vec::new();
     for round in 0..4 {
         for ticket_type in &types {
             for email in emails {
@@ -144,22 +144,22 @@ fn every_combination_of_filters_of_orders_and_tickets_finds_just_what_it_says() 
                         fixture.service.check_in_ticket(&fixture.caller, CheckInTicket::new(code)).expect("inside");
                     }
                 }
-                made.push(order);
+                created.push(order);
             }
         }
-        // After the first round every hold lapses: those orders read EXPIRED, and nobody wrote it.
+        // The holds of each round expire: those orders read as EXPIRED before that is stored.
         fixture.clock.advance(HOLD);
     }
     for issued in fixture.issue(&types[0], 2) {
         fixture.service.cancel_ticket(&fixture.caller, issued.id).expect("cancelled");
     }
-    let all: Vec<_> = made.iter().rev().map(|id| fixture.read_order(*id)).collect();
+    let all: Vec<_> = created.iter().rev().map(|id| fixture.read_order(*id)).collect();
     let instants = [at("2026-06-01T12:30Z"), at("2026-06-01T13:00Z")];
     let event_ids = [types[0].event_id, types[2].event_id];
-    let asked = ["ADA@example.COM", "bob@EXAMPLE.com", "nobody@example.com", "ada"].map(str::to_owned);
+    let filter_emails = ["ADA@example.COM", "bob@EXAMPLE.com", "nobody@example.com", "ada"].map(str::to_owned);
     for event_id in choices(&event_ids) {
         for status in choices(OrderStatus::ALL) {
-            for customer_email in choices(&asked) {
+            for customer_email in choices(&filter_emails) {
                 for created_from in choices(&instants) {
                     for created_before in choices(&instants) {
                         let (email, page) = (customer_email.clone(), PageRequest::default());
@@ -191,7 +191,7 @@ fn every_combination_of_filters_of_orders_and_tickets_finds_just_what_it_says() 
     };
     let every = list(&ListTickets::default(), 3);
     assert_eq!(every.len(), 2 * types.len() * emails.len() + 2);
-    assert!(every.is_sorted_by(|one, next| one.id > next.id), "newest first");
+    assert!(every.is_sorted_by(|first, next| first.id > next.id), "newest first");
     let order_of: std::collections::HashMap<TicketId, OrderId> = all
         .iter()
         .flat_map(|order| order.items.iter().flat_map(|item| &item.issued_tickets).map(|ticket| (ticket.id, order.id)))
@@ -202,7 +202,7 @@ fn every_combination_of_filters_of_orders_and_tickets_finds_just_what_it_says() 
         for ticket_type_id in choices(&type_ids) {
             for order_id in choices(&with_tickets) {
                 for status in choices(TicketStatus::ALL) {
-                    for customer_email in choices(&asked) {
+                    for customer_email in choices(&filter_emails) {
                         let page = PageRequest::default();
                         let request = ListTickets { event_id, ticket_type_id, order_id, status, customer_email, page };
                         let expected: Vec<_> = every
@@ -216,7 +216,7 @@ fn every_combination_of_filters_of_orders_and_tickets_finds_just_what_it_says() 
                                     && request
                                         .customer_email
                                         .as_ref()
-                                        .is_none_or(|asked| email == Some(asked.to_lowercase()))
+                                        .is_none_or(|wanted| email == Some(wanted.to_lowercase()))
                             })
                             .cloned()
                             .collect();
@@ -229,7 +229,7 @@ fn every_combination_of_filters_of_orders_and_tickets_finds_just_what_it_says() 
 }
 
 #[test]
-fn every_combination_of_filters_of_discounts_finds_just_what_it_says() {
+fn every_combination_of_discount_filters_finds_the_matching_ones() {
     let fixture = Fixture::new();
     let events = [fixture.event(), fixture.event()];
     let mut all = Vec::new();
@@ -262,7 +262,7 @@ fn every_combination_of_filters_of_discounts_finds_just_what_it_says() {
             }
         }
     }
-    // The cursor holds while its item is there, whether or not it matches, and no longer.
+    // A cursor is valid while its item exists, even if the item no longer matches the filter.
     let after = |of: &Discount| {
         let page = PageRequest::first(1).after(of.id);
         fixture
@@ -277,7 +277,7 @@ fn every_combination_of_filters_of_discounts_finds_just_what_it_says() {
 }
 
 #[test]
-fn ticket_types_come_by_their_sort_order_and_then_by_creation() {
+fn ticket_types_are_listed_by_sort_order_and_then_by_creation() {
     let fixture = Fixture::new();
     let event = fixture.event();
     fixture.ticket_type(&fixture.event(), 100, 1);
@@ -292,7 +292,7 @@ fn ticket_types_come_by_their_sort_order_and_then_by_creation() {
             })
         })
         .collect();
-    // A stable sort keeps the order of creation.
+    // The sort is stable, so that it keeps the order of creation.
     types.sort_by_key(|of| of.sort_order);
     for status in choices(TicketTypeStatus::ALL) {
         for limit in 1..=9 {
@@ -306,16 +306,16 @@ fn ticket_types_come_by_their_sort_order_and_then_by_creation() {
 }
 
 #[test]
-fn a_page_has_twenty_five_items_unless_it_is_asked_otherwise_and_names_the_next_exactly_where_one_follows() {
+fn a_page_has_25_items_by_default_and_a_cursor_if_more_follow() {
     let fixture = Fixture::new();
-    let mut made: Vec<_> = (0..30).map(|_| fixture.event().id).collect();
-    made.reverse();
+    let mut created: Vec<_> = (0..30).map(|_| fixture.event().id).collect();
+    created.reverse();
     let first = fixture.service.list_events(&fixture.caller, ListEvents::default()).expect("a page");
-    assert_eq!((first.data.len(), first.next_cursor), (25, Some(made[24])));
+    assert_eq!((first.data.len(), first.next_cursor), (25, Some(created[24])));
     for limit in [1, 2, 3, 5, 6, 7, 10, 15, 29, 30, 31, 100] {
         let list = |page| fixture.service.list_events(&fixture.caller, ListEvents { page, ..Default::default() });
         let found: Vec<_> = walk(limit, |event: &Event| event.id, list).iter().map(|event| event.id).collect();
-        assert_eq!(found, made, "{limit}");
+        assert_eq!(found, created, "{limit}");
     }
     let page = |limit| {
         fixture
@@ -323,22 +323,22 @@ fn a_page_has_twenty_five_items_unless_it_is_asked_otherwise_and_names_the_next_
             .list_events(&fixture.caller, ListEvents { page: PageRequest::first(limit), ..Default::default() })
     };
     assert_eq!(page(30).expect("a page").next_cursor, None, "exactly the last");
-    assert_eq!(page(29).expect("a page").next_cursor, Some(made[28]));
+    assert_eq!(page(29).expect("a page").next_cursor, Some(created[28]));
     let empty = fixture.service.list_events(&fixture.other_organization(), ListEvents::default()).expect("a page");
     assert_eq!((empty.data.len(), empty.next_cursor), (0, None));
 }
 
 #[test]
-fn a_cursor_that_is_no_item_of_the_organization_is_a_field_error() {
+fn a_cursor_that_is_not_an_item_of_the_organization_is_refused() {
     let fixture = Fixture::new();
     let event = fixture.event();
     let ticket_type = fixture.ticket_type(&event, 0, 10);
     let order = fixture.order(&ticket_type, 1);
     let ticket = order.items[0].issued_tickets[0].id;
-    let stranger = fixture.other_organization();
-    let (gone, gone_type) = (fixture.event(), fixture.ticket_type(&event, 0, 1));
-    fixture.service.delete_event(&fixture.caller, gone.id).expect("unused");
-    fixture.service.delete_ticket_type(&fixture.caller, gone_type.id).expect("unused");
+    let other = fixture.other_organization();
+    let (deleted, deleted_type) = (fixture.event(), fixture.ticket_type(&event, 0, 1));
+    fixture.service.delete_event(&fixture.caller, deleted.id).expect("unused");
+    fixture.service.delete_ticket_type(&fixture.caller, deleted_type.id).expect("unused");
 
     fn refused<T: Debug>(result: Result<T>, what: &str) {
         assert_eq!(paths(result), ["cursor"], "{what}");
@@ -349,52 +349,60 @@ fn a_cursor_that_is_no_item_of_the_organization_is_a_field_error() {
     let after_type =
         |id: TicketTypeId| ListTicketTypes { page: PageRequest::default().after(id), ..Default::default() };
 
-    fixture.service.list_events(&fixture.caller, after_event(event.id)).expect("its own");
-    refused(fixture.service.list_events(&stranger, after_event(event.id)), "a foreign event");
-    refused(fixture.service.list_events(&fixture.caller, after_event(gone.id)), "a deleted event");
+    fixture.service.list_events(&fixture.caller, after_event(event.id)).expect("an own item");
+    refused(fixture.service.list_events(&other, after_event(event.id)), "an event of another organization");
+    refused(fixture.service.list_events(&fixture.caller, after_event(deleted.id)), "a deleted event");
     refused(
         fixture.service.list_events(&fixture.caller, after_event("event_0000000000001".parse().expect("an id"))),
-        "no event",
+        "an unknown event",
     );
-    fixture.service.list_orders(&fixture.caller, after_order(order.id)).expect("its own");
-    refused(fixture.service.list_orders(&stranger, after_order(order.id)), "a foreign order");
+    fixture.service.list_orders(&fixture.caller, after_order(order.id)).expect("an own item");
+    refused(fixture.service.list_orders(&other, after_order(order.id)), "an order of another organization");
     refused(
         fixture.service.list_orders(&fixture.caller, after_order("order_0000000000001".parse().expect("an id"))),
-        "no order",
+        "an unknown order",
     );
-    fixture.service.list_tickets(&fixture.caller, after_ticket(ticket)).expect("its own");
-    refused(fixture.service.list_tickets(&stranger, after_ticket(ticket)), "a foreign ticket");
-    let own = fixture.service.create_event(&stranger, new_event(|_| {})).expect("an event");
-    fixture.service.list_ticket_types(&fixture.caller, event.id, after_type(ticket_type.id)).expect("its own");
-    refused(fixture.service.list_ticket_types(&stranger, own.id, after_type(ticket_type.id)), "a foreign type");
-    refused(fixture.service.list_ticket_types(&fixture.caller, event.id, after_type(gone_type.id)), "a deleted type");
+    fixture.service.list_tickets(&fixture.caller, after_ticket(ticket)).expect("an own item");
+    refused(fixture.service.list_tickets(&other, after_ticket(ticket)), "a ticket of another organization");
+    let own = fixture.service.create_event(&other, new_event(|_| {})).expect("an event");
+    fixture.service.list_ticket_types(&fixture.caller, event.id, after_type(ticket_type.id)).expect("an own item");
+    refused(
+        fixture.service.list_ticket_types(&other, own.id, after_type(ticket_type.id)),
+        "a ticket type of another organization",
+    );
+    refused(
+        fixture.service.list_ticket_types(&fixture.caller, event.id, after_type(deleted_type.id)),
+        "a deleted type",
+    );
 
-    // As text: an id of another kind, and no id at all.
+    // As text: an id of another kind, and a text that is not an id.
     for text in [order.id.to_string(), "x".to_owned(), "event_".to_owned(), event.id.to_string().to_lowercase()] {
         let request = Request::<ListEvents>::from_query([("cursor".to_owned(), text.clone())]);
         refused(fixture.service.list_events(&fixture.caller, request), &text);
     }
-    // A cursor is refused also where no item could match.
-    let mut nobody = after_order("order_0000000000001".parse().expect("an id"));
-    nobody.customer_email = Some("nobody@example.com".to_owned());
-    refused(fixture.service.list_orders(&fixture.caller, nobody), "a customer who is not there");
+    // A cursor is refused even if no item matches the filter.
+    let mut without_match = after_order("order_0000000000001".parse().expect("an id"));
+    without_match.customer_email = Some("nobody@example.com".to_owned());
+    refused(fixture.service.list_orders(&fixture.caller, without_match), "an unknown customer");
 }
 
 #[test]
-fn a_cursor_holds_also_where_its_item_does_not_match_the_filter_any_more() {
+fn a_cursor_stays_valid_when_its_item_no_longer_matches_the_filter() {
     let fixture = Fixture::new();
-    let made: Vec<_> = (0..3).map(|_| fixture.event().id).collect();
+    let created: Vec<_> = (0..3).map(|_| fixture.event().id).collect();
     let published = |page| ListEvents { status: Some(EventStatus::Published), page, ..Default::default() };
     let first = fixture.service.list_events(&fixture.caller, published(PageRequest::first(1))).expect("a page");
-    assert_eq!(first.next_cursor, Some(made[2]));
-    fixture.set_event_status(made[2], EventStatus::Cancelled).expect("cancelled");
-    let rest =
-        fixture.service.list_events(&fixture.caller, published(PageRequest::first(5).after(made[2]))).expect("a page");
-    assert_eq!(rest.data.iter().map(|event| event.id).collect::<Vec<_>>(), [made[1], made[0]]);
+    assert_eq!(first.next_cursor, Some(created[2]));
+    fixture.set_event_status(created[2], EventStatus::Cancelled).expect("cancelled");
+    let rest = fixture
+        .service
+        .list_events(&fixture.caller, published(PageRequest::first(5).after(created[2])))
+        .expect("a page");
+    assert_eq!(rest.data.iter().map(|event| event.id).collect::<Vec<_>>(), [created[1], created[0]]);
 }
 
 #[test]
-fn what_was_there_when_the_first_page_was_read_is_seen_exactly_once_whatever_is_added() {
+fn existing_items_are_seen_exactly_once_while_others_are_added() {
     let fixture = Fixture::new();
     let ticket_type = fixture.ticket_type_with(&fixture.event(), |new| (new.price, new.quantity) = (eur(0), 100_000));
     let second = fixture.second_service();
@@ -427,7 +435,7 @@ fn what_was_there_when_the_first_page_was_read_is_seen_exactly_once_whatever_is_
 }
 
 #[test]
-fn a_filter_on_something_that_is_not_there_finds_nothing() {
+fn a_filter_with_an_unknown_id_finds_nothing() {
     let fixture = Fixture::new();
     fixture.order(&fixture.ticket_type(&fixture.event(), 0, 10), 1);
     let pairs = |name: &str, value: &str| [(name.to_owned(), value.to_owned())];
@@ -445,20 +453,20 @@ fn a_filter_on_something_that_is_not_there_finds_nothing() {
 }
 
 #[test]
-fn ids_sort_by_creation_also_while_the_clock_goes_back() {
+fn ids_sort_by_creation_even_if_the_clock_is_set_back() {
     let fixture = Fixture::new();
-    let mut made: Vec<EventId> = Vec::new();
+    let mut created: Vec<EventId> = Vec::new();
     for hour in [3, 2, 1, 5, 0] {
         fixture.clock.set(Timestamp::from_millis(at(NOW).millis() + hour * 3_600_000));
-        made.push(fixture.event().id);
+        created.push(fixture.event().id);
     }
-    assert!(made.is_sorted() && made.iter().map(ToString::to_string).is_sorted());
-    made.reverse();
-    assert_eq!(events(&fixture, ListEvents::default()), made);
+    assert!(created.is_sorted() && created.iter().map(ToString::to_string).is_sorted());
+    created.reverse();
+    assert_eq!(events(&fixture, ListEvents::default()), created);
 }
 
 #[test]
-fn a_type_moved_in_its_list_is_found_where_it_went() {
+fn a_changed_sort_order_moves_a_ticket_type_in_its_list() {
     let fixture = Fixture::new();
     let event = fixture.event();
     let types: Vec<_> = (0..3).map(|_| fixture.ticket_type(&event, 0, 1).id).collect();
@@ -470,16 +478,16 @@ fn a_type_moved_in_its_list_is_found_where_it_went() {
 }
 
 #[test]
-fn what_is_read_on_one_snapshot_is_of_one_instant_whatever_is_written_or_read_elsewhere_meanwhile() {
+fn all_reads_on_one_snapshot_see_the_same_state() {
     let (fixture, other) = (Fixture::new(), Fixture::new());
     let before = fixture.event();
-    let elsewhere = other.event();
+    let other_event = other.event();
     let all = || fixture.service.list_events(&fixture.caller, ListEvents::default()).expect("a list").data.len();
     let seen = fixture.service.on_one_snapshot(|| {
         let first = all();
         fixture.event();
-        // Another store has a state of its own, and leaves this one alone.
-        assert!(other.service.get_event(&other.caller, elsewhere.id).is_ok());
+        // Reading another database does not end the snapshot of this one.
+        assert!(other.service.get_event(&other.caller, other_event.id).is_ok());
         (first, all(), fixture.service.get_event(&fixture.caller, before.id).is_ok())
     });
     assert_eq!(seen, Ok((1, 1, true)));

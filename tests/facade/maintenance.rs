@@ -1,11 +1,11 @@
-//! Maintenance: what it writes down, and that nothing waits for it.
+//! Maintenance: what a run writes, and that correctness does not depend on it.
 
 use crate::common::*;
 use std::time::Duration;
 use ticketing::{EventStatus, MaintenanceReport, OrderStatus, PaymentStatus, Reason};
 
 #[test]
-fn a_run_writes_down_what_is_over_and_the_next_finds_nothing() {
+fn a_run_expires_and_refunds_what_is_due_and_the_next_finds_nothing() {
     let fixture = Fixture::new();
     let ticket_type = fixture.ticket_type(&fixture.event(), 1250, 10);
     let cancelled = fixture.paid_order(&ticket_type, 1);
@@ -24,17 +24,17 @@ fn a_run_writes_down_what_is_over_and_the_next_finds_nothing() {
 }
 
 #[test]
-fn it_works_for_every_organization() {
+fn a_run_covers_every_organization() {
     let fixture = Fixture::new();
-    let stranger = fixture.other_organization();
-    let event = fixture.service.create_event(&stranger, new_event(|_| {})).expect("an event");
+    let other = fixture.other_organization();
+    let event = fixture.service.create_event(&other, new_event(|_| {})).expect("an event");
     fixture.set_clock(EVENT_END);
     assert_eq!(fixture.service.run_maintenance().expect("a run").expired_events, 1);
-    assert_eq!(fixture.service.get_event(&stranger, event.id).expect("the event").status, EventStatus::Expired);
+    assert_eq!(fixture.service.get_event(&other, event.id).expect("the event").status, EventStatus::Expired);
 }
 
 #[test]
-fn however_many_holds_have_run_out_one_run_expires_them_all() {
+fn one_run_expires_all_holds_that_have_run_out() {
     let fixture = Fixture::without_gateway();
     let ticket_type = fixture.ticket_type(&fixture.event(), 1250, 1000);
     for _ in 0..450 {
@@ -47,7 +47,7 @@ fn however_many_holds_have_run_out_one_run_expires_them_all() {
 }
 
 #[test]
-fn two_processes_that_expire_the_same_holds_free_their_places_once() {
+fn two_services_that_expire_the_same_holds_release_their_seats_once() {
     let fixture = Fixture::new();
     let second = fixture.second_service();
     let ticket_type = fixture.ticket_type(&fixture.event(), 1250, 100);
@@ -63,30 +63,30 @@ fn two_processes_that_expire_the_same_holds_free_their_places_once() {
 }
 
 #[test]
-fn nothing_depends_on_it() {
-    // A sale from its first order to the day after, and nobody ever comes by.
+fn sales_are_correct_without_maintenance() {
+    // A sale from its first order until after the event, and maintenance never runs.
     let fixture = Fixture::new();
     let event = fixture.event();
     let ticket_type = fixture.ticket_type(&event, 1250, 2);
-    let lapsed = fixture.order(&ticket_type, 2);
+    let expired = fixture.order(&ticket_type, 2);
     fixture.expire_holds();
     let order = fixture.order(&ticket_type, 2);
-    assert_eq!(fixture.order_status(lapsed.id), OrderStatus::Expired);
+    assert_eq!(fixture.order_status(expired.id), OrderStatus::Expired);
     fixture.service.payment_completed(&fixture.caller, order.id).expect("paid");
     assert_eq!(fixture.event_status(event.id), EventStatus::SoldOut);
-    fixture.service.payment_completed(&fixture.caller, lapsed.id).expect("noted");
-    assert_eq!(fixture.payment_status(lapsed.id), Some(PaymentStatus::Refunded));
+    fixture.service.payment_completed(&fixture.caller, expired.id).expect("noted");
+    assert_eq!(fixture.payment_status(expired.id), Some(PaymentStatus::Refunded));
     fixture.set_clock(EVENT_END);
     assert_eq!(fixture.event_status(event.id), EventStatus::Expired);
     assert_eq!(reason(fixture.try_issue(ticket_type.id, 1)), Reason::EventNotOnSale);
-    // A ticket that comes back after the end puts nothing on sale.
+    // A ticket that is cancelled after the end does not reopen the sale.
     let ticket = fixture.read_order(order.id).items[0].issued_tickets[0].id;
     fixture.service.cancel_ticket(&fixture.caller, ticket).expect("cancelled");
     assert_eq!(fixture.event_status(event.id), EventStatus::Expired);
 }
 
 #[test]
-fn the_worker_calls_it_until_it_is_dropped() {
+fn the_worker_runs_maintenance_until_it_is_dropped() {
     let fixture = Fixture::new();
     let worker = fixture.service.start_maintenance().expect("a thread");
     let ticket_type = fixture.ticket_type(&fixture.event(), 1250, 2);
@@ -105,7 +105,7 @@ fn the_worker_calls_it_until_it_is_dropped() {
 }
 
 #[test]
-fn a_worker_does_not_keep_a_service_alive() {
+fn a_worker_does_not_keep_the_service_open() {
     let fixture = Fixture::new();
     let file = fixture.path();
     let worker = fixture.service.start_maintenance().expect("a thread");

@@ -446,8 +446,8 @@ fn the_details_of_an_order_are_what_its_request_said() {
         country: "FJ".to_owned(),
     };
     let urls = CheckoutRedirectUrls {
-        success: "https://fixture.example/yes".to_owned(),
-        failure: "https://fixture.example/no".to_owned(),
+        success: "https://shop.example/yes".to_owned(),
+        failure: "https://shop.example/no".to_owned(),
         cancel: "app://back".to_owned(),
     };
     request.customer.company_name = Some("Ada Ltd".to_owned());

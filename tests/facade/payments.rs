@@ -418,9 +418,9 @@ fn sandbox() -> Fixture {
 fn on_the_sandbox(fixture: &Fixture, of: &TicketType, redirects: bool) -> (Order, String) {
     let mut request = CreateOrder::new(of.event_id, new_customer(), of.id, 1);
     request.checkout_redirect_urls = redirects.then(|| CheckoutRedirectUrls {
-        success: "https://fixture.example/yes".to_owned(),
-        failure: "https://fixture.example/no".to_owned(),
-        cancel: "https://fixture.example/back".to_owned(),
+        success: "https://shop.example/yes".to_owned(),
+        failure: "https://shop.example/no".to_owned(),
+        cancel: "https://shop.example/back".to_owned(),
     });
     let placed = fixture.service.create_order(&fixture.caller, request).expect("an order");
     let link = placed.checkout_url.expect("a link");
@@ -433,9 +433,9 @@ fn a_click_on_the_sandbox_completes_fails_or_cancels_the_order() {
     let fixture = sandbox();
     let ticket_type = fixture.ticket_type(&fixture.event(), 1250, 100);
     for (outcome, status, payment, redirect) in [
-        (CheckoutOutcome::Success, OrderStatus::Completed, PaymentStatus::Completed, "https://fixture.example/yes"),
-        (CheckoutOutcome::Failure, OrderStatus::Pending, PaymentStatus::Failed, "https://fixture.example/no"),
-        (CheckoutOutcome::Cancel, OrderStatus::Cancelled, PaymentStatus::Waiting, "https://fixture.example/back"),
+        (CheckoutOutcome::Success, OrderStatus::Completed, PaymentStatus::Completed, "https://shop.example/yes"),
+        (CheckoutOutcome::Failure, OrderStatus::Pending, PaymentStatus::Failed, "https://shop.example/no"),
+        (CheckoutOutcome::Cancel, OrderStatus::Cancelled, PaymentStatus::Waiting, "https://shop.example/back"),
     ] {
         let (order, token) = on_the_sandbox(&fixture, &ticket_type, true);
         let result = fixture.service.finish_hosted_checkout(&token, outcome).expect("a click");
@@ -470,7 +470,7 @@ fn on_the_sandbox_a_cancel_after_the_fact_changes_nothing_and_a_refunded_success
     let result = fixture.service.finish_hosted_checkout(&token, CheckoutOutcome::Success).expect("a click");
     assert_eq!(
         (result.outcome, result.redirect_url.as_deref()),
-        (CheckoutOutcome::Failure, Some("https://fixture.example/no"))
+        (CheckoutOutcome::Failure, Some("https://shop.example/no"))
     );
     assert_eq!(fixture.payment_status(late.id), Some(PaymentStatus::Refunded));
 }
