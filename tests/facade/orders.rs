@@ -1,4 +1,4 @@
-//! Orders: what is refused and in which order, what an order costs, and what may become of it.
+//! Orders: validation and its order, amounts, and the operations in every state.
 
 use crate::common::*;
 use std::time::Duration;
@@ -18,11 +18,11 @@ fn mark_paid(fixture: &Fixture, id: OrderId) -> Result<Order> {
     fixture.service.mark_order_paid(&fixture.caller, id)
 }
 
-fn remind(fixture: &Fixture, id: OrderId) -> Result<Order> {
+fn send_reminder(fixture: &Fixture, id: OrderId) -> Result<Order> {
     fixture.service.mark_checkout_reminder_sent(&fixture.caller, id)
 }
 
-/// The status after an operation, or why it was refused.
+/// The status after an operation, or the reason why it was refused.
 fn outcome<T: std::fmt::Debug>(
     fixture: &Fixture,
     id: OrderId,
@@ -35,13 +35,13 @@ fn outcome<T: std::fmt::Debug>(
 }
 
 #[test]
-fn every_operation_on_every_status_does_what_the_table_says() {
-    type Act = fn(&Fixture, OrderId) -> Result<()>;
+fn every_operation_in_every_status_has_the_result_of_the_table() {
+    type Operation = fn(&Fixture, OrderId) -> Result<()>;
     type Prepare = fn(&Fixture, &TicketType) -> OrderId;
-    let operations: [(&str, Act); 5] = [
+    let operations: [(&str, Operation); 5] = [
         ("cancel", |fixture, id| cancel(fixture, id).map(drop)),
         ("mark paid", |fixture, id| mark_paid(fixture, id).map(drop)),
-        ("remind", |fixture, id| remind(fixture, id).map(drop)),
+        ("remind", |fixture, id| send_reminder(fixture, id).map(drop)),
         ("payment completed", |fixture, id| fixture.service.payment_completed(&fixture.caller, id).map(drop)),
         ("payment failed", |fixture, id| fixture.service.payment_failed(&fixture.caller, id).map(drop)),
     ];
@@ -64,7 +64,7 @@ fn every_operation_on_every_status_does_what_the_table_says() {
             fixture.service.run_maintenance().expect("a run");
             order.id
         }),
-        ("lapsed, not written so", |fixture, ticket_type| {
+        ("expired, not stored yet", |fixture, ticket_type| {
             let order = fixture.order(ticket_type, 2);
             fixture.expire_holds();
             order.id
@@ -72,7 +72,7 @@ fn every_operation_on_every_status_does_what_the_table_says() {
     ];
     use PaymentStatus::{Completed as Paid, Failed, Refunded, Waiting};
     use Reason::{OrderNotCancellable, OrderNotPending};
-    // For each status: the answer to each operation, and the payment and the places sold and held afterwards.
+    // For each status: the result of each operation, and the payment and the sold and held seats afterwards.
     let table = [
         [
             (Ok(Cancelled), Waiting, 0, 0),
@@ -112,7 +112,7 @@ fn every_operation_on_every_status_does_what_the_table_says() {
         [
             (Ok(Cancelled), Waiting, 0, 0),
             (Ok(Completed), Waiting, 2, 0),
-            // Nobody wrote the end of this hold down: the places count as held in the file, and as free for whoever asks.
+            // The expiry is not stored yet: the seats are held in the file, but free for every reader.
             (Err(OrderNotPending), Waiting, 0, 2),
             (Ok(Completed), Paid, 2, 0),
             (Ok(Expired), Waiting, 0, 0),
@@ -141,29 +141,29 @@ fn every_operation_on_every_status_does_what_the_table_says() {
 }
 
 #[test]
-fn an_operation_on_an_order_that_is_not_there_is_not_found() {
+fn an_operation_on_an_unknown_order_is_not_found() {
     let fixture = Fixture::new();
-    let elsewhere = Fixture::new();
-    let id = elsewhere.order(&elsewhere.ticket_type(&elsewhere.event(), 1250, 1), 1).id;
+    let other = Fixture::new();
+    let id = other.order(&other.ticket_type(&other.event(), 1250, 1), 1).id;
     assert_not_found(fixture.service.get_order(&fixture.caller, id));
     assert_not_found(fixture.service.get_order_details(&fixture.caller, id));
     assert_not_found(cancel(&fixture, id));
     assert_not_found(mark_paid(&fixture, id));
-    assert_not_found(remind(&fixture, id));
+    assert_not_found(send_reminder(&fixture, id));
     assert_not_found(fixture.service.payment_completed(&fixture.caller, id));
     assert_not_found(fixture.service.payment_failed(&fixture.caller, id));
 }
 
-/// A physical event in a state in which everything about an order is refused, and the order that asks for it.
-struct Obstacles {
+/// An order to which all reasons for a refusal apply, and what is needed to remove them one by one.
+struct RefusedOrder {
     fixture: Fixture,
     event: Event,
     ticket_type: [TicketType; 3],
-    elsewhere: TicketType,
+    other: TicketType,
     request: CreateOrder,
 }
 
-impl Obstacles {
+impl RefusedOrder {
     fn new() -> Self {
         let fixture = Fixture::new();
         let event = fixture.event_with(|new| {
@@ -181,16 +181,16 @@ impl Obstacles {
         };
         let (past, future) = (Some(at("2026-05-01T00:00Z")), Some(at("2026-06-20T00:00Z")));
         let ticket_type = [ticket_type(None, None), ticket_type(future, None), ticket_type(None, past)];
-        let elsewhere = fixture.ticket_type(&fixture.event(), 1250, 10);
+        let other = fixture.ticket_type(&fixture.event(), 1250, 10);
         let item = |of: &TicketType, quantity| NewOrderItem { ticket_type_id: of.id, quantity };
         let mut request = CreateOrder::new(event.id, new_customer(), ticket_type[0].id, 3);
-        request.items.extend([item(&ticket_type[1], 1), item(&ticket_type[2], 1), item(&elsewhere, 1)]);
+        request.items.extend([item(&ticket_type[1], 1), item(&ticket_type[2], 1), item(&other, 1)]);
         request.customer.company_name = Some("Ada Ltd".to_owned());
         request.discount_code = Some("NOPE".to_owned());
-        Self { fixture, event, ticket_type, elsewhere, request }
+        Self { fixture, event, ticket_type, other, request }
     }
 
-    fn ask(&self) -> Result<CreateOrderResponse> {
+    fn try_create(&self) -> Result<CreateOrderResponse> {
         self.fixture.service.create_order(&self.fixture.caller, self.request.clone())
     }
 
@@ -203,34 +203,34 @@ impl Obstacles {
 }
 
 #[test]
-fn where_several_refusals_apply_the_first_is_given() {
-    let mut case = Obstacles::new();
+fn the_first_of_several_reasons_refuses_an_order() {
+    let mut case = RefusedOrder::new();
 
-    assert_eq!(reason(case.ask()), Reason::EventNotOnSale);
+    assert_eq!(reason(case.try_create()), Reason::EventNotOnSale);
     case.fixture.set_event_status(case.event.id, EventStatus::Published).expect("published");
 
-    assert_eq!(paths(case.ask()), ["items[3].ticketId"], "a type of another event");
-    assert_ne!(case.elsewhere.event_id, case.event.id);
+    assert_eq!(paths(case.try_create()), ["items[3].ticketId"], "a type of another event");
+    assert_ne!(case.other.event_id, case.event.id);
     case.request.items.truncate(3);
 
-    assert_eq!(reason(case.ask()), Reason::TicketTypeNotOnSale);
+    assert_eq!(reason(case.try_create()), Reason::TicketTypeNotOnSale);
     for index in 0..3 {
         case.change(index, UpdateTicketType { status: TicketTypeStatus::OnSale.into(), ..Default::default() });
     }
 
-    assert_eq!(reason(case.ask()), Reason::SaleNotStarted);
+    assert_eq!(reason(case.try_create()), Reason::SaleNotStarted);
     case.change(1, UpdateTicketType { sale_start_date: Change::Set(None), ..Default::default() });
 
-    assert_eq!(reason(case.ask()), Reason::SaleEnded);
+    assert_eq!(reason(case.try_create()), Reason::SaleEnded);
     case.change(2, UpdateTicketType { sale_end_date: Change::Set(None), ..Default::default() });
 
-    assert_eq!(reason(case.ask()), Reason::MaxPerOrderExceeded);
+    assert_eq!(reason(case.try_create()), Reason::MaxPerOrderExceeded);
     case.change(0, UpdateTicketType { max_per_order: Change::Set(3), ..Default::default() });
 
-    assert_eq!(reason(case.ask()), Reason::SoldOut);
+    assert_eq!(reason(case.try_create()), Reason::SoldOut);
     case.change(0, UpdateTicketType { quantity: Change::Set(3), ..Default::default() });
 
-    assert_eq!(paths(case.ask()), ["customer.companyName", "shippingAddress"]);
+    assert_eq!(paths(case.try_create()), ["customer.companyName", "shippingAddress"]);
     case.request.customer.company_name = None;
     let paris = ShippingAddress {
         street: "1 Rue de Rivoli".to_owned(),
@@ -239,37 +239,37 @@ fn where_several_refusals_apply_the_first_is_given() {
         country: "FR".to_owned(),
     };
     case.request.shipping_address = Some(paris.clone());
-    assert_eq!(paths(case.ask()), ["shippingAddress.country"]);
+    assert_eq!(paths(case.try_create()), ["shippingAddress.country"]);
     case.request.shipping_address = Some(ShippingAddress { country: "DE".to_owned(), ..paris });
 
-    assert_eq!(paths(case.ask()), ["discountCode"], "the discount is judged last");
+    assert_eq!(paths(case.try_create()), ["discountCode"], "the discount code is checked last");
     case.request.discount_code = None;
 
-    // Nothing of what was refused is left behind.
+    // The refused requests have left nothing behind.
     assert_eq!(case.fixture.stored("SELECT COUNT(*) FROM orders"), 0);
     assert_eq!(case.fixture.stored("SELECT COUNT(*) FROM customers"), 0);
     assert_eq!(case.fixture.stored("SELECT SUM(held) + SUM(sold) FROM ticket_types"), 0);
-    assert_eq!(case.ask().expect("nothing is in the way").order.status, Pending);
+    assert_eq!(case.try_create().expect("nothing refuses it any more").order.status, Pending);
 }
 
 #[test]
-fn what_is_wrong_with_the_form_is_told_before_the_state_of_anything() {
-    let mut case = Obstacles::new();
+fn field_errors_come_before_conflicts() {
+    let mut case = RefusedOrder::new();
     case.request.items[0].quantity = 0;
     case.request.customer.email = "nobody".to_owned();
-    assert_eq!(paths(case.ask()), ["customer.email", "items[0].quantity", "items[3].ticketId"]);
-    let stranger = case.fixture.other_organization();
-    case.request.event_id = case.fixture.service.create_event(&stranger, new_event(|_| {})).expect("an event").id;
-    assert_eq!(paths(case.ask()), ["customer.email", "items[0].quantity", "eventId"]);
+    assert_eq!(paths(case.try_create()), ["customer.email", "items[0].quantity", "items[3].ticketId"]);
+    let other_caller = case.fixture.other_organization();
+    case.request.event_id = case.fixture.service.create_event(&other_caller, new_event(|_| {})).expect("an event").id;
+    assert_eq!(paths(case.try_create()), ["customer.email", "items[0].quantity", "eventId"]);
 }
 
 #[test]
-fn only_a_published_event_takes_orders() {
+fn only_a_published_event_accepts_orders() {
     let fixture = Fixture::new();
     for status in [EventStatus::Drafted, EventStatus::SoldOut, EventStatus::Expired, EventStatus::Cancelled] {
         let event = fixture.event_with(|new| new.status = Some(status));
         let ticket_type = fixture.ticket_type_with(&event, |new| new.quantity = 5);
-        // A type added may put a sold-out event on sale: it is closed again.
+        // Adding a ticket type may reopen a sold-out event: set its status again.
         if status == EventStatus::SoldOut {
             fixture.set_event_status(event.id, status).expect("by hand");
         }
@@ -278,7 +278,7 @@ fn only_a_published_event_takes_orders() {
 }
 
 #[test]
-fn a_country_without_a_list_is_taken_and_a_digital_event_needs_no_address() {
+fn without_a_list_of_countries_an_event_ships_everywhere() {
     let fixture = Fixture::new();
     let event = fixture.event_with(|new| new.delivery_method = DeliveryMethod::Physical);
     let ticket_type = fixture.ticket_type(&event, 1250, 10);
@@ -296,7 +296,7 @@ fn a_country_without_a_list_is_taken_and_a_digital_event_needs_no_address() {
 }
 
 #[test]
-fn a_company_may_buy_where_the_event_accepts_companies() {
+fn companies_may_order_if_the_event_accepts_them() {
     let fixture = Fixture::new();
     let request = |accepts: bool| {
         let event = fixture.event_with(|new| new.accepts_company = Some(accepts));
@@ -309,7 +309,7 @@ fn a_company_may_buy_where_the_event_accepts_companies() {
 }
 
 #[test]
-fn an_order_adds_up_and_keeps_its_entries_in_their_order() {
+fn the_items_of_an_order_keep_their_order_and_add_up_to_the_total() {
     let fixture = Fixture::new();
     let event = fixture.event();
     let (ticket_type, stool) = (fixture.ticket_type(&event, 1250, 10), fixture.ticket_type(&event, 333, 10));
@@ -317,8 +317,8 @@ fn an_order_adds_up_and_keeps_its_entries_in_their_order() {
     let item = |of: &TicketType, quantity| NewOrderItem { ticket_type_id: of.id, quantity };
     request.items.extend([item(&ticket_type, 2), item(&stool, 1)]);
     request.affiliate_code = Some("FRIEND".to_owned());
-    let placed = fixture.service.create_order(&fixture.caller, request).expect("an order");
-    let order = placed.order;
+    let created = fixture.service.create_order(&fixture.caller, request).expect("an order");
+    let order = created.order;
     let items: Vec<_> = order.items.iter().map(|item| &item.item).collect();
     assert_eq!(items.iter().map(|item| item.ticket_type_id).collect::<Vec<_>>(), [stool.id, ticket_type.id, stool.id]);
     assert_eq!(items.iter().map(|item| item.quantity).collect::<Vec<_>>(), [3, 2, 1]);
@@ -332,7 +332,7 @@ fn an_order_adds_up_and_keeps_its_entries_in_their_order() {
     assert_eq!((order.status, order.checkout_reminder_sent), (Pending, false));
     assert_eq!((order.event_id, order.organizer_id), (event.id, fixture.caller.organization()));
     assert_eq!((order.created_at, order.updated_at), (at(NOW), at(NOW)));
-    assert_eq!(placed.issued_tickets, []);
+    assert_eq!(created.issued_tickets, []);
     assert_eq!(fixture.read_order(order.id), order);
 
     let paid = fixture.service.payment_completed(&fixture.caller, order.id).expect("paid");
@@ -361,8 +361,8 @@ fn amounts_have_the_decimals_of_the_currency() {
         let order = fixture.order(&ticket_type, 3);
         assert_eq!(order.total, total, "{currency}");
         assert_eq!(order.total.to_string(), text, "{currency}");
-        let asked = fixture.gateway.checkouts().pop().expect("asked");
-        assert_eq!((asked.amount, asked.currency.as_str()), (total, currency));
+        let checkout = fixture.gateway.checkouts().pop().expect("asked");
+        assert_eq!((checkout.amount, checkout.currency.as_str()), (total, currency));
         let json = serde_json::to_value(&order).expect("JSON");
         assert_eq!(json["total"].to_string(), text, "{currency}");
     }
@@ -373,36 +373,36 @@ fn an_order_that_costs_nothing_completes_at_once() {
     let fixture = Fixture::new();
     let ticket_type = fixture.ticket_type(&fixture.event(), 0, 10);
     let request = CreateOrder::new(ticket_type.event_id, new_customer(), ticket_type.id, 3);
-    let placed = fixture.service.create_order(&fixture.caller, request).expect("an order");
-    assert_eq!(placed.order.status, Completed);
-    assert_eq!(placed.order.total, eur(0));
-    assert_eq!((&placed.order.payment_gateway, &placed.checkout_url), (&None, &None));
-    assert_eq!(placed.issued_tickets.len(), 3);
-    assert_eq!(placed.issued_tickets, placed.order.items[0].issued_tickets);
-    assert_eq!(fixture.read_order(placed.order.id), placed.order);
+    let created = fixture.service.create_order(&fixture.caller, request).expect("an order");
+    assert_eq!(created.order.status, Completed);
+    assert_eq!(created.order.total, eur(0));
+    assert_eq!((&created.order.payment_gateway, &created.checkout_url), (&None, &None));
+    assert_eq!(created.issued_tickets.len(), 3);
+    assert_eq!(created.issued_tickets, created.order.items[0].issued_tickets);
+    assert_eq!(fixture.read_order(created.order.id), created.order);
     assert_eq!(fixture.sold(&ticket_type), 3);
     assert!(fixture.gateway.checkouts().is_empty());
 
-    let cancelled = cancel(&fixture, placed.order.id).expect("cancelled");
+    let cancelled = cancel(&fixture, created.order.id).expect("cancelled");
     assert_eq!(cancelled, CancelOrderResponse { success: true, requires_manual_refund: false });
     assert_eq!(fixture.sold(&ticket_type), 0);
     assert!(fixture.gateway.refunds().is_empty());
 }
 
 #[test]
-fn an_order_of_free_and_priced_entries_is_to_be_paid() {
+fn an_order_with_free_and_priced_items_must_be_paid() {
     let fixture = Fixture::new();
     let event = fixture.event();
     let (free, priced) = (fixture.ticket_type(&event, 0, 10), fixture.ticket_type(&event, 1, 10));
     let mut request = CreateOrder::new(event.id, new_customer(), free.id, 2);
     request.items.push(NewOrderItem { ticket_type_id: priced.id, quantity: 1 });
-    let placed = fixture.service.create_order(&fixture.caller, request).expect("an order");
-    assert_eq!((placed.order.status, placed.order.total), (Pending, eur(1)));
-    assert_eq!((fixture.sold(&free), placed.issued_tickets.len()), (0, 0));
+    let created = fixture.service.create_order(&fixture.caller, request).expect("an order");
+    assert_eq!((created.order.status, created.order.total), (Pending, eur(1)));
+    assert_eq!((fixture.sold(&free), created.issued_tickets.len()), (0, 0));
 }
 
 #[test]
-fn a_customer_is_one_for_each_address_and_each_order_shows_the_name_of_its_time() {
+fn orders_with_one_email_address_share_a_customer_but_keep_their_names() {
     let fixture = Fixture::new();
     let ticket_type = fixture.ticket_type(&fixture.event(), 0, 10);
     let order = |name: &str, email: &str| {
@@ -410,31 +410,31 @@ fn a_customer_is_one_for_each_address_and_each_order_shows_the_name_of_its_time(
         fixture.service.create_order(&fixture.caller, request).expect("an order").order
     };
     let first = order("Ada", "Ada@Example.com");
-    let married = order("Ada Lovelace", "ada@example.COM");
+    let second = order("Ada Lovelace", "ada@example.COM");
     let other = order("Ada", "ada@example.org");
-    assert_eq!(first.customer_id, married.customer_id);
+    assert_eq!(first.customer_id, second.customer_id);
     assert_ne!(first.customer_id, other.customer_id);
     assert_eq!(first.customer.id, first.customer_id);
     assert_eq!(fixture.read_order(first.id).customer.name, "Ada");
-    assert_eq!(fixture.read_order(married.id).customer.name, "Ada Lovelace");
+    assert_eq!(fixture.read_order(second.id).customer.name, "Ada Lovelace");
     let ticket = |order: &Order| {
         let id = order.items[0].issued_tickets[0].id;
         fixture.service.get_ticket(&fixture.caller, id).expect("the ticket").customer.expect("a customer")
     };
-    assert_eq!((ticket(&first).name.as_str(), ticket(&married).name.as_str()), ("Ada", "Ada Lovelace"));
+    assert_eq!((ticket(&first).name.as_str(), ticket(&second).name.as_str()), ("Ada", "Ada Lovelace"));
     assert_eq!(ticket(&first).id, first.customer_id);
 
-    let stranger = fixture.other_organization();
-    let event = fixture.service.create_event(&stranger, new_event(|_| {})).expect("an event");
+    let other_caller = fixture.other_organization();
+    let event = fixture.service.create_event(&other_caller, new_event(|_| {})).expect("an event");
     let new = ticketing::CreateTicketType::new("Seat", eur(0), 10);
-    let ticket_type = fixture.service.create_ticket_type(&stranger, event.id, new).expect("a type");
+    let ticket_type = fixture.service.create_ticket_type(&other_caller, event.id, new).expect("a type");
     let request = CreateOrder::new(event.id, NewCustomer::new("Ada", "ada@example.com"), ticket_type.id, 1);
-    let abroad = fixture.service.create_order(&stranger, request).expect("an order").order;
-    assert_ne!(abroad.customer_id, first.customer_id, "another organization's customer");
+    let others_order = fixture.service.create_order(&other_caller, request).expect("an order").order;
+    assert_ne!(others_order.customer_id, first.customer_id, "a customer of the other organization");
 }
 
 #[test]
-fn the_details_of_an_order_are_what_its_request_said() {
+fn the_details_of_an_order_are_those_of_its_request() {
     let fixture = Fixture::new();
     let event = fixture.event_with(|new| new.accepts_company = Some(true));
     let ticket_type = fixture.ticket_type(&event, 1250, 10);
@@ -480,7 +480,7 @@ fn the_details_of_an_order_are_what_its_request_said() {
 }
 
 #[test]
-fn a_held_place_is_free_the_instant_its_hold_runs_out_and_who_takes_it_writes_that_down() {
+fn the_seats_of_a_hold_are_free_from_the_instant_it_expires() {
     let fixture = Fixture::new();
     let ticket_type = fixture.ticket_type(&fixture.event(), 1250, 2);
     let first = fixture.order(&ticket_type, 2);
@@ -488,20 +488,20 @@ fn a_held_place_is_free_the_instant_its_hold_runs_out_and_who_takes_it_writes_th
     assert_eq!(reason(fixture.try_order(&ticket_type, 1)), Reason::SoldOut);
     assert_eq!(fixture.order_status(first.id), Pending);
     fixture.clock.advance(Duration::from_millis(1));
-    assert_eq!(fixture.order_status(first.id), Expired, "it reads so before anybody came by");
+    assert_eq!(fixture.order_status(first.id), Expired, "it reads as expired before that is stored");
     assert_eq!(fixture.stored("SELECT status = 'PENDING' FROM orders"), 1);
     let second = fixture.order(&ticket_type, 1);
     assert_eq!(fixture.stored("SELECT COUNT(*) FROM orders WHERE status = 'EXPIRED'"), 1);
     assert_eq!(fixture.stored("SELECT held FROM ticket_types"), 1);
     assert_eq!((fixture.order_status(first.id), fixture.order_status(second.id)), (Expired, Pending));
-    // Issuing takes such a place, too.
+    // Issuing tickets takes such a seat, too.
     fixture.clock.advance(HOLD);
     assert_eq!(fixture.issue(&ticket_type, 2).len(), 2);
     assert_eq!(fixture.stored("SELECT COUNT(*) FROM orders WHERE status = 'EXPIRED'"), 2);
 }
 
 #[test]
-fn an_expired_order_reads_and_lists_the_same_whether_or_not_the_maintenance_came_by() {
+fn an_expired_order_reads_the_same_before_and_after_maintenance() {
     let fixture = Fixture::new();
     let ticket_type = fixture.ticket_type(&fixture.event(), 1250, 10);
     let order = fixture.order(&ticket_type, 2);
@@ -512,7 +512,7 @@ fn an_expired_order_reads_and_lists_the_same_whether_or_not_the_maintenance_came
     };
     let before = (fixture.read_order(order.id), listed(Expired), listed(Pending));
     assert_eq!(before.0.status, Expired);
-    assert_eq!(before.0.updated_at, at("2026-06-01T12:30:00Z"), "the instant at which the hold ran out");
+    assert_eq!(before.0.updated_at, at("2026-06-01T12:30:00Z"), "the instant at which the hold expired");
     assert_eq!((before.1.len(), before.2.len()), (1, 0));
     assert_eq!(fixture.service.run_maintenance().expect("a run").expired_orders, 1);
     assert_eq!((fixture.read_order(order.id), listed(Expired), listed(Pending)), before);
@@ -521,7 +521,7 @@ fn an_expired_order_reads_and_lists_the_same_whether_or_not_the_maintenance_came
 }
 
 #[test]
-fn an_order_hold_lasts_as_long_as_it_was_configured() {
+fn a_hold_lasts_as_long_as_configured() {
     let fixture = Fixture::with(|builder| builder.order_hold(Duration::from_secs(10)));
     let order = fixture.order(&fixture.ticket_type(&fixture.event(), 1250, 1), 1);
     fixture.clock.advance(Duration::from_millis(9_999));
@@ -531,34 +531,34 @@ fn an_order_hold_lasts_as_long_as_it_was_configured() {
 }
 
 #[test]
-fn an_expired_order_is_marked_paid_only_while_its_event_and_its_places_are_there() {
+fn an_expired_order_is_marked_paid_only_if_its_event_and_seats_allow_it() {
     let fixture = Fixture::new();
     let event = fixture.event();
     let ticket_type = fixture.ticket_type(&event, 1250, 3);
     let (first, second) = (fixture.order(&ticket_type, 1), fixture.order(&ticket_type, 2));
     fixture.expire_holds();
-    let revived = mark_paid(&fixture, first.id).expect("its place is there");
+    let revived = mark_paid(&fixture, first.id).expect("its seat is free");
     assert_eq!((revived.status, revived.items[0].issued_tickets.len()), (Completed, 1));
     fixture.issue(&ticket_type, 1);
     assert_eq!(reason(mark_paid(&fixture, second.id)), Reason::SoldOut);
     assert_eq!(fixture.order_status(second.id), Expired);
 
     let other = fixture.event();
-    let lapsed = fixture.order(&fixture.ticket_type(&other, 1250, 3), 1);
+    let expired = fixture.order(&fixture.ticket_type(&other, 1250, 3), 1);
     fixture.expire_holds();
     fixture.set_event_status(other.id, EventStatus::Cancelled).expect("cancelled");
-    assert_eq!(reason(mark_paid(&fixture, lapsed.id)), Reason::EventCancelled);
+    assert_eq!(reason(mark_paid(&fixture, expired.id)), Reason::EventCancelled);
 
-    // An event that is over or taken off sale keeps no paid order from its tickets.
+    // Also if the event has ended or its ticket type is no longer on sale.
     let third = fixture.event();
-    let lapsed = fixture.order(&fixture.ticket_type(&third, 1250, 3), 1);
+    let expired = fixture.order(&fixture.ticket_type(&third, 1250, 3), 1);
     fixture.expire_holds();
     fixture.set_clock(EVENT_END);
-    assert_eq!(mark_paid(&fixture, lapsed.id).expect("only a cancelled event refuses").status, Completed);
+    assert_eq!(mark_paid(&fixture, expired.id).expect("only a cancelled event refuses").status, Completed);
 }
 
 #[test]
-fn cancelling_a_completed_order_cancels_its_tickets_also_those_inside_and_frees_only_their_places() {
+fn cancelling_a_completed_order_cancels_its_tickets_even_checked_in_ones() {
     let fixture = Fixture::new();
     let ticket_type = fixture.ticket_type(&fixture.event(), 1250, 10);
     let order = fixture.paid_order(&ticket_type, 3);
@@ -570,36 +570,36 @@ fn cancelling_a_completed_order_cancels_its_tickets_also_those_inside_and_frees_
     cancel(&fixture, order.id).expect("cancelled");
     let after = fixture.read_order(order.id);
     assert!(after.items[0].issued_tickets.iter().all(|ticket| ticket.status == TicketStatus::Cancelled));
-    assert_eq!(fixture.sold(&ticket_type), 1, "the issued one");
+    assert_eq!(fixture.sold(&ticket_type), 1, "the issued ticket");
 }
 
 #[test]
-fn a_reminder_is_noted_once_and_again() {
+fn a_reminder_may_be_recorded_several_times() {
     let fixture = Fixture::new();
     let order = fixture.order(&fixture.ticket_type(&fixture.event(), 1250, 10), 1);
-    assert!(remind(&fixture, order.id).expect("pending").checkout_reminder_sent);
-    assert!(remind(&fixture, order.id).expect("still pending").checkout_reminder_sent);
+    assert!(send_reminder(&fixture, order.id).expect("pending").checkout_reminder_sent);
+    assert!(send_reminder(&fixture, order.id).expect("still pending").checkout_reminder_sent);
     assert!(fixture.read_order(order.id).checkout_reminder_sent);
 }
 
 #[test]
-fn a_clock_that_goes_back_neither_revives_nor_oversells() {
+fn setting_the_clock_back_neither_revives_orders_nor_oversells() {
     let fixture = Fixture::new();
     let ticket_type = fixture.ticket_type(&fixture.event(), 1250, 2);
     let first = fixture.order(&ticket_type, 2);
     fixture.expire_holds();
     let second = fixture.order(&ticket_type, 2);
     fixture.set_clock(NOW);
-    assert_eq!(fixture.order_status(first.id), Expired, "what was written stays");
+    assert_eq!(fixture.order_status(first.id), Expired, "a stored expiry stays");
     assert_eq!(fixture.order_status(second.id), Pending);
     assert_eq!(reason(fixture.try_order(&ticket_type, 1)), Reason::SoldOut);
     assert_eq!(reason(mark_paid(&fixture, first.id)), Reason::SoldOut);
-    mark_paid(&fixture, second.id).expect("it holds its places");
+    mark_paid(&fixture, second.id).expect("it reserves its seats");
     assert_eq!(fixture.sold(&ticket_type), 2);
 }
 
 #[test]
-fn a_total_beyond_what_can_be_counted_is_a_field_error() {
+fn a_total_above_the_maximum_is_a_field_error() {
     let fixture = Fixture::new();
     let event = fixture.event_with(|new| new.currency = Some("KWD".to_owned()));
     let ticket_type = fixture.ticket_type_with(&event, |new| {
@@ -612,17 +612,17 @@ fn a_total_beyond_what_can_be_counted_is_a_field_error() {
             })
         })
         .collect();
-    // 100 × 10^9 × 10^3 fils = 10^14, of which ten make the highest total, 10^15.
+    // 100 × 10^9 × 10^3 fils = 10^14 for one entry. Ten entries make the highest total, 10^15.
     let mut request = CreateOrder::new(event.id, new_customer(), ticket_type.id, 100);
     request.items.extend(types[1..].iter().map(|of| NewOrderItem { ticket_type_id: of.id, quantity: 100 }));
-    let placed = fixture.service.create_order(&fixture.caller, request.clone()).expect("just not too much");
-    assert_eq!(placed.order.total, Amount::new(1_000_000_000_000, 0));
+    let created = fixture.service.create_order(&fixture.caller, request.clone()).expect("just not too much");
+    assert_eq!(created.order.total, Amount::new(1_000_000_000_000, 0));
     request.items.push(NewOrderItem { ticket_type_id: types[0].id, quantity: 1 });
     assert_eq!(paths(fixture.service.create_order(&fixture.caller, request)), ["items"]);
 }
 
 #[test]
-fn a_refusal_is_an_error_that_can_be_read() {
+fn errors_have_readable_messages() {
     let fixture = Fixture::new();
     let ticket_type = fixture.ticket_type(&fixture.event(), 1250, 1);
     let refused = fixture.try_order(&ticket_type, 2).expect_err("too many");

@@ -1,4 +1,4 @@
-//! Payments: the checkout, what the gateway reports, and what comes too late.
+//! Payments: the checkout, reports of the gateway, late payments, and the hosted checkout of the sandbox.
 
 use crate::common::*;
 use std::time::Duration;
@@ -21,65 +21,67 @@ fn refund_statuses(fixture: &Fixture) -> Vec<RefundStatus> {
     page.data.iter().map(|refund| refund.status).collect()
 }
 
-fn place(fixture: &Fixture, of: &TicketType, quantity: i64) -> Result<CreateOrderResponse> {
+fn create_order(fixture: &Fixture, of: &TicketType, quantity: i64) -> Result<CreateOrderResponse> {
     fixture.service.create_order(&fixture.caller, CreateOrder::new(of.event_id, new_customer(), of.id, quantity))
 }
 
 #[test]
-fn an_order_to_be_paid_carries_the_link_of_the_gateway() {
+fn an_order_with_a_price_has_the_link_of_the_gateway() {
     let fixture = Fixture::new();
     let ticket_type = fixture.ticket_type(&fixture.event(), 1250, 10);
-    let placed = place(&fixture, &ticket_type, 2).expect("an order");
-    let link = format!("https://pay.example/pay-{}", placed.order.id);
-    let payment = placed.order.payment_gateway.clone().expect("a payment");
+    let created = create_order(&fixture, &ticket_type, 2).expect("an order");
+    let link = format!("https://pay.example/pay-{}", created.order.id);
+    let payment = created.order.payment_gateway.clone().expect("a payment");
     assert_eq!((payment.link.as_str(), payment.status), (link.as_str(), PaymentStatus::Waiting));
-    assert_eq!(placed.checkout_url.as_deref(), Some(link.as_str()));
-    assert_eq!(fixture.read_order(placed.order.id), placed.order);
+    assert_eq!(created.checkout_url.as_deref(), Some(link.as_str()));
+    assert_eq!(fixture.read_order(created.order.id), created.order);
 
-    let asked = fixture.gateway.checkouts().remove(0);
-    assert_eq!((asked.order_id, asked.event_id), (placed.order.id, ticket_type.event_id));
-    assert_eq!(asked.organization_id, fixture.caller.organization());
-    assert_eq!((asked.amount, asked.currency.as_str()), (eur(2500), "EUR"));
-    assert_eq!(asked.customer, placed.order.customer);
-    assert_eq!(asked.redirect_urls, None);
-    assert!(asked.idempotency_key.contains(&placed.order.id.to_string()));
+    let checkout = fixture.gateway.checkouts().remove(0);
+    assert_eq!((checkout.order_id, checkout.event_id), (created.order.id, ticket_type.event_id));
+    assert_eq!(checkout.organization_id, fixture.caller.organization());
+    assert_eq!((checkout.amount, checkout.currency.as_str()), (eur(2500), "EUR"));
+    assert_eq!(checkout.customer, created.order.customer);
+    assert_eq!(checkout.redirect_urls, None);
+    assert!(checkout.idempotency_key.contains(&created.order.id.to_string()));
 }
 
 #[test]
-fn without_a_gateway_there_is_no_link_and_the_organizer_marks_the_order_paid() {
+fn without_a_gateway_the_organizer_marks_the_order_paid() {
     let fixture = Fixture::without_gateway();
     let ticket_type = fixture.ticket_type(&fixture.event(), 1250, 10);
-    let placed = place(&fixture, &ticket_type, 2).expect("an order");
+    let created = create_order(&fixture, &ticket_type, 2).expect("an order");
     assert_eq!(
-        (placed.order.status, placed.order.payment_gateway, placed.checkout_url),
+        (created.order.status, created.order.payment_gateway, created.checkout_url),
         (OrderStatus::Pending, None, None)
     );
-    let paid = fixture.service.mark_order_paid(&fixture.caller, placed.order.id).expect("paid");
+    let paid = fixture.service.mark_order_paid(&fixture.caller, created.order.id).expect("paid");
     assert_eq!((paid.status, paid.payment_gateway), (OrderStatus::Completed, None));
     assert_eq!(paid.items[0].issued_tickets.len(), 2);
 }
 
 #[test]
-fn where_the_gateway_gives_no_link_the_order_is_cancelled_and_its_places_are_free() {
-    for mood in [GatewayBehavior::Refuse, GatewayBehavior::Unavailable, GatewayBehavior::Panic, GatewayBehavior::Hang] {
+fn if_the_gateway_fails_the_order_is_cancelled_and_its_seats_are_free() {
+    for behavior in
+        [GatewayBehavior::Refuse, GatewayBehavior::Unavailable, GatewayBehavior::Panic, GatewayBehavior::Hang]
+    {
         let fixture = Fixture::with_gateway(|builder| builder.gateway_timeout(Duration::from_secs(1)));
         let ticket_type = fixture.ticket_type(&fixture.event(), 1250, 2);
-        fixture.gateway.on_checkout(mood);
-        let refused = place(&fixture, &ticket_type, 2).expect_err("no link");
-        assert!(matches!(refused, Error::PaymentGatewayFailed(_)), "{mood:?}: {refused:?}");
+        fixture.gateway.on_checkout(behavior);
+        let refused = create_order(&fixture, &ticket_type, 2).expect_err("no link");
+        assert!(matches!(refused, Error::PaymentGatewayFailed(_)), "{behavior:?}: {refused:?}");
         let orders =
             fixture.service.list_orders(&fixture.caller, ticketing::ListOrders::default()).expect("a page").data;
-        assert_eq!(orders.len(), 1, "{mood:?}");
-        assert_eq!((orders[0].status, &orders[0].payment_gateway), (OrderStatus::Cancelled, &None), "{mood:?}");
-        assert_eq!(fixture.stored("SELECT held FROM ticket_types"), 0, "{mood:?}");
+        assert_eq!(orders.len(), 1, "{behavior:?}");
+        assert_eq!((orders[0].status, &orders[0].payment_gateway), (OrderStatus::Cancelled, &None), "{behavior:?}");
+        assert_eq!(fixture.stored("SELECT held FROM ticket_types"), 0, "{behavior:?}");
         fixture.gateway.on_checkout(GatewayBehavior::Succeed);
-        place(&fixture, &ticket_type, 2).expect("the places are free again");
+        create_order(&fixture, &ticket_type, 2).expect("the seats are free again");
     }
 }
 
 #[test]
-fn a_hold_that_runs_out_while_the_gateway_fails_leaves_a_cancelled_order_too() {
-    // The hold is shorter than the gateway takes to fail: the clock is turned while it is asked.
+fn a_gateway_that_fails_after_the_hold_expired_cancels_the_order_too() {
+    // The hold is shorter than the call of the gateway: the gateway advances the clock.
     #[derive(Debug)]
     struct Slow(ticketing::ManualClock);
     impl ticketing::PaymentGateway for Slow {
@@ -108,11 +110,11 @@ fn a_hold_that_runs_out_while_the_gateway_fails_leaves_a_cancelled_order_too() {
         .expect_err("no link");
     assert!(matches!(refused, Error::PaymentGatewayFailed(_)), "{refused:?}");
     let orders = service.list_orders(&caller, ticketing::ListOrders::default()).expect("a page").data;
-    assert_eq!(orders[0].status, OrderStatus::Cancelled, "what the caller was told is true");
+    assert_eq!(orders[0].status, OrderStatus::Cancelled, "the order is cancelled, as the error said");
 }
 
 #[test]
-fn a_link_that_comes_after_the_hold_ran_out_is_the_last_change_whether_or_not_the_maintenance_came_by() {
+fn a_link_received_after_the_hold_expired_is_the_last_change() {
     const LATE: Duration = Duration::from_mins(31);
     #[derive(Debug)]
     struct Slow(ManualClock);
@@ -136,13 +138,13 @@ fn a_link_that_comes_after_the_hold_ran_out_is_the_last_change_whether_or_not_th
     assert_eq!(service.get_order(&fixture.caller, order.id).expect("it is there"), order);
 }
 
-/// A gateway that does something with the order while it is asked for a link.
-struct Meddling<F> {
+/// A gateway that runs a function on the order while its checkout is started.
+struct InterferingGateway<F> {
     service: std::sync::Arc<std::sync::OnceLock<TicketingService>>,
     meddle: F,
 }
 
-impl<F> PaymentGateway for Meddling<F>
+impl<F> PaymentGateway for InterferingGateway<F>
 where
     F: Fn(&TicketingService, &ticketing::Caller, OrderId) + Send + Sync + 'static,
 {
@@ -158,14 +160,14 @@ where
     }
 }
 
-/// Takes an order while the gateway meddles with it; tells the answer and the order afterwards.
-fn meddled(
+/// Creates orders with [`InterferingGateway`]. Returns the last response and the orders afterwards.
+fn create_with_interference(
     meddle: impl Fn(&TicketingService, &ticketing::Caller, OrderId) + Send + Sync + 'static,
     orders: usize,
 ) -> (Result<CreateOrderResponse>, Vec<ticketing::OrderSummary>) {
     let folder = tempfile::tempdir().expect("a folder");
     let handle = std::sync::Arc::new(std::sync::OnceLock::new());
-    let gateway = Meddling { service: handle.clone(), meddle };
+    let gateway = InterferingGateway { service: handle.clone(), meddle };
     let builder = TicketingService::builder(folder.path().join("ticketing.db"));
     let service = builder.clock(ManualClock::at(at(NOW))).payment_gateway(gateway).open().expect("a file");
     assert!(handle.set(service.clone()).is_ok());
@@ -181,41 +183,42 @@ fn meddled(
 }
 
 #[test]
-fn a_payment_reported_before_the_link_is_known_completes_the_order() {
-    let (placed, orders) = meddled(|service, caller, id| drop(service.payment_completed(caller, id).expect("paid")), 1);
-    let placed = placed.expect("an order");
-    assert_eq!((placed.order.status, placed.issued_tickets.len()), (OrderStatus::Completed, 1));
+fn a_payment_reported_before_the_link_completes_the_order() {
+    let (created, orders) =
+        create_with_interference(|service, caller, id| drop(service.payment_completed(caller, id).expect("paid")), 1);
+    let created = created.expect("an order");
+    assert_eq!((created.order.status, created.issued_tickets.len()), (OrderStatus::Completed, 1));
     let payment = orders[0].payment_gateway.clone().expect("a payment");
     assert_eq!((payment.link.as_str(), payment.status), ("https://pay.example/1", PaymentStatus::Completed));
 }
 
 #[test]
-fn a_payment_reported_by_a_gateway_that_gives_no_link_counts_and_there_is_no_checkout_url() {
+fn a_payment_counts_even_if_the_gateway_then_fails_to_return_a_link() {
     let pay_and_fail = |service: &TicketingService, caller: &ticketing::Caller, id| {
         service.payment_completed(caller, id).expect("paid");
-        panic!("the gateway panics once it was paid, as it was told to");
+        panic!("the test told the gateway to panic after the payment");
     };
-    let (placed, orders) = meddled(pay_and_fail, 1);
-    let placed = placed.expect("an order");
-    assert_eq!((placed.order.status, placed.issued_tickets.len()), (OrderStatus::Completed, 1));
-    assert_eq!(placed.checkout_url, None);
+    let (created, orders) = create_with_interference(pay_and_fail, 1);
+    let created = created.expect("an order");
+    assert_eq!((created.order.status, created.issued_tickets.len()), (OrderStatus::Completed, 1));
+    assert_eq!(created.checkout_url, None);
     assert_eq!(orders[0].payment_gateway.clone().map(|payment| payment.status), Some(PaymentStatus::Completed));
 }
 
 #[test]
-fn an_order_gets_its_link_without_a_look_at_the_store_that_could_fail() {
-    // The one reader is taken, and shows the store as it was before the order.
+fn storing_the_link_needs_no_reader() {
+    // The only reader is in use, and its snapshot is older than the order.
     let fixture = Fixture::with_gateway(|builder| builder.readers(1));
     let event = fixture.event();
     let ticket_type = fixture.ticket_type(&event, 1250, 10);
-    let read_then_place = || {
+    let read_then_create = || {
         fixture.service.get_event(&fixture.caller, event.id)?;
-        place(&fixture, &ticket_type, 1)
+        create_order(&fixture, &ticket_type, 1)
     };
-    let placed = fixture.service.on_one_snapshot(read_then_place).expect("a snapshot").expect("an order");
-    let payment = placed.order.payment_gateway.expect("a payment");
-    assert_eq!((placed.order.status, payment.status), (OrderStatus::Pending, PaymentStatus::Waiting));
-    assert_eq!(placed.checkout_url, Some(payment.link));
+    let created = fixture.service.on_one_snapshot(read_then_create).expect("a snapshot").expect("an order");
+    let payment = created.order.payment_gateway.expect("a payment");
+    assert_eq!((created.order.status, payment.status), (OrderStatus::Pending, PaymentStatus::Waiting));
+    assert_eq!(created.checkout_url, Some(payment.link));
     assert_eq!(fixture.gateway.checkouts()[0].currency, "EUR");
 }
 
@@ -224,15 +227,15 @@ fn an_order_cancelled_before_its_link_is_known_stays_cancelled() {
     let cancel = |service: &TicketingService, caller: &ticketing::Caller, id| {
         assert!(service.cancel_order(caller, id).expect("cancelled").success);
     };
-    let (placed, orders) = meddled(cancel, 1);
-    assert_eq!(placed.expect("an answer").order.status, OrderStatus::Cancelled);
+    let (created, orders) = create_with_interference(cancel, 1);
+    assert_eq!(created.expect("an answer").order.status, OrderStatus::Cancelled);
     let payment = orders[0].payment_gateway.clone().expect("a payment");
     assert_eq!((orders[0].status, payment.status), (OrderStatus::Cancelled, PaymentStatus::Waiting));
 }
 
 #[test]
-fn a_gateway_that_gives_two_payments_one_reference_has_failed() {
-    let (second, orders) = meddled(|_, _, _| {}, 2);
+fn a_gateway_that_returns_a_reference_twice_has_failed() {
+    let (second, orders) = create_with_interference(|_, _, _| {}, 2);
     assert!(matches!(second, Err(Error::PaymentGatewayFailed(_))), "{second:?}");
     assert_eq!(
         orders.iter().map(|order| order.status).collect::<Vec<_>>(),
@@ -241,20 +244,20 @@ fn a_gateway_that_gives_two_payments_one_reference_has_failed() {
 }
 
 #[test]
-fn more_calls_than_the_gateway_may_have_fail_at_once() {
+fn calls_beyond_the_limit_of_the_gateway_fail_at_once() {
     let fixture = Fixture::with_gateway(|builder| builder.gateway_timeout(Duration::from_millis(50)).gateway_calls(1));
     let ticket_type = fixture.ticket_type(&fixture.event(), 1250, 10);
     fixture.gateway.on_checkout(GatewayBehavior::Hang);
-    place(&fixture, &ticket_type, 1).expect_err("it hangs");
-    // The call that hangs still takes the one place.
-    let refused = place(&fixture, &ticket_type, 1).expect_err("no place for a call");
+    create_order(&fixture, &ticket_type, 1).expect_err("it hangs");
+    // The hanging call still uses the only permit.
+    let refused = create_order(&fixture, &ticket_type, 1).expect_err("no permit for a call");
     assert!(matches!(refused, Error::PaymentGatewayFailed(_)), "{refused:?}");
     assert_eq!(fixture.gateway.checkouts().len(), 1);
     assert_eq!(fixture.stored("SELECT held FROM ticket_types"), 0);
 }
 
 #[test]
-fn a_payment_moves_as_the_table_says() {
+fn every_sequence_of_payment_reports_has_the_status_of_the_table() {
     use PaymentStatus::{Completed, Failed, Refunded, Waiting};
     let fixture = Fixture::new();
     let ticket_type = fixture.ticket_type(&fixture.event(), 1250, 100);
@@ -284,7 +287,7 @@ fn a_payment_moves_as_the_table_says() {
 }
 
 #[test]
-fn a_failed_payment_leaves_the_order_waiting_until_its_hold_ends() {
+fn a_failed_payment_leaves_the_order_pending_until_its_hold_expires() {
     let fixture = Fixture::new();
     let ticket_type = fixture.ticket_type(&fixture.event(), 1250, 1);
     let order = fixture.order(&ticket_type, 1);
@@ -292,11 +295,11 @@ fn a_failed_payment_leaves_the_order_waiting_until_its_hold_ends() {
     assert_eq!(reason(fixture.try_order(&ticket_type, 1)), Reason::SoldOut);
     fixture.expire_holds();
     assert_eq!(fixture.order_status(order.id), OrderStatus::Expired);
-    assert_eq!(fixture.payment_status(order.id), Some(PaymentStatus::Failed), "kept as it was");
+    assert_eq!(fixture.payment_status(order.id), Some(PaymentStatus::Failed), "the payment keeps its status");
 }
 
 #[test]
-fn the_same_notice_twice_does_nothing_the_second_time() {
+fn a_repeated_payment_report_does_nothing() {
     let fixture = Fixture::new();
     let ticket_type = fixture.ticket_type(&fixture.event(), 1250, 10);
     let order = fixture.order(&ticket_type, 2);
@@ -305,7 +308,7 @@ fn the_same_notice_twice_does_nothing_the_second_time() {
     assert_eq!(completed(&fixture, order.id).expect("known"), first);
     assert_eq!(fixture.sold(&ticket_type), 2);
 
-    // Late, and refunded: once.
+    // A late payment is refunded once.
     let late = fixture.order(&ticket_type, 1);
     fixture.service.cancel_order(&fixture.caller, late.id).expect("cancelled");
     let first = completed(&fixture, late.id).expect("noted");
@@ -316,7 +319,7 @@ fn the_same_notice_twice_does_nothing_the_second_time() {
 }
 
 #[test]
-fn a_late_payment_revives_an_expired_order_whose_places_are_there() {
+fn a_late_payment_completes_an_expired_order_if_its_seats_are_free() {
     let fixture = Fixture::new();
     let ticket_type = fixture.ticket_type(&fixture.event(), 1250, 3);
     let order = fixture.order(&ticket_type, 2);
@@ -332,8 +335,8 @@ fn a_late_payment_revives_an_expired_order_whose_places_are_there() {
     assert!(fixture.gateway.refunds().is_empty());
 }
 
-/// Lets a payment arrive for an order in some state, and checks that the money goes back and nothing else happens.
-fn is_refunded(prepare: impl FnOnce(&Fixture, &TicketType, &Order)) {
+/// Reports a payment for an order after `prepare` ran. Asserts that it is refunded and changes nothing else.
+fn assert_refunded(prepare: impl FnOnce(&Fixture, &TicketType, &Order)) {
     let fixture = Fixture::new();
     let ticket_type = fixture.ticket_type(&fixture.event(), 1250, 2);
     let order = fixture.order(&ticket_type, 2);
@@ -341,7 +344,7 @@ fn is_refunded(prepare: impl FnOnce(&Fixture, &TicketType, &Order)) {
     let (before, sold) = (fixture.read_order(order.id), fixture.sold(&ticket_type));
     let after = completed(&fixture, order.id).expect("noted");
     assert_eq!(after.payment_gateway.expect("a payment").status, PaymentStatus::Refunded);
-    assert_eq!((after.status, after.items), (before.status, before.items), "the order stays as it was");
+    assert_eq!((after.status, after.items), (before.status, before.items), "the order is unchanged");
     assert_eq!(fixture.sold(&ticket_type), sold);
     let refund = fixture.gateway.refunds().remove(0);
     assert_eq!((refund.order_id, refund.amount, refund.currency.as_str()), (order.id, eur(2500), "EUR"));
@@ -350,30 +353,30 @@ fn is_refunded(prepare: impl FnOnce(&Fixture, &TicketType, &Order)) {
 }
 
 #[test]
-fn a_late_payment_is_refunded_where_the_places_are_gone() {
-    is_refunded(|fixture, ticket_type, _| {
+fn a_late_payment_is_refunded_if_the_seats_are_gone() {
+    assert_refunded(|fixture, ticket_type, _| {
         fixture.expire_holds();
         fixture.issue(ticket_type, 1);
     });
 }
 
 #[test]
-fn a_late_payment_is_refunded_where_the_order_was_cancelled() {
-    is_refunded(|fixture, _, order| {
+fn a_late_payment_is_refunded_if_the_order_was_cancelled() {
+    assert_refunded(|fixture, _, order| {
         fixture.service.cancel_order(&fixture.caller, order.id).expect("cancelled");
     });
-    is_refunded(|fixture, _, order| {
+    assert_refunded(|fixture, _, order| {
         fixture.expire_holds();
         fixture.service.cancel_order(&fixture.caller, order.id).expect("an expired order is cancelled");
     });
 }
 
 #[test]
-fn a_late_payment_is_refunded_where_the_event_was_cancelled() {
-    is_refunded(|fixture, ticket_type, _| {
+fn a_late_payment_is_refunded_if_the_event_was_cancelled() {
+    assert_refunded(|fixture, ticket_type, _| {
         fixture.set_event_status(ticket_type.event_id, EventStatus::Cancelled).expect("cancelled");
     });
-    is_refunded(|fixture, ticket_type, order| {
+    assert_refunded(|fixture, ticket_type, order| {
         fixture.expire_holds();
         fixture.set_event_status(ticket_type.event_id, EventStatus::Cancelled).expect("cancelled");
         assert_eq!(fixture.order_status(order.id), OrderStatus::Expired);
@@ -381,14 +384,14 @@ fn a_late_payment_is_refunded_where_the_event_was_cancelled() {
 }
 
 #[test]
-fn a_payment_is_refunded_where_the_order_was_marked_paid_before() {
-    is_refunded(|fixture, _, order| {
+fn a_payment_is_refunded_if_the_order_was_marked_paid_before() {
+    assert_refunded(|fixture, _, order| {
         fixture.service.mark_order_paid(&fixture.caller, order.id).expect("paid in cash");
     });
 }
 
 #[test]
-fn a_late_payment_whose_places_are_partly_gone_takes_none() {
+fn a_late_payment_takes_no_seats_if_some_of_them_are_gone() {
     let fixture = Fixture::new();
     let event = fixture.event();
     let (ticket_type, stool) = (fixture.ticket_type(&event, 1250, 2), fixture.ticket_type(&event, 500, 1));
@@ -407,29 +410,29 @@ fn a_payment_for_a_free_order_is_refused() {
     let fixture = Fixture::new();
     let order = fixture.order(&fixture.ticket_type(&fixture.event(), 0, 10), 1);
     assert_eq!(reason(completed(&fixture, order.id)), Reason::OrderNotPending);
-    assert_eq!(failed(&fixture, order.id).expect("nothing to note").payment_gateway, None);
+    assert_eq!(failed(&fixture, order.id).expect("nothing to record").payment_gateway, None);
 }
 
 fn sandbox() -> Fixture {
     Fixture::with(|builder| builder.sandbox_gateway().public_url("https://tickets.example/"))
 }
 
-/// An order on the sandbox, with the token of its checkout.
-fn on_the_sandbox(fixture: &Fixture, of: &TicketType, redirects: bool) -> (Order, String) {
+/// Creates an order with the sandbox gateway. Returns it and the token of its checkout.
+fn sandbox_order(fixture: &Fixture, of: &TicketType, redirects: bool) -> (Order, String) {
     let mut request = CreateOrder::new(of.event_id, new_customer(), of.id, 1);
     request.checkout_redirect_urls = redirects.then(|| CheckoutRedirectUrls {
         success: "https://shop.example/yes".to_owned(),
         failure: "https://shop.example/no".to_owned(),
         cancel: "https://shop.example/back".to_owned(),
     });
-    let placed = fixture.service.create_order(&fixture.caller, request).expect("an order");
-    let link = placed.checkout_url.expect("a link");
+    let created = fixture.service.create_order(&fixture.caller, request).expect("an order");
+    let link = created.checkout_url.expect("a link");
     let token = link.strip_prefix("https://tickets.example/checkout/").expect("the public address").to_owned();
-    (placed.order, token)
+    (created.order, token)
 }
 
 #[test]
-fn a_click_on_the_sandbox_completes_fails_or_cancels_the_order() {
+fn the_outcome_chosen_on_the_sandbox_page_decides_about_the_order() {
     let fixture = sandbox();
     let ticket_type = fixture.ticket_type(&fixture.event(), 1250, 100);
     for (outcome, status, payment, redirect) in [
@@ -437,7 +440,7 @@ fn a_click_on_the_sandbox_completes_fails_or_cancels_the_order() {
         (CheckoutOutcome::Failure, OrderStatus::Pending, PaymentStatus::Failed, "https://shop.example/no"),
         (CheckoutOutcome::Cancel, OrderStatus::Cancelled, PaymentStatus::Waiting, "https://shop.example/back"),
     ] {
-        let (order, token) = on_the_sandbox(&fixture, &ticket_type, true);
+        let (order, token) = sandbox_order(&fixture, &ticket_type, true);
         let result = fixture.service.finish_hosted_checkout(&token, outcome).expect("a click");
         assert_eq!((result.outcome, result.redirect_url.as_deref()), (outcome, Some(redirect)));
         assert_eq!((fixture.order_status(order.id), fixture.payment_status(order.id)), (status, Some(payment)));
@@ -445,16 +448,16 @@ fn a_click_on_the_sandbox_completes_fails_or_cancels_the_order() {
         assert_eq!((page.order, page.event_title.as_str()), (fixture.read_order(order.id), "Summer Night"));
         assert_eq!((page.currency.as_str(), page.item_names), ("EUR", vec!["Seat".to_owned()]));
     }
-    let (_, token) = on_the_sandbox(&fixture, &ticket_type, false);
+    let (_, token) = sandbox_order(&fixture, &ticket_type, false);
     let result = fixture.service.finish_hosted_checkout(&token, CheckoutOutcome::Success).expect("a click");
     assert_eq!(result.redirect_url, None);
 }
 
 #[test]
-fn on_the_sandbox_a_cancel_after_the_fact_changes_nothing_and_a_refunded_success_is_a_failure() {
+fn on_the_sandbox_a_late_cancel_changes_nothing() {
     let fixture = sandbox();
     let ticket_type = fixture.ticket_type(&fixture.event(), 1250, 1);
-    let (paid, token) = on_the_sandbox(&fixture, &ticket_type, true);
+    let (paid, token) = sandbox_order(&fixture, &ticket_type, true);
     fixture.service.finish_hosted_checkout(&token, CheckoutOutcome::Success).expect("paid");
     fixture.service.finish_hosted_checkout(&token, CheckoutOutcome::Cancel).expect("a click");
     fixture.service.finish_hosted_checkout(&token, CheckoutOutcome::Failure).expect("a click");
@@ -462,7 +465,7 @@ fn on_the_sandbox_a_cancel_after_the_fact_changes_nothing_and_a_refunded_success
     assert_eq!(fixture.payment_status(paid.id), Some(PaymentStatus::Completed));
     fixture.service.cancel_order(&fixture.caller, paid.id).expect("cancelled");
 
-    let (late, token) = on_the_sandbox(&fixture, &ticket_type, true);
+    let (late, token) = sandbox_order(&fixture, &ticket_type, true);
     fixture.expire_holds();
     fixture.issue(&ticket_type, 1);
     fixture.service.finish_hosted_checkout(&token, CheckoutOutcome::Cancel).expect("a click");
@@ -476,18 +479,18 @@ fn on_the_sandbox_a_cancel_after_the_fact_changes_nothing_and_a_refunded_success
 }
 
 #[test]
-fn on_the_sandbox_a_payment_for_an_order_marked_paid_is_refunded_and_told_as_a_failure() {
+fn on_the_sandbox_a_payment_that_is_refunded_is_reported_as_failure() {
     let fixture = sandbox();
     let ticket_type = fixture.ticket_type(&fixture.event(), 1250, 1);
-    let (order, token) = on_the_sandbox(&fixture, &ticket_type, true);
+    let (order, token) = sandbox_order(&fixture, &ticket_type, true);
     fixture.service.mark_order_paid(&fixture.caller, order.id).expect("paid in cash");
     let result = fixture.service.finish_hosted_checkout(&token, CheckoutOutcome::Success).expect("a click");
     assert_eq!(fixture.payment_status(order.id), Some(PaymentStatus::Refunded));
-    assert_eq!(result.outcome, CheckoutOutcome::Failure, "a late payment that was refunded");
+    assert_eq!(result.outcome, CheckoutOutcome::Failure, "the payment was refunded");
 }
 
 #[test]
-fn an_unknown_token_is_not_found_and_other_gateways_have_no_hosted_checkout() {
+fn only_known_tokens_of_the_sandbox_have_a_hosted_checkout() {
     let fixture = sandbox();
     for token in ["", "x", "sandbox_", "\0"] {
         assert_not_found(fixture.service.hosted_checkout(token));

@@ -1,4 +1,4 @@
-//! Refunds: due with the cancellation, asked for at once, and asked for again until the gateway answers.
+//! Refunds: recorded as due with the cancellation, requested at once, and again until the gateway answers.
 
 use crate::common::*;
 use std::collections::HashSet;
@@ -29,12 +29,12 @@ fn refunds(fixture: &Fixture, status: Option<RefundStatus>) -> Vec<Refund> {
     fixture.service.list_refunds(&fixture.caller, request).expect("a page").data
 }
 
-fn maintain(fixture: &Fixture) -> usize {
+fn answered_refunds(fixture: &Fixture) -> usize {
     fixture.service.run_maintenance().expect("a run").answered_refunds
 }
 
 #[test]
-fn cancelling_a_paid_order_gives_the_money_back() {
+fn cancelling_a_paid_order_refunds_it() {
     let fixture = Fixture::new();
     let (_, order) = paid(&fixture);
     assert!(!cancel(&fixture, order.id));
@@ -42,27 +42,27 @@ fn cancelling_a_paid_order_gives_the_money_back() {
         (fixture.order_status(order.id), fixture.payment_status(order.id)),
         (OrderStatus::Cancelled, Some(PaymentStatus::Refunded))
     );
-    let asked = fixture.gateway.refunds();
-    assert_eq!(asked.len(), 1);
-    assert_eq!((asked[0].order_id, asked[0].amount, asked[0].currency.as_str()), (order.id, eur(2500), "EUR"));
-    assert_eq!(asked[0].reference, Some(format!("pay-{}", order.id)));
+    let requests = fixture.gateway.refunds();
+    assert_eq!(requests.len(), 1);
+    assert_eq!((requests[0].order_id, requests[0].amount, requests[0].currency.as_str()), (order.id, eur(2500), "EUR"));
+    assert_eq!(requests[0].reference, Some(format!("pay-{}", order.id)));
     let listed = refunds(&fixture, None);
     assert_eq!((listed.len(), listed[0].order_id, listed[0].status), (1, order.id, RefundStatus::Done));
     assert_eq!((listed[0].amount, listed[0].attempts, &listed[0].last_error), (eur(2500), 1, &None));
-    assert_eq!((maintain(&fixture), fixture.gateway.refunds().len()), (0, 1), "never twice");
+    assert_eq!((answered_refunds(&fixture), fixture.gateway.refunds().len()), (0, 1), "never twice");
 }
 
 #[test]
-fn an_order_paid_another_way_is_refunded_by_hand() {
+fn an_order_paid_in_cash_needs_a_manual_refund() {
     let fixture = Fixture::new();
     let ticket_type = fixture.ticket_type(&fixture.event(), 1250, 10);
     let order = fixture.order(&ticket_type, 2);
     fixture.service.mark_order_paid(&fixture.caller, order.id).expect("paid in cash");
-    assert_eq!(fixture.payment_status(order.id), Some(PaymentStatus::Waiting), "left as it is");
+    assert_eq!(fixture.payment_status(order.id), Some(PaymentStatus::Waiting), "the payment is unchanged");
     assert!(cancel(&fixture, order.id));
     assert!(fixture.gateway.refunds().is_empty() && refunds(&fixture, None).is_empty());
 
-    // Where the gateway's money came on top, that went back, and the other still has to.
+    // A payment through the gateway in addition was refunded; the cash still has to be refunded by hand.
     let order = fixture.order(&ticket_type, 2);
     fixture.service.mark_order_paid(&fixture.caller, order.id).expect("paid in cash");
     fixture.service.payment_completed(&fixture.caller, order.id).expect("noted");
@@ -73,7 +73,7 @@ fn an_order_paid_another_way_is_refunded_by_hand() {
 }
 
 #[test]
-fn a_pending_an_expired_and_a_free_order_need_no_refund() {
+fn pending_expired_and_free_orders_need_no_refund() {
     let fixture = Fixture::new();
     let event = fixture.event();
     let (ticket_type, free) = (fixture.ticket_type(&event, 1250, 10), fixture.ticket_type(&event, 0, 10));
@@ -86,14 +86,14 @@ fn a_pending_an_expired_and_a_free_order_need_no_refund() {
 }
 
 #[test]
-fn without_a_gateway_that_can_refund_the_organizer_does() {
+fn without_a_gateway_that_can_refund_the_organizer_refunds() {
     let fixture = Fixture::new();
     let (ticket_type, order) = paid(&fixture);
     fixture.gateway.disable_refunds();
     assert!(cancel(&fixture, order.id));
     assert_eq!(fixture.payment_status(order.id), Some(PaymentStatus::Completed));
     assert!(fixture.gateway.refunds().is_empty());
-    // A payment that comes too late is listed: nobody would hear of it otherwise.
+    // A late payment is listed, because nothing else would show it.
     let late = fixture.order(&ticket_type, 1);
     assert!(!cancel(&fixture, late.id));
     fixture.service.payment_completed(&fixture.caller, late.id).expect("noted");
@@ -101,7 +101,7 @@ fn without_a_gateway_that_can_refund_the_organizer_does() {
     let listed = refunds(&fixture, Some(RefundStatus::Refused));
     assert_eq!(listed.iter().map(|refund| refund.order_id).collect::<Vec<_>>(), [late.id]);
     fixture.clock.advance(Duration::from_hours(2));
-    assert_eq!((maintain(&fixture), fixture.gateway.refunds().len()), (0, 0));
+    assert_eq!((answered_refunds(&fixture), fixture.gateway.refunds().len()), (0, 0));
 
     let fixture = Fixture::without_gateway();
     let ticket_type = fixture.ticket_type(&fixture.event(), 1250, 10);
@@ -111,11 +111,11 @@ fn without_a_gateway_that_can_refund_the_organizer_does() {
 }
 
 #[test]
-fn what_the_gateway_refuses_for_good_is_listed_and_not_asked_again() {
+fn a_refund_that_the_gateway_refuses_is_listed_and_not_repeated() {
     let fixture = Fixture::new();
     let (_, order) = paid(&fixture);
     fixture.gateway.on_refund(GatewayBehavior::Refuse);
-    assert!(!cancel(&fixture, order.id), "it was due when that was answered");
+    assert!(!cancel(&fixture, order.id), "the refund is still due");
     assert_eq!(
         (fixture.order_status(order.id), fixture.payment_status(order.id)),
         (OrderStatus::Cancelled, Some(PaymentStatus::Completed))
@@ -125,46 +125,50 @@ fn what_the_gateway_refuses_for_good_is_listed_and_not_asked_again() {
     assert!(listed[0].last_error.as_ref().is_some_and(|error| error.contains("the card is blocked")));
     fixture.gateway.on_refund(GatewayBehavior::Succeed);
     fixture.clock.advance(Duration::from_hours(48));
-    assert_eq!((maintain(&fixture), fixture.gateway.refunds().len()), (0, 1));
+    assert_eq!((answered_refunds(&fixture), fixture.gateway.refunds().len()), (0, 1));
 }
 
 #[test]
-fn an_outage_is_outlasted_with_one_idempotency_key_and_growing_patience() {
-    for mood in [GatewayBehavior::Unavailable, GatewayBehavior::Panic] {
+fn a_refund_is_repeated_with_one_idempotency_key_at_growing_intervals() {
+    for behavior in [GatewayBehavior::Unavailable, GatewayBehavior::Panic] {
         let fixture = Fixture::new();
         let (_, order) = paid(&fixture);
-        fixture.gateway.on_refund(mood);
+        fixture.gateway.on_refund(behavior);
         assert!(!cancel(&fixture, order.id));
         let due = || refunds(&fixture, Some(RefundStatus::Due)).len();
-        assert_eq!((due(), fixture.payment_status(order.id)), (1, Some(PaymentStatus::Completed)), "{mood:?}");
-        // Asked again after a while, and each while is longer than the one before it.
+        assert_eq!((due(), fixture.payment_status(order.id)), (1, Some(PaymentStatus::Completed)), "{behavior:?}");
+        // Requested again after a while, and each wait is longer than the one before.
         let mut whiles = Vec::new();
         for _ in 0..4 {
-            let (asked, mut waited) = (fixture.gateway.refunds().len(), 0);
-            while fixture.gateway.refunds().len() == asked {
-                assert!(waited < 3600, "{mood:?}: at least once an hour");
+            let (requests, mut waited) = (fixture.gateway.refunds().len(), 0);
+            while fixture.gateway.refunds().len() == requests {
+                assert!(waited < 3600, "{behavior:?}: at least once an hour");
                 fixture.clock.advance(Duration::from_secs(1));
                 waited += 1;
-                assert_eq!(maintain(&fixture), 0, "{mood:?}");
+                assert_eq!(answered_refunds(&fixture), 0, "{behavior:?}");
             }
             whiles.push(waited);
         }
-        assert!(whiles.is_sorted_by(|one, next| one < next), "{mood:?}: {whiles:?}");
+        assert!(whiles.is_sorted_by(|one, next| one < next), "{behavior:?}: {whiles:?}");
         fixture.gateway.on_refund(GatewayBehavior::Succeed);
         fixture.clock.advance(Duration::from_hours(1));
-        assert_eq!((maintain(&fixture), due()), (1, 0), "{mood:?}");
-        assert_eq!(fixture.payment_status(order.id), Some(PaymentStatus::Refunded), "{mood:?}");
-        let asked = fixture.gateway.refunds();
-        assert_eq!(asked.len(), 6, "{mood:?}");
-        assert_eq!(asked.iter().map(|refund| &refund.idempotency_key).collect::<HashSet<_>>().len(), 1, "{mood:?}");
-        assert_eq!(refunds(&fixture, None)[0].attempts, 6, "{mood:?}");
+        assert_eq!((answered_refunds(&fixture), due()), (1, 0), "{behavior:?}");
+        assert_eq!(fixture.payment_status(order.id), Some(PaymentStatus::Refunded), "{behavior:?}");
+        let requests = fixture.gateway.refunds();
+        assert_eq!(requests.len(), 6, "{behavior:?}");
+        assert_eq!(
+            requests.iter().map(|refund| &refund.idempotency_key).collect::<HashSet<_>>().len(),
+            1,
+            "{behavior:?}"
+        );
+        assert_eq!(refunds(&fixture, None)[0].attempts, 6, "{behavior:?}");
         fixture.clock.advance(Duration::from_hours(48));
-        assert_eq!((maintain(&fixture), fixture.gateway.refunds().len()), (0, 6), "{mood:?}");
+        assert_eq!((answered_refunds(&fixture), fixture.gateway.refunds().len()), (0, 6), "{behavior:?}");
     }
 }
 
 #[test]
-fn a_gateway_that_hangs_keeps_nobody_waiting_longer_than_its_time() {
+fn a_hanging_gateway_delays_a_cancellation_only_until_its_timeout() {
     let fixture = Fixture::with_gateway(|builder| builder.gateway_timeout(Duration::from_secs(1)));
     let (_, order) = paid(&fixture);
     fixture.gateway.on_refund(GatewayBehavior::Hang);
@@ -172,16 +176,16 @@ fn a_gateway_that_hangs_keeps_nobody_waiting_longer_than_its_time() {
     assert_eq!(refunds(&fixture, Some(RefundStatus::Due)).len(), 1);
     fixture.gateway.on_refund(GatewayBehavior::Succeed);
     fixture.clock.advance(Duration::from_hours(1));
-    assert_eq!(maintain(&fixture), 1);
+    assert_eq!(answered_refunds(&fixture), 1);
     assert_eq!(fixture.payment_status(order.id), Some(PaymentStatus::Refunded));
 }
 
 #[test]
-fn a_refund_survives_a_crash_between_its_decision_and_its_answer() {
+fn a_refund_survives_a_crash_before_the_gateway_answers() {
     let fixture = Fixture::with_gateway(|builder| builder.gateway_timeout(Duration::from_secs(600)));
     let (_, order) = paid(&fixture);
     fixture.gateway.on_refund(GatewayBehavior::Hang);
-    // The process hangs in the gateway, as good as dead: it never hears the answer.
+    // The call hangs in the gateway, as if the process had died: it never sees the response.
     let (service, caller) = (fixture.service.clone(), fixture.caller.clone());
     let dead = std::thread::spawn(move || service.cancel_order(&caller, order.id));
     while fixture.gateway.refunds().is_empty() {
@@ -195,18 +199,18 @@ fn a_refund_survives_a_crash_between_its_decision_and_its_answer() {
     assert_eq!(next.run_maintenance().expect("a run").answered_refunds, 1);
     let payment = next.get_order(&fixture.caller, order.id).expect("the order").payment_gateway.expect("a payment");
     assert_eq!(payment.status, PaymentStatus::Refunded);
-    let asked = fixture.gateway.refunds();
-    assert_eq!(asked.len(), 2);
-    assert_eq!(asked[0], asked[1], "the same request under the same key: the gateway does it once");
+    let requests = fixture.gateway.refunds();
+    assert_eq!(requests.len(), 2);
+    assert_eq!(requests[0], requests[1], "the same request with the same key, so that the gateway refunds once");
 }
 
 #[test]
-fn a_refund_decided_by_a_process_that_died_at_once_is_asked_for_by_the_next() {
+fn a_refund_recorded_by_a_process_that_died_is_requested_by_the_next() {
     let fixture = Fixture::new();
     let (_, order) = paid(&fixture);
     fixture.gateway.on_refund(GatewayBehavior::Unavailable);
     cancel(&fixture, order.id);
-    // As if it had never been asked for.
+    // As if it had never been requested.
     let file = fixture.database();
     let never_asked = "UPDATE refunds SET attempts = 0, next_attempt_at = created_at";
     assert_eq!(file.execute(never_asked, []), 1);
@@ -216,7 +220,7 @@ fn a_refund_decided_by_a_process_that_died_at_once_is_asked_for_by_the_next() {
 }
 
 #[test]
-fn two_processes_ask_for_a_refund_once() {
+fn two_services_request_a_refund_once() {
     let fixture = Fixture::new();
     let (_, order) = paid(&fixture);
     fixture.gateway.on_refund(GatewayBehavior::Unavailable);
@@ -232,15 +236,15 @@ fn two_processes_ask_for_a_refund_once() {
 }
 
 #[test]
-fn refunds_are_listed_newest_first_by_status_and_in_pages() {
+fn refunds_are_listed_by_status_newest_first_in_pages() {
     let fixture = Fixture::new();
     let ticket_type = fixture.ticket_type(&fixture.event(), 1250, 100);
     let mut orders = Vec::new();
-    for mood in
+    for behavior in
         [GatewayBehavior::Succeed, GatewayBehavior::Refuse, GatewayBehavior::Unavailable, GatewayBehavior::Succeed]
     {
         let order = fixture.paid_order(&ticket_type, 1);
-        fixture.gateway.on_refund(mood);
+        fixture.gateway.on_refund(behavior);
         cancel(&fixture, order.id);
         orders.push(order.id);
     }
@@ -257,25 +261,25 @@ fn refunds_are_listed_newest_first_by_status_and_in_pages() {
     assert_eq!(paths(page(PageRequest::first(0))), ["limit"]);
     let unpaid = fixture.order(&ticket_type, 1);
     assert_eq!(paths(page(PageRequest::first(3).after(unpaid.id))), ["cursor"]);
-    let stranger = fixture.other_organization();
-    assert!(fixture.service.list_refunds(&stranger, ListRefunds::default()).expect("a page").data.is_empty());
+    let other = fixture.other_organization();
+    assert!(fixture.service.list_refunds(&other, ListRefunds::default()).expect("a page").data.is_empty());
 }
 
 #[test]
-fn an_error_of_the_gateway_says_whether_it_is_asked_again() {
+fn an_error_of_the_gateway_says_whether_the_call_is_repeated() {
     assert!(GatewayError::Unavailable("x".to_owned()).to_string().contains('x'));
     assert!(GatewayError::Refused("y".to_owned()).to_string().contains('y'));
 }
 
-/// A gateway that lets another process do its maintenance while the first refund is asked for.
+/// A gateway that runs the maintenance of another service while it is asked for the first refund.
 #[derive(Clone)]
-struct Interrupted {
+struct InterferingGateway {
     other: Arc<OnceLock<TicketingService>>,
-    asked: Arc<Mutex<Vec<OrderId>>>,
+    requests: Arc<Mutex<Vec<OrderId>>>,
     open: Arc<AtomicBool>,
 }
 
-impl PaymentGateway for Interrupted {
+impl PaymentGateway for InterferingGateway {
     fn start_checkout(&self, request: &CheckoutRequest) -> Result<Checkout, GatewayError> {
         let reference = request.order_id.to_string();
         Ok(Checkout { link: "https://pay.example".to_owned(), reference })
@@ -286,9 +290,9 @@ impl PaymentGateway for Interrupted {
             return Err(GatewayError::Unavailable("closed".to_owned()));
         }
         let first = {
-            let mut asked = self.asked.lock().expect("no panic");
-            asked.push(request.order_id);
-            asked.len() == 1
+            let mut requests = self.requests.lock().expect("no panic");
+            requests.push(request.order_id);
+            requests.len() == 1
         };
         if !first {
             return Err(GatewayError::Unavailable("closed again".to_owned()));
@@ -299,10 +303,10 @@ impl PaymentGateway for Interrupted {
 }
 
 #[test]
-fn a_refund_that_another_process_has_just_asked_for_is_not_asked_for_again() {
+fn a_refund_just_requested_by_another_service_is_not_repeated() {
     let folder = tempfile::tempdir().expect("a folder");
-    let (other, asked, open) = (Arc::default(), Arc::default(), Arc::default());
-    let gateway = Interrupted { other, asked, open };
+    let (other, requests, open) = (Arc::default(), Arc::default(), Arc::default());
+    let gateway = InterferingGateway { other, requests, open };
     let clock = ManualClock::at(at(NOW));
     let start = || {
         let builder = TicketingService::builder(folder.path().join("ticketing.db")).clock(clock.clone());
@@ -325,7 +329,7 @@ fn a_refund_that_another_process_has_just_asked_for_is_not_asked_for_again() {
     });
     clock.advance(Duration::from_mins(1));
     gateway.open.store(true, Ordering::SeqCst);
-    // Both are on this run's list; while it asks for the first, the other process asks for the second.
+    // Both are due in this run. While it requests the first refund, the other service requests the second.
     assert_eq!(service.run_maintenance().expect("a run").answered_refunds, 1);
-    assert_eq!(*gateway.asked.lock().expect("no panic"), orders);
+    assert_eq!(*gateway.requests.lock().expect("no panic"), orders);
 }
