@@ -1,4 +1,4 @@
-//! Revisions: what raises them, and changes that are made only at one.
+//! Revisions: what raises them, and conditional changes (`if_match`).
 
 use crate::common::threads::run_at_once;
 use crate::common::*;
@@ -24,11 +24,11 @@ fn described(text: &str) -> UpdateDiscount {
     UpdateDiscount { description: Change::Set(text.to_owned()), ..Default::default() }
 }
 
-fn noted(text: &str) -> UpdateWebhook {
+fn with_description(text: &str) -> UpdateWebhook {
     UpdateWebhook { description: Change::Set(Some(text.to_owned())), ..Default::default() }
 }
 
-struct Ground {
+struct Resources {
     fixture: Fixture,
     event: Event,
     ticket_type: TicketType,
@@ -36,7 +36,7 @@ struct Ground {
     webhook: WebhookEndpoint,
 }
 
-impl Ground {
+impl Resources {
     fn new() -> Self {
         let fixture = Fixture::new();
         let event = fixture.event();
@@ -67,9 +67,9 @@ impl Ground {
     }
 }
 
-type Operation = fn(&Ground, &Caller) -> Result<()>;
+type Operation = fn(&Resources, &Caller) -> Result<()>;
 
-/// Every operation that can be done at a revision; of each thing the deletion comes last.
+/// Every operation that accepts a revision. The deletion of a resource comes after its updates.
 const OPERATIONS: &[(&str, Operation)] = &[
     ("update_event", |g, by| g.fixture.service.update_event(by, g.event.id, retitled("Late Night")).map(drop)),
     ("update_event_settings", |g, by| g.fixture.service.update_event_settings(by, g.event.id, tagged()).map(drop)),
@@ -82,44 +82,47 @@ const OPERATIONS: &[(&str, Operation)] = &[
         g.fixture.service.update_discount(by, g.discount.id, described("Early birds")).map(drop)
     }),
     ("delete_discount", |g, by| g.fixture.service.delete_discount(by, g.discount.id)),
-    ("update_webhook", |g, by| g.fixture.service.update_webhook(by, g.webhook.id, noted("Ours")).map(drop)),
+    ("update_webhook", |g, by| g.fixture.service.update_webhook(by, g.webhook.id, with_description("Ours")).map(drop)),
     ("delete_webhook", |g, by| g.fixture.service.delete_webhook(by, g.webhook.id)),
 ];
 
 #[test]
-fn a_change_at_another_revision_is_refused_and_changes_nothing() {
+fn a_change_at_another_revision_is_refused() {
     for (name, operation) in OPERATIONS {
-        let ground = Ground::new();
-        let caller = &ground.fixture.caller;
-        let before = ground.fixture.all_rows();
+        let resources = Resources::new();
+        let caller = &resources.fixture.caller;
+        let before = resources.fixture.all_rows();
         for other in [&[0][..], &[2], &[2, 3, -1], &[]] {
-            let refused = operation(&ground, &caller.if_match(other.iter().copied()));
+            let refused = operation(&resources, &caller.if_match(other.iter().copied()));
             assert_eq!(refused, Err(Error::RevisionMismatch(1)), "{name} at {other:?}");
         }
-        assert_eq!(ground.fixture.all_rows(), before, "{name}");
-        assert_eq!(operation(&ground, &caller.if_match([7, 1])), Ok(()), "{name}");
-        assert_ne!(ground.fixture.all_rows(), before, "{name}");
+        assert_eq!(resources.fixture.all_rows(), before, "{name}");
+        assert_eq!(operation(&resources, &caller.if_match([7, 1])), Ok(()), "{name}");
+        assert_ne!(resources.fixture.all_rows(), before, "{name}");
     }
 }
 
 #[test]
-fn at_another_revision_nobody_hears_what_else_is_wrong_with_the_change() {
-    let ground = Ground::new();
-    let (service, nowhere) = (&ground.fixture.service, ground.fixture.caller.if_match([9]));
+fn a_revision_mismatch_comes_before_field_errors() {
+    let resources = Resources::new();
+    let (service, conditional) = (&resources.fixture.service, resources.fixture.caller.if_match([9]));
     let tags = EventSettings { tags: Change::Set(vec!["\0".to_owned()]), ..Default::default() };
     let mismatch = Error::RevisionMismatch(1);
-    assert_eq!(service.update_event(&nowhere, ground.event.id, retitled("")), Err(mismatch.clone()));
-    assert_eq!(service.update_event_settings(&nowhere, ground.event.id, tags), Err(mismatch.clone()));
-    assert_eq!(service.update_ticket_type(&nowhere, ground.ticket_type.id, renamed("")), Err(mismatch.clone()));
+    assert_eq!(service.update_event(&conditional, resources.event.id, retitled("")), Err(mismatch.clone()));
+    assert_eq!(service.update_event_settings(&conditional, resources.event.id, tags), Err(mismatch.clone()));
+    assert_eq!(service.update_ticket_type(&conditional, resources.ticket_type.id, renamed("")), Err(mismatch.clone()));
     assert_eq!(
-        service.update_discount(&nowhere, ground.discount.id, described(&"x".repeat(256))),
+        service.update_discount(&conditional, resources.discount.id, described(&"x".repeat(256))),
         Err(mismatch.clone())
     );
-    assert_eq!(service.update_webhook(&nowhere, ground.webhook.id, noted(&"x".repeat(501))), Err(mismatch));
+    assert_eq!(
+        service.update_webhook(&conditional, resources.webhook.id, with_description(&"x".repeat(501))),
+        Err(mismatch)
+    );
 }
 
 #[test]
-fn the_table_above_names_every_operation_that_looks_at_a_revision() {
+fn the_table_has_every_operation_that_accepts_a_revision() {
     let mut found = Vec::new();
     for file in std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/src/service")).expect("the folder") {
         let text = std::fs::read_to_string(file.expect("a file").path()).expect("text");
@@ -138,118 +141,127 @@ fn the_table_above_names_every_operation_that_looks_at_a_revision() {
 }
 
 #[test]
-fn what_is_not_there_is_not_found_at_any_revision() {
+fn an_unknown_resource_is_not_found_at_any_revision() {
     for (name, operation) in OPERATIONS {
-        let ground = Ground::new();
-        let stranger = ground.fixture.other_organization().if_match([99]);
-        let refused = operation(&ground, &stranger).expect_err("another organization's");
+        let resources = Resources::new();
+        let other = resources.fixture.other_organization().if_match([99]);
+        let refused = operation(&resources, &other).expect_err("a resource of another organization");
         assert!(matches!(refused, Error::NotFound(_)), "{name}: {refused:?}");
     }
 }
 
 #[test]
-fn other_operations_ignore_it() {
-    let ground = Ground::new();
-    let nowhere = ground.fixture.caller.if_match([99]);
-    let service = &ground.fixture.service;
-    service.get_event(&nowhere, ground.event.id).expect("the event");
-    service.create_event(&nowhere, new_event(|_| {})).expect("an event");
+fn other_operations_ignore_the_revision() {
+    let resources = Resources::new();
+    let conditional = resources.fixture.caller.if_match([99]);
+    let service = &resources.fixture.service;
+    service.get_event(&conditional, resources.event.id).expect("the event");
+    service.create_event(&conditional, new_event(|_| {})).expect("an event");
     service
-        .create_order(&nowhere, CreateOrder::new(ground.event.id, new_customer(), ground.ticket_type.id, 1))
+        .create_order(&conditional, CreateOrder::new(resources.event.id, new_customer(), resources.ticket_type.id, 1))
         .expect("an order");
-    service.record_page_view(&nowhere, ground.event.id).expect("a view");
+    service.record_page_view(&conditional, resources.event.id).expect("a view");
 }
 
 #[test]
-fn every_change_raises_the_revision_of_what_it_changes_and_of_nothing_else() {
-    let ground = Ground::new();
-    let (fixture, by) = (&ground.fixture, &ground.fixture.caller);
-    assert_eq!(ground.revisions(), [1, 1, 1, 1]);
-    fixture.service.update_event(by, ground.event.id, retitled("Late Night")).expect("changed");
-    assert_eq!(ground.revisions(), [2, 1, 1, 1]);
-    fixture.service.update_event(by, ground.event.id, UpdateEvent::default()).expect("an update that changes nothing");
-    assert_eq!(ground.revisions(), [3, 1, 1, 1]);
-    fixture.service.update_event_settings(by, ground.event.id, tagged()).expect("changed");
-    assert_eq!(ground.revisions(), [4, 1, 1, 1]);
-    fixture.service.update_ticket_type(by, ground.ticket_type.id, renamed("Box")).expect("changed");
+fn every_change_raises_the_revision_of_its_resource_only() {
+    let resources = Resources::new();
+    let (fixture, by) = (&resources.fixture, &resources.fixture.caller);
+    assert_eq!(resources.revisions(), [1, 1, 1, 1]);
+    fixture.service.update_event(by, resources.event.id, retitled("Late Night")).expect("changed");
+    assert_eq!(resources.revisions(), [2, 1, 1, 1]);
+    fixture
+        .service
+        .update_event(by, resources.event.id, UpdateEvent::default())
+        .expect("an update that changes nothing");
+    assert_eq!(resources.revisions(), [3, 1, 1, 1]);
+    fixture.service.update_event_settings(by, resources.event.id, tagged()).expect("changed");
+    assert_eq!(resources.revisions(), [4, 1, 1, 1]);
+    fixture.service.update_ticket_type(by, resources.ticket_type.id, renamed("Box")).expect("changed");
     let hidden = UpdateTicketType { status: Change::Set(TicketTypeStatus::DisplayAsUnavailable), ..Default::default() };
-    fixture.service.update_ticket_type(by, ground.ticket_type.id, hidden).expect("changed");
-    assert_eq!(ground.revisions(), [4, 3, 1, 1]);
-    fixture.service.update_discount(by, ground.discount.id, described("Early birds")).expect("changed");
-    assert_eq!(ground.revisions(), [4, 3, 2, 1]);
-    fixture.service.update_webhook(by, ground.webhook.id, noted("Ours")).expect("changed");
-    fixture.service.rotate_webhook_secret(by, ground.webhook.id).expect("rotated");
-    assert_eq!(ground.revisions(), [4, 3, 2, 3]);
+    fixture.service.update_ticket_type(by, resources.ticket_type.id, hidden).expect("changed");
+    assert_eq!(resources.revisions(), [4, 3, 1, 1]);
+    fixture.service.update_discount(by, resources.discount.id, described("Early birds")).expect("changed");
+    assert_eq!(resources.revisions(), [4, 3, 2, 1]);
+    fixture.service.update_webhook(by, resources.webhook.id, with_description("Ours")).expect("changed");
+    fixture.service.rotate_webhook_secret(by, resources.webhook.id).expect("rotated");
+    assert_eq!(resources.revisions(), [4, 3, 2, 3]);
     for (status, revision) in [(EventStatus::Drafted, 5), (EventStatus::Published, 6), (EventStatus::Cancelled, 7)] {
-        assert_eq!(fixture.set_event_status(ground.event.id, status).expect("moved").revision, revision);
+        assert_eq!(fixture.set_event_status(resources.event.id, status).expect("moved").revision, revision);
     }
-    assert_eq!(ground.revisions(), [7, 3, 2, 3]);
+    assert_eq!(resources.revisions(), [7, 3, 2, 3]);
 }
 
 #[test]
-fn sales_views_and_uses_raise_no_revision() {
-    let ground = Ground::new();
-    let (fixture, by) = (&ground.fixture, &ground.fixture.caller);
-    fixture.service.record_page_view(by, ground.event.id).expect("a view");
-    let order = fixture.order_with_code(&ground.ticket_type, 2, "EARLY");
+fn sales_page_views_and_discount_uses_raise_no_revision() {
+    let resources = Resources::new();
+    let (fixture, by) = (&resources.fixture, &resources.fixture.caller);
+    fixture.service.record_page_view(by, resources.event.id).expect("a view");
+    let order = fixture.order_with_code(&resources.ticket_type, 2, "EARLY");
     fixture.service.payment_completed(by, order.id).expect("paid");
-    fixture.issue(&ground.ticket_type, 1);
-    let (event_id, code) = (ground.event.id, "EARLY".to_owned());
+    fixture.issue(&resources.ticket_type, 1);
+    let (event_id, code) = (resources.event.id, "EARLY".to_owned());
     let basket = ValidateDiscount { event_id, code, order_amount: eur(0), ticket_items: Vec::new() };
     fixture.service.validate_discount(by, basket).expect("an answer");
-    assert_eq!((fixture.sold(&ground.ticket_type), fixture.discount_uses(&ground.discount)), (3, 1));
+    assert_eq!((fixture.sold(&resources.ticket_type), fixture.discount_uses(&resources.discount)), (3, 1));
     fixture.service.cancel_order(by, order.id).expect("cancelled");
     fixture.service.run_maintenance().expect("a run");
-    assert_eq!(ground.revisions(), [1, 1, 1, 1]);
+    assert_eq!(resources.revisions(), [1, 1, 1, 1]);
 }
 
 #[test]
-fn what_the_system_does_to_an_event_s_status_raises_its_revision() {
-    let ground = Ground::new();
-    let fixture = &ground.fixture;
-    let order = fixture.paid_order(&ground.ticket_type, 10);
-    assert_eq!((fixture.event_status(ground.event.id), ground.revisions()), (EventStatus::SoldOut, [2, 1, 1, 1]));
+fn status_changes_by_the_system_raise_the_revision() {
+    let resources = Resources::new();
+    let fixture = &resources.fixture;
+    let order = fixture.paid_order(&resources.ticket_type, 10);
+    assert_eq!((fixture.event_status(resources.event.id), resources.revisions()), (EventStatus::SoldOut, [2, 1, 1, 1]));
     fixture.service.cancel_order(&fixture.caller, order.id).expect("cancelled");
-    assert_eq!((fixture.event_status(ground.event.id), ground.revisions()), (EventStatus::Published, [3, 1, 1, 1]));
-    fixture.paid_order(&ground.ticket_type, 10);
+    assert_eq!(
+        (fixture.event_status(resources.event.id), resources.revisions()),
+        (EventStatus::Published, [3, 1, 1, 1])
+    );
+    fixture.paid_order(&resources.ticket_type, 10);
     let more = CreateTicketType::new("Balcony", eur(0), 1);
-    fixture.service.create_ticket_type(&fixture.caller, ground.event.id, more).expect("a type");
-    assert_eq!((fixture.event_status(ground.event.id), ground.revisions()), (EventStatus::Published, [5, 1, 1, 1]));
+    fixture.service.create_ticket_type(&fixture.caller, resources.event.id, more).expect("a type");
+    assert_eq!(
+        (fixture.event_status(resources.event.id), resources.revisions()),
+        (EventStatus::Published, [5, 1, 1, 1])
+    );
     fixture.set_clock(EVENT_END);
-    assert_eq!((fixture.event_status(ground.event.id), ground.revisions()), (EventStatus::Expired, [6, 1, 1, 1]));
-    // Whoever saw it before it was over has not seen this.
+    assert_eq!((fixture.event_status(resources.event.id), resources.revisions()), (EventStatus::Expired, [6, 1, 1, 1]));
+    // A caller that read the event before it ended has an older revision.
     let seen = fixture.caller.if_match([5]);
-    let refused = fixture.service.update_event(&seen, ground.event.id, retitled("Late Night"));
+    let refused = fixture.service.update_event(&seen, resources.event.id, retitled("Late Night"));
     assert_eq!(refused, Err(Error::RevisionMismatch(6)));
     fixture.service.run_maintenance().expect("a run");
-    assert_eq!(ground.revisions(), [6, 1, 1, 1], "what was true is only written down");
+    assert_eq!(resources.revisions(), [6, 1, 1, 1], "storing the expiry changes no revision");
     let seen = fixture.caller.if_match([6]);
     assert_eq!(
-        fixture.service.update_event(&seen, ground.event.id, retitled("Late Night")).expect("changed").revision,
+        fixture.service.update_event(&seen, resources.event.id, retitled("Late Night")).expect("changed").revision,
         7
     );
 }
 
 #[test]
-fn an_event_that_is_over_is_changed_at_its_revision_before_anybody_wrote_it_down_too() {
-    let ground = Ground::new();
-    let fixture = &ground.fixture;
+fn the_expiry_of_an_event_counts_as_a_revision_before_it_is_stored() {
+    let resources = Resources::new();
+    let fixture = &resources.fixture;
     fixture.set_clock(EVENT_END);
     let seen = fixture.caller.if_match([2]);
-    let changed = fixture.service.update_event_settings(&seen, ground.event.id, tagged()).expect("changed");
+    let changed = fixture.service.update_event_settings(&seen, resources.event.id, tagged()).expect("changed");
     assert_eq!((changed.status, changed.revision), (EventStatus::Expired, 3));
     fixture.service.run_maintenance().expect("a run");
-    assert_eq!(ground.event(), 3);
+    assert_eq!(resources.event(), 3);
 }
 
 const THREADS: usize = 16;
 
-/// How many of 16 threads change an event, a ticket type, a discount and a webhook endpoint that they all saw at once.
-fn changes_at_once(condition: fn(&Caller) -> Caller) -> [usize; 4] {
-    let ground = Ground::new();
-    let by = condition(&ground.fixture.caller);
-    let service = &ground.fixture.service;
-    let other = ground.fixture.second_service();
+/// Returns how many of 16 threads change an event, a ticket type, a discount and a webhook endpoint at the same time.
+fn simultaneous_changes(condition: fn(&Caller) -> Caller) -> [usize; 4] {
+    let resources = Resources::new();
+    let by = condition(&resources.fixture.caller);
+    let service = &resources.fixture.service;
+    let other = resources.fixture.second_service();
     let count = |change: &(dyn Fn(usize) -> Result<()> + Sync)| {
         let results = run_at_once(THREADS, change);
         let refused = |result: &Result<()>| matches!(result, Err(Error::RevisionMismatch(2)));
@@ -258,21 +270,23 @@ fn changes_at_once(condition: fn(&Caller) -> Caller) -> [usize; 4] {
     };
     let service = |number: usize| if number.is_multiple_of(2) { service } else { &other };
     [
-        count(&|n| service(n).update_event(&by, ground.event.id, retitled(&format!("Night {n}"))).map(drop)),
-        count(&|n| service(n).update_ticket_type(&by, ground.ticket_type.id, renamed(&format!("Box {n}"))).map(drop)),
-        count(&|n| service(n).update_discount(&by, ground.discount.id, described(&format!("{n}"))).map(drop)),
-        count(&|n| service(n).update_webhook(&by, ground.webhook.id, noted(&format!("{n}"))).map(drop)),
+        count(&|n| service(n).update_event(&by, resources.event.id, retitled(&format!("Night {n}"))).map(drop)),
+        count(&|n| {
+            service(n).update_ticket_type(&by, resources.ticket_type.id, renamed(&format!("Box {n}"))).map(drop)
+        }),
+        count(&|n| service(n).update_discount(&by, resources.discount.id, described(&format!("{n}"))).map(drop)),
+        count(&|n| service(n).update_webhook(&by, resources.webhook.id, with_description(&format!("{n}"))).map(drop)),
     ]
 }
 
 #[test]
-fn of_changes_at_once_at_one_revision_exactly_one_is_made() {
+fn one_of_several_simultaneous_changes_at_one_revision_succeeds() {
     for _ in 0..10 {
-        assert_eq!(changes_at_once(|caller| caller.if_match([1])), [1, 1, 1, 1]);
+        assert_eq!(simultaneous_changes(|caller| caller.if_match([1])), [1, 1, 1, 1]);
     }
 }
 
 #[test]
-fn control_without_a_revision_all_of_them_are_made() {
-    assert_eq!(changes_at_once(Caller::clone), [THREADS; 4]);
+fn control_without_a_revision_all_simultaneous_changes_succeed() {
+    assert_eq!(simultaneous_changes(Caller::clone), [THREADS; 4]);
 }

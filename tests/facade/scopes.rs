@@ -1,4 +1,4 @@
-//! Scopes: every operation needs its own and no other. No scope implies another.
+//! Scopes: every operation needs exactly one scope, and no scope implies another.
 
 use crate::common::*;
 use ticketing::{
@@ -8,11 +8,11 @@ use ticketing::{
     UpdateDiscount, UpdateEvent, UpdateTicketType, UpdateWebhook, ValidateDiscount, WebhookDelivery,
 };
 
-/// A shop in which every operation has something to work on.
-struct Ground {
+/// The resources that the operations need.
+struct Resources {
     fixture: Fixture,
     event: Event,
-    /// An event that nothing depends on, with a type of its own.
+    /// An event that nothing depends on, with a ticket type.
     spare: Event,
     spare_type: TicketType,
     ticket_type: TicketType,
@@ -23,7 +23,7 @@ struct Ground {
     delivery: WebhookDelivery,
 }
 
-impl Ground {
+impl Resources {
     fn new() -> Self {
         let fixture = Fixture::new();
         let (event, spare) = (fixture.event(), fixture.event());
@@ -39,7 +39,7 @@ impl Ground {
     }
 }
 
-type Operation = fn(&Ground, &Caller) -> Result<()>;
+type Operation = fn(&Resources, &Caller) -> Result<()>;
 
 /// Every operation of the facade that takes a caller, with its scope.
 const OPERATIONS: &[(&str, Scope, Operation)] = &[
@@ -139,22 +139,22 @@ const OPERATIONS: &[(&str, Scope, Operation)] = &[
 ];
 
 #[test]
-fn every_operation_is_forbidden_without_its_scope_and_allowed_with_it_alone() {
-    let ground = Ground::new();
+fn every_operation_needs_its_scope_and_no_other() {
+    let resources = Resources::new();
     for (name, scope, operation) in OPERATIONS {
-        let without = ground.fixture.caller.with_only(Scope::ALL.iter().copied().filter(|other| other != scope));
-        assert_eq!(operation(&ground, &without), Err(Error::Forbidden(*scope)), "{name}");
+        let without = resources.fixture.caller.with_only(Scope::ALL.iter().copied().filter(|other| other != scope));
+        assert_eq!(operation(&resources, &without), Err(Error::Forbidden(*scope)), "{name}");
         assert!(Error::Forbidden(*scope).to_string().contains(scope.as_str()));
     }
     for (name, scope, operation) in OPERATIONS {
-        let ground = Ground::new();
-        let alone = ground.fixture.caller.with_only([*scope]);
-        assert_eq!(operation(&ground, &alone), Ok(()), "{name}");
+        let resources = Resources::new();
+        let restricted = resources.fixture.caller.with_only([*scope]);
+        assert_eq!(operation(&resources, &restricted), Ok(()), "{name}");
     }
 }
 
 #[test]
-fn the_table_above_names_every_operation_that_takes_a_caller() {
+fn the_table_has_every_operation_that_takes_a_caller() {
     let mut found = Vec::new();
     for file in std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/src/service")).expect("the folder") {
         let text = std::fs::read_to_string(file.expect("a file").path()).expect("text");

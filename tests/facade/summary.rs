@@ -1,4 +1,4 @@
-//! The summary of an event: figures worked out by hand for a mixed history.
+//! The summary of an event: figures calculated by hand for a mixed history, limits and consistency.
 
 use crate::common::*;
 use serde_json::json;
@@ -13,8 +13,8 @@ fn summary(fixture: &Fixture, event: &Event) -> EventSummary {
     fixture.service.get_event_summary(&fixture.caller, event.id).expect("a summary")
 }
 
-/// A ticket type of which nothing was sold.
-fn untouched(of: &TicketType) -> TicketTypeSummary {
+/// The summary of a ticket type without sales.
+fn unsold(of: &TicketType) -> TicketTypeSummary {
     TicketTypeSummary {
         ticket_type_id: of.id,
         name: of.name.clone(),
@@ -28,7 +28,7 @@ fn untouched(of: &TicketType) -> TicketTypeSummary {
 }
 
 #[test]
-fn an_event_that_sold_nothing_has_zeros_and_all_of_its_types_in_the_order_of_their_list() {
+fn an_event_without_sales_has_zeros_and_all_its_types_in_order() {
     let fixture = Fixture::new();
     let event = fixture.event();
     assert_eq!(summary(&fixture, &event).ticket_types, []);
@@ -49,13 +49,13 @@ fn an_event_that_sold_nothing_has_zeros_and_all_of_its_types_in_the_order_of_the
         tickets_issued: 0,
         tickets_checked_in: 0,
         tickets_cancelled: 0,
-        ticket_types: [first, middle, middle_too, last].iter().map(untouched).collect(),
+        ticket_types: [first, middle, middle_too, last].iter().map(unsold).collect(),
     };
     assert_eq!(summary(&fixture, &event), expected);
 }
 
 #[test]
-fn a_mixed_history_adds_up() {
+fn a_mixed_history_has_the_expected_figures() {
     let fixture = Fixture::new();
     let (event, other) = (fixture.event(), fixture.event());
     let ticket_type = fixture.ticket_type_with(&event, |new| (new.quantity, new.sort_order) = (20, Some(1)));
@@ -64,19 +64,19 @@ fn a_mixed_history_adds_up() {
     let (service, caller) = (&fixture.service, &fixture.caller);
     let check_in = |code: &str| service.check_in_ticket(caller, CheckInTicket::new(code)).map(drop);
 
-    // Expired; and expired, then paid while its place was still there.
+    // One expired order, and one that was paid after it expired while its seat was still free.
     fixture.order(&ticket_type, 4);
     let revived = fixture.order(&ticket_type, 1);
     fixture.expire_holds();
-    service.payment_completed(caller, revived.id).expect("its place is free");
-    // Completed: paid, with one ticket inside and one that came out again; and free.
+    service.payment_completed(caller, revived.id).expect("its seat is free");
+    // Completed orders: paid, with one ticket checked in and one checked out again; and free ones.
     let paid = fixture.paid_order(&ticket_type, 2);
     for ticket in &paid.items[0].issued_tickets {
         check_in(&ticket.code).expect("valid");
     }
     service.check_out_ticket(caller, CheckInTicket::new(&paid.items[0].issued_tickets[0].code)).expect("inside");
     fixture.order(&free, 2);
-    // Cancelled after the gateway's money; after other money; after a failed payment; before a late payment.
+    // Cancelled orders: paid through the gateway, paid in cash, with a failed payment, and before a late payment.
     let refunded = fixture.paid_order(&ticket_type, 3);
     let by_hand = fixture.order(&ticket_type, 2);
     service.mark_order_paid(caller, by_hand.id).expect("pending");
@@ -86,51 +86,51 @@ fn a_mixed_history_adds_up() {
     for order in [&refunded, &by_hand, &failed, &late] {
         service.cancel_order(caller, order.id).expect("cancellable");
     }
-    service.payment_completed(caller, late.id).expect("it goes back");
-    // Pending.
+    service.payment_completed(caller, late.id).expect("it is refunded");
+    // A pending order.
     fixture.order(&ticket_type, 1);
-    // Three guests, of whom one is inside and one was cancelled.
+    // Three issued tickets: one checked in, one cancelled.
     let guests = fixture.issue(&ticket_type, 3);
     check_in(&guests[0].code).expect("valid");
     service.cancel_ticket(caller, guests[1].id).expect("valid");
-    // What another event sells counts there.
-    let elsewhere = fixture.ticket_type(&other, 5000, 5);
-    fixture.paid_order(&elsewhere, 2);
+    // Sales of another event do not count.
+    let other_type = fixture.ticket_type(&other, 5000, 5);
+    fixture.paid_order(&other_type, 2);
 
     let expected = EventSummary {
         event_id: event.id,
         currency: "EUR".to_owned(),
         orders_by_status: OrdersByStatus { pending: 1, completed: 3, cancelled: 4, expired: 1 },
-        // One revived, two paid, three refunded, two paid by hand.
+        // One order paid after it expired, two paid, three refunded, two paid in cash.
         gross_revenue: eur(8 * 1250),
         discount_total: Amount::ZERO,
         refunded_total: eur(3 * 1250),
-        // Of the same orders and the two free ones, and of three guests.
+        // Tickets of the same orders, of the two free ones, and three issued tickets.
         tickets_issued: 8 + 2 + 3,
         tickets_checked_in: 2,
         tickets_cancelled: 3 + 2 + 1,
         ticket_types: vec![
-            TicketTypeSummary { sold: 2, available: 3, ..untouched(&free) },
-            untouched(&never),
+            TicketTypeSummary { sold: 2, available: 3, ..unsold(&free) },
+            unsold(&never),
             TicketTypeSummary {
-                // One revived, two paid, two guests.
+                // One paid after it expired, two paid, two issued tickets.
                 sold: 5,
                 reserved: 1,
                 available: 14,
                 checked_in: 2,
                 revenue: eur(8 * 1250),
-                ..untouched(&ticket_type)
+                ..unsold(&ticket_type)
             },
         ],
     };
     assert_eq!(summary(&fixture, &event), expected);
     service.run_maintenance().expect("a run");
-    assert_eq!(summary(&fixture, &event), expected, "what maintenance writes down counted before");
+    assert_eq!(summary(&fixture, &event), expected, "the summary is the same before maintenance stores the expiry");
     assert_eq!(summary(&fixture, &other).gross_revenue, eur(10_000));
 }
 
 #[test]
-fn a_hold_counts_until_the_instant_at_which_it_runs_out() {
+fn a_hold_counts_until_the_instant_it_expires() {
     let fixture = Fixture::new();
     let event = fixture.event();
     let ticket_type = fixture.ticket_type(&event, 1250, 10);
@@ -147,7 +147,7 @@ fn a_hold_counts_until_the_instant_at_which_it_runs_out() {
 }
 
 #[test]
-fn discounts_count_where_the_order_completed() {
+fn discounts_count_for_completed_orders() {
     let fixture = Fixture::new();
     let event = fixture.event();
     let (ticket_type, stand) = (fixture.ticket_type(&event, 1000, 10), fixture.ticket_type(&event, 500, 10));
@@ -168,7 +168,7 @@ fn discounts_count_where_the_order_completed() {
 }
 
 #[test]
-fn sums_are_exact_beyond_32_bits_and_stop_at_the_largest_amount() {
+fn sums_are_exact_beyond_32_bits_and_limited_to_the_largest_amount() {
     let fixture = Fixture::new();
     let event = fixture.event();
     let ticket_type = fixture.ticket_type(&event, 1000, 10);
@@ -197,8 +197,8 @@ fn sums_are_exact_beyond_32_bits_and_stop_at_the_largest_amount() {
     assert_eq!(too_large.ticket_types[0].revenue, most);
 }
 
-/// Issues tickets and cancels every other one while `work` runs.
-fn while_tickets_come_and_go<T>(fixture: &Fixture, of: &TicketType, work: impl FnOnce() -> T) -> T {
+/// Issues tickets and cancels every second one while `work` runs.
+fn while_issuing_and_cancelling<T>(fixture: &Fixture, of: &TicketType, work: impl FnOnce() -> T) -> T {
     let over = AtomicBool::new(false);
     std::thread::scope(|scope| {
         scope.spawn(|| {
@@ -219,11 +219,11 @@ fn while_tickets_come_and_go<T>(fixture: &Fixture, of: &TicketType, work: impl F
 }
 
 #[test]
-fn a_summary_taken_while_tickets_come_and_go_is_of_one_state() {
+fn a_summary_is_consistent_while_tickets_are_issued_and_cancelled() {
     let fixture = Fixture::new();
     let event = fixture.event();
     let ticket_type = fixture.ticket_type(&event, 1250, 1_000_000);
-    while_tickets_come_and_go(&fixture, &ticket_type, || {
+    while_issuing_and_cancelling(&fixture, &ticket_type, || {
         let mut states = BTreeSet::new();
         while states.len() < 100 {
             let summary = summary(&fixture, &event);
@@ -234,23 +234,23 @@ fn a_summary_taken_while_tickets_come_and_go_is_of_one_state() {
 }
 
 #[test]
-fn control_figures_read_one_after_another_are_of_different_states() {
+fn control_figures_read_one_by_one_are_inconsistent() {
     let fixture = Fixture::new();
     let event = fixture.event();
     let ticket_type = fixture.ticket_type(&event, 1250, 1_000_000);
     let file = fixture.database();
     let number = |sql: &str| file.value::<i64>(sql);
-    let differ = while_tickets_come_and_go(&fixture, &ticket_type, || {
+    let differ = while_issuing_and_cancelling(&fixture, &ticket_type, || {
         (0..1_000_000).any(|_| {
             let sold = number("SELECT sold FROM ticket_types");
             sold != number("SELECT COUNT(*) FROM tickets WHERE status <> 'CANCELLED'")
         })
     });
-    assert!(differ, "what the summary guards against never happens");
+    assert!(differ, "the control found no difference");
 }
 
 #[test]
-fn the_json_is_the_documented_one() {
+fn the_json_is_as_documented() {
     let fixture = Fixture::new();
     let event = fixture.event();
     let ticket_type = fixture.ticket_type(&event, 1250, 10);

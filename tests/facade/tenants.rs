@@ -1,4 +1,4 @@
-//! Tenants: whatever belongs to another organization is answered exactly as what does not exist.
+//! Tenants: resources of another organization get exactly the same response as unknown ones.
 
 use crate::common::*;
 use std::fmt::Debug;
@@ -10,7 +10,7 @@ use ticketing::{
     UpdateTicketType, UpdateWebhook, ValidateDiscount, WebhookDeliveryId, WebhookId,
 };
 
-/// The ids of one organization's things, or of nothing at all.
+/// The ids of an organization's resources, or unknown ids.
 #[derive(Clone, Copy)]
 struct Ids {
     event: EventId,
@@ -79,7 +79,7 @@ const BY_PATH: &[(&str, Operation)] = &[
     }),
 ];
 
-/// Their refusals are field errors: the id stands in the body or in the query.
+/// Operations with an id in the body or in the query: their refusals are field errors.
 const BY_FIELD: &[(&str, &str, Operation)] = &[
     ("create_order", "eventId", |service, by, ids| {
         service.create_order(by, CreateOrder::new(ids.event, new_customer(), ids.ticket_type, 1)).map(drop)
@@ -115,7 +115,7 @@ const BY_FIELD: &[(&str, &str, Operation)] = &[
 ];
 
 #[test]
-fn what_belongs_to_another_organization_is_answered_as_what_is_not_there() {
+fn resources_of_another_organization_are_answered_like_unknown_ones() {
     let fixture = Fixture::new();
     let event = fixture.event();
     let ticket_type = fixture.ticket_type(&event, 1250, 10);
@@ -124,7 +124,7 @@ fn what_belongs_to_another_organization_is_answered_as_what_is_not_there() {
     let ticket = fixture.issue(&ticket_type, 1).remove(0);
     let discount = fixture.discount(percent_off(&event, "EARLY", 10));
     fixture.fail_all_deliveries();
-    let theirs = Ids {
+    let others = Ids {
         event: event.id,
         ticket_type: ticket_type.id,
         order: order.id,
@@ -133,7 +133,7 @@ fn what_belongs_to_another_organization_is_answered_as_what_is_not_there() {
         webhook: webhook.id,
         delivery: fixture.deliveries(webhook.id)[0].id,
     };
-    let nothing = Ids {
+    let unknown = Ids {
         event: "event_0000000000001".parse().expect("an id"),
         ticket_type: "type_0000000000001".parse().expect("an id"),
         order: "order_0000000000001".parse().expect("an id"),
@@ -156,89 +156,89 @@ fn what_belongs_to_another_organization_is_answered_as_what_is_not_there() {
         )
     };
     let before = state();
-    let stranger = fixture.other_organization();
+    let caller = fixture.other_organization();
     for (name, operation) in BY_PATH {
-        let foreign = operation(&fixture.service, &stranger, theirs);
-        assert!(matches!(foreign, Err(Error::NotFound(_))), "{name}: {foreign:?}");
-        assert_eq!(foreign, operation(&fixture.service, &stranger, nothing), "{name}");
+        let refused = operation(&fixture.service, &caller, others);
+        assert!(matches!(refused, Err(Error::NotFound(_))), "{name}: {refused:?}");
+        assert_eq!(refused, operation(&fixture.service, &caller, unknown), "{name}");
     }
     for (name, field, operation) in BY_FIELD {
-        let foreign = operation(&fixture.service, &stranger, theirs);
-        assert_eq!(foreign, operation(&fixture.service, &stranger, nothing), "{name}");
-        assert_eq!(paths(foreign), [*field], "{name}");
+        let refused = operation(&fixture.service, &caller, others);
+        assert_eq!(refused, operation(&fixture.service, &caller, unknown), "{name}");
+        assert_eq!(paths(refused), [*field], "{name}");
     }
-    assert_eq!(state(), before, "nothing was changed");
+    assert_eq!(state(), before, "nothing has changed");
 
-    // A foreign ticket type in an order for one's own event.
-    let own = fixture.service.create_event(&stranger, new_event(|_| {})).expect("an event");
+    // A ticket type of the other organization in an order for an own event.
+    let own = fixture.service.create_event(&caller, new_event(|_| {})).expect("an event");
     let own_type = CreateTicketType::new("Seat", eur(0), 10);
-    let own_type = fixture.service.create_ticket_type(&stranger, own.id, own_type).expect("a type");
+    let own_type = fixture.service.create_ticket_type(&caller, own.id, own_type).expect("a type");
     let order_of = |of| {
         let mut request = CreateOrder::new(own.id, new_customer(), own_type.id, 1);
         request.items.push(NewOrderItem { ticket_type_id: of, quantity: 1 });
-        fixture.service.create_order(&stranger, request).map(drop)
+        fixture.service.create_order(&caller, request).map(drop)
     };
-    assert_eq!(order_of(theirs.ticket_type), order_of(nothing.ticket_type));
-    assert_eq!(paths(order_of(theirs.ticket_type)), ["items[1].ticketId"]);
+    assert_eq!(order_of(others.ticket_type), order_of(unknown.ticket_type));
+    assert_eq!(paths(order_of(others.ticket_type)), ["items[1].ticketId"]);
     let cursor = |of| {
         let request = ListTicketTypes { page: PageRequest::default().after(of), ..Default::default() };
-        fixture.service.list_ticket_types(&stranger, own.id, request).map(drop)
+        fixture.service.list_ticket_types(&caller, own.id, request).map(drop)
     };
-    assert_eq!(cursor(theirs.ticket_type), cursor(nothing.ticket_type));
-    assert_eq!(paths(cursor(theirs.ticket_type)), ["cursor"]);
+    assert_eq!(cursor(others.ticket_type), cursor(unknown.ticket_type));
+    assert_eq!(paths(cursor(others.ticket_type)), ["cursor"]);
 
-    // A foreign ticket type in a discount and in a basket of one's own event, and a foreign code.
+    // A ticket type of the other organization in a discount and in a basket of an own event, and its discount code.
     let limited_to = |of| {
         let limited = CreateDiscount { applicable_ticket_types: Some(vec![own_type.id, of]), ..new_discount(own.id) };
-        fixture.service.create_discount(&stranger, limited).map(drop)
+        fixture.service.create_discount(&caller, limited).map(drop)
     };
-    assert_eq!(limited_to(theirs.ticket_type), limited_to(nothing.ticket_type));
-    assert_eq!(paths(limited_to(theirs.ticket_type)), ["applicableTicketTypes[1]"]);
-    let basket_of = |of| fixture.service.validate_discount(&stranger, validation(own.id, "EARLY", of));
-    assert_eq!(basket_of(theirs.ticket_type), basket_of(nothing.ticket_type));
-    assert_eq!(paths(basket_of(theirs.ticket_type)), ["ticketItems[0].ticketId"]);
+    assert_eq!(limited_to(others.ticket_type), limited_to(unknown.ticket_type));
+    assert_eq!(paths(limited_to(others.ticket_type)), ["applicableTicketTypes[1]"]);
+    let basket_of = |of| fixture.service.validate_discount(&caller, validation(own.id, "EARLY", of));
+    assert_eq!(basket_of(others.ticket_type), basket_of(unknown.ticket_type));
+    assert_eq!(paths(basket_of(others.ticket_type)), ["ticketItems[0].ticketId"]);
     assert_eq!(basket_of(own_type.id).expect("an answer").error, Some(DiscountRefusal::NotFound));
 
-    // A foreign delivery at one's own endpoint.
+    // A delivery of the other organization at an own endpoint.
     let own_webhook = CreateWebhook::new("https://example.com/own", [NotificationType::TicketIssued]);
-    let own_webhook = fixture.service.create_webhook(&stranger, own_webhook).expect("an endpoint").endpoint.id;
-    let resend = |of| fixture.service.resend_webhook_delivery(&stranger, own_webhook, of);
-    assert_eq!(resend(theirs.delivery), resend(nothing.delivery));
-    assert_not_found(resend(theirs.delivery));
+    let own_webhook = fixture.service.create_webhook(&caller, own_webhook).expect("an endpoint").endpoint.id;
+    let resend = |of| fixture.service.resend_webhook_delivery(&caller, own_webhook, of);
+    assert_eq!(resend(others.delivery), resend(unknown.delivery));
+    assert_not_found(resend(others.delivery));
     let cursor = |of| {
         let request = ListWebhookDeliveries { page: PageRequest::default().after(of), ..Default::default() };
-        fixture.service.list_webhook_deliveries(&stranger, own_webhook, request).map(drop)
+        fixture.service.list_webhook_deliveries(&caller, own_webhook, request).map(drop)
     };
-    assert_eq!(cursor(theirs.delivery), cursor(nothing.delivery));
-    assert_eq!(paths(cursor(theirs.delivery)), ["cursor"]);
-    assert_eq!(state(), before, "nothing was changed");
+    assert_eq!(cursor(others.delivery), cursor(unknown.delivery));
+    assert_eq!(paths(cursor(others.delivery)), ["cursor"]);
+    assert_eq!(state(), before, "nothing has changed");
 }
 
 #[test]
-fn a_foreign_code_is_unknown_at_the_door_and_leaves_no_trace() {
+fn a_ticket_code_of_another_organization_is_unknown() {
     let fixture = Fixture::new();
     let event = fixture.event();
     let ticket = fixture.issue(&fixture.ticket_type(&event, 0, 10), 1).remove(0);
-    let stranger = fixture.other_organization();
-    let unknown = fixture.service.check_in_ticket(&stranger, CheckInTicket::new("00000000000000000000"));
+    let caller = fixture.other_organization();
+    let unknown = fixture.service.check_in_ticket(&caller, CheckInTicket::new("00000000000000000000"));
     for event_id in [None, Some(event.id)] {
         let scan = CheckInTicket { code: ticket.code.clone(), event_id };
-        assert_eq!(fixture.service.check_in_ticket(&stranger, scan.clone()), unknown);
-        assert_eq!(fixture.service.check_out_ticket(&stranger, scan), unknown);
+        assert_eq!(fixture.service.check_in_ticket(&caller, scan.clone()), unknown);
+        assert_eq!(fixture.service.check_out_ticket(&caller, scan), unknown);
     }
-    assert_eq!(fixture.service.get_ticket_by_code(&stranger, &ticket.code), unknown);
+    assert_eq!(fixture.service.get_ticket_by_code(&caller, &ticket.code), unknown);
     assert_not_found(unknown);
     assert_eq!(fixture.service.get_ticket(&fixture.caller, ticket.id).expect("the ticket").scan_count, 0);
 
-    // One's own ticket at a foreign event's door is at the wrong door, like at one that is not there.
-    let own = fixture.service.create_event(&stranger, new_event(|_| {})).expect("an event");
+    // An own ticket at an event of the other organization is at the wrong event, like at an unknown event.
+    let own = fixture.service.create_event(&caller, new_event(|_| {})).expect("an event");
     let ticket_type = CreateTicketType::new("Seat", eur(0), 10);
-    let ticket_type = fixture.service.create_ticket_type(&stranger, own.id, ticket_type).expect("a type");
+    let ticket_type = fixture.service.create_ticket_type(&caller, own.id, ticket_type).expect("a type");
     let request = IssueTickets { ticket_type_id: ticket_type.id, customer: new_customer(), quantity: 1 };
-    let own_ticket = fixture.service.issue_tickets(&stranger, request).expect("tickets").issued_tickets.remove(0);
+    let own_ticket = fixture.service.issue_tickets(&caller, request).expect("tickets").issued_tickets.remove(0);
     let scan_at = |event_id| {
         let scan = CheckInTicket { code: own_ticket.code.clone(), event_id: Some(event_id) };
-        fixture.service.check_in_ticket(&stranger, scan)
+        fixture.service.check_in_ticket(&caller, scan)
     };
     let nowhere = scan_at("event_0000000000001".parse().expect("an id"));
     assert_eq!(scan_at(event.id), nowhere);
@@ -251,24 +251,24 @@ fn lists_and_filters_show_nothing_of_another_organization() {
     let event = fixture.event();
     let ticket_type = fixture.ticket_type(&event, 0, 10);
     let order = fixture.order(&ticket_type, 1);
-    let stranger = fixture.other_organization();
+    let caller = fixture.other_organization();
     fn empty<T: Debug, K: ticketing::Kind>(page: Result<ticketing::Page<T, K>>) {
         let page = page.expect("a page");
         assert!(page.data.is_empty() && page.next_cursor.is_none(), "{page:?}");
     }
     let email = || Some("ada@example.com".to_owned());
     fixture.discount(percent_off(&event, "EARLY", 10));
-    empty(fixture.service.list_discounts(&stranger, ListDiscounts::default()));
-    empty(fixture.service.list_discounts(&stranger, ListDiscounts { event_id: Some(event.id), ..Default::default() }));
+    empty(fixture.service.list_discounts(&caller, ListDiscounts::default()));
+    empty(fixture.service.list_discounts(&caller, ListDiscounts { event_id: Some(event.id), ..Default::default() }));
     fixture.webhook(NotificationType::ALL.iter().copied());
-    empty(fixture.service.list_webhooks(&stranger, ListWebhooks::default()));
+    empty(fixture.service.list_webhooks(&caller, ListWebhooks::default()));
     let code = Some("EARLY".to_owned());
-    empty(fixture.service.list_discounts(&stranger, ListDiscounts { code, ..Default::default() }));
-    empty(fixture.service.list_events(&stranger, ListEvents::default()));
-    empty(fixture.service.list_events(&stranger, ListEvents { q: Some("event".to_owned()), ..Default::default() }));
-    empty(fixture.service.list_orders(&stranger, ListOrders::default()));
-    empty(fixture.service.list_orders(&stranger, ListOrders { event_id: Some(event.id), ..Default::default() }));
-    empty(fixture.service.list_orders(&stranger, ListOrders { customer_email: email(), ..Default::default() }));
+    empty(fixture.service.list_discounts(&caller, ListDiscounts { code, ..Default::default() }));
+    empty(fixture.service.list_events(&caller, ListEvents::default()));
+    empty(fixture.service.list_events(&caller, ListEvents { q: Some("event".to_owned()), ..Default::default() }));
+    empty(fixture.service.list_orders(&caller, ListOrders::default()));
+    empty(fixture.service.list_orders(&caller, ListOrders { event_id: Some(event.id), ..Default::default() }));
+    empty(fixture.service.list_orders(&caller, ListOrders { customer_email: email(), ..Default::default() }));
     for filter in [
         ListTickets::default(),
         ListTickets { event_id: Some(event.id), ..Default::default() },
@@ -276,6 +276,6 @@ fn lists_and_filters_show_nothing_of_another_organization() {
         ListTickets { order_id: Some(order.id), ..Default::default() },
         ListTickets { customer_email: email(), ..Default::default() },
     ] {
-        empty(fixture.service.list_tickets(&stranger, filter));
+        empty(fixture.service.list_tickets(&caller, filter));
     }
 }

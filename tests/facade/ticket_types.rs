@@ -1,4 +1,4 @@
-//! Ticket types: what they are by default, and what their quantity and their status bind.
+//! Ticket types: defaults, status, sale window, quantity, limit per order, deletion and price.
 
 use crate::common::*;
 use ticketing::{
@@ -12,7 +12,7 @@ fn set_quantity(fixture: &Fixture, of: &TicketType, quantity: i64) -> Result<Tic
 }
 
 #[test]
-fn a_ticket_type_that_says_nothing_has_the_defaults() {
+fn omitted_fields_of_a_ticket_type_have_defaults() {
     let fixture = Fixture::new();
     let event = fixture.event();
     let new = CreateTicketType::new("Seat", eur(1250), 100);
@@ -48,7 +48,7 @@ fn a_ticket_type_that_says_nothing_has_the_defaults() {
 }
 
 #[test]
-fn everything_a_ticket_type_is_given_is_kept() {
+fn all_fields_of_a_ticket_type_are_stored() {
     let fixture = Fixture::new();
     let event = fixture.event();
     let ticket_type = fixture.ticket_type_with(&event, |new| {
@@ -100,14 +100,14 @@ fn everything_a_ticket_type_is_given_is_kept() {
         revision: ticket_type.revision,
     };
     assert_eq!(ticket_type, expected);
-    // A change of one field leaves every other alone.
+    // An update of one field leaves all others unchanged.
     let renamed = UpdateTicketType { name: Change::Set("Gallery".to_owned()), ..Default::default() };
     let renamed = fixture.service.update_ticket_type(&fixture.caller, ticket_type.id, renamed).expect("a name");
     assert_eq!(renamed, TicketType { name: "Gallery".to_owned(), revision: ticket_type.revision + 1, ..expected });
 }
 
 #[test]
-fn any_status_may_follow_any_other() {
+fn every_status_may_follow_every_other() {
     let fixture = Fixture::new();
     let event = fixture.event();
     for from in TicketTypeStatus::ALL {
@@ -121,7 +121,7 @@ fn any_status_may_follow_any_other() {
 }
 
 #[test]
-fn only_a_type_on_sale_can_be_ordered_and_every_type_can_be_issued() {
+fn only_types_on_sale_can_be_ordered_but_all_can_be_issued() {
     let fixture = Fixture::new();
     let event = fixture.event();
     for status in TicketTypeStatus::ALL {
@@ -135,7 +135,7 @@ fn only_a_type_on_sale_can_be_ordered_and_every_type_can_be_issued() {
 }
 
 #[test]
-fn a_type_is_ordered_from_the_start_of_its_sale_until_just_before_its_end() {
+fn a_type_can_be_ordered_from_its_sale_start_until_just_before_its_end() {
     let fixture = Fixture::new();
     let ticket_type = fixture.ticket_type_with(&fixture.event(), |new| {
         new.sale_start_date = Some(at("2026-06-10T00:00Z"));
@@ -154,33 +154,33 @@ fn a_type_is_ordered_from_the_start_of_its_sale_until_just_before_its_end() {
 }
 
 #[test]
-fn a_quantity_cannot_fall_below_what_is_sold_and_held() {
+fn the_quantity_cannot_fall_below_the_sold_and_held_seats() {
     let fixture = Fixture::new();
     let ticket_type = fixture.ticket_type(&fixture.event(), 1250, 10);
     fixture.paid_order(&ticket_type, 2);
     fixture.issue(&ticket_type, 1);
     fixture.order(&ticket_type, 3);
     assert_eq!(reason(set_quantity(&fixture, &ticket_type, 5)), Reason::QuantityBelowSold);
-    assert_eq!(set_quantity(&fixture, &ticket_type, 6).expect("just what is sold and held").quantity, 6);
+    assert_eq!(set_quantity(&fixture, &ticket_type, 6).expect("exactly what is sold and held").quantity, 6);
     assert_eq!(reason(fixture.try_order(&ticket_type, 1)), Reason::SoldOut);
 }
 
 #[test]
-fn a_place_whose_hold_has_run_out_is_free_to_be_taken_away() {
+fn the_quantity_may_fall_by_the_seats_of_expired_holds() {
     let fixture = Fixture::new();
     let ticket_type = fixture.ticket_type(&fixture.event(), 1250, 10);
     fixture.paid_order(&ticket_type, 2);
-    let lapsed = fixture.order(&ticket_type, 3);
+    let expired = fixture.order(&ticket_type, 3);
     fixture.clock.advance(HOLD - std::time::Duration::from_millis(1));
     assert_eq!(reason(set_quantity(&fixture, &ticket_type, 2)), Reason::QuantityBelowSold);
     fixture.clock.advance(std::time::Duration::from_millis(1));
     assert_eq!(set_quantity(&fixture, &ticket_type, 2).expect("nothing is held any more").quantity, 2);
-    assert_eq!(fixture.order_status(lapsed.id), OrderStatus::Expired);
+    assert_eq!(fixture.order_status(expired.id), OrderStatus::Expired);
     assert_eq!(fixture.stored("SELECT held FROM ticket_types"), 0);
 }
 
 #[test]
-fn the_limit_of_an_order_adds_up_its_entries_and_does_not_bind_issuing() {
+fn the_limit_per_order_applies_to_the_sum_of_entries_and_not_to_issuing() {
     let fixture = Fixture::new();
     let event = fixture.event();
     let ticket_type = fixture.ticket_type_with(&event, |new| new.max_per_order = Some(3));
@@ -193,13 +193,13 @@ fn the_limit_of_an_order_adds_up_its_entries_and_does_not_bind_issuing() {
     assert_eq!(reason(order(&[4])), Reason::MaxPerOrderExceeded);
     assert_eq!(reason(order(&[2, 2])), Reason::MaxPerOrderExceeded);
     assert_eq!(reason(order(&[1; 4])), Reason::MaxPerOrderExceeded);
-    order(&[1, 2]).expect("three in all");
-    order(&[3]).expect("three at once");
+    order(&[1, 2]).expect("three in total");
+    order(&[3]).expect("three in one entry");
     assert_eq!(fixture.issue(&ticket_type, 10).len(), 10);
 }
 
 #[test]
-fn a_type_is_deleted_until_it_was_ordered_or_issued() {
+fn a_type_is_deleted_unless_it_was_ever_ordered_or_issued() {
     let fixture = Fixture::new();
     let event = fixture.event();
     let delete = |ticket_type: &TicketType| fixture.service.delete_ticket_type(&fixture.caller, ticket_type.id);
@@ -218,7 +218,7 @@ fn a_type_is_deleted_until_it_was_ordered_or_issued() {
     fixture.service.cancel_ticket(&fixture.caller, ticket.id).expect("cancelled");
     assert_eq!(reason(delete(&issued)), Reason::InUse, "once issued");
 
-    // An order that was refused leaves no trace.
+    // A refused order leaves nothing behind.
     let refused = fixture.ticket_type(&event, 1250, 1);
     assert_eq!(reason(fixture.try_order(&refused, 2)), Reason::SoldOut);
     delete(&refused).expect("unused");
@@ -246,13 +246,13 @@ fn a_price_has_at_most_the_decimals_of_its_currency() {
             ["price"],
             "{currency}"
         );
-        // Zeros at the end are no decimals.
+        // Trailing zeros do not count as decimals.
         assert_eq!(create(Amount::new(15_000_000, 6)).expect(currency).price, Amount::new(15, 0), "{currency}");
     }
 }
 
 #[test]
-fn an_order_keeps_the_price_it_was_made_at() {
+fn an_order_keeps_the_price_at_its_creation() {
     let fixture = Fixture::new();
     let ticket_type = fixture.ticket_type(&fixture.event(), 1250, 10);
     let order = fixture.order(&ticket_type, 2);

@@ -1,4 +1,4 @@
-//! Tickets: issuing, what a ticket shows, and cancelling.
+//! Tickets: issuing, contents, codes and cancellation.
 
 use crate::common::*;
 use std::collections::HashSet;
@@ -8,7 +8,7 @@ use ticketing::{
 };
 
 #[test]
-fn an_issued_ticket_is_internal_and_belongs_to_no_order() {
+fn an_issued_ticket_is_internal_and_has_no_order() {
     let fixture = Fixture::new();
     let event = fixture.event();
     let ticket_type = fixture.ticket_type(&event, 1250, 10);
@@ -67,7 +67,7 @@ fn a_ticket_of_an_order_names_its_item_and_is_not_internal() {
 }
 
 #[test]
-fn a_code_is_twenty_characters_of_crockford_base32_and_no_other_ticket_has_it() {
+fn a_code_has_20_characters_of_crockford_base32_and_is_unique() {
     let fixture = Fixture::new();
     let ticket_type = fixture.ticket_type_with(&fixture.event(), |new| (new.price, new.quantity) = (eur(0), 10_000));
     let mut codes = HashSet::new();
@@ -81,7 +81,7 @@ fn a_code_is_twenty_characters_of_crockford_base32_and_no_other_ticket_has_it() 
 }
 
 #[test]
-fn issuing_needs_an_event_that_is_neither_cancelled_nor_over() {
+fn issuing_needs_an_event_that_is_neither_cancelled_nor_ended() {
     let fixture = Fixture::new();
     for (status, refusal) in [
         (EventStatus::Drafted, None),
@@ -105,11 +105,15 @@ fn issuing_needs_an_event_that_is_neither_cancelled_nor_over() {
     }
     let ticket_type = fixture.ticket_type(&fixture.event(), 0, 10);
     fixture.set_clock(EVENT_END);
-    assert_eq!(reason(fixture.try_issue(ticket_type.id, 1)), Reason::EventNotOnSale, "over, and not written so yet");
+    assert_eq!(
+        reason(fixture.try_issue(ticket_type.id, 1)),
+        Reason::EventNotOnSale,
+        "the event has ended, but that is not stored yet"
+    );
 }
 
 #[test]
-fn issuing_takes_places_like_a_sale_all_or_none() {
+fn issuing_takes_either_all_seats_or_none() {
     let fixture = Fixture::new();
     let event = fixture.event();
     let ticket_type = fixture.ticket_type(&event, 1250, 5);
@@ -117,13 +121,13 @@ fn issuing_takes_places_like_a_sale_all_or_none() {
     assert_eq!(reason(fixture.try_issue(ticket_type.id, 4)), Reason::SoldOut);
     assert_eq!(fixture.sold(&ticket_type), 0);
     fixture.issue(&ticket_type, 3);
-    assert_eq!(reason(fixture.try_issue(ticket_type.id, 1)), Reason::SoldOut, "two are held");
+    assert_eq!(reason(fixture.try_issue(ticket_type.id, 1)), Reason::SoldOut, "two seats are held");
     assert_eq!(fixture.sold(&ticket_type), 3);
     assert_eq!(fixture.event_status(event.id), EventStatus::Published);
 }
 
 #[test]
-fn a_type_that_is_not_there_is_a_field_error_beside_the_others() {
+fn an_unknown_ticket_type_is_a_field_error_among_the_others() {
     let fixture = Fixture::new();
     let ticket_type = fixture.ticket_type(&fixture.event(), 0, 10);
     fixture.service.delete_ticket_type(&fixture.caller, ticket_type.id).expect("unused");
@@ -132,7 +136,7 @@ fn a_type_that_is_not_there_is_a_field_error_beside_the_others() {
 }
 
 #[test]
-fn cancelling_a_ticket_frees_its_place_once() {
+fn cancelling_a_ticket_frees_its_seat_once() {
     let fixture = Fixture::new();
     let ticket_type = fixture.ticket_type(&fixture.event(), 1250, 10);
     let order = fixture.paid_order(&ticket_type, 2);
@@ -149,7 +153,7 @@ fn cancelling_a_ticket_frees_its_place_once() {
 }
 
 #[test]
-fn a_ticket_inside_can_be_cancelled_and_keeps_its_history() {
+fn a_checked_in_ticket_can_be_cancelled_and_keeps_its_history() {
     let fixture = Fixture::new();
     let ticket_type = fixture.ticket_type(&fixture.event(), 0, 10);
     let new = fixture.issue(&ticket_type, 1).remove(0);
