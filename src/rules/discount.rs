@@ -181,6 +181,31 @@ pub(crate) fn apply(
     }
 }
 
+/// A discount that applies, and the price with it.
+#[derive(Debug, Clone)]
+pub(crate) struct AppliedDiscount {
+    pub(crate) discount: Discount,
+    pub(crate) price: OrderPrice,
+}
+
+/// Chooses the discount that saves the most. Of equal ones it is the first. Returns `None` if none saves anything.
+pub(crate) fn choose_best(
+    discounts: Vec<Discount>,
+    types: &[TicketTypeId],
+    full: &OrderPrice,
+    now: Timestamp,
+) -> Option<AppliedDiscount> {
+    let mut best: Option<AppliedDiscount> = None;
+    for discount in discounts {
+        let Ok(price) = apply(&discount, types, full, now) else { continue };
+        let lowest = best.as_ref().map_or(full.total, |best| best.price.total);
+        if price.total < lowest {
+            best = Some(AppliedDiscount { discount, price });
+        }
+    }
+    best
+}
+
 /// The answer about a basket, where `discount` is what the event has under its code.
 pub(crate) fn validate(
     discount: Option<Discount>,

@@ -1,5 +1,9 @@
 //! Check-in and check-out: a ticket is scanned at the entrance.
+//!
+//! A scan changes nothing but its ticket, so it does not lock the event. The conditional UPDATEs of `store::scans` make
+//! sure that exactly one of several simultaneous scans succeeds.
 
+use super::idempotency::{IdempotentOperation, PriorOutcome};
 use crate::error::{Conflict, Error, Reason, Result};
 use crate::form::request::Request;
 use crate::model::id::{ApiKeyId, OrganizationId, TicketId};
@@ -10,32 +14,48 @@ use crate::rules::ticket as rules;
 use crate::store::scans::{self, AcceptedScan, ScannedTicket};
 use crate::store::{CommitEvent, Transaction, outbox};
 
-/// The result of a scan. A refusal is a result and not an error, because it is counted and must be committed.
+/// The result of a scan. A refusal is not an error: the transaction commits, because refused scans are counted too.
 pub(crate) enum Scan {
     Accepted(Box<IssuedTicket>),
     Refused(Conflict),
 }
 
-/// Decides a scan, records it, and checks the ticket in if it is accepted. Of two scans at once, the conditional UPDATE
-/// accepts exactly one.
+/// Checks a ticket in, or refuses it.
 pub(crate) fn check_in(
     tx: &Transaction<'_>,
+    operation: &IdempotentOperation,
     organization: OrganizationId,
-    scan: &Checked<CheckInTicket>,
-    key: Option<ApiKeyId>,
+    request: &Checked<CheckInTicket>,
+    api_key: Option<ApiKeyId>,
+) -> Result<Scan> {
+    if let PriorOutcome::Result(ticket) = operation.prior_outcome(tx)? {
+        return Ok(Scan::Accepted(Box::new(ticket)));
+    }
+    let scanned = scans::find(tx, organization, request)?;
+    let scan = match scanned.state.check_in(request.event_id, tx.now()) {
+        Ok(()) => accept(tx, organization, scanned, api_key)?,
+        Err(refusal) => refuse(tx, scanned.ticket.id, refusal)?,
+    };
+    if let Scan::Accepted(ticket) = &scan {
+        operation.store_result(tx, ticket)?;
+    }
+    Ok(scan)
+}
+
+/// Records an accepted scan and reports it.
+fn accept(
+    tx: &Transaction<'_>,
+    organization: OrganizationId,
+    scanned: ScannedTicket,
+    api_key: Option<ApiKeyId>,
 ) -> Result<Scan> {
     let now = tx.now();
-    let ScannedTicket { mut ticket, order_id, state } = scans::find(tx, organization, scan)?;
-
-    if let Err(refusal) = state.check_in(scan.event_id, now) {
-        return refuse(tx, ticket.id, refusal);
-    }
+    let ScannedTicket { mut ticket, order_id, state } = scanned;
     let expires_at = match state.first_scan_date {
         None => state.expiry_after_first_scan(now),
         Some(_) => state.expires_at,
     };
-
-    let accepted = AcceptedScan { checked_in_by: key, expires_at, previous_check_in: state.check_in_date };
+    let accepted = AcceptedScan { checked_in_by: api_key, expires_at, previous_check_in: state.check_in_date };
     if !scans::check_in(tx, ticket.id, &accepted)? {
         let detail = "the ticket is already checked in".to_owned();
         return refuse(tx, ticket.id, Conflict { reason: Reason::AlreadyCheckedIn, detail });
@@ -53,7 +73,7 @@ pub(crate) fn check_in(
     let record = &mut ticket.record;
     record.status = TicketStatus::CheckedIn;
     record.check_in_date = Some(now);
-    record.checked_in_by_id = key;
+    record.checked_in_by_id = api_key;
     record.first_scan_date = record.first_scan_date.or(Some(now));
     record.expires_at = expires_at;
     record.last_scan_date = Some(now);
@@ -62,6 +82,7 @@ pub(crate) fn check_in(
     Ok(Scan::Accepted(Box::new(ticket)))
 }
 
+/// Records a refused scan.
 fn refuse(tx: &Transaction<'_>, ticket: TicketId, refusal: Conflict) -> Result<Scan> {
     scans::record_refusal(tx, ticket)?;
     tx.record(CommitEvent::ScanRefused(refusal.reason));
@@ -74,13 +95,13 @@ pub(crate) fn check_out(
     organization: OrganizationId,
     request: &Request<CheckInTicket>,
 ) -> Result<IssuedTicket> {
-    let now = tx.now();
-    let scan = rules::check_scan(request.body.clone(), request.errors.clone())?;
-    let ScannedTicket { mut ticket, state, .. } = scans::find(tx, organization, &scan)?;
-    state.check_out(scan.event_id).map_err(Error::Conflict)?;
+    let request = rules::check_scan(request.body.clone(), request.errors.clone())?;
+    let ScannedTicket { mut ticket, state, .. } = scans::find(tx, organization, &request)?;
+    state.check_out(request.event_id).map_err(Error::Conflict)?;
     if !scans::check_out(tx, ticket.id)? {
         return Err(Error::conflict(Reason::NotCheckedIn, "the ticket is not checked in"));
     }
+    let now = tx.now();
     ticket.record.status = TicketStatus::NotCheckedIn;
     ticket.record.check_out_date = Some(now);
     ticket.record.updated_at = now;

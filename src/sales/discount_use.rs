@@ -1,69 +1,71 @@
-//! Which discount an order uses. A use is claimed with a conditional UPDATE, so that no more orders use a discount than
-//! its limit allows.
+//! The discount of an order: which one applies, and the claim of its use.
+//!
+//! A use is claimed with a conditional UPDATE, so that no more pending and completed orders use a discount than its limit
+//! allows.
 
 use super::holds;
 use crate::error::{Error, Result};
 use crate::model::discount::{Discount, DiscountRefusal};
 use crate::model::id::{DiscountId, EventId, OrganizationId, TicketTypeId};
+use crate::model::order::CreateOrder;
 use crate::model::text_enum::TextEnum;
-use crate::rules::discount::apply;
+use crate::rules::discount::{apply, choose_best};
 use crate::rules::pricing::OrderPrice;
 use crate::store::{Transaction, discount_uses, discounts};
 
-/// What an order costs, and the discount that it uses.
+/// The price of an order, and the discount that it uses.
 #[derive(Debug, Clone)]
 pub(super) struct Priced {
     pub(super) price: OrderPrice,
     pub(super) discount: Option<Discount>,
 }
 
-/// The result of pricing an order, with the discount code that it names or with an automatic discount.
+/// The result of pricing an order.
 pub(super) enum OrderPricing {
     Priced(Box<Priced>),
+    /// The discount that the order names does not apply.
     Refused(DiscountRefusal),
 }
 
-/// Chooses the discount with this code, if it applies.
-pub(super) fn choose_named(
+impl OrderPricing {
+    pub(super) fn is_free(&self) -> bool {
+        matches!(self, Self::Priced(priced) if priced.price.total == 0)
+    }
+}
+
+/// Prices an order with the discount code that it names, or else with the automatic discount that saves the most. Of
+/// equal automatic discounts the oldest applies.
+pub(super) fn price(
     tx: &Transaction<'_>,
     organization: OrganizationId,
-    event: EventId,
-    code: &str,
-    types: &[TicketTypeId],
-    full_price: &OrderPrice,
+    request: &CreateOrder,
+    full_price: OrderPrice,
 ) -> Result<OrderPricing> {
-    let Some(discount) = discounts::by_code(tx, organization, event, code)? else {
-        return Ok(OrderPricing::Refused(DiscountRefusal::NotFound));
-    };
-    Ok(match apply(&discount, types, full_price, tx.now()) {
-        Ok(price) => OrderPricing::Priced(Box::new(Priced { price, discount: Some(discount) })),
-        Err(refusal) => OrderPricing::Refused(refusal),
-    })
-}
-
-/// Chooses the automatic discount that saves the most. Of equal ones it is the oldest; if none saves anything, the order
-/// has no discount.
-pub(super) fn choose_best(
-    tx: &Transaction<'_>,
-    event: EventId,
-    types: &[TicketTypeId],
-    full_price: &OrderPrice,
-) -> Result<OrderPricing> {
-    let mut best = Priced { price: full_price.clone(), discount: None };
-    for discount in discounts::automatic(tx, event)? {
-        if let Ok(price) = apply(&discount, types, full_price, tx.now())
-            && price.total < best.price.total
-        {
-            best = Priced { price, discount: Some(discount) };
+    let types: Vec<TicketTypeId> = request.items.iter().map(|item| item.ticket_type_id).collect();
+    let priced = match &request.discount_code {
+        Some(code) => {
+            let Some(discount) = discounts::by_code(tx, organization, request.event_id, code)? else {
+                return Ok(OrderPricing::Refused(DiscountRefusal::NotFound));
+            };
+            match apply(&discount, &types, &full_price, tx.now()) {
+                Ok(price) => Priced { price, discount: Some(discount) },
+                Err(refusal) => return Ok(OrderPricing::Refused(refusal)),
+            }
         }
-    }
-    Ok(OrderPricing::Priced(Box::new(best)))
+        None => {
+            let automatic = discounts::automatic(tx, request.event_id)?;
+            match choose_best(automatic, &types, &full_price, tx.now()) {
+                Some(best) => Priced { price: best.price, discount: Some(best.discount) },
+                None => Priced { price: full_price, discount: None },
+            }
+        }
+    };
+    Ok(OrderPricing::Priced(Box::new(priced)))
 }
 
-/// Claims a use of a discount that was chosen in this transaction. If none is left, expires the event's expired holds
-/// and tries once more.
-pub(super) fn claim(tx: &Transaction<'_>, event: EventId, discount: &Discount) -> Result<()> {
-    if try_claim(tx, event, discount.id)? {
+/// Claims a use of the discount that an order was priced with.
+pub(super) fn claim(tx: &Transaction<'_>, event: EventId, discount: DiscountId) -> Result<()> {
+    if try_claim(tx, event, discount)? {
         return Ok(());
     }
     Err(Error::field("discountCode", DiscountRefusal::UsedUp.as_str()))
@@ -74,5 +76,6 @@ pub(super) fn try_claim(tx: &Transaction<'_>, event: EventId, discount: Discount
     if discount_uses::claim(tx, event, discount)? {
         return Ok(true);
     }
-    Ok(holds::expire_of_event(tx, event)? > 0 && discount_uses::claim(tx, event, discount)?)
+    let expired = holds::expire_of_event(tx, event)?;
+    Ok(expired > 0 && discount_uses::claim(tx, event, discount)?)
 }

@@ -1,4 +1,4 @@
-//! Order creation: everything that happens in its one transaction.
+//! Order creation: everything that happens in the one transaction that creates an order.
 
 use std::time::Duration;
 
@@ -20,21 +20,21 @@ use crate::store::seat_counts::Seats;
 use crate::store::tickets::TicketHolder;
 use crate::store::{CommitEvent, Transaction, customers, events, order_items, orders, outbox, ticket_types, tickets};
 
-/// An order that was just created.
+/// An order that was just created, and the currency of its amounts.
 pub(crate) struct CreatedOrder {
     pub(crate) order: Order,
     pub(crate) currency: String,
 }
 
-/// The seats that an order asks for of one ticket type, added up over its entries.
-#[derive(Debug, Clone, Copy)]
-struct RequestedSeats {
+/// An entry of the request, and what decides about the sale of its ticket type.
+struct Entry {
     ticket_type: TicketTypeId,
-    count: i64,
+    quantity: i64,
+    offer: Offer,
 }
 
 /// Adds an error for each reference of a request to an event or ticket type that does not exist. Called for requests
-/// that are already invalid, so that the caller gets all field errors at once.
+/// that are already invalid, so that the client gets all field errors at once.
 pub(crate) fn check_references(
     tx: &Transaction<'_>,
     organization: OrganizationId,
@@ -45,15 +45,20 @@ pub(crate) fn check_references(
         errors.add("eventId", UNKNOWN_EVENT);
         return Ok(());
     }
-    let path = |index| format!("items[{index}].ticketId");
-    let items = request.items.iter().enumerate();
-    let references = items.map(|(index, item)| TicketTypeReference { path: path(index), id: item.ticket_type_id });
-    check_ticket_types(tx, request.event_id, references.collect(), errors)
+    let mut references = Vec::with_capacity(request.items.len());
+    for (index, item) in request.items.iter().enumerate() {
+        references.push(TicketTypeReference { path: path_of_type(index), id: item.ticket_type_id });
+    }
+    check_ticket_types(tx, request.event_id, references, errors)
+}
+
+fn path_of_type(index: usize) -> String {
+    format!("items[{index}].ticketId")
 }
 
 /// Creates an order. An order that costs nothing is completed at once, and its tickets are issued. Any other reserves
 /// its seats for the duration of `hold`.
-pub(crate) fn create(
+pub(super) fn create(
     tx: &Transaction<'_>,
     organization: OrganizationId,
     request: &Checked<CreateOrder>,
@@ -63,103 +68,83 @@ pub(crate) fn create(
     let sale = events::sale(tx, organization, request.event_id)?;
     let sale = sale.ok_or_else(|| Error::field("eventId", UNKNOWN_EVENT))?;
     sale.check_on_sale(tx.now())?;
-    let offers = load_offers(tx, request)?;
-    let requested = requested_seats(request);
-    check_offers(tx, request, &offers, &requested)?;
+    let entries = load_entries(tx, request)?;
+    let seats = seats_by_type(request, &entries);
+    check_offers(tx, &entries, &seats)?;
+    let pricing = discount_use::price(tx, organization, request, full_price(&entries)?)?;
 
-    let full_price = full_price(request, &offers)?;
-    let pricing = choose_discount(tx, organization, request, &full_price)?;
-    let free = matches!(&pricing, OrderPricing::Priced(priced) if priced.price.total == 0);
-
-    // A discount that does not apply is reported last: the seats and the buyer are checked before it.
-    claim_seats(tx, request, &requested, free)?;
+    // Of several reasons to refuse an order, the number of free seats comes first, then the buyer, then the discount.
+    let free = pricing.is_free();
+    claim_seats(tx, &seats, free)?;
     sale.check_buyer(request)?;
     let priced = match pricing {
-        OrderPricing::Priced(priced) => priced,
+        OrderPricing::Priced(priced) => *priced,
         OrderPricing::Refused(refusal) => return Err(Error::field("discountCode", refusal.as_str())),
     };
     if let Some(discount) = &priced.discount {
-        discount_use::claim(tx, request.event_id, discount)?;
+        discount_use::claim(tx, request.event_id, discount.id)?;
     }
-    insert(tx, organization, request, &sale, *priced, hold)
+    insert(tx, organization, request, &sale, priced, hold)
 }
 
-/// The ticket type of each entry, in the order of the request.
-fn load_offers(tx: &Transaction<'_>, request: &CreateOrder) -> Result<Vec<Offer>> {
+fn load_entries(tx: &Transaction<'_>, request: &CreateOrder) -> Result<Vec<Entry>> {
     let mut errors = FieldErrors::default();
-    let mut offers = Vec::with_capacity(request.items.len());
+    let mut entries = Vec::with_capacity(request.items.len());
     for (index, item) in request.items.iter().enumerate() {
         match ticket_types::offer(tx, request.event_id, item.ticket_type_id)? {
-            Some(offer) => offers.push(offer),
-            None => errors.add(format!("items[{index}].ticketId"), UNKNOWN_TICKET_TYPE),
+            Some(offer) => entries.push(Entry { ticket_type: item.ticket_type_id, quantity: item.quantity, offer }),
+            None => errors.add(path_of_type(index), UNKNOWN_TICKET_TYPE),
         }
     }
     errors.into_result()?;
-    Ok(offers)
+    Ok(entries)
 }
 
-/// The seats of each ticket type, in the order in which the request names the types.
-fn requested_seats(request: &CreateOrder) -> Vec<RequestedSeats> {
-    let mut requested: Vec<RequestedSeats> = Vec::new();
-    for item in &request.items {
-        match requested.iter_mut().find(|seats| seats.ticket_type == item.ticket_type_id) {
-            Some(same_type) => same_type.count = same_type.count.saturating_add(item.quantity),
-            None => requested.push(RequestedSeats { ticket_type: item.ticket_type_id, count: item.quantity }),
+/// The seats of each ticket type, added up over the entries, in the order in which the request names the types.
+fn seats_by_type(request: &CreateOrder, entries: &[Entry]) -> Vec<Seats> {
+    let mut seats: Vec<Seats> = Vec::new();
+    for entry in entries {
+        match seats.iter_mut().find(|seats| seats.ticket_type == entry.ticket_type) {
+            Some(same_type) => same_type.count = same_type.count.saturating_add(entry.quantity),
+            None => {
+                seats.push(Seats { event: request.event_id, ticket_type: entry.ticket_type, count: entry.quantity });
+            }
         }
     }
-    requested
+    seats
 }
 
-fn check_offers(
-    tx: &Transaction<'_>,
-    request: &CreateOrder,
-    offers: &[Offer],
-    requested: &[RequestedSeats],
-) -> Result<()> {
-    for offer in offers {
-        offer.check_on_sale()?;
+fn check_offers(tx: &Transaction<'_>, entries: &[Entry], seats: &[Seats]) -> Result<()> {
+    for entry in entries {
+        entry.offer.check_on_sale()?;
     }
-    for offer in offers {
-        offer.check_sale_window(tx.now())?;
+    for entry in entries {
+        entry.offer.check_sale_window(tx.now())?;
     }
-    for seats in requested {
-        let entry = request.items.iter().position(|item| item.ticket_type_id == seats.ticket_type);
-        if let Some(offer) = entry.and_then(|index| offers.get(index)) {
-            offer.check_quantity(seats.count)?;
+    for seats in seats {
+        if let Some(entry) = entries.iter().find(|entry| entry.ticket_type == seats.ticket_type) {
+            entry.offer.check_quantity(seats.count)?;
         }
     }
     Ok(())
 }
 
-fn full_price(request: &CreateOrder, offers: &[Offer]) -> Result<OrderPrice> {
-    let items = offers.iter().zip(&request.items).map(|(offer, item)| (offer.price, item.quantity));
+fn full_price(entries: &[Entry]) -> Result<OrderPrice> {
+    let items = entries.iter().map(|entry| (entry.offer.price, entry.quantity));
     pricing::full_price(items).ok_or_else(|| pricing::too_expensive("items"))
 }
 
-fn choose_discount(
-    tx: &Transaction<'_>,
-    organization: OrganizationId,
-    request: &CreateOrder,
-    full_price: &OrderPrice,
-) -> Result<OrderPricing> {
-    let types: Vec<_> = request.items.iter().map(|item| item.ticket_type_id).collect();
-    match &request.discount_code {
-        Some(code) => discount_use::choose_named(tx, organization, request.event_id, code, &types, full_price),
-        None => discount_use::choose_best(tx, request.event_id, &types, full_price),
-    }
-}
-
-/// Sells the seats of a free order, and reserves those of any other, ticket types in the order in which they are locked.
-fn claim_seats(tx: &Transaction<'_>, request: &CreateOrder, requested: &[RequestedSeats], free: bool) -> Result<()> {
-    let mut requested = requested.to_vec();
-    requested.sort_by_key(|seats| seats.ticket_type);
-    for RequestedSeats { ticket_type, count } in requested {
-        let seats = Seats { event: request.event_id, ticket_type, count };
+/// Sells the seats of a free order, and reserves those of any other, in the order in which ticket types are locked.
+fn claim_seats(tx: &Transaction<'_>, seats: &[Seats], free: bool) -> Result<()> {
+    let mut seats = seats.to_vec();
+    seats.sort_by_key(|seats| seats.ticket_type);
+    for seats in seats {
         if free { inventory::sell(tx, seats)? } else { inventory::reserve(tx, seats)? }
     }
     Ok(())
 }
 
+/// Inserts the order and its items. Issues the tickets of a free order and reports it.
 fn insert(
     tx: &Transaction<'_>,
     organization: OrganizationId,

@@ -1,4 +1,4 @@
-//! Tickets that the organization issues itself, without an order, and the cancellation of single tickets.
+//! Tickets that the organization issues without an order, and the cancellation of single tickets.
 
 use super::inventory;
 use crate::error::{Error, Reason, Result};
@@ -17,11 +17,12 @@ pub(crate) fn issue(
     organization: OrganizationId,
     request: &Request<IssueTickets>,
 ) -> Result<IssueTicketsResponse> {
-    let Request { body: request, mut errors } = request.clone();
-    tx.lock_event(request.ticket_type_id)?;
-    let ticket_type = ticket_types::find_name(tx, organization, request.ticket_type_id)?;
+    tx.lock_event(request.body.ticket_type_id)?;
+    let ticket_type = ticket_types::find_name(tx, organization, request.body.ticket_type_id)?;
+    let mut errors = request.errors.clone();
     errors.check(ticket_type.is_some(), "ticketId", "must be a ticket type of this organization");
-    let (Some(request), Some(ticket_type)) = (rules::check_issue(request, &mut errors), ticket_type) else {
+    let checked = rules::check_issue(request.body.clone(), &mut errors);
+    let (Some(request), Some(ticket_type)) = (checked, ticket_type) else {
         return Err(Error::Validation(errors));
     };
     let sale = events::sale(tx, organization, ticket_type.event_id)?.ok_or(Error::NotFound("event"))?;
@@ -32,24 +33,30 @@ pub(crate) fn issue(
     let customer = customers::find_or_insert(tx, organization, &request.customer)?;
     let holder =
         TicketHolder { organization, event: seats.event, customer: customer.id, customer_name: &customer.name };
-    let mut issued_tickets: Vec<NewTicket> = Vec::new();
+    let issued_tickets = insert(tx, &holder, seats)?;
+    let message = match issued_tickets.len() {
+        1 => format!("1 ticket of {} was issued", ticket_type.name),
+        count => format!("{count} tickets of {} were issued", ticket_type.name),
+    };
+    Ok(IssueTicketsResponse { success: true, message, issued_tickets })
+}
+
+/// Inserts a ticket for each seat and reports it.
+fn insert(tx: &Transaction<'_>, holder: &TicketHolder<'_>, seats: Seats) -> Result<Vec<NewTicket>> {
+    let mut issued = Vec::new();
     let mut notifications = Vec::new();
     for _ in 0..seats.count {
-        let ticket = tickets::issue(tx, &holder, seats.ticket_type, None)?;
+        let ticket = tickets::issue(tx, holder, seats.ticket_type, None)?;
         notifications.push(NotificationData::TicketIssued(TicketIssued {
             issued_ticket_id: ticket.id,
             ticket_type_id: seats.ticket_type,
             event_id: seats.event,
             order_id: None,
         }));
-        issued_tickets.push(ticket);
+        issued.push(ticket);
     }
-    outbox::report(tx, organization, notifications)?;
-    let message = match issued_tickets.len() {
-        1 => format!("1 ticket of {} was issued", ticket_type.name),
-        count => format!("{count} tickets of {} were issued", ticket_type.name),
-    };
-    Ok(IssueTicketsResponse { success: true, message, issued_tickets })
+    outbox::report(tx, holder.organization, notifications)?;
+    Ok(issued)
 }
 
 /// Cancels a ticket and releases its seat.

@@ -1,4 +1,4 @@
-//! Issued tickets, and the door.
+//! Operations on issued tickets, and check-in at the entrance.
 
 use super::TicketingService;
 use super::idempotency::Start;
@@ -7,21 +7,23 @@ use crate::form::request::{Nothing, Request};
 use crate::model::caller::Caller;
 use crate::model::id::{TicketId, kind};
 use crate::model::page::Page;
-use crate::model::scope::Scope;
 use crate::model::ticket::{
     CancelledIssuedTicket, CheckInTicket, IssueTickets, IssueTicketsResponse, IssuedTicket, ListTickets,
 };
 use crate::rules::ticket as rules;
 use crate::sales::check_in::{self, Scan};
-use crate::sales::idempotency::{OperationTarget, PriorOutcome};
+use crate::sales::idempotency::OperationTarget;
 use crate::sales::ticket_issuing;
+use crate::scope::Scope;
 use crate::store::tickets;
 
 impl TicketingService {
-    /// Lists tickets, newest first. Scope `tickets:read`.
+    /// Lists tickets, newest first. Filters select by event, ticket type, order, customer and status.
+    ///
+    /// Requires the scope `tickets:read`.
     ///
     /// # Errors
-    /// A validation error names `limit` or `cursor`.
+    /// - [`Error::Validation`] for an invalid `limit`, `cursor` or `customerEmail`.
     ///
     /// ```
     /// use ticketing::{IssueTickets, ListTickets};
@@ -43,11 +45,14 @@ impl TicketingService {
         self.store().read(|tx| tickets::list(tx, caller.organization, &request))
     }
 
-    /// Issues tickets without an order, whatever the status of their type, on free places. Scope `tickets:write`.
+    /// Issues tickets on free seats without an order, for example to guests. The ticket type may have any status.
+    ///
+    /// Requires the scope `tickets:write`.
     ///
     /// # Errors
-    /// A validation error names every field that breaks its limit (see [`IssueTickets`]), or `ticketId` where there is
-    /// no such ticket type; the conflicts `event-cancelled`, `event-not-on-sale` (the event is over) and `sold-out`.
+    /// - [`Error::Validation`] lists every field outside its limits (see [`IssueTickets`]), and `ticketId` if the ticket
+    ///   type does not exist.
+    /// - [`Error::Conflict`] with the reason `event-cancelled`, `event-not-on-sale` (the event has ended) or `sold-out`.
     ///
     /// ```
     /// use ticketing::{IssueTickets, NewCustomer};
@@ -70,17 +75,20 @@ impl TicketingService {
         })
     }
 
-    /// Reads one ticket. Scope `tickets:read`.
+    /// Returns a ticket.
+    ///
+    /// Requires the scope `tickets:read`.
     ///
     /// # Errors
-    /// [`Error::NotFound`].
+    /// - [`Error::NotFound`] if the ticket does not exist.
     ///
     /// ```
     #[doc = include_str!("../doc_fixture.md")]
     /// let request = IssueTickets { ticket_type_id: ticket_type.id, customer: ada, quantity: 1 };
     /// let issued = service.issue_tickets(&caller, request)?.issued_tickets.remove(0);
     /// let ticket = service.get_ticket(&caller, issued.id)?;
-    /// assert!(ticket.is_internal && ticket.code == issued.code);
+    /// assert_eq!(ticket.code, issued.code);
+    /// assert!(ticket.is_internal);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn get_ticket(&self, caller: &Caller, id: TicketId) -> Result<IssuedTicket> {
@@ -88,10 +96,13 @@ impl TicketingService {
         self.store().read_one(|tx| tickets::get(tx, caller.organization, id))
     }
 
-    /// Reads one ticket by the code that is scanned, however it was typed, without scanning it. Scope `tickets:read`.
+    /// Returns the ticket with a code, without checking it in. Case, spaces and hyphens in the code do not matter. This
+    /// does not count as a scan.
+    ///
+    /// Requires the scope `tickets:read`.
     ///
     /// # Errors
-    /// [`Error::NotFound`].
+    /// - [`Error::NotFound`] if no ticket has the code.
     ///
     /// ```
     #[doc = include_str!("../doc_fixture.md")]
@@ -108,23 +119,28 @@ impl TicketingService {
         self.store().read_one(|tx| tickets::get_by_code(tx, caller.organization, &code))
     }
 
-    /// Lets a ticket's holder in. Every scan of a ticket is counted, refused ones too. Of two scans at once exactly one
-    /// is accepted. Scope `tickets:check-in`.
+    /// Checks a ticket in: its holder is admitted. Case, spaces and hyphens in the code do not matter.
+    ///
+    /// Every scan of a ticket is counted, also a refused one. Of several simultaneous scans, exactly one succeeds. A
+    /// ticket that is valid on several days can be checked in once a day.
+    ///
+    /// Requires the scope `tickets:check-in`.
     ///
     /// # Errors
-    /// A validation error names `code`; [`Error::NotFound`] where there is no such code. Conflicts, of which the first
-    /// that applies is given: `wrong-event`, `ticket-cancelled`, `event-cancelled`, `not-yet-valid`, `no-longer-valid`,
-    /// `not-valid-today`, `already-checked-in`.
+    /// - [`Error::Validation`] for an invalid `code`.
+    /// - [`Error::NotFound`] if no ticket has the code.
+    /// - [`Error::Conflict`] with the first reason that applies, in this order: `wrong-event`, `ticket-cancelled`,
+    ///   `event-cancelled`, `not-yet-valid`, `no-longer-valid`, `not-valid-today`, `already-checked-in`.
     ///
     /// ```
     /// use ticketing::{CheckInTicket, IssueTickets, Reason, TicketStatus};
     #[doc = include_str!("../doc_fixture.md")]
     /// let request = IssueTickets { ticket_type_id: ticket_type.id, customer: ada, quantity: 1 };
     /// let code = service.issue_tickets(&caller, request)?.issued_tickets.remove(0).code;
-    /// let inside = service.check_in_ticket(&caller, CheckInTicket::new(&code))?;
-    /// assert_eq!(inside.status, TicketStatus::CheckedIn);
-    /// let again = service.check_in_ticket(&caller, CheckInTicket::new(&code)).unwrap_err();
-    /// assert_eq!(again.reason(), Some(Reason::AlreadyCheckedIn));
+    /// let ticket = service.check_in_ticket(&caller, CheckInTicket::new(&code))?;
+    /// assert_eq!(ticket.status, TicketStatus::CheckedIn);
+    /// let second_scan = service.check_in_ticket(&caller, CheckInTicket::new(&code)).unwrap_err();
+    /// assert_eq!(second_scan.reason(), Some(Reason::AlreadyCheckedIn));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn check_in_ticket(&self, caller: &Caller, request: impl Into<Request<CheckInTicket>>) -> Result<IssuedTicket> {
@@ -134,31 +150,26 @@ impl TicketingService {
             Start::Replay(ticket) => return Ok(ticket),
             Start::Run(running) => running,
         };
+        let request = rules::check_scan(request.body, request.errors)?;
+        let organization = caller.organization;
+        let api_key = caller.key;
         let operation = running.operation();
-        let scan = rules::check_scan(request.body, request.errors)?;
-        let (organization, key) = (caller.organization, caller.key);
-        let result = self.store().write(move |tx| {
-            if let PriorOutcome::Result(ticket) = operation.prior_outcome(tx)? {
-                return Ok(Scan::Accepted(Box::new(ticket)));
-            }
-            let result = check_in::check_in(tx, organization, &scan, key)?;
-            if let Scan::Accepted(ticket) = &result {
-                operation.store_result(tx, ticket)?;
-            }
-            Ok(result)
-        });
-        match result.inspect_err(|error| self.store().counters().scan_failed(error))? {
+        let scan = self.store().write(move |tx| check_in::check_in(tx, &operation, organization, &request, api_key));
+        match scan.inspect_err(|error| self.store().counters().scan_failed(error))? {
             Scan::Accepted(ticket) => Ok(*ticket),
             Scan::Refused(refusal) => Err(Error::Conflict(refusal)),
         }
     }
 
-    /// Lets a ticket's holder out, so that the ticket can be used again. It is no scan and counts none. Scope
-    /// `tickets:check-in`.
+    /// Checks a ticket out: its holder leaves, and the ticket can be checked in again. This does not count as a scan.
+    ///
+    /// Requires the scope `tickets:check-in`.
     ///
     /// # Errors
-    /// A validation error names `code`; [`Error::NotFound`] where there is no such code; the conflicts `wrong-event`,
-    /// `ticket-cancelled` and `not-checked-in`.
+    /// - [`Error::Validation`] for an invalid `code`.
+    /// - [`Error::NotFound`] if no ticket has the code.
+    /// - [`Error::Conflict`] with the first reason that applies, in this order: `wrong-event`, `ticket-cancelled`,
+    ///   `not-checked-in`.
     ///
     /// ```
     /// use ticketing::{CheckInTicket, IssueTickets, TicketStatus};
@@ -166,8 +177,8 @@ impl TicketingService {
     /// let request = IssueTickets { ticket_type_id: ticket_type.id, customer: ada, quantity: 1 };
     /// let code = service.issue_tickets(&caller, request)?.issued_tickets.remove(0).code;
     /// service.check_in_ticket(&caller, CheckInTicket::new(&code))?;
-    /// let outside = service.check_out_ticket(&caller, CheckInTicket::new(&code))?;
-    /// assert_eq!(outside.status, TicketStatus::NotCheckedIn);
+    /// let ticket = service.check_out_ticket(&caller, CheckInTicket::new(&code))?;
+    /// assert_eq!(ticket.status, TicketStatus::NotCheckedIn);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn check_out_ticket(
@@ -182,10 +193,13 @@ impl TicketingService {
         })
     }
 
-    /// Cancels a ticket and frees its place. Scope `tickets:write`.
+    /// Cancels a ticket and releases its seat. Its order stays as it is.
+    ///
+    /// Requires the scope `tickets:write`.
     ///
     /// # Errors
-    /// [`Error::NotFound`]; the conflict `ticket-cancelled`.
+    /// - [`Error::NotFound`] if the ticket does not exist.
+    /// - [`Error::Conflict`] with the reason `ticket-cancelled` if the ticket is already cancelled.
     ///
     /// ```
     #[doc = include_str!("../doc_fixture.md")]
