@@ -1,5 +1,8 @@
-//! Expiry of holds. A pending order reserves its seats and the use of its discount until its hold expires; from that
-//! instant both count as free. Marking the order as EXPIRED releases them.
+//! Holds: the time for which a pending order reserves its seats and its discount use.
+//!
+//! From the instant at which the hold expires, the seats and the discount use count as free, and the order reads as
+//! expired. Marking the order as expired releases them in the counts. That happens in the maintenance, or when somebody
+//! needs them first.
 
 use crate::error::Result;
 use crate::model::id::{EventId, OrderId};
@@ -7,21 +10,21 @@ use crate::store::order_status::{self, ExpiredHold};
 use crate::store::seat_counts::Seats;
 use crate::store::{CommitEvent, Transaction, discount_uses, order_items, seat_counts};
 
-/// Whether any order has to be expired.
+/// Whether there is an order to mark as expired.
 pub(crate) fn any_expired(tx: &Transaction<'_>) -> Result<bool> {
     Ok(!order_status::expired_holds(tx, 1)?.is_empty())
 }
 
-/// Expires up to `limit` orders whose hold has expired. Returns how many it was.
+/// Marks up to `limit` orders whose hold has expired as expired. Returns their number.
 pub(crate) fn expire_due(tx: &Transaction<'_>, limit: i64) -> Result<usize> {
     let mut holds = order_status::expired_holds(tx, limit)?;
-    // Events are locked in one order everywhere.
+    // Every transaction that locks several events locks them in this order.
     holds.sort_by_key(|hold| hold.event);
     expire_all(tx, &holds)
 }
 
-/// Expires the orders of an event whose hold has expired. Returns how many it was.
-pub(crate) fn expire_of_event(tx: &Transaction<'_>, event: EventId) -> Result<usize> {
+/// Marks the orders of an event whose hold has expired as expired. Returns their number.
+pub(super) fn expire_of_event(tx: &Transaction<'_>, event: EventId) -> Result<usize> {
     let holds = order_status::expired_holds_of_event(tx, event)?;
     expire_all(tx, &holds)
 }
@@ -37,8 +40,8 @@ fn expire_all(tx: &Transaction<'_>, holds: &[ExpiredHold]) -> Result<usize> {
     Ok(expired)
 }
 
-/// Marks one order as EXPIRED if its hold has expired, and releases its seats and its discount use. Returns whether it
-/// did.
+/// If the hold of an order has expired, marks the order as expired and releases its seats and its discount use. Returns
+/// whether it did.
 pub(super) fn expire(tx: &Transaction<'_>, order: OrderId, event: EventId) -> Result<bool> {
     let Some(expired) = order_status::expire(tx, order)? else { return Ok(false) };
     tx.record(CommitEvent::OrderExpired);
@@ -51,7 +54,7 @@ pub(super) fn expire(tx: &Transaction<'_>, order: OrderId, event: EventId) -> Re
     Ok(true)
 }
 
-/// The seats of an order's items, added up by ticket type, in the order in which ticket types are locked.
+/// The seats of an order, added up by ticket type, in the order in which ticket types are locked.
 pub(super) fn seats_of_order(tx: &Transaction<'_>, order: OrderId, event: EventId) -> Result<Vec<Seats>> {
     let mut seats: Vec<Seats> = Vec::new();
     for item in order_items::of_orders(tx, &[order])? {

@@ -3,21 +3,13 @@
 
 use crate::error::{Error, Result};
 use crate::model::checkout::{CheckoutOutcome, CheckoutResult, HostedCheckout};
-use crate::model::id::{OrderId, OrganizationId};
 use crate::model::order::OrderStatus;
+use crate::store::checkouts::CheckoutOrder;
 use crate::store::{Transaction, checkouts, events, orders, refunds};
-
-/// The order that a checkout link leads to.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct CheckoutOrder {
-    pub(crate) organization: OrganizationId,
-    pub(crate) id: OrderId,
-}
 
 /// Finds the order of a payment by the gateway's reference.
 pub(crate) fn find(tx: &Transaction<'_>, reference: &str) -> Result<CheckoutOrder> {
-    let (id, organization) = checkouts::find(tx, reference)?.ok_or(Error::NotFound("checkout"))?;
-    Ok(CheckoutOrder { organization, id })
+    checkouts::find(tx, reference)?.ok_or(Error::NotFound("checkout"))
 }
 
 /// The contents of the checkout page.

@@ -1,5 +1,7 @@
-//! The seats of ticket types, with the rules around the counts: seats of expired holds are free, and an event whose last
-//! seat is sold becomes `SOLD_OUT`, and `PUBLISHED` again when a seat is returned.
+//! The seats of ticket types: selling, reserving and restocking them.
+//!
+//! `store::seat_counts` changes the counts. This file adds two rules: the seats of expired holds are free, and an event
+//! becomes `SOLD_OUT` with its last seat, and `PUBLISHED` again when a seat is restocked.
 
 use super::holds;
 use crate::error::{Error, Reason, Result};
@@ -34,12 +36,14 @@ pub(super) fn restock(tx: &Transaction<'_>, seats: Seats) -> Result<()> {
     Ok(())
 }
 
-/// Claims free seats. If there are too few, expires the event's expired holds and tries once more.
+/// Claims free seats with `claim`. If there are too few, expires the event's expired holds and tries once more. Returns
+/// the number of unsold seats of the type.
 fn claim(tx: &Transaction<'_>, seats: Seats, claim: fn(&Transaction<'_>, Seats) -> Result<Option<i64>>) -> Result<i64> {
     if let Some(unsold) = claim(tx, seats)? {
         return Ok(unsold);
     }
-    if holds::expire_of_event(tx, seats.event)? > 0
+    let expired = holds::expire_of_event(tx, seats.event)?;
+    if expired > 0
         && let Some(unsold) = claim(tx, seats)?
     {
         return Ok(unsold);

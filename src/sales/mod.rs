@@ -1,14 +1,25 @@
-//! What happens inside one transaction when tickets are sold and used: order creation, order lifecycle (payment,
-//! cancellation, expiry), inventory, discount use, check-in, and the changes of events and ticket types that depend on
-//! what was sold.
+//! What happens inside one transaction: the operations that read before they write.
 //!
 //! Each function loads what it needs, decides with the pure functions of `rules`, and writes with the statements of
-//! `store`; there is no SQL here. A function that reads before it writes calls
-//! [`Transaction::lock_event`](crate::store::Transaction::lock_event) first. Rows are locked in one order everywhere:
-//! the event, the order, ticket types by ascending id, the discount.
+//! `store`. There is no SQL here, and no call to a gateway or a webhook endpoint: no transaction is open while the
+//! network is used.
 //!
-//! To add an operation: write a function here that takes the transaction and the checked request, and call it from a
-//! method in `service` within one `store.write`.
+//! # Locking
+//!
+//! A function that changes what is sold of an event calls
+//! [`Transaction::lock_event`](crate::store::Transaction::lock_event) before it reads anything about the sale. Rows are
+//! locked in one order everywhere: the event, the order, ticket types by ascending id, the discount. Seats, discount
+//! uses and statuses are claimed by conditional UPDATEs nevertheless, so that a mistake cannot oversell.
+//!
+//! A transaction may run more than once: its function must not have effects outside the database.
+//!
+//! # Adding to it
+//!
+//! - An operation: write a function that takes the transaction and the request, in the file of its subject, and call it
+//!   from a method of `service`.
+//! - A rule: write it as a pure function in `rules`, and call it between loading and writing.
+//! - A status of an order, or a way in which an order ends: `order_lifecycle`.
+//! - A notification: report it with `outbox::report` in the function that makes the change.
 
 pub(crate) mod check_in;
 pub(crate) mod checkout_links;
@@ -21,6 +32,7 @@ pub(crate) mod idempotency;
 mod inventory;
 pub(crate) mod order_creation;
 pub(crate) mod order_lifecycle;
+pub(crate) mod organizations;
 mod references;
 pub(crate) mod refund_attempts;
 pub(crate) mod ticket_issuing;

@@ -1,5 +1,16 @@
-//! How an order ends: it is paid, cancelled, or expires. Each transition is one conditional UPDATE of the order; the
-//! seats, tickets, discount use, refund and notifications follow in the same transaction.
+//! The order lifecycle after creation: payment, cancellation and expiry.
+//!
+//! Each transition is one conditional UPDATE of the order. Its seats, tickets, discount use, refund and notifications
+//! follow in the same transaction.
+//!
+//! | from | to | when |
+//! |---|---|---|
+//! | pending | completed | it is paid: [`payment_completed`], [`mark_paid`] |
+//! | pending | cancelled | [`cancel`], or its event is cancelled |
+//! | pending | expired | its hold expires: [`holds`] |
+//! | completed | cancelled | [`cancel`] |
+//! | expired | completed | a late payment, if its seats and its discount use are still available |
+//! | expired | cancelled | [`cancel`] |
 
 use super::idempotency::{IdempotentOperation, PriorOutcome};
 use super::{discount_use, holds, inventory};
@@ -18,8 +29,8 @@ use crate::store::{
     CommitEvent, Transaction, discount_uses, order_items, orders, outbox, refunds, seat_counts, tickets,
 };
 
-/// Locks and loads an order. If its hold has expired, marks it as EXPIRED first, so that the stored status is the actual
-/// one from then on.
+/// Locks the event of an order and loads the order. If its hold has expired, marks the order as expired first, so that
+/// the stored status is the actual one.
 fn load(tx: &Transaction<'_>, organization: OrganizationId, id: OrderId) -> Result<OrderState> {
     tx.lock_event(id)?;
     let mut state = order_status::load(tx, organization, id)?;
@@ -31,8 +42,66 @@ fn load(tx: &Transaction<'_>, organization: OrganizationId, id: OrderId) -> Resu
     Ok(state)
 }
 
-/// Completes an order and issues its tickets. An EXPIRED order claims its seats and its discount use again, and is
-/// refused if they are gone or its event is cancelled.
+/// Completes an order that was paid in another way than through the gateway.
+pub(crate) fn mark_paid(tx: &Transaction<'_>, organization: OrganizationId, id: OrderId) -> Result<Order> {
+    let state = load(tx, organization, id)?;
+    complete(tx, &state, false)?;
+    orders::get(tx, organization, id)
+}
+
+/// Records that the customer of a pending order was reminded to pay.
+pub(crate) fn mark_reminder_sent(tx: &Transaction<'_>, organization: OrganizationId, id: OrderId) -> Result<Order> {
+    let state = load(tx, organization, id)?;
+    check_pending(state.status)?;
+    orders::mark_reminder_sent(tx, organization, id)?;
+    orders::get(tx, organization, id)
+}
+
+/// The result of recording a completed payment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct RecordedPayment {
+    /// Whether the gateway is to be asked for a refund now, because the payment came too late for its order.
+    pub(crate) refund_due: bool,
+}
+
+/// Records a completed payment that the gateway reports, once, and completes the order. A payment that comes too late for
+/// its order is refunded. `can_refund` says whether there is a gateway that can refund.
+pub(crate) fn payment_completed(
+    tx: &Transaction<'_>,
+    organization: OrganizationId,
+    id: OrderId,
+    can_refund: bool,
+) -> Result<RecordedPayment> {
+    let state = load(tx, organization, id)?;
+    if state.total == 0 {
+        return Err(Error::conflict(Reason::OrderNotPending, "the order costs nothing"));
+    }
+    if !order_status::record_payment(tx, id, PaymentStatus::Completed)? {
+        return Ok(RecordedPayment { refund_due: false });
+    }
+    let completed = match state.status {
+        OrderStatus::Pending | OrderStatus::Expired => tx.try_in_savepoint(|tx| complete(tx, &state, true))?,
+        OrderStatus::Cancelled | OrderStatus::Completed => false,
+    };
+    if completed {
+        return Ok(RecordedPayment { refund_due: false });
+    }
+    insert_refund(tx, &state, can_refund)?;
+    Ok(RecordedPayment { refund_due: can_refund })
+}
+
+/// Records a failed payment that the gateway reports. The order stays pending until its hold expires. An order that does
+/// not wait for a payment stays as it is.
+pub(crate) fn payment_failed(tx: &Transaction<'_>, organization: OrganizationId, id: OrderId) -> Result<Order> {
+    let state = load(tx, organization, id)?;
+    if state.status == OrderStatus::Pending && state.payment == Some(PaymentStatus::Waiting) {
+        order_status::record_payment(tx, id, PaymentStatus::Failed)?;
+    }
+    orders::get(tx, organization, id)
+}
+
+/// Completes an order and issues its tickets. An expired order has to claim its seats and its discount use again: it is
+/// refused if they are not available any more, or if its event is cancelled.
 fn complete(tx: &Transaction<'_>, state: &OrderState, by_gateway: bool) -> Result<()> {
     check_payable(state.status)?;
     let expired = state.status == OrderStatus::Expired;
@@ -61,9 +130,8 @@ fn complete(tx: &Transaction<'_>, state: &OrderState, by_gateway: bool) -> Resul
     issue_tickets(tx, state)
 }
 
-/// Issues the tickets of a completed order and reports both.
+/// Issues the tickets of a completed order. Reports the order and its tickets.
 fn issue_tickets(tx: &Transaction<'_>, state: &OrderState) -> Result<()> {
-    let decimals = decimals_of_stored(&state.currency)?;
     let holder = TicketHolder {
         organization: state.organization,
         event: state.event,
@@ -74,7 +142,7 @@ fn issue_tickets(tx: &Transaction<'_>, state: &OrderState) -> Result<()> {
         order_id: state.id,
         event_id: state.event,
         customer_id: state.customer,
-        total: Amount::new(state.total, decimals),
+        total: Amount::new(state.total, decimals_of_stored(&state.currency)?),
         currency: state.currency.clone(),
     })];
     for item in order_items::of_orders(tx, &[state.id])? {
@@ -85,75 +153,11 @@ fn issue_tickets(tx: &Transaction<'_>, state: &OrderState) -> Result<()> {
     outbox::report(tx, state.organization, notifications)
 }
 
-/// Completes an order that was paid other than through the gateway.
-pub(crate) fn mark_paid(tx: &Transaction<'_>, organization: OrganizationId, id: OrderId) -> Result<Order> {
-    let state = load(tx, organization, id)?;
-    complete(tx, &state, false)?;
-    orders::get(tx, organization, id)
-}
-
-/// Records that the customer of a pending order was reminded to pay.
-pub(crate) fn mark_reminder_sent(tx: &Transaction<'_>, organization: OrganizationId, id: OrderId) -> Result<Order> {
-    let state = load(tx, organization, id)?;
-    check_pending(state.status)?;
-    orders::mark_reminder_sent(tx, organization, id)?;
-    orders::get(tx, organization, id)
-}
-
-/// The result of recording a completed payment.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct RecordedPayment {
-    /// Whether the gateway is to be asked for a refund now, because the payment came too late for its order.
-    pub(crate) refund_due: bool,
-}
-
-/// Records a payment that the gateway reports, once, and completes the order. A payment that is too late for its order
-/// is refunded. `can_refund` says whether there is a gateway that can refund.
-pub(crate) fn payment_completed(
-    tx: &Transaction<'_>,
-    organization: OrganizationId,
-    id: OrderId,
-    can_refund: bool,
-) -> Result<RecordedPayment> {
-    let state = load(tx, organization, id)?;
-    if state.total == 0 {
-        return Err(Error::conflict(Reason::OrderNotPending, "the order costs nothing"));
-    }
-    if !order_status::record_payment(tx, id, PaymentStatus::Completed)? {
-        return Ok(RecordedPayment { refund_due: false });
-    }
-    let completed = match state.status {
-        OrderStatus::Pending | OrderStatus::Expired => tx.try_in_savepoint(|tx| complete(tx, &state, true))?,
-        OrderStatus::Cancelled | OrderStatus::Completed => false,
-    };
-    if completed {
-        return Ok(RecordedPayment { refund_due: false });
-    }
-    refund(tx, &state, can_refund)?;
-    Ok(RecordedPayment { refund_due: can_refund })
-}
-
-fn refund(tx: &Transaction<'_>, state: &OrderState, can_refund: bool) -> Result<()> {
-    let refund =
-        NewRefund { organization: state.organization, order: state.id, amount: state.total, currency: &state.currency };
-    refunds::insert(tx, &refund, can_refund)
-}
-
-/// Records a failed attempt to pay. The order stays PENDING until its hold expires; an order that no longer waits for a
-/// payment stays as it is.
-pub(crate) fn payment_failed(tx: &Transaction<'_>, organization: OrganizationId, id: OrderId) -> Result<Order> {
-    let state = load(tx, organization, id)?;
-    if state.status == OrderStatus::Pending && state.payment == Some(PaymentStatus::Waiting) {
-        order_status::record_payment(tx, id, PaymentStatus::Failed)?;
-    }
-    orders::get(tx, organization, id)
-}
-
 /// The result of a cancellation.
 #[derive(Debug, Clone)]
 pub(crate) struct Cancellation {
     pub(crate) response: CancelOrderResponse,
-    /// Whether the gateway is to be called for a refund now.
+    /// Whether the gateway is to be asked for a refund now.
     pub(crate) refund_due: bool,
 }
 
@@ -165,6 +169,7 @@ pub(crate) fn cancel(
     id: OrderId,
     can_refund: bool,
 ) -> Result<Cancellation> {
+    tx.lock_event(id)?;
     if let PriorOutcome::Result(response) = operation.prior_outcome(tx)? {
         return Ok(Cancellation { response, refund_due: false });
     }
@@ -174,42 +179,7 @@ pub(crate) fn cancel(
     Ok(cancellation)
 }
 
-fn cancel_loaded(tx: &Transaction<'_>, state: &OrderState, can_refund: bool) -> Result<Cancellation> {
-    check_cancellable(state.status)?;
-    if !order_status::cancel(tx, state.id, state.status)? {
-        return Err(Error::conflict(Reason::OrderNotCancellable, "the order has just changed"));
-    }
-    tx.record(CommitEvent::OrderCancelled);
-    let refund_due = state.status == OrderStatus::Completed && state.paid_by_gateway && can_refund;
-    let requires_manual_refund = state.status == OrderStatus::Completed && state.total > 0 && !refund_due;
-    match state.status {
-        OrderStatus::Pending => {
-            for seats in holds::seats_of_order(tx, state.id, state.event)? {
-                seat_counts::release(tx, seats)?;
-            }
-            release_discount_use(tx, state)?;
-        }
-        OrderStatus::Completed => {
-            cancel_tickets(tx, state)?;
-            release_discount_use(tx, state)?;
-        }
-        OrderStatus::Expired | OrderStatus::Cancelled => {}
-    }
-    if refund_due {
-        refund(tx, state, true)?;
-    }
-    let notification = NotificationData::OrderCancelled(OrderCancelled {
-        order_id: state.id,
-        event_id: state.event,
-        customer_id: state.customer,
-        requires_manual_refund,
-    });
-    outbox::report(tx, state.organization, [notification])?;
-    let response = CancelOrderResponse { success: true, requires_manual_refund };
-    Ok(Cancellation { response, refund_due })
-}
-
-/// Cancels an order if it is PENDING. Any other order stays as it is.
+/// Cancels an order if it is pending. Any other order stays as it is.
 pub(crate) fn cancel_if_pending(tx: &Transaction<'_>, organization: OrganizationId, id: OrderId) -> Result<()> {
     let state = load(tx, organization, id)?;
     if state.status == OrderStatus::Pending {
@@ -218,9 +188,9 @@ pub(crate) fn cancel_if_pending(tx: &Transaction<'_>, organization: Organization
     Ok(())
 }
 
-/// Cancels an order that cannot be paid because it has no checkout link: it is PENDING, or its hold has expired
-/// meanwhile. A completed or cancelled order stays as it is.
-pub(crate) fn cancel_unless_paid(tx: &Transaction<'_>, organization: OrganizationId, id: OrderId) -> Result<()> {
+/// Cancels an order that cannot be paid, because it got no checkout link. Its hold may have expired meanwhile. A completed
+/// or cancelled order stays as it is.
+pub(super) fn cancel_unless_paid(tx: &Transaction<'_>, organization: OrganizationId, id: OrderId) -> Result<()> {
     let state = load(tx, organization, id)?;
     if matches!(state.status, OrderStatus::Pending | OrderStatus::Expired) {
         cancel_loaded(tx, &state, false)?;
@@ -228,8 +198,8 @@ pub(crate) fn cancel_unless_paid(tx: &Transaction<'_>, organization: Organizatio
     Ok(())
 }
 
-/// Cancels the PENDING orders of an event that was cancelled. Completed orders stay.
-pub(crate) fn cancel_pending_of_event(
+/// Cancels the pending orders of an event that was cancelled. Completed orders stay as they are.
+pub(super) fn cancel_pending_of_event(
     tx: &Transaction<'_>,
     organization: OrganizationId,
     event: EventId,
@@ -242,7 +212,45 @@ pub(crate) fn cancel_pending_of_event(
     Ok(())
 }
 
-/// Cancels the order's remaining valid tickets and releases their seats.
+fn cancel_loaded(tx: &Transaction<'_>, state: &OrderState, can_refund: bool) -> Result<Cancellation> {
+    check_cancellable(state.status)?;
+    let completed = state.status == OrderStatus::Completed;
+    let refund_due = completed && state.paid_by_gateway && can_refund;
+    let requires_manual_refund = completed && state.total > 0 && !refund_due;
+
+    if !order_status::cancel(tx, state.id, state.status)? {
+        return Err(Error::conflict(Reason::OrderNotCancellable, "the order has just changed"));
+    }
+    tx.record(CommitEvent::OrderCancelled);
+    match state.status {
+        OrderStatus::Pending => {
+            for seats in holds::seats_of_order(tx, state.id, state.event)? {
+                seat_counts::release(tx, seats)?;
+            }
+            release_discount_use(tx, state)?;
+        }
+        OrderStatus::Completed => {
+            cancel_tickets(tx, state)?;
+            release_discount_use(tx, state)?;
+        }
+        // Its expiry has released everything.
+        OrderStatus::Expired | OrderStatus::Cancelled => {}
+    }
+    if refund_due {
+        insert_refund(tx, state, can_refund)?;
+    }
+    let notification = NotificationData::OrderCancelled(OrderCancelled {
+        order_id: state.id,
+        event_id: state.event,
+        customer_id: state.customer,
+        requires_manual_refund,
+    });
+    outbox::report(tx, state.organization, [notification])?;
+    let response = CancelOrderResponse { success: true, requires_manual_refund };
+    Ok(Cancellation { response, refund_due })
+}
+
+/// Cancels those tickets of an order that are not cancelled yet, and frees their seats.
 fn cancel_tickets(tx: &Transaction<'_>, state: &OrderState) -> Result<()> {
     let mut types: Vec<TicketTypeId> = tickets::cancel_of_order(tx, state.id)?;
     types.sort_unstable();
@@ -258,4 +266,10 @@ fn release_discount_use(tx: &Transaction<'_>, state: &OrderState) -> Result<()> 
         Some(discount) => discount_uses::release(tx, state.event, discount),
         None => Ok(()),
     }
+}
+
+fn insert_refund(tx: &Transaction<'_>, state: &OrderState, can_refund: bool) -> Result<()> {
+    let refund =
+        NewRefund { organization: state.organization, order: state.id, amount: state.total, currency: &state.currency };
+    refunds::insert(tx, &refund, can_refund)
 }

@@ -1,4 +1,4 @@
-//! API keys.
+//! API keys: creation, revocation and authentication. Only the hash of a key is stored.
 
 use std::sync::PoisonError;
 
@@ -11,21 +11,31 @@ use crate::model::id::{ApiKeyId, OrganizationId};
 use crate::model::organization::{ApiKey, CreateApiKey, CreatedApiKey};
 use crate::model::secret::Secret;
 use crate::model::timestamp::Timestamp;
-use crate::rules::{self, Checked};
-use crate::store::{api_keys, organizations};
+use crate::rules::api_key as rules;
+use crate::sales::organizations::{self, NewApiKey};
+use crate::store::api_keys;
 
 const MINUTE: i64 = 60_000;
+
+/// A new API key and the key itself.
+pub(super) struct GeneratedApiKey {
+    pub(super) stored: NewApiKey,
+    pub(super) key: Secret,
+}
 
 fn hash(key: &str) -> [u8; 32] {
     Sha256::digest(key.as_bytes()).into()
 }
 
 impl TicketingService {
-    /// Creates an API key. The answer is the only place where the key itself can ever be read.
+    /// Creates an API key of an organization. The result contains the key, which cannot be read again later.
+    ///
+    /// This method takes no caller: it is for the program that embeds the service.
     ///
     /// # Errors
-    /// [`Error::NotFound`] where there is no such organization; a validation error names `name` (at least 1 character),
-    /// `scopes` (at least one) or `expiresAt` (in the future).
+    /// - [`Error::NotFound`] if the organization does not exist.
+    /// - [`Error::Validation`] for `name` (at least 1 character), `scopes` (at least one) or `expiresAt` (must be in the
+    ///   future).
     ///
     /// ```
     /// use ticketing::{CreateApiKey, Scope};
@@ -39,26 +49,25 @@ impl TicketingService {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn create_api_key(&self, organization: OrganizationId, request: CreateApiKey) -> Result<CreatedApiKey> {
-        let (new, hash, key) = self.new_key(request)?;
-        let api_key = self.store().write(move |tx| {
-            let organization = organizations::get(tx, organization)?;
-            api_keys::insert(tx, organization.id, &new, &hash)
-        })?;
+        let GeneratedApiKey { stored, key } = self.generate_api_key(request)?;
+        let api_key = self.store().write(move |tx| organizations::create_api_key(tx, organization, &stored))?;
         Ok(CreatedApiKey { api_key, key })
     }
 
-    /// What is stored of a new key, its hash, and the key itself.
-    pub(super) fn new_key(&self, request: CreateApiKey) -> Result<(Checked<CreateApiKey>, [u8; 32], Secret)> {
-        let new = rules::api_key::check(request, self.inner.environment.now(), FieldErrors::default())?;
-        let random = self.inner.environment.random_text(rules::api_key::ALPHABET, rules::api_key::RANDOM_LENGTH);
-        let key = rules::api_key::from_random(&random);
-        Ok((new, hash(&key), Secret::new(key)))
+    /// Checks the request and generates a key.
+    pub(super) fn generate_api_key(&self, request: CreateApiKey) -> Result<GeneratedApiKey> {
+        let request = rules::check(request, self.inner.environment.now(), FieldErrors::default())?;
+        let random = self.inner.environment.random_text(rules::ALPHABET, rules::RANDOM_LENGTH);
+        let key = rules::from_random(&random);
+        Ok(GeneratedApiKey { stored: NewApiKey { request, hash: hash(&key) }, key: Secret::new(key) })
     }
 
-    /// The keys of an organization, newest first, revoked ones included.
+    /// Returns the API keys of an organization, newest first, including revoked ones.
+    ///
+    /// This method takes no caller: it is for the program that embeds the service.
     ///
     /// # Errors
-    /// [`Error::NotFound`] where there is no such organization.
+    /// - [`Error::NotFound`] if the organization does not exist.
     ///
     /// ```
     #[doc = include_str!("../doc_fixture.md")]
@@ -66,16 +75,16 @@ impl TicketingService {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn list_api_keys(&self, organization: OrganizationId) -> Result<Vec<ApiKey>> {
-        self.store().read(|tx| {
-            let organization = organizations::get(tx, organization)?;
-            api_keys::list(tx, organization.id)
-        })
+        self.store().read(|tx| organizations::list_api_keys(tx, organization))
     }
 
-    /// Revokes a key: from the next request on it is refused, in every process. Revoking twice changes nothing.
+    /// Revokes an API key. From the next request on it is refused, in every process. Revoking a key again changes
+    /// nothing.
+    ///
+    /// This method takes no caller: it is for the program that embeds the service.
     ///
     /// # Errors
-    /// [`Error::NotFound`] where there is no such key.
+    /// - [`Error::NotFound`] if the key does not exist.
     ///
     /// ```
     #[doc = include_str!("../doc_fixture.md")]
@@ -89,45 +98,50 @@ impl TicketingService {
         self.store().write(move |tx| api_keys::revoke(tx, id))
     }
 
-    /// Who shows this key.
+    /// Returns the caller that an API key belongs to: its organization and scopes.
     ///
     /// # Errors
-    /// [`Error::Unauthenticated`] where the key is malformed, unknown, expired or revoked: one and the same answer.
+    /// - [`Error::Unauthenticated`] if the key is malformed, unknown, expired or revoked. The error does not say which.
     ///
     /// ```
     #[doc = include_str!("../doc_fixture.md")]
-    /// let request = CreateApiKey { name: "Office".to_owned(), scopes: Scopes::all(), expires_at: None };
+    /// let request = CreateApiKey { name: "Box office".to_owned(), scopes: Scopes::all(), expires_at: None };
     /// let created = service.create_api_key(caller.organization(), request)?;
     /// let caller = service.authenticate(created.key.expose())?;
     /// assert_eq!(caller.key(), Some(created.api_key.id));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn authenticate(&self, api_key: &str) -> Result<Caller> {
-        if !rules::api_key::is_well_formed(api_key) {
+        if !rules::is_well_formed(api_key) {
             return Err(Error::Unauthenticated);
         }
         let hash = hash(api_key);
-        let found = self.store().read_one(|tx| api_keys::caller(tx, &hash))?;
-        let (caller, last_used) = found.ok_or(Error::Unauthenticated)?;
+        let found = self.store().read_one(|tx| api_keys::authenticate(tx, &hash))?;
+        let found = found.ok_or(Error::Unauthenticated)?;
+        self.remember_key_use(found.caller.key, found.last_used_at);
+        Ok(found.caller)
+    }
+
+    /// Remembers that a key was used, to the minute, until the next maintenance stores it.
+    fn remember_key_use(&self, key: Option<ApiKeyId>, last_used_at: Option<Timestamp>) {
         let now = self.inner.environment.now().millis();
         let minute = Timestamp::from_millis(now - now % MINUTE);
-        if let Some(key) = caller.key
-            && last_used.is_none_or(|last| last < minute)
+        if let Some(key) = key
+            && last_used_at.is_none_or(|last| last < minute)
         {
             self.inner.keys_used.lock().unwrap_or_else(PoisonError::into_inner).insert(key, minute);
         }
-        Ok(caller)
     }
 
-    /// Writes down when keys were used last.
-    pub(super) fn record_key_use(&self) -> Result<()> {
+    /// Stores when keys were last used.
+    pub(super) fn store_key_uses(&self) -> Result<()> {
         let used = std::mem::take(&mut *self.inner.keys_used.lock().unwrap_or_else(PoisonError::into_inner));
         if used.is_empty() {
             return Ok(());
         }
         self.store().write(move |tx| {
             for (key, at) in &used {
-                api_keys::used(tx, *key, *at)?;
+                api_keys::record_use(tx, *key, *at)?;
             }
             Ok(())
         })

@@ -1,4 +1,4 @@
-//! Copies of the store, made while it is used.
+//! Copies of a database that is in use.
 
 use std::path::Path;
 
@@ -7,24 +7,25 @@ use crate::error::Result;
 use crate::model::backup::BackupProgress;
 
 impl TicketingService {
-    /// Copies the store to a new file at `path`, while this and other processes go on writing. The copy is one state of the
-    /// store, that of the moment at which it began, and a database like any other: a service can open it. It takes no
-    /// caller: whoever can open the file may copy it.
+    /// Copies the database to a new file at `path` while this and other processes use it. The copy has the state of the
+    /// moment at which the backup started; it is a complete database that a service can open.
     ///
-    /// `progress` is told about every MiB, and when the last page is copied. The answer is how large the copy is.
+    /// Calls `progress` about every MiB and after the last page. Returns the final progress, with the size of the copy.
+    /// This method takes no caller: a program that can open the database may copy it.
     ///
-    /// The copy grows under a temporary name in the folder of `path`, which ends in `.partial`. It gets its own name when
-    /// all of it is on the disk: under that name there is never half a copy, whatever happens. What is at `path` is never
-    /// overwritten. Only who may read the store may read the copy.
+    /// The copy is written under a temporary name in the folder of `path`, with the suffix `.partial`. It gets its name
+    /// after it is complete and synced to disk, so that a file at `path` is always a complete copy. An existing file is
+    /// never overwritten. The copy has the same permissions as the database.
     ///
-    /// What is written meanwhile stays in the write-ahead log of the store, which grows by it, and is moved into the
-    /// database at the end. Whenever the log has grown past 96 MiB by another half, whoever writes waits for a fifth of
-    /// a second. The copy goes to the disk in pieces, so that commits are not held up by much of it at once.
+    /// Until the backup ends, changes stay in the write-ahead log of the database, which grows. Whenever the log has grown
+    /// by half beyond 96 MiB, a writer waits for 0.2 seconds. The copy is synced to disk every 16 MiB, so that it delays
+    /// commits as little as possible.
     ///
     /// # Errors
-    /// A validation error names `path` where something is there already, or where the store itself or its log would be.
-    /// [`Error::Store`](crate::Error::Store) says that the disk is full or the copy cannot be written; nothing is left of
-    /// it then.
+    /// - [`Error::Validation`](crate::Error::Validation) for `path` if a file exists there, or it is the database itself or
+    ///   one of SQLite's files for it.
+    /// - [`Error::Store`](crate::Error::Store) if the disk is full or the copy cannot be written. The partial copy is
+    ///   removed.
     ///
     /// ```
     #[doc = include_str!("../doc_fixture.md")]

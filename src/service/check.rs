@@ -1,4 +1,4 @@
-//! Looking whether a store is as it must be.
+//! The consistency check of a database.
 
 use super::TicketingService;
 use crate::error::Result;
@@ -6,18 +6,18 @@ use crate::model::check::CheckReport;
 use crate::store::check;
 
 impl TicketingService {
-    /// Checks the whole store on one state of it: the file and its indexes, and every invariant of orders, places, tickets,
-    /// payments, discounts and webhooks. What does not hold is a finding in the report, and so is what cannot be read; the
-    /// report names tables, rows and invariants, and nothing personal. It takes no caller: whoever can open the file may
-    /// look.
+    /// Checks the consistency of the whole database: the file and its indexes, and every invariant of orders, seats,
+    /// tickets, payments, discounts and webhooks.
     ///
-    /// It only reads, beside whoever sells. It reads everything, which takes a while: for a million tickets ten seconds, for
-    /// as many notifications that are kept about as long again, and more where others need the machine. What is written
-    /// meanwhile stays in the write-ahead log until it is done, as with [`backup`](Self::backup): a large store that sells
-    /// is better checked on a copy.
+    /// The report lists a finding for each violation and for everything that cannot be read. It names tables, rows and
+    /// invariants, but no personal data. This method takes no caller: a program that can open the database may check it.
+    ///
+    /// The check reads one state of the database while others write. It takes about 10 seconds for a million tickets, and
+    /// as long again for a million stored notifications, or more on a busy machine. Until it ends, the write-ahead log
+    /// grows, as during a [backup](Self::backup): for a large database in use, check a copy instead.
     ///
     /// # Errors
-    /// Only those of a store that cannot be read at all.
+    /// - [`Error::Store`](crate::Error::Store) if the database cannot be read at all.
     ///
     /// ```
     #[doc = include_str!("../doc_fixture.md")]

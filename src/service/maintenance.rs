@@ -1,4 +1,7 @@
-//! Work that nobody waits for. Nothing depends on it for correctness: what it writes down is true before it comes by.
+//! Maintenance: periodic work in the background.
+//!
+//! Sales and check-in do not depend on it. An order reads and counts as expired from the instant at which its hold
+//! expires, an event from the instant at which it ends; maintenance only stores it.
 
 use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, SyncSender, sync_channel};
@@ -11,34 +14,39 @@ use crate::error::{Result, StoreError};
 use crate::sales::holds;
 use crate::store::{events, idempotency, refunds, webhook_retention};
 
-/// How many orders expire in one transaction: others wait no longer than this takes.
+/// How many orders are expired in one transaction. Other writes wait at most for one such transaction.
 const BATCH: usize = 200;
 
-/// How many refunds are asked for in one run.
+/// How many refunds are attempted in one run.
 const REFUNDS: i64 = 100;
 
 /// What a run of the maintenance did.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct MaintenanceReport {
-    /// Orders whose hold had run out.
+    /// Orders that were marked as expired.
     pub expired_orders: usize,
-    /// Events that were over.
+    /// Events that were marked as expired.
     pub expired_events: usize,
-    /// Refunds that the gateway answered.
+    /// Refunds that the gateway made or refused.
     pub answered_refunds: usize,
-    /// Idempotency keys that were 24 hours old.
+    /// Idempotency keys that were deleted at the age of 24 hours.
     pub forgotten_keys: usize,
-    /// Attempts to deliver a webhook that were as old as the [`webhook_retention`](crate::Builder::webhook_retention).
+    /// Webhook deliveries that were deleted at the age of the
+    /// [`webhook_retention`](crate::Builder::webhook_retention).
     pub forgotten_deliveries: usize,
 }
 
 impl TicketingService {
-    /// Writes down which holds have run out, which events are over and when keys were used, forgets idempotency keys that
-    /// are 24 hours old and the history of webhooks that is 30 days old (or as the builder says), and asks for refunds that
-    /// are due. It takes no caller: it works for every organization.
+    /// Runs the maintenance once, for all organizations:
+    ///
+    /// - marks orders whose hold has expired, and events that have ended, as expired;
+    /// - stores when API keys were last used;
+    /// - deletes idempotency keys after 24 hours, and webhook deliveries after the
+    ///   [retention](crate::Builder::webhook_retention);
+    /// - attempts refunds that are due.
     ///
     /// # Errors
-    /// Those of the store; what was done until then stays done.
+    /// Those of the [store](crate::Error::Store). The work that was done before the error stays done.
     ///
     /// ```
     #[doc = include_str!("../doc_fixture.md")]
@@ -46,25 +54,25 @@ impl TicketingService {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn run_maintenance(&self) -> Result<MaintenanceReport> {
-        let mut report = MaintenanceReport { expired_orders: self.expire_orders()?, ..Default::default() };
-        report.expired_events = self.expire_events()?;
-        self.record_key_use()?;
-        report.forgotten_keys = self.forget_old_keys()?;
-        report.forgotten_deliveries = self.forget_old_deliveries()?;
-        report.answered_refunds = self.ask_for_due_refunds()?;
-        Ok(report)
+        let expired_orders = self.expire_orders()?;
+        let expired_events = self.expire_events()?;
+        self.store_key_uses()?;
+        let forgotten_keys = self.delete_old_idempotency_keys()?;
+        let forgotten_deliveries = self.delete_old_deliveries()?;
+        let answered_refunds = self.attempt_due_refunds()?;
+        Ok(MaintenanceReport { expired_orders, expired_events, answered_refunds, forgotten_keys, forgotten_deliveries })
     }
 
-    /// Starts a thread that calls [`run_maintenance`](Self::run_maintenance) every second, until the answer is dropped or
-    /// the last other handle of the service goes.
+    /// Starts a thread that calls [`run_maintenance`](Self::run_maintenance) every second. It stops when the result is
+    /// dropped, or when the last clone of the service is dropped.
     ///
     /// # Errors
-    /// [`Error::Store`](crate::Error::Store) where no thread can be started.
+    /// - [`Error::Store`](crate::Error::Store) if the thread cannot be started.
     ///
     /// ```
     #[doc = include_str!("../doc_fixture.md")]
     /// let worker = service.start_maintenance()?;
-    /// drop(worker); // waits for the run that is under way
+    /// drop(worker); // waits for a run in progress
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn start_maintenance(&self) -> Result<MaintenanceWorker> {
@@ -74,7 +82,7 @@ impl TicketingService {
             while stopped.recv_timeout(Duration::from_secs(1)) == Err(RecvTimeoutError::Timeout) {
                 let Some(inner) = service.upgrade() else { return };
                 if let Err(error) = (TicketingService { inner }).run_maintenance() {
-                    tracing::warn!(%error, "the maintenance failed; it tries again in a second");
+                    tracing::warn!(%error, "the maintenance failed; it runs again in a second");
                 }
             }
         };
@@ -85,18 +93,16 @@ impl TicketingService {
 
     fn expire_orders(&self) -> Result<usize> {
         let mut expired = 0;
-        loop {
-            let most = i64::try_from(BATCH).unwrap_or(i64::MAX);
-            // Looked for first where nobody has to wait: most of the time there is none.
-            if !self.store().read(holds::any_expired)? {
-                return Ok(expired);
-            }
-            let batch = self.store().write(move |tx| holds::expire_due(tx, most))?;
+        // Most of the time there is nothing to do: a read finds that out without waiting for the writer.
+        while self.store().read(holds::any_expired)? {
+            let limit = i64::try_from(BATCH).unwrap_or(i64::MAX);
+            let batch = self.store().write(move |tx| holds::expire_due(tx, limit))?;
             expired += batch;
             if batch < BATCH {
-                return Ok(expired);
+                break;
             }
         }
+        Ok(expired)
     }
 
     fn expire_events(&self) -> Result<usize> {
@@ -106,24 +112,24 @@ impl TicketingService {
         self.store().write(events::expire)
     }
 
-    fn forget_old_keys(&self) -> Result<usize> {
-        let mut forgotten = 0;
+    fn delete_old_idempotency_keys(&self) -> Result<usize> {
+        let mut deleted = 0;
         while self.store().read(idempotency::any_old)? {
-            forgotten += self.store().write(idempotency::delete_old)?;
+            deleted += self.store().write(idempotency::delete_old)?;
         }
-        Ok(forgotten)
+        Ok(deleted)
     }
 
-    fn forget_old_deliveries(&self) -> Result<usize> {
+    fn delete_old_deliveries(&self) -> Result<usize> {
         let kept = self.inner.webhook_retention;
-        let mut forgotten = 0;
+        let mut deleted = 0;
         while self.store().read(|tx| webhook_retention::any_old(tx, kept))? {
-            forgotten += self.store().write(move |tx| webhook_retention::delete_old(tx, kept))?;
+            deleted += self.store().write(move |tx| webhook_retention::delete_old(tx, kept))?;
         }
-        Ok(forgotten)
+        Ok(deleted)
     }
 
-    fn ask_for_due_refunds(&self) -> Result<usize> {
+    fn attempt_due_refunds(&self) -> Result<usize> {
         if !self.can_refund() {
             return Ok(0);
         }
@@ -132,7 +138,7 @@ impl TicketingService {
             match self.attempt_refund(order)? {
                 RefundOutcome::Answered => answered += 1,
                 RefundOutcome::NotDue => {}
-                // The others would not be answered either.
+                // The gateway would not answer the other requests either.
                 RefundOutcome::Unavailable => break,
             }
         }
@@ -140,7 +146,7 @@ impl TicketingService {
     }
 }
 
-/// The thread that runs the maintenance. Dropping it stops the thread.
+/// The thread that runs the maintenance. Dropping it stops the thread, after a run in progress.
 #[derive(Debug)]
 pub struct MaintenanceWorker {
     stop: Option<SyncSender<()>>,

@@ -1,19 +1,21 @@
-//! Organizations, and acting for one.
+//! Organizations, and callers that act for them.
 
 use super::TicketingService;
+use super::api_keys::GeneratedApiKey;
 use crate::error::{FieldErrors, Result};
 use crate::model::caller::Caller;
 use crate::model::id::OrganizationId;
 use crate::model::organization::{CreateApiKey, CreateOrganization, CreatedApiKey, Organization};
-use crate::model::scope::Scopes;
 use crate::rules;
-use crate::store::{api_keys, organizations};
+use crate::sales;
+use crate::scope::Scopes;
+use crate::store::organizations;
 
 impl CreateOrganization {
-    /// Checks the request as [`TicketingService::create_organization`] does, without a store.
+    /// Checks the request as [`TicketingService::create_organization`] does, without a database.
     ///
     /// # Errors
-    /// A validation error that names every field that breaks its limit.
+    /// - [`Error::Validation`](crate::Error::Validation) lists every field outside its limits.
     ///
     /// ```
     /// use ticketing::CreateOrganization;
@@ -26,10 +28,13 @@ impl CreateOrganization {
 }
 
 impl TicketingService {
-    /// Creates an organization. This is the program's own affair: it takes no caller, and there is no route for it.
+    /// Creates an organization, which sells tickets. Its currency and time zone are the defaults of its events.
+    ///
+    /// This method takes no caller: it is for the program that embeds the service. The HTTP server has no route for it.
     ///
     /// # Errors
-    /// A validation error names `name` (at least 1 character), `currency` (ISO 4217) or `timezone` (IANA).
+    /// - [`Error::Validation`](crate::Error::Validation) for `name` (at least 1 character), `currency` (an ISO 4217 code)
+    ///   or `timezone` (an IANA name).
     ///
     /// ```
     /// use ticketing::CreateOrganization;
@@ -43,13 +48,15 @@ impl TicketingService {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn create_organization(&self, request: CreateOrganization) -> Result<Organization> {
-        let new = rules::organization::check(request, FieldErrors::default())?;
-        self.store().write(move |tx| organizations::insert(tx, &new))
+        let request = rules::organization::check(request, FieldErrors::default())?;
+        self.store().write(move |tx| organizations::insert(tx, &request))
     }
 
-    /// Creates an organization and a key of it where there is no organization yet, both or neither; `None` where there
-    /// is one. Of several that ask at once, in other processes too, one gets an answer. It is how a server makes a fresh
-    /// file usable.
+    /// Creates the first organization of a database together with an API key. A server uses it to make a new database
+    /// usable.
+    ///
+    /// Returns `None`, and creates nothing, if there is an organization already. Of several simultaneous calls, also in
+    /// different processes, exactly one creates the organization.
     ///
     /// # Errors
     /// Those of [`create_organization`](Self::create_organization) and [`create_api_key`](Self::create_api_key).
@@ -58,9 +65,9 @@ impl TicketingService {
     /// use ticketing::{CreateApiKey, CreateOrganization, Scopes, TicketingService};
     /// let folder = tempfile::tempdir()?;
     /// let service = TicketingService::open(folder.path().join("ticketing.db"))?;
-    /// let key = CreateApiKey { name: "Office".to_owned(), scopes: Scopes::all(), expires_at: None };
+    /// let key = CreateApiKey { name: "Box office".to_owned(), scopes: Scopes::all(), expires_at: None };
     /// let first = service.create_first_organization(CreateOrganization::default(), key.clone())?;
-    /// let (organization, created) = first.expect("the file is fresh");
+    /// let (organization, created) = first.expect("the database is new");
     /// assert_eq!(service.authenticate(created.key.expose())?.organization(), organization.id);
     /// assert!(service.create_first_organization(CreateOrganization::default(), key)?.is_none());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -71,19 +78,17 @@ impl TicketingService {
         key: CreateApiKey,
     ) -> Result<Option<(Organization, CreatedApiKey)>> {
         let organization = rules::organization::check(organization, FieldErrors::default())?;
-        let (key, hash, secret) = self.new_key(key)?;
-        let created = self.store().write(move |tx| {
-            let Some(organization) = organizations::insert_first(tx, &organization)? else { return Ok(None) };
-            let api_key = api_keys::insert(tx, organization.id, &key, &hash)?;
-            Ok(Some((organization, api_key)))
-        })?;
-        Ok(created.map(|(organization, api_key)| (organization, CreatedApiKey { api_key, key: secret })))
+        let GeneratedApiKey { stored, key } = self.generate_api_key(key)?;
+        let first = self.store().write(move |tx| sales::organizations::create_first(tx, &organization, &stored))?;
+        Ok(first.map(|first| (first.organization, CreatedApiKey { api_key: first.api_key, key })))
     }
 
-    /// Every organization, newest first.
+    /// Returns all organizations, newest first.
+    ///
+    /// This method takes no caller: it is for the program that embeds the service.
     ///
     /// # Errors
-    /// Only those of the store.
+    /// Only those of the [store](crate::Error::Store).
     ///
     /// ```
     #[doc = include_str!("../doc_fixture.md")]
@@ -94,10 +99,13 @@ impl TicketingService {
         self.store().read(organizations::all)
     }
 
-    /// A caller for the program itself: every scope, no key.
+    /// Returns a caller that acts for an organization with all scopes and without an API key.
+    ///
+    /// It is for the program that embeds the service. Requests of clients are authenticated with
+    /// [`authenticate`](Self::authenticate).
     ///
     /// # Errors
-    /// [`Error::NotFound`](crate::Error::NotFound) where there is no such organization.
+    /// - [`Error::NotFound`](crate::Error::NotFound) if the organization does not exist.
     ///
     /// ```
     #[doc = include_str!("../doc_fixture.md")]
@@ -107,7 +115,7 @@ impl TicketingService {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn act_for(&self, organization: OrganizationId) -> Result<Caller> {
-        let organization = self.store().read(|tx| organizations::get(tx, organization))?.id;
-        Ok(Caller::new(organization, Scopes::all(), None))
+        let organization = self.store().read(|tx| organizations::get(tx, organization))?;
+        Ok(Caller::new(organization.id, Scopes::all(), None))
     }
 }

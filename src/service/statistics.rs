@@ -1,4 +1,4 @@
-//! Figures for whoever watches over a service.
+//! Figures for monitoring.
 
 use super::TicketingService;
 use crate::error::Result;
@@ -6,8 +6,10 @@ use crate::model::statistics::{Backlog, Statistics};
 use crate::store::{outbox, refunds, seat_counts};
 
 impl TicketingService {
-    /// What this service has counted since it was opened: commits, orders and scans, over all organizations, and how much
-    /// work waits to be written. It needs no caller, waits for nothing and cannot fail.
+    /// Returns the counters of this process since the service was opened, over all organizations: commits, orders, scans
+    /// and webhooks. Also returns how many writes are queued.
+    ///
+    /// This method takes no caller, never waits and cannot fail.
     ///
     /// ```
     /// use ticketing::CreateOrder;
@@ -24,13 +26,14 @@ impl TicketingService {
         self.store().statistics()
     }
 
-    /// What waits in the file, over all organizations and processes: refunds, places that unpaid orders hold, webhooks, and
-    /// the write-ahead log. It needs no caller. It reads the file, in time that grows with the number of ticket types and
-    /// of webhooks that wait.
+    /// Counts the work that is still to be done in the database, over all organizations and processes: refunds, seats
+    /// reserved by pending orders, and webhooks. Also returns the size of the write-ahead log.
+    ///
+    /// This method takes no caller. It reads the database, in time proportional to the number of ticket types and of
+    /// queued notifications.
     ///
     /// # Errors
-    /// [`Error::Unavailable`](crate::Error::Unavailable) where every reader stays busy for five seconds, and an
-    /// [`Error::Store`](crate::Error::Store) where the file cannot be read.
+    /// - [`Error::Unavailable`](crate::Error::Unavailable) if every reader stays busy for 5 seconds.
     ///
     /// ```
     #[doc = include_str!("../doc_fixture.md")]
@@ -40,17 +43,16 @@ impl TicketingService {
     /// ```
     pub fn backlog(&self) -> Result<Backlog> {
         self.store().read(|tx| {
-            let (refunds_due, refunds_refused) = refunds::count_open(tx)?;
-            let (held_places, wal_bytes) = (seat_counts::reserved(tx)?, self.store().wal_bytes());
+            let refunds = refunds::count_open(tx)?;
             let webhooks = outbox::backlog(tx)?;
             Ok(Backlog {
-                refunds_due,
-                refunds_refused,
-                held_places,
+                refunds_due: refunds.due,
+                refunds_refused: refunds.refused,
+                held_places: seat_counts::reserved(tx)?,
                 webhooks_waiting: webhooks.waiting,
                 webhooks_due: webhooks.due,
                 webhook_oldest_due: webhooks.oldest_due,
-                wal_bytes,
+                wal_bytes: self.store().wal_bytes(),
             })
         })
     }

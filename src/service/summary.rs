@@ -1,22 +1,22 @@
-//! The figures of an event.
+//! The summary of an event.
 
 use super::TicketingService;
 use crate::error::Result;
 use crate::model::caller::Caller;
 use crate::model::id::EventId;
-use crate::model::scope::Scope;
 use crate::model::summary::EventSummary;
+use crate::scope::Scope;
 use crate::store::summary;
 
 impl TicketingService {
-    /// Adds up an event: its orders, its revenue, its tickets and its ticket types, as they all are at one instant.
-    /// Scope `events:read`.
+    /// Summarizes an event: its orders, revenue, tickets and ticket types, all at the same instant.
     ///
-    /// It is counted anew each time, which takes the longer the more was sold: about a fifth of a second for 100,000
-    /// tickets.
+    /// Every call counts again, in time proportional to what was sold: about 0.2 seconds for 100,000 tickets.
+    ///
+    /// Requires the scope `events:read`.
     ///
     /// # Errors
-    /// [`Error::NotFound`](crate::Error::NotFound).
+    /// - [`Error::NotFound`](crate::Error::NotFound) if the event does not exist.
     ///
     /// ```
     /// use ticketing::{Amount, CreateOrder};
@@ -28,7 +28,8 @@ impl TicketingService {
     ///
     /// let summary = service.get_event_summary(&caller, event.id)?;
     /// assert_eq!(summary.gross_revenue, Amount::new(2500, 2));
-    /// assert_eq!((summary.orders_by_status.completed, summary.orders_by_status.pending), (1, 1));
+    /// assert_eq!(summary.orders_by_status.completed, 1);
+    /// assert_eq!(summary.orders_by_status.pending, 1);
     /// let ticket_type = &summary.ticket_types[0];
     /// assert_eq!((ticket_type.sold, ticket_type.reserved, ticket_type.available), (2, 3, 95));
     /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -66,11 +66,17 @@ pub(crate) fn list(tx: &Transaction<'_>, organization: OrganizationId) -> Result
     tx.query_all(BY_ORGANIZATION, &[organization.into()], decode)
 }
 
-/// Who shows the key with this hash, where it is neither revoked nor expired, and when it was used last.
-pub(crate) fn caller(tx: &Transaction<'_>, hash: &[u8]) -> Result<Option<(Caller, Option<Timestamp>)>> {
+/// A valid key.
+pub(crate) struct AuthenticatedKey {
+    pub(crate) caller: Caller,
+    pub(crate) last_used_at: Option<Timestamp>,
+}
+
+/// Finds the key with this hash. Returns `None` if it is unknown, revoked or expired.
+pub(crate) fn authenticate(tx: &Transaction<'_>, hash: &[u8]) -> Result<Option<AuthenticatedKey>> {
     tx.query_opt(VALID, &[Bind::Blob(hash), tx.now().into()], |row| {
         let caller = Caller::new(row.get("organization_id")?, scopes(row, "scopes")?, Some(row.get("id")?));
-        Ok((caller, row.get("last_used_at")?))
+        Ok(AuthenticatedKey { caller, last_used_at: row.get("last_used_at")? })
     })
 }
 
@@ -80,6 +86,7 @@ pub(crate) fn revoke(tx: &Transaction<'_>, id: ApiKeyId) -> Result<ApiKey> {
     tx.query_opt(BY_ID, &[id.into()], decode)?.ok_or(Error::NotFound("API key"))
 }
 
-pub(crate) fn used(tx: &Transaction<'_>, id: ApiKeyId, at: Timestamp) -> Result<()> {
+/// Stores when a key was last used, unless a later use is stored.
+pub(crate) fn record_use(tx: &Transaction<'_>, id: ApiKeyId, at: Timestamp) -> Result<()> {
     tx.execute(USED, &[id.into(), at.into()]).map(drop)
 }

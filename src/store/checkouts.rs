@@ -22,9 +22,18 @@ pub(crate) fn record(
     tx.execute(RECORD, &binds).map(drop)
 }
 
-/// The order that the gateway calls `reference`.
-pub(crate) fn find(tx: &Transaction<'_>, reference: &str) -> Result<Option<(OrderId, OrganizationId)>> {
-    tx.query_opt(BY_REFERENCE, &[reference.into()], |row| Ok((row.get("id")?, row.get("organization_id")?)))
+/// The order that a payment belongs to.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct CheckoutOrder {
+    pub(crate) organization: OrganizationId,
+    pub(crate) id: OrderId,
+}
+
+/// Finds the order of a payment by the gateway's reference.
+pub(crate) fn find(tx: &Transaction<'_>, reference: &str) -> Result<Option<CheckoutOrder>> {
+    tx.query_opt(BY_REFERENCE, &[reference.into()], |row| {
+        Ok(CheckoutOrder { organization: row.get("organization_id")?, id: row.get("id")? })
+    })
 }
 
 /// What the gateway calls an order's payment.

@@ -143,8 +143,15 @@ pub(crate) fn list(
     Ok(Page::cut(found, page.limit, |refund| refund.order_id))
 }
 
-/// How many refunds the gateway has not answered, and how many it refused for good, over all organizations.
-pub(crate) fn count_open(tx: &Transaction<'_>) -> Result<(u64, u64)> {
+/// The numbers of refunds that were not made, over all organizations.
+pub(crate) struct OpenRefunds {
+    /// Those that are attempted again.
+    pub(crate) due: u64,
+    /// Those that the gateway refused for good.
+    pub(crate) refused: u64,
+}
+
+pub(crate) fn count_open(tx: &Transaction<'_>) -> Result<OpenRefunds> {
     let count = |sql| tx.query_opt(sql, &[], |row| row.count("number")).map(Option::unwrap_or_default);
-    Ok((count(COUNT_DUE)?, count(COUNT_REFUSED)?))
+    Ok(OpenRefunds { due: count(COUNT_DUE)?, refused: count(COUNT_REFUSED)? })
 }

@@ -1,0 +1,44 @@
+//! Creation of organizations and their API keys.
+
+use crate::error::Result;
+use crate::model::id::OrganizationId;
+use crate::model::organization::{ApiKey, CreateApiKey, CreateOrganization, Organization};
+use crate::rules::Checked;
+use crate::store::{Transaction, api_keys, organizations};
+
+/// A new API key as it is stored: without the key itself.
+#[derive(Debug, Clone)]
+pub(crate) struct NewApiKey {
+    pub(crate) request: Checked<CreateApiKey>,
+    /// The SHA-256 hash of the key.
+    pub(crate) hash: [u8; 32],
+}
+
+/// The first organization of a database and its API key.
+pub(crate) struct FirstOrganization {
+    pub(crate) organization: Organization,
+    pub(crate) api_key: ApiKey,
+}
+
+/// Creates an organization with an API key, unless there is an organization already.
+pub(crate) fn create_first(
+    tx: &Transaction<'_>,
+    organization: &Checked<CreateOrganization>,
+    key: &NewApiKey,
+) -> Result<Option<FirstOrganization>> {
+    let Some(organization) = organizations::insert_first(tx, organization)? else { return Ok(None) };
+    let api_key = api_keys::insert(tx, organization.id, &key.request, &key.hash)?;
+    Ok(Some(FirstOrganization { organization, api_key }))
+}
+
+/// Creates an API key of an organization.
+pub(crate) fn create_api_key(tx: &Transaction<'_>, organization: OrganizationId, key: &NewApiKey) -> Result<ApiKey> {
+    let organization = organizations::get(tx, organization)?;
+    api_keys::insert(tx, organization.id, &key.request, &key.hash)
+}
+
+/// Returns the API keys of an organization, newest first.
+pub(crate) fn list_api_keys(tx: &Transaction<'_>, organization: OrganizationId) -> Result<Vec<ApiKey>> {
+    let organization = organizations::get(tx, organization)?;
+    api_keys::list(tx, organization.id)
+}
