@@ -1,4 +1,5 @@
-//! The HTTP server: operations, problems, rate limits, conditional and idempotent requests, metrics, and the OpenAPI document.
+//! The HTTP server: operations, problems, rate limits, conditional and idempotent requests, metrics, and the OpenAPI
+//! document.
 #![cfg(feature = "server")]
 
 mod bodies;

@@ -1,4 +1,4 @@
-//! The OpenAPI document: its examples match the server's responses, and its paths and methods match the server's routes.
+//! The OpenAPI document: its examples match the server's responses, and its paths and methods match the routes.
 
 use std::collections::BTreeSet;
 use std::path::Path;

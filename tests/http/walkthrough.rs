@@ -1,5 +1,5 @@
-//! A walkthrough that calls every operation once. The server has a fixed clock and seeded ids, so that each run has the same
-//! requests and responses: they are the examples in the OpenAPI document.
+//! A walkthrough that calls every operation once. The server has a fixed clock and seeded ids, so that each run has the
+//! same requests and responses. They are the examples in the OpenAPI document.
 
 use serde_json::{Map, Value, json};
 use ticketing::{ManualClock, SeededEntropy};
@@ -53,8 +53,7 @@ impl Document {
         }
     }
 
-    /// Validates a value against a schema of this document, and returns the errors. A field that the schema does not document
-    /// is an error too.
+    /// Validates a value against a schema of this document. Returns the errors; an undocumented field is one too.
     pub(crate) fn schema_errors(&self, schema: &Value, value: &Value) -> Vec<String> {
         let mut root = json!({"allOf": [schema], "components": {"schemas": self.0["components"]["schemas"]}});
         root["$schema"] = "https://json-schema.org/draft/2020-12/schema".into();
