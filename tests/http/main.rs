@@ -3,6 +3,7 @@
 #![cfg(feature = "server")]
 
 mod bodies;
+mod checkout_page;
 #[path = "../common/mod.rs"]
 mod common;
 mod conditions;
@@ -15,5 +16,4 @@ mod openapi_examples;
 mod openapi_webhooks;
 mod operations;
 mod problems;
-mod sale;
 mod walkthrough;

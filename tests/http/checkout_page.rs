@@ -1,30 +1,31 @@
-//! A whole sale over HTTP, as a client with nothing but sockets sees it.
+//! The checkout page of the sandbox gateway: payment, failure, cancellation, redirects and headers.
 
 use crate::common::http;
 use crate::common::http::{Client, Server, event_on_sale, order_of};
 use serde_json::json;
 
-fn path_of(link: &str) -> String {
-    format!("/{}", link.splitn(4, '/').nth(3).unwrap())
+fn path_of(url: &str) -> String {
+    format!("/{}", url.splitn(4, '/').nth(3).unwrap())
 }
 
-fn click(client: &mut Client, page: &str, outcome: &str) -> http::Response {
+/// Submits the form of the checkout page with this outcome.
+fn submit(client: &mut Client, page: &str, outcome: &str) -> http::Response {
     let form = "Content-Type: application/x-www-form-urlencoded";
     client.send("POST", page, &[form], format!("outcome={outcome}").as_bytes())
 }
 
 #[test]
-fn a_paid_ticket_is_sold_through_the_checkout_page_and_let_in_once() {
+fn a_ticket_paid_on_the_checkout_page_is_checked_in_once() {
     let server = Server::start();
     let mut client = server.client();
     let (event, seat) = event_on_sale(&mut client, "summer-night");
 
-    let placed = client.post("/v1/orders", &order_of(&event, &seat, 2)).expect(201);
-    let order = placed.json()["order"].clone();
-    assert_eq!(placed.header("location").unwrap(), format!("/v1/orders/{}", order["id"].as_str().unwrap()));
+    let created = client.post("/v1/orders", &order_of(&event, &seat, 2)).expect(201);
+    let order = created.json()["order"].clone();
+    assert_eq!(created.header("location").unwrap(), format!("/v1/orders/{}", order["id"].as_str().unwrap()));
     assert_eq!((order["status"].as_str(), order["total"].as_f64()), (Some("PENDING"), Some(25.0)));
-    assert_eq!(placed.json()["issuedTickets"], json!([]));
-    let page = path_of(placed.json()["checkoutUrl"].as_str().unwrap());
+    assert_eq!(created.json()["issuedTickets"], json!([]));
+    let page = path_of(created.json()["checkoutUrl"].as_str().unwrap());
 
     let mut customer = server.client_with("");
     let shown = customer.get(&page).expect(200);
@@ -33,16 +34,16 @@ fn a_paid_ticket_is_sold_through_the_checkout_page_and_let_in_once() {
         assert!(shown.text().contains(text), "{text}: {}", shown.text());
     }
 
-    let failed = click(&mut customer, &page, "failure").expect(303);
+    let failed = submit(&mut customer, &page, "failure").expect(303);
     assert_eq!(failed.header("location"), Some(page.as_str()));
     let again = customer.get(&page).expect(200);
     assert!(again.text().contains("Payment failed") && again.text().contains("<button"));
 
-    click(&mut customer, &page, "success").expect(303);
+    submit(&mut customer, &page, "success").expect(303);
     let paid = customer.get(&page).expect(200);
     assert!(paid.text().contains("Paid") && !paid.text().contains("<button"));
 
-    let order = client.get(placed.header("location").unwrap()).expect(200).json();
+    let order = client.get(created.header("location").unwrap()).expect(200).json();
     assert_eq!(order["status"], "COMPLETED");
     let code = order["items"][0]["issuedTickets"][0]["code"].as_str().unwrap().to_owned();
     let scan = json!({"code": code.to_lowercase(), "eventId": event});
@@ -52,7 +53,7 @@ fn a_paid_ticket_is_sold_through_the_checkout_page_and_let_in_once() {
 }
 
 #[test]
-fn the_customer_goes_where_the_order_says() {
+fn the_checkout_page_redirects_to_the_urls_of_the_order() {
     let server = Server::start();
     let mut client = server.client();
     let (event, seat) = event_on_sale(&mut client, "summer-night");
@@ -63,76 +64,84 @@ fn the_customer_goes_where_the_order_says() {
     for outcome in ["success", "failure", "cancel"] {
         let mut order = order_of(&event, &seat, 1);
         order["checkoutRedirectUrls"] = urls.clone();
-        let placed = client.post("/v1/orders", &order).expect(201).json();
-        let page = path_of(placed["checkoutUrl"].as_str().unwrap());
-        let answer = click(&mut client, &page, outcome).expect(303);
-        assert_eq!(answer.header("location"), urls[outcome].as_str());
+        let created = client.post("/v1/orders", &order).expect(201).json();
+        let page = path_of(created["checkoutUrl"].as_str().unwrap());
+        let response = submit(&mut client, &page, outcome).expect(303);
+        assert_eq!(response.header("location"), urls[outcome].as_str());
     }
 }
 
 #[test]
-fn the_checkout_page_says_what_became_of_the_order() {
+fn the_checkout_page_shows_cancelled_and_refunded_orders() {
     let server = Server::start();
     let mut client = server.client();
     let (event, seat) = event_on_sale(&mut client, "summer-night");
-    let mut order = || {
-        let placed = client.post("/v1/orders", &order_of(&event, &seat, 1)).expect(201).json();
-        let id = placed["order"]["id"].as_str().unwrap().to_owned();
-        (id, path_of(placed["checkoutUrl"].as_str().unwrap()))
-    };
-    let (_, cancelled) = order();
-    let (refunded, page_of_refunded) = order();
+    let mut create_order = || client.post("/v1/orders", &order_of(&event, &seat, 1)).expect(201).json();
+    let cancelled = create_order();
+    let cancelled_page = path_of(cancelled["checkoutUrl"].as_str().unwrap());
+    let refunded = create_order();
+    let refunded_page = path_of(refunded["checkoutUrl"].as_str().unwrap());
     let mut customer = server.client_with("");
-    click(&mut customer, &cancelled, "cancel").expect(303);
-    click(&mut customer, &page_of_refunded, "success").expect(303);
-    let answer = server.client().post_empty(&format!("/v1/orders/{refunded}/cancel")).expect(200);
-    assert_eq!(answer.json(), json!({"success": true, "requiresManualRefund": false}));
-    for (page, text) in [(cancelled, "Cancelled"), (page_of_refunded, "Refunded")] {
+    submit(&mut customer, &cancelled_page, "cancel").expect(303);
+    submit(&mut customer, &refunded_page, "success").expect(303);
+    let refunded_path = format!("/v1/orders/{}", refunded["order"]["id"].as_str().unwrap());
+    let cancellation = server.client().post_empty(&format!("{refunded_path}/cancel")).expect(200);
+    assert_eq!(cancellation.json(), json!({"success": true, "requiresManualRefund": false}));
+    for (page, text) in [(cancelled_page, "Cancelled"), (refunded_page, "Refunded")] {
         let shown = customer.get(&page).expect(200);
         assert!(shown.text().contains(text) && !shown.text().contains("<button"), "{}", shown.text());
     }
 }
 
 #[test]
-fn the_checkout_page_runs_nothing_and_loads_nothing() {
+fn the_checkout_page_runs_no_script_and_loads_no_resource() {
     let server = Server::start();
     let mut client = server.client();
     let (event, _) = event_on_sale(&mut client, "summer-night");
-    let evil = json!({"name": "<script>alert('x')</script>", "price": 1, "quantity": 5});
-    let seat = http::id(&client.post(&format!("/v1/events/{event}/ticket-types"), &evil).expect(201));
-    let placed = client.post("/v1/orders", &order_of(&event, &seat, 1)).expect(201).json();
-    let page = client.get(&path_of(placed["checkoutUrl"].as_str().unwrap())).expect(200);
+    let with_script = json!({"name": "<script>alert('x')</script>", "price": 1, "quantity": 5});
+    let seat = http::id(&client.post(&format!("/v1/events/{event}/ticket-types"), &with_script).expect(201));
+    let created = client.post("/v1/orders", &order_of(&event, &seat, 1)).expect(201).json();
+    let page = client.get(&path_of(created["checkoutUrl"].as_str().unwrap())).expect(200);
     assert!(page.text().contains("&lt;script&gt;alert(&#39;x&#39;)&lt;/script&gt;"));
     for forbidden in ["<script", "src=", "href=", "url(", "@import"] {
         assert!(!page.text().contains(forbidden), "{forbidden}");
     }
     let policy = page.header("content-security-policy").unwrap();
     assert!(policy.starts_with("default-src 'none'; style-src 'sha256-"), "{policy}");
-    assert!(!policy.contains("form-action"), "it would stop the redirect to the shop");
+    assert!(!policy.contains("form-action"), "form-action would block the redirect to the order's URL");
     assert_eq!(page.header("referrer-policy"), Some("no-referrer"));
     assert_eq!(page.header("x-content-type-options"), Some("nosniff"));
     assert_eq!(page.header("cache-control"), Some("no-store"));
 }
 
 #[test]
-fn a_checkout_that_is_not_there_and_an_outcome_that_there_is_not_are_pages_too() {
+fn unknown_checkouts_and_invalid_outcomes_get_an_error_page() {
     let server = Server::start();
     let mut client = server.client();
     let (event, seat) = event_on_sale(&mut client, "summer-night");
-    let placed = client.post("/v1/orders", &order_of(&event, &seat, 1)).expect(201).json();
-    let page = path_of(placed["checkoutUrl"].as_str().unwrap());
+    let created = client.post("/v1/orders", &order_of(&event, &seat, 1)).expect(201).json();
+    let page = path_of(created["checkoutUrl"].as_str().unwrap());
     for body in ["", "outcome=", "outcome=paid", "outcome=success&outcome=cancel", "outcome=%zz", "other=success"] {
-        let answer = client.send("POST", &page, &["Content-Type: application/x-www-form-urlencoded"], body.as_bytes());
-        assert_eq!((answer.status, answer.header("content-type")), (400, Some("text/html; charset=utf-8")), "{body}");
+        let response =
+            client.send("POST", &page, &["Content-Type: application/x-www-form-urlencoded"], body.as_bytes());
+        assert_eq!(
+            (response.status, response.header("content-type")),
+            (400, Some("text/html; charset=utf-8")),
+            "{body}"
+        );
     }
     for path in ["/checkout/nothing", "/checkout/%FF", "/checkout/%00"] {
-        let answer = client.get(path);
-        assert_eq!((answer.status, answer.header("content-type")), (404, Some("text/html; charset=utf-8")), "{path}");
-        assert_eq!(click(&mut client, path, "success").status, 404);
+        let response = client.get(path);
+        assert_eq!(
+            (response.status, response.header("content-type")),
+            (404, Some("text/html; charset=utf-8")),
+            "{path}"
+        );
+        assert_eq!(submit(&mut client, path, "success").status, 404);
     }
     assert_eq!(client.delete(&page).expect(405).header("allow"), Some("GET,HEAD,POST"));
     assert_eq!(
-        client.get(&format!("/v1/orders/{}", placed["order"]["id"].as_str().unwrap())).json()["status"],
+        client.get(&format!("/v1/orders/{}", created["order"]["id"].as_str().unwrap())).json()["status"],
         "PENDING"
     );
 }
