@@ -1,4 +1,4 @@
-//! How much a key may ask, how often an address may fail to show one, and what is judged before what.
+//! The rate limit of each API key, the limit on failed authentications of each address, and which error comes first.
 
 use std::sync::Barrier;
 use std::time::Duration;
@@ -8,105 +8,127 @@ use serde_json::json;
 use ticketing::server::ServerOptions;
 use ticketing::{Builder, CreateApiKey, ManualClock, Scope, Scopes, Timestamp};
 
-/// What the clock shows at first: half a second after a whole one. A window that begins here ends at `RESET`, told in
-/// whole seconds.
+/// The initial time of the clock: half a second past a full_access second. A window that starts now ends at `RESET`, which is
+/// rounded up to a full_access second.
 const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_500);
 const RESET: &str = "1800000061";
 
+/// Starts a server with a manual clock.
 fn start(adjust: impl FnOnce(&mut ServerOptions)) -> (Server, ManualClock) {
     let clock = ManualClock::at(NOW);
-    let of_this_clock = clock.clone();
-    (Server::with(|builder: Builder| builder.sandbox_gateway().clock(of_this_clock), adjust), clock)
+    let server_clock = clock.clone();
+    (Server::with(|builder: Builder| builder.sandbox_gateway().clock(server_clock), adjust), clock)
 }
 
-fn limited(limit: u32) -> (Server, ManualClock) {
+fn start_with_limit(limit: u32) -> (Server, ManualClock) {
     start(|options| options.rate_limit = Some(limit))
 }
 
-/// The limit, what remains of it, and when it is whole again.
-fn window(answer: &Response) -> [Option<&str>; 3] {
-    ["x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset"].map(|name| answer.header(name))
+/// The rate limit that a response states.
+#[derive(Debug, PartialEq, Eq)]
+struct RateLimit<'a> {
+    limit: &'a str,
+    remaining: &'a str,
+    reset: &'a str,
+}
+
+fn rate_limit(response: &Response) -> Option<RateLimit<'_>> {
+    let limit = response.header("x-ratelimit-limit");
+    let remaining = response.header("x-ratelimit-remaining");
+    let reset = response.header("x-ratelimit-reset");
+    match (limit, remaining, reset) {
+        (Some(limit), Some(remaining), Some(reset)) => Some(RateLimit { limit, remaining, reset }),
+        (None, None, None) => None,
+        headers => panic!("some of the headers are missing: {headers:?}"),
+    }
 }
 
 #[test]
-fn of_many_requests_at_once_exactly_the_limit_gets_through() {
-    let (server, _) = limited(100);
+fn of_many_concurrent_requests_exactly_the_limit_is_served() {
+    let (server, _) = start_with_limit(100);
     let start = Barrier::new(16);
-    let answers: Vec<Response> = std::thread::scope(|scope| {
-        let ask = |_| {
+    let responses: Vec<Response> = std::thread::scope(|scope| {
+        let send_requests = |_| {
             scope.spawn(|| {
                 let mut client = server.client();
                 start.wait();
                 (0..25).map(|_| client.get("/v1/events")).collect::<Vec<_>>()
             })
         };
-        let running: Vec<_> = (0..16).map(ask).collect();
-        running.into_iter().flat_map(|asked| asked.join().unwrap()).collect()
+        let threads: Vec<_> = (0..16).map(send_requests).collect();
+        threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
     });
-    let (through, refused): (Vec<_>, Vec<_>) = answers.iter().partition(|answer| answer.status != 429);
-    assert_eq!((through.len(), refused.len()), (100, 300));
-    let remaining = |answer: &&Response| answer.header("x-ratelimit-remaining").unwrap().parse::<u32>().unwrap();
-    let mut counted: Vec<_> = through.iter().map(remaining).collect();
-    counted.sort_unstable();
-    assert_eq!(counted, (0..100).collect::<Vec<_>>(), "each of them was counted by itself");
-    for answer in refused {
-        assert_eq!((answer.code().as_str(), answer.header("retry-after")), ("rate-limited", Some("60")));
-        assert_eq!(window(answer), [Some("100"), Some("0"), Some(RESET)]);
+    let (served, rejected): (Vec<_>, Vec<_>) = responses.iter().partition(|response| response.status != 429);
+    assert_eq!(served.len(), 100);
+    assert_eq!(rejected.len(), 300);
+    let remaining = |response: &&Response| response.header("x-ratelimit-remaining").unwrap().parse::<u32>().unwrap();
+    let mut remaining: Vec<_> = served.iter().map(remaining).collect();
+    remaining.sort_unstable();
+    assert_eq!(remaining, (0..100).collect::<Vec<_>>(), "each request was counted once");
+    for response in rejected {
+        assert_eq!(response.code(), "rate-start_with_limit");
+        assert_eq!(response.header("retry-after"), Some("60"));
+        assert_eq!(rate_limit(response), Some(RateLimit { limit: "100", remaining: "0", reset: RESET }));
     }
 }
 
 #[test]
-fn each_key_has_a_limit_of_its_own() {
-    let (server, clock) = limited(2);
+fn each_key_has_its_own_limit() {
+    let (server, clock) = start_with_limit(2);
     let other = server.key_with([Scope::EventsRead]);
     let mut client = server.client();
     for status in [200, 200, 429, 429] {
         client.get("/v1/events").expect(status);
     }
     clock.advance(Duration::from_secs(10));
-    let answer = server.client_with(&other).get("/v1/events").expect(200);
-    assert_eq!(window(&answer), [Some("2"), Some("1"), Some("1800000071")]);
+    let response = server.client_with(&other).get("/v1/events").expect(200);
+    assert_eq!(rate_limit(&response), Some(RateLimit { limit: "2", remaining: "1", reset: "1800000071" }));
     server.client().get("/v1/events").expect(429);
 }
 
 #[test]
-fn a_window_begins_with_the_first_request_and_is_over_after_60_seconds() {
-    let (server, clock) = limited(2);
+fn a_window_starts_with_the_first_request_and_lasts_60_seconds() {
+    let (server, clock) = start_with_limit(2);
     let mut client = server.client();
-    let mut ask = |status| {
-        let answer = client.get("/v1/events").expect(status);
-        let told = window(&answer).map(|value| value.unwrap().to_owned());
-        (told, answer.header("retry-after").map(str::to_owned))
+    let mut assert_served = |remaining: &str, reset: &str| {
+        let response = client.get("/v1/events").expect(200);
+        assert_eq!(rate_limit(&response), Some(RateLimit { limit: "2", remaining, reset }));
+        assert_eq!(response.header("retry-after"), None);
     };
-    let told = |remaining: &str, reset: &str| ["2", remaining, reset].map(str::to_owned);
-    assert_eq!(ask(200), (told("1", RESET), None));
+    let assert_rejected = || {
+        let response = server.client().get("/v1/events").expect(429);
+        assert_eq!(rate_limit(&response), Some(RateLimit { limit: "2", remaining: "0", reset: RESET }));
+        assert_eq!(response.header("retry-after"), Some("1"));
+    };
+    assert_served("1", RESET);
     clock.advance(Duration::from_millis(59_000));
-    assert_eq!(ask(200), (told("0", RESET), None));
-    assert_eq!(ask(429), (told("0", RESET), Some("1".to_owned())));
+    assert_served("0", RESET);
+    assert_rejected();
     clock.advance(Duration::from_millis(999));
-    assert_eq!(ask(429), (told("0", RESET), Some("1".to_owned())));
+    assert_rejected();
     clock.advance(Duration::from_millis(1));
-    assert_eq!(ask(200), (told("1", "1800000121"), None));
+    assert_served("1", "1800000121");
 }
 
 #[test]
-fn without_a_limit_nothing_is_counted_and_nothing_is_said() {
+fn without_a_limit_responses_have_no_rate_limit_headers() {
     let (server, _) = start(|options| options.rate_limit = None);
     let mut client = server.client();
     for _ in 0..1300 {
-        assert_eq!(window(&client.get("/v1/nothing").expect(404)), [None; 3]);
+        assert_eq!(rate_limit(&client.get("/v1/nothing").expect(404)), None);
     }
 }
 
 #[test]
-fn the_default_is_1200_a_minute() {
+fn the_default_limit_is_1200_requests_per_minute() {
     let (server, _) = start(|_| {});
     let mut client = server.client();
-    assert_eq!(window(&client.get("/v1/events")), [Some("1200"), Some("1199"), Some(RESET)]);
+    let response = client.get("/v1/events");
+    assert_eq!(rate_limit(&response), Some(RateLimit { limit: "1200", remaining: "1199", reset: RESET }));
 }
 
-/// Keys that let nobody in: each is refused for another reason.
-fn bad_keys(server: &Server, clock: &ManualClock) -> [String; 5] {
+/// Keys that fail to authenticate, each for another reason.
+fn invalid_keys(server: &Server, clock: &ManualClock) -> [String; 5] {
     let revoked = server.key_with([Scope::EventsRead]);
     let id = server.service.list_api_keys(server.organization).unwrap()[0].id;
     server.service.revoke_api_key(id).unwrap();
@@ -119,33 +141,38 @@ fn bad_keys(server: &Server, clock: &ManualClock) -> [String; 5] {
 }
 
 #[test]
-fn after_60_failures_an_address_hears_only_that_they_are_too_many() {
+fn after_60_failed_authentications_an_address_gets_429_for_invalid_keys() {
     let (server, clock) = start(|_| {});
-    let keys = bad_keys(&server, &clock);
+    let keys = invalid_keys(&server, &clock);
     for key in keys.iter().cycle().take(60) {
-        let refused = server.client_with(key).get("/v1/events").expect(401);
-        assert_eq!((refused.code().as_str(), window(&refused)), ("unauthenticated", [None; 3]));
-        assert_eq!(refused.header("retry-after"), None);
+        let response = server.client_with(key).get("/v1/events").expect(401);
+        assert_eq!(response.code(), "unauthenticated");
+        assert_eq!(rate_limit(&response), None);
+        assert_eq!(response.header("retry-after"), None);
     }
-    let braked = |key: &str, retry_after: &str| {
-        for path in ["/v1/events", "/v1/nothing"] {
-            let refused = server.client_with(key).get(path).expect(429);
-            assert_eq!((refused.code().as_str(), refused.header("retry-after")), ("rate-limited", Some(retry_after)));
-            assert_eq!((window(&refused), refused.header("www-authenticate")), ([None; 3], None));
+    let assert_throttled = |retry_after: &str| {
+        for key in &keys {
+            for path in ["/v1/events", "/v1/nothing"] {
+                let response = server.client_with(key).get(path).expect(429);
+                assert_eq!(response.code(), "rate-start_with_limit");
+                assert_eq!(response.header("retry-after"), Some(retry_after));
+                assert_eq!(rate_limit(&response), None);
+                assert_eq!(response.header("www-authenticate"), None);
+            }
         }
     };
-    keys.iter().for_each(|key| braked(key, "60"));
-    // Who has a key comes in all the same, and takes nothing off the count.
+    assert_throttled("60");
+    // A valid key is accepted all the same, and does not reset the count.
     server.client().get("/v1/events").expect(200);
     clock.advance(Duration::from_millis(59_999));
-    keys.iter().for_each(|key| braked(key, "1"));
+    assert_throttled("1");
     server.client_with("").get("/health/live").expect(200);
     clock.advance(Duration::from_millis(1));
     server.client_with(&keys[0]).get("/v1/events").expect(401);
 }
 
 #[test]
-fn failures_are_braked_whatever_the_limit_of_keys_is() {
+fn failed_authentications_are_limited_even_if_requests_are_not() {
     let (server, _) = start(|options| {
         options.rate_limit = None;
         options.failed_authentications = 2;
@@ -155,31 +182,39 @@ fn failures_are_braked_whatever_the_limit_of_keys_is() {
 }
 
 #[test]
-fn failures_at_once_are_counted_each() {
+fn each_of_many_concurrent_failed_authentications_is_counted() {
     let (server, _) = start(|_| {});
     let statuses: Vec<u16> = std::thread::scope(|scope| {
-        let ask = |_| {
+        let send_requests = |_| {
             let mut client = server.client_with("tk_nonsense");
             scope.spawn(move || (0..10).map(|_| client.get("/v1/events").status).collect::<Vec<_>>())
         };
-        let running: Vec<_> = (0..8).map(ask).collect();
-        running.into_iter().flat_map(|asked| asked.join().unwrap()).collect()
+        let threads: Vec<_> = (0..8).map(send_requests).collect();
+        threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
     });
-    let count = |wanted| statuses.iter().filter(|status| **status == wanted).count();
-    assert_eq!((count(401), count(429)), (60, 20));
+    let count = |expected| statuses.iter().filter(|status| **status == expected).count();
+    assert_eq!(count(401), 60);
+    assert_eq!(count(429), 20);
 }
 
-/// A request that has more than one thing wrong with it, and what is told of it.
-struct Wrong<'a> {
+/// A request with several errors.
+struct InvalidRequest<'a> {
     key: &'a str,
     method: &'static str,
     path: &'static str,
     headers: &'static [&'static str],
     body: &'static str,
-    told: (u16, &'static str, &'static str),
+    expected: ExpectedProblem,
 }
 
-impl Wrong<'_> {
+struct ExpectedProblem {
+    status: u16,
+    code: &'static str,
+    /// A part of the detail.
+    detail: &'static str,
+}
+
+impl InvalidRequest<'_> {
     fn head(&self) -> String {
         let mut lines = vec![format!("{} {} HTTP/1.1\r\nHost: a\r\nX-Api-Key: {}", self.method, self.path, self.key)];
         lines.extend(self.headers.iter().map(|line| (*line).to_owned()));
@@ -189,84 +224,132 @@ impl Wrong<'_> {
         lines.join("\r\n") + "\r\n\r\n"
     }
 
-    fn assert_told(&self, answer: &Response) {
-        let problem = answer.problem();
-        let (status, code, detail) = self.told;
+    fn assert_problem(&self, response: &Response) {
+        let problem = response.problem();
         let line = format!("{} {}: {problem}", self.method, self.path);
-        assert_eq!((answer.status, answer.code().as_str()), (status, code), "{line}");
-        assert!(problem["detail"].as_str().unwrap().contains(detail), "{line}");
+        assert_eq!(response.status, self.expected.status, "{line}");
+        assert_eq!(response.code(), self.expected.code, "{line}");
+        assert!(problem["detail"].as_str().unwrap().contains(self.expected.detail), "{line}");
     }
 }
 
 #[test]
-fn of_two_things_that_are_wrong_the_one_that_is_judged_first_is_told() {
+fn a_request_with_two_errors_gets_the_problem_of_the_first() {
     const JSON: &str = "Content-Type: application/json";
     const TEXT: &str = "Content-Type: text/plain";
     const BIG: &str = "Content-Length: 1048577";
-    const BAD_KEY: &str = "Idempotency-Key: two words";
-    let (server, _) = limited(40);
-    let gone = server.key_with([Scope::EventsRead]);
-    let (used_up, without, full) =
-        (server.key_with([Scope::EventsRead]), server.key_with([Scope::OrdersRead]), &server.key);
-    for key in [&gone, &used_up] {
+    const BAD_IDEMPOTENCY_KEY: &str = "Idempotency-Key: two words";
+    let (server, _) = start_with_limit(40);
+    let full_access = &server.key;
+    let without_scope = server.key_with([Scope::OrdersRead]);
+    let used_up = server.key_with([Scope::EventsRead]);
+    let used_up_and_revoked = server.key_with([Scope::EventsRead]);
+    for key in [&used_up_and_revoked, &used_up] {
         let mut client = server.client_with(key);
-        (0..40).for_each(|_| drop(client.get("/v1/events").expect(200)));
+        for _ in 0..40 {
+            client.get("/v1/events").expect(200);
+        }
         client.get("/v1/events").expect(429);
     }
-    let revoked = server.service.authenticate(&gone).unwrap().key().unwrap();
+    let revoked = server.service.authenticate(&used_up_and_revoked).unwrap().key().unwrap();
     server.service.revoke_api_key(revoked).unwrap();
 
-    let wrong = |key, method, path, headers, body, told| Wrong { key, method, path, headers, body, told };
+    let request = |key, method, path, headers, body, (status, code, detail)| {
+        let expected = ExpectedProblem { status, code, detail };
+        InvalidRequest { key, method, path, headers, body, expected }
+    };
     let before_the_body = [
         // The key, and the rate limit.
-        wrong(&gone, "GET", "/v1/events", &[], "", (401, "unauthenticated", "X-Api-Key")),
+        request(&used_up_and_revoked, "GET", "/v1/events", &[], "", (401, "unauthenticated", "X-Api-Key")),
         // The rate limit, and the route or the method.
-        wrong(&used_up, "POST", "/v1/nothing", &[], "", (429, "rate-limited", "40 requests")),
-        wrong(&used_up, "PUT", "/v1/events", &[], "", (429, "rate-limited", "40 requests")),
+        request(&used_up, "POST", "/v1/nothing", &[], "", (429, "rate-start_with_limit", "40 requests")),
+        request(&used_up, "PUT", "/v1/events", &[], "", (429, "rate-start_with_limit", "40 requests")),
         // The method, and the scope.
-        wrong(&without, "PUT", "/v1/events", &[], "", (405, "method-not-allowed", "")),
-        wrong(&without, "POST", "/v1/nothing", &[BIG], "", (404, "not-found", "path")),
+        request(&without_scope, "PUT", "/v1/events", &[], "", (405, "method-not-allowed", "")),
+        request(&without_scope, "POST", "/v1/nothing", &[BIG], "", (404, "not-found", "path")),
         // The scope, and the size.
-        wrong(&without, "POST", "/v1/events", &[BIG, JSON], "", (403, "forbidden", "events:write")),
+        request(&without_scope, "POST", "/v1/events", &[BIG, JSON], "", (403, "forbidden", "events:write")),
         // The size, and the media type.
-        wrong(full, "POST", "/v1/events", &[BIG, TEXT], "", (413, "payload-too-large", "")),
+        request(full_access, "POST", "/v1/events", &[BIG, TEXT], "", (413, "payload-too-large", "")),
     ];
     for request in before_the_body {
         let mut client = server.client();
         client.write(request.head().as_bytes());
-        request.assert_told(&client.read_response().unwrap());
+        request.assert_problem(&client.read_response().unwrap());
     }
     let with_the_body = [
         // The media type, and the syntax.
-        wrong(full, "POST", "/v1/events", &[TEXT], "[}", (415, "unsupported-media-type", "")),
-        wrong(full, "POST", "/v1/events", &[TEXT, BAD_KEY], "{}", (415, "unsupported-media-type", "")),
+        request(full_access, "POST", "/v1/events", &[TEXT], "[}", (415, "unsupported-media-type", "")),
+        request(
+            full_access,
+            "POST",
+            "/v1/events",
+            &[TEXT, BAD_IDEMPOTENCY_KEY],
+            "{}",
+            (415, "unsupported-media-type", ""),
+        ),
         // The syntax, and the idempotency key.
-        wrong(full, "POST", "/v1/events", &[JSON, BAD_KEY], "[}", (400, "malformed-request", "JSON")),
-        wrong(full, "POST", "/v1/events", &[JSON, BAD_KEY], "", (400, "malformed-request", "empty")),
-        wrong(
-            full,
+        request(
+            full_access,
+            "POST",
+            "/v1/events",
+            &[JSON, BAD_IDEMPOTENCY_KEY],
+            "[}",
+            (400, "malformed-request", "JSON"),
+        ),
+        request(
+            full_access,
+            "POST",
+            "/v1/events",
+            &[JSON, BAD_IDEMPOTENCY_KEY],
+            "",
+            (400, "malformed-request", "empty"),
+        ),
+        request(
+            full_access,
             "POST",
             "/v1/orders/nothing/cancel",
-            &[JSON, BAD_KEY],
+            &[JSON, BAD_IDEMPOTENCY_KEY],
             "{",
             (400, "malformed-request", "ends too early"),
         ),
-        // The idempotency key, and what the body or the path says.
-        wrong(full, "POST", "/v1/events", &[JSON, BAD_KEY], "{}", (400, "malformed-request", "Idempotency-Key")),
-        wrong(full, "POST", "/v1/events", &[JSON, BAD_KEY], "[]", (400, "malformed-request", "Idempotency-Key")),
-        wrong(full, "POST", "/v1/orders/nothing/cancel", &[BAD_KEY], "", (400, "malformed-request", "Idempotency-Key")),
+        // The idempotency key, and the content of the body or the path.
+        request(
+            full_access,
+            "POST",
+            "/v1/events",
+            &[JSON, BAD_IDEMPOTENCY_KEY],
+            "{}",
+            (400, "malformed-request", "Idempotency-Key"),
+        ),
+        request(
+            full_access,
+            "POST",
+            "/v1/events",
+            &[JSON, BAD_IDEMPOTENCY_KEY],
+            "[]",
+            (400, "malformed-request", "Idempotency-Key"),
+        ),
+        request(
+            full_access,
+            "POST",
+            "/v1/orders/nothing/cancel",
+            &[BAD_IDEMPOTENCY_KEY],
+            "",
+            (400, "malformed-request", "Idempotency-Key"),
+        ),
     ];
     for request in with_the_body {
         let mut client: Client = server.client();
         client.write((request.head() + request.body).as_bytes());
-        request.assert_told(&client.read_response().unwrap());
-        // The same where the body comes later.
+        request.assert_problem(&client.read_response().unwrap());
+        // The same if the body arrives later.
         client.write(request.head().as_bytes());
         std::thread::sleep(Duration::from_millis(20));
         client.write(request.body.as_bytes());
-        request.assert_told(&client.read_response().unwrap());
+        request.assert_problem(&client.read_response().unwrap());
     }
-    // And with nothing wrong, it is done.
+    // A request without_scope errors is carried out.
     let event = json!({"title": "Jazz", "slug": "a", "startDate": "9000-06-01T18:00:00Z", "deliveryMethod": "DIGITAL"});
     server.client().post_with_key("key", "/v1/events", &event).expect(201);
 }

@@ -7,7 +7,6 @@ mod checkout_page;
 #[path = "../common/mod.rs"]
 mod common;
 mod conditions;
-mod every_answer;
 mod idempotency;
 mod limits;
 mod metrics;
@@ -16,4 +15,5 @@ mod openapi_examples;
 mod openapi_webhooks;
 mod operations;
 mod problems;
+mod response_headers;
 mod walkthrough;
