@@ -1,4 +1,4 @@
-//! Very many endpoints and few threads. The only test of its file, since it counts the threads of its process.
+//! Many endpoints and few threads. This test has a binary of its own because it counts the threads of its process.
 
 mod common;
 
@@ -10,7 +10,7 @@ use ticketing::webhook::SenderOptions;
 use ticketing::{Clock, SystemClock};
 
 #[test]
-fn ten_thousand_endpoints_with_one_row_each_are_all_served_by_a_few_threads() {
+fn a_few_threads_serve_ten_thousand_endpoints() {
     const ENDPOINTS: usize = 10_000;
     let most_threads = Arc::new(Mutex::new(0));
     let transport = FakeTransport::new({
@@ -34,14 +34,14 @@ fn ten_thousand_endpoints_with_one_row_each_are_all_served_by_a_few_threads() {
         })
     };
     let before = resident();
-    let began = SystemClock.monotonic();
+    let started = SystemClock.monotonic();
     let sender = fixture.start_sender(SenderOptions::default().workers(8));
     fixture.wait_for_outbox(10_000, "DELIVERED");
-    let took = SystemClock.monotonic() - began;
+    let took = SystemClock.monotonic() - started;
     let grown = resident().saturating_sub(before);
     let most_threads = *most_threads.lock().expect("no panic");
     eprintln!("{ENDPOINTS} endpoints in {took:?}, by {most_threads} threads, {} MiB more", grown >> 20);
-    // The test's own, the store's few, eight workers, the scheduler and the poller.
+    // The threads of the test and the store, eight workers, the scheduler and the poller.
     assert!(most_threads < 24, "{most_threads} threads");
     assert!(grown < 200 << 20, "{grown} bytes");
     assert_eq!(transport.sent().len(), ENDPOINTS);

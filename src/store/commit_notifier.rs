@@ -7,7 +7,7 @@ use std::sync::{Arc, PoisonError, RwLock, Weak};
 use super::counters::CommitEvent;
 use crate::model::id::WebhookId;
 
-/// Is told about commits.
+/// A receiver of the notifier's calls: the webhook sender.
 pub(crate) trait CommitListener: Send + Sync {
     /// Called after a commit that queued notifications for these endpoints or changed them. The callers whose work
     /// was in the commit wait until this returns, so it must not block.

@@ -1,4 +1,4 @@
-//! Where the transport connects to, and where it does not.
+//! The addresses that the transport connects to, and those that it refuses.
 
 use std::io;
 use std::net::{IpAddr, TcpListener, TcpStream};
@@ -13,14 +13,15 @@ use ticketing::webhook::{
     FailureKind, HttpsTransport, Resolver, Transport, WebhookFailure, WebhookRequest, WebhookResponse,
 };
 
-/// More than any good answer takes, also on a busy machine.
+/// Longer than any complete response takes, even on a busy machine.
 const LONG: Duration = Duration::from_secs(30);
 const SHORT: Duration = Duration::from_millis(600);
 
 const REFUSED: &str = "the URL is not allowed: it must be an https URL of a public address, on \
     port 443 or one from 1024 up";
 
-/// The same for a name that is unknown and one that is known inside: who asks learns nothing of the names there.
+/// The same message for an unknown name and for a name of the internal network, so that it does not reveal internal
+/// names.
 const NOT_PUBLIC: &str = "the host name does not resolve to public addresses";
 
 fn send(transport: &HttpsTransport, url: impl Into<String>) -> Result<WebhookResponse, WebhookFailure> {
@@ -34,11 +35,11 @@ fn refused() -> Result<WebhookResponse, WebhookFailure> {
 }
 
 fn not_public() -> Result<WebhookResponse, WebhookFailure> {
-    early(FailureKind::Refused, NOT_PUBLIC)
+    unconnected(FailureKind::Refused, NOT_PUBLIC)
 }
 
-/// A failure before anything was connected.
-fn early(kind: FailureKind, message: &str) -> Result<WebhookResponse, WebhookFailure> {
+/// A failure before a connection was tried.
+fn unconnected(kind: FailureKind, message: &str) -> Result<WebhookResponse, WebhookFailure> {
     Err(WebhookFailure { kind, message: message.to_owned(), connection_tried: false })
 }
 
@@ -50,20 +51,20 @@ fn public(names: &FakeResolver) -> HttpsTransport {
     HttpsTransport::builder().resolver(names.clone()).build()
 }
 
-/// The URL of a receiver under a name.
-fn named(receiver: &WebhookReceiver, scheme: &str) -> String {
+/// Returns the URL of a receiver with a host name.
+fn named_url(receiver: &WebhookReceiver, scheme: &str) -> String {
     format!("{scheme}://hooks.example.com:{}/hook", receiver.address.port())
 }
 
 #[test]
-fn the_url_is_judged_again_at_every_attempt() {
+fn the_url_is_checked_at_every_attempt() {
     let receiver = WebhookReceiver::start();
     let names = FakeResolver::at(&["127.0.0.1"]);
     let port = receiver.address.port();
     let transport = public(&names);
     for url in [
         receiver.url("/hook"),
-        named(&receiver, "http"),
+        named_url(&receiver, "http"),
         format!("https://127.0.0.1:{port}/"),
         format!("https://[::1]:{port}/"),
         format!("https://localhost:{port}/"),
@@ -82,7 +83,7 @@ fn the_url_is_judged_again_at_every_attempt() {
 }
 
 #[test]
-fn a_name_with_an_address_that_is_not_public_is_refused() {
+fn a_name_with_any_address_that_is_not_public_is_refused() {
     let receiver = WebhookReceiver::start();
     for addresses in [
         &["127.0.0.1"][..],
@@ -97,68 +98,72 @@ fn a_name_with_an_address_that_is_not_public_is_refused() {
         &["8.8.8.8", "2606:4700:4700::1111", "fe80::1"],
     ] {
         assert_eq!(
-            send(&public(&FakeResolver::at(addresses)), named(&receiver, "https")),
+            send(&public(&FakeResolver::at(addresses)), named_url(&receiver, "https")),
             not_public(),
             "{addresses:?}"
         );
     }
-    // More addresses than are tried.
+    // A name with more addresses than are tried.
     let many = [["8.8.8.8"; 20].as_slice(), &["127.0.0.1"]].concat();
-    assert_eq!(send(&public(&FakeResolver::at(&many)), named(&receiver, "https")), not_public());
+    assert_eq!(send(&public(&FakeResolver::at(&many)), named_url(&receiver, "https")), not_public());
     assert_eq!(receiver.connections(), 0);
 }
 
 #[test]
-fn development_allows_loopback_and_nothing_else() {
+fn allow_local_permits_loopback_addresses_only() {
     let receiver = WebhookReceiver::start();
-    assert_eq!(send(&local(&FakeResolver::at(&["127.0.0.1"])), named(&receiver, "http")).unwrap().status, 204);
+    assert_eq!(send(&local(&FakeResolver::at(&["127.0.0.1"])), named_url(&receiver, "http")).unwrap().status, 204);
     for addresses in [&["10.0.0.1"][..], &["127.0.0.1", "192.168.0.1"], &["0.0.0.0"], &["::ffff:127.0.0.1"]] {
-        assert_eq!(send(&local(&FakeResolver::at(addresses)), named(&receiver, "http")), not_public(), "{addresses:?}");
+        assert_eq!(
+            send(&local(&FakeResolver::at(addresses)), named_url(&receiver, "http")),
+            not_public(),
+            "{addresses:?}"
+        );
     }
     assert_eq!(receiver.connections(), 1);
 }
 
 #[test]
-fn each_attempt_asks_for_the_addresses_once_and_connects_to_those() {
+fn each_attempt_resolves_once_and_connects_to_those_addresses() {
     let receiver = WebhookReceiver::start();
-    // Whoever asked a second time to connect would get the other address.
+    // A second lookup within an attempt would return the other address.
     let names = FakeResolver::at(&["127.0.0.1"]).then(&["10.0.0.1"]);
     let transport = local(&names);
-    assert_eq!(send(&transport, named(&receiver, "http")).unwrap().status, 204);
+    assert_eq!(send(&transport, named_url(&receiver, "http")).unwrap().status, 204);
     assert_eq!(names.lookups(), ["hooks.example.com"]);
-    // The connection to the old address is still there.
-    assert_eq!(send(&transport, named(&receiver, "http")), not_public());
+    // The connection to the old address is still open.
+    assert_eq!(send(&transport, named_url(&receiver, "http")), not_public());
     assert_eq!((receiver.requests().len(), receiver.connections()), (1, 1));
 }
 
 #[test]
-fn a_connection_to_an_address_that_the_name_no_longer_has_is_not_used() {
+fn an_open_connection_to_a_former_address_is_not_used() {
     let receiver = WebhookReceiver::start();
     let names = FakeResolver::at(&["127.0.0.1"]).then(&["127.0.0.1"]).then(&["127.0.0.2"]).then(&["127.0.0.1"]);
     let transport = local(&names);
     for _ in 0..2 {
-        assert_eq!(send(&transport, named(&receiver, "http")).unwrap().status, 204);
+        assert_eq!(send(&transport, named_url(&receiver, "http")).unwrap().status, 204);
     }
     assert_eq!(receiver.connections(), 1);
-    let failure = send(&transport, named(&receiver, "http")).unwrap_err();
+    let failure = send(&transport, named_url(&receiver, "http")).unwrap_err();
     assert_eq!(failure.message, "the connection was refused");
     assert_eq!(receiver.requests().len(), 2);
-    assert_eq!(send(&transport, named(&receiver, "http")).unwrap().status, 204);
+    assert_eq!(send(&transport, named_url(&receiver, "http")).unwrap().status, 204);
     assert_eq!(receiver.connections(), 2);
 }
 
 #[test]
-fn one_address_after_the_other_is_tried() {
+fn the_addresses_are_tried_in_order() {
     let receiver = WebhookReceiver::start();
     let names = FakeResolver::at(&["127.0.0.2", "::1", "127.0.0.1"]);
-    assert_eq!(send(&local(&names), named(&receiver, "http")).unwrap().status, 204);
+    assert_eq!(send(&local(&names), named_url(&receiver, "http")).unwrap().status, 204);
     let many = [["127.0.0.2"; 20].as_slice(), &["127.0.0.1"]].concat();
-    let failure = send(&local(&FakeResolver::at(&many)), named(&receiver, "http")).unwrap_err();
+    let failure = send(&local(&FakeResolver::at(&many)), named_url(&receiver, "http")).unwrap_err();
     assert_eq!((failure.message.as_str(), failure.connection_tried), ("the connection was refused", true));
 }
 
 #[test]
-fn an_address_and_localhost_need_no_lookup() {
+fn addresses_and_localhost_are_not_looked_up() {
     let receiver = WebhookReceiver::start();
     let names = FakeResolver::default();
     let transport = local(&names);
@@ -170,14 +175,14 @@ fn an_address_and_localhost_need_no_lookup() {
 }
 
 #[test]
-fn a_name_that_does_not_resolve_fails_in_the_same_words_as_one_inside() {
+fn an_unknown_name_fails_with_the_message_for_internal_names() {
     let names = FakeResolver::default();
-    let unknown = early(FailureKind::Network, NOT_PUBLIC);
+    let unknown = unconnected(FailureKind::Network, NOT_PUBLIC);
     assert_eq!(send(&public(&names), "https://hooks.example.com/"), unknown);
     assert_eq!(names.lookups(), ["hooks.example.com"]);
 }
 
-/// A resolver that answers when the test says so.
+/// A resolver that blocks until the test ends.
 #[derive(Debug)]
 struct Hanging(Mutex<Channel<()>>);
 
@@ -189,55 +194,55 @@ impl Resolver for Hanging {
 }
 
 #[test]
-fn a_lookup_that_hangs_takes_the_time_and_no_more() {
+fn a_hanging_lookup_fails_at_the_timeout() {
     let (ends, channel) = channel();
     let transport = HttpsTransport::builder().resolver(Hanging(Mutex::new(channel))).build();
     let request =
         WebhookRequest { url: "https://hooks.example.com/".to_owned(), headers: Vec::new(), body: String::new() };
     let message = "timed out after 0.6 s while resolving the host name";
-    assert_eq!(transport.send(&request, SHORT), early(FailureKind::TimedOut, message));
-    // Whoever waits for it is not kept when everything ends.
+    assert_eq!(transport.send(&request, SHORT), unconnected(FailureKind::TimedOut, message));
+    // An interrupt ends the wait for a lookup.
     std::thread::scope(|scope| {
         let sending = scope.spawn(|| transport.send(&request, Duration::from_mins(10)));
         std::thread::sleep(Duration::from_millis(50));
         transport.interrupt();
-        assert_eq!(sending.join().unwrap(), early(FailureKind::Network, "the sender was stopped"));
+        assert_eq!(sending.join().unwrap(), unconnected(FailureKind::Network, "the sender was stopped"));
     });
     drop(ends);
 }
 
 #[test]
-fn an_address_that_does_not_answer_takes_the_time_and_no_more() {
-    // Nobody accepts: when the queue is full, the next connection waits for a place.
+fn an_address_that_does_not_accept_fails_at_the_timeout() {
+    // Nobody accepts connections: when the backlog is full, the next one hangs.
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
-    let mut queue = Vec::new();
+    let mut backlog = Vec::new();
     while let Ok(connection) = TcpStream::connect_timeout(&address, Duration::from_millis(200)) {
-        queue.push(connection);
-        assert!(queue.len() < 10_000, "the queue has no end");
+        backlog.push(connection);
+        assert!(backlog.len() < 10_000, "the backlog is unlimited");
     }
     let transport = HttpsTransport::builder().allow_local(true).build();
     let request = WebhookRequest { url: format!("http://{address}/"), headers: Vec::new(), body: String::new() };
     let message = "timed out after 0.6 s while connecting".to_owned();
     let expected = WebhookFailure { kind: FailureKind::TimedOut, message, connection_tried: true };
     assert_eq!(transport.send(&request, SHORT), Err(expected));
-    drop(queue);
+    drop(backlog);
 }
 
 #[test]
-fn proxies_of_the_environment_are_not_used() {
+fn proxies_from_the_environment_are_not_used() {
     const RECEIVER: &str = "WEBHOOK_TEST_RECEIVER";
     if let Ok(url) = std::env::var(RECEIVER) {
         let transport = HttpsTransport::builder().allow_local(true).build();
         assert_eq!(send(&transport, &url).unwrap().status, 204);
-        // What would happen without care.
+        // Plain ureq would use the proxy.
         assert!(ureq::get(&url).call().is_err());
         return;
     }
     let (receiver, proxy) = (WebhookReceiver::start(), WebhookReceiver::start());
     proxy.set_default_response(MockResponse::Status(299));
     let mut again = Command::new(std::env::current_exe().unwrap());
-    again.args(["--exact", "addresses::proxies_of_the_environment_are_not_used"]).env(RECEIVER, receiver.url("/"));
+    again.args(["--exact", "addresses::proxies_from_the_environment_are_not_used"]).env(RECEIVER, receiver.url("/"));
     for name in ["http_proxy", "https_proxy", "all_proxy"] {
         again.env(name, proxy.url("")).env(name.to_uppercase(), proxy.url(""));
     }

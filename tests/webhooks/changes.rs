@@ -1,4 +1,4 @@
-//! What a change of an endpoint does to notifications that wait for it or are on their way.
+//! Changes of an endpoint that has notifications waiting or attempts in progress.
 
 use std::thread::sleep;
 use std::time::Duration;
@@ -13,13 +13,13 @@ use ticketing::{Clock, NotificationType, Reason, Secret};
 const MINUTE: Duration = Duration::from_mins(1);
 
 fn is_signed_with(secret: &Secret, request: &ReceivedRequest, fixture: &Fixture) -> bool {
-    let header = |name| request.header(name).expect(name);
-    let (timestamp, signature) = (header(TIMESTAMP_HEADER), header(SIGNATURE_HEADER));
+    let timestamp = request.header(TIMESTAMP_HEADER).expect("a timestamp");
+    let signature = request.header(SIGNATURE_HEADER).expect("a signature");
     verify(secret.expose(), timestamp, signature, &request.body, fixture.clock.now(), MAX_AGE).is_ok()
 }
 
 #[test]
-fn each_attempt_is_signed_with_the_secret_of_its_moment() {
+fn each_attempt_is_signed_with_the_current_secret() {
     let (fixture, receiver) = (Fixture::with_local_webhooks(), WebhookReceiver::start());
     receiver.enqueue(MockResponse::Status(500));
     let created = fixture.ticket_webhook(receiver.url("/hook"));
@@ -36,7 +36,7 @@ fn each_attempt_is_signed_with_the_secret_of_its_moment() {
 }
 
 #[test]
-fn each_attempt_goes_to_the_url_of_its_moment() {
+fn each_attempt_goes_to_the_current_url() {
     let fixture = Fixture::with_local_webhooks();
     let (before, after) = (WebhookReceiver::start(), WebhookReceiver::start());
     before.set_default_response(MockResponse::Status(410));
@@ -55,7 +55,7 @@ fn each_attempt_goes_to_the_url_of_its_moment() {
 }
 
 #[test]
-fn while_an_endpoint_is_disabled_what_it_has_waits_and_nothing_new_is_queued_and_enabling_sends_it_at_once() {
+fn notifications_of_a_disabled_endpoint_wait_and_no_more_are_queued() {
     let transport = FakeTransport::succeeding();
     let fixture = Fixture::with_transport(&transport);
     let endpoint = fixture.ticket_webhook("https://example.com/hook").endpoint;
@@ -71,12 +71,11 @@ fn while_an_endpoint_is_disabled_what_it_has_waits_and_nothing_new_is_queued_and
     fixture.set_webhook_enabled(endpoint.id, true);
     fixture.wait_for_outbox(2, "DELIVERED");
     assert_eq!(transport.sent().len(), 2);
-    // What an attempt that is under way comes to counts, whatever was changed meanwhile.
     assert!(fixture.outbox().iter().all(|row| row.is("DELIVERED", 1)));
 }
 
 #[test]
-fn an_endpoint_that_is_disabled_between_two_attempts_has_the_next_one_when_it_is_enabled_and_the_delay_is_over() {
+fn disabling_an_endpoint_between_two_attempts_neither_shortens_nor_skips_the_delay() {
     let transport = FakeTransport::new(|transport, _, _| respond(if transport.sent().len() == 1 { 500 } else { 204 }));
     let fixture = Fixture::with_transport(&transport);
     let endpoint = fixture.ticket_webhook("https://example.com/hook").endpoint;
@@ -90,16 +89,16 @@ fn an_endpoint_that_is_disabled_between_two_attempts_has_the_next_one_when_it_is
     fixture.set_webhook_enabled(endpoint.id, false);
     fixture.clock.advance(MINUTE);
     sleep(POLL_TIME);
-    assert_eq!(transport.sent().len(), 1, "it is disabled");
+    assert_eq!(transport.sent().len(), 1, "the endpoint is disabled");
     fixture.set_webhook_enabled(endpoint.id, true);
     assert!(fixture.wait_for_attempt(2).is("DELIVERED", 2));
 }
 
-/// An office, and a notification for its endpoint that is on its way until the gate opens.
-fn under_way(answers: u16) -> (Fixture, FakeTransport, ticketing::WebhookId) {
+/// Creates an endpoint whose attempts block until the transport is released, and then get this status.
+fn blocked_endpoint(status: u16) -> (Fixture, FakeTransport, ticketing::WebhookId) {
     let transport = FakeTransport::new(move |transport, _, timeout| {
         transport.block(timeout)?;
-        respond(answers)
+        respond(status)
     });
     let fixture = Fixture::with_transport(&transport);
     let endpoint = fixture.ticket_webhook("https://example.com/hook").endpoint.id;
@@ -107,9 +106,9 @@ fn under_way(answers: u16) -> (Fixture, FakeTransport, ticketing::WebhookId) {
 }
 
 #[test]
-fn what_an_attempt_comes_to_whose_endpoint_is_disabled_meanwhile_counts() {
-    for (answers, state) in [(204, "DELIVERED"), (500, "WAITING")] {
-        let (fixture, transport, endpoint) = under_way(answers);
+fn an_attempt_in_progress_counts_if_its_endpoint_is_disabled() {
+    for (status, state) in [(204, "DELIVERED"), (500, "WAITING")] {
+        let (fixture, transport, endpoint) = blocked_endpoint(status);
         let _sender = fixture.start_sender(SenderOptions::default());
         fixture.queue_notifications(1);
         transport.wait_for(1);
@@ -121,36 +120,34 @@ fn what_an_attempt_comes_to_whose_endpoint_is_disabled_meanwhile_counts() {
 }
 
 #[test]
-fn a_type_that_is_not_wanted_any_more_takes_what_waits_of_it_and_what_is_on_its_way_is_sent_no_more() {
-    let wanted = [NotificationType::OrderCompleted];
-    for (answers, success) in [(204, true), (500, false)] {
-        let (fixture, transport, endpoint) = under_way(answers);
-        // One on its way, two that wait.
+fn unsubscribing_removes_waiting_notifications_and_retries_none_in_progress() {
+    let other_types = [NotificationType::OrderCompleted];
+    for (status, success) in [(204, true), (500, false)] {
+        let (fixture, transport, endpoint) = blocked_endpoint(status);
+        // One attempt in progress, two waiting rows.
         let _sender = fixture.start_sender(SenderOptions::default().workers(2).workers_per_endpoint(1));
         fixture.queue_notifications(3);
         transport.wait_for(1);
-        fixture.set_webhook_events(endpoint, &wanted);
+        fixture.set_webhook_events(endpoint, &other_types);
         fixture.wait_for_outbox(3, "REMOVED");
         transport.release();
         wait_until("the attempt is in the history", || fixture.delivery_history(endpoint).len() == 1);
-        assert_eq!(
-            (fixture.delivery_history(endpoint)[0].success, fixture.delivery_history(endpoint)[0].attempt),
-            (success, 1)
-        );
+        let delivery = &fixture.delivery_history(endpoint)[0];
+        assert_eq!((delivery.success, delivery.attempt), (success, 1));
         let attempts: i64 = fixture.outbox().iter().map(|row| row.attempts).sum();
         assert_eq!(attempts, 1);
-        // Wanting it again brings nothing back.
+        // Subscribing again does not restore the removed rows.
         fixture.set_webhook_events(endpoint, &[NotificationType::TicketIssued]);
         fixture.clock.advance(Duration::from_hours(3));
         sleep(POLL_TIME);
         assert_eq!((transport.sent().len(), fixture.outbox_count("REMOVED")), (1, 3));
         fixture.queue_notifications(1);
-        wait_until("a new one is sent", || transport.sent().len() == 2);
+        wait_until("a new notification is sent", || transport.sent().len() == 2);
     }
 }
 
 #[test]
-fn what_is_taken_out_during_its_last_attempt_is_not_counted_among_what_was_given_up() {
+fn a_notification_removed_during_its_last_attempt_is_not_counted_as_dead() {
     let transport = FakeTransport::new(|transport, _, timeout| {
         if transport.sent().len() == 8 {
             transport.block(timeout)?;
@@ -174,9 +171,9 @@ fn what_is_taken_out_during_its_last_attempt_is_not_counted_among_what_was_given
 }
 
 #[test]
-fn deleting_an_endpoint_takes_what_waits_for_it_and_what_is_on_its_way_is_forgotten() {
-    for answers in [204, 500] {
-        let (fixture, transport, endpoint) = under_way(answers);
+fn deleting_an_endpoint_removes_its_rows_and_forgets_attempts_in_progress() {
+    for status in [204, 500] {
+        let (fixture, transport, endpoint) = blocked_endpoint(status);
         let other = fixture.ticket_webhook("https://example.com/other").endpoint.id;
         let _sender = fixture.start_sender(SenderOptions::default().workers(4).workers_per_endpoint(1));
         fixture.queue_notifications(3);
@@ -184,21 +181,17 @@ fn deleting_an_endpoint_takes_what_waits_for_it_and_what_is_on_its_way_is_forgot
         fixture.service.delete_webhook(&fixture.caller, endpoint).expect("deleted");
         assert_eq!(fixture.outbox().len(), 3, "the other endpoint's rows");
         transport.release();
-        wait_until("the other endpoint got its own", || fixture.delivery_history(other).len() == 3);
+        wait_until("all rows of the other endpoint are delivered", || fixture.delivery_history(other).len() == 3);
         fixture.clock.advance(Duration::from_hours(3));
         sleep(POLL_TIME);
         assert_eq!(transport.sent_to("/hook"), 1);
-        assert_eq!(
-            fixture.stored(
-                "SELECT COUNT(*) FROM webhook_deliveries WHERE outbox_id NOT IN (SELECT id FROM webhook_outbox)"
-            ),
-            0
-        );
+        let orphans = "SELECT COUNT(*) FROM webhook_deliveries WHERE outbox_id NOT IN (SELECT id FROM webhook_outbox)";
+        assert_eq!(fixture.stored(orphans), 0);
     }
 }
 
 #[test]
-fn a_resend_is_a_row_of_its_own_with_the_same_event_id_and_attempts_from_one() {
+fn a_resend_is_a_new_row_with_the_same_event_id_and_attempts_from_one() {
     let transport = FakeTransport::new(|transport, _, _| respond(if transport.sent().len() <= 9 { 500 } else { 204 }));
     let fixture = Fixture::with_transport(&transport);
     let created = fixture.ticket_webhook("https://example.com/hook");
@@ -210,13 +203,13 @@ fn a_resend_is_a_row_of_its_own_with_the_same_event_id_and_attempts_from_one() {
         fixture.clock.advance(Duration::from_mins(80));
     }
     assert_eq!(fixture.outbox_count("DEAD"), 1);
-    let dead = fixture.delivery_history(id).pop().expect("its attempts");
+    let dead = fixture.delivery_history(id).pop().expect("an attempt");
     let resent = fixture.service.resend_webhook_delivery(&fixture.caller, id, dead.id).expect("resent").outbox_id;
     assert_ne!(Some(resent), dead.outbox_id);
     assert!(fixture.wait_for_attempt(1).is("WAITING", 1));
     fixture.clock.advance(MINUTE);
     assert!(fixture.wait_for_attempt(2).is("DELIVERED", 2));
-    assert_eq!(fixture.outbox_count("DEAD"), 1, "the first one stays as it is");
+    assert_eq!(fixture.outbox_count("DEAD"), 1, "the first row is unchanged");
     let sent = transport.sent();
     assert_eq!(sent.len(), 10);
     assert!(sent.iter().all(|request| request.body == sent[0].body));
@@ -226,7 +219,7 @@ fn a_resend_is_a_row_of_its_own_with_the_same_event_id_and_attempts_from_one() {
     let dead = (1..=8).map(|number| (number, false));
     assert_eq!(numbers, dead.chain([(1, false), (2, true)]).collect::<Vec<_>>());
     assert!(history[8..].iter().all(|delivery| delivery.outbox_id == Some(resent)));
-    // The timestamp is the one of the attempt, and not of the first sending.
+    // The timestamp is that of the attempt, not that of the first attempt.
     let seconds = header(&sent[9], TIMESTAMP_HEADER).parse().expect("seconds");
     assert_eq!(seconds, fixture.clock.now().millis() / 1000);
     let signature = sign(created.secret.expose(), seconds, sent[9].body.as_bytes());
@@ -234,7 +227,7 @@ fn a_resend_is_a_row_of_its_own_with_the_same_event_id_and_attempts_from_one() {
 }
 
 #[test]
-fn a_resend_waits_while_the_endpoint_is_disabled_and_is_refused_where_its_type_is_not_wanted() {
+fn a_resend_waits_while_the_endpoint_is_disabled_and_needs_a_subscription() {
     let transport = FakeTransport::succeeding();
     let fixture = Fixture::with_transport(&transport);
     let id = fixture.ticket_webhook("https://example.com/hook").endpoint.id;
@@ -255,21 +248,21 @@ fn a_resend_waits_while_the_endpoint_is_disabled_and_is_refused_where_its_type_i
 }
 
 #[test]
-fn what_waits_behind_another_attempt_of_its_worker_goes_where_the_endpoint_is_by_then() {
+fn a_change_of_the_endpoint_applies_to_attempts_that_a_worker_has_not_started() {
     type Change = fn(&Fixture, ticketing::WebhookId);
     let rotate: Change = |fixture, id| {
         fixture.service.rotate_webhook_secret(&fixture.caller, id).expect("rotated");
     };
     let cases: [(Change, &str); 5] = [
-        (rotate, "signed anew"),
-        (|fixture, id| fixture.set_webhook_url(id, "https://example.com/moved"), "moved"),
+        (rotate, "new signature"),
+        (|fixture, id| fixture.set_webhook_url(id, "https://example.com/moved"), "new URL"),
         (|fixture, id| fixture.set_webhook_enabled(id, false), "nothing"),
         (|fixture, id| fixture.set_webhook_events(id, &[NotificationType::OrderCompleted]), "nothing"),
         (|fixture, id| fixture.service.delete_webhook(&fixture.caller, id).expect("deleted"), "nothing"),
     ];
-    for (change, then) in cases {
+    for (change, expected) in cases {
         let transport = FakeTransport::new(|transport, _, timeout| match transport.sent().len() {
-            // One is delivered, so that the endpoint is known to be prompt; the next one waits at the gate.
+            // The first attempt succeeds, so that the endpoint is healthy; the next one blocks.
             1 => respond(204),
             _ => transport.block(timeout),
         });
@@ -283,18 +276,18 @@ fn what_waits_behind_another_attempt_of_its_worker_goes_where_the_endpoint_is_by
         transport.wait_for(2);
         change(&fixture, id);
         transport.release();
-        if then != "nothing" {
+        if expected != "nothing" {
             fixture.wait_for_outbox(11, "DELIVERED");
         }
         sleep(POLL_TIME);
         drop(sender);
-        let is_old = |request: &ticketing::webhook::WebhookRequest| {
+        let is_unchanged = |request: &ticketing::webhook::WebhookRequest| {
             let seconds = header(request, TIMESTAMP_HEADER).parse().expect("seconds");
             let signature = sign(created.secret.expose(), seconds, request.body.as_bytes());
             header(request, SIGNATURE_HEADER) == signature && request.url.ends_with("/hook")
         };
-        let old = transport.sent().iter().filter(|request| is_old(request)).count();
-        assert_eq!(old, 2, "what was sent before the change: {then}");
-        assert_eq!(transport.sent().len(), if then == "nothing" { 2 } else { 11 }, "{then}");
+        let before = transport.sent().iter().filter(|request| is_unchanged(request)).count();
+        assert_eq!(before, 2, "requests before the change: {expected}");
+        assert_eq!(transport.sent().len(), if expected == "nothing" { 2 } else { 11 }, "{expected}");
     }
 }

@@ -1,4 +1,4 @@
-//! Rows that cannot be read: only their own endpoint has to do with them, and the sender does not wear itself out on them.
+//! Rows that cannot be read: they affect only their own endpoint, and the sender does not retry them all the time.
 
 use std::thread::sleep;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use crate::common::*;
 use ticketing::webhook::SenderOptions;
 
 #[test]
-fn an_endpoint_whose_rows_cannot_be_read_keeps_nobody_waiting_and_is_tried_again_in_a_minute() {
+fn an_endpoint_with_unreadable_rows_delays_no_other_and_is_retried_after_a_minute() {
     let transport = FakeTransport::succeeding();
     let fixture = Fixture::with_transport(&transport);
     fixture.skip_final_check();
@@ -20,12 +20,12 @@ fn an_endpoint_whose_rows_cannot_be_read_keeps_nobody_waiting_and_is_tried_again
     let _sender = fixture.start_sender(SenderOptions::default().workers(2));
     fixture.ticket_webhook("https://example.com/fine");
     fixture.queue_notifications(5);
-    wait_until("the other one has got its own", || transport.sent_to("/fine") == 5);
+    wait_until("the other endpoint has all of its notifications", || transport.sent_to("/fine") == 5);
     sleep(POLL_TIME);
     let commits = || fixture.service.statistics().commits.done;
     let before = commits();
     sleep(Duration::from_secs(2));
-    assert!(commits() - before <= 2, "{} commits for nothing", commits() - before);
+    assert!(commits() - before <= 2, "{} needless commits", commits() - before);
     assert_eq!(transport.sent_to("/damaged"), 0);
     write("UPDATE webhook_outbox SET type = 'ticket.issued'");
     fixture.clock.advance(Duration::from_mins(1));

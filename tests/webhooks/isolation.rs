@@ -1,4 +1,5 @@
-//! Who has to wait for whom: nobody for a receiver that hangs, however much waits for it and however many such there are.
+//! Isolation between endpoints: receivers that hang delay no others, however many they are and however many
+//! notifications wait for them. The control tests show that without the limits they would.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -14,198 +15,207 @@ use ticketing::{
     WebhookId,
 };
 
-/// Has a healthy endpoint show that it is one, while nobody else wants anything.
-fn proven(fixture: &Fixture, url: &str) -> WebhookId {
+/// Creates an endpoint and delivers a first notification to it, so that it is healthy.
+fn healthy_endpoint(fixture: &Fixture, url: &str) -> WebhookId {
     let endpoint = fixture.ticket_webhook(url).endpoint.id;
     fixture.queue_notifications(1);
-    wait_until("the healthy one has had its first", || fixture.delivery_history(endpoint).len() == 1);
+    wait_until("the first delivery", || fixture.delivery_history(endpoint).len() == 1);
     endpoint
 }
 
-/// One common queue: everybody may hold every worker.
-fn common_queue(workers: usize) -> SenderOptions {
+/// No isolation: any endpoint may occupy every worker.
+fn without_limits(workers: usize) -> SenderOptions {
     SenderOptions::default().workers(workers).workers_per_endpoint(workers).throttled_workers(workers)
 }
 
-/// A healthy endpoint, and one that hangs for which many rows wait.
-struct Behind {
+/// A healthy endpoint beside a hanging one with many waiting rows.
+struct Scenario {
     fixture: Fixture,
     transport: FakeTransport,
     healthy: WebhookId,
-    /// How many attempts at the one that hangs had ended, at each attempt at the healthy one.
-    ended: Arc<Mutex<Vec<usize>>>,
+    /// For each attempt at the healthy endpoint: how many attempts at the hanging one had ended before.
+    ended_before: Arc<Mutex<Vec<usize>>>,
 }
 
-/// As many attempts hang as may; what is queued now has to do with the workers that are left.
-fn behind_one_that_hangs(options: SenderOptions, rows: i64, hanging: usize) -> (Behind, WebhookSender) {
-    let (through, ended) = (AtomicUsize::new(0), Arc::new(Mutex::new(Vec::new())));
+/// Creates both endpoints, and waits until `hanging` attempts hang: as many as may at once.
+fn beside_a_hanging_endpoint(options: SenderOptions, rows: i64, hanging: usize) -> (Scenario, WebhookSender) {
+    let ended = AtomicUsize::new(0);
+    let ended_before = Arc::new(Mutex::new(Vec::new()));
     let transport = FakeTransport::new({
-        let ended = Arc::clone(&ended);
+        let ended_before = Arc::clone(&ended_before);
         move |transport, request, timeout| {
             if request.url.ends_with("/hanging") {
                 let result = transport.block(timeout);
-                through.fetch_add(1, Ordering::SeqCst);
+                ended.fetch_add(1, Ordering::SeqCst);
                 return result;
             }
-            ended.lock().expect("no panic").push(through.load(Ordering::SeqCst));
+            ended_before.lock().expect("no panic").push(ended.load(Ordering::SeqCst));
             respond(204)
         }
     });
     let fixture = Fixture::with_transport(&transport);
     let sender = fixture.start_sender(options);
-    let healthy = proven(&fixture, "https://example.com/healthy");
+    let healthy = healthy_endpoint(&fixture, "https://example.com/healthy");
     fixture.ticket_webhook("https://example.com/hanging");
     fixture.set_webhook_enabled(healthy, false);
     fixture.queue_notifications(rows);
     fixture.set_webhook_enabled(healthy, true);
-    wait_until("the hanging one holds its share", || transport.sent_to("/hanging") == hanging);
-    (Behind { fixture, transport, healthy, ended }, sender)
+    wait_until("the hanging endpoint occupies its workers", || transport.sent_to("/hanging") == hanging);
+    (Scenario { fixture, transport, healthy, ended_before }, sender)
 }
 
 #[test]
-fn a_healthy_endpoint_does_not_wait_for_two_thousand_rows_of_one_that_hangs() {
+fn a_hanging_endpoint_with_two_thousand_rows_delays_no_healthy_one() {
     let options = SenderOptions::default().workers(8).workers_per_endpoint(2);
-    let (Behind { fixture, transport, healthy, ended }, sender) = behind_one_that_hangs(options, 2000, 2);
+    let (Scenario { fixture, transport, healthy, ended_before }, sender) = beside_a_hanging_endpoint(options, 2000, 2);
     fixture.queue_notifications(50);
-    wait_until("the healthy one has got all", || fixture.delivery_history(healthy).len() == 51);
-    // Not one of the attempts that hang had ended.
-    assert_eq!(*ended.lock().expect("no panic"), [0; 51]);
+    wait_until("all rows of the healthy endpoint are delivered", || fixture.delivery_history(healthy).len() == 51);
+    // None of the hanging attempts had ended.
+    assert_eq!(*ended_before.lock().expect("no panic"), [0; 51]);
     assert_eq!((transport.sent_to("/hanging"), fixture.outbox_count("DELIVERED")), (2, 51));
     transport.release();
-    wait_until("the other one gets some of its own", || transport.sent_to("/hanging") > 100);
+    wait_until("the other endpoint is served too", || transport.sent_to("/hanging") > 100);
     drop(sender);
 }
 
 #[test]
-fn control_in_one_common_queue_a_healthy_endpoint_waits_for_a_timeout_of_the_one_that_hangs() {
-    // Long enough for all of them to hang before the first one ends.
-    let options = common_queue(8).attempt_timeout(Duration::from_secs(4));
-    let (Behind { fixture, healthy, ended, .. }, _sender) = behind_one_that_hangs(options, 40, 8);
+fn control_without_limits_a_healthy_endpoint_waits_for_a_hanging_one() {
+    // Long enough that all eight attempts hang before the first one ends.
+    let options = without_limits(8).attempt_timeout(Duration::from_secs(4));
+    let (Scenario { fixture, healthy, ended_before, .. }, _sender) = beside_a_hanging_endpoint(options, 40, 8);
     fixture.queue_notifications(1);
-    wait_until("the healthy one has got it", || fixture.delivery_history(healthy).len() == 2);
-    // A worker was free for it only after one of those that hung had used up its time.
-    let ended = ended.lock().expect("no panic").clone();
-    assert!(ended[0] == 0 && ended[1] > 0, "{ended:?}");
+    wait_until("the notification is delivered", || fixture.delivery_history(healthy).len() == 2);
+    // A worker was free only after a hanging attempt had timed out.
+    let ended_before = ended_before.lock().expect("no panic").clone();
+    assert!(ended_before[0] == 0 && ended_before[1] > 0, "{ended_before:?}");
 }
 
-/// How long each of `number` notifications took to reach a healthy receiver beside `dribbling` that answer byte by byte
-/// and hold `share` workers.
-fn beside_dribbling(options: SenderOptions, dribbling: usize, share: usize, number: usize) -> Vec<Duration> {
+/// Returns how long each of `count` notifications took to reach a healthy receiver, while `slow_endpoints` that
+/// respond byte by byte occupy `busy` workers.
+fn latencies_beside_slow_endpoints(
+    options: SenderOptions,
+    slow_endpoints: usize,
+    busy: usize,
+    count: usize,
+) -> Vec<Duration> {
     let (healthy, slow) = (WebhookReceiver::start(), WebhookReceiver::start());
     let head = format!("HTTP/1.1 200 OK\r\nX-Filler: {}\r\n\r\n", "x".repeat(1000)).into_bytes();
     slow.set_default_response(MockResponse::Dribble(head, Duration::from_millis(20)));
     let fixture = Fixture::with_local_webhooks();
     let _sender = fixture.start_sender(options);
-    let endpoint = proven(&fixture, &healthy.url("/hook"));
-    fixture.insert_ticket_webhooks(dribbling, &slow.url("/"));
+    let endpoint = healthy_endpoint(&fixture, &healthy.url("/hook"));
+    fixture.insert_ticket_webhooks(slow_endpoints, &slow.url("/"));
     fixture.queue_notifications(1);
-    slow.wait_for(share);
-    (0..number)
-        .map(|number| {
-            let began = SystemClock.monotonic();
-            // Only the healthy one hears of this.
-            let delivery = fixture.delivery_history(endpoint)[0].id;
-            fixture.service.resend_webhook_delivery(&fixture.caller, endpoint, delivery).expect("resent");
-            healthy.wait_for(3 + number);
-            let took = SystemClock.monotonic() - began;
-            std::thread::sleep(Duration::from_millis(100));
-            took
-        })
-        .collect()
+    slow.wait_for(busy);
+    let mut latencies = Vec::new();
+    for number in 0..count {
+        let started = SystemClock.monotonic();
+        // A resend is only for the healthy endpoint.
+        let delivery = fixture.delivery_history(endpoint)[0].id;
+        fixture.service.resend_webhook_delivery(&fixture.caller, endpoint, delivery).expect("resent");
+        healthy.wait_for(3 + number);
+        latencies.push(SystemClock.monotonic() - started);
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    latencies
 }
 
 #[test]
-fn a_healthy_endpoint_does_not_wait_for_seven_hundred_that_answer_byte_by_byte() {
-    // The eight workers that they may hold have work for a minute and a half.
+fn seven_hundred_endpoints_that_respond_byte_by_byte_delay_no_healthy_one() {
+    // Eight workers are busy with the slow endpoints for a minute and a half.
     let options = SenderOptions::default().workers(16).attempt_timeout(Duration::from_secs(1));
-    let mut waits = beside_dribbling(options, 700, 8, 20);
-    waits.sort();
-    eprintln!("beside 700 that dribble: median {:?}, longest {:?}", waits[10], waits[19]);
-    assert!(waits[10] < Duration::from_secs(1), "{waits:?}");
+    let mut latencies = latencies_beside_slow_endpoints(options, 700, 8, 20);
+    latencies.sort();
+    eprintln!("beside 700 slow endpoints: median {:?}, longest {:?}", latencies[10], latencies[19]);
+    assert!(latencies[10] < Duration::from_secs(1), "{latencies:?}");
 }
 
 #[test]
-fn control_in_one_common_queue_a_healthy_endpoint_waits_for_those_that_answer_byte_by_byte() {
+fn control_without_limits_a_healthy_endpoint_waits_for_slow_ones() {
     const TIMEOUT: Duration = Duration::from_secs(3);
-    let waits = beside_dribbling(common_queue(4).attempt_timeout(TIMEOUT), 100, 4, 1);
-    // All four workers had just been taken.
-    assert!(waits[0] > TIMEOUT / 2, "{waits:?}");
+    let options = without_limits(4).attempt_timeout(TIMEOUT);
+    let latencies = latencies_beside_slow_endpoints(options, 100, 4, 1);
+    // All four workers had just started an attempt.
+    assert!(latencies[0] > TIMEOUT / 2, "{latencies:?}");
 }
 
 #[test]
-fn a_new_endpoint_does_not_wait_for_a_hundred_that_are_known_to_hang() {
-    let hang = Arc::new(AtomicUsize::new(0));
-    let transport = FakeTransport::new({
-        let hang = Arc::clone(&hang);
-        move |transport, request, timeout| match request.url.contains("/hanging") {
-            true if hang.fetch_add(1, Ordering::SeqCst) < 100 => Err(failure(FailureKind::TimedOut, "timed out")),
-            true => transport.block(timeout),
-            false => respond(204),
-        }
+fn a_hundred_slow_endpoints_delay_no_new_one() {
+    let attempts = AtomicUsize::new(0);
+    let transport = FakeTransport::new(move |transport, request, timeout| match request.url.contains("/hanging") {
+        true if attempts.fetch_add(1, Ordering::SeqCst) < 100 => Err(failure(FailureKind::TimedOut, "timed out")),
+        true => transport.block(timeout),
+        false => respond(204),
     });
     let fixture = Fixture::with_transport(&transport);
     fixture.insert_ticket_webhooks(100, "https://example.com/hanging/");
     let sender = fixture.start_sender(SenderOptions::default().workers(16));
     fixture.queue_notifications(1);
-    wait_until("each is known to hang", || fixture.stored("SELECT COUNT(*) FROM webhook_deliveries") == 100);
+    wait_until("each endpoint has had an attempt", || fixture.stored("SELECT COUNT(*) FROM webhook_deliveries") == 100);
     fixture.clock.advance(Duration::from_mins(1));
-    // Of the eight that are held back, six at most are for those that are known to hang.
-    wait_until("they hold their share", || transport.sent_to("/hanging") == 106);
+    // Throttled endpoints get eight workers, slow ones at most six of them.
+    wait_until("the slow endpoints occupy their workers", || transport.sent_to("/hanging") == 106);
     let new = [1, 2, 3].map(|number| fixture.ticket_webhook(format!("https://example.com/new/{number}")).endpoint.id);
     fixture.queue_notifications(1);
-    wait_until("the new ones have got theirs", || new.iter().all(|id| fixture.delivery_history(*id).len() == 1));
-    assert_eq!(transport.sent_to("/hanging"), 106, "none that hangs has ended");
-    wait_until("the statistics tell of the hundred", || fixture.service.statistics().webhooks.throttled == 100);
+    wait_until("the new endpoints have their notifications", || {
+        new.iter().all(|id| fixture.delivery_history(*id).len() == 1)
+    });
+    assert_eq!(transport.sent_to("/hanging"), 106, "no hanging attempt has ended");
+    wait_until("the statistics count the throttled endpoints", || {
+        fixture.service.statistics().webhooks.throttled == 100
+    });
     drop(sender);
 }
 
-/// How many attempts at `crowd` new endpoints that hang were begun before a new one that answers had its first, where that
-/// is another organization's, or the same one's.
-fn begun_before_the_first(crowd: usize, of_another: bool) -> usize {
-    let (begun, before) = (AtomicUsize::new(0), Arc::new(Mutex::new(None)));
+/// Returns how many attempts at `hanging` new endpoints were started before the first attempt at another new
+/// endpoint, which belongs to another organization or to the same one.
+fn started_before_the_first(hanging: usize, other_organization: bool) -> usize {
+    let started = AtomicUsize::new(0);
+    let before = Arc::new(Mutex::new(None));
     let transport = FakeTransport::new({
         let before = Arc::clone(&before);
         move |transport, request, timeout| {
             if request.url.contains("/hanging") {
-                begun.fetch_add(1, Ordering::SeqCst);
+                started.fetch_add(1, Ordering::SeqCst);
                 return transport.block(timeout);
             }
-            before.lock().expect("no panic").get_or_insert(begun.load(Ordering::SeqCst));
+            before.lock().expect("no panic").get_or_insert(started.load(Ordering::SeqCst));
             respond(204)
         }
     });
     let fixture = Fixture::with_transport(&transport);
-    fixture.insert_ticket_webhooks(crowd, "https://example.com/hanging/");
-    let caller = if of_another { fixture.other_organization() } else { fixture.caller.clone() };
+    fixture.insert_ticket_webhooks(hanging, "https://example.com/hanging/");
+    let caller = if other_organization { fixture.other_organization() } else { fixture.caller.clone() };
     let url = CreateWebhook::new("https://example.com/new", [NotificationType::TicketIssued]);
     let new = fixture.service.create_webhook(&caller, url).expect("an endpoint").endpoint.id;
     fixture.queue_notifications(1);
-    if of_another {
+    if other_organization {
         let event = fixture.service.create_event(&caller, crate::common::new_event(|_| {})).expect("an event");
-        let seat = CreateTicketType::new("Seat", crate::common::eur(0), 1);
-        let seat = fixture.service.create_ticket_type(&caller, event.id, seat).expect("a ticket type");
-        let issue = IssueTickets { ticket_type_id: seat.id, customer: crate::common::new_customer(), quantity: 1 };
+        let ticket_type = CreateTicketType::new("Seat", crate::common::eur(0), 1);
+        let ticket_type = fixture.service.create_ticket_type(&caller, event.id, ticket_type).expect("a ticket type");
+        let issue =
+            IssueTickets { ticket_type_id: ticket_type.id, customer: crate::common::new_customer(), quantity: 1 };
         fixture.service.issue_tickets(&caller, issue).expect("issued");
     }
-    // Four of the workers are for those that nobody knows.
+    // Throttled endpoints, such as new ones, get four workers.
     let sender = fixture.start_sender(SenderOptions::default().workers(8).attempt_timeout(Duration::from_millis(200)));
-    let told = || {
+    let delivered = || {
         let history = fixture.service.list_webhook_deliveries(&caller, new, ListWebhookDeliveries::default());
         !history.expect("a history").data.is_empty()
     };
-    wait_until("the new one has had its first", told);
+    wait_until("the new endpoint has had an attempt", delivered);
     drop(sender);
-    before.lock().expect("no panic").expect("it was sent")
+    before.lock().expect("no panic").expect("an attempt")
 }
 
 #[test]
-fn a_hundred_new_endpoints_that_hang_keep_nobody_waiting_in_another_organization() {
-    let begun = begun_before_the_first(100, true);
-    assert!(begun <= 8, "{begun}: more than two rounds of the four workers");
+fn hanging_endpoints_of_one_organization_delay_no_other_organization() {
+    let started = started_before_the_first(100, true);
+    assert!(started <= 8, "{started}: more than two rounds of the four workers");
 }
 
 #[test]
-fn control_within_one_organization_a_new_endpoint_waits_for_those_that_came_before_it() {
-    let begun = begun_before_the_first(100, false);
-    assert!(begun >= 96, "{begun}");
+fn control_within_one_organization_a_new_endpoint_waits_for_earlier_ones() {
+    let started = started_before_the_first(100, false);
+    assert!(started >= 96, "{started}");
 }

@@ -1,5 +1,5 @@
-//! A sender among receivers that do what they like, while the clock jumps, endpoints change, and senders come and go. At the
-//! end each notification has a history without a gap, and an end that follows from it.
+//! Random steps: receivers fail at random, the clock jumps, endpoints change, and senders start and stop. In the end,
+//! the history of each notification must be complete, and its final state must follow from it.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -15,30 +15,31 @@ use ticketing::NotificationType::{OrderCompleted, TicketIssued};
 use ticketing::webhook::{FailureKind, SenderOptions, WebhookFailure, WebhookSender};
 use ticketing::{TicketingService, WebhookId};
 
-/// How many endpoints there are. The last ones may be changed, the first ones are left alone.
+/// The number of endpoints.
 const ENDPOINTS: usize = 5;
-const LEFT_ALONE: usize = 2;
+/// How many of them, the first ones, are not changed.
+const UNCHANGED: usize = 2;
 
 #[derive(Debug, Clone)]
 enum Step {
     Queue(i64),
-    /// Forwards by so many seconds; attempts that are under way may be cut off by it.
+    /// Advances the clock by seconds. That may end the lease of an attempt in progress.
     Clock(u64),
-    /// Lets everything happen that is due.
+    /// Waits until nothing is due.
     Settle,
     Pause(u64),
     Start(usize),
     Stop(usize),
     Enable(usize, bool),
-    Move(usize),
+    SetUrl(usize),
     Rotate(usize),
-    Want(usize, bool),
+    Subscribe(usize, bool),
     Delete(usize),
     Resend(usize),
 }
 
 fn step() -> impl Strategy<Value = Step> {
-    let changed = LEFT_ALONE..ENDPOINTS;
+    let changeable = UNCHANGED..ENDPOINTS;
     prop_oneof![
         6 => (1..4_i64).prop_map(Step::Queue),
         3 => (1..200_u64).prop_map(Step::Clock),
@@ -47,32 +48,34 @@ fn step() -> impl Strategy<Value = Step> {
         3 => (1..25_u64).prop_map(Step::Pause),
         2 => (0..2_usize).prop_map(Step::Start),
         1 => (0..2_usize).prop_map(Step::Stop),
-        3 => (changed.clone(), any::<bool>()).prop_map(|(which, enabled)| Step::Enable(which, enabled)),
-        1 => changed.clone().prop_map(Step::Move),
+        3 => (changeable.clone(), any::<bool>()).prop_map(|(which, enabled)| Step::Enable(which, enabled)),
+        1 => changeable.clone().prop_map(Step::SetUrl),
         1 => (0..ENDPOINTS).prop_map(Step::Rotate),
-        1 => (changed.clone(), any::<bool>()).prop_map(|(which, wanted)| Step::Want(which, wanted)),
-        1 => changed.prop_map(Step::Delete),
+        1 => (changeable.clone(), any::<bool>()).prop_map(|(which, subscribed)| Step::Subscribe(which, subscribed)),
+        1 => changeable.prop_map(Step::Delete),
         1 => (0..ENDPOINTS).prop_map(Step::Resend),
     ]
 }
 
-/// Receivers that accept, reject, hang up and dawdle by a rule that looks like chance.
-fn moody(seed: u64) -> FakeTransport {
-    let number = AtomicU64::new(seed);
+/// Creates a transport whose receivers succeed, fail and delay at random, depending on the seed.
+fn random_transport(seed: u64) -> FakeTransport {
+    let state = AtomicU64::new(seed);
     FakeTransport::new(move |_, request, _| {
         // A step of SplitMix64.
-        let mut mood = number.fetch_add(0x9e37_79b9_7f4a_7c15, Ordering::Relaxed);
-        mood = (mood ^ (mood >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mood = (mood ^ (mood >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        sleep(Duration::from_millis((mood >> 8) % 12));
-        // The first endpoint is never content.
-        match (mood >> 32) % 10 {
+        let mut random = state.fetch_add(0x9e37_79b9_7f4a_7c15, Ordering::Relaxed);
+        random = (random ^ (random >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        random = (random ^ (random >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        sleep(Duration::from_millis((random >> 8) % 12));
+        // The first endpoint always fails.
+        match (random >> 32) % 10 {
             _ if request.url.ends_with("/0") => respond(503),
             0..4 => respond(200),
             4..7 => respond(500),
             7 => respond(302),
             8 => Err(failure(FailureKind::Network, "the connection was closed")),
-            _ => Err(WebhookFailure { connection_tried: false, ..failure(FailureKind::Refused, "it is not public") }),
+            _ => {
+                Err(WebhookFailure { connection_tried: false, ..failure(FailureKind::Refused, "not a public address") })
+            }
         }
     })
 }
@@ -88,7 +91,7 @@ struct World {
 
 impl World {
     fn new(seed: u64) -> Self {
-        let transport = moody(seed);
+        let transport = random_transport(seed);
         let fixture = Fixture::with_transport(&transport);
         let endpoints = (0..ENDPOINTS).map(|number| fixture.ticket_webhook(format!("https://example.com/{number}")));
         let endpoints = endpoints.map(|created| created.endpoint.id).collect();
@@ -99,7 +102,7 @@ impl World {
         Self { fixture, services, senders: [None, None], endpoints, deleted: Vec::new(), transport }
     }
 
-    fn there(&self, which: usize) -> Option<WebhookId> {
+    fn existing(&self, which: usize) -> Option<WebhookId> {
         let id = self.endpoints[which];
         (!self.deleted.contains(&id)).then_some(id)
     }
@@ -110,7 +113,7 @@ impl World {
         self.senders[which].get_or_insert_with(|| service.start_webhook_sender(options).expect("a sender"));
     }
 
-    fn take(&mut self, step: &Step) {
+    fn perform(&mut self, step: &Step) {
         let fixture = &self.fixture;
         match *step {
             Step::Queue(number) => fixture.queue_notifications(number),
@@ -120,54 +123,59 @@ impl World {
             Step::Start(which) => self.start(which),
             Step::Stop(which) => self.senders[which] = None,
             Step::Enable(which, enabled) => {
-                self.there(which).into_iter().for_each(|id| fixture.set_webhook_enabled(id, enabled));
+                if let Some(id) = self.existing(which) {
+                    fixture.set_webhook_enabled(id, enabled);
+                }
             }
-            Step::Move(which) => {
-                let url = format!("https://example.com/moved/{which}");
-                self.there(which).into_iter().for_each(|id| fixture.set_webhook_url(id, url.clone()));
+            Step::SetUrl(which) => {
+                if let Some(id) = self.existing(which) {
+                    fixture.set_webhook_url(id, format!("https://example.com/moved/{which}"));
+                }
             }
             Step::Rotate(which) => {
-                if let Some(id) = self.there(which) {
+                if let Some(id) = self.existing(which) {
                     fixture.service.rotate_webhook_secret(&fixture.caller, id).expect("rotated");
                 }
             }
-            Step::Want(which, wanted) => {
-                let events: &[_] = if wanted { &[OrderCompleted, TicketIssued] } else { &[OrderCompleted] };
-                self.there(which).into_iter().for_each(|id| fixture.set_webhook_events(id, events));
+            Step::Subscribe(which, subscribed) => {
+                let events: &[_] = if subscribed { &[OrderCompleted, TicketIssued] } else { &[OrderCompleted] };
+                if let Some(id) = self.existing(which) {
+                    fixture.set_webhook_events(id, events);
+                }
             }
             Step::Delete(which) => {
-                if let Some(id) = self.there(which) {
+                if let Some(id) = self.existing(which) {
                     fixture.service.delete_webhook(&fixture.caller, id).expect("deleted");
                     self.deleted.push(id);
                 }
             }
             Step::Resend(which) => {
-                if let Some(id) = self.there(which)
+                if let Some(id) = self.existing(which)
                     && let Some(delivery) = fixture.delivery_history(id).pop()
                 {
-                    // It is refused where its type is not wanted.
+                    // It is refused if the endpoint is not subscribed to the type.
                     let _ = fixture.service.resend_webhook_delivery(&fixture.caller, id, delivery.id);
                 }
             }
         }
     }
 
-    /// Waits until nothing is due or under way of what may be sent.
+    /// Waits until no enabled endpoint has a row due or an attempt in progress. Returns at once if no sender runs.
     fn settle(&self) {
         if self.senders.iter().all(Option::is_none) {
             return;
         }
-        let busy = "SELECT COUNT(*) FROM webhook_outbox o JOIN webhook_endpoints e ON e.id = o.endpoint_id
+        let due = "SELECT COUNT(*) FROM webhook_outbox o JOIN webhook_endpoints e ON e.id = o.endpoint_id
             WHERE o.state = 'WAITING' AND e.enabled = 1 AND o.due_at <= ";
-        let busy = format!("{busy} {}", ticketing::Clock::now(&self.fixture.clock).millis());
-        wait_until("nothing is due", || self.fixture.stored(&busy) == 0 && self.fixture.stored(UNDER_WAY) == 0);
+        let due = format!("{due} {}", ticketing::Clock::now(&self.fixture.clock).millis());
+        wait_until("nothing is due", || self.fixture.stored(&due) == 0 && self.fixture.stored(IN_PROGRESS) == 0);
     }
 
-    /// Lets everything come to its end.
+    /// Makes all remaining attempts.
     fn finish(&mut self) {
         self.senders = [None, None];
         self.start(0);
-        // Eight attempts, each of which a jump of the clock may have cut off before.
+        // Eight attempts, and some that a jump of the clock has interrupted.
         for _ in 0..12 {
             self.settle();
             self.fixture.clock.advance(Duration::from_mins(80));
@@ -179,61 +187,63 @@ impl World {
     fn check(&self) {
         let database = self.fixture.database();
         let mut attempts: HashMap<i64, Vec<(i64, bool)>> = HashMap::new();
-        // Of an endpoint that was deleted nobody reads the history any more, and what waited for it is gone.
+        // Deleted endpoints have no waiting rows, and their history cannot be read.
         let sql = "SELECT outbox_id, attempt, success FROM webhook_deliveries
             WHERE endpoint_id IN (SELECT id FROM webhook_endpoints) ORDER BY id";
         database.rows(sql, |row| {
             attempts.entry(row.get("outbox_id")).or_default().push((row.get("attempt"), row.get("success")));
         });
-        let sql = "SELECT o.id, o.state, o.attempts, o.claim IS NULL AS free, o.body, e.enabled, e.url
+        let sql = "SELECT o.id, o.state, o.attempts, o.claim IS NULL AS unclaimed, o.body, e.enabled, e.url
             FROM webhook_outbox o JOIN webhook_endpoints e ON e.id = o.endpoint_id ORDER BY o.id";
         database.rows(sql, |row| {
             let id: i64 = row.get("id");
             let state: String = row.get("state");
             let number: i64 = row.get("attempts");
-            let free: bool = row.get("free");
+            let unclaimed: bool = row.get("unclaimed");
             let body: String = row.get("body");
             let enabled: bool = row.get("enabled");
             let url: String = row.get("url");
             let history = attempts.remove(&id).unwrap_or_default();
-            let what = format!("{state} after {number} with {history:?}, its endpoint {url:?} enabled {enabled}");
-            assert!(free, "nothing is under way: {what}");
+            let context = format!("{state} after {number} with {history:?}, endpoint {url:?}, enabled {enabled}");
+            assert!(unclaimed, "an attempt is in progress: {context}");
             let numbers: Vec<_> = history.iter().map(|(attempt, _)| *attempt).collect();
-            assert_eq!(numbers, (1..=number).collect::<Vec<_>>(), "{what}");
+            assert_eq!(numbers, (1..=number).collect::<Vec<_>>(), "{context}");
             let successes = history.iter().filter(|(_, success)| *success).count();
-            let follows = match state.as_str() {
+            let consistent = match state.as_str() {
                 "DELIVERED" => successes == 1 && history.last().is_some_and(|(_, success)| *success),
                 "DEAD" => successes == 0 && number == 8,
-                // An attempt that was under way may still have come to something.
+                // An attempt in progress may have succeeded after the removal.
                 "REMOVED" => successes <= 1,
                 "WAITING" => successes == 0 && number < 8 && !enabled,
                 _ => false,
             };
-            assert!(follows, "{what}");
+            assert!(consistent, "{context}");
             if successes > 0 {
                 let sent = |body: &str| self.transport.sent().iter().any(|request| request.body == body);
-                assert!(sent(&body), "it was never sent: {what}");
+                assert!(sent(&body), "never sent: {context}");
             }
             if url.ends_with("com/0") {
-                assert_eq!(state, "DEAD", "{what}");
+                assert_eq!(state, "DEAD", "{context}");
             }
         });
-        assert!(attempts.is_empty(), "a history without its row");
+        assert!(attempts.is_empty(), "attempts without a row in the outbox");
     }
 }
 
-const UNDER_WAY: &str = "SELECT COUNT(*) FROM webhook_outbox o JOIN webhook_endpoints e ON e.id = o.endpoint_id
+const IN_PROGRESS: &str = "SELECT COUNT(*) FROM webhook_outbox o JOIN webhook_endpoints e ON e.id = o.endpoint_id
     WHERE o.state = 'WAITING' AND e.enabled = 1 AND o.claim IS NOT NULL";
 
 #[test]
-fn whatever_happens_each_notification_has_a_history_without_a_gap_and_an_end_that_follows_from_it() {
+fn each_notification_has_a_complete_history_and_a_consistent_state() {
     let cases = std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(3);
     let config = Config { cases, failure_persistence: None, max_shrink_iters: 20, ..Config::default() };
     let steps = prop::collection::vec(step(), 20..60);
     let run = |(seed, steps): (u64, Vec<Step>)| {
         let mut world = World::new(seed);
         world.start(0);
-        steps.iter().for_each(|step| world.take(step));
+        for step in &steps {
+            world.perform(step);
+        }
         world.finish();
         world.check();
         Ok(())

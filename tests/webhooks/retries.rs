@@ -1,4 +1,4 @@
-//! When a notification is sent again, and what the history says of each attempt.
+//! Retries of failed attempts, and the history of attempts.
 
 use std::net::{Ipv4Addr, TcpListener};
 use std::thread::sleep;
@@ -16,17 +16,18 @@ use ticketing::{Clock, CreatedWebhookEndpoint, Secret, Timestamp, WebhookDeliver
 const MINUTES: [u64; 7] = [1, 2, 5, 10, 20, 40, 80];
 const MILLISECOND: Duration = Duration::from_millis(1);
 
-/// Checks that a request was signed with the secret at this instant.
+/// Asserts that a request was signed with the secret at this time.
 #[track_caller]
 fn assert_signed(request: &ReceivedRequest, secret: &Secret, at: Timestamp) {
     let header = |name| request.header(name).expect(name);
     let timestamp = header(TIMESTAMP_HEADER);
     assert_eq!(timestamp, (at.millis() / 1000).to_string());
-    verify(secret.expose(), timestamp, header(SIGNATURE_HEADER), &request.body, at, MAX_AGE).expect("its signature");
+    verify(secret.expose(), timestamp, header(SIGNATURE_HEADER), &request.body, at, MAX_AGE)
+        .expect("a valid signature");
 }
 
 #[test]
-fn eight_attempts_are_made_each_exactly_when_it_is_due_and_none_after_them() {
+fn eight_attempts_are_made_each_exactly_when_it_is_due() {
     let (fixture, receiver) = (Fixture::with_local_webhooks(), WebhookReceiver::start());
     receiver.set_default_response(MockResponse::Status(500));
     let endpoint = fixture.ticket_webhook(receiver.url("/hook"));
@@ -35,7 +36,7 @@ fn eight_attempts_are_made_each_exactly_when_it_is_due_and_none_after_them() {
     let mut sent_at = vec![fixture.clock.now()];
     for (attempts, minutes) in (1..).zip(MINUTES) {
         receiver.wait_for(attempts);
-        fixture.wait_for_attempt(i64::try_from(attempts).expect("few"));
+        fixture.wait_for_attempt(i64::try_from(attempts).expect("a small number"));
         fixture.clock.advance(Duration::from_mins(minutes) - MILLISECOND);
         sleep(POLL_TIME);
         assert_eq!(receiver.requests().len(), attempts, "a millisecond early");
@@ -64,7 +65,7 @@ fn eight_attempts_are_made_each_exactly_when_it_is_due_and_none_after_them() {
 }
 
 #[test]
-fn the_delay_begins_with_the_end_of_the_attempt_and_a_success_ends_it() {
+fn the_delay_starts_at_the_end_of_an_attempt_and_a_success_ends_the_retries() {
     let clock = std::sync::Arc::new(std::sync::OnceLock::<ticketing::ManualClock>::new());
     let number = std::sync::atomic::AtomicUsize::new(0);
     // Each attempt takes three seconds; the third one succeeds.
@@ -79,12 +80,12 @@ fn the_delay_begins_with_the_end_of_the_attempt_and_a_success_ends_it() {
         }
     });
     let fixture = Fixture::with_transport(&transport);
-    clock.set(fixture.clock.clone()).expect("the first");
+    clock.set(fixture.clock.clone()).expect("an unset clock");
     let endpoint = fixture.ticket_webhook("https://example.com/hook").endpoint;
     let _sender = fixture.start_sender(SenderOptions::default());
-    let began = fixture.clock.now();
+    let started = fixture.clock.now();
     fixture.queue_notifications(1);
-    let after = |seconds| began.plus(Duration::from_secs(seconds));
+    let after = |seconds| started.plus(Duration::from_secs(seconds));
     assert_eq!(fixture.wait_for_attempt(1).due_at, after(3 + 60));
     fixture.clock.advance(Duration::from_secs(60));
     assert_eq!(fixture.wait_for_attempt(2).due_at, after(3 + 60 + 3 + 120));
@@ -93,17 +94,17 @@ fn the_delay_begins_with_the_end_of_the_attempt_and_a_success_ends_it() {
     fixture.clock.advance(Duration::from_hours(3));
     sleep(POLL_TIME);
     assert_eq!(transport.sent().len(), 3);
-    let told = |delivery: WebhookDelivery| {
-        let sent_at = (delivery.created_at.millis() - began.millis()) / 1000;
-        (delivery.attempt, delivery.success, delivery.duration_ms, delivery.error_message, sent_at)
+    let summary = |delivery: WebhookDelivery| {
+        let seconds = (delivery.created_at.millis() - started.millis()) / 1000;
+        (delivery.attempt, delivery.success, delivery.duration_ms, delivery.error_message, seconds)
     };
     let reset = || Some("the connection was reset".to_owned());
     let expected =
         [(1, false, Some(3000), reset(), 3), (2, false, Some(3000), reset(), 66), (3, true, Some(3000), None, 189)];
-    assert_eq!(fixture.delivery_history(endpoint.id).into_iter().map(told).collect::<Vec<_>>(), expected);
+    assert_eq!(fixture.delivery_history(endpoint.id).into_iter().map(summary).collect::<Vec<_>>(), expected);
 }
 
-/// The only attempt that a receiver at this URL saw, as the history has it.
+/// Makes one attempt at this URL, and returns its row of the history.
 #[track_caller]
 fn attempt_at(url: &str, options: SenderOptions) -> (Fixture, CreatedWebhookEndpoint, WebhookDelivery) {
     let fixture = Fixture::with_local_webhooks();
@@ -117,14 +118,15 @@ fn attempt_at(url: &str, options: SenderOptions) -> (Fixture, CreatedWebhookEndp
     (fixture, endpoint, delivery)
 }
 
+/// Makes one attempt at a receiver with this response, and returns its row of the history.
 #[track_caller]
-fn answered(answer: MockResponse) -> WebhookDelivery {
+fn attempt_with(response: MockResponse) -> WebhookDelivery {
     let receiver = WebhookReceiver::start();
-    receiver.enqueue(answer);
+    receiver.enqueue(response);
     let (fixture, _, delivery) = attempt_at(&receiver.url("/hook"), SenderOptions::default().workers(2));
     let state = if delivery.success { "DELIVERED" } else { "WAITING" };
     assert!(fixture.outbox()[0].is(state, 1));
-    // The clock stood still; a connection was tried each time.
+    // The clock stands still. A connection was tried, so there is a duration.
     assert_eq!((delivery.attempt, delivery.duration_ms), (1, Some(0)));
     assert_eq!(delivery.success, delivery.error_message.is_none());
     if let Some(request) = receiver.requests().first() {
@@ -138,20 +140,20 @@ fn raw(text: &str) -> MockResponse {
 }
 
 #[test]
-fn a_2xx_is_a_success_and_every_other_status_is_a_failure_that_is_told() {
+fn only_a_2xx_status_is_a_success() {
     for status in [200, 201, 202, 204, 226, 299] {
-        let delivery = answered(MockResponse::Status(status));
+        let delivery = attempt_with(MockResponse::Status(status));
         assert_eq!((delivery.response_status, delivery.success), (Some(i64::from(status)), true));
     }
     for status in [400, 401, 404, 410, 418, 429, 500, 503, 599] {
-        let delivery = answered(MockResponse::Status(status));
+        let delivery = attempt_with(MockResponse::Status(status));
         assert_eq!((delivery.response_status, delivery.success), (Some(i64::from(status)), false));
         assert_eq!(delivery.error_message, Some(format!("the receiver answered with status {status}")));
     }
     for status in [300, 301, 302, 304, 307, 308] {
         let elsewhere = WebhookReceiver::start();
         let head = format!("HTTP/1.1 {status} X\r\nLocation: {}\r\nContent-Length: 0\r\n\r\n", elsewhere.url("/"));
-        let delivery = answered(raw(&head));
+        let delivery = attempt_with(raw(&head));
         assert_eq!((delivery.response_status, delivery.success), (Some(i64::from(status)), false));
         let message = format!("the receiver answered with status {status}; redirects are not followed");
         assert_eq!(delivery.error_message, Some(message));
@@ -160,39 +162,39 @@ fn a_2xx_is_a_success_and_every_other_status_is_a_failure_that_is_told() {
 }
 
 #[test]
-fn what_is_announced_and_never_comes_is_no_success() {
+fn a_provisional_response_alone_is_not_a_success() {
     for announced in [100, 102, 103, 199] {
-        let delivery = answered(raw(&format!("HTTP/1.1 {announced} Wait\r\n\r\n")));
+        let delivery = attempt_with(raw(&format!("HTTP/1.1 {announced} Wait\r\n\r\n")));
         assert!(!delivery.success, "{delivery:?}");
-        let delivery = answered(raw(&format!("HTTP/1.1 {announced} Wait\r\n\r\nHTTP/1.1 500 No\r\n\r\n")));
+        let delivery = attempt_with(raw(&format!("HTTP/1.1 {announced} Wait\r\n\r\nHTTP/1.1 500 No\r\n\r\n")));
         assert!(!delivery.success, "{delivery:?}");
     }
-    let delivery = answered(raw("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 201 Created\r\nContent-Length: 0\r\n\r\n"));
+    let delivery = attempt_with(raw("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 201 Created\r\nContent-Length: 0\r\n\r\n"));
     assert_eq!((delivery.response_status, delivery.success), (Some(201), true));
 }
 
 #[test]
-fn without_an_answer_the_history_says_why() {
+fn an_attempt_without_a_response_has_an_error_message() {
     let cases = [
         (MockResponse::Close, "the connection was closed while waiting for the response"),
         (raw("HTTP/1.1 200 O"), "the connection was closed while waiting for the response"),
         (raw("What do you want?\r\n\r\n"), "the response is not valid HTTP"),
     ];
-    for (answer, says) in cases {
-        let delivery = answered(answer.clone());
+    for (response, message) in cases {
+        let delivery = attempt_with(response.clone());
         assert_eq!((delivery.response_status, delivery.response_body), (None, None));
-        assert_eq!(delivery.error_message.as_deref(), Some(says), "{answer:?}");
+        assert_eq!(delivery.error_message.as_deref(), Some(message), "{response:?}");
     }
 }
 
 #[test]
-fn where_nobody_listens_the_connection_is_refused_and_where_nothing_may_go_none_is_tried() {
+fn a_duration_is_recorded_if_and_only_if_a_connection_was_tried() {
     let free = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port").local_addr().expect("its address");
     let (_, _, delivery) = attempt_at(&format!("http://{free}/"), SenderOptions::default());
     assert_eq!(delivery.error_message.as_deref(), Some("the connection was refused"));
     assert_eq!((delivery.response_status, delivery.response_body, delivery.duration_ms), (None, None, Some(0)));
 
-    // The endpoint was taken while this machine was allowed, and is sent to by a service that does not allow it.
+    // The endpoint was created while loopback addresses were allowed. The service that sends does not allow them.
     let (fixture, receiver) = (Fixture::with_local_webhooks(), WebhookReceiver::start());
     let endpoint = fixture.ticket_webhook(receiver.url("/hook")).endpoint;
     fixture.queue_notifications(1);
@@ -208,7 +210,7 @@ fn where_nobody_listens_the_connection_is_refused_and_where_nothing_may_go_none_
 }
 
 #[test]
-fn an_attempt_that_takes_too_long_is_a_failure() {
+fn an_attempt_that_exceeds_the_timeout_fails() {
     let receiver = WebhookReceiver::start();
     receiver.set_default_response(MockResponse::Hang);
     let options = SenderOptions::default().attempt_timeout(Duration::from_millis(300));
@@ -220,22 +222,22 @@ fn an_attempt_that_takes_too_long_is_a_failure() {
 }
 
 #[test]
-fn of_an_answer_the_first_4_kib_are_kept_as_text_that_every_reader_takes() {
+fn the_first_4_kib_of_a_response_are_kept_as_valid_text() {
     let kept = |body: &[u8]| {
         let mut bytes = format!("HTTP/1.1 500 No\r\nContent-Length: {}\r\n\r\n", body.len()).into_bytes();
         bytes.extend_from_slice(body);
-        answered(MockResponse::Last(bytes)).response_body.expect("a body")
+        attempt_with(MockResponse::Last(bytes)).response_body.expect("a body")
     };
     assert_eq!(kept(b""), "");
     assert_eq!(kept("Größe: 3 €".as_bytes()), "Größe: 3 €");
     assert_eq!(kept(&[b'x'; 4096]), "x".repeat(4096));
     assert_eq!(kept(&[b'x'; 5000]), "x".repeat(4096));
-    // Of the euro sign's three bytes, two are within the first 4096.
-    let cut = [vec![b'x'; 4094], "€ and more".as_bytes().to_vec()].concat();
-    assert_eq!(kept(&cut), "x".repeat(4094));
+    // The first 4096 bytes end with two of the three bytes of the euro sign.
+    let truncated = [vec![b'x'; 4094], "€ and more".as_bytes().to_vec()].concat();
+    assert_eq!(kept(&truncated), "x".repeat(4094));
     let whole = [vec![b'x'; 4093], "€ and more".as_bytes().to_vec()].concat();
     assert_eq!(kept(&whole), format!("{}€", "x".repeat(4093)));
     assert_eq!(kept(b"a\0b\xffc"), "a\u{fffd}b\u{fffd}c");
-    // Each of these bytes becomes a character of three: the text is longer than what was kept.
+    // Each of these bytes becomes a character of three bytes: the text is longer than the bytes that were kept.
     assert_eq!(kept(&[0xff; 4096]), "\u{fffd}".repeat(4096));
 }

@@ -1,51 +1,49 @@
-//! The sender itself: how soon it sends, how it stops, and what it makes of a transport or a store that fails.
+//! The sender: how fast it sends, how it stops, and how it handles a transport or store that fails.
 
-use crate::common::receiver;
 use std::collections::HashSet;
 use std::thread::sleep;
 use std::time::Duration;
 
 use crate::common::processes::{ChildProcess, child_process, child_role, send_to_parent};
-use crate::common::receiver::{MockResponse, WebhookReceiver};
+use crate::common::receiver::{MockResponse, ReceivedRequest, WebhookReceiver};
 use crate::common::transport::*;
 use crate::common::webhooks::*;
 use crate::common::*;
 use ticketing::webhook::{EVENT_ID_HEADER, SenderOptions};
 use ticketing::{Clock, SystemClock, TicketingService};
 
-const CHILD: &str = concat!(module_path!(), "::a_child_process_plays_its_part");
+const CHILD: &str = concat!(module_path!(), "::child_process_entry");
 
-fn events_of(requests: &[receiver::ReceivedRequest]) -> HashSet<String> {
+fn event_ids(requests: &[ReceivedRequest]) -> HashSet<String> {
     requests.iter().map(|request| request.header(EVENT_ID_HEADER).expect("an id").to_owned()).collect()
 }
 
 #[test]
-fn the_first_attempt_is_made_as_soon_as_the_change_is_durable() {
+fn the_first_attempt_is_made_as_soon_as_the_change_is_committed() {
     let (fixture, receiver) = (Fixture::with_local_webhooks(), WebhookReceiver::start());
     fixture.ticket_webhook(receiver.url("/hook"));
     let _sender = fixture.start_sender(SenderOptions::default());
-    let mut waits: Vec<_> = (1..=50)
-        .map(|number| {
-            fixture.queue_notifications(1);
-            let durable = SystemClock.monotonic();
-            receiver.wait_for(number);
-            // So that the sender sleeps when the next one comes.
-            sleep(Duration::from_millis(20));
-            SystemClock.monotonic() - durable - Duration::from_millis(20)
-        })
-        .collect();
-    waits.sort();
-    eprintln!("from the commit to the receiver: median {:?}, longest {:?}", waits[25], waits[49]);
-    assert!(waits[25] < Duration::from_secs(2), "{waits:?}");
+    let mut latencies = Vec::new();
+    for number in 1..=50 {
+        fixture.queue_notifications(1);
+        let committed = SystemClock.monotonic();
+        receiver.wait_for(number);
+        latencies.push(SystemClock.monotonic() - committed);
+        // The sender is idle again when the next notification is queued.
+        sleep(Duration::from_millis(20));
+    }
+    latencies.sort();
+    eprintln!("from the commit to the receiver: median {:?}, longest {:?}", latencies[25], latencies[49]);
+    assert!(latencies[25] < Duration::from_secs(2), "{latencies:?}");
 }
 
 #[test]
-fn what_another_process_queues_is_found_within_a_moment() {
+fn rows_that_another_process_queues_are_found_soon() {
     let (fixture, receiver) = (Fixture::with_local_webhooks(), WebhookReceiver::start());
     fixture.ticket_webhook(receiver.url("/hook"));
     let _sender = fixture.start_sender(SenderOptions::default());
     sleep(POLL_TIME);
-    // Another service on the file has another bell.
+    // A second service does not notify the sender of the first, so its rows are found by polling.
     let other = fixture.second_service_with(|builder| builder);
     let request = ticketing::IssueTickets {
         ticket_type_id: fixture.default_ticket_type().id,
@@ -58,7 +56,7 @@ fn what_another_process_queues_is_found_within_a_moment() {
 }
 
 #[test]
-fn a_sender_that_stops_breaks_off_what_hangs_and_the_next_one_makes_it_again_under_the_same_number() {
+fn stopping_interrupts_hanging_attempts_and_the_next_sender_repeats_them() {
     let (fixture, receiver) = (Fixture::with_local_webhooks(), WebhookReceiver::start());
     receiver.enqueue(MockResponse::Hang).enqueue(MockResponse::Hang);
     let endpoint = fixture.ticket_webhook(receiver.url("/hook")).endpoint.id;
@@ -68,9 +66,9 @@ fn a_sender_that_stops_breaks_off_what_hangs_and_the_next_one_makes_it_again_und
             fixture.queue_notifications(1);
         }
         receiver.wait_for(number);
-        let began = SystemClock.monotonic();
+        let started = SystemClock.monotonic();
         drop(sender);
-        let took = SystemClock.monotonic() - began;
+        let took = SystemClock.monotonic() - started;
         assert!(took < Duration::from_secs(9), "{took:?}");
         let row = &fixture.outbox()[0];
         assert!(row.is("WAITING", 0) && !row.claimed && row.interruptions == 0, "{row:?}");
@@ -78,13 +76,13 @@ fn a_sender_that_stops_breaks_off_what_hangs_and_the_next_one_makes_it_again_und
     }
     let _sender = fixture.start_sender(SenderOptions::default());
     assert!(fixture.wait_for_attempt(1).is("DELIVERED", 1));
-    assert_eq!(events_of(&receiver.requests()).len(), 1);
+    assert_eq!(event_ids(&receiver.requests()).len(), 1);
     let history = fixture.delivery_history(endpoint);
     assert_eq!((history.len(), history[0].attempt, history[0].success), (1, 1, true));
 }
 
 #[test]
-fn a_sender_that_stops_lets_what_is_nearly_done_end_and_begins_nothing() {
+fn stopping_waits_for_fast_attempts_and_starts_no_more() {
     let (fixture, receiver) = (Fixture::with_local_webhooks(), WebhookReceiver::start());
     receiver.set_default_response(MockResponse::After(Duration::from_millis(300), Box::new(MockResponse::Status(204))));
     fixture.ticket_webhook(receiver.url("/hook"));
@@ -93,20 +91,20 @@ fn a_sender_that_stops_lets_what_is_nearly_done_end_and_begins_nothing() {
     receiver.wait_for(2);
     drop(sender);
     let sent = receiver.requests().len();
-    // Those that were under way were delivered, and written down.
-    assert_eq!(fixture.outbox_count("DELIVERED"), i64::try_from(sent).expect("few"));
-    assert!(sent < 20, "nothing waited");
+    // The attempts in progress were finished and recorded.
+    assert_eq!(fixture.outbox_count("DELIVERED"), i64::try_from(sent).expect("a small number"));
+    assert!(sent < 20, "no row was left waiting");
     assert!(fixture.outbox().iter().all(|row| !row.claimed));
     sleep(POLL_TIME);
     assert_eq!(receiver.requests().len(), sent);
     receiver.set_default_response(MockResponse::Status(204));
     let _sender = fixture.start_sender(SenderOptions::default());
     fixture.wait_for_outbox(20, "DELIVERED");
-    assert_eq!((receiver.requests().len(), events_of(&receiver.requests()).len()), (20, 20));
+    assert_eq!((receiver.requests().len(), event_ids(&receiver.requests()).len()), (20, 20));
 }
 
 #[test]
-fn nobody_waits_for_a_transport_that_cannot_be_interrupted() {
+fn stopping_does_not_wait_for_a_transport_that_cannot_be_interrupted() {
     let transport = FakeTransport::new(|_, _, _| {
         sleep(Duration::from_secs(8));
         respond(204)
@@ -116,18 +114,18 @@ fn nobody_waits_for_a_transport_that_cannot_be_interrupted() {
     let sender = fixture.start_sender(SenderOptions::default());
     fixture.queue_notifications(1);
     transport.wait_for(1);
-    let began = SystemClock.monotonic();
+    let started = SystemClock.monotonic();
     drop(sender);
-    let took = SystemClock.monotonic() - began;
+    let took = SystemClock.monotonic() - started;
     assert!(took < Duration::from_millis(7500), "{took:?}");
-    // Nobody knows what becomes of it: it is made again when its lease is over.
+    // The result is unknown: the attempt is repeated when its lease expires.
     let row = &fixture.outbox()[0];
     assert!(row.is("WAITING", 0) && row.claimed, "{row:?}");
     assert_eq!(row.due_at, fixture.clock.now().plus(LEASE));
 }
 
 #[test]
-fn a_service_that_sends_leaves_one_file_when_it_goes() {
+fn closing_a_service_with_a_sender_leaves_one_file() {
     let (fixture, receiver) = (Fixture::with_local_webhooks(), WebhookReceiver::start());
     receiver.enqueue(MockResponse::Status(204)).set_default_response(MockResponse::Hang);
     fixture.ticket_webhook(receiver.url("/hook"));
@@ -135,7 +133,7 @@ fn a_service_that_sends_leaves_one_file_when_it_goes() {
     let sending = fixture.second_service_with(|builder| builder.allow_local_webhooks(true).webhook_sender(options));
     fixture.queue_notifications(3);
     receiver.wait_for(3);
-    // The last handles of the file go, with two attempts under way.
+    // Drops the last handles of the file, with two attempts in progress.
     let file = fixture.path();
     let folder = fixture.close();
     drop(sending);
@@ -145,7 +143,7 @@ fn a_service_that_sends_leaves_one_file_when_it_goes() {
 }
 
 #[test]
-fn options_out_of_their_range_are_told_by_their_names() {
+fn options_out_of_range_are_rejected_by_name() {
     let fixture = Fixture::with_local_webhooks();
     let options = SenderOptions::default;
     let second = Duration::from_secs(1);
@@ -171,7 +169,7 @@ fn options_out_of_their_range_are_told_by_their_names() {
         let file = fixture.path().with_extension("other");
         let opened = TicketingService::builder(&file).webhook_sender(options).open();
         assert_eq!(paths(opened.map(drop)), names);
-        assert!(!file.exists(), "nothing was made");
+        assert!(!file.exists(), "no file was created");
     }
     for options in [
         options().workers(2),
@@ -183,12 +181,9 @@ fn options_out_of_their_range_are_told_by_their_names() {
 }
 
 #[test]
-fn a_transport_that_panics_has_failed_and_goes_on_being_used() {
+fn a_panic_of_the_transport_is_a_failed_attempt() {
     let transport = FakeTransport::new(|transport, request, _| {
-        assert!(
-            !(request.url.ends_with("/broken") && transport.sent_to("/broken") <= 20),
-            "the transport panics, as it was told to"
-        );
+        assert!(!(request.url.ends_with("/broken") && transport.sent_to("/broken") <= 20), "a transport that panics");
         respond(204)
     });
     let fixture = Fixture::with_transport(&transport);
@@ -197,7 +192,7 @@ fn a_transport_that_panics_has_failed_and_goes_on_being_used() {
     let _sender = fixture.start_sender(SenderOptions::default().workers(4));
     fixture.queue_notifications(20);
     fixture.wait_for_outbox(20, "DELIVERED");
-    wait_until("each has failed", || fixture.delivery_history(broken).len() == 20);
+    wait_until("all attempts have failed", || fixture.delivery_history(broken).len() == 20);
     for delivery in fixture.delivery_history(broken) {
         let message = delivery.error_message.as_deref();
         assert_eq!(message, Some("internal error of the sender"));
@@ -208,8 +203,8 @@ fn a_transport_that_panics_has_failed_and_goes_on_being_used() {
 }
 
 #[test]
-fn while_another_program_holds_the_file_what_was_sent_is_kept_and_then_written_down() {
-    // For a moment, and for longer than the store waits.
+fn results_are_kept_while_another_program_locks_the_file() {
+    // Shorter and longer than the store waits for the lock.
     for seconds in [3, 7] {
         let (fixture, receiver) = (Fixture::with_local_webhooks(), WebhookReceiver::start());
         receiver
@@ -223,13 +218,13 @@ fn while_another_program_holds_the_file_what_was_sent_is_kept_and_then_written_d
         sleep(Duration::from_secs(seconds));
         other.run("COMMIT");
         fixture.wait_for_outbox(30, "DELIVERED");
-        assert_eq!((receiver.requests().len(), events_of(&receiver.requests()).len()), (30, 30));
+        assert_eq!((receiver.requests().len(), event_ids(&receiver.requests()).len()), (30, 30));
         assert_eq!(fixture.delivery_history(endpoint).len(), 30);
     }
 }
 
 #[test]
-fn a_child_process_plays_its_part() {
+fn child_process_entry() {
     match child_role().as_deref() {
         None => {}
         Some("full disk") => send_from_a_full_disk(),
@@ -237,16 +232,16 @@ fn a_child_process_plays_its_part() {
     }
 }
 
-/// The mount is gone with the name space of this process.
+/// Sends from a file on a full disk. The disk is unmounted when the mount namespace of this process ends.
 fn send_from_a_full_disk() {
     let folder = tempfile::tempdir().unwrap();
     let mount = ["-t", "tmpfs", "-o", "size=6m", "ticketing-test", folder.path().to_str().unwrap()];
     if !std::process::Command::new("mount").args(mount).status().is_ok_and(|status| status.success()) {
-        return send_to_parent("skipped: nothing can be mounted");
+        return send_to_parent("skipped: cannot mount a file system");
     }
     let transport = FakeTransport::new(|transport, _, timeout| {
         let mut response = transport.block(timeout)?;
-        // The history of one hundred of these does not fit into what is left.
+        // The history of a hundred of these does not fit on the disk.
         response.body = vec![b'x'; 4096];
         Ok(response)
     });
@@ -258,7 +253,7 @@ fn send_from_a_full_disk() {
     fixture.queue_notifications(100);
     transport.wait_for(32);
     let ballast = folder.path().join("ballast");
-    // It ends where the disk does.
+    // Copies until the disk is full.
     let filled = std::io::copy(&mut std::io::repeat(1), &mut std::fs::File::create(&ballast).unwrap());
     filled.unwrap_err();
     let failed_before = fixture.service.statistics().commits.failed;
@@ -267,7 +262,7 @@ fn send_from_a_full_disk() {
     assert_eq!(fixture.outbox_count("DELIVERED"), 0);
     std::fs::remove_file(&ballast).unwrap();
     fixture.wait_for_outbox(100, "DELIVERED");
-    // What was made while the disk was full was kept, and not made again.
+    // The results of attempts made while the disk was full were kept: none was repeated.
     assert_eq!(transport.sent().len(), 100);
     assert!(fixture.outbox().iter().all(|row| row.is("DELIVERED", 1)));
     drop(sender);
@@ -278,18 +273,18 @@ fn send_from_a_full_disk() {
 
 #[cfg(unix)]
 #[test]
-fn while_the_disk_is_full_what_was_sent_is_kept_and_then_written_down() {
-    // In name spaces of its own, so that nothing stays mounted whatever happens.
+fn results_are_kept_while_the_disk_is_full() {
+    // Uses its own namespaces, so that nothing stays mounted.
     let wrapper = ["unshare", "--user", "--map-root-user", "--mount"];
     let mut probe = std::process::Command::new(wrapper[0]);
     if !probe.args(&wrapper[1..]).arg("true").output().is_ok_and(|output| output.status.success()) {
-        return eprintln!("skipped: there is no unshare here, or it is not allowed");
+        return eprintln!("skipped: unshare is missing or not permitted");
     }
     let inner = child_process(CHILD, "full disk");
     let mut command = std::process::Command::new(wrapper[0]);
     command.args(&wrapper[1..]).arg(inner.get_program()).args(inner.get_args());
     command.envs(inner.get_envs().filter_map(|(name, value)| Some((name, value?))));
-    let (status, said) = ChildProcess::start(command).finish();
+    let (status, messages) = ChildProcess::start(command).finish();
     assert!(status.success(), "{status}");
-    eprintln!("{said:?}");
+    eprintln!("{messages:?}");
 }

@@ -1,4 +1,4 @@
-//! HTTPS: whom the transport trusts, and that it behaves over TLS as it does without.
+//! The HTTPS transport over TLS: certificates, and the same behaviour as without TLS.
 
 use std::time::Duration;
 
@@ -11,13 +11,13 @@ use ticketing::webhook::{
     CertificatesError, FailureKind, HttpsTransport, Transport, WebhookFailure, WebhookRequest, WebhookResponse,
 };
 
-/// More than any good answer takes, also on a busy machine.
+/// Longer than any complete response takes, even on a busy machine.
 const LONG: Duration = Duration::from_secs(30);
 const SHORT: Duration = Duration::from_millis(600);
 
 const NAME: &str = "hooks.example.com";
 
-/// An issuer of certificates that only these tests trust.
+/// A certificate authority that only these tests trust.
 struct Issuer(CertifiedIssuer<'static, KeyPair>);
 
 impl Issuer {
@@ -28,7 +28,7 @@ impl Issuer {
         Self(CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap())
     }
 
-    /// A receiver with a certificate for `name`, valid in the years from `from` to `to`.
+    /// Starts a receiver with a certificate for `name` that is valid from the year `from` to the year `to`.
     fn receiver_in(&self, name: &str, from: i32, to: i32) -> WebhookReceiver {
         let key = KeyPair::generate().unwrap();
         let mut params = CertificateParams::new(vec![name.to_owned()]).unwrap();
@@ -43,7 +43,7 @@ impl Issuer {
         self.receiver_in(name, 2000, 4000)
     }
 
-    /// A transport that trusts it, for which every name is on this machine.
+    /// Creates a transport that trusts this authority and resolves every name to this machine.
     fn transport(&self) -> HttpsTransport {
         let builder = HttpsTransport::builder().allow_local(true).resolver(FakeResolver::at(&["127.0.0.1"]));
         builder.root_certificates(&self.0.pem()).unwrap().build()
@@ -68,7 +68,7 @@ fn network(message: &str) -> Result<WebhookResponse, WebhookFailure> {
 }
 
 #[test]
-fn the_receiver_is_asked_by_its_name() {
+fn the_host_name_is_sent_as_server_name_and_host_header() {
     let issuer = Issuer::new("known");
     let receiver = issuer.receiver(NAME);
     let transport = issuer.transport();
@@ -76,7 +76,7 @@ fn the_receiver_is_asked_by_its_name() {
     for name in [NAME, "hooks.example.com."] {
         assert_eq!(send_to(&transport, name, &receiver).unwrap().status, 204, "{name}");
         let request = receiver.requests().pop().unwrap();
-        // A name in the request for a connection has no dot at its end (RFC 6066).
+        // A server name has no trailing dot (RFC 6066).
         assert_eq!(request.server_name.as_deref(), Some(NAME));
         assert_eq!(request.header("Host"), Some(host(name).as_str()));
     }
@@ -84,7 +84,7 @@ fn the_receiver_is_asked_by_its_name() {
 }
 
 #[test]
-fn an_address_has_a_certificate_too() {
+fn a_certificate_may_be_for_an_address() {
     let issuer = Issuer::new("known");
     let receiver = issuer.receiver("127.0.0.1");
     assert_eq!(send_to(&issuer.transport(), "127.0.0.1", &receiver).unwrap().status, 204);
@@ -93,23 +93,23 @@ fn an_address_has_a_certificate_too() {
 }
 
 #[test]
-fn a_certificate_that_is_not_trusted_gets_no_request() {
+fn a_receiver_with_an_untrusted_certificate_gets_no_request() {
     let (issuer, stranger) = (Issuer::new("known"), Issuer::new("stranger"));
-    for (receiver, why) in [
+    for (receiver, reason) in [
         (stranger.receiver(NAME), "its issuer is unknown"),
         (issuer.receiver_in(NAME, 2000, 2001), "it has expired"),
         (issuer.receiver_in(NAME, 3000, 4000), "it is not valid yet"),
         (issuer.receiver("example.com"), "it is for another name"),
         (issuer.receiver("*.hooks.example.com"), "it is for another name"),
     ] {
-        let untrusted = network(&format!("the certificate is not trusted: {why}"));
+        let untrusted = network(&format!("the certificate is not trusted: {reason}"));
         assert_eq!(send(&issuer.transport(), &receiver), untrusted);
         assert_eq!((receiver.requests().len(), receiver.connections()), (0, 1));
     }
 }
 
 #[test]
-fn whoever_says_nothing_trusts_the_issuers_that_mozilla_trusts() {
+fn the_default_roots_are_those_of_mozilla() {
     let issuer = Issuer::new("known");
     let receiver = issuer.receiver(NAME);
     let transport = HttpsTransport::builder().allow_local(true).resolver(FakeResolver::at(&["127.0.0.1"])).build();
@@ -117,7 +117,7 @@ fn whoever_says_nothing_trusts_the_issuers_that_mozilla_trusts() {
 }
 
 #[test]
-fn text_without_a_certificate_is_no_root() {
+fn text_without_a_certificate_is_rejected_as_root() {
     let key = KeyPair::generate().unwrap().serialize_pem();
     for text in ["", "nonsense", key.as_str()] {
         let error = HttpsTransport::builder().root_certificates(text).unwrap_err();
@@ -131,11 +131,11 @@ fn text_without_a_certificate_is_no_root() {
 fn a_receiver_without_tls_gets_no_request() {
     let issuer = Issuer::new("known");
     let receiver = WebhookReceiver::start();
-    receiver.enqueue(MockResponse::Early(b"HTTP/1.1 400 Bad WebhookRequest\r\n\r\n".to_vec()));
+    receiver.enqueue(MockResponse::Early(b"HTTP/1.1 400 Bad Request\r\n\r\n".to_vec()));
     let failure = send(&issuer.transport(), &receiver).unwrap_err();
     assert_eq!((failure.kind, failure.connection_tried), (FailureKind::Network, true));
     assert!(failure.message.starts_with("the TLS handshake failed: "), "{}", failure.message);
-    // One that waits for more of what is no request.
+    // Without an early response, the receiver waits for the rest of the TLS handshake as if it were a request.
     let url = format!("https://{NAME}:{}/", receiver.address.port());
     let request = WebhookRequest { url, headers: Vec::new(), body: "{}".to_owned() };
     let message = "timed out after 0.6 s while negotiating TLS".to_owned();
@@ -145,7 +145,7 @@ fn a_receiver_without_tls_gets_no_request() {
 }
 
 #[test]
-fn a_connection_is_kept_over_tls_too() {
+fn connections_are_reused_over_tls() {
     let issuer = Issuer::new("known");
     let receiver = issuer.receiver(NAME);
     let transport = issuer.transport();
@@ -162,10 +162,10 @@ fn a_connection_is_kept_over_tls_too() {
 }
 
 #[test]
-fn what_came_after_an_answer_is_no_answer_to_the_next_request() {
+fn data_after_a_response_is_not_the_response_to_the_next_request() {
     let issuer = Issuer::new("Tests");
     let next = "HTTP/1.1 201 Early\r\nContent-Length: 0\r\n\r\n";
-    // Up to 16 KiB leave TLS at once, and are read in pieces of 8 KiB: all but the first are still in there.
+    // TLS decrypts up to 16 KiB at once, and they are read in chunks of 8 KiB: the rest stays in the TLS buffer.
     for length in [100, 8191, 8192, 8193, 16384, 16385] {
         for more in [next.to_owned(), next.repeat(200)] {
             let receiver = issuer.receiver(NAME);
@@ -181,16 +181,16 @@ fn what_came_after_an_answer_is_no_answer_to_the_next_request() {
 }
 
 #[test]
-fn bad_answers_fail_over_tls_as_they_do_without() {
+fn invalid_responses_fail_over_tls_as_without() {
     let issuer = Issuer::new("known");
     let receiver = issuer.receiver(NAME);
     let head = b"HTTP/1.1 200 OK\r\nX-Long: ".to_vec();
-    for (answer, message) in [
+    for (mock, message) in [
         (MockResponse::Last(b"SSH-2.0-OpenSSH_9.6\r\n".to_vec()), "the response is not valid HTTP"),
         (MockResponse::Endless(head, vec![b'x'; 1024]), "the response head is larger than 64 KiB"),
         (MockResponse::Close, "the connection was closed while waiting for the response"),
     ] {
-        receiver.enqueue(answer);
+        receiver.enqueue(mock);
         assert_eq!(send(&issuer.transport(), &receiver), network(message));
     }
     receiver.enqueue(MockResponse::Endless(b"HTTP/1.1 200 OK\r\n\r\n".to_vec(), vec![b'x'; 1024]));

@@ -1,4 +1,4 @@
-//! What the transport makes of receivers of every kind.
+//! The HTTPS transport with all kinds of receivers.
 
 use std::time::Duration;
 
@@ -8,9 +8,9 @@ use ticketing::webhook::{
 };
 use ticketing::{Clock, SystemClock};
 
-/// More than any good answer takes, also on a busy machine.
+/// Longer than any complete response takes, even on a busy machine.
 const LONG: Duration = Duration::from_secs(30);
-/// What a receiver that does not answer takes.
+/// The timeout for receivers that do not respond.
 const SHORT: Duration = Duration::from_millis(600);
 
 const BODY: &str = r#"{"id":"evt_1","type":"order.completed"}"#;
@@ -32,19 +32,19 @@ fn send(receiver: &WebhookReceiver, timeout: Duration) -> Result<WebhookResponse
     local().send(&request(receiver.url("/hook")), timeout)
 }
 
-/// Sends to a receiver that does this, with time enough.
+/// Sends to a receiver that responds like this.
 #[track_caller]
-fn answered(answer: MockResponse) -> WebhookResponse {
+fn response_to(response: MockResponse) -> WebhookResponse {
     let receiver = WebhookReceiver::start();
-    receiver.enqueue(answer);
+    receiver.enqueue(response);
     send(&receiver, LONG).unwrap()
 }
 
-/// Sends to a receiver that does this, with little time, and checks that it takes no more.
+/// Sends to a receiver that responds like this, which must fail within the timeout.
 #[track_caller]
-fn failed(answer: MockResponse, timeout: Duration) -> WebhookFailure {
+fn failure_of(response: MockResponse, timeout: Duration) -> WebhookFailure {
     let receiver = WebhookReceiver::start();
-    receiver.enqueue(answer);
+    receiver.enqueue(response);
     let started = SystemClock.monotonic();
     let failure = send(&receiver, timeout).unwrap_err();
     let took = SystemClock.monotonic().saturating_sub(started);
@@ -65,10 +65,10 @@ fn bytes(text: &str) -> Vec<u8> {
 }
 
 #[test]
-fn the_request_is_a_post_with_the_headers_and_the_body_as_they_were_given() {
+fn the_request_is_a_post_with_exactly_these_headers_and_this_body() {
     let receiver = WebhookReceiver::start();
-    let answer = local().send(&request(receiver.url("/hook?token=a%20b#part")), LONG).unwrap();
-    assert_eq!(answer, WebhookResponse { status: 204, body: Vec::new(), timed_out: false });
+    let response = local().send(&request(receiver.url("/hook?token=a%20b#part")), LONG).unwrap();
+    assert_eq!(response, WebhookResponse { status: 204, body: Vec::new(), timed_out: false });
     let request = &receiver.wait_for(1)[0];
     let mut lines: Vec<&str> = request.head.trim_end().lines().collect();
     lines.sort_unstable();
@@ -86,40 +86,40 @@ fn the_request_is_a_post_with_the_headers_and_the_body_as_they_were_given() {
 }
 
 #[test]
-fn every_status_is_an_answer_and_no_redirect_is_followed() {
+fn every_status_is_a_response_and_redirects_are_not_followed() {
     let elsewhere = WebhookReceiver::start();
     for status in [200, 201, 299, 300, 304, 400, 404, 410, 429, 500, 503, 599, 999] {
-        assert_eq!(answered(MockResponse::Body(status, String::new())).status, status);
+        assert_eq!(response_to(MockResponse::Body(status, String::new())).status, status);
     }
     for status in [301, 302, 303, 307, 308] {
         for rest in ["Content-Length: 0\r\n\r\n", "Content-Length: 4\r\n\r\ngone"] {
             let head = format!("HTTP/1.1 {status} Moved\r\nLocation: {}\r\n{rest}", elsewhere.url("/"));
-            assert_eq!(answered(MockResponse::Bytes(head.into_bytes())).status, status);
+            assert_eq!(response_to(MockResponse::Bytes(head.into_bytes())).status, status);
         }
     }
     assert_eq!(elsewhere.connections(), 0);
 }
 
 #[test]
-fn of_the_body_the_first_4_kib_are_kept() {
+fn the_first_4_kib_of_the_body_are_kept() {
     let body: String = ('a'..='z').cycle().take(BODY_KEPT + 1000).collect();
     for length in [0, 1, BODY_KEPT - 1, BODY_KEPT, BODY_KEPT + 1, BODY_KEPT + 1000] {
-        let answer = answered(MockResponse::Body(500, body[..length].to_owned()));
-        assert_eq!(answer.body, &body.as_bytes()[..length.min(4096)]);
-        assert!(!answer.timed_out);
+        let response = response_to(MockResponse::Body(500, body[..length].to_owned()));
+        assert_eq!(response.body, &body.as_bytes()[..length.min(4096)]);
+        assert!(!response.timed_out);
     }
     let chunked = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n".to_vec();
-    assert_eq!(answered(MockResponse::Bytes(chunked)).body, b"abcde");
-    assert_eq!(answered(MockResponse::Last(bytes("HTTP/1.1 200 OK\r\n\r\nuntil the end"))).body, b"until the end");
-    assert_eq!(answered(MockResponse::Last(bytes("HTTP/1.0 200 OK\r\n\r\nold"))).body, b"old");
-    let packed = bytes("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 4\r\n\r\nnope");
-    assert_eq!(answered(MockResponse::Bytes(packed)).body, b"nope");
+    assert_eq!(response_to(MockResponse::Bytes(chunked)).body, b"abcde");
+    assert_eq!(response_to(MockResponse::Last(bytes("HTTP/1.1 200 OK\r\n\r\nuntil the end"))).body, b"until the end");
+    assert_eq!(response_to(MockResponse::Last(bytes("HTTP/1.0 200 OK\r\n\r\nold"))).body, b"old");
+    let compressed = bytes("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 4\r\n\r\nnope");
+    assert_eq!(response_to(MockResponse::Bytes(compressed)).body, b"nope");
 }
 
 #[test]
-fn a_complete_head_is_an_answer_whatever_the_body_does() {
+fn a_response_counts_when_its_head_is_complete() {
     let head = "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nab";
-    for (answer, body, waits) in [
+    for (mock, body, timed_out) in [
         (MockResponse::Bytes(bytes(head)), "ab", true),
         (MockResponse::Last(bytes(head)), "ab", false),
         (MockResponse::Dribble(bytes(head), Duration::ZERO), "ab", true),
@@ -128,22 +128,22 @@ fn a_complete_head_is_an_answer_whatever_the_body_does() {
         (MockResponse::Bytes(bytes("HTTP/1.1 200 OK\r\n\r\n")), "", true),
     ] {
         let receiver = WebhookReceiver::start();
-        receiver.enqueue(answer.clone());
-        let timeout = if waits { Duration::from_secs(2) } else { LONG };
-        let came = send(&receiver, timeout).unwrap();
-        assert_eq!(came, WebhookResponse { status: 200, body: bytes(body), timed_out: waits }, "{answer:?}");
+        receiver.enqueue(mock.clone());
+        let timeout = if timed_out { Duration::from_secs(2) } else { LONG };
+        let response = send(&receiver, timeout).unwrap();
+        assert_eq!(response, WebhookResponse { status: 200, body: bytes(body), timed_out }, "{mock:?}");
     }
-    let endless = answered(MockResponse::Endless(bytes("HTTP/1.1 200 OK\r\n\r\n"), vec![b'x'; 1024]));
+    let endless = response_to(MockResponse::Endless(bytes("HTTP/1.1 200 OK\r\n\r\n"), vec![b'x'; 1024]));
     assert_eq!(endless, WebhookResponse { status: 200, body: vec![b'x'; 4096], timed_out: false });
     let switching = bytes("HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\nwhatever");
-    assert_eq!(answered(MockResponse::Last(switching)).status, 101);
+    assert_eq!(response_to(MockResponse::Last(switching)).status, 101);
 }
 
 #[test]
-fn a_receiver_that_does_not_answer_takes_the_time_and_no_more() {
-    let waiting = "timed out after 0.6 s while waiting for the response";
+fn a_receiver_that_does_not_respond_fails_at_the_timeout() {
+    let message = "timed out after 0.6 s while waiting for the response";
     let byte_by_byte = [bytes("HTTP/1.1 200 OK\r\nX-Long: "), vec![b'x'; 60_000]].concat();
-    for answer in [
+    for mock in [
         MockResponse::Hang,
         MockResponse::Bytes(bytes("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n")),
         MockResponse::Dribble(byte_by_byte.clone(), Duration::ZERO),
@@ -151,36 +151,39 @@ fn a_receiver_that_does_not_answer_takes_the_time_and_no_more() {
         MockResponse::Bytes(bytes(&"HTTP/1.1 103 Early Hints\r\nLink: a\r\n\r\n".repeat(100))),
         MockResponse::Dribble(bytes(&"HTTP/1.1 100 Continue\r\n\r\n".repeat(1000)), Duration::ZERO),
     ] {
-        assert_eq!(failed(answer, SHORT), timed_out(waiting));
+        assert_eq!(failure_of(mock, SHORT), timed_out(message));
     }
 }
 
 #[test]
-fn provisional_answers_come_before_the_answer() {
-    let both = "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: a\r\n\r\nHTTP/1.1 201 Created\r\n\
+fn provisional_responses_are_skipped() {
+    let responses = "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: a\r\n\r\nHTTP/1.1 201 Created\r\n\
         Content-Length: 2\r\n\r\nok";
-    let answer = answered(MockResponse::Bytes(bytes(both)));
-    assert_eq!((answer.status, answer.body.as_slice()), (201, &b"ok"[..]));
+    let response = response_to(MockResponse::Bytes(bytes(responses)));
+    assert_eq!((response.status, response.body.as_slice()), (201, &b"ok"[..]));
 }
 
 #[test]
-fn a_head_has_at_most_64_kib() {
+fn a_response_head_has_at_most_64_kib() {
     let head = |length: usize| {
         let (start, end) = ("HTTP/1.1 200 OK\r\nContent-Length: 0\r\nX-Long: ", "\r\n\r\n");
         let long = "x".repeat(length - start.len() - end.len());
         format!("{start}{long}{end}").into_bytes()
     };
-    assert_eq!(answered(MockResponse::Bytes(head(65_536))).status, 200);
+    assert_eq!(response_to(MockResponse::Bytes(head(65_536))).status, 200);
     let too_large = network("the response head is larger than 64 KiB");
-    assert_eq!(failed(MockResponse::Bytes(head(65_537)), LONG), too_large);
-    assert_eq!(failed(MockResponse::Endless(bytes("HTTP/1.1 200 OK\r\nX-Long: "), vec![b'x'; 8192]), LONG), too_large);
+    assert_eq!(failure_of(MockResponse::Bytes(head(65_537)), LONG), too_large);
+    assert_eq!(
+        failure_of(MockResponse::Endless(bytes("HTTP/1.1 200 OK\r\nX-Long: "), vec![b'x'; 8192]), LONG),
+        too_large
+    );
     let provisional = bytes("HTTP/1.1 102 Processing\r\n\r\n");
-    assert_eq!(failed(MockResponse::Endless(Vec::new(), provisional), LONG), too_large);
+    assert_eq!(failure_of(MockResponse::Endless(Vec::new(), provisional), LONG), too_large);
 }
 
 #[test]
-fn what_is_not_http_is_told_apart_from_what_breaks_off() {
-    for answer in [
+fn invalid_http_and_broken_connections_have_different_messages() {
+    for text in [
         "SSH-2.0-OpenSSH_9.6\r\n",
         "220 mail.example.com ESMTP\r\n",
         "HTTP/2.0 200 OK\r\n\r\n",
@@ -189,60 +192,57 @@ fn what_is_not_http_is_told_apart_from_what_breaks_off() {
         "HTTP/1.1 200 OK\r\nContent-Length: many\r\n\r\n",
         "\0\u{1}\u{2}\u{3}",
     ] {
-        assert_eq!(
-            failed(MockResponse::Bytes(bytes(answer)), LONG),
-            network("the response is not valid HTTP"),
-            "{answer:?}"
-        );
+        let failure = failure_of(MockResponse::Bytes(bytes(text)), LONG);
+        assert_eq!(failure, network("the response is not valid HTTP"), "{text:?}");
     }
     let closed = network("the connection was closed while waiting for the response");
-    assert_eq!(failed(MockResponse::Close, LONG), closed);
-    assert_eq!(failed(MockResponse::Last(bytes("HTTP/1.1 200 OK\r\nContent-")), LONG), closed);
+    assert_eq!(failure_of(MockResponse::Close, LONG), closed);
+    assert_eq!(failure_of(MockResponse::Last(bytes("HTTP/1.1 200 OK\r\nContent-")), LONG), closed);
     let reset = network("the connection was reset while waiting for the response");
-    assert_eq!(failed(MockResponse::Reset, LONG), reset);
+    assert_eq!(failure_of(MockResponse::Reset, LONG), reset);
 }
 
 #[test]
-fn an_answer_that_comes_before_the_request_was_read_is_taken() {
-    let answer = answered(MockResponse::Early(bytes("HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n")));
-    assert_eq!(answer.status, 503);
+fn a_response_before_the_request_was_read_is_accepted() {
+    let response = response_to(MockResponse::Early(bytes("HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n")));
+    assert_eq!(response.status, 503);
 }
 
 #[test]
-fn a_port_where_nobody_listens_refuses() {
+fn a_port_without_a_listener_refuses_the_connection() {
     let url = WebhookReceiver::start().url("/hook");
     assert_eq!(local().send(&request(url), LONG), Err(network("the connection was refused")));
 }
 
 #[test]
-fn a_receiver_that_behaves_keeps_its_connection() {
+fn a_connection_is_reused_after_complete_responses() {
     let receiver = WebhookReceiver::start();
     receiver.enqueue(MockResponse::Body(200, "ok".to_owned())).enqueue(MockResponse::Body(500, "no".to_owned()));
     let transport = local();
     for status in [200, 500, 204, 204] {
-        let answer = transport.send(&request(receiver.url("/hook")), LONG).unwrap();
-        assert_eq!(answer.status, status);
+        let response = transport.send(&request(receiver.url("/hook")), LONG).unwrap();
+        assert_eq!(response.status, status);
     }
     assert_eq!(receiver.requests().len(), 4);
     assert_eq!(receiver.connections(), 1);
 }
 
 #[test]
-fn a_connection_is_not_used_again_after_an_answer_that_did_not_end() {
+fn a_connection_is_not_reused_after_an_incomplete_or_surplus_response() {
     let receiver = WebhookReceiver::start();
     let transport = local();
     let long = MockResponse::Body(200, "x".repeat(BODY_KEPT + 1));
     let surplus = MockResponse::Bytes(bytes("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\nHTTP/1.1 500 No\r\n\r\n"));
     let closing = MockResponse::Bytes(bytes("HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"));
-    for (index, answer) in [long, surplus, closing, MockResponse::Status(200)].into_iter().enumerate() {
-        receiver.enqueue(answer);
-        let answer = transport.send(&request(receiver.url("/hook")), LONG).unwrap();
-        assert_eq!((answer.status, receiver.connections()), (200, index + 1));
+    for (index, mock) in [long, surplus, closing, MockResponse::Status(200)].into_iter().enumerate() {
+        receiver.enqueue(mock);
+        let response = transport.send(&request(receiver.url("/hook")), LONG).unwrap();
+        assert_eq!((response.status, receiver.connections()), (200, index + 1));
     }
 }
 
 #[test]
-fn a_connection_that_the_receiver_closed_in_between_fails_no_attempt() {
+fn an_idle_connection_closed_by_the_receiver_fails_no_attempt() {
     let receiver = WebhookReceiver::start();
     let transport = local();
     let send = || transport.send(&request(receiver.url("/hook")), LONG);
@@ -250,14 +250,14 @@ fn a_connection_that_the_receiver_closed_in_between_fails_no_attempt() {
     receiver.close_connections();
     assert_eq!(send().unwrap().status, 204);
     assert_eq!(receiver.connections(), 2);
-    // It is closed only when the request comes: the sender cannot see that before.
+    // The receiver closes it on the next request, so the sender cannot notice before.
     for last in [MockResponse::Close, MockResponse::Reset] {
         let connections = receiver.connections();
         receiver.enqueue(last).enqueue(MockResponse::Status(201));
         assert_eq!(send().unwrap().status, 201);
         assert_eq!(receiver.connections(), connections + 1);
     }
-    // A new connection is not tried a third time.
+    // A failure on a new connection is not repeated.
     receiver.set_default_response(MockResponse::Close);
     let connections = receiver.connections();
     assert_eq!(send(), Err(network("the connection was closed while waiting for the response")));
@@ -265,7 +265,7 @@ fn a_connection_that_the_receiver_closed_in_between_fails_no_attempt() {
 }
 
 #[test]
-fn an_answer_that_broke_off_is_not_asked_for_again() {
+fn a_request_is_not_repeated_after_a_partial_response() {
     let receiver = WebhookReceiver::start();
     let transport = local();
     receiver.enqueue(MockResponse::Status(204)).enqueue(MockResponse::Last(bytes("HTTP/1.1 2")));
@@ -276,14 +276,14 @@ fn an_answer_that_broke_off_is_not_asked_for_again() {
 }
 
 #[test]
-fn a_large_request_arrives_whole_and_a_receiver_that_does_not_read_it_takes_the_time() {
+fn a_large_request_arrives_whole_or_times_out_if_it_is_not_read() {
     let receiver = WebhookReceiver::start();
     let mut large = request(receiver.url(&format!("/{}", "p".repeat(8000))));
     large.body = "0123456789".repeat(1_000_000);
     local().send(&large, LONG).unwrap();
     assert_eq!(receiver.wait_for(1)[0].body, large.body.as_bytes());
 
-    // The system takes what it has room for, and nobody takes it from there.
+    // Nobody accepts the connection, so the request fills the buffers of the system.
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     large.url = format!("http://{}/", listener.local_addr().unwrap());
     let failure = local().send(&large, SHORT).unwrap_err();
@@ -291,7 +291,7 @@ fn a_large_request_arrives_whole_and_a_receiver_that_does_not_read_it_takes_the_
 }
 
 #[test]
-fn interrupting_ends_what_is_under_way_and_nothing_that_is_sent_later() {
+fn interrupting_fails_requests_in_progress_but_no_later_ones() {
     let receiver = WebhookReceiver::start();
     receiver.enqueue(MockResponse::Hang);
     let transport = local();
@@ -301,13 +301,13 @@ fn interrupting_ends_what_is_under_way_and_nothing_that_is_sent_later() {
         transport.interrupt();
         assert_eq!(sending.join().unwrap(), Err(network("the sender was stopped")));
     });
-    // As where the sender of a service stops and another one is started.
+    // A later sender may use the same transport.
     assert_eq!(transport.send(&request(receiver.url("/hook")), LONG).unwrap().status, 204);
     assert_eq!(receiver.connections(), 2);
 }
 
 #[test]
-fn nothing_of_a_request_is_in_a_debug_text() {
+fn debug_output_reveals_nothing_of_a_request() {
     let text = format!("{:?} {:?}", local(), request("https://example.com/secret".to_owned()));
     assert!(!text.contains("secret") && !text.contains("evt_1"), "{text}");
 }

@@ -1,4 +1,4 @@
-//! Several senders on one file: each notification is the work of one of them, and who comes late changes nothing.
+//! Several senders on one file: each notification is sent by one of them, and late results change nothing.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -12,10 +12,10 @@ use crate::common::*;
 use ticketing::webhook::{EVENT_ID_HEADER, SenderOptions};
 use ticketing::{Builder, Entropy, TicketingService, WebhookId};
 
-const CHILD: &str = concat!(module_path!(), "::a_child_process_sends");
+const CHILD: &str = concat!(module_path!(), "::child_process_entry");
 
 #[test]
-fn a_child_process_sends() {
+fn child_process_entry() {
     if child_role().is_none() {
         return;
     }
@@ -27,7 +27,7 @@ fn a_child_process_sends() {
 }
 
 #[test]
-fn of_five_hundred_notifications_three_processes_with_a_sender_each_deliver_each_once() {
+fn three_processes_deliver_five_hundred_notifications_once_each() {
     const ROWS: i64 = 500;
     let fixture = Fixture::for_sender(|builder| builder.allow_local_webhooks(true).clock(ticketing::SystemClock));
     let receiver = WebhookReceiver::start();
@@ -36,9 +36,9 @@ fn of_five_hundred_notifications_three_processes_with_a_sender_each_deliver_each
     let start = || {
         let mut command = child_process(CHILD, "send");
         command.env("TICKETING_TEST_FILE", fixture.path());
-        let mut running = ChildProcess::start(command);
-        assert_eq!(running.next_message().as_deref(), Some("ready"));
-        running
+        let mut process = ChildProcess::start(command);
+        assert_eq!(process.next_message().as_deref(), Some("ready"));
+        process
     };
     let others = [start(), start()];
     let sender = fixture.start_sender(SenderOptions::default().workers(8));
@@ -69,91 +69,92 @@ fn two_senders_of_one_service_share_its_work() {
     let transport = FakeTransport::succeeding();
     let fixture = Fixture::with_transport(&transport);
     fixture.ticket_webhook("https://example.com/hook");
-    let (one, other) = (fixture.start_sender(SenderOptions::default()), fixture.start_sender(SenderOptions::default()));
+    let first = fixture.start_sender(SenderOptions::default());
+    let second = fixture.start_sender(SenderOptions::default());
     fixture.queue_notifications(200);
     fixture.wait_for_outbox(200, "DELIVERED");
-    drop(one);
+    drop(first);
     fixture.queue_notifications(100);
     fixture.wait_for_outbox(300, "DELIVERED");
-    drop(other);
+    drop(second);
     let different: HashSet<_> = transport.sent().iter().map(|sent| header(sent, EVENT_ID_HEADER).to_owned()).collect();
     assert_eq!((transport.sent().len(), different.len()), (300, 300));
     assert_eq!(fixture.stored("SELECT COUNT(*) FROM webhook_deliveries"), 300);
 }
 
-/// An attempt that a slow worker holds past its lease and that then fails, while a quick worker makes it again.
+/// A slow sender makes an attempt for longer than the lease, and the attempt fails. Meanwhile a fast sender repeats it.
 struct Race {
     fixture: Fixture,
     endpoint: WebhookId,
-    /// The quick worker's carrier.
-    quick: FakeTransport,
-    /// How the row stood when the slow worker was through and the quick one still at it.
+    /// The transport of the fast sender.
+    fast: FakeTransport,
+    /// The row after the slow sender has ended, while the fast one still makes its attempt.
     between: OutboxRow,
     end: OutboxRow,
 }
 
-fn race(set_up: impl Fn(Builder) -> Builder) -> Race {
+fn race(configure: impl Fn(Builder) -> Builder) -> Race {
     let slow = FakeTransport::new(|transport, _, _| {
         transport.block(TIMEOUT)?;
         respond(500)
     });
-    let quick = FakeTransport::new(|transport, _, _| transport.block(TIMEOUT));
-    let fixture = Fixture::for_sender(|builder| set_up(builder.webhook_transport(slow.clone())));
+    let fast = FakeTransport::new(|transport, _, _| transport.block(TIMEOUT));
+    let fixture = Fixture::for_sender(|builder| configure(builder.webhook_transport(slow.clone())));
     let endpoint = fixture.ticket_webhook("https://example.com/hook").endpoint.id;
-    // One worker for one endpoint: the slow sender does not take up its own attempt again.
-    let one = || SenderOptions::default().workers(2).workers_per_endpoint(1).throttled_workers(1);
-    let slow_sender = fixture.start_sender(one());
+    // With one worker per endpoint, the slow sender does not repeat its own attempt.
+    let options = || SenderOptions::default().workers(2).workers_per_endpoint(1).throttled_workers(1);
+    let slow_sender = fixture.start_sender(options());
     fixture.queue_notifications(1);
     slow.wait_for(1);
-    let other = fixture.second_service_with(|builder| set_up(builder.webhook_transport(quick.clone())));
-    let quick_sender = other.start_webhook_sender(one()).expect("a sender");
+    let other = fixture.second_service_with(|builder| configure(builder.webhook_transport(fast.clone())));
+    let fast_sender = other.start_webhook_sender(options()).expect("a sender");
     fixture.clock.advance(LEASE);
-    wait_until("it counts as cut off", || fixture.outbox()[0].interruptions == 1);
+    wait_until("the attempt counts as interrupted", || fixture.outbox()[0].interruptions == 1);
     fixture.clock.advance(LEASE_SPREAD);
-    quick.wait_for(1);
+    fast.wait_for(1);
     slow.release();
-    // What a sender knows is written down when it ends.
+    // A sender records all results before it ends.
     drop(slow_sender);
     let row = || fixture.outbox().pop().expect("a row");
     let between = row();
-    quick.release();
-    drop(quick_sender);
+    fast.release();
+    drop(fast_sender);
     let end = row();
-    Race { fixture, endpoint, quick, between, end }
+    Race { fixture, endpoint, fast, between, end }
 }
 
 #[test]
-fn a_worker_that_comes_after_its_lease_does_not_touch_what_another_one_is_at() {
+fn a_result_after_the_lease_does_not_affect_the_repeated_attempt() {
     let race = race(|builder| builder);
     assert!(race.between.is("WAITING", 0) && race.between.claimed, "{:?}", race.between);
     assert!(race.end.is("DELIVERED", 1), "{:?}", race.end);
     let history = race.fixture.delivery_history(race.endpoint);
     assert_eq!(history.len(), 1);
     assert_eq!((history[0].attempt, history[0].success), (1, true));
-    assert_eq!(race.quick.sent().len(), 1);
+    assert_eq!(race.fast.sent().len(), 1);
 }
 
-/// Gives the same claim to everybody.
+/// Makes all claim tokens equal.
 #[derive(Debug)]
-struct Monotonous;
+struct ConstantEntropy;
 
-impl Entropy for Monotonous {
+impl Entropy for ConstantEntropy {
     fn fill(&self, bytes: &mut [u8]) {
         bytes.fill(7);
     }
 }
 
 #[test]
-fn control_where_all_claims_are_the_same_the_late_worker_overwrites_what_the_other_one_did() {
-    let race = race(|builder| builder.entropy(Monotonous));
-    // The notification was delivered, and is to be sent again.
+fn control_with_equal_claim_tokens_a_late_result_overwrites_the_repeated_attempt() {
+    let race = race(|builder| builder.entropy(ConstantEntropy));
+    // The notification was delivered, but still waits to be sent again.
     assert!(race.between.is("WAITING", 1) && !race.between.claimed, "{:?}", race.between);
     assert!(race.end.is("WAITING", 1), "{:?}", race.end);
     assert!(!race.fixture.delivery_history(race.endpoint)[0].success);
 }
 
 #[test]
-fn a_success_that_comes_after_its_lease_counts_where_nobody_has_taken_the_attempt_up() {
+fn a_success_after_the_lease_counts_if_the_attempt_was_not_repeated() {
     let transport = FakeTransport::blocking("/hook");
     let fixture = Fixture::with_transport(&transport);
     let endpoint = fixture.ticket_webhook("https://example.com/hook").endpoint.id;

@@ -88,7 +88,7 @@ impl Client {
             message = message.header(*name, value);
         }
         let mut response = self.agent.run(message.body(request.body.as_str())?)?;
-        // With its head complete, it is a response whatever becomes of its body.
+        // With a complete head it counts as a response, even if its body breaks off.
         exchange::with_current(|exchange| exchange.phase = Phase::Reading);
         let body = read_body(response.body_mut());
         Ok(WebhookResponse { status: response.status().as_u16(), body, timed_out: false })

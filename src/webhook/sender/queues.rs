@@ -1,7 +1,7 @@
 //! Decides which endpoint gets the next free worker. Pure bookkeeping: no I/O, no clock, no waiting.
 //!
 //! Each endpoint that may have rows due has an [`EndpointQueue`] with a limit on its workers. The rows themselves
-//! stay in the database; a queue only says that there may be some. Endpoints that can take another worker stand in
+//! stay in the database; a queue only notes that there may be some. Endpoints that can take another worker stand in
 //! the [`RoundRobin`] of their health tier, and the tiers take turns.
 //!
 //! The throttled tiers (unproven and slow) share a limited part of the workers, so that any number of endpoints that
