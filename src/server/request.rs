@@ -22,12 +22,13 @@ use super::rate_limit::{RateLimitStatus, RateLimits};
 use super::state::AppState;
 use crate::error::Error;
 use crate::model::caller::Caller;
+use crate::model::scope::Scope;
 use crate::service::TicketingService;
 
 const API_KEY: &str = "x-api-key";
 
-/// Answers a request for an operation. `parameters` are the values of its path parameters.
-pub(super) async fn run(
+/// Handles a request for an operation. `parameters` are the values of its path parameters.
+pub(super) async fn handle(
     state: AppState,
     operation: Arc<Operation>,
     parameters: Vec<String>,
@@ -36,12 +37,12 @@ pub(super) async fn run(
     let (head, body) = request.into_parts();
     let request = IncomingRequest::new(&state, head);
     let target = Target { operation, parameters };
-    let result = execute(&state.service, &request, target, body).await;
+    let result = authorize_and_execute(&state.service, &request, target, body).await;
     request.finish(result)
 }
 
-/// Answers a request that no operation is for with `problem`. A client without a valid API key is refused first, so that
-/// it cannot find out which paths exist.
+/// Handles a request that matches no operation: returns `problem` to clients with a valid API key. Others get 401, so that
+/// they cannot find out which paths exist.
 pub(super) async fn refuse(state: AppState, problem: Problem, request: Request) -> Response {
     let (head, _body) = request.into_parts();
     let request = IncomingRequest::new(&state, head);
@@ -57,9 +58,10 @@ struct Target {
     parameters: Vec<String>,
 }
 
-/// Executes the operation: in one call on a blocking thread if the body is there and nothing else is to be waited for.
-/// Otherwise the request is authorized first, in a call of its own, so that only authorized clients are waited for.
-async fn execute(
+/// Authorizes the request and executes the operation, in one call on a blocking thread. If the body has not arrived yet,
+/// or other requests wait for the payment gateway, the request is authorized first in a call of its own: the server does
+/// not wait on behalf of a client that it refuses in the end.
+async fn authorize_and_execute(
     service: &BlockingService,
     request: &Arc<IncomingRequest>,
     target: Target,
@@ -80,23 +82,21 @@ async fn execute(
     } else {
         body::check_length(headers).map(|()| Vec::new())
     };
+    let only_reads = target.operation.method == Method::GET;
     let request = Arc::clone(request);
     let work = move |service: &TicketingService| {
-        let authorize_and_perform = || {
-            let caller = match caller {
-                Some(caller) => caller,
-                None => request.authorize(service, scope)?,
-            };
-            request.perform(service, &target, caller, body)
+        let caller = match caller {
+            Some(caller) => caller,
+            None => request.authorize(service, scope)?,
         };
-        if target.operation.method == Method::GET {
-            // The API key and the data are read from the same snapshot.
-            service.on_one_snapshot(authorize_and_perform).unwrap_or_else(|error| Err(error.into()))
-        } else {
-            authorize_and_perform()
-        }
+        request.execute(service, &target, caller, body)
     };
-    service.call(waits_for, work).await
+    if !only_reads {
+        return service.call(waits_for, work).await;
+    }
+    // The API key and the data are read from the same snapshot.
+    let on_one_snapshot = move |service: &TicketingService| service.on_one_snapshot(|| work(service))?;
+    service.call(waits_for, on_one_snapshot).await
 }
 
 /// A request below `/v1`, without its body.
@@ -132,14 +132,14 @@ impl IncomingRequest {
     }
 
     /// Authenticates the caller, and checks that it has the scope.
-    fn authorize(&self, service: &TicketingService, scope: crate::Scope) -> Result<Caller, Problem> {
+    fn authorize(&self, service: &TicketingService, scope: Scope) -> Result<Caller, Problem> {
         let caller = self.authenticate(service)?;
         caller.require(scope)?;
         Ok(caller)
     }
 
-    /// Checks the rest of the request, and runs the operation.
-    fn perform(
+    /// Checks the rest of the request, and executes the operation.
+    fn execute(
         &self,
         service: &TicketingService,
         target: &Target,

@@ -32,7 +32,8 @@ pub(super) fn routes(operations: Vec<Operation>) -> Router<AppState> {
     router.fallback(no_such_route)
 }
 
-/// Routes the methods of one path. Only [`any`] lets the fallback decide whether the response has an `Allow` header.
+/// Routes the methods of one path. The fallback is set with [`any`]: otherwise axum would add `Allow` to all its responses,
+/// such as a 401.
 fn method_router(operations: Vec<Operation>) -> MethodRouter<AppState> {
     let allow = allowed_methods(&operations);
     let mut router = any(async move |State(state): State<AppState>, request: Request| {
@@ -46,7 +47,7 @@ fn method_router(operations: Vec<Operation>) -> MethodRouter<AppState> {
             method,
             async move |State(state): State<AppState>, parameters: Result<RawPathParams, _>, request: Request| {
                 let parameters = parameters.iter().flatten().map(|(_, value)| value.to_owned()).collect();
-                request::run(state, operation, parameters, request).await
+                request::handle(state, operation, parameters, request).await
             },
         );
     }
