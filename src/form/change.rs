@@ -1,6 +1,7 @@
-//! What an update does to one field.
+//! Changes to single fields.
 
-/// A field of an update: left as it is, or set. `Change<Option<T>>` where the field can be cleared.
+/// A field of an update: keep the current value, or set a new one. Fields that can be cleared have the type
+/// `Change<Option<T>>`.
 ///
 /// ```
 /// use ticketing::Change;
@@ -12,15 +13,15 @@
 /// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Change<T> {
-    /// Leave the field as it is.
+    /// Keep the current value.
     #[default]
     Keep,
-    /// Give it this value.
+    /// Set the field to this value.
     Set(T),
 }
 
 impl<T> Change<T> {
-    /// The same change of another type.
+    /// Converts the new value, if there is one.
     #[must_use]
     pub fn map<U>(self, convert: impl FnOnce(T) -> U) -> Change<U> {
         match self {
@@ -29,10 +30,18 @@ impl<T> Change<T> {
         }
     }
 
-    /// Lays the change over the present value.
+    /// Sets `field` to the new value, if there is one.
     pub fn apply(self, field: &mut T) {
         if let Self::Set(value) = self {
             *field = value;
+        }
+    }
+
+    /// Returns the new value, or `current` if it is kept.
+    pub(crate) fn over(self, current: T) -> T {
+        match self {
+            Self::Keep => current,
+            Self::Set(value) => value,
         }
     }
 }

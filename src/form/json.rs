@@ -1,9 +1,9 @@
-//! JSON as it was written: repeated keys and the text of numbers are kept, both of which `serde_json::Value` loses.
+//! JSON that keeps repeated keys and the text of numbers. `serde_json::Value` loses both.
 
 use serde::de::{Deserializer, Error as _, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-/// How deep arrays and objects may nest.
+/// The greatest depth to which arrays and objects may nest.
 const MAX_DEPTH: usize = 64;
 
 /// A JSON value.
@@ -15,22 +15,22 @@ pub(crate) enum Value {
     Number(String),
     String(String),
     Array(Vec<Value>),
-    /// The members in their order, a repeated key as often as it was given.
+    /// The members in their order, repeated keys included.
     Object(Vec<(String, Value)>),
-    /// A value out of a query string, where everything is text.
+    /// A value of a query string, in which everything is text.
     Query(String),
 }
 
-/// The bytes are no JSON, or JSON that no program can be expected to read.
+/// The bytes are not valid JSON, or exceed a limit on nesting or numbers.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct SyntaxError(String);
 
 impl Value {
-    /// Parses a document (RFC 8259), at most 64 levels deep, whose numbers a 64-bit float can hold.
+    /// Parses a document (RFC 8259) that nests at most 64 levels deep and whose numbers fit into a 64-bit float.
     pub(crate) fn parse(bytes: &[u8]) -> Result<Self, SyntaxError> {
         let text = std::str::from_utf8(bytes).map_err(|_| SyntaxError("the body is not UTF-8".to_owned()))?;
-        // Each level is scanned once for itself: without a bound on the depth, that would be quadratic.
+        // Every level scans its text once more: without a limit on the depth, the work would be quadratic.
         if depth(text) > MAX_DEPTH {
             return Err(SyntaxError(format!("the body nests deeper than {MAX_DEPTH} levels")));
         }
@@ -60,7 +60,7 @@ impl Value {
         })
     }
 
-    /// The value as free JSON, for the fields that may hold any.
+    /// The value as free JSON, for fields that accept any.
     pub(crate) fn to_free_json(&self) -> serde_json::Value {
         match self {
             Self::Null => serde_json::Value::Null,
@@ -78,7 +78,7 @@ impl Value {
 }
 
 fn describe(error: &serde_json::Error) -> SyntaxError {
-    // The parser's own sentence may quote the input; where it stopped is all that the caller needs.
+    // The parser's own message may quote the input. The position is enough to find the error.
     let what = if error.is_eof() { "the body ends too early" } else { "the body is not valid JSON" };
     SyntaxError(match (error.line(), error.column()) {
         (0, _) => what.to_owned(),
@@ -86,7 +86,7 @@ fn describe(error: &serde_json::Error) -> SyntaxError {
     })
 }
 
-/// The deepest nesting of brackets outside strings. In what is no JSON it may be anything.
+/// The greatest nesting depth of brackets outside strings. The result for invalid JSON is arbitrary.
 fn depth(text: &str) -> usize {
     let (mut depth, mut deepest, mut in_string, mut escaped) = (0_usize, 0, false, false);
     for byte in text.bytes() {
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_json_is_refused() {
+    fn invalid_json_is_refused() {
         for text in [
             "",
             " ",
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn nesting_is_bounded_at_sixty_four_levels() {
+    fn at_most_64_levels_may_nest() {
         let nested = |levels: usize| format!("{}{}", "[".repeat(levels), "]".repeat(levels));
         assert!(Value::parse(nested(64).as_bytes()).is_ok());
         assert!(Value::parse(nested(65).as_bytes()).is_err());

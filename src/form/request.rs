@@ -1,11 +1,13 @@
-//! A request on its way into the facade.
+//! Requests as the operations of the facade accept them.
 
-use super::fields::{Fields, FromFields, read_object};
+use super::declare::implement_form;
 use super::json::{SyntaxError, Value};
+use super::object::{self, Form, ObjectReader};
+use super::path::Path;
 use crate::error::FieldErrors;
 
-/// A request and, where it was read from JSON or a query string, what was wrong with its form. Every operation takes
-/// one, and takes the plain request as well: errors of form and of content are then reported together.
+/// A request, together with the errors of its fields. Every operation accepts a `Request`, and also the plain request.
+/// Errors found while reading JSON and errors found by the operation are reported together.
 ///
 /// ```
 /// use ticketing::{CreateEvent, Request};
@@ -22,43 +24,51 @@ pub struct Request<T> {
     pub(crate) errors: FieldErrors,
 }
 
-impl<T> From<T> for Request<T> {
-    fn from(body: T) -> Self {
+impl<T> Request<T> {
+    /// Makes a request of a value that has no fields, such as an id.
+    pub(crate) fn of_value(body: T) -> Self {
         Self { body, errors: FieldErrors::default() }
     }
 }
 
-#[expect(private_bounds, reason = "which types can be read is the crate's affair")]
-impl<T: FromFields> Request<T> {
-    /// Reads the request from a JSON body. Fields that the request does not name are ignored.
+impl<T: Form> From<T> for Request<T> {
+    fn from(body: T) -> Self {
+        Self::check(body, FieldErrors::default())
+    }
+}
+
+#[expect(private_bounds, reason = "only this crate decides which types are requests")]
+impl<T: Form> Request<T> {
+    /// Reads the request from a JSON body. Ignores fields that the request does not define.
     ///
     /// # Errors
-    /// [`SyntaxError`] where the bytes are no JSON, nest deeper than 64 levels, or hold a number beyond a 64-bit float.
-    /// What is JSON but of the wrong kind comes back as a validation error of the operation.
+    /// [`SyntaxError`] if the body is not valid JSON, nests deeper than 64 levels, or contains a number that a 64-bit
+    /// float cannot hold. Valid JSON of the wrong shape becomes a validation error of the operation.
     pub fn from_json(bytes: &[u8]) -> Result<Self, SyntaxError> {
         let value = Value::parse(bytes)?;
         let mut errors = FieldErrors::default();
-        let body = read_object(&value, "", &mut errors);
-        Ok(Self { body, errors })
+        let body = object::read(&value, Path::Root, &mut errors);
+        Ok(Self::check(body, errors))
     }
 
-    /// Reads the request from the pairs of a query string.
+    /// Reads the request from the name-value pairs of a query string.
     #[must_use]
     pub fn from_query(pairs: impl IntoIterator<Item = (String, String)>) -> Self {
         let members: Vec<_> = pairs.into_iter().map(|(name, text)| (name, Value::Query(text))).collect();
         let mut errors = FieldErrors::default();
-        let body = T::from_fields(&mut Fields::new(&members, "", &mut errors));
+        let body = T::read_fields(&mut ObjectReader::new(&members, Path::Root, &mut errors));
+        Self::check(body, errors)
+    }
+
+    /// Checks the limits of the fields of a request, in addition to the errors that were found while it was read.
+    fn check(body: T, mut errors: FieldErrors) -> Self {
+        body.check_fields(Path::Root, &mut errors);
         Self { body, errors }
     }
 }
 
-/// The body of an operation that needs none: absent, or an object with nothing in it that counts.
+/// The body of an operation that needs none: absent, or an object, all of whose fields are ignored.
 #[derive(Debug, Clone, Copy, Default)]
-#[cfg_attr(feature = "server", derive(schemars::JsonSchema), schemars(rename_all = "camelCase"))]
 pub struct Nothing;
 
-impl FromFields for Nothing {
-    fn from_fields(_: &mut Fields<'_>) -> Self {
-        Self
-    }
-}
+implement_form! { Nothing {} }

@@ -1,15 +1,23 @@
-//! Money: exact, in integer minor units.
+//! Exact amounts of money, in integer minor units.
 
 use std::fmt;
 use std::str::FromStr;
 
 use crate::error::FieldErrors;
-use crate::form::fields::{FromValue, or_error};
+pub use crate::form::decimal::ParseDecimalError as ParseAmountError;
+use crate::form::decimal::{Decimal, MAX_DECIMALS};
 use crate::form::json::Value;
+use crate::form::limits::NumberLimit;
+use crate::form::path::Path;
+use crate::form::schema::NamedSchemas;
+use crate::form::value::{FormValue, read_decimal};
 
-/// An exact amount of money: a number of minor units, and how many decimals they are (ISO 4217: JPY 0, EUR 2, KWD 3).
+/// The highest price, in major units.
+pub(crate) const MAX_PRICE: i64 = 1_000_000_000;
+
+/// An exact amount of money: a number of minor units and their decimals (ISO 4217: JPY 0, EUR 2, KWD 3).
 ///
-/// Two amounts are equal when their values are, whatever their decimals. In JSON it is a number.
+/// Amounts are compared by value: 12.5 equals 12.50. In JSON an amount is a number.
 ///
 /// ```
 /// use ticketing::Amount;
@@ -25,15 +33,12 @@ pub struct Amount {
     decimals: u8,
 }
 
-/// More decimals than any amount may have: no currency comes near.
-const MAX_DECIMALS: u8 = 18;
-
 impl Amount {
-    /// Nothing.
+    /// An amount of zero.
     pub const ZERO: Self = Self { minor: 0, decimals: 0 };
 
-    /// `minor` units of which ten to the power of `decimals` make one: `Amount::new(1250, 2)` is 12.50.
-    /// More than 18 decimals count as 18.
+    /// Creates an amount of `minor` units with `decimals` decimals: `Amount::new(1250, 2)` is 12.50. More than 18 decimals
+    /// are treated as 18.
     #[must_use]
     pub const fn new(minor: i64, decimals: u8) -> Self {
         Self { minor, decimals: if decimals > MAX_DECIMALS { MAX_DECIMALS } else { decimals } }
@@ -45,20 +50,19 @@ impl Amount {
         self.minor
     }
 
-    /// How many decimals the minor units are.
+    /// The number of decimals of a minor unit.
     #[must_use]
     pub const fn decimals(self) -> u8 {
         self.decimals
     }
 
-    /// The minor units of a currency with `decimals`; `None` where the amount has more decimals than that, or is too
-    /// large to be written with so many.
+    /// The amount in minor units with `decimals` decimals. `None` if the amount has more decimals or does not fit.
     pub(crate) fn minor_with(self, decimals: u8) -> Option<i64> {
         let (minor, own) = self.parts();
         10_i64.checked_pow(u32::from(decimals.checked_sub(own)?)).and_then(|factor| minor.checked_mul(factor))
     }
 
-    /// The value without trailing zeros: one pair for each value.
+    /// The minor units and decimals without trailing zeros: the same pair for equal amounts.
     const fn parts(self) -> (i64, u8) {
         let (mut minor, mut decimals) = (self.minor, self.decimals);
         while decimals > 0 && minor % 10 == 0 {
@@ -87,64 +91,19 @@ impl fmt::Display for Amount {
     }
 }
 
-/// The text is no amount.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum ParseAmountError {
-    /// Not a decimal number.
-    #[error("must be a number")]
-    NotANumber,
-    /// Beyond what can be counted.
-    #[error("is too large")]
-    TooLarge,
-    /// More than 18 decimals.
-    #[error("has too many decimals")]
-    TooManyDecimals,
-}
-
 impl FromStr for Amount {
     type Err = ParseAmountError;
 
-    /// Reads a decimal number as JSON writes it, an exponent included. Nothing is rounded.
+    /// Reads a decimal number in the notation of JSON, with an optional exponent. Never rounds.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        use ParseAmountError::{NotANumber, TooLarge, TooManyDecimals};
-        let (mantissa, exponent) = match text.split_once(['e', 'E']) {
-            Some((mantissa, exponent)) => (mantissa, exponent.parse::<i64>().ok()),
-            None => (text, Some(0)),
-        };
-        let (negative, mantissa) = mantissa.strip_prefix('-').map_or((false, mantissa), |rest| (true, rest));
-        let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
-        let digits = format!("{whole}{fraction}");
-        if whole.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
-            return Err(NotANumber);
-        }
-        let significant = digits.trim_start_matches('0').trim_end_matches('0');
-        if significant.is_empty() {
-            return Ok(Self::ZERO);
-        }
-        // An exponent that does not fit 64 bits moves the point beyond any limit, to one side or the other.
-        let beyond = if text.contains("e-") || text.contains("E-") { TooManyDecimals } else { TooLarge };
-        let trailing = digits.len() - digits.trim_end_matches('0').len();
-        let exponent = exponent.ok_or(beyond)?;
-        let scale = i64::try_from(fraction.len()).ok().zip(i64::try_from(trailing).ok());
-        let decimals =
-            scale.and_then(|(fraction, trailing)| (fraction - trailing).checked_sub(exponent)).ok_or(beyond)?;
-        let minor: i64 = significant.parse().map_err(|_| if decimals > 18 { TooManyDecimals } else { TooLarge })?;
-        let (minor, decimals) = match u8::try_from(decimals) {
-            Ok(decimals) if decimals > MAX_DECIMALS => return Err(TooManyDecimals),
-            Ok(decimals) => (minor, decimals),
-            Err(_) if decimals > 0 => return Err(TooManyDecimals),
-            Err(_) => {
-                let factor = u32::try_from(decimals.unsigned_abs()).ok().and_then(|power| 10_i64.checked_pow(power));
-                (factor.and_then(|factor| minor.checked_mul(factor)).ok_or(TooLarge)?, 0)
-            }
-        };
-        Ok(Self::new(if negative { -minor } else { minor }, decimals))
+        let Decimal { digits, decimals } = text.parse()?;
+        Ok(Self::new(digits, decimals))
     }
 }
 
 impl serde::Serialize for Amount {
-    /// A JSON number without trailing zeros. It is exact up to 15 significant digits, which the limits on prices and
-    /// totals keep to.
+    /// Writes a JSON number without trailing zeros. It is exact up to 15 significant digits; prices and totals never
+    /// have more.
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self.parts() {
             (minor, 0) => serializer.serialize_i64(minor),
@@ -155,46 +114,36 @@ impl serde::Serialize for Amount {
 }
 
 impl<'de> serde::Deserialize<'de> for Amount {
-    /// Reads a JSON number, as exactly as it was written by [`Amount`] itself.
+    /// Reads a JSON number. Reads exactly what [`Amount`] writes.
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let number = serde_json::Number::deserialize(deserializer)?;
         number.to_string().parse().map_err(serde::de::Error::custom)
     }
 }
 
-impl FromValue for Amount {
+impl FormValue for Amount {
+    type Limit = NumberLimit;
+
     fn placeholder() -> Self {
         Self::ZERO
     }
 
-    fn from_value(value: &Value, path: &str, errors: &mut FieldErrors) -> Option<Self> {
-        let read = match value {
-            Value::Number(text) | Value::Query(text) => text.parse(),
-            _ => Err(ParseAmountError::NotANumber),
-        };
-        read.map_err(|error| errors.add(path, error.to_string())).ok()
+    fn read(value: &Value, path: Path<'_>, errors: &mut FieldErrors) -> Option<Self> {
+        let Decimal { digits, decimals } = read_decimal(value, path, errors)?;
+        Some(Self::new(digits, decimals))
     }
 
-    #[cfg(feature = "server")]
-    fn schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        <Self as schemars::JsonSchema>::json_schema(generator)
-    }
-}
-
-impl FromValue for i64 {
-    fn placeholder() -> Self {
-        0
+    fn is_within(&self, limit: NumberLimit) -> bool {
+        let minor = i128::from(self.minor);
+        let in_minor = |major: i64| i128::from(major) * 10_i128.pow(u32::from(self.decimals));
+        match limit {
+            NumberLimit::Min(least) => minor >= in_minor(least),
+            NumberLimit::Max(most) => minor <= in_minor(most),
+        }
     }
 
-    /// Any way to write a whole number: `10`, `10.0` and `1e1` are the same.
-    fn from_value(value: &Value, path: &str, errors: &mut FieldErrors) -> Option<Self> {
-        let amount = Amount::from_value(value, path, errors)?;
-        or_error(amount.minor_with(0), path, errors, "must be a whole number")
-    }
-
-    #[cfg(feature = "server")]
-    fn schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        schemars::json_schema!({"type": "integer", "format": "int64", "minimum": -i64::MAX, "maximum": i64::MAX})
+    fn schema(_: &mut NamedSchemas) -> serde_json::Value {
+        serde_json::json!({"type": "number"})
     }
 }
 
@@ -224,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_refused_and_never_rounded() {
+    fn numbers_that_do_not_fit_are_refused_and_never_rounded() {
         use ParseAmountError::{NotANumber, TooLarge, TooManyDecimals};
         for (text, error) in [
             ("", NotANumber),
@@ -244,10 +193,26 @@ mod tests {
     }
 
     #[test]
-    fn minor_units_take_no_more_decimals_than_the_currency_has() {
+    fn an_amount_with_more_decimals_than_the_currency_has_no_minor_units() {
         assert_eq!(Amount::new(125, 1).minor_with(2), Some(1250));
         assert_eq!(Amount::new(12_500, 3).minor_with(2), Some(1250));
         assert_eq!(Amount::new(12_501, 3).minor_with(2), None);
         assert_eq!(Amount::new(5, 1).minor_with(0), None);
+    }
+
+    #[test]
+    fn limits_are_in_major_units() {
+        let is_price = |text: &str| {
+            let amount: Amount = text.parse().expect(text);
+            amount.is_within(NumberLimit::Min(0)) && amount.is_within(NumberLimit::Max(MAX_PRICE))
+        };
+        for text in ["0", "-0", "0.01", "999999999.999999999", "1000000000", "1000000000.00", "1e9"] {
+            assert!(is_price(text), "{text}");
+        }
+        for text in ["-0.01", "-1", "1000000000.01", "1000000000.000000001", "9223372036854775807"] {
+            assert!(!is_price(text), "{text}");
+        }
+        assert!(!Amount::new(i64::MIN, 18).is_within(NumberLimit::Min(0)));
+        assert!(!Amount::new(i64::MAX, 0).is_within(NumberLimit::Max(MAX_PRICE)));
     }
 }

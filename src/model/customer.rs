@@ -1,51 +1,40 @@
 //! Customers: one for each organization and e-mail address.
 
 use super::id::CustomerId;
-use crate::form::fields::{Fields, FromFields, object_value};
+use crate::form::declare::form;
+use crate::form::limits::TextLimit::{Email, MinLength};
 
-/// A customer as an order or a ticket shows it.
+/// A customer as shown in an order or a ticket.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
 pub struct Customer {
-    /// Its id: the same for every order with the same e-mail address.
+    /// The id. It is the same for all orders with the same e-mail address.
     pub id: CustomerId,
-    /// The name that was given at the time.
+    /// The name given with this order or ticket.
     pub name: String,
-    /// The e-mail address, as it was given first.
+    /// The e-mail address as it was first given.
     pub email: String,
 }
 
-/// Who an order or a ticket is for.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "server", derive(schemars::JsonSchema), schemars(rename_all = "camelCase"))]
-pub struct NewCustomer {
-    /// An e-mail address with one `@` and a domain. Upper and lower case name the same customer.
-    pub email: String,
-    /// At least 1 character.
-    pub name: String,
-    /// The company that buys; only where the event accepts companies. Orders only.
-    pub company_name: Option<String>,
-    /// The customer's language and country.
-    pub locale: Option<String>,
+form! {
+    /// The customer of a new order or ticket.
+    #[derive(Debug, Clone, Default, PartialEq, Eq)]
+    pub struct NewCustomer {
+        /// The e-mail address. It identifies the customer; upper and lower case are equivalent.
+        pub email: String [Email],
+        /// The name: at least 1 character.
+        pub name: String [MinLength(1)],
+        /// The company that buys. Only allowed in orders for events that accept companies.
+        pub company_name: Option<String> [nullable],
+        /// The language and country of the customer.
+        pub locale: Option<String> [nullable],
+    }
 }
 
 impl NewCustomer {
-    /// A customer with a name and an e-mail address.
+    /// Creates a customer with a name and an e-mail address.
     #[must_use]
     pub fn new(name: impl Into<String>, email: impl Into<String>) -> Self {
         Self { email: email.into(), name: name.into(), company_name: None, locale: None }
     }
 }
-
-impl FromFields for NewCustomer {
-    fn from_fields(fields: &mut Fields<'_>) -> Self {
-        Self {
-            email: fields.required("email"),
-            name: fields.required("name"),
-            company_name: fields.nullable("companyName"),
-            locale: fields.nullable("locale"),
-        }
-    }
-}
-
-object_value!(NewCustomer);

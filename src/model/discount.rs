@@ -1,39 +1,42 @@
-//! Discounts: codes of an event that make its tickets cheaper.
+//! Discounts: codes of an event that reduce the price of its tickets.
 
-use super::amount::Amount;
+use super::amount::{Amount, MAX_PRICE};
 use super::id::{DiscountId, EventId, TicketTypeId, kind};
 use super::page::PageRequest;
+use super::ticket_type::MAX_QUANTITY;
 use super::timestamp::Timestamp;
-use crate::form::change::Change;
-use crate::form::fields::{Fields, FromFields, object_value};
+use crate::form::declare::{form, writable_fields};
+use crate::form::limits::NumberLimit::{Max, Min};
+use crate::form::limits::TextLimit::{MaxLength, MinLength};
+use crate::form::object::Form;
 use crate::text_enum::text_enum;
 
 text_enum! {
-    /// How a discount takes something off.
+    /// How the reduction of a discount is calculated.
     pub enum DiscountType {
-        /// A part of each item, in percent.
+        /// A percentage of each item.
         Percentage = "PERCENTAGE",
-        /// An amount, spread over the items.
+        /// An amount, distributed over the items.
         FixedAmount = "FIXED_AMOUNT",
     }
 }
 
 text_enum! {
-    /// Why a discount does not apply. Where several reasons hold, the first in this order is given.
+    /// Why a discount does not apply. If there are several reasons, the first in this order is reported.
     pub enum DiscountRefusal {
         /// The event has no discount with this code.
         NotFound = "Discount code not found",
-        /// The organizer switched it off.
+        /// The organizer has disabled the discount.
         NotActive = "Discount code is not active",
-        /// Its `validFrom` is to come.
+        /// Its `validFrom` is in the future.
         NotYetValid = "Discount code is not valid yet",
-        /// Its `validTo` is past.
+        /// Its `validTo` is in the past.
         Expired = "Discount code has expired",
-        /// As many orders use it as may.
+        /// Its `usageLimit` is reached.
         UsedUp = "Discount code usage limit reached",
         /// The basket costs less than its `minimumPurchase`.
         BelowMinimum = "Minimum purchase amount not reached",
-        /// Nothing in the basket is of a ticket type that it is for.
+        /// The basket has no ticket type to which it applies.
         NotApplicable = "Discount code does not apply to these tickets",
     }
 }
@@ -43,79 +46,83 @@ text_enum! {
 #[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Discount {
-    /// Its id.
+    /// The id.
     pub id: DiscountId,
     /// The event.
     pub event_id: EventId,
-    /// What a customer enters; upper and lower case are alike.
+    /// The code that a customer enters. Upper and lower case are equivalent.
     pub code: String,
-    /// How it takes something off.
+    /// How the reduction is calculated.
     #[serde(rename = "type")]
     pub discount_type: DiscountType,
-    /// How much: percent, or an amount in the event's currency.
+    /// The reduction: a percentage, or an amount in the currency of the event.
     pub value: Amount,
-    /// What it is for.
+    /// What the discount is for.
     pub description: Option<String>,
-    /// Whether it applies to an order that names no code.
+    /// Whether the discount applies to orders without a code.
     pub auto_apply: bool,
-    /// How many orders may use it; any number where there is no limit.
+    /// How many orders may use the discount. `None` means any number.
     pub usage_limit: Option<i64>,
-    /// How many pending and completed orders use it. A use ends at the instant at which the hold of its order runs out.
+    /// How many pending and completed orders use the discount. A pending order stops counting when its hold expires.
     pub used_count: i64,
-    /// It applies from this instant on.
+    /// The discount applies from this time on.
     pub valid_from: Timestamp,
-    /// It applies no more from this instant on.
+    /// The discount no longer applies from this time on.
     pub valid_to: Timestamp,
-    /// Whether it is switched on.
+    /// Whether the discount is enabled.
     pub is_active: bool,
-    /// What a basket must cost at least before the discount, in the event's currency.
+    /// The least price of a basket before the discount, in the currency of the event.
     pub minimum_purchase: Option<Amount>,
-    /// The ticket types that it is for; every one of the event where it is empty.
+    /// The ticket types to which the discount applies. Empty means all ticket types of the event.
     pub applicable_ticket_types: Vec<TicketTypeId>,
-    /// When it was created.
+    /// When the discount was created.
     pub created_at: Timestamp,
-    /// When it was changed last; uses are no change.
+    /// When the discount was last changed. Uses do not count as changes.
     pub updated_at: Timestamp,
-    /// Raised by every change of the discount; uses are none. Not part of the JSON.
+    /// The number of the current version. Every change increases it; uses do not. Not part of the JSON.
     #[serde(skip, default = "super::first_revision")]
     pub revision: i64,
 }
 
-/// A new discount.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[cfg_attr(feature = "server", derive(schemars::JsonSchema), schemars(rename_all = "camelCase"))]
-pub struct CreateDiscount {
-    /// The event.
-    pub event_id: EventId,
-    /// From 3 to 20 characters; unique within the event, upper and lower case alike.
-    pub code: String,
-    /// How it takes something off.
-    #[cfg_attr(feature = "server", schemars(rename = "type"))]
-    pub discount_type: DiscountType,
-    /// From 0 to 100 percent with at most 12 decimals; or from 0 to 1,000,000,000 with no more decimals than the event's
-    /// currency has.
-    pub value: Amount,
-    /// At most 255 characters.
-    pub description: Option<String>,
-    /// From 1 to 10,000,000; no limit where it is not given.
-    pub usage_limit: Option<i64>,
-    /// Before `valid_to`.
-    pub valid_from: Timestamp,
-    /// After `valid_from`.
-    pub valid_to: Timestamp,
-    /// From 0 to 1,000,000,000, with no more decimals than the event's currency has.
-    pub minimum_purchase: Option<Amount>,
-    /// Ticket types of the event; empty, which means every one, where it is not given.
-    pub applicable_ticket_types: Option<Vec<TicketTypeId>>,
-    /// True where it is not given.
-    pub is_active: Option<bool>,
-    /// False where it is not given.
-    pub auto_apply: Option<bool>,
+writable_fields! {
+    /// A new discount.
+    create CreateDiscount {
+        /// The event.
+        event_id: EventId;
+    };
+    /// Changes to a discount, with the same limits as in [`CreateDiscount`]. Existing orders keep their discount.
+    update UpdateDiscount;
+    fields DiscountFields of Discount;
+
+    /// The code that a customer enters: 3 to 20 characters, unique within the event. Upper and lower case are equivalent.
+    code: String => required, MinLength(3), MaxLength(20);
+    /// How the reduction is calculated.
+    discount_type as "type": DiscountType => required;
+    /// The reduction: 0 to 100 percent with at most 12 decimals, or an amount from 0 to 1,000,000,000 with at most as many
+    /// decimals as the currency of the event.
+    value: Amount => required, Min(0), Max(MAX_PRICE);
+    /// What the discount is for: at most 255 characters.
+    description: String => optional, MaxLength(255);
+    /// How many orders may use the discount: 1 to 10,000,000. `None` means any number.
+    usage_limit: i64 => nullable, Min(1), Max(MAX_QUANTITY);
+    /// The discount applies from this time on.
+    valid_from: Timestamp => required;
+    /// The discount no longer applies from this time on. Must be after `valid_from`.
+    valid_to: Timestamp => required;
+    /// The least price of a basket before the discount: 0 to 1,000,000,000, with at most as many decimals as the currency
+    /// of the event.
+    minimum_purchase: Amount => nullable, Min(0), Max(MAX_PRICE);
+    /// The ticket types to which the discount applies. Empty means all ticket types of the event.
+    applicable_ticket_types: Vec<TicketTypeId> => default(Vec::new());
+    /// Whether the discount is enabled.
+    is_active: bool => default(true);
+    /// Whether the discount applies to orders without a code.
+    auto_apply: bool => default(false);
 }
 
 impl CreateDiscount {
-    /// `percent` off every ticket type of the event for whoever knows the code, as often as they like, between the two
-    /// instants.
+    /// Creates a discount of `percent` percent on all ticket types of the event, for any number of orders with the code,
+    /// between two times.
     #[must_use]
     pub fn percentage(
         event_id: EventId,
@@ -124,23 +131,11 @@ impl CreateDiscount {
         valid_from: Timestamp,
         valid_to: Timestamp,
     ) -> Self {
-        Self {
-            event_id,
-            code: code.into(),
-            discount_type: DiscountType::Percentage,
-            value: percent,
-            description: None,
-            usage_limit: None,
-            valid_from,
-            valid_to,
-            minimum_purchase: None,
-            applicable_ticket_types: None,
-            is_active: None,
-            auto_apply: None,
-        }
+        let discount_type = DiscountType::Percentage;
+        Self { event_id, code: code.into(), discount_type, value: percent, valid_from, valid_to, ..Self::blank() }
     }
 
-    /// The same with an amount in the event's currency off each order.
+    /// Creates a discount of an amount on each order, in the currency of the event.
     #[must_use]
     pub fn fixed_amount(
         event_id: EventId,
@@ -154,147 +149,48 @@ impl CreateDiscount {
     }
 }
 
-impl FromFields for CreateDiscount {
-    fn from_fields(fields: &mut Fields<'_>) -> Self {
-        Self {
-            event_id: fields.required("eventId"),
-            code: fields.required("code"),
-            discount_type: fields.required("type"),
-            value: fields.required("value"),
-            description: fields.optional("description"),
-            usage_limit: fields.nullable("usageLimit"),
-            valid_from: fields.required("validFrom"),
-            valid_to: fields.required("validTo"),
-            minimum_purchase: fields.nullable("minimumPurchase"),
-            applicable_ticket_types: fields.optional("applicableTicketTypes"),
-            is_active: fields.optional("isActive"),
-            auto_apply: fields.optional("autoApply"),
-        }
+form! {
+    /// A request for discounts.
+    #[derive(Debug, Clone, Default, PartialEq, Eq)]
+    pub struct ListDiscounts {
+        /// Only discounts of this event.
+        pub event_id: Option<EventId>,
+        /// Only discounts with exactly this code. Upper and lower case are equivalent.
+        pub code: Option<String>,
+        /// Only enabled discounts, or only the others.
+        pub is_active: Option<bool>,
+        /// The part of the list to return.
+        pub page: PageRequest<kind::Discount>,
     }
 }
 
-/// Changes to a discount, under the same limits as [`CreateDiscount`]. Orders keep what they were given.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "server", derive(schemars::JsonSchema), schemars(rename_all = "camelCase"))]
-pub struct UpdateDiscount {
-    /// What a customer enters; orders keep the code that they were made with.
-    pub code: Change<String>,
-    /// How it takes something off.
-    #[cfg_attr(feature = "server", schemars(rename = "type"))]
-    pub discount_type: Change<DiscountType>,
-    /// How much.
-    pub value: Change<Amount>,
-    /// What it is for.
-    pub description: Change<String>,
-    /// How many orders may use it. Below what is used, nobody else can use it.
-    pub usage_limit: Change<Option<i64>>,
-    /// It applies from this instant on.
-    pub valid_from: Change<Timestamp>,
-    /// It applies no more from this instant on.
-    pub valid_to: Change<Timestamp>,
-    /// What a basket must cost at least.
-    pub minimum_purchase: Change<Option<Amount>>,
-    /// The ticket types that it is for.
-    pub applicable_ticket_types: Change<Vec<TicketTypeId>>,
-    /// Whether it is switched on.
-    pub is_active: Change<bool>,
-    /// Whether it applies to an order that names no code.
-    pub auto_apply: Change<bool>,
-}
-
-impl FromFields for UpdateDiscount {
-    fn from_fields(fields: &mut Fields<'_>) -> Self {
-        Self {
-            code: fields.change("code"),
-            discount_type: fields.change("type"),
-            value: fields.change("value"),
-            description: fields.change("description"),
-            usage_limit: fields.change_nullable("usageLimit"),
-            valid_from: fields.change("validFrom"),
-            valid_to: fields.change("validTo"),
-            minimum_purchase: fields.change_nullable("minimumPurchase"),
-            applicable_ticket_types: fields.change("applicableTicketTypes"),
-            is_active: fields.change("isActive"),
-            auto_apply: fields.change("autoApply"),
-        }
+form! {
+    /// A question whether a code applies to a basket, and how much it reduces the price.
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    pub struct ValidateDiscount {
+        /// The event.
+        pub event_id: EventId,
+        /// The code that the customer entered: at least 1 character.
+        pub code: String [MinLength(1)],
+        /// The price of the basket according to the client. It is ignored: the sum of the items counts.
+        pub order_amount: Amount [Min(0)],
+        /// The items of the basket.
+        pub ticket_items: Vec<BasketItem>,
     }
 }
 
-/// Which discounts to list.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "server", derive(schemars::JsonSchema), schemars(rename_all = "camelCase"))]
-pub struct ListDiscounts {
-    /// Only those of this event.
-    pub event_id: Option<EventId>,
-    /// Only those with this code: the whole of it, upper and lower case alike.
-    pub code: Option<String>,
-    /// Only those that are switched on, or only the others.
-    pub is_active: Option<bool>,
-    /// Which part of the list.
-    #[cfg_attr(feature = "server", schemars(flatten))]
-    pub page: PageRequest<kind::Discount>,
-}
-
-impl FromFields for ListDiscounts {
-    fn from_fields(fields: &mut Fields<'_>) -> Self {
-        Self {
-            event_id: fields.optional("eventId"),
-            code: fields.optional("code"),
-            is_active: fields.optional("isActive"),
-            page: PageRequest::from_fields(fields),
-        }
+form! {
+    /// One item of a basket.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub struct BasketItem {
+        /// The ticket type.
+        pub ticket_type_id as "ticketId": TicketTypeId,
+        /// The number of tickets: at least 1.
+        pub quantity: i64 [Min(1)],
+        /// The price of one ticket: 0 to 1,000,000,000, with at most as many decimals as the currency of the event.
+        pub price: Amount [Min(0), Max(MAX_PRICE)],
     }
 }
-
-/// Asks whether a code applies to a basket, and what it takes off.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[cfg_attr(feature = "server", derive(schemars::JsonSchema), schemars(rename_all = "camelCase"))]
-pub struct ValidateDiscount {
-    /// The event.
-    pub event_id: EventId,
-    /// What the customer entered: at least 1 character.
-    pub code: String,
-    /// What the client thinks that the basket costs. It counts for nothing: the sum of the items does.
-    pub order_amount: Amount,
-    /// The basket.
-    pub ticket_items: Vec<BasketItem>,
-}
-
-impl FromFields for ValidateDiscount {
-    fn from_fields(fields: &mut Fields<'_>) -> Self {
-        Self {
-            event_id: fields.required("eventId"),
-            code: fields.required("code"),
-            order_amount: fields.required("orderAmount"),
-            ticket_items: fields.required("ticketItems"),
-        }
-    }
-}
-
-/// One entry of a basket.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(feature = "server", derive(schemars::JsonSchema), schemars(rename_all = "camelCase"))]
-pub struct BasketItem {
-    /// The ticket type.
-    #[cfg_attr(feature = "server", schemars(rename = "ticketId"))]
-    pub ticket_type_id: TicketTypeId,
-    /// 1 or more.
-    pub quantity: i64,
-    /// The price of one, from 0 to 1,000,000,000, with no more decimals than the event's currency has.
-    pub price: Amount,
-}
-
-impl FromFields for BasketItem {
-    fn from_fields(fields: &mut Fields<'_>) -> Self {
-        Self {
-            ticket_type_id: fields.required("ticketId"),
-            quantity: fields.required("quantity"),
-            price: fields.required("price"),
-        }
-    }
-}
-
-object_value!(BasketItem);
 
 /// Whether a code applies to a basket.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -303,11 +199,11 @@ object_value!(BasketItem);
 pub struct DiscountValidationResponse {
     /// Whether it applies.
     pub valid: bool,
-    /// Why it does not.
+    /// Why it does not apply.
     pub error: Option<DiscountRefusal>,
-    /// The discount, where it applies.
+    /// The discount, if it applies.
     pub discount: Option<ValidatedDiscount>,
-    /// What was not reached, where the basket costs too little; otherwise left out of the JSON.
+    /// The amount that was not reached, if the basket costs too little. Omitted from the JSON otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "server", schemars(with = "DiscountErrorData"))]
     pub error_data: Option<DiscountErrorData>,
@@ -318,25 +214,25 @@ pub struct DiscountValidationResponse {
 #[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ValidatedDiscount {
-    /// Its id.
+    /// The id.
     pub id: DiscountId,
-    /// Its code, as its organizer wrote it.
+    /// The code, as the organizer wrote it.
     pub code: String,
-    /// How it takes something off.
+    /// How the reduction is calculated.
     #[serde(rename = "type")]
     pub discount_type: DiscountType,
-    /// How much: percent, or an amount in the event's currency.
+    /// The reduction: a percentage, or an amount in the currency of the event.
     pub value: Amount,
-    /// The ticket types that it is for; every one of the event where it is empty.
+    /// The ticket types to which the discount applies. Empty means all ticket types of the event.
     pub applicable_ticket_types: Vec<TicketTypeId>,
-    /// What it takes off the basket.
+    /// By how much it reduces the price of the basket.
     pub discounted_amount: Amount,
 }
 
-/// What a refusal of a discount is about.
+/// Details of why a discount does not apply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
 pub struct DiscountErrorData {
-    /// The discount's `minimumPurchase`.
+    /// The `minimumPurchase` of the discount.
     pub amount: Amount,
 }

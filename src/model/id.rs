@@ -1,4 +1,4 @@
-//! Ids: 63 bits that sort by creation, shown as a prefix and 13 characters of Crockford base32.
+//! Ids: 63 bits that sort by creation. Their text is a prefix and 13 characters of Crockford base32.
 
 use std::fmt;
 use std::hash::Hash;
@@ -6,24 +6,28 @@ use std::marker::PhantomData;
 use std::str::FromStr;
 
 use crate::error::FieldErrors;
-use crate::form::fields::{FromValue, or_error, text};
 use crate::form::json::Value;
+use crate::form::limits::NoLimit;
+use crate::form::path::Path;
+use crate::form::schema::{NamedSchemas, PLAIN};
+use crate::form::text::CONTAINS_NUL;
+use crate::form::value::{FormValue, or_error, text};
 
-/// What an id belongs to: its prefix, and its name for a person.
+/// A kind of resource that has ids.
 pub trait Kind: Copy + Ord + Hash + fmt::Debug + 'static {
-    /// What the text of the id begins with, without the underscore.
+    /// The prefix of the ids, without the underscore.
     const PREFIX: &'static str;
-    /// What it is, in a sentence such as "there is no such order".
+    /// The name of the resource in messages, such as `ticket type`.
     const NAME: &'static str;
 }
 
-/// The id of one `K`. Opaque to callers; it sorts by creation. Its milliseconds last until the year 2248.
+/// The id of a resource of the kind `K`. Opaque to callers. Ids sort by creation, until the year 2248.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Id<K: Kind>(i64, PhantomData<fn() -> K>);
 
 impl<K: Kind> Id<K> {
-    /// An id that nothing has: what a text that cannot be an id refers to.
-    pub(crate) const NOTHING: Self = Self::from_raw(0);
+    /// An id that no resource has, less than every other. A text in a request that is not an id is read as this one.
+    pub(crate) const UNKNOWN: Self = Self::from_raw(0);
 
     pub(crate) const fn from_raw(raw: i64) -> Self {
         Self(raw, PhantomData)
@@ -54,7 +58,7 @@ impl<K: Kind> fmt::Debug for Id<K> {
     }
 }
 
-/// The text is not an id of the wanted kind.
+/// The text is not an id of the expected kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("not an id of a {0}")]
 pub struct ParseIdError(&'static str);
@@ -65,7 +69,7 @@ impl<K: Kind> FromStr for Id<K> {
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let error = ParseIdError(K::NAME);
         let digits = text.strip_prefix(K::PREFIX).and_then(|rest| rest.strip_prefix('_')).ok_or(error)?;
-        // 13 characters hold 65 bits, of which the upper two stay unused: one text for each id.
+        // 13 characters hold 65 bits. The upper two must be zero, so that every id has exactly one text.
         if digits.len() != 13 || digits.as_bytes()[0] > b'7' {
             return Err(error);
         }
@@ -89,33 +93,39 @@ impl<'de, K: Kind> serde::Deserialize<'de> for Id<K> {
     }
 }
 
-impl<K: Kind> FromValue for Id<K> {
+impl<K: Kind> FormValue for Id<K> {
+    type Limit = NoLimit;
+
     fn placeholder() -> Self {
-        Self::NOTHING
+        Self::UNKNOWN
     }
 
-    /// A text that cannot be an id names a thing that does not exist, and is refused where that is.
-    fn from_value(value: &Value, path: &str, errors: &mut FieldErrors) -> Option<Self> {
+    /// Reads any text. One that is not an id of this kind becomes an id that does not exist, so that the operation
+    /// reports it like every other unknown id.
+    fn read(value: &Value, path: Path<'_>, errors: &mut FieldErrors) -> Option<Self> {
         let text = or_error(text(value), path, errors, "must be a string")?;
         let text = or_error(Some(text).filter(|text| !text.is_empty()), path, errors, "must not be empty")?;
-        let text = or_error(Some(text).filter(|text| !text.contains('\0')), path, errors, "must not contain U+0000")?;
-        Some(text.parse().unwrap_or(Self::NOTHING))
+        let text = or_error(Some(text).filter(|text| !text.contains('\0')), path, errors, CONTAINS_NUL)?;
+        Some(text.parse().unwrap_or(Self::UNKNOWN))
     }
 
-    #[cfg(feature = "server")]
-    fn schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        <Self as schemars::JsonSchema>::json_schema(generator)
+    fn is_within(&self, limit: NoLimit) -> bool {
+        match limit {}
+    }
+
+    fn schema(_: &mut NamedSchemas) -> serde_json::Value {
+        serde_json::json!({"type": "string", "minLength": 1, "pattern": PLAIN})
     }
 }
 
-/// Crockford's base32 (<https://www.crockford.com/base32.html>): digits and capitals without I, L, O and U.
+/// Crockford's base32 (<https://www.crockford.com/base32.html>): digits and upper-case letters without I, L, O and U.
 pub(crate) mod crockford {
     pub(crate) const ALPHABET: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 }
 
 macro_rules! kinds {
     ($($(#[$doc:meta])* $id:ident = $kind:ident($prefix:literal, $name:literal);)+) => {
-        /// The kinds of things that have ids.
+        /// The kinds of resources that have ids.
         pub mod kind {
             $(
                 #[doc = concat!("A ", $name, ".")]
@@ -132,31 +142,31 @@ macro_rules! kinds {
 }
 
 kinds! {
-    /// Names an organization: `org_…`.
+    /// The id of an organization: `org_…`.
     OrganizationId = Organization("org", "organization");
-    /// Names an API key, without being one: `key_…`.
+    /// The id of an API key: `key_…`. It is not the key itself.
     ApiKeyId = ApiKey("key", "API key");
-    /// Names an event: `event_…`.
+    /// The id of an event: `event_…`.
     EventId = Event("event", "event");
-    /// Names a ticket type: `type_…`.
+    /// The id of a ticket type: `type_…`.
     TicketTypeId = TicketType("type", "ticket type");
-    /// Names an order: `order_…`.
+    /// The id of an order: `order_…`.
     OrderId = Order("order", "order");
-    /// Names one item of an order: `item_…`.
+    /// The id of an item of an order: `item_…`.
     OrderItemId = OrderItem("item", "order item");
-    /// Names an issued ticket: `ticket_…`. It is not the code that is scanned.
+    /// The id of an issued ticket: `ticket_…`. It is not the code that is scanned.
     TicketId = Ticket("ticket", "ticket");
-    /// Names a discount: `discount_…`. It is not its code.
+    /// The id of a discount: `discount_…`. It is not its code.
     DiscountId = Discount("discount", "discount");
-    /// Names a customer: `customer_…`.
+    /// The id of a customer: `customer_…`.
     CustomerId = Customer("customer", "customer");
-    /// Names a webhook endpoint: `webhook_…`.
+    /// The id of a webhook endpoint: `webhook_…`.
     WebhookId = Webhook("webhook", "webhook endpoint");
-    /// Names a notification, the same for every endpoint, attempt and resend: `evt_…`.
+    /// The id of a notification: `evt_…`. It is the same for every endpoint, attempt and resend.
     NotificationId = Notification("evt", "notification");
-    /// Names what is to be sent to one endpoint: `outbox_…`.
+    /// The id of a notification that is queued for one endpoint: `outbox_…`.
     OutboxId = Outbox("outbox", "outbox item");
-    /// Names one attempt to deliver a notification: `delivery_…`.
+    /// The id of one attempt to deliver a notification: `delivery_…`.
     WebhookDeliveryId = WebhookDelivery("delivery", "webhook delivery");
 }
 

@@ -1,5 +1,6 @@
-//! What a caller sees: resources, requests, ids, amounts, instants and pages, and how each is read from and written as
-//! JSON. No input or output happens here.
+//! The types of the public API: resources, requests, ids, amounts, timestamps and pages, with their JSON. No I/O.
+//!
+//! How to add a field is described in [`crate::form`].
 
 pub(crate) mod amount;
 pub(crate) mod backup;
@@ -17,7 +18,7 @@ pub(crate) mod organization;
 pub(crate) mod page;
 pub(crate) mod refund;
 #[cfg(feature = "server")]
-mod schema;
+mod response_schema;
 pub(crate) mod secret;
 pub(crate) mod statistics;
 pub(crate) mod summary;
@@ -28,7 +29,7 @@ pub(crate) mod webhook;
 
 pub(crate) use crate::{scope, text_enum};
 
-/// The revision of what was just made, where it is read back from JSON, which does not carry it.
+/// The revision of a resource that is read from JSON, which does not contain the revision.
 const fn first_revision() -> i64 {
     1
 }

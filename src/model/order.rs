@@ -6,15 +6,18 @@ use super::id::{CustomerId, EventId, OrderId, OrderItemId, OrganizationId, Ticke
 use super::page::PageRequest;
 use super::ticket::TicketStatus;
 use super::timestamp::Timestamp;
-use crate::form::fields::{Fields, FromFields, object_value};
+use crate::form::declare::form;
+use crate::form::limits::ListLimit::MinItems;
+use crate::form::limits::NumberLimit::{Max, Min};
+use crate::form::limits::TextLimit::{ExactLength, MinLength, Uri};
 use crate::text_enum::text_enum;
 
 text_enum! {
-    /// Where an order stands.
+    /// The state of an order.
     pub enum OrderStatus {
-        /// It holds its places and waits for the payment.
+        /// It reserves its seats and waits for the payment.
         Pending = "PENDING",
-        /// It is paid, or cost nothing; its tickets are issued.
+        /// It is paid, or free of charge, and its tickets are issued.
         Completed = "COMPLETED",
         /// It was cancelled.
         Cancelled = "CANCELLED",
@@ -24,32 +27,32 @@ text_enum! {
 }
 
 text_enum! {
-    /// Where a payment stands.
+    /// The state of a payment.
     pub enum PaymentStatus {
         /// The customer has not paid yet.
         Waiting = "WAITING",
-        /// The money came.
+        /// The customer has paid.
         Completed = "COMPLETED",
-        /// An attempt to pay failed; another may follow.
+        /// An attempt to pay failed. Another one may follow.
         Failed = "FAILED",
-        /// The money went back.
+        /// The payment was refunded.
         Refunded = "REFUNDED",
     }
 }
 
-/// An order. `T` is what it shows of its issued tickets: [`Order`] lists them with each item, [`OrderSummary`] does not.
+/// An order. `Item` is the type of its items: [`Order`] lists the issued tickets of each item, [`OrderSummary`] does not.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "server", schemars(rename = "OrderOf{Item}", description = "An order."))]
 #[serde(rename_all = "camelCase")]
 pub struct OrderOf<Item> {
-    /// Its id.
+    /// The id.
     pub id: OrderId,
-    /// What the customer pays, in the event's currency: the sum of the items' final amounts.
+    /// What the customer pays, in the currency of the event: the sum of the final amounts of the items.
     pub total: Amount,
-    /// What a discount took off; `None` where none applied.
+    /// The reduction by a discount; `None` if no discount applied.
     pub discounted_amount: Option<Amount>,
-    /// Where it stands: EXPIRED from the instant at which its hold has run out.
+    /// The state. It reads EXPIRED as soon as the hold of a pending order has expired.
     pub status: OrderStatus,
     /// The customer.
     pub customer_id: CustomerId,
@@ -57,21 +60,21 @@ pub struct OrderOf<Item> {
     pub event_id: EventId,
     /// The organization.
     pub organizer_id: OrganizationId,
-    /// Who sent the customer.
+    /// The code of the affiliate who referred the customer.
     pub affiliate_code: Option<String>,
-    /// The discount that applied, as its organizer wrote it.
+    /// The code of the discount that applied, as the organizer wrote it.
     pub discount_code: Option<String>,
     /// Whether the customer was reminded to pay.
     pub checkout_reminder_sent: bool,
-    /// When it was made.
+    /// When the order was created.
     pub created_at: Timestamp,
-    /// When it changed last.
+    /// When the order last changed.
     pub updated_at: Timestamp,
-    /// The customer, with the name given at the time.
+    /// The customer, with the name given in this order.
     pub customer: Customer,
-    /// The payment through the gateway; `None` for a free order and where no gateway is set up.
+    /// The payment through the gateway; `None` for a free order, or if no gateway is configured.
     pub payment_gateway: Option<Payment>,
-    /// What was bought, in the order of the request.
+    /// The items, in the order of the request.
     pub items: Vec<Item>,
 }
 
@@ -85,9 +88,9 @@ pub type OrderSummary = OrderOf<OrderItemSummary>;
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
 pub struct Payment {
-    /// Where the customer pays. Empty where a payment was reported of an order for which no gateway gave a link.
+    /// The URL at which the customer pays. Empty if a payment was reported although the gateway returned no URL.
     pub link: String,
-    /// Where the payment stands.
+    /// The state of the payment.
     pub status: PaymentStatus,
 }
 
@@ -96,26 +99,26 @@ pub struct Payment {
 #[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct OrderItemSummary {
-    /// Its id.
+    /// The id.
     pub id: OrderItemId,
-    /// How many.
+    /// The number of tickets.
     pub quantity: i64,
-    /// The price of one when the order was made.
+    /// The price of one ticket when the order was created.
     pub price: Amount,
     /// Price times quantity.
     pub item_subtotal: Amount,
-    /// What a discount takes off.
+    /// The reduction by a discount.
     pub item_discount: Amount,
-    /// What remains to be paid.
+    /// The subtotal less the discount.
     pub final_amount: Amount,
     /// The order.
     pub order_id: OrderId,
     /// The ticket type.
     #[serde(rename = "ticketId")]
     pub ticket_type_id: TicketTypeId,
-    /// When the order was made.
+    /// When the order was created.
     pub created_at: Timestamp,
-    /// The same: an item never changes.
+    /// The same as `created_at`: an item never changes.
     pub updated_at: Timestamp,
 }
 
@@ -124,30 +127,30 @@ pub struct OrderItemSummary {
 #[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct OrderItem {
-    /// What was bought.
+    /// The item without its tickets.
     #[serde(flatten)]
     pub item: OrderItemSummary,
-    /// Its tickets: none before the order is completed.
+    /// The tickets; empty until the order is completed.
     pub issued_tickets: Vec<OrderTicket>,
 }
 
-/// A ticket as its order shows it.
+/// A ticket as shown in its order.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct OrderTicket {
-    /// Its id.
+    /// The id.
     pub id: TicketId,
-    /// What is scanned at the door.
+    /// The code that is scanned at check-in.
     pub code: String,
-    /// Where it stands.
+    /// The state.
     pub status: TicketStatus,
     /// The ticket type.
     #[serde(rename = "ticketId")]
     pub ticket_type_id: TicketTypeId,
 }
 
-/// What the request of an order said and [`Order`] does not show; `None` where it was not given.
+/// Details from the request for an order that [`Order`] does not contain. Each is `None` if it was not given.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
@@ -156,33 +159,33 @@ pub struct OrderDetails {
     pub order_id: OrderId,
     /// The company that buys.
     pub company_name: Option<String>,
-    /// The customer's language and country.
+    /// The language and country of the customer.
     pub locale: Option<String>,
     /// The language of the order.
     pub language: Option<String>,
-    /// Where physical tickets go.
+    /// Where physical tickets are sent.
     pub shipping_address: Option<ShippingAddress>,
-    /// Where the customer goes after the checkout.
+    /// Where the customer is redirected after the checkout.
     pub checkout_redirect_urls: Option<CheckoutRedirectUrls>,
 }
 
-/// The answer to a new order.
+/// The response to a new order.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct CreateOrderResponse {
     /// The order.
     pub order: Order,
-    /// Where the customer pays; `None` for a free order, where no gateway is set up, and where the payment was reported
-    /// and the link never came.
+    /// The URL at which the customer pays; `None` for a free order, if no gateway is configured, or if the payment was
+    /// reported although the gateway returned no URL.
     pub checkout_url: Option<String>,
-    /// Every ticket of the order; none before it is completed.
+    /// All tickets of the order; empty until it is completed.
     pub issued_tickets: Vec<OrderTicket>,
 }
 
 impl From<Order> for CreateOrderResponse {
     fn from(order: Order) -> Self {
-        // Where the payment was reported and the link never came, the link is empty.
+        // The link is empty if the payment was reported although the gateway returned no URL.
         let link = order.payment_gateway.as_ref().map(|payment| payment.link.clone());
         let checkout_url = link.filter(|link| !link.is_empty());
         let issued_tickets = order.items.iter().flat_map(|item| item.issued_tickets.clone()).collect();
@@ -190,7 +193,7 @@ impl From<Order> for CreateOrderResponse {
     }
 }
 
-/// The answer to a cancellation.
+/// The response to a cancellation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
@@ -198,34 +201,35 @@ pub struct CancelOrderResponse {
     /// Always true.
     #[cfg_attr(feature = "server", schemars(extend("const" = true)))]
     pub success: bool,
-    /// Whether the organizer has to return the money by hand. False while the gateway has the refund in hand.
+    /// Whether the organizer has to return the money manually. False if the gateway handles the refund.
     pub requires_manual_refund: bool,
 }
 
-/// A new order.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[cfg_attr(feature = "server", derive(schemars::JsonSchema), schemars(rename_all = "camelCase"))]
-pub struct CreateOrder {
-    /// The event.
-    pub event_id: EventId,
-    /// Who buys.
-    pub customer: NewCustomer,
-    /// At least one entry.
-    pub items: Vec<NewOrderItem>,
-    /// The code of a discount; without one the best automatic discount applies.
-    pub discount_code: Option<String>,
-    /// Who sent the customer.
-    pub affiliate_code: Option<String>,
-    /// The language of the order.
-    pub language: Option<String>,
-    /// Where physical tickets go; required where the event delivers physically.
-    pub shipping_address: Option<ShippingAddress>,
-    /// Where the customer goes after the checkout.
-    pub checkout_redirect_urls: Option<CheckoutRedirectUrls>,
+form! {
+    /// A new order.
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    pub struct CreateOrder {
+        /// The event.
+        pub event_id: EventId,
+        /// The customer.
+        pub customer: NewCustomer,
+        /// The ticket types and their numbers: at least one item.
+        pub items: Vec<NewOrderItem> [MinItems(1)],
+        /// The code of a discount. Without a code, the best automatic discount applies.
+        pub discount_code: Option<String> [nullable],
+        /// The code of the affiliate who referred the customer.
+        pub affiliate_code: Option<String> [nullable],
+        /// The language of the order.
+        pub language: Option<String> [nullable],
+        /// Where physical tickets are sent. Required if the event delivers physically.
+        pub shipping_address: Option<ShippingAddress> [nullable],
+        /// Where the customer is redirected after the checkout.
+        pub checkout_redirect_urls: Option<CheckoutRedirectUrls>,
+    }
 }
 
 impl CreateOrder {
-    /// An order of `quantity` tickets of one type.
+    /// Creates an order of `quantity` tickets of one type.
     #[must_use]
     pub fn new(event_id: EventId, customer: NewCustomer, ticket_type_id: TicketTypeId, quantity: i64) -> Self {
         Self {
@@ -241,119 +245,62 @@ impl CreateOrder {
     }
 }
 
-impl FromFields for CreateOrder {
-    fn from_fields(fields: &mut Fields<'_>) -> Self {
-        Self {
-            event_id: fields.required("eventId"),
-            customer: fields.required("customer"),
-            items: fields.required("items"),
-            discount_code: fields.nullable("discountCode"),
-            affiliate_code: fields.nullable("affiliateCode"),
-            language: fields.nullable("language"),
-            shipping_address: fields.nullable("shippingAddress"),
-            checkout_redirect_urls: fields.optional("checkoutRedirectUrls"),
-        }
+form! {
+    /// One item of a new order.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub struct NewOrderItem {
+        /// The ticket type.
+        pub ticket_type_id as "ticketId": TicketTypeId,
+        /// The number of tickets: 1 to 100.
+        pub quantity: i64 [Min(1), Max(100)],
     }
 }
 
-/// One entry of a new order.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(feature = "server", derive(schemars::JsonSchema), schemars(rename_all = "camelCase"))]
-pub struct NewOrderItem {
-    /// The ticket type.
-    #[cfg_attr(feature = "server", schemars(rename = "ticketId"))]
-    pub ticket_type_id: TicketTypeId,
-    /// From 1 to 100.
-    pub quantity: i64,
-}
-
-impl FromFields for NewOrderItem {
-    fn from_fields(fields: &mut Fields<'_>) -> Self {
-        Self { ticket_type_id: fields.required("ticketId"), quantity: fields.required("quantity") }
+form! {
+    /// Where physical tickets are sent.
+    #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+    #[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
+    pub struct ShippingAddress {
+        /// Street and number: at least 1 character.
+        pub street: String [MinLength(1)],
+        /// Postal code: at least 1 character.
+        pub zip: String [MinLength(1)],
+        /// Town: at least 1 character.
+        pub city: String [MinLength(1)],
+        /// A two-letter country code (ISO 3166-1).
+        pub country: String [ExactLength(2)],
     }
 }
 
-object_value!(NewOrderItem);
-
-/// Where physical tickets go.
-#[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
-pub struct ShippingAddress {
-    /// Street and number: at least 1 character.
-    pub street: String,
-    /// Postal code: at least 1 character.
-    pub zip: String,
-    /// Town: at least 1 character.
-    pub city: String,
-    /// Exactly 2 characters (ISO 3166-1 alpha-2).
-    pub country: String,
-}
-
-impl FromFields for ShippingAddress {
-    fn from_fields(fields: &mut Fields<'_>) -> Self {
-        Self {
-            street: fields.required("street"),
-            zip: fields.required("zip"),
-            city: fields.required("city"),
-            country: fields.required("country"),
-        }
+form! {
+    /// Where the customer is redirected after the checkout: URIs (RFC 3986).
+    #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+    #[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
+    pub struct CheckoutRedirectUrls {
+        /// After a successful payment.
+        pub success: String [Uri],
+        /// After a failed payment.
+        pub failure: String [Uri],
+        /// After the customer has cancelled the checkout.
+        pub cancel: String [Uri],
     }
 }
 
-object_value!(ShippingAddress);
-
-/// Where the customer goes after the checkout: URIs (RFC 3986).
-#[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
-pub struct CheckoutRedirectUrls {
-    /// After the payment.
-    pub success: String,
-    /// After a payment that failed.
-    pub failure: String,
-    /// After the customer gave up.
-    pub cancel: String,
-}
-
-impl FromFields for CheckoutRedirectUrls {
-    fn from_fields(fields: &mut Fields<'_>) -> Self {
-        Self {
-            success: fields.required("success"),
-            failure: fields.required("failure"),
-            cancel: fields.required("cancel"),
-        }
-    }
-}
-
-object_value!(CheckoutRedirectUrls);
-
-/// Which orders to list.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "server", derive(schemars::JsonSchema), schemars(rename_all = "camelCase"))]
-pub struct ListOrders {
-    /// Only those of this event.
-    pub event_id: Option<EventId>,
-    /// Only those that read this status now.
-    pub status: Option<OrderStatus>,
-    /// Only those of this customer: the whole address, upper and lower case alike.
-    pub customer_email: Option<String>,
-    /// Only those made at this instant or later.
-    pub created_from: Option<Timestamp>,
-    /// Only those made before this instant.
-    pub created_before: Option<Timestamp>,
-    /// Which part of the list.
-    #[cfg_attr(feature = "server", schemars(flatten))]
-    pub page: PageRequest<kind::Order>,
-}
-
-impl FromFields for ListOrders {
-    fn from_fields(fields: &mut Fields<'_>) -> Self {
-        Self {
-            event_id: fields.optional("eventId"),
-            status: fields.optional("status"),
-            customer_email: fields.optional("customerEmail"),
-            created_from: fields.optional("createdFrom"),
-            created_before: fields.optional("createdBefore"),
-            page: PageRequest::from_fields(fields),
-        }
+form! {
+    /// A request for orders.
+    #[derive(Debug, Clone, Default, PartialEq, Eq)]
+    pub struct ListOrders {
+        /// Only orders for this event.
+        pub event_id: Option<EventId>,
+        /// Only orders that currently have this status.
+        pub status: Option<OrderStatus>,
+        /// Only orders of the customer with exactly this e-mail address. Upper and lower case are equivalent.
+        pub customer_email: Option<String>,
+        /// Only orders created at this time or later.
+        pub created_from: Option<Timestamp>,
+        /// Only orders created before this time.
+        pub created_before: Option<Timestamp>,
+        /// The part of the list to return.
+        pub page: PageRequest<kind::Order>,
     }
 }

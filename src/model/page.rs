@@ -1,41 +1,70 @@
 //! Pages of a list.
 
 use super::id::{Id, Kind};
-use crate::form::fields::{Fields, FromFields};
+use crate::error::FieldErrors;
+use crate::form::field::{Field, FormField};
+use crate::form::limits::NoLimit;
+use crate::form::limits::NumberLimit::{self, Max, Min};
+use crate::form::object::ObjectReader;
+use crate::form::path::Path;
+use crate::form::schema::ObjectSchema;
 
-/// Which part of a list is wanted.
+/// Why a cursor is refused that no page of the list returned.
+pub(crate) const UNKNOWN_CURSOR: &str = "must be a cursor returned by this list";
+
+const DEFAULT_LIMIT: i64 = 25;
+
+/// The part of a list to return.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[cfg_attr(feature = "server", derive(schemars::JsonSchema), schemars(rename_all = "camelCase", bound = "K: Kind"))]
 pub struct PageRequest<K: Kind> {
-    /// How many items at most: 1 to 100.
+    /// The greatest number of items: 1 to 100. The default is 25.
     pub limit: i64,
-    /// Continue after this item: the `next_cursor` of the page before.
+    /// Return the items that follow this one: the `next_cursor` of the previous page.
     pub cursor: Option<Id<K>>,
 }
 
 impl<K: Kind> Default for PageRequest<K> {
     fn default() -> Self {
-        Self { limit: 25, cursor: None }
+        Self { limit: DEFAULT_LIMIT, cursor: None }
     }
 }
 
 impl<K: Kind> PageRequest<K> {
-    /// The first `limit` items.
+    /// Requests the first `limit` items.
     #[must_use]
     pub fn first(limit: i64) -> Self {
         Self { limit, cursor: None }
     }
 
-    /// The page that begins after `cursor`.
+    /// The same request, for the page that follows `cursor`.
     #[must_use]
     pub fn after(self, cursor: Id<K>) -> Self {
         Self { cursor: Some(cursor), ..self }
     }
 }
 
-impl<K: Kind> FromFields for PageRequest<K> {
-    fn from_fields(fields: &mut Fields<'_>) -> Self {
-        Self { limit: fields.or_default("limit", 25), cursor: fields.optional("cursor") }
+const LIMIT: Field<NumberLimit> = Field::new("limit", "The greatest number of items: 1 to 100.", &[Min(1), Max(100)])
+    .with_default(|| DEFAULT_LIMIT.into());
+const CURSOR: Field<NoLimit> =
+    Field::new("cursor", "Return the items that follow this one: the `nextCursor` of the previous page.", &[]);
+
+/// The fields of a page stand among those of the request for the list.
+impl<K: Kind> FormField for PageRequest<K> {
+    type Limit = NoLimit;
+
+    fn read(object: &mut ObjectReader<'_>, _: &Field<NoLimit>) -> Self {
+        let limit = Option::read(object, &LIMIT).unwrap_or(DEFAULT_LIMIT);
+        Self { limit, cursor: Option::read(object, &CURSOR) }
+    }
+
+    fn check(&self, _: &Field<NoLimit>, path: Path<'_>, errors: &mut FieldErrors) {
+        FormField::check(&self.limit, &LIMIT, path, errors);
+        errors.check(self.cursor != Some(Id::UNKNOWN), path.field(CURSOR.name), UNKNOWN_CURSOR);
+    }
+
+    fn describe(object: &mut ObjectSchema<'_>, _: &Field<NoLimit>) {
+        Option::<i64>::describe(object, &LIMIT);
+        Option::<Id<K>>::describe(object, &CURSOR);
     }
 }
 
@@ -50,12 +79,12 @@ impl<K: Kind> FromFields for PageRequest<K> {
 pub struct Page<T, K: Kind> {
     /// The items.
     pub data: Vec<T>,
-    /// Where the next page begins; `None` exactly when no item follows.
+    /// The cursor of the next page; `None` on the last page.
     pub next_cursor: Option<Id<K>>,
 }
 
 impl<T, K: Kind> Page<T, K> {
-    /// Makes a page of up to one item more than `limit`: the one too many tells that another page follows.
+    /// Makes a page of at most `limit` of the items. One item more than that shows that another page follows.
     pub(crate) fn cut(mut data: Vec<T>, limit: i64, id: impl Fn(&T) -> Id<K>) -> Self {
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
         let more = data.len() > limit;

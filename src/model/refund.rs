@@ -1,59 +1,53 @@
-//! Refunds: money that goes back through the gateway.
+//! Refunds: payments returned through the gateway.
 
 use super::amount::Amount;
 use super::id::{OrderId, kind};
 use super::page::PageRequest;
 use super::timestamp::Timestamp;
-use crate::form::fields::{Fields, FromFields};
+use crate::form::declare::form;
 use crate::text_enum::text_enum;
 
 text_enum! {
-    /// Where a refund stands.
+    /// The state of a refund.
     pub enum RefundStatus {
-        /// The gateway has not answered yet; it is asked again.
+        /// The gateway has not confirmed it yet. The request is repeated.
         Due = "DUE",
-        /// The money went back.
+        /// The money was returned.
         Done = "DONE",
-        /// The gateway refused for good: the organizer has to return the money by hand.
+        /// The gateway refused it permanently: the organizer has to return the money manually.
         Refused = "REFUSED",
     }
 }
 
-/// A refund of an order's whole payment. An order has at most one.
+/// A refund of the full payment of an order. An order has at most one.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Refund {
     /// The order.
     pub order_id: OrderId,
-    /// How much, in the order's currency.
+    /// The amount, in the currency of the order.
     pub amount: Amount,
     /// An ISO 4217 code.
     pub currency: String,
-    /// Where it stands.
+    /// The state.
     pub status: RefundStatus,
-    /// How often the gateway was asked.
+    /// How many requests were made to the gateway.
     pub attempts: i64,
-    /// What the gateway said last, where it did not do it.
+    /// The last error of the gateway, if the refund has not succeeded.
     pub last_error: Option<String>,
-    /// When it was decided.
+    /// When the refund was decided.
     pub created_at: Timestamp,
-    /// When it changed last.
+    /// When the refund last changed.
     pub updated_at: Timestamp,
 }
 
-/// Which refunds to list.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "server", derive(schemars::JsonSchema), schemars(rename_all = "camelCase"))]
-pub struct ListRefunds {
-    /// Only those with this status.
-    pub status: Option<RefundStatus>,
-    /// Which part of the list, by order.
-    #[cfg_attr(feature = "server", schemars(flatten))]
-    pub page: PageRequest<kind::Order>,
-}
-
-impl FromFields for ListRefunds {
-    fn from_fields(fields: &mut Fields<'_>) -> Self {
-        Self { status: fields.optional("status"), page: PageRequest::from_fields(fields) }
+form! {
+    /// A request for refunds.
+    #[derive(Debug, Clone, Default, PartialEq, Eq)]
+    pub struct ListRefunds {
+        /// Only refunds with this status.
+        pub status: Option<RefundStatus>,
+        /// The part of the list to return. Refunds are listed by order.
+        pub page: PageRequest<kind::Order>,
     }
 }

@@ -1,20 +1,22 @@
-//! Issued tickets: what a person shows at the door.
+//! Issued tickets: what a person shows at the entrance.
 
 use super::customer::{Customer, NewCustomer};
 use super::id::{ApiKeyId, CustomerId, EventId, OrderId, OrderItemId, TicketId, TicketTypeId, kind};
 use super::page::PageRequest;
 use super::timestamp::Timestamp;
-use crate::form::fields::{Fields, FromFields, object_value};
+use crate::form::declare::form;
+use crate::form::limits::NumberLimit::{Max, Min};
+use crate::form::limits::TextLimit::{Email, MinLength};
 use crate::text_enum::text_enum;
 
 text_enum! {
-    /// Where a ticket stands.
+    /// The state of a ticket.
     pub enum TicketStatus {
-        /// Its holder is inside.
+        /// It is checked in: its holder is inside.
         CheckedIn = "CHECKED_IN",
-        /// Its holder is not inside.
+        /// It is not checked in: its holder is outside.
         NotCheckedIn = "NOT_CHECKED_IN",
-        /// It admits nobody.
+        /// It is cancelled and no longer valid.
         Cancelled = "CANCELLED",
     }
 }
@@ -23,12 +25,12 @@ text_enum! {
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
 pub struct IssuedTicket {
-    /// The ticket itself.
+    /// The ticket without its type and its holder.
     #[serde(flatten)]
     pub record: CancelledIssuedTicket,
-    /// Its type.
+    /// The ticket type.
     pub ticket: TicketTypeOfTicket,
-    /// Its holder, with the name given at the time.
+    /// The holder, with the name given when the ticket was issued.
     pub customer: Option<Customer>,
 }
 
@@ -40,109 +42,97 @@ impl std::ops::Deref for IssuedTicket {
     }
 }
 
-/// An issued ticket without its type and its holder: the answer to its cancellation.
+/// An issued ticket without its type and its holder: the response to its cancellation.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct CancelledIssuedTicket {
-    /// Its id.
+    /// The id.
     pub id: TicketId,
     /// The ticket type.
     #[serde(rename = "ticketId")]
     pub ticket_type_id: TicketTypeId,
-    /// The order's item; `None` where the organizer issued it.
+    /// The item of the order; `None` if the organizer issued the ticket without an order.
     pub order_item_id: Option<OrderItemId>,
     /// The customer.
     pub customer_id: Option<CustomerId>,
-    /// What is scanned at the door: 20 characters of Crockford base32, 100 random bits.
+    /// The code that is scanned at check-in: 20 characters of Crockford base32, which encode 100 random bits.
     pub code: String,
-    /// Always `None`: this crate makes no files.
+    /// Always `None`: this crate creates no files.
     pub download_ticket_url: Option<String>,
-    /// Where it stands.
+    /// The state.
     pub status: TicketStatus,
-    /// When its holder was let in last.
+    /// When the ticket was last checked in.
     pub check_in_date: Option<Timestamp>,
-    /// When its holder left last.
+    /// When the ticket was last checked out.
     pub check_out_date: Option<Timestamp>,
-    /// The key that let its holder in last.
+    /// The API key with which the ticket was last checked in.
     pub checked_in_by_id: Option<ApiKeyId>,
-    /// Whether the organizer issued it without an order.
+    /// Whether the organizer issued the ticket without an order.
     pub is_internal: bool,
     /// Always `None`: there are no allocations.
     pub internal_allocation_id: Option<String>,
     /// Always `None`: there are no labels.
     pub ticket_label: Option<String>,
-    /// When it was accepted for the first time.
+    /// When the ticket was first accepted.
     pub first_scan_date: Option<Timestamp>,
-    /// From this instant on it is refused; set by the first accepted scan.
+    /// The ticket is refused from this time on. The first accepted scan sets it.
     pub expires_at: Option<Timestamp>,
-    /// When it was scanned last, refused scans included.
+    /// When the ticket was last scanned, including refused scans.
     pub last_scan_date: Option<Timestamp>,
-    /// How often it was scanned, refused scans included.
+    /// How often the ticket was scanned, including refused scans.
     pub scan_count: i64,
-    /// When it was issued.
+    /// When the ticket was issued.
     pub created_at: Timestamp,
-    /// When it changed last.
+    /// When the ticket last changed.
     pub updated_at: Timestamp,
 }
 
-/// The type of a ticket, as the ticket shows it.
+/// A ticket type as shown in a ticket.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct TicketTypeOfTicket {
     /// The ticket type.
     pub id: TicketTypeId,
-    /// Its name.
+    /// The name.
     pub name: String,
     /// The event.
     pub event_id: EventId,
 }
 
-/// Tickets that the organizer issues without an order.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[cfg_attr(feature = "server", derive(schemars::JsonSchema), schemars(rename_all = "camelCase"))]
-pub struct IssueTickets {
-    /// The ticket type, whatever its status.
-    #[cfg_attr(feature = "server", schemars(rename = "ticketId"))]
-    pub ticket_type_id: TicketTypeId,
-    /// Who they are for. A company is not looked at.
-    pub customer: NewCustomer,
-    /// From 1 to 10.
-    pub quantity: i64,
-}
-
-impl FromFields for IssueTickets {
-    fn from_fields(fields: &mut Fields<'_>) -> Self {
-        let WithoutCompany(customer) = fields.required("customer");
-        Self { ticket_type_id: fields.required("ticketId"), customer, quantity: fields.required("quantity") }
+form! {
+    /// A request of the organizer to issue tickets without an order.
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    pub struct IssueTickets {
+        /// The ticket type. Its status does not matter.
+        pub ticket_type_id as "ticketId": TicketTypeId,
+        /// The holder of the tickets. A company is ignored.
+        pub customer: NewCustomer as TicketHolder,
+        /// The number of tickets: 1 to 10.
+        pub quantity: i64 [Min(1), Max(10)],
     }
 }
 
-/// A customer whose company is not asked for.
-struct WithoutCompany(NewCustomer);
-
-impl FromFields for WithoutCompany {
-    fn from_fields(fields: &mut Fields<'_>) -> Self {
-        let (email, name) = (fields.required("email"), fields.required("name"));
-        Self(NewCustomer { email, name, company_name: None, locale: fields.nullable("locale") })
+form! {
+    /// The holder of issued tickets: a customer without a company.
+    struct TicketHolder {
+        /// The e-mail address. It identifies the customer; upper and lower case are equivalent.
+        email: String [Email],
+        /// The name: at least 1 character.
+        name: String [MinLength(1)],
+        /// The language and country of the customer.
+        locale: Option<String> [nullable],
     }
 }
 
-object_value!(WithoutCompany);
-
-#[cfg(feature = "server")]
-impl schemars::JsonSchema for WithoutCompany {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "TicketHolder".into()
-    }
-
-    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        NewCustomer::json_schema(generator)
+impl From<TicketHolder> for NewCustomer {
+    fn from(holder: TicketHolder) -> Self {
+        Self { email: holder.email, name: holder.name, company_name: None, locale: holder.locale }
     }
 }
 
-/// The answer to issuing.
+/// The response to issuing tickets.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
@@ -150,75 +140,56 @@ pub struct IssueTicketsResponse {
     /// Always true.
     #[cfg_attr(feature = "server", schemars(extend("const" = true)))]
     pub success: bool,
-    /// What was done, for a person.
+    /// A message that describes the result.
     pub message: String,
     /// The new tickets.
     pub issued_tickets: Vec<NewTicket>,
 }
 
-/// A ticket just issued.
+/// A newly issued ticket.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
 pub struct NewTicket {
-    /// Its id.
+    /// The id.
     pub id: TicketId,
-    /// What is scanned at the door.
+    /// The code that is scanned at check-in.
     pub code: String,
 }
 
-/// A scan at the door.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[cfg_attr(feature = "server", derive(schemars::JsonSchema), schemars(rename_all = "camelCase"))]
-pub struct CheckInTicket {
-    /// The code: upper and lower case alike, blanks and hyphens ignored.
-    pub code: String,
-    /// The event at whose door the ticket is shown: any other is refused.
-    pub event_id: Option<EventId>,
+form! {
+    /// A scan of a ticket.
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    pub struct CheckInTicket {
+        /// The code of the ticket. Upper and lower case are equivalent; spaces and hyphens are ignored.
+        pub code: String [MinLength(1)],
+        /// The event at whose entrance the ticket is scanned. Tickets for other events are refused.
+        pub event_id: Option<EventId>,
+    }
 }
 
 impl CheckInTicket {
-    /// A scan at the door of any event.
+    /// Creates a scan that accepts tickets for any event.
     #[must_use]
     pub fn new(code: impl Into<String>) -> Self {
         Self { code: code.into(), event_id: None }
     }
 }
 
-impl FromFields for CheckInTicket {
-    fn from_fields(fields: &mut Fields<'_>) -> Self {
-        Self { code: fields.required("code"), event_id: fields.optional("eventId") }
-    }
-}
-
-/// Which tickets to list.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "server", derive(schemars::JsonSchema), schemars(rename_all = "camelCase"))]
-pub struct ListTickets {
-    /// Only those of this event.
-    pub event_id: Option<EventId>,
-    /// Only those of this ticket type.
-    #[cfg_attr(feature = "server", schemars(rename = "ticketId"))]
-    pub ticket_type_id: Option<TicketTypeId>,
-    /// Only those of this order.
-    pub order_id: Option<OrderId>,
-    /// Only those with this status.
-    pub status: Option<TicketStatus>,
-    /// Only those of this customer: the whole address, upper and lower case alike.
-    pub customer_email: Option<String>,
-    /// Which part of the list.
-    #[cfg_attr(feature = "server", schemars(flatten))]
-    pub page: PageRequest<kind::Ticket>,
-}
-
-impl FromFields for ListTickets {
-    fn from_fields(fields: &mut Fields<'_>) -> Self {
-        Self {
-            event_id: fields.optional("eventId"),
-            ticket_type_id: fields.optional("ticketId"),
-            order_id: fields.optional("orderId"),
-            status: fields.optional("status"),
-            customer_email: fields.optional("customerEmail"),
-            page: PageRequest::from_fields(fields),
-        }
+form! {
+    /// A request for tickets.
+    #[derive(Debug, Clone, Default, PartialEq, Eq)]
+    pub struct ListTickets {
+        /// Only tickets for this event.
+        pub event_id: Option<EventId>,
+        /// Only tickets of this ticket type.
+        pub ticket_type_id as "ticketId": Option<TicketTypeId>,
+        /// Only tickets of this order.
+        pub order_id: Option<OrderId>,
+        /// Only tickets with this status.
+        pub status: Option<TicketStatus>,
+        /// Only tickets of the customer with exactly this e-mail address. Upper and lower case are equivalent.
+        pub customer_email: Option<String>,
+        /// The part of the list to return.
+        pub page: PageRequest<kind::Ticket>,
     }
 }

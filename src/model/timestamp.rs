@@ -1,4 +1,4 @@
-//! Instants: milliseconds since 1970 in UTC, in one textual form.
+//! Points in time: milliseconds since 1970 in UTC, with one text format.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,13 +6,16 @@ use std::str::FromStr;
 use time::{Date, Month, OffsetDateTime, Time};
 
 use crate::error::FieldErrors;
-use crate::form::fields::{FromValue, or_error, text};
 use crate::form::json::Value;
+use crate::form::limits::NoLimit;
+use crate::form::path::Path;
+use crate::form::schema::NamedSchemas;
+use crate::form::value::{FormValue, text};
 
-/// An instant, exact to the millisecond, UTC.
+/// A point in time in UTC, with a resolution of one millisecond, in the years 1970 to 9999.
 ///
-/// Written as RFC 3339 with three decimals and `Z`. Read with `T`, a capital `Z`, optional seconds and an optional
-/// fraction of which the milliseconds are kept; offsets are refused. Years run from 1970 to 9999.
+/// Its text has the format of RFC 3339 with three decimals and `Z`. When a text is read, the seconds and their fraction are
+/// optional, and digits beyond milliseconds are dropped. `T` and `Z` must be upper-case. Offsets are refused.
 ///
 /// ```
 /// use ticketing::Timestamp;
@@ -25,10 +28,10 @@ use crate::form::json::Value;
 pub struct Timestamp(i64);
 
 impl Timestamp {
-    /// 9999-12-31T23:59:59.999Z, the last instant that has a text.
+    /// 9999-12-31T23:59:59.999Z, the latest timestamp.
     pub const MAX: Self = Self(253_402_300_799_999);
 
-    /// The instant `millis` milliseconds after 1970-01-01T00:00Z, brought into the years 1970 to 9999.
+    /// Creates the timestamp `millis` milliseconds after 1970-01-01T00:00Z, clamped to the years 1970 to 9999.
     #[must_use]
     pub const fn from_millis(millis: i64) -> Self {
         if millis < 0 {
@@ -40,19 +43,19 @@ impl Timestamp {
         }
     }
 
-    /// Milliseconds since 1970-01-01T00:00Z.
+    /// The milliseconds since 1970-01-01T00:00Z.
     #[must_use]
     pub const fn millis(self) -> i64 {
         self.0
     }
 
-    /// The instant `duration` later, at most [`Timestamp::MAX`].
+    /// The timestamp `duration` later, at most [`Timestamp::MAX`].
     #[must_use]
     pub fn plus(self, duration: std::time::Duration) -> Self {
         Self::from_millis(self.0.saturating_add(i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)))
     }
 
-    /// The instant `duration` earlier; `None` before 1970.
+    /// The timestamp `duration` earlier. `None` if it would be before 1970.
     #[must_use]
     pub fn minus(self, duration: std::time::Duration) -> Option<Self> {
         let earlier = self.0.checked_sub(i64::try_from(duration.as_millis()).ok()?)?;
@@ -60,13 +63,13 @@ impl Timestamp {
     }
 }
 
-/// The length of an instant's text.
-const TEXT: usize = "1970-01-01T00:00:00.000Z".len();
+/// The length of the text of a timestamp.
+const TEXT_LENGTH: usize = "1970-01-01T00:00:00.000Z".len();
 
 impl Timestamp {
-    /// The text, written digit by digit: answers are full of instants, and the formatting machinery costs more than all
-    /// the rest of one.
-    fn text(self) -> [u8; TEXT] {
+    /// The text, written digit by digit: responses contain many timestamps, and `format!` would take most of the time of
+    /// serializing them.
+    fn text(self) -> [u8; TEXT_LENGTH] {
         let seconds = self.0.div_euclid(1000);
         let at = OffsetDateTime::from_unix_timestamp(seconds).unwrap_or(OffsetDateTime::UNIX_EPOCH);
         let (year, month, day) = at.to_calendar_date();
@@ -74,8 +77,8 @@ impl Timestamp {
         let millis = u16::try_from(self.0.rem_euclid(1000)).unwrap_or(0);
         let mut text = *b"0000-00-00T00:00:00.000Z";
         let mut put = |end: usize, mut number: u16| {
-            for place in text[..end].iter_mut().rev().take_while(|place| place.is_ascii_digit()) {
-                *place = b'0' + u8::try_from(number % 10).unwrap_or(0);
+            for digit in text[..end].iter_mut().rev().take_while(|digit| digit.is_ascii_digit()) {
+                *digit = b'0' + u8::try_from(number % 10).unwrap_or(0);
                 number /= 10;
             }
         };
@@ -96,7 +99,7 @@ impl fmt::Display for Timestamp {
     }
 }
 
-/// The text is not an instant in the one accepted form.
+/// The text is not a timestamp in the accepted format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("must be a date and time in UTC such as 2026-06-01T18:00:00Z, in the years 1970 to 9999")]
 pub struct ParseTimestampError;
@@ -153,30 +156,40 @@ impl<'de> serde::Deserialize<'de> for Timestamp {
     }
 }
 
-impl FromValue for Timestamp {
+impl FormValue for Timestamp {
+    type Limit = NoLimit;
+
     fn placeholder() -> Self {
         Self::from_millis(0)
     }
 
-    fn from_value(value: &Value, path: &str, errors: &mut FieldErrors) -> Option<Self> {
-        match text(value).unwrap_or_default().parse::<Self>() {
-            Ok(at) => Some(at),
-            Err(error) => or_error(None, path, errors, &error.to_string()),
-        }
+    fn read(value: &Value, path: Path<'_>, errors: &mut FieldErrors) -> Option<Self> {
+        let read: Result<Self, _> = text(value).unwrap_or_default().parse();
+        read.map_err(|error| errors.add(path, error.to_string())).ok()
     }
 
-    #[cfg(feature = "server")]
-    fn schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        <Self as schemars::JsonSchema>::json_schema(generator)
+    fn is_within(&self, limit: NoLimit) -> bool {
+        match limit {}
+    }
+
+    /// The seconds are stated as required, although they can be omitted: RFC 3339, and with it the format `date-time`,
+    /// requires them.
+    fn schema(_: &mut NamedSchemas) -> serde_json::Value {
+        let pattern = format!(r"^{TO_THE_MINUTE}:[0-5][0-9](\.[0-9]+)?Z$");
+        serde_json::json!({"type": "string", "format": "date-time", "pattern": pattern})
     }
 }
+
+/// The regular expression of a timestamp up to its minutes.
+pub(super) const TO_THE_MINUTE: &str =
+    "(19[7-9][0-9]|[2-9][0-9]{3})-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])T([01][0-9]|2[0-3]):[0-5][0-9]";
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn the_accepted_forms_are_read() {
+    fn accepted_formats_are_read() {
         for (text, millis) in [
             ("1970-01-01T00:00Z", 0),
             ("1970-01-01T00:00:01Z", 1000),
@@ -190,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_else_is_refused() {
+    fn every_other_text_is_refused() {
         for text in [
             "",
             "Z",
@@ -222,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn an_instant_is_written_with_milliseconds() {
+    fn a_timestamp_is_written_with_milliseconds() {
         assert_eq!(Timestamp::from_millis(951_825_600_123).to_string(), "2000-02-29T12:00:00.123Z");
         assert_eq!(Timestamp::MAX.to_string(), "9999-12-31T23:59:59.999Z");
     }

@@ -1,15 +1,16 @@
-//! Webhooks: who is notified of what, and what came of it.
+//! Webhook endpoints and the deliveries of notifications to them.
 
 use super::id::{NotificationId, OutboxId, WebhookDeliveryId, WebhookId, kind};
 use super::page::PageRequest;
 use super::secret::Secret;
 use super::timestamp::Timestamp;
-use crate::form::change::Change;
-use crate::form::fields::{Fields, FromFields};
+use crate::form::declare::{form, writable_fields};
+use crate::form::limits::ListLimit::MinItems;
+use crate::form::limits::TextLimit::{MaxLength, WebhookUrl};
 use crate::text_enum::text_enum;
 
 text_enum! {
-    /// What a notification reports.
+    /// The type of a notification.
     pub enum NotificationType {
         /// An order was completed.
         OrderCompleted = "order.completed",
@@ -23,7 +24,7 @@ text_enum! {
 }
 
 text_enum! {
-    /// What a notification reports, as the history of deliveries spells it.
+    /// The type of a notification, as spelled in deliveries.
     pub enum DeliveryEventType {
         /// `order.completed`
         OrderCompleted = "ORDER_COMPLETED",
@@ -58,187 +59,141 @@ impl From<DeliveryEventType> for NotificationType {
     }
 }
 
-/// A receiver of notifications.
+/// A webhook endpoint: a URL to which notifications are sent.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct WebhookEndpoint {
-    /// Its id.
+    /// The id.
     pub id: WebhookId,
-    /// Where notifications are sent.
+    /// The URL to which notifications are sent.
     pub url: String,
-    /// What it is for.
+    /// What the endpoint is for.
     pub description: Option<String>,
-    /// What it wants to hear of.
+    /// The types of notifications to send.
     pub events: Vec<NotificationType>,
-    /// While it is not, nothing new is queued for it, and what it has waits.
+    /// Whether notifications are sent. While disabled, no new ones are queued, and queued ones wait.
     pub enabled: bool,
-    /// When it was created.
+    /// When the endpoint was created.
     pub created_at: Timestamp,
-    /// When it was changed last.
+    /// When the endpoint was last changed.
     pub updated_at: Timestamp,
-    /// The last four characters of its signing secret.
+    /// The last four characters of the signing secret.
     pub secret_hint: Option<String>,
-    /// Raised by every change, the rotation of the secret included. Not part of the JSON.
+    /// The number of the current version. Every change increases it, including the rotation of the secret. Not part of
+    /// the JSON.
     #[serde(skip, default = "super::first_revision")]
     pub revision: i64,
 }
 
-/// A receiver at the moment of its creation, with its signing secret.
+/// A newly created webhook endpoint, with its signing secret.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
 pub struct CreatedWebhookEndpoint {
-    /// The receiver.
+    /// The endpoint.
     #[serde(flatten)]
     pub endpoint: WebhookEndpoint,
-    /// The signing secret: `whsec_` and 32 random bytes in base64. It is shown here and by no read.
+    /// The signing secret: `whsec_` and 32 random bytes in base64. No other response contains it.
     pub secret: Secret,
 }
 
-/// The new signing secret of a receiver.
+/// The new signing secret of a webhook endpoint.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
 pub struct RotatedWebhookSecret {
-    /// The receiver.
+    /// The endpoint.
     pub id: WebhookId,
-    /// The signing secret from now on. It is shown here alone.
+    /// The new signing secret. No other response contains it.
     pub secret: Secret,
 }
 
-/// A new receiver.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[cfg_attr(feature = "server", derive(schemars::JsonSchema), schemars(rename_all = "camelCase"))]
-pub struct CreateWebhook {
-    /// An `https` URL of a public address, on port 443 or one from 1024 up.
-    pub url: String,
-    /// At most 500 characters.
-    pub description: Option<String>,
-    /// At least one; each counts once.
-    pub events: Vec<NotificationType>,
-    /// True where it is not given.
-    pub enabled: Option<bool>,
+writable_fields! {
+    /// A new webhook endpoint.
+    create CreateWebhook;
+    /// Changes to a webhook endpoint, with the same limits as in [`CreateWebhook`].
+    update UpdateWebhook;
+    fields WebhookFields of WebhookEndpoint;
+
+    /// The URL to which notifications are sent: `https` at a public address, on port 443 or a port from 1024 up. A changed URL
+    /// is used from the next attempt on.
+    url: String => required, WebhookUrl;
+    /// What the endpoint is for: at most 500 characters.
+    description: String => nullable, MaxLength(500);
+    /// The types of notifications to send: at least one. Duplicates are ignored. Queued notifications of a type that is
+    /// removed are dropped.
+    events: Vec<NotificationType> => required, MinItems(1);
+    /// Whether notifications are sent. While disabled, no new ones are queued, and queued ones wait.
+    enabled: bool => default(true);
 }
 
 impl CreateWebhook {
-    /// A receiver at `url` of these notifications.
+    /// Creates an endpoint at `url` for notifications of these types.
     #[must_use]
     pub fn new(url: impl Into<String>, events: impl IntoIterator<Item = NotificationType>) -> Self {
         Self { url: url.into(), description: None, events: events.into_iter().collect(), enabled: None }
     }
 }
 
-impl FromFields for CreateWebhook {
-    fn from_fields(fields: &mut Fields<'_>) -> Self {
-        Self {
-            url: fields.required("url"),
-            description: fields.nullable("description"),
-            events: fields.required("events"),
-            enabled: fields.optional("enabled"),
-        }
+form! {
+    /// A request for webhook endpoints.
+    #[derive(Debug, Clone, Default, PartialEq, Eq)]
+    pub struct ListWebhooks {
+        /// The part of the list to return.
+        pub page: PageRequest<kind::Webhook>,
     }
 }
 
-/// Changes to a receiver, under the same limits as [`CreateWebhook`].
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "server", derive(schemars::JsonSchema), schemars(rename_all = "camelCase"))]
-pub struct UpdateWebhook {
-    /// Where notifications are sent from the next attempt on.
-    pub url: Change<String>,
-    /// What it is for.
-    pub description: Change<Option<String>>,
-    /// What it wants to hear of. What waits for it of a type that is not among them any more is dropped.
-    pub events: Change<Vec<NotificationType>>,
-    /// Whether anything is sent to it.
-    pub enabled: Change<bool>,
-}
-
-impl FromFields for UpdateWebhook {
-    fn from_fields(fields: &mut Fields<'_>) -> Self {
-        Self {
-            url: fields.change("url"),
-            description: fields.change_nullable("description"),
-            events: fields.change("events"),
-            enabled: fields.change("enabled"),
-        }
-    }
-}
-
-/// Which receivers to list.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "server", derive(schemars::JsonSchema), schemars(rename_all = "camelCase"))]
-pub struct ListWebhooks {
-    /// Which part of the list.
-    #[cfg_attr(feature = "server", schemars(flatten))]
-    pub page: PageRequest<kind::Webhook>,
-}
-
-impl FromFields for ListWebhooks {
-    fn from_fields(fields: &mut Fields<'_>) -> Self {
-        Self { page: PageRequest::from_fields(fields) }
-    }
-}
-
-/// One attempt to deliver a notification to a receiver.
+/// One attempt to deliver a notification to a webhook endpoint.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct WebhookDelivery {
-    /// Its id.
+    /// The id.
     pub id: WebhookDeliveryId,
-    /// The receiver.
+    /// The endpoint.
     pub endpoint_id: WebhookId,
-    /// What was to be sent; all attempts at it have the same.
+    /// The queued notification. It is the same for all attempts.
     pub outbox_id: Option<OutboxId>,
-    /// What the notification reports.
+    /// The type of the notification.
     pub event_type: DeliveryEventType,
-    /// The notification's own id.
+    /// The id of the notification.
     pub event_id: NotificationId,
     /// The body that was sent, byte for byte.
     pub request_body: String,
-    /// The HTTP status of the answer, where one came.
+    /// The HTTP status of the response, if there was one.
     pub response_status: Option<i64>,
-    /// The beginning of the answer, at most 4 KiB of it.
+    /// The first 4 KiB of the response, if there was one.
     pub response_body: Option<String>,
-    /// Whether the receiver answered with a 2xx status.
+    /// Whether the endpoint responded with a 2xx status.
     pub success: bool,
-    /// Which attempt it was, from 1 to 8.
+    /// The number of the attempt: 1 to 8.
     pub attempt: i64,
-    /// How long it took in milliseconds; `None` where no connection was tried.
+    /// The duration in milliseconds; `None` if no connection was attempted.
     pub duration_ms: Option<i64>,
-    /// What went wrong; `None` exactly where it succeeded.
+    /// The error; `None` if the attempt succeeded.
     pub error_message: Option<String>,
-    /// When it ended.
+    /// When the attempt ended.
     pub created_at: Timestamp,
 }
 
-/// Which deliveries to list.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "server", derive(schemars::JsonSchema), schemars(rename_all = "camelCase"))]
-pub struct ListWebhookDeliveries {
-    /// Only those that succeeded, or only the others.
-    pub success: Option<bool>,
-    /// Only those of this type.
-    pub event_type: Option<DeliveryEventType>,
-    /// Which part of the list.
-    #[cfg_attr(feature = "server", schemars(flatten))]
-    pub page: PageRequest<kind::WebhookDelivery>,
-}
-
-impl FromFields for ListWebhookDeliveries {
-    fn from_fields(fields: &mut Fields<'_>) -> Self {
-        Self {
-            success: fields.optional("success"),
-            event_type: fields.optional("eventType"),
-            page: PageRequest::from_fields(fields),
-        }
+form! {
+    /// A request for the deliveries of a webhook endpoint.
+    #[derive(Debug, Clone, Default, PartialEq, Eq)]
+    pub struct ListWebhookDeliveries {
+        /// Only successful deliveries, or only the others.
+        pub success: Option<bool>,
+        /// Only deliveries of this type of notification.
+        pub event_type: Option<DeliveryEventType>,
+        /// The part of the list to return.
+        pub page: PageRequest<kind::WebhookDelivery>,
     }
 }
 
-/// What a resend is sent as.
+/// The response to the request to resend a notification.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ResentWebhookDelivery {
-    /// Its deliveries carry this id.
+    /// The `outbox_id` of the deliveries that follow.
     pub outbox_id: OutboxId,
 }

@@ -15,7 +15,7 @@ pub(crate) const RANDOM_LENGTH: usize = 30;
 pub(crate) const ALPHABET: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
 pub(crate) fn check(request: CreateApiKey, now: Timestamp, mut errors: FieldErrors) -> Result<Checked<CreateApiKey>> {
-    text::check_text(&mut errors, "name", &request.name, 1);
+    text::check_name(&mut errors, &request.name);
     errors.check(!request.scopes.is_empty(), "scopes", "must name at least one scope");
     errors.check(request.expires_at.is_none_or(|at| at > now), "expiresAt", "must be in the future");
     errors.into_result().map(|()| Checked(request))

@@ -1,4 +1,4 @@
-//! Pure decisions: what a request may hold, which status may follow which, what an order costs, who enters. Nothing here
+//! Pure decisions: validation, status transitions, pricing, admission. Nothing here
 //! reads a clock, draws random bytes or queries a database.
 
 pub(crate) mod admission;
@@ -10,7 +10,6 @@ pub(crate) mod event;
 pub(crate) mod money;
 pub(crate) mod order;
 pub(crate) mod organization;
-pub(crate) mod page;
 pub(crate) mod pricing;
 pub(crate) mod public_address;
 pub(crate) mod refund;
@@ -20,7 +19,9 @@ pub(crate) mod ticket_type;
 pub(crate) mod webhook;
 pub(crate) mod webhook_url;
 
-/// A value that passed its check. Only this module makes one, so only what was checked can be stored.
+use crate::error::{FieldErrors, Result};
+
+/// A value that passed its checks. Only this module creates one, so that only checked values can be stored.
 #[derive(Debug, Clone)]
 pub(crate) struct Checked<T>(T);
 
@@ -30,4 +31,10 @@ impl<T> std::ops::Deref for Checked<T> {
     fn deref(&self) -> &T {
         &self.0
     }
+}
+
+/// Accepts a request that needs no check beyond the limits of its fields. `errors` are those of its
+/// [`Request`](crate::form::request::Request).
+pub(crate) fn checked<T>(request: T, errors: FieldErrors) -> Result<Checked<T>> {
+    errors.into_result().map(|()| Checked(request))
 }

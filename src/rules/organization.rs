@@ -1,11 +1,11 @@
-//! What an organization may be.
+//! Validation of organizations.
 
 use super::{Checked, calendar, money, text};
 use crate::error::{FieldErrors, Result};
 use crate::model::organization::CreateOrganization;
 
 pub(crate) fn check(request: CreateOrganization, mut errors: FieldErrors) -> Result<Checked<CreateOrganization>> {
-    text::check_text(&mut errors, "name", &request.name, 1);
+    text::check_name(&mut errors, &request.name);
     money::check_currency(&mut errors, "currency", &request.currency);
     calendar::check_zone(&mut errors, "timezone", &request.timezone);
     errors.into_result().map(|()| Checked(request))

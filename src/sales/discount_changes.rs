@@ -5,11 +5,12 @@ use crate::error::{FieldErrors, Result};
 use crate::form::change::Change;
 use crate::form::request::Request;
 use crate::model::caller::Caller;
+use crate::model::discount::DiscountFields;
 use crate::model::discount::{
     BasketItem, CreateDiscount, Discount, DiscountValidationResponse, UpdateDiscount, ValidateDiscount,
 };
 use crate::model::id::{DiscountId, EventId, OrganizationId, TicketTypeId};
-use crate::rules::discount::{self as rules, DiscountFields};
+use crate::rules::discount as rules;
 use crate::rules::money;
 use crate::store::{Transaction, discounts, events};
 
@@ -88,7 +89,7 @@ fn check_references(
 ) -> Result<u8> {
     let Some(decimals) = events::decimals(tx, organization, event)? else {
         errors.add("eventId", UNKNOWN_EVENT);
-        return Ok(money::MOST_DECIMALS);
+        return Ok(money::MAX_DECIMALS);
     };
     check_ticket_types(tx, event, ticket_types, errors)?;
     Ok(decimals)

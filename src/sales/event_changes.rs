@@ -4,9 +4,10 @@ use super::order_lifecycle;
 use crate::error::{Error, Reason, Result};
 use crate::form::request::Request;
 use crate::model::caller::Caller;
-use crate::model::event::{CreateEvent, Event, EventSettings, EventStatus, UpdateEvent};
+use crate::model::event::EventFields;
+use crate::model::event::{CreateEvent, Event, EventSettings, EventSettingsFields, EventStatus, UpdateEvent};
 use crate::model::id::{EventId, OrganizationId};
-use crate::rules::event::{self as rules, EventFields};
+use crate::rules::{checked, event as rules};
 use crate::store::{Transaction, events, organizations};
 
 /// Creates an event. Its currency and time zone default to those of the organization.
@@ -58,8 +59,9 @@ pub(crate) fn update_settings(
     tx.lock_event(id)?;
     let current = events::get(tx, caller.organization, id)?;
     caller.check_revision(current.revision)?;
-    let settings = rules::check_settings(request.body.clone(), request.errors.clone())?;
-    events::update_settings(tx, current, &settings)?;
+    let settings = EventSettingsFields::update(&current, request.body.clone());
+    let settings = checked(settings, request.errors.clone())?;
+    events::update_settings(tx, &current, &settings)?;
     events::get(tx, caller.organization, id)
 }
 

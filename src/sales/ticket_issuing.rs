@@ -6,7 +6,7 @@ use crate::form::request::Request;
 use crate::model::id::{OrganizationId, TicketId};
 use crate::model::notification::{NotificationData, TicketIssued};
 use crate::model::ticket::{CancelledIssuedTicket, IssueTickets, IssueTicketsResponse, NewTicket};
-use crate::rules::ticket as rules;
+use crate::rules::{checked, ticket as rules};
 use crate::store::seat_counts::Seats;
 use crate::store::tickets::TicketHolder;
 use crate::store::{Transaction, customers, events, outbox, ticket_types, tickets};
@@ -21,10 +21,8 @@ pub(crate) fn issue(
     let ticket_type = ticket_types::find_name(tx, organization, request.body.ticket_type_id)?;
     let mut errors = request.errors.clone();
     errors.check(ticket_type.is_some(), "ticketId", "must be a ticket type of this organization");
-    let checked = rules::check_issue(request.body.clone(), &mut errors);
-    let (Some(request), Some(ticket_type)) = (checked, ticket_type) else {
-        return Err(Error::Validation(errors));
-    };
+    let request = checked(request.body.clone(), errors)?;
+    let ticket_type = ticket_type.ok_or(Error::NotFound("ticket type"))?;
     let sale = events::sale(tx, organization, ticket_type.event_id)?.ok_or(Error::NotFound("event"))?;
     rules::check_issuable(sale.status, sale.over_at, tx.now())?;
 

@@ -5,9 +5,10 @@ use crate::error::{Error, Reason, Result};
 use crate::form::request::Request;
 use crate::model::caller::Caller;
 use crate::model::id::{EventId, OrganizationId, TicketTypeId};
+use crate::model::ticket_type::TicketTypeFields;
 use crate::model::ticket_type::{CreateTicketType, TicketType, UpdateTicketType};
 use crate::rules::money::decimals_of_stored;
-use crate::rules::ticket_type::{self as rules, TicketTypeFields};
+use crate::rules::ticket_type as rules;
 use crate::store::{Transaction, events, ticket_types};
 
 /// Creates a ticket type. Its seats put a `SOLD_OUT` event on sale again.

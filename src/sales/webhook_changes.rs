@@ -1,13 +1,15 @@
 //! Creation, update and deletion of webhook endpoints.
 
 use crate::error::Result;
+use crate::form::change::Change;
 use crate::form::request::Request;
 use crate::model::caller::Caller;
 use crate::model::id::{OrganizationId, WebhookId};
+use crate::model::webhook::WebhookFields;
 use crate::model::webhook::{
     CreateWebhook, CreatedWebhookEndpoint, RotatedWebhookSecret, UpdateWebhook, WebhookEndpoint,
 };
-use crate::rules::webhook::{self as rules, WebhookFields};
+use crate::rules::{webhook as rules, webhook_url};
 use crate::store::{Transaction, webhooks};
 
 /// Creates an endpoint with a new signing secret. `allow_local` permits loopback addresses and plain `http`.
@@ -17,8 +19,9 @@ pub(crate) fn create(
     request: &Request<CreateWebhook>,
     allow_local: bool,
 ) -> Result<CreatedWebhookEndpoint> {
-    let fields = WebhookFields::create(request.body.clone());
-    let fields = rules::check(fields, allow_local, request.errors.clone())?;
+    let mut errors = request.errors.clone();
+    webhook_url::check(&mut errors, "url", &request.body.url, allow_local);
+    let fields = rules::check(WebhookFields::create(request.body.clone()), errors)?;
     let secret = rules::secret_from_random(tx.environment().random());
     let endpoint = webhooks::insert(tx, organization, &fields, &secret)?;
     Ok(CreatedWebhookEndpoint { endpoint, secret })
@@ -34,8 +37,11 @@ pub(crate) fn update(
 ) -> Result<WebhookEndpoint> {
     let current = webhooks::get(tx, caller.organization, id)?;
     caller.check_revision(current.revision)?;
-    let fields = WebhookFields::update(&current, request.body.clone());
-    let fields = rules::check(fields, allow_local, request.errors.clone())?;
+    let mut errors = request.errors.clone();
+    if let Change::Set(url) = &request.body.url {
+        webhook_url::check(&mut errors, "url", url, allow_local);
+    }
+    let fields = rules::check(WebhookFields::update(&current, request.body.clone()), errors)?;
     webhooks::update(tx, caller.organization, &current, &fields)?;
     webhooks::get(tx, caller.organization, id)
 }

@@ -7,7 +7,7 @@ use axum::response::Response;
 use serde::Serialize;
 
 use super::problem::Problem;
-use crate::form::fields::FromFields;
+use crate::form::object::Form;
 use crate::form::request::Request;
 use crate::model::caller::Caller;
 use crate::model::discount::Discount;
@@ -28,7 +28,7 @@ pub(super) struct Call<'a> {
 }
 
 impl Call<'_> {
-    /// The first id in the path. Text that is not an id becomes [`Id::NOTHING`], which no resource has.
+    /// The first id in the path. Text that is not an id becomes [`Id::UNKNOWN`], which no resource has.
     pub(super) fn id<K: Kind>(&self) -> Id<K> {
         self.id_at(0)
     }
@@ -39,22 +39,22 @@ impl Call<'_> {
     }
 
     fn id_at<K: Kind>(&self, index: usize) -> Id<K> {
-        self.parameters.get(index).and_then(|text| text.parse().ok()).unwrap_or(Id::NOTHING)
+        self.parameters.get(index).and_then(|text| text.parse().ok()).unwrap_or(Id::UNKNOWN)
     }
 
     /// Reads the request from the query string.
-    pub(super) fn query<T: FromFields>(&self) -> Request<T> {
+    pub(super) fn query<T: Form>(&self) -> Request<T> {
         Request::from_query(self.query.iter().cloned())
     }
 
     /// Reads the request from the body.
-    pub(super) fn json<T: FromFields>(&self) -> Result<Request<T>, Problem> {
+    pub(super) fn json<T: Form>(&self) -> Result<Request<T>, Problem> {
         read_json(self.body)
     }
 }
 
 /// Reads a request from a body.
-pub(super) fn read_json<T: FromFields>(body: &[u8]) -> Result<Request<T>, Problem> {
+pub(super) fn read_json<T: Form>(body: &[u8]) -> Result<Request<T>, Problem> {
     if body.is_empty() {
         return Err(Problem::malformed("the body is empty"));
     }

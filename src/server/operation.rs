@@ -15,9 +15,9 @@ use super::blocking::WaitsFor;
 use super::call::{Call, Revisioned, json, json_with_etag, no_content, read_json};
 use super::problem::Problem;
 use crate::error::{Reason, Result};
-use crate::form::describe;
-use crate::form::fields::FromFields;
+use crate::form::object::{self, Form};
 use crate::form::request::{Nothing, Request};
+use crate::form::schema::NamedSchemas;
 use crate::model::scope::Scope;
 
 /// The path prefix of all operations.
@@ -49,24 +49,27 @@ pub(super) struct Operation {
 /// Calls the service on a blocking thread and writes the response.
 type Run = Box<dyn Fn(&Call<'_>) -> Result<Response, Problem> + Send + Sync>;
 
-/// Adds the schema of a type to the OpenAPI document.
-pub(super) type SchemaFn = fn(&mut SchemaGenerator) -> Schema;
+/// Adds the schema of a request to the OpenAPI document.
+pub(super) type RequestSchema = fn(&mut NamedSchemas) -> serde_json::Value;
+
+/// Adds the schema of a response to the OpenAPI document.
+pub(super) type ResponseSchema = fn(&mut SchemaGenerator) -> Schema;
 
 /// Which part of a request an operation reads, in addition to the path.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Input {
     None,
-    Query(SchemaFn),
-    Body(SchemaFn),
+    Query(RequestSchema),
+    Body(RequestSchema),
     /// A body that may be missing. If present, it must be a JSON object; its fields are ignored.
-    OptionalBody(SchemaFn),
+    OptionalBody(RequestSchema),
 }
 
 /// The response to a request that succeeded.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Success {
     pub(super) status: StatusCode,
-    pub(super) body: Option<SchemaFn>,
+    pub(super) body: Option<ResponseSchema>,
     /// Whether it has a `Location` header.
     pub(super) has_location: bool,
     /// Whether it has an `ETag` header.
@@ -78,7 +81,7 @@ impl Success {
 
     /// 200 with a `T` as its body.
     fn ok<T: JsonSchema>() -> Self {
-        let body: SchemaFn = |generator| generator.subschema_for::<T>();
+        let body: ResponseSchema = |generator| generator.subschema_for::<T>();
         Self { status: StatusCode::OK, body: Some(body), ..Self::NO_CONTENT }
     }
 
@@ -124,13 +127,13 @@ impl Operation {
     }
 
     /// `GET` of a page, selected by the query string.
-    pub(super) fn list<Q: FromFields + 'static, T: Serialize + JsonSchema + 'static>(
+    pub(super) fn list<Q: Form + 'static, T: Serialize + JsonSchema + 'static>(
         name: &'static str,
         path: &'static str,
         scope: Scope,
         run: fn(&Call<'_>, Request<Q>) -> Result<T>,
     ) -> Self {
-        let input = Input::Query(describe::object::<Q>);
+        let input = Input::Query(object::schema::<Q>);
         Self::new(name, path, scope, Method::GET, input, Success::ok::<T>(), move |call| {
             json(&run(call, call.query())?)
         })
@@ -159,7 +162,7 @@ impl Operation {
     }
 
     /// `POST` that creates one resource. `location` returns the resource's path below [`BASE`].
-    pub(super) fn create<B: FromFields + 'static, T: Serialize + JsonSchema + 'static>(
+    pub(super) fn create<B: Form + 'static, T: Serialize + JsonSchema + 'static>(
         name: &'static str,
         path: &'static str,
         scope: Scope,
@@ -178,7 +181,7 @@ impl Operation {
     }
 
     /// `POST` that creates several resources: there is no one `Location`.
-    pub(super) fn create_several<B: FromFields + 'static, T: Serialize + JsonSchema + 'static>(
+    pub(super) fn create_several<B: Form + 'static, T: Serialize + JsonSchema + 'static>(
         name: &'static str,
         path: &'static str,
         scope: Scope,
@@ -189,7 +192,7 @@ impl Operation {
     }
 
     /// `POST` of an action that is described by its body.
-    pub(super) fn action<B: FromFields + 'static, T: Serialize + JsonSchema + 'static>(
+    pub(super) fn action<B: Form + 'static, T: Serialize + JsonSchema + 'static>(
         name: &'static str,
         path: &'static str,
         scope: Scope,
@@ -222,7 +225,7 @@ impl Operation {
     }
 
     /// `PATCH` of a resource that has a revision.
-    pub(super) fn update<B: FromFields + 'static, T: Serialize + JsonSchema + Revisioned + 'static>(
+    pub(super) fn update<B: Form + 'static, T: Serialize + JsonSchema + Revisioned + 'static>(
         name: &'static str,
         path: &'static str,
         scope: Scope,
@@ -296,10 +299,10 @@ impl Operation {
     }
 }
 
-fn body<B: FromFields>() -> Input {
-    Input::Body(describe::named_object::<B>)
+fn body<B: Form>() -> Input {
+    Input::Body(object::reference::<B>)
 }
 
 fn optional_body() -> Input {
-    Input::OptionalBody(describe::object::<Nothing>)
+    Input::OptionalBody(object::schema::<Nothing>)
 }

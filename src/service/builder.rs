@@ -9,8 +9,8 @@ use super::webhook_sender::WebhookSettings;
 use super::{Inner, TicketingService};
 use crate::environment::{Clock, Entropy, Environment, SystemClock, SystemEntropy};
 use crate::error::{FieldErrors, Result};
+use crate::form::text::is_uri;
 use crate::payment::{CallLimits, GatewayCalls, PaymentGateway, SandboxGateway};
-use crate::rules::text;
 use crate::store::{Location, Store};
 use crate::webhook::{SenderOptions, Transport};
 
@@ -215,7 +215,7 @@ impl Builder {
         errors.check(self.readers >= 1, "readers", "must be at least 1");
         errors.check(self.order_hold >= Duration::from_secs(1), "order_hold", "must be at least a second");
         errors.check(self.webhook_retention >= DAY, "webhook_retention", "must be at least a day");
-        text::check_uri(&mut errors, "public_url", &self.public_url);
+        errors.check(is_uri(&self.public_url), "public_url", "must be a URI with a scheme (RFC 3986)");
         errors.into_result()?;
         match &self.webhook_sender {
             Some(options) => options.check(),

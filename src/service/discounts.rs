@@ -9,7 +9,7 @@ use crate::model::discount::{
 };
 use crate::model::id::{DiscountId, kind};
 use crate::model::page::Page;
-use crate::rules::discount as rules;
+use crate::rules::checked;
 use crate::sales::discount_changes;
 use crate::sales::idempotency::OperationTarget;
 use crate::scope::Scope;
@@ -39,7 +39,7 @@ impl TicketingService {
     ) -> Result<Page<Discount, kind::Discount>> {
         caller.require(Scope::DiscountsRead)?;
         let Request { body, errors } = request.into();
-        let request = rules::check_list(body, errors)?;
+        let request = checked(body, errors)?;
         self.store().read(|tx| discounts::list(tx, caller.organization, &request))
     }
 

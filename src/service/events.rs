@@ -7,7 +7,7 @@ use crate::model::caller::Caller;
 use crate::model::event::{CreateEvent, Event, EventSettings, ListEvents, UpdateEvent};
 use crate::model::id::{EventId, kind};
 use crate::model::page::Page;
-use crate::rules::event as rules;
+use crate::rules::checked;
 use crate::sales::event_changes;
 use crate::sales::idempotency::OperationTarget;
 use crate::scope::Scope;
@@ -36,7 +36,7 @@ impl TicketingService {
     ) -> Result<Page<Event, kind::Event>> {
         caller.require(Scope::EventsRead)?;
         let Request { body, errors } = request.into();
-        let request = rules::check_list(body, errors)?;
+        let request = checked(body, errors)?;
         self.store().read(|tx| events::list(tx, caller.organization, &request))
     }
 

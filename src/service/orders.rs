@@ -10,8 +10,7 @@ use crate::model::order::{
     CancelOrderResponse, CreateOrder, CreateOrderResponse, ListOrders, Order, OrderDetails, OrderSummary,
 };
 use crate::model::page::Page;
-use crate::rules::Checked;
-use crate::rules::order as rules;
+use crate::rules::{Checked, checked};
 use crate::sales::checkout_links::{self, OrderProgress, PaymentTerms};
 use crate::sales::idempotency::OperationTarget;
 use crate::sales::{order_creation, order_lifecycle};
@@ -41,7 +40,7 @@ impl TicketingService {
     ) -> Result<Page<OrderSummary, kind::Order>> {
         caller.require(Scope::OrdersRead)?;
         let Request { body, errors } = request.into();
-        let request = rules::check_list(body, errors)?;
+        let request = checked(body, errors)?;
         self.store().read(|tx| orders::list(tx, caller.organization, &request))
     }
 
@@ -106,8 +105,8 @@ impl TicketingService {
     /// client gets all errors at once.
     fn check_order(&self, caller: &Caller, request: Request<CreateOrder>) -> Result<Checked<CreateOrder>> {
         let Request { body, mut errors } = request;
-        if let Some(checked) = rules::check(body.clone(), &mut errors) {
-            return Ok(checked);
+        if errors.is_empty() {
+            return checked(body, errors);
         }
         self.store().read(|tx| order_creation::check_references(tx, caller.organization, &body, &mut errors))?;
         Err(Error::Validation(errors))

@@ -8,7 +8,7 @@ use crate::model::id::{OrderId, kind};
 use crate::model::page::Page;
 use crate::model::refund::{ListRefunds, Refund};
 use crate::payment::{GatewayError, RefundRequest};
-use crate::rules;
+use crate::rules::checked;
 use crate::sales::refund_attempts;
 use crate::scope::Scope;
 use crate::store::refunds;
@@ -47,9 +47,8 @@ impl TicketingService {
         request: impl Into<Request<ListRefunds>>,
     ) -> Result<Page<Refund, kind::Order>> {
         caller.require(Scope::OrdersRead)?;
-        let Request { body, mut errors } = request.into();
-        rules::page::check(&mut errors, &body.page);
-        errors.into_result()?;
+        let Request { body, errors } = request.into();
+        let body = checked(body, errors)?;
         self.store().read(|tx| refunds::list(tx, caller.organization, body.status, &body.page))
     }
 

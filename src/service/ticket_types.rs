@@ -7,7 +7,7 @@ use crate::model::caller::Caller;
 use crate::model::id::{EventId, TicketTypeId, kind};
 use crate::model::page::Page;
 use crate::model::ticket_type::{CreateTicketType, ListTicketTypes, TicketType, UpdateTicketType};
-use crate::rules::ticket_type as rules;
+use crate::rules::checked;
 use crate::sales::idempotency::OperationTarget;
 use crate::sales::ticket_type_changes;
 use crate::scope::Scope;
@@ -39,7 +39,7 @@ impl TicketingService {
         let Request { body, errors } = request.into();
         self.store().read(|tx| {
             let event = events::get(tx, caller.organization, event)?;
-            let request = rules::check_list(body, errors)?;
+            let request = checked(body, errors)?;
             ticket_types::list(tx, caller.organization, event.id, &request)
         })
     }

@@ -10,7 +10,7 @@ use crate::model::page::Page;
 use crate::model::ticket::{
     CancelledIssuedTicket, CheckInTicket, IssueTickets, IssueTicketsResponse, IssuedTicket, ListTickets,
 };
-use crate::rules::ticket as rules;
+use crate::rules::{checked, ticket as rules};
 use crate::sales::check_in::{self, Scan};
 use crate::sales::idempotency::OperationTarget;
 use crate::sales::ticket_issuing;
@@ -41,7 +41,7 @@ impl TicketingService {
     ) -> Result<Page<IssuedTicket, kind::Ticket>> {
         caller.require(Scope::TicketsRead)?;
         let Request { body, errors } = request.into();
-        let request = rules::check_list(body, errors)?;
+        let request = checked(body, errors)?;
         self.store().read(|tx| tickets::list(tx, caller.organization, &request))
     }
 

@@ -10,7 +10,7 @@ use crate::model::webhook::{
     CreateWebhook, CreatedWebhookEndpoint, ListWebhookDeliveries, ListWebhooks, ResentWebhookDelivery,
     RotatedWebhookSecret, UpdateWebhook, WebhookDelivery, WebhookEndpoint,
 };
-use crate::rules::webhook as rules;
+use crate::rules::checked;
 use crate::sales::idempotency::OperationTarget;
 use crate::sales::webhook_changes;
 use crate::scope::Scope;
@@ -38,7 +38,7 @@ impl TicketingService {
     ) -> Result<Page<WebhookEndpoint, kind::Webhook>> {
         caller.require(Scope::WebhooksRead)?;
         let Request { body, errors } = request.into();
-        let request = rules::check_list(body, errors)?;
+        let request = checked(body, errors)?;
         self.store().read(|tx| webhooks::list(tx, caller.organization, &request))
     }
 
@@ -194,7 +194,7 @@ impl TicketingService {
     ) -> Result<Page<WebhookDelivery, kind::WebhookDelivery>> {
         caller.require(Scope::WebhooksRead)?;
         let Request { body, errors } = request.into();
-        let request = rules::check_deliveries(body, errors)?;
+        let request = checked(body, errors)?;
         self.store().read(|tx| deliveries::list(tx, caller.organization, id, &request))
     }
 
@@ -229,7 +229,7 @@ impl TicketingService {
         let organization = caller.organization;
         let target = OperationTarget::on("resend_webhook_delivery", delivery);
         // The endpoint is the body of the request, so that the same key is refused for another endpoint.
-        self.write_idempotent(caller, target, id, move |tx, endpoint| {
+        self.write_idempotent(caller, target, Request::of_value(id), move |tx, endpoint| {
             let outbox_id = deliveries::resend(tx, organization, endpoint.body, delivery)?;
             Ok(ResentWebhookDelivery { outbox_id })
         })

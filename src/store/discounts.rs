@@ -5,12 +5,12 @@ use super::lists::{below, one_more};
 use super::{Bind, Constraint, Row, Transaction, on_violation};
 use crate::error::{Error, Reason, Result};
 use crate::model::amount::Amount;
+use crate::model::discount::DiscountFields;
 use crate::model::discount::{Discount, ListDiscounts};
 use crate::model::id::{DiscountId, EventId, OrganizationId, TicketTypeId, kind};
 use crate::model::page::Page;
 use crate::model::text_enum::TextEnum;
 use crate::rules::Checked;
-use crate::rules::discount::DiscountFields;
 use crate::rules::money;
 use crate::rules::text::fold;
 

@@ -3,14 +3,15 @@
 use super::lists::{below, one_more};
 use super::{Bind, Constraint, Row, Transaction, on_violation};
 use crate::error::{Error, Reason, Result};
-use crate::model::event::{Event, EventSettings, EventStatus, ListEvents, TicketPdfDesignVersion};
+use crate::model::event::EventFields;
+use crate::model::event::{Event, EventSettingsFields, EventStatus, ListEvents, TicketPdfDesignVersion};
 use crate::model::id::{EventId, OrganizationId};
 use crate::model::page::Page;
 use crate::model::text_enum::TextEnum;
 use crate::model::timestamp::Timestamp;
 use crate::rules::Checked;
 use crate::rules::calendar::Zone;
-use crate::rules::event::{EventFields, search_line, status_at};
+use crate::rules::event::{search_line, status_at};
 use crate::rules::money;
 use crate::rules::order::Sale;
 
@@ -170,28 +171,24 @@ pub(crate) fn update(tx: &Transaction<'_>, current: &Event, fields: &Checked<Eve
     on_violation(tx.try_execute(UPDATE, &binds), Constraint::EventSlug, || slug_taken(fields)).map(drop)
 }
 
-pub(crate) fn update_settings(tx: &Transaction<'_>, current: Event, settings: &Checked<EventSettings>) -> Result<()> {
-    let mut event = current;
-    let EventSettings { tags, is_featured, location_metadata, tracking_pixels, disable_organizer_order_notifications } =
-        EventSettings::clone(settings);
-    tags.apply(&mut event.tags);
-    is_featured.apply(&mut event.is_featured);
-    location_metadata.apply(&mut event.location_metadata);
-    tracking_pixels.apply(&mut event.tracking_pixels);
-    disable_organizer_order_notifications.apply(&mut event.disable_organizer_order_notifications);
+pub(crate) fn update_settings(
+    tx: &Transaction<'_>,
+    current: &Event,
+    settings: &Checked<EventSettingsFields>,
+) -> Result<()> {
     tx.execute(
         UPDATE_SETTINGS,
         &[
-            event.id.into(),
-            event.organizer_id.into(),
-            json(&event.tags)?.into(),
-            event.is_featured.into(),
-            json(&event.location_metadata)?.into(),
-            json(&event.tracking_pixels)?.into(),
-            event.disable_organizer_order_notifications.into(),
-            event.status.as_str().into(),
+            current.id.into(),
+            current.organizer_id.into(),
+            json(&settings.tags)?.into(),
+            settings.is_featured.into(),
+            json(&settings.location_metadata)?.into(),
+            json(&settings.tracking_pixels)?.into(),
+            settings.disable_organizer_order_notifications.into(),
+            current.status.as_str().into(),
             tx.now().into(),
-            (event.revision + 1).into(),
+            (current.revision + 1).into(),
         ],
     )
     .map(drop)

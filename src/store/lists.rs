@@ -3,8 +3,7 @@
 use super::{Bind, Row, Transaction};
 use crate::error::{Error, Result};
 use crate::model::id::{Id, Kind};
-use crate::model::page::PageRequest;
-use crate::rules::page::NO_CURSOR;
+use crate::model::page::{PageRequest, UNKNOWN_CURSOR};
 
 /// Where a page that is ordered newest first begins: below the cursor, or below every id. `exists` finds the cursor's
 /// item (`?1`) in the organization (`?2`).
@@ -22,7 +21,7 @@ pub(crate) fn below<K: Kind>(
 }
 
 pub(crate) fn unknown_cursor() -> Error {
-    Error::field("cursor", NO_CURSOR)
+    Error::field("cursor", UNKNOWN_CURSOR)
 }
 
 /// One row more than the page holds, to know whether another follows.

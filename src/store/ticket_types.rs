@@ -8,10 +8,11 @@ use crate::model::amount::Amount;
 use crate::model::id::{EventId, OrganizationId, TicketTypeId, kind};
 use crate::model::page::Page;
 use crate::model::text_enum::TextEnum;
+use crate::model::ticket_type::TicketTypeFields;
 use crate::model::ticket_type::{ListTicketTypes, TicketType};
 use crate::rules::Checked;
 use crate::rules::money::decimals;
-use crate::rules::ticket_type::{Offer, TicketTypeFields};
+use crate::rules::ticket_type::Offer;
 
 macro_rules! select {
     ($rest:literal) => {
@@ -90,7 +91,7 @@ fn values(fields: &TicketTypeFields) -> Result<[Bind<'_>; 18]> {
     Ok([
         (&fields.name).into(),
         fields.description.as_ref().into(),
-        fields.price_minor.into(),
+        fields.price.minor().into(),
         fields.quantity.into(),
         fields.status.as_str().into(),
         fields.display_remaining.into(),
@@ -145,7 +146,7 @@ pub(crate) fn list(
     request: &Checked<ListTicketTypes>,
 ) -> Result<Page<TicketType, kind::TicketType>> {
     let (sort_order, id) = match request.page.cursor {
-        None => (i64::MIN, TicketTypeId::NOTHING),
+        None => (i64::MIN, TicketTypeId::UNKNOWN),
         Some(cursor) => {
             let position =
                 tx.query_opt(POSITION, &[cursor.into(), organization.into()], |row| row.get("sort_order"))?;

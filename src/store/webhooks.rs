@@ -8,9 +8,9 @@ use crate::model::id::{OrganizationId, WebhookId, kind};
 use crate::model::page::Page;
 use crate::model::secret::Secret;
 use crate::model::text_enum::TextEnum;
+use crate::model::webhook::WebhookFields;
 use crate::model::webhook::{ListWebhooks, WebhookEndpoint};
 use crate::rules::Checked;
-use crate::rules::webhook::WebhookFields;
 
 /// Of the secret, no more than the hint is read here.
 macro_rules! select {

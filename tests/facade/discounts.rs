@@ -145,7 +145,7 @@ fn an_update_is_validated_together_with_the_unchanged_fields() {
         change.minimum_purchase = Change::Set(Some(Amount::new(1, 3)));
         change.applicable_ticket_types = Change::Set(vec!["type_0000000000001".parse().expect("an id")]);
     });
-    assert_eq!(paths(all), ["applicableTicketTypes[0]", "code", "value", "usageLimit", "minimumPurchase"]);
+    assert_eq!(paths(all), ["code", "value", "usageLimit", "applicableTicketTypes[0]", "minimumPurchase"]);
 }
 
 #[test]

@@ -114,7 +114,7 @@ fn everything_that_is_wrong_is_told_at_once_and_nothing_is_changed() {
     let id = ground.webhook(&[ISSUED]);
     let before = ground.fixture.all_rows();
     let bad = CreateWebhook { description: Some("x".repeat(501)), ..CreateWebhook::new("http://example.com", []) };
-    assert_eq!(paths(service.create_webhook(caller, bad)), ["url", "description", "events"]);
+    assert_eq!(paths(service.create_webhook(caller, bad)), ["description", "events", "url"]);
     let bad = UpdateWebhook {
         url: Change::Set("\0".to_owned()),
         description: Change::Set(Some("\0".to_owned())),

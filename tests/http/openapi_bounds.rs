@@ -182,8 +182,8 @@ const ERRORS_BEYOND_THE_SCHEMA: [&str; 11] = [
     "must be an event of this organization",
     "must be a ticket type of this organization",
     "must be a ticket type of this event",
-    "is not one that this event ships to",
-    "is no cursor of this list",
+    "must be a country to which this event ships",
+    "must be a cursor returned by this list",
     "Discount code not found",
     "must be an https URL of a public address, on port 443 or one from 1024 up",
 ];

@@ -1,6 +1,5 @@
 //! The OpenAPI 3.1 document. It is generated from the table of operations and the types of their requests and responses.
 
-mod bounds;
 mod examples;
 mod headers;
 mod links;
@@ -21,6 +20,7 @@ use serde_json::{Value, json};
 
 use super::operation::{BASE, Input, Operation};
 use super::state::AppState;
+use crate::form::schema::NamedSchemas;
 use crate::model::scope::Scope;
 use crate::model::text_enum::TextEnum;
 
@@ -42,18 +42,17 @@ const DESCRIPTION: &str = "Sells tickets for events: ticket types, orders with p
 
 /// Generates the document.
 fn document() -> Value {
-    // A schema in both generators is taken from the requests', which has the limits.
-    let mut requests = generator(SchemaSettings::for_deserialize);
-    let mut responses = generator(SchemaSettings::for_serialize);
+    let mut requests = NamedSchemas::default();
+    let mut responses = generator();
     let mut paths = other_routes::paths();
     for operation in super::operations::all() {
         let method = operation.method.as_str().to_lowercase();
         paths[format!("{BASE}{}", operation.path)][method] = describe(&operation, &mut requests, &mut responses);
     }
     let webhooks = notifications::webhooks(&mut responses);
-    bounds::lay_on_all(&mut requests);
     let mut schemas = responses.take_definitions(true);
-    schemas.extend(requests.take_definitions(true));
+    // If requests and responses have a schema in common, that of requests is used: it has the limits.
+    schemas.extend(requests.into_map());
     schemas.insert("ProblemDetails".to_owned(), responses::problem_details());
     let mut document = json!({
         "openapi": "3.1.0",
@@ -83,24 +82,24 @@ fn document() -> Value {
     document
 }
 
-/// Collects the schemas of either requests or responses: the same type may be described differently for both.
-fn generator(settings: fn(SchemaSettings) -> SchemaSettings) -> SchemaGenerator {
-    let draft = SchemaSettings::draft2020_12().with(|settings| {
+/// Collects the schemas of responses.
+fn generator() -> SchemaGenerator {
+    let settings = SchemaSettings::draft2020_12().with(|settings| {
         settings.definitions_path = "/components/schemas".into();
         settings.meta_schema = None;
     });
-    settings(draft).into_generator()
+    settings.for_serialize().into_generator()
 }
 
-fn describe(operation: &Operation, requests: &mut SchemaGenerator, responses: &mut SchemaGenerator) -> Value {
+fn describe(operation: &Operation, requests: &mut NamedSchemas, responses: &mut SchemaGenerator) -> Value {
     let scope = operation.scope.as_str();
     let mut parameters = path_parameters(operation);
     let mut body = None;
     match operation.input {
         Input::None => {}
-        Input::Query(schema) => parameters.extend(query_parameters(schema(requests).to_value())),
-        Input::Body(schema) => body = Some(json_body(operation, true, schema(requests).as_value())),
-        Input::OptionalBody(schema) => body = Some(json_body(operation, false, schema(requests).as_value())),
+        Input::Query(schema) => parameters.extend(query_parameters(&schema(requests))),
+        Input::Body(schema) => body = Some(json_body(operation, true, &schema(requests))),
+        Input::OptionalBody(schema) => body = Some(json_body(operation, false, &schema(requests))),
     }
     parameters.extend(headers::of_request(operation));
     let mut described = json!({
@@ -149,9 +148,7 @@ fn path_parameter_description(name: &str) -> &'static str {
     }
 }
 
-fn query_parameters(mut schema: Value) -> Vec<Value> {
-    let name = schema["title"].as_str().unwrap_or_default().to_owned();
-    bounds::lay_on(&name, &mut schema);
+fn query_parameters(schema: &Value) -> Vec<Value> {
     let required = schema["required"].as_array().cloned().unwrap_or_default();
     let properties = schema["properties"].as_object().cloned().unwrap_or_default();
     let mut parameters = Vec::new();

@@ -2,6 +2,7 @@
 
 use super::unless_damaged;
 use crate::error::Result;
+use crate::form::text::is_slug;
 use crate::model::check::{CheckReport, Finding};
 use crate::model::scope::Scopes;
 use crate::model::webhook::NotificationType;
@@ -41,7 +42,7 @@ const VALUES: &[Value] = &[
         table: "events",
         sentence: "a slug is lower-case letters and digits in groups joined by single hyphens",
         rows: "SELECT id, slug FROM events",
-        holds: |row| Ok(event::is_slug(&row.get::<String>("slug")?)),
+        holds: |row| Ok(is_slug(&row.get::<String>("slug")?)),
     },
     Value {
         name: "event-search-text",

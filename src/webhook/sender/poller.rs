@@ -38,7 +38,7 @@ pub(super) fn run(sender: &SenderContext) {
 
 /// Reports every enabled endpoint that has waiting rows, with the time at which the first is due.
 fn scan(sender: &SenderContext) -> Result<()> {
-    let mut after = WebhookId::NOTHING;
+    let mut after = WebhookId::UNKNOWN;
     loop {
         let chunk = read_chunk(sender, after)?;
         sender.report_due(chunk.due);

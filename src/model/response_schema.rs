@@ -1,4 +1,4 @@
-//! The JSON Schema of values, for OpenAPI.
+//! The JSON Schema of values in responses, for the OpenAPI document.
 
 use std::borrow::Cow;
 
@@ -7,8 +7,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use super::amount::Amount;
 use super::id::{Id, Kind};
 use super::secret::Secret;
-use super::timestamp::Timestamp;
-use crate::form::describe::PLAIN;
+use super::timestamp::{TO_THE_MINUTE, Timestamp};
 
 impl JsonSchema for Amount {
     fn schema_name() -> Cow<'static, str> {
@@ -33,13 +32,8 @@ impl JsonSchema for Timestamp {
         true
     }
 
-    /// It is always written with milliseconds, and read with or without them. It is also read without seconds, which is
-    /// not told: RFC 3339, and with it the format, has no such instants.
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        let end =
-            if generator.contract().is_serialize() { r":[0-5][0-9]\.[0-9]{3}" } else { r":[0-5][0-9](\.[0-9]+)?" };
-        let date = "(19[7-9][0-9]|[2-9][0-9]{3})-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])";
-        let pattern = format!("^{date}T([01][0-9]|2[0-3]):[0-5][0-9]{end}Z$");
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let pattern = format!(r"^{TO_THE_MINUTE}:[0-5][0-9]\.[0-9]{{3}}Z$");
         json_schema!({"type": "string", "format": "date-time", "pattern": pattern})
     }
 }
@@ -53,13 +47,8 @@ impl<K: Kind> JsonSchema for Id<K> {
         true
     }
 
-    /// Any text is read as an id, and most of them name nothing.
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        if generator.contract().is_serialize() {
-            json_schema!({"type": "string", "pattern": format!("^{}_[0-7][0-9A-HJKMNP-TV-Z]{{12}}$", K::PREFIX)})
-        } else {
-            json_schema!({"type": "string", "minLength": 1, "pattern": PLAIN})
-        }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({"type": "string", "pattern": format!("^{}_[0-7][0-9A-HJKMNP-TV-Z]{{12}}$", K::PREFIX)})
     }
 }
 

@@ -1,0 +1,137 @@
+//! Limits on the value of one field. Requests are checked against them, and the OpenAPI document states them.
+
+use serde_json::{Value, json};
+
+use super::text::{SLUG_PATTERN, is_email, is_slug, is_uri};
+
+/// A limit on values of one type.
+pub(crate) trait Limit: Copy + 'static {
+    /// What is wrong with a value beyond the limit. It completes the sentence "<field> …".
+    fn message(self) -> String;
+
+    /// Adds the keywords of JSON Schema for the limit.
+    fn describe(self, schema: &mut Value);
+}
+
+/// A limit on text.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum TextLimit {
+    /// At least so many characters.
+    MinLength(usize),
+    /// At most so many characters.
+    MaxLength(usize),
+    /// Exactly so many characters.
+    ExactLength(usize),
+    /// Lower-case letters and digits, in groups joined by single hyphens.
+    Slug,
+    /// An e-mail address.
+    Email,
+    /// A URI with a scheme (RFC 3986).
+    Uri,
+    /// A URL to which webhooks can be sent. `rules::webhook_url` checks it, since development settings allow more.
+    WebhookUrl,
+}
+
+impl TextLimit {
+    pub(crate) fn allows(self, text: &str) -> bool {
+        match self {
+            Self::MinLength(1) => !text.is_empty(),
+            Self::MinLength(least) => text.chars().count() >= least,
+            Self::MaxLength(most) => text.len() <= most || text.chars().count() <= most,
+            Self::ExactLength(length) => text.chars().count() == length,
+            Self::Slug => is_slug(text),
+            Self::Email => is_email(text),
+            Self::Uri => is_uri(text),
+            Self::WebhookUrl => true,
+        }
+    }
+}
+
+impl Limit for TextLimit {
+    fn message(self) -> String {
+        match self {
+            Self::MinLength(1) => "must not be empty".to_owned(),
+            Self::MinLength(least) => format!("must have at least {least} characters"),
+            Self::MaxLength(most) => format!("must have at most {most} characters"),
+            Self::ExactLength(length) => format!("must have exactly {length} characters"),
+            Self::Slug => "must be lower-case letters and digits, in groups joined by single hyphens".to_owned(),
+            Self::Email => "must be an e-mail address".to_owned(),
+            Self::Uri | Self::WebhookUrl => "must be a URI with a scheme (RFC 3986)".to_owned(),
+        }
+    }
+
+    fn describe(self, schema: &mut Value) {
+        match self {
+            Self::MinLength(least) => schema["minLength"] = json!(least),
+            Self::MaxLength(most) => schema["maxLength"] = json!(most),
+            Self::ExactLength(length) => {
+                schema["minLength"] = json!(length);
+                schema["maxLength"] = json!(length);
+            }
+            Self::Slug => schema["pattern"] = json!(SLUG_PATTERN),
+            Self::Email => schema["format"] = json!("email"),
+            Self::Uri | Self::WebhookUrl => schema["format"] = json!("uri"),
+        }
+    }
+}
+
+/// A limit on a number, or on an amount in major units.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum NumberLimit {
+    /// At least this number.
+    Min(i64),
+    /// At most this number.
+    Max(i64),
+}
+
+impl Limit for NumberLimit {
+    fn message(self) -> String {
+        match self {
+            Self::Min(least) => format!("must be at least {least}"),
+            Self::Max(most) => format!("must be at most {most}"),
+        }
+    }
+
+    fn describe(self, schema: &mut Value) {
+        match self {
+            Self::Min(least) => schema["minimum"] = json!(least),
+            Self::Max(most) => schema["maximum"] = json!(most),
+        }
+    }
+}
+
+/// A limit on a list.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum ListLimit {
+    /// At least so many entries.
+    MinItems(usize),
+}
+
+impl Limit for ListLimit {
+    fn message(self) -> String {
+        match self {
+            Self::MinItems(1) => "must have at least one entry".to_owned(),
+            Self::MinItems(least) => format!("must have at least {least} entries"),
+        }
+    }
+
+    fn describe(self, schema: &mut Value) {
+        match self {
+            Self::MinItems(least) => schema["minItems"] = json!(least),
+        }
+    }
+}
+
+/// The limit of types that have none.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum NoLimit {}
+
+impl Limit for NoLimit {
+    fn message(self) -> String {
+        match self {}
+    }
+
+    fn describe(self, _: &mut Value) {
+        match self {}
+    }
+}

@@ -1,0 +1,57 @@
+//! The place of a value in a request.
+
+use std::fmt;
+
+/// The place of a value in a request, such as `items[0].quantity`. It becomes text only if an error is reported there.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Path<'a> {
+    /// The request as a whole.
+    Root,
+    /// A field of an object.
+    Field(&'a Path<'a>, &'a str),
+    /// An entry of a list.
+    Entry(&'a Path<'a>, usize),
+}
+
+impl Path<'_> {
+    /// The field `name` of the object at this path.
+    pub(crate) fn field<'a>(&'a self, name: &'a str) -> Path<'a> {
+        Path::Field(self, name)
+    }
+
+    /// An entry of the list at this path.
+    pub(crate) fn entry(&self, index: usize) -> Path<'_> {
+        Path::Entry(self, index)
+    }
+}
+
+impl fmt::Display for Path<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Root => Ok(()),
+            Self::Field(Path::Root, name) => f.write_str(name),
+            Self::Field(object, name) => write!(f, "{object}.{name}"),
+            Self::Entry(list, index) => write!(f, "{list}[{index}]"),
+        }
+    }
+}
+
+impl From<Path<'_>> for String {
+    fn from(path: Path<'_>) -> Self {
+        path.to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_names_fields_and_entries() {
+        let items = Path::Root.field("items");
+        let first = items.entry(0);
+        assert_eq!(Path::Root.to_string(), "");
+        assert_eq!(first.to_string(), "items[0]");
+        assert_eq!(first.field("quantity").to_string(), "items[0].quantity");
+    }
+}
