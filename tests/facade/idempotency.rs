@@ -388,6 +388,6 @@ fn the_table_has_every_post_operation_and_every_idempotent_one() {
     let mut named: Vec<_> = OPERATIONS.iter().map(|(name, _)| (*name).to_owned()).collect();
     named.sort_unstable();
     assert_eq!(names_after("src/service", &["OperationTarget::new(", "OperationTarget::on("]), named);
-    let posts = ["create(", "create_several(", "act(", "act_on("].map(|kind| format!("Operation::{kind}"));
-    assert_eq!(names_after("src/server", &posts.each_ref().map(String::as_str)), named);
+    let posts = ["create(", "create_several(", "action(", "action_on("].map(|kind| format!("Operation::{kind}"));
+    assert_eq!(names_after("src/server/operations", &posts.each_ref().map(String::as_str)), named);
 }
