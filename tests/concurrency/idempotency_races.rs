@@ -1,5 +1,5 @@
-//! Many at once with one idempotency key: the work is done once. Each has a control, the same race with a key for each
-//! caller, in which everybody's work is done.
+//! Simultaneous requests with one idempotency key: the work is done once. Each test has a control, the same race with a
+//! key for each request, in which the work of every request is done.
 
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -20,7 +20,7 @@ use ticketing::{
 const THREADS: usize = 32;
 const ROUNDS: usize = 12;
 
-fn keyed(caller: &Caller, key: &str) -> Caller {
+fn with_key(caller: &Caller, key: &str) -> Caller {
     caller.with_idempotency_key(key.parse().expect(key))
 }
 
@@ -28,16 +28,16 @@ fn order(service: &TicketingService, by: &Caller, of: &TicketType, quantity: i64
     service.create_order(by, CreateOrder::new(of.event_id, new_customer(), of.id, quantity))
 }
 
-/// The one answer that all who were answered got. Whoever was not heard that the work is under way.
-fn the_one_answer(answers: Vec<Result<CreateOrderResponse>>) -> CreateOrderResponse {
+/// Returns the response that all successful requests got. All others must have failed with `IdempotencyInProgress`.
+fn only_response(results: Vec<Result<CreateOrderResponse>>) -> CreateOrderResponse {
     let mut one: Option<CreateOrderResponse> = None;
-    for answer in answers {
-        match answer {
-            Ok(answer) => assert_eq!(*one.get_or_insert_with(|| answer.clone()), answer),
+    for result in results {
+        match result {
+            Ok(result) => assert_eq!(*one.get_or_insert_with(|| result.clone()), result),
             Err(error) => assert_eq!(error, Error::IdempotencyInProgress),
         }
     }
-    one.expect("somebody is answered")
+    one.expect("a response")
 }
 
 fn orders(fixture: &Fixture) -> i64 {
@@ -45,15 +45,15 @@ fn orders(fixture: &Fixture) -> i64 {
 }
 
 #[test]
-fn a_free_order_under_one_key_is_placed_once_by_32_threads_and_two_services() {
+fn a_free_order_with_one_key_is_created_once_by_32_threads() {
     let fixture = Fixture::new();
     let ticket_type = fixture.ticket_type(&fixture.event(), 0, 10_000);
     let services = [fixture.service.clone(), fixture.second_service()];
     for round in 1..=ROUNDS {
         let key = format!("round-{round}");
-        let by = |number: usize| order(&services[number % 2], &keyed(&fixture.caller, &key), &ticket_type, 2);
-        let placed = the_one_answer(run_at_once(THREADS, by));
-        assert_eq!(placed.issued_tickets.len(), 2);
+        let by = |number: usize| order(&services[number % 2], &with_key(&fixture.caller, &key), &ticket_type, 2);
+        let created = only_response(run_at_once(THREADS, by));
+        assert_eq!(created.issued_tickets.len(), 2);
         assert_eq!((orders(&fixture), fixture.sold(&ticket_type)), (round as i64, 2 * round as i64));
     }
     assert_consistent(&fixture.database());
@@ -64,62 +64,62 @@ fn control_with_a_key_for_each_thread_there_are_32_free_orders() {
     let fixture = Fixture::new();
     let ticket_type = fixture.ticket_type(&fixture.event(), 0, 10_000);
     let by =
-        |number: usize| order(&fixture.service, &keyed(&fixture.caller, &format!("key-{number}")), &ticket_type, 2);
+        |number: usize| order(&fixture.service, &with_key(&fixture.caller, &format!("key-{number}")), &ticket_type, 2);
     assert!(run_at_once(THREADS, by).iter().all(Result::is_ok));
     assert_eq!((orders(&fixture), fixture.sold(&ticket_type)), (32, 64));
 }
 
 #[test]
-fn the_last_place_under_one_key_goes_to_all_who_show_it_and_is_never_sold_out_for_them() {
+fn requests_with_one_key_for_the_last_seat_all_get_the_same_order() {
     for _ in 0..ROUNDS {
         let fixture = Fixture::new();
         let event = fixture.event();
         fixture.ticket_type(&event, 0, 1);
         let last = fixture.ticket_type(&event, 0, 1);
-        the_one_answer(run_at_once(THREADS, |_| order(&fixture.service, &fixture.caller_with_key("key"), &last, 1)));
+        only_response(run_at_once(THREADS, |_| order(&fixture.service, &fixture.caller_with_key("key"), &last, 1)));
         assert_eq!((orders(&fixture), fixture.sold(&last)), (1, 1));
     }
 }
 
 #[test]
-fn control_with_a_key_for_each_thread_all_but_one_find_the_last_place_sold() {
+fn control_with_a_key_for_each_thread_one_request_gets_the_last_seat() {
     let fixture = Fixture::new();
     let event = fixture.event();
     fixture.ticket_type(&event, 0, 1);
     let last = fixture.ticket_type(&event, 0, 1);
-    let answers = run_at_once(THREADS, |number| {
+    let results = run_at_once(THREADS, |number| {
         order(&fixture.service, &fixture.caller_with_key(&format!("key-{number}")), &last, 1)
     });
-    let (placed, refused): (Vec<_>, Vec<_>) = answers.into_iter().partition(Result::is_ok);
-    assert_eq!((placed.len(), refused.len()), (1, 31));
+    let (created, refused): (Vec<_>, Vec<_>) = results.into_iter().partition(Result::is_ok);
+    assert_eq!((created.len(), refused.len()), (1, 31));
     assert!(refused.into_iter().all(|refused| reason(refused) == Reason::SoldOut));
 }
 
-/// A gateway that answers nobody before its gate is opened.
+/// A gateway whose calls wait until it is opened.
 #[derive(Clone, Default)]
-struct Gated(Arc<Gate>);
+struct GatedGateway(Arc<Gate>);
 
 #[derive(Default)]
 struct Gate {
     open: Mutex<bool>,
     opened: Condvar,
-    asked: AtomicUsize,
+    calls: AtomicUsize,
 }
 
-impl Gated {
+impl GatedGateway {
     fn open(&self) {
         *self.0.open.lock().unwrap_or_else(PoisonError::into_inner) = true;
         self.0.opened.notify_all();
     }
 
-    fn asked(&self) -> usize {
-        self.0.asked.load(Ordering::SeqCst)
+    fn calls(&self) -> usize {
+        self.0.calls.load(Ordering::SeqCst)
     }
 }
 
-impl PaymentGateway for Gated {
+impl PaymentGateway for GatedGateway {
     fn start_checkout(&self, request: &CheckoutRequest) -> Result<Checkout, GatewayError> {
-        self.0.asked.fetch_add(1, Ordering::SeqCst);
+        self.0.calls.fetch_add(1, Ordering::SeqCst);
         let mut open = self.0.open.lock().unwrap_or_else(PoisonError::into_inner);
         while !*open {
             open = self.0.opened.wait(open).unwrap_or_else(PoisonError::into_inner);
@@ -133,67 +133,67 @@ impl PaymentGateway for Gated {
     }
 }
 
-/// Has 32 threads order at once with these keys, while the gateway waits until `refused` of them were answered.
+/// Creates orders on 32 threads with these keys, while the gateway waits until `refused` requests have been refused.
 fn orders_through_a_slow_gateway(
     refused: usize,
     key: impl Fn(usize) -> String + Sync,
-) -> (Fixture, Gated, Vec<Result<CreateOrderResponse>>) {
-    let gateway = Gated::default();
+) -> (Fixture, GatedGateway, Vec<Result<CreateOrderResponse>>) {
+    let gateway = GatedGateway::default();
     let fixture = Fixture::with(|builder| builder.payment_gateway(gateway.clone()));
     let ticket_type = fixture.ticket_type(&fixture.event(), 1250, 1000);
     let answered = AtomicUsize::new(0);
     if refused == 0 {
         gateway.open();
     }
-    let answers = run_at_once(THREADS, |number| {
-        let answer = order(&fixture.service, &fixture.caller_with_key(&key(number)), &ticket_type, 1);
+    let results = run_at_once(THREADS, |number| {
+        let result = order(&fixture.service, &fixture.caller_with_key(&key(number)), &ticket_type, 1);
         if answered.fetch_add(1, Ordering::SeqCst) + 1 == refused {
             gateway.open();
         }
-        answer
+        result
     });
-    (fixture, gateway, answers)
+    (fixture, gateway, results)
 }
 
 #[test]
-fn a_paid_order_under_one_key_is_placed_once_and_the_others_hear_that_it_is_under_way() {
-    let (fixture, gateway, answers) = orders_through_a_slow_gateway(THREADS - 1, |_| "key".to_owned());
-    let refused = answers.iter().filter(|answer| **answer == Err(Error::IdempotencyInProgress)).count();
+fn an_order_with_one_key_is_created_once_while_the_others_are_refused() {
+    let (fixture, gateway, results) = orders_through_a_slow_gateway(THREADS - 1, |_| "key".to_owned());
+    let refused = results.iter().filter(|result| **result == Err(Error::IdempotencyInProgress)).count();
     assert_eq!(refused, THREADS - 1);
-    let placed = the_one_answer(answers);
-    assert!(placed.checkout_url.is_some());
-    assert_eq!((orders(&fixture), gateway.asked()), (1, 1));
+    let created = only_response(results);
+    assert!(created.checkout_url.is_some());
+    assert_eq!((orders(&fixture), gateway.calls()), (1, 1));
     assert_eq!(fixture.stored("SELECT SUM(held) FROM ticket_types"), 1);
-    // The key is not at work any more.
+    // The key is no longer in use.
     let of =
-        fixture.service.get_ticket_type(&fixture.caller, placed.order.items[0].item.ticket_type_id).expect("the type");
-    assert_eq!(order(&fixture.service, &fixture.caller_with_key("key"), &of, 1), Ok(placed));
+        fixture.service.get_ticket_type(&fixture.caller, created.order.items[0].item.ticket_type_id).expect("the type");
+    assert_eq!(order(&fixture.service, &fixture.caller_with_key("key"), &of, 1), Ok(created));
 }
 
 #[test]
-fn control_with_a_key_for_each_thread_there_are_32_paid_orders() {
-    let (fixture, gateway, answers) = orders_through_a_slow_gateway(0, |number| format!("key-{number}"));
-    assert!(answers.iter().all(Result::is_ok));
-    assert_eq!((orders(&fixture), gateway.asked()), (32, 32));
+fn control_with_a_key_for_each_thread_there_are_32_orders_with_a_link() {
+    let (fixture, gateway, results) = orders_through_a_slow_gateway(0, |number| format!("key-{number}"));
+    assert!(results.iter().all(Result::is_ok));
+    assert_eq!((orders(&fixture), gateway.calls()), (32, 32));
 }
 
 #[test]
-fn two_services_that_take_up_one_paid_order_ask_under_one_key_and_give_one_answer() {
+fn two_services_that_continue_one_order_use_one_key_at_the_gateway() {
     for round in 0..ROUNDS {
         let fixture = Fixture::new();
         let ticket_type = fixture.ticket_type(&fixture.event(), 1250, 10);
         let services = [fixture.service.clone(), fixture.second_service()];
-        let placed = the_one_answer(run_at_once(8, |number| {
+        let created = only_response(run_at_once(8, |number| {
             order(&services[number % 2], &fixture.caller_with_key("key"), &ticket_type, 1)
         }));
-        assert_eq!((orders(&fixture), placed.order.status), (1, OrderStatus::Pending), "round {round}");
-        let asked: HashSet<_> = fixture.gateway.checkouts().into_iter().map(|asked| asked.idempotency_key).collect();
-        assert_eq!(asked.len(), 1);
+        assert_eq!((orders(&fixture), created.order.status), (1, OrderStatus::Pending), "round {round}");
+        let calls: HashSet<_> = fixture.gateway.checkouts().into_iter().map(|calls| calls.idempotency_key).collect();
+        assert_eq!(calls.len(), 1);
     }
 }
 
 #[test]
-fn at_two_doors_under_one_key_a_ticket_is_scanned_once_and_nobody_hears_that_it_is_inside_already() {
+fn simultaneous_scans_with_one_key_count_as_one_scan() {
     for _ in 0..ROUNDS {
         let fixture = Fixture::new();
         let ticket = fixture.issue(&fixture.ticket_type(&fixture.event(), 0, 10), 1).remove(0);
@@ -210,7 +210,7 @@ fn at_two_doors_under_one_key_a_ticket_is_scanned_once_and_nobody_hears_that_it_
 }
 
 #[test]
-fn control_under_a_key_for_each_door_a_ticket_is_scanned_by_all_and_is_inside_already_for_all_but_one() {
+fn control_with_a_key_for_each_scan_all_scans_count_and_one_is_accepted() {
     let fixture = Fixture::new();
     let ticket = fixture.issue(&fixture.ticket_type(&fixture.event(), 0, 10), 1).remove(0);
     let scans = run_at_once(16, |number| {
@@ -221,10 +221,10 @@ fn control_under_a_key_for_each_door_a_ticket_is_scanned_by_all_and_is_inside_al
     assert_eq!(fixture.service.get_ticket(&fixture.caller, ticket.id).expect("the ticket").scan_count, 16);
 }
 
-const CHILD: &str = concat!(module_path!(), "::a_child_process_orders_under_its_keys");
+const CHILD: &str = concat!(module_path!(), "::a_child_process_creates_orders_with_its_keys");
 
 #[test]
-fn a_child_process_orders_under_its_keys() {
+fn a_child_process_creates_orders_with_its_keys() {
     let Some(prefix) = child_role() else { return };
     let service =
         TicketingService::builder(child_variable("TICKETING_TEST_FILE")).sandbox_gateway().open().expect("the file");
@@ -235,19 +235,19 @@ fn a_child_process_orders_under_its_keys() {
     send_to_parent("ready");
     wait_for_parent();
     for round in 0..ROUNDS {
-        let by = keyed(&caller, &format!("{prefix}-{round}"));
-        for answer in run_at_once(8, |_| order(&service, &by, &ticket_type, 1)) {
-            match answer {
-                Ok(placed) => send_to_parent(format_args!("{round} {}", placed.order.id)),
+        let by = with_key(&caller, &format!("{prefix}-{round}"));
+        for result in run_at_once(8, |_| order(&service, &by, &ticket_type, 1)) {
+            match result {
+                Ok(created) => send_to_parent(format_args!("{round} {}", created.order.id)),
                 Err(error) => assert_eq!(error, Error::IdempotencyInProgress),
             }
         }
     }
 }
 
-/// What two processes are told of their orders under these keys, and how many orders there are.
+/// Runs two processes that create orders with these keys. Returns the responses of both, and the number of orders.
 fn two_processes(prefixes: [&str; 2], cents: i64) -> (HashSet<String>, i64) {
-    // The children read the system's clock.
+    // The child processes use the system's clock.
     let fixture = Fixture::new();
     let event = fixture.event_with(|new| (new.start_date, new.end_date) = (ticketing::Timestamp::MAX, None));
     let ticket_type = fixture.ticket_type(&event, cents, 1000);
@@ -262,37 +262,37 @@ fn two_processes(prefixes: [&str; 2], cents: i64) -> (HashSet<String>, i64) {
     let ends: Vec<_> = start_together(children).into_iter().map(ChildProcess::finish).collect();
     assert!(ends.iter().all(|(status, _)| status.success()));
     assert_consistent(&fixture.database());
-    (ends.into_iter().flat_map(|(_, said)| said).collect(), orders(&fixture))
+    (ends.into_iter().flat_map(|(_, messages)| messages).collect(), orders(&fixture))
 }
 
 #[test]
-fn two_processes_under_the_same_keys_place_one_order_for_each() {
+fn two_processes_with_the_same_keys_create_one_order_for_each() {
     for cents in [0, 1250] {
-        let (told, placed) = two_processes(["same", "same"], cents);
-        assert_eq!((told.len(), placed), (ROUNDS, ROUNDS as i64), "{cents}: {told:?}");
+        let (responses, created) = two_processes(["same", "same"], cents);
+        assert_eq!((responses.len(), created), (ROUNDS, ROUNDS as i64), "{cents}: {responses:?}");
     }
 }
 
 #[test]
-fn control_two_processes_under_different_keys_place_twice_as_many() {
-    let (told, placed) = two_processes(["one", "other"], 0);
-    assert_eq!((told.len(), placed), (2 * ROUNDS, 2 * ROUNDS as i64));
+fn control_two_processes_with_different_keys_create_twice_as_many() {
+    let (responses, created) = two_processes(["one", "other"], 0);
+    assert_eq!((responses.len(), created), (2 * ROUNDS, 2 * ROUNDS as i64));
 }
 
-/// Randomness that panics when it is told to, which it is asked for in the middle of a transaction.
+/// An entropy source that panics if the test says so. It is used in the middle of a transaction.
 #[derive(Debug, Clone, Default)]
-struct Fragile(Arc<AtomicBool>);
+struct PanickingEntropy(Arc<AtomicBool>);
 
-impl Entropy for Fragile {
+impl Entropy for PanickingEntropy {
     fn fill(&self, bytes: &mut [u8]) {
-        assert!(!self.0.load(Ordering::SeqCst), "the entropy panics, as it was told to");
+        assert!(!self.0.load(Ordering::SeqCst), "the test told the entropy to panic");
         ticketing::SystemEntropy.fill(bytes);
     }
 }
 
 #[test]
-fn work_that_panics_frees_its_key() {
-    let entropy = Fragile::default();
+fn a_panic_frees_the_key() {
+    let entropy = PanickingEntropy::default();
     let fixture = Fixture::with(|builder| builder.entropy(entropy.clone()));
     let ticket_type = fixture.ticket_type(&fixture.event(), 0, 10);
     let before = fixture.all_rows();
@@ -308,10 +308,10 @@ fn work_that_panics_frees_its_key() {
 
 #[test]
 fn a_gateway_that_panics_or_hangs_frees_the_key() {
-    for mood in [GatewayBehavior::Panic, GatewayBehavior::Hang] {
+    for behavior in [GatewayBehavior::Panic, GatewayBehavior::Hang] {
         let fixture = Fixture::with_gateway(|builder| builder.gateway_timeout(Duration::from_millis(50)));
         let ticket_type = fixture.ticket_type(&fixture.event(), 1250, 10);
-        fixture.gateway.on_checkout(mood);
+        fixture.gateway.on_checkout(behavior);
         let failed = order(&fixture.service, &fixture.caller_with_key("key"), &ticket_type, 1).expect_err("no link");
         assert!(matches!(failed, Error::PaymentGatewayFailed(_)), "{failed:?}");
         fixture.gateway.on_checkout(GatewayBehavior::Succeed);

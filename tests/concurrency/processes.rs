@@ -1,4 +1,4 @@
-//! Several processes on one file. The children are this same test binary, run again for one test with a part to play.
+//! Several processes on one database file. The child processes are this test binary with a role.
 
 use std::path::PathBuf;
 
@@ -10,11 +10,11 @@ use crate::common::threads::run_at_once;
 use crate::common::*;
 use ticketing::{CreateApiKey, Error, Reason, Scopes, TicketingService};
 
-const CHILD: &str = concat!(module_path!(), "::a_child_process_plays_its_part");
-const PLACES: i64 = 2000;
+const CHILD: &str = concat!(module_path!(), "::a_child_process_plays_its_role");
+const SEATS: i64 = 2000;
 
 #[test]
-fn a_child_process_plays_its_part() {
+fn a_child_process_plays_its_role() {
     let path = || PathBuf::from(child_variable("TICKETING_TEST_FILE"));
     match child_role().as_deref() {
         None => {}
@@ -30,7 +30,7 @@ fn a_child_process_plays_its_part() {
     }
 }
 
-/// Buys until there is nothing left; says how many tickets it got.
+/// Buys tickets until they are sold out, and reports how many it got.
 fn sell(path: &std::path::Path) {
     let service = TicketingService::open(path).unwrap();
     let caller = service.act_for(child_variable("TICKETING_TEST_ORGANIZATION").parse().unwrap()).unwrap();
@@ -52,11 +52,11 @@ fn sell(path: &std::path::Path) {
 }
 
 #[test]
-fn processes_that_sell_the_last_places_of_one_file_sell_each_once_and_leave_none() {
+fn several_processes_sell_each_of_the_last_seats_once() {
     let fixture = Fixture::new();
-    // The second type keeps the event open, so that a buyer is told of the places.
+    // The second ticket type keeps the event open, so that orders fail because of the seats.
     fixture.new_ticket_type(0, 1);
-    let ticket_type = fixture.new_ticket_type(0, PLACES);
+    let ticket_type = fixture.new_ticket_type(0, SEATS);
     let children = (0..3).map(|_| {
         let mut command = child_process(CHILD, "sell");
         command
@@ -68,14 +68,14 @@ fn processes_that_sell_the_last_places_of_one_file_sell_each_once_and_leave_none
     });
     let ends: Vec<_> = start_together(children).into_iter().map(ChildProcess::finish).collect();
     assert!(ends.iter().all(|(status, _)| status.success()));
-    let bought: Vec<i64> = ends.iter().map(|(_, said)| said[0].parse().unwrap()).collect();
-    assert_eq!(bought.iter().sum::<i64>(), PLACES, "{bought:?}");
-    assert_eq!(fixture.sold(&ticket_type), PLACES);
+    let bought: Vec<i64> = ends.iter().map(|(_, messages)| messages[0].parse().unwrap()).collect();
+    assert_eq!(bought.iter().sum::<i64>(), SEATS, "{bought:?}");
+    assert_eq!(fixture.sold(&ticket_type), SEATS);
     assert_consistent(&fixture.database());
 }
 
 #[test]
-fn processes_that_open_a_fresh_file_at_once_all_succeed_and_share_it() {
+fn processes_that_open_a_new_file_at_the_same_time_all_succeed() {
     for _ in 0..3 {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("ticketing.db");
@@ -84,10 +84,10 @@ fn processes_that_open_a_fresh_file_at_once_all_succeed_and_share_it() {
             command.env("TICKETING_TEST_FILE", &path);
             command
         });
-        let mut made: Vec<_> = start_together(children).into_iter().flat_map(|child| child.finish().1).collect();
-        made.sort();
-        made.dedup();
-        assert_eq!(made.len(), 8);
+        let mut created: Vec<_> = start_together(children).into_iter().flat_map(|child| child.finish().1).collect();
+        created.sort();
+        created.dedup();
+        assert_eq!(created.len(), 8);
         let connection = Database::open(&path);
         assert_eq!(connection.value::<i64>("SELECT COUNT(*) FROM organizations"), 8);
         assert_eq!(connection.value::<String>("PRAGMA journal_mode"), "wal");
@@ -95,34 +95,34 @@ fn processes_that_open_a_fresh_file_at_once_all_succeed_and_share_it() {
     }
 }
 
-/// Says for each line of its input whether the key is good.
+/// Reports for each line of its input whether the key is valid.
 fn authenticate(path: &std::path::Path) {
     let service = TicketingService::open(path).unwrap();
     let key = child_variable("TICKETING_TEST_KEY");
     while wait_for_parent() == "try" {
         match service.authenticate(&key) {
-            Ok(_) => send_to_parent("in"),
-            Err(Error::Unauthenticated) => send_to_parent("out"),
+            Ok(_) => send_to_parent("valid"),
+            Err(Error::Unauthenticated) => send_to_parent("refused"),
             Err(other) => panic!("{other}"),
         }
     }
 }
 
 #[test]
-fn a_key_revoked_in_one_process_is_refused_in_the_other_from_the_next_request_on() {
+fn a_key_revoked_in_one_process_is_refused_in_the_other() {
     let fixture = Fixture::new();
     let request = CreateApiKey { name: "Door".to_owned(), scopes: Scopes::all(), expires_at: None };
     let key = fixture.service.create_api_key(fixture.caller.organization(), request).unwrap();
     let mut command = child_process(CHILD, "authenticate");
     command.env("TICKETING_TEST_FILE", fixture.path()).env("TICKETING_TEST_KEY", key.key.expose());
-    let mut door = ChildProcess::start(command);
-    let mut ask = || {
-        door.send("try");
-        door.next_message().unwrap()
+    let mut child = ChildProcess::start(command);
+    let mut authenticates = || {
+        child.send("try");
+        child.next_message().unwrap()
     };
-    assert_eq!(ask(), "in");
-    assert_eq!(ask(), "in");
+    assert_eq!(authenticates(), "valid");
+    assert_eq!(authenticates(), "valid");
     fixture.service.revoke_api_key(key.api_key.id).unwrap();
-    assert_eq!(ask(), "out");
-    assert!(door.finish().0.success());
+    assert_eq!(authenticates(), "refused");
+    assert!(child.finish().0.success());
 }

@@ -1,6 +1,7 @@
-//! Races: two or more callers at once want what only one can have. Each has a control, the same race run by hand-written
-//! SQL that reads first and writes later, without the condition in its UPDATE: there it breaks, every time. So the race
-//! is a real one, and it is the guard that keeps it from happening.
+//! Races: two or more callers want at the same time what only one can have.
+//!
+//! Each test has a control: the same race in SQL that reads first and writes later, without the condition in its
+//! UPDATE. The control breaks every time. This proves that the race is real, and that the condition prevents it.
 
 use std::path::Path;
 use std::sync::Barrier;
@@ -16,7 +17,7 @@ use ticketing::{
 
 const ROUNDS: usize = 45;
 
-/// What a control does: two (or more) connections read, and only when all have read does each write.
+/// The pattern of a control: several connections read, and none writes before all have read.
 fn read_then_write<T: Send>(
     path: &Path,
     threads: usize,
@@ -25,21 +26,21 @@ fn read_then_write<T: Send>(
 ) {
     let have_read = Barrier::new(threads);
     run_at_once(threads, |number| {
-        let connection = Database::open_without_constraints(path);
-        let seen = read(&connection);
+        let database = Database::open_without_constraints(path);
+        let seen = read(&database);
         have_read.wait();
-        write(&connection, number, seen);
+        write(&database, number, seen);
     });
 }
 
-fn free_places(connection: &Database) -> i64 {
-    connection.value("SELECT quantity - sold - held FROM ticket_types")
+fn free_seats(database: &Database) -> i64 {
+    database.value("SELECT quantity - sold - held FROM ticket_types")
 }
 
-/// Takes a place where there seemed to be one.
-fn sell_if(connection: &Database, free: i64, column: &str) {
+/// Takes a seat if the earlier read found a free one.
+fn take_seat_if(database: &Database, free: i64, column: &str) {
     if free >= 1 {
-        connection.execute(&format!("UPDATE ticket_types SET {column} = {column} + 1"), []);
+        database.execute(&format!("UPDATE ticket_types SET {column} = {column} + 1"), []);
     }
 }
 
@@ -51,7 +52,7 @@ fn reason<T>(result: &ticketing::Result<T>) -> Option<Reason> {
 }
 
 impl Fixture {
-    /// Adds a ticket type that nobody orders. Without it, an event that is sold out would refuse orders for another reason.
+    /// Adds a ticket type that nobody orders, because an event that is sold out refuses orders for another reason.
     fn keep_event_open(&self) {
         self.new_ticket_type(0, 1);
     }
@@ -84,7 +85,7 @@ impl Fixture {
 }
 
 #[test]
-fn the_last_place_goes_to_one_of_sixteen() {
+fn one_of_sixteen_orders_gets_the_last_seat() {
     let fixture = Fixture::new();
     fixture.keep_event_open();
     for round in 0..ROUNDS {
@@ -102,11 +103,11 @@ fn the_last_place_goes_to_one_of_sixteen() {
 }
 
 #[test]
-fn control_without_the_condition_sixteen_get_the_last_place() {
+fn control_without_the_condition_sixteen_orders_get_the_last_seat() {
     let fixture = Fixture::new();
     fixture.new_ticket_type(0, 1);
     let (_folder, path) = fixture.into_file();
-    read_then_write(&path, 16, free_places, |connection, _, free| sell_if(connection, free, "sold"));
+    read_then_write(&path, 16, free_seats, |database, _, free| take_seat_if(database, free, "sold"));
     assert_eq!(Database::open(&path).sold_and_held(), (16, 0));
 }
 
@@ -117,11 +118,11 @@ fn three_of_each(types: [&TicketType; 2]) -> CreateOrder {
 }
 
 #[test]
-fn of_two_orders_that_overlap_one_gets_everything_and_the_other_nothing() {
+fn of_two_overlapping_orders_one_gets_all_seats_and_the_other_none() {
     let fixture = Fixture::new();
     for round in 0..ROUNDS {
         let price = if round % 2 == 0 { 0 } else { 1250 };
-        // One place too few for both, of either type.
+        // Of either type, one seat is missing for both orders.
         let (one, other) = (fixture.new_ticket_type(price, 5), fixture.new_ticket_type(price, 5));
         let order = |types| fixture.service.create_order(&fixture.caller, three_of_each(types));
         let (first, second) = run_both(|| order([&one, &other]), || order([&other, &one]));
@@ -138,7 +139,7 @@ fn of_two_orders_that_overlap_one_gets_everything_and_the_other_nothing() {
 }
 
 #[test]
-fn control_without_one_transaction_each_order_gets_half_and_nobody_all() {
+fn control_without_a_transaction_two_overlapping_orders_get_half_each() {
     let fixture = Fixture::new();
     fixture.new_ticket_type(0, 5);
     fixture.new_ticket_type(0, 5);
@@ -146,16 +147,16 @@ fn control_without_one_transaction_each_order_gets_half_and_nobody_all() {
     let types = "SELECT group_concat(id) FROM ticket_types";
     let took_first = Barrier::new(2);
     let complete: Vec<bool> = run_at_once(2, |number| {
-        let connection = Database::open_without_constraints(&path);
-        let ids = connection.value::<String>(types);
+        let database = Database::open_without_constraints(&path);
+        let ids = database.value::<String>(types);
         let mut ids: Vec<i64> = ids.split(',').map(|id| id.parse().unwrap()).collect();
         if number == 1 {
             ids.reverse();
         }
         let take = "UPDATE ticket_types SET sold = sold + 3 WHERE id = ?1 AND sold + 3 <= quantity";
-        let first = connection.execute(take, [ids[0]]);
+        let first = database.execute(take, [ids[0]]);
         took_first.wait();
-        let second = connection.execute(take, [ids[1]]);
+        let second = database.execute(take, [ids[1]]);
         first + second == 2
     });
     assert_eq!(complete, [false, false]);
@@ -163,7 +164,7 @@ fn control_without_one_transaction_each_order_gets_half_and_nobody_all() {
 }
 
 #[test]
-fn payment_against_cancel_ends_cancelled_with_the_money_back_and_the_place_free() {
+fn payment_against_cancellation_ends_cancelled_and_refunded() {
     let fixture = Fixture::new();
     let ticket_type = fixture.new_ticket_type(1250, 1);
     for _ in 0..ROUNDS {
@@ -188,7 +189,7 @@ fn payment_against_cancel_ends_cancelled_with_the_money_back_and_the_place_free(
 const STATUS: &str = "SELECT status FROM orders";
 
 #[test]
-fn control_without_the_condition_a_payment_and_a_cancel_both_give_up_the_one_held_place() {
+fn control_without_the_condition_payment_and_cancellation_release_one_seat() {
     let fixture = Fixture::new();
     let ticket_type = fixture.new_ticket_type(1250, 1);
     fixture.try_order(&ticket_type, 1).unwrap();
@@ -200,26 +201,26 @@ fn control_without_the_condition_a_payment_and_a_cancel_both_give_up_the_one_hel
     read_then_write(
         &path,
         2,
-        |connection| connection.value::<String>(STATUS),
-        |connection, number, status| {
+        |database| database.value::<String>(STATUS),
+        |database, number, status| {
             assert_eq!(status, "PENDING");
-            connection.run(&format!("BEGIN IMMEDIATE; {}; COMMIT", writes[number]));
+            database.run(&format!("BEGIN IMMEDIATE; {}; COMMIT", writes[number]));
         },
     );
-    // One place is sold, and one that is not there is held less than never.
+    // One seat is sold, and the number of held seats is negative.
     assert_eq!(Database::open(&path).sold_and_held(), (1, -1));
 }
 
 #[test]
-fn payment_against_expiry_leaves_the_place_to_exactly_one_buyer() {
+fn payment_against_expiry_gives_the_seat_to_exactly_one_buyer() {
     let fixture = Fixture::new();
     fixture.keep_event_open();
     for _ in 0..ROUNDS {
         let ticket_type = fixture.new_ticket_type(1250, 1);
         let first = fixture.try_order(&ticket_type, 1).unwrap().id;
-        // One millisecond before the hold ends.
+        // One millisecond before the hold expires.
         fixture.clock.advance(HOLD - Duration::from_millis(1));
-        let ((paid, taken), maintained) = run_both(
+        let ((paid, other_order), maintained) = run_both(
             || {
                 run_both(
                     || fixture.service.payment_completed(&fixture.caller, first),
@@ -235,18 +236,18 @@ fn payment_against_expiry_leaves_the_place_to_exactly_one_buyer() {
         maintained.unwrap();
         match fixture.read_order(first).status {
             OrderStatus::Completed => {
-                assert_eq!(reason(&taken), Some(Reason::SoldOut));
+                assert_eq!(reason(&other_order), Some(Reason::SoldOut));
                 assert_eq!(fixture.payment_status(first), Some(PaymentStatus::Completed));
                 assert_eq!((fixture.sold(&ticket_type), fixture.held(&ticket_type)), (1, 0));
             }
             OrderStatus::Expired => {
-                assert_eq!(taken.unwrap().status, OrderStatus::Pending);
+                assert_eq!(other_order.unwrap().status, OrderStatus::Pending);
                 assert_eq!(fixture.payment_status(first), Some(PaymentStatus::Refunded));
                 assert_eq!((fixture.sold(&ticket_type), fixture.held(&ticket_type)), (0, 1));
             }
             other => panic!("{other}"),
         }
-        // No test leaves the hold of its round to the next.
+        // No round leaves a hold to the next one.
         fixture.clock.advance(HOLD);
         fixture.service.run_maintenance().unwrap();
     }
@@ -254,7 +255,7 @@ fn payment_against_expiry_leaves_the_place_to_exactly_one_buyer() {
 }
 
 #[test]
-fn a_hold_ends_at_its_instant_and_not_before() {
+fn a_hold_expires_exactly_at_its_end() {
     let fixture = Fixture::new();
     let ticket_type = fixture.new_ticket_type(1250, 1);
     let in_time = fixture.try_order(&ticket_type, 1).unwrap().id;
@@ -267,21 +268,21 @@ fn a_hold_ends_at_its_instant_and_not_before() {
     let late = fixture.try_order(&ticket_type, 1).unwrap().id;
     fixture.clock.advance(HOLD);
     assert_eq!(fixture.read_order(late).status, OrderStatus::Expired);
-    let taker = fixture.try_order(&ticket_type, 1).unwrap();
+    let other = fixture.try_order(&ticket_type, 1).unwrap();
     let late = fixture.service.payment_completed(&fixture.caller, late).unwrap();
     assert_eq!(late.status, OrderStatus::Expired);
     assert_eq!(late.payment_gateway.unwrap().status, PaymentStatus::Refunded);
-    assert_eq!(fixture.read_order(taker.id).status, OrderStatus::Pending);
+    assert_eq!(fixture.read_order(other.id).status, OrderStatus::Pending);
     assert_consistent(&fixture.database());
 }
 
 #[test]
-fn control_without_the_condition_a_paid_place_is_sold_again_as_an_expired_one() {
+fn control_without_the_condition_a_paid_seat_is_sold_again_as_expired() {
     let fixture = Fixture::new();
     let ticket_type = fixture.new_ticket_type(1250, 1);
     fixture.try_order(&ticket_type, 1).unwrap();
     let (_folder, path) = fixture.into_file();
-    // The payer's clock is a millisecond before the end of the hold, and the taker's, who needs nothing but a place, at it.
+    // The clock of the payment is a millisecond before the end of the hold, and that of the other order at the end.
     let writes = [
         "UPDATE orders SET status = 'COMPLETED'; UPDATE ticket_types SET sold = sold + 1, held = held - 1",
         "UPDATE orders SET status = 'EXPIRED'; UPDATE ticket_types SET held = held - 1;
@@ -290,18 +291,18 @@ fn control_without_the_condition_a_paid_place_is_sold_again_as_an_expired_one() 
     read_then_write(
         &path,
         2,
-        |connection| connection.value::<String>(STATUS),
-        |connection, number, status| {
+        |database| database.value::<String>(STATUS),
+        |database, number, status| {
             assert_eq!(status, "PENDING");
-            connection.run(&format!("BEGIN IMMEDIATE; {}; COMMIT", writes[number]));
+            database.run(&format!("BEGIN IMMEDIATE; {}; COMMIT", writes[number]));
         },
     );
-    // Both have paid for the one place.
+    // Both buyers have the one seat.
     assert_eq!(Database::open(&path).sold_and_held(), (2, -1));
 }
 
 #[test]
-fn of_scans_at_once_exactly_one_is_accepted_and_all_are_counted() {
+fn one_of_several_simultaneous_scans_is_accepted_and_all_are_counted() {
     let fixture = Fixture::new();
     let ticket_type = fixture.new_ticket_type(0, 1000);
     for round in 0..ROUNDS {
@@ -318,22 +319,22 @@ fn of_scans_at_once_exactly_one_is_accepted_and_all_are_counted() {
 }
 
 #[test]
-fn control_without_the_condition_two_enter_with_one_ticket_and_one_scan_is_lost() {
+fn control_without_the_condition_two_scans_are_accepted_and_one_is_lost() {
     let fixture = Fixture::new();
     let ticket_type = fixture.new_ticket_type(0, 1);
     fixture.try_order(&ticket_type, 1).unwrap();
     let (_folder, path) = fixture.into_file();
     let inside = std::sync::atomic::AtomicUsize::new(0);
-    let read = |connection: &Database| {
+    let read = |database: &Database| {
         (
-            connection.value::<String>("SELECT status FROM tickets"),
-            connection.value::<i64>("SELECT scan_count FROM tickets"),
+            database.value::<String>("SELECT status FROM tickets"),
+            database.value::<i64>("SELECT scan_count FROM tickets"),
         )
     };
-    read_then_write(&path, 2, read, |connection, _, (status, scans)| {
+    read_then_write(&path, 2, read, |database, _, (status, scans)| {
         if status == "NOT_CHECKED_IN" {
             let update = "UPDATE tickets SET status = 'CHECKED_IN', scan_count = ?1";
-            connection.execute(update, [scans + 1]);
+            database.execute(update, [scans + 1]);
             inside.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
         }
     });
@@ -342,7 +343,7 @@ fn control_without_the_condition_two_enter_with_one_ticket_and_one_scan_is_lost(
 }
 
 #[test]
-fn a_ticket_cancelled_with_its_order_returns_its_place_once() {
+fn a_ticket_cancelled_with_its_order_frees_its_seat_once() {
     let fixture = Fixture::new();
     let ticket_type = fixture.new_ticket_type(0, 3);
     for _ in 0..ROUNDS {
@@ -362,24 +363,24 @@ fn a_ticket_cancelled_with_its_order_returns_its_place_once() {
 }
 
 #[test]
-fn control_without_the_condition_one_place_is_returned_twice() {
+fn control_without_the_condition_one_seat_is_freed_twice() {
     let fixture = Fixture::new();
     let ticket_type = fixture.new_ticket_type(0, 3);
     fixture.try_order(&ticket_type, 1).unwrap();
     let (_folder, path) = fixture.into_file();
-    let read = |connection: &Database| connection.value::<String>("SELECT status FROM tickets");
-    read_then_write(&path, 2, read, |connection, _, status| {
+    let read = |database: &Database| database.value::<String>("SELECT status FROM tickets");
+    read_then_write(&path, 2, read, |database, _, status| {
         if status != "CANCELLED" {
             let write = "BEGIN IMMEDIATE; UPDATE tickets SET status = 'CANCELLED';
                 UPDATE ticket_types SET sold = sold - 1; COMMIT";
-            connection.run(write);
+            database.run(write);
         }
     });
     assert_eq!(Database::open(&path).sold_and_held(), (-1, 0));
 }
 
 #[test]
-fn the_last_place_is_either_issued_or_ordered() {
+fn the_last_seat_is_either_issued_or_ordered() {
     let fixture = Fixture::new();
     fixture.keep_event_open();
     for round in 0..ROUNDS {
@@ -394,18 +395,18 @@ fn the_last_place_is_either_issued_or_ordered() {
 }
 
 #[test]
-fn control_without_the_condition_the_last_place_is_issued_and_held() {
+fn control_without_the_condition_the_last_seat_is_issued_and_reserved() {
     let fixture = Fixture::new();
     fixture.new_ticket_type(1250, 1);
     let (_folder, path) = fixture.into_file();
-    read_then_write(&path, 2, free_places, |connection, number, free| {
-        sell_if(connection, free, ["sold", "held"][number]);
+    read_then_write(&path, 2, free_seats, |database, number, free| {
+        take_seat_if(database, free, ["sold", "held"][number]);
     });
     assert_eq!(Database::open(&path).sold_and_held(), (1, 1));
 }
 
 #[test]
-fn of_two_late_payments_for_one_place_one_revives_its_order_and_the_other_is_refunded() {
+fn of_two_late_payments_for_one_seat_one_succeeds_and_one_is_refunded() {
     let fixture = Fixture::new();
     fixture.keep_event_open();
     for _ in 0..ROUNDS {
@@ -430,7 +431,7 @@ fn of_two_late_payments_for_one_place_one_revives_its_order_and_the_other_is_ref
 }
 
 #[test]
-fn control_without_the_condition_both_late_payments_get_the_one_place() {
+fn control_without_the_condition_both_late_payments_get_the_seat() {
     let fixture = Fixture::new();
     let ticket_type = fixture.new_ticket_type(1250, 1);
     for _ in 0..2 {
@@ -439,12 +440,12 @@ fn control_without_the_condition_both_late_payments_get_the_one_place() {
     }
     fixture.service.run_maintenance().unwrap();
     let (_folder, path) = fixture.into_file();
-    read_then_write(&path, 2, free_places, |connection, _, free| sell_if(connection, free, "sold"));
+    read_then_write(&path, 2, free_seats, |database, _, free| take_seat_if(database, free, "sold"));
     assert_eq!(Database::open(&path).sold_and_held(), (2, 0));
 }
 
 #[test]
-fn an_order_marked_paid_and_paid_at_once_has_its_tickets_once_and_keeps_one_payment() {
+fn an_order_paid_in_cash_and_by_gateway_at_once_keeps_one_payment() {
     let fixture = Fixture::new();
     let ticket_type = fixture.new_ticket_type(1250, 1000);
     let mut marked = 0;
@@ -459,7 +460,7 @@ fn an_order_marked_paid_and_paid_at_once_has_its_tickets_once_and_keeps_one_paym
         assert_eq!(order.status, OrderStatus::Completed);
         assert_eq!(order.items[0].issued_tickets.len(), 2);
         match reason(&by_hand) {
-            // The gateway's money came second: it goes back.
+            // The payment through the gateway came second: it is refunded.
             None => {
                 assert_eq!(fixture.payment_status(id), Some(PaymentStatus::Refunded));
                 marked += 1;
@@ -475,7 +476,7 @@ fn an_order_marked_paid_and_paid_at_once_has_its_tickets_once_and_keeps_one_paym
 }
 
 #[test]
-fn control_without_the_condition_an_order_paid_twice_has_its_places_sold_twice() {
+fn control_without_the_condition_an_order_paid_twice_sells_its_seats_twice() {
     let fixture = Fixture::new();
     let ticket_type = fixture.new_ticket_type(1250, 1000);
     fixture.try_order(&ticket_type, 2).unwrap();
@@ -483,12 +484,12 @@ fn control_without_the_condition_an_order_paid_twice_has_its_places_sold_twice()
     read_then_write(
         &path,
         2,
-        |connection| connection.value::<String>(STATUS),
-        |connection, _, status| {
+        |database| database.value::<String>(STATUS),
+        |database, _, status| {
             if status == "PENDING" {
                 let write = "BEGIN IMMEDIATE; UPDATE orders SET status = 'COMPLETED';
                 UPDATE ticket_types SET sold = sold + 2, held = held - 2; COMMIT";
-                connection.run(write);
+                database.run(write);
             }
         },
     );
@@ -496,7 +497,7 @@ fn control_without_the_condition_an_order_paid_twice_has_its_places_sold_twice()
 }
 
 #[test]
-fn a_quantity_lowered_while_the_place_is_ordered_never_falls_below_what_is_taken() {
+fn a_quantity_lowered_during_an_order_stays_above_the_taken_seats() {
     let fixture = Fixture::new();
     fixture.keep_event_open();
     for round in 0..ROUNDS {
@@ -517,17 +518,17 @@ fn a_quantity_lowered_while_the_place_is_ordered_never_falls_below_what_is_taken
 }
 
 #[test]
-fn control_without_the_condition_the_quantity_falls_below_what_is_sold() {
+fn control_without_the_condition_the_quantity_falls_below_the_sold_seats() {
     let fixture = Fixture::new();
     let ticket_type = fixture.new_ticket_type(0, 2);
     fixture.try_order(&ticket_type, 1).unwrap();
     let (_folder, path) = fixture.into_file();
-    read_then_write(&path, 2, free_places, |connection, number, free| {
+    read_then_write(&path, 2, free_seats, |database, number, free| {
         if number == 0 {
             assert_eq!(free, 1);
-            connection.execute("UPDATE ticket_types SET quantity = 1", []);
+            database.execute("UPDATE ticket_types SET quantity = 1", []);
         } else {
-            sell_if(connection, free, "sold");
+            take_seat_if(database, free, "sold");
         }
     });
     let (sold, _) = Database::open(&path).sold_and_held();
@@ -535,31 +536,31 @@ fn control_without_the_condition_the_quantity_falls_below_what_is_sold() {
 }
 
 #[test]
-fn of_sixteen_orders_with_a_code_for_five_five_get_it() {
+fn five_of_sixteen_orders_use_a_code_that_is_limited_to_five() {
     let fixture = Fixture::new();
     for round in 0..ROUNDS {
         let ticket_type = fixture.new_ticket_type(if round % 2 == 0 { 1250 } else { 0 }, 100);
         let code = format!("FIVE-{round}");
         let of = fixture.limited_discount(&code, 5, false);
         let results = run_at_once(16, |_| fixture.try_order_with_code(&ticket_type, 1, &code));
-        let (taken, refused): (Vec<_>, Vec<_>) = results.into_iter().partition(Result::is_ok);
-        assert_eq!((taken.len(), refused.len(), fixture.discount_uses(&of)), (5, 11, 5));
+        let (other_order, refused): (Vec<_>, Vec<_>) = results.into_iter().partition(Result::is_ok);
+        assert_eq!((other_order.len(), refused.len(), fixture.discount_uses(&of)), (5, 11, 5));
         for error in refused {
             let error = error.unwrap_err();
             assert_eq!(error.to_string(), "discountCode Discount code usage limit reached");
         }
-        // What was refused holds no place.
+        // A refused order reserves no seat.
         assert_eq!(fixture.sold(&ticket_type) + fixture.held(&ticket_type), 5);
     }
     assert_consistent(&fixture.database());
 }
 
 #[test]
-fn of_sixteen_orders_five_get_the_automatic_discount_for_five_and_the_others_the_next_best_while_it_lasts() {
+fn automatic_discounts_apply_up_to_their_limits_to_simultaneous_orders() {
     let fixture = Fixture::new();
     let ticket_type = fixture.new_ticket_type(1250, 10_000);
     for round in 0..ROUNDS {
-        // Both take off as much, so the older one comes first.
+        // Both save the same, so the older one applies first.
         let best = fixture.limited_discount(&format!("BEST-{round}"), 5, true);
         let next = fixture.limited_discount(&format!("NEXT-{round}"), 7, true);
         let orders = run_at_once(16, |_| fixture.try_order(&ticket_type, 1).unwrap());
@@ -572,7 +573,7 @@ fn of_sixteen_orders_five_get_the_automatic_discount_for_five_and_the_others_the
 }
 
 #[test]
-fn control_without_the_condition_sixteen_use_what_is_for_five() {
+fn control_without_the_condition_sixteen_orders_use_a_code_for_five() {
     for auto_apply in [false, true] {
         let fixture = Fixture::new();
         fixture.limited_discount("FIVE", 5, auto_apply);
@@ -582,10 +583,10 @@ fn control_without_the_condition_sixteen_use_what_is_for_five() {
         read_then_write(
             &path,
             16,
-            |connection| connection.value::<i64>(&left),
-            |connection, _, left| {
+            |database| database.value::<i64>(&left),
+            |database, _, left| {
                 if left >= 1 {
-                    connection.execute("UPDATE discounts SET used_count = used_count + 1", []);
+                    database.execute("UPDATE discounts SET used_count = used_count + 1", []);
                 }
             },
         );
@@ -594,7 +595,7 @@ fn control_without_the_condition_sixteen_use_what_is_for_five() {
 }
 
 #[test]
-fn of_two_late_payments_for_one_use_one_revives_its_order_and_the_other_is_refunded() {
+fn of_two_late_payments_for_one_use_one_succeeds_and_one_is_refunded() {
     let fixture = Fixture::new();
     let ticket_type = fixture.new_ticket_type(1250, 1000);
     for round in 0..ROUNDS {

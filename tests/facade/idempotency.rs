@@ -373,6 +373,9 @@ fn names_after(folder: &str, beginnings: &[&str]) -> Vec<String> {
         }
         let text = std::fs::read_to_string(path).expect("text");
         for part in beginnings.iter().flat_map(|beginning| text.split(beginning).skip(1)) {
+            if part.split("Operation::").next().is_some_and(|operation| operation.contains(".not_idempotent()")) {
+                continue;
+            }
             // The name is the first argument. A definition has a parameter there instead.
             let name =
                 part.trim_start_matches([' ', '\n', '(']).strip_prefix('"').and_then(|rest| rest.split_once('"'));
