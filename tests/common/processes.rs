@@ -92,3 +92,20 @@ pub fn start_together(commands: impl IntoIterator<Item = Command>) -> Vec<ChildP
 pub fn child_variable(name: &str) -> String {
     std::env::var(name).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
+
+/// Runs a child process by another command, such as `unshare` or `sh`, and waits until it succeeds. Returns its messages,
+/// or `None` if this machine does not have the command or does not allow it.
+#[cfg(unix)]
+pub fn run_child_by(wrapper: &[&str], test: &str, role: &str) -> Option<Vec<String>> {
+    let mut probe = Command::new(wrapper[0]);
+    if !probe.args(&wrapper[1..]).arg("true").output().is_ok_and(|output| output.status.success()) {
+        return None;
+    }
+    let child = child_process(test, role);
+    let mut command = Command::new(wrapper[0]);
+    command.args(&wrapper[1..]).arg(child.get_program()).args(child.get_args());
+    command.envs(child.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let (status, messages) = ChildProcess::start(command).finish();
+    assert!(status.success(), "{status}");
+    Some(messages)
+}

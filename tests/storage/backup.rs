@@ -1,34 +1,34 @@
-//! Copies of a store: made while threads and processes write, whole or not there at all.
+//! Backups: made while threads and processes write, complete or not there at all.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 
 use crate::common::invariants::assert_consistent;
 use crate::common::processes::{
-    ChildProcess, child_process, child_role, child_variable, send_to_parent, wait_for_parent,
+    ChildProcess, child_process, child_role, child_variable, run_child_by, send_to_parent, wait_for_parent,
 };
 use crate::common::threads::run_at_once;
 use crate::common::*;
 use ticketing::{BackupProgress, Error, Result, StoreError, TicketType, TicketingService};
 
-const CHILD: &str = concat!(module_path!(), "::a_child_process_plays_its_part");
+const CHILD: &str = concat!(module_path!(), "::a_child_process_plays_its_role");
 
 #[test]
-fn a_child_process_plays_its_part() {
+fn a_child_process_plays_its_role() {
     match child_role().as_deref() {
         None => {}
-        Some("sell") => sell_until_told(),
+        Some("sell") => sell_until_stopped(),
         Some("back up") => back_up_slowly(),
         Some("full disk") => back_up_to_a_full_disk(),
-        Some("not allowed") => back_up_where_it_is_not_allowed(),
+        Some("not allowed") => back_up_to_a_read_only_folder(),
         Some(other) => panic!("{other}"),
     }
 }
 
-/// How many tickets the store has that is copied.
+/// The number of tickets in [`filled_fixture`].
 const TICKETS: i64 = 600;
 
-/// A store of some eight megabytes, which are copied in as many pieces.
+/// Creates a database of about eight megabytes, so that a backup copies several pieces.
 fn filled_fixture() -> (Fixture, TicketType) {
     let fixture = Fixture::new();
     let ticket_type = fixture.new_ticket_type(0, 1_000_000);
@@ -39,7 +39,7 @@ fn filled_fixture() -> (Fixture, TicketType) {
     (fixture, ticket_type)
 }
 
-fn in_folder_of(fixture: &Fixture, name: &str) -> PathBuf {
+fn next_to(fixture: &Fixture, name: &str) -> PathBuf {
     fixture.folder().path().join(name)
 }
 
@@ -47,8 +47,8 @@ fn backup(fixture: &Fixture, to: &Path) -> Result<BackupProgress> {
     fixture.service.backup(to, |_| {})
 }
 
-/// The names in a folder, without those of the store itself.
-fn others(folder: &Path) -> Vec<String> {
+/// The names in a folder, without those of the database itself.
+fn other_files(folder: &Path) -> Vec<String> {
     let names = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
     names.filter(|name| !name.starts_with("ticketing.db")).collect()
 }
@@ -64,12 +64,12 @@ fn assert_clean(path: &Path) {
 }
 
 #[test]
-fn a_copy_is_a_database_like_the_store_and_progress_grows_to_its_size() {
+fn a_copy_is_a_complete_database_and_progress_grows_to_its_size() {
     let (fixture, _) = filled_fixture();
-    let copy = in_folder_of(&fixture, "copy.db");
+    let copy = next_to(&fixture, "copy.db");
     let mut seen: Vec<BackupProgress> = Vec::new();
     let done = fixture.service.backup(&copy, |progress| seen.push(progress)).unwrap();
-    assert_eq!(others(fixture.folder().path()), ["copy.db"]);
+    assert_eq!(other_files(fixture.folder().path()), ["copy.db"]);
     assert_eq!(done.bytes, std::fs::metadata(&copy).unwrap().len());
     assert!(seen.len() > 1);
     assert!(seen.windows(2).all(|two| two[0].pages < two[1].pages && two[0].total_pages == two[1].total_pages));
@@ -78,7 +78,7 @@ fn a_copy_is_a_database_like_the_store_and_progress_grows_to_its_size() {
     assert_eq!(done.bytes % done.pages, 0);
     assert_eq!(tickets(&copy), TICKETS);
     assert_clean(&copy);
-    // It is a store to sell from, with the same organization.
+    // Tickets can be sold from the copy, for the same organization.
     let service = TicketingService::open(&copy).unwrap();
     let caller = service.act_for(fixture.caller.organization()).unwrap();
     assert_eq!(service.get_event(&caller, fixture.default_event().id).unwrap().title, "Summer Night");
@@ -86,17 +86,17 @@ fn a_copy_is_a_database_like_the_store_and_progress_grows_to_its_size() {
 
 #[cfg(unix)]
 #[test]
-fn a_copy_is_as_private_as_the_store_from_its_first_byte_on() {
+fn a_copy_has_the_permissions_of_the_original_from_the_beginning() {
     use std::os::unix::fs::PermissionsExt;
     let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
     let (fixture, _) = filled_fixture();
     for wanted in [0o600, 0o640, 0o644] {
         std::fs::set_permissions(fixture.path(), std::fs::Permissions::from_mode(wanted)).unwrap();
-        let copy = in_folder_of(&fixture, &format!("{wanted:o}.db"));
+        let copy = next_to(&fixture, &format!("{wanted:o}.db"));
         let mut partial = Vec::new();
         let folder = fixture.folder();
         let look = |_| {
-            let names = others(folder.path()).into_iter().filter(|name| name.ends_with(".partial"));
+            let names = other_files(folder.path()).into_iter().filter(|name| name.ends_with(".partial"));
             partial.extend(names.map(|name| mode(&folder.path().join(name))));
         };
         fixture.service.backup(&copy, look).unwrap();
@@ -106,7 +106,7 @@ fn a_copy_is_as_private_as_the_store_from_its_first_byte_on() {
 }
 
 #[test]
-fn a_backup_beside_a_busy_writer_ends_and_is_the_state_of_the_moment_it_began() {
+fn a_backup_during_writes_finishes_with_the_state_at_its_start() {
     let (fixture, ticket_type) = filled_fixture();
     let (done, sold) = (AtomicBool::new(false), AtomicI64::new(TICKETS));
     std::thread::scope(|scope| {
@@ -116,35 +116,35 @@ fn a_backup_beside_a_busy_writer_ends_and_is_the_state_of_the_moment_it_began() 
                 sold.fetch_add(10, Ordering::SeqCst);
             }
         });
-        let copies: Vec<_> = (0..3).map(|number| in_folder_of(&fixture, &format!("copy{number}.db"))).collect();
-        let mut made = Vec::new();
+        let copies: Vec<_> = (0..3).map(|number| next_to(&fixture, &format!("copy{number}.db"))).collect();
+        let mut results = Vec::new();
         for copy in &copies {
             let before = sold.load(Ordering::SeqCst);
-            let mut at_first = None;
+            let mut at_start = None;
             let result = fixture.service.backup(copy, |_| {
-                // Orders come in between any two pieces.
+                // There are orders between any two pieces.
                 let now = sold.load(Ordering::SeqCst);
-                at_first.get_or_insert(now);
+                at_start.get_or_insert(now);
                 while !done.load(Ordering::SeqCst) && sold.load(Ordering::SeqCst) < now + 20 {
                     std::thread::yield_now();
                 }
             });
-            made.push((result, before, at_first.unwrap_or(i64::MAX), sold.load(Ordering::SeqCst)));
+            results.push((result, before, at_start.unwrap_or(i64::MAX), sold.load(Ordering::SeqCst)));
         }
         done.store(true, Ordering::SeqCst);
-        for (copy, (result, before, at_first, after)) in copies.iter().zip(made) {
+        for (copy, (result, before, at_start, after)) in copies.iter().zip(results) {
             result.unwrap();
             let copied = tickets(copy);
-            // One order may be answered for and not counted yet.
-            assert!(before <= copied && copied <= at_first + 10, "{before} <= {copied} <= {at_first}");
-            assert!(copied < after, "orders went on: {copied} and {after}");
+            // One order may be committed but not counted yet.
+            assert!(before <= copied && copied <= at_start + 10, "{before} <= {copied} <= {at_start}");
+            assert!(copied < after, "orders continued during the backup: {copied} and {after}");
             assert_clean(copy);
         }
     });
 }
 
-/// Sells until the parent says a word, and says how many tickets.
-fn sell_until_told() {
+/// Sells tickets until the parent sends a line, and reports their number.
+fn sell_until_stopped() {
     let path = PathBuf::from(child_variable("TICKETING_TEST_FILE"));
     let service = TicketingService::open(path).unwrap();
     let caller = service.act_for(child_variable("TICKETING_TEST_ORGANIZATION").parse().unwrap()).unwrap();
@@ -165,7 +165,7 @@ fn sell_until_told() {
 }
 
 #[test]
-fn a_backup_while_another_process_writes_ends_too() {
+fn a_backup_finishes_while_another_process_writes() {
     let (fixture, ticket_type) = filled_fixture();
     let mut command = child_process(CHILD, "sell");
     command
@@ -175,33 +175,33 @@ fn a_backup_while_another_process_writes_ends_too() {
         .env("TICKETING_TEST_TICKET_TYPE", ticket_type.id.to_string());
     let mut seller = ChildProcess::start(command);
     assert_eq!(seller.next_message().as_deref(), Some("5"));
-    let copy = in_folder_of(&fixture, "copy.db");
+    let copy = next_to(&fixture, "copy.db");
     let mut orders_between = 0;
     fixture
         .service
         .backup(&copy, |_| {
-            // What it said and nobody heard yet may be older than the copy: two more are not all of that.
+            // Messages that were not read yet may be older than the copy, so that two more are counted each time.
             orders_between += i64::from(seller.next_message().is_some());
             orders_between += i64::from(seller.next_message().is_some());
         })
         .unwrap();
     assert!(orders_between > 4);
     seller.send("stop");
-    let (status, said) = seller.finish();
+    let (status, messages) = seller.finish();
     assert!(status.success());
-    let sold: i64 = said.last().unwrap().parse().unwrap();
+    let sold: i64 = messages.last().unwrap().parse().unwrap();
     assert_eq!(tickets(&fixture.path()), TICKETS + sold);
     let copied = tickets(&copy);
     assert!((TICKETS + 5..=TICKETS + sold).contains(&copied) && copied % 5 == 0, "{copied} of {sold}");
     assert_clean(&copy);
 }
 
-/// The restart that holding one state prevents: SQLite begins anew whenever its source has changed.
+/// Without a read transaction, SQLite restarts the copy whenever the source has changed.
 #[test]
-fn control_a_copy_that_holds_no_state_begins_anew_after_each_write() {
+fn control_a_copy_without_a_read_transaction_restarts_after_each_write() {
     let (fixture, ticket_type) = filled_fixture();
     let source = rusqlite::Connection::open(fixture.path()).unwrap();
-    let mut target = rusqlite::Connection::open(in_folder_of(&fixture, "copy.db")).unwrap();
+    let mut target = rusqlite::Connection::open(next_to(&fixture, "copy.db")).unwrap();
     let copy = rusqlite::backup::Backup::new(&source, &mut target).unwrap();
     for held in [false, true] {
         if held {
@@ -218,9 +218,9 @@ fn control_a_copy_that_holds_no_state_begins_anew_after_each_write() {
 }
 
 #[test]
-fn what_is_there_already_is_refused_and_left_as_it_is() {
+fn an_existing_file_is_refused_and_left_unchanged() {
     let (fixture, _) = filled_fixture();
-    let name = |name: &str| in_folder_of(&fixture, name);
+    let name = |name: &str| next_to(&fixture, name);
     std::fs::write(name("letter.txt"), "Dear Ada").unwrap();
     std::fs::create_dir(name("folder")).unwrap();
     std::fs::write(name("old.db-wal"), "a log").unwrap();
@@ -235,70 +235,70 @@ fn what_is_there_already_is_refused_and_left_as_it_is() {
         std::os::unix::fs::symlink(name("nothing"), name("dangling.db")).unwrap();
         targets.extend([name("link.db"), name("dangling.db")]);
     }
-    let before = others(fixture.folder().path());
+    let before = other_files(fixture.folder().path());
     for target in targets {
         let error = backup(&fixture, &target).unwrap_err();
         assert_eq!(error.fields().iter().map(|field| field.path.as_str()).collect::<Vec<_>>(), ["path"], "{target:?}");
     }
-    assert_eq!(others(fixture.folder().path()), before);
+    assert_eq!(other_files(fixture.folder().path()), before);
     assert_eq!(std::fs::read_to_string(name("letter.txt")).unwrap(), "Dear Ada");
     assert!(!name("ticketing.db-journal").exists());
 }
 
 #[test]
-fn a_name_that_is_taken_while_the_copy_is_made_is_not_overwritten() {
+fn a_file_created_during_the_backup_is_not_overwritten() {
     let (fixture, _) = filled_fixture();
-    let copy = in_folder_of(&fixture, "copy.db");
+    let copy = next_to(&fixture, "copy.db");
     let error = fixture.service.backup(&copy, |_| std::fs::write(&copy, "Dear Ada").unwrap()).unwrap_err();
     assert_eq!(error.fields()[0].path, "path");
     assert_eq!(std::fs::read_to_string(&copy).unwrap(), "Dear Ada");
-    assert_eq!(others(fixture.folder().path()), ["copy.db"]);
+    assert_eq!(other_files(fixture.folder().path()), ["copy.db"]);
 }
 
 #[test]
-fn of_two_backups_to_one_name_at_once_one_is_made() {
+fn of_two_simultaneous_backups_to_one_path_one_succeeds() {
     let (fixture, _) = filled_fixture();
-    let copy = in_folder_of(&fixture, "copy.db");
-    let made = run_at_once(2, |_| backup(&fixture, &copy));
-    assert_eq!(made.iter().filter(|made| made.is_ok()).count(), 1, "{made:?}");
-    assert!(made.iter().flat_map(|made| made.as_ref().err()).all(|error| error.fields()[0].path == "path"));
-    assert_eq!(others(fixture.folder().path()), ["copy.db"]);
+    let copy = next_to(&fixture, "copy.db");
+    let results = run_at_once(2, |_| backup(&fixture, &copy));
+    assert_eq!(results.iter().filter(|result| result.is_ok()).count(), 1, "{results:?}");
+    assert!(results.iter().flat_map(|result| result.as_ref().err()).all(|error| error.fields()[0].path == "path"));
+    assert_eq!(other_files(fixture.folder().path()), ["copy.db"]);
     assert_clean(&copy);
 }
 
 #[test]
-fn a_folder_that_is_not_there_is_named() {
+fn a_missing_folder_is_named() {
     let (fixture, _) = filled_fixture();
-    let error = backup(&fixture, &in_folder_of(&fixture, "no-such-folder/copy.db")).unwrap_err();
+    let error = backup(&fixture, &next_to(&fixture, "no-such-folder/copy.db")).unwrap_err();
     let Error::Store(StoreError::CannotCopy(text)) = error else { panic!("{error:?}") };
     assert!(text.contains("no-such-folder/copy.db"), "{text}");
 }
 
 #[test]
-fn a_progress_that_panics_leaves_nothing_and_the_next_backup_works() {
+fn a_panic_in_the_progress_callback_leaves_nothing_behind() {
     let (fixture, _) = filled_fixture();
-    let copy = in_folder_of(&fixture, "copy.db");
-    let panicking = || fixture.service.backup(&copy, |_| panic!("on purpose"));
+    let copy = next_to(&fixture, "copy.db");
+    let panicking = || fixture.service.backup(&copy, |_| panic!("the test panics"));
     std::panic::catch_unwind(std::panic::AssertUnwindSafe(panicking)).unwrap_err();
-    assert_eq!(others(fixture.folder().path()), [""; 0]);
+    assert_eq!(other_files(fixture.folder().path()), [""; 0]);
     backup(&fixture, &copy).unwrap();
     assert_clean(&copy);
 }
 
-/// Waits after each piece, so that it can be killed in between.
+/// Waits after each piece, so that the parent can kill it in between.
 fn back_up_slowly() {
     let service = TicketingService::open(PathBuf::from(child_variable("TICKETING_TEST_FILE"))).unwrap();
-    let made = service.backup(child_variable("TICKETING_TEST_COPY"), |progress| {
+    let result = service.backup(child_variable("TICKETING_TEST_COPY"), |progress| {
         send_to_parent(progress.pages);
         wait_for_parent();
     });
-    send_to_parent(made.unwrap().pages);
+    send_to_parent(result.unwrap().pages);
 }
 
 #[test]
-fn a_backup_that_is_killed_midway_leaves_no_file_under_its_name_and_the_next_one_works() {
+fn a_killed_backup_leaves_no_file_under_its_name() {
     let (fixture, ticket_type) = filled_fixture();
-    let copy = in_folder_of(&fixture, "copy.db");
+    let copy = next_to(&fixture, "copy.db");
     for pieces in 1..3 {
         let mut command = child_process(CHILD, "back up");
         command.env("TICKETING_TEST_FILE", fixture.path()).env("TICKETING_TEST_COPY", &copy);
@@ -312,20 +312,22 @@ fn a_backup_that_is_killed_midway_leaves_no_file_under_its_name_and_the_next_one
         running.child.kill().unwrap();
         running.finish();
         assert!(!copy.exists());
-        // The store does not mind.
+        // The database is unaffected.
         fixture.try_order(&ticket_type, 1).unwrap();
     }
     assert!(
-        others(fixture.folder().path()).iter().all(|name| name.starts_with("copy.db.") && name.ends_with(".partial"))
+        other_files(fixture.folder().path())
+            .iter()
+            .all(|name| name.starts_with("copy.db.") && name.ends_with(".partial"))
     );
     backup(&fixture, &copy).unwrap();
     assert_clean(&copy);
 }
 
-/// The mount is gone with the name space of this process.
+/// The mount ends with the namespace of this process.
 fn back_up_to_a_full_disk() {
     let (fixture, ticket_type) = filled_fixture();
-    let small = in_folder_of(&fixture, "small");
+    let small = next_to(&fixture, "small");
     std::fs::create_dir(&small).unwrap();
     let mount = ["-t", "tmpfs", "-o", "size=1m", "ticketing-test", small.to_str().unwrap()];
     if !std::process::Command::new("mount").args(mount).status().is_ok_and(|status| status.success()) {
@@ -339,10 +341,10 @@ fn back_up_to_a_full_disk() {
     send_to_parent("done");
 }
 
-/// The parent took the right to write into the folder away.
-fn back_up_where_it_is_not_allowed() {
+/// The user of this process is bound by permissions.
+fn back_up_to_a_read_only_folder() {
     let (fixture, ticket_type) = filled_fixture();
-    let folder = in_folder_of(&fixture, "folder");
+    let folder = next_to(&fixture, "folder");
     std::fs::create_dir(&folder).unwrap();
     let mut permissions = std::fs::metadata(&folder).unwrap().permissions();
     permissions.set_readonly(true);
@@ -355,73 +357,61 @@ fn back_up_where_it_is_not_allowed() {
     send_to_parent("done");
 }
 
-/// Runs the child behind another command; `None` where this machine has none such, or does not allow it.
-#[cfg(unix)]
-fn run_child(role: &str, wrapper: &[&str]) -> Option<Vec<String>> {
-    let mut probe = std::process::Command::new(wrapper[0]);
-    if !probe.args(&wrapper[1..]).arg("true").output().is_ok_and(|output| output.status.success()) {
-        return None;
-    }
-    let inner = child_process(CHILD, role);
-    let mut command = std::process::Command::new(wrapper[0]);
-    command.args(&wrapper[1..]).arg(inner.get_program()).args(inner.get_args());
-    command.envs(inner.get_envs().filter_map(|(name, value)| Some((name, value?))));
-    let (status, said) = ChildProcess::start(command).finish();
-    assert!(status.success(), "{status}");
-    Some(said)
-}
-
 #[cfg(unix)]
 #[test]
 fn a_full_disk_leaves_nothing_of_a_copy() {
-    match run_child("full disk", &["unshare", "--user", "--map-root-user", "--mount"]) {
-        Some(said) => eprintln!("{}", said.join(" ")),
+    match run_child_by(&["unshare", "--user", "--map-root-user", "--mount"], CHILD, "full disk") {
+        Some(messages) => eprintln!("{}", messages.join(" ")),
         None => eprintln!("skipped: there is no unshare here, or it is not allowed"),
     }
 }
 
 #[cfg(unix)]
 #[test]
-fn a_folder_that_cannot_be_written_to_leaves_nothing_of_a_copy() {
-    let nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"];
+fn a_read_only_folder_leaves_nothing_of_a_copy() {
+    let as_nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"];
     let root = std::process::Command::new("id").arg("-u").output().is_ok_and(|output| output.stdout == b"0\n");
-    // Permissions do not bind root.
-    let said = if root { run_child("not allowed", &nobody) } else { run_child("not allowed", &["env"]) };
-    match said {
-        Some(said) => assert_eq!(said, ["done"]),
-        None => eprintln!("skipped: root cannot become somebody else here"),
+    // Permissions do not apply to root.
+    let messages = if root {
+        run_child_by(&as_nobody, CHILD, "not allowed")
+    } else {
+        run_child_by(&["env"], CHILD, "not allowed")
+    };
+    match messages {
+        Some(messages) => assert_eq!(messages, ["done"]),
+        None => eprintln!("skipped: root cannot become another user here"),
     }
 }
 
 #[test]
-fn what_was_written_meanwhile_is_moved_into_the_store_when_a_backup_ends_and_not_by_the_next_order() {
+fn the_end_of_a_backup_moves_the_log_into_the_database() {
     let (fixture, ticket_type) = filled_fixture();
-    // What was written before is in the store, and only what comes now is moved. The service's own checkpoint may be at it.
+    // Empty the log first, so that only new writes are moved. A checkpoint of the service may be running.
     while fixture.database().value::<i64>("PRAGMA wal_checkpoint(TRUNCATE)") != 0 {
         std::thread::yield_now();
     }
     let length = || std::fs::metadata(fixture.path()).unwrap().len();
     let before = length();
     let mut orders = 100;
-    let copy = in_folder_of(&fixture, "copy.db");
+    let copy = next_to(&fixture, "copy.db");
     fixture
         .service
         .backup(copy, |_| {
             (0..std::mem::take(&mut orders)).for_each(|_| drop(fixture.try_order(&ticket_type, 10).unwrap()));
-            assert_eq!(length(), before, "nothing can be moved while the copy is made");
+            assert_eq!(length(), before, "no checkpoint during the backup");
         })
         .unwrap();
     assert!(length() > before);
 }
 
 #[test]
-fn the_disk_gets_back_what_the_log_grew_by_beside_a_long_backup() {
+fn a_log_that_grew_during_a_long_backup_is_truncated() {
     const LIMIT: u64 = 96 << 20;
     let (fixture, ticket_type) = filled_fixture();
     let log = PathBuf::from(format!("{}-wal", fixture.path().display()));
     let length = || std::fs::metadata(&log).unwrap().len();
     let mut during = 0;
-    let copy = in_folder_of(&fixture, "copy.db");
+    let copy = next_to(&fixture, "copy.db");
     fixture
         .service
         .backup(copy, |_| {
@@ -436,7 +426,7 @@ fn the_disk_gets_back_what_the_log_grew_by_beside_a_long_backup() {
             }
         })
         .unwrap();
-    assert!(during > LIMIT, "nothing of it can be moved while the copy is made: {during}");
+    assert!(during > LIMIT, "no checkpoint during the backup: {during}");
     let shrunk = (0..100).any(|_| {
         fixture.try_order(&ticket_type, 1).unwrap();
         length() <= LIMIT

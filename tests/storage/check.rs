@@ -1,4 +1,4 @@
-//! The check of a store: it finds nothing after any ordinary history, and each thing that is wrong by its name.
+//! The integrity check: it finds nothing after an ordinary history, and each violation by its name.
 
 use crate::common::outbox;
 use crate::common::*;
@@ -10,8 +10,8 @@ use ticketing::{
     TicketType, TicketingService, Timestamp,
 };
 
-/// A bit of everything, on a file of which the service is closed: orders in every state and how they came there, tickets,
-/// scans, refunds, a discount, and another organization.
+/// Creates a database with orders in every state, tickets, scans, refunds, discounts, notifications and a second
+/// organization, and closes its service.
 fn history() -> (std::sync::Arc<tempfile::TempDir>, PathBuf) {
     let fixture = Fixture::new();
     let (service, caller) = (&fixture.service, &fixture.caller);
@@ -24,14 +24,14 @@ fn history() -> (std::sync::Arc<tempfile::TempDir>, PathBuf) {
     let later = fixture.event_with(|new| (new.end_date, new.title) = (None, "Winter Night".to_owned()));
     let other = fixture.ticket_type_with(&later, |new| "Other".clone_into(&mut new.name));
     fixture.issue(&other, 1);
-    let stranger = fixture.other_organization();
-    let theirs =
-        service.create_event(&stranger, new_event(|new| "Theirs".clone_into(&mut new.title))).expect("an event");
-    let new = ticketing::CreateTicketType::new("Theirs", eur(500), 10);
-    let new = service.create_ticket_type(&stranger, theirs.id, new).expect("a type");
-    service.create_order(&stranger, CreateOrder::new(theirs.id, new_customer(), new.id, 1)).expect("an order");
+    let other = fixture.other_organization();
+    let others_event =
+        service.create_event(&other, new_event(|new| "Other".clone_into(&mut new.title))).expect("an event");
+    let new = ticketing::CreateTicketType::new("Others", eur(500), 10);
+    let new = service.create_ticket_type(&other, others_event.id, new).expect("a type");
+    service.create_order(&other, CreateOrder::new(others_event.id, new_customer(), new.id, 1)).expect("an order");
 
-    // The names say what became of each order.
+    // The customer's name says what happened to the order.
     let order = |name: &str, of: &TicketType, change: &dyn Fn(&mut CreateOrder)| {
         let mut request = CreateOrder::new(of.event_id, ticketing::NewCustomer::new(name, "ada@example.com"), of.id, 2);
         change(&mut request);
@@ -46,9 +46,9 @@ fn history() -> (std::sync::Arc<tempfile::TempDir>, PathBuf) {
     service.payment_completed(caller, order("paid", &ticket_type, &as_it_is)).expect("paid");
     service.mark_order_paid(caller, order("marked paid", &ticket_type, &as_it_is)).expect("paid");
     service.cancel_order(caller, order("cancelled", &ticket_type, &as_it_is)).expect("cancelled");
-    let back = order("given back", &ticket_type, &as_it_is);
-    service.payment_completed(caller, back).expect("paid");
-    service.cancel_order(caller, back).expect("cancelled");
+    let refunded = order("refunded", &ticket_type, &as_it_is);
+    service.payment_completed(caller, refunded).expect("paid");
+    service.cancel_order(caller, refunded).expect("cancelled");
     order("expired", &ticket_type, &as_it_is);
     let failed = order("failed", &ticket_type, &as_it_is);
     service.payment_failed(caller, failed).expect("noted");
@@ -66,26 +66,27 @@ fn history() -> (std::sync::Arc<tempfile::TempDir>, PathBuf) {
     let tickets = service.create_order(caller, company).expect("an order").issued_tickets;
     let scan = |code: &str| CheckInTicket::new(code);
     service.check_in_ticket(caller, scan(&tickets[0].code)).expect("inside");
-    service.check_in_ticket(caller, scan(&tickets[0].code)).expect_err("a copy");
+    service.check_in_ticket(caller, scan(&tickets[0].code)).expect_err("checked in already");
     service.check_in_ticket(caller, scan(&tickets[1].code)).expect("inside");
     service.check_out_ticket(caller, scan(&tickets[1].code)).expect("outside");
     let issued = fixture.issue(&ticket_type, 2);
     service.cancel_ticket(caller, issued[0].id).expect("cancelled");
-    service.check_in_ticket(caller, scan(&issued[0].code)).expect_err("refused, and counted");
-    be_told(&fixture, &stranger);
+    service.check_in_ticket(caller, scan(&issued[0].code)).expect_err("refused and counted");
+    add_notifications(&fixture, &other);
     let path = fixture.path();
     (fixture.close(), path)
 }
 
-/// Lets two endpoints be told of two orders of an event of their own, and sends some of that: one notification is delivered
-/// a day before the later ones are queued, one is given up, and one has failed once.
-fn be_told(fixture: &Fixture, stranger: &ticketing::Caller) {
-    let told = fixture.event_with(|new| "Told".clone_into(&mut new.title));
-    let ticket_type = fixture.ticket_type_with(&told, |new| (new.name, new.price) = ("Told".to_owned(), Amount::ZERO));
-    let (file, mine) = (fixture.database(), fixture.caller.organization());
-    outbox::insert_webhook(&fixture.database(), mine, &outbox::ALL_NOTIFICATIONS, true);
-    outbox::insert_webhook(&fixture.database(), mine, &[NotificationType::OrderCompleted], true);
-    outbox::insert_webhook(&fixture.database(), stranger.organization(), &[NotificationType::OrderCancelled], true);
+/// Adds webhook endpoints, and two orders of another event. One of their notifications is delivered a day before the
+/// later ones are queued, one is given up, and one has failed once.
+fn add_notifications(fixture: &Fixture, other: &ticketing::Caller) {
+    let event = fixture.event_with(|new| "Reported".clone_into(&mut new.title));
+    let ticket_type =
+        fixture.ticket_type_with(&event, |new| (new.name, new.price) = ("Reported".to_owned(), Amount::ZERO));
+    let (file, organization) = (fixture.database(), fixture.caller.organization());
+    outbox::insert_webhook(&fixture.database(), organization, &outbox::ALL_NOTIFICATIONS, true);
+    outbox::insert_webhook(&fixture.database(), organization, &[NotificationType::OrderCompleted], true);
+    outbox::insert_webhook(&fixture.database(), other.organization(), &[NotificationType::OrderCancelled], true);
     fixture.order(&ticket_type, 1);
     let first = outbox::rows(&file)[0].id;
     outbox::record_attempt_at(&file, first, fixture.clock.now(), false);
@@ -105,14 +106,14 @@ fn open(path: &Path) -> TicketingService {
     TicketingService::builder(path).readers(1).open().expect("the file")
 }
 
-/// What a check finds after `damage` was done to a copy of `path`.
+/// Returns the report of a check after `damage` to a copy of `path`.
 fn found_after(path: &Path, damage: impl FnOnce(&Database)) -> CheckReport {
     let copy = path.with_file_name("damaged.db");
-    std::fs::copy(path, &copy).expect("a copy");
+    std::fs::copy(path, &copy).expect("checked in already");
     let connection = Database::open_without_constraints(&copy);
     damage(&connection);
     drop(connection);
-    let report = open(&copy).check().expect("a report, whatever is wrong");
+    let report = open(&copy).check().expect("a report");
     std::fs::remove_file(&copy).expect("removed");
     report
 }
@@ -121,7 +122,7 @@ fn names(report: &CheckReport) -> Vec<&str> {
     report.counts.keys().copied().collect()
 }
 
-/// One change of one row, and what is not as it must be from then on, in the order of the alphabet.
+/// A change of one row, and the names of the invariants that it violates, in alphabetical order.
 const DAMAGE: &[(&str, &[&str])] = &[
     ("UPDATE ticket_types SET sold = sold + 1 WHERE name = 'Seat'", &["places-sold"]),
     ("UPDATE ticket_types SET held = held + 1 WHERE name = 'Seat'", &["places-held"]),
@@ -133,13 +134,13 @@ const DAMAGE: &[(&str, &[&str])] = &[
     ),
     ("UPDATE ticket_types SET allowed_dates = 'secret' WHERE name = 'Seat'", &["ticket-type-lists"]),
     ("UPDATE events SET over_at = over_at + 1 WHERE title = 'Winter Night'", &["event-over-at"]),
-    ("UPDATE events SET over_at = over_at + 1 WHERE title = 'Theirs'", &["event-over-at"]),
+    ("UPDATE events SET over_at = over_at + 1 WHERE title = 'Other'", &["event-over-at"]),
     ("UPDATE events SET status = 'CANCELLED' WHERE title = 'Summer Night'", &["order-of-cancelled-event"]),
-    ("UPDATE events SET slug = 'Secret Slug' WHERE title = 'Theirs'", &["event-search-text", "event-slug"]),
-    ("UPDATE events SET search_text = 'secret' WHERE title = 'Theirs'", &["event-search-text"]),
-    ("UPDATE events SET timezone = 'secret' WHERE title = 'Theirs'", &["event-settings"]),
-    ("UPDATE events SET tags = 'secret' WHERE title = 'Theirs'", &["event-settings"]),
-    ("UPDATE events SET title = CAST(x'736563726574ff' AS TEXT) WHERE title = 'Theirs'", &["event-search-text"]),
+    ("UPDATE events SET slug = 'Secret Slug' WHERE title = 'Other'", &["event-search-text", "event-slug"]),
+    ("UPDATE events SET search_text = 'secret' WHERE title = 'Other'", &["event-search-text"]),
+    ("UPDATE events SET timezone = 'secret' WHERE title = 'Other'", &["event-settings"]),
+    ("UPDATE events SET tags = 'secret' WHERE title = 'Other'", &["event-settings"]),
+    ("UPDATE events SET title = CAST(x'736563726574ff' AS TEXT) WHERE title = 'Other'", &["event-search-text"]),
     ("UPDATE organizations SET currency = 'secret' WHERE id = (SELECT MIN(id) FROM organizations)", &["organization-settings"]),
     ("UPDATE api_keys SET scopes = 'secret'", &["key-scopes"]),
     ("UPDATE customers SET email_key = 'BOB@example.com' WHERE email_key = 'bob@example.com'", &["customer-email-key"]),
@@ -210,12 +211,12 @@ const DAMAGE: &[(&str, &[&str])] = &[
     ),
     (
         "DELETE FROM tickets WHERE id = (SELECT MIN(t.id) FROM tickets t JOIN orders o ON o.id = t.order_id
-            WHERE o.customer_name = 'given back')",
+            WHERE o.customer_name = 'refunded')",
         &["item-tickets"],
     ),
     (
         "UPDATE tickets SET status = 'NOT_CHECKED_IN' WHERE id = (SELECT MIN(t.id) FROM tickets t
-            JOIN orders o ON o.id = t.order_id WHERE o.customer_name = 'given back')",
+            JOIN orders o ON o.id = t.order_id WHERE o.customer_name = 'refunded')",
         &["places-sold", "ticket-of-cancelled-order"],
     ),
     (
@@ -302,14 +303,14 @@ const DAMAGE: &[(&str, &[&str])] = &[
 ];
 
 #[test]
-fn a_store_is_clean_after_a_mixed_history_and_an_empty_one_too() {
+fn a_database_is_clean_when_it_is_empty_and_after_a_mixed_history() {
     let (folder, path) = history();
     assert_eq!(open(&path).check().expect("a report"), CheckReport::default());
     assert!(open(&folder.path().join("fresh.db")).check().expect("a report").is_clean());
 }
 
 #[test]
-fn each_thing_that_is_wrong_is_found_by_its_name_and_nothing_else_is() {
+fn each_violation_is_found_by_its_name_and_nothing_else_is() {
     let (_folder, path) = history();
     for (sql, expected) in DAMAGE {
         let report = found_after(&path, |file| {
@@ -317,14 +318,14 @@ fn each_thing_that_is_wrong_is_found_by_its_name_and_nothing_else_is() {
             assert!(changed == 1, "{changed} rows were changed: {sql}");
         });
         assert_eq!(names(&report), *expected, "{sql}: {:#?}", report.findings);
-        let told = serde_json::to_string(&report).expect("JSON").to_lowercase();
-        assert!(!told.contains("secret") && !told.contains("@example"), "{told}");
+        let event = serde_json::to_string(&report).expect("JSON").to_lowercase();
+        assert!(!event.contains("secret") && !event.contains("@example"), "{event}");
         let of_the_file = |finding: &ticketing::Finding| finding.invariant == "integrity";
         assert!(report.findings.iter().all(|finding| finding.row.is_some() || of_the_file(finding)), "{report:#?}");
     }
 }
 
-/// The names in the tables of the check.
+/// The names of all invariants, from the source of the check.
 fn all_names() -> BTreeSet<String> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/store/check");
     let files = std::fs::read_dir(folder).expect("the folder").map(|file| file.expect("a file").path());
@@ -334,15 +335,15 @@ fn all_names() -> BTreeSet<String> {
 }
 
 #[test]
-fn no_invariant_is_without_damage_that_it_finds() {
+fn there_is_damage_for_every_invariant() {
     let found: BTreeSet<_> = DAMAGE.iter().flat_map(|(_, names)| names.iter().map(|name| (*name).to_owned())).collect();
     let all = all_names();
-    assert!(all.len() > 30, "the tables are there: {all:?}");
-    assert_eq!(all.difference(&found).collect::<Vec<_>>(), [""; 0], "nobody plants these");
+    assert!(all.len() > 30, "the invariants were found: {all:?}");
+    assert_eq!(all.difference(&found).collect::<Vec<_>>(), [""; 0], "invariants without damage");
 }
 
 #[test]
-fn a_finding_names_the_row_and_says_what_must_hold() {
+fn a_finding_names_the_row_and_the_invariant() {
     let (_folder, path) = history();
     let file = Database::open(&path);
     let key: i64 = file.value("SELECT id FROM orders WHERE customer_name = 'pending'");
@@ -356,7 +357,7 @@ fn a_finding_names_the_row_and_says_what_must_hold() {
 }
 
 #[test]
-fn of_many_findings_the_first_hundred_are_listed_and_all_are_counted() {
+fn the_first_hundred_findings_are_listed_and_all_are_counted() {
     let (_folder, path) = history();
     let report = found_after(&path, |file| {
         let more = "INSERT INTO customers (id, organization_id, email, email_key, created_at)
@@ -369,7 +370,7 @@ fn of_many_findings_the_first_hundred_are_listed_and_all_are_counted() {
 }
 
 #[test]
-fn numbers_too_large_to_add_up_are_a_finding_and_the_check_goes_on() {
+fn an_overflowing_sum_is_a_finding_and_the_check_continues() {
     let (_folder, path) = history();
     let report = found_after(&path, |file| {
         let huge = "UPDATE order_items SET discount = 9223372036854775807 WHERE order_id IN
@@ -387,7 +388,7 @@ fn numbers_too_large_to_add_up_are_a_finding_and_the_check_goes_on() {
 }
 
 #[test]
-fn a_damaged_page_is_a_finding_and_the_check_goes_on() {
+fn a_damaged_page_is_a_finding_and_the_check_continues() {
     let (_folder, path) = history();
     let file = Database::open(&path);
     let root = |index: &str| -> i64 {
@@ -410,7 +411,7 @@ fn a_damaged_page_is_a_finding_and_the_check_goes_on() {
 }
 
 #[test]
-fn a_check_sees_one_state_while_others_write() {
+fn a_check_sees_one_state_during_writes() {
     let fixture = Fixture::new();
     let ticket_type =
         fixture.ticket_type_with(&fixture.event(), |new| (new.price, new.quantity) = (Amount::ZERO, 1_000_000));
@@ -431,7 +432,7 @@ fn a_check_sees_one_state_while_others_write() {
         };
         let reports: Vec<_> = (0..20).map(check).collect();
         done.store(true, std::sync::atomic::Ordering::Relaxed);
-        assert!(seller.join().expect("it sold") > 0);
+        assert!(seller.join().expect("no panic") > 0);
         for report in reports {
             assert_eq!(report.expect("a report"), CheckReport::default());
         }

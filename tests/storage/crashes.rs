@@ -1,5 +1,6 @@
-//! Kill -9 in the middle of the work, fifty times on one file. A child sells, takes payments, cancels, issues and checks
-//! in, and says what was acknowledged after it was; the parent kills it and looks whether all of that is there.
+//! `kill -9` in the middle of the work, fifty times on one database file. A child process sells, accepts payments,
+//! cancels, issues and checks in, and reports what was acknowledged. The parent kills it and asserts that all of it is
+//! stored.
 
 use crate::common::outbox;
 use std::collections::HashMap;
@@ -36,11 +37,11 @@ fn a_child_process_sells_until_it_is_killed() {
     send_to_parent("ready");
     run_at_once(THREADS, |_| {
         loop {
-            seller.a_free_order();
-            seller.a_paid_order(true);
-            seller.an_order_that_is_cancelled();
-            seller.a_paid_order(false);
-            seller.issued_tickets();
+            seller.create_free_order();
+            seller.create_paid_order(true);
+            seller.create_cancelled_order();
+            seller.create_paid_order(false);
+            seller.issue_and_cancel_tickets();
         }
     });
 }
@@ -54,21 +55,21 @@ struct Seller {
 }
 
 impl Seller {
-    /// Buys two tickets for nothing and enters with one.
-    fn a_free_order(&self) {
-        let placed = self.service.create_order(&self.caller, new_order(self.event, self.free, 2)).unwrap();
-        let order = placed.order;
-        for ticket in &placed.issued_tickets {
+    /// Creates a free order of two tickets and checks one in.
+    fn create_free_order(&self) {
+        let created = self.service.create_order(&self.caller, new_order(self.event, self.free, 2)).unwrap();
+        let order = created.order;
+        for ticket in &created.issued_tickets {
             send_to_parent(format_args!("ticket {} {}", ticket.id, ticket.code));
         }
         send_to_parent(format_args!("order {} COMPLETED 2", order.id));
-        let ticket = &placed.issued_tickets[0];
+        let ticket = &created.issued_tickets[0];
         self.service.check_in_ticket(&self.caller, CheckInTicket::new(ticket.code.clone())).unwrap();
-        send_to_parent(format_args!("inside {}", ticket.id));
+        send_to_parent(format_args!("checked-in {}", ticket.id));
     }
 
-    /// Orders two places, and pays for them.
-    fn a_paid_order(&self, by_gateway: bool) {
+    /// Creates an order of two tickets and pays for it.
+    fn create_paid_order(&self, by_gateway: bool) {
         let id = self.service.create_order(&self.caller, new_order(self.event, self.paid, 2)).unwrap().order.id;
         send_to_parent(format_args!("order {id} PENDING 0"));
         let paid = if by_gateway {
@@ -80,7 +81,7 @@ impl Seller {
         send_to_parent(format_args!("order {id} {} {}", order.status, order.items[0].issued_tickets.len()));
     }
 
-    fn an_order_that_is_cancelled(&self) {
+    fn create_cancelled_order(&self) {
         let id = self.service.create_order(&self.caller, new_order(self.event, self.paid, 1)).unwrap().order.id;
         self.service.payment_completed(&self.caller, id).unwrap();
         send_to_parent(format_args!("order {id} COMPLETED 1"));
@@ -88,7 +89,7 @@ impl Seller {
         send_to_parent(format_args!("order {id} CANCELLED 1"));
     }
 
-    fn issued_tickets(&self) {
+    fn issue_and_cancel_tickets(&self) {
         let customer = NewCustomer::new("Press", "press@example.com");
         let request = IssueTickets { ticket_type_id: self.free, customer, quantity: 2 };
         let issued = self.service.issue_tickets(&self.caller, request).unwrap().issued_tickets;
@@ -96,39 +97,39 @@ impl Seller {
             send_to_parent(format_args!("ticket {} {}", ticket.id, ticket.code));
         }
         self.service.cancel_ticket(&self.caller, issued[0].id).unwrap();
-        send_to_parent(format_args!("void {}", issued[0].id));
+        send_to_parent(format_args!("cancelled {}", issued[0].id));
     }
 }
 
 /// What was acknowledged in one round.
 #[derive(Default)]
 struct Acknowledged {
-    /// The last status of each order, and how many tickets it had then.
+    /// The last status of each order, and the number of its tickets at that time.
     orders: HashMap<OrderId, (OrderStatus, usize)>,
     tickets: HashMap<TicketId, String>,
-    inside: Vec<TicketId>,
-    void: Vec<TicketId>,
+    checked_in: Vec<TicketId>,
+    cancelled: Vec<TicketId>,
 }
 
 impl Acknowledged {
-    fn note(&mut self, said: &str) {
-        let words: Vec<_> = said.split(' ').collect();
-        match words[..] {
+    fn record(&mut self, message: &str) {
+        let fields: Vec<_> = message.split(' ').collect();
+        match fields[..] {
             ["order", id, status, tickets] => {
                 let status = OrderStatus::from_text(status).unwrap();
                 self.orders.insert(id.parse().unwrap(), (status, tickets.parse().unwrap()));
             }
             ["ticket", id, code] => drop(self.tickets.insert(id.parse().unwrap(), code.to_owned())),
-            ["inside", id] => self.inside.push(id.parse().unwrap()),
-            ["void", id] => self.void.push(id.parse().unwrap()),
-            _ => panic!("{said}"),
+            ["checked-in", id] => self.checked_in.push(id.parse().unwrap()),
+            ["cancelled", id] => self.cancelled.push(id.parse().unwrap()),
+            _ => panic!("{message}"),
         }
     }
 
-    fn assert_there(&self, service: &TicketingService, caller: &Caller) {
+    fn assert_stored(&self, service: &TicketingService, caller: &Caller) {
         for (id, (acknowledged, tickets)) in &self.orders {
             let order = service.get_order(caller, *id).unwrap();
-            // What was under way when the end came may have been done too.
+            // An operation that was running when the process was killed may be stored, too.
             let later: &[OrderStatus] = match acknowledged {
                 OrderStatus::Pending => &[OrderStatus::Pending, OrderStatus::Completed],
                 OrderStatus::Completed => &[OrderStatus::Completed, OrderStatus::Cancelled],
@@ -144,53 +145,53 @@ impl Acknowledged {
         for (id, code) in &self.tickets {
             assert_eq!(service.get_ticket(caller, *id).unwrap().code, *code);
         }
-        for id in &self.inside {
+        for id in &self.checked_in {
             assert_eq!(service.get_ticket(caller, *id).unwrap().status, TicketStatus::CheckedIn);
         }
-        for id in &self.void {
+        for id in &self.cancelled {
             assert_eq!(service.get_ticket(caller, *id).unwrap().status, TicketStatus::Cancelled);
         }
     }
 }
 
-/// Lets a child work for a while on the file, kills it, and gives what it had acknowledged.
-fn work_and_kill(fixture: &Facts, round: u64) -> Acknowledged {
+/// Starts a child process, kills it after a while, and returns what it has acknowledged.
+fn work_and_kill(options: &ChildOptions, round: u64) -> Acknowledged {
     let mut command = child_process(CHILD, "sell");
-    for (name, value) in &fixture.variables {
+    for (name, value) in &options.variables {
         command.env(name, value);
     }
     let mut seller = ChildProcess::start(command);
     assert_eq!(seller.next_message().as_deref(), Some("ready"));
-    // The instant is another one each time, and comes in the middle of the same work.
+    // A different time each round, always in the middle of the work.
     let millis = 100 + round * 7919 % 200;
     let mut acknowledged = Acknowledged::default();
-    // On a busy machine the first order may take longer than all of the time that the child has.
-    acknowledged.note(&seller.next_message().unwrap());
+    // On a busy machine the first order may take longer than this time.
+    acknowledged.record(&seller.next_message().unwrap());
     std::thread::scope(|scope| {
         let ChildProcess { child, lines } = &mut seller;
         scope.spawn(move || {
             std::thread::sleep(Duration::from_millis(millis));
             child.kill().unwrap();
         });
-        while let Some(said) = next_message(lines) {
-            acknowledged.note(&said);
+        while let Some(message) = next_message(lines) {
+            acknowledged.record(&message);
         }
     });
     assert!(!seller.finish().0.success(), "it was killed");
     acknowledged
 }
 
-struct Facts {
+struct ChildOptions {
     variables: Vec<(&'static str, String)>,
 }
 
 #[test]
-fn after_fifty_kills_under_load_everything_acknowledged_is_there_and_nothing_is_half_there() {
+fn after_fifty_kills_everything_acknowledged_is_stored_completely() {
     let fixture = Fixture::new();
     let (free, paid) = (fixture.new_ticket_type(0, 1_000_000), fixture.new_ticket_type(1250, 1_000_000));
     let organization = fixture.caller.organization();
     outbox::insert_webhook(&fixture.database(), organization, &outbox::ALL_NOTIFICATIONS, true);
-    let facts = Facts {
+    let options = ChildOptions {
         variables: vec![
             ("TICKETING_TEST_FILE", fixture.path().to_str().unwrap().to_owned()),
             ("TICKETING_TEST_ORGANIZATION", organization.to_string()),
@@ -203,19 +204,19 @@ fn after_fifty_kills_under_load_everything_acknowledged_is_there_and_nothing_is_
     let mut orders = 0;
     let mut first = None;
     for round in 0..KILLS {
-        let acknowledged = work_and_kill(&facts, round);
+        let acknowledged = work_and_kill(&options, round);
         orders += acknowledged.orders.len();
         let service = reopen(&path);
         let caller = service.act_for(organization).unwrap();
-        acknowledged.assert_there(&service, &caller);
+        acknowledged.assert_stored(&service, &caller);
         drop(service);
         assert_consistent(&Database::open(&path));
         outbox::assert_one_notification_each(&Database::open(&path));
         first.get_or_insert(acknowledged);
     }
-    // What the first round acknowledged has outlived all the others.
+    // What the first round acknowledged has survived all others.
     let service = reopen(&path);
-    first.unwrap().assert_there(&service, &service.act_for(organization).unwrap());
+    first.unwrap().assert_stored(&service, &service.act_for(organization).unwrap());
     eprintln!("{orders} orders were acknowledged over {KILLS} kills");
 }
 
@@ -224,7 +225,7 @@ fn reopen(path: &Path) -> TicketingService {
 }
 
 #[test]
-fn control_an_order_that_lost_a_ticket_and_a_miscounted_place_are_noticed() {
+fn control_a_missing_ticket_and_a_wrong_counter_are_noticed() {
     for damage in ["DELETE FROM tickets WHERE id = (SELECT MIN(id) FROM tickets)", "UPDATE ticket_types SET held = 1"] {
         let fixture = Fixture::new();
         fixture.skip_final_check();
@@ -239,7 +240,7 @@ fn control_an_order_that_lost_a_ticket_and_a_miscounted_place_are_noticed() {
 }
 
 #[test]
-fn control_a_change_without_its_notification_and_a_notification_without_its_change_are_noticed() {
+fn control_a_missing_notification_and_one_without_its_change_are_noticed() {
     for damage in [
         "DELETE FROM webhook_outbox WHERE id = (SELECT MAX(id) FROM webhook_outbox)",
         "DELETE FROM tickets WHERE check_in_at IS NULL",

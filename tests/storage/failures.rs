@@ -1,5 +1,5 @@
-//! The store under bad conditions: what is no database of ours, a disk that is full, a value that is corrupt, an operation
-//! that panics. Each error says which, and nothing that was acknowledged is missing afterwards.
+//! Failures of the database: foreign files, a full disk, corrupt values, operations that panic. Each has its own error,
+//! and nothing that was acknowledged is missing afterwards.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use crate::common::invariants::assert_consistent;
-use crate::common::processes::{ChildProcess, child_process, child_role, send_to_parent};
+use crate::common::processes::{child_role, run_child_by, send_to_parent};
 use crate::common::threads::run_at_once;
 use crate::common::*;
 use ticketing::{
@@ -15,17 +15,17 @@ use ticketing::{
     TicketType, TicketingService, Timestamp, UpdateEvent,
 };
 
-/// A clock and a source of randomness that panic once when they are told to: a free order asks for either only inside its
-/// transaction, on whichever thread that runs.
+/// A clock and an entropy source that panic once if the test says so. A free order uses both only inside its
+/// transaction, on the thread that runs the transaction.
 #[derive(Debug, Clone)]
-struct Faulty {
+struct PanickingEnvironment {
     clock: ManualClock,
     entropy: Arc<SeededEntropy>,
     clock_breaks: Arc<AtomicBool>,
     entropy_breaks: Arc<AtomicBool>,
 }
 
-impl Faulty {
+impl PanickingEnvironment {
     fn new() -> Self {
         Self {
             clock: ManualClock::at(at(NOW)),
@@ -36,11 +36,11 @@ impl Faulty {
     }
 
     fn check(breaks: &AtomicBool) {
-        assert!(!breaks.swap(false, Ordering::SeqCst), "on purpose");
+        assert!(!breaks.swap(false, Ordering::SeqCst), "the test panics");
     }
 }
 
-impl Clock for Faulty {
+impl Clock for PanickingEnvironment {
     fn now(&self) -> Timestamp {
         Self::check(&self.clock_breaks);
         self.clock.now()
@@ -51,7 +51,7 @@ impl Clock for Faulty {
     }
 }
 
-impl Entropy for Faulty {
+impl Entropy for PanickingEnvironment {
     fn fill(&self, bytes: &mut [u8]) {
         Self::check(&self.entropy_breaks);
         self.entropy.fill(bytes);
@@ -59,20 +59,21 @@ impl Entropy for Faulty {
 }
 
 #[test]
-fn an_operation_that_panics_is_undone_alone_and_the_next_ones_work() {
+fn an_operation_that_panics_is_rolled_back_alone() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("ticketing.db");
-    let faulty = Faulty::new();
-    let service = TicketingService::builder(&path).clock(faulty.clone()).entropy(faulty.clone()).open().unwrap();
+    let environment = PanickingEnvironment::new();
+    let service =
+        TicketingService::builder(&path).clock(environment.clone()).entropy(environment.clone()).open().unwrap();
     let caller = service.act_for(service.create_organization(Default::default()).unwrap().id).unwrap();
     let event = service.create_event(&caller, new_event(|_| {})).unwrap();
     let ticket_type = CreateTicketType::new("Seat", Amount::ZERO, 1000);
     let ticket_type = service.create_ticket_type(&caller, event.id, ticket_type).unwrap().id;
     let order = || service.create_order(&caller, new_order(event.id, ticket_type, 2));
-    let broken = [&faulty.clock_breaks, &faulty.entropy_breaks];
+    let broken = [&environment.clock_breaks, &environment.entropy_breaks];
     for breaks in broken {
         breaks.store(true, Ordering::SeqCst);
-        // Others are in flight, and in the same group.
+        // Other orders are running, and are committed in the same group.
         let results = run_at_once(16, |_| order());
         let failed: Vec<_> = results.iter().filter_map(|result| result.as_ref().err()).collect();
         assert!(matches!(failed[..], [Error::Internal(_)]), "{failed:?}");
@@ -83,7 +84,7 @@ fn an_operation_that_panics_is_undone_alone_and_the_next_ones_work() {
 }
 
 #[test]
-fn who_waits_while_another_program_holds_the_file_is_told_that_it_is_busy_and_nobody_waits_twice() {
+fn writes_fail_as_busy_while_another_program_locks_the_file() {
     let fixture = Fixture::new();
     let ticket_type = fixture.new_ticket_type(0, 100);
     let other = fixture.database();
@@ -95,7 +96,7 @@ fn who_waits_while_another_program_holds_the_file_is_told_that_it_is_busy_and_no
     for result in results {
         assert_eq!(result.unwrap_err(), Error::Unavailable("the store is busy"));
     }
-    // The handler gives up after about five seconds.
+    // The busy handler gives up after about five seconds.
     assert!(Duration::from_secs(3) < waited && waited < Duration::from_secs(12), "{waited:?}");
     other.run("COMMIT");
     assert!(fixture.try_order(&ticket_type, 1).is_ok());
@@ -106,12 +107,12 @@ fn open_error(path: impl AsRef<Path>) -> StoreError {
     match TicketingService::open(path.as_ref()) {
         Err(Error::Store(error)) => error,
         Err(other) => panic!("{other:?}"),
-        Ok(_) => panic!("it was opened"),
+        Ok(_) => panic!("the file was opened"),
     }
 }
 
 #[test]
-fn a_file_that_is_no_database_is_refused_and_left_as_it_is() {
+fn a_file_that_is_not_a_database_is_refused_and_left_unchanged() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("letter.txt");
     for content in ["Dear Ada".to_owned(), "x".repeat(512), "x".repeat(10_000)] {
@@ -131,7 +132,7 @@ fn an_empty_file_becomes_a_database() {
 }
 
 #[test]
-fn a_database_of_another_program_is_refused_and_left_byte_for_byte() {
+fn a_database_of_another_program_is_refused_and_left_unchanged() {
     let cases = [
         ("PRAGMA application_id = 77; CREATE TABLE theirs (a)", 77),
         ("PRAGMA application_id = 77; VACUUM", 77),
@@ -151,12 +152,12 @@ fn a_database_of_another_program_is_refused_and_left_byte_for_byte() {
 }
 
 #[test]
-fn what_another_program_has_in_its_log_stays_in_its_log() {
+fn the_log_of_another_program_is_left_unchanged() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("other.db");
     let connection = Database::open(&path);
     connection.run("PRAGMA journal_mode = WAL; CREATE TABLE theirs (a)");
-    // As the other program would leave it when it is killed.
+    // As the other program leaves it when it is killed.
     let copy = folder.path().join("copy.db");
     let log = |path: &Path| PathBuf::from(format!("{}-wal", path.display()));
     let content = [std::fs::read(&path).unwrap(), std::fs::read(log(&path)).unwrap()];
@@ -169,7 +170,7 @@ fn what_another_program_has_in_its_log_stays_in_its_log() {
 }
 
 #[test]
-fn a_newer_schema_is_refused_and_left_as_it_is() {
+fn a_newer_schema_is_refused_and_left_unchanged() {
     let (_folder, path) = Fixture::new().into_file();
     let connection = Database::open(&path);
     let known: i64 = connection.value("PRAGMA user_version");
@@ -181,7 +182,7 @@ fn a_newer_schema_is_refused_and_left_as_it_is() {
 }
 
 #[test]
-fn a_place_where_no_file_can_be_is_named() {
+fn a_path_where_no_file_can_be_is_named() {
     let folder = tempfile::tempdir().unwrap();
     for path in [folder.path().join("missing/ticketing.db"), folder.path().to_owned()] {
         let StoreError::CannotOpen(text) = open_error(&path) else { panic!() };
@@ -191,9 +192,9 @@ fn a_place_where_no_file_can_be_is_named() {
 }
 
 #[test]
-fn a_vfs_is_taken_by_its_name_also_for_readers_and_an_unknown_one_is_named() {
+fn a_vfs_is_used_for_readers_too_and_an_unknown_one_is_named() {
     let folder = tempfile::tempdir().unwrap();
-    // With what a URI would read as something else.
+    // A path with characters that have a meaning in a URI.
     let path = folder.path().join("a b?c#d%41&vfs=x.db");
     let open = |vfs: &str| TicketingService::builder(&path).vfs(vfs).open();
     for vfs in ["unix", "unix-excl"] {
@@ -202,16 +203,18 @@ fn a_vfs_is_taken_by_its_name_also_for_readers_and_an_unknown_one_is_named() {
         service.act_for(organization.id).unwrap();
     }
     assert!(path.exists());
-    for (vfs, says) in [("no such thing", "no such vfs: no such thing"), ("unix-dotfile", "no WAL is possible here")] {
+    for (vfs, expected) in
+        [("no such thing", "no such vfs: no such thing"), ("unix-dotfile", "no WAL is possible here")]
+    {
         let folder = tempfile::tempdir().unwrap();
         let opened = TicketingService::builder(folder.path().join("ticketing.db")).vfs(vfs).open();
         let Err(Error::Store(StoreError::CannotOpen(text))) = opened else { panic!("{opened:?}") };
-        assert!(text.contains(says), "{text}");
+        assert!(text.contains(expected), "{text}");
     }
 }
 
 #[test]
-fn the_last_handle_takes_the_log_with_it_and_a_clone_keeps_it() {
+fn the_last_handle_of_a_service_removes_the_log() {
     for round in 0..20 {
         let fixture = Fixture::new();
         let ticket_type = fixture.new_ticket_type(0, 100);
@@ -221,7 +224,7 @@ fn the_last_handle_takes_the_log_with_it_and_a_clone_keeps_it() {
         let folder = fixture.folder();
         drop(fixture);
         assert!(log.exists());
-        // The pool of readers grows while it is used, in part on threads of its own.
+        // The readers are used on several threads.
         run_at_once(1 + round % 12, |_| clone.get_event(&caller, event).unwrap());
         clone.create_order(&caller, new_order(event, ticket_type.id, 1)).unwrap();
         drop(clone);
@@ -232,7 +235,7 @@ fn the_last_handle_takes_the_log_with_it_and_a_clone_keeps_it() {
 }
 
 #[test]
-fn who_reads_does_not_wait_for_who_writes() {
+fn readers_do_not_wait_for_writers() {
     let fixture = Fixture::new();
     let ticket_type = fixture.new_ticket_type(0, 100);
     let other = fixture.database();
@@ -244,14 +247,14 @@ fn who_reads_does_not_wait_for_who_writes() {
     other.run("ROLLBACK");
 }
 
-/// Writes `value` into a column of a row where no CHECK would let it in.
+/// Runs a statement that violates the CHECK constraints.
 fn corrupt(path: &Path, statement: &str) {
     let connection = Database::open_without_constraints(path);
     assert_eq!(connection.execute(statement, []), 1, "{statement}");
 }
 
 #[test]
-fn a_corrupt_value_is_named_by_its_table_column_and_row_and_not_shown() {
+fn a_corrupt_value_is_reported_with_table_column_and_row() {
     let fixture = Fixture::new();
     let ticket_type = fixture.new_ticket_type(1250, 100);
     let order = fixture
@@ -277,8 +280,8 @@ fn a_corrupt_value_is_named_by_its_table_column_and_row_and_not_shown() {
     let discount = service.create_discount(caller, discount).unwrap().id;
     let get_discount = || service.get_discount(caller, discount).map(drop);
     let buy = || fixture.try_order(&ticket_type, 1).map(drop);
-    type Attempt<'a> = &'a dyn Fn() -> ticketing::Result<()>;
-    let cases: [(&str, &str, &str, &str, Attempt<'_>); 11] = [
+    type Operation<'a> = &'a dyn Fn() -> ticketing::Result<()>;
+    let cases: [(&str, &str, &str, &str, Operation<'_>); 11] = [
         ("orders", "status", "'secret'", "PENDING", &get_order),
         ("orders", "currency", "'secret'", "EUR", &get_order),
         ("events", "timezone", "'secret'", "UTC", &get_event),
@@ -304,7 +307,7 @@ fn a_corrupt_value_is_named_by_its_table_column_and_row_and_not_shown() {
         assert_eq!(in_row, row.to_string(), "{table}.{column}");
         assert!(before == good || table == "orders");
         corrupt(&fixture.path(), &format!("UPDATE {table} SET {column} = '{before}'"));
-        // The others were not touched, and what is mended works again.
+        // The other rows are not affected, and the repaired row works again.
         get_order().unwrap();
         get_event().unwrap();
     }
@@ -312,7 +315,7 @@ fn a_corrupt_value_is_named_by_its_table_column_and_row_and_not_shown() {
 }
 
 #[test]
-fn the_log_stays_bounded_while_many_write_and_read() {
+fn the_log_stays_bounded_during_many_reads_and_writes() {
     let fixture = Fixture::new();
     let log = PathBuf::from(format!("{}-wal", fixture.path().display()));
     let clock = ticketing::SystemClock;
@@ -323,14 +326,14 @@ fn the_log_stays_bounded_while_many_write_and_read() {
         while clock.monotonic() < end {
             if number == 0 {
                 let mut change = UpdateEvent::default();
-                // Pages that stay as they are would not be written.
+                // Pages without changes would not be written.
                 let letter = ["x", "y"][written.load(Ordering::SeqCst) as usize % 2];
                 change.description = Change::Set(Some(letter.repeat(1 << 20)));
                 fixture.service.update_event(&fixture.caller, fixture.default_event().id, change).unwrap();
                 written.fetch_add(1, Ordering::SeqCst);
                 longest.fetch_max(std::fs::metadata(&log).unwrap().len() >> 20, Ordering::SeqCst);
             } else {
-                // There is a reader at every instant: one begins before the other ends.
+                // There is a reader at any time: each starts before another one ends.
                 reader.run("BEGIN; SELECT COUNT(*) FROM events");
                 std::thread::sleep(Duration::from_millis(20 + 3 * number as u64));
                 reader.run("COMMIT");
@@ -339,40 +342,24 @@ fn the_log_stays_bounded_while_many_write_and_read() {
     });
     let (longest, written) = (longest.into_inner(), written.into_inner());
     eprintln!("the log reached {longest} MiB while {written} MiB were written");
-    // At 96 MiB who commits waits for the readers, and where they took too long again every 16 MiB.
+    // At 96 MiB a commit waits for the readers, and if they take too long, again every 16 MiB.
     assert!(longest < 160, "{longest} MiB of {written}");
 }
 
-const CHILD: &str = concat!(module_path!(), "::a_child_process_plays_its_part");
+const CHILD: &str = concat!(module_path!(), "::a_child_process_plays_its_role");
 
 #[test]
-fn a_child_process_plays_its_part() {
+fn a_child_process_plays_its_role() {
     match child_role().as_deref() {
         None => {}
         Some("full disk") => sell_on_a_full_disk(),
         Some("refused writes") => sell_while_writes_are_refused(),
-        Some("read only") => open_what_cannot_be_written(),
+        Some("read only") => open_read_only_files(),
         Some(other) => panic!("{other}"),
     }
 }
 
-/// Runs the child behind another command; `None` where this machine has none such, or does not allow it.
-#[cfg(unix)]
-fn run_child(role: &str, wrapper: &[&str]) -> Option<Vec<String>> {
-    let mut probe = std::process::Command::new(wrapper[0]);
-    if !probe.args(&wrapper[1..]).arg("true").output().is_ok_and(|output| output.status.success()) {
-        return None;
-    }
-    let inner = child_process(CHILD, role);
-    let mut command = std::process::Command::new(wrapper[0]);
-    command.args(&wrapper[1..]).arg(inner.get_program()).args(inner.get_args());
-    command.envs(inner.get_envs().filter_map(|(name, value)| Some((name, value?))));
-    let (status, said) = ChildProcess::start(command).finish();
-    assert!(status.success(), "{status}");
-    Some(said)
-}
-
-/// Sells on eight threads until the store refuses, then once more; gives what it said, and how many orders it took.
+/// Creates orders on eight threads until each fails. Returns the errors, and the number of orders that were created.
 fn sell_until_refused(fixture: &Fixture, ticket_type: &TicketType) -> (Vec<Error>, i64) {
     let ends = run_at_once(8, |_| {
         let mut sold = 0;
@@ -400,7 +387,7 @@ fn sell_on_a_full_disk() {
     let (errors, sold) = sell_until_refused(&fixture, &ticket_type);
     assert!(errors.iter().all(|error| *error == Error::Store(StoreError::Full)), "{errors:?}");
     assert!(sold > 0);
-    // Who reads is served, and sees what was acknowledged.
+    // Readers work, and see what was acknowledged.
     assert_eq!(fixture.sold(&ticket_type), sold * 10);
     std::fs::remove_file(&ballast).unwrap();
     fixture.try_order(&ticket_type, 10).unwrap();
@@ -417,15 +404,15 @@ fn sell_on_a_full_disk() {
 
 #[cfg(unix)]
 #[test]
-fn a_full_disk_is_named_loses_nothing_and_is_forgotten_once_there_is_room() {
-    // In name spaces of its own, so that nothing stays mounted whatever happens.
-    match run_child("full disk", &["unshare", "--user", "--map-root-user", "--mount"]) {
-        Some(said) => eprintln!("orders sold on the full disk: {}", said.join(" ")),
+fn a_full_disk_is_reported_loses_nothing_and_ends_when_there_is_room() {
+    // In its own namespaces, so that nothing stays mounted if the test fails.
+    match run_child_by(&["unshare", "--user", "--map-root-user", "--mount"], CHILD, "full disk") {
+        Some(messages) => eprintln!("orders sold on the full disk: {}", messages.join(" ")),
         None => eprintln!("skipped: there is no unshare here, or it is not allowed"),
     }
 }
 
-/// The parent has set a limit to the size of files, past which the system refuses to write.
+/// The parent has limited the size of files, so that the system refuses larger writes.
 fn sell_while_writes_are_refused() {
     let fixture = Fixture::new();
     let ticket_type = fixture.new_ticket_type(0, 1_000_000);
@@ -448,17 +435,17 @@ fn sell_while_writes_are_refused() {
 
 #[cfg(unix)]
 #[test]
-fn writes_that_the_system_refuses_fail_with_its_reason_and_work_again_afterwards() {
+fn writes_refused_by_the_system_fail_with_its_reason() {
     // 512-byte blocks in some shells and 1024 in others: one or two megabytes.
     let limit = "trap '' XFSZ; ulimit -S -f 2048; exec \"$0\" \"$@\"";
-    match run_child("refused writes", &["sh", "-c", limit]) {
-        Some(said) => assert!(said[0].parse::<i64>().unwrap() > 0),
+    match run_child_by(&["sh", "-c", limit], CHILD, "refused writes") {
+        Some(messages) => assert!(messages[0].parse::<i64>().unwrap() > 0),
         None => eprintln!("skipped: there is no shell here that limits the size of files"),
     }
 }
 
-/// The parent has taken care that this process is nobody whom permissions do not bind.
-fn open_what_cannot_be_written() {
+/// The user of this process is bound by permissions.
+fn open_read_only_files() {
     use std::os::unix::fs::PermissionsExt;
     let mode = |path: &Path, mode| std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
     for (of_file, of_folder) in [(0o444, 0o755), (0o644, 0o555), (0o444, 0o555)] {
@@ -468,7 +455,7 @@ fn open_what_cannot_be_written() {
         mode(folder.path(), of_folder);
         match open_error(&path) {
             StoreError::ReadOnly(text) => assert_eq!(text, path.display().to_string()),
-            // Without a log beside it, not even the schema can be read.
+            // Without a log next to it, not even the schema can be read.
             StoreError::CannotOpen(text) if of_folder == 0o555 => {
                 assert!(text.contains(path.to_str().unwrap()), "{text}")
             }
@@ -488,13 +475,14 @@ fn open_what_cannot_be_written() {
 
 #[cfg(unix)]
 #[test]
-fn a_file_or_folder_that_cannot_be_written_is_named_and_left_as_it_is() {
-    let nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"];
+fn a_read_only_file_or_folder_is_named_and_left_unchanged() {
+    let as_nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"];
     let root = std::process::Command::new("id").arg("-u").output().is_ok_and(|output| output.stdout == b"0\n");
-    // Permissions do not bind root.
-    let said = if root { run_child("read only", &nobody) } else { run_child("read only", &["env"]) };
-    match said {
-        Some(said) => assert_eq!(said, ["done"]),
-        None => eprintln!("skipped: root cannot become somebody else here"),
+    // Permissions do not apply to root.
+    let messages =
+        if root { run_child_by(&as_nobody, CHILD, "read only") } else { run_child_by(&["env"], CHILD, "read only") };
+    match messages {
+        Some(messages) => assert_eq!(messages, ["done"]),
+        None => eprintln!("skipped: root cannot become another user here"),
     }
 }
