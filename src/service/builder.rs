@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use super::idempotency::InFlightKeys;
-use super::webhook_sender::WebhookSettings;
-use super::{Inner, TicketingService};
+use super::in_flight::InFlightKeys;
+use super::ticketing_service::{Inner, TicketingService};
+use super::webhook_settings::WebhookSettings;
 use crate::environment::{Clock, Entropy, Environment, SystemClock, SystemEntropy};
 use crate::error::{FieldErrors, Result};
 use crate::form::text::is_uri;
@@ -53,6 +53,21 @@ enum Gateway {
     None,
     Sandbox,
     Custom(Arc<dyn PaymentGateway>),
+}
+
+impl TicketingService {
+    /// Opens the database at `path` with default settings. Creates it if there is none.
+    ///
+    /// # Errors
+    /// - [`Error::Store`](crate::Error::Store) if the file or its folder cannot be used.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        Self::builder(path).open()
+    }
+
+    /// Returns a builder, which sets up a service for the database at `path`.
+    pub fn builder(path: impl AsRef<Path>) -> Builder {
+        Builder::new(path.as_ref())
+    }
 }
 
 impl Builder {

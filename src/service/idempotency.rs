@@ -4,56 +4,18 @@
 //! does more, such as calling the payment gateway, calls [`begin_idempotent`](TicketingService::begin_idempotent) and
 //! stores its result itself.
 
-use std::collections::HashSet;
 use std::fmt::Debug;
-use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::TicketingService;
-use crate::error::{Error, Result};
+use super::in_flight::InFlightGuard;
+use crate::error::Result;
 use crate::form::request::Request;
 use crate::model::caller::Caller;
-use crate::model::id::OrganizationId;
-use crate::model::idempotency::IdempotencyKey;
 use crate::sales::idempotency::{IdempotentOperation, OperationTarget, PriorOutcome};
 use crate::store::Transaction;
-
-/// The idempotency keys of the requests that this process is executing.
-#[derive(Debug, Clone, Default)]
-pub(super) struct InFlightKeys(Arc<Mutex<HashSet<InFlightKey>>>);
-
-/// Keys of different organizations are different keys.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-struct InFlightKey {
-    organization: OrganizationId,
-    key: IdempotencyKey,
-}
-
-/// Marks a key as in flight until it is dropped, also by a panic.
-#[derive(Debug)]
-struct InFlightGuard {
-    keys: InFlightKeys,
-    key: InFlightKey,
-}
-
-impl InFlightGuard {
-    fn acquire(keys: &InFlightKeys, key: InFlightKey) -> Result<Self> {
-        let mut in_flight = keys.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if in_flight.insert(key.clone()) {
-            Ok(Self { keys: keys.clone(), key })
-        } else {
-            Err(Error::IdempotencyInProgress)
-        }
-    }
-}
-
-impl Drop for InFlightGuard {
-    fn drop(&mut self) {
-        self.keys.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.key);
-    }
-}
 
 /// How an operation starts.
 pub(super) enum Start<T> {
@@ -64,7 +26,7 @@ pub(super) enum Start<T> {
 }
 
 /// An operation that runs now. Until it is dropped, a request with the same key fails with
-/// [`Error::IdempotencyInProgress`].
+/// [`Error::IdempotencyInProgress`](crate::Error::IdempotencyInProgress).
 #[derive(Debug)]
 pub(super) struct RunningOperation {
     operation: IdempotentOperation,
@@ -93,8 +55,7 @@ impl TicketingService {
         if let PriorOutcome::Result(result) = self.store().read_one(|tx| operation.prior_outcome(tx))? {
             return Ok(Start::Replay(result));
         }
-        let key = InFlightKey { organization: keyed.organization, key: keyed.key.clone() };
-        let guard = InFlightGuard::acquire(&self.inner.in_flight_keys, key)?;
+        let guard = self.inner.in_flight_keys.acquire(keyed.organization, &keyed.key)?;
         Ok(Start::Run(RunningOperation { operation, _in_flight: Some(guard) }))
     }
 

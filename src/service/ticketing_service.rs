@@ -1,0 +1,128 @@
+//! The type of the facade, and the state that its clones share.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use super::in_flight::InFlightKeys;
+use super::webhook_settings::WebhookSettings;
+use crate::environment::Environment;
+use crate::error::Result;
+use crate::model::id::ApiKeyId;
+use crate::model::timestamp::Timestamp;
+use crate::payment::GatewayCalls;
+use crate::store::Store;
+use crate::webhook::WebhookSender;
+
+/// The event-ticketing engine, over one SQLite database.
+///
+/// Every operation is a method. Operations for an organization take a [`Caller`](crate::Caller) first: they require one of
+/// its scopes, and access the data of its organization only. A method that writes returns after its transaction is synced
+/// to disk.
+///
+/// Clones are cheap and share one store. They can be used from any thread. When the last clone is dropped, queued writes
+/// are finished and the write-ahead log is removed.
+///
+/// # Errors
+///
+/// Apart from the errors that its documentation lists, every method can fail with:
+///
+/// - [`Error::Forbidden`](crate::Error::Forbidden) if it takes a caller, and the caller lacks the scope;
+/// - [`Error::Unavailable`](crate::Error::Unavailable) if the database is busy. A retry may succeed;
+/// - [`Error::Store`](crate::Error::Store) if the database cannot be read or written;
+/// - [`Error::IdempotencyKeyReused`](crate::Error::IdempotencyKeyReused) or
+///   [`Error::IdempotencyInProgress`](crate::Error::IdempotencyInProgress) if the caller has an
+///   [idempotency key](crate::Caller::with_idempotency_key).
+///
+/// A method that fails has changed nothing, unless its documentation says otherwise.
+///
+/// ```
+/// use ticketing::{ListEvents, TicketingService};
+/// let folder = tempfile::tempdir()?;
+/// let service = TicketingService::open(folder.path().join("ticketing.db"))?;
+/// let organization = service.create_organization(Default::default())?;
+/// let caller = service.act_for(organization.id)?;
+/// assert!(service.list_events(&caller, ListEvents::default())?.data.is_empty());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone)]
+pub struct TicketingService {
+    pub(super) inner: Arc<Inner>,
+}
+
+/// The state that all clones of a service share.
+pub(super) struct Inner {
+    /// Sends webhooks as long as the service lives, if the builder has set it up.
+    pub(super) _webhook_sender: Option<WebhookSender>,
+    pub(super) store: Arc<Store>,
+    pub(super) environment: Environment,
+    pub(super) gateway: Option<GatewayCalls>,
+    /// Whether the gateway is the sandbox, whose hosted checkout needs no API key.
+    pub(super) sandbox: bool,
+    pub(super) webhooks: WebhookSettings,
+    /// How long a pending order reserves its seats.
+    pub(super) order_hold: Duration,
+    /// How long delivered notifications are kept.
+    pub(super) webhook_retention: Duration,
+    /// The address of this service in checkout links, without a trailing slash.
+    pub(super) public_url: String,
+    /// When API keys were last used, until the next maintenance stores it.
+    pub(super) keys_used: Mutex<HashMap<ApiKeyId, Timestamp>>,
+    pub(super) in_flight_keys: InFlightKeys,
+}
+
+impl TicketingService {
+    /// Checks that the database can be read. A readiness probe calls it.
+    ///
+    /// # Errors
+    /// - [`Error::Unavailable`](crate::Error::Unavailable) or [`Error::Store`](crate::Error::Store) if it cannot.
+    ///
+    /// ```
+    #[doc = include_str!("../doc_fixture.md")]
+    /// service.ready()?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn ready(&self) -> Result<()> {
+        self.store().read(|tx| crate::store::organizations::all(tx).map(drop))
+    }
+
+    /// Runs `work` so that all its reads on this thread see one state of the database. Writes are not part of that state:
+    /// `work` does not see its own either.
+    ///
+    /// # Errors
+    /// - [`Error::Unavailable`](crate::Error::Unavailable) if every reader stays busy.
+    ///
+    /// ```
+    #[doc = include_str!("../doc_fixture.md")]
+    /// let (event, ticket_type) = service.on_one_snapshot(|| {
+    ///     (service.get_event(&caller, event.id), service.get_ticket_type(&caller, ticket_type.id))
+    /// })?;
+    /// assert_eq!(event?.id, ticket_type?.event_id);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn on_one_snapshot<T>(&self, work: impl FnOnce() -> T) -> Result<T> {
+        self.store().with_snapshot(work)
+    }
+
+    /// The current time of the service's clock.
+    #[cfg(feature = "server")]
+    pub(crate) fn now(&self) -> Timestamp {
+        self.inner.environment.now()
+    }
+
+    pub(super) fn store(&self) -> &Store {
+        &self.inner.store
+    }
+
+    /// Whether there is a gateway that can refund payments.
+    pub(super) fn can_refund(&self) -> bool {
+        self.inner.gateway.as_ref().is_some_and(GatewayCalls::can_refund)
+    }
+}
+
+impl fmt::Debug for TicketingService {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TicketingService").field("order_hold", &self.inner.order_hold).finish_non_exhaustive()
+    }
+}
