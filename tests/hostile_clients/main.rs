@@ -5,10 +5,10 @@
 #![cfg(feature = "server")]
 
 mod bodies;
-mod broken;
 #[path = "../common/mod.rs"]
 mod common;
 mod garbage;
+mod invalid_http;
 mod markup;
 mod shapes;
 mod values;

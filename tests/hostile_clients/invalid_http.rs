@@ -1,14 +1,15 @@
-//! What is no HTTP, or too clever a use of it: lengths that contradict each other, heads and chunks that are none, other
-//! protocols, requests that follow each other without a pause, and clients that go away in the middle.
+//! Invalid and unusual HTTP: ambiguous body lengths (request smuggling), malformed heads and chunks, other protocols,
+//! `Expect`, pipelined requests, and clients that disconnect in the middle of a request.
 
-use crate::common::log;
-use std::io::{ErrorKind, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
-use crate::common::http::{Client, Response, Server, event_on_sale, order_of};
-use crate::values::Random;
 use serde_json::json;
+
+use crate::common::http::{Client, Response, Server, event_on_sale, order_of};
+use crate::common::log;
+use crate::values::Random;
 
 fn server() -> Server {
     log::capture();
@@ -19,16 +20,16 @@ fn server() -> Server {
     })
 }
 
-/// A head that shows the key and says that JSON follows, with these lines beside.
-fn head(server: &Server, request: &str, lines: &[&str]) -> String {
+/// The head of a request: the request line, the server's API key, the content type JSON, and these headers.
+fn head(server: &Server, request_line: &str, headers: &[&str]) -> String {
     let key = format!("X-Api-Key: {}", server.key);
-    let mut all = vec![request, "Host: a", &key, "Content-Type: application/json"];
-    all.extend(lines);
-    all.join("\r\n") + "\r\n\r\n"
+    let mut lines = vec![request_line, "Host: a", &key, "Content-Type: application/json"];
+    lines.extend(headers);
+    lines.join("\r\n") + "\r\n\r\n"
 }
 
-/// A request that would make an event.
-fn creation(server: &Server, slug: &str) -> String {
+/// A request that creates an event.
+fn create_event(server: &Server, slug: &str) -> String {
     let body = event(slug);
     head(server, "POST /v1/events HTTP/1.1", &[&format!("Content-Length: {}", body.len())]) + &body
 }
@@ -38,38 +39,39 @@ fn event(slug: &str) -> String {
     json!({"title": "Smuggled", "slug": slug, "startDate": start, "deliveryMethod": "DIGITAL"}).to_string()
 }
 
-/// Sends the bytes, and reads answers until the server closes the connection.
-fn talk(server: &Server, bytes: &[u8]) -> Vec<Response> {
+/// Sends the bytes and reads responses until the server closes the connection. Panics if it stays open.
+fn send_until_closed(server: &Server, bytes: &[u8]) -> Vec<Response> {
     let mut client = server.client();
     client.write(bytes);
-    let mut answers = Vec::new();
+    let mut responses = Vec::new();
     loop {
         match client.read_response() {
-            Ok(answer) => answers.push(answer),
+            Ok(response) => responses.push(response),
             Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
-                panic!("still open after {answers:?}: {}", String::from_utf8_lossy(bytes))
+                panic!("still open after {responses:?}: {}", String::from_utf8_lossy(bytes))
             }
-            Err(_) => return answers,
+            Err(_) => return responses,
         }
     }
 }
 
-fn statuses(answers: &[Response]) -> Vec<u16> {
-    answers.iter().map(|answer| answer.status).collect()
+fn statuses(responses: &[Response]) -> Vec<u16> {
+    responses.iter().map(|response| response.status).collect()
 }
 
-/// How many events there are: none of what was smuggled.
-fn events(server: &Server) -> usize {
+/// The number of events. It is zero if no smuggled request was executed.
+fn event_count(server: &Server) -> usize {
     server.client().get("/v1/events?limit=100").expect(200).json()["data"].as_array().unwrap().len()
 }
 
 #[test]
-fn a_body_of_two_lengths_ends_the_connection_whatever_came_before() {
+fn an_ambiguous_body_length_ends_the_connection_after_any_requests() {
     let server = server();
-    let smuggled = creation(&server, "smuggled");
-    // What follows begins in another place for who believes the other length.
+    let smuggled = create_event(&server, "smuggled");
+    // With one of the two lengths this is part of the body, with the other it is the next request.
     let chunks = format!("0\r\n\r\n{smuggled}");
-    let (short, long) = ("Content-Length: 2", format!("Content-Length: {}", chunks.len()));
+    let short = "Content-Length: 2";
+    let long = format!("Content-Length: {}", chunks.len());
     let post = |lines: &[&str], body: &str| head(&server, "POST /v1/events HTTP/1.1", lines) + body;
     let ambiguous = [
         post(&[&long, "Transfer-Encoding: chunked"], &chunks),
@@ -98,38 +100,38 @@ fn a_body_of_two_lengths_ends_the_connection_whatever_came_before() {
         head(&server, "POST /v1/events HTTP/1.0", &["Transfer-Encoding: chunked"]) + &chunks,
         head(&server, "GET /v1/events HTTP/1.1", &["Content-Length: 0", "Transfer-Encoding: chunked"]) + &chunks,
     ];
-    let quiet = head(&server, "GET /health/live HTTP/1.1", &[]);
-    let said = head(&server, "POST /v1/tickets/check-in HTTP/1.1", &["Content-Length: 12"]) + "{\"code\":\"x\"}";
+    let no_body = head(&server, "GET /health/live HTTP/1.1", &[]);
+    let with_length = head(&server, "POST /v1/tickets/check-in HTTP/1.1", &["Content-Length: 12"]) + "{\"code\":\"x\"}";
     let chunked = head(&server, "POST /v1/tickets/check-in HTTP/1.1", &["Transfer-Encoding: chunked"])
         + "5;a=\"b\"\r\n{\"cod\r\n007\r\ne\":\"x\"}\r\n00\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n";
-    let unread = head(&server, "GET /health/live HTTP/1.1", &["Content-Length: 30"])
+    let unread_body = head(&server, "GET /health/live HTTP/1.1", &["Content-Length: 30"])
         + "Content-Length: 3\r\nX: y\r\n\r\n\r\n\r\n\r";
     for bytes in &ambiguous {
         for (before, expected) in [
             (String::new(), vec![]),
-            (quiet.clone(), vec![200]),
-            (said.clone(), vec![404]),
+            (no_body.clone(), vec![200]),
+            (with_length.clone(), vec![404]),
             (chunked.clone(), vec![404]),
-            (format!("\r\n{unread}"), vec![200]),
-            (format!("{quiet}\r\n{said}{chunked}{quiet}"), vec![200, 404, 404, 200]),
+            (format!("\r\n{unread_body}"), vec![200]),
+            (format!("{no_body}\r\n{with_length}{chunked}{no_body}"), vec![200, 404, 404, 200]),
         ] {
-            let answers = talk(&server, format!("{before}{bytes}{quiet}").as_bytes());
-            let mut found = statuses(&answers);
-            // A connection that is closed is an answer, too.
+            let responses = send_until_closed(&server, format!("{before}{bytes}{no_body}").as_bytes());
+            let mut found = statuses(&responses);
+            // The server may also close the connection without a response.
             if found.len() > expected.len() {
                 assert_eq!(found.pop(), Some(400), "{before}{bytes}");
             }
             assert_eq!(found, expected, "{before}{bytes}");
         }
     }
-    assert_eq!(events(&server), 0);
+    assert_eq!(event_count(&server), 0);
     log::capture().assert_clean(&[&server.key]);
 }
 
 #[test]
-fn chunks_that_are_none_end_the_request_and_the_connection() {
+fn malformed_chunks_end_the_request_and_the_connection() {
     let server = server();
-    let smuggled = creation(&server, "smuggled");
+    let smuggled = create_event(&server, "smuggled");
     let body = event("chunked");
     let whole = format!("{:x}\r\n{body}\r\n0\r\n\r\n", body.len());
     let post = head(&server, "POST /v1/events HTTP/1.1", &["Transfer-Encoding: chunked"]);
@@ -153,20 +155,20 @@ fn chunks_that_are_none_end_the_request_and_the_connection() {
         &long,
         "2\r\n{}\r\n0\r\nX: y\rz\r\n\r\n",
     ] {
-        let found = statuses(&talk(&server, format!("{post}{chunks}{smuggled}").as_bytes()));
+        let found = statuses(&send_until_closed(&server, format!("{post}{chunks}{smuggled}").as_bytes()));
         assert!(found.len() <= 1 && found.iter().all(|status| (400..500).contains(status)), "{found:?}: {chunks:?}");
     }
-    // A chunk larger than any body: it is not waited for.
+    // The server does not wait for a chunk that is larger than the maximum body.
     for size in ["100001", "7fffffffffffffff", "fffffffffffffff0"] {
         let mut client = server.client();
         client.write(format!("{post}{size}\r\n").as_bytes());
         client.write(&vec![b' '; 0x0010_0002]);
-        if let Ok(answer) = client.read_response() {
-            assert_eq!(answer.expect(413).code(), "payload-too-large", "{size}");
+        if let Ok(response) = client.read_response() {
+            assert_eq!(response.expect(413).code(), "payload-too-large", "{size}");
         }
     }
-    // Many small ones are a body like any other, and so are those with a word beside.
-    assert_eq!(events(&server), 0);
+    // Many small chunks, and chunks with extensions, are valid.
+    assert_eq!(event_count(&server), 0);
     let small: String = body.chars().map(|letter| format!("1 ;a=b\r\n{letter}\r\n")).collect();
     let mut client = server.client();
     client.write(format!("{post}{small}0\r\nX-Api-Key: another\r\n\r\n").as_bytes());
@@ -176,13 +178,13 @@ fn chunks_that_are_none_end_the_request_and_the_connection() {
 }
 
 #[test]
-fn a_head_that_is_none_ends_the_connection() {
+fn a_malformed_head_ends_the_connection() {
     let server = server();
-    let smuggled = creation(&server, "smuggled");
+    let smuggled = create_event(&server, "smuggled");
     let key = &server.key;
     let long = "x".repeat(40 * 1024);
     let many: String = (0..1000).map(|number| format!("X-{number}: y\r\n")).collect();
-    let mut broken: Vec<Vec<u8>> = [
+    let mut malformed: Vec<Vec<u8>> = [
         "\0\0\0\0\r\n\r\n".to_owned(),
         "GET\r\n\r\n".to_owned(),
         "GET /\r\n\r\n".to_owned(),
@@ -209,29 +211,34 @@ fn a_head_that_is_none_ends_the_connection() {
     .into_iter()
     .map(String::into_bytes)
     .collect();
-    // The hello of TLS, and what is nothing at all.
-    broken.push(b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n".to_vec());
+    // A TLS ClientHello, and random bytes.
+    malformed.push(b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n".to_vec());
     let mut random = Random::new(3);
-    broken.extend((0..100).map(|length| [vec![b'\xff'], random.bytes(length), b"\r\n\r\n".to_vec()].concat()));
-    for bytes in broken {
-        let answers = talk(&server, &[&bytes, smuggled.as_bytes()].concat());
-        let found = statuses(&answers);
-        let told = answers.iter().all(|answer| (400..500).contains(&answer.status) || answer.status == 505);
-        assert!(found.len() <= 1 && told, "{found:?}: {}", String::from_utf8_lossy(&bytes[..bytes.len().min(200)]));
+    malformed.extend((0..100).map(|length| [vec![b'\xff'], random.bytes(length), b"\r\n\r\n".to_vec()].concat()));
+    for bytes in malformed {
+        let found = statuses(&send_until_closed(&server, &[&bytes, smuggled.as_bytes()].concat()));
+        let are_client_errors = found.iter().all(|status| (400..500).contains(status) || *status == 505);
+        assert!(
+            found.len() <= 1 && are_client_errors,
+            "{found:?}: {}",
+            String::from_utf8_lossy(&bytes[..bytes.len().min(200)])
+        );
     }
-    assert_eq!(events(&server), 0);
+    assert_eq!(event_count(&server), 0);
     log::capture().assert_clean(&[&server.key]);
 }
 
 #[test]
-fn addresses_and_hosts_of_every_form_lead_nowhere_else() {
+fn the_host_and_the_form_of_the_uri_do_not_affect_routing() {
     let server = server();
-    let ask = |request: &str, lines: &[&str]| {
+    let status_of = |request_line: &str, headers: &[&str]| {
         let mut client = server.client();
-        client.write(format!("{request}\r\n{}\r\nX-Api-Key: {}\r\n\r\n", lines.join("\r\n"), server.key).as_bytes());
-        client.read_response().map(|answer| answer.status).unwrap_or(0)
+        let headers = headers.join("\r\n");
+        client.write(format!("{request_line}\r\n{headers}\r\nX-Api-Key: {}\r\n\r\n", server.key).as_bytes());
+        // Zero stands for a closed connection.
+        client.read_response().map(|response| response.status).unwrap_or(0)
     };
-    for (request, lines, expected) in [
+    for (request_line, headers, expected) in [
         ("GET http://other.example/v1/events HTTP/1.1", &["Host: a"][..], 200),
         ("GET https://a:1/v1/events?limit=1 HTTP/1.1", &["Host: b"], 200),
         ("GET http://u:p@a/v1/events HTTP/1.1", &["Host: a"], 200),
@@ -252,33 +259,34 @@ fn addresses_and_hosts_of_every_form_lead_nowhere_else() {
         ),
         ("GET file:///etc/passwd HTTP/1.1", &["Host: a"], 404),
     ] {
-        let found = ask(request, lines);
-        assert!(found == expected || (expected >= 400 && (found == 400 || found == 0)), "{found}: {request} {lines:?}");
+        let found = status_of(request_line, headers);
+        let is_refused = expected >= 400 && (found == 400 || found == 0);
+        assert!(found == expected || is_refused, "{found}: {request_line} {headers:?}");
     }
-    // Whatever was asked for, nobody else was: the connection goes on, or is closed.
+    // CONNECT opens no tunnel: the next request is handled by this server, or the connection is closed.
     let mut client = server.client();
     client.write(
         format!("CONNECT b:1 HTTP/1.1\r\nHost: b:1\r\n\r\n{}", head(&server, "GET /v1/events HTTP/1.1", &[]))
             .as_bytes(),
     );
-    assert!(client.read_response().map_or(true, |answer| (400..500).contains(&answer.status)));
-    if let Ok(answer) = client.read_response() {
-        answer.expect(200);
+    assert!(client.read_response().map_or(true, |response| (400..500).contains(&response.status)));
+    if let Ok(response) = client.read_response() {
+        response.expect(200);
     }
 }
 
 #[test]
-fn who_asks_whether_a_body_is_wanted_hears_it_only_where_it_is() {
+fn an_expectation_gets_100_continue_only_if_the_body_is_wanted() {
     let server = server();
     let body = event("expected");
     let length = format!("Content-Length: {}", body.len());
-    let expecting = |request: &str, length: &str| head(&server, request, &[length, "Expect: 100-continue"]);
+    let expecting = |request_line: &str, length: &str| head(&server, request_line, &[length, "Expect: 100-continue"]);
     let mut client = server.client();
     client.write(expecting("POST /v1/events HTTP/1.1", &length).as_bytes());
     assert_eq!(client.read_response().unwrap().status, 100);
     client.write(body.as_bytes());
     client.read_response().unwrap().expect(201);
-    // Nor does it wait for the answer where it is not wanted.
+    // A request that is refused gets its response without 100 Continue.
     for (bytes, status) in [
         (expecting("POST /v1/events HTTP/1.1", &length).replace(&server.key, "tk_x"), 401),
         (expecting("POST /v1/nothing HTTP/1.1", &length), 404),
@@ -289,18 +297,18 @@ fn who_asks_whether_a_body_is_wanted_hears_it_only_where_it_is() {
         client.write(bytes.as_bytes());
         client.read_response().unwrap().expect(status).problem();
     }
-    // What is sent without waiting is no second request.
+    // A client may send the body without waiting; the body is not a second request.
     let mut client = server.client();
     client.write(format!("{}{body}", expecting("POST /v1/events HTTP/1.1", &length)).as_bytes());
-    let mut answer = client.read_response().unwrap();
-    if answer.status == 100 {
-        answer = client.read_response().unwrap();
+    let mut response = client.read_response().unwrap();
+    if response.status == 100 {
+        response = client.read_response().unwrap();
     }
-    assert_eq!(answer.expect(409).json()["reason"], "slug-taken");
-    // An expectation that there is not, and one without a body.
-    for lines in [&[&length, "Expect: 200-maybe"][..], &[&length, "Expect: 100-continue, x"]] {
+    assert_eq!(response.expect(409).json()["reason"], "slug-taken");
+    // Unknown expectations, and an expectation without a body.
+    for headers in [&[&length, "Expect: 200-maybe"][..], &[&length, "Expect: 100-continue, x"]] {
         let mut client = server.client();
-        client.write((head(&server, "POST /v1/events HTTP/1.1", lines) + &body).as_bytes());
+        client.write((head(&server, "POST /v1/events HTTP/1.1", headers) + &body).as_bytes());
         assert!([409, 417].contains(&client.read_response().unwrap().status));
     }
     let mut client = server.client();
@@ -309,7 +317,7 @@ fn who_asks_whether_a_body_is_wanted_hears_it_only_where_it_is() {
 }
 
 #[test]
-fn thousands_of_requests_without_a_pause_are_answered_in_their_order() {
+fn thousands_of_pipelined_requests_are_answered_in_order() {
     const REQUESTS: usize = 3000;
     let server = server();
     let mut client = server.client();
@@ -336,18 +344,18 @@ fn thousands_of_requests_without_a_pause_are_answered_in_their_order() {
         .collect();
     let sending = std::thread::spawn(move || writer.write_all(requests.concat().as_bytes()));
     for number in 0..REQUESTS {
-        let answer = reader.read_response().unwrap();
-        assert_eq!(answer.header("x-request-id"), Some(format!("n{number}").as_str()));
-        assert_eq!(answer.status, [201, 422, 200].get(number % 30).copied().unwrap_or(200), "{number}");
+        let response = reader.read_response().unwrap();
+        assert_eq!(response.header("x-request-id"), Some(format!("n{number}").as_str()));
+        assert_eq!(response.status, [201, 422, 200].get(number % 30).copied().unwrap_or(200), "{number}");
     }
     sending.join().unwrap().unwrap();
-    // Each of them once: a hundred orders, and the hundred places are gone.
+    // Each request was executed once: a hundred orders took the hundred seats.
     let refused = client.post("/v1/orders", &order_of(&event, &seat, 1)).expect(409).json();
     assert_eq!(refused["reason"], "sold-out");
 }
 
 #[test]
-fn who_asks_and_asks_and_reads_no_answer_is_not_listened_to_any_more() {
+fn the_server_stops_reading_from_a_client_that_reads_no_responses() {
     let server = server();
     let mut client = server.client();
     let event = event("long").replace("Smuggled", &"x".repeat(200_000));
@@ -356,61 +364,61 @@ fn who_asks_and_asks_and_reads_no_answer_is_not_listened_to_any_more() {
     let requests = head(&server, &format!("GET {path}?{} HTTP/1.1", "x".repeat(7000)), &[]).repeat(10);
     let mut stream = TcpStream::connect(server.address).unwrap();
     stream.set_write_timeout(Some(Duration::from_secs(1))).unwrap();
-    // Two systems' buffers are full of requests and answers, and the server's own memory is not.
-    let most = 64 * 1024 * 1024 / requests.len();
-    let taken = (0..most).take_while(|_| stream.write_all(requests.as_bytes()).is_ok()).count();
-    assert!(taken < most, "it took everything");
+    // Once the socket buffers are full, the server must not collect requests or responses in its own memory.
+    let limit = 64 * 1024 * 1024 / requests.len();
+    let written = (0..limit).take_while(|_| stream.write_all(requests.as_bytes()).is_ok()).count();
+    assert!(written < limit, "the server read everything");
     server.client().get(path).expect(200);
 }
 
 #[test]
-fn who_goes_away_in_the_middle_leaves_nothing_half_done() {
+fn a_client_that_disconnects_leaves_nothing_half_done() {
     let server = server();
     let mut client = server.client();
     let (event, seat) = event_on_sale(&mut client, "summer-night");
     client.patch(&format!("/v1/ticket-types/{seat}"), &json!({"price": 0, "quantity": 1000})).expect(200);
     let order = order_of(&event, &seat, 1).to_string();
     let length = format!("Content-Length: {}", order.len());
-    let said = head(&server, "POST /v1/orders HTTP/1.1", &[&length]) + &order;
+    let with_length = head(&server, "POST /v1/orders HTTP/1.1", &[&length]) + &order;
     let chunks = format!("{:x}\r\n{order}\r\n0\r\n\r\n", order.len());
     let chunked = head(&server, "POST /v1/orders HTTP/1.1", &["Transfer-Encoding: chunked"]) + &chunks;
-    for request in [&said, &chunked] {
-        for cut in (0..request.len()).step_by(7).chain([request.len() - 1]) {
+    for request in [&with_length, &chunked] {
+        for sent in (0..request.len()).step_by(7).chain([request.len() - 1]) {
             let mut client = server.client();
-            client.write(&request.as_bytes()[..cut]);
-            if cut % 2 == 0 {
+            client.write(&request.as_bytes()[..sent]);
+            if sent % 2 == 0 {
                 client.end();
-                if let Ok(answer) = client.read_response() {
-                    assert_eq!(answer.status, 400, "{cut}: {}", answer.text());
+                if let Ok(response) = client.read_response() {
+                    assert_eq!(response.status, 400, "{sent} bytes: {}", response.text());
                 }
             }
         }
     }
-    let none = client.get("/v1/orders").expect(200).json();
-    assert_eq!(none["data"], json!([]), "what did not come whole is no order");
-    // Whole ones, whose senders are gone before the answer, or take but the beginning of it.
+    let orders = client.get("/v1/orders").expect(200).json();
+    assert_eq!(orders["data"], json!([]), "an incomplete request creates no order");
+    // Complete requests, whose clients disconnect before the response or after the first bytes of it.
     for number in 0..100 {
         let mut stream = TcpStream::connect(server.address).unwrap();
-        stream.write_all(said.as_bytes()).unwrap();
+        stream.write_all(with_length.as_bytes()).unwrap();
         if number % 2 == 0 {
-            let _ = std::io::Read::read(&mut stream, &mut [0; 10]).unwrap();
+            let _ = stream.read(&mut [0; 10]).unwrap();
         }
     }
-    // That what was done of it is whole, the server's end checks.
+    // Dropping the server checks the invariants of the store.
     drop(server);
     log::capture().assert_clean(&["ada@example.com", "Ada"]);
 }
 
 #[test]
-fn who_says_that_nothing_more_comes_still_gets_every_answer() {
+fn a_client_that_shuts_down_its_sending_half_gets_every_response() {
     let server = server();
     for number in 0..30 {
         let mut client = server.client();
-        client.write(creation(&server, &format!("slug-{number}")).as_bytes());
+        client.write(create_event(&server, &format!("slug-{number}")).as_bytes());
         client.write(head(&server, "GET /v1/events HTTP/1.1", &[]).as_bytes());
         client.end();
-        client.read_response().expect("the answer").expect(201);
-        client.read_response().expect("the other answer").expect(200);
+        client.read_response().expect("the first response").expect(201);
+        client.read_response().expect("the second response").expect(200);
         assert!(client.is_closed_within(Duration::from_secs(20)));
     }
 }
