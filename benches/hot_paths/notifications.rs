@@ -1,9 +1,7 @@
-//! What notifications cost an order: two tickets for nothing, with three endpoints that listen to everything, beside the
-//! same without endpoints.
+//! The cost of notifications for orders: free orders of two tickets, with three endpoints that are subscribed to every
+//! type, compared with the same orders without endpoints.
 
-use rusqlite::{Connection, params};
-
-use crate::common::database::stored_id;
+use crate::common::database::{params, stored_id};
 use crate::large_store::LargeStore;
 use crate::orders::{order, spread};
 use crate::ratio::Bench;
@@ -15,32 +13,29 @@ pub fn bench(bench: &mut Bench) {
     if ![many, one].iter().any(|name| bench.wants(name)) {
         return;
     }
-    let (told, silent) = (LargeStore::open(), LargeStore::open());
-    listen(&told);
-    let names = ("told", "silent");
+    let with_endpoints = LargeStore::open();
+    let without_endpoints = LargeStore::open();
+    insert_endpoints(&with_endpoints);
+    let names = ("with endpoints", "without endpoints");
     if bench.wants(many) {
-        let work = |shop| move |count| spread(64, count, |_| order(shop));
-        bench.compare_as(many, names, 64 * 80, work(&told), work(&silent));
+        let work = |store| move |count| spread(64, count, |_| order(store));
+        bench.compare_as(many, names, 64 * 80, work(&with_endpoints), work(&without_endpoints));
     }
     if bench.wants(one) {
-        let work = |shop| move |count| (0..count).for_each(|_| order(shop));
-        bench.compare_as(one, names, 400, work(&told), work(&silent));
+        let work = |store| move |count| (0..count).for_each(|_| order(store));
+        bench.compare_as(one, names, 400, work(&with_endpoints), work(&without_endpoints));
     }
 }
 
-/// Registers the endpoints. Nothing is sent to them: no sender runs.
-fn listen(shop: &LargeStore) {
-    let file = Connection::open(shop.fixture.path()).expect("the copy");
+/// Inserts the endpoints. Nothing is sent to them, as no sender runs.
+fn insert_endpoints(store: &LargeStore) {
+    let database = store.fixture.database();
+    let organization = stored_id(store.fixture.caller.organization());
+    let types = r#"["order.completed","order.cancelled","ticket.issued","ticket.checked_in"]"#;
+    let sql =
+        "INSERT INTO webhook_endpoints (id, organization_id, url, events, enabled, secret, created_at, updated_at)
+        VALUES (?1, ?2, 'https://receiver.example/', ?3, 1, 'whsec_', 0, 0)";
     for number in 1..=ENDPOINTS {
-        file.execute(
-            "INSERT INTO webhook_endpoints (id, organization_id, url, events, enabled, secret, created_at, updated_at)
-                VALUES (?1, ?2, 'https://receiver.example/', ?3, 1, 'whsec_', 0, 0)",
-            params![
-                number,
-                stored_id(shop.fixture.caller.organization()),
-                r#"["order.completed","order.cancelled","ticket.issued","ticket.checked_in"]"#,
-            ],
-        )
-        .expect("registered");
+        database.execute(sql, params![number, organization, types]);
     }
 }

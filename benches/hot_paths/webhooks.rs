@@ -1,5 +1,8 @@
-//! Webhooks: deliveries a second, beside a bare ureq loop that sends the same bytes with as many threads to the same
-//! receiver; and how long a healthy receiver waits for a notification while others hang or dribble.
+//! Webhook throughput and latency.
+//!
+//! Throughput is compared with a loop of plain `ureq` calls that sends the same bytes to the same receiver, with the
+//! same number of threads. Latency is the time from a commit until a healthy receiver has the notification, while
+//! other receivers hang or respond byte by byte.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -15,62 +18,69 @@ use crate::common::database::params;
 
 use crate::ratio::{Bench, median};
 
-/// Deliveries of a round, and rounds of which the median counts.
+/// Deliveries per round.
 const ROUND: u64 = 6000;
+/// Rounds per throughput benchmark. The result is the median.
 const ROUNDS: usize = 7;
 
-/// Notifications of which the delay is measured.
-const DELAYS: usize = 500;
+/// Notifications per latency benchmark.
+const NOTIFICATIONS: usize = 500;
 
 pub fn bench(bench: &mut Bench) {
-    // One endpoint has 8 of the sender's 64 threads, a thousand have all of them.
-    deliveries(bench, 1, 8);
-    deliveries(bench, 1000, 64);
-    delays(bench, "alone", |_, _| {});
-    delays(bench, "behind 2,000 due rows of one that hangs", |fixture, hanging| {
-        endpoint(fixture, hanging, "/hang");
+    // One endpoint may use 8 of the sender's 64 threads; a thousand endpoints use all of them.
+    throughput(bench, 1, 8);
+    throughput(bench, 1000, 64);
+    latency(bench, "alone", |_, _| {});
+    latency(bench, "behind a hanging endpoint with 2,000 due rows", |fixture, slow| {
+        create_endpoint(fixture, slow, "/hang");
         queue(fixture, 2000, 0);
     });
-    delays(bench, "behind 700 that dribble", |fixture, hanging| {
+    latency(bench, "behind 700 endpoints that respond byte by byte", |fixture, slow| {
         for number in 0..700 {
-            endpoint(fixture, hanging, &format!("/dribble/{number}"));
+            create_endpoint(fixture, slow, &format!("/drip/{number}"));
         }
         queue(fixture, 2800, 0);
     });
 }
 
-fn deliveries(bench: &mut Bench, endpoints: u64, threads: usize) {
+/// Compares the deliveries per second of the sender with those of the loop, in alternating order.
+fn throughput(bench: &mut Bench, endpoints: u64, threads: usize) {
     let name = format!("webhook deliveries, endpoints: {endpoints}");
     if !bench.wants(&name) {
         return;
     }
-    let receiver = Healthy::listen();
+    let receiver = HealthyReceiver::start();
     let fixture = open_fixture();
     for number in 0..endpoints {
-        endpoint(&fixture, receiver.address, &format!("/hook/{number}"));
+        create_endpoint(&fixture, receiver.address, &format!("/hook/{number}"));
     }
-    let (mut ratios, mut ours, mut bare) = (Vec::new(), Vec::new(), Vec::new());
+    let mut ratios = Vec::new();
+    let mut sender_rates = Vec::new();
+    let mut loop_rates = Vec::new();
     for round in 0..ROUNDS {
-        let sending = || send(&fixture, round as i64 + 1, &receiver);
-        let looping = || bare_loop(receiver.address, endpoints, threads);
-        let (mine, that) = if round % 2 == 0 {
-            let mine = sending();
-            (mine, looping())
+        let batch = round as i64 + 1;
+        let sender_rate;
+        let loop_rate;
+        if round % 2 == 0 {
+            sender_rate = sender_rate_of(&fixture, batch, &receiver);
+            loop_rate = loop_rate_of(receiver.address, endpoints, threads);
         } else {
-            let that = looping();
-            (sending(), that)
-        };
-        ratios.push(mine / that);
-        ours.push(mine);
-        bare.push(that);
+            loop_rate = loop_rate_of(receiver.address, endpoints, threads);
+            sender_rate = sender_rate_of(&fixture, batch, &receiver);
+        }
+        ratios.push(sender_rate / loop_rate);
+        sender_rates.push(sender_rate);
+        loop_rates.push(loop_rate);
     }
-    let (ratio, ours, bare) = (median(&mut ratios), median(&mut ours), median(&mut bare));
-    bench
-        .note(format!("{name}: ratio {ratio:.2} (sender {ours:.0}, bare ureq {bare:.0} a second, threads: {threads})"));
+    let ratio = median(&mut ratios);
+    let sender_rate = median(&mut sender_rates);
+    let loop_rate = median(&mut loop_rates);
+    let rates = format!("sender {sender_rate:.0}, plain ureq {loop_rate:.0} per second, threads: {threads}");
+    bench.note(format!("{name}: ratio {ratio:.2} ({rates})"));
 }
 
-/// A second's deliveries of a bare loop.
-fn bare_loop(receiver: SocketAddr, endpoints: u64, threads: usize) -> f64 {
+/// Returns the requests per second of a loop of `ureq` calls.
+fn loop_rate_of(receiver: SocketAddr, endpoints: u64, threads: usize) -> f64 {
     let agent: ureq::Agent = ureq::Agent::config_builder()
         .proxy(None)
         .max_idle_connections(threads)
@@ -79,7 +89,7 @@ fn bare_loop(receiver: SocketAddr, endpoints: u64, threads: usize) -> f64 {
         .into();
     let body = body();
     let next = AtomicU64::new(0);
-    let began = Instant::now();
+    let started = Instant::now();
     std::thread::scope(|scope| {
         for _ in 0..threads {
             scope.spawn(|| {
@@ -96,53 +106,58 @@ fn bare_loop(receiver: SocketAddr, endpoints: u64, threads: usize) -> f64 {
                     let request = request.header("X-Service-Timestamp", "1780336800");
                     let request = request.header("X-Service-Event-Id", "evt_1NR6E9XB00000");
                     let request = request.header("X-Service-Event-Type", "order.completed");
-                    let mut answer = request.send(&body).expect("an answer");
-                    assert_eq!(answer.body_mut().read_to_string().expect("a body"), "ok");
+                    let mut response = request.send(&body).expect("a response");
+                    assert_eq!(response.body_mut().read_to_string().expect("a body"), "ok");
                 }
             });
         }
     });
-    ROUND as f64 / began.elapsed().as_secs_f64()
+    ROUND as f64 / started.elapsed().as_secs_f64()
 }
 
-/// How long it takes from the end of an operation until its notification is with a receiver that answers at once.
-fn delays(bench: &mut Bench, name: &str, disturb: impl FnOnce(&Fixture, SocketAddr)) {
-    let name = format!("webhook delay, {name}");
+/// Measures the time from the end of an operation until a healthy receiver has its notification. `add_load` gets the
+/// address of a receiver that is slow.
+fn latency(bench: &mut Bench, name: &str, add_load: impl FnOnce(&Fixture, SocketAddr)) {
+    let name = format!("webhook latency, {name}");
     if !bench.wants(&name) {
         return;
     }
-    let receiver = Healthy::listen();
+    let receiver = HealthyReceiver::start();
     let fixture = open_fixture();
-    let seat = fixture.new_ticket_type(0, 1_000_000);
-    endpoint(&fixture, receiver.address, "/");
+    let ticket_type = fixture.new_ticket_type(0, 1_000_000);
+    create_endpoint(&fixture, receiver.address, "/");
     let sender = fixture.service.start_webhook_sender(SenderOptions::default()).expect("threads");
-    fixture.order(&seat, 1);
-    receiver.arrival();
-    disturb(&fixture, hanging());
-    // They hold what they can get by now.
+    fixture.order(&ticket_type, 1);
+    receiver.next_arrival();
+    add_load(&fixture, start_slow_receiver());
+    // After a second, the other endpoints occupy all workers that they may.
     std::thread::sleep(Duration::from_secs(1));
-    let mut delays: Vec<f64> = (0..DELAYS)
-        .map(|_| {
-            fixture.order(&seat, 1);
-            let committed = Instant::now();
-            let delay = receiver.arrival().saturating_duration_since(committed).as_secs_f64() * 1e3;
-            std::thread::sleep(Duration::from_millis(20));
-            delay
-        })
-        .collect();
-    let middle = median(&mut delays);
-    let p99 = delays[DELAYS * 99 / 100];
-    let longest = delays[DELAYS - 1];
-    bench.note(format!("{name}: p50 {middle:.1} ms, p99 {p99:.1} ms, longest {longest:.1} ms"));
+    let mut millis = Vec::new();
+    for _ in 0..NOTIFICATIONS {
+        fixture.order(&ticket_type, 1);
+        let committed = Instant::now();
+        let latency = receiver.next_arrival().saturating_duration_since(committed);
+        millis.push(latency.as_secs_f64() * 1e3);
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let p50 = median(&mut millis);
+    let p99 = millis[NOTIFICATIONS * 99 / 100];
+    let longest = millis[NOTIFICATIONS - 1];
+    bench.note(format!("{name}: p50 {p50:.1} ms, p99 {p99:.1} ms, longest {longest:.1} ms"));
     drop(sender);
 }
 
-/// What is sent where no change stands behind it.
+/// The body of notifications that the benchmark queues itself.
 fn body() -> String {
-    r#"{"id":"evt_1NR6E9XB00000","type":"order.completed","createdAt":"2026-06-01T18:00:00.000Z","data":{"orderId":"order_1NR6E9XB00000","eventId":"event_1NR6E9XB00000","customerId":"customer_1NR6E9XB00000","total":25,"currency":"EUR"}}"#.to_owned()
+    concat!(
+        r#"{"id":"evt_1NR6E9XB00000","type":"order.completed","createdAt":"2026-06-01T18:00:00.000Z","#,
+        r#""data":{"orderId":"order_1NR6E9XB00000","eventId":"event_1NR6E9XB00000","#,
+        r#""customerId":"customer_1NR6E9XB00000","total":25,"currency":"EUR"}}"#
+    )
+    .to_owned()
 }
 
-/// A fixture in real time that sends to receivers on this machine.
+/// Creates a fixture with the system clock that sends to receivers on this machine.
 fn open_fixture() -> Fixture {
     let folder = tempfile::tempdir_in(concat!(env!("CARGO_MANIFEST_DIR"), "/target")).expect("a folder");
     let fixture = Fixture::in_folder(folder, |builder| {
@@ -153,77 +168,81 @@ fn open_fixture() -> Fixture {
     fixture
 }
 
-fn endpoint(fixture: &Fixture, address: SocketAddr, path: &str) {
-    // Only the endpoint whose delay is measured gets notifications of orders. Those of the others are queued by hand.
+fn create_endpoint(fixture: &Fixture, address: SocketAddr, path: &str) {
+    // Only the measured endpoint gets notifications of the orders. Those of the others are inserted by `queue`.
     let event = if path == "/" { NotificationType::OrderCompleted } else { NotificationType::OrderCancelled };
     let new = CreateWebhook::new(format!("http://{address}{path}"), [event]);
     fixture.service.create_webhook(&fixture.caller, new).expect("an endpoint");
 }
 
-/// Queues this many rows, dealt out to all endpoints but the measured one. The rows of each `batch` have ids of their own.
+/// Inserts this many rows, spread over all endpoints but the measured one. The rows of each `batch` have their own ids.
 fn queue(fixture: &Fixture, rows: u64, batch: i64) {
     let sql = "WITH RECURSIVE
             n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < ?1),
-            e (id, place) AS (SELECT id, ROW_NUMBER() OVER (ORDER BY id) - 1 FROM webhook_endpoints WHERE url NOT LIKE '%/')
+            e (id, number) AS (
+                SELECT id, ROW_NUMBER() OVER (ORDER BY id) - 1 FROM webhook_endpoints WHERE url NOT LIKE '%/')
         INSERT INTO webhook_outbox (id, endpoint_id, event_id, type, body, state, due_at, created_at)
         SELECT ?2 * 1000000 + i + 1, e.id, i, 'order.completed', ?3, 'WAITING', 0, 0
-        FROM n JOIN e ON e.place = i % (SELECT COUNT(*) FROM e)";
-    fixture.database().execute(sql, params![i64::try_from(rows).expect("few"), batch, body()]);
+        FROM n JOIN e ON e.number = i % (SELECT COUNT(*) FROM e)";
+    fixture.database().execute(sql, params![i64::try_from(rows).expect("a small number"), batch, body()]);
 }
 
-/// A second's deliveries of the sender, from the first that arrives to the last that is written down.
-fn send(fixture: &Fixture, batch: i64, receiver: &Healthy) -> f64 {
+/// Returns the deliveries per second of the sender, from the first arrival until the last result is recorded.
+fn sender_rate_of(fixture: &Fixture, batch: i64, receiver: &HealthyReceiver) -> f64 {
     queue(fixture, ROUND, batch);
     let database = fixture.database();
-    let left = || database.value::<i64>("SELECT COUNT(*) FROM webhook_outbox WHERE state = 'WAITING'");
-    receiver.forget();
+    let waiting = || database.value::<i64>("SELECT COUNT(*) FROM webhook_outbox WHERE state = 'WAITING'");
+    receiver.forget_arrivals();
     let sender = fixture.service.start_webhook_sender(SenderOptions::default()).expect("threads");
-    let began = receiver.arrival();
+    let started = receiver.next_arrival();
     for _ in 1..ROUND {
-        receiver.arrival();
+        receiver.next_arrival();
     }
-    while left() > 0 {
+    while waiting() > 0 {
         std::thread::sleep(Duration::from_millis(1));
     }
-    let took = began.elapsed();
+    let elapsed = started.elapsed();
     drop(sender);
-    ROUND as f64 / took.as_secs_f64()
+    ROUND as f64 / elapsed.as_secs_f64()
 }
 
-/// A receiver that answers at once and keeps its connections.
-struct Healthy {
+/// A receiver that responds at once and keeps its connections open.
+struct HealthyReceiver {
     address: SocketAddr,
     arrivals: Receiver<Instant>,
 }
 
-impl Healthy {
-    fn listen() -> Self {
+impl HealthyReceiver {
+    fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let address = listener.local_addr().expect("bound");
-        let (arrived, arrivals) = channel();
+        let (sender, arrivals) = channel();
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
-                let arrived = arrived.clone();
-                std::thread::spawn(move || answer(stream, &arrived));
+                let sender = sender.clone();
+                std::thread::spawn(move || respond(stream, &sender));
             }
         });
         Self { address, arrivals }
     }
 
-    fn arrival(&self) -> Instant {
+    /// Waits for the next notification and returns the time of its arrival.
+    fn next_arrival(&self) -> Instant {
         self.arrivals.recv_timeout(Duration::from_secs(60)).expect("a notification")
     }
 
-    fn forget(&self) {
+    fn forget_arrivals(&self) {
         while self.arrivals.try_recv().is_ok() {}
     }
 }
 
-/// Answers the requests of a connection, one after another.
-fn answer(stream: TcpStream, arrived: &Sender<Instant>) {
+/// Responds to the requests of a connection, one after another, and reports their arrivals.
+fn respond(stream: TcpStream, arrivals: &Sender<Instant>) {
     drop(stream.set_nodelay(true));
     let mut stream = BufReader::new(stream);
-    let (mut line, mut length, mut body) = (String::new(), 0, Vec::new());
+    let mut line = String::new();
+    let mut length = 0;
+    let mut body = Vec::new();
     loop {
         line.clear();
         if stream.read_line(&mut line).unwrap_or(0) == 0 {
@@ -238,7 +257,7 @@ fn answer(stream: TcpStream, arrived: &Sender<Instant>) {
             if stream.read_exact(&mut body).is_err() {
                 return;
             }
-            if arrived.send(Instant::now()).is_err() {
+            if arrivals.send(Instant::now()).is_err() {
                 return;
             }
             if stream.get_mut().write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok").is_err() {
@@ -248,21 +267,21 @@ fn answer(stream: TcpStream, arrived: &Sender<Instant>) {
     }
 }
 
-/// A receiver that takes every connection and never answers, or for `/dribble` a byte a second without end.
-fn hanging() -> SocketAddr {
+/// Starts a receiver that never responds, or for `/drip`, responds with one byte every 100 ms without end.
+fn start_slow_receiver() -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("bound");
     std::thread::spawn(move || {
         for mut stream in listener.incoming().flatten() {
             std::thread::spawn(move || {
-                let mut begin = [0; 8];
-                if stream.read_exact(&mut begin).is_err() || &begin != b"POST /dr" {
-                    // Until the sender gives up.
+                let mut start = [0; 8];
+                if stream.read_exact(&mut start).is_err() || &start != b"POST /dr" {
+                    // Waits until the sender gives up.
                     drop(stream.read_to_end(&mut Vec::new()));
                     return;
                 }
-                let mut answer = b"HTTP/1.1 200 OK\r\nX-Filler: ".iter().chain(std::iter::repeat(&b'x'));
-                while answer.next().is_some_and(|byte| stream.write_all(&[*byte]).is_ok()) {
+                let mut response = b"HTTP/1.1 200 OK\r\nX-Filler: ".iter().chain(std::iter::repeat(&b'x'));
+                while response.next().is_some_and(|byte| stream.write_all(&[*byte]).is_ok()) {
                     std::thread::sleep(Duration::from_millis(100));
                 }
             });
