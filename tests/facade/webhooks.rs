@@ -1,5 +1,4 @@
-//! Webhook endpoints: what they may be, what becomes of their waiting notifications when they change, their secrets, and
-//! the history of what was sent.
+//! Webhook endpoints: validation, changes while notifications wait, secrets, the history of attempts, and resending.
 
 use std::time::Duration;
 
@@ -13,17 +12,17 @@ const ISSUED: NotificationType = NotificationType::TicketIssued;
 const CHECKED_IN: NotificationType = NotificationType::TicketCheckedIn;
 const COMPLETED: NotificationType = NotificationType::OrderCompleted;
 
-/// A shop with a ticket type that costs nothing.
-struct Ground {
+/// A fixture with a free ticket type.
+struct Setup {
     fixture: Fixture,
-    seat: TicketType,
+    ticket_type: TicketType,
 }
 
-impl Ground {
+impl Setup {
     fn new() -> Self {
         let fixture = Fixture::new();
-        let seat = fixture.ticket_type(&fixture.event(), 0, 1000);
-        Self { fixture, seat }
+        let ticket_type = fixture.ticket_type(&fixture.event(), 0, 1000);
+        Self { fixture, ticket_type }
     }
 
     fn webhook(&self, events: &[NotificationType]) -> WebhookId {
@@ -38,29 +37,29 @@ impl Ground {
         self.fixture.service.update_webhook(&self.fixture.caller, id, changes).expect("changed")
     }
 
-    fn enable(&self, id: WebhookId, enabled: bool) {
+    fn set_enabled(&self, id: WebhookId, enabled: bool) {
         self.update(id, UpdateWebhook { enabled: Change::Set(enabled), ..Default::default() });
     }
 
-    fn want(&self, id: WebhookId, events: &[NotificationType]) -> WebhookEndpoint {
+    fn subscribe(&self, id: WebhookId, events: &[NotificationType]) -> WebhookEndpoint {
         self.update(id, UpdateWebhook { events: Change::Set(events.to_vec()), ..Default::default() })
     }
 
-    /// A ticket is issued, which the outbox is told of.
+    /// Issues a ticket, which queues a notification.
     fn issue(&self) {
-        self.fixture.issue(&self.seat, 1);
+        self.fixture.issue(&self.ticket_type, 1);
     }
 
-    /// A ticket is issued and checked in.
-    fn admit(&self) {
-        let code = self.fixture.issue(&self.seat, 1).remove(0).code;
+    /// Issues a ticket and checks it in.
+    fn issue_and_check_in(&self) {
+        let code = self.fixture.issue(&self.ticket_type, 1).remove(0).code;
         self.fixture
             .service
             .check_in_ticket(&self.fixture.caller, ticketing::CheckInTicket::new(&code))
-            .expect("inside");
+            .expect("an accepted scan");
     }
 
-    /// What the outbox has for endpoints: type and state, the oldest first.
+    /// Returns the type and state of each row of the outbox, the oldest first.
     fn outbox(&self) -> Vec<(String, String)> {
         self.fixture.outbox().into_iter().map(|row| (row.kind, row.state)).collect()
     }
@@ -75,26 +74,27 @@ impl Ground {
 }
 
 fn states(rows: &[(&str, &str)]) -> Vec<(String, String)> {
-    rows.iter().map(|(of, state)| ((*of).to_owned(), (*state).to_owned())).collect()
+    rows.iter().map(|(kind, state)| ((*kind).to_owned(), (*state).to_owned())).collect()
 }
 
 #[test]
-fn an_endpoint_is_what_its_request_says_with_the_defaults() {
-    let ground = Ground::new();
-    let created = ground.fixture.webhook([CHECKED_IN, ISSUED, CHECKED_IN, ISSUED]).endpoint;
-    assert_eq!(created.events, [CHECKED_IN, ISSUED], "each counts once, where it stands first");
+fn an_endpoint_has_the_values_of_its_request_and_defaults() {
+    let setup = Setup::new();
+    let created = setup.fixture.webhook([CHECKED_IN, ISSUED, CHECKED_IN, ISSUED]).endpoint;
+    assert_eq!(created.events, [CHECKED_IN, ISSUED], "duplicates are removed");
     assert_eq!((created.url.as_str(), &created.description), ("https://example.com/hook", &None));
     assert_eq!((created.enabled, created.revision), (true, 1));
     assert_eq!((created.created_at, created.updated_at), (at(NOW), at(NOW)));
-    assert_eq!(ground.get(created.id), created);
+    assert_eq!(setup.get(created.id), created);
 
     let mut new = CreateWebhook::new("https://example.com:8443/a?b=c", NotificationType::ALL.iter().copied());
-    (new.description, new.enabled) = (Some("Ours".to_owned()), Some(false));
-    let created = ground.fixture.service.create_webhook(&ground.fixture.caller, new).expect("an endpoint").endpoint;
+    new.description = Some("Ours".to_owned());
+    new.enabled = Some(false);
+    let created = setup.fixture.service.create_webhook(&setup.fixture.caller, new).expect("an endpoint").endpoint;
     assert_eq!((created.url.as_str(), created.enabled), ("https://example.com:8443/a?b=c", false));
     assert_eq!((created.description.as_deref(), created.events.len()), (Some("Ours"), 4));
 
-    ground.fixture.clock.advance(Duration::from_secs(60));
+    setup.fixture.clock.advance(Duration::from_secs(60));
     let changes = UpdateWebhook { url: Change::Set("https://example.org/".to_owned()), ..Default::default() };
     let expected = WebhookEndpoint {
         url: "https://example.org/".to_owned(),
@@ -102,17 +102,17 @@ fn an_endpoint_is_what_its_request_says_with_the_defaults() {
         revision: 2,
         ..created.clone()
     };
-    assert_eq!(ground.update(created.id, changes), expected);
-    assert_eq!(ground.get(created.id), expected);
-    assert_eq!(ground.want(created.id, &[ISSUED, ISSUED, COMPLETED]).events, [ISSUED, COMPLETED]);
+    assert_eq!(setup.update(created.id, changes), expected);
+    assert_eq!(setup.get(created.id), expected);
+    assert_eq!(setup.subscribe(created.id, &[ISSUED, ISSUED, COMPLETED]).events, [ISSUED, COMPLETED]);
 }
 
 #[test]
-fn everything_that_is_wrong_is_told_at_once_and_nothing_is_changed() {
-    let ground = Ground::new();
-    let (service, caller) = (&ground.fixture.service, &ground.fixture.caller);
-    let id = ground.webhook(&[ISSUED]);
-    let before = ground.fixture.all_rows();
+fn all_field_errors_are_returned_at_once_and_nothing_is_changed() {
+    let setup = Setup::new();
+    let (service, caller) = (&setup.fixture.service, &setup.fixture.caller);
+    let id = setup.webhook(&[ISSUED]);
+    let before = setup.fixture.all_rows();
     let bad = CreateWebhook { description: Some("x".repeat(501)), ..CreateWebhook::new("http://example.com", []) };
     assert_eq!(paths(service.create_webhook(caller, bad)), ["description", "events", "url"]);
     let bad = UpdateWebhook {
@@ -122,19 +122,19 @@ fn everything_that_is_wrong_is_told_at_once_and_nothing_is_changed() {
         enabled: Change::Keep,
     };
     let refused = service.update_webhook(caller, id, bad).expect_err("a refusal");
-    let told: Vec<_> = refused.fields().iter().map(|field| (field.path.as_str(), field.message.as_str())).collect();
+    let errors: Vec<_> = refused.fields().iter().map(|field| (field.path.as_str(), field.message.as_str())).collect();
     let nul = "must not contain U+0000";
-    assert_eq!(told, [("url", nul), ("description", nul), ("events", "must have at least one entry")]);
+    assert_eq!(errors, [("url", nul), ("description", nul), ("events", "must have at least one entry")]);
     for url in ["", "example.com", "/hook", "ftp://example.com", "https://", "https:///hook", "https://a b"] {
         assert_eq!(paths(service.create_webhook(caller, CreateWebhook::new(url, [ISSUED]))), ["url"], "{url}");
         let changes = UpdateWebhook { url: Change::Set(url.to_owned()), ..Default::default() };
         assert_eq!(paths(service.update_webhook(caller, id, changes)), ["url"], "{url}");
     }
-    assert_eq!(ground.fixture.all_rows(), before);
+    assert_eq!(setup.fixture.all_rows(), before);
 }
 
 #[test]
-fn plain_http_to_the_same_machine_takes_an_explicit_option() {
+fn plain_http_to_the_same_machine_requires_an_option() {
     let local = || CreateWebhook::new("http://127.0.0.1:8081/hook", [ISSUED]);
     let fixture = Fixture::new();
     let refused = fixture.service.create_webhook(&fixture.caller, local()).expect_err("a refusal");
@@ -148,18 +148,19 @@ fn plain_http_to_the_same_machine_takes_an_explicit_option() {
 }
 
 #[test]
-fn the_secret_is_shown_on_creation_and_rotation_and_nowhere_else() {
-    let ground = Ground::new();
-    let (service, caller) = (&ground.fixture.service, &ground.fixture.caller);
-    let created = ground.fixture.webhook([ISSUED]);
+fn the_secret_is_returned_by_creation_and_rotation_only() {
+    let setup = Setup::new();
+    let (service, caller) = (&setup.fixture.service, &setup.fixture.caller);
+    let created = setup.fixture.webhook([ISSUED]);
     let id = created.endpoint.id;
     let rotated = service.rotate_webhook_secret(caller, id).expect("rotated");
     assert_eq!(rotated.id, id);
-    let other = ground.fixture.webhook([ISSUED]);
+    let other = setup.fixture.webhook([ISSUED]);
     let secrets = [created.secret.expose(), rotated.secret.expose(), other.secret.expose()];
     for secret in secrets {
         // 32 bytes are 43 characters of base64 and one of padding.
-        let random = secret.strip_prefix("whsec_").and_then(|rest| rest.strip_suffix('=')).expect("its form");
+        let random =
+            secret.strip_prefix("whsec_").and_then(|rest| rest.strip_suffix('=')).expect("the form of a secret");
         assert_eq!(random.len(), 43, "{secret}");
         assert!(random.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+/".contains(&byte)), "{secret}");
     }
@@ -167,20 +168,20 @@ fn the_secret_is_shown_on_creation_and_rotation_and_nowhere_else() {
 
     let hint = |secret: &str| Some(secret[secret.len() - 4..].to_owned());
     assert_eq!(created.endpoint.secret_hint, hint(secrets[0]));
-    assert_eq!(ground.get(id).secret_hint, hint(secrets[1]), "the hint is of the one that counts");
+    assert_eq!(setup.get(id).secret_hint, hint(secrets[1]), "the hint is that of the current secret");
     assert_eq!(
-        ground.fixture.stored(&format!("SELECT secret = '{}' FROM webhook_endpoints ORDER BY id", secrets[1])),
+        setup.fixture.stored(&format!("SELECT secret = '{}' FROM webhook_endpoints ORDER BY id", secrets[1])),
         1
     );
 
-    ground.issue();
-    ground.fixture.fail_all_deliveries();
+    setup.issue();
+    setup.fixture.fail_all_deliveries();
     let shown = [
         format!("{created:?} {rotated:?} {:?}", service.create_webhook(caller, CreateWebhook::new("x", []))),
-        serde_json::to_string(&ground.get(id)).expect("JSON"),
+        serde_json::to_string(&setup.get(id)).expect("JSON"),
         serde_json::to_string(&service.list_webhooks(caller, ListWebhooks::default()).expect("a page")).expect("JSON"),
-        serde_json::to_string(&ground.update(id, UpdateWebhook::default())).expect("JSON"),
-        serde_json::to_string(&ground.list(id, ListWebhookDeliveries::default())).expect("JSON"),
+        serde_json::to_string(&setup.update(id, UpdateWebhook::default())).expect("JSON"),
+        serde_json::to_string(&setup.list(id, ListWebhookDeliveries::default())).expect("JSON"),
     ];
     for text in &shown {
         assert!(!text.contains("whsec_") && !secrets.iter().any(|secret| text.contains(&secret[6..])), "{text}");
@@ -188,25 +189,26 @@ fn the_secret_is_shown_on_creation_and_rotation_and_nowhere_else() {
 }
 
 #[test]
-fn a_rotation_is_done_each_time_whatever_the_key() {
-    let ground = Ground::new();
-    let id = ground.webhook(&[ISSUED]);
+fn a_rotation_ignores_the_idempotency_key() {
+    let setup = Setup::new();
+    let id = setup.webhook(&[ISSUED]);
     let rotate = || {
-        let caller = ground.fixture.caller_with_key("key");
-        let rotated = ground.fixture.service.rotate_webhook_secret(&caller, id).expect("rotated");
+        let caller = setup.fixture.caller_with_key("key");
+        let rotated = setup.fixture.service.rotate_webhook_secret(&caller, id).expect("rotated");
         assert!(!caller.was_replayed());
         rotated.secret
     };
     assert!(rotate() != rotate());
-    ground.fixture.clock.advance(Duration::from_secs(1));
+    setup.fixture.clock.advance(Duration::from_secs(1));
     rotate();
-    let now = ground.get(id);
+    let now = setup.get(id);
     assert_eq!((now.revision, now.updated_at), (4, at("2026-06-01T12:00:01Z")));
 }
 
-/// Every item of a list, two at a time.
-fn walk<T, K: Kind>(mut page: impl FnMut(PageRequest<K>) -> Result<Page<T, K>>) -> Vec<T> {
-    let (mut request, mut all) = (PageRequest::first(2), Vec::new());
+/// Reads a whole list in pages of two.
+fn read_all<T, K: Kind>(mut page: impl FnMut(PageRequest<K>) -> Result<Page<T, K>>) -> Vec<T> {
+    let mut request = PageRequest::first(2);
+    let mut all = Vec::new();
     loop {
         let Page { data, next_cursor } = page(request.clone()).expect("a page");
         all.extend(data);
@@ -217,80 +219,80 @@ fn walk<T, K: Kind>(mut page: impl FnMut(PageRequest<K>) -> Result<Page<T, K>>) 
 
 #[test]
 fn endpoints_are_listed_newest_first_page_by_page() {
-    let ground = Ground::new();
-    let (service, caller) = (&ground.fixture.service, &ground.fixture.caller);
-    let mut all: Vec<_> = (0..5).map(|_| ground.fixture.webhook([ISSUED]).endpoint).collect();
+    let setup = Setup::new();
+    let (service, caller) = (&setup.fixture.service, &setup.fixture.caller);
+    let mut all: Vec<_> = (0..5).map(|_| setup.fixture.webhook([ISSUED]).endpoint).collect();
     all.reverse();
-    assert_eq!(walk(|page| service.list_webhooks(caller, ListWebhooks { page })), all);
+    assert_eq!(read_all(|page| service.list_webhooks(caller, ListWebhooks { page })), all);
     service.delete_webhook(caller, all[1].id).expect("deleted");
     let after_it = ListWebhooks { page: PageRequest::default().after(all[1].id) };
     assert_eq!(paths(service.list_webhooks(caller, after_it)), ["cursor"]);
 }
 
 #[test]
-fn what_waits_of_a_type_that_is_taken_out_is_removed_with_the_change() {
-    let ground = Ground::new();
-    let id = ground.webhook(&[ISSUED, CHECKED_IN]);
-    let other = ground.webhook(&[ISSUED]);
-    ground.admit();
-    // The oldest was delivered, and another attempt is under way.
-    ground.issue();
-    let first = outbox::rows(&ground.fixture.database())[0].id;
-    outbox::record_attempt(&ground.fixture.database(), first, 1, Some(204));
-    ground.execute(
+fn unsubscribing_from_a_type_removes_its_waiting_notifications() {
+    let setup = Setup::new();
+    let id = setup.webhook(&[ISSUED, CHECKED_IN]);
+    let other = setup.webhook(&[ISSUED]);
+    setup.issue_and_check_in();
+    // The oldest row is delivered, and another one has an attempt in progress.
+    setup.issue();
+    let first = outbox::rows(&setup.fixture.database())[0].id;
+    outbox::record_attempt(&setup.fixture.database(), first, 1, Some(204));
+    setup.execute(
         "UPDATE webhook_outbox SET claim = 7, due_at = 99 WHERE id = (SELECT MAX(id) FROM webhook_outbox
         WHERE endpoint_id = (SELECT MIN(endpoint_id) FROM webhook_outbox))",
     );
     let (issued, checked_in) = ("ticket.issued", "ticket.checked_in");
     let waiting =
         [(issued, "DELIVERED"), (issued, "WAITING"), (checked_in, "WAITING"), (issued, "WAITING"), (issued, "WAITING")];
-    assert_eq!(ground.outbox(), states(&waiting));
+    assert_eq!(setup.outbox(), states(&waiting));
 
-    ground.fixture.clock.advance(Duration::from_secs(5));
-    let before = ground.get(other);
-    ground.want(id, &[CHECKED_IN]);
+    setup.fixture.clock.advance(Duration::from_secs(5));
+    let before = setup.get(other);
+    setup.subscribe(id, &[CHECKED_IN]);
     let removed = [waiting[0], waiting[1], waiting[2], (issued, "REMOVED"), waiting[4]];
-    assert_eq!(ground.outbox(), states(&removed), "the other endpoint's waits");
-    let gone = "SELECT claim IS NULL AND due_at = 99 AND finished_at = 1780315205000 FROM webhook_outbox
+    assert_eq!(setup.outbox(), states(&removed), "the row of the other endpoint still waits");
+    let removed_row = "SELECT claim IS NULL AND due_at = 99 AND finished_at = 1780315205000 FROM webhook_outbox
         WHERE state = 'REMOVED'";
-    assert_eq!(ground.fixture.stored(gone), 1);
-    ground.want(id, &[CHECKED_IN, ISSUED]);
-    assert_eq!(ground.outbox(), states(&removed), "what is removed does not come back");
-    assert_eq!(ground.get(other), before);
+    assert_eq!(setup.fixture.stored(removed_row), 1);
+    setup.subscribe(id, &[CHECKED_IN, ISSUED]);
+    assert_eq!(setup.outbox(), states(&removed), "subscribing again restores nothing");
+    assert_eq!(setup.get(other), before);
 }
 
 #[test]
-fn while_an_endpoint_is_disabled_nothing_new_is_queued_and_what_it_has_waits() {
-    let ground = Ground::new();
-    let id = ground.webhook(&[ISSUED]);
-    ground.issue();
-    ground.enable(id, false);
-    ground.issue();
+fn for_a_disabled_endpoint_nothing_is_queued_and_its_rows_wait() {
+    let setup = Setup::new();
+    let id = setup.webhook(&[ISSUED]);
+    setup.issue();
+    setup.set_enabled(id, false);
+    setup.issue();
     let one = states(&[("ticket.issued", "WAITING")]);
-    assert_eq!(ground.outbox(), one);
-    ground.enable(id, true);
-    assert_eq!(ground.outbox(), one);
-    ground.issue();
-    assert_eq!(ground.outbox().len(), 2);
+    assert_eq!(setup.outbox(), one);
+    setup.set_enabled(id, true);
+    assert_eq!(setup.outbox(), one);
+    setup.issue();
+    assert_eq!(setup.outbox().len(), 2);
 }
 
 #[test]
-fn with_an_endpoint_goes_what_waits_for_it_and_its_history_is_read_no_more() {
-    let ground = Ground::new();
-    let (service, caller) = (&ground.fixture.service, &ground.fixture.caller);
-    let (id, other) = (ground.webhook(&[ISSUED]), ground.webhook(&[ISSUED]));
-    ground.issue();
-    ground.issue();
-    ground.fixture.fail_all_deliveries();
-    let delivery = ground.fixture.deliveries(id)[0].id;
-    let first = outbox::rows(&ground.fixture.database())[0].id;
-    ground.execute(&format!(
+fn deleting_an_endpoint_removes_its_waiting_rows_and_hides_its_history() {
+    let setup = Setup::new();
+    let (service, caller) = (&setup.fixture.service, &setup.fixture.caller);
+    let (id, other) = (setup.webhook(&[ISSUED]), setup.webhook(&[ISSUED]));
+    setup.issue();
+    setup.issue();
+    setup.fixture.fail_all_deliveries();
+    let delivery = setup.fixture.deliveries(id)[0].id;
+    let first = outbox::rows(&setup.fixture.database())[0].id;
+    setup.execute(&format!(
         "UPDATE webhook_outbox SET state = 'DEAD', attempts = 8, finished_at = 0 WHERE id = {first}"
     ));
     service.delete_webhook(caller, id).expect("deleted");
     let rest = [("ticket.issued", "DEAD"), ("ticket.issued", "WAITING"), ("ticket.issued", "WAITING")];
-    assert_eq!(ground.outbox(), states(&rest), "one waited for it, two wait for the other");
-    assert_eq!(ground.fixture.stored("SELECT COUNT(*) FROM webhook_deliveries"), 4);
+    assert_eq!(setup.outbox(), states(&rest), "one row is removed, and two wait for the other endpoint");
+    assert_eq!(setup.fixture.stored("SELECT COUNT(*) FROM webhook_deliveries"), 4);
     assert_not_found(service.get_webhook(caller, id));
     assert_not_found(service.update_webhook(caller, id, UpdateWebhook::default()));
     assert_not_found(service.rotate_webhook_secret(caller, id));
@@ -298,28 +300,28 @@ fn with_an_endpoint_goes_what_waits_for_it_and_its_history_is_read_no_more() {
     assert_not_found(service.list_webhook_deliveries(caller, id, ListWebhookDeliveries::default()));
     assert_not_found(service.resend_webhook_delivery(caller, id, delivery));
     assert_not_found(service.resend_webhook_delivery(caller, other, delivery));
-    ground.issue();
-    assert_eq!(ground.outbox().len(), 4, "nothing is queued for it any more");
+    setup.issue();
+    assert_eq!(setup.outbox().len(), 4, "nothing is queued for the deleted endpoint");
 }
 
 #[test]
-fn the_history_tells_of_each_attempt_the_last_one_first() {
-    let ground = Ground::new();
-    let id = ground.webhook(&[ISSUED]);
-    ground.fixture.clock.advance(Duration::from_secs(1));
-    let ticket = ground.fixture.issue(&ground.seat, 1).remove(0);
-    let row = outbox::rows(&ground.fixture.database())[0].id;
-    outbox::record_attempt(&ground.fixture.database(), row, 1, None);
-    outbox::record_attempt(&ground.fixture.database(), row, 2, Some(503));
-    outbox::record_attempt(&ground.fixture.database(), row, 3, Some(204));
-    let found = ground.fixture.deliveries(id);
-    let told: Vec<_> = found
+fn the_history_has_each_attempt_the_newest_first() {
+    let setup = Setup::new();
+    let id = setup.webhook(&[ISSUED]);
+    setup.fixture.clock.advance(Duration::from_secs(1));
+    let ticket = setup.fixture.issue(&setup.ticket_type, 1).remove(0);
+    let row = outbox::rows(&setup.fixture.database())[0].id;
+    outbox::record_attempt(&setup.fixture.database(), row, 1, None);
+    outbox::record_attempt(&setup.fixture.database(), row, 2, Some(503));
+    outbox::record_attempt(&setup.fixture.database(), row, 3, Some(204));
+    let found = setup.fixture.deliveries(id);
+    let attempts: Vec<_> = found
         .iter()
         .map(|each| (each.attempt, each.success, each.response_status, each.response_body.as_deref()))
         .collect();
     let expected =
         [(3, true, Some(204), Some("answer 204")), (2, false, Some(503), Some("answer 503")), (1, false, None, None)];
-    assert_eq!(told, expected);
+    assert_eq!(attempts, expected);
     let errors: Vec<_> = found.iter().map(|each| each.error_message.as_deref()).collect();
     assert_eq!(
         errors,
@@ -333,11 +335,11 @@ fn the_history_tells_of_each_attempt_the_last_one_first() {
         assert_eq!((each.endpoint_id, each.outbox_id), (id, found[0].outbox_id));
         assert_eq!((each.event_type, each.duration_ms), (DeliveryEventType::TicketIssued, Some(40)));
         assert_eq!(each.created_at, at("2026-06-01T12:00:01.040Z"));
-        // The first row of a notification gives it its name.
+        // A notification has the id of its first row.
         let event_id = each.event_id.to_string();
         assert_eq!(
             event_id.strip_prefix("evt_"),
-            each.outbox_id.expect("its item").to_string().strip_prefix("outbox_")
+            each.outbox_id.expect("an outbox id").to_string().strip_prefix("outbox_")
         );
         let body: serde_json::Value = serde_json::from_str(&each.request_body).expect("JSON");
         assert_eq!((body["id"].as_str(), body["type"].as_str()), (Some(event_id.as_str()), Some("ticket.issued")));
@@ -346,103 +348,112 @@ fn the_history_tells_of_each_attempt_the_last_one_first() {
 }
 
 #[test]
-fn the_history_is_read_page_by_page_and_filtered() {
-    let ground = Ground::new();
-    let (service, caller) = (&ground.fixture.service, &ground.fixture.caller);
-    let (id, other) = (ground.webhook(&[ISSUED, CHECKED_IN]), ground.webhook(&[ISSUED]));
-    (0..3).for_each(|_| ground.admit());
-    for (number, row) in ground.fixture.outbox().into_iter().enumerate() {
-        outbox::record_attempt(&ground.fixture.database(), row.id, 1, [None, Some(500), Some(200)][number % 3]);
+fn the_history_is_paged_and_filtered() {
+    let setup = Setup::new();
+    let (service, caller) = (&setup.fixture.service, &setup.fixture.caller);
+    let (id, other) = (setup.webhook(&[ISSUED, CHECKED_IN]), setup.webhook(&[ISSUED]));
+    for _ in 0..3 {
+        setup.issue_and_check_in();
     }
-    // Each of three tickets is reported to both when it is issued, and to one of them when it is checked in.
-    let all = ground.fixture.deliveries(id);
-    assert_eq!((all.len(), ground.fixture.deliveries(other).len()), (6, 3));
+    for (number, row) in setup.fixture.outbox().into_iter().enumerate() {
+        outbox::record_attempt(&setup.fixture.database(), row.id, 1, [None, Some(500), Some(200)][number % 3]);
+    }
+    // Both endpoints get the issue of each of the three tickets, one of them also the check-in.
+    let all = setup.fixture.deliveries(id);
+    assert_eq!((all.len(), setup.fixture.deliveries(other).len()), (6, 3));
     assert!(all.is_sorted_by(|a, b| a.id > b.id));
     for success in [None, Some(true), Some(false)] {
         for event_type in [None, Some(DeliveryEventType::TicketIssued), Some(DeliveryEventType::TicketCheckedIn)] {
-            let matches = |of: &&WebhookDelivery| {
-                success.is_none_or(|success| of.success == success) && event_type.is_none_or(|is| of.event_type == is)
+            let matches = |delivery: &&WebhookDelivery| {
+                success.is_none_or(|success| delivery.success == success)
+                    && event_type.is_none_or(|event_type| delivery.event_type == event_type)
             };
             let expected: Vec<_> = all.iter().filter(matches).cloned().collect();
             let list = |page| {
                 let request = ListWebhookDeliveries { success, event_type, page };
                 service.list_webhook_deliveries(caller, id, request)
             };
-            assert_eq!(walk(list), expected, "{success:?} {event_type:?}");
+            assert_eq!(read_all(list), expected, "{success:?} {event_type:?}");
         }
     }
     let none = ListWebhookDeliveries { event_type: Some(DeliveryEventType::OrderCancelled), ..Default::default() };
-    assert!(ground.list(id, none).is_empty());
-    let foreign = ground.fixture.deliveries(other)[0].id;
+    assert!(setup.list(id, none).is_empty());
+    let foreign = setup.fixture.deliveries(other)[0].id;
     let foreign = ListWebhookDeliveries { page: PageRequest::default().after(foreign), ..Default::default() };
-    assert_eq!(paths(service.list_webhook_deliveries(caller, id, foreign)), ["cursor"], "another endpoint's");
+    assert_eq!(
+        paths(service.list_webhook_deliveries(caller, id, foreign)),
+        ["cursor"],
+        "a delivery of another endpoint"
+    );
 }
 
 #[test]
-fn a_resend_queues_the_same_notification_anew() {
-    let ground = Ground::new();
-    let (service, caller) = (&ground.fixture.service, &ground.fixture.caller);
-    let id = ground.webhook(&[ISSUED]);
-    ground.issue();
-    let row = outbox::rows(&ground.fixture.database())[0].id;
-    (1..=8).for_each(|attempt| outbox::record_attempt(&ground.fixture.database(), row, attempt, None));
-    let before = ground.fixture.deliveries(id);
+fn a_resend_queues_the_same_notification_again() {
+    let setup = Setup::new();
+    let (service, caller) = (&setup.fixture.service, &setup.fixture.caller);
+    let id = setup.webhook(&[ISSUED]);
+    setup.issue();
+    let row = outbox::rows(&setup.fixture.database())[0].id;
+    for attempt in 1..=8 {
+        outbox::record_attempt(&setup.fixture.database(), row, attempt, None);
+    }
+    let before = setup.fixture.deliveries(id);
     let delivery = &before[0];
-    ground.fixture.clock.advance(Duration::from_secs(3600));
+    setup.fixture.clock.advance(Duration::from_secs(3600));
     let resent = service.resend_webhook_delivery(caller, id, delivery.id).expect("queued");
     assert!(Some(resent.outbox_id) > delivery.outbox_id);
-    assert_eq!(ground.outbox(), states(&[("ticket.issued", "DEAD"), ("ticket.issued", "WAITING")]));
+    assert_eq!(setup.outbox(), states(&[("ticket.issued", "DEAD"), ("ticket.issued", "WAITING")]));
     let same =
         "SELECT a.event_id = b.event_id AND a.type = b.type AND a.body = b.body AND a.endpoint_id = b.endpoint_id
             AND b.attempts = 0 AND b.cuts = 0 AND b.claim IS NULL AND b.due_at = 1780318800000
         FROM webhook_outbox a JOIN webhook_outbox b ON a.id < b.id";
-    assert_eq!(ground.fixture.stored(same), 1);
-    assert_eq!(ground.fixture.deliveries(id), before, "the history has attempts alone");
+    assert_eq!(setup.fixture.stored(same), 1);
+    assert_eq!(setup.fixture.deliveries(id), before, "the history contains only attempts");
 }
 
 #[test]
 fn a_resend_waits_while_the_endpoint_is_disabled() {
-    let ground = Ground::new();
-    let id = ground.webhook(&[ISSUED]);
-    ground.issue();
-    ground.fixture.fail_all_deliveries();
-    let delivery = ground.fixture.deliveries(id)[0].id;
-    ground.enable(id, false);
-    ground.fixture.service.resend_webhook_delivery(&ground.fixture.caller, id, delivery).expect("queued");
-    assert_eq!(ground.outbox(), states(&[("ticket.issued", "WAITING"); 2]));
+    let setup = Setup::new();
+    let id = setup.webhook(&[ISSUED]);
+    setup.issue();
+    setup.fixture.fail_all_deliveries();
+    let delivery = setup.fixture.deliveries(id)[0].id;
+    setup.set_enabled(id, false);
+    setup.fixture.service.resend_webhook_delivery(&setup.fixture.caller, id, delivery).expect("queued");
+    assert_eq!(setup.outbox(), states(&[("ticket.issued", "WAITING"); 2]));
 }
 
 #[test]
-fn what_an_endpoint_wants_no_more_is_not_resent_to_it() {
-    let ground = Ground::new();
-    let (service, caller) = (&ground.fixture.service, &ground.fixture.caller);
-    let id = ground.webhook(&[ISSUED]);
-    ground.issue();
-    ground.fixture.fail_all_deliveries();
-    let delivery = ground.fixture.deliveries(id)[0].id;
-    ground.want(id, &[COMPLETED]);
-    let before = ground.fixture.all_rows();
+fn a_notification_of_an_unsubscribed_type_is_not_resent() {
+    let setup = Setup::new();
+    let (service, caller) = (&setup.fixture.service, &setup.fixture.caller);
+    let id = setup.webhook(&[ISSUED]);
+    setup.issue();
+    setup.fixture.fail_all_deliveries();
+    let delivery = setup.fixture.deliveries(id)[0].id;
+    setup.subscribe(id, &[COMPLETED]);
+    let before = setup.fixture.all_rows();
     let refused = service.resend_webhook_delivery(caller, id, delivery).expect_err("a refusal");
     assert_eq!(refused.reason(), Some(Reason::InvalidTransition));
     assert_eq!(refused.to_string(), "the endpoint is no longer subscribed to ticket.issued");
-    assert_eq!(ground.fixture.all_rows(), before);
-    ground.want(id, &[COMPLETED, ISSUED]);
+    assert_eq!(setup.fixture.all_rows(), before);
+    setup.subscribe(id, &[COMPLETED, ISSUED]);
     service.resend_webhook_delivery(caller, id, delivery).expect("queued");
 }
 
 #[test]
 fn a_delivery_of_another_endpoint_is_not_found() {
-    let ground = Ground::new();
-    let (id, other) = (ground.webhook(&[ISSUED]), ground.webhook(&[ISSUED]));
-    ground.issue();
-    ground.fixture.fail_all_deliveries();
-    let delivery = ground.fixture.deliveries(other)[0].id;
-    let before = ground.fixture.all_rows();
-    assert_not_found(ground.fixture.service.resend_webhook_delivery(&ground.fixture.caller, id, delivery));
-    assert_not_found(ground.fixture.service.resend_webhook_delivery(
-        &ground.fixture.caller,
+    let setup = Setup::new();
+    let (id, other) = (setup.webhook(&[ISSUED]), setup.webhook(&[ISSUED]));
+    setup.issue();
+    setup.fixture.fail_all_deliveries();
+    let delivery = setup.fixture.deliveries(other)[0].id;
+    let before = setup.fixture.all_rows();
+    assert_not_found(setup.fixture.service.resend_webhook_delivery(&setup.fixture.caller, id, delivery));
+    assert_not_found(setup.fixture.service.resend_webhook_delivery(
+        &setup.fixture.caller,
         id,
         "delivery_0000000000001".parse().expect("an id"),
     ));
-    assert_eq!(ground.fixture.all_rows(), before);
+    assert_eq!(setup.fixture.all_rows(), before);
 }
