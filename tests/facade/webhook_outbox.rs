@@ -242,8 +242,9 @@ fn each_accepted_scan_is_reported_on_every_day() {
     let issued = fixture.issue(&two_days, 1).remove(0);
     let scan = |code: &str| fixture.service.check_in_ticket(&fixture.caller, CheckInTicket::new(code));
     let admission = |ticket: ticketing::TicketId, order: Value, at: &str| {
-        vec![json!({"type": "ticket.checked_in", "createdAt": at, "data": {"issuedTicketId": ticket.to_string(),
-            "ticketId": two_days.id.to_string(), "eventId": event.id.to_string(), "orderId": order, "checkInDate": at}})]
+        let data = json!({"issuedTicketId": ticket.to_string(), "ticketId": two_days.id.to_string(),
+            "eventId": event.id.to_string(), "orderId": order, "checkInDate": at});
+        vec![json!({"type": "ticket.checked_in", "createdAt": at, "data": data})]
     };
     let order_id = json!(order.id.to_string());
     let (_, rows) = queued_by(&fixture, || scan(&bought.code).expect("an accepted scan"));

@@ -22,14 +22,14 @@ use ticketing::{
     TicketingService, Timestamp, WebhookEndpoint, WebhookId,
 };
 
-const CHILD: &str = concat!(module_path!(), "::child_process_entry");
+const CHILD: &str = concat!(module_path!(), "::a_child_process_plays_its_role");
 const MILLISECOND: Duration = Duration::from_millis(1);
 
 /// The error message of an attempt that was interrupted three times.
 const INTERRUPTED: &str = "the sending process ended during this attempt three times";
 
 #[test]
-fn child_process_entry() {
+fn a_child_process_plays_its_role() {
     match child_role().as_deref() {
         None => {}
         Some("queue") => queue(),

@@ -12,7 +12,7 @@ use crate::common::*;
 use ticketing::webhook::{EVENT_ID_HEADER, SenderOptions};
 use ticketing::{Clock, SystemClock, TicketingService};
 
-const CHILD: &str = concat!(module_path!(), "::child_process_entry");
+const CHILD: &str = concat!(module_path!(), "::a_child_process_plays_its_role");
 
 fn event_ids(requests: &[ReceivedRequest]) -> HashSet<String> {
     requests.iter().map(|request| request.header(EVENT_ID_HEADER).expect("an id").to_owned()).collect()
@@ -224,7 +224,7 @@ fn results_are_kept_while_another_program_locks_the_file() {
 }
 
 #[test]
-fn child_process_entry() {
+fn a_child_process_plays_its_role() {
     match child_role().as_deref() {
         None => {}
         Some("full disk") => send_from_a_full_disk(),

@@ -12,10 +12,10 @@ use crate::common::*;
 use ticketing::webhook::{EVENT_ID_HEADER, SenderOptions};
 use ticketing::{Builder, Entropy, TicketingService, WebhookId};
 
-const CHILD: &str = concat!(module_path!(), "::child_process_entry");
+const CHILD: &str = concat!(module_path!(), "::a_child_process_plays_its_role");
 
 #[test]
-fn child_process_entry() {
+fn a_child_process_plays_its_role() {
     if child_role().is_none() {
         return;
     }
