@@ -1,15 +1,15 @@
-//! The crate beside a small model of its rules: the same steps, the same answers, the same state after each of them, the
-//! clock turned forwards and backwards. A failure is shrunk to the few steps that it takes.
+//! Compares the crate with a small model of its rules: random steps must have the same outcome and lead to the same state,
+//! while the clock moves forwards and backwards. A failure is reduced to the steps that it needs.
 //!
 //! A longer run: `TICKETING_MODEL_CASES=100000 cargo test --release --test model`.
 
 #[path = "../common/mod.rs"]
 mod common;
-mod news;
-mod prices;
-mod sale;
+mod discounts;
+mod model;
+mod notifications;
+mod orders;
 mod steps;
-mod world;
 
 use common::outbox;
 use common::*;
@@ -21,11 +21,11 @@ use ticketing::{
     Timestamp, UpdateDiscount, UpdateTicketType,
 };
 
-use steps::{Step, pick};
-use world::{Outcome, World};
+use model::{Model, Outcome};
+use steps::{Item, Step, pick};
 
-/// The crate, with the ids of what the model numbers.
-struct Real {
+/// The system under test: the crate, with the ids of the rows that the model has by index.
+struct System {
     fixture: Fixture,
     event: EventId,
     types: Vec<TicketTypeId>,
@@ -49,11 +49,11 @@ fn code(index: usize) -> String {
     format!("Code-{index}")
 }
 
-impl Real {
+impl System {
     fn new() -> Self {
         let fixture = Fixture::new();
-        let over = Timestamp::from_millis(shop_now().millis() + OVER_AFTER);
-        let event = fixture.event_with(|new| (new.start_date, new.end_date) = (shop_now(), Some(over)));
+        let over = Timestamp::from_millis(start().millis() + EVENT_DURATION);
+        let event = fixture.event_with(|new| (new.start_date, new.end_date) = (start(), Some(over)));
         outbox::insert_webhook(&fixture.database(), fixture.caller.organization(), &outbox::ALL_NOTIFICATIONS, true);
         let (types, discounts, orders, tickets) = Default::default();
         Self { fixture, event: event.id, types, discounts, orders, tickets }
@@ -63,10 +63,10 @@ impl Real {
         &self.fixture.service
     }
 
-    /// Does a step that the model did not skip. `world` is the model before it.
-    fn take(&mut self, step: &Step, world: &World) -> Outcome {
+    /// Takes a step that the model does not skip. `model` is its state before the step.
+    fn apply(&mut self, step: &Step, model: &Model) -> Outcome {
         let (service, caller) = (self.fixture.service.clone(), self.fixture.caller.clone());
-        let of = |index: &usize| self.types[world.pick_type(*index).expect("not skipped")];
+        let of = |index: &usize| self.types[model.pick_type(*index).expect("not skipped")];
         let order = |index: &usize| self.orders[pick(*index, self.orders.len()).expect("not skipped")];
         let ticket = |index: &usize| &self.tickets[pick(*index, self.tickets.len()).expect("not skipped")];
         let discount = |index: &usize| self.discounts[pick(*index, self.discounts.len()).expect("not skipped")];
@@ -75,10 +75,10 @@ impl Real {
                 let mut new = CreateTicketType::new("Seat", eur(*price), *quantity);
                 new.max_per_order = Some(*max_per_order);
                 (new.validity_days, new.validity_hours) = (*days, *hours);
-                let made = service.create_ticket_type(&caller, self.event, new);
-                outcome(made.map(|made| self.types.push(made.id)))
+                let created = service.create_ticket_type(&caller, self.event, new);
+                outcome(created.map(|created| self.types.push(created.id)))
             }
-            Step::SetQuantity { of: index, quantity } => {
+            Step::SetQuantity { ticket_type: index, quantity } => {
                 let changes = UpdateTicketType { quantity: Change::Set(*quantity), ..Default::default() };
                 outcome(service.update_ticket_type(&caller, of(index), changes))
             }
@@ -93,42 +93,42 @@ impl Real {
                 new.usage_limit = *limit;
                 new.minimum_purchase = minimum.map(eur);
                 new.auto_apply = Some(*automatic);
-                let only = only.and_then(|only| world.pick_type(only));
+                let only = only.and_then(|only| model.pick_type(only));
                 new.applicable_ticket_types = only.map(|of| vec![self.types[of]]);
-                outcome(service.create_discount(&caller, new).map(|made| self.discounts.push(made.id)))
+                outcome(service.create_discount(&caller, new).map(|created| self.discounts.push(created.id)))
             }
-            Step::SwitchDiscount { discount: index, active, limit } => {
+            Step::UpdateDiscount { discount: index, active, limit } => {
                 let (is_active, usage_limit) = (Change::Set(*active), Change::Set(*limit));
                 let changes = UpdateDiscount { is_active, usage_limit, ..Default::default() };
                 outcome(service.update_discount(&caller, discount(index), changes))
             }
             Step::DeleteDiscount(index) => outcome(service.delete_discount(&caller, discount(index))),
-            Step::Order { lines, code: used } => {
+            Step::Order { items, code: used } => {
                 let item =
-                    |(index, quantity): &(usize, i64)| NewOrderItem { ticket_type_id: of(index), quantity: *quantity };
-                let mut request = CreateOrder::new(self.event, new_customer(), of(&lines[0].0), 1);
-                request.items = lines.iter().map(item).collect();
+                    |item: &Item| NewOrderItem { ticket_type_id: of(&item.ticket_type), quantity: item.quantity };
+                let mut request = CreateOrder::new(self.event, new_customer(), of(&items[0].ticket_type), 1);
+                request.items = items.iter().map(item).collect();
                 request.discount_code = used.map(|used| code(used).to_lowercase());
-                let placed = service.create_order(&caller, request);
-                outcome(placed.map(|placed| self.orders.push(placed.order.id)))
+                let created = service.create_order(&caller, request);
+                outcome(created.map(|created| self.orders.push(created.order.id)))
             }
-            Step::Pay(index) => outcome(service.payment_completed(&caller, order(index))),
-            Step::Fail(index) => outcome(service.payment_failed(&caller, order(index))),
+            Step::PayByGateway(index) => outcome(service.payment_completed(&caller, order(index))),
+            Step::FailPayment(index) => outcome(service.payment_failed(&caller, order(index))),
             Step::MarkPaid(index) => outcome(service.mark_order_paid(&caller, order(index))),
             Step::Cancel(index) => outcome(service.cancel_order(&caller, order(index))),
             Step::Remind(index) => outcome(service.mark_checkout_reminder_sent(&caller, order(index))),
-            Step::Issue { of: index, quantity } => {
+            Step::Issue { ticket_type: index, quantity } => {
                 let request = IssueTickets { ticket_type_id: of(index), customer: new_customer(), quantity: *quantity };
                 outcome(service.issue_tickets(&caller, request).map(|issued| {
                     self.tickets.extend(issued.issued_tickets.into_iter().map(|ticket| (ticket.id, ticket.code)));
                 }))
             }
-            Step::Scan(index) => outcome(service.check_in_ticket(&caller, CheckInTicket::new(&ticket(index).1))),
-            Step::Leave(index) => outcome(service.check_out_ticket(&caller, CheckInTicket::new(&ticket(index).1))),
+            Step::CheckIn(index) => outcome(service.check_in_ticket(&caller, CheckInTicket::new(&ticket(index).1))),
+            Step::CheckOut(index) => outcome(service.check_out_ticket(&caller, CheckInTicket::new(&ticket(index).1))),
             Step::CancelTicket(index) => outcome(service.cancel_ticket(&caller, ticket(index).0)),
-            Step::Move(status) => outcome(self.fixture.set_event_status(self.event, *status)),
-            Step::Turn(minutes) => {
-                let now = Timestamp::from_millis(world.now + minutes * 60_000);
+            Step::SetStatus(status) => outcome(self.fixture.set_event_status(self.event, *status)),
+            Step::MoveClock(minutes) => {
+                let now = Timestamp::from_millis(model.now + minutes * 60_000);
                 self.fixture.clock.set(now);
                 Outcome::Done
             }
@@ -136,10 +136,10 @@ impl Real {
         }
     }
 
-    /// Learns the ids of the tickets that orders got in the last step.
-    fn find_new_tickets(&mut self, world: &World) {
-        while let Some(new) = world.tickets.get(self.tickets.len()) {
-            let order = self.fixture.read_order(self.orders[new.order.expect("others are known when they are issued")]);
+    /// Adds the tickets that were issued to orders in the last step.
+    fn find_new_tickets(&mut self, model: &Model) {
+        while let Some(new) = model.tickets.get(self.tickets.len()) {
+            let order = self.fixture.read_order(self.orders[new.order.expect("a ticket of an order")]);
             let tickets = order.items.iter().flat_map(|item| &item.issued_tickets);
             let known = self.tickets.len();
             self.tickets.extend(tickets.map(|ticket| (ticket.id, ticket.code.clone())));
@@ -147,94 +147,97 @@ impl Real {
         }
     }
 
-    /// A clock that goes back undoes an expiry only where nobody wrote it down. Which it was is not for the model to know.
-    fn settle_after_turning_back(&self, world: &mut World) {
+    /// Setting the clock back undoes an expiry only if it is not stored yet. The model does not know this: it adopts the
+    /// state of the system.
+    fn adopt_stored_expiries(&self, model: &mut Model) {
         for (index, id) in self.orders.iter().enumerate() {
-            let pending = world.order_status(index) == OrderStatus::Pending;
+            let pending = model.order_status(index) == OrderStatus::Pending;
             if pending && self.fixture.order_status(*id) == OrderStatus::Expired {
-                let order = &mut world.orders[index];
-                assert!(world.latest >= order.hold_until, "no order expires before its time");
+                let order = &mut model.orders[index];
+                assert!(model.latest >= order.hold_until, "no order expires before its time");
                 order.stored = OrderStatus::Expired;
             }
         }
-        let open = matches!(world.event_status(), EventStatus::Published | EventStatus::SoldOut);
+        let open = matches!(model.event_status(), EventStatus::Published | EventStatus::SoldOut);
         if open && self.fixture.event_status(self.event) == EventStatus::Expired {
-            assert!(world.latest >= world.over_at, "no event expires before its time");
-            world.status = EventStatus::Expired;
+            assert!(model.latest >= model.over_at, "no event expires before its time");
+            model.status = EventStatus::Expired;
         }
     }
 
-    /// Everything that can be seen is as the model has it.
-    fn compare(&self, world: &World) {
+    /// Asserts that everything visible is as in the model.
+    fn compare(&self, model: &Model) {
         let (service, caller) = (self.service(), &self.fixture.caller);
-        assert_eq!(self.fixture.event_status(self.event), world.event_status(), "the event");
-        for (id, of) in self.types.iter().zip(&world.types) {
+        assert_eq!(self.fixture.event_status(self.event), model.event_status(), "the event");
+        for (id, of) in self.types.iter().zip(&model.types) {
             match service.get_ticket_type(caller, *id) {
-                Ok(real) => assert_eq!((real.quantity, real.sold, false), (of.quantity, of.sold, of.deleted), "{id}"),
+                Ok(system) => {
+                    assert_eq!((system.quantity, system.sold, false), (of.quantity, of.sold, of.deleted), "{id}")
+                }
                 Err(_) => assert!(of.deleted, "{id} is gone"),
             }
         }
-        for (index, (id, discount)) in self.discounts.iter().zip(&world.discounts).enumerate() {
+        for (index, (id, discount)) in self.discounts.iter().zip(&model.discounts).enumerate() {
             match service.get_discount(caller, *id) {
-                Ok(real) => assert_eq!((real.used_count, false), (world.uses(index), discount.deleted), "{id}"),
+                Ok(system) => assert_eq!((system.used_count, false), (model.uses(index), discount.deleted), "{id}"),
                 Err(_) => assert!(discount.deleted, "{id} is gone"),
             }
         }
-        for (index, (id, order)) in self.orders.iter().zip(&world.orders).enumerate() {
-            let real = self.fixture.read_order(*id);
-            assert_eq!(real.status, world.order_status(index), "{id}");
-            assert_eq!((real.total, real.discounted_amount), (eur(order.total), order.discounted.map(eur)), "{id}");
-            assert_eq!(real.discount_code, order.discount.map(code), "{id}");
-            assert_eq!(real.payment_gateway.map(|payment| payment.status), order.payment, "{id}");
-            assert_eq!(real.checkout_reminder_sent, order.reminded, "{id}");
-            let of_items: i64 = real.items.iter().map(|item| item.item.final_amount.minor()).sum();
+        for (index, (id, order)) in self.orders.iter().zip(&model.orders).enumerate() {
+            let system = self.fixture.read_order(*id);
+            assert_eq!(system.status, model.order_status(index), "{id}");
+            assert_eq!((system.total, system.discounted_amount), (eur(order.total), order.discounted.map(eur)), "{id}");
+            assert_eq!(system.discount_code, order.discount.map(code), "{id}");
+            assert_eq!(system.payment_gateway.map(|payment| payment.status), order.payment, "{id}");
+            assert_eq!(system.checkout_reminder_sent, order.reminded, "{id}");
+            let of_items: i64 = system.items.iter().map(|item| item.item.final_amount.minor()).sum();
             assert_eq!(of_items, order.total, "{id}: its items");
         }
-        for ((id, _), ticket) in self.tickets.iter().zip(&world.tickets) {
-            let real = service.get_ticket(caller, *id).expect("a ticket");
-            assert_eq!(real.ticket_type_id, self.types[ticket.of], "{id}");
-            assert_eq!((real.status, real.scan_count), (ticket.status, ticket.scans), "{id}");
-            let instants = (real.check_in_date.map(Timestamp::millis), real.expires_at.map(Timestamp::millis));
-            assert_eq!(instants, (ticket.entered, ticket.expires), "{id}");
+        for ((id, _), ticket) in self.tickets.iter().zip(&model.tickets) {
+            let system = service.get_ticket(caller, *id).expect("a ticket");
+            assert_eq!(system.ticket_type_id, self.types[ticket.ticket_type], "{id}");
+            assert_eq!((system.status, system.scan_count), (ticket.status, ticket.scans), "{id}");
+            let instants = (system.check_in_date.map(Timestamp::millis), system.expires_at.map(Timestamp::millis));
+            assert_eq!(instants, (ticket.checked_in_at, ticket.expires), "{id}");
         }
         let refunds = self.fixture.gateway.refunds();
         let refunds: Vec<_> = refunds.iter().map(|refund| (refund.order_id, refund.amount)).collect();
         let expected: Vec<_> =
-            world.refunds.iter().map(|(order, amount)| (self.orders[*order], eur(*amount))).collect();
-        assert_eq!(refunds, expected, "what went back");
+            model.refunds.iter().map(|(order, amount)| (self.orders[*order], eur(*amount))).collect();
+        assert_eq!(refunds, expected, "the refunds");
     }
 }
 
-fn shop_now() -> Timestamp {
+fn start() -> Timestamp {
     at(NOW)
 }
 
-/// The event is over so long after the first step, in milliseconds.
-const OVER_AFTER: i64 = 20 * 60 * 60_000;
+/// When the event ends after the first step, in milliseconds.
+const EVENT_DURATION: i64 = 20 * 60 * 60_000;
 
 fn cases() -> u32 {
     std::env::var("TICKETING_MODEL_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(48)
 }
 
-/// Takes the steps in both, and compares after each.
-fn run<'s>(steps: impl IntoIterator<Item = &'s Step>) -> (Real, World) {
-    let mut world = World::new(shop_now().millis(), shop_now().millis() + OVER_AFTER);
-    let mut real = Real::new();
+/// Takes the steps in both, and compares both after each step.
+fn run<'s>(steps: impl IntoIterator<Item = &'s Step>) -> (System, Model) {
+    let mut model = Model::new(start().millis(), start().millis() + EVENT_DURATION);
+    let mut system = System::new();
     for step in steps {
-        let before = world.clone();
-        let expected = world.take(step);
+        let before = model.clone();
+        let expected = model.apply(step);
         if expected == Outcome::Skipped {
             continue;
         }
-        let got = real.take(step, &before);
+        let got = system.apply(step, &before);
         assert_eq!(got, expected, "{step:?}");
-        real.find_new_tickets(&world);
-        if matches!(step, Step::Turn(minutes) if *minutes < 0) {
-            real.settle_after_turning_back(&mut world);
+        system.find_new_tickets(&model);
+        if matches!(step, Step::MoveClock(minutes) if *minutes < 0) {
+            system.adopt_stored_expiries(&mut model);
         }
-        real.compare(&world);
+        system.compare(&model);
     }
-    (real, world)
+    (system, model)
 }
 
 proptest! {
@@ -246,11 +249,11 @@ proptest! {
     })]
 
     #[test]
-    fn after_every_step_the_crate_answers_and_stands_as_the_model_of_its_rules(
+    fn after_every_step_the_crate_agrees_with_the_model(
         steps in proptest::collection::vec(steps::step(), 1..80),
     ) {
         let opening = steps::opening();
-        let (real, world) = run(opening.iter().chain(&steps));
-        news::compare(&real, &world);
+        let (system, model) = run(opening.iter().chain(&steps));
+        notifications::compare(&system, &model);
     }
 }

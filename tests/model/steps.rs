@@ -1,8 +1,15 @@
-//! What can happen. The indices choose among what there is, round and round.
+//! The steps of a history. An index chooses among the existing rows, modulo their number.
 
 use proptest::option::weighted;
 use proptest::prelude::*;
 use ticketing::EventStatus;
+
+/// An item of an order: the index of its ticket type, and its quantity.
+#[derive(Debug, Clone, Copy)]
+pub struct Item {
+    pub ticket_type: usize,
+    pub quantity: i64,
+}
 
 #[derive(Debug, Clone)]
 pub enum Step {
@@ -14,7 +21,7 @@ pub enum Step {
         hours: Option<i64>,
     },
     SetQuantity {
-        of: usize,
+        ticket_type: usize,
         quantity: i64,
     },
     DeleteType(usize),
@@ -26,49 +33,50 @@ pub enum Step {
         automatic: bool,
         only: Option<usize>,
     },
-    SwitchDiscount {
+    UpdateDiscount {
         discount: usize,
         active: bool,
         limit: Option<i64>,
     },
     DeleteDiscount(usize),
     Order {
-        lines: Vec<(usize, i64)>,
+        items: Vec<Item>,
         code: Option<usize>,
     },
-    Pay(usize),
-    Fail(usize),
+    PayByGateway(usize),
+    FailPayment(usize),
     MarkPaid(usize),
     Cancel(usize),
     Remind(usize),
     Issue {
-        of: usize,
+        ticket_type: usize,
         quantity: i64,
     },
-    Scan(usize),
-    Leave(usize),
+    CheckIn(usize),
+    CheckOut(usize),
     CancelTicket(usize),
-    Move(EventStatus),
-    /// By so many minutes, back too.
-    Turn(i64),
+    SetStatus(EventStatus),
+    /// Moves the clock by this many minutes, forwards or backwards.
+    MoveClock(i64),
     Maintain,
 }
 
-/// One of `number` things.
+/// The row that an index chooses from `number` rows; `None` if there are none.
 pub fn pick(index: usize, number: usize) -> Option<usize> {
     (number > 0).then(|| index % number)
 }
 
-/// What every history begins with: something to sell.
+/// The first steps of every history: two ticket types and a discount.
 pub fn opening() -> [Step; 3] {
-    let seats = |price, quantity| Step::AddType { price, quantity, max_per_order: 10, days: None, hours: None };
+    let ticket_type = |price, quantity| Step::AddType { price, quantity, max_per_order: 10, days: None, hours: None };
     let discount =
         Step::AddDiscount { percent: false, value: 777, limit: Some(2), minimum: None, automatic: false, only: None };
-    [seats(1250, 6), seats(0, 4), discount]
+    [ticket_type(1250, 6), ticket_type(0, 4), discount]
 }
 
 pub fn step() -> impl Strategy<Value = Step> {
-    let (of, any) = (0..4_usize, 0..64_usize);
+    let (ticket_type, any) = (0..4_usize, 0..64_usize);
+    let item = (ticket_type.clone(), 1..3_i64).prop_map(|(ticket_type, quantity)| Item { ticket_type, quantity });
     let statuses = prop_oneof![
         9 => Just(EventStatus::Published),
         1 => Just(EventStatus::Drafted),
@@ -91,35 +99,35 @@ pub fn step() -> impl Strategy<Value = Step> {
         weighted(0.6, 1..3_i64),
         weighted(0.2, prop_oneof![Just(0), Just(1250), Just(2500)]),
         proptest::bool::ANY,
-        weighted(0.3, of.clone()),
+        weighted(0.3, ticket_type.clone()),
     );
     prop_oneof![
         2 => add_type.prop_map(|(price, quantity, max_per_order, days, hours)| {
             Step::AddType { price, quantity, max_per_order, days, hours }
         }),
-        2 => (of.clone(), 1..8_i64).prop_map(|(of, quantity)| Step::SetQuantity { of, quantity }),
-        1 => of.clone().prop_map(Step::DeleteType),
+        2 => (ticket_type.clone(), 1..8_i64).prop_map(|(ticket_type, quantity)| Step::SetQuantity { ticket_type, quantity }),
+        1 => ticket_type.clone().prop_map(Step::DeleteType),
         3 => add_discount.prop_map(|(percent, value, limit, minimum, automatic, only)| {
-            // An amount is some euros and cents, a percentage a whole number.
+            // A fixed amount has euros and cents; a percentage is a whole number.
             let value = if percent { value } else { value * 37 };
             Step::AddDiscount { percent, value, limit, minimum, automatic, only }
         }),
         1 => (0..4_usize, proptest::bool::ANY, weighted(0.5, 1..4_i64))
-            .prop_map(|(discount, active, limit)| Step::SwitchDiscount { discount, active, limit }),
+            .prop_map(|(discount, active, limit)| Step::UpdateDiscount { discount, active, limit }),
         1 => (0..4_usize).prop_map(Step::DeleteDiscount),
-        14 => (proptest::collection::vec((of.clone(), 1..3_i64), 1..4), weighted(0.4, 0..5_usize))
-            .prop_map(|(lines, code)| Step::Order { lines, code }),
-        8 => any.clone().prop_map(Step::Pay),
-        2 => any.clone().prop_map(Step::Fail),
+        14 => (proptest::collection::vec(item, 1..4), weighted(0.4, 0..5_usize))
+            .prop_map(|(items, code)| Step::Order { items, code }),
+        8 => any.clone().prop_map(Step::PayByGateway),
+        2 => any.clone().prop_map(Step::FailPayment),
         4 => any.clone().prop_map(Step::MarkPaid),
         4 => any.clone().prop_map(Step::Cancel),
         1 => any.clone().prop_map(Step::Remind),
-        3 => (of, 1..4_i64).prop_map(|(of, quantity)| Step::Issue { of, quantity }),
-        6 => any.clone().prop_map(Step::Scan),
-        2 => any.clone().prop_map(Step::Leave),
+        3 => (ticket_type, 1..4_i64).prop_map(|(ticket_type, quantity)| Step::Issue { ticket_type, quantity }),
+        6 => any.clone().prop_map(Step::CheckIn),
+        2 => any.clone().prop_map(Step::CheckOut),
         3 => any.prop_map(Step::CancelTicket),
-        1 => statuses.prop_map(Step::Move),
-        5 => minutes.prop_map(Step::Turn),
+        1 => statuses.prop_map(Step::SetStatus),
+        5 => minutes.prop_map(Step::MoveClock),
         2 => Just(Step::Maintain),
     ]
 }

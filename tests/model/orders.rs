@@ -1,48 +1,50 @@
-//! Sales in the model: orders and their discounts, payments, cancellations, and tickets that are issued.
+//! Orders in the model: creation with discounts, payment, cancellation, and issued tickets.
 
 use ticketing::{EventStatus, NotificationType, OrderStatus, PaymentStatus, TicketStatus};
 
-use super::prices::{self, Line};
-use super::world::Outcome::{self, Done, Refused, Skipped};
-use super::world::{HOLD, Order, Ticket, World};
+use super::discounts::{self, BasketItem};
+use super::model::Outcome::{self, Done, Refused, Skipped};
+use super::model::{HOLD, Model, Order, Ticket};
+use super::steps::Item;
 
-impl World {
-    pub fn order(&mut self, wanted: &[(usize, i64)], code: Option<usize>) -> Outcome {
-        let Some(wanted) = wanted.iter().map(|(of, quantity)| Some((self.pick_type(*of)?, *quantity))).collect() else {
+impl Model {
+    pub fn order(&mut self, items: &[Item], code: Option<usize>) -> Outcome {
+        let existing = |item: &Item| Some(Item { ticket_type: self.pick_type(item.ticket_type)?, ..*item });
+        let Some(items) = items.iter().map(existing).collect::<Option<Vec<Item>>>() else {
             return Skipped;
         };
-        let wanted: Vec<(usize, i64)> = wanted;
         if self.event_status() != EventStatus::Published {
             return Refused("event-not-on-sale");
         }
-        let number =
-            |of: usize| -> i64 { wanted.iter().filter(|(line, _)| *line == of).map(|(_, number)| number).sum() };
-        if wanted.iter().any(|(of, _)| number(*of) > self.types[*of].max_per_order) {
+        if items.iter().any(|item| quantity(&items, item.ticket_type) > self.types[item.ticket_type].max_per_order) {
             return Refused("max-per-order-exceeded");
         }
-        if wanted.iter().any(|(of, _)| number(*of) > self.free(*of)) {
+        if items.iter().any(|item| quantity(&items, item.ticket_type) > self.free(item.ticket_type)) {
             return Refused("sold-out");
         }
-        let lines: Vec<Line> = wanted.iter().map(|(of, quantity)| (*of, self.types[*of].price * quantity)).collect();
-        let full: i64 = lines.iter().map(|(_, subtotal)| subtotal).sum();
+        let basket_item = |item: &Item| {
+            let subtotal = self.types[item.ticket_type].price * item.quantity;
+            BasketItem { ticket_type: item.ticket_type, subtotal }
+        };
+        let basket: Vec<BasketItem> = items.iter().map(basket_item).collect();
         let (discount, discounted) = match code {
-            Some(code) => match self.judge(code, &lines) {
-                Ok(off) => (Some(code), Some(off)),
+            Some(code) => match self.discount_of(code, &basket) {
+                Ok(amount) => (Some(code), Some(amount)),
                 Err(message) => return Outcome::Field("discountCode".to_owned(), message.to_owned()),
             },
-            None => self.best(&lines),
+            None => self.best_automatic_discount(&basket),
         };
-        let total = full - discounted.unwrap_or(0);
+        let total = sum(&basket) - discounted.unwrap_or(0);
         let order = self.orders.len();
-        for (of, _) in &wanted {
-            self.types[*of].used = true;
+        for item in &items {
+            self.types[item.ticket_type].used = true;
         }
         if let Some(discount) = discount {
             self.discounts[discount].used = true;
         }
         let free = total == 0;
         self.orders.push(Order {
-            lines: wanted,
+            items,
             total,
             discounted,
             discount,
@@ -53,13 +55,13 @@ impl World {
             reminded: false,
         });
         if free {
-            self.hand_out(order);
+            self.issue_order_tickets(order);
         }
         Done
     }
 
-    /// What a discount takes off, or why it does not apply. There may be none.
-    fn judge(&self, code: usize, lines: &[Line]) -> Result<i64, &'static str> {
+    /// Returns the amount of a discount, or the message with which it is refused.
+    fn discount_of(&self, code: usize, basket: &[BasketItem]) -> Result<i64, &'static str> {
         let discount =
             self.discounts.get(code).filter(|discount| !discount.deleted).ok_or("Discount code not found")?;
         if !discount.active {
@@ -68,43 +70,44 @@ impl World {
         if discount.limit.is_some_and(|limit| self.uses(code) >= limit) {
             return Err("Discount code usage limit reached");
         }
-        let full: i64 = lines.iter().map(|(_, subtotal)| subtotal).sum();
-        if discount.minimum.is_some_and(|minimum| full < minimum) {
+        if discount.minimum.is_some_and(|minimum| sum(basket) < minimum) {
             return Err("Minimum purchase amount not reached");
         }
-        if !lines.iter().any(|(of, _)| discount.only.is_none_or(|only| only == *of)) {
+        if !basket.iter().any(|item| discount.only.is_none_or(|only| only == item.ticket_type)) {
             return Err("Discount code does not apply to these tickets");
         }
-        Ok(prices::off(discount.percent, discount.value, discount.only, lines).iter().sum())
+        Ok(discounts::item_discounts(discount.percent, discount.value, discount.only, basket).iter().sum())
     }
 
-    fn best(&self, lines: &[Line]) -> (Option<usize>, Option<i64>) {
+    /// Returns the automatic discount that saves most, and its amount.
+    fn best_automatic_discount(&self, basket: &[BasketItem]) -> (Option<usize>, Option<i64>) {
         let mut best = (None, None);
         for (index, discount) in self.discounts.iter().enumerate() {
-            let off = if discount.automatic { self.judge(index, lines).unwrap_or(0) } else { 0 };
-            if off > best.1.unwrap_or(0) {
-                best = (Some(index), Some(off));
+            let amount = if discount.automatic { self.discount_of(index, basket).unwrap_or(0) } else { 0 };
+            if amount > best.1.unwrap_or(0) {
+                best = (Some(index), Some(amount));
             }
         }
         best
     }
 
-    /// Issues the tickets of an order, whose places count as sold from now on.
-    fn hand_out(&mut self, order: usize) {
-        self.news.push((NotificationType::OrderCompleted, order));
-        for (of, quantity) in self.orders[order].lines.clone() {
-            self.add_tickets(of, quantity, Some(order));
+    /// Issues the tickets of a completed order. Its seats count as sold from now on.
+    fn issue_order_tickets(&mut self, order: usize) {
+        self.notifications.push((NotificationType::OrderCompleted, order));
+        for item in self.orders[order].items.clone() {
+            self.add_tickets(item.ticket_type, item.quantity, Some(order));
         }
     }
 
-    fn add_tickets(&mut self, of: usize, quantity: i64, order: Option<usize>) {
+    fn add_tickets(&mut self, ticket_type: usize, quantity: i64, order: Option<usize>) {
         let status = TicketStatus::NotCheckedIn;
-        let ticket = Ticket { of, order, status, scans: 0, entered: None, expires: None, scanned_first: false };
+        let ticket =
+            Ticket { ticket_type, order, status, scans: 0, checked_in_at: None, expires: None, scanned_first: false };
         for _ in 0..quantity {
-            self.news.push((NotificationType::TicketIssued, self.tickets.len()));
+            self.notifications.push((NotificationType::TicketIssued, self.tickets.len()));
             self.tickets.push(ticket.clone());
         }
-        self.types[of].sold += quantity;
+        self.types[ticket_type].sold += quantity;
         if self.unsold() == 0 && self.event_status() == EventStatus::Published {
             self.status = EventStatus::SoldOut;
         }
@@ -117,9 +120,8 @@ impl World {
                 if self.status == EventStatus::Cancelled {
                     return Refused("event-cancelled");
                 }
-                let lines = &self.orders[order].lines;
-                let number = |of: usize| -> i64 { lines.iter().filter(|line| line.0 == of).map(|line| line.1).sum() };
-                if lines.iter().any(|(of, _)| number(*of) > self.free(*of)) {
+                let items = &self.orders[order].items;
+                if items.iter().any(|item| quantity(items, item.ticket_type) > self.free(item.ticket_type)) {
                     return Refused("sold-out");
                 }
                 if let Some(discount) = self.orders[order].discount
@@ -132,7 +134,7 @@ impl World {
         }
         self.orders[order].stored = OrderStatus::Completed;
         self.orders[order].paid_by_gateway = by_gateway;
-        self.hand_out(order);
+        self.issue_order_tickets(order);
         Done
     }
 
@@ -161,7 +163,7 @@ impl World {
                 for ticket in self.tickets.iter_mut().filter(|ticket| ticket.order == Some(order)) {
                     if ticket.status != TicketStatus::Cancelled {
                         ticket.status = TicketStatus::Cancelled;
-                        self.types[ticket.of].sold -= 1;
+                        self.types[ticket.ticket_type].sold -= 1;
                     }
                 }
                 if self.orders[order].paid_by_gateway {
@@ -170,25 +172,34 @@ impl World {
             }
             OrderStatus::Pending | OrderStatus::Expired => {}
         }
-        self.cancelled(order);
+        self.set_cancelled(order);
         Done
     }
 
-    pub fn cancelled(&mut self, order: usize) {
+    pub fn set_cancelled(&mut self, order: usize) {
         self.orders[order].stored = OrderStatus::Cancelled;
-        self.news.push((NotificationType::OrderCancelled, order));
+        self.notifications.push((NotificationType::OrderCancelled, order));
     }
 
-    pub fn issue(&mut self, of: usize, quantity: i64) -> Outcome {
+    pub fn issue(&mut self, ticket_type: usize, quantity: i64) -> Outcome {
         match self.event_status() {
             EventStatus::Cancelled => Refused("event-cancelled"),
             EventStatus::Expired => Refused("event-not-on-sale"),
-            _ if self.free(of) < quantity => Refused("sold-out"),
+            _ if self.free(ticket_type) < quantity => Refused("sold-out"),
             _ => {
-                self.types[of].used = true;
-                self.add_tickets(of, quantity, None);
+                self.types[ticket_type].used = true;
+                self.add_tickets(ticket_type, quantity, None);
                 Done
             }
         }
     }
+}
+
+/// Returns the quantity of a ticket type in all items.
+fn quantity(items: &[Item], ticket_type: usize) -> i64 {
+    items.iter().filter(|item| item.ticket_type == ticket_type).map(|item| item.quantity).sum()
+}
+
+fn sum(basket: &[BasketItem]) -> i64 {
+    basket.iter().map(|item| item.subtotal).sum()
 }

@@ -1,27 +1,29 @@
-//! The rules once more, over plain vectors: what an event, its ticket types, discounts, orders and tickets are after each
-//! step, and what each step is answered.
+//! A second implementation of the rules, over plain vectors: the state of an event, its ticket types, discounts, orders
+//! and tickets after each step, and the outcome of each step. Other files add orders and discounts.
 
 use ticketing::{EventStatus, NotificationType, OrderStatus, PaymentStatus, TicketStatus};
 
-use super::steps::{Step, pick};
+use super::steps::{Item, Step, pick};
 
 pub const HOLD: i64 = 30 * 60_000;
 const DAY: i64 = 24 * 60 * 60_000;
 
-/// How a step ends: done, or refused with a reason or with a field and its message.
+/// How a step ends.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
     Done,
+    /// A conflict with this reason.
     Refused(&'static str),
+    /// A field error: path and message.
     Field(String, String),
-    /// There was nothing to do it with.
+    /// The step needs a row that does not exist.
     Skipped,
 }
 
 use Outcome::{Done, Refused, Skipped};
 
 #[derive(Debug, Clone)]
-pub struct Type {
+pub struct TicketType {
     pub price: i64,
     pub quantity: i64,
     pub sold: i64,
@@ -40,7 +42,7 @@ pub struct Discount {
     pub minimum: Option<i64>,
     pub automatic: bool,
     pub active: bool,
-    /// The one type that it is for.
+    /// The only ticket type that it applies to.
     pub only: Option<usize>,
     pub used: bool,
     pub deleted: bool,
@@ -48,11 +50,11 @@ pub struct Discount {
 
 #[derive(Debug, Clone)]
 pub struct Order {
-    pub lines: Vec<(usize, i64)>,
+    pub items: Vec<Item>,
     pub total: i64,
     pub discounted: Option<i64>,
     pub discount: Option<usize>,
-    /// As it was last decided; a hold that runs out decides nothing by itself.
+    /// The status after the last operation. The expiry of the hold does not change it.
     pub stored: OrderStatus,
     pub hold_until: i64,
     pub payment: Option<PaymentStatus>,
@@ -62,37 +64,37 @@ pub struct Order {
 
 #[derive(Debug, Clone)]
 pub struct Ticket {
-    pub of: usize,
+    pub ticket_type: usize,
     pub order: Option<usize>,
     pub status: TicketStatus,
     pub scans: i64,
-    pub entered: Option<i64>,
+    pub checked_in_at: Option<i64>,
     pub expires: Option<i64>,
     pub scanned_first: bool,
 }
 
 #[derive(Debug, Clone)]
-pub struct World {
+pub struct Model {
     pub now: i64,
-    /// The latest that the clock ever showed.
+    /// The latest time that the clock has shown.
     pub latest: i64,
     pub status: EventStatus,
     pub over_at: i64,
-    pub types: Vec<Type>,
+    pub types: Vec<TicketType>,
     pub discounts: Vec<Discount>,
     pub orders: Vec<Order>,
     pub tickets: Vec<Ticket>,
-    /// How much went back, by order.
+    /// The refunded orders and amounts.
     pub refunds: Vec<(usize, i64)>,
-    /// What a webhook is told, with the order or the ticket.
-    pub news: Vec<(NotificationType, usize)>,
+    /// The notifications, with the index of their order or ticket.
+    pub notifications: Vec<(NotificationType, usize)>,
 }
 
-impl World {
+impl Model {
     pub fn new(now: i64, over_at: i64) -> Self {
-        let (types, discounts, orders, tickets, refunds, news) = Default::default();
+        let (types, discounts, orders, tickets, refunds, notifications) = Default::default();
         let status = EventStatus::Published;
-        Self { now, latest: now, status, over_at, types, discounts, orders, tickets, refunds, news }
+        Self { now, latest: now, status, over_at, types, discounts, orders, tickets, refunds, notifications }
     }
 
     pub fn event_status(&self) -> EventStatus {
@@ -113,30 +115,31 @@ impl World {
         matches!(self.order_status(order), OrderStatus::Pending | OrderStatus::Completed)
     }
 
-    /// How many live orders use a discount.
+    /// The number of live orders that use a discount.
     pub fn uses(&self, discount: usize) -> i64 {
         let using = |order: &usize| self.orders[*order].discount == Some(discount) && self.is_live(*order);
         i64::try_from((0..self.orders.len()).filter(using).count()).expect("few")
     }
 
-    pub fn held(&self, of: usize) -> i64 {
+    /// The number of seats of a ticket type that pending orders reserve.
+    pub fn held(&self, ticket_type: usize) -> i64 {
         let pending = (0..self.orders.len()).filter(|order| self.order_status(*order) == OrderStatus::Pending);
-        let lines = pending.flat_map(|order| &self.orders[order].lines);
-        lines.filter(|(line, _)| *line == of).map(|(_, quantity)| quantity).sum()
+        let items = pending.flat_map(|order| &self.orders[order].items);
+        items.filter(|item| item.ticket_type == ticket_type).map(|item| item.quantity).sum()
     }
 
-    pub fn free(&self, of: usize) -> i64 {
-        self.types[of].quantity - self.types[of].sold - self.held(of)
+    pub fn free(&self, ticket_type: usize) -> i64 {
+        self.types[ticket_type].quantity - self.types[ticket_type].sold - self.held(ticket_type)
     }
 
     pub fn unsold(&self) -> i64 {
         self.types.iter().filter(|of| !of.deleted).map(|of| of.quantity - of.sold).sum()
     }
 
-    /// What one step is answered, and what it changes.
-    pub fn take(&mut self, step: &Step) -> Outcome {
+    /// Takes a step and returns its outcome.
+    pub fn apply(&mut self, step: &Step) -> Outcome {
         let unsold = self.unsold();
-        let outcome = self.decide(step);
+        let outcome = self.outcome_of(step);
         let left_zero = unsold == 0 && self.unsold() > 0;
         if outcome == Done && left_zero && self.event_status() == EventStatus::SoldOut {
             self.status = EventStatus::Published;
@@ -144,12 +147,12 @@ impl World {
         outcome
     }
 
-    fn decide(&mut self, step: &Step) -> Outcome {
+    fn outcome_of(&mut self, step: &Step) -> Outcome {
         let orders = self.orders.len();
         let with_order = |index: &usize| pick(*index, orders);
         match step {
             Step::AddType { price, quantity, max_per_order, days, hours } => {
-                self.types.push(Type {
+                self.types.push(TicketType {
                     price: *price,
                     quantity: *quantity,
                     sold: 0,
@@ -161,18 +164,18 @@ impl World {
                 });
                 Done
             }
-            Step::SetQuantity { of, quantity } => self.with_type(*of, |world, of| {
-                if world.types[of].sold + world.held(of) > *quantity {
+            Step::SetQuantity { ticket_type, quantity } => self.with_type(*ticket_type, |model, of| {
+                if model.types[of].sold + model.held(of) > *quantity {
                     return Refused("quantity-below-sold");
                 }
-                world.types[of].quantity = *quantity;
+                model.types[of].quantity = *quantity;
                 Done
             }),
-            Step::DeleteType(of) => self.with_type(*of, |world, of| {
-                if world.types[of].used {
+            Step::DeleteType(of) => self.with_type(*of, |model, of| {
+                if model.types[of].used {
                     return Refused("in-use");
                 }
-                world.types[of].deleted = true;
+                model.types[of].deleted = true;
                 Done
             }),
             Step::AddDiscount { percent, value, limit, minimum, automatic, only } => {
@@ -190,21 +193,21 @@ impl World {
                 });
                 Done
             }
-            Step::SwitchDiscount { discount, active, limit } => self.with_discount(*discount, |world, discount| {
-                world.discounts[discount].active = *active;
-                world.discounts[discount].limit = *limit;
+            Step::UpdateDiscount { discount, active, limit } => self.with_discount(*discount, |model, discount| {
+                model.discounts[discount].active = *active;
+                model.discounts[discount].limit = *limit;
                 Done
             }),
-            Step::DeleteDiscount(discount) => self.with_discount(*discount, |world, discount| {
-                if world.discounts[discount].used {
+            Step::DeleteDiscount(discount) => self.with_discount(*discount, |model, discount| {
+                if model.discounts[discount].used {
                     return Refused("in-use");
                 }
-                world.discounts[discount].deleted = true;
+                model.discounts[discount].deleted = true;
                 Done
             }),
-            Step::Order { lines, code } => self.order(lines, *code),
-            Step::Pay(index) => with_order(index).map_or(Skipped, |order| self.pay(order)),
-            Step::Fail(index) => with_order(index).map_or(Skipped, |order| {
+            Step::Order { items, code } => self.order(items, *code),
+            Step::PayByGateway(index) => with_order(index).map_or(Skipped, |order| self.pay(order)),
+            Step::FailPayment(index) => with_order(index).map_or(Skipped, |order| {
                 let waiting = self.orders[order].payment == Some(PaymentStatus::Waiting);
                 if self.order_status(order) == OrderStatus::Pending && waiting {
                     self.orders[order].payment = Some(PaymentStatus::Failed);
@@ -220,9 +223,11 @@ impl World {
                 self.orders[order].reminded = true;
                 Done
             }),
-            Step::Issue { of, quantity } => self.with_type(*of, |world, of| world.issue(of, *quantity)),
-            Step::Scan(index) => pick(*index, self.tickets.len()).map_or(Skipped, |ticket| self.scan(ticket)),
-            Step::Leave(index) => pick(*index, self.tickets.len()).map_or(Skipped, |ticket| {
+            Step::Issue { ticket_type, quantity } => {
+                self.with_type(*ticket_type, |model, ticket_type| model.issue(ticket_type, *quantity))
+            }
+            Step::CheckIn(index) => pick(*index, self.tickets.len()).map_or(Skipped, |ticket| self.check_in(ticket)),
+            Step::CheckOut(index) => pick(*index, self.tickets.len()).map_or(Skipped, |ticket| {
                 let ticket = &mut self.tickets[ticket];
                 match ticket.status {
                     TicketStatus::Cancelled => Refused("ticket-cancelled"),
@@ -238,11 +243,11 @@ impl World {
                     return Refused("ticket-cancelled");
                 }
                 self.tickets[ticket].status = TicketStatus::Cancelled;
-                self.types[self.tickets[ticket].of].sold -= 1;
+                self.types[self.tickets[ticket].ticket_type].sold -= 1;
                 Done
             }),
-            Step::Move(status) => self.move_event(*status),
-            Step::Turn(minutes) => {
+            Step::SetStatus(status) => self.set_status(*status),
+            Step::MoveClock(minutes) => {
                 self.now += minutes * 60_000;
                 self.latest = self.latest.max(self.now);
                 Done
@@ -264,10 +269,10 @@ impl World {
         discount.map_or(Skipped, |discount| work(self, discount))
     }
 
-    fn scan(&mut self, index: usize) -> Outcome {
+    fn check_in(&mut self, index: usize) -> Outcome {
         let (now, cancelled) = (self.now, self.status == EventStatus::Cancelled);
         let ticket = &mut self.tickets[index];
-        let of = &self.types[ticket.of];
+        let of = &self.types[ticket.ticket_type];
         ticket.scans += 1;
         if ticket.status == TicketStatus::Cancelled {
             return Refused("ticket-cancelled");
@@ -278,7 +283,8 @@ impl World {
         if ticket.expires.is_some_and(|expires| now >= expires) {
             return Refused("no-longer-valid");
         }
-        let another_day = ticket.entered.is_some_and(|entered| entered.div_euclid(DAY) < now.div_euclid(DAY));
+        let another_day =
+            ticket.checked_in_at.is_some_and(|checked_in_at| checked_in_at.div_euclid(DAY) < now.div_euclid(DAY));
         let again = another_day && of.validity_days.is_some_and(|days| days > 1);
         if ticket.status == TicketStatus::CheckedIn && !again {
             return Refused("already-checked-in");
@@ -290,22 +296,22 @@ impl World {
             ticket.expires = days.into_iter().chain(hours).min();
         }
         ticket.status = TicketStatus::CheckedIn;
-        ticket.entered = Some(now);
-        self.news.push((NotificationType::TicketCheckedIn, index));
+        ticket.checked_in_at = Some(now);
+        self.notifications.push((NotificationType::TicketCheckedIn, index));
         Done
     }
 
-    fn move_event(&mut self, to: EventStatus) -> Outcome {
+    fn set_status(&mut self, to: EventStatus) -> Outcome {
         use EventStatus::{Cancelled, Drafted, Expired, Published, SoldOut};
         let from = self.event_status();
-        let relied_on = !self.tickets.is_empty() || (0..self.orders.len()).any(|order| self.is_live(order));
+        let in_use = !self.tickets.is_empty() || (0..self.orders.len()).any(|order| self.is_live(order));
         let allowed = match (from, to) {
             (from, to) if from == to => true,
             (Drafted, Published | Cancelled | Expired)
             | (Published, SoldOut | Expired | Cancelled)
             | (SoldOut, Published | Expired | Cancelled)
             | (Expired, Cancelled) => true,
-            (Published, Drafted) => !relied_on,
+            (Published, Drafted) => !in_use,
             (Expired, Published) => self.now < self.over_at,
             _ => false,
         };
@@ -316,7 +322,7 @@ impl World {
         if to == Cancelled && from != Cancelled {
             for order in 0..self.orders.len() {
                 match self.order_status(order) {
-                    OrderStatus::Pending => self.cancelled(order),
+                    OrderStatus::Pending => self.set_cancelled(order),
                     other => self.orders[order].stored = other,
                 }
             }
