@@ -33,8 +33,8 @@ pub(crate) enum OrderProgress {
     NeedsLink(Box<CreatedOrder>),
 }
 
-/// Creates an order. If the same request has been executed before, returns its result, or the order that still needs its
-/// link.
+/// Creates an order. If the same request has been executed before, returns its result, or the order that still needs
+/// its link.
 pub(crate) fn create_or_resume(
     tx: &Transaction<'_>,
     operation: &IdempotentOperation,

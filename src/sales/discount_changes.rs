@@ -77,8 +77,8 @@ pub(crate) fn validate(
     Ok(rules::validate(discount, &basket, tx.now()))
 }
 
-/// Adds an error for each reference of a request to an event or ticket type that does not exist. Returns the decimals of
-/// the event's currency. If there is no such event, returns the highest number of decimals, so that amounts can be
+/// Adds an error for each reference of a request to an event or ticket type that does not exist. Returns the decimals
+/// of the event's currency. If there is no such event, returns the highest number of decimals, so that amounts can be
 /// checked nevertheless.
 fn check_references(
     tx: &Transaction<'_>,

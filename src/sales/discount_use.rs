@@ -1,7 +1,7 @@
 //! The discount of an order: which one applies, and the claim of its use.
 //!
-//! A use is claimed with a conditional UPDATE, so that no more pending and completed orders use a discount than its limit
-//! allows.
+//! A use is claimed with a conditional UPDATE, so that no more pending and completed orders use a discount than its
+//! limit allows.
 
 use super::holds;
 use crate::error::{Error, Result};

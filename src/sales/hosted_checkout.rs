@@ -26,8 +26,8 @@ pub(crate) fn page(tx: &Transaction<'_>, reference: &str) -> Result<HostedChecko
     })
 }
 
-/// What the outcome that was chosen led to. A payment that came too late for its order is a failure: it was refunded, or
-/// is going to be.
+/// What the outcome that was chosen led to. A payment that came too late for its order is a failure: it was refunded,
+/// or is going to be.
 pub(crate) fn result(tx: &Transaction<'_>, order: CheckoutOrder, chosen: CheckoutOutcome) -> Result<CheckoutResult> {
     let CheckoutOrder { organization, id } = order;
     let outcome = match chosen {

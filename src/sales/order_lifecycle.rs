@@ -64,8 +64,8 @@ pub(crate) struct RecordedPayment {
     pub(crate) refund_due: bool,
 }
 
-/// Records a completed payment that the gateway reports, once, and completes the order. A payment that comes too late for
-/// its order is refunded. `can_refund` says whether there is a gateway that can refund.
+/// Records a completed payment that the gateway reports, once, and completes the order. A payment that comes too late
+/// for its order is refunded. `can_refund` says whether there is a gateway that can refund.
 pub(crate) fn payment_completed(
     tx: &Transaction<'_>,
     organization: OrganizationId,
@@ -90,8 +90,8 @@ pub(crate) fn payment_completed(
     Ok(RecordedPayment { refund_due: can_refund })
 }
 
-/// Records a failed payment that the gateway reports. The order stays pending until its hold expires. An order that does
-/// not wait for a payment stays as it is.
+/// Records a failed payment that the gateway reports. The order stays pending until its hold expires. An order that
+/// does not wait for a payment stays as it is.
 pub(crate) fn payment_failed(tx: &Transaction<'_>, organization: OrganizationId, id: OrderId) -> Result<Order> {
     let state = load(tx, organization, id)?;
     if state.status == OrderStatus::Pending && state.payment == Some(PaymentStatus::Waiting) {
@@ -188,8 +188,8 @@ pub(crate) fn cancel_if_pending(tx: &Transaction<'_>, organization: Organization
     Ok(())
 }
 
-/// Cancels an order that cannot be paid, because it got no checkout link. Its hold may have expired meanwhile. A completed
-/// or cancelled order stays as it is.
+/// Cancels an order that cannot be paid, because it got no checkout link. Its hold may have expired meanwhile. A
+/// completed or cancelled order stays as it is.
 pub(super) fn cancel_unless_paid(tx: &Transaction<'_>, organization: OrganizationId, id: OrderId) -> Result<()> {
     let state = load(tx, organization, id)?;
     if matches!(state.status, OrderStatus::Pending | OrderStatus::Expired) {

@@ -34,8 +34,8 @@ impl TicketingService {
     ///
     /// # Errors
     /// - [`Error::NotFound`] if the organization does not exist.
-    /// - [`Error::Validation`] for `name` (at least 1 character), `scopes` (at least one) or `expiresAt` (must be in the
-    ///   future).
+    /// - [`Error::Validation`] for `name` (at least 1 character), `scopes` (at least one) or `expiresAt` (must be in
+    ///   the future).
     ///
     /// ```
     /// use ticketing::{CreateApiKey, Scope};

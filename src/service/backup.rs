@@ -17,13 +17,13 @@ impl TicketingService {
     /// after it is complete and synced to disk, so that a file at `path` is always a complete copy. An existing file is
     /// never overwritten. The copy has the same permissions as the database.
     ///
-    /// Until the backup ends, changes stay in the write-ahead log of the database, which grows. Whenever the log has grown
-    /// by half beyond 96 MiB, a writer waits for 0.2 seconds. The copy is synced to disk every 16 MiB, so that it delays
-    /// commits as little as possible.
+    /// Until the backup ends, changes stay in the write-ahead log of the database, which grows. Whenever the log has
+    /// grown by half beyond 96 MiB, a writer waits for 0.2 seconds. The copy is synced to disk every 16 MiB, so that it
+    /// delays commits as little as possible.
     ///
     /// # Errors
-    /// - [`Error::Validation`](crate::Error::Validation) for `path` if a file exists there, or it is the database itself or
-    ///   one of SQLite's files for it.
+    /// - [`Error::Validation`](crate::Error::Validation) for `path` if a file exists there, or it is the database
+    ///   itself or one of SQLite's files for it.
     /// - [`Error::Store`](crate::Error::Store) if the disk is full or the copy cannot be written. The partial copy is
     ///   removed.
     ///

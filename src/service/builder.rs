@@ -138,8 +138,8 @@ impl Builder {
 
     /// Sets how long the history of webhook deliveries is kept. Default: 30 days; minimum: 1 day.
     ///
-    /// An attempt is deleted at this age, and its notification a day after the last of its attempts. A notification that
-    /// waits to be sent is kept until it is sent or given up.
+    /// An attempt is deleted at this age, and its notification a day after the last of its attempts. A notification
+    /// that waits to be sent is kept until it is sent or given up.
     pub fn webhook_retention(mut self, kept: Duration) -> Self {
         self.webhook_retention = kept;
         self
@@ -160,8 +160,8 @@ impl Builder {
 
     /// Sets the transport of webhooks. Default: HTTPS.
     ///
-    /// A custom transport must do its own SSRF filtering. All senders of the service share it: when one of several senders
-    /// stops, the attempts of the others are interrupted too, and fail.
+    /// A custom transport must do its own SSRF filtering. All senders of the service share it: when one of several
+    /// senders stops, the attempts of the others are interrupted too, and fail.
     pub fn webhook_transport(mut self, transport: impl Transport) -> Self {
         self.webhook_transport = Some(Arc::new(transport));
         self

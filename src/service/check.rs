@@ -10,11 +10,12 @@ impl TicketingService {
     /// tickets, payments, discounts and webhooks.
     ///
     /// The report lists a finding for each violation and for everything that cannot be read. It names tables, rows and
-    /// invariants, but no personal data. This method takes no caller: a program that can open the database may check it.
+    /// invariants, but no personal data. This method takes no caller: a program that can open the database may check
+    /// it.
     ///
-    /// The check reads one state of the database while others write. It takes about 10 seconds for a million tickets, and
-    /// as long again for a million stored notifications, or more on a busy machine. Until it ends, the write-ahead log
-    /// grows, as during a [backup](Self::backup): for a large database in use, check a copy instead.
+    /// The check reads one state of the database while others write. It takes about 10 seconds for a million tickets,
+    /// and as long again for a million stored notifications, or more on a busy machine. Until it ends, the write-ahead
+    /// log grows, as during a [backup](Self::backup): for a large database in use, check a copy instead.
     ///
     /// # Errors
     /// - [`Error::Store`](crate::Error::Store) if the database cannot be read at all.

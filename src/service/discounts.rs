@@ -43,16 +43,16 @@ impl TicketingService {
         self.store().read(|tx| discounts::list(tx, caller.organization, &request))
     }
 
-    /// Creates a discount of an event. Customers enter its code with an order, in upper or lower case; an order without a
-    /// code gets the best discount that applies automatically.
+    /// Creates a discount of an event. Customers enter its code with an order, in upper or lower case; an order without
+    /// a code gets the best discount that applies automatically.
     ///
     /// Requires the scope `discounts:write`.
     ///
     /// # Errors
-    /// - [`Error::Validation`](crate::Error::Validation) lists every field outside its limits (see [`CreateDiscount`]), and
-    ///   every reference to an event or ticket type that does not exist.
-    /// - [`Error::Conflict`](crate::Error::Conflict) with the reason `code-taken` if another discount of the event has the
-    ///   code.
+    /// - [`Error::Validation`](crate::Error::Validation) lists every field outside its limits (see [`CreateDiscount`]),
+    ///   and every reference to an event or ticket type that does not exist.
+    /// - [`Error::Conflict`](crate::Error::Conflict) with the reason `code-taken` if another discount of the event has
+    ///   the code.
     ///
     /// ```
     /// use ticketing::{Amount, CreateDiscount, CreateOrder, Timestamp};
@@ -85,8 +85,8 @@ impl TicketingService {
     /// Requires the scope `discounts:read`.
     ///
     /// # Errors
-    /// - [`Error::Validation`](crate::Error::Validation) lists every field outside its limits (see [`ValidateDiscount`]),
-    ///   and every reference to an event or ticket type that does not exist.
+    /// - [`Error::Validation`](crate::Error::Validation) lists every field outside its limits (see
+    ///   [`ValidateDiscount`]), and every reference to an event or ticket type that does not exist.
     ///
     /// ```
     /// use ticketing::{Amount, BasketItem, CreateDiscount, DiscountRefusal, Timestamp, ValidateDiscount};
@@ -148,10 +148,10 @@ impl TicketingService {
     /// - [`Error::NotFound`](crate::Error::NotFound) if the discount does not exist.
     /// - [`Error::RevisionMismatch`](crate::Error::RevisionMismatch) if the caller names
     ///   [other revisions](Caller::if_match).
-    /// - [`Error::Validation`](crate::Error::Validation) lists every field outside its limits (see [`CreateDiscount`]), and
-    ///   every reference to a ticket type that does not exist.
-    /// - [`Error::Conflict`](crate::Error::Conflict) with the reason `code-taken` if another discount of the event has the
-    ///   code.
+    /// - [`Error::Validation`](crate::Error::Validation) lists every field outside its limits (see [`CreateDiscount`]),
+    ///   and every reference to a ticket type that does not exist.
+    /// - [`Error::Conflict`](crate::Error::Conflict) with the reason `code-taken` if another discount of the event has
+    ///   the code.
     ///
     /// ```
     /// use ticketing::{Change, UpdateDiscount};

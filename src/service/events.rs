@@ -47,8 +47,8 @@ impl TicketingService {
     ///
     /// # Errors
     /// - [`Error::Validation`](crate::Error::Validation) lists every field outside its limits (see [`CreateEvent`]).
-    /// - [`Error::Conflict`](crate::Error::Conflict) with the reason `slug-taken` if another event of the organization has
-    ///   the slug.
+    /// - [`Error::Conflict`](crate::Error::Conflict) with the reason `slug-taken` if another event of the organization
+    ///   has the slug.
     ///
     /// ```
     /// use ticketing::{CreateEvent, EventStatus};
@@ -97,8 +97,8 @@ impl TicketingService {
     /// - [`Error::RevisionMismatch`](crate::Error::RevisionMismatch) if the caller names
     ///   [other revisions](Caller::if_match).
     /// - [`Error::Validation`](crate::Error::Validation) lists every field outside its limits (see [`CreateEvent`]).
-    /// - [`Error::Conflict`](crate::Error::Conflict) with the reason `invalid-transition` if the status cannot follow the
-    ///   current one, `in-use` if the currency changes although orders, prices or discounts have amounts in it, or
+    /// - [`Error::Conflict`](crate::Error::Conflict) with the reason `invalid-transition` if the status cannot follow
+    ///   the current one, `in-use` if the currency changes although orders, prices or discounts have amounts in it, or
     ///   `slug-taken`.
     ///
     /// ```

@@ -28,8 +28,8 @@ impl TicketingService {
         self.store().read(|tx| hosted_checkout::page(tx, &reference))
     }
 
-    /// Applies the outcome that was chosen on the sandbox's checkout page. Cancelling an order that is not pending changes
-    /// nothing.
+    /// Applies the outcome that was chosen on the sandbox's checkout page. Cancelling an order that is not pending
+    /// changes nothing.
     ///
     /// # Errors
     /// - [`Error::NotFound`] if the token is unknown, or the gateway is not the

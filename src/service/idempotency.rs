@@ -1,8 +1,8 @@
 //! Starts idempotent operations. What happens in their transactions is in `sales::idempotency`.
 //!
-//! An operation that is one transaction calls [`write_idempotent`](TicketingService::write_idempotent). An operation that
-//! does more, such as calling the payment gateway, calls [`begin_idempotent`](TicketingService::begin_idempotent) and
-//! stores its result itself.
+//! An operation that is one transaction calls [`write_idempotent`](TicketingService::write_idempotent). An operation
+//! that does more, such as calling the payment gateway, calls [`begin_idempotent`](TicketingService::begin_idempotent)
+//! and stores its result itself.
 
 use std::fmt::Debug;
 

@@ -8,11 +8,12 @@
 //! 1. Its request and response are types of `model`; the limits of the request are checked in `rules`.
 //! 2. Its statements are functions of `store`. If it reads before it writes, a function of `sales` calls them.
 //! 3. Here, add the method to the file of its resource, with its scope, its errors and an example in the documentation.
-//!    An operation that creates something or acts on it runs in [`write_idempotent`](TicketingService::write_idempotent).
+//!    An operation that creates something or acts on it runs in
+//!    [`write_idempotent`](TicketingService::write_idempotent).
 //! 4. List it in the file of its resource in `server::operations`, which gives it a route and an entry in the OpenAPI
 //!    document.
-//! 5. List it in the tables of the facade's tests (scopes, organizations, idempotency, revisions). They fail until it is
-//!    listed.
+//! 5. List it in the tables of the facade's tests (scopes, organizations, idempotency, revisions). They fail until it
+//!    is listed.
 //!
 //! A new field needs nothing here: it belongs to `model`, `rules` and `store`. A new setting belongs to the [`Builder`]
 //! and to the fields of [`TicketingService`].

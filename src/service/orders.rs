@@ -50,19 +50,19 @@ impl TicketingService {
     /// applies.
     ///
     /// An order with a total of 0 is completed at once, and its tickets are issued. Any other order is pending: it
-    /// reserves its seats for the [hold](crate::Builder::order_hold), 30 minutes by default, and expires if it is not paid
-    /// by then. If there is a payment gateway, it is asked for a checkout link, under which the customer pays.
+    /// reserves its seats for the [hold](crate::Builder::order_hold), 30 minutes by default, and expires if it is not
+    /// paid by then. If there is a payment gateway, it is asked for a checkout link, under which the customer pays.
     ///
     /// Requires the scope `orders:write`.
     ///
     /// # Errors
-    /// - [`Error::Validation`] lists every field outside its limits (see [`CreateOrder`]), and every reference to an event
-    ///   or ticket type that does not exist.
+    /// - [`Error::Validation`] lists every field outside its limits (see [`CreateOrder`]), and every reference to an
+    ///   event or ticket type that does not exist.
     /// - [`Error::Conflict`] with the first reason that applies, in this order: `event-not-on-sale`,
     ///   `ticket-type-not-on-sale`, `sale-not-started`, `sale-ended`, `max-per-order-exceeded`, `sold-out`.
-    /// - [`Error::Validation`] for a field that this event does not accept (`customer.companyName`, `shippingAddress`), and
-    ///   then for a `discountCode` that does not apply. The message is a [`DiscountRefusal`](crate::DiscountRefusal). Both
-    ///   are reported only if no conflict applies.
+    /// - [`Error::Validation`] for a field that this event does not accept (`customer.companyName`, `shippingAddress`),
+    ///   and then for a `discountCode` that does not apply. The message is a
+    ///   [`DiscountRefusal`](crate::DiscountRefusal). Both are reported only if no conflict applies.
     /// - [`Error::PaymentGatewayFailed`] if the gateway returns no link within
     ///   [20 seconds](crate::Builder::gateway_timeout). The order is cancelled.
     ///
@@ -101,8 +101,8 @@ impl TicketingService {
         }
     }
 
-    /// Checks an order request. If a field is invalid, checks the references to events and ticket types too, so that the
-    /// client gets all errors at once.
+    /// Checks an order request. If a field is invalid, checks the references to events and ticket types too, so that
+    /// the client gets all errors at once.
     fn check_order(&self, caller: &Caller, request: Request<CreateOrder>) -> Result<Checked<CreateOrder>> {
         let Request { body, mut errors } = request;
         if errors.is_empty() {
@@ -154,8 +154,8 @@ impl TicketingService {
     /// Cancels an order and its tickets, and releases its seats and its discount use.
     ///
     /// A payment through a gateway that can refund is refunded. The refund is recorded with the cancellation, and
-    /// attempted at once and by the [maintenance](Self::run_maintenance) until the gateway answers. If the payment has to
-    /// be refunded in another way, `requires_manual_refund` is true.
+    /// attempted at once and by the [maintenance](Self::run_maintenance) until the gateway answers. If the payment has
+    /// to be refunded in another way, `requires_manual_refund` is true.
     ///
     /// Requires the scope `orders:write`.
     ///

@@ -33,8 +33,8 @@ impl TicketingService {
     /// This method takes no caller: it is for the program that embeds the service. The HTTP server has no route for it.
     ///
     /// # Errors
-    /// - [`Error::Validation`](crate::Error::Validation) for `name` (at least 1 character), `currency` (an ISO 4217 code)
-    ///   or `timezone` (an IANA name).
+    /// - [`Error::Validation`](crate::Error::Validation) for `name` (at least 1 character), `currency` (an ISO 4217
+    ///   code) or `timezone` (an IANA name).
     ///
     /// ```
     /// use ticketing::CreateOrganization;

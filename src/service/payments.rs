@@ -13,14 +13,15 @@ impl TicketingService {
     /// Records that a payment through the gateway was completed. The order is completed, and its tickets are issued.
     ///
     /// Reporting the same payment again changes nothing. A payment that comes too late for its order is recorded and
-    /// refunded through the gateway: the order was cancelled, was paid in another way, or has expired and its seats or its
-    /// discount use are no longer available.
+    /// refunded through the gateway: the order was cancelled, was paid in another way, or has expired and its seats or
+    /// its discount use are no longer available.
     ///
     /// Requires the scope `orders:write`.
     ///
     /// # Errors
     /// - [`Error::NotFound`](crate::Error::NotFound) if the order does not exist.
-    /// - [`Error::Conflict`](crate::Error::Conflict) with the reason `order-not-pending` if the total of the order is 0.
+    /// - [`Error::Conflict`](crate::Error::Conflict) with the reason `order-not-pending` if the total of the order is
+    ///   0.
     ///
     /// ```
     #[doc = include_str!("../doc_fixture.md")]
@@ -46,8 +47,8 @@ impl TicketingService {
         Ok(())
     }
 
-    /// Records that a payment through the gateway failed. The order stays pending until its hold expires, and the customer
-    /// may try again. An order that is not pending stays as it is.
+    /// Records that a payment through the gateway failed. The order stays pending until its hold expires, and the
+    /// customer may try again. An order that is not pending stays as it is.
     ///
     /// Requires the scope `orders:write`.
     ///

@@ -6,8 +6,8 @@ use crate::model::statistics::{Backlog, Statistics};
 use crate::store::{outbox, refunds, seat_counts};
 
 impl TicketingService {
-    /// Returns the counters of this process since the service was opened, over all organizations: commits, orders, scans
-    /// and webhooks. Also returns how many writes are queued.
+    /// Returns the counters of this process since the service was opened, over all organizations: commits, orders,
+    /// scans and webhooks. Also returns how many writes are queued.
     ///
     /// This method takes no caller, never waits and cannot fail.
     ///

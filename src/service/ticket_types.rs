@@ -102,8 +102,8 @@ impl TicketingService {
     ///   [other revisions](Caller::if_match).
     /// - [`Error::Validation`](crate::Error::Validation) lists every field outside its limits (see
     ///   [`CreateTicketType`]).
-    /// - [`Error::Conflict`](crate::Error::Conflict) with the reason `quantity-below-sold` if the quantity is less than the
-    ///   number of sold and reserved seats.
+    /// - [`Error::Conflict`](crate::Error::Conflict) with the reason `quantity-below-sold` if the quantity is less than
+    ///   the number of sold and reserved seats.
     ///
     /// ```
     /// use ticketing::{Change, UpdateTicketType};
@@ -133,7 +133,8 @@ impl TicketingService {
     /// - [`Error::NotFound`](crate::Error::NotFound) if the ticket type does not exist.
     /// - [`Error::RevisionMismatch`](crate::Error::RevisionMismatch) if the caller names
     ///   [other revisions](Caller::if_match).
-    /// - [`Error::Conflict`](crate::Error::Conflict) with the reason `in-use` if the ticket type was ever ordered or issued.
+    /// - [`Error::Conflict`](crate::Error::Conflict) with the reason `in-use` if the ticket type was ever ordered or
+    ///   issued.
     ///
     /// ```
     #[doc = include_str!("../doc_fixture.md")]

@@ -17,12 +17,12 @@ use crate::webhook::WebhookSender;
 
 /// The event-ticketing engine, over one SQLite database.
 ///
-/// Every operation is a method. Operations for an organization take a [`Caller`](crate::Caller) first: they require one of
-/// its scopes, and access the data of its organization only. A method that writes returns after its transaction is synced
-/// to disk.
+/// Every operation is a method. Operations for an organization take a [`Caller`](crate::Caller) first: they require one
+/// of its scopes, and access the data of its organization only. A method that writes returns after its transaction is
+/// synced to disk.
 ///
-/// Clones are cheap and share one store. They can be used from any thread. When the last clone is dropped, queued writes
-/// are finished and the write-ahead log is removed.
+/// Clones are cheap and share one store. They can be used from any thread. When the last clone is dropped, queued
+/// writes are finished and the write-ahead log is removed.
 ///
 /// # Errors
 ///
@@ -87,8 +87,8 @@ impl TicketingService {
         self.store().read(|tx| crate::store::organizations::all(tx).map(drop))
     }
 
-    /// Runs `work` so that all its reads on this thread see one state of the database. Writes are not part of that state:
-    /// `work` does not see its own either.
+    /// Runs `work` so that all its reads on this thread see one state of the database. Writes are not part of that
+    /// state: `work` does not see its own either.
     ///
     /// # Errors
     /// - [`Error::Unavailable`](crate::Error::Unavailable) if every reader stays busy.

@@ -50,9 +50,10 @@ impl TicketingService {
     /// Requires the scope `tickets:write`.
     ///
     /// # Errors
-    /// - [`Error::Validation`] lists every field outside its limits (see [`IssueTickets`]), and `ticketId` if the ticket
-    ///   type does not exist.
-    /// - [`Error::Conflict`] with the reason `event-cancelled`, `event-not-on-sale` (the event has ended) or `sold-out`.
+    /// - [`Error::Validation`] lists every field outside its limits (see [`IssueTickets`]), and `ticketId` if the
+    ///   ticket type does not exist.
+    /// - [`Error::Conflict`] with the reason `event-cancelled`, `event-not-on-sale` (the event has ended) or
+    ///   `sold-out`.
     ///
     /// ```
     /// use ticketing::{IssueTickets, NewCustomer};

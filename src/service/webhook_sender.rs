@@ -9,8 +9,8 @@ impl TicketingService {
     /// stops them. As long as they run, the database stays open.
     ///
     /// A notification is sent as soon as the change that it reports is durable. After a failed attempt there are up to
-    /// seven more, 1, 2, 5, 10, 20, 40 and 80 minutes after the previous one. Delivery is at least once: an attempt that is
-    /// interrupted by the end of its process is repeated within 30 seconds.
+    /// seven more, 1, 2, 5, 10, 20, 40 and 80 minutes after the previous one. Delivery is at least once: an attempt
+    /// that is interrupted by the end of its process is repeated within 30 seconds.
     ///
     /// Several senders may run, in this process and in others on the same database. Each notification is sent by one of
     /// them.

@@ -148,8 +148,8 @@ impl TicketingService {
         self.store().write(move |tx| webhook_changes::delete(tx, &caller, id))
     }
 
-    /// Replaces the signing secret of a webhook endpoint, each time it is called. Attempts that start after this returns
-    /// are signed with the new secret.
+    /// Replaces the signing secret of a webhook endpoint, each time it is called. Attempts that start after this
+    /// returns are signed with the new secret.
     ///
     /// The result contains the new secret, which no read operation returns.
     ///
