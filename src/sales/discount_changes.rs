@@ -5,9 +5,8 @@ use crate::error::{FieldErrors, Result};
 use crate::form::change::Change;
 use crate::form::request::Request;
 use crate::model::caller::Caller;
-use crate::model::discount::DiscountFields;
 use crate::model::discount::{
-    BasketItem, CreateDiscount, Discount, DiscountValidationResponse, UpdateDiscount, ValidateDiscount,
+    BasketItem, CreateDiscount, Discount, DiscountFields, DiscountValidationResponse, UpdateDiscount, ValidateDiscount,
 };
 use crate::model::id::{DiscountId, EventId, OrganizationId, TicketTypeId};
 use crate::rules::discount as rules;

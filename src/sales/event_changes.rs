@@ -4,8 +4,9 @@ use super::order_lifecycle;
 use crate::error::{Error, Reason, Result};
 use crate::form::request::Request;
 use crate::model::caller::Caller;
-use crate::model::event::EventFields;
-use crate::model::event::{CreateEvent, Event, EventSettings, EventSettingsFields, EventStatus, UpdateEvent};
+use crate::model::event::{
+    CreateEvent, Event, EventFields, EventSettings, EventSettingsFields, EventStatus, UpdateEvent,
+};
 use crate::model::id::{EventId, OrganizationId};
 use crate::rules::{checked, event as rules};
 use crate::store::{Transaction, events, organizations};

@@ -56,13 +56,12 @@ pub(super) fn expire(tx: &Transaction<'_>, order: OrderId, event: EventId) -> Re
 
 /// The seats of an order, added up by ticket type, in the order in which ticket types are locked.
 pub(super) fn seats_of_order(tx: &Transaction<'_>, order: OrderId, event: EventId) -> Result<Vec<Seats>> {
-    let mut seats: Vec<Seats> = Vec::new();
-    for item in order_items::of_orders(tx, &[order])? {
-        match seats.iter_mut().find(|seats| seats.ticket_type == item.ticket_type_id) {
-            Some(same_type) => same_type.count += item.price.quantity,
-            None => seats.push(Seats { event, ticket_type: item.ticket_type_id, count: item.price.quantity }),
-        }
-    }
+    let items = order_items::of_orders(tx, &[order])?;
+    let mut seats = Seats::add_up(items.iter().map(|item| Seats {
+        event,
+        ticket_type: item.ticket_type_id,
+        count: item.price.quantity,
+    }));
     seats.sort_by_key(|seats| seats.ticket_type);
     Ok(seats)
 }

@@ -69,7 +69,7 @@ pub(super) fn create(
     let sale = sale.ok_or_else(|| Error::field("eventId", UNKNOWN_EVENT))?;
     sale.check_on_sale(tx.now())?;
     let entries = load_entries(tx, request)?;
-    let seats = seats_by_type(request, &entries);
+    let seats = seats_by_type(request);
     check_offers(tx, &entries, &seats)?;
     let pricing = discount_use::price(tx, organization, request, full_price(&entries)?)?;
 
@@ -100,18 +100,13 @@ fn load_entries(tx: &Transaction<'_>, request: &CreateOrder) -> Result<Vec<Entry
     Ok(entries)
 }
 
-/// The seats of each ticket type, added up over the entries, in the order in which the request names the types.
-fn seats_by_type(request: &CreateOrder, entries: &[Entry]) -> Vec<Seats> {
-    let mut seats: Vec<Seats> = Vec::new();
-    for entry in entries {
-        match seats.iter_mut().find(|seats| seats.ticket_type == entry.ticket_type) {
-            Some(same_type) => same_type.count = same_type.count.saturating_add(entry.quantity),
-            None => {
-                seats.push(Seats { event: request.event_id, ticket_type: entry.ticket_type, count: entry.quantity });
-            }
-        }
-    }
-    seats
+/// The seats of each ticket type, in the order in which the request names the types.
+fn seats_by_type(request: &CreateOrder) -> Vec<Seats> {
+    Seats::add_up(request.items.iter().map(|item| Seats {
+        event: request.event_id,
+        ticket_type: item.ticket_type_id,
+        count: item.quantity,
+    }))
 }
 
 fn check_offers(tx: &Transaction<'_>, entries: &[Entry], seats: &[Seats]) -> Result<()> {

@@ -5,9 +5,8 @@ use crate::form::change::Change;
 use crate::form::request::Request;
 use crate::model::caller::Caller;
 use crate::model::id::{OrganizationId, WebhookId};
-use crate::model::webhook::WebhookFields;
 use crate::model::webhook::{
-    CreateWebhook, CreatedWebhookEndpoint, RotatedWebhookSecret, UpdateWebhook, WebhookEndpoint,
+    CreateWebhook, CreatedWebhookEndpoint, RotatedWebhookSecret, UpdateWebhook, WebhookEndpoint, WebhookFields,
 };
 use crate::rules::{webhook as rules, webhook_url};
 use crate::store::{Transaction, webhooks};

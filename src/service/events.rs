@@ -129,7 +129,7 @@ impl TicketingService {
     /// - [`Error::NotFound`](crate::Error::NotFound) if the event does not exist.
     /// - [`Error::RevisionMismatch`](crate::Error::RevisionMismatch) if the caller names
     ///   [other revisions](Caller::if_match).
-    /// - [`Error::Validation`](crate::Error::Validation) lists every text that contains U+0000.
+    /// - [`Error::Validation`](crate::Error::Validation) lists every field outside its limits (see [`EventSettings`]).
     ///
     /// ```
     /// use ticketing::{Change, EventSettings};

@@ -5,8 +5,9 @@
 //!
 //! # Adding an operation
 //!
-//! 1. Its request and response are types of `model`; the limits of the request are checked in `rules`.
-//! 2. Its statements are functions of `store`. If it reads before it writes, a function of `sales` calls them.
+//! 1. Declare its request, with the limits of the fields, and its response in `model`. Write its decisions as pure
+//!    functions of `rules`.
+//! 2. Write its statements as functions of `store`. If it reads before it writes, a function of `sales` calls them.
 //! 3. Here, add the method to the file of its resource, with its scope, its errors and an example in the documentation.
 //!    An operation that creates something or acts on it runs in
 //!    [`write_idempotent`](TicketingService::write_idempotent).
@@ -15,8 +16,8 @@
 //! 5. List it in the tables of the facade's tests (scopes, organizations, idempotency, revisions). They fail until it
 //!    is listed.
 //!
-//! A new field needs nothing here: it belongs to `model`, `rules` and `store`. A new setting belongs to the [`Builder`]
-//! and to the fields of [`TicketingService`].
+//! A new field of a resource changes nothing here: it belongs to `model` and `store`, and to `rules` if a decision
+//! depends on it. A new setting of the service is a field of the [`Builder`] and of [`TicketingService`].
 
 mod api_keys;
 mod backup;

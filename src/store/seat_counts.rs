@@ -29,6 +29,20 @@ pub(crate) struct Seats {
     pub(crate) count: i64,
 }
 
+impl Seats {
+    /// Adds up seats by ticket type. The types stay in the order in which they first occur.
+    pub(crate) fn add_up(seats: impl IntoIterator<Item = Self>) -> Vec<Self> {
+        let mut sums: Vec<Self> = Vec::new();
+        for seats in seats {
+            match sums.iter_mut().find(|sum| sum.ticket_type == seats.ticket_type) {
+                Some(same_type) => same_type.count = same_type.count.saturating_add(seats.count),
+                None => sums.push(seats),
+            }
+        }
+        sums
+    }
+}
+
 /// Sells free seats. Returns how many seats of the type are unsold now, or `None` if too few were free.
 pub(crate) fn sell(tx: &Transaction<'_>, seats: Seats) -> Result<Option<i64>> {
     update_if_possible(tx, SELL, seats)
