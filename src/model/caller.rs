@@ -1,12 +1,14 @@
-//! Who asks, and on which conditions.
+//! The caller of an operation: the authenticated principal, and conditions for the operation.
 
 use super::id::{ApiKeyId, OrganizationId};
 use super::idempotency::{IdempotencyKey, IdempotentCall};
 use crate::error::{Error, Result};
 use crate::scope::{Scope, Scopes};
 
-/// Who asks: an organization, what may be done for it, and with which key. It can carry conditions too, under which one
-/// operation is done: see [`Caller::with_idempotency_key`] and [`Caller::if_match`].
+/// The authenticated principal: its organization, its scopes, and the API key used.
+///
+/// A caller can carry an [idempotency key](Self::with_idempotency_key) and [expected revisions](Self::if_match) for its
+/// operations.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Caller {
     pub(crate) organization: OrganizationId,
@@ -21,49 +23,55 @@ impl Caller {
         Self { organization, scopes, key, idempotent_call: None, revisions: None }
     }
 
-    /// The organization that the caller acts for.
+    /// Returns the organization that the caller acts for.
     #[must_use]
     pub const fn organization(&self) -> OrganizationId {
         self.organization
     }
 
-    /// What the caller may do.
+    /// Returns the scopes of the caller: what it may do.
     #[must_use]
     pub const fn scopes(&self) -> Scopes {
         self.scopes
     }
 
-    /// The key that the caller showed; `None` for the program itself.
+    /// Returns the API key that the caller was authenticated with; `None` for a caller of
+    /// [`act_for`](crate::TicketingService::act_for).
     #[must_use]
     pub const fn key(&self) -> Option<ApiKeyId> {
         self.key
     }
 
-    /// The same caller with no scope but these.
+    /// Returns the same caller with only those of its scopes that are in `scopes`.
     #[must_use]
     pub fn with_only(&self, scopes: impl IntoIterator<Item = Scope>) -> Self {
         let scopes = scopes.into_iter().filter(|scope| self.scopes.contains(*scope)).collect();
         Self { scopes, ..self.clone() }
     }
 
-    /// The same caller, whose operation is done once under this key, however often it is asked for: within 24 hours the
-    /// same request gets the first answer again, from every process and after a restart too, and nothing is done twice.
-    /// Refusals and failures are not kept: after them the same key tries anew.
+    /// Returns the same caller with an idempotency key, under which an operation is executed once.
     ///
-    /// It concerns the operations that create something or act on it, those that are a POST over HTTP; others ignore it.
+    /// Repeating the same request with the same key within 24 hours returns the stored result and changes nothing, in
+    /// every process and also after a restart. Errors are not stored: after an error, the same key executes the
+    /// operation again.
+    ///
+    /// The key applies to operations that create something or act on it, those that are a POST over HTTP. Other
+    /// operations ignore it.
     ///
     /// # Errors
-    /// Of those operations: [`Error::IdempotencyKeyReused`] where the key came with another request before, and
-    /// [`Error::IdempotencyInProgress`] where the same request is being worked on.
+    /// The operations fail with:
+    ///
+    /// - [`Error::IdempotencyKeyReused`] if the key was used for another request;
+    /// - [`Error::IdempotencyInProgress`] if the same request is being executed.
     ///
     /// ```
     #[doc = include_str!("../doc_fixture.md")]
-    /// let once = caller.with_idempotency_key("basket-4711".parse()?);
+    /// let caller = caller.with_idempotency_key("basket-4711".parse()?);
     /// let order = CreateOrder::new(event.id, ada, ticket_type.id, 2);
-    /// let placed = service.create_order(&once, order.clone())?;
-    /// let again = service.create_order(&once, order)?;
-    /// assert_eq!(again, placed);
-    /// assert!(once.was_replayed());
+    /// let created = service.create_order(&caller, order.clone())?;
+    /// let retried = service.create_order(&caller, order)?;
+    /// assert_eq!(retried, created);
+    /// assert!(caller.was_replayed());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
@@ -71,26 +79,27 @@ impl Caller {
         Self { idempotent_call: Some(IdempotentCall::new(key)), ..self.clone() }
     }
 
-    /// Whether the last operation of this caller, or of a clone of it, was answered with what an earlier one had come to.
+    /// Whether the last operation of this caller, or of a clone of it, returned a stored result.
     #[must_use]
     pub fn was_replayed(&self) -> bool {
         self.idempotent_call.as_ref().is_some_and(IdempotentCall::was_replayed)
     }
 
-    /// The same caller, who changes or deletes an event, a ticket type, a discount or a webhook endpoint only where its
-    /// `revision` is one of these. Whether it is gets judged in the transaction of the change.
+    /// Returns the same caller with expected revisions. It updates or deletes an event, a ticket type, a discount or a
+    /// webhook endpoint only if the current `revision` is one of them. That is checked in the transaction of the change,
+    /// so that no update of others is lost.
     ///
-    /// It concerns the operations that update or delete; others ignore it.
+    /// The revisions apply to operations that update or delete. Other operations ignore them.
     ///
     /// # Errors
-    /// Of those operations: [`Error::RevisionMismatch`].
+    /// The operations fail with [`Error::RevisionMismatch`].
     ///
     /// ```
     #[doc = include_str!("../doc_fixture.md")]
-    /// let seen = caller.if_match([event.revision]);
-    /// let retitled = UpdateEvent { title: Change::Set("Summer Night II".to_owned()), ..Default::default() };
-    /// let event = service.update_event(&seen, event.id, retitled.clone())?;
-    /// let stale = service.update_event(&seen, event.id, retitled);
+    /// let caller = caller.if_match([event.revision]);
+    /// let changes = UpdateEvent { title: Change::Set("Summer Night II".to_owned()), ..Default::default() };
+    /// let event = service.update_event(&caller, event.id, changes.clone())?;
+    /// let stale = service.update_event(&caller, event.id, changes);
     /// assert_eq!(stale, Err(Error::RevisionMismatch(event.revision)));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -99,11 +108,12 @@ impl Caller {
         Self { revisions: Some(revisions.into_iter().collect()), ..self.clone() }
     }
 
+    /// Fails with [`Error::Forbidden`] if the caller lacks the scope.
     pub(crate) fn require(&self, scope: Scope) -> Result<()> {
         if self.scopes.contains(scope) { Ok(()) } else { Err(Error::Forbidden(scope)) }
     }
 
-    /// Refuses to change what stands at another revision than the caller wants to change.
+    /// Fails with [`Error::RevisionMismatch`] if the caller expects other revisions than the current one.
     pub(crate) fn check_revision(&self, revision: i64) -> Result<()> {
         match &self.revisions {
             Some(wanted) if !wanted.contains(&revision) => Err(Error::RevisionMismatch(revision)),

@@ -1,4 +1,4 @@
-//! Reports of the payment gateway about payments.
+//! The outcomes of payments, as the payment gateway reports them.
 
 use super::TicketingService;
 use crate::error::Result;

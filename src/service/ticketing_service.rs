@@ -17,9 +17,9 @@ use crate::webhook::WebhookSender;
 
 /// The event-ticketing engine, over one SQLite database.
 ///
-/// Every operation is a method. Operations for an organization take a [`Caller`](crate::Caller) first: they require one
-/// of its scopes, and access the data of its organization only. A method that writes returns after its transaction is
-/// synced to disk.
+/// Every operation is a method. Operations on the data of an organization take a [`Caller`](crate::Caller) first. They
+/// check that the caller has the required scope, and access only the data of its organization. A method that writes
+/// returns after its transaction is synced to disk.
 ///
 /// Clones are cheap and share one store. They can be used from any thread. When the last clone is dropped, queued
 /// writes are finished and the write-ahead log is removed.
