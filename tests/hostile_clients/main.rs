@@ -7,8 +7,8 @@
 mod bodies;
 #[path = "../common/mod.rs"]
 mod common;
-mod garbage;
+mod injection;
 mod invalid_http;
-mod markup;
+mod invalid_input;
 mod shapes;
 mod values;

@@ -1,8 +1,9 @@
-//! Texts that would like to be more than texts: on the checkout page, and in the header that says where to go next.
+//! Injection: HTML on the checkout page, and headers through redirect URLs.
+
+use serde_json::{Value, json};
 
 use crate::common::http::{Client, Server, event_on_sale, id, order_of};
 use crate::common::log;
-use serde_json::{Value, json};
 
 const FORM: &[&str] = &["Content-Type: application/x-www-form-urlencoded"];
 
@@ -15,16 +16,25 @@ fn new_event(title: &str, slug: &str) -> Value {
     json!({"title": title, "slug": slug, "startDate": "9000-06-01T18:00:00Z", "deliveryMethod": "DIGITAL"})
 }
 
-/// Bytes as a URL spells them, each with an escape.
-fn escaped(bytes: &[u8]) -> String {
+/// Percent-encodes every byte.
+fn percent_encoded(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("%{byte:02x}")).collect()
 }
 
-/// The texts of a page, and its tags with what is in them: a piece each, in their order.
-fn tags_and_texts(html: &str) -> (Vec<String>, String) {
-    let (mut tags, mut texts, mut rest) = (Vec::new(), String::new(), html);
+/// A page, taken apart.
+struct Page {
+    /// The tags with their attributes, in order.
+    tags: Vec<String>,
+    /// The text between the tags, as a browser shows it.
+    text: String,
+}
+
+fn parse_page(html: &str) -> Page {
+    let mut tags = Vec::new();
+    let mut texts = String::new();
+    let mut rest = html;
     while let Some((text, after)) = rest.split_once('<') {
-        let (tag, after) = after.split_once('>').expect("a tag that ends");
+        let (tag, after) = after.split_once('>').expect("a complete tag");
         texts.push_str(text);
         texts.push('\n');
         tags.push(tag.to_owned());
@@ -32,15 +42,15 @@ fn tags_and_texts(html: &str) -> (Vec<String>, String) {
     }
     texts.push_str(rest);
     let entities = [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&#39;", "'"), ("&minus;", "−"), ("&amp;", "&")];
-    let shown = entities.iter().fold(texts, |texts, (entity, letter)| texts.replace(entity, letter));
-    (tags, shown)
+    let text = entities.iter().fold(texts, |text, (entity, character)| text.replace(entity, character));
+    Page { tags, text }
 }
 
 fn path_of(link: &str) -> String {
     format!("/{}", link.splitn(4, '/').nth(3).unwrap())
 }
 
-/// Orders one and gives the address of its page.
+/// Creates an order of one ticket, and returns the path of its checkout page.
 fn checkout(client: &mut Client, event: &str, seat: &str, change: impl FnOnce(&mut Value)) -> String {
     let mut order = order_of(event, seat, 1);
     change(&mut order);
@@ -65,13 +75,13 @@ const HOSTILE: [&str; 14] = [
 ];
 
 #[test]
-fn what_people_write_is_text_on_the_checkout_page() {
+fn html_in_names_is_text_on_the_checkout_page() {
     let server = server();
     let mut client = server.client();
     let (event, seat) = event_on_sale(&mut client, "plain");
     let path = checkout(&mut client, &event, &seat, |_| {});
     let plain = client.get(&path).expect(200);
-    let (tags, _) = tags_and_texts(plain.text());
+    let tags = parse_page(plain.text()).tags;
     assert!(tags.len() > 20 && tags.iter().any(|tag| tag == "h1"));
     let mut pages = Vec::new();
     for (number, hostile) in HOSTILE.iter().enumerate() {
@@ -88,30 +98,30 @@ fn what_people_write_is_text_on_the_checkout_page() {
         });
         let page = client.get(&path).expect(200);
         assert!(page.headers.iter().all(|(name, _)| !name.eq_ignore_ascii_case("set-cookie")));
-        let (found, shown) = tags_and_texts(page.text());
-        assert_eq!(found, tags, "no tag and no attribute is theirs: {hostile:?}");
+        let page = parse_page(page.text());
+        assert_eq!(page.tags, tags, "the name adds no tag and no attribute: {hostile:?}");
         for text in [format!("T1{hostile}T2"), format!("N1{hostile}N2")] {
-            assert!(shown.contains(&text), "{text:?}: {shown}");
+            assert!(page.text.contains(&text), "{text:?}: {}", page.text);
         }
         pages.push(path);
     }
-    // Nor where the order is paid, or its address is wrong.
+    // The same holds for a paid order, and for an unknown token.
     for path in &pages {
         client.send("POST", path, FORM, b"outcome=success").expect(303);
-        let (tags, _) = tags_and_texts(client.get(path).expect(200).text());
+        let tags = parse_page(client.get(path).expect(200).text()).tags;
         assert!(["alert", "svg", "img", "script", "button"].iter().all(|tag| !tags.iter().any(|of| of.contains(tag))));
     }
     for hostile in HOSTILE {
-        let answer = client.get(&format!("/checkout/{}", escaped(hostile.as_bytes())));
-        assert_eq!(answer.status, 404);
-        assert!(!answer.text().contains("alert") && !answer.text().contains("gnp"), "{}", answer.text());
+        let response = client.get(&format!("/checkout/{}", percent_encoded(hostile.as_bytes())));
+        let text = response.expect(404).text().to_owned();
+        assert!(!text.contains("alert") && !text.contains("gnp"), "{text}");
     }
     let tokens: Vec<_> = pages.iter().map(|path| path.rsplit_once('/').unwrap().1).collect();
     log::capture().assert_clean(&[&tokens[..], &[&server.key, "o'neill", "@example.com", "C1<"]].concat());
 }
 
 #[test]
-fn where_the_customer_goes_next_is_one_header_and_nothing_else() {
+fn a_redirect_url_cannot_add_headers() {
     let server = server();
     let mut client = server.client();
     let (event, seat) = event_on_sale(&mut client, "summer-night");
@@ -139,16 +149,16 @@ fn where_the_customer_goes_next_is_one_header_and_nothing_else() {
         for outcome in ["success", "failure", "cancel"] {
             let path = checkout(&mut client, &event, &seat, |order| order["checkoutRedirectUrls"] = urls(url));
             let form = format!("outcome={outcome}");
-            let next = client.send("POST", &path, FORM, form.as_bytes());
-            assert_eq!(next.expect(303).header("location"), Some(url));
+            let response = client.send("POST", &path, FORM, form.as_bytes());
+            assert_eq!(response.expect(303).header("location"), Some(url));
         }
     }
-    // Without such an address it is the page's own, however it was written.
+    // Without redirect URLs, the location is the path of the page, even if the request had a query.
     let path = checkout(&mut client, &event, &seat, |_| {});
     let (folder, token) = path.rsplit_once('/').unwrap();
-    let written = format!("{folder}/{}?x=%0d%0aX:y", escaped(token.as_bytes()));
-    let next = client.send("POST", &written, FORM, b"outcome=failure").expect(303);
-    let place = next.header("location").unwrap();
-    assert!(place.starts_with("/checkout/") && !place.contains(['\r', '\n', '?']), "{place}");
-    client.get(place).expect(200);
+    let encoded = format!("{folder}/{}?x=%0d%0aX:y", percent_encoded(token.as_bytes()));
+    let response = client.send("POST", &encoded, FORM, b"outcome=failure").expect(303);
+    let location = response.header("location").unwrap();
+    assert!(location.starts_with("/checkout/") && !location.contains(['\r', '\n', '?']), "{location}");
+    client.get(location).expect(200);
 }

@@ -1,11 +1,11 @@
-//! What is no request of any operation: bytes that are no JSON, types that are none, addresses and queries that cannot
-//! be read or mean something to somebody else.
+//! Input that no operation accepts: bytes that are not JSON, wrong content types, malformed ids and paths, invalid query
+//! strings, wildcards in searches, and invalid request ids.
 
-use crate::common::http;
-use crate::common::http::{Server, event_on_sale, id, order_of};
+use serde_json::{Value, json};
+
+use crate::common::http::{self, Server, event_on_sale, id, order_of};
 use crate::common::log;
 use crate::values::Random;
-use serde_json::{Value, json};
 
 const JSON: &[&str] = &["Content-Type: application/json"];
 
@@ -18,13 +18,13 @@ fn new_event(title: &str, slug: &str) -> Value {
     json!({"title": title, "slug": slug, "startDate": "9000-06-01T18:00:00Z", "deliveryMethod": "DIGITAL"})
 }
 
-/// Bytes as a URL spells them, each with an escape.
-fn escaped(bytes: &[u8]) -> String {
+/// Percent-encodes every byte.
+fn percent_encoded(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("%{byte:02x}")).collect()
 }
 
 #[test]
-fn bytes_that_are_no_json_are_malformed_wherever_a_body_is_taken() {
+fn a_body_that_is_not_json_is_malformed_for_every_operation() {
     let server = server();
     let mut client = server.client();
     let (event, seat) = event_on_sale(&mut client, "summer-night");
@@ -34,7 +34,7 @@ fn bytes_that_are_no_json_are_malformed_wherever_a_body_is_taken() {
         [b"\xef\xbb\xbf", text.as_bytes()].concat(),
         [b"\xff\xfe".to_vec(), utf16(u16::to_le_bytes)].concat(),
         utf16(u16::to_be_bytes),
-        // The beginning of a gzip, a zip, a PDF and a picture.
+        // The first bytes of a gzip, a zip, a PDF and a PNG file.
         b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03\xab\xae\x05\x00".to_vec(),
         b"PK\x03\x04".to_vec(),
         b"%PDF-1.7".to_vec(),
@@ -44,7 +44,7 @@ fn bytes_that_are_no_json_are_malformed_wherever_a_body_is_taken() {
         b"--- \ntitle: Jazz\n".to_vec(),
         text.replace('"', "'").into_bytes(),
         text.replace("Night", "\u{0}Night").into_bytes(),
-        // Overlong, surrogate, beyond Unicode, cut off.
+        // Invalid UTF-8: overlong, surrogate, beyond Unicode, incomplete.
         [text.as_bytes(), b"\xc0\x80"].concat(),
         text.as_bytes().iter().map(|byte| if *byte == b'J' { 0xed } else { *byte }).collect(),
         b"{\"title\":\"\xed\xa0\x80\"}".to_vec(),
@@ -55,11 +55,11 @@ fn bytes_that_are_no_json_are_malformed_wherever_a_body_is_taken() {
     ];
     garbage.extend((1..text.len()).map(|length| text.as_bytes()[..length].to_vec()));
     let mut random = Random::new(1);
-    // No document begins with such a byte.
+    // No JSON document starts with this byte.
     garbage.extend((0..200).map(|length| [vec![b'\x80' | 1], random.bytes(length)].concat()));
     for bytes in &garbage {
-        let answer = client.send("POST", "/v1/events", JSON, bytes);
-        assert_eq!((answer.status, answer.code().as_str()), (400, "malformed-request"), "{bytes:?}");
+        let response = client.send("POST", "/v1/events", JSON, bytes);
+        assert_eq!((response.status, response.code().as_str()), (400, "malformed-request"), "{bytes:?}");
     }
     for (method, path) in [
         ("PATCH", format!("/v1/events/{event}")),
@@ -81,9 +81,9 @@ fn bytes_that_are_no_json_are_malformed_wherever_a_body_is_taken() {
         ("POST", "/v1/webhooks/webhook_0000000000001/deliveries/delivery_0000000000001/resend".to_owned()),
     ] {
         for bytes in garbage.iter().step_by(20) {
-            let answer = client.send(method, &path, JSON, bytes);
+            let response = client.send(method, &path, JSON, bytes);
             assert_eq!(
-                (answer.status, answer.code().as_str()),
+                (response.status, response.code().as_str()),
                 (400, "malformed-request"),
                 "{method} {path} {bytes:?}"
             );
@@ -95,7 +95,7 @@ fn bytes_that_are_no_json_are_malformed_wherever_a_body_is_taken() {
 }
 
 #[test]
-fn a_type_that_is_not_plainly_json_is_refused_before_the_body_is_looked_at() {
+fn a_content_type_that_is_not_json_is_refused_before_the_body_is_parsed() {
     let server = server();
     let mut client = server.client();
     for (number, types) in [
@@ -128,14 +128,14 @@ fn a_type_that_is_not_plainly_json_is_refused_before_the_body_is_looked_at() {
         &["Content-Type: application/jsön"],
         &[&long],
     ] {
-        let answer = client.send("POST", "/v1/events", types, b"\xff\xff");
-        assert_eq!((answer.status, answer.code().as_str()), (415, "unsupported-media-type"), "{types:?}");
+        let response = client.send("POST", "/v1/events", types, b"\xff\xff");
+        assert_eq!((response.status, response.code().as_str()), (415, "unsupported-media-type"), "{types:?}");
     }
     assert_eq!(client.get("/v1/events").json()["data"].as_array().unwrap().len(), 4);
 }
 
 #[test]
-fn an_id_that_cannot_be_one_names_nothing() {
+fn a_malformed_id_is_not_found() {
     let server = server();
     let mut client = server.client();
     let (event, seat) = event_on_sale(&mut client, "summer-night");
@@ -193,19 +193,19 @@ fn an_id_that_cannot_be_one_names_nothing() {
             ("GET", format!("/v1/events/{id}/ticket-types")),
             ("POST", format!("/v1/events/{id}/page-views")),
         ] {
-            let answer = match method {
+            let response = match method {
                 "PATCH" => client.send(method, &path, JSON, b"{}"),
                 _ => client.send(method, &path, &[], b""),
             };
-            // What is no such path at all is not there either.
-            assert_eq!((answer.status, answer.code().as_str()), (404, "not-found"), "{method} {path}");
+            // Some of these do not even match a route.
+            assert_eq!((response.status, response.code().as_str()), (404, "not-found"), "{method} {path}");
         }
-        let nobody = server.client_with("").get(&format!("/v1/events/{id}"));
-        assert_eq!(nobody.status, 401, "{id}");
+        let anonymous = server.client_with("").get(&format!("/v1/events/{id}"));
+        assert_eq!(anonymous.status, 401, "{id}");
         assert_eq!(server.client_with("").get(&format!("/checkout/{id}")).status, 404, "{id}");
     }
-    // An escape that spells the id itself is the id.
-    client.get(&format!("/v1/events/{}", escaped(event.as_bytes()))).expect(200);
+    // A percent-encoded id is the id.
+    client.get(&format!("/v1/events/{}", percent_encoded(event.as_bytes()))).expect(200);
     for path in [
         "/v1/../v1/events",
         "/v1/./events",
@@ -220,16 +220,16 @@ fn an_id_that_cannot_be_one_names_nothing() {
 }
 
 #[test]
-fn a_query_that_says_nonsense_is_told_field_by_field() {
+fn every_invalid_query_parameter_is_reported() {
     let server = server();
     let mut client = server.client();
     let (event, seat) = event_on_sale(&mut client, "summer-night");
-    let (_, stranger) = http::organization(&server.service);
-    let strange = id(&server.client_with(&stranger).post("/v1/events", &new_event("Jazz", "jazz")).expect(201));
+    let (_, other_key) = http::organization(&server.service);
+    let others_event = id(&server.client_with(&other_key).post("/v1/events", &new_event("Jazz", "jazz")).expect(201));
     let order = client.post("/v1/orders", &order_of(&event, &seat, 1)).expect(201).json()["order"].clone();
     let order = order["id"].as_str().unwrap();
-    let no_cursor = ["", "0", "null", "%00", "%20", order, &seat, &strange, "event_0000000000001", "event_"];
-    for cursor in no_cursor {
+    let invalid_cursors = ["", "0", "null", "%00", "%20", order, &seat, &others_event, "event_0000000000001", "event_"];
+    for cursor in invalid_cursors {
         assert_eq!(client.get(&format!("/v1/events?cursor={cursor}")).paths(), ["cursor"], "{cursor}");
     }
     for limit in [
@@ -255,7 +255,7 @@ fn a_query_that_says_nonsense_is_told_field_by_field() {
     for limit in ["1", "100", "1e1", "10.0", "010"] {
         client.get(&format!("/v1/events?limit={limit}")).expect(200);
     }
-    for (path, query, wrong) in [
+    for (path, query, invalid) in [
         ("events", "limit=1&limit=1", &["limit"][..]),
         ("events", "q=a&q=b&isPublic=true&isPublic=true", &["isPublic", "q"]),
         (
@@ -282,21 +282,21 @@ fn a_query_that_says_nonsense_is_told_field_by_field() {
             &["cursor", "eventType", "success"],
         ),
     ] {
-        let mut told = client.get(&format!("/v1/{path}?{query}")).paths();
-        told.sort_unstable();
-        assert_eq!(told, wrong, "{path}?{query}");
+        let mut reported = client.get(&format!("/v1/{path}?{query}")).paths();
+        reported.sort_unstable();
+        assert_eq!(reported, invalid, "{path}?{query}");
     }
     for query in ["q=%", "%=q", "q=%c3", "q=%ff", "q=%u0041", "limit=1&q=%zz", "%00%ff=1"] {
         for path in ["events", "orders", "tickets", "discounts", "webhooks"] {
-            let answer = client.get(&format!("/v1/{path}?{query}"));
-            assert_eq!((answer.status, answer.code().as_str()), (400, "malformed-request"), "{path}?{query}");
+            let response = client.get(&format!("/v1/{path}?{query}"));
+            assert_eq!((response.status, response.code().as_str()), (400, "malformed-request"), "{path}?{query}");
         }
     }
-    // Nobody reads these.
+    // Unknown parameters are ignored.
     for query in ["%00=1", "Limit=0", "limit%5B%5D=0", "unknown=%00", "&&&", "=", "LIMIT=0&CURSOR=x", "$where=1"] {
         client.get(&format!("/v1/events?{query}")).expect(200);
     }
-    // What is well formed and not there is of nothing.
+    // A filter that is valid but matches nothing returns an empty page.
     for query in ["eventId=event_0000000000001", "eventId=nothing", "customerEmail=%25", "customerEmail=_"] {
         assert_eq!(client.get(&format!("/v1/orders?{query}")).expect(200).json()["data"], json!([]), "{query}");
     }
@@ -305,17 +305,17 @@ fn a_query_that_says_nonsense_is_told_field_by_field() {
         let length = random.below(40);
         let bytes = random.bytes(length);
         let name = random.pick(&["q", "limit", "cursor", "status", "startsFrom", "isPublic"]);
-        let answer = client.get(&format!("/v1/events?{name}={}", escaped(&bytes)));
-        match answer.status {
+        let response = client.get(&format!("/v1/events?{name}={}", percent_encoded(&bytes)));
+        match response.status {
             200 => assert!(std::str::from_utf8(&bytes).is_ok() && name == "q", "{name} {bytes:?}"),
             400 => assert!(std::str::from_utf8(&bytes).is_err(), "{name} {bytes:?}"),
-            _ => assert_eq!(answer.paths(), [name], "{bytes:?}"),
+            _ => assert_eq!(response.paths(), [name], "{bytes:?}"),
         }
     }
 }
 
 #[test]
-fn a_search_takes_every_character_for_itself() {
+fn a_search_has_no_wildcards() {
     let server = server();
     let mut client = server.client();
     let titles = [
@@ -339,7 +339,7 @@ fn a_search_takes_every_character_for_itself() {
     for (number, title) in titles.iter().enumerate() {
         client.post("/v1/events", &new_event(title, &format!("n{number}"))).expect(201);
     }
-    for (q, wanted) in [
+    for (q, expected) in [
         ("%", &["100% Jazz"][..]),
         ("100%", &["100% Jazz"]),
         ("%jazz", &[]),
@@ -361,30 +361,30 @@ fn a_search_takes_every_character_for_itself() {
         ("STRASSE", &[]),
         ("STRAßE", &["Straße"]),
         ("\u{202e}", &["\u{202e}right"]),
-        // A title and a slug are two texts: nothing is found across both.
+        // The title and the slug are searched separately.
         ("jazz\nn", &[]),
     ] {
-        let found = client.get(&format!("/v1/events?limit=100&q={}", escaped(q.as_bytes()))).expect(200).json();
+        let found = client.get(&format!("/v1/events?limit=100&q={}", percent_encoded(q.as_bytes()))).expect(200).json();
         let found: Vec<_> = found["data"].as_array().unwrap().iter().map(|event| event["title"].clone()).collect();
-        assert_eq!(found, wanted, "{q:?}");
+        assert_eq!(found, expected, "{q:?}");
     }
     assert_eq!(client.get(&format!("/v1/events?q={}", "a".repeat(1001))).paths(), ["q"]);
     client.get(&format!("/v1/events?q={}", "%25".repeat(1000))).expect(200);
 }
 
 #[test]
-fn a_request_id_with_odd_bytes_is_not_given_back() {
+fn an_invalid_request_id_is_replaced() {
     let server = server();
     let mut client = server.client();
     for id in ["a b", "a\tb", "ä", "\u{202e}", "a\u{7f}", "a,\u{a0}b"] {
-        let answer = client.send("GET", "/v1/events/nothing", &[&format!("X-Request-Id: {id}")], b"");
-        match answer.status {
+        let response = client.send("GET", "/v1/events/nothing", &[&format!("X-Request-Id: {id}")], b"");
+        match response.status {
             404 => {
-                let given = answer.header("x-request-id").unwrap();
-                assert!(given.len() == 32 && given.bytes().all(|byte| byte.is_ascii_hexdigit()), "{given}");
-                assert_eq!(answer.problem()["requestId"], given);
+                let generated = response.header("x-request-id").unwrap();
+                assert!(generated.len() == 32 && generated.bytes().all(|byte| byte.is_ascii_hexdigit()), "{generated}");
+                assert_eq!(response.problem()["requestId"], generated);
             }
-            // Not even a header: the connection is over.
+            // hyper rejects the header and closes the connection.
             status => {
                 assert_eq!(status, 400, "{id:?}");
                 client = server.client();
@@ -392,9 +392,12 @@ fn a_request_id_with_odd_bytes_is_not_given_back() {
         }
     }
     let twice = ["X-Request-Id: first", "X-Request-Id: second"];
-    let answer = client.send("GET", "/v1/events/nothing", &twice, b"").expect(404);
-    assert_eq!(answer.problem()["requestId"], answer.header("x-request-id").unwrap());
+    let response = client.send("GET", "/v1/events/nothing", &twice, b"").expect(404);
+    assert_eq!(response.problem()["requestId"], response.header("x-request-id").unwrap());
     let markup = "\"}<script>\\";
-    let answer = client.send("GET", "/v1/events/nothing", &[&format!("X-Request-Id: {markup}")], b"").expect(404);
-    assert_eq!((answer.header("x-request-id"), answer.problem()["requestId"].as_str()), (Some(markup), Some(markup)));
+    let response = client.send("GET", "/v1/events/nothing", &[&format!("X-Request-Id: {markup}")], b"").expect(404);
+    assert_eq!(
+        (response.header("x-request-id"), response.problem()["requestId"].as_str()),
+        (Some(markup), Some(markup))
+    );
 }
