@@ -32,8 +32,8 @@ pub enum CertificatesError {
     Malformed,
 }
 
-impl Default for HttpsTransportBuilder {
-    fn default() -> Self {
+impl HttpsTransportBuilder {
+    pub(super) fn new() -> Self {
         Self {
             allow_local: false,
             resolver: Arc::new(SystemResolver),
@@ -41,9 +41,7 @@ impl Default for HttpsTransportBuilder {
             idle_connections: IDLE_CONNECTIONS,
         }
     }
-}
 
-impl HttpsTransportBuilder {
     /// Allows loopback addresses and plain HTTP, for development. By default they are refused.
     #[must_use]
     pub fn allow_local(mut self, allow: bool) -> Self {

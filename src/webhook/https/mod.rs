@@ -61,7 +61,7 @@ impl HttpsTransport {
     /// Returns a builder with the default settings.
     #[must_use]
     pub fn builder() -> HttpsTransportBuilder {
-        HttpsTransportBuilder::default()
+        HttpsTransportBuilder::new()
     }
 
     fn new(settings: HttpsTransportBuilder) -> Self {

@@ -2,10 +2,10 @@
 //!
 //! # Threads
 //!
-//! - The [scheduler](scheduler), one thread, assigns free workers to endpoints and does all writing. Each of its
+//! - The [`scheduler`], one thread, assigns free workers to endpoints and does all writing. Each of its
 //!   rounds is one transaction that records the attempts which have finished and claims those which start.
 //! - The [workers](worker), 64 by default, make the [attempts](attempt). They do not touch the database.
-//! - The [poller](poller), one thread, finds rows that this process did not queue itself.
+//! - The [`poller`], one thread, finds rows that this process did not queue itself.
 //!
 //! They share a [`SenderContext`]. The store's commit listener and the poller report endpoints that have rows due;
 //! the scheduler queues batches of claimed attempts; the workers report finished attempts, and themselves when they

@@ -81,7 +81,7 @@ impl<'s> Scheduler<'s> {
             }
         }
         if !stopping {
-            // Counting the throttled endpoints is not worth the time in rounds that only record results.
+            // Counting the throttled endpoints takes too long for rounds that only record results.
             let update_gauge = no_results || !due.is_empty();
             let due = due.into_iter().map(|(id, at)| DueEndpoint { id, at });
             self.add_due(due.collect());
@@ -159,7 +159,7 @@ impl<'s> Scheduler<'s> {
             record_all(tx, &finished)?;
             let mut claims = Vec::new();
             for Assignment { endpoint, workers, max_attempts } in &wanted {
-                // In a savepoint of its own, so that an endpoint with unreadable rows does not keep back the others.
+                // Each claim has its own savepoint, so that unreadable rows affect only their endpoint.
                 let claim = tx.savepoint(|tx| attempts::claim(tx, *endpoint, *workers, *max_attempts))?;
                 claims.push(claim);
             }
@@ -232,8 +232,8 @@ impl<'s> Scheduler<'s> {
     }
 }
 
-/// Records finished attempts. One that cannot be recorded does not keep back the others: its result is lost, and the
-/// attempt is made again.
+/// Records finished attempts. If one cannot be recorded, the others still are: its result is lost, and the attempt is
+/// made again.
 fn record_all(tx: &Transaction<'_>, finished: &[Arc<FinishedAttempt>]) -> Result<()> {
     let together = tx.savepoint(|tx| {
         for finished in finished {

@@ -23,7 +23,7 @@ pub(super) struct SenderContext {
     scheduler_wakeup: Condvar,
     /// Wakes a worker.
     worker_wakeup: Condvar,
-    /// Wakes threads that pause, and the one that waits for the workers to finish: the sender stops.
+    /// Wakes paused threads when the sender stops, and the stopping thread when a worker has finished.
     stop_wakeup: Condvar,
 }
 
@@ -41,9 +41,9 @@ pub(super) struct SenderState {
     pub(super) busy_workers: usize,
     /// No further attempt is started.
     pub(super) stopping: bool,
-    /// Attempts in progress were interrupted: those that fail from now on do not count.
+    /// The attempts in progress were interrupted: those that fail from now on do not count.
     pub(super) interrupted: bool,
-    /// Nobody waits for attempts in progress any longer: the scheduler records what it has, and ends.
+    /// The wait for attempts in progress is over: the scheduler records the results that it has, and ends.
     pub(super) closed: bool,
 }
 
@@ -103,8 +103,10 @@ impl SenderContext {
     /// Waits until the scheduler has something to do, but no longer than `timeout`.
     pub(super) fn wait_for_events(&self, timeout: Duration) -> MutexGuard<'_, SenderState> {
         let idle = |state: &mut SenderState| {
-            let no_endpoint = if state.stopping { !state.closed } else { state.due.is_empty() };
-            state.finished.is_empty() && state.freed.is_empty() && no_endpoint
+            let no_results = state.finished.is_empty() && state.freed.is_empty();
+            // A sender that stops starts no attempts, so due endpoints do not matter to it.
+            let nothing_new = if state.stopping { !state.closed } else { state.due.is_empty() };
+            no_results && nothing_new
         };
         let waited = self.scheduler_wakeup.wait_timeout_while(self.state(), timeout, idle);
         waited.map_or_else(|poisoned| poisoned.into_inner().0, |(state, _)| state)
@@ -169,8 +171,8 @@ impl SenderContext {
         }
     }
 
-    /// Hands a finished attempt to the scheduler. Without `now` it is recorded in the scheduler's next round,
-    /// together with others. Returns whether the worker may start another attempt.
+    /// Hands a finished attempt to the scheduler. With `now` the scheduler records it at once, otherwise in its next
+    /// round. Returns whether the worker may start another attempt.
     pub(super) fn report_finished(&self, finished: FinishedAttempt, now: bool) -> bool {
         let mut state = self.state();
         let finished = if state.interrupted { finished.without_failure() } else { finished };
@@ -217,7 +219,7 @@ impl SenderContext {
 
 impl CommitListener for SenderContext {
     fn on_commit(&self, endpoints: &[WebhookId]) {
-        // What was just queued is due now; the earliest time there is means the same.
+        // New rows are due now, whatever the clock shows.
         let at = Timestamp::from_millis(0);
         self.report_due(endpoints.iter().map(|id| DueEndpoint { id: *id, at }));
     }
