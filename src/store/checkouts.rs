@@ -18,6 +18,7 @@ pub(crate) fn record(
     link: &str,
     reference: &str,
 ) -> Result<()> {
+    tx.debug_assert_event_locked();
     let binds = [order.into(), organization.into(), link.into(), reference.into(), tx.now().into()];
     tx.execute(RECORD, &binds).map(drop)
 }

@@ -112,6 +112,7 @@ pub(crate) fn insert(
     event: EventId,
     fields: &Checked<DiscountFields>,
 ) -> Result<Discount> {
+    tx.debug_assert_event_locked();
     let mut binds: Vec<Bind<'_>> = vec![organization.into(), event.into()];
     binds.extend(values(fields)?);
     binds.push(tx.now().into());
@@ -126,6 +127,7 @@ pub(crate) fn update(
     id: DiscountId,
     fields: &Checked<DiscountFields>,
 ) -> Result<()> {
+    tx.debug_assert_event_locked();
     let mut binds: Vec<Bind<'_>> = vec![id.into(), organization.into()];
     binds.extend(values(fields)?);
     binds.push(tx.now().into());
@@ -178,6 +180,7 @@ pub(crate) fn list(
 
 /// Deletes a discount that no order ever used.
 pub(crate) fn delete(tx: &Transaction<'_>, organization: OrganizationId, id: DiscountId) -> Result<()> {
+    tx.debug_assert_event_locked();
     if tx.execute(DELETE, &[id.into(), organization.into()])? == 1 {
         return Ok(());
     }

@@ -165,6 +165,7 @@ pub(crate) fn insert(
 
 /// Writes the whole event, as one revision more than `current`.
 pub(crate) fn update(tx: &Transaction<'_>, current: &Event, fields: &Checked<EventFields>) -> Result<()> {
+    tx.debug_assert_event_locked();
     let mut binds: Vec<Bind<'_>> = vec![current.id.into(), current.organizer_id.into()];
     binds.extend(values(fields, fields.status)?);
     binds.extend([tx.now().into(), (current.revision + 1).into()]);
@@ -176,6 +177,7 @@ pub(crate) fn update_settings(
     current: &Event,
     settings: &Checked<EventSettingsFields>,
 ) -> Result<()> {
+    tx.debug_assert_event_locked();
     tx.execute(
         UPDATE_SETTINGS,
         &[
@@ -287,6 +289,7 @@ pub(crate) fn has_amounts(tx: &Transaction<'_>, id: EventId) -> Result<bool> {
 
 /// Deletes an event that was never ordered or issued, with its ticket types and discounts.
 pub(crate) fn delete(tx: &Transaction<'_>, organization: OrganizationId, id: EventId) -> Result<()> {
+    tx.debug_assert_event_locked();
     if tx.execute(DELETE, &[id.into(), organization.into()])? == 1 {
         return Ok(());
     }
@@ -306,10 +309,12 @@ pub(crate) fn expire(tx: &Transaction<'_>) -> Result<usize> {
 
 /// Closes the sale of an event whose last place was just sold.
 pub(crate) fn close_if_sold_out(tx: &Transaction<'_>, id: EventId) -> Result<()> {
+    tx.debug_assert_event_locked();
     tx.execute(SOLD_OUT, &[id.into(), tx.now().into()]).map(drop)
 }
 
 /// Opens the sale of a sold-out event again whose only unsold places are the `returned` ones.
 pub(crate) fn reopen_if_first_unsold(tx: &Transaction<'_>, id: EventId, returned: i64) -> Result<()> {
+    tx.debug_assert_event_locked();
     tx.execute(REOPEN, &[id.into(), tx.now().into(), returned.into()]).map(drop)
 }

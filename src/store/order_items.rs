@@ -58,6 +58,7 @@ pub(crate) fn insert(
     ticket_type_id: TicketTypeId,
     price: ItemPrice,
 ) -> Result<StoredItem> {
+    tx.debug_assert_event_locked();
     let binds =
         [order_id.into(), ticket_type_id.into(), price.quantity.into(), price.price.into(), price.discount.into()];
     Ok(StoredItem { id: tx.insert(INSERT, &binds)?, order_id, ticket_type_id, price })

@@ -286,5 +286,6 @@ pub(crate) fn item_names(tx: &Transaction<'_>, id: OrderId) -> Result<Vec<String
 
 /// Notes that the customer was reminded, where the order still waits; says whether it did.
 pub(crate) fn mark_reminder_sent(tx: &Transaction<'_>, organization: OrganizationId, id: OrderId) -> Result<bool> {
+    tx.debug_assert_event_locked();
     tx.execute(REMINDED, &[id.into(), organization.into(), tx.now().into()]).map(|rows| rows == 1)
 }

@@ -67,6 +67,7 @@ pub(crate) struct NewRefund<'a> {
 
 /// Records that an order's payment has to be refunded. If no gateway can refund, it is listed as refused at once.
 pub(crate) fn insert(tx: &Transaction<'_>, refund: &NewRefund<'_>, can_refund: bool) -> Result<()> {
+    tx.debug_assert_event_locked();
     let (status, problem) = match can_refund {
         true => (RefundStatus::Due, None),
         false => (RefundStatus::Refused, Some("there is no payment gateway that can refund")),
@@ -98,6 +99,7 @@ pub(crate) struct ClaimedRefund {
 
 /// Takes on a refund that is due, until `until`: nobody else asks the gateway before then.
 pub(crate) fn claim(tx: &Transaction<'_>, order: OrderId, until: Timestamp) -> Result<Option<ClaimedRefund>> {
+    tx.debug_assert_event_locked();
     tx.query_opt(CLAIM, &[order.into(), tx.now().into(), until.into()], |row| {
         let currency: String = row.get("currency")?;
         let decimals = decimals(&currency).ok_or_else(|| row.corrupt("currency", "is no known currency"))?;
@@ -112,6 +114,7 @@ pub(crate) fn due(tx: &Transaction<'_>, most: i64) -> Result<Vec<OrderId>> {
 
 /// The gateway gave the money back.
 pub(crate) fn done(tx: &Transaction<'_>, order: OrderId) -> Result<()> {
+    tx.debug_assert_event_locked();
     let now = tx.now();
     let binds = [order.into(), RefundStatus::Done.as_str().into(), None::<&str>.into(), now.into()];
     if tx.execute(ANSWERED, &binds)? == 1 {
@@ -122,12 +125,14 @@ pub(crate) fn done(tx: &Transaction<'_>, order: OrderId) -> Result<()> {
 
 /// The gateway refused for good.
 pub(crate) fn refused(tx: &Transaction<'_>, order: OrderId, problem: &str) -> Result<()> {
+    tx.debug_assert_event_locked();
     let binds = [order.into(), RefundStatus::Refused.as_str().into(), problem.into(), tx.now().into()];
     tx.execute(ANSWERED, &binds).map(drop)
 }
 
 /// The gateway did not answer: it is asked again at `at`.
 pub(crate) fn again_at(tx: &Transaction<'_>, order: OrderId, at: Timestamp, problem: &str) -> Result<()> {
+    tx.debug_assert_event_locked();
     tx.execute(LATER, &[order.into(), at.into(), problem.into(), tx.now().into()]).map(drop)
 }
 

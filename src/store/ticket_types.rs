@@ -116,6 +116,7 @@ pub(crate) fn insert(
     event: EventId,
     fields: &Checked<TicketTypeFields>,
 ) -> Result<TicketTypeId> {
+    tx.debug_assert_event_locked();
     let mut binds: Vec<Bind<'_>> = vec![organization.into(), event.into()];
     binds.extend(values(fields)?);
     binds.push(tx.now().into());
@@ -129,6 +130,7 @@ pub(crate) fn update(
     current: &TicketType,
     fields: &Checked<TicketTypeFields>,
 ) -> Result<bool> {
+    tx.debug_assert_event_locked();
     let mut binds: Vec<Bind<'_>> = vec![current.id.into(), organization.into(), current.event_id.into()];
     binds.extend(values(fields)?);
     binds.push(tx.now().into());
@@ -161,6 +163,7 @@ pub(crate) fn list(
 
 /// Deletes a ticket type that was never ordered or issued.
 pub(crate) fn delete(tx: &Transaction<'_>, organization: OrganizationId, id: TicketTypeId) -> Result<()> {
+    tx.debug_assert_event_locked();
     if tx.execute(DELETE, &[id.into(), organization.into()])? == 1 {
         return Ok(());
     }

@@ -121,6 +121,7 @@ pub(crate) fn issue(
     ticket_type: TicketTypeId,
     item: Option<&StoredItem>,
 ) -> Result<NewTicket> {
+    tx.debug_assert_event_locked();
     for _ in 0..16 {
         let code = code_from_random(tx.environment().random());
         let id = tx.new_id();
@@ -238,5 +239,6 @@ pub(crate) fn cancel(tx: &Transaction<'_>, organization: OrganizationId, id: Tic
 
 /// Cancels the order's remaining valid tickets. Returns the ticket type of each.
 pub(crate) fn cancel_of_order(tx: &Transaction<'_>, order: OrderId) -> Result<Vec<TicketTypeId>> {
+    tx.debug_assert_event_locked();
     tx.query_all(CANCEL_OF_ORDER, &[order.into(), tx.now().into()], |row| row.get("ticket_type_id"))
 }
