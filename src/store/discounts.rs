@@ -14,8 +14,8 @@ use crate::rules::Checked;
 use crate::rules::money;
 use crate::rules::text::fold;
 
-/// Reads discounts as they are at the instant `?1`: a pending order whose hold has run out uses none any more, whether or
-/// not it was written EXPIRED. The unary plus keeps the planner with the few that are pending.
+/// Reads discounts as they are at the instant `?1`: a pending order whose hold has run out uses none any more, whether
+/// or not it was written EXPIRED. The unary plus keeps the planner with the few that are pending.
 macro_rules! select {
     ($rest:literal) => {
         concat!(

@@ -1,5 +1,21 @@
-//! The store: all SQL, and the way in which it is committed. A file for each resource holds its statements beside what
-//! decodes their rows.
+//! Persistence: the statements of every table, and the transactions in which they run.
+//!
+//! There is a file for each table or resource. It holds the statements next to the functions that run them and decode
+//! their rows. `engine` runs transactions, `migrations` defines the schema, and `check` looks for broken invariants.
+//! Nothing is decided here: that is up to `sales` and `rules`.
+//!
+//! To add a statement, write its text as a `const` in the file of its table:
+//! - It is in the subset of SQL that SQLite and PostgreSQL share, which `tests/portable_sql.rs` checks.
+//! - Its parameters are `?1`, `?2`, …
+//! - Everything that it selects has a name of its own, because rows are read by column name. Use `AS` for expressions,
+//!   and for the second of two columns with one name.
+//! - If it inserts a row under a new id, it says `ON CONFLICT (id) DO NOTHING`, and runs through
+//!   [`Transaction::insert`].
+//! - If it changes an event's sale, the function that runs it calls [`Transaction::debug_assert_event_locked`].
+//! - If it is a list or runs often, it has an entry in `engine/sqlite/plans.rs`, which names the index that it uses.
+//!
+//! To add a table or a column, add a migration (see `migrations`) and the statements, and add to `check` what must hold
+//! of the stored data.
 
 pub(crate) mod api_keys;
 pub(crate) mod attempts;
@@ -34,7 +50,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::environment::Environment;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::model::backup::BackupProgress;
 use crate::model::id::WebhookId;
 use crate::model::statistics::Statistics;
@@ -43,14 +59,14 @@ use commit_notifier::CommitNotifier;
 pub(crate) use counters::CommitEvent;
 use counters::Counters;
 use engine::ids::IdSource;
-use engine::sqlite::{Checkpointer, Readers};
+use engine::sqlite::{Checkpointer, Isolation, Readers};
 use engine::{AfterCommit, Writer};
-pub(crate) use engine::{Bind, Location, Row, Transaction};
-use engine::{Constraint, StatementError, Violation};
+pub(crate) use engine::{Bind, Location, Row, Savepoint, Transaction};
+use engine::{Constraint, on_violation};
 
 /// An open database.
 pub(crate) struct Store {
-    // Dropped first: the writer's last checkpoint wants no readers in its way.
+    // Dropped first, so that no reader is in the way of the writer's last checkpoint.
     readers: Readers,
     writer: Writer,
     environment: Environment,
@@ -61,7 +77,7 @@ pub(crate) struct Store {
 }
 
 impl Store {
-    /// Opens the database, makes it where there is none, and brings its schema up to date.
+    /// Opens the database. Creates it if it does not exist, and migrates an older schema.
     pub(crate) fn open(location: &Location, readers: u32, environment: Environment) -> Result<Self> {
         let database = location.open()?;
         database.migrate(migrations::ALL)?;
@@ -91,12 +107,12 @@ impl Store {
         self.writer.write(work)
     }
 
-    /// What was counted so far.
+    /// Returns what was counted so far.
     pub(crate) fn statistics(&self) -> Statistics {
         self.counters.get(self.writer.jobs_waiting())
     }
 
-    /// For what never reaches a commit.
+    /// The counters, for events that no commit reports.
     pub(crate) fn counters(&self) -> &Counters {
         &self.counters
     }
@@ -121,45 +137,30 @@ impl Store {
         self.location.wal_bytes()
     }
 
-    /// Runs `work` on one state of the database, beside whoever writes.
+    /// Runs `work` on one snapshot of the database.
     pub(crate) fn read<T>(&self, work: impl FnOnce(&Transaction<'_>) -> Result<T>) -> Result<T> {
-        self.readers.read(&self.environment, &self.ids, true, work)
+        self.readers.read(&self.environment, &self.ids, Isolation::Snapshot, work)
     }
 
-    /// Runs `work` of one statement, which sees one state of the database by itself: the transaction around it would cost
-    /// a third of a look-up.
+    /// Runs `work`, which is a single statement. A statement sees one state of the database by itself, and a
+    /// transaction around it would add a third to the cost of a look-up.
     pub(crate) fn read_one<T>(&self, work: impl FnOnce(&Transaction<'_>) -> Result<T>) -> Result<T> {
-        self.readers.read(&self.environment, &self.ids, false, work)
+        self.readers.read(&self.environment, &self.ids, Isolation::Statement, work)
     }
 
-    /// Runs `work` on one state of the database over a connection of its own: for what reads everything. On a connection that
-    /// was opened for reading alone, SQLite would know nothing of the CHECKs of the schema.
+    /// Runs `work`, which reads very much, on one snapshot of the database and a connection of its own. The connection
+    /// could write: on one that cannot, SQLite does not check the CHECK constraints of the schema.
     pub(crate) fn read_on_dedicated_connection<T>(
         &self,
         work: impl FnOnce(&Transaction<'_>) -> Result<T>,
     ) -> Result<T> {
         let database = self.location.open_existing()?;
         database.only_read()?;
-        database.on_one_state(|| work(&database.transaction(&self.environment, &self.ids)))
+        database.with_snapshot(|| work(&database.transaction(&self.environment, &self.ids)))
     }
 
-    /// Runs `work`, in which everything that this thread reads comes from one state of the database: also what `work`
-    /// itself writes meanwhile is not in it.
+    /// Runs `work`. All reads of this thread inside it see one snapshot, which does not include what `work` writes.
     pub(crate) fn with_snapshot<T>(&self, work: impl FnOnce() -> T) -> Result<T> {
         self.readers.with_snapshot(&self.environment, work)
-    }
-}
-
-/// Replaces a violation of `constraint` by the `refusal` that the operation documents.
-fn on_violation<T>(
-    result: Result<T, StatementError>,
-    constraint: Constraint,
-    refusal: impl FnOnce() -> Error,
-) -> Result<T> {
-    match result {
-        Err(StatementError::Violation(Violation { constraint: Some(violated), .. })) if violated == constraint => {
-            Err(refusal())
-        }
-        other => Ok(other?),
     }
 }

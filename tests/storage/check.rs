@@ -353,7 +353,7 @@ fn a_finding_names_the_row_and_the_invariant() {
     let finding = &report.findings[0];
     assert_eq!((finding.invariant, finding.table.as_str()), ("order-total", "orders"));
     assert_eq!(finding.row, Some(key.to_string()));
-    assert_eq!(finding.sentence, "the total is the sum of what each item costs after its discount");
+    assert_eq!(finding.sentence, "the total of an order is the sum of its items after their discounts");
 }
 
 #[test]

@@ -204,7 +204,7 @@ fn a_vfs_is_used_for_readers_too_and_an_unknown_one_is_named() {
     }
     assert!(path.exists());
     for (vfs, expected) in
-        [("no such thing", "no such vfs: no such thing"), ("unix-dotfile", "no WAL is possible here")]
+        [("no such thing", "no such vfs: no such thing"), ("unix-dotfile", "WAL mode is not possible here")]
     {
         let folder = tempfile::tempdir().unwrap();
         let opened = TicketingService::builder(folder.path().join("ticketing.db")).vfs(vfs).open();

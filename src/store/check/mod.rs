@@ -1,9 +1,16 @@
-//! Looks whether a store is as it must be: the file, and every invariant of the domain. It reads one state and writes
-//! nothing.
+//! Checks a store: the database file itself, and every invariant of the data in it. A check reads one snapshot and
+//! writes nothing.
 //!
-//! What SQL can state is a row of a table of [`Invariant`]s, whose query finds the rows that break it. What it cannot, such
-//! as the folding of a text, is a row of the table of [`values::Value`]s. What notifications say is read one by one.
+//! - An [`Invariant`] is a rule whose broken rows SQL can find. There is a list for each area: `sales`, `orders`,
+//!   `payments`, `tickets`, `webhooks`.
+//! - A [`RowRule`](values::RowRule) is a rule about the values of one row that SQL cannot express, such as the form of
+//!   a slug.
+//! - Notifications are parsed one by one and compared with the orders and tickets that they report (`webhooks`).
+//!
+//! To add a rule, add an entry to one of these lists, and a test that breaks it in `tests/storage/check.rs`.
 
+mod damage;
+mod invariant;
 mod orders;
 mod payments;
 mod sales;
@@ -12,76 +19,54 @@ mod values;
 mod webhooks;
 
 use super::Transaction;
-use crate::error::{Error, Result, StoreError};
+use crate::error::Result;
 use crate::model::check::{CheckReport, Finding};
-
-/// Something that holds of every store at every instant.
-struct Invariant {
-    /// Its name, for good: programs look for it.
-    name: &'static str,
-    /// Whose rows break it.
-    table: &'static str,
-    /// What must hold, for a person.
-    sentence: &'static str,
-    /// Finds the rows that break it, and gives their keys.
-    broken: &'static str,
-}
+use damage::report_damage;
+use invariant::Invariant;
 
 const INVARIANTS: &[&[Invariant]] =
     &[sales::INVARIANTS, orders::INVARIANTS, payments::INVARIANTS, tickets::INVARIANTS, webhooks::INVARIANTS];
 
-/// What the file itself is checked for.
+/// The names of the checks of the file itself.
 const INTEGRITY: &str = "integrity";
 const FOREIGN_KEYS: &str = "foreign-keys";
 
-/// Checks everything on the state that `tx` reads.
+/// Checks everything in the snapshot that `tx` reads.
 pub(crate) fn run(tx: &Transaction<'_>) -> Result<CheckReport> {
     let mut report = CheckReport::default();
     check_file(tx, &mut report)?;
     for invariant in INVARIANTS.iter().copied().flatten() {
-        let finding = |row| Finding {
-            invariant: invariant.name,
-            table: invariant.table.to_owned(),
-            row,
-            sentence: invariant.sentence.to_owned(),
-        };
-        let looked = tx.query_each(invariant.broken, &[], |row| {
-            report.add(finding(row.get("id").ok().map(|key: i64| key.to_string())));
-            Ok(())
-        });
-        unless_damaged(looked, |problem| report.add(Finding { sentence: problem, ..finding(None) }))?;
+        check_invariant(tx, invariant, &mut report)?;
     }
     values::check(tx, &mut report)?;
     webhooks::check(tx, &mut report)?;
     Ok(report)
 }
 
-/// Whether the pages, the indexes and the CHECKs of the schema are sound, and every reference leads somewhere.
+/// Checks the pages, the indexes, the CHECK constraints and the foreign keys of the file.
 fn check_file(tx: &Transaction<'_>, report: &mut CheckReport) -> Result<()> {
     let damaged = |sentence| Finding { invariant: INTEGRITY, table: String::new(), row: None, sentence };
-    let looked = tx.check_integrity(CheckReport::LISTED, |problem| report.add(damaged(problem)));
-    unless_damaged(looked, |problem| report.add(damaged(problem)))?;
-    let looked = tx.check_references(|table, row, other| {
-        let sentence = format!("what a row refers to is there: here, its row of {other} is missing");
-        report.add(Finding { invariant: FOREIGN_KEYS, table, row: row.map(|key| key.to_string()), sentence });
+    let checked = tx.check_integrity(CheckReport::LISTED, |problem| report.add(damaged(problem)));
+    report_damage(checked, |problem| report.add(damaged(problem)))?;
+
+    let checked = tx.check_references(|reference| {
+        let table = reference.referenced_table;
+        let sentence = format!("every row that another row refers to exists: a row of {table} is missing");
+        let row = reference.row.map(|key| key.to_string());
+        report.add(Finding { invariant: FOREIGN_KEYS, table: reference.table, row, sentence });
     });
-    unless_damaged(looked, |problem| report.add(damaged(problem)))
+    report_damage(checked, |problem| report.add(damaged(problem)))
 }
 
-/// Takes note of what cannot be read because it is damaged. That is what a check is for, and it goes on.
-fn unless_damaged(looked: Result<()>, note: impl FnOnce(String)) -> Result<()> {
-    match looked {
-        Err(Error::Store(error @ (StoreError::Damaged(_) | StoreError::CorruptRow { .. }))) => {
-            note(error.to_string());
-            Ok(())
-        }
-        // Numbers so large that they cannot be added up.
-        Err(Error::Store(StoreError::Failed(text))) if text.contains("integer overflow") => {
-            note("the numbers are too large to be added up".to_owned());
-            Ok(())
-        }
-        other => other,
-    }
+fn check_invariant(tx: &Transaction<'_>, invariant: &Invariant, report: &mut CheckReport) -> Result<()> {
+    let finding =
+        |row, sentence| Finding { invariant: invariant.name, table: invariant.table.to_owned(), row, sentence };
+    let checked = tx.query_each(invariant.broken, &[], |row| {
+        let key = row.get("id").ok().map(|key: i64| key.to_string());
+        report.add(finding(key, invariant.sentence.to_owned()));
+        Ok(())
+    });
+    report_damage(checked, |problem| report.add(finding(None, problem)))
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
-//! Orders and their items.
+//! Invariants of orders and their items.
 
-use super::Invariant;
+use super::invariant::Invariant;
 
 pub(super) const INVARIANTS: &[Invariant] = &[
     Invariant {
@@ -19,7 +19,7 @@ pub(super) const INVARIANTS: &[Invariant] = &[
     Invariant {
         name: "order-status",
         table: "orders",
-        sentence: "the status is one of those that there are",
+        sentence: "the status of an order is a known one",
         broken: "SELECT id FROM orders WHERE status NOT IN ('PENDING', 'COMPLETED', 'CANCELLED', 'EXPIRED')",
     },
     Invariant {
@@ -31,21 +31,21 @@ pub(super) const INVARIANTS: &[Invariant] = &[
     Invariant {
         name: "order-total",
         table: "orders",
-        sentence: "the total is the sum of what each item costs after its discount",
+        sentence: "the total of an order is the sum of its items after their discounts",
         broken: "SELECT o.id FROM orders o WHERE o.total <>
             (SELECT CAST(COALESCE(SUM(i.price * i.quantity - i.discount), 0) AS BIGINT) FROM order_items i WHERE i.order_id = o.id)",
     },
     Invariant {
         name: "order-discounted-amount",
         table: "orders",
-        sentence: "the discounted amount is the sum of the discounts of the items, and missing where there is no discount",
+        sentence: "the discounted amount of an order is the sum of the discounts of its items, and is missing if there are none",
         broken: "SELECT o.id FROM orders o WHERE COALESCE(o.discounted_amount, 0) <>
             (SELECT CAST(COALESCE(SUM(i.discount), 0) AS BIGINT) FROM order_items i WHERE i.order_id = o.id)",
     },
     Invariant {
         name: "order-discount",
         table: "orders",
-        sentence: "an order has a discount of its event with its code and amount, or none of the three",
+        sentence: "an order has a discount of its event with a code and an amount, or none of the three",
         broken: "SELECT o.id FROM orders o LEFT JOIN discounts d ON d.id = o.discount_id
             WHERE (o.discount_id IS NULL) <> (o.discount_code IS NULL)
                 OR (o.discount_id IS NULL) <> (o.discounted_amount IS NULL)
@@ -54,14 +54,14 @@ pub(super) const INVARIANTS: &[Invariant] = &[
     Invariant {
         name: "order-hold",
         table: "orders",
-        sentence: "an order that costs something was given a time to pay, and one that costs nothing never waits",
+        sentence: "an order that costs something has a hold, and one that costs nothing is never PENDING or EXPIRED",
         broken: "SELECT id FROM orders WHERE (hold_until IS NULL) <> (total = 0)
             OR total = 0 AND status IN ('PENDING', 'EXPIRED')",
     },
     Invariant {
         name: "order-completed-at",
         table: "orders",
-        sentence: "a COMPLETED order says when it was completed, and a PENDING or EXPIRED one never was",
+        sentence: "a COMPLETED order has a time of completion, and a PENDING or EXPIRED one has none",
         broken: "SELECT id FROM orders WHERE status = 'COMPLETED' AND completed_at IS NULL
             OR status IN ('PENDING', 'EXPIRED') AND completed_at IS NOT NULL",
     },
@@ -75,7 +75,7 @@ pub(super) const INVARIANTS: &[Invariant] = &[
     Invariant {
         name: "item-amounts",
         table: "order_items",
-        sentence: "an item is for 1 to 100 tickets, and its discount lies between nothing and all that they cost",
+        sentence: "an item is for 1 to 100 tickets, and its discount is not more than their price",
         broken: "SELECT id FROM order_items WHERE quantity NOT BETWEEN 1 AND 100 OR price < 0
             OR discount NOT BETWEEN 0 AND price * quantity",
     },
@@ -90,7 +90,7 @@ pub(super) const INVARIANTS: &[Invariant] = &[
     Invariant {
         name: "item-tickets",
         table: "order_items",
-        sentence: "an item has a ticket for each of its units once its order was completed, and none before",
+        sentence: "an item has as many tickets as its quantity if its order was completed, and otherwise none",
         broken: "SELECT i.id FROM order_items i JOIN orders o ON o.id = i.order_id
             WHERE (CASE WHEN o.completed_at IS NULL THEN 0 ELSE i.quantity END) <>
                 (SELECT COUNT(*) FROM tickets t WHERE t.order_id = i.order_id AND t.order_item_id = i.id)",

@@ -1,6 +1,7 @@
-//! What SQL cannot state of a value: that a text can be read, has its form, or is another one folded.
+//! Rules about the values of one row that SQL cannot express: that a value can be parsed, has the right form, or is the
+//! case-folded form of another.
 
-use super::unless_damaged;
+use super::damage::report_damage;
 use crate::error::Result;
 use crate::form::text::is_slug;
 use crate::model::check::{CheckReport, Finding};
@@ -11,53 +12,53 @@ use crate::rules::text::fold;
 use crate::rules::{event, money, ticket};
 use crate::store::{Row, Transaction, orders, ticket_types};
 
-/// Something that holds of the values of every row of a table.
-pub(super) struct Value {
+/// A rule about the values of each row of a table.
+pub(super) struct RowRule {
     name: &'static str,
     table: &'static str,
     sentence: &'static str,
-    /// Reads every row, its key first.
+    /// Selects every row, with its key as `id`.
     rows: &'static str,
-    /// Whether it holds of a row. A value that cannot be read at all does not hold.
+    /// Whether a row obeys the rule. An error means that a value cannot be read.
     holds: fn(&Row<'_>) -> Result<bool>,
 }
 
-const VALUES: &[Value] = &[
-    Value {
+const RULES: &[RowRule] = &[
+    RowRule {
         name: "organization-settings",
         table: "organizations",
-        sentence: "an organization has a currency and a time zone that there are",
+        sentence: "an organization has a known currency and time zone",
         rows: "SELECT id, currency, timezone, name FROM organizations",
         holds: |row| Ok(is_currency(row, "currency")? && is_zone(row, "timezone")? && is_text(row, "name")?),
     },
-    Value {
+    RowRule {
         name: "key-scopes",
         table: "api_keys",
-        sentence: "a key's scopes are known",
+        sentence: "the scopes of an API key are known ones",
         rows: "SELECT id, scopes, name FROM api_keys",
         holds: |row| Ok(Scopes::from_text(&row.get::<String>("scopes")?).is_some() && is_text(row, "name")?),
     },
-    Value {
+    RowRule {
         name: "event-slug",
         table: "events",
-        sentence: "a slug is lower-case letters and digits in groups joined by single hyphens",
+        sentence: "a slug consists of lower-case letters and digits in groups that are joined by single hyphens",
         rows: "SELECT id, slug FROM events",
         holds: |row| Ok(is_slug(&row.get::<String>("slug")?)),
     },
-    Value {
+    RowRule {
         name: "event-search-text",
         table: "events",
-        sentence: "what a search looks through is the title and the slug in lower case",
+        sentence: "the search text of an event is its title and its slug in lower case",
         rows: "SELECT id, title, slug, search_text FROM events",
         holds: |row| {
             let (title, slug): (String, String) = (row.get("title")?, row.get("slug")?);
             Ok(row.get::<String>("search_text")? == event::search_text(&title, &slug))
         },
     },
-    Value {
+    RowRule {
         name: "event-settings",
         table: "events",
-        sentence: "an event has a currency and a time zone that there are, and lists and free fields that are JSON",
+        sentence: "an event has a known currency and time zone, and its lists and free fields are JSON",
         rows: "SELECT id, currency, timezone, shipping_countries, tags, location_metadata, tracking_pixels FROM events",
         holds: |row| {
             row.json::<Vec<String>>("shipping_countries")?;
@@ -67,10 +68,10 @@ const VALUES: &[Value] = &[
             Ok(is_currency(row, "currency")? && is_zone(row, "timezone")?)
         },
     },
-    Value {
+    RowRule {
         name: "ticket-type-lists",
         table: "ticket_types",
-        sentence: "the days and the areas of a type are lists",
+        sentence: "the allowed dates and the access areas of a ticket type are lists",
         rows: "SELECT id, allowed_dates, access_areas, name FROM ticket_types",
         holds: |row| {
             ticket_types::instants(row, "allowed_dates")?;
@@ -78,24 +79,24 @@ const VALUES: &[Value] = &[
             is_text(row, "name")
         },
     },
-    Value {
+    RowRule {
         name: "customer-email-key",
         table: "customers",
-        sentence: "a customer is found under the address in lower case: there is one for each organization and address",
+        sentence: "the key of a customer is the e-mail address in lower case",
         rows: "SELECT id, email, email_key FROM customers",
         holds: |row| Ok(fold(&row.get::<String>("email")?) == row.get::<String>("email_key")?),
     },
-    Value {
+    RowRule {
         name: "discount-code-key",
         table: "discounts",
-        sentence: "a discount is found under its code in lower case",
+        sentence: "the key of a discount is its code in lower case",
         rows: "SELECT id, code, code_key FROM discounts",
         holds: |row| Ok(fold(&row.get::<String>("code")?) == row.get::<String>("code_key")?),
     },
-    Value {
+    RowRule {
         name: "discount-values",
         table: "discounts",
-        sentence: "a percentage is at most 100, and the types that a discount is for are a list",
+        sentence: "a percentage is at most 100, and the ticket types of a discount are a list",
         rows: "SELECT id, type, value, value_decimals, applicable_ticket_types FROM discounts",
         holds: |row| {
             row.json::<Vec<i64>>("applicable_ticket_types")?;
@@ -103,10 +104,10 @@ const VALUES: &[Value] = &[
                 || is_percentage(row.get("value")?, row.get("value_decimals")?))
         },
     },
-    Value {
+    RowRule {
         name: "order-details",
         table: "orders",
-        sentence: "an order has a currency that there is, and what else its request said can be read",
+        sentence: "an order has a known currency, and its details can be read",
         rows: "SELECT id, currency, customer_name, details FROM orders",
         holds: |row| {
             Ok(is_currency(row, "currency")?
@@ -114,17 +115,17 @@ const VALUES: &[Value] = &[
                 && (row.is_null("details")? || orders::has_details(row, "details")?))
         },
     },
-    Value {
+    RowRule {
         name: "ticket-code",
         table: "tickets",
-        sentence: "a code is 20 capitals and digits of Crockford's base32",
+        sentence: "a ticket code is 20 characters of Crockford's base32",
         rows: "SELECT id, code, customer_name FROM tickets",
         holds: |row| Ok(ticket::is_code(&row.get::<String>("code")?) && is_text(row, "customer_name")?),
     },
-    Value {
+    RowRule {
         name: "webhook-settings",
         table: "webhook_endpoints",
-        sentence: "an endpoint wants at least one type of notification, each once, and what signs for it has its form",
+        sentence: "an endpoint has at least one type of notification, each once, and a well-formed signing key",
         rows: "SELECT id, events, secret, url FROM webhook_endpoints",
         holds: |row| {
             let events: Vec<NotificationType> = row.json("events")?;
@@ -136,40 +137,36 @@ const VALUES: &[Value] = &[
 
 /// Checks every row of every table.
 pub(super) fn check(tx: &Transaction<'_>, report: &mut CheckReport) -> Result<()> {
-    for value in VALUES {
-        let finding = |row, sentence: &str| Finding {
-            invariant: value.name,
-            table: value.table.to_owned(),
-            row,
-            sentence: sentence.to_owned(),
-        };
-        let looked = tx.query_each(value.rows, &[], |row| {
-            let key = || row.get("id").ok().map(|key: i64| key.to_string());
-            let holds = match (value.holds)(row) {
-                Ok(holds) => Ok(holds),
-                Err(error) => {
-                    let note = |problem: String| report.add(finding(key(), &problem));
-                    unless_damaged(Err(error), note).map(|()| true)
-                }
-            }?;
-            if !holds {
-                report.add(finding(key(), value.sentence));
-            }
-            Ok(())
-        });
-        unless_damaged(looked, |problem| report.add(finding(None, &problem)))?;
+    for rule in RULES {
+        check_rule(tx, rule, report)?;
     }
     Ok(())
 }
 
+fn check_rule(tx: &Transaction<'_>, rule: &RowRule, report: &mut CheckReport) -> Result<()> {
+    let finding = |row, sentence| Finding { invariant: rule.name, table: rule.table.to_owned(), row, sentence };
+    let checked = tx.query_each(rule.rows, &[], |row| {
+        let key = row.get("id").ok().map(|key: i64| key.to_string());
+        match (rule.holds)(row) {
+            Ok(true) => Ok(()),
+            Ok(false) => {
+                report.add(finding(key, rule.sentence.to_owned()));
+                Ok(())
+            }
+            Err(error) => report_damage(Err(error), |problem| report.add(finding(key, problem))),
+        }
+    });
+    report_damage(checked, |problem| report.add(finding(None, problem)))
+}
+
 #[cfg(test)]
 pub(super) fn names() -> impl Iterator<Item = &'static str> {
-    VALUES.iter().map(|value| value.name)
+    RULES.iter().map(|rule| rule.name)
 }
 
 #[cfg(test)]
 pub(super) fn queries() -> impl Iterator<Item = &'static str> {
-    VALUES.iter().map(|value| value.rows)
+    RULES.iter().map(|rule| rule.rows)
 }
 
 fn is_text(row: &Row<'_>, column: &'static str) -> Result<bool> {
@@ -184,16 +181,16 @@ fn is_zone(row: &Row<'_>, column: &'static str) -> Result<bool> {
     Ok(Zone::of(&row.get::<String>(column)?).is_some())
 }
 
-/// Whether it is a signing secret: `whsec_` and 32 bytes in base64 with padding.
+/// Whether a text is a signing secret: `whsec_` and 32 bytes in base64 with padding.
 fn is_secret(text: &str) -> bool {
     let digits = text.strip_prefix("whsec_").and_then(|rest| rest.strip_suffix('='));
     let known = |byte: u8| byte.is_ascii_alphanumeric() || b"+/".contains(&byte);
-    // Of the last digit only the upper four bits say something: the others are 0.
+    // Of the six bits of the last digit, the lower two are not used and are 0.
     let last = |digits: &str| digits.ends_with(|c| "AEIMQUYcgkosw048".contains(c));
     digits.is_some_and(|digits| digits.len() == 43 && digits.bytes().all(known) && last(digits))
 }
 
-/// Whether `value`, of which 10^`decimals` make one, lies between 0 and 100.
+/// Whether `value`, which counts units of 10^-`decimals`, is between 0 and 100.
 fn is_percentage(value: i64, decimals: i64) -> bool {
     let one = u32::try_from(decimals).ok().and_then(|decimals| 10_i128.checked_pow(decimals));
     one.is_some_and(|one| (0..=100 * one).contains(&i128::from(value)))

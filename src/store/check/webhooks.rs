@@ -1,6 +1,7 @@
 //! Invariants of webhook endpoints, the outbox and the delivery history.
 
-use super::{Invariant, unless_damaged};
+use super::damage::report_damage;
+use super::invariant::Invariant;
 use crate::error::Result;
 use crate::model::check::{CheckReport, Finding};
 use crate::model::id::{NotificationId, OrganizationId};
@@ -103,13 +104,13 @@ pub(super) fn check(tx: &Transaction<'_>, report: &mut CheckReport) -> Result<()
     };
     let looked = tx.query_each(NOTIFICATIONS, &[], |row| {
         let mut broken = None;
-        unless_damaged(broken_rule(tx, row).map(|rule| broken = rule), |_| broken = Some(&BODY))?;
+        report_damage(broken_rule(tx, row).map(|rule| broken = rule), |_| broken = Some(&BODY))?;
         if let Some(rule) = broken {
             report.add(finding(rule, row.get("id").ok().map(|key: i64| key.to_string())));
         }
         Ok(())
     });
-    unless_damaged(looked, |problem| report.add(Finding { sentence: problem, ..finding(&BODY, None) }))
+    report_damage(looked, |problem| report.add(Finding { sentence: problem, ..finding(&BODY, None) }))
 }
 
 /// Returns the rule that a notification breaks. An unreadable notification is an error.

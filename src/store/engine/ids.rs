@@ -1,23 +1,24 @@
-//! Draws ids that sort by creation.
+//! Ids that sort by creation: milliseconds, a sequence number, and random bits.
 
 use std::sync::{Mutex, PoisonError};
 
 use crate::environment::Environment;
 use crate::model::timestamp::Timestamp;
 
-/// Bits of an id below its milliseconds, and how many of those are random.
+/// The bits of an id below its milliseconds.
 const LOWER_BITS: u32 = 20;
+/// How many of the lower bits are random. The others are the sequence number.
 const RANDOM_BITS: u32 = 12;
-/// Bits for the milliseconds: until the year 2248.
+/// The bits of the milliseconds, which last until the year 2248.
 const TIME_BITS: u32 = 63 - LOWER_BITS;
 
-/// The least id that can be drawn at an instant: every id below it was drawn earlier.
+/// The smallest id that can be drawn at an instant: every smaller id was drawn earlier.
 pub(in crate::store) fn first_of(instant: Timestamp) -> i64 {
     instant.millis().min((1 << TIME_BITS) - 1) << LOWER_BITS
 }
 
-/// Gives ids of which each is greater than the one before, also when the clock goes back. Its random bits keep several
-/// processes apart; where they do not, the insert draws again.
+/// Draws ids, each greater than the one before, even if the clock is set back. The random bits make it unlikely that
+/// several processes draw the same id.
 #[derive(Debug, Default)]
 pub(crate) struct IdSource {
     last: Mutex<i64>,
@@ -43,7 +44,7 @@ mod tests {
     use crate::environment::{ManualClock, SeededEntropy};
 
     #[test]
-    fn ids_rise_within_a_millisecond_and_while_the_clock_goes_back() {
+    fn ids_rise_within_a_millisecond_and_while_the_clock_is_set_back() {
         let clock = ManualClock::at(Timestamp::from_millis(1_000_000));
         let environment = Environment { clock: Arc::new(clock), entropy: Arc::new(SeededEntropy::new(1)) };
         let ids = IdSource::default();

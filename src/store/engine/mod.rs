@@ -1,7 +1,10 @@
-//! The database engine under the store: transactions, rows and values, constraints, ids, and the group commit. Only
-//! `sqlite/` names rusqlite and r2d2.
+//! The database engine: transactions, rows and values, constraints, ids, and the group commit.
+//!
+//! Only `sqlite/` names rusqlite and r2d2. Another engine would be a folder next to it with its own implementation of
+//! `connection::Connection`.
 
 mod connection;
+mod event_key;
 pub(super) mod ids;
 mod row;
 pub(super) mod sqlite;
@@ -12,7 +15,7 @@ mod writer;
 
 pub(crate) use row::Row;
 pub(crate) use sqlite::Location;
-pub(crate) use transaction::Transaction;
+pub(crate) use transaction::{Savepoint, Transaction};
 pub(crate) use values::Bind;
-pub(super) use violation::{Constraint, StatementError, Violation};
+pub(super) use violation::{Constraint, on_violation};
 pub(super) use writer::{AfterCommit, Writer};

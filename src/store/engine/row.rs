@@ -26,8 +26,8 @@ pub(super) struct Origin {
     pub(super) row: String,
 }
 
-/// The columns that the rows of one query were read by so far, in the order in which they were read. The rows of a query
-/// are read alike, so that only the first of them looks names up.
+/// The columns that the rows of one query were read by so far, in the order in which they were read. The rows of a
+/// query are read alike, so that only the first of them looks names up.
 #[derive(Debug, Default)]
 pub(super) struct ReadColumns(RefCell<Vec<ReadColumn>>);
 

@@ -1,20 +1,32 @@
-//! What every query goes through.
+//! Transactions: every statement of the store runs through one.
 
 use std::cell::{Cell, RefCell};
 use std::ops::ControlFlow;
 
 use super::connection::Connection;
+use super::event_key::EventKey;
 use super::ids::IdSource;
 use super::row::Row;
 use super::values::Bind;
 use super::violation::StatementError;
 use crate::environment::Environment;
 use crate::error::{Error, Result};
-use crate::model::id::{DiscountId, EventId, Id, Kind, OrderId, TicketId, TicketTypeId};
+use crate::model::id::{Id, Kind};
 use crate::model::timestamp::Timestamp;
 use crate::store::counters::CommitEvent;
 
-/// One transaction: what every query goes through. It has one instant.
+/// How often an id that is taken is drawn again.
+const ID_ATTEMPTS: usize = 16;
+
+/// How work in a savepoint ended.
+pub(crate) enum Savepoint<T> {
+    /// It succeeded, and its writes are part of the transaction.
+    Released(T),
+    /// It failed, and its writes are undone.
+    RolledBack(Error),
+}
+
+/// A transaction. All its statements share one instant.
 pub(crate) struct Transaction<'c> {
     connection: &'c dyn Connection,
     now: Timestamp,
@@ -22,43 +34,6 @@ pub(crate) struct Transaction<'c> {
     ids: &'c IdSource,
     events: RefCell<Vec<CommitEvent>>,
     event_locked: Cell<bool>,
-}
-
-/// Names an event by its own id, or by the id of an order, ticket type, ticket or discount of it.
-#[derive(Debug, Clone, Copy)]
-#[expect(dead_code, reason = "SQLite locks nothing, so it never looks the event up")]
-pub(crate) enum EventKey {
-    Event(EventId),
-    Order(OrderId),
-    TicketType(TicketTypeId),
-    Ticket(TicketId),
-    Discount(DiscountId),
-}
-
-impl From<EventId> for EventKey {
-    fn from(id: EventId) -> Self {
-        Self::Event(id)
-    }
-}
-impl From<OrderId> for EventKey {
-    fn from(id: OrderId) -> Self {
-        Self::Order(id)
-    }
-}
-impl From<TicketTypeId> for EventKey {
-    fn from(id: TicketTypeId) -> Self {
-        Self::TicketType(id)
-    }
-}
-impl From<TicketId> for EventKey {
-    fn from(id: TicketId) -> Self {
-        Self::Ticket(id)
-    }
-}
-impl From<DiscountId> for EventKey {
-    fn from(id: DiscountId) -> Self {
-        Self::Discount(id)
-    }
 }
 
 impl<'c> Transaction<'c> {
@@ -81,28 +56,28 @@ impl<'c> Transaction<'c> {
         self.environment
     }
 
-    /// Has `what` events once this transaction is durable.
+    /// Records an event, which is counted and reported when the transaction is durable.
     pub(crate) fn record(&self, event: CommitEvent) {
         self.events.borrow_mut().push(event);
     }
 
-    /// What is to be events.
-    pub(crate) fn into_events(self) -> Vec<CommitEvent> {
+    /// The recorded events.
+    pub(super) fn into_events(self) -> Vec<CommitEvent> {
         self.events.into_inner()
     }
 
-    /// Locks the event for the rest of the transaction, so that no other transaction changes what is sold of it. Whatever
-    /// reads before it writes calls this first.
+    /// Locks the event for the rest of the transaction, so that no other transaction changes its sale. A job that reads
+    /// before it changes an event's sale calls this first.
     ///
-    /// SQLite has one writer at a time, so that there is nothing to lock. Debug builds check that the callers follow the
-    /// protocol.
+    /// SQLite has only one write transaction at a time, so this does nothing there. Debug builds check that callers
+    /// follow the protocol.
     #[expect(clippy::unnecessary_wraps, reason = "locking a row can fail")]
     pub(crate) fn lock_event(&self, _event: impl Into<EventKey>) -> Result<()> {
         self.event_locked.set(true);
         Ok(())
     }
 
-    /// Panics in debug builds if no event is locked: the caller changes what is sold of one.
+    /// Panics in debug builds if no event is locked. Every statement that changes an event's sale calls this.
     pub(crate) fn debug_assert_event_locked(&self) {
         debug_assert!(self.event_locked.get(), "the event must be locked before its sale is changed");
     }
@@ -112,7 +87,8 @@ impl<'c> Transaction<'c> {
         Ok(self.try_execute(sql, binds)?)
     }
 
-    /// Runs a statement that can violate a constraint which the caller handles.
+    /// Like [`execute`](Self::execute), for a statement whose violation of a constraint the caller handles. The job
+    /// must fail after a violation, because on some engines the transaction cannot go on.
     pub(in crate::store) fn try_execute(&self, sql: &str, binds: &[Bind<'_>]) -> Result<usize, StatementError> {
         self.connection.execute(sql, binds)
     }
@@ -122,18 +98,17 @@ impl<'c> Transaction<'c> {
         Id::from_raw(self.ids.next(self.environment, self.now))
     }
 
-    /// Inserts a row under a new id, which is `?1`; the other parameters follow.
-    ///
-    /// The statement says `ON CONFLICT (id) DO NOTHING`: if another process has taken the id, another one is drawn. A
-    /// failed statement could not be repeated, because on some engines it ends the transaction.
+    /// Inserts a row under a new id, which is `?1`; the other parameters follow. The statement has to say
+    /// `ON CONFLICT (id) DO NOTHING`: if another process has taken the id, another one is drawn.
     pub(crate) fn insert<K: Kind>(&self, sql: &str, binds: &[Bind<'_>]) -> Result<Id<K>> {
         Ok(self.try_insert(sql, binds)?)
     }
 
-    /// Like [`insert`](Self::insert), for a row that can violate a constraint which the caller handles.
+    /// Like [`insert`](Self::insert), for a row whose violation of a constraint the caller handles. The job must fail
+    /// after a violation, because on some engines the transaction cannot go on.
     pub(in crate::store) fn try_insert<K: Kind>(&self, sql: &str, binds: &[Bind<'_>]) -> Result<Id<K>, StatementError> {
-        debug_assert!(sql.contains(" ON CONFLICT (id) DO NOTHING"), "a taken id must be drawn again: {sql}");
-        for _ in 0..16 {
+        debug_assert!(sql.contains(" ON CONFLICT (id) DO NOTHING"), "a taken id must not fail: {sql}");
+        for _ in 0..ID_ATTEMPTS {
             let id = self.new_id();
             let mut values = Vec::with_capacity(binds.len() + 1);
             values.push(id.into());
@@ -145,24 +120,29 @@ impl<'c> Transaction<'c> {
         Err(StatementError::Other(Error::Unavailable("no free id was found")))
     }
 
-    /// Runs `work` so that its failure undoes it alone, and gives what came of it.
-    pub(crate) fn savepoint<T>(&self, work: impl FnOnce(&Self) -> Result<T>) -> Result<Result<T>> {
+    /// Runs `work` in a savepoint. If it fails, its writes and events are undone, and the transaction goes on.
+    pub(crate) fn savepoint<T>(&self, work: impl FnOnce(&Self) -> Result<T>) -> Result<Savepoint<T>> {
         self.execute("SAVEPOINT step", &[])?;
-        let before = self.events.borrow().len();
-        let result = work(self);
-        if result.is_err() {
-            self.execute("ROLLBACK TO step", &[])?;
-            self.events.borrow_mut().truncate(before);
-        }
-        self.execute("RELEASE step", &[]).map(|_| result)
+        let events_before = self.events.borrow().len();
+        let result = match work(self) {
+            Ok(value) => Savepoint::Released(value),
+            Err(error) => {
+                self.execute("ROLLBACK TO step", &[])?;
+                self.events.borrow_mut().truncate(events_before);
+                Savepoint::RolledBack(error)
+            }
+        };
+        self.execute("RELEASE step", &[])?;
+        Ok(result)
     }
 
-    /// Runs `work` so that a conflict undoes it alone; says whether it stays. Any other error is passed on.
+    /// Runs `work` in a savepoint. Returns `false` if it ended in a conflict and was undone. Any other error is
+    /// returned.
     pub(crate) fn try_in_savepoint(&self, work: impl FnOnce(&Self) -> Result<()>) -> Result<bool> {
         match self.savepoint(work)? {
-            Ok(()) => Ok(true),
-            Err(Error::Conflict(_)) => Ok(false),
-            Err(error) => Err(error),
+            Savepoint::Released(()) => Ok(true),
+            Savepoint::RolledBack(Error::Conflict(_)) => Ok(false),
+            Savepoint::RolledBack(error) => Err(error),
         }
     }
 
@@ -211,6 +191,7 @@ impl<'c> Transaction<'c> {
 
     /// Whether a query finds any row.
     pub(crate) fn exists(&self, sql: &str, binds: &[Bind<'_>]) -> Result<bool> {
-        self.query_opt(sql, binds, |_| Ok(())).map(|found| found.is_some())
+        let found = self.query_opt(sql, binds, |_| Ok(()))?;
+        Ok(found.is_some())
     }
 }

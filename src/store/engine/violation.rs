@@ -1,8 +1,8 @@
 //! Violations of the schema's constraints, by name.
 
-use crate::error::{Error, StoreError};
+use crate::error::{Error, Result, StoreError};
 
-/// A constraint that requires values to be unique.
+/// A constraint of the schema that requires values to be unique.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Constraint {
     /// The primary key of any table.
@@ -42,5 +42,17 @@ impl From<StatementError> for Error {
             StatementError::Violation(violation) => StoreError::Taken(violation.message).into(),
             StatementError::Other(error) => error,
         }
+    }
+}
+
+/// Replaces a violation of `constraint` with the error that the operation documents.
+pub(in crate::store) fn on_violation<T>(
+    result: Result<T, StatementError>,
+    constraint: Constraint,
+    error: impl FnOnce() -> Error,
+) -> Result<T> {
+    match result {
+        Err(StatementError::Violation(violation)) if violation.constraint == Some(constraint) => Err(error()),
+        other => Ok(other?),
     }
 }

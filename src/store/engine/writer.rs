@@ -1,9 +1,11 @@
-//! One transaction at a time, for everybody who waits. Whoever leads takes what is queued, runs each piece of work in a
-//! savepoint of one transaction, commits, and only then answers: many callers share one sync of the disk, and nobody
-//! hears of a write that a crash could take back.
+//! Group commit: one write transaction at a time, shared by the jobs that are waiting.
 //!
-//! A caller that finds nobody writing leads itself, once: alone, it pays for no switch between threads. What has queued
-//! up meanwhile goes to a thread, which leads until nothing is left.
+//! A job is the work of one caller. The leader takes the waiting jobs as a group, runs each of them in a savepoint of
+//! one transaction, commits, and only then answers the callers. Many callers share one sync of the disk, and no caller
+//! gets a result that a crash could undo.
+//!
+//! A caller that finds no leader leads one group itself: if there is only one caller, no thread is woken. Jobs that
+//! were queued in the meantime are handed over to the writer's thread, which leads until the queue is empty.
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -20,64 +22,66 @@ use crate::error::{Error, Result, StoreError};
 use crate::store::commit_notifier::CommitNotifier;
 use crate::store::counters::{CommitEvent, Counters};
 
-/// How many pieces of work one commit carries at most: it bounds how long the first of them waits.
-const GROUP: usize = 256;
+/// How many jobs one commit contains at most. This bounds how long the first of them waits.
+const MAX_GROUP: usize = 256;
 
-/// A piece of work in the queue.
+/// A job in the queue.
 trait Job: Send {
-    /// Does the work, and says what in it is to be events. An error means that nothing of what it wrote may stay.
-    fn run(&mut self, desk: &Desk<'_>) -> Result<Vec<CommitEvent>>;
+    /// Runs the job and returns its events. After an error, what it wrote must be undone.
+    fn run(&mut self, context: &JobContext<'_>) -> Result<Vec<CommitEvent>>;
 
-    /// Gives the caller its result, or the error that the commit ended with.
+    /// Sends the caller the result of the job, or the error of the commit.
     fn answer(self: Box<Self>, commit: Result<()>);
 }
 
-struct Work<T, F> {
-    closure: F,
+/// A job whose caller waits for a value of type `T`.
+struct CallerJob<T, F> {
+    work: F,
     result: Result<T>,
     caller: SyncSender<Result<T>>,
 }
 
-impl<T: Send, F: Fn(&Transaction<'_>) -> Result<T> + Send> Job for Work<T, F> {
-    fn run(&mut self, desk: &Desk<'_>) -> Result<Vec<CommitEvent>> {
+impl<T: Send, F: Fn(&Transaction<'_>) -> Result<T> + Send> Job for CallerJob<T, F> {
+    fn run(&mut self, context: &JobContext<'_>) -> Result<Vec<CommitEvent>> {
         let mut events = Vec::new();
-        // A clock from outside may panic too, when the transaction asks it for its instant.
-        self.result = catch_unwind(AssertUnwindSafe(|| {
-            let transaction = desk.transaction();
-            let result = (self.closure)(&transaction);
+        // The clock of the embedding program may panic as well, when the transaction reads it.
+        let ran = catch_unwind(AssertUnwindSafe(|| {
+            let transaction = context.transaction();
+            let result = (self.work)(&transaction);
             events = transaction.into_events();
             result
-        }))
-        .unwrap_or_else(|_| Err(Error::Internal("the operation panicked and was undone".to_owned())));
+        }));
+        self.result = ran.unwrap_or_else(|_| Err(Error::Internal("the operation panicked and was undone".to_owned())));
         self.result.as_ref().map(|_| events).map_err(Error::clone)
     }
 
     fn answer(self: Box<Self>, commit: Result<()>) {
-        // A refusal does not outlive a failed commit: it may rest on what others in the group had done.
-        // There is room for the one answer, and the caller waits for it.
+        // If the commit fails, even a job that returned an error gets the error of the commit: its own may have
+        // depended on writes that were rolled back. Sending cannot block, because the channel has room for the one
+        // answer.
         let _ = self.caller.send(commit.and(self.result));
     }
 }
 
-/// The way into the database for everything that writes.
+/// Runs jobs in write transactions.
 pub(crate) struct Writer {
-    shared: Arc<Shared>,
+    group_commit: Arc<GroupCommit>,
     thread: Option<JoinHandle<()>>,
 }
 
-/// What callers and the thread share.
-struct Shared {
+/// The state that callers share with the writer's thread.
+struct GroupCommit {
     queue: Mutex<Queue>,
     /// Wakes the thread.
     handed_over: Condvar,
-    /// The leader's.
+    /// Locked by the leader.
     database: Mutex<Database>,
     environment: Environment,
     ids: Arc<IdSource>,
     after_commit: AfterCommit,
 }
 
-/// What happens once a commit is on the disk.
+/// What the leader informs about each commit.
 pub(in crate::store) struct AfterCommit {
     pub(in crate::store) checkpointer: Checkpointer,
     pub(in crate::store) counters: Arc<Counters>,
@@ -91,14 +95,14 @@ struct Queue {
     closed: bool,
 }
 
-/// Who leads.
 #[derive(Default, PartialEq, Eq)]
 enum Leader {
+    /// There is no leader: the next caller becomes it.
     #[default]
-    Nobody,
-    /// A caller or the thread, which is at it.
-    Somebody,
-    /// The thread, as soon as it is awake.
+    None,
+    /// A caller or the thread leads.
+    Active,
+    /// The thread leads as soon as it is awake.
     HandedOver,
 }
 
@@ -109,106 +113,116 @@ impl Writer {
         ids: Arc<IdSource>,
         after_commit: AfterCommit,
     ) -> Result<Self> {
-        let (queue, handed_over, database) = (Mutex::default(), Condvar::new(), Mutex::new(database));
-        let shared = Arc::new(Shared { queue, handed_over, database, environment, ids, after_commit });
+        let group_commit = Arc::new(GroupCommit {
+            queue: Mutex::default(),
+            handed_over: Condvar::new(),
+            database: Mutex::new(database),
+            environment,
+            ids,
+            after_commit,
+        });
         let thread = std::thread::Builder::new().name("ticketing-writer".to_owned()).spawn({
-            let shared = Arc::clone(&shared);
-            move || shared.lead_when_handed_over()
+            let group_commit = Arc::clone(&group_commit);
+            move || group_commit.lead_when_handed_over()
         });
         let thread = thread.map_err(|error| StoreError::Failed(error.to_string()))?;
-        Ok(Self { shared, thread: Some(thread) })
+        Ok(Self { group_commit, thread: Some(thread) })
     }
 
-    /// Runs `work` in a transaction and returns when it is durable. Where `work` fails or panics, it changes nothing.
+    /// Runs `work` in a transaction and returns its result when the transaction is durable. If `work` fails or panics,
+    /// nothing is changed. `work` may run on another thread than the caller's.
     pub(crate) fn write<T: Send + 'static>(
         &self,
         work: impl Fn(&Transaction<'_>) -> Result<T> + Send + 'static,
     ) -> Result<T> {
-        let lost = || Error::Internal("the operation was not answered".to_owned());
+        let unanswered = || Err(Error::Internal("the operation was not answered".to_owned()));
         let (caller, answer) = sync_channel(1);
-        if self.shared.enqueue(Box::new(Work { closure: work, result: Err(lost()), caller })) {
-            self.shared.write_group();
-            self.shared.hand_over();
+        let must_lead = self.group_commit.enqueue(Box::new(CallerJob { work, result: unanswered(), caller }));
+        if must_lead {
+            self.group_commit.write_group();
+            self.group_commit.hand_over();
         }
-        answer.recv().unwrap_or_else(|_| Err(lost()))
+        answer.recv().unwrap_or_else(|_| unanswered())
     }
 
-    /// How many pieces of work wait for their turn.
+    /// How many jobs are queued.
     pub(crate) fn jobs_waiting(&self) -> usize {
-        self.shared.queue().jobs.len()
+        self.group_commit.queue().jobs.len()
     }
 }
 
 impl Drop for Writer {
-    /// Ends the thread. Whoever wrote held a handle, so nothing waits any more.
+    /// Ends the thread. The queue is empty: every caller holds a handle of the store until its job is answered.
     fn drop(&mut self) {
-        self.shared.queue().closed = true;
-        self.shared.handed_over.notify_one();
+        self.group_commit.queue().closed = true;
+        self.group_commit.handed_over.notify_one();
         let Some(thread) = self.thread.take() else { return };
-        // The last handle can go with a closure that held it, on the thread itself.
-        if thread.thread().id() != std::thread::current().id() && thread.join().is_err() {
+        // The last handle of the store may be dropped with a job that captured it, on the thread itself.
+        let is_current = thread.thread().id() == std::thread::current().id();
+        if !is_current && thread.join().is_err() {
             tracing::error!("the writer's thread panicked");
         }
     }
 }
 
-impl Shared {
+impl GroupCommit {
     fn queue(&self) -> MutexGuard<'_, Queue> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds a job to the queue; says whether its caller has to lead.
+    /// Queues a job. Returns whether its caller has to lead.
     fn enqueue(&self, job: Box<dyn Job>) -> bool {
         let mut queue = self.queue();
         queue.jobs.push_back(job);
-        let leads = queue.leader == Leader::Nobody;
-        if leads {
-            queue.leader = Leader::Somebody;
+        let must_lead = queue.leader == Leader::None;
+        if must_lead {
+            queue.leader = Leader::Active;
         }
-        leads
+        must_lead
     }
 
-    /// Ends a caller's lead.
+    /// Ends the lead of a caller. If jobs are queued, the thread takes the lead.
     fn hand_over(&self) {
         let mut queue = self.queue();
         if queue.jobs.is_empty() {
-            queue.leader = Leader::Nobody;
+            queue.leader = Leader::None;
         } else {
             queue.leader = Leader::HandedOver;
             self.handed_over.notify_one();
         }
     }
 
-    /// The thread's work.
+    /// The loop of the thread.
     fn lead_when_handed_over(&self) {
         loop {
-            let idle = |queue: &mut Queue| queue.leader != Leader::HandedOver && !queue.closed;
-            let mut queue = self.handed_over.wait_while(self.queue(), idle).unwrap_or_else(PoisonError::into_inner);
+            let is_idle = |queue: &mut Queue| queue.leader != Leader::HandedOver && !queue.closed;
+            let mut queue = self.handed_over.wait_while(self.queue(), is_idle).unwrap_or_else(PoisonError::into_inner);
             if queue.leader != Leader::HandedOver {
                 return;
             }
-            queue.leader = Leader::Somebody;
+            queue.leader = Leader::Active;
             while !queue.jobs.is_empty() {
                 drop(queue);
                 self.write_group();
                 queue = self.queue();
             }
-            queue.leader = Leader::Nobody;
+            queue.leader = Leader::None;
         }
     }
 
-    /// Writes what waits as one group, and answers it.
+    /// Runs the queued jobs as one group, commits it, and answers the callers.
     fn write_group(&self) {
         let mut group = Vec::new();
         let database = self.database.lock().unwrap_or_else(PoisonError::into_inner);
-        let desk = Desk { database: &database, environment: &self.environment, ids: &self.ids };
-        let began = self.instant();
-        let committed = self.commit_group(&desk, &mut group);
+        let context = JobContext { database: &database, environment: &self.environment, ids: &self.ids };
+        let start = self.instant();
+        let committed = self.commit_group(&context, &mut group);
+
+        // Before the answers, so that a caller that was answered finds its commit in the statistics.
         let AfterCommit { checkpointer, counters, commit_notifier } = &self.after_commit;
-        // CommitEvent before anybody hears of it: who was answered finds it in the statistics.
         let committed = match committed {
             Ok(events) => {
-                counters.committed(group.len(), self.instant().saturating_sub(began), &events);
+                counters.committed(group.len(), self.instant().saturating_sub(start), &events);
                 commit_notifier.notify(&events);
                 Ok(())
             }
@@ -223,52 +237,54 @@ impl Shared {
         checkpointer.after_commit(&database);
     }
 
-    /// For the statistics alone: a clock from outside that panics must not end the lead.
+    /// Reads the clock for the statistics. A panic of the embedding program's clock must not end the lead.
     fn instant(&self) -> Duration {
         catch_unwind(AssertUnwindSafe(|| self.environment.clock.monotonic())).unwrap_or_default()
     }
 
-    /// Runs what waits, and what comes meanwhile, in one transaction and commits it. Says what in it is to be events.
-    fn commit_group(&self, desk: &Desk<'_>, group: &mut Vec<Box<dyn Job>>) -> Result<Vec<CommitEvent>> {
-        if let Err(error) = desk.database.command("BEGIN IMMEDIATE") {
-            // Those in line waited as well: each would otherwise wait as long again, one after another.
+    /// Runs the queued jobs, including those that are queued in the meantime, in one transaction and commits it.
+    /// Returns their events. `group` receives the jobs that have to be answered.
+    fn commit_group(&self, context: &JobContext<'_>, group: &mut Vec<Box<dyn Job>>) -> Result<Vec<CommitEvent>> {
+        if let Err(error) = context.database.command("BEGIN IMMEDIATE") {
+            // Fail everything that is queued: it has waited for the same lock, and one job after another would wait for
+            // the full busy timeout again.
             group.extend(self.queue().jobs.drain(..));
             return Err(error);
         }
         let mut events = Vec::new();
-        while let Some(mut job) = self.next_of(group) {
-            let ran = desk.run_alone(job.as_mut());
+        while let Some(mut job) = self.next_job(group) {
+            let ran = context.run_in_savepoint(job.as_mut());
             group.push(job);
-            // Where it cannot be undone alone, what came before it in the group is lost with the transaction, and told so.
-            events.append(&mut ran.inspect_err(|_| desk.roll_back())?);
+            // If the job cannot be undone by itself, the whole group is lost with the transaction, and gets the error.
+            events.append(&mut ran.inspect_err(|_| context.roll_back())?);
         }
-        desk.database.command("COMMIT").map(|()| events).inspect_err(|_| desk.roll_back())
+        context.database.command("COMMIT").map(|()| events).inspect_err(|_| context.roll_back())
     }
 
-    fn next_of(&self, group: &[Box<dyn Job>]) -> Option<Box<dyn Job>> {
-        if group.len() < GROUP { self.queue().jobs.pop_front() } else { None }
+    fn next_job(&self, group: &[Box<dyn Job>]) -> Option<Box<dyn Job>> {
+        if group.len() < MAX_GROUP { self.queue().jobs.pop_front() } else { None }
     }
 }
 
-/// What the leader works with.
-struct Desk<'d> {
-    database: &'d Database,
-    environment: &'d Environment,
-    ids: &'d IdSource,
+/// What the leader runs jobs with.
+struct JobContext<'c> {
+    database: &'c Database,
+    environment: &'c Environment,
+    ids: &'c IdSource,
 }
 
-impl Desk<'_> {
+impl JobContext<'_> {
     fn transaction(&self) -> Transaction<'_> {
         self.database.transaction(self.environment, self.ids)
     }
 
-    /// Runs one job so that its failure undoes it alone; says what in it is to be events. An error means that the whole
-    /// transaction is beyond repair.
-    fn run_alone(&self, job: &mut dyn Job) -> Result<Vec<CommitEvent>> {
+    /// Runs one job. If the job fails, only its own writes are undone, and it has no events. An error means that the
+    /// whole transaction has to be rolled back.
+    fn run_in_savepoint(&self, job: &mut dyn Job) -> Result<Vec<CommitEvent>> {
         self.database.command("SAVEPOINT job")?;
         let ran = job.run(self);
         if !self.database.in_transaction() {
-            // SQLite rolls everything back by itself where it must, as when the disk is full.
+            // SQLite rolls a transaction back by itself after some errors, for example if the disk is full.
             return Err(match ran {
                 Err(error @ (Error::Store(_) | Error::Unavailable(_))) => error,
                 _ => StoreError::Failed("SQLite ended the transaction".to_owned()).into(),
@@ -289,13 +305,13 @@ impl Desk<'_> {
     }
 }
 
-impl Drop for Shared {
-    /// Leaves the file without a write-ahead log.
+impl Drop for GroupCommit {
+    /// Empties the write-ahead log, so that the database is one file.
     fn drop(&mut self) {
         self.after_commit.checkpointer.stop();
         let database = self.database.get_mut().unwrap_or_else(PoisonError::into_inner);
         if let Err(error) = database.final_checkpoint() {
-            tracing::warn!(%error, "the last checkpoint failed; the next opening makes up for it");
+            tracing::warn!(%error, "the last checkpoint failed; it is made when the database is opened again");
         }
     }
 }

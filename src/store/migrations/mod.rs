@@ -1,5 +1,15 @@
-//! The schema, as the list of steps that lead to it. The number of steps done is the database's `user_version`; from the
-//! first release on, a step is never changed and the list only grows.
+//! The schema, as a list of migrations.
+//!
+//! The header of a database says how many migrations it has had. When it is opened, the missing ones run in one
+//! transaction. A database that has had more than there are here is refused: a newer program has migrated it.
+//!
+//! To add a migration, write a file with the next number in `sqlite/`, and append it to [`ALL`]. Then:
+//! - Never change or remove a migration that was released.
+//! - Let a new column have a default, or fill it in the migration.
+//! - Mind the time: a migration runs while nobody can write, and a store may have millions of rows.
+//! - Use STRICT tables, CHECK constraints, and a FOREIGN KEY for every reference.
+//! - Add a new unique index to `Constraint` in `engine/violation.rs`, and a query for every other new index to
+//!   `engine/sqlite/plans.rs`. Tests find those that are missing.
 
 pub(in crate::store) const ALL: &[&str] = &[
     include_str!("sqlite/0001_main_job.sql"),

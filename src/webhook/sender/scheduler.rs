@@ -14,8 +14,8 @@ use super::state::{Batch, FinishedAttempt, SenderContext};
 use crate::error::{Error, Result, StoreError};
 use crate::model::id::WebhookId;
 use crate::model::timestamp::Timestamp;
-use crate::store::Transaction;
 use crate::store::attempts::{self, Claims, DueEndpoint};
+use crate::store::{Savepoint, Transaction};
 
 /// The longest sleep between two rounds. It also bounds how late a change of the wall clock is noticed.
 const MAX_SLEEP: Duration = Duration::from_millis(200);
@@ -184,14 +184,17 @@ impl<'s> Scheduler<'s> {
     }
 
     /// Divides claimed attempts among the workers that were assigned for them, and frees the workers that get none.
-    fn batches_of(&mut self, assignment: Assignment, changes_before: u64, claims: Result<Claims>) -> Vec<Batch> {
+    fn batches_of(&mut self, assignment: Assignment, changes_before: u64, claims: Savepoint<Claims>) -> Vec<Batch> {
         let endpoint = assignment.endpoint;
-        let mut claims = claims.unwrap_or_else(|error| {
-            tracing::error!(%endpoint, %error, "the rows due for a webhook endpoint cannot be read");
-            let later = self.sender.environment.now().plus(DAMAGED_PAUSE);
-            self.damaged.insert(endpoint, later);
-            Claims { next_due: Some(later), ..Claims::default() }
-        });
+        let mut claims = match claims {
+            Savepoint::Released(claims) => claims,
+            Savepoint::RolledBack(error) => {
+                tracing::error!(%endpoint, %error, "the rows due for a webhook endpoint cannot be read");
+                let later = self.sender.environment.now().plus(DAMAGED_PAUSE);
+                self.damaged.insert(endpoint, later);
+                Claims { next_due: Some(later), ..Claims::default() }
+            }
+        };
         // Batches of equal size, so that all workers are busy at the same time.
         let size = claims.attempts.len().div_ceil(assignment.workers);
         let mut batches = Vec::new();
@@ -241,17 +244,17 @@ fn record_all(tx: &Transaction<'_>, finished: &[Arc<FinishedAttempt>]) -> Result
         }
         Ok(())
     })?;
-    if together.is_ok() {
+    if let Savepoint::Released(()) = together {
         return Ok(());
     }
     for finished in finished {
         match tx.savepoint(|tx| record(tx, finished))? {
-            Ok(()) => {}
+            Savepoint::Released(()) => {}
             // Nothing can be written now: the whole round is repeated.
-            Err(error @ (Error::Unavailable(_) | Error::Store(StoreError::Full | StoreError::ReadOnly(_)))) => {
-                return Err(error);
-            }
-            Err(error) => {
+            Savepoint::RolledBack(
+                error @ (Error::Unavailable(_) | Error::Store(StoreError::Full | StoreError::ReadOnly(_))),
+            ) => return Err(error),
+            Savepoint::RolledBack(error) => {
                 let outbox = finished.attempt.outbox_id;
                 tracing::error!(%outbox, %error, "the result of a webhook attempt could not be recorded");
             }

@@ -1,7 +1,7 @@
 //! Backups: a copy of the database file, made while others write to the database.
 //!
-//! The copy grows under a temporary name. It gets its own name when all of it is on the disk, so that a crash never leaves
-//! half a copy under that name. Nothing is ever overwritten.
+//! The copy grows under a temporary name. It gets its own name when all of it is on the disk, so that a crash never
+//! leaves half a copy under that name. Nothing is ever overwritten.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, OpenOptions, Permissions};
@@ -50,7 +50,8 @@ impl Location {
     }
 }
 
-/// Refuses a target that exists, that belongs to the store, or whose copy SQLite would combine with another database's log.
+/// Refuses a target that exists, that belongs to the store, or whose copy SQLite would combine with another database's
+/// log.
 fn check_target(source: &Path, target: &Path) -> Result<()> {
     let refuse = |why: &str| Err(Error::field("path", why));
     let is_folder = target.as_os_str().as_encoded_bytes().ends_with(b"/");
@@ -83,8 +84,8 @@ struct PartialCopy {
 }
 
 impl PartialCopy {
-    /// Creates an empty file in the folder of `target`. From the first moment, only those that can read the store can read
-    /// the file.
+    /// Creates an empty file in the folder of `target`. From the first moment, only those that can read the store can
+    /// read the file.
     fn create(target: &Path, permissions: Permissions, environment: &Environment) -> Result<Self> {
         let random = environment.random_text(crockford::ALPHABET, 8);
         let path = with_suffix(target, &format!(".{random}.partial"));

@@ -1,4 +1,8 @@
-//! Keeps the write-ahead log small. A thread of its own moves it into the database, so that no caller pays for it.
+//! Checkpoints: they move the write-ahead log (WAL) into the database file, so that the WAL stays small.
+//!
+//! A thread of its own makes them, so that no caller waits. If the WAL grows large nevertheless, the leader of the
+//! group commit helps: it makes a checkpoint itself while nobody writes, and beyond another bound it also waits for
+//! readers.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -8,29 +12,30 @@ use super::database::Database;
 use super::location::Location;
 use crate::error::{Result, StoreError};
 
-/// The thread is woken when the WAL has grown by this many pages: 1 MiB. More often, its syncs would slow down a
-/// lone caller; less often, each would be long, and the commits behind it with it.
+/// The thread is woken whenever the WAL has grown by this many pages: 1 MiB. With a smaller step, the syncs of the
+/// checkpoints would slow down a single caller; with a larger one, each checkpoint would delay the commits behind it.
 const STEP: u32 = 250;
-/// From this many pages on, 64 MiB, who committed moves the rest: while nobody writes and no reader is in the way,
-/// everything can be moved, and the WAL starts anew.
-const BOUND: u32 = 16_384;
-/// From this many on the thread is woken after every commit, so that the rest is small.
-const NEAR_BOUND: u32 = BOUND - 1000;
-/// From this many on, 96 MiB, who committed waits for readers: beside some that overlap, the WAL would never start anew.
-const HARD_BOUND: u32 = BOUND + BOUND / 2;
-/// How much more there must be before readers are waited for again, where some did not finish in time: 16 MiB.
-const AGAIN_AFTER: u32 = 4096;
-/// From this many on, 192 MiB, somebody reads for long, and readers are waited for less and less often.
-const LONG_READ: u32 = 2 * HARD_BOUND;
+/// From this many pages on, 64 MiB, the leader makes the checkpoint itself: while nobody writes and no reader needs an
+/// older state, all of the WAL can be moved, and the next commit restarts it.
+const LEADER_BOUND: u32 = 16_384;
+/// From this many pages on, the thread is woken after every commit, so that little is left for the leader.
+const NEAR_LEADER_BOUND: u32 = LEADER_BOUND - 1000;
+/// From this many pages on, 96 MiB, the leader waits for readers: as long as readers overlap, the WAL is never
+/// restarted.
+const READERS_BOUND: u32 = LEADER_BOUND + LEADER_BOUND / 2;
+/// How many pages, 16 MiB, the WAL grows before the leader waits for readers again, if some did not finish in time.
+const RETRY_STEP: u32 = 4096;
+/// From this many pages on, 192 MiB, a reader takes very long, and the leader waits less and less often.
+const LONG_READ: u32 = 2 * READERS_BOUND;
 
 /// The thread that makes checkpoints.
 pub(crate) struct Checkpointer {
     wake: Option<SyncSender<()>>,
     thread: Option<JoinHandle<()>>,
-    /// Pages in the WAL when the thread was woken last.
+    /// The pages in the WAL when the thread was woken last.
     woken_at: AtomicU32,
-    /// Pages in the WAL at which readers are waited for.
-    patient_until: AtomicU32,
+    /// The pages in the WAL from which on the leader waits for readers.
+    wait_for_readers_at: AtomicU32,
 }
 
 impl Checkpointer {
@@ -44,41 +49,41 @@ impl Checkpointer {
             wake: Some(wake),
             thread: Some(thread),
             woken_at: AtomicU32::new(0),
-            patient_until: AtomicU32::new(HARD_BOUND),
+            wait_for_readers_at: AtomicU32::new(READERS_BOUND),
         })
     }
 
-    /// Called by whoever committed, right after it and while nobody else writes.
+    /// Wakes the thread, or makes a checkpoint if the WAL is large. The leader calls this after each commit, while
+    /// nobody else writes.
     pub(crate) fn after_commit(&self, writer: &Database) {
         let pages = Database::take_wal_pages();
-        // A WAL that has started anew is shorter than it was.
+        // After a restart, the WAL is shorter than it was.
         let woken_at = self.woken_at.load(Ordering::Relaxed);
         let grown = if pages < woken_at { pages } else { pages - woken_at };
-        if pages >= BOUND {
-            // The thread is left alone meanwhile: of two checkpoints at once, the second does nothing.
+        if pages >= LEADER_BOUND {
+            // The thread is not woken: of two checkpoints at once, the second does nothing.
             self.help(writer, pages);
-        } else if (grown >= STEP || pages >= NEAR_BOUND)
+        } else if (grown >= STEP || pages >= NEAR_LEADER_BOUND)
             && let Some(wake) = &self.wake
         {
             self.woken_at.store(pages, Ordering::Relaxed);
-            // Where the channel is full, the thread is about to look anyway.
+            // If the channel is full, the thread is about to make a checkpoint anyway.
             let _ = wake.try_send(());
         }
     }
 
     fn help(&self, writer: &Database, pages: u32) {
-        let patient_until = self.patient_until.load(Ordering::Relaxed);
-        let helped = if pages < patient_until {
+        let checkpoint = if pages < self.wait_for_readers_at.load(Ordering::Relaxed) {
             writer.checkpoint()
         } else {
-            let more = if pages < LONG_READ { AGAIN_AFTER } else { pages / 2 };
-            self.patient_until.store(pages.saturating_add(more), Ordering::Relaxed);
+            let step = if pages < LONG_READ { RETRY_STEP } else { pages / 2 };
+            self.wait_for_readers_at.store(pages.saturating_add(step), Ordering::Relaxed);
             writer.restart_wal()
         };
-        if pages < HARD_BOUND {
-            self.patient_until.store(HARD_BOUND, Ordering::Relaxed);
+        if pages < READERS_BOUND {
+            self.wait_for_readers_at.store(READERS_BOUND, Ordering::Relaxed);
         }
-        if let Err(error) = helped {
+        if let Err(error) = checkpoint {
             tracing::warn!(%error, "the writer's checkpoint failed");
         }
     }

@@ -64,8 +64,8 @@ impl RawRow for rusqlite::Row<'_> {
         let column = columns.get(index);
         let table = column.and_then(ColumnMetadata::table_name);
 
-        // The key of the value's own table, if the statement reads it. Otherwise the first column, which is by convention
-        // the key of the statement's first table.
+        // The key of the value's own table, if the statement reads it. Otherwise the first column, which is by
+        // convention the key of the statement's first table.
         let is_key = |other: &ColumnMetadata<'_>| other.table_name() == table && other.origin_name() == Some("id");
         let key = columns.iter().position(is_key).unwrap_or(0);
         let row = match self.get_ref(key) {

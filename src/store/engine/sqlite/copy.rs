@@ -1,4 +1,4 @@
-//! A copy of a database, made while others write to it.
+//! Copies a database while others write to it.
 
 use std::ffi::c_int;
 
@@ -10,48 +10,52 @@ use super::location::Location;
 use crate::error::{Error, Result};
 use crate::model::backup::BackupProgress;
 
-/// Pages that are copied between two looks at the progress: 1 MiB.
-const STEP: c_int = 256;
+/// How many pages are copied between two reports of the progress: 1 MiB.
+const PAGES_PER_STEP: c_int = 256;
 
 impl Database {
-    /// Copies the present state into the empty file at `target`, which is not synced. `copied` is told after each piece.
+    /// Copies the present state to the empty file at `target`, and passes the progress to `copied` after each step. The
+    /// file is not synced.
     ///
-    /// SQLite starts a copy anew when its source was changed by another connection. It does so when it begins to read
-    /// again; the transaction that is held here reads one state from the first page to the last.
+    /// SQLite restarts a copy when another connection has changed the source and the copy reads on in a new
+    /// transaction. Here one read transaction is open from the first page to the last, so the copy is never restarted.
     pub(crate) fn copy_to(
         &self,
         target: &Location,
         copied: impl FnMut(BackupProgress) -> Result<()>,
     ) -> Result<BackupProgress> {
-        self.on_one_state(|| self.copy_held_state(target, copied))
+        self.with_snapshot(|| self.copy_snapshot(target, copied))
     }
 
-    fn copy_held_state(
+    fn copy_snapshot(
         &self,
         target: &Location,
         mut copied: impl FnMut(BackupProgress) -> Result<()>,
     ) -> Result<BackupProgress> {
         let page_size = u64::try_from(self.number("PRAGMA page_size")?).unwrap_or(0);
         let mut target = target.open_empty()?;
-        // What is not finished is thrown away as a whole.
-        let careless = "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF";
-        target.execute_batch(careless).map_err(|error| convert(&error))?;
+        // Without a journal and syncs: an unfinished copy is deleted as a whole.
+        let pragmas = "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF";
+        target.execute_batch(pragmas).map_err(|error| convert(&error))?;
         let backup = Backup::new(&self.connection, &mut target).map_err(|error| convert(&error))?;
         loop {
-            let step = backup.step(STEP).map_err(|error| convert(&error))?;
-            let (total, left) = (backup.progress().pagecount, backup.progress().remaining);
-            let pages = |number: c_int| u64::try_from(number).unwrap_or(0);
-            let progress = BackupProgress {
-                pages: pages(total - left),
-                total_pages: pages(total),
-                bytes: pages(total - left) * page_size,
-                total_bytes: pages(total) * page_size,
-            };
+            let step = backup.step(PAGES_PER_STEP).map_err(|error| convert(&error))?;
+            let progress = progress_of(&backup, page_size);
             match step {
-                StepResult::Done => return copied(progress).map(|()| progress),
+                StepResult::Done => {
+                    copied(progress)?;
+                    return Ok(progress);
+                }
                 StepResult::More => copied(progress)?,
                 _ => return Err(Error::Unavailable("the store is busy")),
             }
         }
     }
+}
+
+fn progress_of(backup: &Backup<'_, '_>, page_size: u64) -> BackupProgress {
+    let number = |pages: c_int| u64::try_from(pages).unwrap_or(0);
+    let total_pages = number(backup.progress().pagecount);
+    let pages = total_pages - number(backup.progress().remaining);
+    BackupProgress { pages, total_pages, bytes: pages * page_size, total_bytes: total_pages * page_size }
 }

@@ -1,4 +1,4 @@
-//! The connections that write.
+//! Connections that write: their settings, the schema, and checkpoints.
 
 use std::cell::Cell;
 
@@ -6,14 +6,13 @@ use rusqlite::Connection;
 use rusqlite::config::DbConfig;
 
 use super::errors::convert;
-use super::settings::{STATEMENTS, stable_plans, wait_briefly, wait_while_busy};
-
+use super::settings::{CACHED_STATEMENTS, use_stable_plans, wait_briefly, wait_while_busy};
 use crate::environment::Environment;
 use crate::error::{Error, Result, StoreError};
 use crate::store::engine::ids::IdSource;
 use crate::store::engine::transaction::Transaction;
 
-/// Marks a database as one of ours in its header: "TCKT".
+/// The application id in the header of our databases: "TCKT".
 const APPLICATION_ID: i64 = 0x5443_4b54;
 
 /// A connection that writes.
@@ -22,12 +21,12 @@ pub(crate) struct Database {
 }
 
 thread_local! {
-    /// Pages in the WAL after the last commit of this thread.
+    /// The pages in the WAL after the last commit of this thread.
     static WAL_PAGES: Cell<u32> = const { Cell::new(0) };
 }
 
 impl Database {
-    /// Makes a connection to a file of ours, or a fresh one, ready to write.
+    /// Prepares a connection for writing. Refuses a database of another program.
     pub(super) fn prepare(connection: Connection) -> Result<Self> {
         let database = Self { connection };
         database.set_up()?;
@@ -36,25 +35,25 @@ impl Database {
 
     fn set_up(&self) -> Result<()> {
         let connection = &self.connection;
-        connection.busy_handler(Some(wait_while_busy)).map_err(|error| convert(&error))?;
-        connection.set_prepared_statement_cache_capacity(STATEMENTS);
-        // What another program has in its log is not to be moved when this connection closes.
-        let checkpoint_on_close = |on: bool| {
-            let set = connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, !on);
-            set.map(drop).map_err(|error| convert(&error))
-        };
-        checkpoint_on_close(false)?;
+        self.set_busy_handler(Some(wait_while_busy))?;
+        connection.set_prepared_statement_cache_capacity(CACHED_STATEMENTS);
+
+        // Until the owner is known: closing this connection must not checkpoint the WAL of another program.
+        self.set_checkpoint_on_close(false)?;
         self.check_owner()?;
-        checkpoint_on_close(true)?;
+        self.set_checkpoint_on_close(true)?;
+
         if connection.is_readonly(rusqlite::MAIN_DB).map_err(|error| convert(&error))? {
             return Err(StoreError::ReadOnly(String::new()).into());
         }
         self.switch_to_wal()?;
-        // Whatever a WAL grew to beside a long backup, the disk has it back but for 96 MiB once the WAL starts anew.
-        let setup = "PRAGMA journal_size_limit = 100663296;
-                     PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA temp_store = MEMORY;
-                     PRAGMA trusted_schema = OFF; PRAGMA cache_size = -32768; PRAGMA wal_autocheckpoint = 0;";
-        connection.execute_batch(setup).and_then(|()| stable_plans(connection)).map_err(|error| convert(&error))?;
+        // The WAL file is truncated to 96 MiB when the WAL restarts, so that a long backup leaves no huge file behind.
+        self.batch(
+            "PRAGMA journal_size_limit = 100663296;
+            PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA temp_store = MEMORY;
+            PRAGMA trusted_schema = OFF; PRAGMA cache_size = -32768; PRAGMA wal_autocheckpoint = 0;",
+        )?;
+        use_stable_plans(connection).map_err(|error| convert(&error))?;
         connection.wal_hook(Some(|_, pages| {
             WAL_PAGES.set(u32::try_from(pages).unwrap_or(u32::MAX));
             Ok(())
@@ -62,9 +61,14 @@ impl Database {
         Ok(())
     }
 
-    /// Refuses another program's database before anything of it is changed.
+    fn set_checkpoint_on_close(&self, enabled: bool) -> Result<()> {
+        let set = self.connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, !enabled);
+        set.map(drop).map_err(|error| convert(&error))
+    }
+
+    /// Refuses a database of another program, before anything in it is changed.
     fn check_owner(&self) -> Result<()> {
-        // In this order: another process may make this very database ours in between.
+        // The application id is read last: another process may initialize the database in between.
         let version = self.number("PRAGMA user_version")?;
         let tables = self.number("SELECT COUNT(*) FROM sqlite_schema")?;
         match self.number("PRAGMA application_id")? {
@@ -74,13 +78,13 @@ impl Database {
         }
     }
 
-    /// Several processes that open a fresh file at once can get SQLITE_BUSY here in spite of the busy handler.
+    /// Switches to WAL mode. If several processes open a new file at once, SQLite can report SQLITE_BUSY here without
+    /// calling the busy handler, so this waits and tries again by itself.
     fn switch_to_wal(&self) -> Result<()> {
-        let handler = |handler| self.connection.busy_handler(handler).map_err(|error| convert(&error));
-        // Each attempt would wait as long as all of them together.
-        handler(None)?;
+        // With the busy handler, each attempt would wait for its five seconds.
+        self.set_busy_handler(None)?;
         self.try_to_switch_to_wal()?;
-        handler(Some(wait_while_busy))
+        self.set_busy_handler(Some(wait_while_busy))
     }
 
     fn try_to_switch_to_wal(&self) -> Result<()> {
@@ -90,7 +94,10 @@ impl Database {
                 .and_then(|now| if now == "wal" { Ok(now) } else { mode("PRAGMA journal_mode = WAL") });
             match switched.map_err(|error| convert(&error)) {
                 Ok(mode) if mode == "wal" => return Ok(()),
-                Ok(mode) => return Err(StoreError::CannotOpen(format!("no WAL is possible here (mode {mode})")).into()),
+                Ok(mode) => {
+                    let problem = format!("WAL mode is not possible here; the journal mode stays {mode}");
+                    return Err(StoreError::CannotOpen(problem).into());
+                }
                 Err(Error::Unavailable(_)) if wait_while_busy(attempt) => {}
                 Err(error) => return Err(error),
             }
@@ -98,88 +105,104 @@ impl Database {
         Ok(())
     }
 
-    /// Brings the schema to the last of `migrations`, in one transaction.
+    fn set_busy_handler(&self, handler: Option<fn(i32) -> bool>) -> Result<()> {
+        self.connection.busy_handler(handler).map_err(|error| convert(&error))
+    }
+
+    /// Runs the migrations that the database has not had, in one transaction. `user_version` in its header is how many
+    /// it has had.
     pub(crate) fn migrate(&self, migrations: &[&str]) -> Result<()> {
         let known = i64::try_from(migrations.len()).unwrap_or(i64::MAX);
-        let version = || self.number("PRAGMA user_version");
-        if version()? == known {
+        if self.schema_version()? == known {
             return Ok(());
         }
         self.batch("BEGIN IMMEDIATE")?;
-        let upgrade = version().and_then(|found| {
-            let missing = usize::try_from(found).ok().and_then(|done| migrations.get(done..));
-            let missing = missing.ok_or(StoreError::SchemaTooNew { found, known })?;
-            missing.iter().try_for_each(|sql| self.batch(sql))?;
-            self.batch(&format!("PRAGMA user_version = {known}; PRAGMA application_id = {APPLICATION_ID}; COMMIT"))
-        });
-        upgrade.inspect_err(|_| drop(self.batch("ROLLBACK")))
+        let migrated = self.run_missing(migrations, known);
+        migrated.inspect_err(|_| drop(self.batch("ROLLBACK")))
     }
 
+    fn run_missing(&self, migrations: &[&str], known: i64) -> Result<()> {
+        // Read again: another process may have migrated the database before this transaction began.
+        let found = self.schema_version()?;
+        let missing = usize::try_from(found).ok().and_then(|done| migrations.get(done..));
+        for migration in missing.ok_or(StoreError::SchemaTooNew { found, known })? {
+            self.batch(migration)?;
+        }
+        self.batch(&format!("PRAGMA user_version = {known}; PRAGMA application_id = {APPLICATION_ID}; COMMIT"))
+    }
+
+    fn schema_version(&self) -> Result<i64> {
+        self.number("PRAGMA user_version")
+    }
+
+    /// Runs several statements.
     pub(crate) fn batch(&self, sql: &str) -> Result<()> {
         self.connection.execute_batch(sql).map_err(|error| convert(&error))
     }
 
-    /// Runs a statement without parameters and rows; prepared once.
+    /// Runs a statement without parameters and rows, which is prepared once.
     pub(crate) fn command(&self, sql: &str) -> Result<()> {
         let run = || self.connection.prepare_cached(sql)?.execute([]);
         run().map(drop).map_err(|error| convert(&error))
     }
 
+    /// Reads one number.
     pub(super) fn number(&self, sql: &str) -> Result<i64> {
         self.connection.query_row(sql, [], |row| row.get(0)).map_err(|error| convert(&error))
     }
 
-    /// Whether a transaction is open: an error of SQLite may have ended it.
+    /// Whether a transaction is open. After some errors, SQLite rolls a transaction back by itself.
     pub(crate) fn in_transaction(&self) -> bool {
         !self.connection.is_autocommit()
     }
 
-    /// Runs `work`, which takes long, on one state of the database. Others write meanwhile, and all that stays in the WAL.
-    pub(crate) fn on_one_state<T>(&self, work: impl FnOnce() -> Result<T>) -> Result<T> {
+    /// Runs `work`, which takes long, on one snapshot of the database. Others can write in the meantime, and everything
+    /// that they write stays in the WAL.
+    pub(crate) fn with_snapshot<T>(&self, work: impl FnOnce() -> Result<T>) -> Result<T> {
         self.batch("BEGIN")?;
-        // Only what reads begins to hold a state.
+        // The snapshot is taken by the first statement that reads.
         self.number("SELECT COUNT(*) FROM sqlite_schema")?;
         let result = work();
         if self.in_transaction() {
             self.batch("ROLLBACK")?;
         }
-        // Whoever commits next would have to move all that was written meanwhile, and everybody would wait for it.
+        // Otherwise the next commit would have to move all that was written, and every writer would wait for it.
         if let Err(error) = self.checkpoint() {
-            tracing::warn!(%error, "the checkpoint after a long look at the database failed");
+            tracing::warn!(%error, "the checkpoint after a long read failed");
         }
         result
     }
 
-    /// Lets nothing be written over this connection from now on.
+    /// Forbids writing on this connection from now on.
     pub(crate) fn only_read(&self) -> Result<()> {
         self.batch("PRAGMA query_only = ON")
     }
 
-    /// Moves what no reader needs any more from the WAL into the database, without waiting for anybody.
+    /// Moves what no reader needs any more from the WAL into the database file, without waiting for readers or writers.
     pub(crate) fn checkpoint(&self) -> Result<()> {
         self.number("PRAGMA wal_checkpoint(PASSIVE)").map(drop)
     }
 
-    /// Moves everything and has the next commit begin the WAL anew, where it can. It waits for who still reads an older
-    /// state, but not for long: meanwhile nobody writes.
+    /// Moves all of the WAL, so that the next commit restarts it. Waits briefly for readers of older states: nobody can
+    /// write in the meantime. If they do not finish, the WAL is not restarted.
     pub(crate) fn restart_wal(&self) -> Result<()> {
-        let handler = |handler| self.connection.busy_handler(handler).map_err(|error| convert(&error));
-        handler(Some(wait_briefly))?;
+        self.set_busy_handler(Some(wait_briefly))?;
         let restarted = self.number("PRAGMA wal_checkpoint(RESTART)");
-        handler(Some(wait_while_busy))?;
+        self.set_busy_handler(Some(wait_while_busy))?;
         restarted.map(drop)
     }
 
-    /// Moves everything and empties the WAL, as far as other processes let it.
+    /// Moves all of the WAL and truncates its file, unless other processes use the database.
     pub(crate) fn final_checkpoint(&self) -> Result<()> {
         self.number("PRAGMA wal_checkpoint(TRUNCATE)").map(drop)
     }
 
-    /// Pages in the WAL after the last commit on this thread, told once; none where nothing was written.
+    /// Returns the pages in the WAL after the last commit on this thread, and resets the number to 0.
     pub(crate) fn take_wal_pages() -> u32 {
         WAL_PAGES.take()
     }
 
+    /// The transaction that is open on this connection.
     pub(crate) fn transaction<'c>(&'c self, environment: &'c Environment, ids: &'c IdSource) -> Transaction<'c> {
         Transaction::new(&self.connection, environment.now(), environment, ids)
     }

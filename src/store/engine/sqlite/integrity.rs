@@ -1,24 +1,36 @@
-//! What SQLite itself finds wrong with a file.
+//! SQLite's own checks of a database file.
 
 use crate::error::Result;
 use crate::store::engine::transaction::Transaction;
 
+/// A row that refers to a row which does not exist.
+pub(crate) struct BrokenReference {
+    pub(crate) table: String,
+    /// The key of the row.
+    pub(crate) row: Option<i64>,
+    pub(crate) referenced_table: String,
+}
+
 impl Transaction<'_> {
-    /// Tells `note` of the first `most` things that are wrong with pages, indexes, and the types and CHECKs of columns.
-    pub(crate) fn check_integrity(&self, most: u64, mut note: impl FnMut(String)) -> Result<()> {
-        self.query_each(&format!("PRAGMA integrity_check({most})"), &[], |row| {
+    /// Checks pages, indexes, and the types and CHECK constraints of columns. Passes the first `limit` problems to
+    /// `report`.
+    pub(crate) fn check_integrity(&self, limit: u64, mut report: impl FnMut(String)) -> Result<()> {
+        self.query_each(&format!("PRAGMA integrity_check({limit})"), &[], |row| {
             let problem: String = row.get("integrity_check")?;
             if problem != "ok" {
-                note(problem);
+                report(problem);
             }
             Ok(())
         })
     }
 
-    /// Tells `note` of each row that refers to one that is not there: its table, its key, and the other table.
-    pub(crate) fn check_references(&self, mut note: impl FnMut(String, Option<i64>, String)) -> Result<()> {
+    /// Passes each broken foreign key to `report`.
+    pub(crate) fn check_references(&self, mut report: impl FnMut(BrokenReference)) -> Result<()> {
         self.query_each("PRAGMA foreign_key_check", &[], |row| {
-            note(row.get("table")?, row.get("rowid")?, row.get("parent")?);
+            let table = row.get("table")?;
+            let row_id = row.get("rowid")?;
+            let referenced_table = row.get("parent")?;
+            report(BrokenReference { table, row: row_id, referenced_table });
             Ok(())
         })
     }

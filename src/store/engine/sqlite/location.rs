@@ -1,4 +1,4 @@
-//! Where a database is, and how its connections are opened.
+//! The path of a database file, and how connections to it are opened.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -8,13 +8,14 @@ use rusqlite::{Connection, OpenFlags};
 use super::database::Database;
 use super::errors::convert;
 use super::readers::Readers;
-use super::settings::{STATEMENTS, stable_plans, wait_while_busy};
+use super::settings::{CACHED_STATEMENTS, use_stable_plans, wait_while_busy};
 use crate::error::{Error, Result, StoreError};
 
-/// 3.51.3 mends a race of the WAL reset that could lose commits.
-const OLDEST_SQLITE: (i32, &str) = (3_051_003, "3.51.3");
+/// Version 3.51.3 fixes a race when the WAL is restarted, which could lose commits.
+const OLDEST_VERSION: i32 = 3_051_003;
+const OLDEST_VERSION_TEXT: &str = "3.51.3";
 
-/// Where a database is and how to reach it.
+/// The path of a database file, and the VFS that accesses it.
 #[derive(Debug, Clone)]
 pub(crate) struct Location {
     path: PathBuf,
@@ -22,11 +23,11 @@ pub(crate) struct Location {
 }
 
 impl Location {
-    /// The file at `path`, on SQLite's default VFS where none is given.
+    /// The file at `path`. Without a `vfs`, SQLite's default is used.
     pub(crate) fn new(path: PathBuf, vfs: Option<String>) -> Self {
-        // SQLite reads a name that begins with `file:` as a URI; a path is always a path.
-        let path =
-            if path.as_os_str().as_encoded_bytes().starts_with(b"file:") { Path::new(".").join(path) } else { path };
+        // SQLite reads a name that begins with `file:` as a URI. Here, a path is always a path.
+        let is_uri = path.as_os_str().as_encoded_bytes().starts_with(b"file:");
+        let path = if is_uri { Path::new(".").join(path) } else { path };
         Self { path, vfs }
     }
 
@@ -39,12 +40,12 @@ impl Location {
         Self::new(path, self.vfs.clone())
     }
 
-    /// A connection that writes. It creates the file where there is none.
+    /// Opens a connection that writes. Creates the file if it does not exist.
     pub(crate) fn open(&self) -> Result<Database> {
         self.open_database(OpenFlags::SQLITE_OPEN_CREATE)
     }
 
-    /// A connection that writes to a file that is there.
+    /// Opens a connection that writes to an existing file.
     pub(crate) fn open_existing(&self) -> Result<Database> {
         self.open_database(OpenFlags::empty())
     }
@@ -52,10 +53,10 @@ impl Location {
     fn open_database(&self, flags: OpenFlags) -> Result<Database> {
         check_version(rusqlite::version_number(), rusqlite::version())?;
         let connection = self.connect(flags)?;
-        Database::prepare(connection).map_err(|error| self.named(error))
+        Database::prepare(connection).map_err(|error| self.with_path(error))
     }
 
-    /// A connection to a file that is there and empty.
+    /// Opens a connection to an existing, empty file.
     pub(super) fn open_empty(&self) -> Result<Connection> {
         self.connect(OpenFlags::empty())
     }
@@ -66,58 +67,58 @@ impl Location {
             Some(vfs) => Connection::open_with_flags_and_vfs(&self.path, flags, vfs.as_str()),
             None => Connection::open_with_flags(&self.path, flags),
         };
-        connection.map_err(|error| self.opening(&error))
+        connection.map_err(|error| {
+            let error = match convert(&error) {
+                Error::Store(StoreError::Failed(text)) => StoreError::CannotOpen(text).into(),
+                other => other,
+            };
+            self.with_path(error)
+        })
     }
 
-    /// A pool of connections that only read.
+    /// Opens a pool of `size` connections that only read.
     pub(crate) fn readers(&self, size: u32) -> Result<Readers> {
         let mut flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let manager = match &self.vfs {
             // Only a URI can name the VFS to the pool.
             Some(vfs) => {
                 flags |= OpenFlags::SQLITE_OPEN_URI;
-                let (path, vfs) = (percent_encoded(&self.path), percent_encoded(vfs.as_ref()));
+                let path = percent_encoded(&self.path);
+                let vfs = percent_encoded(vfs.as_ref());
                 r2d2_sqlite::SqliteConnectionManager::file(format!("file:{path}?vfs={vfs}"))
             }
             None => r2d2_sqlite::SqliteConnectionManager::file(&self.path),
         };
         let manager = manager.with_flags(flags).with_init(|connection| {
             connection.busy_handler(Some(wait_while_busy))?;
-            connection.set_prepared_statement_cache_capacity(STATEMENTS);
-            stable_plans(connection)
+            connection.set_prepared_statement_cache_capacity(CACHED_STATEMENTS);
+            use_stable_plans(connection)
         });
         let pool = r2d2::Pool::builder()
             .max_size(size)
-            // All of them now, and for good: one that were opened late, on a thread of the pool, could outlive the writer,
-            // and a log that a reader closes last stays behind.
+            // All connections are opened now and stay open. One that is opened later, on a thread of the pool, could
+            // outlive the writer, and if a reader closes the database last, the WAL file is left behind.
             .max_lifetime(None)
             .idle_timeout(None)
             .test_on_check_out(false)
             .connection_timeout(Duration::from_secs(5))
             .error_handler(Box::new(LogFailures))
             .build(manager)
-            .map_err(|error| self.named(StoreError::CannotOpen(error.to_string()).into()))?;
+            .map_err(|error| self.with_path(StoreError::CannotOpen(error.to_string()).into()))?;
         Ok(Readers::new(pool))
     }
 
-    /// The size of the write-ahead log in bytes; 0 where there is none, or none to be seen from here.
+    /// The size of the WAL file in bytes; 0 if it does not exist or cannot be read.
     pub(crate) fn wal_bytes(&self) -> u64 {
-        // It lies beside the file itself, and not beside a link to it.
+        // The WAL is next to the file itself, and not next to a symbolic link to it.
         let path = self.path.canonicalize().unwrap_or_else(|_| self.path.clone());
         let mut path = path.into_os_string();
         path.push("-wal");
         std::fs::metadata(path).map_or(0, |file| file.len())
     }
 
-    fn opening(&self, error: &rusqlite::Error) -> Error {
-        self.named(match convert(error) {
-            Error::Store(StoreError::Failed(text)) => StoreError::CannotOpen(text).into(),
-            other => other,
-        })
-    }
-
-    /// Says which file it was, where that is the news.
-    fn named(&self, error: Error) -> Error {
+    /// Adds the path to an error about the file as a whole.
+    fn with_path(&self, error: Error) -> Error {
         let path = self.path.display().to_string();
         match error {
             Error::Store(StoreError::NotADatabase(_)) => StoreError::NotADatabase(path).into(),
@@ -128,27 +129,29 @@ impl Location {
     }
 }
 
-/// Writes down why the pool could not make a connection: whoever waits for one only hears that there was none.
+/// Logs why the pool could not open a connection. The caller that waits for one gets only a timeout.
 #[derive(Debug)]
 struct LogFailures;
 
 impl r2d2::HandleError<rusqlite::Error> for LogFailures {
     fn handle_error(&self, error: rusqlite::Error) {
-        tracing::warn!(%error, "a reader could not be opened");
+        tracing::warn!(%error, "a connection for reading could not be opened");
     }
 }
 
 fn check_version(number: i32, text: &str) -> Result<()> {
-    let (oldest, required) = OLDEST_SQLITE;
-    if number >= oldest {
+    if number >= OLDEST_VERSION {
         return Ok(());
     }
-    Err(StoreError::SqliteTooOld { found: text.to_owned(), required }.into())
+    Err(StoreError::SqliteTooOld { found: text.to_owned(), required: OLDEST_VERSION_TEXT }.into())
 }
 
 fn percent_encoded(path: &Path) -> String {
-    let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"/-._~".contains(byte);
-    let encode = |byte: &u8| if plain(byte) { char::from(*byte).to_string() } else { format!("%{byte:02X}") };
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/-._~".contains(&byte);
+    let encode = |byte: &u8| match *byte {
+        plain if is_plain(plain) => char::from(plain).to_string(),
+        other => format!("%{other:02X}"),
+    };
     path.as_os_str().as_encoded_bytes().iter().map(encode).collect()
 }
 
@@ -157,7 +160,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_library_older_than_the_one_relied_on_is_refused() {
+    fn an_sqlite_that_is_too_old_is_refused() {
         assert!(check_version(3_051_003, "3.51.3").is_ok());
         let refused = check_version(3_051_002, "3.51.2").expect_err("too old");
         assert_eq!(refused.to_string(), "SQLite 3.51.2 is too old: 3.51.3 or newer is required");

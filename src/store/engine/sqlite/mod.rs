@@ -16,4 +16,4 @@ mod settings;
 pub(in crate::store) use checkpoint::Checkpointer;
 pub(in crate::store) use database::Database;
 pub(crate) use location::Location;
-pub(in crate::store) use readers::Readers;
+pub(in crate::store) use readers::{Isolation, Readers};

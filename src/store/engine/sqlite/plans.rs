@@ -82,8 +82,8 @@ const COUNTS: &[Expected] = &[
 /// Indexes for a constraint and not for a query.
 const CONSTRAINTS: &[&str] = &["events_by_slug"];
 
-/// Ten organizations with 50 events, 4,000 orders and 8,000 tickets of 500 customers, and 200 webhook endpoints with 8,000
-/// notifications; most orders are completed, and most notifications delivered.
+/// Ten organizations with 50 events, 4,000 orders and 8,000 tickets of 500 customers, and 200 webhook endpoints with
+/// 8,000 notifications; most orders are completed, and most notifications delivered.
 const ROWS: &[&str] = &[
     "INSERT INTO organizations
         WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10) SELECT i, 'One', 'EUR', 'UTC', 0 FROM n",

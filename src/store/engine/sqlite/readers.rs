@@ -1,95 +1,103 @@
-//! The connections that only read.
+//! The pool of connections that only read.
 
 use std::cell::Cell;
 
 use super::errors::convert;
-
 use crate::environment::Environment;
 use crate::error::{Error, Result};
 use crate::model::timestamp::Timestamp;
 use crate::store::engine::ids::IdSource;
 use crate::store::engine::transaction::Transaction;
 
-/// The connections that only read.
+/// The pool of connections that only read.
 pub(crate) struct Readers {
     pool: Pool,
 }
 
 type Pool = r2d2::Pool<r2d2_sqlite::SqliteConnectionManager>;
 
-type Reader = r2d2::PooledConnection<r2d2_sqlite::SqliteConnectionManager>;
+type PooledConnection = r2d2::PooledConnection<r2d2_sqlite::SqliteConnectionManager>;
 
-/// A connection of the pool while it is somebody's. However it goes, also in a panic, a transaction on it is ended before
-/// it is anybody else's.
-struct Snapshot {
-    connection: Reader,
+/// What the statements of a read see.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::store) enum Isolation {
+    /// All statements see the state at the first of them.
+    Snapshot,
+    /// Each statement sees the newest state. This saves the statements that begin and end a transaction.
+    Statement,
+}
+
+/// A connection that was taken from the pool. When it is dropped, also by a panic, its transaction is ended and it goes
+/// back to the pool.
+struct Reader {
+    connection: PooledConnection,
     now: Timestamp,
-    /// Whether a transaction holds one state of the database; otherwise each statement sees the newest.
-    held: bool,
-    /// Whose connection it is.
+    isolation: Isolation,
+    /// The pool that it belongs to.
     readers: *const Readers,
 }
 
-impl Drop for Snapshot {
+impl Drop for Reader {
     fn drop(&mut self) {
+        if self.isolation == Isolation::Statement {
+            return;
+        }
         let end = || self.connection.prepare_cached("ROLLBACK")?.execute([]);
-        if self.held
-            && let Err(error) = end()
-        {
-            tracing::warn!(%error, "a reading transaction did not end");
+        if let Err(error) = end() {
+            tracing::warn!(%error, "a reading transaction could not be ended");
         }
     }
 }
 
 thread_local! {
-    /// The snapshot on which everything reads that this thread reads.
-    static SHARED: Cell<Option<Snapshot>> = const { Cell::new(None) };
+    /// The reader whose snapshot all reads of this thread share, inside `with_snapshot`.
+    static SHARED_READER: Cell<Option<Reader>> = const { Cell::new(None) };
 }
 
 impl Readers {
-    pub(in crate::store) fn new(pool: Pool) -> Self {
+    pub(super) fn new(pool: Pool) -> Self {
         Self { pool }
     }
 
-    /// Runs `work` on the state of the database that the thread shares. Where it shares none, on a new one: held for the
-    /// whole of `work` where it asks for that, and otherwise as each of its statements finds it.
-    pub(crate) fn read<T>(
+    /// Runs `work` on the snapshot that this thread shares. If it shares none, runs `work` on a connection of its own.
+    pub(in crate::store) fn read<T>(
         &self,
         environment: &Environment,
         ids: &IdSource,
-        held: bool,
+        isolation: Isolation,
         work: impl FnOnce(&Transaction<'_>) -> Result<T>,
     ) -> Result<T> {
-        let shared = SHARED.take();
-        let (snapshot, sharing) = match shared {
+        let (reader, is_shared) = match SHARED_READER.take() {
             Some(shared) if std::ptr::eq(shared.readers, self) => (shared, true),
-            of_another_store => {
-                SHARED.set(of_another_store);
-                (self.begin(environment, held)?, false)
+            // It belongs to another store.
+            other => {
+                SHARED_READER.set(other);
+                (self.reader(environment, isolation)?, false)
             }
         };
-        let transaction = Transaction::new(&*snapshot.connection, snapshot.now, environment, ids);
+        let transaction = Transaction::new(&*reader.connection, reader.now, environment, ids);
         let result = work(&transaction);
-        if sharing {
-            SHARED.set(Some(snapshot));
+        if is_shared {
+            SHARED_READER.set(Some(reader));
         }
         result
     }
 
-    /// Runs `work`, in which everything that this thread reads comes from one state of the database.
+    /// Runs `work`. All reads of this thread inside it see one snapshot.
     pub(crate) fn with_snapshot<T>(&self, environment: &Environment, work: impl FnOnce() -> T) -> Result<T> {
-        SHARED.set(Some(self.begin(environment, true)?));
+        SHARED_READER.set(Some(self.reader(environment, Isolation::Snapshot)?));
         let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work));
-        drop(SHARED.take());
+        drop(SHARED_READER.take());
         result.or_else(|panic| std::panic::resume_unwind(panic))
     }
 
-    fn begin(&self, environment: &Environment, held: bool) -> Result<Snapshot> {
+    /// Takes a connection from the pool.
+    fn reader(&self, environment: &Environment, isolation: Isolation) -> Result<Reader> {
         let connection = self.pool.get().map_err(|_| Error::Unavailable("every reader of the store is busy"))?;
-        if held {
+        if isolation == Isolation::Snapshot {
             let begin = || connection.prepare_cached("BEGIN")?.execute([]);
             begin().map_err(|error| convert(&error))?;
         }
-        Ok(Snapshot { connection, now: environment.now(), held, readers: self })
+        Ok(Reader { connection, now: environment.now(), isolation, readers: self })
     }
 }

@@ -1,0 +1,19 @@
+//! Damage that a check reports, instead of failing.
+
+use crate::error::{Error, Result, StoreError};
+
+/// Passes an error about damaged data to `report`, so that the check goes on. Other errors are returned.
+pub(super) fn report_damage(checked: Result<()>, report: impl FnOnce(String)) -> Result<()> {
+    match checked {
+        Err(Error::Store(error @ (StoreError::Damaged(_) | StoreError::CorruptRow { .. }))) => {
+            report(error.to_string());
+            Ok(())
+        }
+        // SQLite's error if a sum exceeds 64 bits.
+        Err(Error::Store(StoreError::Failed(text))) if text.contains("integer overflow") => {
+            report("the numbers are too large to be added up".to_owned());
+            Ok(())
+        }
+        other => other,
+    }
+}
