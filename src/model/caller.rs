@@ -86,8 +86,8 @@ impl Caller {
     }
 
     /// Returns the same caller with expected revisions. It updates or deletes an event, a ticket type, a discount or a
-    /// webhook endpoint only if the current `revision` is one of them. That is checked in the transaction of the change,
-    /// so that no update of others is lost.
+    /// webhook endpoint only if the current `revision` is one of them. That is checked in the transaction of the
+    /// change, so that no update of others is lost.
     ///
     /// The revisions apply to operations that update or delete. Other operations ignore them.
     ///
