@@ -1,4 +1,5 @@
-//! The log lines that the server writes for requests. They are a separate binary because they capture the process's log.
+//! The log lines that the server writes for requests. They are a separate binary because they capture the process's
+//! log.
 #![cfg(feature = "server")]
 
 mod common;

@@ -1,5 +1,5 @@
-//! Slow and silent clients: timeouts, the limit on connections, a payment gateway that hangs, and shutdown. Other clients
-//! must be served meanwhile.
+//! Slow and silent clients: timeouts, the limit on connections, a payment gateway that hangs, and shutdown. Other
+//! clients must be served meanwhile.
 #![cfg(feature = "server")]
 #![expect(clippy::disallowed_methods, reason = "the tests measure the timeouts of real sockets")]
 

@@ -1,4 +1,5 @@
-//! Who may use whom: `server → service → payment, webhook → sales → store → rules → model → form → error`, downwards only.
+//! Who may use whom: `server → service → payment, webhook → sales → store → rules → model → form → error`, downwards
+//! only.
 
 #[path = "common/imports.rs"]
 mod imports;

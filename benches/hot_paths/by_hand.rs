@@ -1,4 +1,5 @@
-//! The same work written directly with rusqlite: the same rows, the same checks and prepared statements, and nothing else.
+//! The same work written directly with rusqlite: the same rows, the same checks and prepared statements, and nothing
+//! else.
 
 use std::path::Path;
 
@@ -31,12 +32,12 @@ pub struct Orders {
 }
 
 impl Orders {
-    pub fn new(shop: &LargeStore) -> Self {
+    pub fn new(store: &LargeStore) -> Self {
         Self {
-            connection: connect(&shop.fixture.path()),
-            organization: stored_id(shop.fixture.caller.organization()),
-            event: stored_id(shop.event),
-            ticket_type: stored_id(shop.ticket_type),
+            connection: connect(&store.fixture.path()),
+            organization: stored_id(store.fixture.caller.organization()),
+            event: stored_id(store.event),
+            ticket_type: stored_id(store.ticket_type),
             next: 0,
         }
     }

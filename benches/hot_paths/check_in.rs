@@ -13,7 +13,7 @@ use crate::ratio::Bench;
 
 pub fn bench(bench: &mut Bench) {
     let name = "check_in_ticket, 32 callers";
-    if !bench.wants(name) {
+    if !bench.includes(name) {
         return;
     }
     let ours = LargeStore::open();
@@ -21,7 +21,7 @@ pub fn bench(bench: &mut Bench) {
     let connection = by_hand::connect(&hand.fixture.path());
     let organization = stored_id(hand.fixture.caller.organization());
     let _folder = hand.fixture.close();
-    // Every ticket is scanned once, in an order that has nothing to do with how they lie in the file.
+    // Every ticket is scanned once, in an order that is independent of their order in the file.
     let (next_ours, mut next_hand) = (AtomicU64::new(0), 0);
     bench.compare(
         name,
@@ -32,7 +32,7 @@ pub fn bench(bench: &mut Bench) {
                 ours.fixture
                     .service
                     .check_in_ticket(&ours.fixture.caller, CheckInTicket::new(code(ticket)))
-                    .expect("let in");
+                    .expect("accepted");
             });
         },
         |count| {
@@ -40,7 +40,7 @@ pub fn bench(bench: &mut Bench) {
             while left > 0 {
                 connection.prepare_cached("BEGIN IMMEDIATE").and_then(|mut begin| begin.execute([])).expect("begun");
                 for _ in 0..left.min(32) {
-                    check_in(&connection, organization, &code(nth(next_hand))).expect("let in");
+                    check_in(&connection, organization, &code(nth(next_hand))).expect("accepted");
                     next_hand += 1;
                 }
                 connection.prepare_cached("COMMIT").and_then(|mut commit| commit.execute([])).expect("committed");
@@ -50,7 +50,7 @@ pub fn bench(bench: &mut Bench) {
     );
 }
 
-/// The `number`th ticket of a shuffle: an odd factor visits every ticket of a power of two once.
+/// Returns the `number`th ticket in a random order. An odd factor visits every number below a power of two once.
 fn nth(number: u64) -> u64 {
     const CYCLE: u64 = 1 << 19;
     const { assert!(CYCLE <= TICKETS) };
@@ -73,12 +73,12 @@ fn check_in(connection: &Connection, organization: i64, code: &str) -> rusqlite:
         let _: (String, String, String, String) = (row.get(4)?, row.get(16)?, row.get(17)?, row.get(18)?);
         Ok((row.get(0)?, row.get(5)?, row.get(19)?))
     })?;
-    assert!(status == "NOT_CHECKED_IN" && event == "PUBLISHED", "the ticket lets in");
+    assert!(status == "NOT_CHECKED_IN" && event == "PUBLISHED", "the ticket is valid");
     let mut update = connection.prepare_cached(
         "UPDATE tickets SET status = 'CHECKED_IN', check_in_at = ?2, first_scan_at = COALESCE(first_scan_at, ?2),
             last_scan_at = ?2, scan_count = scan_count + 1, updated_at = ?2
         WHERE id = ?1 AND status = 'NOT_CHECKED_IN'",
     )?;
-    assert_eq!(update.execute(params![id, now])?, 1, "let in");
+    assert_eq!(update.execute(params![id, now])?, 1, "accepted");
     Ok(())
 }

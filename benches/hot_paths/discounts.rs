@@ -1,4 +1,4 @@
-//! What a discount costs an order, and asking about one.
+//! The cost of discounts: orders with a code, orders with automatic discounts, and `validate_discount`.
 
 use rusqlite::{Connection, OptionalExtension, params};
 use ticketing::{Amount, BasketItem, CreateDiscount, CreateTicketType, TicketTypeId, Timestamp, ValidateDiscount};
@@ -6,7 +6,7 @@ use ticketing::{Amount, BasketItem, CreateDiscount, CreateTicketType, TicketType
 use crate::by_hand;
 use crate::common::database::stored_id;
 use crate::large_store::LargeStore;
-use crate::orders::{order, request, spread};
+use crate::orders::{create_order, request, spread};
 use crate::ratio::Bench;
 
 pub fn bench(bench: &mut Bench) {
@@ -15,75 +15,76 @@ pub fn bench(bench: &mut Bench) {
     validation(bench, "validate_discount");
 }
 
-/// A type that costs something, and `number` discounts of which the last takes all of it off: such an order is completed
-/// at once, like one that cost nothing from the beginning.
-fn with_discounts(shop: &LargeStore, codes: &[&str], automatic: bool) -> TicketTypeId {
-    let seat = CreateTicketType::new("Seat", Amount::new(1250, 2), 10_000_000);
-    let seat = shop.fixture.service.create_ticket_type(&shop.fixture.caller, shop.event, seat).expect("created");
+/// Creates a ticket type with a price, and discounts with these codes. The last discount is 100 %, so that the order is
+/// completed at once, like the order of a free ticket type.
+fn with_discounts(store: &LargeStore, codes: &[&str], automatic: bool) -> TicketTypeId {
+    let ticket_type = CreateTicketType::new("Seat", Amount::new(1250, 2), 10_000_000);
+    let ticket_type =
+        store.fixture.service.create_ticket_type(&store.fixture.caller, store.event, ticket_type).expect("created");
     for (index, code) in codes.iter().enumerate() {
         let percent = if index + 1 == codes.len() { 100 } else { 10 * i64::try_from(index).unwrap_or(0) + 10 };
         let (from, to) = (Timestamp::from_millis(0), Timestamp::MAX);
-        let mut new = CreateDiscount::percentage(shop.event, *code, Amount::new(percent, 0), from, to);
+        let mut new = CreateDiscount::percentage(store.event, *code, Amount::new(percent, 0), from, to);
         new.auto_apply = Some(automatic);
         new.usage_limit = Some(10_000_000);
-        new.applicable_ticket_types = Some(vec![seat.id]);
-        shop.fixture.service.create_discount(&shop.fixture.caller, new).expect("created");
+        new.applicable_ticket_types = Some(vec![ticket_type.id]);
+        store.fixture.service.create_discount(&store.fixture.caller, new).expect("created");
     }
-    seat.id
+    ticket_type.id
 }
 
 fn orders(bench: &mut Bench, name: &str, code: Option<&str>) {
-    if !bench.wants(name) {
+    if !bench.includes(name) {
         return;
     }
     let discounted = LargeStore::open();
     let plain = LargeStore::open();
-    let seat = match code {
+    let ticket_type = match code {
         Some(code) => with_discounts(&discounted, &[code], false),
         None => with_discounts(&discounted, &["TEN", "TWENTY", "ALL"], true),
     };
-    let reduced = || {
+    let order_with_discount = || {
         let mut request = request(&discounted);
-        request.items[0].ticket_type_id = seat;
+        request.items[0].ticket_type_id = ticket_type;
         request.discount_code = code.map(str::to_owned);
-        let placed = discounted.fixture.service.create_order(&discounted.fixture.caller, request).expect("placed");
-        assert_eq!(placed.issued_tickets.len(), 2);
+        let created = discounted.fixture.service.create_order(&discounted.fixture.caller, request).expect("created");
+        assert_eq!(created.issued_tickets.len(), 2);
     };
     bench.compare_as(
         name,
         ("with", "without"),
         64 * 80,
-        |count| spread(64, count, |_| reduced()),
-        |count| spread(64, count, |_| order(&plain)),
+        |count| spread(64, count, |_| order_with_discount()),
+        |count| spread(64, count, |_| create_order(&plain)),
     );
 }
 
 fn validation(bench: &mut Bench, name: &str) {
-    if !bench.wants(name) {
+    if !bench.includes(name) {
         return;
     }
-    let shop = LargeStore::open();
-    let seat = with_discounts(&shop, &["ALL"], false);
-    let connection = by_hand::connect(&shop.fixture.path());
-    let (organization, event) = (stored_id(shop.fixture.caller.organization()), stored_id(shop.event));
-    let ticket_type = stored_id(seat);
+    let store = LargeStore::open();
+    let ticket_type = with_discounts(&store, &["ALL"], false);
+    let connection = by_hand::connect(&store.fixture.path());
+    let (organization, event) = (stored_id(store.fixture.caller.organization()), stored_id(store.event));
+    let stored_type = stored_id(ticket_type);
     let ours = || {
         let price = Amount::new(1250, 2);
-        let item = BasketItem { ticket_type_id: seat, quantity: 2, price };
+        let item = BasketItem { ticket_type_id: ticket_type, quantity: 2, price };
         let code = "all".to_owned();
-        let request = ValidateDiscount { event_id: shop.event, code, order_amount: price, ticket_items: vec![item] };
-        assert!(shop.fixture.service.validate_discount(&shop.fixture.caller, request).expect("judged").valid);
+        let request = ValidateDiscount { event_id: store.event, code, order_amount: price, ticket_items: vec![item] };
+        assert!(store.fixture.service.validate_discount(&store.fixture.caller, request).expect("a response").valid);
     };
     bench.compare(
         name,
         20_000,
         |count| (0..count).for_each(|_| ours()),
-        |count| (0..count).for_each(|_| assert_eq!(judge(&connection, organization, event, ticket_type), Ok(2500))),
+        |count| (0..count).for_each(|_| assert_eq!(validate(&connection, organization, event, stored_type), Ok(2500))),
     );
 }
 
-/// The three rows that a judgement needs, read at one instant, and the arithmetic.
-fn judge(connection: &Connection, organization: i64, event: i64, ticket_type: i64) -> rusqlite::Result<i64> {
+/// Reads the three rows that a validation needs in one transaction, and calculates the discount.
+fn validate(connection: &Connection, organization: i64, event: i64, ticket_type: i64) -> rusqlite::Result<i64> {
     connection.prepare_cached("BEGIN")?.execute([])?;
     let currency: String = connection
         .prepare_cached("SELECT currency FROM events WHERE id = ?1 AND organization_id = ?2")?

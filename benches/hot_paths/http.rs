@@ -1,5 +1,6 @@
-//! Requests over HTTP: `GET /v1/events/{id}` compared with a bare axum handler that returns the same bytes from a blocking
-//! thread, and `POST /v1/orders` compared with direct calls of the service from as many threads as there are connections.
+//! Requests over HTTP: `GET /v1/events/{id}` compared with a bare axum handler that returns the same bytes from a
+//! blocking thread, and `POST /v1/orders` compared with direct calls of the service from as many threads as there are
+//! connections.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -8,13 +9,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use ticketing::server::{ServerOptions, serve};
 
 use crate::large_store::{LargeStore, email, scatter};
-use crate::orders::{order, spread};
+use crate::orders::{create_order, spread};
 use crate::ratio::Bench;
 
 const CONNECTIONS: u64 = 8;
 
-/// The number of threads that send orders. Each uses its share of the connections and has one request in progress on every
-/// one of them. With a thread per connection, the clients would take processor time from the server.
+/// The number of threads that send orders. Each uses its share of the connections and has one request in progress on
+/// every one of them. With a thread per connection, the clients would take processor time from the server.
 const CLIENT_THREADS: usize = 4;
 
 pub fn bench(bench: &mut Bench) {
@@ -32,26 +33,26 @@ fn unlimited() -> ServerOptions {
 
 fn orders(bench: &mut Bench, connections: u64) {
     let name = format!("POST /v1/orders, {connections} connections");
-    if !bench.wants(&name) {
+    if !bench.includes(&name) {
         return;
     }
-    let shop = LargeStore::open();
+    let store = LargeStore::open();
     let direct = LargeStore::open();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("a runtime");
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("bound");
-    runtime.spawn(serve(shop.fixture.service.clone(), listener, unlimited(), std::future::pending()));
+    runtime.spawn(serve(store.fixture.service.clone(), listener, unlimited(), std::future::pending()));
     let mut clients: Vec<_> = (0..connections).map(|_| Client::connect(address)).collect();
     let next = AtomicU64::new(0);
     let send = |client: &mut Client| {
         let email = email(scatter(next.fetch_add(1, Ordering::Relaxed)));
         let body = format!(
             r#"{{"eventId":"{}","customer":{{"name":"Ada Lovelace","email":"{email}"}},"items":[{{"ticketId":"{}","quantity":2}}]}}"#,
-            shop.event, shop.ticket_type
+            store.event, store.ticket_type
         );
         let request = format!(
             "POST /v1/orders HTTP/1.1\r\nHost: localhost\r\nX-Api-Key: {}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
-            shop.key,
+            store.key,
             body.len()
         );
         client.send(&request);
@@ -77,24 +78,24 @@ fn orders(bench: &mut Bench, connections: u64) {
                 }
             });
         },
-        |count| spread(connections, count, |_| order(&direct)),
+        |count| spread(connections, count, |_| create_order(&direct)),
     );
     runtime.shutdown_background();
 }
 
 fn reads(bench: &mut Bench) {
     let name = "GET /v1/events/{id}, 8 connections";
-    if !bench.wants(name) {
+    if !bench.includes(name) {
         return;
     }
-    let shop = LargeStore::open();
-    let _maintenance = shop.fixture.service.start_maintenance().expect("a thread");
+    let store = LargeStore::open();
+    let _maintenance = store.fixture.service.start_maintenance().expect("a thread");
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("a runtime");
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let server = listener.local_addr().expect("bound");
-    runtime.spawn(serve(shop.fixture.service.clone(), listener, unlimited(), std::future::pending()));
+    runtime.spawn(serve(store.fixture.service.clone(), listener, unlimited(), std::future::pending()));
     let request =
-        format!("GET /v1/events/{} HTTP/1.1\r\nHost: localhost\r\nX-Api-Key: {}\r\n\r\n", shop.event, shop.key);
+        format!("GET /v1/events/{} HTTP/1.1\r\nHost: localhost\r\nX-Api-Key: {}\r\n\r\n", store.event, store.key);
     let mut client = Client::connect(server);
     let (head, body) = client.exchange(&request, 200);
     let bare = runtime.block_on(serve_bare(&head, body.clone()));

@@ -1,4 +1,4 @@
-//! A store of a million tickets, made once and kept under `target/`.
+//! A database of a million tickets, created once and kept under `target/`.
 
 use std::path::{Path, PathBuf};
 
@@ -15,7 +15,7 @@ const ORDERS: i64 = 500_000;
 const CUSTOMERS: i64 = 200_000;
 const EVENTS: usize = 20;
 
-/// A copy of the store, opened for the organization that everything in it belongs to.
+/// A copy of the database, opened for the organization that owns all of its rows.
 pub struct LargeStore {
     pub fixture: Fixture,
     /// An API key with every scope.
@@ -26,6 +26,7 @@ pub struct LargeStore {
 }
 
 impl LargeStore {
+    /// Copies the database and opens the copy. The copy is deleted when the store is dropped.
     pub fn open() -> Self {
         let template = template();
         let folder = tempfile::tempdir_in(template.parent().expect("a folder")).expect("a folder for the copy");
@@ -43,23 +44,23 @@ impl LargeStore {
     }
 }
 
-/// Some customer's e-mail address, of which half are known.
+/// Returns the email address of a customer. Half of the addresses are in the database.
 pub fn email(number: u64) -> String {
     format!("customer{}@example.com", scatter(number) % (2 * CUSTOMERS.unsigned_abs()))
 }
 
-/// The number of a ticket's code: every ticket of the store has one.
+/// Returns the code of a ticket by its number.
 pub fn code(ticket: u64) -> String {
     const ALPHABET: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
     let (high, low) = (scatter(ticket), scatter(ticket ^ 0x5555_5555_5555_5555));
     let bits = (u128::from(high) << 64) | u128::from(low);
-    (0..20).map(|place| char::from(ALPHABET[(bits >> (5 * place) & 31) as usize])).collect()
+    (0..20).map(|position| char::from(ALPHABET[(bits >> (5 * position) & 31) as usize])).collect()
 }
 
-/// How many tickets the store has.
+/// The number of tickets in the database.
 pub const TICKETS: u64 = 2 * ORDERS.unsigned_abs();
 
-/// Spreads numbers that follow one another (the finalizer of SplitMix64).
+/// Maps consecutive numbers to numbers that look random (the finalizer of SplitMix64).
 pub fn scatter(number: u64) -> u64 {
     let mut mixed = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
     mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -68,14 +69,14 @@ pub fn scatter(number: u64) -> u64 {
 }
 
 fn template() -> PathBuf {
-    // The schema is part of the name: another schema, another store.
+    // The name depends on the schema, so that another schema gets another database.
     let schema = include_str!("../../src/store/migrations/sqlite/0001_main_job.sql");
     let stamp = schema.bytes().fold(0_u64, |stamp, byte| scatter(stamp ^ u64::from(byte)));
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/bench-store");
     std::fs::create_dir_all(&folder).expect("target can be written to");
     let path = folder.join(format!("million-{stamp:016x}.db"));
     if !path.exists() {
-        println!("Making a store of {TICKETS} tickets, once …");
+        println!("Creating a database of {TICKETS} tickets, once …");
         let unfinished = folder.join("unfinished.db");
         let _ = std::fs::remove_file(&unfinished);
         fill(&unfinished);
@@ -85,7 +86,7 @@ fn template() -> PathBuf {
 }
 
 fn fill(path: &Path) {
-    let service = TicketingService::open(path).expect("a fresh file");
+    let service = TicketingService::open(path).expect("a new file");
     let organization = service.create_organization(ticketing::CreateOrganization::default()).expect("created");
     let caller = service.act_for(organization.id).expect("there");
     let mut types = Vec::new();
@@ -131,9 +132,9 @@ fn insert_rows(connection: &Connection, organization: i64, types: &[(i64, i64)])
         let customer = i64::try_from(scatter(number.unsigned_abs()) % CUSTOMERS.unsigned_abs()).unwrap_or(0) + 1;
         order.execute(params![id, organization, event, customer, at])?;
         item.execute(params![id, id, ticket_type])?;
-        for place in 0..2 {
-            let code = code(2 * number.unsigned_abs() + place);
-            let ticket_id = id + i64::try_from(place).unwrap_or(0);
+        for position in 0..2 {
+            let code = code(2 * number.unsigned_abs() + position);
+            let ticket_id = id + i64::try_from(position).unwrap_or(0);
             ticket.execute(params![ticket_id, organization, event, ticket_type, id, customer, code, at])?;
         }
     }

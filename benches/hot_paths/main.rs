@@ -1,10 +1,12 @@
-//! The hot paths, each beside the same work written by hand through rusqlite in the same run, on a store of a million
-//! tickets. Criterion measures both; the ratio comes from rounds of either that take turns, so that a machine that is
-//! slow for a while is slow for both.
+//! The hot paths, each compared with the same work written directly with rusqlite, on a database of a million tickets.
 //!
-//! The store and its copies take about 4 GB under `target/` while it runs, and 400 MB afterwards.
+//! Criterion measures both. The ratio comes from alternating rounds of the two, so that a machine that is slow for a
+//! while is slow for both.
 //!
-//! `cargo bench --all-features` runs everything, `… -- --ratios` only the ratios, and `… -- NAME` what has the name.
+//! The database and its copies need up to 4 GB under `target/` during the run, and 400 MB afterwards.
+//!
+//! `cargo bench --all-features` runs everything, `… -- --ratios` only the ratios, and `… -- NAME` the benchmarks whose
+//! name contains NAME.
 
 #![expect(clippy::disallowed_methods, reason = "a benchmark measures real time")]
 

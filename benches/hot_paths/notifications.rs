@@ -3,26 +3,26 @@
 
 use crate::common::database::{params, stored_id};
 use crate::large_store::LargeStore;
-use crate::orders::{order, spread};
+use crate::orders::{create_order, spread};
 use crate::ratio::Bench;
 
 const ENDPOINTS: i64 = 3;
 
 pub fn bench(bench: &mut Bench) {
     let (many, one) = ("create_order with three endpoints, 64 callers", "create_order with three endpoints, 1 caller");
-    if ![many, one].iter().any(|name| bench.wants(name)) {
+    if ![many, one].iter().any(|name| bench.includes(name)) {
         return;
     }
     let with_endpoints = LargeStore::open();
     let without_endpoints = LargeStore::open();
     insert_endpoints(&with_endpoints);
     let names = ("with endpoints", "without endpoints");
-    if bench.wants(many) {
-        let work = |store| move |count| spread(64, count, |_| order(store));
+    if bench.includes(many) {
+        let work = |store| move |count| spread(64, count, |_| create_order(store));
         bench.compare_as(many, names, 64 * 80, work(&with_endpoints), work(&without_endpoints));
     }
-    if bench.wants(one) {
-        let work = |store| move |count| (0..count).for_each(|_| order(store));
+    if bench.includes(one) {
+        let work = |store| move |count| (0..count).for_each(|_| create_order(store));
         bench.compare_as(one, names, 400, work(&with_endpoints), work(&without_endpoints));
     }
 }

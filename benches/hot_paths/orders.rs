@@ -11,16 +11,16 @@ use crate::ratio::{Bench, median};
 
 static NEXT: AtomicU64 = AtomicU64::new(0);
 
-pub fn order(shop: &LargeStore) {
-    shop.fixture.service.create_order(&shop.fixture.caller, request(shop)).expect("placed");
+pub fn create_order(store: &LargeStore) {
+    store.fixture.service.create_order(&store.fixture.caller, request(store)).expect("created");
 }
 
-pub fn request(shop: &LargeStore) -> CreateOrder {
+pub fn request(store: &LargeStore) -> CreateOrder {
     let customer = NewCustomer::new("Ada Lovelace", email(scatter(NEXT.fetch_add(1, Ordering::Relaxed))));
-    CreateOrder::new(shop.event, customer, shop.ticket_type, 2)
+    CreateOrder::new(store.event, customer, store.ticket_type, 2)
 }
 
-/// Runs `count` pieces of work on `callers` threads.
+/// Calls `work` `count` times on `callers` threads.
 pub fn spread(callers: u64, count: u64, work: impl Fn(u64) + Sync) {
     let next = AtomicU64::new(0);
     std::thread::scope(|scope| {
@@ -39,42 +39,47 @@ pub fn spread(callers: u64, count: u64, work: impl Fn(u64) + Sync) {
 }
 
 pub fn bench(bench: &mut Bench) {
-    let (many, one, tail) =
+    let (many, one, tail_latency) =
         ("create_order, 64 callers", "create_order, 1 caller", "create_order, 64 callers, p99 / p50");
-    if ![many, one, tail].iter().any(|name| bench.wants(name)) {
+    if ![many, one, tail_latency].iter().any(|name| bench.includes(name)) {
         return;
     }
     let ours = LargeStore::open();
     let hand = LargeStore::open();
     let mut by_hand = by_hand::Orders::new(&hand);
     let _folder = hand.fixture.close();
-    if bench.wants(many) {
-        bench.compare(many, 64 * 80, |count| spread(64, count, |_| order(&ours)), |count| by_hand.write(count, 64));
+    if bench.includes(many) {
+        bench.compare(
+            many,
+            64 * 80,
+            |count| spread(64, count, |_| create_order(&ours)),
+            |count| by_hand.write(count, 64),
+        );
     }
-    if bench.wants(one) {
-        bench.compare(one, 400, |count| (0..count).for_each(|_| order(&ours)), |count| by_hand.write(count, 1));
+    if bench.includes(one) {
+        bench.compare(one, 400, |count| (0..count).for_each(|_| create_order(&ours)), |count| by_hand.write(count, 1));
     }
-    if bench.wants(tail) {
-        latencies(bench, tail, &ours);
+    if bench.includes(tail_latency) {
+        latencies(bench, tail_latency, &ours);
     }
 }
 
-fn latencies(bench: &mut Bench, name: &str, shop: &LargeStore) {
-    let mut shares = Vec::new();
+fn latencies(bench: &mut Bench, name: &str, store: &LargeStore) {
+    let mut ratios = Vec::new();
     let mut line = String::new();
     for _ in 0..7 {
-        let taken = std::sync::Mutex::new(Vec::new());
+        let latencies_ms = std::sync::Mutex::new(Vec::new());
         spread(64, 64 * 200, |_| {
             let start = Instant::now();
-            order(shop);
-            taken.lock().expect("no panic").push(start.elapsed().as_secs_f64() * 1e3);
+            create_order(store);
+            latencies_ms.lock().expect("no panic").push(start.elapsed().as_secs_f64() * 1e3);
         });
-        let mut taken = taken.into_inner().expect("no panic");
-        let p50 = median(&mut taken);
-        let p99 = taken[taken.len() * 99 / 100];
-        shares.push(p99 / p50);
+        let mut latencies_ms = latencies_ms.into_inner().expect("no panic");
+        let p50 = median(&mut latencies_ms);
+        let p99 = latencies_ms[latencies_ms.len() * 99 / 100];
+        ratios.push(p99 / p50);
         line = format!("last round p50 {p50:.2} ms, p99 {p99:.2} ms");
     }
-    let share = median(&mut shares);
-    bench.note(format!("{name}: {share:.2} ({line})"));
+    let ratio = median(&mut ratios);
+    bench.report(format!("{name}: {ratio:.2} ({line})"));
 }

@@ -1,13 +1,13 @@
-//! Measures two ways to do the same work, and tells how they compare.
+//! Measures two implementations of the same work and compares them.
 
 use std::time::{Duration, Instant};
 
 use criterion::Criterion;
 
-/// Rounds of which the median counts.
+/// The number of rounds. The result is their median.
 const ROUNDS: usize = 15;
 
-/// Criterion, and the ratios to print at the end.
+/// Runs benchmarks, and collects the ratios to print at the end.
 pub struct Bench {
     criterion: Criterion,
     only_ratios: bool,
@@ -21,18 +21,18 @@ impl Bench {
         Self { criterion, only_ratios, filter, lines: Vec::new() }
     }
 
-    /// Whether the benchmark of this name is wanted.
-    pub fn wants(&self, name: &str) -> bool {
+    /// Whether the benchmark of this name was requested.
+    pub fn includes(&self, name: &str) -> bool {
         self.filter.as_ref().is_none_or(|filter| name.contains(filter.as_str()))
     }
 
-    /// Measures `ours` and `by_hand`, which both do as much work as they are told to. `round` is how much work a round
-    /// of the ratio is.
+    /// Measures `ours` and `by_hand`. Their parameter is the number of operations, and `round` is that number for one
+    /// round of the ratio.
     pub fn compare(&mut self, name: &str, round: u64, ours: impl FnMut(u64), by_hand: impl FnMut(u64)) {
         self.compare_as(name, ("ours", "by hand"), round, ours, by_hand);
     }
 
-    /// The same for two ways that have other names.
+    /// The same for two implementations with other names.
     pub fn compare_as(
         &mut self,
         name: &str,
@@ -58,7 +58,7 @@ impl Bench {
             of_hand.push(hand.as_secs_f64() / round as f64 * 1e6);
         }
         let (ratio, mine, hand) = (median(&mut ratios), median(&mut of_ours), median(&mut of_hand));
-        self.note(format!("{name}: ratio {ratio:.2} ({this} {mine:.1} µs, {that} {hand:.1} µs each)"));
+        self.report(format!("{name}: ratio {ratio:.2} ({this} {mine:.1} µs, {that} {hand:.1} µs each)"));
         if !self.only_ratios {
             let mut group = self.criterion.benchmark_group(name);
             group.bench_function(this, |bencher| bencher.iter_custom(|count| time(|| ours(count))));
@@ -67,7 +67,7 @@ impl Bench {
         }
     }
 
-    pub fn note(&mut self, line: String) {
+    pub fn report(&mut self, line: String) {
         println!("{line}");
         self.lines.push(line);
     }

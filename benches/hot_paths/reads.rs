@@ -14,34 +14,36 @@ pub fn bench(bench: &mut Bench) {
     let by_code = "get_ticket_by_code";
     let page = "list_orders, pages of 50";
     let key = "authenticate";
-    if ![by_code, page, key].iter().any(|name| bench.wants(name)) {
+    if ![by_code, page, key].iter().any(|name| bench.includes(name)) {
         return;
     }
-    let shop = LargeStore::open();
+    let store = LargeStore::open();
     let LargeStore { fixture, key: hand_key, .. } = LargeStore::open();
     let (_folder, path) = fixture.into_file();
     let connection = by_hand::connect(&path);
-    // With an empty WAL, SQLite drops its page cache after each transaction. The other store has a WAL, so this one gets one
-    // too.
+    // With an empty WAL, SQLite drops its page cache after each transaction. The other store has a WAL, so this one
+    // gets one too.
     connection.execute("UPDATE api_keys SET last_used_at = 0", []).expect("written");
     // The cache size of the crate's readers, which is SQLite's default. A larger cache is slower for random tickets.
     connection.execute_batch("PRAGMA cache_size = -2000").expect("a known pragma");
-    let organization = stored_id(shop.fixture.caller.organization());
+    let organization = stored_id(store.fixture.caller.organization());
     let next = AtomicU64::new(0);
-    if bench.wants(by_code) {
+    if bench.includes(by_code) {
         let random_code = || code(scatter(next.fetch_add(1, Ordering::Relaxed)) % TICKETS);
         bench.compare(
             by_code,
             20_000,
             |count| {
                 (0..count).for_each(|_| {
-                    drop(shop.fixture.service.get_ticket_by_code(&shop.fixture.caller, &random_code()).expect("there"))
+                    drop(
+                        store.fixture.service.get_ticket_by_code(&store.fixture.caller, &random_code()).expect("there"),
+                    )
                 })
             },
             |count| (0..count).for_each(|_| ticket(&connection, organization, &random_code()).expect("there")),
         );
     }
-    if bench.wants(page) {
+    if bench.includes(page) {
         let request = || ListOrders { page: PageRequest::first(50), ..ListOrders::default() };
         bench.compare(
             page,
@@ -49,7 +51,7 @@ pub fn bench(bench: &mut Bench) {
             |count| {
                 (0..count).for_each(|_| {
                     assert_eq!(
-                        shop.fixture.service.list_orders(&shop.fixture.caller, request()).expect("there").data.len(),
+                        store.fixture.service.list_orders(&store.fixture.caller, request()).expect("there").data.len(),
                         50
                     )
                 })
@@ -57,11 +59,11 @@ pub fn bench(bench: &mut Bench) {
             |count| (0..count).for_each(|_| assert_eq!(orders(&connection, organization).expect("there").len(), 50)),
         );
     }
-    if bench.wants(key) {
+    if bench.includes(key) {
         bench.compare(
             key,
             20_000,
-            |count| (0..count).for_each(|_| assert!(shop.fixture.service.authenticate(&shop.key).is_ok())),
+            |count| (0..count).for_each(|_| assert!(store.fixture.service.authenticate(&store.key).is_ok())),
             |count| (0..count).for_each(|_| caller(&connection, &hand_key).expect("valid")),
         );
     }

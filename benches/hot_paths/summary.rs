@@ -1,4 +1,4 @@
-//! The summary of an event of 100,000 tickets, which lie among a million others.
+//! The summary of an event of 100,000 tickets in a database of a million.
 
 use std::path::Path;
 
@@ -11,25 +11,26 @@ use crate::ratio::Bench;
 
 pub fn bench(bench: &mut Bench) {
     let name = "get_event_summary, 100,000 tickets";
-    if !bench.wants(name) {
+    if !bench.includes(name) {
         return;
     }
-    let shop = LargeStore::open();
+    let store = LargeStore::open();
     let (_folder, path) = LargeStore::open().fixture.into_file();
-    let event = stored_id(shop.event);
-    for path in [&shop.fixture.path(), &path] {
-        make_one_of_two(path, event).expect("written");
+    let event = stored_id(store.event);
+    for path in [&store.fixture.path(), &path] {
+        merge_two_events(path, event).expect("written");
     }
     let connection = by_hand::connect(&path);
-    // The cache that the crate's readers have.
+    // The same cache size as the crate's readers.
     connection.execute_batch("PRAGMA cache_size = -2000").expect("a known pragma");
-    let organization = stored_id(shop.fixture.caller.organization());
+    let organization = stored_id(store.fixture.caller.organization());
     bench.compare(
         name,
         5,
         |count| {
             (0..count).for_each(|_| {
-                let summary = shop.fixture.service.get_event_summary(&shop.fixture.caller, shop.event).expect("there");
+                let summary =
+                    store.fixture.service.get_event_summary(&store.fixture.caller, store.event).expect("there");
                 assert_eq!((summary.tickets_issued, summary.ticket_types.len()), (100_000, 2));
             })
         },
@@ -42,12 +43,12 @@ pub fn bench(bench: &mut Bench) {
     );
 }
 
-/// Gives everything of another event to this one, makes it cost something, and lets part of it expire, be cancelled,
-/// refunded, or come in at the door.
-fn make_one_of_two(path: &Path, event: i64) -> rusqlite::Result<()> {
+/// Moves all rows of another event to this one, sets prices, and makes some of the orders expired, cancelled or
+/// refunded and some of the tickets checked in or cancelled.
+fn merge_two_events(path: &Path, event: i64) -> rusqlite::Result<()> {
     let connection = Connection::open(path)?;
     let other: i64 = connection.query_row("SELECT MAX(id) FROM events WHERE id < ?1", [event], |row| row.get(0))?;
-    // Times are in the upper bits of an id.
+    // The upper bits of an id are a time.
     for sql in [
         "UPDATE orders SET event_id = ?1, total = 2500, hold_until = created_at,
             status = CASE created_at / 50 / 20 % 10 WHEN 0 THEN 'EXPIRED' WHEN 1 THEN 'CANCELLED' ELSE status END,
@@ -65,13 +66,13 @@ fn make_one_of_two(path: &Path, event: i64) -> rusqlite::Result<()> {
         connection.execute(sql, [event, other])?;
     }
     connection.execute_batch("PRAGMA wal_checkpoint(TRUNCATE)")?;
-    // Without anything in its log, SQLite forgets its pages after each transaction.
+    // With an empty log, SQLite would drop its page cache after each transaction.
     connection.execute("UPDATE api_keys SET last_used_at = 0", []).map(drop)
 }
 
-/// What the statements say, put together.
+/// The figures of all statements.
 #[derive(Debug)]
-#[expect(dead_code, reason = "an answer of which only the tickets are read")]
+#[expect(dead_code, reason = "only the tickets are read")]
 struct Summary {
     currency: String,
     orders: [i64; 4],
@@ -81,11 +82,11 @@ struct Summary {
 }
 
 #[derive(Debug)]
-#[expect(dead_code, reason = "an answer that nobody reads")]
+#[expect(dead_code, reason = "the fields are never read")]
 struct Type {
     name: String,
-    places: [i64; 2],
-    bought: [i64; 3],
+    seats: [i64; 2],
+    orders_by_type: [i64; 3],
     issued: [i64; 3],
 }
 
@@ -112,9 +113,9 @@ fn summary(connection: &Connection, organization: i64, event: i64) -> rusqlite::
             COALESCE(SUM(i.discount) FILTER (WHERE o.completed_at IS NOT NULL), 0)
         FROM orders o JOIN order_items i ON i.order_id = o.id WHERE o.event_id = ?1 GROUP BY i.ticket_type_id",
     )?;
-    let bought = items
+    let orders_by_type = items
         .query_map(params![event, now], |row| Ok((row.get::<_, i64>(0)?, [row.get(1)?, row.get(2)?, row.get(3)?])))?;
-    let bought: Vec<(i64, [i64; 3])> = bought.collect::<rusqlite::Result<_>>()?;
+    let orders_by_type: Vec<(i64, [i64; 3])> = orders_by_type.collect::<rusqlite::Result<_>>()?;
     let mut tickets = connection.prepare_cached(
         "SELECT ticket_type_id, COUNT(*), COUNT(*) FILTER (WHERE status = 'CHECKED_IN'),
             COUNT(*) FILTER (WHERE status = 'CANCELLED')
@@ -131,8 +132,8 @@ fn summary(connection: &Connection, organization: i64, event: i64) -> rusqlite::
     };
     let types = types.query_map([event], |row| {
         let id = row.get(0)?;
-        let places = [row.get(2)?, row.get(3)?];
-        Ok(Type { name: row.get(1)?, places, bought: of(&bought, id), issued: of(&issued, id) })
+        let seats = [row.get(2)?, row.get(3)?];
+        Ok(Type { name: row.get(1)?, seats, orders_by_type: of(&orders_by_type, id), issued: of(&issued, id) })
     })?;
     let types = types.collect::<rusqlite::Result<_>>()?;
     connection.prepare_cached("COMMIT")?.execute([])?;

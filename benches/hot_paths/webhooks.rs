@@ -46,7 +46,7 @@ pub fn bench(bench: &mut Bench) {
 /// Compares the deliveries per second of the sender with those of the loop, in alternating order.
 fn throughput(bench: &mut Bench, endpoints: u64, threads: usize) {
     let name = format!("webhook deliveries, endpoints: {endpoints}");
-    if !bench.wants(&name) {
+    if !bench.includes(&name) {
         return;
     }
     let receiver = HealthyReceiver::start();
@@ -76,7 +76,7 @@ fn throughput(bench: &mut Bench, endpoints: u64, threads: usize) {
     let sender_rate = median(&mut sender_rates);
     let loop_rate = median(&mut loop_rates);
     let rates = format!("sender {sender_rate:.0}, plain ureq {loop_rate:.0} per second, threads: {threads}");
-    bench.note(format!("{name}: ratio {ratio:.2} ({rates})"));
+    bench.report(format!("{name}: ratio {ratio:.2} ({rates})"));
 }
 
 /// Returns the requests per second of a loop of `ureq` calls.
@@ -119,7 +119,7 @@ fn loop_rate_of(receiver: SocketAddr, endpoints: u64, threads: usize) -> f64 {
 /// address of a receiver that is slow.
 fn latency(bench: &mut Bench, name: &str, add_load: impl FnOnce(&Fixture, SocketAddr)) {
     let name = format!("webhook latency, {name}");
-    if !bench.wants(&name) {
+    if !bench.includes(&name) {
         return;
     }
     let receiver = HealthyReceiver::start();
@@ -143,7 +143,7 @@ fn latency(bench: &mut Bench, name: &str, add_load: impl FnOnce(&Fixture, Socket
     let p50 = median(&mut millis);
     let p99 = millis[NOTIFICATIONS * 99 / 100];
     let longest = millis[NOTIFICATIONS - 1];
-    bench.note(format!("{name}: p50 {p50:.1} ms, p99 {p99:.1} ms, longest {longest:.1} ms"));
+    bench.report(format!("{name}: p50 {p50:.1} ms, p99 {p99:.1} ms, longest {longest:.1} ms"));
     drop(sender);
 }
 

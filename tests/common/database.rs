@@ -1,4 +1,5 @@
-//! All direct access of the tests to the database: reading what the facade does not show, and writing what it never would.
+//! All direct access of the tests to the database: reading what the facade does not show, and writing what it never
+//! would.
 //!
 //! No other helper knows how a database is opened or queried, so that another engine needs changes only here.
 

@@ -11,8 +11,8 @@ use std::time::Duration;
 /// How long to wait for something that usually happens at once: the machine may be busy.
 const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Returns the path of the example server in the profile of the tests. Builds it first, because cargo does not build the
-/// examples when it runs a single test binary.
+/// Returns the path of the example server in the profile of the tests. Builds it first, because cargo does not build
+/// the examples when it runs a single test binary.
 fn example_server() -> &'static Path {
     static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
     PROGRAM.get_or_init(|| {

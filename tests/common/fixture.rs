@@ -20,8 +20,8 @@ pub fn at(text: &str) -> Timestamp {
 
 /// A service over a database file of its own, one organization, and a caller that may do everything for it.
 ///
-/// The clock stands at [`NOW`] until the test moves it, and ids and codes are the same in every run. When the fixture is
-/// dropped, the stored data must pass [`TicketingService::check`].
+/// The clock stands at [`NOW`] until the test moves it, and ids and codes are the same in every run. When the fixture
+/// is dropped, the stored data must pass [`TicketingService::check`].
 pub struct Fixture {
     pub service: TicketingService,
     pub caller: Caller,
@@ -67,8 +67,8 @@ impl Fixture {
         Self::in_folder(new_folder(), configure)
     }
 
-    /// Creates a fixture like [`Fixture::with`] whose database file is in `folder`. If the file exists, the fixture acts for
-    /// its first organization.
+    /// Creates a fixture like [`Fixture::with`] whose database file is in `folder`. If the file exists, the fixture
+    /// acts for its first organization.
     pub fn in_folder(folder: TempDir, configure: impl FnOnce(Builder) -> Builder) -> Self {
         Self::open(folder, FakeGateway::new(), configure)
     }

@@ -38,8 +38,8 @@ impl Server {
         Self::with(Builder::sandbox_gateway, |_| {})
     }
 
-    /// Starts a server whose service `configure` sets up, and whose options `adjust` changes. It has no payment gateway by
-    /// default.
+    /// Starts a server whose service `configure` sets up, and whose options `adjust` changes. It has no payment gateway
+    /// by default.
     pub fn with(configure: impl FnOnce(Builder) -> Builder, adjust: impl FnOnce(&mut ServerOptions)) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();

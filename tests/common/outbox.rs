@@ -104,8 +104,8 @@ pub fn record_attempt_at(database: &Database, row: i64, at: Timestamp, success: 
     database.execute(insert, params![row, id, success, at.millis()]);
 }
 
-/// Records an attempt for a row of the outbox, as the sender would. It was made when the row was queued, and took 40 ms.
-/// `status` is the status of the response, `None` if there was none.
+/// Records an attempt for a row of the outbox, as the sender would. It was made when the row was queued, and took 40
+/// ms. `status` is the status of the response, `None` if there was none.
 pub fn record_attempt(database: &Database, row: i64, attempt: i64, status: Option<i64>) {
     let success = status.is_some_and(|status| (200..300).contains(&status));
     let body = status.map(|status| format!("answer {status}"));

@@ -1,7 +1,7 @@
 //! Runs a test of this test binary again in a process of its own, and talks to it over its standard input and output.
 //!
-//! The parent starts [`child_process`] for one test and a role. That test asks for [`child_role`] and does what the role
-//! says; without a role it does nothing.
+//! The parent starts [`child_process`] for one test and a role. That test asks for [`child_role`] and does what the
+//! role says; without a role it does nothing.
 
 use std::fmt::Display;
 use std::io::{BufRead, BufReader, Lines, Write};
@@ -93,8 +93,8 @@ pub fn child_variable(name: &str) -> String {
     std::env::var(name).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
-/// Runs a child process by another command, such as `unshare` or `sh`, and waits until it succeeds. Returns its messages,
-/// or `None` if this machine does not have the command or does not allow it.
+/// Runs a child process by another command, such as `unshare` or `sh`, and waits until it succeeds. Returns its
+/// messages, or `None` if this machine does not have the command or does not allow it.
 #[cfg(unix)]
 pub fn run_child_by(wrapper: &[&str], test: &str, role: &str) -> Option<Vec<String>> {
     let mut probe = Command::new(wrapper[0]);

@@ -2,7 +2,8 @@
 
 use std::sync::Barrier;
 
-/// Runs `work` on `threads` threads that start together. Each gets its number, from 0. Returns the results in that order.
+/// Runs `work` on `threads` threads that start together. Each gets its number, from 0. Returns the results in that
+/// order.
 pub fn run_at_once<T: Send>(threads: usize, work: impl Fn(usize) -> T + Sync) -> Vec<T> {
     let start = Barrier::new(threads);
     std::thread::scope(|scope| {

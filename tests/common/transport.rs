@@ -40,7 +40,8 @@ impl FakeTransport {
         Self::new(|_, _, _| respond(204))
     }
 
-    /// Creates a transport that blocks every request whose URL contains `part` until [`Self::release`], and answers 204.
+    /// Creates a transport that blocks every request whose URL contains `part` until [`Self::release`], and answers
+    /// 204.
     pub fn blocking(part: &'static str) -> Self {
         Self::new(move |transport, request, timeout| match request.url.contains(part) {
             true => transport.block(timeout),
@@ -69,7 +70,8 @@ impl FakeTransport {
         self.sent()
     }
 
-    /// Blocks until [`Self::release`], and answers 204. Fails at the timeout, or if the sender interrupts the transport.
+    /// Blocks until [`Self::release`], and answers 204. Fails at the timeout, or if the sender interrupts the
+    /// transport.
     pub fn block(&self, timeout: Duration) -> Result<WebhookResponse, WebhookFailure> {
         let blocked = |state: &mut State| !state.released && !state.interrupted;
         let state = self.0.changed.wait_timeout_while(self.state(), timeout, blocked);

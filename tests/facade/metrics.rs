@@ -141,7 +141,8 @@ fn what_is_undone_inside_of_a_transaction_is_not_counted() {
     fixture.order(&seat, 1);
     fixture.expire_holds();
     assert_eq!(moves(&fixture), [3, 1, 0, 1]);
-    // The late payment finds the seat, whose hold has run out, and then no chair: the seat's order does not expire by that.
+    // The late payment finds the seat, whose hold has run out, and then no chair: the seat's order does not expire by
+    // that.
     fixture.service.payment_completed(&fixture.caller, both.id).unwrap();
     assert_eq!(fixture.stored("SELECT COUNT(*) FROM orders WHERE status = 'EXPIRED'"), 1);
     assert_eq!(moves(&fixture), [3, 1, 0, 1]);

@@ -1,5 +1,5 @@
-//! Compares the crate with a small model of its rules: random steps must have the same outcome and lead to the same state,
-//! while the clock moves forwards and backwards. A failure is reduced to the steps that it needs.
+//! Compares the crate with a small model of its rules: random steps must have the same outcome and lead to the same
+//! state, while the clock moves forwards and backwards. A failure is reduced to the steps that it needs.
 //!
 //! A longer run: `TICKETING_MODEL_CASES=100000 cargo test --release --test model`.
 
@@ -147,8 +147,8 @@ impl System {
         }
     }
 
-    /// Setting the clock back undoes an expiry only if it is not stored yet. The model does not know this: it adopts the
-    /// state of the system.
+    /// Setting the clock back undoes an expiry only if it is not stored yet. The model does not know this: it adopts
+    /// the state of the system.
     fn adopt_stored_expiries(&self, model: &mut Model) {
         for (index, id) in self.orders.iter().enumerate() {
             let pending = model.order_status(index) == OrderStatus::Pending;
