@@ -1,14 +1,15 @@
-//! What the body of each operation may hold, and what it may not.
+//! The fields of each request body, with valid and invalid values.
 
-use super::values::Kind::{List, Object, Value};
-use super::values::{Field, Kind, may, must, or_null, value};
+use super::values::Schema::{Object, Value};
+use super::values::{Field, Schema, list, nullable, optional, required, value};
 
-const TEXT: Kind = text(&["\"\"", "\"x\"", "\"\\ud83d\\ude00\\u0001\\u202e\"", "\"<script>' OR 1=1;--\""]);
-const TEXT_OF_1: Kind = value(&["\"x\"", "\"🎷\"", "\" \""], &["\"\"", "\"x\\u0000\"", "7", "null", "{}"]);
-const TEXT_OF_2: Kind = value(&["\"ab\"", "\"🎷🎷\""], &["\"a\"", "\"🎷\"", "\"ab\\u0000\"", "7", "[\"ab\"]"]);
-const TEXT_OF_3: Kind = value(&["\"abc\"", "\"äöü\""], &["\"ab\"", "\"🎷🎷\"", "\"abc\\u0000\"", "7", "[]"]);
-const TEXT_OF_5: Kind = value(&["\"abcde\"", "\"     \""], &["\"abcd\"", "\"\"", "\"abcde\\u0000\"", "0", "false"]);
-const URI: Kind = value(
+const TEXT: Schema = text(&["\"\"", "\"x\"", "\"\\ud83d\\ude00\\u0001\\u202e\"", "\"<script>' OR 1=1;--\""]);
+/// A text of at least one character.
+const TEXT_FROM_1: Schema = value(&["\"x\"", "\"🎷\"", "\" \""], &["\"\"", "\"x\\u0000\"", "7", "null", "{}"]);
+const TEXT_FROM_2: Schema = value(&["\"ab\"", "\"🎷🎷\""], &["\"a\"", "\"🎷\"", "\"ab\\u0000\"", "7", "[\"ab\"]"]);
+const TEXT_FROM_3: Schema = value(&["\"abc\"", "\"äöü\""], &["\"ab\"", "\"🎷🎷\"", "\"abc\\u0000\"", "7", "[]"]);
+const TEXT_FROM_5: Schema = value(&["\"abcde\"", "\"     \""], &["\"abcd\"", "\"\"", "\"abcde\\u0000\"", "0", "false"]);
+const URI: Schema = value(
     &["\"https://example.com/a?b=%20#c\"", "\"urn:x:y\"", "\"javascript:alert(1)\""],
     &[
         "\"\"",
@@ -21,7 +22,7 @@ const URI: Kind = value(
         "1",
     ],
 );
-const EMAIL: Kind = value(
+const EMAIL: Schema = value(
     &["\"ada@example.com\"", "\"ADA@example.com\"", "\"x+$n@example.org\""],
     &[
         "\"\"",
@@ -37,7 +38,7 @@ const EMAIL: Kind = value(
         "5",
     ],
 );
-const INSTANT: Kind = value(
+const INSTANT: Schema = value(
     &["\"9000-06-01T18:00:00Z\"", "\"9000-06-01T18:00Z\"", "\"9000-06-01T18:00:00.123456789Z\""],
     &[
         "\"\"",
@@ -55,15 +56,15 @@ const INSTANT: Kind = value(
         "true",
     ],
 );
-/// An instant after every good [`INSTANT`].
-const LATER: Kind = value(
+/// An instant after every valid [`INSTANT`].
+const LATER: Schema = value(
     &["\"9999-12-31T23:59:59.999Z\"", "\"9500-01-01T00:00:00Z\""],
     &["\"\"", "\"9999-12-31\"", "\"10000-01-01T00:00:00Z\"", "0", "{}", "\"+9999-12-31T23:59:59Z\""],
 );
-const FLAG: Kind = value(&["true", "false"], &["0", "1", "\"true\"", "\"\"", "[]", "{}", "1e30"]);
-const PRICE: Kind = Value {
-    good: &["0", "-0", "12.5", "12.500", "1e2", "1E-2", "1000000000", "0.01"],
-    bad: &[
+const FLAG: Schema = value(&["true", "false"], &["0", "1", "\"true\"", "\"\"", "[]", "{}", "1e30"]);
+const PRICE: Schema = Value {
+    valid: &["0", "-0", "12.5", "12.500", "1e2", "1E-2", "1000000000", "0.01"],
+    invalid: &[
         "-0.01",
         "-1",
         "1000000000.01",
@@ -78,19 +79,19 @@ const PRICE: Kind = Value {
         "[]",
         "{}",
     ],
-    beyond: &[],
-    of_event: &["0.001", "12.505"],
+    too_large: &[],
+    invalid_for_event: &["0.001", "12.505"],
 };
 
-const fn text(good: &'static [&'static str]) -> Kind {
-    value(good, &["\"x\\u0000\"", "5", "-0", "1e30", "false", "[]", "{}", "[\"x\"]"])
+const fn text(valid: &'static [&'static str]) -> Schema {
+    value(valid, &["\"x\\u0000\"", "5", "-0", "1e30", "false", "[]", "{}", "[\"x\"]"])
 }
 
-/// A whole number from 1 on.
-const fn whole(good: &'static [&'static str], beyond: &'static [&'static str]) -> Kind {
+/// An integer of at least 1.
+const fn positive_integer(valid: &'static [&'static str], too_large: &'static [&'static str]) -> Schema {
     Value {
-        good,
-        bad: &[
+        valid,
+        invalid: &[
             "0",
             "-0",
             "-1",
@@ -105,23 +106,28 @@ const fn whole(good: &'static [&'static str], beyond: &'static [&'static str]) -
             "[1]",
             "{}",
         ],
-        beyond,
-        of_event: &[],
+        too_large,
+        invalid_for_event: &[],
     }
 }
 
-const fn one_of(good: &'static [&'static str]) -> Kind {
-    value(good, &["\"\"", "\"published\"", "\"PUBLISHED \"", "\"PUBLISHED\\u0000\"", "0", "true", "[]", "{}"])
+const fn one_of(valid: &'static [&'static str]) -> Schema {
+    value(valid, &["\"\"", "\"published\"", "\"PUBLISHED \"", "\"PUBLISHED\\u0000\"", "0", "true", "[]", "{}"])
 }
 
-/// The id of a thing that must be there.
-const fn thing(good: &'static [&'static str], elsewhere: &'static [&'static str]) -> Kind {
-    Value { good, bad: &["\"\"", "\"\\u0000\"", "5", "1e30", "false", "[]", "{}"], beyond: &[], of_event: elsewhere }
+/// The id of an existing resource.
+const fn id(valid: &'static [&'static str], invalid_for_event: &'static [&'static str]) -> Schema {
+    Value {
+        valid,
+        invalid: &["\"\"", "\"\\u0000\"", "5", "1e30", "false", "[]", "{}"],
+        too_large: &[],
+        invalid_for_event,
+    }
 }
 
-const NO_SEAT: &[&str] = &["\"nothing\"", "\"$event\"", "\"ttype_0000000000001\"", "\"$seat \""];
-const SEAT: Kind = thing(&["\"$seat\"", "\"$free\""], NO_SEAT);
-const EVENT: Kind = value(
+const UNKNOWN_TICKET_TYPES: &[&str] = &["\"nothing\"", "\"$event\"", "\"ttype_0000000000001\"", "\"$seat \""];
+const TICKET_TYPE: Schema = id(&["\"$seat\"", "\"$free\""], UNKNOWN_TICKET_TYPES);
+const EVENT: Schema = value(
     &["\"$event\""],
     &[
         "\"\"",
@@ -137,145 +143,176 @@ const EVENT: Kind = value(
 );
 
 pub(crate) const EVENT_FIELDS: &[Field] = &[
-    must("title", TEXT_OF_3),
-    or_null("description", TEXT_OF_5),
-    or_null("location", TEXT_OF_3),
-    may(
+    required("title", TEXT_FROM_3),
+    nullable("description", TEXT_FROM_5),
+    nullable("location", TEXT_FROM_3),
+    optional(
         "currency",
         value(&["\"EUR\"", "\"JPY\""], &["\"EU\"", "\"EURO\"", "\"eur\"", "\"ZZZ\"", "\"EU\\u0000\"", "978", "{}"]),
     ),
-    may(
+    optional(
         "timezone",
         value(&["\"UTC\"", "\"Europe/Berlin\""], &["\"\"", "\"Nowhere\"", "\"../etc/passwd\"", "\"UTC\\u0000\"", "1"]),
     ),
-    must("startDate", INSTANT),
-    may("endDate", LATER),
-    must(
+    required("startDate", INSTANT),
+    optional("endDate", LATER),
+    required(
         "slug",
         value(
             &["\"s$n\"", "\"s-$n\""],
             &["\"\"", "\"A\"", "\"a--b\"", "\"-a\"", "\"a-\"", "\"a b\"", "\"ä\"", "\"a\\n\"", "\"a\\u0000\"", "7"],
         ),
     ),
-    may("coverImage", URI),
-    may("isPublic", FLAG),
-    may("status", one_of(&["\"PUBLISHED\"", "\"DRAFTED\""])),
-    must("deliveryMethod", one_of(&["\"DIGITAL\"", "\"PHYSICAL\""])),
-    may("shippingCountries", List(&TEXT, 0)),
-    may("acceptsCompany", FLAG),
+    optional("coverImage", URI),
+    optional("isPublic", FLAG),
+    optional("status", one_of(&["\"PUBLISHED\"", "\"DRAFTED\""])),
+    required("deliveryMethod", one_of(&["\"DIGITAL\"", "\"PHYSICAL\""])),
+    optional("shippingCountries", list(&TEXT, 0)),
+    optional("acceptsCompany", FLAG),
 ];
 
-const FREE: Kind = value(
+/// Any JSON value without the character U+0000.
+const ANY_JSON: Schema = value(
     &["null", "5", "\"x\"", "[]", "{\"a\":[1e30,{\"b\":null}]}", "{\"a\":1,\"a\":2}", "-0", "9007199254740993"],
     &["\"\\u0000\"", "[[\"\\u0000\"]]", "{\"\\u0000\":1}", "{\"a\":{\"b\":\"x\\u0000\"}}"],
 );
 
 pub(crate) const SETTINGS_FIELDS: &[Field] = &[
-    may("tags", List(&TEXT, 0)),
-    may("isFeatured", FLAG),
-    or_null("locationMetadata", FREE),
-    or_null("trackingPixels", FREE),
-    may("disableOrganizerOrderNotifications", FLAG),
+    optional("tags", list(&TEXT, 0)),
+    optional("isFeatured", FLAG),
+    nullable("locationMetadata", ANY_JSON),
+    nullable("trackingPixels", ANY_JSON),
+    optional("disableOrganizerOrderNotifications", FLAG),
 ];
 
 pub(crate) const TICKET_TYPE_FIELDS: &[Field] = &[
-    must("name", TEXT_OF_2),
-    must("price", PRICE),
-    must("quantity", whole(&["1", "1.0", "1e2", "10000000"], &["10000001", "9007199254740993"])),
-    may("description", TEXT),
-    may("status", one_of(&["\"ON_SALE\"", "\"ONLY_VISIBLE_TO_OWNER\""])),
-    may("displayRemaining", FLAG),
-    or_null("validityDays", whole(&["1", "2e0", "9007199254740993"], &["1e19"])),
-    or_null("validityHours", whole(&["1", "10.0", "9223372036854775807"], &["9223372036854775808"])),
-    may("accessAreas", List(&TEXT, 0)),
-    may("maxPerOrder", whole(&["1", "100", "1e2"], &["101", "1e3"])),
-    may("sortOrder", value(&["0", "-0", "-5", "1e2", "9007199254740993"], &["0.5", "1e19", "\"1\"", "true", "[]"])),
-    or_null("ticketText", TEXT),
-    or_null("ticketLogo", URI),
-    or_null("validFrom", INSTANT),
-    or_null("validUntil", LATER),
-    may("allowedDates", List(&INSTANT, 0)),
-    or_null("saleStartDate", INSTANT),
-    or_null("saleEndDate", LATER),
+    required("name", TEXT_FROM_2),
+    required("price", PRICE),
+    required("quantity", positive_integer(&["1", "1.0", "1e2", "10000000"], &["10000001", "9007199254740993"])),
+    optional("description", TEXT),
+    optional("status", one_of(&["\"ON_SALE\"", "\"ONLY_VISIBLE_TO_OWNER\""])),
+    optional("displayRemaining", FLAG),
+    nullable("validityDays", positive_integer(&["1", "2e0", "9007199254740993"], &["1e19"])),
+    nullable("validityHours", positive_integer(&["1", "10.0", "9223372036854775807"], &["9223372036854775808"])),
+    optional("accessAreas", list(&TEXT, 0)),
+    optional("maxPerOrder", positive_integer(&["1", "100", "1e2"], &["101", "1e3"])),
+    optional(
+        "sortOrder",
+        value(&["0", "-0", "-5", "1e2", "9007199254740993"], &["0.5", "1e19", "\"1\"", "true", "[]"]),
+    ),
+    nullable("ticketText", TEXT),
+    nullable("ticketLogo", URI),
+    nullable("validFrom", INSTANT),
+    nullable("validUntil", LATER),
+    optional("allowedDates", list(&INSTANT, 0)),
+    nullable("saleStartDate", INSTANT),
+    nullable("saleEndDate", LATER),
 ];
 
 const fn customer(name: &'static str, fields: &'static [Field]) -> Field {
-    must(name, Object(fields))
+    required(name, Object(fields))
 }
 
 pub(crate) const ORDER_FIELDS: &[Field] = &[
-    must("eventId", EVENT),
+    required("eventId", EVENT),
     customer(
         "customer",
-        &[must("email", EMAIL), must("name", TEXT_OF_1), or_null("companyName", TEXT), or_null("locale", TEXT)],
+        &[
+            required("email", EMAIL),
+            required("name", TEXT_FROM_1),
+            nullable("companyName", TEXT),
+            nullable("locale", TEXT),
+        ],
     ),
-    must("items", List(&Object(&[must("ticketId", SEAT), must("quantity", whole(&["1", "2.0", "1e1"], &["101"]))]), 1)),
-    or_null("discountCode", value(&["\"always\"", "\"ALWAYS\""], &["\"ALWAYS\\u0000\"", "5", "[]", "{}"])),
-    or_null("affiliateCode", TEXT),
-    or_null("language", TEXT),
-    or_null(
+    required(
+        "items",
+        list(
+            &Object(&[
+                required("ticketId", TICKET_TYPE),
+                required("quantity", positive_integer(&["1", "2.0", "1e1"], &["101"])),
+            ]),
+            1,
+        ),
+    ),
+    nullable("discountCode", value(&["\"always\"", "\"ALWAYS\""], &["\"ALWAYS\\u0000\"", "5", "[]", "{}"])),
+    nullable("affiliateCode", TEXT),
+    nullable("language", TEXT),
+    nullable(
         "shippingAddress",
         Object(&[
-            must("street", TEXT_OF_1),
-            must("zip", TEXT_OF_1),
-            must("city", TEXT_OF_1),
-            must("country", value(&["\"DE\"", "\"🎷🎷\""], &["\"D\"", "\"DEU\"", "\"\"", "\"D\\u0000\"", "49"])),
+            required("street", TEXT_FROM_1),
+            required("zip", TEXT_FROM_1),
+            required("city", TEXT_FROM_1),
+            required("country", value(&["\"DE\"", "\"🎷🎷\""], &["\"D\"", "\"DEU\"", "\"\"", "\"D\\u0000\"", "49"])),
         ]),
     ),
-    may("checkoutRedirectUrls", Object(&[must("success", URI), must("failure", URI), must("cancel", URI)])),
+    optional(
+        "checkoutRedirectUrls",
+        Object(&[required("success", URI), required("failure", URI), required("cancel", URI)]),
+    ),
 ];
 
 pub(crate) const ISSUE_FIELDS: &[Field] = &[
-    must("ticketId", thing(&["\"$seat\"", "\"$free\""], NO_SEAT)),
-    customer("customer", &[must("email", EMAIL), must("name", TEXT_OF_1), or_null("locale", TEXT)]),
-    must("quantity", whole(&["1", "2.0", "1e1"], &["11", "1e2"])),
+    required("ticketId", TICKET_TYPE),
+    customer("customer", &[required("email", EMAIL), required("name", TEXT_FROM_1), nullable("locale", TEXT)]),
+    required("quantity", positive_integer(&["1", "2.0", "1e1"], &["11", "1e2"])),
 ];
 
-/// Its good codes are of no ticket: who says so has read all the rest.
+/// The valid codes belong to no ticket: the server says so only after it has checked the other fields.
 pub(crate) const SCAN_FIELDS: &[Field] = &[
-    must(
+    required(
         "code",
         value(&["\"nothing\"", "\"%\"", "\"' OR ''='\"", "\" \""], &["\"\"", "\"x\\u0000\"", "5", "[]", "{}"]),
     ),
-    may("eventId", thing(&["\"$event\"", "\"nothing\""], &[])),
+    optional("eventId", id(&["\"$event\"", "\"nothing\""], &[])),
 ];
 
 pub(crate) const DISCOUNT_FIELDS: &[Field] = &[
-    must("eventId", EVENT),
-    must(
+    required("eventId", EVENT),
+    required(
         "code",
         value(
             &["\"COD$n\"", "\"code-$n\""],
             &["\"C\"", "\"🎷🎷\"", "\"123456789012345678901\"", "\"CODE\\u0000\"", "123", "[]"],
         ),
     ),
-    must("type", one_of(&["\"PERCENTAGE\"", "\"FIXED_AMOUNT\""])),
-    must("value", value(&["0", "-0", "100", "1e1", "12.5"], &["-1", "-0.01", "1e30", "1e-30", "\"5\"", "true", "[]"])),
-    may("description", TEXT),
-    or_null("usageLimit", whole(&["1", "1e7", "5.0"], &["10000001"])),
-    must("validFrom", INSTANT),
-    must("validTo", LATER),
-    or_null("minimumPurchase", PRICE),
-    may("applicableTicketTypes", List(&SEAT, 0)),
-    may("isActive", FLAG),
-    may("autoApply", value(&["false"], &["0", "\"false\"", "[]"])),
+    required("type", one_of(&["\"PERCENTAGE\"", "\"FIXED_AMOUNT\""])),
+    required(
+        "value",
+        value(&["0", "-0", "100", "1e1", "12.5"], &["-1", "-0.01", "1e30", "1e-30", "\"5\"", "true", "[]"]),
+    ),
+    optional("description", TEXT),
+    nullable("usageLimit", positive_integer(&["1", "1e7", "5.0"], &["10000001"])),
+    required("validFrom", INSTANT),
+    required("validTo", LATER),
+    nullable("minimumPurchase", PRICE),
+    optional("applicableTicketTypes", list(&TICKET_TYPE, 0)),
+    optional("isActive", FLAG),
+    optional("autoApply", value(&["false"], &["0", "\"false\"", "[]"])),
 ];
 
 pub(crate) const VALIDATE_FIELDS: &[Field] = &[
-    must("eventId", EVENT),
-    must("code", TEXT_OF_1),
-    must("orderAmount", value(&["0", "12.5", "1e9"], &["-1", "1e30", "1e-30", "0.00001", "\"5\"", "[]"])),
-    must(
+    required("eventId", EVENT),
+    required("code", TEXT_FROM_1),
+    required("orderAmount", value(&["0", "12.5", "1e9"], &["-1", "1e30", "1e-30", "0.00001", "\"5\"", "[]"])),
+    required(
         "ticketItems",
-        List(&Object(&[must("ticketId", SEAT), must("quantity", whole(&["1", "1e1"], &[])), must("price", PRICE)]), 0),
+        list(
+            &Object(&[
+                required("ticketId", TICKET_TYPE),
+                required("quantity", positive_integer(&["1", "1e1"], &[])),
+                required("price", PRICE),
+            ]),
+            0,
+        ),
     ),
 ];
 
-const NOTIFICATION: Kind =
+const NOTIFICATION_TYPE: Schema =
     one_of(&["\"order.completed\"", "\"order.cancelled\"", "\"ticket.issued\"", "\"ticket.checked_in\""]);
 
 pub(crate) const WEBHOOK_FIELDS: &[Field] = &[
-    must(
+    required(
         "url",
         value(
             &["\"https://example.com/hook?a=%20\"", "\"https://hooks.example.org:8443/\""],
@@ -295,7 +332,7 @@ pub(crate) const WEBHOOK_FIELDS: &[Field] = &[
             ],
         ),
     ),
-    or_null("description", TEXT),
-    must("events", List(&NOTIFICATION, 1)),
-    may("enabled", FLAG),
+    nullable("description", TEXT),
+    required("events", list(&NOTIFICATION_TYPE, 1)),
+    optional("enabled", FLAG),
 ];

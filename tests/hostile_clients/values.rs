@@ -1,9 +1,9 @@
-//! Makes bodies that a request may be sent, of which it is known what is wrong with them.
+//! Generates random request bodies from a description of their fields, and the errors that the server must find.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-/// Numbers without a pattern, the same in every run.
+/// A xorshift generator with a fixed seed.
 pub(crate) struct Random(u64);
 
 impl Random {
@@ -35,65 +35,82 @@ impl Random {
     }
 }
 
-/// What a field may hold: raw JSON values that are good and that are not.
-pub(crate) enum Kind {
+/// The values of a field, as raw JSON.
+pub(crate) enum Schema {
     Value {
-        good: &'static [&'static str],
-        bad: &'static [&'static str],
-        beyond: &'static [&'static str],
-        /// Not good either, but that is only seen where the event is known: it is of another one, or has more decimals
-        /// than its currency.
-        of_event: &'static [&'static str],
+        valid: &'static [&'static str],
+        invalid: &'static [&'static str],
+        /// Invalid too: beyond the upper bound of the field.
+        too_large: &'static [&'static str],
+        /// Invalid too, but the server finds the error only if it finds the event: the value belongs to another event, or
+        /// has more decimals than the event's currency.
+        invalid_for_event: &'static [&'static str],
     },
-    List(&'static Kind, usize),
+    List {
+        items: &'static Schema,
+        min_length: usize,
+    },
     Object(&'static [Field]),
 }
 
 pub(crate) struct Field {
     name: &'static str,
-    kind: Kind,
-    required: bool,
-    nullable: bool,
+    schema: Schema,
+    is_required: bool,
+    is_nullable: bool,
 }
 
-pub(crate) const fn must(name: &'static str, kind: Kind) -> Field {
-    Field { name, kind, required: true, nullable: false }
+pub(crate) const fn required(name: &'static str, schema: Schema) -> Field {
+    Field { name, schema, is_required: true, is_nullable: false }
 }
 
-pub(crate) const fn may(name: &'static str, kind: Kind) -> Field {
-    Field { name, kind, required: false, nullable: false }
+pub(crate) const fn optional(name: &'static str, schema: Schema) -> Field {
+    Field { name, schema, is_required: false, is_nullable: false }
 }
 
-pub(crate) const fn or_null(name: &'static str, kind: Kind) -> Field {
-    Field { name, kind, required: false, nullable: true }
+pub(crate) const fn nullable(name: &'static str, schema: Schema) -> Field {
+    Field { name, schema, is_required: false, is_nullable: true }
 }
 
-pub(crate) const fn value(good: &'static [&'static str], bad: &'static [&'static str]) -> Kind {
-    Kind::Value { good, bad, beyond: &[], of_event: &[] }
+pub(crate) const fn value(valid: &'static [&'static str], invalid: &'static [&'static str]) -> Schema {
+    Schema::Value { valid, invalid, too_large: &[], invalid_for_event: &[] }
 }
 
-/// No object and no list, each of which has a value of its own for this.
-const NO_OBJECT: &[&str] = &["[]", "[{}]", "\"\"", "\"{}\"", "0", "-0", "1e30", "true"];
-const NO_LIST: &[&str] = &["{}", "{\"0\":1}", "\"\"", "\"[]\"", "0", "1e308", "false"];
+pub(crate) const fn list(items: &'static Schema, min_length: usize) -> Schema {
+    Schema::List { items, min_length }
+}
 
-/// What no request names: it is left unread, whatever it is.
-const UNNAMED: &[(&str, &str)] = &[
-    ("id", "\"event_0000000000001\""),
-    ("id", "5"),
-    ("organizerId", "null"),
-    ("sold", "-1"),
-    ("usedCount", "1e308"),
-    ("pageViews", "\"\\u0000\""),
-    ("createdAt", "\"1999-01-01T00:00:00Z\""),
-    ("\\u0000", "{}"),
-    ("", "[[[]]]"),
-    ("revision", "{\"a\":1,\"a\":2}"),
-    ("__proto__", "{\"isAdmin\":true}"),
-    ("total", "-0"),
+const NOT_AN_OBJECT: &[&str] = &["[]", "[{}]", "\"\"", "\"{}\"", "0", "-0", "1e30", "true"];
+const NOT_A_LIST: &[&str] = &["{}", "{\"0\":1}", "\"\"", "\"[]\"", "0", "1e308", "false"];
+
+#[derive(Clone, Copy)]
+struct Member {
+    name: &'static str,
+    value: &'static str,
+}
+
+const fn member(name: &'static str, value: &'static str) -> Member {
+    Member { name, value }
+}
+
+/// Members that no request has. The server ignores them, with any value.
+const UNKNOWN_MEMBERS: &[Member] = &[
+    member("id", "\"event_0000000000001\""),
+    member("id", "5"),
+    member("organizerId", "null"),
+    member("sold", "-1"),
+    member("usedCount", "1e308"),
+    member("pageViews", "\"\\u0000\""),
+    member("createdAt", "\"1999-01-01T00:00:00Z\""),
+    member("\\u0000", "{}"),
+    member("", "[[[]]]"),
+    member("revision", "{\"a\":1,\"a\":2}"),
+    member("__proto__", "{\"isAdmin\":true}"),
+    member("total", "-0"),
 ];
 
-/// What cannot be parsed, wherever it is.
-const UNREADABLE: &[&str] = &[
+/// Values that the JSON parser rejects.
+const MALFORMED: &[&str] = &[
     "1e400",
     "-1e400",
     "1e99999999999999999999",
@@ -120,133 +137,163 @@ const UNREADABLE: &[&str] = &[
     "\u{feff}",
 ];
 
-/// Arrays in arrays, so many levels.
-pub(crate) fn nested(levels: usize) -> String {
+/// Nested empty arrays.
+pub(crate) fn nested_arrays(levels: usize) -> String {
     format!("{}{}", "[".repeat(levels), "]".repeat(levels))
 }
 
-/// A body, and what is to come of it.
-pub(crate) struct Body {
-    pub(crate) text: String,
-    /// Where it is wrong, in order; `None` where it cannot be parsed at all.
-    pub(crate) wrong: Option<Vec<String>>,
+/// What the server must do with a body.
+pub(crate) enum Expected {
+    Accepted,
+    /// 422, with errors for exactly these fields, in alphabetical order.
+    FieldErrors(Vec<String>),
+    /// 400, because the body is not JSON.
+    Malformed,
 }
 
-/// Makes bodies for one shape.
-pub(crate) struct Maker<'a> {
+pub(crate) struct Body {
+    pub(crate) text: String,
+    pub(crate) expected: Expected,
+}
+
+/// A name that begins with `$` in the values of fields, and its replacement.
+pub(crate) struct Placeholder<'a> {
+    pub(crate) name: &'static str,
+    pub(crate) replacement: &'a str,
+}
+
+struct FieldError {
+    path: String,
+    /// Whether the server finds the error only if it finds the event.
+    needs_event: bool,
+}
+
+/// Generates bodies for one operation.
+pub(crate) struct BodyGenerator<'a> {
     pub(crate) random: Random,
-    /// What stands for each name that begins with `$`; `$n` is another number each time.
-    pub(crate) names: &'a [(&'a str, &'a str)],
+    placeholders: &'a [Placeholder<'a>],
+    /// The last replacement of the placeholder `$n`, which is a new number for each value.
     number: usize,
-    /// One in how many fields is wrong.
-    wrong_in: Option<usize>,
-    /// Where it is wrong, and whether that is only seen where the event is known.
-    wrong: Vec<(String, bool)>,
-    event_unknown: bool,
-    /// Every way to be wrong that was tried.
+    /// One in this many fields is invalid.
+    error_interval: Option<usize>,
+    /// The errors of the current body.
+    errors: Vec<FieldError>,
+    is_event_unknown: bool,
+    /// The invalid values that were used, as path and value.
     tried: BTreeSet<String>,
 }
 
-impl<'a> Maker<'a> {
-    pub(crate) fn new(seed: u64, names: &'a [(&'a str, &'a str)]) -> Self {
-        let tried = BTreeSet::new();
+impl<'a> BodyGenerator<'a> {
+    pub(crate) fn new(seed: u64, placeholders: &'a [Placeholder<'a>]) -> Self {
         Self {
             random: Random::new(seed),
-            names,
+            placeholders,
             number: 0,
-            wrong_in: None,
-            wrong: Vec::new(),
-            event_unknown: false,
-            tried,
+            error_interval: None,
+            errors: Vec::new(),
+            is_event_unknown: false,
+            tried: BTreeSet::new(),
         }
     }
 
-    /// A body with nothing wrong in it.
-    pub(crate) fn good(&mut self, fields: &'static [Field], update: bool) -> String {
-        self.wrong_in = None;
-        self.object(fields, "", update)
+    /// Generates a valid body. In an update, no field is required.
+    pub(crate) fn valid_body(&mut self, fields: &'static [Field], is_update: bool) -> String {
+        self.error_interval = None;
+        self.object(fields, "", is_update)
     }
 
-    /// A body with any number of things wrong in it.
-    pub(crate) fn any(&mut self, fields: &'static [Field], update: bool) -> Body {
-        self.wrong_in = self.random.pick(&[None, Some(30), Some(10), Some(3)]);
-        self.wrong.clear();
-        self.event_unknown = false;
-        let mut text = match self.random.one_in(50) && self.wrong_in.is_some() {
-            true => {
-                self.wrong.push((String::new(), false));
-                self.random.pick(NO_OBJECT).to_owned()
-            }
-            false => self.object(fields, "", update),
+    /// Generates a body with any number of errors. In an update, no field is required.
+    pub(crate) fn random_body(&mut self, fields: &'static [Field], is_update: bool) -> Body {
+        self.error_interval = self.random.pick(&[None, Some(30), Some(10), Some(3)]);
+        self.errors.clear();
+        self.is_event_unknown = false;
+        let mut text = if self.random.one_in(50) && self.error_interval.is_some() {
+            self.add_error("");
+            self.random.pick(NOT_AN_OBJECT).to_owned()
+        } else {
+            self.object(fields, "", is_update)
         };
-        let parses = !self.random.one_in(12);
-        if !parses {
-            text = self.unreadable(&text);
+        if self.random.one_in(12) {
+            text = self.malformed(&text);
+            return Body { text, expected: Expected::Malformed };
         }
-        let event_unknown = self.event_unknown;
-        let told = self.wrong.drain(..).filter(|(_, of_event)| !(event_unknown && *of_event));
-        let mut wrong: Vec<String> = told.map(|(path, _)| path).collect();
-        wrong.sort_unstable();
-        Body { text, wrong: parses.then_some(wrong) }
+        let is_event_unknown = self.is_event_unknown;
+        let found = self.errors.drain(..).filter(|error| !(is_event_unknown && error.needs_event));
+        let mut paths: Vec<String> = found.map(|error| error.path).collect();
+        paths.sort_unstable();
+        let expected = if paths.is_empty() { Expected::Accepted } else { Expected::FieldErrors(paths) };
+        Body { text, expected }
     }
 
-    /// Asserts that each value that is not good was tried.
-    pub(crate) fn assert_tried(&self, fields: &'static [Field]) {
-        let mut missing = Vec::new();
+    /// Asserts that each invalid value of each field was used.
+    pub(crate) fn assert_all_tried(&self, fields: &'static [Field]) {
+        let mut untried = Vec::new();
         for field in fields {
-            self.missing(&field.kind, field.name, &mut missing);
+            self.collect_untried(&field.schema, field.name, &mut untried);
         }
-        assert!(missing.is_empty(), "never tried: {missing:?}");
+        assert!(untried.is_empty(), "never tried: {untried:?}");
     }
 
-    fn missing(&self, kind: &'static Kind, path: &str, missing: &mut Vec<String>) {
-        match kind {
-            Kind::Value { bad, beyond, of_event, .. } => {
-                let all = bad.iter().chain(*beyond).chain(*of_event).map(|raw| format!("{path} {raw}"));
-                missing.extend(all.filter(|way| !self.tried.contains(way)));
+    fn collect_untried(&self, schema: &'static Schema, path: &str, untried: &mut Vec<String>) {
+        match schema {
+            Schema::Value { invalid, too_large, invalid_for_event, .. } => {
+                let all = invalid.iter().chain(*too_large).chain(*invalid_for_event);
+                let all = all.map(|raw| format!("{path} {raw}"));
+                untried.extend(all.filter(|value| !self.tried.contains(value)));
             }
-            Kind::List(kind, _) => self.missing(kind, path, missing),
-            Kind::Object(fields) => {
-                fields.iter().for_each(|field| self.missing(&field.kind, &format!("{path}.{}", field.name), missing));
+            Schema::List { items, .. } => self.collect_untried(items, path, untried),
+            Schema::Object(fields) => {
+                for field in *fields {
+                    self.collect_untried(&field.schema, &format!("{path}.{}", field.name), untried);
+                }
             }
         }
     }
 
-    fn is_wrong(&mut self) -> bool {
-        self.wrong_in.is_some_and(|number| self.random.one_in(number))
+    fn add_error(&mut self, path: &str) {
+        self.errors.push(FieldError { path: path.to_owned(), needs_event: false });
     }
 
-    /// Text of an object whose members are in no order.
-    fn object(&mut self, fields: &'static [Field], path: &str, update: bool) -> String {
+    /// Decides whether the next field is invalid.
+    fn next_is_invalid(&mut self) -> bool {
+        self.error_interval.is_some_and(|interval| self.random.one_in(interval))
+    }
+
+    /// Generates an object whose members are in a random order.
+    fn object(&mut self, fields: &'static [Field], path: &str, is_update: bool) -> String {
         let mut members = Vec::new();
-        for Field { name, kind, required, nullable } in fields {
+        for Field { name, schema, is_required, is_nullable } in fields {
             let path = if path.is_empty() { (*name).to_owned() } else { format!("{path}.{name}") };
-            let must_be_there = *required && !update;
-            if self.is_wrong() && self.random.one_in(2) {
+            let is_required = *is_required && !is_update;
+            if self.next_is_invalid() && self.random.one_in(2) {
+                // The member is missing, null, or repeated.
                 match self.random.below(3) {
-                    0 if must_be_there => {}
-                    1 if !nullable => members.push(format!("\"{name}\":null")),
+                    0 if is_required => {}
+                    1 if !is_nullable => members.push(format!("\"{name}\":null")),
                     _ => {
-                        let wrong_in = self.wrong_in.take();
-                        members.extend([0, 1].map(|_| format!("\"{name}\":{}", self.value(kind, &path))));
-                        self.wrong_in = wrong_in;
-                        self.wrong.push((path, false));
+                        let error_interval = self.error_interval.take();
+                        for _ in 0..2 {
+                            members.push(format!("\"{name}\":{}", self.value(schema, &path)));
+                        }
+                        self.error_interval = error_interval;
+                        self.add_error(&path);
                         continue;
                     }
                 }
-                self.event_unknown |= path == "eventId";
-                self.wrong.push((path, false));
-            } else if must_be_there || self.random.below(3) > 0 {
-                match *nullable && self.random.one_in(6) {
-                    true => members.push(format!("\"{name}\":null")),
-                    false => members.push(format!("\"{name}\":{}", self.value(kind, &path))),
+                self.is_event_unknown |= path == "eventId";
+                self.add_error(&path);
+            } else if is_required || self.random.below(3) > 0 {
+                if *is_nullable && self.random.one_in(6) {
+                    members.push(format!("\"{name}\":null"));
+                } else {
+                    members.push(format!("\"{name}\":{}", self.value(schema, &path)));
                 }
             }
         }
         for _ in 0..self.random.below(3) {
-            let (name, raw) = self.random.pick(UNNAMED);
+            let Member { name, value } = self.random.pick(UNKNOWN_MEMBERS);
             if !fields.iter().any(|field| field.name == name) {
-                members.push(format!("\"{name}\":{raw}"));
+                members.push(format!("\"{name}\":{value}"));
             }
         }
         if !members.is_empty() {
@@ -257,78 +304,89 @@ impl<'a> Maker<'a> {
         format!("{{{blank}{}{blank}}}", members.join(&format!("{blank},{blank}")))
     }
 
-    fn value(&mut self, kind: &'static Kind, path: &str) -> String {
-        let wrong = self.is_wrong();
-        let raw = match kind {
-            Kind::Value { good, .. } if !wrong => self.random.pick(good),
-            Kind::Value { bad, beyond, of_event, .. } => {
-                // What was not tried yet comes first.
-                let plain: String = path.split('[').map(|part| part.split_once(']').map_or(part, |of| of.1)).collect();
-                let mut ways =
-                    bad.iter().chain(*beyond).map(|raw| (*raw, false)).chain(of_event.iter().map(|raw| (*raw, true)));
-                let new = ways.clone().find(|(raw, _)| self.tried.insert(format!("{plain} {raw}")));
-                let choice = self.random.below(bad.len() + beyond.len() + of_event.len());
-                let (raw, late) = new.or_else(|| ways.nth(choice)).unwrap();
-                self.wrong.push((path.to_owned(), late));
-                self.event_unknown |= path == "eventId";
-                raw
+    fn value(&mut self, schema: &'static Schema, path: &str) -> String {
+        let is_invalid = self.next_is_invalid();
+        let raw = match schema {
+            Schema::Value { valid, .. } if !is_invalid => self.random.pick(valid),
+            Schema::Value { invalid, too_large, invalid_for_event, .. } => {
+                // Use the values that were not tried yet first.
+                let independent = invalid.len() + too_large.len();
+                let values: Vec<&'static str> =
+                    invalid.iter().chain(*too_large).chain(*invalid_for_event).copied().collect();
+                let path_without_indices = without_indices(path);
+                let is_new = |raw: &&str| self.tried.insert(format!("{path_without_indices} {raw}"));
+                let untried = values.iter().position(is_new);
+                let random_choice = self.random.below(values.len());
+                let choice = untried.unwrap_or(random_choice);
+                self.errors.push(FieldError { path: path.to_owned(), needs_event: choice >= independent });
+                self.is_event_unknown |= path == "eventId";
+                values[choice]
             }
-            Kind::Object(fields) if !wrong => return self.object(fields, path, false),
-            Kind::List(_, least) if wrong && *least > 0 && self.random.one_in(3) => {
-                self.wrong.push((path.to_owned(), false));
+            Schema::Object(fields) if !is_invalid => return self.object(fields, path, false),
+            Schema::List { min_length, .. } if is_invalid && *min_length > 0 && self.random.one_in(3) => {
+                self.add_error(path);
                 "[]"
             }
-            Kind::List(kind, least) if !wrong => {
-                let length = least + self.random.below(3);
-                let entries: Vec<_> = (0..length).map(|at| self.value(kind, &format!("{path}[{at}]"))).collect();
+            Schema::List { items, min_length } if !is_invalid => {
+                let length = min_length + self.random.below(3);
+                let entries: Vec<_> = (0..length).map(|index| self.value(items, &format!("{path}[{index}]"))).collect();
                 return format!("[{}]", entries.join(","));
             }
-            Kind::Object(_) | Kind::List(..) => {
-                self.wrong.push((path.to_owned(), false));
-                self.random.pick(if matches!(kind, Kind::Object(_)) { NO_OBJECT } else { NO_LIST })
+            Schema::Object(_) => {
+                self.add_error(path);
+                self.random.pick(NOT_AN_OBJECT)
+            }
+            Schema::List { .. } => {
+                self.add_error(path);
+                self.random.pick(NOT_A_LIST)
             }
         };
         self.number += 1;
         let mut text = raw.replace("$n", &self.number.to_string());
-        for (name, meant) in self.names {
-            text = text.replace(name, meant);
+        for placeholder in self.placeholders {
+            text = text.replace(placeholder.name, placeholder.replacement);
         }
         text
     }
 
-    /// The same text, but it cannot be parsed.
-    fn unreadable(&mut self, text: &str) -> String {
-        let beside = match self.random.below(10) {
+    /// Changes a JSON text so that the parser rejects it.
+    fn malformed(&mut self, text: &str) -> String {
+        let value = match self.random.below(10) {
             0 if text.starts_with('{') => return text.get(..text.len() - 1).unwrap_or_default().to_owned(),
             1 => return format!("{text}{text}"),
-            2 => nested(64),
-            3 => nested(10_000),
+            2 => nested_arrays(64),
+            3 => nested_arrays(10_000),
             4 => "[".repeat(10_000),
             5 => "{\"a\":".repeat(1000),
-            _ => self.random.pick(UNREADABLE).to_owned(),
+            _ => self.random.pick(MALFORMED).to_owned(),
         };
         match text.strip_prefix('{') {
-            Some(rest) if rest.trim_start().starts_with('}') => format!("{{\"x\":{beside}}}"),
-            Some(rest) => format!("{{\"x\":{beside},{rest}"),
-            None => format!("[{beside}]"),
+            Some(rest) if rest.trim_start().starts_with('}') => format!("{{\"x\":{value}}}"),
+            Some(rest) => format!("{{\"x\":{value},{rest}"),
+            None => format!("[{value}]"),
         }
     }
 }
 
-/// The text with a few of its bytes changed, doubled or taken away.
+/// A path such as `items[0].price` without its indices: `items.price`.
+fn without_indices(path: &str) -> String {
+    path.split('[').map(|part| part.split_once(']').map_or(part, |(_, rest)| rest)).collect()
+}
+
+/// The text with a few of its bytes changed, repeated or removed.
 pub(crate) fn mutated(random: &mut Random, text: &str) -> Vec<u8> {
     let mut bytes = text.as_bytes().to_vec();
     for _ in 0..=random.below(4) {
-        let at = random.below(bytes.len().max(1)).min(bytes.len().saturating_sub(1));
-        let end = (at + 1 + random.below(8)).min(bytes.len());
+        let start = random.below(bytes.len().max(1)).min(bytes.len().saturating_sub(1));
+        let end = (start + 1 + random.below(8)).min(bytes.len());
         match random.below(6) {
-            0 if !bytes.is_empty() => bytes[at] = random.pick(b"{}[]\",:\\0-+.eE \n\0\xff"),
-            1 if !bytes.is_empty() => bytes[at] ^= 1 << random.below(8),
-            2 if !bytes.is_empty() => drop(bytes.drain(at..end)),
-            3 => bytes.insert(at, random.pick(b"{}[]\",:\\019-eE \xc3\xa4")),
+            0 if !bytes.is_empty() => bytes[start] = random.pick(b"{}[]\",:\\0-+.eE \n\0\xff"),
+            1 if !bytes.is_empty() => bytes[start] ^= 1 << random.below(8),
+            2 if !bytes.is_empty() => drop(bytes.drain(start..end)),
+            3 => bytes.insert(start, random.pick(b"{}[]\",:\\019-eE \xc3\xa4")),
             4 => {
-                let piece = bytes.get(at..end).unwrap_or_default().to_vec();
-                bytes.splice(at..at, piece);
+                let piece = bytes.get(start..end).unwrap_or_default().to_vec();
+                bytes.splice(start..start, piece);
             }
             _ => bytes.truncate(bytes.len().saturating_sub(random.below(3))),
         }
@@ -336,7 +394,7 @@ pub(crate) fn mutated(random: &mut Random, text: &str) -> Vec<u8> {
     bytes
 }
 
-/// The text as a JSON string, its control characters escaped.
+/// The text as a JSON string, with its control characters escaped.
 pub(crate) fn quoted(text: &str) -> String {
     let mut quoted = String::from("\"");
     for letter in text.chars() {
