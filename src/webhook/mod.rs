@@ -7,7 +7,7 @@
 //!
 //! | Header | Value |
 //! |---|---|
-//! | [`X-Service-Signature`](SIGNATURE_HEADER) | HMAC-SHA256 of `<timestamp>.<body>` with the endpoint's secret, in hexadecimal |
+//! | [`X-Service-Signature`](SIGNATURE_HEADER) | hexadecimal HMAC-SHA256 of `<timestamp>.<body>`, keyed with the secret |
 //! | [`X-Service-Timestamp`](TIMESTAMP_HEADER) | the time of signing, in Unix seconds |
 //! | [`X-Service-Event-Id`](EVENT_ID_HEADER) | the id of the notification, the same for every attempt and resend |
 //! | [`X-Service-Event-Type`](EVENT_TYPE_HEADER) | the type of the notification, such as `order.completed` |

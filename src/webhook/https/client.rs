@@ -10,10 +10,10 @@ use ureq::tls::TlsConfig;
 use ureq::unversioned::transport::{Connector, RustlsConnector};
 use ureq::{Agent, Body, http};
 
-use super::builder::HttpsTransportBuilder;
 use super::exchange::{self, Exchange, Finished, Phase};
 use super::http_connection::{CHUNK, HttpConnector, MAX_HEAD};
 use super::lookup_pool::{LookupPool, MAX_THREADS};
+use super::settings::Settings;
 use super::tcp::{CheckedAddresses, CheckedConnector};
 use crate::webhook::transport::{BODY_KEPT, WebhookRequest, WebhookResponse};
 
@@ -28,7 +28,7 @@ pub(super) struct Client {
 }
 
 impl Client {
-    pub(super) fn new(settings: &HttpsTransportBuilder) -> Self {
+    pub(super) fn new(settings: &Settings) -> Self {
         let connector = CheckedConnector::default().chain(RustlsConnector::default()).chain(HttpConnector);
         // No timeouts here: each exchange has its deadline.
         let config = Config::builder()

@@ -1,0 +1,32 @@
+//! Settings of an HTTPS transport.
+
+use std::sync::Arc;
+
+use ureq::tls::RootCerts;
+
+use super::resolver::{Resolver, SystemResolver};
+
+/// The default number of idle connections. Many endpoints may share one receiver, so all of them may be to the same
+/// one.
+const IDLE_CONNECTIONS: usize = 128;
+
+#[derive(Debug, Clone)]
+pub(super) struct Settings {
+    /// Whether loopback addresses and plain HTTP are allowed.
+    pub(super) allow_local: bool,
+    pub(super) resolver: Arc<dyn Resolver>,
+    pub(super) roots: RootCerts,
+    /// How many connections are kept open between notifications.
+    pub(super) idle_connections: usize,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            allow_local: false,
+            resolver: Arc::new(SystemResolver),
+            roots: RootCerts::WebPki,
+            idle_connections: IDLE_CONNECTIONS,
+        }
+    }
+}
