@@ -174,8 +174,8 @@ macro_rules! json_name {
 ///
 ///     /// Its name.
 ///     name: String => required, MinLength(2);
-///     /// How many of them an order may contain.
-///     max_per_order: i64 => default(10), Min(1), Max(100);
+///     /// The position in lists.
+///     sort_order: i64 => default(0), Min(0), Max(100);
 /// }
 /// ```
 ///
@@ -421,7 +421,7 @@ pub(crate) const fn camel_case<const LENGTH: usize>(snake_case: &str) -> [u8; LE
 mod tests {
     #[test]
     fn a_name_in_json_is_in_camel_case_unless_another_one_is_stated() {
-        assert_eq!(json_name!(max_per_order), "maxPerOrder");
+        assert_eq!(json_name!(sale_start_date), "saleStartDate");
         assert_eq!(json_name!(q), "q");
         assert_eq!(json_name!(ticket_type_id as "ticketId"), "ticketId");
     }

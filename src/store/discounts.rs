@@ -1,44 +1,85 @@
 //! Discounts.
 
-use super::events::json;
+use std::sync::LazyLock;
+
+use super::columns::columns;
 use super::lists::{below, one_more};
-use super::{Bind, Constraint, Row, Transaction, on_violation};
+use super::{Bind, Constraint, Transaction, on_violation};
 use crate::error::{Error, Reason, Result};
 use crate::model::amount::Amount;
-use crate::model::discount::DiscountFields;
-use crate::model::discount::{Discount, ListDiscounts};
-use crate::model::id::{DiscountId, EventId, OrganizationId, TicketTypeId, kind};
+use crate::model::discount::{Discount, DiscountFields, ListDiscounts};
+use crate::model::id::{DiscountId, EventId, OrganizationId, kind};
 use crate::model::page::Page;
-use crate::model::text_enum::TextEnum;
 use crate::rules::Checked;
 use crate::rules::money;
 use crate::rules::text::fold;
 
-/// Reads discounts as they are at the instant `?1`: a pending order whose hold has run out uses none any more, whether
-/// or not it was written EXPIRED. The unary plus keeps the planner with the few that are pending.
+columns! {
+    write WRITTEN, selected_columns!("d."), values(fields: &DiscountFields) {
+        code,
+        discount_type => type,
+        description,
+        auto_apply,
+        usage_limit,
+        valid_from,
+        valid_to,
+        is_active,
+        applicable_ticket_types,
+    } and {
+        code_key: fold(&fields.code).into(),
+        value: fields.value.minor().into(),
+        value_decimals: i64::from(fields.value.decimals()).into(),
+        minimum_purchase: fields.minimum_purchase.map(Amount::minor).into(),
+    }
+
+    read decode(row: &Row<'_>) -> Discount {
+        let currency: String = row.get("currency")?;
+        let decimals = money::decimals(&currency).ok_or_else(|| row.corrupt("currency", "is not a known currency"))?;
+        let value_decimals = u8::try_from(row.get::<i64>("value_decimals")?);
+        let value_decimals = value_decimals.map_err(|_| row.corrupt("value_decimals", "is not a number of decimals"))?;
+        let minimum_purchase: Option<i64> = row.get("minimum_purchase")?;
+    } and {
+        id: row.get("id")?,
+        event_id: row.get("event_id")?,
+        value: Amount::new(row.get("value")?, value_decimals),
+        minimum_purchase: minimum_purchase.map(|minor| Amount::new(minor, decimals)),
+        used_count: row.get("used_count")?,
+        created_at: row.get("created_at")?,
+        updated_at: row.get("updated_at")?,
+        revision: row.get("revision")?,
+    }
+}
+
+/// Selects discounts with their uses at the time `?1`: a pending order whose hold has expired no longer uses a discount,
+/// even if it is not yet stored as EXPIRED. The unary plus makes the planner begin with the few pending orders.
 macro_rules! select {
     ($rest:literal) => {
         concat!(
-            "SELECT d.id, d.event_id, d.code, d.type, d.value, d.value_decimals, d.description, d.auto_apply, d.usage_limit,
+            "SELECT d.id, e.currency, d.value_decimals, d.minimum_purchase, d.event_id, d.value,
                 d.used_count - (SELECT COUNT(*) FROM orders o WHERE o.status = 'PENDING' AND o.hold_until <= ?1
                     AND +o.event_id = d.event_id AND o.discount_id = d.id) AS used_count,
-                d.valid_from, d.valid_to, d.is_active, d.minimum_purchase, e.currency, d.applicable_ticket_types, d.created_at,
-                d.updated_at, d.revision
-            FROM discounts d JOIN events e ON e.id = d.event_id WHERE ",
+                d.created_at, d.updated_at, d.revision",
+            selected_columns!(),
+            " FROM discounts d JOIN events e ON e.id = d.event_id WHERE ",
             $rest
         )
     };
 }
 
-const INSERT: &str = "INSERT INTO discounts (id, organization_id, event_id, code, code_key, type, value, value_decimals,
-        description, auto_apply, usage_limit, valid_from, valid_to, is_active, minimum_purchase, applicable_ticket_types,
-        created_at, updated_at)
-    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?17)
-    ON CONFLICT (id) DO NOTHING";
-const UPDATE: &str = "UPDATE discounts SET code = ?3, code_key = ?4, type = ?5, value = ?6, value_decimals = ?7,
-        description = ?8, auto_apply = ?9, usage_limit = ?10, valid_from = ?11, valid_to = ?12, is_active = ?13,
-        minimum_purchase = ?14, applicable_ticket_types = ?15, updated_at = ?16, revision = revision + 1
-    WHERE id = ?1 AND organization_id = ?2";
+static INSERT: LazyLock<String> = LazyLock::new(|| {
+    format!(
+        "INSERT INTO discounts (id, organization_id, event_id, created_at, updated_at, {})
+        VALUES (?1, ?2, ?3, ?4, ?4, {}) ON CONFLICT (id) DO NOTHING",
+        WRITTEN.names(),
+        WRITTEN.parameters(5)
+    )
+});
+static UPDATE: LazyLock<String> = LazyLock::new(|| {
+    format!(
+        "UPDATE discounts SET {}, updated_at = ?3, revision = revision + 1 WHERE id = ?1 AND organization_id = ?2",
+        WRITTEN.assignments(4)
+    )
+});
 const BY_ID: &str = select!("d.id = ?2 AND d.organization_id = ?3");
 pub(super) const BY_CODE: &str = select!("d.event_id = ?2 AND d.code_key = ?3 AND +d.organization_id = ?4");
 pub(super) const AUTOMATIC: &str = select!("d.event_id = ?2 AND d.auto_apply = 1 ORDER BY d.id");
@@ -55,53 +96,6 @@ pub(super) const LIST_OF_EVENT: &str = select!(
 );
 const DELETE: &str = "DELETE FROM discounts WHERE id = ?1 AND organization_id = ?2 AND used = 0";
 
-fn decode(row: &Row<'_>) -> Result<Discount> {
-    let currency: String = row.get("currency")?;
-    let decimals = money::decimals(&currency).ok_or_else(|| row.corrupt("currency", "is no known currency"))?;
-    let value_decimals = u8::try_from(row.get::<i64>("value_decimals")?)
-        .map_err(|_| row.corrupt("value_decimals", "is no number of decimals"))?;
-    let types: Vec<i64> = row.json("applicable_ticket_types")?;
-    Ok(Discount {
-        id: row.get("id")?,
-        event_id: row.get("event_id")?,
-        code: row.get("code")?,
-        discount_type: row.text_enum("type")?,
-        value: Amount::new(row.get("value")?, value_decimals),
-        description: row.get("description")?,
-        auto_apply: row.get("auto_apply")?,
-        usage_limit: row.get("usage_limit")?,
-        used_count: row.get("used_count")?,
-        valid_from: row.get("valid_from")?,
-        valid_to: row.get("valid_to")?,
-        is_active: row.get("is_active")?,
-        minimum_purchase: row.get::<Option<i64>>("minimum_purchase")?.map(|minor| Amount::new(minor, decimals)),
-        applicable_ticket_types: types.into_iter().map(TicketTypeId::from_raw).collect(),
-        created_at: row.get("created_at")?,
-        updated_at: row.get("updated_at")?,
-        revision: row.get("revision")?,
-    })
-}
-
-/// The columns that creating and updating write, `code` being the first of them.
-fn values(fields: &DiscountFields) -> Result<[Bind<'_>; 13]> {
-    let types: Vec<i64> = fields.applicable_ticket_types.iter().map(|id| id.raw()).collect();
-    Ok([
-        (&fields.code).into(),
-        fold(&fields.code).into(),
-        fields.discount_type.as_str().into(),
-        fields.value.minor().into(),
-        i64::from(fields.value.decimals()).into(),
-        fields.description.as_ref().into(),
-        fields.auto_apply.into(),
-        fields.usage_limit.into(),
-        fields.valid_from.into(),
-        fields.valid_to.into(),
-        fields.is_active.into(),
-        fields.minimum_purchase.map(Amount::minor).into(),
-        json(&types)?.into(),
-    ])
-}
-
 fn code_taken(fields: &DiscountFields) -> Error {
     Error::conflict(Reason::CodeTaken, format!("another discount of the event has the code {}", fields.code))
 }
@@ -113,14 +107,13 @@ pub(crate) fn insert(
     fields: &Checked<DiscountFields>,
 ) -> Result<Discount> {
     tx.debug_assert_event_locked();
-    let mut binds: Vec<Bind<'_>> = vec![organization.into(), event.into()];
+    let mut binds: Vec<Bind<'_>> = vec![organization.into(), event.into(), tx.now().into()];
     binds.extend(values(fields)?);
-    binds.push(tx.now().into());
-    let id = on_violation(tx.try_insert(INSERT, &binds), Constraint::DiscountCode, || code_taken(fields))?;
+    let id = on_violation(tx.try_insert(&INSERT, &binds), Constraint::DiscountCode, || code_taken(fields))?;
     get(tx, organization, id)
 }
 
-/// Writes the whole discount. Its uses stay what they are.
+/// Writes all fields of a discount. Its uses stay.
 pub(crate) fn update(
     tx: &Transaction<'_>,
     organization: OrganizationId,
@@ -128,10 +121,9 @@ pub(crate) fn update(
     fields: &Checked<DiscountFields>,
 ) -> Result<()> {
     tx.debug_assert_event_locked();
-    let mut binds: Vec<Bind<'_>> = vec![id.into(), organization.into()];
+    let mut binds: Vec<Bind<'_>> = vec![id.into(), organization.into(), tx.now().into()];
     binds.extend(values(fields)?);
-    binds.push(tx.now().into());
-    on_violation(tx.try_execute(UPDATE, &binds), Constraint::DiscountCode, || code_taken(fields)).map(drop)
+    on_violation(tx.try_execute(&UPDATE, &binds), Constraint::DiscountCode, || code_taken(fields)).map(drop)
 }
 
 pub(crate) fn get(tx: &Transaction<'_>, organization: OrganizationId, id: DiscountId) -> Result<Discount> {
@@ -139,7 +131,7 @@ pub(crate) fn get(tx: &Transaction<'_>, organization: OrganizationId, id: Discou
     tx.query_opt(BY_ID, &binds, decode)?.ok_or(Error::NotFound("discount"))
 }
 
-/// The discount of an event that has this code.
+/// The discount of an event with this code. Upper and lower case are equivalent.
 pub(crate) fn by_code(
     tx: &Transaction<'_>,
     organization: OrganizationId,
@@ -149,7 +141,7 @@ pub(crate) fn by_code(
     tx.query_opt(BY_CODE, &[tx.now().into(), event.into(), fold(code).into(), organization.into()], decode)
 }
 
-/// The discounts of an event that apply by themselves, the oldest first.
+/// The automatic discounts of an event, oldest first.
 pub(crate) fn automatic(tx: &Transaction<'_>, event: EventId) -> Result<Vec<Discount>> {
     tx.query_all(AUTOMATIC, &[tx.now().into(), event.into()], decode)
 }
@@ -185,5 +177,5 @@ pub(crate) fn delete(tx: &Transaction<'_>, organization: OrganizationId, id: Dis
         return Ok(());
     }
     let current = get(tx, organization, id)?;
-    Err(Error::conflict(Reason::InUse, format!("an order used {}", current.code)))
+    Err(Error::conflict(Reason::InUse, format!("an order used the discount {}", current.code)))
 }

@@ -1,11 +1,13 @@
 //! Events.
 
+use std::sync::LazyLock;
+
+use super::columns::columns;
 use super::lists::{below, one_more};
 use super::{Bind, Constraint, Row, Transaction, on_violation};
 use crate::error::{Error, Reason, Result};
-use crate::model::event::EventFields;
-use crate::model::event::{Event, EventSettingsFields, EventStatus, ListEvents, TicketPdfDesignVersion};
-use crate::model::id::{EventId, OrganizationId};
+use crate::model::event::{Event, EventFields, EventSettingsFields, ListEvents, TicketPdfDesignVersion};
+use crate::model::id::{EventId, OrganizationId, kind};
 use crate::model::page::Page;
 use crate::model::text_enum::TextEnum;
 use crate::model::timestamp::Timestamp;
@@ -15,35 +17,96 @@ use crate::rules::event::{search_line, status_at};
 use crate::rules::money;
 use crate::rules::order::Sale;
 
-macro_rules! columns {
-    () => {
-        "id, organization_id, title, description, location, location_metadata, currency, timezone, start_at, end_at, over_at,
-         slug, cover_image, is_public, status, delivery_method, shipping_countries, accepts_company, tags, is_featured,
-         tracking_pixels, disable_notifications, page_views, revision, created_at, updated_at"
+columns! {
+    write WRITTEN, selected_columns!(""), values(fields: &EventFields) {
+        title,
+        description,
+        location,
+        currency,
+        timezone,
+        slug,
+        cover_image,
+        is_public,
+        delivery_method,
+        shipping_countries,
+        accepts_company,
+    } and {
+        start_at: fields.start_date.into(),
+        end_at: fields.end_date.into(),
+        over_at: fields.over_at().into(),
+        status: fields.status.as_str().into(),
+        search_text: fields.search_text().into(),
+    }
+
+    write WRITTEN_SETTINGS, selected_settings!(""), settings_values(settings: &EventSettingsFields) {
+        tags,
+        is_featured,
+        location_metadata,
+        tracking_pixels,
+        disable_organizer_order_notifications => disable_notifications,
+    } and {}
+
+    read decode(row: &Row<'_>, now: Timestamp) -> Event {
+        let zone = zone(row)?;
+        let start_date: Timestamp = row.get("start_at")?;
+        let end_date: Option<Timestamp> = row.get("end_at")?;
+        let over_at: Timestamp = row.get("over_at")?;
+        let stored_status = row.text_enum("status")?;
+        let status = status_at(stored_status, over_at, now);
+        let updated_at: Timestamp = row.get("updated_at")?;
+    } and {
+        id: row.get("id")?,
+        organizer_id: row.get("organization_id")?,
+        start_date: start_date,
+        start_time: Some(zone.wall_clock(start_date)),
+        end_date: end_date,
+        end_time: end_date.map(|end| zone.wall_clock(end)),
+        status: status,
+        page_views: row.get("page_views")?,
+        // Until maintenance stores that an event is over, it reads as if that had already happened.
+        revision: row.get::<i64>("revision")? + i64::from(status != stored_status),
+        created_at: row.get("created_at")?,
+        updated_at: if status == stored_status { updated_at } else { updated_at.max(over_at) },
+        ticket_pdf_design_version: TicketPdfDesignVersion::V1,
+    }
+}
+
+macro_rules! select {
+    ($rest:literal) => {
+        concat!(
+            "SELECT id, start_at, end_at, over_at, status, updated_at, organization_id, page_views,
+                revision, created_at",
+            selected_columns!(),
+            selected_settings!(),
+            " FROM events ",
+            $rest
+        )
     };
 }
 
-const INSERT: &str =
-    "INSERT INTO events (id, organization_id, title, description, location, currency, timezone, start_at,
-        end_at, over_at, slug, cover_image, is_public, status, delivery_method, shipping_countries, accepts_company,
-        search_text, created_at, updated_at)
-    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?19)
-    ON CONFLICT (id) DO NOTHING";
-const UPDATE: &str = "UPDATE events SET title = ?3, description = ?4, location = ?5, currency = ?6, timezone = ?7,
-        start_at = ?8, end_at = ?9, over_at = ?10, slug = ?11, cover_image = ?12, is_public = ?13, status = ?14,
-        delivery_method = ?15, shipping_countries = ?16, accepts_company = ?17, search_text = ?18, updated_at = ?19,
-        revision = ?20
-    WHERE id = ?1 AND organization_id = ?2";
-const UPDATE_SETTINGS: &str =
-    "UPDATE events SET tags = ?3, is_featured = ?4, location_metadata = ?5, tracking_pixels = ?6,
-        disable_notifications = ?7, status = ?8, updated_at = ?9, revision = ?10
-    WHERE id = ?1 AND organization_id = ?2";
-const BY_ID: &str = concat!("SELECT ", columns!(), " FROM events WHERE id = ?1 AND organization_id = ?2");
-const EXISTS: &str = "SELECT 1 FROM events WHERE id = ?1 AND organization_id = ?2";
-pub(super) const LIST: &str = concat!(
-    "SELECT ",
-    columns!(),
-    " FROM events WHERE organization_id = ?1 AND id < ?2
+static INSERT: LazyLock<String> = LazyLock::new(|| {
+    format!(
+        "INSERT INTO events (id, organization_id, created_at, updated_at, {})
+        VALUES (?1, ?2, ?3, ?3, {}) ON CONFLICT (id) DO NOTHING",
+        WRITTEN.names(),
+        WRITTEN.parameters(4)
+    )
+});
+static UPDATE: LazyLock<String> = LazyLock::new(|| {
+    format!(
+        "UPDATE events SET {}, updated_at = ?3, revision = ?4 WHERE id = ?1 AND organization_id = ?2",
+        WRITTEN.assignments(5)
+    )
+});
+static UPDATE_SETTINGS: LazyLock<String> = LazyLock::new(|| {
+    format!(
+        "UPDATE events SET {}, updated_at = ?3, revision = ?4, status = ?5 WHERE id = ?1 AND organization_id = ?2",
+        WRITTEN_SETTINGS.assignments(6)
+    )
+});
+const BY_ID: &str = select!("WHERE id = ?1 AND organization_id = ?2");
+pub(super) const LIST: &str = select!(
+    "WHERE organization_id = ?1 AND id < ?2
         AND (CAST(?4 AS TEXT) IS NULL OR ?4 =
             CASE WHEN status IN ('PUBLISHED', 'SOLD_OUT') AND over_at <= ?5 THEN 'EXPIRED' ELSE status END)
         AND (CAST(?6 AS BIGINT) IS NULL OR is_public = ?6)
@@ -52,6 +115,7 @@ pub(super) const LIST: &str = concat!(
         AND (CAST(?9 AS BIGINT) IS NULL OR start_at < ?9)
     ORDER BY id DESC LIMIT ?3"
 );
+const EXISTS: &str = "SELECT 1 FROM events WHERE id = ?1 AND organization_id = ?2";
 const SALE: &str = "SELECT id, status, over_at, currency, delivery_method, shipping_countries, accepts_company
     FROM events WHERE id = ?1 AND organization_id = ?2";
 const CURRENCY: &str = "SELECT id, currency FROM events WHERE id = ?1 AND organization_id = ?2";
@@ -77,76 +141,13 @@ pub(super) const REOPEN: &str = "UPDATE events SET status = 'PUBLISHED', revisio
     WHERE id = ?1 AND status = 'SOLD_OUT' AND over_at > ?2
         AND (SELECT CAST(SUM(quantity - sold) AS BIGINT) FROM ticket_types WHERE event_id = ?1) = ?3";
 
-fn decode(row: &Row<'_>, now: Timestamp) -> Result<Event> {
-    let zone =
-        Zone::stored(&row.get::<String>("timezone")?).map_err(|_| row.corrupt("timezone", "is no known time zone"))?;
-    let (start_date, end_date): (Timestamp, Option<Timestamp>) = (row.get("start_at")?, row.get("end_at")?);
-    let stored = row.text_enum("status")?;
-    let over_at: Timestamp = row.get("over_at")?;
-    let status = status_at(stored, over_at, now);
-    let updated_at: Timestamp = row.get("updated_at")?;
-    Ok(Event {
-        id: row.get("id")?,
-        organizer_id: row.get("organization_id")?,
-        title: row.get("title")?,
-        description: row.get("description")?,
-        location: row.get("location")?,
-        location_metadata: row.json("location_metadata")?,
-        currency: row.get("currency")?,
-        timezone: row.get("timezone")?,
-        start_date,
-        start_time: Some(zone.wall_clock(start_date)),
-        end_date,
-        end_time: end_date.map(|end| zone.wall_clock(end)),
-        slug: row.get("slug")?,
-        cover_image: row.get("cover_image")?,
-        is_public: row.get("is_public")?,
-        status,
-        delivery_method: row.text_enum("delivery_method")?,
-        shipping_countries: row.json("shipping_countries")?,
-        accepts_company: row.get("accepts_company")?,
-        tags: row.json("tags")?,
-        is_featured: row.get("is_featured")?,
-        tracking_pixels: row.json("tracking_pixels")?,
-        disable_organizer_order_notifications: row.get("disable_notifications")?,
-        page_views: row.get("page_views")?,
-        // An event that is over but not written so yet counts as changed: the same whether or not somebody came by.
-        revision: row.get::<i64>("revision")? + i64::from(status != stored),
-        created_at: row.get("created_at")?,
-        updated_at: if status == stored { updated_at } else { updated_at.max(over_at) },
-        ticket_pdf_design_version: TicketPdfDesignVersion::V1,
-    })
-}
-
-/// A list of texts as it is stored.
-pub(super) fn json<T: serde::Serialize>(value: &T) -> Result<String> {
-    serde_json::to_string(value).map_err(|error| Error::Internal(error.to_string()))
+/// The time zone of an event.
+fn zone(row: &Row<'_>) -> Result<Zone> {
+    Zone::of(&row.get::<String>("timezone")?).ok_or_else(|| row.corrupt("timezone", "is not a known time zone"))
 }
 
 fn slug_taken(fields: &EventFields) -> Error {
     Error::conflict(Reason::SlugTaken, format!("another event has the slug {}", fields.slug))
-}
-
-/// The columns that creating and updating write, from `?3` on.
-fn values(fields: &EventFields, status: EventStatus) -> Result<[Bind<'_>; 16]> {
-    Ok([
-        (&fields.title).into(),
-        fields.description.as_ref().into(),
-        fields.location.as_ref().into(),
-        (&fields.currency).into(),
-        (&fields.timezone).into(),
-        fields.start_date.into(),
-        fields.end_date.into(),
-        fields.over_at().into(),
-        (&fields.slug).into(),
-        fields.cover_image.as_ref().into(),
-        fields.is_public.into(),
-        status.as_str().into(),
-        fields.delivery_method.as_str().into(),
-        json(&fields.shipping_countries)?.into(),
-        fields.accepts_company.into(),
-        fields.search_text().into(),
-    ])
 }
 
 pub(crate) fn insert(
@@ -154,46 +155,40 @@ pub(crate) fn insert(
     organization: OrganizationId,
     fields: &Checked<EventFields>,
 ) -> Result<Event> {
-    // What is over when it is brought in begins as such: at its first revision.
+    // An event that is over when it is created is stored as EXPIRED immediately.
     let status = status_at(fields.status, fields.over_at(), tx.now());
-    let mut binds: Vec<Bind<'_>> = vec![organization.into()];
-    binds.extend(values(fields, status)?);
-    binds.push(tx.now().into());
-    let id = on_violation(tx.try_insert(INSERT, &binds), Constraint::EventSlug, || slug_taken(fields))?;
+    let stored = EventFields { status, ..EventFields::clone(fields) };
+    let mut binds: Vec<Bind<'_>> = vec![organization.into(), tx.now().into()];
+    binds.extend(values(&stored)?);
+    let id = on_violation(tx.try_insert(&INSERT, &binds), Constraint::EventSlug, || slug_taken(fields))?;
     get(tx, organization, id)
 }
 
-/// Writes the whole event, as one revision more than `current`.
+/// Writes all fields of an event, with the revision that follows that of `current`.
 pub(crate) fn update(tx: &Transaction<'_>, current: &Event, fields: &Checked<EventFields>) -> Result<()> {
     tx.debug_assert_event_locked();
-    let mut binds: Vec<Bind<'_>> = vec![current.id.into(), current.organizer_id.into()];
-    binds.extend(values(fields, fields.status)?);
-    binds.extend([tx.now().into(), (current.revision + 1).into()]);
-    on_violation(tx.try_execute(UPDATE, &binds), Constraint::EventSlug, || slug_taken(fields)).map(drop)
+    let mut binds: Vec<Bind<'_>> =
+        vec![current.id.into(), current.organizer_id.into(), tx.now().into(), (current.revision + 1).into()];
+    binds.extend(values(fields)?);
+    on_violation(tx.try_execute(&UPDATE, &binds), Constraint::EventSlug, || slug_taken(fields)).map(drop)
 }
 
+/// Writes the settings of an event, with the revision that follows that of `current`.
 pub(crate) fn update_settings(
     tx: &Transaction<'_>,
     current: &Event,
     settings: &Checked<EventSettingsFields>,
 ) -> Result<()> {
     tx.debug_assert_event_locked();
-    tx.execute(
-        UPDATE_SETTINGS,
-        &[
-            current.id.into(),
-            current.organizer_id.into(),
-            json(&settings.tags)?.into(),
-            settings.is_featured.into(),
-            json(&settings.location_metadata)?.into(),
-            json(&settings.tracking_pixels)?.into(),
-            settings.disable_organizer_order_notifications.into(),
-            current.status.as_str().into(),
-            tx.now().into(),
-            (current.revision + 1).into(),
-        ],
-    )
-    .map(drop)
+    let mut binds: Vec<Bind<'_>> = vec![
+        current.id.into(),
+        current.organizer_id.into(),
+        tx.now().into(),
+        (current.revision + 1).into(),
+        current.status.as_str().into(),
+    ];
+    binds.extend(settings_values(settings)?);
+    tx.execute(&UPDATE_SETTINGS, &binds).map(drop)
 }
 
 pub(crate) fn get(tx: &Transaction<'_>, organization: OrganizationId, id: EventId) -> Result<Event> {
@@ -212,7 +207,7 @@ pub(crate) fn list(
     tx: &Transaction<'_>,
     organization: OrganizationId,
     request: &Checked<ListEvents>,
-) -> Result<Page<Event, crate::model::id::kind::Event>> {
+) -> Result<Page<Event, kind::Event>> {
     let cursor = below(tx, &request.page, EXISTS, organization.into())?;
     let found = tx.query_all(
         LIST,
@@ -232,7 +227,7 @@ pub(crate) fn list(
     Ok(Page::cut(found, request.page.limit, |event| event.id))
 }
 
-/// A LIKE pattern for texts that contain `part`, in which nothing is a wildcard.
+/// A LIKE pattern for texts that contain `part`, without wildcards in it.
 fn contains(part: &str) -> String {
     let mut pattern = String::from("%");
     for letter in search_line(part).chars() {
@@ -244,7 +239,7 @@ fn contains(part: &str) -> String {
     pattern + "%"
 }
 
-/// What decides whether an event's tickets can be ordered.
+/// Reads the conditions of an event for orders.
 pub(crate) fn sale(tx: &Transaction<'_>, organization: OrganizationId, id: EventId) -> Result<Option<Sale>> {
     tx.query_opt(SALE, &[id.into(), organization.into()], |row| {
         Ok(Sale {
@@ -258,10 +253,11 @@ pub(crate) fn sale(tx: &Transaction<'_>, organization: OrganizationId, id: Event
     })
 }
 
-/// The decimals of an event's currency; `None` where there is no such event.
+/// The decimals of the currency of an event. `None` if there is no such event.
 pub(crate) fn decimals(tx: &Transaction<'_>, organization: OrganizationId, id: EventId) -> Result<Option<u8>> {
     tx.query_opt(CURRENCY, &[id.into(), organization.into()], |row| {
-        money::decimals(&row.get::<String>("currency")?).ok_or_else(|| row.corrupt("currency", "is no known currency"))
+        money::decimals(&row.get::<String>("currency")?)
+            .ok_or_else(|| row.corrupt("currency", "is not a known currency"))
     })
 }
 
@@ -272,12 +268,12 @@ pub(crate) fn record_page_view(tx: &Transaction<'_>, organization: OrganizationI
     }
 }
 
-/// Whether somebody relies on the event being on sale.
+/// Whether an event has orders that are completed or pending, or tickets.
 pub(crate) fn has_live_orders_or_tickets(tx: &Transaction<'_>, id: EventId) -> Result<bool> {
     Ok(tx.exists(HAS_LIVE_ORDERS, &[id.into(), tx.now().into()])? || tx.exists(HAS_TICKETS, &[id.into()])?)
 }
 
-/// Whether something of the event has an amount in its currency.
+/// Whether an event has amounts in its currency: orders, prices, or discounts with an amount.
 pub(crate) fn has_amounts(tx: &Transaction<'_>, id: EventId) -> Result<bool> {
     for sql in [HAS_ORDERS, HAS_PRICES, HAS_DISCOUNTS_WITH_AMOUNTS] {
         if tx.exists(sql, &[id.into()])? {
@@ -287,7 +283,7 @@ pub(crate) fn has_amounts(tx: &Transaction<'_>, id: EventId) -> Result<bool> {
     Ok(false)
 }
 
-/// Deletes an event that was never ordered or issued, with its ticket types and discounts.
+/// Deletes an event without orders and tickets, with its ticket types and discounts.
 pub(crate) fn delete(tx: &Transaction<'_>, organization: OrganizationId, id: EventId) -> Result<()> {
     tx.debug_assert_event_locked();
     if tx.execute(DELETE, &[id.into(), organization.into()])? == 1 {
@@ -297,23 +293,23 @@ pub(crate) fn delete(tx: &Transaction<'_>, organization: OrganizationId, id: Eve
     Err(Error::conflict(Reason::InUse, "the event has orders or tickets"))
 }
 
-/// Whether an event is over that is not written so.
+/// Whether there is an event that is over but not yet stored as EXPIRED.
 pub(crate) fn any_over(tx: &Transaction<'_>) -> Result<bool> {
     tx.exists(ANY_OVER, &[tx.now().into()])
 }
 
-/// Writes down which events are over.
+/// Stores events that are over as EXPIRED. Returns their number.
 pub(crate) fn expire(tx: &Transaction<'_>) -> Result<usize> {
     tx.execute(EXPIRE, &[tx.now().into()])
 }
 
-/// Closes the sale of an event whose last place was just sold.
+/// Sets an event to `SOLD_OUT` if its last seat was just sold.
 pub(crate) fn close_if_sold_out(tx: &Transaction<'_>, id: EventId) -> Result<()> {
     tx.debug_assert_event_locked();
     tx.execute(SOLD_OUT, &[id.into(), tx.now().into()]).map(drop)
 }
 
-/// Opens the sale of a sold-out event again whose only unsold places are the `returned` ones.
+/// Sets a `SOLD_OUT` event to PUBLISHED if its only unsold seats are those `returned`.
 pub(crate) fn reopen_if_first_unsold(tx: &Transaction<'_>, id: EventId, returned: i64) -> Result<()> {
     tx.debug_assert_event_locked();
     tx.execute(REOPEN, &[id.into(), tx.now().into(), returned.into()]).map(drop)

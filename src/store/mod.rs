@@ -21,6 +21,7 @@ pub(crate) mod api_keys;
 pub(crate) mod attempts;
 pub(crate) mod check;
 pub(crate) mod checkouts;
+mod columns;
 mod commit_notifier;
 mod counters;
 pub(crate) mod customers;

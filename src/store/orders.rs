@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::events::json;
+use super::columns::json;
 use super::lists::{below, one_more};
 use super::order_items::{self, StoredItem};
 use super::{Row, Transaction, customers, tickets};

@@ -1,7 +1,7 @@
 //! The statements of check-in and check-out.
 
 use super::tickets::{decode, ticket_columns};
-use super::{Row, Transaction, ticket_types};
+use super::{Row, Transaction, columns};
 use crate::error::{Error, Result};
 use crate::model::id::{ApiKeyId, OrderId, OrganizationId, TicketId};
 use crate::model::ticket::{CheckInTicket, IssuedTicket};
@@ -58,7 +58,7 @@ fn decode_scanned(row: &Row<'_>) -> Result<ScannedTicket> {
         expires_at: ticket.expires_at,
         valid_from: row.get("valid_from")?,
         valid_until: row.get("valid_until")?,
-        allowed_dates: ticket_types::instants(row, "allowed_dates")?,
+        allowed_dates: columns::read(row, "allowed_dates")?,
         validity_days: row.get("validity_days")?,
         validity_hours: row.get("validity_hours")?,
     };

@@ -1,36 +1,61 @@
-//! Webhook endpoints. What an endpoint may not be sent any more goes out of the outbox with the change that says so.
+//! Webhook endpoints. A change of an endpoint also removes the queued notifications that it no longer wants.
 
-use super::events::json;
+use std::sync::LazyLock;
+
+use super::columns::columns;
 use super::lists::{below, one_more};
-use super::{Bind, CommitEvent, Row, Transaction};
+use super::{Bind, CommitEvent, Transaction};
 use crate::error::{Error, Result};
 use crate::model::id::{OrganizationId, WebhookId, kind};
 use crate::model::page::Page;
 use crate::model::secret::Secret;
 use crate::model::text_enum::TextEnum;
-use crate::model::webhook::WebhookFields;
-use crate::model::webhook::{ListWebhooks, WebhookEndpoint};
+use crate::model::webhook::{ListWebhooks, WebhookEndpoint, WebhookFields};
 use crate::rules::Checked;
 
-/// Of the secret, no more than the hint is read here.
+columns! {
+    write WRITTEN, selected_columns!(""), values(fields: &WebhookFields) {
+        url,
+        description,
+        events,
+        enabled,
+    } and {}
+
+    read decode(row: &Row<'_>) -> WebhookEndpoint {} and {
+        id: row.get("id")?,
+        secret_hint: row.get("secret_hint")?,
+        created_at: row.get("created_at")?,
+        updated_at: row.get("updated_at")?,
+        revision: row.get("revision")?,
+    }
+}
+
+/// Selects endpoints. Only a hint of the secret is read.
 macro_rules! select {
     ($rest:literal) => {
         concat!(
-            "SELECT id, url, description, events, enabled, created_at, updated_at, SUBSTR(secret, LENGTH(secret) - 3) AS secret_hint,
-                revision
-            FROM webhook_endpoints WHERE ",
+            "SELECT id, SUBSTR(secret, LENGTH(secret) - 3) AS secret_hint, created_at, updated_at, revision",
+            selected_columns!(),
+            " FROM webhook_endpoints WHERE ",
             $rest
         )
     };
 }
 
-const INSERT: &str = "INSERT INTO webhook_endpoints (id, organization_id, url, description, events, enabled, secret,
-        created_at, updated_at)
-    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?8) ON CONFLICT (id) DO NOTHING";
-const UPDATE: &str =
-    "UPDATE webhook_endpoints SET url = ?3, description = ?4, events = ?5, enabled = ?6, updated_at = ?7,
-        revision = revision + 1
-    WHERE id = ?1 AND organization_id = ?2";
+static INSERT: LazyLock<String> = LazyLock::new(|| {
+    format!(
+        "INSERT INTO webhook_endpoints (id, organization_id, secret, created_at, updated_at, {})
+        VALUES (?1, ?2, ?3, ?4, ?4, {}) ON CONFLICT (id) DO NOTHING",
+        WRITTEN.names(),
+        WRITTEN.parameters(5)
+    )
+});
+static UPDATE: LazyLock<String> = LazyLock::new(|| {
+    format!(
+        "UPDATE webhook_endpoints SET {}, updated_at = ?3, revision = revision + 1 WHERE id = ?1 AND organization_id = ?2",
+        WRITTEN.assignments(4)
+    )
+});
 const ROTATE: &str = "UPDATE webhook_endpoints SET secret = ?3, updated_at = ?4, revision = revision + 1
     WHERE id = ?1 AND organization_id = ?2";
 const BY_ID: &str = select!("id = ?1 AND organization_id = ?2");
@@ -42,25 +67,6 @@ pub(super) const REMOVE_WAITING_OF_TYPE: &str =
     WHERE endpoint_id = ?1 AND state = 'WAITING' AND type = ?2";
 pub(super) const DELETE_WAITING: &str = "DELETE FROM webhook_outbox WHERE endpoint_id = ?1 AND state = 'WAITING'";
 
-fn decode(row: &Row<'_>) -> Result<WebhookEndpoint> {
-    Ok(WebhookEndpoint {
-        id: row.get("id")?,
-        url: row.get("url")?,
-        description: row.get("description")?,
-        events: row.json("events")?,
-        enabled: row.get("enabled")?,
-        created_at: row.get("created_at")?,
-        updated_at: row.get("updated_at")?,
-        secret_hint: row.get("secret_hint")?,
-        revision: row.get("revision")?,
-    })
-}
-
-/// The columns that creating and updating write, `url` being the first of them.
-fn values(fields: &WebhookFields) -> Result<[Bind<'_>; 4]> {
-    Ok([(&fields.url).into(), fields.description.as_ref().into(), json(&fields.events)?.into(), fields.enabled.into()])
-}
-
 fn not_found() -> Error {
     Error::NotFound("webhook endpoint")
 }
@@ -71,32 +77,30 @@ pub(crate) fn insert(
     fields: &Checked<WebhookFields>,
     secret: &Secret,
 ) -> Result<WebhookEndpoint> {
-    let mut binds: Vec<Bind<'_>> = vec![organization.into()];
+    let mut binds: Vec<Bind<'_>> = vec![organization.into(), secret.expose().into(), tx.now().into()];
     binds.extend(values(fields)?);
-    binds.extend([secret.expose().into(), tx.now().into()]);
-    let id = tx.insert(INSERT, &binds)?;
+    let id = tx.insert(&INSERT, &binds)?;
     get(tx, organization, id)
 }
 
-/// Writes the whole endpoint over the `current` one. What waits for it of the types that it wants no more is removed.
+/// Writes all fields of an endpoint. Removes its queued notifications of types that it no longer wants.
 pub(crate) fn update(
     tx: &Transaction<'_>,
     organization: OrganizationId,
     current: &WebhookEndpoint,
     fields: &Checked<WebhookFields>,
 ) -> Result<()> {
-    let mut binds: Vec<Bind<'_>> = vec![current.id.into(), organization.into()];
+    let mut binds: Vec<Bind<'_>> = vec![current.id.into(), organization.into(), tx.now().into()];
     binds.extend(values(fields)?);
-    binds.push(tx.now().into());
-    tx.execute(UPDATE, &binds)?;
-    for dropped in current.events.iter().filter(|of| !fields.events.contains(of)) {
-        tx.execute(REMOVE_WAITING_OF_TYPE, &[current.id.into(), dropped.as_str().into(), tx.now().into()])?;
+    tx.execute(&UPDATE, &binds)?;
+    for removed in current.events.iter().filter(|kind| !fields.events.contains(kind)) {
+        tx.execute(REMOVE_WAITING_OF_TYPE, &[current.id.into(), removed.as_str().into(), tx.now().into()])?;
     }
     tx.record(CommitEvent::EndpointChanged(current.id));
     Ok(())
 }
 
-/// Puts another secret in the place of the one that is there.
+/// Replaces the signing secret of an endpoint.
 pub(crate) fn rotate(tx: &Transaction<'_>, organization: OrganizationId, id: WebhookId, secret: &Secret) -> Result<()> {
     let binds = [id.into(), organization.into(), secret.expose().into(), tx.now().into()];
     if tx.execute(ROTATE, &binds)? == 0 {
@@ -120,7 +124,7 @@ pub(crate) fn list(
     Ok(Page::cut(found, request.page.limit, |endpoint| endpoint.id))
 }
 
-/// Deletes an endpoint, and what waits for it. The rest goes when it is old; nobody can read it any more.
+/// Deletes an endpoint and its queued notifications. Its deliveries can no longer be read and are deleted when they are old.
 pub(crate) fn delete(tx: &Transaction<'_>, organization: OrganizationId, id: WebhookId) -> Result<()> {
     if tx.execute(DELETE, &[id.into(), organization.into()])? == 0 {
         return Err(not_found());

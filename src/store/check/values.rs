@@ -6,11 +6,12 @@ use crate::error::Result;
 use crate::form::text::is_slug;
 use crate::model::check::{CheckReport, Finding};
 use crate::model::scope::Scopes;
+use crate::model::timestamp::Timestamp;
 use crate::model::webhook::NotificationType;
 use crate::rules::calendar::Zone;
 use crate::rules::text::fold;
 use crate::rules::{event, money, ticket};
-use crate::store::{Row, Transaction, orders, ticket_types};
+use crate::store::{Row, Transaction, columns, orders};
 
 /// A rule about the values of each row of a table.
 pub(super) struct RowRule {
@@ -74,8 +75,8 @@ const RULES: &[RowRule] = &[
         sentence: "the allowed dates and the access areas of a ticket type are lists",
         rows: "SELECT id, allowed_dates, access_areas, name FROM ticket_types",
         holds: |row| {
-            ticket_types::instants(row, "allowed_dates")?;
-            row.json::<Vec<String>>("access_areas")?;
+            columns::read::<Vec<Timestamp>>(row, "allowed_dates")?;
+            columns::read::<Vec<String>>(row, "access_areas")?;
             is_text(row, "name")
         },
     },

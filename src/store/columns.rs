@@ -1,0 +1,231 @@
+//! The mapping between the fields of a resource and the columns of its table.
+//!
+//! Each resource that callers create and update lists its columns once, with [`columns!`]. The list yields the columns of
+//! its SELECT, INSERT and UPDATE statements, the values to write, and the reading of a row.
+
+use super::{Bind, Row};
+use crate::error::{Error, Result};
+use crate::model::id::{Id, Kind};
+use crate::model::timestamp::Timestamp;
+use crate::model::webhook::NotificationType;
+use crate::text_enum::TextEnum;
+
+/// A type of field that is stored in one column.
+pub(super) trait Column: Sized {
+    fn read(row: &Row<'_>, column: &'static str) -> Result<Self>;
+
+    fn bind(&self) -> Result<Bind<'_>>;
+}
+
+/// Reads the value of a column.
+pub(super) fn read<T: Column>(row: &Row<'_>, column: &'static str) -> Result<T> {
+    T::read(row, column)
+}
+
+macro_rules! plain_column {
+    ($($type:ty),+) => { $(
+        impl Column for $type {
+            fn read(row: &Row<'_>, column: &'static str) -> Result<Self> {
+                row.get(column)
+            }
+
+            fn bind(&self) -> Result<Bind<'_>> {
+                Ok((*self).into())
+            }
+        }
+    )+ };
+}
+
+plain_column!(i64, bool, Timestamp, Option<i64>, Option<Timestamp>);
+
+impl Column for String {
+    fn read(row: &Row<'_>, column: &'static str) -> Result<Self> {
+        row.get(column)
+    }
+
+    fn bind(&self) -> Result<Bind<'_>> {
+        Ok(self.into())
+    }
+}
+
+impl Column for Option<String> {
+    fn read(row: &Row<'_>, column: &'static str) -> Result<Self> {
+        row.get(column)
+    }
+
+    fn bind(&self) -> Result<Bind<'_>> {
+        Ok(self.as_ref().into())
+    }
+}
+
+impl<T: TextEnum> Column for T {
+    fn read(row: &Row<'_>, column: &'static str) -> Result<Self> {
+        row.text_enum(column)
+    }
+
+    fn bind(&self) -> Result<Bind<'_>> {
+        Ok(self.as_str().into())
+    }
+}
+
+/// Types that are stored as their JSON.
+macro_rules! json_column {
+    ($($type:ty),+) => { $(
+        impl Column for $type {
+            fn read(row: &Row<'_>, column: &'static str) -> Result<Self> {
+                row.json(column)
+            }
+
+            fn bind(&self) -> Result<Bind<'_>> {
+                json(self).map(Bind::from)
+            }
+        }
+    )+ };
+}
+
+json_column!(serde_json::Value, Vec<String>, Vec<NotificationType>);
+
+/// A JSON array of milliseconds.
+impl Column for Vec<Timestamp> {
+    fn read(row: &Row<'_>, column: &'static str) -> Result<Self> {
+        let millis: Vec<i64> = row.json(column)?;
+        Ok(millis.into_iter().map(Timestamp::from_millis).collect())
+    }
+
+    fn bind(&self) -> Result<Bind<'_>> {
+        let millis: Vec<i64> = self.iter().map(|timestamp| timestamp.millis()).collect();
+        json(&millis).map(Bind::from)
+    }
+}
+
+/// A JSON array of numbers.
+impl<K: Kind> Column for Vec<Id<K>> {
+    fn read(row: &Row<'_>, column: &'static str) -> Result<Self> {
+        let ids: Vec<i64> = row.json(column)?;
+        Ok(ids.into_iter().map(Id::from_raw).collect())
+    }
+
+    fn bind(&self) -> Result<Bind<'_>> {
+        let ids: Vec<i64> = self.iter().map(|id| id.raw()).collect();
+        json(&ids).map(Bind::from)
+    }
+}
+
+/// The JSON of a value, as it is stored.
+pub(super) fn json<T: serde::Serialize + ?Sized>(value: &T) -> Result<String> {
+    serde_json::to_string(value).map_err(|error| Error::Internal(error.to_string()))
+}
+
+/// The columns that one statement writes.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct WrittenColumns(pub(super) &'static [&'static str]);
+
+impl WrittenColumns {
+    /// The names, for INSERT.
+    pub(super) fn names(self) -> String {
+        self.0.join(", ")
+    }
+
+    /// The parameters from `?first` on, for INSERT.
+    pub(super) fn parameters(self, first: usize) -> String {
+        let parameters: Vec<_> = (first..).take(self.0.len()).map(|number| format!("?{number}")).collect();
+        parameters.join(", ")
+    }
+
+    /// The assignments of the parameters from `?first` on, for UPDATE.
+    pub(super) fn assignments(self, first: usize) -> String {
+        let assignments: Vec<_> =
+            self.0.iter().zip(first..).map(|(name, number)| format!("{name} = ?{number}")).collect();
+        assignments.join(", ")
+    }
+}
+
+/// Declares how a resource is stored:
+///
+/// ```text
+/// columns! {
+///     // The fields that are stored as they are, and then further columns to write.
+///     write WRITTEN, selected_columns!("t."), values(fields: &TicketTypeFields) {
+///         name,
+///         sale_start_date => sale_start_at,
+///     } and {
+///         price: fields.price.minor().into(),
+///     }
+///     // The other fields of the resource, after statements that they share.
+///     read decode(row: &Row<'_>) -> TicketType {
+///         let decimals = currency_decimals(row)?;
+///     } and {
+///         price: Amount::new(row.get("price")?, decimals),
+///     }
+/// }
+/// ```
+///
+/// yields
+///
+/// - `WRITTEN`, the [`WrittenColumns`] for INSERT and UPDATE, and the function `values`, which returns their values in
+///   the same order;
+/// - `selected_columns!()`, the names of the columns of the fields that are stored as they are, for SELECT;
+/// - the function `decode`, which reads a row.
+///
+/// The column of a field has the name of the field or the one after `=>`. The type of the field decides how it is stored:
+/// see [`Column`].
+macro_rules! columns {
+    (
+        $(
+            write $written:ident, $selected:ident!($alias:literal), $values:ident($fields:ident: &$fields_type:ty) {
+                $($field:ident $(=> $column:ident)?),* $(,)?
+            } and {
+                $($further:ident: $value:expr),* $(,)?
+            }
+        )+
+        read $decode:ident($row:ident: &Row<'_> $(, $argument:ident: $argument_type:ty)?) -> $resource:ident {
+            $($statement:stmt;)*
+        } and {
+            $($read:ident: $read_value:expr),* $(,)?
+        }
+    ) => {
+        $(
+            const $written: $crate::store::columns::WrittenColumns = $crate::store::columns::WrittenColumns(&[
+                $($crate::store::columns::column_name!($field $(=> $column)?),)*
+                $(stringify!($further),)*
+            ]);
+
+            macro_rules! $selected {
+                () => {
+                    concat!($(", ", $alias, $crate::store::columns::column_name!($field $(=> $column)?)),*)
+                };
+            }
+
+            fn $values($fields: &$fields_type) -> $crate::error::Result<Vec<$crate::store::Bind<'_>>> {
+                Ok(vec![
+                    $($crate::store::columns::Column::bind(&$fields.$field)?,)*
+                    $($value,)*
+                ])
+            }
+        )+
+
+        fn $decode($row: &$crate::store::Row<'_> $(, $argument: $argument_type)?) -> $crate::error::Result<$resource> {
+            $($statement)*
+            Ok($resource {
+                $($read: $read_value,)*
+                $($(
+                    $field: $crate::store::columns::read(
+                        $row,
+                        $crate::store::columns::column_name!($field $(=> $column)?),
+                    )?,
+                )*)+
+            })
+        }
+    };
+}
+
+macro_rules! column_name {
+    ($field:ident => $column:ident) => {
+        stringify!($column)
+    };
+    ($field:ident) => {
+        stringify!($field)
+    };
+}
+
+pub(super) use {column_name, columns};
