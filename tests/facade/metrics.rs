@@ -1,4 +1,4 @@
-//! What a service counts, and what it finds waiting in its file: each figure moves by exactly what was done.
+//! `statistics`, which count what a service did, and `backlog`, which counts the work that waits in its database.
 
 use crate::common::outbox;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -11,14 +11,22 @@ use ticketing::{
     TicketingService, Timestamp, UpdateTicketType,
 };
 
-fn orders(fixture: &Fixture) -> OrderStatistics {
+fn order_statistics(fixture: &Fixture) -> OrderStatistics {
     fixture.service.statistics().orders
 }
 
-/// Placed, completed, cancelled, expired.
-fn moves(fixture: &Fixture) -> [u64; 4] {
-    let OrderStatistics { placed, completed, cancelled, expired, .. } = orders(fixture);
-    [placed, completed, cancelled, expired]
+/// The numbers of orders that a service created, completed, cancelled and expired.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct OrderCounts {
+    created: u64,
+    completed: u64,
+    cancelled: u64,
+    expired: u64,
+}
+
+fn order_counts(fixture: &Fixture) -> OrderCounts {
+    let OrderStatistics { placed, completed, cancelled, expired, .. } = order_statistics(fixture);
+    OrderCounts { created: placed, completed, cancelled, expired }
 }
 
 fn run_sql(fixture: &Fixture, sql: &str) {
@@ -26,10 +34,10 @@ fn run_sql(fixture: &Fixture, sql: &str) {
 }
 
 #[test]
-fn a_service_that_did_nothing_lists_the_common_refusals_with_zero() {
+fn the_statistics_of_a_new_service_list_the_common_reasons_with_zero() {
     let fixture = Fixture::new();
     let statistics = fixture.service.statistics();
-    assert_eq!(moves(&fixture), [0; 4]);
+    assert_eq!(order_counts(&fixture), OrderCounts::default());
     let refused = [
         Reason::EventNotOnSale,
         Reason::TicketTypeNotOnSale,
@@ -39,59 +47,77 @@ fn a_service_that_did_nothing_lists_the_common_refusals_with_zero() {
         Reason::MaxPerOrderExceeded,
     ];
     assert_eq!(statistics.orders.refused, refused.map(|reason| (reason, 0)));
-    assert_eq!((statistics.scans.accepted, statistics.scans.unknown), (0, 0));
+    assert_eq!(statistics.scans.accepted, 0);
+    assert_eq!(statistics.scans.unknown, 0);
     assert_eq!(statistics.scans.refused.len(), 7);
-    // The organization was made.
-    assert_eq!((statistics.commits.done, statistics.commits.failed, statistics.commits.jobs_waiting), (1, 0, 0));
+    assert_eq!(statistics.commits.done, 1, "the organization");
+    assert_eq!(statistics.commits.failed, 0);
+    assert_eq!(statistics.commits.jobs_waiting, 0);
 }
 
 #[test]
-fn orders_are_counted_by_what_becomes_of_them() {
+fn orders_are_counted_when_created_completed_cancelled_and_expired() {
     let fixture = Fixture::new();
     let event = fixture.event();
     let seat = fixture.ticket_type(&event, 1250, 5);
     fixture.paid_order(&seat, 2);
-    assert_eq!(moves(&fixture), [1, 1, 0, 0]);
+    assert_eq!(order_counts(&fixture), OrderCounts { created: 1, completed: 1, cancelled: 0, expired: 0 });
 
-    let given_up = fixture.order(&seat, 2);
-    fixture.service.cancel_order(&fixture.caller, given_up.id).unwrap();
-    assert_eq!(moves(&fixture), [2, 1, 1, 0]);
-    // Cancelled already: nothing happens.
-    assert_eq!(reason(fixture.service.cancel_order(&fixture.caller, given_up.id)), Reason::OrderNotCancellable);
-    assert_eq!(moves(&fixture), [2, 1, 1, 0]);
+    let cancelled = fixture.order(&seat, 2);
+    fixture.service.cancel_order(&fixture.caller, cancelled.id).unwrap();
+    assert_eq!(order_counts(&fixture), OrderCounts { created: 2, completed: 1, cancelled: 1, expired: 0 });
+    // Another cancellation is rejected and not counted.
+    assert_eq!(reason(fixture.service.cancel_order(&fixture.caller, cancelled.id)), Reason::OrderNotCancellable);
+    assert_eq!(order_counts(&fixture), OrderCounts { created: 2, completed: 1, cancelled: 1, expired: 0 });
 
     let late = fixture.order(&seat, 3);
     assert_eq!(reason(fixture.try_order(&seat, 1)), Reason::SoldOut);
     fixture.expire_holds();
     assert_eq!(fixture.order_status(late.id), OrderStatus::Expired);
-    assert_eq!(moves(&fixture), [3, 1, 1, 0], "an expiry counts when it is written down");
+    assert_eq!(
+        order_counts(&fixture),
+        OrderCounts { created: 3, completed: 1, cancelled: 1, expired: 0 },
+        "an expiry is counted when it is stored"
+    );
     assert_eq!(fixture.service.run_maintenance().unwrap().expired_orders, 1);
-    assert_eq!(moves(&fixture), [3, 1, 1, 1]);
+    assert_eq!(order_counts(&fixture), OrderCounts { created: 3, completed: 1, cancelled: 1, expired: 1 });
     fixture.service.payment_completed(&fixture.caller, late.id).unwrap();
     fixture.service.payment_completed(&fixture.caller, late.id).unwrap();
-    assert_eq!(moves(&fixture), [3, 2, 1, 1], "the second notice of the payment does nothing");
+    assert_eq!(
+        order_counts(&fixture),
+        OrderCounts { created: 3, completed: 2, cancelled: 1, expired: 1 },
+        "a repeated payment notification is not counted"
+    );
 
     let free = fixture.ticket_type(&event, 0, 10);
-    let given = fixture.order(&free, 1);
-    assert_eq!(moves(&fixture), [4, 3, 1, 1]);
-    fixture.service.cancel_order(&fixture.caller, given.id).unwrap();
-    assert_eq!(moves(&fixture), [4, 3, 2, 1]);
+    let free_order = fixture.order(&free, 1);
+    assert_eq!(order_counts(&fixture), OrderCounts { created: 4, completed: 3, cancelled: 1, expired: 1 });
+    fixture.service.cancel_order(&fixture.caller, free_order.id).unwrap();
+    assert_eq!(order_counts(&fixture), OrderCounts { created: 4, completed: 3, cancelled: 2, expired: 1 });
 
     let other = fixture.event();
     let chair = fixture.ticket_type(&other, 1250, 10);
     fixture.gateway.on_checkout(GatewayBehavior::Refuse);
     assert!(matches!(fixture.try_order(&chair, 1), Err(Error::PaymentGatewayFailed(_))));
-    assert_eq!(moves(&fixture), [5, 3, 3, 1], "an order without a checkout link is cancelled");
+    assert_eq!(
+        order_counts(&fixture),
+        OrderCounts { created: 5, completed: 3, cancelled: 3, expired: 1 },
+        "an order whose checkout fails is cancelled"
+    );
     fixture.gateway.on_checkout(GatewayBehavior::Succeed);
     fixture.paid_order(&chair, 1);
     fixture.order(&chair, 1);
     fixture.order(&chair, 1);
     fixture.set_event_status(other.id, EventStatus::Cancelled).unwrap();
-    assert_eq!(moves(&fixture), [8, 4, 5, 1], "the two that waited are cancelled with their event");
+    assert_eq!(
+        order_counts(&fixture),
+        OrderCounts { created: 8, completed: 4, cancelled: 5, expired: 1 },
+        "the two pending orders are cancelled with their event"
+    );
 }
 
 #[test]
-fn orders_that_are_refused_are_counted_by_reason_and_wrong_requests_are_not() {
+fn refused_orders_are_counted_by_reason_and_invalid_requests_are_not_counted() {
     let fixture = Fixture::new();
     let event = fixture.event();
     let seat = fixture.ticket_type(&event, 1250, 5);
@@ -123,15 +149,16 @@ fn orders_that_are_refused_are_counted_by_reason_and_wrong_requests_are_not() {
         (Reason::SoldOut, 3),
         (Reason::MaxPerOrderExceeded, 1),
     ];
-    assert_eq!(orders(&fixture).refused, expected);
-    assert_eq!(moves(&fixture), [0; 4]);
+    assert_eq!(order_statistics(&fixture).refused, expected);
+    assert_eq!(order_counts(&fixture), OrderCounts::default());
 }
 
 #[test]
-fn what_is_undone_inside_of_a_transaction_is_not_counted() {
+fn changes_that_a_transaction_rolls_back_are_not_counted() {
     let fixture = Fixture::new();
     let event = fixture.event();
-    let (seat, chair) = (fixture.ticket_type(&event, 1250, 1), fixture.ticket_type(&event, 1250, 1));
+    let seat = fixture.ticket_type(&event, 1250, 1);
+    let chair = fixture.ticket_type(&event, 1250, 1);
     let mut both = CreateOrder::new(event.id, new_customer(), seat.id, 1);
     both.items.push(NewOrderItem { ticket_type_id: chair.id, quantity: 1 });
     let both = fixture.service.create_order(&fixture.caller, both).unwrap().order;
@@ -140,29 +167,29 @@ fn what_is_undone_inside_of_a_transaction_is_not_counted() {
     fixture.paid_order(&chair, 1);
     fixture.order(&seat, 1);
     fixture.expire_holds();
-    assert_eq!(moves(&fixture), [3, 1, 0, 1]);
-    // The late payment finds the seat, whose hold has run out, and then no chair: the seat's order does not expire by
-    // that.
+    assert_eq!(order_counts(&fixture), OrderCounts { created: 3, completed: 1, cancelled: 0, expired: 1 });
+    // The late payment releases the expired hold on the seat, but finds no free chair. The release is rolled back, so the
+    // order that held the seat does not expire.
     fixture.service.payment_completed(&fixture.caller, both.id).unwrap();
     assert_eq!(fixture.stored("SELECT COUNT(*) FROM orders WHERE status = 'EXPIRED'"), 1);
-    assert_eq!(moves(&fixture), [3, 1, 0, 1]);
+    assert_eq!(order_counts(&fixture), OrderCounts { created: 3, completed: 1, cancelled: 0, expired: 1 });
     fixture.service.run_maintenance().unwrap();
-    assert_eq!(moves(&fixture), [3, 1, 0, 2]);
+    assert_eq!(order_counts(&fixture), OrderCounts { created: 3, completed: 1, cancelled: 0, expired: 2 });
 }
 
 #[test]
-fn a_commit_that_fails_is_counted_and_nothing_that_was_in_it() {
+fn a_failed_commit_is_counted_but_its_changes_are_not() {
     let fixture = Fixture::new();
     let event = fixture.event();
     let seat = fixture.ticket_type(&event, 1250, 1);
     let free = fixture.ticket_type(&event, 0, 5);
     let ticket = fixture.issue(&free, 1).remove(0);
-    // A debt that is noticed when the transaction is to be committed.
+    // The deferred foreign key makes the commit fail.
     run_sql(
         &fixture,
-        "CREATE TABLE debts (id INTEGER REFERENCES organizations (id) DEFERRABLE INITIALLY DEFERRED);
-        CREATE TRIGGER debt AFTER INSERT ON orders BEGIN INSERT INTO debts VALUES (0); END;
-        CREATE TRIGGER debt_of_scans AFTER UPDATE ON tickets BEGIN INSERT INTO debts VALUES (0); END;",
+        "CREATE TABLE violations (id INTEGER REFERENCES organizations (id) DEFERRABLE INITIALLY DEFERRED);
+        CREATE TRIGGER violate_on_order AFTER INSERT ON orders BEGIN INSERT INTO violations VALUES (0); END;
+        CREATE TRIGGER violate_on_scan AFTER UPDATE ON tickets BEGIN INSERT INTO violations VALUES (0); END;",
     );
     let before = fixture.service.statistics();
     assert!(matches!(fixture.try_order(&seat, 1), Err(Error::Store(_))));
@@ -174,12 +201,13 @@ fn a_commit_that_fails_is_counted_and_nothing_that_was_in_it() {
     after.commits.failed = 0;
     assert_eq!(after, before);
 
-    run_sql(&fixture, "DROP TRIGGER debt; DROP TRIGGER debt_of_scans");
+    run_sql(&fixture, "DROP TRIGGER violate_on_order; DROP TRIGGER violate_on_scan");
     fixture.order(&free, 1);
     fixture.service.check_in_ticket(&fixture.caller, scan).unwrap();
-    assert_eq!(moves(&fixture), [1, 1, 0, 0]);
+    assert_eq!(order_counts(&fixture), OrderCounts { created: 1, completed: 1, cancelled: 0, expired: 0 });
     let after = fixture.service.statistics();
-    assert_eq!((after.scans.accepted, after.commits.failed), (1, 3));
+    assert_eq!(after.scans.accepted, 1);
+    assert_eq!(after.commits.failed, 3);
     assert_eq!(after.commits.done, before.commits.done + 2);
 }
 
@@ -198,23 +226,26 @@ fn scans_are_counted_by_outcome() {
     }
     assert_eq!(reason(scan(&tickets[0].code)), Reason::AlreadyCheckedIn);
     assert_eq!(reason(scan(&tickets[1].code)), Reason::AlreadyCheckedIn);
-    let elsewhere = fixture.event();
-    assert_eq!(reason(scan_at(&tickets[3].code, Some(elsewhere.id))), Reason::WrongEvent);
+    let other_event = fixture.event();
+    assert_eq!(reason(scan_at(&tickets[3].code, Some(other_event.id))), Reason::WrongEvent);
     fixture.service.cancel_ticket(&fixture.caller, tickets[4].id).unwrap();
     assert_eq!(reason(scan(&tickets[4].code)), Reason::TicketCancelled);
-    let limit =
+    let update_ticket_type =
         |change: UpdateTicketType| fixture.service.update_ticket_type(&fixture.caller, seat.id, change).unwrap();
-    limit(UpdateTicketType { valid_from: Change::Set(Some(at("2026-06-02T00:00Z"))), ..Default::default() });
+    update_ticket_type(UpdateTicketType {
+        valid_from: Change::Set(Some(at("2026-06-02T00:00Z"))),
+        ..Default::default()
+    });
     for _ in 0..4 {
         assert_eq!(reason(scan(&tickets[5].code)), Reason::NotYetValid);
     }
-    limit(UpdateTicketType {
+    update_ticket_type(UpdateTicketType {
         valid_from: Change::Set(None),
         valid_until: Change::Set(Some(at("2026-06-01T00:00Z"))),
         ..Default::default()
     });
     assert_eq!(reason(scan(&tickets[5].code)), Reason::NoLongerValid);
-    limit(UpdateTicketType {
+    update_ticket_type(UpdateTicketType {
         valid_until: Change::Set(None),
         allowed_dates: Change::Set(vec![at("2026-06-09T12:00Z")]),
         ..Default::default()
@@ -223,16 +254,17 @@ fn scans_are_counted_by_outcome() {
     fixture.set_event_status(event.id, EventStatus::Cancelled).unwrap();
     assert_eq!(reason(scan(&tickets[5].code)), Reason::EventCancelled);
     assert_not_found(scan("00000000000000000000"));
-    let stranger = fixture.other_organization();
-    assert_not_found(fixture.service.check_in_ticket(&stranger, CheckInTicket::new(&tickets[0].code)));
-    // None of these is a scan of a ticket.
+    let other_caller = fixture.other_organization();
+    assert_not_found(fixture.service.check_in_ticket(&other_caller, CheckInTicket::new(&tickets[0].code)));
+    // None of these calls is counted: an invalid request, check-outs, and reading a ticket.
     paths(scan(""));
     fixture.service.check_out_ticket(&fixture.caller, CheckInTicket::new(&tickets[0].code)).unwrap();
     assert_not_found(fixture.service.check_out_ticket(&fixture.caller, CheckInTicket::new("00000000000000000000")));
     fixture.service.get_ticket_by_code(&fixture.caller, &tickets[0].code).unwrap();
 
     let scans = fixture.service.statistics().scans;
-    assert_eq!((scans.accepted, scans.unknown), (3, 2));
+    assert_eq!(scans.accepted, 3);
+    assert_eq!(scans.unknown, 2);
     let expected = [
         (Reason::TicketCancelled, 1),
         (Reason::AlreadyCheckedIn, 2),
@@ -245,133 +277,143 @@ fn scans_are_counted_by_outcome() {
     assert_eq!(scans.refused, expected);
 }
 
-/// A clock that can hold up whoever asks it for the time, and of which each look takes 3 milliseconds.
+/// A clock whose next call can be blocked, and whose monotonic time advances by 3 milliseconds with each reading.
 #[derive(Debug, Clone, Default)]
-struct SlowClock(Arc<Slow>);
+struct BlockingClock(Arc<ClockState>);
 
 #[derive(Debug, Default)]
-struct Slow {
-    looks: AtomicU64,
-    held_up: AtomicBool,
-    open: Mutex<bool>,
-    opened: Condvar,
+struct ClockState {
+    /// How often the monotonic time was read.
+    readings: AtomicU64,
+    /// Whether the next call will block.
+    is_armed: AtomicBool,
+    is_released: Mutex<bool>,
+    released: Condvar,
 }
 
-impl SlowClock {
-    fn hold_up_the_next(&self) {
-        *self.0.open.lock().unwrap() = false;
-        self.0.held_up.store(true, Ordering::SeqCst);
+impl BlockingClock {
+    fn block_next_call(&self) {
+        *self.0.is_released.lock().unwrap() = false;
+        self.0.is_armed.store(true, Ordering::SeqCst);
     }
 
-    fn is_holding_up(&self) -> bool {
-        !self.0.held_up.load(Ordering::SeqCst)
+    fn is_blocking(&self) -> bool {
+        !self.0.is_armed.load(Ordering::SeqCst)
     }
 
-    fn let_go(&self) {
-        *self.0.open.lock().unwrap() = true;
-        self.0.opened.notify_all();
+    fn release(&self) {
+        *self.0.is_released.lock().unwrap() = true;
+        self.0.released.notify_all();
     }
 }
 
-impl Clock for SlowClock {
+impl Clock for BlockingClock {
     fn now(&self) -> Timestamp {
-        if self.0.held_up.swap(false, Ordering::SeqCst) {
-            drop(self.0.opened.wait_while(self.0.open.lock().unwrap(), |open| !*open).unwrap());
+        if self.0.is_armed.swap(false, Ordering::SeqCst) {
+            let is_released = self.0.is_released.lock().unwrap();
+            drop(self.0.released.wait_while(is_released, |is_released| !*is_released).unwrap());
         }
         at(NOW)
     }
 
     fn monotonic(&self) -> Duration {
-        Duration::from_millis(3 * self.0.looks.fetch_add(1, Ordering::SeqCst))
+        Duration::from_millis(3 * self.0.readings.fetch_add(1, Ordering::SeqCst))
     }
 }
 
-/// Waits until it is so: a moment, or as long as a busy machine takes.
-fn wait_until(what: impl Fn() -> bool) {
+/// Waits until the condition is true, for at most 30 seconds.
+fn wait_until(condition: impl Fn() -> bool) {
     for _ in 0..6000 {
-        if what() {
+        if condition() {
             return;
         }
         std::thread::sleep(Duration::from_millis(5));
     }
-    panic!("it did not come to be");
+    panic!("the condition is still false");
 }
 
 #[test]
-fn commits_are_counted_with_their_jobs_and_their_time_and_jobs_while_they_wait() {
-    let clock = SlowClock::default();
+fn commits_are_counted_with_their_jobs_durations_and_waiting_jobs() {
+    let clock = BlockingClock::default();
     let fixture = Fixture::with(|builder| builder.clock(clock.clone()));
     let event = fixture.event();
-    let view = || fixture.service.record_page_view(&fixture.caller, event.id).unwrap();
+    let record_page_view = || fixture.service.record_page_view(&fixture.caller, event.id).unwrap();
     let before = fixture.service.statistics().commits;
     assert_eq!(before.done, 2, "the organization and the event");
-    (0..5).for_each(|_| view());
-    let alone = fixture.service.statistics().commits;
-    assert_eq!(alone.done, 7);
-    assert_eq!(alone.jobs.buckets[0], (1.0, 7));
-    assert!((alone.jobs.sum - 7.0).abs() < 1e-9);
-    // From one look at the clock to the next: 3 milliseconds each.
-    assert_eq!(alone.seconds.count(), 7);
-    assert!((alone.seconds.sum - 0.021).abs() < 1e-9);
-    assert!(alone.seconds.buckets.contains(&(0.005, 7)) && alone.seconds.buckets.contains(&(0.0025, 0)));
+    for _ in 0..5 {
+        record_page_view();
+    }
+    let single = fixture.service.statistics().commits;
+    assert_eq!(single.done, 7);
+    assert_eq!(single.jobs.buckets[0], (1.0, 7));
+    assert!((single.jobs.sum - 7.0).abs() < 1e-9);
+    // A commit lasts from one reading of the clock to the next: 3 milliseconds.
+    assert_eq!(single.seconds.count(), 7);
+    assert!((single.seconds.sum - 0.021).abs() < 1e-9);
+    assert!(single.seconds.buckets.contains(&(0.005, 7)) && single.seconds.buckets.contains(&(0.0025, 0)));
 
-    // One caller is held up inside of its work; three more come meanwhile, and are committed with it.
-    clock.hold_up_the_next();
+    // The clock blocks the first job. Three more jobs are queued meanwhile, and committed together with it.
+    clock.block_next_call();
     std::thread::scope(|scope| {
-        scope.spawn(view);
-        wait_until(|| clock.is_holding_up());
+        scope.spawn(record_page_view);
+        wait_until(|| clock.is_blocking());
         for number in 1..=3 {
-            scope.spawn(view);
+            scope.spawn(record_page_view);
             wait_until(|| fixture.service.statistics().commits.jobs_waiting == number);
         }
         assert_eq!(fixture.service.statistics().commits.done, 7);
-        clock.let_go();
+        clock.release();
     });
-    let together = fixture.service.statistics().commits;
-    assert_eq!((together.done, together.jobs_waiting, together.failed), (8, 0, 0));
-    let jobs: Vec<_> = together.jobs.buckets.iter().filter(|(_, commits)| *commits > 0).copied().collect();
+    let grouped = fixture.service.statistics().commits;
+    assert_eq!(grouped.done, 8);
+    assert_eq!(grouped.jobs_waiting, 0);
+    assert_eq!(grouped.failed, 0);
+    let jobs: Vec<_> = grouped.jobs.buckets.iter().filter(|(_, commits)| *commits > 0).copied().collect();
     assert_eq!(jobs, [(1.0, 7), (4.0, 1)]);
-    assert!((together.jobs.sum - 11.0).abs() < 1e-9);
+    assert!((grouped.jobs.sum - 11.0).abs() < 1e-9);
 }
 
 #[test]
-fn a_clock_that_panics_ends_no_commit() {
+fn commits_succeed_although_the_clock_panics() {
     #[derive(Debug)]
-    struct Broken;
-    impl Clock for Broken {
+    struct PanickingClock;
+    impl Clock for PanickingClock {
         fn now(&self) -> Timestamp {
             at(NOW)
         }
 
         fn monotonic(&self) -> Duration {
-            panic!("no time, as it was told to")
+            panic!("the clock of this test always panics")
         }
     }
-    let fixture = Fixture::with(|builder| builder.clock(Broken));
+    let fixture = Fixture::with(|builder| builder.clock(PanickingClock));
     fixture.event();
     let commits = fixture.service.statistics().commits;
-    assert_eq!((commits.done, commits.seconds.count(), commits.seconds.sum.to_bits()), (2, 2, 0));
+    assert_eq!(commits.done, 2);
+    assert_eq!(commits.seconds.count(), 2);
+    assert_eq!(commits.seconds.sum.to_bits(), 0);
 }
 
 #[test]
-fn held_places_are_those_of_unpaid_orders_whose_hold_has_not_run_out() {
+fn held_seats_are_those_of_pending_orders_whose_hold_has_not_expired() {
     let fixture = Fixture::new();
     let held = || fixture.service.backlog().unwrap().held_places;
     let event = fixture.event();
-    let (seat, chair) = (fixture.ticket_type(&event, 1250, 100), fixture.ticket_type(&event, 0, 100));
+    let seat = fixture.ticket_type(&event, 1250, 100);
+    let free = fixture.ticket_type(&event, 0, 100);
     assert_eq!(held(), 0);
     fixture.order(&seat, 3);
-    fixture.order(&chair, 5); // costs nothing: sold, not held
+    fixture.order(&free, 5); // sold at once, not held
     fixture.issue(&seat, 2);
     assert_eq!(held(), 3);
     fixture.clock.advance(HOLD / 2);
     let paid = fixture.order(&seat, 4);
-    let given_up = fixture.order(&seat, 10);
+    let cancelled = fixture.order(&seat, 10);
     assert_eq!(held(), 17);
-    fixture.service.cancel_order(&fixture.caller, given_up.id).unwrap();
+    fixture.service.cancel_order(&fixture.caller, cancelled.id).unwrap();
     assert_eq!(held(), 7);
     fixture.clock.advance(HOLD / 2);
-    assert_eq!(held(), 4, "the first hold has run out, though nobody has written that down");
+    assert_eq!(held(), 4, "the first hold has expired, although maintenance has not run yet");
     fixture.service.run_maintenance().unwrap();
     assert_eq!(held(), 4);
     fixture.service.payment_completed(&fixture.caller, paid.id).unwrap();
@@ -379,79 +421,96 @@ fn held_places_are_those_of_unpaid_orders_whose_hold_has_not_run_out() {
 }
 
 #[test]
-fn refunds_are_due_until_the_gateway_answers_and_those_that_it_refused_stay_counted() {
+fn refunds_are_due_until_the_gateway_responds_and_refused_ones_stay_counted() {
+    #[derive(Debug, PartialEq, Eq)]
+    struct Refunds {
+        due: u64,
+        refused: u64,
+    }
     let fixture = Fixture::new();
     let refunds = || {
         let backlog = fixture.service.backlog().unwrap();
-        (backlog.refunds_due, backlog.refunds_refused)
+        Refunds { due: backlog.refunds_due, refused: backlog.refunds_refused }
     };
     let event = fixture.event();
     let seat = fixture.ticket_type(&event, 1250, 100);
-    let cancel_paid = || {
+    let refund_order = || {
         let paid = fixture.paid_order(&seat, 1);
         fixture.service.cancel_order(&fixture.caller, paid.id).unwrap();
     };
-    cancel_paid();
-    assert_eq!(refunds(), (0, 0), "the gateway gave the money back at once");
+    refund_order();
+    assert_eq!(refunds(), Refunds { due: 0, refused: 0 }, "the gateway refunded the payment at once");
     fixture.gateway.on_refund(GatewayBehavior::Unavailable);
-    cancel_paid();
-    cancel_paid();
-    assert_eq!(refunds(), (2, 0));
+    refund_order();
+    refund_order();
+    assert_eq!(refunds(), Refunds { due: 2, refused: 0 });
     fixture.gateway.on_refund(GatewayBehavior::Refuse);
-    cancel_paid();
-    assert_eq!(refunds(), (2, 1));
+    refund_order();
+    assert_eq!(refunds(), Refunds { due: 2, refused: 1 });
     fixture.gateway.on_refund(GatewayBehavior::Succeed);
     fixture.clock.advance(Duration::from_mins(1));
     fixture.service.run_maintenance().unwrap();
-    assert_eq!(refunds(), (0, 1));
+    assert_eq!(refunds(), Refunds { due: 0, refused: 1 });
 }
 
 #[test]
-fn webhooks_wait_until_they_are_sent_and_are_due_where_their_time_has_come() {
+fn notifications_wait_until_they_are_sent_and_are_due_at_their_time() {
+    #[derive(Debug, PartialEq, Eq)]
+    struct Notifications {
+        waiting: u64,
+        due: u64,
+        /// How long the oldest one has been due.
+        oldest_due: Option<Duration>,
+    }
     let fixture = Fixture::new();
-    let backlog = || {
+    let notifications = || {
         let backlog = fixture.service.backlog().unwrap();
-        (backlog.webhooks_waiting, backlog.webhooks_due, backlog.webhook_oldest_due)
+        Notifications {
+            waiting: backlog.webhooks_waiting,
+            due: backlog.webhooks_due,
+            oldest_due: backlog.webhook_oldest_due,
+        }
     };
-    assert_eq!(backlog(), (0, 0, None));
-    let file = fixture.database();
-    let (stranger, secs) = (fixture.other_organization(), Duration::from_secs);
-    outbox::insert_webhook(&fixture.database(), fixture.caller.organization(), &outbox::ALL_NOTIFICATIONS, true);
-    outbox::insert_webhook(&fixture.database(), stranger.organization(), &outbox::ALL_NOTIFICATIONS, true);
+    assert_eq!(notifications(), Notifications { waiting: 0, due: 0, oldest_due: None });
+    let database = fixture.database();
+    let other_caller = fixture.other_organization();
+    let secs = Duration::from_secs;
+    outbox::insert_webhook(&database, fixture.caller.organization(), &outbox::ALL_NOTIFICATIONS, true);
+    outbox::insert_webhook(&database, other_caller.organization(), &outbox::ALL_NOTIFICATIONS, true);
     let free = fixture.ticket_type(&fixture.event(), 0, 100);
     fixture.order(&free, 2);
-    assert_eq!(backlog(), (3, 3, Some(secs(0))));
+    assert_eq!(notifications(), Notifications { waiting: 3, due: 3, oldest_due: Some(secs(0)) });
     fixture.clock.advance(secs(90));
     fixture.issue(&free, 1);
-    assert_eq!(backlog(), (4, 4, Some(secs(90))));
+    assert_eq!(notifications(), Notifications { waiting: 4, due: 4, oldest_due: Some(secs(90)) });
 
-    // One was sent; one failed, and is to be sent again in five seconds: it waits, and is not due before.
-    let rows = outbox::rows(&file);
+    // One was sent. Another failed, and is due again in five seconds.
+    let rows = outbox::rows(&database);
     let now = fixture.clock.now();
-    outbox::record_attempt_at(&file, rows[0].id, now, true);
-    outbox::record_attempt_at(&file, rows[1].id, now.plus(secs(5)), false);
-    assert_eq!(backlog(), (3, 2, Some(secs(90))));
-    outbox::record_attempt_at(&file, rows[2].id, now, true);
-    assert_eq!(backlog(), (2, 1, Some(secs(0))));
+    outbox::record_attempt_at(&database, rows[0].id, now, true);
+    outbox::record_attempt_at(&database, rows[1].id, now.plus(secs(5)), false);
+    assert_eq!(notifications(), Notifications { waiting: 3, due: 2, oldest_due: Some(secs(90)) });
+    outbox::record_attempt_at(&database, rows[2].id, now, true);
+    assert_eq!(notifications(), Notifications { waiting: 2, due: 1, oldest_due: Some(secs(0)) });
     fixture.clock.advance(secs(4));
-    assert_eq!(backlog(), (2, 1, Some(secs(4))));
+    assert_eq!(notifications(), Notifications { waiting: 2, due: 1, oldest_due: Some(secs(4)) });
     fixture.clock.advance(secs(1));
-    assert_eq!(backlog(), (2, 2, Some(secs(5))));
+    assert_eq!(notifications(), Notifications { waiting: 2, due: 2, oldest_due: Some(secs(5)) });
 
-    // What waits for an endpoint that is disabled cannot be sent.
-    file.execute("UPDATE webhook_endpoints SET enabled = 0", []);
-    assert_eq!(backlog(), (2, 0, None));
-    file.execute("UPDATE webhook_endpoints SET enabled = 1", []);
+    // The notifications of disabled endpoints are not due.
+    database.execute("UPDATE webhook_endpoints SET enabled = 0", []);
+    assert_eq!(notifications(), Notifications { waiting: 2, due: 0, oldest_due: None });
+    database.execute("UPDATE webhook_endpoints SET enabled = 1", []);
     for row in &rows[1..] {
         if row.id != rows[2].id {
-            outbox::record_attempt_at(&file, row.id, fixture.clock.now(), true);
+            outbox::record_attempt_at(&database, row.id, fixture.clock.now(), true);
         }
     }
-    assert_eq!(backlog(), (0, 0, None));
+    assert_eq!(notifications(), Notifications { waiting: 0, due: 0, oldest_due: None });
 }
 
 #[test]
-fn each_service_counts_for_itself_and_all_of_them_find_the_same_backlog() {
+fn each_service_has_its_own_statistics_and_all_have_the_same_backlog() {
     let fixture = Fixture::new();
     let event = fixture.event();
     let seat = fixture.ticket_type(&event, 1250, 100);
@@ -465,8 +524,9 @@ fn each_service_counts_for_itself_and_all_of_them_find_the_same_backlog() {
     fixture.service.create_order(&caller, request).unwrap();
 
     let statistics = second.statistics();
-    assert_eq!((statistics.orders.placed, statistics.commits.done), (0, 0));
-    assert_eq!(orders(&fixture).placed, 2, "of both organizations");
+    assert_eq!(statistics.orders.placed, 0);
+    assert_eq!(statistics.commits.done, 0);
+    assert_eq!(order_statistics(&fixture).placed, 2, "the orders of both organizations");
     for service in [&fixture.service, &second] {
         let backlog = service.backlog().unwrap();
         assert_eq!(backlog.held_places, 5);
@@ -477,10 +537,10 @@ fn each_service_counts_for_itself_and_all_of_them_find_the_same_backlog() {
 
 #[cfg(unix)]
 #[test]
-fn the_log_of_a_file_behind_a_link_is_found_beside_the_file() {
+fn the_size_of_the_wal_is_found_if_the_path_is_a_symbolic_link() {
     let fixture = Fixture::new();
-    let elsewhere = tempfile::tempdir().unwrap();
-    let link = elsewhere.path().join("link.db");
+    let other_folder = tempfile::tempdir().unwrap();
+    let link = other_folder.path().join("link.db");
     std::os::unix::fs::symlink(fixture.path(), &link).unwrap();
     let service = TicketingService::open(link).unwrap();
     assert_eq!(service.backlog().unwrap(), fixture.service.backlog().unwrap());
@@ -488,14 +548,14 @@ fn the_log_of_a_file_behind_a_link_is_found_beside_the_file() {
 }
 
 #[test]
-fn a_store_whose_readers_are_all_busy_has_no_backlog_to_tell_but_its_statistics() {
+fn without_a_free_read_connection_there_are_statistics_but_no_backlog() {
     let fixture = Fixture::with(|builder| builder.readers(1));
     let service: TicketingService = fixture.service.clone();
-    let told = service.on_one_snapshot(|| {
+    let result = service.on_one_snapshot(|| {
         let other = fixture.service.clone();
         std::thread::spawn(move || (other.backlog(), other.statistics().commits.done)).join().unwrap()
     });
-    let (backlog, commits) = told.unwrap();
+    let (backlog, commits) = result.unwrap();
     assert!(matches!(backlog, Err(Error::Unavailable(_))), "{backlog:?}");
     assert_eq!(commits, 1);
     assert_eq!(fixture.service.backlog().unwrap().held_places, 0);
