@@ -87,7 +87,7 @@ impl ExampleServer {
         std::thread::spawn(move || stdout.lines().map_while(Result::ok).try_for_each(|line| send.send(line)));
         let mut server = Self { child, output, lines: Vec::new() };
         while !server.lines.last().is_some_and(|line| line.starts_with("curl")) {
-            server.lines.push(server.output.recv_timeout(TIMEOUT).expect("the server says where it listens"));
+            server.lines.push(server.output.recv_timeout(TIMEOUT).expect("the server prints its address"));
         }
         server
     }

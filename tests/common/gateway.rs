@@ -1,4 +1,4 @@
-//! A payment gateway that behaves as a test tells it to.
+//! A payment gateway that behaves as a test says.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 

@@ -1,4 +1,4 @@
-//! What must hold of the stored data at any time, asked of the database with SQL of the tests' own.
+//! Invariants of the stored data, checked with SQL that belongs to the tests.
 //!
 //! `TicketingService::check` looks for more; these queries are independent of it.
 

@@ -1,6 +1,6 @@
 //! Runs a test of this test binary again in a process of its own, and talks to it over its standard input and output.
 //!
-//! The parent starts [`child_process`] for one test and a role. That test asks for [`child_role`] and does what the
+//! The parent starts [`child_process`] for one test and a role. That test calls [`child_role`] and does what the
 //! role says; without a role it does nothing.
 
 use std::fmt::Display;

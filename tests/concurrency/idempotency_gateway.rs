@@ -16,8 +16,8 @@ use ticketing::{
     Timestamp,
 };
 
-fn order(service: &TicketingService, by: &Caller, of: &TicketType) -> Result<CreateOrderResponse> {
-    service.create_order(by, CreateOrder::new(of.event_id, new_customer(), of.id, 1))
+fn order(service: &TicketingService, by: &Caller, ticket_type: &TicketType) -> Result<CreateOrderResponse> {
+    service.create_order(by, CreateOrder::new(ticket_type.event_id, new_customer(), ticket_type.id, 1))
 }
 
 fn orders(fixture: &Fixture, status: &str) -> i64 {

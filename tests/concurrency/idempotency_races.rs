@@ -24,8 +24,13 @@ fn with_key(caller: &Caller, key: &str) -> Caller {
     caller.with_idempotency_key(key.parse().expect(key))
 }
 
-fn order(service: &TicketingService, by: &Caller, of: &TicketType, quantity: i64) -> Result<CreateOrderResponse> {
-    service.create_order(by, CreateOrder::new(of.event_id, new_customer(), of.id, quantity))
+fn order(
+    service: &TicketingService,
+    by: &Caller,
+    ticket_type: &TicketType,
+    quantity: i64,
+) -> Result<CreateOrderResponse> {
+    service.create_order(by, CreateOrder::new(ticket_type.event_id, new_customer(), ticket_type.id, quantity))
 }
 
 /// Returns the response that all successful requests got. All others must have failed with `IdempotencyInProgress`.
@@ -165,9 +170,9 @@ fn an_order_with_one_key_is_created_once_while_the_others_are_refused() {
     assert_eq!((orders(&fixture), gateway.calls()), (1, 1));
     assert_eq!(fixture.stored("SELECT SUM(held) FROM ticket_types"), 1);
     // The key is no longer in use.
-    let of =
+    let ticket_type =
         fixture.service.get_ticket_type(&fixture.caller, created.order.items[0].item.ticket_type_id).expect("the type");
-    assert_eq!(order(&fixture.service, &fixture.caller_with_key("key"), &of, 1), Ok(created));
+    assert_eq!(order(&fixture.service, &fixture.caller_with_key("key"), &ticket_type, 1), Ok(created));
 }
 
 #[test]

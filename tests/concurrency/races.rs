@@ -541,10 +541,10 @@ fn five_of_sixteen_orders_use_a_code_that_is_limited_to_five() {
     for round in 0..ROUNDS {
         let ticket_type = fixture.new_ticket_type(if round % 2 == 0 { 1250 } else { 0 }, 100);
         let code = format!("FIVE-{round}");
-        let of = fixture.limited_discount(&code, 5, false);
+        let discount = fixture.limited_discount(&code, 5, false);
         let results = run_at_once(16, |_| fixture.try_order_with_code(&ticket_type, 1, &code));
         let (other_order, refused): (Vec<_>, Vec<_>) = results.into_iter().partition(Result::is_ok);
-        assert_eq!((other_order.len(), refused.len(), fixture.discount_uses(&of)), (5, 11, 5));
+        assert_eq!((other_order.len(), refused.len(), fixture.discount_uses(&discount)), (5, 11, 5));
         for error in refused {
             let error = error.unwrap_err();
             assert_eq!(error.to_string(), "discountCode Discount code usage limit reached");
@@ -600,7 +600,7 @@ fn of_two_late_payments_for_one_use_one_succeeds_and_one_is_refunded() {
     let ticket_type = fixture.new_ticket_type(1250, 1000);
     for round in 0..ROUNDS {
         let code = format!("ONCE-{round}");
-        let of = fixture.limited_discount(&code, 1, false);
+        let discount = fixture.limited_discount(&code, 1, false);
         let late = || {
             let id = fixture.try_order_with_code(&ticket_type, 1, &code).unwrap().id;
             fixture.clock.advance(HOLD);
@@ -616,7 +616,7 @@ fn of_two_late_payments_for_one_use_one_succeeds_and_one_is_refunded() {
         assert_eq!(ends[0], (OrderStatus::Completed, PaymentStatus::Completed));
         assert_eq!(ends[1], (OrderStatus::Expired, PaymentStatus::Refunded));
         assert_eq!(
-            (fixture.discount_uses(&of), fixture.sold(&ticket_type) - sold, fixture.held(&ticket_type)),
+            (fixture.discount_uses(&discount), fixture.sold(&ticket_type) - sold, fixture.held(&ticket_type)),
             (1, 1, 0)
         );
     }

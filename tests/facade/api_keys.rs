@@ -128,11 +128,11 @@ fn keys_are_listed_newest_first_including_revoked_ones() {
     let revoked = fixture.service.revoke_api_key(first.id).expect("revoked");
     assert_eq!(fixture.service.list_api_keys(fixture.caller.organization()).expect("a list"), [second, revoked]);
     assert_eq!(fixture.service.list_api_keys(fixture.other_organization().organization()).expect("a list"), []);
-    let nobody = "org_0000000000001".parse().expect("an id");
-    assert_not_found(fixture.service.list_api_keys(nobody));
-    assert_not_found(fixture.service.act_for(nobody));
+    let unknown = "org_0000000000001".parse().expect("an id");
+    assert_not_found(fixture.service.list_api_keys(unknown));
+    assert_not_found(fixture.service.act_for(unknown));
     let request = CreateApiKey { name: "Lost".to_owned(), scopes: Scopes::all(), expires_at: None };
-    assert_not_found(fixture.service.create_api_key(nobody, request));
+    assert_not_found(fixture.service.create_api_key(unknown, request));
 }
 
 #[test]

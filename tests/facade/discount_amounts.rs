@@ -22,17 +22,20 @@ fn event_in(fixture: &Fixture, currency: &str, decimals: u8, prices: &[i64]) -> 
 
 fn try_order(fixture: &Fixture, code: Option<&str>, basket: &[(&TicketType, i64)]) -> Result<Order> {
     let mut request = CreateOrder::new(basket[0].0.event_id, new_customer(), basket[0].0.id, 1);
-    let entry = |(of, quantity): &(&TicketType, i64)| NewOrderItem { ticket_type_id: of.id, quantity: *quantity };
+    let entry = |(ticket_type, quantity): &(&TicketType, i64)| NewOrderItem {
+        ticket_type_id: ticket_type.id,
+        quantity: *quantity,
+    };
     request.items = basket.iter().map(entry).collect();
     request.discount_code = code.map(str::to_owned);
     fixture.service.create_order(&fixture.caller, request).map(|created| created.order)
 }
 
 fn validate(fixture: &Fixture, code: &str, basket: &[(&TicketType, i64)]) -> DiscountValidationResponse {
-    let entry = |(of, quantity): &(&TicketType, i64)| BasketItem {
-        ticket_type_id: of.id,
+    let entry = |(ticket_type, quantity): &(&TicketType, i64)| BasketItem {
+        ticket_type_id: ticket_type.id,
         quantity: *quantity,
-        price: of.price,
+        price: ticket_type.price,
     };
     let (event_id, code) = (basket[0].0.event_id, code.to_owned());
     let ticket_items = basket.iter().map(entry).collect();
@@ -46,10 +49,10 @@ fn order_amounts(fixture: &Fixture, code: &str, basket: &[(&TicketType, i64)]) -
     let validated = validate(fixture, code, basket).discount.expect("it applies").discounted_amount;
     let order = try_order(fixture, Some(code), basket).expect("an order");
     let parts: Vec<_> = order.items.iter().map(|item| item.item.item_discount.minor()).collect();
-    for (item, (of, quantity)) in order.items.iter().zip(basket) {
+    for (item, (ticket_type, quantity)) in order.items.iter().zip(basket) {
         let item = &item.item;
-        assert_eq!((item.ticket_type_id, item.quantity, item.price), (of.id, *quantity, of.price));
-        assert_eq!(item.item_subtotal.minor(), of.price.minor() * quantity);
+        assert_eq!((item.ticket_type_id, item.quantity, item.price), (ticket_type.id, *quantity, ticket_type.price));
+        assert_eq!(item.item_subtotal.minor(), ticket_type.price.minor() * quantity);
         assert_eq!(item.final_amount.minor(), item.item_subtotal.minor() - item.item_discount.minor());
         assert!(item.item_discount.minor() >= 0 && item.final_amount.minor() >= 0);
     }
@@ -181,7 +184,7 @@ fn entries() -> impl Strategy<Value = Vec<(usize, i64)>> {
 
 impl DiscountCase {
     fn create(&self, fixture: &Fixture, event: &Event, types: &[TicketType], code: &str, auto_apply: bool) {
-        let listed = types.iter().zip(self.types).filter(|(_, listed)| *listed).map(|(of, _)| of.id);
+        let listed = types.iter().zip(self.types).filter(|(_, listed)| *listed).map(|(ticket_type, _)| ticket_type.id);
         let kind = if self.percentage { DiscountType::Percentage } else { DiscountType::FixedAmount };
         fixture.discount(CreateDiscount {
             discount_type: kind,
@@ -201,23 +204,31 @@ impl DiscountCase {
     /// remaining units go one at a time to the entry that is short of the most.
     fn parts(&self, prices: &[i64; 3], entries: &[(usize, i64)]) -> std::result::Result<Vec<i64>, DiscountRefusal> {
         let wide = |number: i64| u128::try_from(number).expect("not negative");
-        let subtotals: Vec<u128> = entries.iter().map(|(of, quantity)| wide(prices[*of]) * wide(*quantity)).collect();
+        let subtotals: Vec<u128> =
+            entries.iter().map(|(index, quantity)| wide(prices[*index]) * wide(*quantity)).collect();
         if self.minimum.is_some_and(|least| subtotals.iter().sum::<u128>() < wide(least)) {
             return Err(DiscountRefusal::BelowMinimum);
         }
-        let applicable: Vec<u128> =
-            entries.iter().zip(&subtotals).map(|((of, _), all)| if self.applies_to(*of) { *all } else { 0 }).collect();
-        if !entries.iter().any(|(of, _)| self.applies_to(*of)) {
+        let applicable: Vec<u128> = entries
+            .iter()
+            .zip(&subtotals)
+            .map(|((index, _), all)| if self.applies_to(*index) { *all } else { 0 })
+            .collect();
+        if !entries.iter().any(|(index, _)| self.applies_to(*index)) {
             return Err(DiscountRefusal::NotApplicable);
         }
         let value = wide(self.value);
         let parts: Vec<u128> = if self.percentage {
             let whole = 100 * 10_u128.pow(u32::from(self.decimals));
-            applicable.iter().map(|of| of * value / whole + u128::from(of * value % whole * 2 >= whole)).collect()
+            applicable
+                .iter()
+                .map(|subtotal| subtotal * value / whole + u128::from(subtotal * value % whole * 2 >= whole))
+                .collect()
         } else {
             let sum: u128 = applicable.iter().sum();
             let value = value.min(sum);
-            let mut parts: Vec<u128> = applicable.iter().map(|of| (of * value).checked_div(sum).unwrap_or(0)).collect();
+            let mut parts: Vec<u128> =
+                applicable.iter().map(|subtotal| (subtotal * value).checked_div(sum).unwrap_or(0)).collect();
             while parts.iter().sum::<u128>() < value {
                 // In fractions of a minor unit with the denominator `sum`. `max_by_key` returns the last maximum, so
                 // that the reversed order prefers the earlier entry.
@@ -243,7 +254,7 @@ proptest! {
         let fixture = Fixture::new();
         let (event, types) = event_in(&fixture, "EUR", 2, &prices);
         discount_case.create(&fixture, &event, &types, "EARLY", false);
-        let basket: Vec<_> = entries.iter().map(|(of, quantity)| (&types[*of], *quantity)).collect();
+        let basket: Vec<_> = entries.iter().map(|(index, quantity)| (&types[*index], *quantity)).collect();
         match discount_case.parts(&prices, &entries) {
             Ok(parts) => prop_assert_eq!(order_amounts(&fixture, "early", &basket).0, parts),
             Err(refusal) => {
@@ -264,7 +275,7 @@ proptest! {
         for (index, discount_case) in cases.iter().enumerate() {
             discount_case.create(&fixture, &event, &types, &code(index), true);
         }
-        let basket: Vec<_> = entries.iter().map(|(of, quantity)| (&types[*of], *quantity)).collect();
+        let basket: Vec<_> = entries.iter().map(|(index, quantity)| (&types[*index], *quantity)).collect();
         let mut best: Option<(i64, String)> = None;
         for index in 0..cases.len() {
             let saved = validate(&fixture, &code(index), &basket).discount.map_or(0, |valid| valid.discounted_amount.minor());

@@ -111,7 +111,7 @@ fn a_discount_is_created_with_defaults_read_updated_and_deleted() {
     let expected = Discount { usage_limit: None, minimum_purchase: None, revision: 3, ..expected };
     assert_eq!(cleared, Ok(expected));
 
-    fixture.service.delete_discount(&fixture.caller, created.id).expect("nobody used it");
+    fixture.service.delete_discount(&fixture.caller, created.id).expect("an unused discount");
     assert_not_found(fixture.service.get_discount(&fixture.caller, created.id));
     assert_not_found(fixture.service.delete_discount(&fixture.caller, created.id));
     assert_not_found(fixture.update(&created, |_| {}));
@@ -410,7 +410,7 @@ fn an_automatic_discount_that_saves_nothing_is_not_used() {
     fixture.update(&half, |change| change.is_active = Change::Set(false)).expect("a change");
     assert_eq!(fixture.order(&ticket_type, 1).discounted_amount, None);
     assert_eq!((fixture.discount_uses(&nothing), fixture.discount_uses(&half)), (0, 0));
-    fixture.service.delete_discount(&fixture.caller, nothing.id).expect("nobody used it");
+    fixture.service.delete_discount(&fixture.caller, nothing.id).expect("an unused discount");
 }
 
 #[test]
@@ -621,32 +621,32 @@ fn a_used_discount_is_not_deleted_and_an_event_deletes_its_unused_ones() {
     assert_eq!(reason(fixture.service.delete_discount(&fixture.caller, discount.id)), Reason::InUse);
     assert_eq!(reason(fixture.service.delete_event(&fixture.caller, event.id)), Reason::InUse);
     let other = fixture.event();
-    let gone = fixture.discount(percent_off(&other, "EARLY", 10));
-    fixture.service.delete_event(&fixture.caller, other.id).expect("nobody ordered");
-    assert_not_found(fixture.service.get_discount(&fixture.caller, gone.id));
+    let deleted = fixture.discount(percent_off(&other, "EARLY", 10));
+    fixture.service.delete_event(&fixture.caller, other.id).expect("an event without orders");
+    assert_not_found(fixture.service.get_discount(&fixture.caller, deleted.id));
     // A refused order uses nothing.
     let unused = fixture.discount(percent_off(&event, "LATE", 10));
     assert_eq!(reason(fixture.try_order_with_code(&fixture.ticket_type(&event, 1, 1), 2, "LATE")), Reason::SoldOut);
-    fixture.service.delete_discount(&fixture.caller, unused.id).expect("nobody used it");
+    fixture.service.delete_discount(&fixture.caller, unused.id).expect("an unused discount");
 }
 
 #[test]
 fn a_deleted_ticket_type_stays_among_the_applicable_ones() {
     let (fixture, event, ticket_type) = sale();
-    let gone = fixture.ticket_type(&event, 1000, 10);
+    let deleted = fixture.ticket_type(&event, 1000, 10);
     let other_type = fixture.ticket_type(&fixture.event(), 1000, 10);
     let listing =
         |types: Vec<_>| CreateDiscount { applicable_ticket_types: Some(types), ..percent_off(&event, "EARLY", 10) };
     let refused =
-        fixture.service.create_discount(&fixture.caller, listing(vec![ticket_type.id, other_type.id, gone.id]));
+        fixture.service.create_discount(&fixture.caller, listing(vec![ticket_type.id, other_type.id, deleted.id]));
     assert_eq!(paths(refused), ["applicableTicketTypes[1]"]);
-    let discount = fixture.discount(listing(vec![gone.id]));
-    fixture.service.delete_ticket_type(&fixture.caller, gone.id).expect("nobody ordered it");
-    assert_eq!(fixture.read_discount(discount.id).applicable_ticket_types, [gone.id]);
+    let discount = fixture.discount(listing(vec![deleted.id]));
+    fixture.service.delete_ticket_type(&fixture.caller, deleted.id).expect("an unused ticket type");
+    assert_eq!(fixture.read_discount(discount.id).applicable_ticket_types, [deleted.id]);
     assert_eq!(fixture.refusal("EARLY", &ticket_type), Some(DiscountRefusal::NotApplicable));
     // An update checks only the fields that it sets.
     fixture.update(&discount, |change| change.value = Change::Set(Amount::new(20, 0))).expect("a change");
-    let again = fixture.update(&discount, |change| change.applicable_ticket_types = Change::Set(vec![gone.id]));
+    let again = fixture.update(&discount, |change| change.applicable_ticket_types = Change::Set(vec![deleted.id]));
     assert_eq!(paths(again), ["applicableTicketTypes[0]"]);
     fixture.update(&discount, |change| change.applicable_ticket_types = Change::Set(Vec::new())).expect("a change");
     assert_eq!(fixture.refusal("EARLY", &ticket_type), None);
@@ -673,7 +673,7 @@ fn the_currency_cannot_change_while_a_discount_has_an_amount() {
     to_yen().expect("no amount is left");
     let fixed = fixture.discount(amount_off(&event, "FIVE", eur(500)));
     assert_eq!(reason(to_yen()), Reason::InUse);
-    fixture.service.delete_discount(&fixture.caller, fixed.id).expect("nobody used it");
+    fixture.service.delete_discount(&fixture.caller, fixed.id).expect("an unused discount");
     to_yen().expect("no amount is left");
 }
 

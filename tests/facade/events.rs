@@ -6,13 +6,7 @@ use ticketing::EventStatus::{Cancelled, Drafted, Expired, Published, SoldOut};
 use ticketing::{
     Amount, Change, CreateEvent, CreateOrganization, DeliveryMethod, Event, EventSettings, EventStatus, ListEvents,
     ListTicketTypes, OrderStatus, Reason, TextEnum, TicketPdfDesignVersion, TicketType, TicketTypeStatus, UpdateEvent,
-    UpdateTicketType,
 };
-
-fn set_quantity(fixture: &Fixture, of: &TicketType, quantity: i64) {
-    let changes = UpdateTicketType { quantity: Change::Set(quantity), ..Default::default() };
-    fixture.service.update_ticket_type(&fixture.caller, of.id, changes).expect("a quantity");
-}
 
 fn read(fixture: &Fixture, event: &Event) -> Event {
     fixture.service.get_event(&fixture.caller, event.id).expect("the event")
@@ -220,7 +214,7 @@ fn a_sold_out_event_is_published_again_when_it_has_unsold_seats() {
     assert_eq!(fixture.event_status(event.id), Published, "a cancelled order");
 
     let (event, ticket_type, _) = sold_out();
-    set_quantity(&fixture, &ticket_type, 3);
+    fixture.set_quantity(ticket_type.id, 3).expect("a quantity");
     assert_eq!(fixture.event_status(event.id), Published, "a quantity raised");
 
     let (event, ..) = sold_out();
@@ -234,7 +228,7 @@ fn lowering_a_quantity_or_deleting_a_type_changes_no_event_status() {
     let event = fixture.event();
     let ticket_type = fixture.ticket_type(&event, 0, 2);
     fixture.issue(&ticket_type, 1);
-    set_quantity(&fixture, &ticket_type, 1);
+    fixture.set_quantity(ticket_type.id, 1).expect("a quantity");
     assert_eq!(fixture.event_status(event.id), Published, "lowered to what is sold");
 
     let event = fixture.event();
@@ -254,7 +248,7 @@ fn an_event_marked_sold_out_by_hand_is_not_reopened_by_a_cancellation() {
     fixture.set_event_status(event.id, SoldOut).expect("by hand");
     fixture.service.cancel_ticket(&fixture.caller, order.items[0].issued_tickets[0].id).expect("cancelled");
     assert_eq!(fixture.event_status(event.id), SoldOut);
-    set_quantity(&fixture, &ticket_type, 6);
+    fixture.set_quantity(ticket_type.id, 6).expect("a quantity");
     fixture.ticket_type(&event, 1250, 5);
     fixture.service.cancel_order(&fixture.caller, order.id).expect("cancelled");
     assert_eq!(fixture.event_status(event.id), SoldOut);
@@ -481,7 +475,7 @@ fn only_updates_raise_the_revision() {
     let settings = EventSettings { is_featured: Change::Set(true), ..Default::default() };
     let updated = fixture.service.update_event_settings(&fixture.caller, event.id, settings).expect("settings");
     assert_eq!(updated.revision, event.revision + 2);
-    set_quantity(&fixture, &ticket_type, 11);
+    fixture.set_quantity(ticket_type.id, 11).expect("a quantity");
     let raised = fixture.service.get_ticket_type(&fixture.caller, ticket_type.id).expect("the type");
     assert_eq!((raised.revision, raised.updated_at), (ticket_type.revision + 1, at("2026-06-01T12:00:01Z")));
 }

@@ -252,7 +252,7 @@ fn field_errors_are_not_stored() {
 fn not_found_is_not_stored() {
     let (fixture, resources) = open();
     let unknown = "type_0000000000001".parse().expect("an id");
-    let request = |of| CreateTicketType { ..CreateTicketType::new("Box", eur(1), of) };
+    let request = |quantity| CreateTicketType { ..CreateTicketType::new("Box", eur(1), quantity) };
     for _ in 0..2 {
         let nowhere: EventId = "event_0000000000001".parse().expect("an id");
         assert_not_found(fixture.service.create_ticket_type(&fixture.caller_with_key("key"), nowhere, request(1)));
@@ -280,7 +280,7 @@ fn conflicts_are_not_stored_and_the_same_request_may_succeed_later() {
     assert!(!once.was_replayed());
     assert_eq!(order(), Ok(created));
     assert!(once.was_replayed());
-    // `was_replayed` tells about the last call only.
+    // `was_replayed` describes only the last call.
     fixture.service.cancel_ticket(&once, "ticket_0000000000001".parse().expect("an id")).expect_err("another request");
     assert!(!once.was_replayed());
 }

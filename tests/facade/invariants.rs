@@ -13,41 +13,41 @@ use ticketing::{
 /// One step of a history. An index chooses among the existing rows, modulo their number.
 #[derive(Debug, Clone)]
 enum Step {
-    Order { of: usize, quantity: i64, also: Option<(usize, i64)>, code: Option<usize> },
-    Limit { of: usize, uses: i64 },
+    Order { ticket_type: usize, quantity: i64, also: Option<(usize, i64)>, code: Option<usize> },
+    Limit { discount: usize, uses: i64 },
     Pay(usize),
     Fail(usize),
     MarkPaid(usize),
     CancelOrder(usize),
-    Issue { of: usize, quantity: i64 },
+    Issue { ticket_type: usize, quantity: i64 },
     CancelTicket(usize),
     Scan(usize),
     Wait(u64),
     Maintain,
-    Raise { of: usize, by: i64 },
+    Raise { ticket_type: usize, by: i64 },
 }
 
 fn step() -> impl Strategy<Value = Step> {
-    let (of, index) = (0..2_usize, 0..64_usize);
+    let (ticket_type, index) = (0..2_usize, 0..64_usize);
     prop_oneof![
         6 => (
-            of.clone(),
+            ticket_type.clone(),
             1..4_i64,
-            proptest::option::weighted(0.3, (of.clone(), 1..3_i64)),
+            proptest::option::weighted(0.3, (ticket_type.clone(), 1..3_i64)),
             proptest::option::weighted(0.5, 0..2_usize),
         )
-            .prop_map(|(of, quantity, also, code)| Step::Order { of, quantity, also, code }),
-        1 => (of.clone(), 1..4_i64).prop_map(|(of, uses)| Step::Limit { of, uses }),
+            .prop_map(|(ticket_type, quantity, also, code)| Step::Order { ticket_type, quantity, also, code }),
+        1 => (0..2_usize, 1..4_i64).prop_map(|(discount, uses)| Step::Limit { discount, uses }),
         5 => index.clone().prop_map(Step::Pay),
         1 => index.clone().prop_map(Step::Fail),
         2 => index.clone().prop_map(Step::MarkPaid),
         4 => index.clone().prop_map(Step::CancelOrder),
-        3 => (of.clone(), 1..3_i64).prop_map(|(of, quantity)| Step::Issue { of, quantity }),
+        3 => (ticket_type.clone(), 1..3_i64).prop_map(|(ticket_type, quantity)| Step::Issue { ticket_type, quantity }),
         4 => index.clone().prop_map(Step::CancelTicket),
         1 => index.prop_map(Step::Scan),
         4 => (1..40_u64).prop_map(Step::Wait),
         1 => Just(Step::Maintain),
-        1 => (of, 1..3_i64).prop_map(|(of, by)| Step::Raise { of, by }),
+        1 => (ticket_type, 1..3_i64).prop_map(|(ticket_type, by)| Step::Raise { ticket_type, by }),
     ]
 }
 
@@ -87,20 +87,21 @@ impl History {
         let (service, caller) = (&self.fixture.service, &self.fixture.caller);
         let order = |index: &usize| self.orders.get(index % self.orders.len().max(1)).copied();
         let result = match step {
-            Step::Order { of, quantity, also, code } => {
-                let mut request = CreateOrder::new(self.event, new_customer(), self.types[*of].id, *quantity);
-                request
-                    .items
-                    .extend(also.map(|(of, quantity)| NewOrderItem { ticket_type_id: self.types[of].id, quantity }));
-                request.discount_code = code.map(|of| self.discounts[of].code.clone());
+            Step::Order { ticket_type, quantity, also, code } => {
+                let mut request = CreateOrder::new(self.event, new_customer(), self.types[*ticket_type].id, *quantity);
+                request.items.extend(also.map(|(ticket_type, quantity)| NewOrderItem {
+                    ticket_type_id: self.types[ticket_type].id,
+                    quantity,
+                }));
+                request.discount_code = code.map(|discount| self.discounts[discount].code.clone());
                 match service.create_order(caller, request) {
                     Err(error) if error.to_string() == "discountCode Discount code usage limit reached" => Ok(()),
                     created => created.map(|created| self.orders.push(created.order.id)),
                 }
             }
-            Step::Limit { of, uses } => {
+            Step::Limit { discount, uses } => {
                 let changes = UpdateDiscount { usage_limit: Change::Set(Some(*uses)), ..Default::default() };
-                service.update_discount(caller, self.discounts[*of].id, changes).map(drop)
+                service.update_discount(caller, self.discounts[*discount].id, changes).map(drop)
             }
             Step::Pay(index) => match order(index) {
                 Some(id) => service.payment_completed(caller, id).map(|order| {
@@ -111,7 +112,9 @@ impl History {
             Step::Fail(index) => order(index).map_or(Ok(()), |id| service.payment_failed(caller, id).map(drop)),
             Step::MarkPaid(index) => order(index).map_or(Ok(()), |id| service.mark_order_paid(caller, id).map(drop)),
             Step::CancelOrder(index) => order(index).map_or(Ok(()), |id| service.cancel_order(caller, id).map(drop)),
-            Step::Issue { of, quantity } => self.fixture.try_issue(self.types[*of].id, *quantity).map(drop),
+            Step::Issue { ticket_type, quantity } => {
+                self.fixture.try_issue(self.types[*ticket_type].id, *quantity).map(drop)
+            }
             Step::CancelTicket(index) | Step::Scan(index) => {
                 let tickets = self.tickets();
                 match tickets.get(index % tickets.len().max(1)) {
@@ -127,10 +130,10 @@ impl History {
                 Ok(())
             }
             Step::Maintain => service.run_maintenance().map(drop),
-            Step::Raise { of, by } => {
-                let current = service.get_ticket_type(caller, self.types[*of].id).expect("the type").quantity;
+            Step::Raise { ticket_type, by } => {
+                let current = service.get_ticket_type(caller, self.types[*ticket_type].id).expect("the type").quantity;
                 let changes = UpdateTicketType { quantity: Change::Set(current + by), ..Default::default() };
-                service.update_ticket_type(caller, self.types[*of].id, changes).map(drop)
+                service.update_ticket_type(caller, self.types[*ticket_type].id, changes).map(drop)
             }
         };
         if let Err(error) = result {
@@ -158,21 +161,22 @@ impl History {
             order.payment_gateway.as_ref().is_some_and(|payment| payment.status == PaymentStatus::Refunded)
         };
         let types = service.list_ticket_types(caller, self.event, ListTicketTypes::default()).expect("a page").data;
-        let type_summary = |of: TicketType| {
+        let type_summary = |ticket_type: TicketType| {
             let pending = orders.data.iter().filter(|order| order.status == OrderStatus::Pending);
-            let own = pending.flat_map(|order| &order.items).filter(|item| item.ticket_type_id == of.id);
+            let own = pending.flat_map(|order| &order.items).filter(|item| item.ticket_type_id == ticket_type.id);
             let reserved = own.map(|item| item.quantity).sum();
-            let bought = completed.iter().flat_map(|order| &order.items).filter(|item| item.ticket_type_id == of.id);
+            let bought =
+                completed.iter().flat_map(|order| &order.items).filter(|item| item.ticket_type_id == ticket_type.id);
             let inside = |ticket: &&ticketing::IssuedTicket| {
-                ticket.ticket_type_id == of.id && ticket.status == TicketStatus::CheckedIn
+                ticket.ticket_type_id == ticket_type.id && ticket.status == TicketStatus::CheckedIn
             };
             TicketTypeSummary {
-                ticket_type_id: of.id,
-                name: of.name,
-                quantity: of.quantity,
-                sold: of.sold,
+                ticket_type_id: ticket_type.id,
+                name: ticket_type.name,
+                quantity: ticket_type.quantity,
+                sold: ticket_type.sold,
                 reserved,
-                available: of.quantity - of.sold - reserved,
+                available: ticket_type.quantity - ticket_type.sold - reserved,
                 checked_in: number(tickets.iter().filter(inside).count()),
                 revenue: eur_sum(&mut bought.map(|item| item.final_amount)),
             }
@@ -201,14 +205,15 @@ impl History {
         assert_eq!(summary, self.summary_of_the_lists(), "the summary agrees with the lists");
         let tickets = self.tickets();
         let mut unsold = 0;
-        for of in &self.types {
-            let of = self.fixture.service.get_ticket_type(&self.fixture.caller, of.id).expect("the type");
+        for ticket_type in &self.types {
+            let ticket_type =
+                self.fixture.service.get_ticket_type(&self.fixture.caller, ticket_type.id).expect("the type");
             let valid = |ticket: &&ticketing::IssuedTicket| {
-                ticket.ticket_type_id == of.id && ticket.status != TicketStatus::Cancelled
+                ticket.ticket_type_id == ticket_type.id && ticket.status != TicketStatus::Cancelled
             };
             let valid = i64::try_from(tickets.iter().filter(valid).count()).expect("few");
-            assert_eq!(of.sold, valid, "sold counts the tickets that are not cancelled");
-            unsold += of.quantity - of.sold;
+            assert_eq!(ticket_type.sold, valid, "sold counts the tickets that are not cancelled");
+            unsold += ticket_type.quantity - ticket_type.sold;
         }
         let number = |sql: &str| file.value::<i64>(sql);
         assert_eq!(number("SELECT COUNT(*) FROM ticket_types WHERE sold + held > quantity"), 0, "nothing is oversold");
@@ -217,18 +222,18 @@ impl History {
             WHERE o.status = 'PENDING'";
         assert_eq!(number(held), number(pending), "held counts the seats of pending orders");
 
-        for of in &self.discounts {
+        for discount in &self.discounts {
             let live = |order: &ticketing::Order| {
-                let uses = order.discount_code.as_deref() == Some(of.code.as_str());
+                let uses = order.discount_code.as_deref() == Some(discount.code.as_str());
                 uses && matches!(order.status, OrderStatus::Pending | OrderStatus::Completed)
             };
             let live = self.orders.iter().filter(|id| live(&self.fixture.read_order(**id))).count();
-            let now = self.fixture.discount_uses(of);
+            let now = self.fixture.discount_uses(discount);
             assert_eq!(now, i64::try_from(live).expect("few"), "one use for each pending or completed order");
         }
         // No step adds a use beyond the current limit. Lowering the limit removes none.
-        let uses = [&self.discounts[0], &self.discounts[1]].map(|of| {
-            let read = self.fixture.read_discount(of.id);
+        let uses = [&self.discounts[0], &self.discounts[1]].map(|discount| {
+            let read = self.fixture.read_discount(discount.id);
             (read.used_count, read.usage_limit.expect("a limit"))
         });
         for ((before, _), (after, limit)) in self.uses.into_iter().zip(uses) {

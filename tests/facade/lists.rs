@@ -196,7 +196,7 @@ fn every_combination_of_order_and_ticket_filters_finds_the_matching_ones() {
         .iter()
         .flat_map(|order| order.items.iter().flat_map(|item| &item.issued_tickets).map(|ticket| (ticket.id, order.id)))
         .collect();
-    let type_ids: Vec<_> = types.iter().map(|of| of.id).collect();
+    let type_ids: Vec<_> = types.iter().map(|ticket_type| ticket_type.id).collect();
     let with_tickets = [all[0].id, all.last().expect("many").id];
     for event_id in choices(&event_ids) {
         for ticket_type_id in choices(&type_ids) {
@@ -210,7 +210,7 @@ fn every_combination_of_order_and_ticket_filters_finds_the_matching_ones() {
                             .filter(|ticket| {
                                 let email = ticket.customer.as_ref().map(|customer| customer.email.to_lowercase());
                                 event_id.is_none_or(|event| ticket.ticket.event_id == event)
-                                    && ticket_type_id.is_none_or(|of| ticket.ticket_type_id == of)
+                                    && ticket_type_id.is_none_or(|id| ticket.ticket_type_id == id)
                                     && order_id.is_none_or(|order| order_of.get(&ticket.id) == Some(&order))
                                     && status.is_none_or(|status| ticket.status == status)
                                     && request
@@ -246,10 +246,10 @@ fn every_combination_of_discount_filters_finds_the_matching_ones() {
     for event_id in choices(&[events[0].id, events[1].id, nowhere]) {
         for code in choices(&codes) {
             for is_active in choices(&[true, false]) {
-                let matches = |of: &&Discount| {
-                    event_id.is_none_or(|event| of.event_id == event)
-                        && code.as_ref().is_none_or(|code| of.code.to_lowercase() == code.to_lowercase())
-                        && is_active.is_none_or(|is_active| of.is_active == is_active)
+                let matches = |discount: &&Discount| {
+                    event_id.is_none_or(|event| discount.event_id == event)
+                        && code.as_ref().is_none_or(|code| discount.code.to_lowercase() == code.to_lowercase())
+                        && is_active.is_none_or(|is_active| discount.is_active == is_active)
                 };
                 let expected: Vec<_> = all.iter().filter(matches).cloned().collect();
                 let request = ListDiscounts { event_id, code: code.clone(), is_active, ..Default::default() };
@@ -257,22 +257,22 @@ fn every_combination_of_discount_filters_finds_the_matching_ones() {
                     let list = |page| {
                         fixture.service.list_discounts(&fixture.caller, ListDiscounts { page, ..request.clone() })
                     };
-                    assert_eq!(walk(limit, |of: &Discount| of.id, list), expected, "{request:?}");
+                    assert_eq!(walk(limit, |discount: &Discount| discount.id, list), expected, "{request:?}");
                 }
             }
         }
     }
     // A cursor is valid while its item exists, even if the item no longer matches the filter.
-    let after = |of: &Discount| {
-        let page = PageRequest::first(1).after(of.id);
+    let after = |discount: &Discount| {
+        let page = PageRequest::first(1).after(discount.id);
         fixture
             .service
             .list_discounts(&fixture.caller, ListDiscounts { page, is_active: Some(true), ..Default::default() })
     };
-    let position = all.iter().position(|of| !of.is_active).expect("one is not");
-    let next = all[position..].iter().find(|of| of.is_active).expect("one is");
+    let position = all.iter().position(|discount| !discount.is_active).expect("one is not");
+    let next = all[position..].iter().find(|discount| discount.is_active).expect("one is");
     assert_eq!(after(&all[position]).expect("a page").data[0].id, next.id);
-    fixture.service.delete_discount(&fixture.caller, all[position].id).expect("nobody used it");
+    fixture.service.delete_discount(&fixture.caller, all[position].id).expect("an unused discount");
     assert_eq!(paths(after(&all[position])), ["cursor"]);
 }
 
@@ -293,13 +293,14 @@ fn ticket_types_are_listed_by_sort_order_and_then_by_creation() {
         })
         .collect();
     // The sort is stable, so that it keeps the order of creation.
-    types.sort_by_key(|of| of.sort_order);
+    types.sort_by_key(|ticket_type| ticket_type.sort_order);
     for status in choices(TicketTypeStatus::ALL) {
         for limit in 1..=9 {
             let list =
                 |page| fixture.service.list_ticket_types(&fixture.caller, event.id, ListTicketTypes { status, page });
-            let found = walk(limit, |of: &TicketType| of.id, list);
-            let expected: Vec<_> = types.iter().filter(|of| status.is_none_or(|is| of.status == is)).cloned().collect();
+            let found = walk(limit, |ticket_type: &TicketType| ticket_type.id, list);
+            let expected: Vec<_> =
+                types.iter().filter(|ticket_type| status.is_none_or(|is| ticket_type.status == is)).cloned().collect();
             assert_eq!(found, expected, "{status:?} by {limit}");
         }
     }
@@ -474,7 +475,7 @@ fn a_changed_sort_order_moves_a_ticket_type_in_its_list() {
     fixture.service.update_ticket_type(&fixture.caller, types[0], last).expect("moved");
     let page =
         fixture.service.list_ticket_types(&fixture.caller, event.id, ListTicketTypes::default()).expect("a page");
-    assert_eq!(page.data.iter().map(|of| of.id).collect::<Vec<_>>(), [types[1], types[2], types[0]]);
+    assert_eq!(page.data.iter().map(|ticket_type| ticket_type.id).collect::<Vec<_>>(), [types[1], types[2], types[0]]);
 }
 
 #[test]

@@ -182,7 +182,7 @@ impl RefusedOrder {
         let (past, future) = (Some(at("2026-05-01T00:00Z")), Some(at("2026-06-20T00:00Z")));
         let ticket_type = [ticket_type(None, None), ticket_type(future, None), ticket_type(None, past)];
         let other = fixture.ticket_type(&fixture.event(), 1250, 10);
-        let item = |of: &TicketType, quantity| NewOrderItem { ticket_type_id: of.id, quantity };
+        let item = |ticket_type: &TicketType, quantity| NewOrderItem { ticket_type_id: ticket_type.id, quantity };
         let mut request = CreateOrder::new(event.id, new_customer(), ticket_type[0].id, 3);
         request.items.extend([item(&ticket_type[1], 1), item(&ticket_type[2], 1), item(&other, 1)]);
         request.customer.company_name = Some("Ada Ltd".to_owned());
@@ -314,7 +314,7 @@ fn the_items_of_an_order_keep_their_order_and_add_up_to_the_total() {
     let event = fixture.event();
     let (ticket_type, stool) = (fixture.ticket_type(&event, 1250, 10), fixture.ticket_type(&event, 333, 10));
     let mut request = CreateOrder::new(event.id, new_customer(), stool.id, 3);
-    let item = |of: &TicketType, quantity| NewOrderItem { ticket_type_id: of.id, quantity };
+    let item = |ticket_type: &TicketType, quantity| NewOrderItem { ticket_type_id: ticket_type.id, quantity };
     request.items.extend([item(&ticket_type, 2), item(&stool, 1)]);
     request.affiliate_code = Some("FRIEND".to_owned());
     let created = fixture.service.create_order(&fixture.caller, request).expect("an order");
@@ -361,7 +361,7 @@ fn amounts_have_the_decimals_of_the_currency() {
         let order = fixture.order(&ticket_type, 3);
         assert_eq!(order.total, total, "{currency}");
         assert_eq!(order.total.to_string(), text, "{currency}");
-        let checkout = fixture.gateway.checkouts().pop().expect("asked");
+        let checkout = fixture.gateway.checkouts().pop().expect("a checkout");
         assert_eq!((checkout.amount, checkout.currency.as_str()), (total, currency));
         let json = serde_json::to_value(&order).expect("JSON");
         assert_eq!(json["total"].to_string(), text, "{currency}");
@@ -614,7 +614,9 @@ fn a_total_above_the_maximum_is_a_field_error() {
         .collect();
     // 100 × 10^9 × 10^3 fils = 10^14 for one entry. Ten entries make the highest total, 10^15.
     let mut request = CreateOrder::new(event.id, new_customer(), ticket_type.id, 100);
-    request.items.extend(types[1..].iter().map(|of| NewOrderItem { ticket_type_id: of.id, quantity: 100 }));
+    request
+        .items
+        .extend(types[1..].iter().map(|ticket_type| NewOrderItem { ticket_type_id: ticket_type.id, quantity: 100 }));
     let created = fixture.service.create_order(&fixture.caller, request.clone()).expect("just not too much");
     assert_eq!(created.order.total, Amount::new(1_000_000_000_000, 0));
     request.items.push(NewOrderItem { ticket_type_id: types[0].id, quantity: 1 });

@@ -21,8 +21,10 @@ fn refund_statuses(fixture: &Fixture) -> Vec<RefundStatus> {
     page.data.iter().map(|refund| refund.status).collect()
 }
 
-fn create_order(fixture: &Fixture, of: &TicketType, quantity: i64) -> Result<CreateOrderResponse> {
-    fixture.service.create_order(&fixture.caller, CreateOrder::new(of.event_id, new_customer(), of.id, quantity))
+fn create_order(fixture: &Fixture, ticket_type: &TicketType, quantity: i64) -> Result<CreateOrderResponse> {
+    fixture
+        .service
+        .create_order(&fixture.caller, CreateOrder::new(ticket_type.event_id, new_customer(), ticket_type.id, quantity))
 }
 
 #[test]
@@ -418,8 +420,8 @@ fn sandbox() -> Fixture {
 }
 
 /// Creates an order with the sandbox gateway. Returns it and the token of its checkout.
-fn sandbox_order(fixture: &Fixture, of: &TicketType, redirects: bool) -> (Order, String) {
-    let mut request = CreateOrder::new(of.event_id, new_customer(), of.id, 1);
+fn sandbox_order(fixture: &Fixture, ticket_type: &TicketType, redirects: bool) -> (Order, String) {
+    let mut request = CreateOrder::new(ticket_type.event_id, new_customer(), ticket_type.id, 1);
     request.checkout_redirect_urls = redirects.then(|| CheckoutRedirectUrls {
         success: "https://shop.example/yes".to_owned(),
         failure: "https://shop.example/no".to_owned(),

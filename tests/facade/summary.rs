@@ -14,14 +14,14 @@ fn summary(fixture: &Fixture, event: &Event) -> EventSummary {
 }
 
 /// The summary of a ticket type without sales.
-fn unsold(of: &TicketType) -> TicketTypeSummary {
+fn unsold(ticket_type: &TicketType) -> TicketTypeSummary {
     TicketTypeSummary {
-        ticket_type_id: of.id,
-        name: of.name.clone(),
-        quantity: of.quantity,
+        ticket_type_id: ticket_type.id,
+        name: ticket_type.name.clone(),
+        quantity: ticket_type.quantity,
         sold: 0,
         reserved: 0,
-        available: of.quantity,
+        available: ticket_type.quantity,
         checked_in: 0,
         revenue: Amount::ZERO,
     }
@@ -143,7 +143,7 @@ fn a_hold_counts_until_the_instant_it_expires() {
     let after = summary(&fixture, &event);
     assert_eq!((after.orders_by_status.pending, after.orders_by_status.expired), (0, 1));
     assert_eq!((after.ticket_types[0].reserved, after.ticket_types[0].available), (0, 10));
-    assert_eq!(fixture.stored("SELECT held FROM ticket_types"), 4, "nobody came by");
+    assert_eq!(fixture.stored("SELECT held FROM ticket_types"), 4, "the expiry is not stored yet");
 }
 
 #[test]
@@ -153,7 +153,7 @@ fn discounts_count_for_completed_orders() {
     let (ticket_type, stand) = (fixture.ticket_type(&event, 1000, 10), fixture.ticket_type(&event, 500, 10));
     fixture.discount(percent_off(&event, "TEN", 10));
     let [paid, cancelled, pending] = [(&ticket_type, 2), (&stand, 1), (&ticket_type, 1)]
-        .map(|(of, number)| fixture.order_with_code(of, number, "TEN"));
+        .map(|(ticket_type, number)| fixture.order_with_code(ticket_type, number, "TEN"));
     for order in [&paid, &cancelled] {
         fixture.service.payment_completed(&fixture.caller, order.id).expect("a payment");
     }
@@ -163,7 +163,7 @@ fn discounts_count_for_completed_orders() {
     assert_eq!(summary.discount_total, eur(200 + 50));
     assert_eq!(summary.gross_revenue, eur(1800 + 450));
     assert_eq!(summary.refunded_total, eur(450));
-    let revenues: Vec<_> = summary.ticket_types.iter().map(|of| of.revenue).collect();
+    let revenues: Vec<_> = summary.ticket_types.iter().map(|ticket_type| ticket_type.revenue).collect();
     assert_eq!(revenues, [eur(1800), eur(450)]);
 }
 
@@ -198,7 +198,7 @@ fn sums_are_exact_beyond_32_bits_and_limited_to_the_largest_amount() {
 }
 
 /// Issues tickets and cancels every second one while `work` runs.
-fn while_issuing_and_cancelling<T>(fixture: &Fixture, of: &TicketType, work: impl FnOnce() -> T) -> T {
+fn while_issuing_and_cancelling<T>(fixture: &Fixture, ticket_type: &TicketType, work: impl FnOnce() -> T) -> T {
     let over = AtomicBool::new(false);
     std::thread::scope(|scope| {
         scope.spawn(|| {
@@ -206,7 +206,7 @@ fn while_issuing_and_cancelling<T>(fixture: &Fixture, of: &TicketType, work: imp
                 if over.load(Ordering::Relaxed) {
                     break;
                 }
-                let ticket = fixture.issue(of, 1).remove(0);
+                let ticket = fixture.issue(ticket_type, 1).remove(0);
                 if number % 2 == 0 {
                     fixture.service.cancel_ticket(&fixture.caller, ticket.id).expect("valid");
                 }

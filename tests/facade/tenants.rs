@@ -173,28 +173,28 @@ fn resources_of_another_organization_are_answered_like_unknown_ones() {
     let own = fixture.service.create_event(&caller, new_event(|_| {})).expect("an event");
     let own_type = CreateTicketType::new("Seat", eur(0), 10);
     let own_type = fixture.service.create_ticket_type(&caller, own.id, own_type).expect("a type");
-    let order_of = |of| {
+    let order_of = |id| {
         let mut request = CreateOrder::new(own.id, new_customer(), own_type.id, 1);
-        request.items.push(NewOrderItem { ticket_type_id: of, quantity: 1 });
+        request.items.push(NewOrderItem { ticket_type_id: id, quantity: 1 });
         fixture.service.create_order(&caller, request).map(drop)
     };
     assert_eq!(order_of(others.ticket_type), order_of(unknown.ticket_type));
     assert_eq!(paths(order_of(others.ticket_type)), ["items[1].ticketId"]);
-    let cursor = |of| {
-        let request = ListTicketTypes { page: PageRequest::default().after(of), ..Default::default() };
+    let cursor = |id| {
+        let request = ListTicketTypes { page: PageRequest::default().after(id), ..Default::default() };
         fixture.service.list_ticket_types(&caller, own.id, request).map(drop)
     };
     assert_eq!(cursor(others.ticket_type), cursor(unknown.ticket_type));
     assert_eq!(paths(cursor(others.ticket_type)), ["cursor"]);
 
     // A ticket type of the other organization in a discount and in a basket of an own event, and its discount code.
-    let limited_to = |of| {
-        let limited = CreateDiscount { applicable_ticket_types: Some(vec![own_type.id, of]), ..new_discount(own.id) };
+    let limited_to = |id| {
+        let limited = CreateDiscount { applicable_ticket_types: Some(vec![own_type.id, id]), ..new_discount(own.id) };
         fixture.service.create_discount(&caller, limited).map(drop)
     };
     assert_eq!(limited_to(others.ticket_type), limited_to(unknown.ticket_type));
     assert_eq!(paths(limited_to(others.ticket_type)), ["applicableTicketTypes[1]"]);
-    let basket_of = |of| fixture.service.validate_discount(&caller, validation(own.id, "EARLY", of));
+    let basket_of = |id| fixture.service.validate_discount(&caller, validation(own.id, "EARLY", id));
     assert_eq!(basket_of(others.ticket_type), basket_of(unknown.ticket_type));
     assert_eq!(paths(basket_of(others.ticket_type)), ["ticketItems[0].ticketId"]);
     assert_eq!(basket_of(own_type.id).expect("an answer").error, Some(DiscountRefusal::NotFound));
@@ -202,11 +202,11 @@ fn resources_of_another_organization_are_answered_like_unknown_ones() {
     // A delivery of the other organization at an own endpoint.
     let own_webhook = CreateWebhook::new("https://example.com/own", [NotificationType::TicketIssued]);
     let own_webhook = fixture.service.create_webhook(&caller, own_webhook).expect("an endpoint").endpoint.id;
-    let resend = |of| fixture.service.resend_webhook_delivery(&caller, own_webhook, of);
+    let resend = |id| fixture.service.resend_webhook_delivery(&caller, own_webhook, id);
     assert_eq!(resend(others.delivery), resend(unknown.delivery));
     assert_not_found(resend(others.delivery));
-    let cursor = |of| {
-        let request = ListWebhookDeliveries { page: PageRequest::default().after(of), ..Default::default() };
+    let cursor = |id| {
+        let request = ListWebhookDeliveries { page: PageRequest::default().after(id), ..Default::default() };
         fixture.service.list_webhook_deliveries(&caller, own_webhook, request).map(drop)
     };
     assert_eq!(cursor(others.delivery), cursor(unknown.delivery));

@@ -2,14 +2,9 @@
 
 use crate::common::*;
 use ticketing::{
-    Amount, Change, CreateOrder, CreateTicketType, NewOrderItem, OrderStatus, Reason, Result, TextEnum, TicketType,
+    Amount, Change, CreateOrder, CreateTicketType, NewOrderItem, OrderStatus, Reason, TextEnum, TicketType,
     TicketTypeStatus, UpdateTicketType,
 };
-
-fn set_quantity(fixture: &Fixture, of: &TicketType, quantity: i64) -> Result<TicketType> {
-    let changes = UpdateTicketType { quantity: Change::Set(quantity), ..Default::default() };
-    fixture.service.update_ticket_type(&fixture.caller, of.id, changes)
-}
 
 #[test]
 fn omitted_fields_of_a_ticket_type_have_defaults() {
@@ -160,8 +155,8 @@ fn the_quantity_cannot_fall_below_the_sold_and_held_seats() {
     fixture.paid_order(&ticket_type, 2);
     fixture.issue(&ticket_type, 1);
     fixture.order(&ticket_type, 3);
-    assert_eq!(reason(set_quantity(&fixture, &ticket_type, 5)), Reason::QuantityBelowSold);
-    assert_eq!(set_quantity(&fixture, &ticket_type, 6).expect("exactly what is sold and held").quantity, 6);
+    assert_eq!(reason(fixture.set_quantity(ticket_type.id, 5)), Reason::QuantityBelowSold);
+    assert_eq!(fixture.set_quantity(ticket_type.id, 6).expect("exactly what is sold and held").quantity, 6);
     assert_eq!(reason(fixture.try_order(&ticket_type, 1)), Reason::SoldOut);
 }
 
@@ -172,9 +167,9 @@ fn the_quantity_may_fall_by_the_seats_of_expired_holds() {
     fixture.paid_order(&ticket_type, 2);
     let expired = fixture.order(&ticket_type, 3);
     fixture.clock.advance(HOLD - std::time::Duration::from_millis(1));
-    assert_eq!(reason(set_quantity(&fixture, &ticket_type, 2)), Reason::QuantityBelowSold);
+    assert_eq!(reason(fixture.set_quantity(ticket_type.id, 2)), Reason::QuantityBelowSold);
     fixture.clock.advance(std::time::Duration::from_millis(1));
-    assert_eq!(set_quantity(&fixture, &ticket_type, 2).expect("nothing is held any more").quantity, 2);
+    assert_eq!(fixture.set_quantity(ticket_type.id, 2).expect("nothing is held any more").quantity, 2);
     assert_eq!(fixture.order_status(expired.id), OrderStatus::Expired);
     assert_eq!(fixture.stored("SELECT held FROM ticket_types"), 0);
 }

@@ -66,7 +66,7 @@ impl System {
     /// Takes a step that the model does not skip. `model` is its state before the step.
     fn apply(&mut self, step: &Step, model: &Model) -> Outcome {
         let (service, caller) = (self.fixture.service.clone(), self.fixture.caller.clone());
-        let of = |index: &usize| self.types[model.pick_type(*index).expect("not skipped")];
+        let type_id = |index: &usize| self.types[model.pick_type(*index).expect("not skipped")];
         let order = |index: &usize| self.orders[pick(*index, self.orders.len()).expect("not skipped")];
         let ticket = |index: &usize| &self.tickets[pick(*index, self.tickets.len()).expect("not skipped")];
         let discount = |index: &usize| self.discounts[pick(*index, self.discounts.len()).expect("not skipped")];
@@ -80,9 +80,9 @@ impl System {
             }
             Step::SetQuantity { ticket_type: index, quantity } => {
                 let changes = UpdateTicketType { quantity: Change::Set(*quantity), ..Default::default() };
-                outcome(service.update_ticket_type(&caller, of(index), changes))
+                outcome(service.update_ticket_type(&caller, type_id(index), changes))
             }
-            Step::DeleteType(index) => outcome(service.delete_ticket_type(&caller, of(index))),
+            Step::DeleteType(index) => outcome(service.delete_ticket_type(&caller, type_id(index))),
             Step::AddDiscount { percent, value, limit, minimum, automatic, only } => {
                 let (from, to) = (at("2020-01-01T00:00:00Z"), Timestamp::MAX);
                 let value = Amount::new(*value, if *percent { 0 } else { 2 });
@@ -94,7 +94,7 @@ impl System {
                 new.minimum_purchase = minimum.map(eur);
                 new.auto_apply = Some(*automatic);
                 let only = only.and_then(|only| model.pick_type(only));
-                new.applicable_ticket_types = only.map(|of| vec![self.types[of]]);
+                new.applicable_ticket_types = only.map(|index| vec![self.types[index]]);
                 outcome(service.create_discount(&caller, new).map(|created| self.discounts.push(created.id)))
             }
             Step::UpdateDiscount { discount: index, active, limit } => {
@@ -105,8 +105,8 @@ impl System {
             Step::DeleteDiscount(index) => outcome(service.delete_discount(&caller, discount(index))),
             Step::Order { items, code: used } => {
                 let item =
-                    |item: &Item| NewOrderItem { ticket_type_id: of(&item.ticket_type), quantity: item.quantity };
-                let mut request = CreateOrder::new(self.event, new_customer(), of(&items[0].ticket_type), 1);
+                    |item: &Item| NewOrderItem { ticket_type_id: type_id(&item.ticket_type), quantity: item.quantity };
+                let mut request = CreateOrder::new(self.event, new_customer(), type_id(&items[0].ticket_type), 1);
                 request.items = items.iter().map(item).collect();
                 request.discount_code = used.map(|used| code(used).to_lowercase());
                 let created = service.create_order(&caller, request);
@@ -118,7 +118,8 @@ impl System {
             Step::Cancel(index) => outcome(service.cancel_order(&caller, order(index))),
             Step::Remind(index) => outcome(service.mark_checkout_reminder_sent(&caller, order(index))),
             Step::Issue { ticket_type: index, quantity } => {
-                let request = IssueTickets { ticket_type_id: of(index), customer: new_customer(), quantity: *quantity };
+                let request =
+                    IssueTickets { ticket_type_id: type_id(index), customer: new_customer(), quantity: *quantity };
                 outcome(service.issue_tickets(&caller, request).map(|issued| {
                     self.tickets.extend(issued.issued_tickets.into_iter().map(|ticket| (ticket.id, ticket.code)));
                 }))
@@ -169,18 +170,22 @@ impl System {
     fn compare(&self, model: &Model) {
         let (service, caller) = (self.service(), &self.fixture.caller);
         assert_eq!(self.fixture.event_status(self.event), model.event_status(), "the event");
-        for (id, of) in self.types.iter().zip(&model.types) {
+        for (id, ticket_type) in self.types.iter().zip(&model.types) {
             match service.get_ticket_type(caller, *id) {
                 Ok(system) => {
-                    assert_eq!((system.quantity, system.sold, false), (of.quantity, of.sold, of.deleted), "{id}")
+                    assert_eq!(
+                        (system.quantity, system.sold, false),
+                        (ticket_type.quantity, ticket_type.sold, ticket_type.deleted),
+                        "{id}"
+                    )
                 }
-                Err(_) => assert!(of.deleted, "{id} is gone"),
+                Err(_) => assert!(ticket_type.deleted, "{id} is missing"),
             }
         }
         for (index, (id, discount)) in self.discounts.iter().zip(&model.discounts).enumerate() {
             match service.get_discount(caller, *id) {
                 Ok(system) => assert_eq!((system.used_count, false), (model.uses(index), discount.deleted), "{id}"),
-                Err(_) => assert!(discount.deleted, "{id} is gone"),
+                Err(_) => assert!(discount.deleted, "{id} is missing"),
             }
         }
         for (index, (id, order)) in self.orders.iter().zip(&model.orders).enumerate() {

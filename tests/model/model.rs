@@ -133,7 +133,11 @@ impl Model {
     }
 
     pub fn unsold(&self) -> i64 {
-        self.types.iter().filter(|of| !of.deleted).map(|of| of.quantity - of.sold).sum()
+        self.types
+            .iter()
+            .filter(|ticket_type| !ticket_type.deleted)
+            .map(|ticket_type| ticket_type.quantity - ticket_type.sold)
+            .sum()
     }
 
     /// Takes a step and returns its outcome.
@@ -164,22 +168,22 @@ impl Model {
                 });
                 Done
             }
-            Step::SetQuantity { ticket_type, quantity } => self.with_type(*ticket_type, |model, of| {
-                if model.types[of].sold + model.held(of) > *quantity {
+            Step::SetQuantity { ticket_type, quantity } => self.with_type(*ticket_type, |model, ticket_type| {
+                if model.types[ticket_type].sold + model.held(ticket_type) > *quantity {
                     return Refused("quantity-below-sold");
                 }
-                model.types[of].quantity = *quantity;
+                model.types[ticket_type].quantity = *quantity;
                 Done
             }),
-            Step::DeleteType(of) => self.with_type(*of, |model, of| {
-                if model.types[of].used {
+            Step::DeleteType(ticket_type) => self.with_type(*ticket_type, |model, ticket_type| {
+                if model.types[ticket_type].used {
                     return Refused("in-use");
                 }
-                model.types[of].deleted = true;
+                model.types[ticket_type].deleted = true;
                 Done
             }),
             Step::AddDiscount { percent, value, limit, minimum, automatic, only } => {
-                let only = only.and_then(|of| self.pick_type(of));
+                let only = only.and_then(|index| self.pick_type(index));
                 self.discounts.push(Discount {
                     percent: *percent,
                     value: *value,
@@ -257,11 +261,11 @@ impl Model {
     }
 
     pub fn pick_type(&self, index: usize) -> Option<usize> {
-        pick(index, self.types.len()).filter(|of| !self.types[*of].deleted)
+        pick(index, self.types.len()).filter(|index| !self.types[*index].deleted)
     }
 
     fn with_type(&mut self, index: usize, work: impl FnOnce(&mut Self, usize) -> Outcome) -> Outcome {
-        self.pick_type(index).map_or(Skipped, |of| work(self, of))
+        self.pick_type(index).map_or(Skipped, |index| work(self, index))
     }
 
     fn with_discount(&mut self, index: usize, work: impl FnOnce(&mut Self, usize) -> Outcome) -> Outcome {
@@ -272,7 +276,7 @@ impl Model {
     fn check_in(&mut self, index: usize) -> Outcome {
         let (now, cancelled) = (self.now, self.status == EventStatus::Cancelled);
         let ticket = &mut self.tickets[index];
-        let of = &self.types[ticket.ticket_type];
+        let ticket_type = &self.types[ticket.ticket_type];
         ticket.scans += 1;
         if ticket.status == TicketStatus::Cancelled {
             return Refused("ticket-cancelled");
@@ -285,14 +289,14 @@ impl Model {
         }
         let another_day =
             ticket.checked_in_at.is_some_and(|checked_in_at| checked_in_at.div_euclid(DAY) < now.div_euclid(DAY));
-        let again = another_day && of.validity_days.is_some_and(|days| days > 1);
+        let again = another_day && ticket_type.validity_days.is_some_and(|days| days > 1);
         if ticket.status == TicketStatus::CheckedIn && !again {
             return Refused("already-checked-in");
         }
         if !ticket.scanned_first {
             ticket.scanned_first = true;
-            let days = of.validity_days.map(|days| (now.div_euclid(DAY) + days) * DAY);
-            let hours = of.validity_hours.map(|hours| now + hours * 60 * 60_000);
+            let days = ticket_type.validity_days.map(|days| (now.div_euclid(DAY) + days) * DAY);
+            let hours = ticket_type.validity_hours.map(|hours| now + hours * 60 * 60_000);
             ticket.expires = days.into_iter().chain(hours).min();
         }
         ticket.status = TicketStatus::CheckedIn;

@@ -32,8 +32,13 @@ fn history() -> (std::sync::Arc<tempfile::TempDir>, PathBuf) {
     service.create_order(&other, CreateOrder::new(others_event.id, new_customer(), new.id, 1)).expect("an order");
 
     // The customer's name says what happened to the order.
-    let order = |name: &str, of: &TicketType, change: &dyn Fn(&mut CreateOrder)| {
-        let mut request = CreateOrder::new(of.event_id, ticketing::NewCustomer::new(name, "ada@example.com"), of.id, 2);
+    let order = |name: &str, ticket_type: &TicketType, change: &dyn Fn(&mut CreateOrder)| {
+        let mut request = CreateOrder::new(
+            ticket_type.event_id,
+            ticketing::NewCustomer::new(name, "ada@example.com"),
+            ticket_type.id,
+            2,
+        );
         change(&mut request);
         service.create_order(caller, request).expect("an order").order.id
     };
