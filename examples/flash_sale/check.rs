@@ -71,7 +71,7 @@ pub(crate) fn check(server: &SaleServer, event: &Event, seats: usize, record: &R
 
     let paid: HashSet<_> = record.paid.iter().map(String::as_str).collect();
     let different = paid.symmetric_difference(&completed).count();
-    report.check(different == 0, || format!("{different} orders are not in the state that their buyers were told"));
+    report.check(different == 0, || format!("{different} orders do not have the status that their buyers saw"));
 
     let counts = [
         ("completed orders", number(&summary["ordersByStatus"]["COMPLETED"]), completed.len()),

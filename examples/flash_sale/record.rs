@@ -23,7 +23,7 @@ pub(crate) struct Record {
     /// Responses that a buyer must not get, such as 5xx.
     pub(crate) unexpected: Vec<String>,
     /// The part of the sale before the first order was refused, if one was.
-    pub(crate) unrestricted: Option<Unrestricted>,
+    pub(crate) before_refusals: Option<BeforeRefusals>,
     /// The duration of the sale.
     pub(crate) duration: Duration,
     /// The number of slow connections that the server closed. Each was replaced by a new one.
@@ -32,7 +32,7 @@ pub(crate) struct Record {
 
 /// The part of a sale in which there were seats for every buyer.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Unrestricted {
+pub(crate) struct BeforeRefusals {
     pub(crate) duration: Duration,
     pub(crate) orders: usize,
 }
@@ -44,8 +44,8 @@ impl Record {
 
     /// Returns the number of orders per second while there were seats for every buyer.
     pub(crate) fn order_rate(&self) -> f64 {
-        let whole_sale = Unrestricted { duration: self.duration, orders: self.orders.len() };
-        let Unrestricted { duration, orders } = self.unrestricted.unwrap_or(whole_sale);
+        let whole_sale = BeforeRefusals { duration: self.duration, orders: self.orders.len() };
+        let BeforeRefusals { duration, orders } = self.before_refusals.unwrap_or(whole_sale);
         orders as f64 / duration.as_secs_f64()
     }
 }

@@ -1,4 +1,4 @@
-//! A sale: simulated buyers with different behavior, who share a few connections.
+//! A sale: simulated buyers with different behavior share a few connections.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -10,7 +10,7 @@ use crate::Result;
 use crate::client::{Client, Response};
 use crate::display;
 use crate::options::Options;
-use crate::record::{Record, Unrestricted};
+use crate::record::{BeforeRefusals, Record};
 use crate::sale_server::{Event, SaleServer};
 use crate::slow_connections::SlowConnections;
 
@@ -40,7 +40,7 @@ struct Buyer {
     number: usize,
     behavior: Behavior,
     seats: usize,
-    /// For a buyer who was refused: when to try again.
+    /// When to try again, if the last order was refused.
     retry_at: Option<Instant>,
 }
 
@@ -188,9 +188,9 @@ impl Sale<'_> {
         }
         record.refusals.push(latency);
         *record.refused.entry(reason.to_owned()).or_default() += 1;
-        if record.unrestricted.is_none() {
-            record.unrestricted =
-                Some(Unrestricted { duration: self.started_at.elapsed(), orders: record.orders.len() });
+        if record.before_refusals.is_none() {
+            record.before_refusals =
+                Some(BeforeRefusals { duration: self.started_at.elapsed(), orders: record.orders.len() });
         }
         drop(record);
         let jitter = Duration::from_millis(mix(buyer.number as u64) % 500);
@@ -223,7 +223,7 @@ impl Sale<'_> {
         Ok(response.location.ends_with(outcome))
     }
 
-    /// Removes an order from the record of paid ones. Returns whether it was in there.
+    /// Removes an order from the recorded paid orders. Returns whether it was one of them.
     fn forget_paid(&self, id: &str, buyer: Buyer) -> bool {
         let mut record = self.record();
         let was_paid = record.paid.remove(id);

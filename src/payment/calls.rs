@@ -63,7 +63,7 @@ impl GatewayCalls {
         let (sender, receiver) = sync_channel(1);
         let run = move || {
             let _permit = permit;
-            // Fails after the timeout, when nobody receives any more.
+            // Fails after the timeout: the receiver has been dropped.
             let _ = sender.send(work(&*gateway));
         };
         let thread = std::thread::Builder::new().name("ticketing-gateway".to_owned()).spawn(run);

@@ -41,7 +41,9 @@ pub(crate) fn update(
     let is_in_use = fields.status != current.status && events::has_live_orders_or_tickets(tx, id)?;
     rules::check_transition(current.status, fields.status, fields.over_at(), tx.now(), is_in_use)?;
     if fields.currency != current.currency && events::has_amounts(tx, id)? {
-        return Err(Error::conflict(Reason::InUse, "the event has orders, prices or discounts in its currency"));
+        let currency = &current.currency;
+        let detail = format!("the currency cannot change: orders, prices or discounts of the event are in {currency}");
+        return Err(Error::conflict(Reason::InUse, detail));
     }
 
     events::update(tx, &current, &fields)?;

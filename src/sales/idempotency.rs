@@ -118,7 +118,7 @@ impl IdempotentOperation {
         idempotency::store(tx, &keyed.request, &StoredOutcome::Result(json))
     }
 
-    /// Stores that an order was created whose checkout link is still to come.
+    /// Stores that the order was created, but has no checkout link yet.
     pub(crate) fn store_pending_order(&self, tx: &Transaction<'_>, order: OrderId) -> Result<()> {
         let Some(keyed) = &self.0 else { return Ok(()) };
         idempotency::store(tx, &keyed.request, &StoredOutcome::PendingOrder(order))

@@ -48,7 +48,8 @@ fn claim(tx: &Transaction<'_>, seats: Seats, claim: fn(&Transaction<'_>, Seats) 
     {
         return Ok(unsold);
     }
-    Err(Error::conflict(Reason::SoldOut, "there are not enough seats left"))
+    let detail = format!("fewer than {} seats of the ticket type {} are free", seats.count, seats.ticket_type);
+    Err(Error::conflict(Reason::SoldOut, detail))
 }
 
 fn close_if_sold_out(tx: &Transaction<'_>, seats: Seats, unsold: i64) -> Result<()> {

@@ -26,7 +26,7 @@ pub(crate) struct CreatedOrder {
     pub(crate) currency: String,
 }
 
-/// An entry of the request, and what decides about the sale of its ticket type.
+/// An entry of the request, with the fields of its ticket type that decide whether it can be ordered.
 struct Entry {
     ticket_type: TicketTypeId,
     quantity: i64,

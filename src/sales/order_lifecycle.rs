@@ -57,15 +57,18 @@ pub(crate) fn mark_reminder_sent(tx: &Transaction<'_>, organization: Organizatio
     orders::get(tx, organization, id)
 }
 
+/// The detail of a conflict with another request for the same order.
+const CHANGED_CONCURRENTLY: &str = "another request changed the order at the same time; read its status again";
+
 /// The result of recording a completed payment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct RecordedPayment {
-    /// Whether the gateway is to be asked for a refund now, because the payment came too late for its order.
+    /// Whether to ask the gateway for a refund now, because the payment came too late for its order.
     pub(crate) refund_due: bool,
 }
 
 /// Records a completed payment that the gateway reports, once, and completes the order. A payment that comes too late
-/// for its order is refunded. `can_refund` says whether there is a gateway that can refund.
+/// for its order is refunded. `can_refund` is whether there is a gateway that can refund.
 pub(crate) fn payment_completed(
     tx: &Transaction<'_>,
     organization: OrganizationId,
@@ -74,7 +77,8 @@ pub(crate) fn payment_completed(
 ) -> Result<RecordedPayment> {
     let state = load(tx, organization, id)?;
     if state.total == 0 {
-        return Err(Error::conflict(Reason::OrderNotPending, "the order costs nothing"));
+        let detail = "the total of the order is 0, so there is no payment to record";
+        return Err(Error::conflict(Reason::OrderNotPending, detail));
     }
     if !order_status::record_payment(tx, id, PaymentStatus::Completed)? {
         return Ok(RecordedPayment { refund_due: false });
@@ -115,7 +119,7 @@ fn complete(tx: &Transaction<'_>, state: &OrderState, by_gateway: bool) -> Resul
         order_status::complete_pending(tx, state.id, by_gateway)?
     };
     if !completed {
-        return Err(Error::conflict(Reason::OrderNotPending, "the order has just changed"));
+        return Err(Error::conflict(Reason::OrderNotPending, CHANGED_CONCURRENTLY));
     }
     for seats in holds::seats_of_order(tx, state.id, state.event)? {
         if expired { inventory::sell(tx, seats)? } else { inventory::sell_reserved(tx, seats)? }
@@ -124,7 +128,7 @@ fn complete(tx: &Transaction<'_>, state: &OrderState, by_gateway: bool) -> Resul
         && expired
         && !discount_use::try_claim(tx, state.event, discount)?
     {
-        return Err(Error::conflict(Reason::DiscountUsedUp, "the discount has no use left"));
+        return Err(Error::conflict(Reason::DiscountUsedUp, "the usage limit of the discount is reached"));
     }
     tx.record(CommitEvent::OrderCompleted);
     issue_tickets(tx, state)
@@ -219,7 +223,7 @@ fn cancel_loaded(tx: &Transaction<'_>, state: &OrderState, can_refund: bool) -> 
     let requires_manual_refund = completed && state.total > 0 && !refund_due;
 
     if !order_status::cancel(tx, state.id, state.status)? {
-        return Err(Error::conflict(Reason::OrderNotCancellable, "the order has just changed"));
+        return Err(Error::conflict(Reason::OrderNotCancellable, CHANGED_CONCURRENTLY));
     }
     tx.record(CommitEvent::OrderCancelled);
     match state.status {

@@ -8,7 +8,7 @@ use crate::model::id::OrderId;
 use crate::rules::refund::delay_after;
 use crate::store::{Transaction, checkouts, refunds};
 
-/// How long no other process attempts a refund that was claimed. This is longer than a call to the gateway takes.
+/// How long a claim keeps other processes from attempting the same refund. This is longer than a call to the gateway.
 const CLAIM: Duration = Duration::from_mins(1);
 
 /// A refund that this process has claimed.

@@ -48,7 +48,7 @@ pub(crate) fn update(
     }
 
     if !ticket_types::update(tx, organization, &current, &fields)? {
-        let detail = format!("a quantity of {} is less than what is sold or reserved", fields.quantity);
+        let detail = format!("the quantity {} is lower than the number of sold and reserved seats", fields.quantity);
         return Err(Error::conflict(Reason::QuantityBelowSold, detail));
     }
     if added > 0 {

@@ -26,7 +26,7 @@ pub(super) fn check_length(headers: &HeaderMap) -> Result<(), Problem> {
     }
 }
 
-/// The body of a request, of which some may not have arrived yet.
+/// The body of a request. Part of it may not have arrived yet.
 pub(super) struct RequestBody {
     body: Body,
     bytes: Vec<u8>,

@@ -21,7 +21,7 @@ pub(super) struct Timeouts {
 }
 
 impl Timeouts {
-    /// The shortest of them: whatever the client starts now cannot time out sooner.
+    /// The shortest timeout. No phase of a connection that starts now can time out sooner.
     pub(super) fn shortest(self) -> Duration {
         self.head.min(self.request).min(self.idle)
     }

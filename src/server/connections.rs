@@ -2,8 +2,8 @@
 //! cannot keep others out.
 //!
 //! hyper serves each connection but has only a timeout for heads; it cannot tell a late head from an idle client, and
-//! knows nothing of slow bodies or of other connections. So the timeouts and the choice of which connection makes room
-//! for a new one are implemented here.
+//! has no timeout for bodies and no limit on connections. So this module implements the timeouts, and chooses the
+//! connection to close when a new one needs room.
 
 use std::collections::HashMap;
 use std::convert::Infallible;
@@ -177,7 +177,7 @@ async fn serve(
     loop {
         tokio::select! {
             biased;
-            // If it ends with an error, hyper has already told the client what it could.
+            // If it ends with an error, hyper has already sent the client a response if that was possible.
             _ = &mut serving => return,
             () = connection.close_requested() => return,
             () = &mut check => {

@@ -46,7 +46,8 @@ pub(super) struct Metrics {
     backlog_permit: Arc<Semaphore>,
 }
 
-/// The labels of a request. Both have few values, whatever clients send: `route` is the pattern of a route, or `-`.
+/// The labels of a request. Both have few values, so that clients cannot create time series: `route` is the
+/// pattern of a route, or `-`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct RouteLabels {
     route: String,

@@ -1,9 +1,9 @@
 //! Operations of the API: name, method, path, scope, and the types of request and response.
 //!
 //! Each resource has a file with a table of its operations. The constructors below take the handler function of an
-//! operation and derive from its types how the request is read, how the response is written, and what the OpenAPI
-//! document says about both, so that the document cannot differ from the code. That, and resource files that are tables,
-//! is why this layer exists on top of axum's extractors.
+//! operation and derive from its types how the request is read, how the response is written, and how the OpenAPI
+//! document describes both. This layer exists on top of axum's extractors so that the document cannot differ from the
+//! code, and so that each operation is one entry in a table.
 
 use axum::http::header::LOCATION;
 use axum::http::{HeaderName, HeaderValue, Method, StatusCode};

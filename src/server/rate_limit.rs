@@ -47,7 +47,7 @@ impl RateLimitStatus {
         match self.retry_after {
             None => Ok(()),
             Some(seconds) => {
-                let detail = format!("the API key may make {} requests per minute", self.limit);
+                let detail = format!("the API key may make at most {} requests per minute", self.limit);
                 Err(Problem::rate_limited(detail, seconds))
             }
         }

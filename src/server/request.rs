@@ -1,4 +1,4 @@
-//! Handles a request below `/v1`. What all operations have in common is checked here, in this order: API key, rate limit,
+//! Handles a request below `/v1`. The checks that all operations share are made here, in this order: API key, rate limit,
 //! route and method, scope, body size, media type, syntax, idempotency key. The service checks the rest.
 
 use std::net::{IpAddr, SocketAddr};
@@ -52,15 +52,15 @@ pub(super) async fn refuse(state: AppState, problem: Problem, request: Request) 
     request.finish(result.and(Err(problem)))
 }
 
-/// What a request is for.
+/// The operation to which a request was routed.
 struct Target {
     operation: Arc<Operation>,
     parameters: Vec<String>,
 }
 
 /// Authorizes the request and executes the operation, in one call on a blocking thread. If the body has not arrived yet,
-/// or other requests wait for the payment gateway, the request is authorized first in a call of its own: the server does
-/// not wait on behalf of a client that it refuses in the end.
+/// or other requests wait for the payment gateway, the request is authorized first in a separate call, so that the
+/// server never waits for a client that it is going to refuse.
 async fn authorize_and_execute(
     service: &BlockingService,
     request: &Arc<IncomingRequest>,
@@ -172,7 +172,7 @@ impl IncomingRequest {
     fn finish(&self, result: Result<Response, Problem>) -> Response {
         let mut response = result.into_response();
         let headers = response.headers_mut();
-        // A response is for this API key only, and may be out of date a moment later.
+        // The response is for this API key only, and may soon be out of date.
         headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
         if let Some(status) = self.rate_limit.get() {
             status.add_headers(headers);
@@ -181,7 +181,7 @@ impl IncomingRequest {
     }
 }
 
-/// The API key in the headers. `None` if there is none, or more than one.
+/// Returns the API key in the headers, or `None` if the header is missing or repeated.
 fn api_key(headers: &HeaderMap) -> Option<&str> {
     let mut values = headers.get_all(API_KEY).iter();
     match (values.next(), values.next()) {

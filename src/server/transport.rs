@@ -69,7 +69,7 @@ impl AsyncWrite for Transport {
     }
 
     /// Lingering close: shuts down the write half, then reads and discards what the client still sends. Closing a socket
-    /// with unread bytes resets the connection, and the client may lose the response that tells it why its body was
+    /// with unread bytes resets the connection, and the client may lose the response that reports why its body was
     /// refused.
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let this = &mut *self;

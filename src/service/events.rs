@@ -88,7 +88,7 @@ impl TicketingService {
     /// Updates the fields of an event that the request sets.
     ///
     /// Setting the status to `CANCELLED` cancels the event's pending orders. Completed orders stay: refunds are the
-    /// organizer's decision. A cancelled event admits nobody.
+    /// organizer's decision. Tickets of a cancelled event cannot be checked in.
     ///
     /// Requires the scope `events:write`.
     ///

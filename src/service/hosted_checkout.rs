@@ -7,9 +7,9 @@ use crate::payment::sandbox_reference;
 use crate::sales::{hosted_checkout, order_lifecycle};
 
 impl TicketingService {
-    /// Returns the contents of the sandbox's checkout page for a token, whatever the status of the order.
+    /// Returns the contents of the sandbox's checkout page for a token. The order may have any status.
     ///
-    /// The token is the last part of the checkout link. It authorizes the call: there is no caller.
+    /// The token is the last part of the checkout link. It authorizes the call, so there is no [`Caller`](crate::Caller).
     ///
     /// # Errors
     /// - [`Error::NotFound`] if the token is unknown, or the gateway is not the
@@ -28,8 +28,8 @@ impl TicketingService {
         self.store().read(|tx| hosted_checkout::page(tx, &reference))
     }
 
-    /// Applies the outcome that was chosen on the sandbox's checkout page. Cancelling an order that is not pending
-    /// changes nothing.
+    /// Applies the outcome that the customer chose on the sandbox's checkout page. Cancelling an order that is not
+    /// pending changes nothing.
     ///
     /// # Errors
     /// - [`Error::NotFound`] if the token is unknown, or the gateway is not the
@@ -59,7 +59,7 @@ impl TicketingService {
         self.store().read(|tx| hosted_checkout::result(tx, order, outcome))
     }
 
-    /// The reference of the payment that a token belongs to.
+    /// Returns the payment reference that belongs to a checkout token.
     fn payment_reference(&self, token: &str) -> Result<String> {
         if !self.inner.sandbox {
             return Err(Error::NotFound("checkout"));
