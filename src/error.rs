@@ -1,4 +1,4 @@
-//! What can go wrong, in the domain's words. There is no HTTP in here: the server maps each variant to an answer.
+//! The errors of all operations. They are independent of HTTP: the server maps each variant to a response.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -9,35 +9,35 @@ use crate::text_enum::text_enum;
 /// The result of every operation.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Why an operation was refused or could not be done. Whatever the variant, nothing was changed unless it says so.
+/// Why an operation failed. Unless the variant says otherwise, a failed operation has changed nothing.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The request breaks one or more constraints; every broken one is listed with the path of its field.
+    /// The request violates constraints. Every invalid field is listed with its path.
     #[error("{0}")]
     Validation(FieldErrors),
-    /// The state of what the request is about forbids it.
+    /// The current state of a resource does not allow the request.
     #[error("{0}")]
     Conflict(Conflict),
-    /// There is no such thing in the caller's organization.
+    /// The caller's organization has no such resource.
     #[error("there is no such {0}")]
     NotFound(&'static str),
-    /// The API key is missing, malformed, unknown, expired or revoked: one answer for all of them.
+    /// The API key is missing, malformed, unknown, expired or revoked. The error does not tell which.
     #[error("the API key is not valid")]
     Unauthenticated,
     /// The caller lacks the scope of the operation.
     #[error("the scope {0} is required")]
     Forbidden(Scope),
-    /// What was to be changed is at another revision than the caller named; this one.
-    #[error("the resource is at revision {0}, which is not the one to be changed")]
+    /// The resource is at this revision, and not at the one that the caller expects.
+    #[error("the resource is at revision {0}, not at the one that the request expects")]
     RevisionMismatch(i64),
-    /// The idempotency key came with another request before.
+    /// The idempotency key was used for a different request before.
     #[error("the idempotency key was used for another request")]
     IdempotencyKeyReused,
-    /// A request with the same idempotency key is being worked on.
-    #[error("a request with the same idempotency key is under way")]
+    /// A request with the same idempotency key is in progress.
+    #[error("a request with the same idempotency key is in progress")]
     IdempotencyInProgress,
-    /// The payment gateway refused or did not answer. The order was cancelled and its places are free again.
+    /// The payment gateway refused or did not answer. The order was cancelled and its seats were released.
     #[error("{0}")]
     PaymentGatewayFailed(String),
     /// The store is busy or shutting down: the same request may succeed a moment later.
@@ -46,25 +46,25 @@ pub enum Error {
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// A defect of this crate, or of the program around it.
+    /// A bug in this crate or in the program that uses it.
     #[error("{0}")]
     Internal(String),
 }
 
 impl Error {
-    /// A refusal because of the state, with a sentence for the caller.
+    /// Creates a conflict. `detail` is a message for the caller.
     pub(crate) fn conflict(reason: Reason, detail: impl Into<String>) -> Self {
         Self::Conflict(Conflict { reason, detail: detail.into() })
     }
 
-    /// A refusal of one field.
+    /// Creates a validation error about one field.
     pub(crate) fn field(path: impl Into<String>, message: impl Into<String>) -> Self {
         let mut errors = FieldErrors::default();
         errors.add(path, message);
         Self::Validation(errors)
     }
 
-    /// The reason, where this is a conflict.
+    /// The reason for a conflict; `None` for other errors.
     #[must_use]
     pub fn reason(&self) -> Option<Reason> {
         match self {
@@ -73,7 +73,7 @@ impl Error {
         }
     }
 
-    /// The fields that were refused; empty where this is no validation error.
+    /// The errors of fields; empty if this is not a validation error.
     #[must_use]
     pub fn fields(&self) -> &[FieldError] {
         match self {
@@ -83,29 +83,29 @@ impl Error {
     }
 }
 
-/// One field that breaks a constraint.
+/// A field that violates a constraint.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct FieldError {
-    /// Where the field is, as a JSON path (`items[0].quantity`); empty for the request as a whole.
+    /// The path of the field, such as `items[0].quantity`; empty for the request as a whole.
     pub path: String,
-    /// What is wrong with it, for a person.
+    /// A message for people. It completes the sentence "<field> …".
     pub message: String,
 }
 
-/// Every field of a request that breaks a constraint, in the order in which they were found.
+/// All fields of a request that violate constraints, in the order in which they were found.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FieldErrors {
-    told: Vec<FieldError>,
-    /// The paths of those that are told. A list may be wrong in each of very many entries.
+    errors: Vec<FieldError>,
+    /// The paths of `errors`, for a fast lookup: a long list may have an error in every entry.
     paths: HashSet<String>,
 }
 
-/// How many errors a sentence about them tells.
-const IN_A_SENTENCE: usize = 20;
+/// How many errors the message contains at most.
+const MAX_IN_MESSAGE: usize = 20;
 
 impl FieldErrors {
-    /// Adds one, unless the field or what it is part of was refused already: a field that could not be read
-    /// needs no second opinion on the value that stands in for it.
+    /// Adds an error, unless the field or its parent has one already: a field that could not be read has a placeholder,
+    /// about which further errors would make no sense.
     pub(crate) fn add(&mut self, path: impl Into<String>, message: impl Into<String>) {
         let path = path.into();
         if !self.covers(&path) {
@@ -114,6 +114,7 @@ impl FieldErrors {
         }
     }
 
+    /// Adds an error unless the condition `holds`.
     pub(crate) fn check(&mut self, holds: bool, path: impl Into<String>, message: impl Into<String>) {
         if !holds {
             self.add(path, message);
@@ -134,7 +135,7 @@ impl FieldErrors {
         if self.told.is_empty() { Ok(()) } else { Err(Error::Validation(self)) }
     }
 
-    /// Whether the field, or what it is part of, was refused already.
+    /// Whether the field or its parent has an error.
     pub(crate) fn covers(&self, path: &str) -> bool {
         let ends = path.match_indices(['.', '[']).map(|(end, _)| end);
         std::iter::once(0).chain(ends).chain([path.len()]).any(|end| self.paths.contains(&path[..end]))
@@ -143,7 +144,7 @@ impl FieldErrors {
 
 impl fmt::Display for FieldErrors {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, error) in self.told.iter().take(IN_A_SENTENCE).enumerate() {
+        for (index, error) in self.told.iter().take(MAX_IN_MESSAGE).enumerate() {
             let separator = if index == 0 { "" } else { "; " };
             if error.path.is_empty() {
                 write!(f, "{separator}the request {}", error.message)?;
@@ -151,25 +152,25 @@ impl fmt::Display for FieldErrors {
                 write!(f, "{separator}{} {}", error.path, error.message)?;
             }
         }
-        match self.told.len().saturating_sub(IN_A_SENTENCE) {
+        match self.told.len().saturating_sub(MAX_IN_MESSAGE) {
             0 => Ok(()),
             more => write!(f, "; and {more} more"),
         }
     }
 }
 
-/// A refusal because of the state of things.
+/// A request that the current state does not allow.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{detail}")]
 pub struct Conflict {
     /// The machine-readable reason.
     pub reason: Reason,
-    /// What stands in the way, for a person.
+    /// A message for people.
     pub detail: String,
 }
 
 text_enum! {
-    /// Why the state forbids a request.
+    /// Why the current state does not allow a request.
     pub enum Reason {
         /// Another event of the organization has this slug.
         SlugTaken = "slug-taken",
@@ -183,15 +184,16 @@ text_enum! {
         SaleNotStarted = "sale-not-started",
         /// The sale of the ticket type is over.
         SaleEnded = "sale-ended",
-        /// There are not enough places left.
+        /// There are not enough seats left.
         SoldOut = "sold-out",
-        /// More tickets of one type than an order may hold.
+        /// The order has more tickets of one type than allowed.
         MaxPerOrderExceeded = "max-per-order-exceeded",
-        /// The status cannot follow the present one, or what is to be sent again is of a type that is not wanted any more.
+        /// The status cannot change in this way, or the notification to resend is of a type to which its endpoint is no
+        /// longer subscribed.
         InvalidTransition = "invalid-transition",
-        /// The quantity would fall below what is sold or held.
+        /// The quantity would be less than the number of sold and reserved seats.
         QuantityBelowSold = "quantity-below-sold",
-        /// Something else depends on it.
+        /// Other resources depend on the resource.
         InUse = "in-use",
         /// The order is not PENDING.
         OrderNotPending = "order-not-pending",
@@ -199,9 +201,9 @@ text_enum! {
         OrderNotCancellable = "order-not-cancellable",
         /// The ticket is CANCELLED.
         TicketCancelled = "ticket-cancelled",
-        /// The ticket's holder is inside.
+        /// The ticket is checked in already.
         AlreadyCheckedIn = "already-checked-in",
-        /// The ticket's holder is not inside.
+        /// The ticket is not checked in.
         NotCheckedIn = "not-checked-in",
         /// The ticket is for another event.
         WrongEvent = "wrong-event",
@@ -211,9 +213,9 @@ text_enum! {
         NotYetValid = "not-yet-valid",
         /// The ticket is not valid any more.
         NoLongerValid = "no-longer-valid",
-        /// Today is not one of the days the ticket is for.
+        /// The ticket is for other days than today.
         NotValidToday = "not-valid-today",
-        /// The discount's uses are gone.
+        /// The discount has reached its usage limit.
         DiscountUsedUp = "discount-used-up",
     }
 }
@@ -231,16 +233,16 @@ pub enum StoreError {
     /// The file cannot be opened.
     #[error("the database cannot be opened: {0}")]
     CannotOpen(String),
-    /// A copy of the database cannot be made. Nothing is left of it.
+    /// A backup cannot be made. The incomplete copy was removed.
     #[error("the copy cannot be made: {0}")]
     CannotCopy(String),
-    /// The file is something else than an SQLite database.
+    /// The file is not an SQLite database.
     #[error("the file is not a database: {0}")]
     NotADatabase(String),
     /// The database file is damaged.
     #[error("the database is damaged: {0}")]
     Damaged(String),
-    /// A stored value is none that this crate writes.
+    /// A stored value is invalid.
     #[error("corrupt data in table {table}, column {column}, row {row}: {problem}")]
     CorruptRow {
         /// The table.
@@ -249,29 +251,29 @@ pub enum StoreError {
         column: String,
         /// The row's key.
         row: String,
-        /// What is wrong with the value; never the value itself, which may be personal.
+        /// What is wrong with the value. Never contains the value itself, which may be personal data.
         problem: String,
     },
     /// The database was written by a newer version of this crate.
-    #[error("the database has schema {found}, newer than {known}, which this program knows")]
+    #[error("the database has schema version {found}, but this program supports only versions up to {known}")]
     SchemaTooNew {
         /// The schema of the file.
         found: i64,
-        /// The newest one that this code knows.
+        /// The newest schema that this version of the crate supports.
         known: i64,
     },
     /// The database belongs to another program.
     #[error("the database belongs to another program (application id {0})")]
     ForeignDatabase(i64),
-    /// The SQLite library is older than what this crate relies on.
+    /// The SQLite library is too old.
     #[error("SQLite {found} is too old: {required} or newer is required")]
     SqliteTooOld {
         /// The library's version.
         found: String,
-        /// The oldest one that will do.
+        /// The oldest version that works.
         required: &'static str,
     },
-    /// Another row holds a value that must be unique. Every operation has a better word for it than this one.
+    /// Another row has the same value in a unique column. Operations report this as a [`Conflict`] instead.
     #[error("another row has the same value: {0}")]
     Taken(String),
     /// Anything else that SQLite or the operating system reported.
@@ -284,7 +286,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_part_of_what_was_refused_is_not_refused_again() {
+    fn a_field_gets_no_error_if_its_parent_has_one() {
         let mut errors = FieldErrors::default();
         for path in ["items[1]", "items[1].quantity", "items[10]", "items[1]x", "customer", "customer.email", "custom"]
         {
@@ -297,9 +299,9 @@ mod tests {
     }
 
     #[test]
-    fn a_sentence_tells_the_first_errors_and_how_many_more_there_are() {
+    fn the_message_has_the_first_errors_and_the_number_of_the_others() {
         let mut errors = FieldErrors::default();
-        for index in 0..IN_A_SENTENCE + 5 {
+        for index in 0..MAX_IN_MESSAGE + 5 {
             errors.add(format!("tags[{index}]"), "must be a string");
         }
         let sentence = errors.to_string();

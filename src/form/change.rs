@@ -1,4 +1,4 @@
-//! Changes to single fields.
+//! A change to one field in an update.
 
 /// A field of an update: keep the current value, or set a new one. Fields that can be cleared have the type
 /// `Change<Option<T>>`.

@@ -1,11 +1,12 @@
-//! Exact decimal numbers, as JSON writes them.
+//! Exact decimal numbers in the notation of JSON.
 
 use std::str::FromStr;
 
-/// The most decimals that a number may have. No currency comes near.
+/// The greatest number of decimals. It is far more than any currency has.
 pub(crate) const MAX_DECIMALS: u8 = 18;
 
-/// A decimal number: `digits` divided by ten to the power of `decimals`. It has no trailing zeros behind the point.
+/// A decimal number: `digits` divided by ten to the power of `decimals`. It has no trailing zeros after the decimal
+/// point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Decimal {
     pub(crate) digits: i64,
@@ -46,13 +47,14 @@ impl FromStr for Decimal {
         if significant.is_empty() {
             return Ok(Self { digits: 0, decimals: 0 });
         }
-        // An exponent that does not fit into 64 bits exceeds every limit, in one direction or the other.
-        let beyond = if text.contains("e-") || text.contains("E-") { TooManyDecimals } else { TooLarge };
+        // An exponent that does not fit into 64 bits means too many decimals if it is negative, else too large a
+        // number.
+        let out_of_range = if text.contains("e-") || text.contains("E-") { TooManyDecimals } else { TooLarge };
         let trailing = digits.len() - digits.trim_end_matches('0').len();
-        let exponent = exponent.ok_or(beyond)?;
+        let exponent = exponent.ok_or(out_of_range)?;
         let scale = i64::try_from(fraction.len()).ok().zip(i64::try_from(trailing).ok());
         let decimals =
-            scale.and_then(|(fraction, trailing)| (fraction - trailing).checked_sub(exponent)).ok_or(beyond)?;
+            scale.and_then(|(fraction, trailing)| (fraction - trailing).checked_sub(exponent)).ok_or(out_of_range)?;
         let number: i64 = significant.parse().map_err(|_| if decimals > 18 { TooManyDecimals } else { TooLarge })?;
         let (number, decimals) = match u8::try_from(decimals) {
             Ok(decimals) if decimals > MAX_DECIMALS => return Err(TooManyDecimals),

@@ -17,10 +17,11 @@
 /// }
 /// ```
 ///
-/// The type of a field decides whether it may be absent: see [`FormField`](super::field::FormField). The list in brackets
-/// has the limits of the field; it begins with `nullable` if null means the same as absent. The name in JSON is the field's
-/// in camelCase, or what follows `as`: `ticket_type_id as "ticketId": TicketTypeId`. A field of the type `NewCustomer as
-/// TicketHolder` is read and described as a `TicketHolder`, which is then converted into a `NewCustomer`.
+/// The type of a field decides whether it may be absent: see [`FormField`](super::field::FormField). The list in
+/// brackets has the limits of the field; it begins with `nullable` if null means the same as absent. The name in JSON
+/// is the field's in camelCase, or what follows `as`: `ticket_type_id as "ticketId": TicketTypeId`. A field of the type
+/// `NewCustomer as TicketHolder` is read and described as a `TicketHolder`, which is then converted into a
+/// `NewCustomer`.
 macro_rules! form {
     (
         $(#[$($attribute:tt)*])*
@@ -189,8 +190,9 @@ macro_rules! json_name {
 /// | `optional`: it can be set, but not be cleared | `Option<T>` | `Change<T>` | `Option<T>` |
 /// | `nullable`: it can be set and cleared | `Option<T>`, or null | `Change<Option<T>>` | `Option<T>` |
 ///
-/// `create CreateEvent(organization: &Organization);` names the context of defaults, and `create CreateDiscount { event_id:
-/// EventId; };` has required fields that an update cannot change. Without `create …;` there is only an update.
+/// `create CreateEvent(organization: &Organization);` names the context of defaults, and `create CreateDiscount {
+/// event_id: EventId; };` has required fields that an update cannot change. Without `create …;` there is only an
+/// update.
 ///
 /// `…Fields` is a struct of all fields, with the functions `create` and `update` that apply a request.
 macro_rules! writable_fields {

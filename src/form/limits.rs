@@ -16,11 +16,11 @@ pub(crate) trait Limit: Copy + 'static {
 /// A limit on text.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum TextLimit {
-    /// At least so many characters.
+    /// At least this many characters.
     MinLength(usize),
-    /// At most so many characters.
+    /// At most this many characters.
     MaxLength(usize),
-    /// Exactly so many characters.
+    /// Exactly this many characters.
     ExactLength(usize),
     /// Lower-case letters and digits, in groups joined by single hyphens.
     Slug,
@@ -103,7 +103,7 @@ impl Limit for NumberLimit {
 /// A limit on a list.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum ListLimit {
-    /// At least so many entries.
+    /// At least this many entries.
     MinItems(usize),
 }
 

@@ -1,8 +1,8 @@
-//! The place of a value in a request.
+//! The path of a value in a request.
 
 use std::fmt;
 
-/// The place of a value in a request, such as `items[0].quantity`. It becomes text only if an error is reported there.
+/// The path of a value in a request, such as `items[0].quantity`. It is formatted only if there is an error.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Path<'a> {
     /// The request as a whole.

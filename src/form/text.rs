@@ -3,7 +3,7 @@
 use email_address::{EmailAddress, Options};
 use fluent_uri::Uri;
 
-/// Why a text is refused that contains U+0000: not every database can store it, nor can a C string.
+/// The message for texts that contain U+0000, which some databases and C strings cannot store.
 pub(crate) const CONTAINS_NUL: &str = "must not contain U+0000";
 
 /// The pattern of a slug, for the OpenAPI document.

@@ -16,7 +16,7 @@ pub(crate) trait FormValue: Sized {
     /// What can limit a field of this type.
     type Limit: Limit;
 
-    /// The value that takes the place of a required one that is missing or wrong, until the errors are reported.
+    /// The value of a required field that is missing or wrong, until the errors are reported.
     fn placeholder() -> Self;
 
     /// Reads the value. If it is of the wrong kind, adds an error at `path` and returns `None`.
@@ -25,7 +25,7 @@ pub(crate) trait FormValue: Sized {
     /// Whether the value is within a limit.
     fn is_within(&self, limit: Self::Limit) -> bool;
 
-    /// Adds an error for each part of the value that no field may contain, whatever its limits.
+    /// Adds an error for each part of the value that is invalid in every field, regardless of its limits.
     fn check_parts(&self, _: Path<'_>, _: &mut FieldErrors) {}
 
     /// Adds an error for each limit that the value exceeds.
@@ -50,7 +50,7 @@ pub(crate) fn text(value: &Value) -> Option<&str> {
     }
 }
 
-/// Passes a value on, or adds an error if there is none.
+/// Returns `value`. If it is `None`, adds an error.
 pub(crate) fn or_error<T>(value: Option<T>, path: Path<'_>, errors: &mut FieldErrors, message: &str) -> Option<T> {
     if value.is_none() {
         errors.add(path, message);

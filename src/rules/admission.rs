@@ -1,4 +1,4 @@
-//! Who enters: one decision for each scan.
+//! Admission: whether a scanned ticket can be checked in or out.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use crate::model::id::EventId;
 use crate::model::ticket::TicketStatus;
 use crate::model::timestamp::Timestamp;
 
-/// What a decision at the door looks at.
+/// A scanned ticket, with the fields that decide whether it can be checked in or out.
 #[derive(Debug, Clone)]
 pub(crate) struct Scanned {
     pub(crate) event_id: EventId,
@@ -31,7 +31,8 @@ fn refuse(reason: Reason, detail: impl Into<String>) -> Result<(), Conflict> {
 }
 
 impl Scanned {
-    /// Whether the ticket's holder may enter now at the door of `event`. The first refusal that applies is given.
+    /// Checks that the ticket can be checked in at the entrance of `event`, or of any event if it is `None`. Returns
+    /// the first reason against it.
     pub(crate) fn check_in(&self, event: Option<EventId>, now: Timestamp) -> Result<(), Conflict> {
         let today = self.zone.day(now);
         self.check_event(event)?;
@@ -55,7 +56,7 @@ impl Scanned {
         Ok(())
     }
 
-    /// Whether the ticket's holder may leave now through the door of `event`.
+    /// Checks that the ticket can be checked out at the entrance of `event`, or of any event if it is `None`.
     pub(crate) fn check_out(&self, event: Option<EventId>) -> Result<(), Conflict> {
         self.check_event(event)?;
         self.check_not_cancelled()?;
@@ -65,7 +66,7 @@ impl Scanned {
         Ok(())
     }
 
-    /// The instant from which the ticket is refused, once `now` is its first accepted scan.
+    /// Returns when the ticket expires if its first accepted scan is at `now`; `None` if it does not expire by that.
     pub(crate) fn expiry_after_first_scan(&self, now: Timestamp) -> Option<Timestamp> {
         let days = self.validity_days.map(|days| self.zone.start_of(self.zone.day(now), days));
         let hours = self.validity_hours.map(|hours| now.plus(Duration::from_hours(hours.unsigned_abs().min(1 << 40))));
@@ -86,7 +87,8 @@ impl Scanned {
         Ok(())
     }
 
-    /// A ticket for several days lets in once a day, whether its holder was seen leaving or not.
+    /// Whether a checked-in ticket can be checked in again: a ticket for several days can once a day, even if its
+    /// holder did not check out.
     fn may_enter_again(&self, today: Day) -> bool {
         let several_days = self.allowed_dates.len() > 1 || self.validity_days.is_some_and(|days| days > 1);
         several_days && self.check_in_date.is_some_and(|entered| self.zone.day(entered) < today)

@@ -19,9 +19,9 @@ pub(crate) struct Zone(&'static TimeZoneRef<'static>);
 pub(crate) struct Day(i64);
 
 impl Zone {
-    /// The zone of an IANA name, spelled exactly so.
+    /// Returns the zone with this IANA name. The case of letters must match.
     pub(crate) fn of(name: &str) -> Option<Self> {
-        // The look-up by itself takes any mixture of upper and lower case.
+        // The lookup ignores case.
         static NAMES: LazyLock<HashSet<&str>> = LazyLock::new(|| tzdb_data::TZ_NAMES.iter().copied().collect());
         if NAMES.contains(name) { tzdb_data::find_tz(name.as_bytes()).map(Self) } else { None }
     }
@@ -31,12 +31,12 @@ impl Zone {
         Self::of(name).ok_or_else(|| Error::Internal(format!("the time zone {name} is not known to this program")))
     }
 
-    /// The day there at an instant.
+    /// The local day at an instant.
     pub(crate) fn day(self, at: Timestamp) -> Day {
         Day(self.local_seconds(at.millis().div_euclid(1000)).div_euclid(DAY))
     }
 
-    /// The wall-clock time there at an instant, `HH:MM`.
+    /// The local time at an instant, as `HH:MM`.
     pub(crate) fn wall_clock(self, at: Timestamp) -> String {
         let minutes = self.local_seconds(at.millis().div_euclid(1000)).rem_euclid(DAY) / 60;
         format!("{:02}:{:02}", minutes / 60, minutes % 60)

@@ -1,22 +1,22 @@
-//! How often and when a notification is sent, and what is kept of an answer.
+//! How often and when a notification is sent, and how a receiver's response is converted for the history.
 
 use std::time::Duration;
 
-/// How many attempts a notification has.
+/// How many attempts are made to deliver a notification.
 pub(crate) const MAX_ATTEMPTS: i64 = 8;
 
-/// How often an attempt may be cut off by the end of its process, the last time included, before it counts as failed.
+/// An attempt is interrupted if its process ends. After this many interruptions, it counts as failed.
 pub(crate) const MAX_INTERRUPTIONS: i64 = 3;
 
-/// How long to wait after the failed attempt of this number; `None` after the last.
+/// The delay after the failed attempt with this number, counted from 1; `None` after the last attempt.
 pub(crate) fn delay_after(attempt: i64) -> Option<Duration> {
     const MINUTES: [u64; 7] = [1, 2, 5, 10, 20, 40, 80];
     let index = usize::try_from(attempt - 1).ok()?;
     MINUTES.get(index).map(|minutes| Duration::from_mins(*minutes))
 }
 
-/// The bytes of an answer as text that every database and every reader takes: what is no UTF-8, and U+0000, becomes
-/// U+FFFD. A character that was cut off at the end is left out.
+/// Converts the body of a response into text that every database can store: invalid UTF-8 and U+0000 become U+FFFD. An
+/// incomplete character at the end is removed.
 pub(crate) fn response_text(bytes: &[u8]) -> String {
     let cut = match std::str::from_utf8(bytes) {
         Err(error) if error.error_len().is_none() => &bytes[..error.valid_up_to()],
@@ -37,11 +37,11 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_of_any_bytes_is_valid_text_without_u_0000() {
+    fn a_response_of_any_bytes_is_valid_text_without_u_0000() {
         assert_eq!(response_text(b"ok"), "ok");
         assert_eq!(response_text(b"a\0b"), "a\u{fffd}b");
         assert_eq!(response_text(b"\xffx"), "\u{fffd}x");
-        // The euro sign has three bytes, of which the last is missing.
+        // The last of the three bytes of the euro sign is missing.
         assert_eq!(response_text(b"12 \xe2\x82"), "12 ");
         assert_eq!(response_text(b"\xff \xe2\x82"), "\u{fffd} \u{fffd}");
     }

@@ -18,8 +18,8 @@ use crate::model::timestamp::Timestamp;
 /// The greatest number of decimals of a percentage. With them it is still exact in JSON.
 const PERCENT_DECIMALS: u8 = 12;
 
-/// Checks a discount whose fields are within their limits, for an event whose currency has `decimals` decimals. Converts its
-/// amounts into minor units of that currency.
+/// Checks a discount whose fields are within their limits, for an event whose currency has `decimals` decimals.
+/// Converts its amounts into minor units of that currency.
 pub(crate) fn check(
     mut fields: DiscountFields,
     decimals: u8,
@@ -109,7 +109,8 @@ pub(crate) struct AppliedDiscount {
     pub(crate) price: OrderPrice,
 }
 
-/// Chooses the discount that saves the most. Of equal ones it is the first. Returns `None` if none saves anything.
+/// Chooses the discount that saves the most; the first one if several save the same. Returns `None` if no discount
+/// saves anything.
 pub(crate) fn choose_best(
     discounts: Vec<Discount>,
     types: &[TicketTypeId],

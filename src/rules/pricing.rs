@@ -1,11 +1,11 @@
-//! What an order costs, in minor units.
+//! Prices of orders, in minor units.
 
 use super::money::MAX_TOTAL;
 use crate::error::Error;
 use crate::model::amount::Amount;
 use crate::model::discount::DiscountType;
 
-/// What one item of an order costs.
+/// The price of one item of an order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ItemPrice {
     pub(crate) price: i64,
@@ -23,16 +23,16 @@ impl ItemPrice {
     }
 }
 
-/// What an order costs.
+/// The price of an order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct OrderPrice {
     pub(crate) items: Vec<ItemPrice>,
     pub(crate) total: i64,
-    /// What a discount took off; `None` where none applied.
+    /// The amount of the discount; `None` if no discount applied.
     pub(crate) discounted: Option<i64>,
 }
 
-/// Prices items given as price and quantity, without a discount; `None` where they cost more than an order may.
+/// Returns the price of `(price, quantity)` items without a discount; `None` if it exceeds [`MAX_TOTAL`].
 pub(crate) fn full_price(items: impl IntoIterator<Item = (i64, i64)>) -> Option<OrderPrice> {
     let mut total = 0_i64;
     let mut priced = Vec::new();
@@ -44,15 +44,15 @@ pub(crate) fn full_price(items: impl IntoIterator<Item = (i64, i64)>) -> Option<
     Some(OrderPrice { items: priced, total, discounted: None })
 }
 
-/// The refusal of items, which are the field `path`, that cost more than an order may.
+/// The error for items whose total exceeds [`MAX_TOTAL`]. `path` is the field of the items.
 pub(crate) fn too_expensive(path: &str) -> Error {
     Error::field(path, "cost more than an order may")
 }
 
-/// Takes a discount off those items of a full price to which it `applies`. An amount is in minor units of the order's
-/// currency.
+/// Subtracts a discount from the items to which it `applies`. The value of a discount of a fixed amount is in minor
+/// units of the order's currency.
 pub(crate) fn reduce(full: &OrderPrice, discount_type: DiscountType, value: Amount, applies: &[bool]) -> OrderPrice {
-    // What it does not apply to counts as nothing, of which nothing can be taken off.
+    // A subtotal of 0 gets no discount.
     let subtotals: Vec<i64> =
         full.items.iter().zip(applies).map(|(item, applies)| if *applies { item.subtotal() } else { 0 }).collect();
     let parts = match discount_type {
@@ -64,15 +64,16 @@ pub(crate) fn reduce(full: &OrderPrice, discount_type: DiscountType, value: Amou
     OrderPrice { items, total: full.total - discounted, discounted: Some(discounted) }
 }
 
-/// So many percent (at most 100), rounded half up.
+/// Returns `percent` (at most 100) percent of an amount, rounded half up.
 fn percent_of(subtotal: i64, percent: Amount) -> i64 {
     let whole = 100 * 10_i128.pow(u32::from(percent.decimals()));
     let part = i128::from(subtotal) * i128::from(percent.minor());
     narrow((2 * part + whole) / (2 * whole))
 }
 
-/// Spreads an amount, or as much of it as there is to take, in proportion to the subtotals. What is left after rounding
-/// down goes, one minor unit each, to the largest remainders, of equal ones to the earlier.
+/// Splits an amount, but at most the sum of the subtotals, in proportion to the subtotals (largest remainder method).
+/// Each part is rounded down. The units that are left go to the parts with the largest remainders, one each; if
+/// remainders are equal, to the earlier part.
 fn spread(amount: i64, subtotals: &[i64]) -> Vec<i64> {
     let sum: i64 = subtotals.iter().sum();
     let amount = amount.min(sum);
@@ -84,7 +85,7 @@ fn spread(amount: i64, subtotals: &[i64]) -> Vec<i64> {
         shares.map(|share| (narrow(share / i128::from(sum)), share % i128::from(sum))).unzip();
     let left = amount - parts.iter().sum::<i64>();
     let mut by_remainder: Vec<usize> = (0..parts.len()).collect();
-    // The sort is stable: the earlier stays before the later.
+    // The sort is stable, so earlier parts stay first.
     by_remainder.sort_by_key(|index| std::cmp::Reverse(remainders[*index]));
     for index in by_remainder.into_iter().take(usize::try_from(left).unwrap_or(0)) {
         parts[index] += 1;
@@ -92,7 +93,7 @@ fn spread(amount: i64, subtotals: &[i64]) -> Vec<i64> {
     parts
 }
 
-/// No part is more than the subtotal that it is a part of.
+/// Converts a part of a subtotal. It fits: no part is greater than its subtotal.
 fn narrow(part: i128) -> i64 {
     i64::try_from(part).unwrap_or(i64::MAX)
 }

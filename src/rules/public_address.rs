@@ -1,12 +1,12 @@
-//! Which addresses are public: what a receiver of notifications may have.
+//! Which IP addresses are public. Notifications are sent only to public addresses.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// A block of addresses: its first one, and how many bits all of them share.
+/// A block of addresses (CIDR): the first address, and the length of the prefix in bits.
 type Block<A> = (A, u32);
 
-/// What of IPv4 is not public: the IANA special-purpose address registry, those of its blocks included that can be
-/// reached from everywhere but serve a protocol, multicast, and the addresses at which a cloud answers its own machines.
+/// The IPv4 blocks that are not public: the IANA special-purpose address registry (including its globally reachable
+/// blocks, which serve protocols), multicast, and the metadata addresses of clouds.
 const IPV4: &[Block<Ipv4Addr>] = &[
     (Ipv4Addr::UNSPECIFIED, 8),            // RFC 791: this network
     (Ipv4Addr::new(10, 0, 0, 0), 8),       // RFC 1918: private
@@ -29,11 +29,11 @@ const IPV4: &[Block<Ipv4Addr>] = &[
     (Ipv4Addr::new(240, 0, 0, 0), 4),      // RFC 1112: reserved; RFC 919: broadcast
 ];
 
-/// The part of IPv6 that is given out as global unicast. Loopback, mapped, translated (NAT64), unique-local, link-local
-/// and multicast addresses lie outside.
+/// The IPv6 block of global unicast addresses. It does not include loopback, IPv4-mapped, NAT64, unique-local,
+/// link-local and multicast addresses.
 const GLOBAL_UNICAST: Block<Ipv6Addr> = (Ipv6Addr::new(0x2000, 0, 0, 0, 0, 0, 0, 0), 3); // RFC 4291
 
-/// What of it is not public: the rest of the IANA registry.
+/// The blocks in [`GLOBAL_UNICAST`] that are not public, from the IANA registry.
 const IPV6: &[Block<Ipv6Addr>] = &[
     (Ipv6Addr::new(0x2001, 0, 0, 0, 0, 0, 0, 0), 23), // RFC 2928: protocol assignments, Teredo and ORCHID among them
     (Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 0), 32), // RFC 3849: documentation
@@ -42,7 +42,7 @@ const IPV6: &[Block<Ipv6Addr>] = &[
     (Ipv6Addr::new(0x3fff, 0, 0, 0, 0, 0, 0, 0), 20), // RFC 9637: documentation
 ];
 
-/// Whether the whole internet knows the address by this one meaning.
+/// Whether the address is a public unicast address.
 pub(crate) fn is_public(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => !IPV4.iter().any(|block| holds_v4(*block, address)),

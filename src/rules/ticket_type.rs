@@ -6,8 +6,8 @@ use crate::model::amount::Amount;
 use crate::model::ticket_type::{TicketTypeFields, TicketTypeStatus};
 use crate::model::timestamp::Timestamp;
 
-/// Checks a ticket type whose fields are within their limits, for an event whose currency has `decimals` decimals. Converts
-/// its price into minor units of that currency.
+/// Checks a ticket type whose fields are within their limits, for an event whose currency has `decimals` decimals.
+/// Converts its price into minor units of that currency.
 pub(crate) fn check(
     mut fields: TicketTypeFields,
     decimals: u8,
@@ -61,7 +61,7 @@ impl Offer {
         Ok(())
     }
 
-    /// Checks that one order may contain so many tickets of the type.
+    /// Checks that one order may contain this many tickets of the type.
     pub(crate) fn check_quantity(&self, quantity: i64) -> Result<()> {
         let most = self.max_per_order;
         if quantity <= most {

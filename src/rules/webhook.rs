@@ -10,9 +10,9 @@ use crate::model::webhook::WebhookFields;
 
 const SECRET_PREFIX: &str = "whsec_";
 
-/// Checks an endpoint whose fields are within their limits, except for its URL: `webhook_url::check` checks the URL that a
-/// request sets. (A stored one that was accepted with other settings does not prevent other changes.) Removes duplicate types
-/// of notifications.
+/// Checks an endpoint whose fields are within their limits, and removes duplicate types of notifications. Does not
+/// check the URL: `webhook_url::check` checks it if a request sets it, so that a stored URL that was accepted with
+/// other settings does not prevent other changes.
 pub(crate) fn check(mut fields: WebhookFields, errors: FieldErrors) -> Result<Checked<WebhookFields>> {
     let mut events = Vec::new();
     for kind in fields.events {

@@ -1,4 +1,4 @@
-//! Where notifications may be sent, as far as a URL shows it.
+//! Which URLs are accepted for webhook endpoints.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -7,19 +7,19 @@ use fluent_uri::Uri;
 use super::public_address::is_public;
 use crate::error::FieldErrors;
 
-/// One message for every refusal: it must not tell which addresses and names there are inside.
+/// One message for all invalid URLs, so that it reveals nothing about the internal network.
 pub(crate) const MESSAGE: &str = "must be an https URL of a public address, on port 443 or one from 1024 up";
 
-/// No longer than what a server takes in its own requests.
-const LONGEST: usize = 8192;
+/// The maximum length of a URL in bytes. The server accepts the same in its own requests.
+const MAX_BYTES: usize = 8192;
 
-/// The URL of a receiver.
+/// Checks the URL of a webhook endpoint.
 pub(crate) fn check(errors: &mut FieldErrors, path: &str, url: &str, allow_local: bool) {
-    errors.check(url.len() <= LONGEST, path, format!("must have at most {LONGEST} bytes"));
+    errors.check(url.len() <= MAX_BYTES, path, format!("must have at most {MAX_BYTES} bytes"));
     errors.check(ReceiverUrl::parse(url, allow_local).is_some(), path, MESSAGE);
 }
 
-/// What a URL says about whom to connect to.
+/// The host and port of a URL to which notifications can be sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ReceiverUrl<'a> {
     pub(crate) host: ReceiverHost<'a>,
@@ -29,17 +29,17 @@ pub(crate) struct ReceiverUrl<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ReceiverHost<'a> {
     Name(&'a str),
-    /// `localhost` or a name under it, which is no name for a server of names.
+    /// `localhost` or a name under it. Such names are not looked up in the DNS.
     Localhost,
     Address(IpAddr),
 }
 
 impl<'a> ReceiverUrl<'a> {
-    /// Reads a URL to which something may be sent; `None` for every other text. `allow_local` is for development: plain
-    /// HTTP and this machine.
+    /// Parses a URL; `None` if notifications cannot be sent to it. `allow_local` is for development: it allows plain
+    /// HTTP and loopback addresses.
     pub(crate) fn parse(url: &'a str, allow_local: bool) -> Option<Self> {
-        // Nothing is repaired: what RFC 3986 does not allow is read differently by different parsers.
-        let uri = Uri::parse(url).ok().filter(|_| url.len() <= LONGEST)?;
+        // Strict, because parsers differ in how they read URLs that RFC 3986 does not allow.
+        let uri = Uri::parse(url).ok().filter(|_| url.len() <= MAX_BYTES)?;
         let scheme = uri.scheme().as_str();
         let secure = scheme.eq_ignore_ascii_case("https");
         let plain = allow_local && scheme.eq_ignore_ascii_case("http");
@@ -70,12 +70,12 @@ pub(crate) fn is_allowed(address: IpAddr, allow_local: bool) -> bool {
     is_public(address) || (allow_local && address.is_loopback())
 }
 
-/// Digits without a sign or a leading zero.
+/// Parses a number without a sign or leading zeros.
 fn plain_number(digits: &str) -> Option<u16> {
     digits.parse().ok().filter(|number: &u16| number.to_string() == digits)
 }
 
-/// A plain address, of IPv6 in brackets, or a name.
+/// Parses a host: an IPv4 address, an IPv6 address in brackets, or a name.
 fn read_host(host: &str) -> Option<ReceiverHost<'_>> {
     if let Some(address) = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')) {
         return address.parse().ok().map(|address: Ipv6Addr| ReceiverHost::Address(address.into()));
@@ -86,7 +86,7 @@ fn read_host(host: &str) -> Option<ReceiverHost<'_>> {
     }
 }
 
-/// A name that may be one of the public DNS, which may end in a dot.
+/// Parses a name that can be in the public DNS. It may end with a dot.
 fn read_name(name: &str) -> Option<ReceiverHost<'_>> {
     let labels = name.strip_suffix('.').unwrap_or(name).split('.');
     let last = labels.clone().next_back()?;
@@ -100,13 +100,14 @@ fn read_name(name: &str) -> Option<ReceiverHost<'_>> {
     (labels.count() > 1 && !inside).then_some(ReceiverHost::Name(name))
 }
 
-/// Letters, digits and `_`, and hyphens between them: of ASCII alone, so that every reader reads the same.
+/// Whether this is a valid label: ASCII letters, digits and `_`, with hyphens between them. Only ASCII, because parsers
+/// convert other letters differently.
 fn is_label(label: &str) -> bool {
     let plain = label.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_');
     plain && (1..=63).contains(&label.len()) && !label.starts_with('-') && !label.ends_with('-')
 }
 
-/// Whether a name that ends in this label is read as an address of IPv4 by one parser or another.
+/// Whether some parsers read a name that ends with this label as an IPv4 address.
 fn is_number(label: &str) -> bool {
     let hexadecimal = label.strip_prefix("0x").or_else(|| label.strip_prefix("0X"));
     match hexadecimal {

@@ -1,4 +1,4 @@
-//! API keys, of which only the hash is stored.
+//! API keys. Only their hashes are stored.
 
 use super::{Bind, Row, Transaction};
 use crate::error::{Error, Result};
@@ -66,7 +66,7 @@ pub(crate) fn list(tx: &Transaction<'_>, organization: OrganizationId) -> Result
     tx.query_all(BY_ORGANIZATION, &[organization.into()], decode)
 }
 
-/// A valid key.
+/// The caller that a valid key authenticates.
 pub(crate) struct AuthenticatedKey {
     pub(crate) caller: Caller,
     pub(crate) last_used_at: Option<Timestamp>,
@@ -80,7 +80,7 @@ pub(crate) fn authenticate(tx: &Transaction<'_>, hash: &[u8]) -> Result<Option<A
     })
 }
 
-/// Revokes a key; one that was revoked before stays as it is.
+/// Revokes a key. If it was revoked before, nothing changes.
 pub(crate) fn revoke(tx: &Transaction<'_>, id: ApiKeyId) -> Result<ApiKey> {
     tx.execute(REVOKE, &[id.into(), tx.now().into()])?;
     tx.query_opt(BY_ID, &[id.into()], decode)?.ok_or(Error::NotFound("API key"))

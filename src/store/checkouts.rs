@@ -1,4 +1,4 @@
-//! The link under which an order is paid, and the way back from it to the order.
+//! The payments of orders at the gateway: payment links, and finding an order by the gateway's reference.
 
 use super::Transaction;
 use crate::error::Result;
@@ -10,7 +10,8 @@ const RECORD: &str = "UPDATE orders SET payment_link = ?3, payment_reference = ?
 pub(super) const BY_REFERENCE: &str = "SELECT id, organization_id FROM orders WHERE payment_reference = ?1";
 const REFERENCE: &str = "SELECT id, payment_reference FROM orders WHERE id = ?1";
 
-/// Writes down where an order is paid and what the gateway calls the payment.
+/// Stores the payment link of an order and the gateway's reference of the payment, unless the order
+/// has a link already.
 pub(crate) fn record(
     tx: &Transaction<'_>,
     organization: OrganizationId,
@@ -37,7 +38,7 @@ pub(crate) fn find(tx: &Transaction<'_>, reference: &str) -> Result<Option<Check
     })
 }
 
-/// What the gateway calls an order's payment.
+/// Returns the gateway's reference of an order's payment.
 pub(crate) fn reference(tx: &Transaction<'_>, order: OrderId) -> Result<Option<String>> {
     Ok(tx.query_opt(REFERENCE, &[order.into()], |row| row.get("payment_reference"))?.flatten())
 }

@@ -1,4 +1,4 @@
-//! What is counted while the store works: atomics that nobody waits for.
+//! The counters behind the statistics. They are atomics, so counting never waits for a lock.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -10,7 +10,7 @@ use crate::model::statistics::{
 };
 use crate::model::text_enum::TextEnum;
 
-/// Something that is counted as soon as the transaction in which it happened is durable.
+/// An event in a transaction that is counted or reported when the transaction is committed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CommitEvent {
     OrderCreated,
@@ -27,7 +27,7 @@ pub(crate) enum CommitEvent {
 }
 
 impl CommitEvent {
-    /// The endpoint for which something may be due now.
+    /// The endpoint for which a notification may be due now.
     pub(super) fn endpoint_with_work(&self) -> Option<WebhookId> {
         match self {
             Self::NotificationQueued(endpoint) | Self::EndpointChanged(endpoint) => Some(*endpoint),
@@ -36,8 +36,8 @@ impl CommitEvent {
     }
 }
 
-/// The reasons that an order is commonly refused for.
-const OF_ORDERS: [Reason; 6] = [
+/// The reasons for refused orders that are always reported, even if their count is 0.
+const ORDER_REASONS: [Reason; 6] = [
     Reason::EventNotOnSale,
     Reason::TicketTypeNotOnSale,
     Reason::SaleNotStarted,
@@ -46,8 +46,8 @@ const OF_ORDERS: [Reason; 6] = [
     Reason::SoldOut,
 ];
 
-/// The reasons that a scan is refused for.
-const OF_SCANS: [Reason; 7] = [
+/// The reasons for refused scans that are always reported, even if their count is 0.
+const SCAN_REASONS: [Reason; 7] = [
     Reason::WrongEvent,
     Reason::TicketCancelled,
     Reason::EventCancelled,
@@ -82,23 +82,24 @@ impl Default for ByReason {
 
 impl ByReason {
     fn add(&self, reason: Reason) {
-        // An enum's values count from 0 in the order of its declaration, and so does ALL.
+        // The discriminants of the enum are the indexes of ALL.
         self.0[reason as usize].add(1);
     }
 
-    /// The `common` reasons, and whichever others came up.
-    fn get(&self, common: &[Reason]) -> Vec<(Reason, u64)> {
+    /// Returns the counts of the reasons in `always`, and of all others that are not 0.
+    fn get(&self, always: &[Reason]) -> Vec<(Reason, u64)> {
         let all = Reason::ALL.iter().map(|reason| (*reason, self.0[*reason as usize].get()));
-        all.filter(|(reason, times)| *times > 0 || common.contains(reason)).collect()
+        all.filter(|(reason, times)| *times > 0 || always.contains(reason)).collect()
     }
 }
 
-/// How many values lie between which bounds. Inside, values are whole numbers, of which `per_unit` make one outside.
+/// A histogram. Values are recorded as integers and divided by `per_unit` when they are read: for example, microseconds
+/// are read as seconds.
 #[derive(Debug)]
 struct Histogram {
     bounds: &'static [u64],
     per_unit: f64,
-    /// One more than there are bounds.
+    /// One for each bound, and one for greater values.
     counters: Vec<Counter>,
     sum: Counter,
 }
@@ -114,7 +115,7 @@ impl Histogram {
         self.sum.add(value);
     }
 
-    #[expect(clippy::cast_precision_loss, reason = "it would take centuries to count so far")]
+    #[expect(clippy::cast_precision_loss, reason = "it would take centuries to count to 2^53")]
     fn get(&self) -> Distribution {
         let bounds = self.bounds.iter().map(|bound| *bound as f64 / self.per_unit).chain([f64::INFINITY]);
         let buckets = bounds.zip(self.counters.iter().map(Counter::get)).collect();
@@ -122,13 +123,13 @@ impl Histogram {
     }
 }
 
-/// Everything that is counted.
+/// All counters.
 #[derive(Debug)]
 pub(crate) struct Counters {
     commits_failed: Counter,
     jobs: Histogram,
     micros: Histogram,
-    placed: Counter,
+    created: Counter,
     completed: Counter,
     cancelled: Counter,
     expired: Counter,
@@ -145,12 +146,12 @@ pub(crate) struct Counters {
 
 impl Default for Counters {
     fn default() -> Self {
-        // From a tenth of a millisecond to five seconds: what another process may keep the file for.
+        // From 0.1 ms to 5 s, the time after which the busy handler gives up.
         const MICROS: &[u64] = &[
             100, 250, 500, 1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 500_000, 1_000_000,
             2_500_000, 5_000_000,
         ];
-        // From a receiver next door to the end of an attempt's time.
+        // From 1 ms, a receiver in the same network, to 10 s, the timeout of an attempt.
         const ATTEMPT_MICROS: &[u64] = &[
             1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 500_000, 1_000_000, 2_500_000, 5_000_000,
             10_000_000,
@@ -159,7 +160,7 @@ impl Default for Counters {
             commits_failed: Counter::default(),
             jobs: Histogram::new(&[1, 2, 4, 8, 16, 32, 64, 128, 256], 1.0),
             micros: Histogram::new(MICROS, 1e6),
-            placed: Counter::default(),
+            created: Counter::default(),
             completed: Counter::default(),
             cancelled: Counter::default(),
             expired: Counter::default(),
@@ -177,13 +178,13 @@ impl Default for Counters {
 }
 
 impl Counters {
-    /// A commit is on the disk, with so many jobs, and what happened in them.
-    pub(super) fn committed(&self, jobs: usize, took: Duration, counted: &[CommitEvent]) {
+    /// Counts a commit of this many jobs, and their events.
+    pub(super) fn committed(&self, jobs: usize, took: Duration, events: &[CommitEvent]) {
         self.jobs.observe(u64::try_from(jobs).unwrap_or(u64::MAX));
         self.micros.observe(u64::try_from(took.as_micros()).unwrap_or(u64::MAX));
-        for what in counted {
-            match *what {
-                CommitEvent::OrderCreated => self.placed.add(1),
+        for event in events {
+            match *event {
+                CommitEvent::OrderCreated => self.created.add(1),
                 CommitEvent::OrderCompleted => self.completed.add(1),
                 CommitEvent::OrderCancelled => self.cancelled.add(1),
                 CommitEvent::OrderExpired => self.expired.add(1),
@@ -202,19 +203,19 @@ impl Counters {
         }
     }
 
-    /// A commit failed, and all that was in it is undone.
+    /// Counts a failed commit.
     pub(super) fn commit_failed(&self) {
         self.commits_failed.add(1);
     }
 
-    /// An order was not taken. It counts as refused where the state of things was the reason.
+    /// Counts an order that could not be created because of a conflict. Other errors are not counted.
     pub(crate) fn order_failed(&self, error: &Error) {
         if let Some(reason) = error.reason() {
             self.orders_refused.add(reason);
         }
     }
 
-    /// A scan came to nothing. It counts where its code is not known.
+    /// Counts a failed scan if its code is unknown. Other errors are not counted.
     pub(crate) fn scan_failed(&self, error: &Error) {
         if matches!(error, Error::NotFound(_)) {
             self.scans_unknown.add(1);
@@ -237,15 +238,15 @@ impl Counters {
                 jobs_waiting,
             },
             orders: OrderStatistics {
-                placed: self.placed.get(),
+                placed: self.created.get(),
                 completed: self.completed.get(),
                 cancelled: self.cancelled.get(),
                 expired: self.expired.get(),
-                refused: self.orders_refused.get(&OF_ORDERS),
+                refused: self.orders_refused.get(&ORDER_REASONS),
             },
             scans: ScanStatistics {
                 accepted: self.scans_accepted.get(),
-                refused: self.scans_refused.get(&OF_SCANS),
+                refused: self.scans_refused.get(&SCAN_REASONS),
                 unknown: self.scans_unknown.get(),
             },
             webhooks: WebhookStatistics {
@@ -267,7 +268,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_value_counts_under_the_first_bound_that_it_does_not_pass() {
+    fn a_value_is_counted_at_the_first_bound_that_it_does_not_exceed() {
         let histogram = Histogram::new(&[1, 10, 100], 10.0);
         for value in [0, 1, 2, 10, 11, 100, 101, 1000] {
             histogram.observe(value);

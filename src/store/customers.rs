@@ -10,7 +10,7 @@ pub(super) const BY_EMAIL: &str = "SELECT id, email FROM customers WHERE organiz
 const INSERT: &str = "INSERT INTO customers (id, organization_id, email, email_key, created_at)
     VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT (id) DO NOTHING";
 
-/// The customer of an address, made where there is none yet; with the name given this time.
+/// Returns the customer with this e-mail address, with the name of this request. Inserts the customer if there is none.
 pub(crate) fn find_or_insert(
     tx: &Transaction<'_>,
     organization: OrganizationId,
@@ -29,7 +29,7 @@ pub(crate) fn find_or_insert(
     Ok(Customer { id, name: new.name.clone(), email })
 }
 
-/// The customer of an address, where there is one.
+/// Returns the customer with this e-mail address.
 pub(crate) fn find(tx: &Transaction<'_>, organization: OrganizationId, email: &str) -> Result<Option<CustomerId>> {
     tx.query_opt(BY_EMAIL, &[organization.into(), fold(email).into()], |row| row.get("id"))
 }

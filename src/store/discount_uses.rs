@@ -10,13 +10,13 @@ const CLAIM: &str = "UPDATE discounts SET used_count = used_count + 1, used = 1
 const RELEASE: &str =
     "UPDATE discounts SET used_count = used_count - 1 WHERE id = ?1 AND event_id = ?2 AND used_count > 0";
 
-/// Counts one more use. Returns whether the limit allowed it.
+/// Adds one use. Returns whether the usage limit allowed it.
 pub(crate) fn claim(tx: &Transaction<'_>, event: EventId, discount: DiscountId) -> Result<bool> {
     tx.debug_assert_event_locked();
     tx.execute(CLAIM, &[discount.into(), event.into()]).map(|rows| rows == 1)
 }
 
-/// Counts one use less.
+/// Subtracts one use.
 pub(crate) fn release(tx: &Transaction<'_>, event: EventId, discount: DiscountId) -> Result<()> {
     tx.debug_assert_event_locked();
     match tx.execute(RELEASE, &[discount.into(), event.into()])? {

@@ -11,14 +11,14 @@ use crate::model::timestamp::Timestamp;
 /// How long a key is kept.
 const KEPT: Duration = Duration::from_hours(24);
 
-/// How many old records go in one transaction: others wait no longer than this takes.
+/// How many old records one transaction deletes. Other writers wait for as long as this takes.
 const BATCH: i64 = 1000;
 
 const FIND: &str =
     "SELECT organization_id, CASE WHEN fingerprint = ?4 THEN 1 ELSE 0 END AS is_same_request, answer, order_id
     FROM idempotency_records
     WHERE organization_id = ?1 AND key = ?2 AND created_at > ?3";
-// A record that is too old to count gives way.
+// An expired record is replaced.
 const INSERT: &str = "INSERT INTO idempotency_records (organization_id, key, fingerprint, answer, order_id, created_at)
     VALUES (?1, ?2, ?3, ?4, ?5, ?6)
     ON CONFLICT (organization_id, key) DO UPDATE SET fingerprint = excluded.fingerprint, answer = excluded.answer,
@@ -39,22 +39,22 @@ pub(crate) struct IdempotentRequest {
     pub(crate) fingerprint: [u8; 32],
 }
 
-/// What is stored with a key.
+/// The outcome that is stored with a key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum StoredOutcome {
     /// The result, as JSON.
     Result(String),
-    /// The order that was created, whose checkout link is still to come.
+    /// The order that was created, but has no checkout link yet.
     PendingOrder(OrderId),
 }
 
-/// The latest creation of a record that counts no more.
+/// Returns the latest `created_at` of a record that has expired.
 fn too_old(now: Timestamp) -> i64 {
     now.millis() - i64::try_from(KEPT.as_millis()).unwrap_or(i64::MAX)
 }
 
-/// The stored outcome of the same request. Fails with [`Error::IdempotencyKeyReused`] if the key was used for another
-/// request.
+/// Returns the stored outcome of the request. Fails with [`Error::IdempotencyKeyReused`] if the key was used for
+/// another request.
 pub(crate) fn find(tx: &Transaction<'_>, request: &IdempotentRequest) -> Result<Option<StoredOutcome>> {
     let binds = [
         request.organization.into(),
@@ -103,12 +103,12 @@ pub(crate) fn forget_pending_order(tx: &Transaction<'_>, request: &IdempotentReq
     tx.execute(FORGET, &binds).map(drop)
 }
 
-/// Whether a record is old enough to go.
+/// Whether there is an expired record.
 pub(crate) fn any_old(tx: &Transaction<'_>) -> Result<bool> {
     tx.exists(OLD, &[too_old(tx.now()).into(), 1.into()])
 }
 
-/// Deletes the oldest of the records that count no more; says how many.
+/// Deletes a batch of the oldest expired records. Returns how many were deleted.
 pub(crate) fn delete_old(tx: &Transaction<'_>) -> Result<usize> {
     let limit = too_old(tx.now());
     let old: Vec<(OrganizationId, String)> =

@@ -1,21 +1,21 @@
-//! What every list does alike: cursors and the children of a page.
+//! Pagination of lists by cursor, and loading the children of a page of parents.
 
 use super::{Bind, Row, Transaction};
 use crate::error::{Error, Result};
 use crate::model::id::{Id, Kind};
 use crate::model::page::{PageRequest, UNKNOWN_CURSOR};
 
-/// Where a page that is ordered newest first begins: below the cursor, or below every id. `exists` finds the cursor's
-/// item (`?1`) in the organization (`?2`).
+/// Returns the exclusive upper bound of the ids on a page that is ordered newest first: the cursor, or `i64::MAX` on
+/// the first page. The statement `exists` checks that the item of the cursor (`?1`) belongs to `owner` (`?2`).
 pub(crate) fn below<K: Kind>(
     tx: &Transaction<'_>,
     page: &PageRequest<K>,
     exists: &str,
-    organization: Bind<'_>,
+    owner: Bind<'_>,
 ) -> Result<Bind<'static>> {
     match page.cursor {
         None => Ok(Bind::Int(i64::MAX)),
-        Some(cursor) if tx.exists(exists, &[cursor.into(), organization])? => Ok(cursor.into()),
+        Some(cursor) if tx.exists(exists, &[cursor.into(), owner])? => Ok(cursor.into()),
         Some(_) => Err(unknown_cursor()),
     }
 }
@@ -24,13 +24,13 @@ pub(crate) fn unknown_cursor() -> Error {
     Error::field("cursor", UNKNOWN_CURSOR)
 }
 
-/// One row more than the page holds, to know whether another follows.
+/// Returns the limit of a page plus one. The extra row shows whether another page follows.
 pub(crate) fn one_more<K: Kind>(page: &PageRequest<K>) -> Bind<'static> {
     Bind::Int(page.limit + 1)
 }
 
-/// Reads the children of all `parents` with one statement: `sql` ends before the list of `IN`. Lists of one length
-/// share a prepared statement, so the length is rounded up and the rest filled with the last parent.
+/// Reads the children of all `parents` with one statement: `sql`, an `IN` list, and `order`. The list is padded with
+/// the last parent to one of a few lengths, so that few prepared statements are needed.
 pub(crate) fn children<K: Kind, T>(
     tx: &Transaction<'_>,
     sql: &str,
@@ -40,7 +40,7 @@ pub(crate) fn children<K: Kind, T>(
 ) -> Result<Vec<T>> {
     let Some(last) = parents.last() else { return Ok(Vec::new()) };
     let length = [1, 10, 25, 50, 100].into_iter().find(|length| *length >= parents.len()).unwrap_or(parents.len());
-    let places: Vec<_> = (1..=length).map(|place| format!("?{place}")).collect();
+    let placeholders: Vec<_> = (1..=length).map(|number| format!("?{number}")).collect();
     let values: Vec<Bind<'_>> = (0..length).map(|index| (*parents.get(index).unwrap_or(last)).into()).collect();
-    tx.query_all(&format!("{sql} IN ({}) {order}", places.join(", ")), &values, decode)
+    tx.query_all(&format!("{sql} IN ({}) {order}", placeholders.join(", ")), &values, decode)
 }

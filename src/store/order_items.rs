@@ -24,7 +24,7 @@ pub(crate) struct StoredItem {
 }
 
 impl StoredItem {
-    /// The item of an order made at `created_at`, in a currency with `decimals` decimals.
+    /// Returns the item of an order that was created at `created_at`, in a currency with `decimals` decimals.
     pub(crate) fn summary(self, decimals: u8, created_at: Timestamp) -> OrderItemSummary {
         let amount = |minor| Amount::new(minor, decimals);
         OrderItemSummary {
@@ -64,7 +64,7 @@ pub(crate) fn insert(
     Ok(StoredItem { id: tx.insert(INSERT, &binds)?, order_id, ticket_type_id, price })
 }
 
-/// The items of these orders, in the order in which they were asked for.
+/// Returns the items of these orders. The items of an order are in the order of its request.
 pub(crate) fn of_orders(tx: &Transaction<'_>, orders: &[OrderId]) -> Result<Vec<StoredItem>> {
     children(tx, BY_ORDERS, orders, "ORDER BY id", decode)
 }

@@ -1,4 +1,4 @@
-//! The status of orders: what a transition depends on, and the conditional UPDATE that makes each one.
+//! Transitions of the status of orders. Each one is a conditional UPDATE.
 
 use super::{Bind, Row, Transaction};
 use crate::error::{Error, Result};
@@ -34,14 +34,14 @@ const PAYMENT: &str =
     "UPDATE orders SET payment_status = ?2, payment_link = COALESCE(payment_link, ''), updated_at = ?3
     WHERE id = ?1 AND (payment_status IS NULL OR payment_status IN ('WAITING', 'FAILED'))";
 
-/// What the transitions of an order depend on, as it is stored.
+/// The stored fields of an order on which its transitions depend.
 pub(crate) struct OrderState {
     pub(crate) id: OrderId,
     pub(crate) organization: OrganizationId,
     pub(crate) event: EventId,
     pub(crate) customer: CustomerId,
     pub(crate) customer_name: String,
-    /// The stored status: PENDING also if the hold has expired since.
+    /// The stored status. It may still be PENDING after the hold has expired.
     pub(crate) status: OrderStatus,
     pub(crate) hold_until: Option<Timestamp>,
     pub(crate) currency: String,
@@ -97,7 +97,7 @@ pub(crate) fn cancel(tx: &Transaction<'_>, id: OrderId, from: OrderStatus) -> Re
     transition(tx, CANCEL, &[id.into(), tx.now().into(), from.as_str().into()])
 }
 
-/// Records what the gateway reported of a payment. Returns whether the payment was still open.
+/// Records the payment status that the gateway reported. Returns whether the payment was still open.
 pub(crate) fn record_payment(tx: &Transaction<'_>, id: OrderId, status: PaymentStatus) -> Result<bool> {
     transition(tx, PAYMENT, &[id.into(), status.as_str().into(), tx.now().into()])
 }
@@ -107,12 +107,13 @@ fn transition(tx: &Transaction<'_>, sql: &str, binds: &[Bind<'_>]) -> Result<boo
     tx.execute(sql, binds).map(|rows| rows == 1)
 }
 
-/// What expiring an order leaves to release.
+/// An order that was marked as EXPIRED.
 pub(crate) struct Expired {
+    /// The discount of the order, whose use the caller has to release.
     pub(crate) discount: Option<DiscountId>,
 }
 
-/// Marks an order as EXPIRED. Returns `None` if its hold had not expired, or somebody else marked it.
+/// Marks an order as EXPIRED. Returns `None` if its hold has not expired, or if it was marked already.
 pub(crate) fn expire(tx: &Transaction<'_>, id: OrderId) -> Result<Option<Expired>> {
     tx.debug_assert_event_locked();
     tx.query_opt(EXPIRE, &[id.into(), tx.now().into()], |row| Ok(Expired { discount: row.get("discount_id")? }))

@@ -30,7 +30,7 @@ pub(crate) fn insert(tx: &Transaction<'_>, new: &Checked<CreateOrganization>) ->
     Ok(Organization { id, name, currency, timezone, created_at })
 }
 
-/// Inserts an organization where there is none yet.
+/// Inserts an organization if the database has none. Returns `None` if it has one.
 pub(crate) fn insert_first(tx: &Transaction<'_>, new: &Checked<CreateOrganization>) -> Result<Option<Organization>> {
     let id: OrganizationId = tx.new_id();
     let binds = [id.into(), (&new.name).into(), (&new.currency).into(), (&new.timezone).into(), tx.now().into()];

@@ -1,4 +1,4 @@
-//! Refunds: due from the transaction that decides them, until the gateway has answered.
+//! Refunds: each is queued in the transaction that decides it, and stays due until the gateway accepts or refuses it.
 
 use super::lists::{below, one_more};
 use super::{Row, Transaction};
@@ -43,7 +43,7 @@ const EXISTS: &str = "SELECT 1 FROM refunds WHERE order_id = ?1 AND organization
 
 fn decode(row: &Row<'_>) -> Result<Refund> {
     let currency: String = row.get("currency")?;
-    let decimals = decimals(&currency).ok_or_else(|| row.corrupt("currency", "is no known currency"))?;
+    let decimals = decimals(&currency).ok_or_else(|| row.corrupt("currency", "is not a known currency"))?;
     Ok(Refund {
         order_id: row.get("order_id")?,
         amount: Amount::new(row.get("amount")?, decimals),
@@ -84,12 +84,12 @@ pub(crate) fn insert(tx: &Transaction<'_>, refund: &NewRefund<'_>, can_refund: b
     tx.execute(INSERT, &binds).map(drop)
 }
 
-/// Whether an order's payment goes back, or was to.
+/// Whether an order has a refund, of any status.
 pub(crate) fn exists(tx: &Transaction<'_>, organization: OrganizationId, order: OrderId) -> Result<bool> {
     tx.exists(EXISTS, &[order.into(), organization.into()])
 }
 
-/// A refund that one process has taken on.
+/// A refund that one process has claimed.
 #[derive(Debug, Clone)]
 pub(crate) struct ClaimedRefund {
     pub(crate) amount: Amount,
@@ -97,22 +97,22 @@ pub(crate) struct ClaimedRefund {
     pub(crate) attempt: i64,
 }
 
-/// Takes on a refund that is due, until `until`: nobody else asks the gateway before then.
+/// Claims a refund that is due, so that no other process attempts it before `until`. Returns `None` if it is not due.
 pub(crate) fn claim(tx: &Transaction<'_>, order: OrderId, until: Timestamp) -> Result<Option<ClaimedRefund>> {
     tx.debug_assert_event_locked();
     tx.query_opt(CLAIM, &[order.into(), tx.now().into(), until.into()], |row| {
         let currency: String = row.get("currency")?;
-        let decimals = decimals(&currency).ok_or_else(|| row.corrupt("currency", "is no known currency"))?;
+        let decimals = decimals(&currency).ok_or_else(|| row.corrupt("currency", "is not a known currency"))?;
         Ok(ClaimedRefund { amount: Amount::new(row.get("amount")?, decimals), currency, attempt: row.get("attempts")? })
     })
 }
 
-/// The refunds to ask for now, the longest waiting first.
-pub(crate) fn due(tx: &Transaction<'_>, most: i64) -> Result<Vec<OrderId>> {
+/// Returns up to `limit` orders whose refunds are due, the longest waiting first.
+pub(crate) fn due(tx: &Transaction<'_>, limit: i64) -> Result<Vec<OrderId>> {
     tx.query_all(DUE, &[tx.now().into(), most.into()], |row| row.get("order_id"))
 }
 
-/// The gateway gave the money back.
+/// Records that the gateway made the refund.
 pub(crate) fn done(tx: &Transaction<'_>, order: OrderId) -> Result<()> {
     tx.debug_assert_event_locked();
     let now = tx.now();
@@ -123,14 +123,14 @@ pub(crate) fn done(tx: &Transaction<'_>, order: OrderId) -> Result<()> {
     Ok(())
 }
 
-/// The gateway refused for good.
+/// Records that the gateway refused the refund permanently.
 pub(crate) fn refused(tx: &Transaction<'_>, order: OrderId, problem: &str) -> Result<()> {
     tx.debug_assert_event_locked();
     let binds = [order.into(), RefundStatus::Refused.as_str().into(), problem.into(), tx.now().into()];
     tx.execute(ANSWERED, &binds).map(drop)
 }
 
-/// The gateway did not answer: it is asked again at `at`.
+/// Records a failed attempt. The refund is attempted again at `at`.
 pub(crate) fn again_at(tx: &Transaction<'_>, order: OrderId, at: Timestamp, problem: &str) -> Result<()> {
     tx.debug_assert_event_locked();
     tx.execute(LATER, &[order.into(), at.into(), problem.into(), tx.now().into()]).map(drop)
@@ -148,11 +148,11 @@ pub(crate) fn list(
     Ok(Page::cut(found, page.limit, |refund| refund.order_id))
 }
 
-/// The numbers of refunds that were not made, over all organizations.
+/// The numbers of refunds that are not made yet or were refused, over all organizations.
 pub(crate) struct OpenRefunds {
     /// Those that are attempted again.
     pub(crate) due: u64,
-    /// Those that the gateway refused for good.
+    /// Those that the gateway refused permanently.
     pub(crate) refused: u64,
 }
 

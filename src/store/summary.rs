@@ -37,7 +37,7 @@ pub(super) const TICKETS: &str =
 pub(super) const TYPES: &str =
     "SELECT id, name, quantity, sold FROM ticket_types WHERE event_id = ?1 ORDER BY sort_order, id";
 
-/// What the orders bought of one ticket type. Amounts are in minor units.
+/// The sales of one ticket type by orders. Amounts are in minor units.
 #[derive(Debug, Clone, Copy, Default)]
 struct Bought {
     reserved: i64,
@@ -56,7 +56,7 @@ struct Issued {
 /// The orders of an event.
 struct Orders {
     by_status: OrdersByStatus,
-    /// What the gateway refunded of completed orders, in minor units.
+    /// The amount that the gateway refunded for completed orders, in minor units.
     refunded: i128,
 }
 
@@ -144,7 +144,7 @@ fn issued(tx: &Transaction<'_>, event: EventId) -> Result<HashMap<TicketTypeId, 
     Ok(by_type)
 }
 
-/// The amount whose halves were summed in these columns. A sum of no rows is NULL.
+/// Returns the amount whose halves were summed in these columns. The sum of no rows is NULL and counts as 0.
 fn sum(row: &Row<'_>, high: &'static str, low: &'static str) -> Result<i128> {
     let high: Option<i64> = row.get(high)?;
     let low: Option<i64> = row.get(low)?;

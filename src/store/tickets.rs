@@ -37,7 +37,7 @@ macro_rules! select {
     };
 }
 
-/// A list by one index; the unary plus keeps the planner from choosing another.
+/// A list that uses one index. The unary plus keeps the planner from choosing another one.
 macro_rules! list {
     ($anchor:literal) => {
         select!(concat!(
@@ -159,7 +159,7 @@ pub(crate) fn issue_for_item(
     Ok(issued)
 }
 
-/// The notification about a ticket that was issued for an order.
+/// Returns the notification about a ticket that was issued for an order.
 pub(crate) fn issued_notification(ticket: &OrderTicket, event: EventId, order: OrderId) -> NotificationData {
     NotificationData::TicketIssued(TicketIssued {
         issued_ticket_id: ticket.id,
@@ -177,7 +177,7 @@ pub(crate) fn get_by_code(tx: &Transaction<'_>, organization: OrganizationId, co
     tx.query_opt(BY_CODE, &[code.into(), organization.into()], decode)?.ok_or(Error::NotFound("ticket"))
 }
 
-/// The tickets of an order, each with its item.
+/// Returns the tickets of an order, each with the id of its item.
 pub(super) fn of_order(tx: &Transaction<'_>, order: OrderId) -> Result<Vec<(OrderItemId, OrderTicket)>> {
     tx.query_all(OF_ORDER, &[order.into()], |row| {
         let ticket = OrderTicket {
@@ -203,7 +203,7 @@ pub(crate) fn list(
             found => found,
         },
     };
-    // A ticket type's tickets are found among those of its event; one that is not there has none.
+    // The tickets of a type are listed by the index of its event. If the type does not exist, there are no tickets.
     let event = match (request.event_id, request.ticket_type_id) {
         (None, Some(ticket_type)) => match super::ticket_types::find_name(tx, organization, ticket_type)? {
             None => return Ok(Page { data: Vec::new(), next_cursor: None }),

@@ -13,7 +13,7 @@ const BATCH: i64 = 1000;
 /// How much longer than its history an outbox row is kept. The history needs the row to show what was sent.
 const OUTBOX_MARGIN: Duration = Duration::from_hours(24);
 
-// The age of an attempt is in its id.
+// Ids contain the time of creation, so attempts are selected by id.
 pub(super) const OLD_DELIVERIES: &str = "SELECT id FROM webhook_deliveries WHERE id < ?1 ORDER BY id LIMIT ?2";
 pub(super) const DELETE_DELIVERIES: &str = "DELETE FROM webhook_deliveries
     WHERE id IN (SELECT id FROM webhook_deliveries WHERE id < ?1 ORDER BY id LIMIT ?2)";
@@ -36,7 +36,7 @@ fn last_deleted_notification(tx: &Transaction<'_>, kept: Duration) -> i64 {
     tx.now().minus(kept.saturating_add(OUTBOX_MARGIN)).map_or(-1, Timestamp::millis)
 }
 
-/// Whether there is webhook data that is kept no longer.
+/// Whether there is webhook data that is old enough to be deleted.
 pub(crate) fn any_old(tx: &Transaction<'_>, kept: Duration) -> Result<bool> {
     Ok(tx.exists(OLD_DELIVERIES, &[first_kept_delivery(tx, kept).into(), 1.into()])?
         || tx.exists(OLD_NOTIFICATIONS, &[last_deleted_notification(tx, kept).into(), 1.into()])?)

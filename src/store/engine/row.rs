@@ -6,18 +6,18 @@ use super::values::{FromValue, Value};
 use crate::error::{Error, Result, StoreError};
 use crate::model::text_enum::TextEnum;
 
-/// A row as an engine returns it. Columns are counted from 0.
+/// A row as the engine returns it. Columns are numbered from 0.
 pub(super) trait RawRow {
     fn value(&self, index: usize) -> Result<Value<'_>>;
 
-    /// The name of a column, or `None` if the row has fewer columns.
+    /// The name of a column; `None` if `index` is out of range.
     fn name(&self, index: usize) -> Option<&str>;
 
-    /// The place in the database that the value of a column was read from.
+    /// The table, column and row from which the value of a column was read.
     fn origin(&self, index: usize) -> Origin;
 }
 
-/// The place in the database that a value was read from.
+/// The table, column and row from which a value was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Origin {
     pub(super) table: String,
@@ -26,8 +26,8 @@ pub(super) struct Origin {
     pub(super) row: String,
 }
 
-/// The columns that the rows of one query were read by so far, in the order in which they were read. The rows of a
-/// query are read alike, so that only the first of them looks names up.
+/// A cache of the column indexes of one query, in the order in which the columns are read. As all rows are read in the
+/// same order, only the first row has to look up names.
 #[derive(Debug, Default)]
 pub(super) struct ReadColumns(RefCell<Vec<ReadColumn>>);
 
@@ -39,11 +39,11 @@ struct ReadColumn {
 
 /// A row of a result.
 ///
-/// Every column is read by its name: that of the table's column, or the one after `AS`.
+/// Columns are read by name: the name of the table's column, or the alias after `AS`.
 pub(crate) struct Row<'r> {
     raw: &'r dyn RawRow,
     columns: &'r ReadColumns,
-    /// Where in `columns` the next column to be read is expected.
+    /// The index in `columns` at which the next column to be read is expected.
     next: Cell<usize>,
 }
 
@@ -63,7 +63,7 @@ impl<'r> Row<'r> {
         u64::try_from(self.get::<i64>(name)?).map_err(|_| self.corrupt(name, "is negative"))
     }
 
-    /// Reads a value of an enum by its text.
+    /// Reads an enum that is stored as text.
     pub(crate) fn text_enum<T: TextEnum>(&self, name: &'static str) -> Result<T> {
         let index = self.index(name)?;
         let known = match self.raw.value(index)? {
@@ -88,8 +88,8 @@ impl<'r> Row<'r> {
         Ok(value == Value::Null)
     }
 
-    /// An error about a stored value. It names the table, the column and the row, but not the value, which may be
-    /// personal data.
+    /// Returns an error about a stored value. It names the table, the column and the row, but not the value, which may
+    /// be personal data.
     pub(crate) fn corrupt(&self, name: &'static str, problem: &str) -> Error {
         self.index(name).map_or_else(|error| error, |index| self.corrupt_at(index, problem))
     }
@@ -107,7 +107,7 @@ impl<'r> Row<'r> {
                 self.next.set(expected + 1);
                 return Ok(column.index);
             }
-            // This row is read in another order than the one before.
+            // This row is read in a different order from the row before.
             if let Some(position) = columns.iter().position(|column| column.name == name) {
                 self.next.set(position + 1);
                 return Ok(columns[position].index);
@@ -122,7 +122,7 @@ impl<'r> Row<'r> {
     /// Finds a column by its name. Statements list their columns in the order in which they are read, so `expected` is
     /// usually right.
     fn find(&self, name: &str, expected: usize) -> Result<usize> {
-        debug_assert!(self.names().filter(|other| *other == name).count() < 2, "two columns are called {name}");
+        debug_assert!(self.names().filter(|other| *other == name).count() < 2, "two columns are named {name}");
         if self.raw.name(expected) == Some(name) {
             return Ok(expected);
         }
@@ -176,8 +176,8 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "two columns are called a")]
-    fn two_columns_of_one_name_are_noticed_in_debug_builds() {
+    #[should_panic(expected = "two columns are named a")]
+    fn two_columns_with_one_name_panic_in_debug_builds() {
         let (raw, columns) = (Numbers(&["a", "b", "a"]), ReadColumns::default());
         let _ = Row::new(&raw, &columns).get::<i64>("a");
     }

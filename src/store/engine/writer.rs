@@ -1,8 +1,8 @@
 //! Group commit: one write transaction at a time, shared by the jobs that are waiting.
 //!
-//! A job is the work of one caller. The leader takes the waiting jobs as a group, runs each of them in a savepoint of
-//! one transaction, commits, and only then answers the callers. Many callers share one sync of the disk, and no caller
-//! gets a result that a crash could undo.
+//! A job is the work of one caller. One thread is the leader: it runs the waiting jobs as a group, each in a savepoint
+//! of one transaction, commits, and only then answers the callers. Many callers share one sync of the disk, and no
+//! caller gets a result that a crash could undo.
 //!
 //! A caller that finds no leader leads one group itself: if there is only one caller, no thread is woken. Jobs that
 //! were queued in the meantime are handed over to the writer's thread, which leads until the queue is empty.
@@ -22,7 +22,7 @@ use crate::error::{Error, Result, StoreError};
 use crate::store::commit_notifier::CommitNotifier;
 use crate::store::counters::{CommitEvent, Counters};
 
-/// How many jobs one commit contains at most. This bounds how long the first of them waits.
+/// How many jobs one commit contains at most. This limits how long the first of them waits.
 const MAX_GROUP: usize = 256;
 
 /// A job in the queue.
@@ -30,7 +30,7 @@ trait Job: Send {
     /// Runs the job and returns its events. After an error, what it wrote must be undone.
     fn run(&mut self, context: &JobContext<'_>) -> Result<Vec<CommitEvent>>;
 
-    /// Sends the caller the result of the job, or the error of the commit.
+    /// Sends the result of the job to the caller, or the error of the commit if that failed.
     fn answer(self: Box<Self>, commit: Result<()>);
 }
 
@@ -72,7 +72,7 @@ pub(crate) struct Writer {
 /// The state that callers share with the writer's thread.
 struct GroupCommit {
     queue: Mutex<Queue>,
-    /// Wakes the thread.
+    /// Wakes the writer's thread.
     handed_over: Condvar,
     /// Locked by the leader.
     database: Mutex<Database>,
@@ -81,7 +81,7 @@ struct GroupCommit {
     after_commit: AfterCommit,
 }
 
-/// What the leader informs about each commit.
+/// What is updated after each commit.
 pub(in crate::store) struct AfterCommit {
     pub(in crate::store) checkpointer: Checkpointer,
     pub(in crate::store) counters: Arc<Counters>,
@@ -100,9 +100,9 @@ enum Leader {
     /// There is no leader: the next caller becomes it.
     #[default]
     None,
-    /// A caller or the thread leads.
+    /// A caller or the writer's thread is the leader.
     Active,
-    /// The thread leads as soon as it is awake.
+    /// The writer's thread becomes the leader as soon as it is awake.
     HandedOver,
 }
 
@@ -152,7 +152,7 @@ impl Writer {
 }
 
 impl Drop for Writer {
-    /// Ends the thread. The queue is empty: every caller holds a handle of the store until its job is answered.
+    /// Ends the writer's thread. The queue is empty: every caller keeps the store alive until its job is answered.
     fn drop(&mut self) {
         self.group_commit.queue().closed = true;
         self.group_commit.handed_over.notify_one();
@@ -181,7 +181,7 @@ impl GroupCommit {
         must_lead
     }
 
-    /// Ends the lead of a caller. If jobs are queued, the thread takes the lead.
+    /// Ends the leadership of a caller. If jobs are queued, the writer's thread becomes the leader.
     fn hand_over(&self) {
         let mut queue = self.queue();
         if queue.jobs.is_empty() {
@@ -192,7 +192,7 @@ impl GroupCommit {
         }
     }
 
-    /// The loop of the thread.
+    /// The main loop of the writer's thread.
     fn lead_when_handed_over(&self) {
         loop {
             let is_idle = |queue: &mut Queue| queue.leader != Leader::HandedOver && !queue.closed;
@@ -237,7 +237,8 @@ impl GroupCommit {
         checkpointer.after_commit(&database);
     }
 
-    /// Reads the clock for the statistics. A panic of the embedding program's clock must not end the lead.
+    /// Reads the clock for the statistics. The clock of the embedding program may panic, but the leader must
+    /// go on.
     fn instant(&self) -> Duration {
         catch_unwind(AssertUnwindSafe(|| self.environment.clock.monotonic())).unwrap_or_default()
     }
@@ -255,7 +256,8 @@ impl GroupCommit {
         while let Some(mut job) = self.next_job(group) {
             let ran = context.run_in_savepoint(job.as_mut());
             group.push(job);
-            // If the job cannot be undone by itself, the whole group is lost with the transaction, and gets the error.
+            // If the job cannot be undone by itself, the whole transaction is rolled back, and the group gets the
+            // error.
             events.append(&mut ran.inspect_err(|_| context.roll_back())?);
         }
         context.database.command("COMMIT").map(|()| events).inspect_err(|_| context.roll_back())

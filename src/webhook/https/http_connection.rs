@@ -1,6 +1,6 @@
 //! The connection as HTTP sees it, above TLS.
 //!
-//! This layer does three things that ureq does not:
+//! This layer has three features that ureq does not have:
 //!
 //! - It sends head and body of the request together. A receiver that answers early and closes the connection has the
 //!   whole request by then.

@@ -1,4 +1,4 @@
-//! The path of a database file, and how connections to it are opened.
+//! The location of a database file, and opening connections to it.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -25,7 +25,7 @@ pub(crate) struct Location {
 impl Location {
     /// The file at `path`. Without a `vfs`, SQLite's default is used.
     pub(crate) fn new(path: PathBuf, vfs: Option<String>) -> Self {
-        // SQLite reads a name that begins with `file:` as a URI. Here, a path is always a path.
+        // SQLite would read a path that begins with `file:` as a URI.
         let is_uri = path.as_os_str().as_encoded_bytes().starts_with(b"file:");
         let path = if is_uri { Path::new(".").join(path) } else { path };
         Self { path, vfs }
@@ -35,17 +35,17 @@ impl Location {
         &self.path
     }
 
-    /// Another file on the same VFS.
+    /// The location of another file on the same VFS.
     pub(super) fn on_same_vfs(&self, path: PathBuf) -> Self {
         Self::new(path, self.vfs.clone())
     }
 
-    /// Opens a connection that writes. Creates the file if it does not exist.
+    /// Opens a connection for writing. Creates the file if it does not exist.
     pub(crate) fn open(&self) -> Result<Database> {
         self.open_database(OpenFlags::SQLITE_OPEN_CREATE)
     }
 
-    /// Opens a connection that writes to an existing file.
+    /// Opens a connection for writing to an existing file.
     pub(crate) fn open_existing(&self) -> Result<Database> {
         self.open_database(OpenFlags::empty())
     }
@@ -80,7 +80,7 @@ impl Location {
     pub(crate) fn readers(&self, size: u32) -> Result<Readers> {
         let mut flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let manager = match &self.vfs {
-            // Only a URI can name the VFS to the pool.
+            // The pool has no other way to set the VFS.
             Some(vfs) => {
                 flags |= OpenFlags::SQLITE_OPEN_URI;
                 let path = percent_encoded(&self.path);
@@ -129,13 +129,13 @@ impl Location {
     }
 }
 
-/// Logs why the pool could not open a connection. The caller that waits for one gets only a timeout.
+/// Logs why the pool could not open a connection: the caller that waits for it gets only a timeout error.
 #[derive(Debug)]
 struct LogFailures;
 
 impl r2d2::HandleError<rusqlite::Error> for LogFailures {
     fn handle_error(&self, error: rusqlite::Error) {
-        tracing::warn!(%error, "a connection for reading could not be opened");
+        tracing::warn!(%error, "cannot open a connection for reading");
     }
 }
 

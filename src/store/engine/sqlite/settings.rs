@@ -5,17 +5,17 @@ use std::time::Duration;
 use rusqlite::Connection;
 use rusqlite::config::DbConfig;
 
-/// How many prepared statements a connection caches. There are fewer.
+/// How many prepared statements a connection caches: more than the store has.
 pub(super) const CACHED_STATEMENTS: usize = 256;
 
-/// Makes SQLite use one plan for a statement, whatever values are bound. Otherwise, when it was compiled with STAT4 and
-/// ANALYZE has run, it plans a statement again when a value changes.
+/// Makes the query plan of a statement independent of the bound values. Otherwise, an SQLite with STAT4 plans a
+/// statement again when a bound value changes, if ANALYZE has run.
 pub(super) fn use_stable_plans(connection: &Connection) -> rusqlite::Result<()> {
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).map(drop)
 }
 
-/// A busy handler that waits for another process's write lock, about five seconds in all. The random part of each wait
-/// keeps processes that wait at the same time from trying at the same time.
+/// A busy handler that waits for another process's write lock, about five seconds in total. Each wait has a random
+/// part, so that several waiting processes do not retry at the same time.
 pub(super) fn wait_while_busy(attempt: i32) -> bool {
     let max_millis = 1_u64 << attempt.clamp(0, 5);
     let mut jitter = std::hash::DefaultHasher::new();
