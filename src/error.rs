@@ -110,7 +110,7 @@ impl FieldErrors {
         let path = path.into();
         if !self.covers(&path) {
             self.paths.insert(path.clone());
-            self.told.push(FieldError { path, message: message.into() });
+            self.errors.push(FieldError { path, message: message.into() });
         }
     }
 
@@ -122,17 +122,17 @@ impl FieldErrors {
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.told.is_empty()
+        self.errors.is_empty()
     }
 
     /// The errors, in the order in which they were found.
     #[must_use]
     pub fn as_slice(&self) -> &[FieldError] {
-        &self.told
+        &self.errors
     }
 
     pub(crate) fn into_result(self) -> Result<()> {
-        if self.told.is_empty() { Ok(()) } else { Err(Error::Validation(self)) }
+        if self.errors.is_empty() { Ok(()) } else { Err(Error::Validation(self)) }
     }
 
     /// Whether the field or its parent has an error.
@@ -144,7 +144,7 @@ impl FieldErrors {
 
 impl fmt::Display for FieldErrors {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, error) in self.told.iter().take(MAX_IN_MESSAGE).enumerate() {
+        for (index, error) in self.errors.iter().take(MAX_IN_MESSAGE).enumerate() {
             let separator = if index == 0 { "" } else { "; " };
             if error.path.is_empty() {
                 write!(f, "{separator}the request {}", error.message)?;
@@ -152,7 +152,7 @@ impl fmt::Display for FieldErrors {
                 write!(f, "{separator}{} {}", error.path, error.message)?;
             }
         }
-        match self.told.len().saturating_sub(MAX_IN_MESSAGE) {
+        match self.errors.len().saturating_sub(MAX_IN_MESSAGE) {
             0 => Ok(()),
             more => write!(f, "; and {more} more"),
         }

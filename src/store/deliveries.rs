@@ -1,6 +1,6 @@
 //! The history of delivery attempts, and resending notifications from it.
 
-use super::lists::{below, one_more};
+use super::lists::{cursor_bound, limit_plus_one};
 use super::{Row, Transaction, outbox, webhooks};
 use crate::error::{Error, Reason, Result};
 use crate::model::id::{NotificationId, OrganizationId, OutboxId, WebhookDeliveryId, WebhookId, kind};
@@ -48,8 +48,8 @@ pub(crate) fn list(
     webhooks::get(tx, organization, endpoint)?;
     let binds = [
         endpoint.into(),
-        below(tx, &request.page, EXISTS, endpoint.into())?,
-        one_more(&request.page),
+        cursor_bound(tx, &request.page, EXISTS, endpoint.into())?,
+        limit_plus_one(&request.page),
         request.success.into(),
         request.event_type.map(|of| NotificationType::from(of).as_str()).into(),
     ];

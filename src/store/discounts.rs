@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use super::columns::columns;
-use super::lists::{below, one_more};
+use super::lists::{cursor_bound, limit_plus_one};
 use super::{Bind, Constraint, Transaction, on_violation};
 use crate::error::{Error, Reason, Result};
 use crate::model::amount::Amount;
@@ -50,8 +50,9 @@ columns! {
     }
 }
 
-/// Selects discounts with their uses at the time `?1`: a pending order whose hold has expired no longer uses a discount,
-/// even if it is not yet stored as EXPIRED. The unary plus makes the planner begin with the few pending orders.
+/// Selects discounts with their uses at the time `?1`: a pending order whose hold has expired no longer uses a
+/// discount, even if it is not yet stored as EXPIRED. The unary plus makes the planner begin with the few pending
+/// orders.
 macro_rules! select {
     ($rest:literal) => {
         concat!(
@@ -113,7 +114,7 @@ pub(crate) fn insert(
     get(tx, organization, id)
 }
 
-/// Writes all fields of a discount. Its uses stay.
+/// Writes all fields of a discount, but not its number of uses.
 pub(crate) fn update(
     tx: &Transaction<'_>,
     organization: OrganizationId,
@@ -154,8 +155,8 @@ pub(crate) fn list(
     let mut binds = vec![
         tx.now().into(),
         organization.into(),
-        below(tx, &request.page, EXISTS, organization.into())?,
-        one_more(&request.page),
+        cursor_bound(tx, &request.page, EXISTS, organization.into())?,
+        limit_plus_one(&request.page),
         request.code.as_deref().map(fold).into(),
         request.is_active.into(),
     ];

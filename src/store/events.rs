@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use super::columns::columns;
-use super::lists::{below, one_more};
+use super::lists::{cursor_bound, limit_plus_one};
 use super::{Bind, Constraint, Row, Transaction, on_violation};
 use crate::error::{Error, Reason, Result};
 use crate::model::event::{Event, EventFields, EventSettingsFields, ListEvents, TicketPdfDesignVersion};
@@ -208,13 +208,13 @@ pub(crate) fn list(
     organization: OrganizationId,
     request: &Checked<ListEvents>,
 ) -> Result<Page<Event, kind::Event>> {
-    let cursor = below(tx, &request.page, EXISTS, organization.into())?;
+    let cursor = cursor_bound(tx, &request.page, EXISTS, organization.into())?;
     let found = tx.query_all(
         LIST,
         &[
             organization.into(),
             cursor,
-            one_more(&request.page),
+            limit_plus_one(&request.page),
             request.status.map(TextEnum::as_str).into(),
             tx.now().into(),
             request.is_public.into(),

@@ -7,7 +7,7 @@ use crate::model::page::{PageRequest, UNKNOWN_CURSOR};
 
 /// Returns the exclusive upper bound of the ids on a page that is ordered newest first: the cursor, or `i64::MAX` on
 /// the first page. The statement `exists` checks that the item of the cursor (`?1`) belongs to `owner` (`?2`).
-pub(crate) fn below<K: Kind>(
+pub(crate) fn cursor_bound<K: Kind>(
     tx: &Transaction<'_>,
     page: &PageRequest<K>,
     exists: &str,
@@ -25,7 +25,7 @@ pub(crate) fn unknown_cursor() -> Error {
 }
 
 /// Returns the limit of a page plus one. The extra row shows whether another page follows.
-pub(crate) fn one_more<K: Kind>(page: &PageRequest<K>) -> Bind<'static> {
+pub(crate) fn limit_plus_one<K: Kind>(page: &PageRequest<K>) -> Bind<'static> {
     Bind::Int(page.limit + 1)
 }
 

@@ -2,20 +2,20 @@
 //!
 //! There is a file for each table or resource. It holds the statements next to the functions that run them and decode
 //! their rows. `engine` runs transactions, `migrations` defines the schema, and `check` looks for broken invariants.
-//! Nothing is decided here: that is up to `sales` and `rules`.
+//! The store makes no business decisions: `sales` and `rules` do.
 //!
 //! To add a statement, write its text as a `const` in the file of its table:
-//! - It is in the subset of SQL that SQLite and PostgreSQL share, which `tests/portable_sql.rs` checks.
-//! - Its parameters are `?1`, `?2`, …
-//! - Everything that it selects has a name of its own, because rows are read by column name. Use `AS` for expressions,
-//!   and for the second of two columns with one name.
-//! - If it inserts a row under a new id, it says `ON CONFLICT (id) DO NOTHING`, and runs through
+//! - Use only SQL that both SQLite and PostgreSQL accept; `tests/portable_sql.rs` checks this.
+//! - Write parameters as `?1`, `?2`, …
+//! - Give every selected column a unique name, because rows are read by column name. Use `AS` for expressions and for
+//!   the second of two columns with the same name.
+//! - If it inserts a row under a new id, end it with `ON CONFLICT (id) DO NOTHING`, and run it with
 //!   [`Transaction::insert`].
-//! - If it changes an event's sale, the function that runs it calls [`Transaction::debug_assert_event_locked`].
-//! - If it is a list or runs often, it has an entry in `engine/sqlite/plans.rs`, which names the index that it uses.
+//! - If it changes the sale of an event, call [`Transaction::debug_assert_event_locked`] before it runs.
+//! - If it is a list or runs often, add an entry to `engine/sqlite/plans.rs` with the index that it uses.
 //!
-//! To add a table or a column, add a migration (see `migrations`) and the statements, and add to `check` what must hold
-//! of the stored data.
+//! To add a table or a column, add a migration (see `migrations`) and the statements, and add the
+//! invariants of the stored data to `check`.
 
 pub(crate) mod api_keys;
 pub(crate) mod attempts;
@@ -67,7 +67,7 @@ use engine::{Constraint, on_violation};
 
 /// An open database.
 pub(crate) struct Store {
-    // Dropped first, so that no reader is in the way of the writer's last checkpoint.
+    // Dropped first, so that no reader blocks the writer's last checkpoint.
     readers: Readers,
     writer: Writer,
     environment: Environment,
@@ -143,14 +143,14 @@ impl Store {
         self.readers.read(&self.environment, &self.ids, Isolation::Snapshot, work)
     }
 
-    /// Runs `work`, which is a single statement. A statement sees one state of the database by itself, and a
-    /// transaction around it would add a third to the cost of a look-up.
+    /// Runs `work`, which must be a single statement, without a transaction around it. A single statement is consistent
+    /// anyway, and a transaction would add a third to the cost of a lookup.
     pub(crate) fn read_one<T>(&self, work: impl FnOnce(&Transaction<'_>) -> Result<T>) -> Result<T> {
         self.readers.read(&self.environment, &self.ids, Isolation::Statement, work)
     }
 
-    /// Runs `work`, which reads very much, on one snapshot of the database and a connection of its own. The connection
-    /// could write: on one that cannot, SQLite does not check the CHECK constraints of the schema.
+    /// Runs `work` on one snapshot of the database, on a new connection. For work that reads large parts of the
+    /// database. The connection is not opened read-only, because SQLite would then not verify the CHECK constraints.
     pub(crate) fn read_on_dedicated_connection<T>(
         &self,
         work: impl FnOnce(&Transaction<'_>) -> Result<T>,

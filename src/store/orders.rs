@@ -1,9 +1,9 @@
-//! Orders as they are read.
+//! Orders: their details, lists, and creation. Transitions of the status are in `order_status`.
 
 use std::collections::HashMap;
 
 use super::columns::json;
-use super::lists::{below, one_more};
+use super::lists::{cursor_bound, limit_plus_one};
 use super::order_items::{self, StoredItem};
 use super::{Row, Transaction, customers, tickets};
 use crate::error::{Error, Result};
@@ -34,7 +34,7 @@ macro_rules! select {
     };
 }
 
-/// A list by one index; the unary plus keeps the planner from choosing another.
+/// A list that uses one index. The unary plus keeps the planner from choosing another one.
 macro_rules! list {
     ($anchor:literal) => {
         select!(concat!(
@@ -69,14 +69,14 @@ const INSERT: &str =
 const REMINDED: &str = "UPDATE orders SET reminder_sent = 1, updated_at = ?3
     WHERE id = ?1 AND organization_id = ?2 AND status = 'PENDING' AND hold_until > ?3";
 
-/// An order without its items, and the decimals of its currency.
+/// Reads an order without its items, and the decimals of its currency.
 fn decode<Item>(row: &Row<'_>, now: Timestamp) -> Result<(OrderOf<Item>, u8)> {
     let currency: String = row.get("currency")?;
-    let decimals = decimals(&currency).ok_or_else(|| row.corrupt("currency", "is no known currency"))?;
+    let decimals = decimals(&currency).ok_or_else(|| row.corrupt("currency", "is not a known currency"))?;
     let (stored, hold_until): (OrderStatus, Option<Timestamp>) = (row.text_enum("status")?, row.get("hold_until")?);
     let status = status_at_hold(stored, hold_until, now);
     let changed_at: Timestamp = row.get("updated_at")?;
-    // Whoever writes the expiry down gives it the same instant; a link may have come after it.
+    // The same instant that the expiry will have when it is stored, unless a payment link was stored later.
     let updated_at = if status == stored { changed_at } else { changed_at.max(hold_until.unwrap_or(now)) };
     let payment_gateway = match row.get("payment_link")? {
         Some(link) => Some(Payment { link, status: row.text_enum("payment_status")? }),
@@ -182,7 +182,7 @@ pub(crate) fn list(
     organization: OrganizationId,
     request: &Checked<ListOrders>,
 ) -> Result<Page<OrderSummary, kind::Order>> {
-    let cursor = below(tx, &request.page, EXISTS, organization.into())?;
+    let cursor = cursor_bound(tx, &request.page, EXISTS, organization.into())?;
     let customer = match &request.customer_email {
         None => None,
         Some(email) => match customers::find(tx, organization, email)? {
@@ -198,7 +198,7 @@ pub(crate) fn list(
     let binds = [
         organization.into(),
         cursor,
-        one_more(&request.page),
+        limit_plus_one(&request.page),
         request.status.map(TextEnum::as_str).into(),
         tx.now().into(),
         request.created_from.into(),
@@ -220,7 +220,7 @@ pub(crate) fn list(
     Ok(Page::cut(found.into_iter().map(|(order, _)| order).collect(), request.page.limit, |order| order.id))
 }
 
-/// What an order's request said beside what its columns hold.
+/// The fields of an order's request that are stored as JSON and not in columns.
 #[derive(serde::Serialize, serde::Deserialize)]
 struct StoredDetails {
     company_name: Option<String>,
@@ -230,7 +230,7 @@ struct StoredDetails {
     checkout_redirect_urls: Option<CheckoutRedirectUrls>,
 }
 
-/// The column `details` of a new order: NULL where the request said nothing that belongs there.
+/// Returns the column `details` of a new order; NULL if the request has none of these fields.
 fn details_column(request: &CreateOrder) -> Result<Option<String>> {
     let details = StoredDetails {
         company_name: request.customer.company_name.clone(),
@@ -239,12 +239,12 @@ fn details_column(request: &CreateOrder) -> Result<Option<String>> {
         shipping_address: request.shipping_address.clone(),
         checkout_redirect_urls: request.checkout_redirect_urls.clone(),
     };
-    let said = details.company_name.is_some()
+    let has_any = details.company_name.is_some()
         || details.locale.is_some()
         || details.language.is_some()
         || details.shipping_address.is_some()
         || details.checkout_redirect_urls.is_some();
-    said.then(|| json(&details)).transpose()
+    has_any.then(|| json(&details)).transpose()
 }
 
 /// Whether a stored column `details` can be read.
@@ -256,7 +256,7 @@ pub(crate) fn details(tx: &Transaction<'_>, organization: OrganizationId, order_
     let found = tx.query_opt(DETAILS, &[order_id.into(), organization.into()], |row| {
         if row.is_null("details")? { Ok(None) } else { row.json::<StoredDetails>("details").map(Some) }
     })?;
-    let mut answer = OrderDetails {
+    let mut response = OrderDetails {
         order_id,
         company_name: None,
         locale: None,
@@ -265,26 +265,26 @@ pub(crate) fn details(tx: &Transaction<'_>, organization: OrganizationId, order_
         checkout_redirect_urls: None,
     };
     if let Some(stored) = found.ok_or(Error::NotFound("order"))? {
-        answer.company_name = stored.company_name;
-        answer.locale = stored.locale;
-        answer.language = stored.language;
-        answer.shipping_address = stored.shipping_address;
-        answer.checkout_redirect_urls = stored.checkout_redirect_urls;
+        response.company_name = stored.company_name;
+        response.locale = stored.locale;
+        response.language = stored.language;
+        response.shipping_address = stored.shipping_address;
+        response.checkout_redirect_urls = stored.checkout_redirect_urls;
     }
-    Ok(answer)
+    Ok(response)
 }
 
-/// The currency of an order's amounts.
+/// Returns the currency of an order's amounts.
 pub(crate) fn currency(tx: &Transaction<'_>, id: OrderId) -> Result<String> {
     tx.query_opt(CURRENCY, &[id.into()], |row| row.get("currency"))?.ok_or(Error::NotFound("order"))
 }
 
-/// The name of each item's ticket type, in the order of the items.
+/// Returns the name of the ticket type of each item, in the order of the items.
 pub(crate) fn item_names(tx: &Transaction<'_>, id: OrderId) -> Result<Vec<String>> {
     tx.query_all(ITEM_NAMES, &[id.into()], |row| row.get("name"))
 }
 
-/// Notes that the customer was reminded, where the order still waits; says whether it did.
+/// Records that the customer was reminded, if the order is still PENDING. Returns whether it was.
 pub(crate) fn mark_reminder_sent(tx: &Transaction<'_>, organization: OrganizationId, id: OrderId) -> Result<bool> {
     tx.debug_assert_event_locked();
     tx.execute(REMINDED, &[id.into(), organization.into(), tx.now().into()]).map(|rows| rows == 1)

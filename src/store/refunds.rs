@@ -1,6 +1,6 @@
 //! Refunds: each is queued in the transaction that decides it, and stays due until the gateway accepts or refuses it.
 
-use super::lists::{below, one_more};
+use super::lists::{cursor_bound, limit_plus_one};
 use super::{Row, Transaction};
 use crate::error::Result;
 use crate::model::amount::Amount;
@@ -109,7 +109,7 @@ pub(crate) fn claim(tx: &Transaction<'_>, order: OrderId, until: Timestamp) -> R
 
 /// Returns up to `limit` orders whose refunds are due, the longest waiting first.
 pub(crate) fn due(tx: &Transaction<'_>, limit: i64) -> Result<Vec<OrderId>> {
-    tx.query_all(DUE, &[tx.now().into(), most.into()], |row| row.get("order_id"))
+    tx.query_all(DUE, &[tx.now().into(), limit.into()], |row| row.get("order_id"))
 }
 
 /// Records that the gateway made the refund.
@@ -142,8 +142,8 @@ pub(crate) fn list(
     status: Option<RefundStatus>,
     page: &PageRequest<kind::Order>,
 ) -> Result<Page<Refund, kind::Order>> {
-    let cursor = below(tx, page, EXISTS, organization.into())?;
-    let binds = [organization.into(), cursor, one_more(page), status.map(TextEnum::as_str).into()];
+    let cursor = cursor_bound(tx, page, EXISTS, organization.into())?;
+    let binds = [organization.into(), cursor, limit_plus_one(page), status.map(TextEnum::as_str).into()];
     let found = tx.query_all(LIST, &binds, decode)?;
     Ok(Page::cut(found, page.limit, |refund| refund.order_id))
 }

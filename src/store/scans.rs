@@ -21,7 +21,7 @@ pub(super) const BY_CODE: &str = concat!(
 );
 const REFUSED: &str =
     "UPDATE tickets SET scan_count = scan_count + 1, last_scan_at = ?2, updated_at = ?2 WHERE id = ?1";
-// The condition keeps a second scan out: the ticket must still be as it was when the decision was made.
+// The condition prevents a double check-in: the ticket must not have changed since the decision was made.
 const CHECK_IN: &str = "UPDATE tickets SET status = 'CHECKED_IN', check_in_at = ?2, checked_in_by = ?3,
         first_scan_at = COALESCE(first_scan_at, ?2), expires_at = ?4, last_scan_at = ?2, scan_count = scan_count + 1,
         updated_at = ?2
@@ -76,7 +76,7 @@ pub(crate) fn record_refusal(tx: &Transaction<'_>, ticket: TicketId) -> Result<(
     tx.execute(REFUSED, &[ticket.into(), tx.now().into()]).map(drop)
 }
 
-/// Checks a ticket in. Returns whether it still was as the decision saw it.
+/// Checks a ticket in. Returns `false` if the ticket has changed since the decision was made.
 pub(crate) fn check_in(tx: &Transaction<'_>, ticket: TicketId, scan: &AcceptedScan) -> Result<bool> {
     let binds = [
         ticket.into(),
@@ -88,7 +88,7 @@ pub(crate) fn check_in(tx: &Transaction<'_>, ticket: TicketId, scan: &AcceptedSc
     tx.execute(CHECK_IN, &binds).map(|rows| rows == 1)
 }
 
-/// Checks a ticket out. Returns whether it was checked in.
+/// Checks a ticket out. Returns `false` if it was not checked in.
 pub(crate) fn check_out(tx: &Transaction<'_>, ticket: TicketId) -> Result<bool> {
     tx.execute(CHECK_OUT, &[ticket.into(), tx.now().into()]).map(|rows| rows == 1)
 }

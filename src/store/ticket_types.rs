@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use super::columns::columns;
-use super::lists::{one_more, unknown_cursor};
+use super::lists::{limit_plus_one, unknown_cursor};
 use super::{Bind, Transaction};
 use crate::error::{Error, Reason, Result};
 use crate::model::amount::Amount;
@@ -101,7 +101,8 @@ pub(crate) fn insert(
     tx.insert(&INSERT, &binds)
 }
 
-/// Writes all fields of a ticket type. Returns `false` if the quantity is less than the number of sold and reserved seats.
+/// Writes all fields of a ticket type. Returns `false` if the quantity is less than the number of sold and reserved
+/// seats.
 pub(crate) fn update(
     tx: &Transaction<'_>,
     organization: OrganizationId,
@@ -134,7 +135,7 @@ pub(crate) fn list(
         }
     };
     let status = request.status.map(TextEnum::as_str);
-    let binds = [event.into(), sort_order.into(), id.into(), one_more(&request.page), status.into()];
+    let binds = [event.into(), sort_order.into(), id.into(), limit_plus_one(&request.page), status.into()];
     let found = tx.query_all(LIST, &binds, decode)?;
     Ok(Page::cut(found, request.page.limit, |ticket_type| ticket_type.id))
 }

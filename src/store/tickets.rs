@@ -1,6 +1,6 @@
 //! Issued tickets.
 
-use super::lists::{below, one_more};
+use super::lists::{cursor_bound, limit_plus_one};
 use super::order_items::StoredItem;
 use super::{Row, Transaction, customers};
 use crate::error::{Error, Result};
@@ -195,7 +195,7 @@ pub(crate) fn list(
     organization: OrganizationId,
     request: &Checked<ListTickets>,
 ) -> Result<Page<IssuedTicket, kind::Ticket>> {
-    let cursor = below(tx, &request.page, EXISTS, organization.into())?;
+    let cursor = cursor_bound(tx, &request.page, EXISTS, organization.into())?;
     let customer = match &request.customer_email {
         None => None,
         Some(email) => match customers::find(tx, organization, email)? {
@@ -220,7 +220,7 @@ pub(crate) fn list(
     let binds = [
         organization.into(),
         cursor,
-        one_more(&request.page),
+        limit_plus_one(&request.page),
         request.status.map(TextEnum::as_str).into(),
         event.into(),
         request.ticket_type_id.into(),

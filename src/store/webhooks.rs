@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use super::columns::columns;
-use super::lists::{below, one_more};
+use super::lists::{cursor_bound, limit_plus_one};
 use super::{Bind, CommitEvent, Transaction};
 use crate::error::{Error, Result};
 use crate::model::id::{OrganizationId, WebhookId, kind};
@@ -119,12 +119,13 @@ pub(crate) fn list(
     organization: OrganizationId,
     request: &Checked<ListWebhooks>,
 ) -> Result<Page<WebhookEndpoint, kind::Webhook>> {
-    let begin = below(tx, &request.page, EXISTS, organization.into())?;
-    let found = tx.query_all(LIST, &[organization.into(), begin, one_more(&request.page)], decode)?;
+    let begin = cursor_bound(tx, &request.page, EXISTS, organization.into())?;
+    let found = tx.query_all(LIST, &[organization.into(), begin, limit_plus_one(&request.page)], decode)?;
     Ok(Page::cut(found, request.page.limit, |endpoint| endpoint.id))
 }
 
-/// Deletes an endpoint and its queued notifications. Its deliveries can no longer be read and are deleted when they are old.
+/// Deletes an endpoint and its queued notifications. Its deliveries can no longer be read and are deleted when they are
+/// old.
 pub(crate) fn delete(tx: &Transaction<'_>, organization: OrganizationId, id: WebhookId) -> Result<()> {
     if tx.execute(DELETE, &[id.into(), organization.into()])? == 0 {
         return Err(not_found());

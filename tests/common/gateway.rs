@@ -75,7 +75,7 @@ fn respond<T>(behavior: GatewayBehavior, success: impl FnOnce() -> T) -> Result<
         GatewayBehavior::Succeed => Ok(success()),
         GatewayBehavior::Refuse => Err(GatewayError::Refused("the card is blocked".to_owned())),
         GatewayBehavior::Unavailable => Err(GatewayError::Unavailable("closed for lunch".to_owned())),
-        GatewayBehavior::Panic => panic!("the test told the gateway to panic"),
+        GatewayBehavior::Panic => panic!("the test made the gateway panic"),
         GatewayBehavior::Hang => loop {
             std::thread::park();
         },

@@ -95,7 +95,7 @@ fn reachable<'a>(uses: &'a Uses, from: &String) -> BTreeSet<&'a String> {
     found
 }
 
-/// Follows a path from the module in which it stands. `None` if it leads out of the crate or to a local name.
+/// Resolves a path relative to the module that contains it. `None` if it leads out of the crate or to a local name.
 fn resolve(modules: &Modules, from: &[String], path: &[String], depth: usize) -> Option<Target> {
     // A re-export of a macro names itself: `pub use text_enum;`.
     if depth > 8 {

@@ -1,4 +1,4 @@
-//! A webhook receiver on a real socket. It responds as the test says and records the requests.
+//! A webhook receiver on a real socket. A test sets its responses. It records the requests.
 
 use std::collections::VecDeque;
 use std::io::{self, Read, Write};
@@ -116,13 +116,13 @@ impl WebhookReceiver {
         Self { address, shared, thread: Some(thread) }
     }
 
-    /// Sets the response to the next request that has none yet.
+    /// Sets the response to the next request for which no response is set.
     pub fn enqueue(&self, response: MockResponse) -> &Self {
         self.shared.lock().responses.push_back(response);
         self
     }
 
-    /// Sets the response to every request that has none of its own.
+    /// Sets the default response, for requests without a response of their own.
     pub fn set_default_response(&self, response: MockResponse) -> &Self {
         self.shared.lock().default = response;
         self

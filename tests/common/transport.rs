@@ -1,4 +1,4 @@
-//! A webhook transport that answers as a test says, without a network.
+//! A webhook transport without a network. A test sets its responses.
 
 use std::fmt;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};

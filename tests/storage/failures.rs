@@ -15,7 +15,7 @@ use ticketing::{
     TicketType, TicketingService, Timestamp, UpdateEvent,
 };
 
-/// A clock and an entropy source that panic once if the test says so. A free order uses both only inside its
+/// A clock and an entropy source that panic once when the test requests it. A free order uses both only inside its
 /// transaction, on the thread that runs the transaction.
 #[derive(Debug, Clone)]
 struct PanickingEnvironment {

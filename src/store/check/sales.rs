@@ -47,7 +47,7 @@ pub(super) const INVARIANTS: &[Invariant] = &[
         name: "event-over-at",
         table: "events",
         sentence: "an event is over at its end, or 24 hours after its start if it has no end",
-        // 253402300799999 is the last instant that a timestamp can be: 9999-12-31T23:59:59.999Z.
+        // 253402300799999 is the greatest timestamp: 9999-12-31T23:59:59.999Z.
         broken: "SELECT id FROM events WHERE over_at <> CASE
                 WHEN end_at IS NOT NULL THEN end_at
                 WHEN start_at + 86400000 > 253402300799999 THEN 253402300799999

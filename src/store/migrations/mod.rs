@@ -1,12 +1,12 @@
 //! The schema, as a list of migrations.
 //!
-//! The header of a database says how many migrations it has had. When it is opened, the missing ones run in one
-//! transaction. A database that has had more than there are here is refused: a newer program has migrated it.
+//! The header of a database has the number of migrations that were applied. When it is opened, the missing ones run in
+//! one transaction. A database with more migrations than [`ALL`] is refused: a newer version has migrated it.
 //!
 //! To add a migration, write a file with the next number in `sqlite/`, and append it to [`ALL`]. Then:
 //! - Never change or remove a migration that was released.
-//! - Let a new column have a default, or fill it in the migration.
-//! - Mind the time: a migration runs while nobody can write, and a store may have millions of rows.
+//! - Give a new column a default, or fill it in the migration.
+//! - Keep it fast: a migration blocks all writers, and a database may have millions of rows.
 //! - Use STRICT tables, CHECK constraints, and a FOREIGN KEY for every reference.
 //! - Add a new unique index to `Constraint` in `engine/violation.rs`, and a query for every other new index to
 //!   `engine/sqlite/plans.rs`. Tests find those that are missing.

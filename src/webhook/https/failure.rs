@@ -43,7 +43,7 @@ impl WebhookFailure {
         }
     }
 
-    /// The failure of an exchange that had `timeout` in all.
+    /// The failure of an exchange with this timeout.
     pub(super) fn of_exchange(error: &ureq::Error, exchange: &Exchange, timeout: Duration) -> Self {
         if exchange.timed_out {
             return Self::timed_out(exchange.phase, timeout, exchange.connection_tried);

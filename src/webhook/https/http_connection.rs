@@ -1,4 +1,4 @@
-//! The connection as HTTP sees it, above TLS.
+//! The connection layer between HTTP and TLS.
 //!
 //! This layer has three features that ureq does not have:
 //!

@@ -18,8 +18,9 @@ use crate::webhook::transport::{Transport, WebhookFailure, WebhookRequest, Webho
 /// Sends over HTTPS, to public addresses only.
 ///
 /// Every attempt resolves the host name, checks all of its addresses, and connects to one of the checked addresses. A
-/// name with any address that is not public is refused, and a name whose addresses change after the check leads
-/// nowhere else. Proxies from the environment are not used, redirects are not followed, and cookies are not kept.
+/// name with any address that is not public is refused. If the addresses of a name change after the check, this does
+/// not affect the attempt. Proxies from the environment are not used, redirects are not followed, and cookies are not
+/// kept.
 ///
 /// The transport logs nothing, but the underlying `ureq` does, through the crate `log`: host names at level debug,
 /// and whole URLs at level trace. A program that collects these records should filter out the target `ureq`.
@@ -32,7 +33,7 @@ use crate::webhook::transport::{Transport, WebhookFailure, WebhookRequest, Webho
 /// ```
 pub struct HttpsTransport {
     settings: Settings,
-    /// Replaced by a new one when it is interrupted.
+    /// The current client. [`Transport::interrupt`] replaces it.
     client: RwLock<Arc<Client>>,
 }
 

@@ -1,7 +1,7 @@
 //! Decides which endpoint gets the next free worker. Pure bookkeeping: no I/O, no clock, no waiting.
 //!
 //! Each endpoint that may have rows due has an [`EndpointQueue`] with a limit on its workers. The rows themselves
-//! stay in the database; a queue only notes that there may be some. Endpoints that can take another worker stand in
+//! stay in the database; a queue only records that there may be some. Endpoints that can use another worker are in
 //! the [`RoundRobin`] of their health tier, and the tiers take turns.
 //!
 //! The throttled tiers (unproven and slow) share a limited part of the workers, so that any number of endpoints that
@@ -47,7 +47,7 @@ struct EndpointQueue {
     busy: usize,
     /// Whether the endpoint may have a row due.
     due: bool,
-    /// Whether the endpoint stands in the round robin of its tier.
+    /// Whether the endpoint is in the round robin of its tier.
     ready: bool,
 }
 
@@ -93,7 +93,7 @@ impl EndpointQueues {
         });
     }
 
-    /// Notes that an endpoint with a queue may have a row due now.
+    /// Records that an endpoint with a queue may have a row due now.
     pub(super) fn mark_due(&mut self, endpoint: WebhookId) {
         if let Some(queue) = self.queues.get_mut(&endpoint) {
             queue.due = true;
@@ -101,7 +101,7 @@ impl EndpointQueues {
         self.make_ready(endpoint);
     }
 
-    /// Notes that an endpoint with a queue has a row due at this time. Only the earliest time is kept: the rows due
+    /// Records that an endpoint with a queue has a row due at this time. Only the earliest time is kept: the rows due
     /// later are found when the earlier ones are claimed.
     pub(super) fn set_timer(&mut self, endpoint: WebhookId, at: Timestamp) {
         if self.contains(endpoint) {
@@ -233,7 +233,7 @@ impl EndpointQueues {
 
     /// Removes the queue of an endpoint that has no row due, no timer and no busy worker.
     fn remove_if_idle(&mut self, endpoint: WebhookId) {
-        // An endpoint that still stands in a round robin is removed when it is taken from there.
+        // An endpoint that is still in a round robin is removed when its turn comes.
         let idle = |queue: &EndpointQueue| !queue.due && !queue.ready && queue.busy == 0;
         if !self.timers.is_set(endpoint) && self.queues.get(&endpoint).is_some_and(idle) {
             self.queues.remove(&endpoint);
@@ -388,7 +388,7 @@ mod tests {
         FireTimers {
             millis: i64,
         },
-        /// Assigns the free workers, of which `found` at each endpoint find a row.
+        /// Assigns the free workers; `found` workers of each endpoint find a row.
         Assign {
             found: usize,
         },

@@ -23,7 +23,7 @@ const MAX_SLEEP: Duration = Duration::from_millis(200);
 /// The pause after a round that failed.
 const FAILURE_PAUSE: Duration = Duration::from_millis(500);
 
-/// For how long an endpoint is skipped whose rows cannot be read.
+/// How long an endpoint is skipped if its rows cannot be read.
 const DAMAGED_PAUSE: Duration = Duration::from_mins(1);
 
 pub(super) struct Scheduler<'s> {

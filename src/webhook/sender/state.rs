@@ -1,4 +1,4 @@
-//! What the threads of a sender share.
+//! The state that the scheduler, the workers and the poller share.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -73,7 +73,7 @@ impl FinishedAttempt {
 /// A worker that has finished its batch.
 pub(super) struct FreedWorker {
     pub(super) endpoint: WebhookId,
-    /// What the last attempt of the batch showed; `None` if no attempt was made.
+    /// The health of the endpoint after the last attempt of the batch; `None` if no attempt was made.
     pub(super) last: Option<Observation>,
 }
 
@@ -128,7 +128,7 @@ impl SenderContext {
         }
     }
 
-    /// Notes that a worker is no longer busy.
+    /// Marks a worker as no longer busy.
     pub(super) fn worker_finished(&self) {
         let mut state = self.state();
         state.busy_workers -= 1;
@@ -219,7 +219,7 @@ impl SenderContext {
 
 impl CommitListener for SenderContext {
     fn on_commit(&self, endpoints: &[WebhookId]) {
-        // New rows are due now, whatever the clock shows.
+        // New rows are due now, even if the clock was set back.
         let at = Timestamp::from_millis(0);
         self.report_due(endpoints.iter().map(|id| DueEndpoint { id: *id, at }));
     }

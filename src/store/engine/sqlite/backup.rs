@@ -1,7 +1,7 @@
 //! Backups: a copy of the database file, made while others write to the database.
 //!
-//! The copy grows under a temporary name. It gets its own name when all of it is on the disk, so that a crash never
-//! leaves half a copy under that name. Nothing is ever overwritten.
+//! The copy is written under a temporary name. It is renamed when it is complete and synced, so that a crash never
+//! leaves an incomplete copy under its final name. Existing files are never overwritten.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, OpenOptions, Permissions};
@@ -99,7 +99,7 @@ impl PartialCopy {
         Ok(partial)
     }
 
-    /// Syncs the complete copy and gives it the name `target`.
+    /// Syncs the complete copy and renames it to `target`.
     fn finish(self, target: &Path) -> Result<()> {
         let finished = self.file.sync_all().and_then(|()| self.rename_to(target)).and_then(|()| sync_folder(target));
         finished.map_err(|error| match error.kind() {

@@ -1,8 +1,8 @@
 //! Checkpoints: they move the write-ahead log (WAL) into the database file, so that the WAL stays small.
 //!
 //! A thread of its own makes them, so that no caller waits. If the WAL grows large nevertheless, the leader of the
-//! group commit helps: it makes a checkpoint itself while nobody writes, and beyond another bound it also waits for
-//! readers.
+//! group commit helps: it makes a checkpoint itself before the next transaction, and beyond another limit it also waits
+//! for readers.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -53,8 +53,8 @@ impl Checkpointer {
         })
     }
 
-    /// Wakes the thread, or makes a checkpoint if the WAL is large. The leader calls this after each commit, while
-    /// nobody else writes.
+    /// Wakes the thread, or makes a checkpoint if the WAL is large. The leader calls this after each commit, before
+    /// the next transaction begins.
     pub(crate) fn after_commit(&self, writer: &Database) {
         let pages = Database::take_wal_pages();
         // After a restart, the WAL is shorter than it was.

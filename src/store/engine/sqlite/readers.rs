@@ -18,7 +18,7 @@ type Pool = r2d2::Pool<r2d2_sqlite::SqliteConnectionManager>;
 
 type PooledConnection = r2d2::PooledConnection<r2d2_sqlite::SqliteConnectionManager>;
 
-/// What the statements of a read see.
+/// Which state of the database the statements of a read see.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::store) enum Isolation {
     /// All statements see the state at the first of them.
