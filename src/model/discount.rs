@@ -61,7 +61,7 @@ pub struct Discount {
     pub description: Option<String>,
     /// Whether the discount applies to orders without a code.
     pub auto_apply: bool,
-    /// How many orders may use the discount. `None` means any number.
+    /// How many orders may use the discount; any number if not set.
     pub usage_limit: Option<i64>,
     /// How many pending and completed orders use the discount. A pending order stops counting when its hold expires.
     pub used_count: i64,
@@ -90,7 +90,7 @@ writable_fields! {
         /// The event.
         event_id: EventId;
     };
-    /// Changes to a discount, with the same limits as in [`CreateDiscount`]. Existing orders keep their discount.
+    /// Changes to a discount, with the same limits as for its creation. Existing orders keep their discount.
     update UpdateDiscount;
     fields DiscountFields of Discount;
 
@@ -103,11 +103,11 @@ writable_fields! {
     value: Amount => required, Min(0), Max(MAX_PRICE);
     /// What the discount is for: at most 255 characters.
     description: String => optional, MaxLength(255);
-    /// How many orders may use the discount: 1 to 10,000,000. `None` means any number.
+    /// How many orders may use the discount: 1 to 10,000,000, or any number if not set.
     usage_limit: i64 => nullable, Min(1), Max(MAX_QUANTITY);
     /// The discount applies from this time on.
     valid_from: Timestamp => required;
-    /// The discount no longer applies from this time on. Must be after `valid_from`.
+    /// The discount no longer applies from this time on. Must be after its start.
     valid_to: Timestamp => required;
     /// The least price of a basket before the discount: 0 to 1,000,000,000, with at most as many decimals as the currency
     /// of the event.

@@ -110,7 +110,7 @@ pub struct Event {
 writable_fields! {
     /// A new event.
     create CreateEvent(organization: &Organization);
-    /// Changes to an event, with the same limits as in [`CreateEvent`].
+    /// Changes to an event, with the same limits as for its creation.
     update UpdateEvent;
     fields EventFields of Event;
 
@@ -127,7 +127,7 @@ writable_fields! {
     timezone: String => inherited(organization.timezone.clone());
     /// When the event begins.
     start_date: Timestamp => required;
-    /// When the event ends. Must not be before `start_date`.
+    /// When the event ends. Must not be before its start.
     end_date: Timestamp => optional;
     /// The name of the event in URLs: lower-case letters and digits, in groups joined by single hyphens. Unique within the
     /// organization.

@@ -92,7 +92,7 @@ pub struct TicketIssued {
     pub ticket_type_id: TicketTypeId,
     /// Its event.
     pub event_id: EventId,
-    /// Its order; `None` where the organization issued it without one.
+    /// Its order. Not set if the organization issued the ticket without one.
     pub order_id: Option<OrderId>,
 }
 
@@ -108,7 +108,7 @@ pub struct TicketCheckedIn {
     pub ticket_type_id: TicketTypeId,
     /// Its event.
     pub event_id: EventId,
-    /// Its order; `None` where the organization issued it without one.
+    /// Its order. Not set if the organization issued the ticket without one.
     pub order_id: Option<OrderId>,
     /// When it was checked in.
     pub check_in_date: Timestamp,

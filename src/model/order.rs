@@ -50,7 +50,7 @@ pub struct OrderOf<Item> {
     pub id: OrderId,
     /// What the customer pays, in the currency of the event: the sum of the final amounts of the items.
     pub total: Amount,
-    /// The reduction by a discount; `None` if no discount applied.
+    /// The reduction by a discount. Not set if no discount applied.
     pub discounted_amount: Option<Amount>,
     /// The state. It reads EXPIRED as soon as the hold of a pending order has expired.
     pub status: OrderStatus,
@@ -72,7 +72,7 @@ pub struct OrderOf<Item> {
     pub updated_at: Timestamp,
     /// The customer, with the name given in this order.
     pub customer: Customer,
-    /// The payment through the gateway; `None` for a free order, or if no gateway is configured.
+    /// The payment through the gateway. Not set for a free order, or if no gateway is configured.
     pub payment_gateway: Option<Payment>,
     /// The items, in the order of the request.
     pub items: Vec<Item>,
@@ -118,7 +118,7 @@ pub struct OrderItemSummary {
     pub ticket_type_id: TicketTypeId,
     /// When the order was created.
     pub created_at: Timestamp,
-    /// The same as `created_at`: an item never changes.
+    /// The same as the time of creation: an item never changes.
     pub updated_at: Timestamp,
 }
 
@@ -150,7 +150,8 @@ pub struct OrderTicket {
     pub ticket_type_id: TicketTypeId,
 }
 
-/// Details from the request for an order that [`Order`] does not contain. Each is `None` if it was not given.
+/// Details from the request for an order that the order itself does not contain. Fields that the request did not have are
+/// not set.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
@@ -176,7 +177,7 @@ pub struct OrderDetails {
 pub struct CreateOrderResponse {
     /// The order.
     pub order: Order,
-    /// The URL at which the customer pays; `None` for a free order, if no gateway is configured, or if the payment was
+    /// The URL at which the customer pays. Not set for a free order, if no gateway is configured, or if the payment was
     /// reported although the gateway returned no URL.
     pub checkout_url: Option<String>,
     /// All tickets of the order; empty until it is completed.

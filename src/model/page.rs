@@ -79,7 +79,7 @@ impl<K: Kind> FormField for PageRequest<K> {
 pub struct Page<T, K: Kind> {
     /// The items.
     pub data: Vec<T>,
-    /// The cursor of the next page; `None` on the last page.
+    /// The cursor of the next page. Not set on the last page.
     pub next_cursor: Option<Id<K>>,
 }
 

@@ -52,13 +52,13 @@ pub struct CancelledIssuedTicket {
     /// The ticket type.
     #[serde(rename = "ticketId")]
     pub ticket_type_id: TicketTypeId,
-    /// The item of the order; `None` if the organizer issued the ticket without an order.
+    /// The item of the order. Not set if the organizer issued the ticket without an order.
     pub order_item_id: Option<OrderItemId>,
     /// The customer.
     pub customer_id: Option<CustomerId>,
     /// The code that is scanned at check-in: 20 characters of Crockford base32, which encode 100 random bits.
     pub code: String,
-    /// Always `None`: this crate creates no files.
+    /// Never set: this crate creates no files.
     pub download_ticket_url: Option<String>,
     /// The state.
     pub status: TicketStatus,
@@ -70,9 +70,9 @@ pub struct CancelledIssuedTicket {
     pub checked_in_by_id: Option<ApiKeyId>,
     /// Whether the organizer issued the ticket without an order.
     pub is_internal: bool,
-    /// Always `None`: there are no allocations.
+    /// Never set: there are no allocations.
     pub internal_allocation_id: Option<String>,
-    /// Always `None`: there are no labels.
+    /// Never set: there are no labels.
     pub ticket_label: Option<String>,
     /// When the ticket was first accepted.
     pub first_scan_date: Option<Timestamp>,

@@ -86,7 +86,7 @@ pub struct TicketType {
 writable_fields! {
     /// A new ticket type.
     create CreateTicketType;
-    /// Changes to a ticket type, with the same limits as in [`CreateTicketType`].
+    /// Changes to a ticket type, with the same limits as for its creation.
     update UpdateTicketType;
     fields TicketTypeFields of TicketType;
 
@@ -119,13 +119,13 @@ writable_fields! {
     ticket_logo: String => nullable, Uri;
     /// Entry is refused before this time.
     valid_from: Timestamp => nullable;
-    /// Entry is refused from this time on. Must be after `valid_from`.
+    /// Entry is refused from this time on. Must be after the start of the validity.
     valid_until: Timestamp => nullable;
     /// If not empty, entry is only possible on the days of these timestamps, in the time zone of the event.
     allowed_dates: Vec<Timestamp> => default(Vec::new());
     /// When the sale begins.
     sale_start_date: Timestamp => nullable;
-    /// When the sale ends. Must be after `sale_start_date`.
+    /// When the sale ends. Must be after its start.
     sale_end_date: Timestamp => nullable;
 }
 

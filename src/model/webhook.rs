@@ -110,7 +110,7 @@ pub struct RotatedWebhookSecret {
 writable_fields! {
     /// A new webhook endpoint.
     create CreateWebhook;
-    /// Changes to a webhook endpoint, with the same limits as in [`CreateWebhook`].
+    /// Changes to a webhook endpoint, with the same limits as for its creation.
     update UpdateWebhook;
     fields WebhookFields of WebhookEndpoint;
 
@@ -168,9 +168,9 @@ pub struct WebhookDelivery {
     pub success: bool,
     /// The number of the attempt: 1 to 8.
     pub attempt: i64,
-    /// The duration in milliseconds; `None` if no connection was attempted.
+    /// The duration in milliseconds. Not set if no connection was attempted.
     pub duration_ms: Option<i64>,
-    /// The error; `None` if the attempt succeeded.
+    /// The error. Not set if the attempt succeeded.
     pub error_message: Option<String>,
     /// When the attempt ended.
     pub created_at: Timestamp,
@@ -194,6 +194,6 @@ form! {
 #[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ResentWebhookDelivery {
-    /// The `outbox_id` of the deliveries that follow.
+    /// The outbox id of the deliveries that follow.
     pub outbox_id: OutboxId,
 }

@@ -6,7 +6,6 @@ mod links;
 mod notifications;
 mod other_routes;
 mod responses;
-mod words;
 
 use std::sync::LazyLock;
 
@@ -25,7 +24,11 @@ use crate::model::scope::Scope;
 use crate::model::text_enum::TextEnum;
 
 /// The document as it is sent. It is the same for every server.
-static DOCUMENT: LazyLock<Bytes> = LazyLock::new(|| document().to_string().into());
+static DOCUMENT: LazyLock<Bytes> = LazyLock::new(|| {
+    // schemars calls the two instances of the generic `OrderOf` `OrderOfOrderItem` and `OrderOfOrderItemSummary`. In the
+    // document they have the names of their aliases, `Order` and `OrderSummary`.
+    document().to_string().replace("OrderOfOrderItem", "Order").into()
+});
 
 pub(super) fn routes() -> Router<AppState> {
     let document = async || ([(CONTENT_TYPE, "application/json")], DOCUMENT.clone());
@@ -54,7 +57,7 @@ fn document() -> Value {
     // If requests and responses have a schema in common, that of requests is used: it has the limits.
     schemas.extend(requests.into_map());
     schemas.insert("ProblemDetails".to_owned(), responses::problem_details());
-    let mut document = json!({
+    json!({
         "openapi": "3.1.0",
         "info": {
             "title": "Ticketing",
@@ -77,9 +80,7 @@ fn document() -> Value {
                 "description": "An API key of the organization. It needs the scope of the operation.",
             }},
         },
-    });
-    words::translate(&mut document);
-    document
+    })
 }
 
 /// Collects the schemas of responses.
@@ -199,6 +200,38 @@ fn tags() -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Collects every `description` in the document.
+    fn descriptions<'a>(value: &'a Value, found: &mut Vec<&'a str>) {
+        match value {
+            Value::Object(members) => {
+                for (name, member) in members {
+                    match member {
+                        Value::String(text) if name == "description" => found.push(text),
+                        other => descriptions(other, found),
+                    }
+                }
+            }
+            Value::Array(items) => items.iter().for_each(|item| descriptions(item, found)),
+            _ => {}
+        }
+    }
+
+    /// The documentation of the types in `model` is used as it is, so it must make sense to clients of the API.
+    #[test]
+    fn descriptions_contain_no_rust() {
+        let document = document();
+        let mut found = Vec::new();
+        descriptions(&document, &mut found);
+        assert!(found.len() > 500, "{}", found.len());
+        let is_rust_name = |name: &str| name.contains('_') && !name.ends_with('_') && !name.contains(':');
+        let has_rust = |text: &&str| {
+            let mut code = text.split('`').skip(1).step_by(2);
+            text.contains('[') && text.contains("`]") || code.any(|code| code == "None" || is_rust_name(code))
+        };
+        let with_rust: Vec<_> = found.into_iter().filter(has_rust).collect();
+        assert!(with_rust.is_empty(), "{with_rust:#?}");
+    }
 
     #[test]
     fn every_operation_and_path_parameter_is_documented() {
