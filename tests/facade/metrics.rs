@@ -168,8 +168,8 @@ fn changes_that_a_transaction_rolls_back_are_not_counted() {
     fixture.order(&seat, 1);
     fixture.expire_holds();
     assert_eq!(order_counts(&fixture), OrderCounts { created: 3, completed: 1, cancelled: 0, expired: 1 });
-    // The late payment releases the expired hold on the seat, but finds no free chair. The release is rolled back, so the
-    // order that held the seat does not expire.
+    // The late payment releases the expired hold on the seat, but finds no free chair. The release is rolled back, so
+    // the order that held the seat does not expire.
     fixture.service.payment_completed(&fixture.caller, both.id).unwrap();
     assert_eq!(fixture.stored("SELECT COUNT(*) FROM orders WHERE status = 'EXPIRED'"), 1);
     assert_eq!(order_counts(&fixture), OrderCounts { created: 3, completed: 1, cancelled: 0, expired: 1 });

@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::common::http::{Client, Response, Server, event_on_sale, order_of};
 use crate::common::log;
-use crate::values::Random;
+use crate::random::Random;
 
 fn server() -> Server {
     log::capture();

@@ -1,11 +1,11 @@
-//! Input that no operation accepts: bytes that are not JSON, wrong content types, malformed ids and paths, invalid query
-//! strings, wildcards in searches, and invalid request ids.
+//! Input that no operation accepts: bytes that are not JSON, wrong content types, malformed ids and paths, invalid
+//! query strings, wildcards in searches, and invalid request ids.
 
 use serde_json::{Value, json};
 
 use crate::common::http::{self, Server, event_on_sale, id, order_of};
 use crate::common::log;
-use crate::values::Random;
+use crate::random::Random;
 
 const JSON: &[&str] = &["Content-Type: application/json"];
 

@@ -4,11 +4,12 @@
 //! error and no secret.
 #![cfg(feature = "server")]
 
-mod bodies;
+mod body_fields;
+mod body_generator;
 #[path = "../common/mod.rs"]
 mod common;
+mod generated_bodies;
 mod injection;
 mod invalid_http;
 mod invalid_input;
-mod shapes;
-mod values;
+mod random;

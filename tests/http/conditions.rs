@@ -209,7 +209,7 @@ fn change_concurrently(conditions: &[&str]) -> Outcomes {
         let running: Vec<_> = (0..12).map(change).collect();
         running.into_iter().map(|change| change.join().unwrap()).collect()
     });
-    let count = |wanted| statuses.iter().filter(|status| **status == wanted).count();
+    let count = |expected| statuses.iter().filter(|status| **status == expected).count();
     let outcomes = Outcomes { changed: count(200), precondition_failed: count(412) };
     assert_eq!(client.get(path).header("etag").unwrap(), format!("\"{}\"", 1 + outcomes.changed));
     outcomes

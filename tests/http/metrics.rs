@@ -1,5 +1,5 @@
-//! `GET /metrics`: the OpenMetrics format, the values of the metrics, and a number of series that no client can increase
-//! with invented paths or methods.
+//! `GET /metrics`: the OpenMetrics format, the values of the metrics, and a bounded number of series, which invented
+//! paths and methods do not increase.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -64,8 +64,8 @@ fn parse_series(series: &str) -> Series<'_> {
 }
 
 /// Parses an OpenMetrics text, and asserts that it is valid: each family has one HELP and one TYPE line before its
-/// samples, counter samples end in `_total`, and the buckets of a histogram increase and end with `+Inf`, whose value is
-/// the count.
+/// samples, counter samples end in `_total`, and the buckets of a histogram increase and end with `+Inf`, which has the
+/// count.
 fn parse(text: &str) -> Scrape {
     let mut lines: Vec<&str> = text.strip_suffix('\n').expect("a newline at the end").split('\n').collect();
     assert_eq!(lines.pop(), Some("# EOF"));

@@ -1,7 +1,7 @@
 //! The fields of each request body, with valid and invalid values.
 
-use super::values::Schema::{Object, Value};
-use super::values::{Field, Schema, list, nullable, optional, required, value};
+use super::body_generator::Schema::{Object, Value};
+use super::body_generator::{Field, Schema, list, nullable, optional, required, value};
 
 const TEXT: Schema = text(&["\"\"", "\"x\"", "\"\\ud83d\\ude00\\u0001\\u202e\"", "\"<script>' OR 1=1;--\""]);
 /// A text of at least one character.

@@ -1,14 +1,14 @@
 //! Generated request bodies with every kind of error, alone and in combination, for each operation that has a body. The
 //! server must report exactly the expected field errors, and write nothing for a rejected request.
 
-use crate::common::http::{Client, Response, Server, event_on_sale, id, order_of};
-use crate::common::log;
-use crate::common::outbox;
-use crate::shapes::{
+use crate::body_fields::{
     DISCOUNT_FIELDS, EVENT_FIELDS, ISSUE_FIELDS, ORDER_FIELDS, SCAN_FIELDS, SETTINGS_FIELDS, TICKET_TYPE_FIELDS,
     VALIDATE_FIELDS, WEBHOOK_FIELDS,
 };
-use crate::values::{Body, BodyGenerator, Expected, Field, Placeholder, mutated, nested_arrays, quoted};
+use crate::body_generator::{Body, BodyGenerator, Expected, Field, Placeholder, mutated, nested_arrays, quoted};
+use crate::common::http::{Client, Response, Server, event_on_sale, id, order_of};
+use crate::common::log;
+use crate::common::outbox;
 use serde_json::json;
 
 /// How list_of bodies are generated from the fields of an operation.

@@ -3,37 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-/// A xorshift generator with a fixed seed.
-pub(crate) struct Random(u64);
-
-impl Random {
-    pub(crate) fn new(seed: u64) -> Self {
-        Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
-    }
-
-    pub(crate) fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 16
-    }
-
-    pub(crate) fn below(&mut self, bound: usize) -> usize {
-        usize::try_from(self.next()).unwrap() % bound
-    }
-
-    pub(crate) fn one_in(&mut self, number: usize) -> bool {
-        self.below(number) == 0
-    }
-
-    pub(crate) fn pick<T: Copy>(&mut self, from: &[T]) -> T {
-        from[self.below(from.len())]
-    }
-
-    pub(crate) fn bytes(&mut self, length: usize) -> Vec<u8> {
-        (0..length).map(|_| u8::try_from(self.next() & 0xff).unwrap()).collect()
-    }
-}
+use crate::random::Random;
 
 /// The values of a field, as raw JSON.
 pub(crate) enum Schema {
@@ -42,8 +12,8 @@ pub(crate) enum Schema {
         invalid: &'static [&'static str],
         /// Invalid too: beyond the upper bound of the field.
         too_large: &'static [&'static str],
-        /// Invalid too, but the server finds the error only if it finds the event: the value belongs to another event, or
-        /// has more decimals than the event's currency.
+        /// Invalid too, but the server finds the error only if it finds the event: the value belongs to another event,
+        /// or has more decimals than the event's currency.
         invalid_for_event: &'static [&'static str],
     },
     List {
