@@ -22,7 +22,8 @@ pub fn bench(bench: &mut Bench) {
     let organization = stored_id(hand.fixture.caller.organization());
     let _folder = hand.fixture.close();
     // Every ticket is scanned once, in an order that is independent of their order in the file.
-    let (next_ours, mut next_hand) = (AtomicU64::new(0), 0);
+    let next_ours = AtomicU64::new(0);
+    let mut next_hand = 0;
     bench.compare(
         name,
         32 * 150,

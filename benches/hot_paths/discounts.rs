@@ -23,7 +23,8 @@ fn with_discounts(store: &LargeStore, codes: &[&str], automatic: bool) -> Ticket
         store.fixture.service.create_ticket_type(&store.fixture.caller, store.event, ticket_type).expect("created");
     for (index, code) in codes.iter().enumerate() {
         let percent = if index + 1 == codes.len() { 100 } else { 10 * i64::try_from(index).unwrap_or(0) + 10 };
-        let (from, to) = (Timestamp::from_millis(0), Timestamp::MAX);
+        let from = Timestamp::from_millis(0);
+        let to = Timestamp::MAX;
         let mut new = CreateDiscount::percentage(store.event, *code, Amount::new(percent, 0), from, to);
         new.auto_apply = Some(automatic);
         new.usage_limit = Some(10_000_000);
@@ -66,7 +67,8 @@ fn validation(bench: &mut Bench, name: &str) {
     let store = LargeStore::open();
     let ticket_type = with_discounts(&store, &["ALL"], false);
     let connection = by_hand::connect(&store.fixture.path());
-    let (organization, event) = (stored_id(store.fixture.caller.organization()), stored_id(store.event));
+    let organization = stored_id(store.fixture.caller.organization());
+    let event = stored_id(store.event);
     let stored_type = stored_id(ticket_type);
     let ours = || {
         let price = Amount::new(1250, 2);

@@ -52,7 +52,8 @@ pub fn email(number: u64) -> String {
 /// Returns the code of a ticket by its number.
 pub fn code(ticket: u64) -> String {
     const ALPHABET: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
-    let (high, low) = (scatter(ticket), scatter(ticket ^ 0x5555_5555_5555_5555));
+    let high = scatter(ticket);
+    let low = scatter(ticket ^ 0x5555_5555_5555_5555);
     let bits = (u128::from(high) << 64) | u128::from(low);
     (0..20).map(|position| char::from(ALPHABET[(bits >> (5 * position) & 31) as usize])).collect()
 }

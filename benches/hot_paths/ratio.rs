@@ -44,7 +44,8 @@ impl Bench {
         ours(round / 4 + 1);
         by_hand(round / 4 + 1);
         let mut ratios = Vec::new();
-        let (mut of_ours, mut of_hand) = (Vec::new(), Vec::new());
+        let mut of_ours = Vec::new();
+        let mut of_hand = Vec::new();
         for turn in 0..ROUNDS {
             let (mine, hand) = if turn % 2 == 0 {
                 let mine = time(|| ours(round));
@@ -57,7 +58,9 @@ impl Bench {
             of_ours.push(mine.as_secs_f64() / round as f64 * 1e6);
             of_hand.push(hand.as_secs_f64() / round as f64 * 1e6);
         }
-        let (ratio, mine, hand) = (median(&mut ratios), median(&mut of_ours), median(&mut of_hand));
+        let ratio = median(&mut ratios);
+        let mine = median(&mut of_ours);
+        let hand = median(&mut of_hand);
         self.report(format!("{name}: ratio {ratio:.2} ({this} {mine:.1} µs, {that} {hand:.1} µs each)"));
         if !self.only_ratios {
             let mut group = self.criterion.benchmark_group(name);

@@ -44,12 +44,14 @@ pub fn program(folder: &Path, arguments: &[&str]) -> Command {
 /// Runs a program that ends by itself, and returns its output.
 pub fn finish(command: &mut Command) -> Output {
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    let (mut output, mut errors) = (child.stdout.take().unwrap(), child.stderr.take().unwrap());
+    let mut output = child.stdout.take().unwrap();
+    let mut errors = child.stderr.take().unwrap();
     let status = wait_for_exit(&mut child).unwrap_or_else(|| {
         child.kill().unwrap();
         panic!("{command:?} did not end");
     });
-    let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
+    let mut stdout = Vec::new();
+    let mut stderr = Vec::new();
     output.read_to_end(&mut stdout).unwrap();
     errors.read_to_end(&mut stderr).unwrap();
     Output { status, stdout, stderr }

@@ -107,7 +107,8 @@ impl WebhookReceiver {
             received: Vec::new(),
             sockets: Vec::new(),
         };
-        let (changed, stopped) = (Condvar::new(), AtomicBool::new(false));
+        let changed = Condvar::new();
+        let stopped = AtomicBool::new(false);
         let shared = Arc::new(Shared { tls, state: Mutex::new(state), changed, stopped });
         let thread = std::thread::spawn({
             let shared = Arc::clone(&shared);

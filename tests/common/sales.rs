@@ -46,7 +46,8 @@ pub fn new_order(event: EventId, ticket_type: TicketTypeId, quantity: i64) -> Cr
 
 /// A discount of `percent` on every ticket type of the event, valid in 2026.
 pub fn percent_off(event: &Event, code: &str, percent: i64) -> CreateDiscount {
-    let (from, to) = (at("2026-01-01T00:00:00Z"), at("2027-01-01T00:00:00Z"));
+    let from = at("2026-01-01T00:00:00Z");
+    let to = at("2027-01-01T00:00:00Z");
     CreateDiscount::percentage(event.id, code, Amount::new(percent, 0), from, to)
 }
 
@@ -67,8 +68,12 @@ impl Fixture {
 
     /// The event for tests that need only one: published, and in the far future by any clock. Created on first use.
     pub fn default_event(&self) -> &Event {
-        self.default_event
-            .get_or_init(|| self.event_with(|new| (new.start_date, new.end_date) = (at("2100-01-01T00:00:00Z"), None)))
+        self.default_event.get_or_init(|| {
+            self.event_with(|new| {
+                new.start_date = at("2100-01-01T00:00:00Z");
+                new.end_date = None;
+            })
+        })
     }
 
     /// The ticket type for tests that need only one: a million seats at the default event. Created on first use.
@@ -83,7 +88,10 @@ impl Fixture {
     }
 
     pub fn ticket_type(&self, event: &Event, cents: i64, quantity: i64) -> TicketType {
-        self.ticket_type_with(event, |new| (new.price, new.quantity) = (eur(cents), quantity))
+        self.ticket_type_with(event, |new| {
+            new.price = eur(cents);
+            new.quantity = quantity;
+        })
     }
 
     pub fn ticket_type_with(&self, event: &Event, change: impl FnOnce(&mut CreateTicketType)) -> TicketType {

@@ -8,7 +8,8 @@ pub fn run_at_once<T: Send>(threads: usize, work: impl Fn(usize) -> T + Sync) ->
     let start = Barrier::new(threads);
     std::thread::scope(|scope| {
         let run = |number| {
-            let (start, work) = (&start, &work);
+            let start = &start;
+            let work = &work;
             scope.spawn(move || {
                 start.wait();
                 work(number)

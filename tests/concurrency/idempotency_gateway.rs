@@ -129,7 +129,9 @@ impl TwoServices {
         scope: &'s Scope<'s, '_>,
         at: usize,
     ) -> (ScopedJoinHandle<'s, Result<CreateOrderResponse>>, Call) {
-        let (service, once, ticket_type) = (&self.services[at], self.fixture.caller_with_key("key"), &self.ticket_type);
+        let service = &self.services[at];
+        let once = self.fixture.caller_with_key("key");
+        let ticket_type = &self.ticket_type;
         let running = scope.spawn(move || order(service, &once, ticket_type));
         (running, self.calls[at].recv_timeout(Duration::from_secs(15)).expect("the gateway is called"))
     }

@@ -254,7 +254,10 @@ fn a_child_process_creates_orders_with_its_keys() {
 fn two_processes(prefixes: [&str; 2], cents: i64) -> (HashSet<String>, i64) {
     // The child processes use the system's clock.
     let fixture = Fixture::new();
-    let event = fixture.event_with(|new| (new.start_date, new.end_date) = (ticketing::Timestamp::MAX, None));
+    let event = fixture.event_with(|new| {
+        new.start_date = ticketing::Timestamp::MAX;
+        new.end_date = None;
+    });
     let ticket_type = fixture.ticket_type(&event, cents, 1000);
     let children = prefixes.map(|prefix| {
         let mut command = child_process(CHILD, prefix);

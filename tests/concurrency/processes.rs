@@ -34,8 +34,10 @@ fn a_child_process_plays_its_role() {
 fn sell(path: &std::path::Path) {
     let service = TicketingService::open(path).unwrap();
     let caller = service.act_for(child_variable("TICKETING_TEST_ORGANIZATION").parse().unwrap()).unwrap();
-    let (event, ticket_type) = (child_variable("TICKETING_TEST_EVENT"), child_variable("TICKETING_TEST_TICKET_TYPE"));
-    let (event, ticket_type) = (event.parse().unwrap(), ticket_type.parse().unwrap());
+    let event = child_variable("TICKETING_TEST_EVENT");
+    let ticket_type = child_variable("TICKETING_TEST_TICKET_TYPE");
+    let event = event.parse().unwrap();
+    let ticket_type = ticket_type.parse().unwrap();
     send_to_parent("ready");
     wait_for_parent();
     let bought = run_at_once(8, |_| {

@@ -65,7 +65,8 @@ impl Fixture {
     /// Creates a discount of ten percent for `limit` orders.
     fn limited_discount(&self, code: &str, limit: i64, auto_apply: bool) -> Discount {
         let mut new = percent_off(self.default_event(), code, 10);
-        (new.usage_limit, new.auto_apply) = (Some(limit), Some(auto_apply));
+        new.usage_limit = Some(limit);
+        new.auto_apply = Some(auto_apply);
         self.discount(new)
     }
 
@@ -123,13 +124,15 @@ fn of_two_overlapping_orders_one_gets_all_seats_and_the_other_none() {
     for round in 0..ROUNDS {
         let price = if round % 2 == 0 { 0 } else { 1250 };
         // Of either type, one seat is missing for both orders.
-        let (one, other) = (fixture.new_ticket_type(price, 5), fixture.new_ticket_type(price, 5));
+        let one = fixture.new_ticket_type(price, 5);
+        let other = fixture.new_ticket_type(price, 5);
         let order = |types| fixture.service.create_order(&fixture.caller, three_of_each(types));
         let (first, second) = run_both(|| order([&one, &other]), || order([&other, &one]));
         let refused: Vec<_> = [&first, &second].into_iter().filter_map(reason).collect();
         assert_eq!(refused, [Reason::SoldOut]);
         for ticket_type in [one, other] {
-            let (sold, held) = (fixture.sold(&ticket_type), fixture.held(&ticket_type));
+            let sold = fixture.sold(&ticket_type);
+            let held = fixture.held(&ticket_type);
             assert_eq!((sold, held), if price == 0 { (3, 0) } else { (0, 3) });
         }
     }
@@ -606,7 +609,8 @@ fn of_two_late_payments_for_one_use_one_succeeds_and_one_is_refunded() {
             fixture.clock.advance(HOLD);
             id
         };
-        let (first, second) = (late(), late());
+        let first = late();
+        let second = late();
         let sold = fixture.sold(&ticket_type);
         let pay = |id| fixture.service.payment_completed(&fixture.caller, id);
         let (one, other) = run_both(|| pay(first), || pay(second));

@@ -28,7 +28,8 @@ fn checksum(random: &str) -> String {
 #[test]
 fn a_key_is_its_prefix_thirty_random_characters_and_their_checksum() {
     let fixture = Fixture::new();
-    let (first, second) = (create(&fixture), create(&fixture));
+    let first = create(&fixture);
+    let second = create(&fixture);
     for created in [&first, &second] {
         let rest = created.key.expose().strip_prefix("tk_").expect("the prefix");
         assert!(rest.len() == 36 && rest.bytes().all(|byte| byte.is_ascii_alphanumeric()), "{rest}");
@@ -106,7 +107,8 @@ fn a_key_is_refused_from_the_instant_it_expires() {
 fn a_revoked_key_is_refused_from_the_next_request_in_every_service() {
     let fixture = Fixture::new();
     let second = fixture.second_service();
-    let (created, other) = (create(&fixture), create(&fixture));
+    let created = create(&fixture);
+    let other = create(&fixture);
     let key = created.key.expose();
     fixture.service.authenticate(key).expect("not revoked");
     second.authenticate(key).expect("not revoked");
@@ -124,7 +126,8 @@ fn a_revoked_key_is_refused_from_the_next_request_in_every_service() {
 #[test]
 fn keys_are_listed_newest_first_including_revoked_ones() {
     let fixture = Fixture::new();
-    let (first, second) = (create(&fixture).api_key, create(&fixture).api_key);
+    let first = create(&fixture).api_key;
+    let second = create(&fixture).api_key;
     let revoked = fixture.service.revoke_api_key(first.id).expect("revoked");
     assert_eq!(fixture.service.list_api_keys(fixture.caller.organization()).expect("a list"), [second, revoked]);
     assert_eq!(fixture.service.list_api_keys(fixture.other_organization().organization()).expect("a list"), []);

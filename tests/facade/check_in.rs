@@ -170,7 +170,10 @@ fn the_first_scan_sets_when_the_ticket_expires() {
         (None, Some(i64::MAX), "2026-06-10T12:00Z", Some("9999-12-31T23:59:59.999Z")),
     ] {
         fixture.set_clock(NOW);
-        let (_, ticket) = ticket_in_berlin(&fixture, |new| (new.validity_days, new.validity_hours) = (days, hours));
+        let (_, ticket) = ticket_in_berlin(&fixture, |new| {
+            new.validity_days = days;
+            new.validity_hours = hours;
+        });
         fixture.set_clock(first_scan);
         let inside = scan(&fixture, &ticket).expect("inside");
         assert_eq!(inside.expires_at, expires.map(at), "{days:?} days, {hours:?} hours from {first_scan}");

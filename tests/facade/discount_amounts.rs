@@ -37,7 +37,8 @@ fn validate(fixture: &Fixture, code: &str, basket: &[(&TicketType, i64)]) -> Dis
         quantity: *quantity,
         price: ticket_type.price,
     };
-    let (event_id, code) = (basket[0].0.event_id, code.to_owned());
+    let event_id = basket[0].0.event_id;
+    let code = code.to_owned();
     let ticket_items = basket.iter().map(entry).collect();
     let request = ValidateDiscount { event_id, code, order_amount: Amount::ZERO, ticket_items };
     fixture.service.validate_discount(&fixture.caller, request).expect("an answer")

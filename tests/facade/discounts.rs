@@ -22,7 +22,8 @@ impl Fixture {
             quantity: *quantity,
             price: ticket_type.price,
         });
-        let (code, ticket_items) = (code.to_owned(), items.collect());
+        let code = code.to_owned();
+        let ticket_items = items.collect();
         let request = ValidateDiscount { event_id, code, order_amount: Amount::ZERO, ticket_items };
         self.service.validate_discount(&self.caller, request).expect("an answer")
     }
@@ -106,7 +107,8 @@ fn a_discount_is_created_with_defaults_read_updated_and_deleted() {
     };
     assert_eq!(changed, Ok(expected.clone()));
     let cleared = fixture.update(&created, |change| {
-        (change.usage_limit, change.minimum_purchase) = (Change::Set(None), Change::Set(None));
+        change.usage_limit = Change::Set(None);
+        change.minimum_purchase = Change::Set(None);
     });
     let expected = Discount { usage_limit: None, minimum_purchase: None, revision: 3, ..expected };
     assert_eq!(cleared, Ok(expected));
@@ -125,7 +127,8 @@ fn an_update_is_validated_together_with_the_unchanged_fields() {
     let fixed = fixture.update(&discount, |change| change.discount_type = Change::Set(DiscountType::FixedAmount));
     assert_eq!(paths(fixed), ["value"], "12.345 is not an amount in EUR");
     let fixed = fixture.update(&discount, |change| {
-        (change.discount_type, change.value) = (Change::Set(DiscountType::FixedAmount), Change::Set(eur(15_000)));
+        change.discount_type = Change::Set(DiscountType::FixedAmount);
+        change.value = Change::Set(eur(15_000));
     });
     assert_eq!(fixed.expect("an amount").value.to_string(), "150.00");
     let percent = fixture.update(&discount, |change| change.discount_type = Change::Set(DiscountType::Percentage));
@@ -248,7 +251,8 @@ fn the_minimum_counts_the_whole_basket_before_the_discount() {
     let (fixture, event, ticket_type) = sale();
     let extra = fixture.ticket_type(&event, 500, 100);
     let mut new = percent_off(&event, "EARLY", 50);
-    (new.minimum_purchase, new.applicable_ticket_types) = (Some(eur(1500)), Some(vec![ticket_type.id]));
+    new.minimum_purchase = Some(eur(1500));
+    new.applicable_ticket_types = Some(vec![ticket_type.id]);
     fixture.discount(new);
     assert_eq!(fixture.refusal("EARLY", &ticket_type), Some(DiscountRefusal::BelowMinimum));
     let answer = fixture.validate("EARLY", &[(&ticket_type, 1), (&extra, 1)]);
@@ -262,7 +266,8 @@ fn validation_uses_the_items_instead_of_the_order_amount() {
     fixture.discount(percent_off(&event, "EARLY", 10));
     let request = |change: &dyn Fn(&mut ValidateDiscount)| {
         let item = BasketItem { ticket_type_id: ticket_type.id, quantity: 1, price: eur(7700) };
-        let (code, order_amount) = ("EARLY".to_owned(), eur(1));
+        let code = "EARLY".to_owned();
+        let order_amount = eur(1);
         let mut request = ValidateDiscount { event_id: event.id, code, order_amount, ticket_items: vec![item] };
         change(&mut request);
         fixture.service.validate_discount(&fixture.caller, request)
@@ -306,7 +311,8 @@ fn an_order_keeps_the_stored_code_and_the_discounted_amount() {
 
     fixture
         .update(&discount, |change| {
-            (change.code, change.value) = (Change::Set("LATE".to_owned()), Change::Set(Amount::new(50, 0)));
+            change.code = Change::Set("LATE".to_owned());
+            change.value = Change::Set(Amount::new(50, 0));
         })
         .expect("a change");
     let read = fixture.read_order(order.id);
@@ -527,9 +533,13 @@ fn a_late_payment_claims_a_use_again_or_is_refunded() {
     let late = fixture.order_with_code(&ticket_type, 1, "ONCE");
     fixture.expire_holds();
     // Only the usage limit is checked again: everything else was valid when the order was created.
-    let (over, off) = (at("2026-05-01T00:00:00Z"), Change::Set(false));
+    let over = at("2026-05-01T00:00:00Z");
+    let off = Change::Set(false);
     fixture
-        .update(&discount, |change| (change.valid_to, change.is_active) = (Change::Set(over), off))
+        .update(&discount, |change| {
+            change.valid_to = Change::Set(over);
+            change.is_active = off;
+        })
         .expect("a change");
     let revived = fixture.service.payment_completed(&fixture.caller, late.id).expect("a notice");
     assert_eq!((revived.status, fixture.discount_uses(&discount)), (OrderStatus::Completed, 1));
@@ -538,7 +548,10 @@ fn a_late_payment_claims_a_use_again_or_is_refunded() {
     fixture.service.cancel_order(&fixture.caller, late.id).expect("cancelled");
     let end = at("2027-01-01T00:00:00Z");
     fixture
-        .update(&discount, |change| (change.valid_to, change.is_active) = (Change::Set(end), Change::Set(true)))
+        .update(&discount, |change| {
+            change.valid_to = Change::Set(end);
+            change.is_active = Change::Set(true);
+        })
         .expect("a change");
     let late = fixture.order_with_code(&ticket_type, 1, "ONCE");
     fixture.expire_holds();

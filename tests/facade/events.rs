@@ -152,7 +152,8 @@ fn an_event_that_has_ended_reads_the_same_before_and_after_maintenance() {
 fn an_event_created_after_its_end_has_no_change_before_its_creation() {
     let fixture = Fixture::new();
     let past = |new: &mut CreateEvent| {
-        (new.start_date, new.end_date) = (at("2026-01-01T18:00Z"), Some(at("2026-01-02T00:00Z")));
+        new.start_date = at("2026-01-01T18:00Z");
+        new.end_date = Some(at("2026-01-02T00:00Z"));
     };
     let event = fixture.event_with(past);
     assert_eq!((event.status, event.created_at, event.updated_at), (Expired, at(NOW), at(NOW)));
@@ -300,7 +301,8 @@ fn cancelling_an_event_cancels_its_pending_orders_only() {
     let ticket_type = fixture.ticket_type(&event, 1250, 10);
     let expired = fixture.order(&ticket_type, 1);
     fixture.expire_holds();
-    let (pending, completed) = (fixture.order(&ticket_type, 3), fixture.paid_order(&ticket_type, 2));
+    let pending = fixture.order(&ticket_type, 3);
+    let completed = fixture.paid_order(&ticket_type, 2);
     let other_order = fixture.order(&fixture.ticket_type(&fixture.event(), 1250, 10), 1);
     fixture.set_event_status(event.id, Cancelled).expect("cancelled");
     assert_eq!(fixture.order_status(pending.id), OrderStatus::Cancelled);
@@ -364,7 +366,10 @@ fn currency_and_time_zone_default_to_those_of_the_organization() {
     let event = fixture.service.create_event(&caller, new_event(|_| {})).expect("an event");
     assert_eq!((event.currency.as_str(), event.timezone.as_str()), ("JPY", "Asia/Tokyo"));
     assert_eq!(event.start_time.as_deref(), Some("03:00"));
-    let own = new_event(|new| (new.currency, new.timezone) = (Some("USD".to_owned()), Some("UTC".to_owned())));
+    let own = new_event(|new| {
+        new.currency = Some("USD".to_owned());
+        new.timezone = Some("UTC".to_owned());
+    });
     let event = fixture.service.create_event(&caller, own).expect("an event");
     assert_eq!((event.currency.as_str(), event.timezone.as_str()), ("USD", "UTC"));
 }
@@ -407,7 +412,8 @@ fn start_and_end_time_are_local_times_in_the_events_time_zone() {
     ] {
         let event = fixture.event_with(|new| {
             new.timezone = Some(zone.to_owned());
-            (new.start_date, new.end_date) = (at(start), Some(at(end)));
+            new.start_date = at(start);
+            new.end_date = Some(at(end));
         });
         let times = (event.start_time.as_deref(), event.end_time.as_deref());
         assert_eq!(times, (Some(start_time), Some(end_time)), "{zone} {start}");

@@ -92,13 +92,15 @@ const OPERATIONS: &[(&str, Operation)] = &[
         service.cancel_ticket(by, g.outside[which].id).map(Response::CancelledTicket)
     }),
     ("create_discount", |g, service, by, which| {
-        let (from, to) = (at("2026-01-01T00:00:00Z"), at("2027-01-01T00:00:00Z"));
+        let from = at("2026-01-01T00:00:00Z");
+        let to = at("2027-01-01T00:00:00Z");
         let code = ["LATE", "LATER"][which];
         let request = ticketing::CreateDiscount::percentage(g.events[0], code, "7.5".parse().expect("7.5"), from, to);
         service.create_discount(by, request).map(Response::Discount)
     }),
     ("validate_discount", |g, service, by, which| {
-        let (event_id, code) = (g.events[0], ["EARLY", "LATE"][which].to_owned());
+        let event_id = g.events[0];
+        let code = ["EARLY", "LATE"][which].to_owned();
         let request = ValidateDiscount { event_id, code, order_amount: eur(0), ticket_items: Vec::new() };
         service.validate_discount(by, request).map(Response::Validation)
     }),
@@ -126,7 +128,8 @@ fn the_second_call_with_a_key_returns_the_first_response_and_does_nothing() {
         let checkouts = fixture.gateway.checkouts().len();
         fixture.clock.advance(Duration::from_secs(1));
 
-        let (here, there) = (fixture.caller_with_key("key"), fixture.caller_with_key("key"));
+        let here = fixture.caller_with_key("key");
+        let there = fixture.caller_with_key("key");
         assert_eq!(operation(&resources, &fixture.service, &here, 0), Ok(answer.clone()), "{name}");
         assert_eq!(
             operation(&resources, &fixture.second_service(), &there, 0),
@@ -137,7 +140,8 @@ fn the_second_call_with_a_key_returns_the_first_response_and_does_nothing() {
         assert_eq!(fixture.all_rows(), after, "{name}");
         assert_eq!(fixture.gateway.checkouts().len(), checkouts, "{name}");
 
-        let (clock, again) = (fixture.clock.clone(), fixture.caller_with_key("key"));
+        let clock = fixture.clock.clone();
+        let again = fixture.caller_with_key("key");
         let folder = fixture.close();
         let builder = TicketingService::builder(folder.path().join("ticketing.db"));
         let service = builder.clock(clock).entropy(SeededEntropy::new(3)).open().expect("the file");
@@ -164,7 +168,8 @@ fn a_key_belongs_to_one_request() {
     for (index, (name, operation)) in OPERATIONS.iter().enumerate() {
         let (fixture, resources) = open();
         operation(&resources, &fixture.service, &fixture.caller_with_key("key"), 0).expect(name);
-        let (after, records) = (fixture.all_rows(), "SELECT COUNT(*) FROM idempotency_records");
+        let after = fixture.all_rows();
+        let records = "SELECT COUNT(*) FROM idempotency_records";
         let other = fixture.caller_with_key("key");
         assert_eq!(operation(&resources, &fixture.service, &other, 1), Err(Error::IdempotencyKeyReused), "{name}");
         let (next, another) = OPERATIONS[(index + 1) % OPERATIONS.len()];
@@ -191,8 +196,8 @@ fn the_same_body_for_another_operation_or_id_is_another_request() {
     fixture.service.mark_order_paid(&fixture.caller_with_key("order"), resources.pending[0]).expect("paid");
     let cancelled = fixture.service.cancel_order(&fixture.caller_with_key("order"), resources.pending[0]);
     assert_eq!(cancelled, Err(Error::IdempotencyKeyReused));
-    let (delivery, other) =
-        (&resources.deliveries[0], fixture.webhook([NotificationType::TicketCheckedIn]).endpoint.id);
+    let delivery = &resources.deliveries[0];
+    let other = fixture.webhook([NotificationType::TicketCheckedIn]).endpoint.id;
     fixture
         .service
         .resend_webhook_delivery(&fixture.caller_with_key("resend"), delivery.endpoint_id, delivery.id)

@@ -28,7 +28,8 @@ enum Step {
 }
 
 fn step() -> impl Strategy<Value = Step> {
-    let (ticket_type, index) = (0..2_usize, 0..64_usize);
+    let ticket_type = 0..2_usize;
+    let index = 0..64_usize;
     prop_oneof![
         6 => (
             ticket_type.clone(),
@@ -84,7 +85,8 @@ impl History {
 
     /// Takes a step. It may be refused, but must not fail with any other error.
     fn take(&mut self, step: &Step) {
-        let (service, caller) = (&self.fixture.service, &self.fixture.caller);
+        let service = &self.fixture.service;
+        let caller = &self.fixture.caller;
         let order = |index: &usize| self.orders.get(index % self.orders.len().max(1)).copied();
         let result = match step {
             Step::Order { ticket_type, quantity, also, code } => {
@@ -143,7 +145,8 @@ impl History {
 
     /// Calculates the summary from the lists.
     fn summary_of_the_lists(&self) -> EventSummary {
-        let (service, caller) = (&self.fixture.service, &self.fixture.caller);
+        let service = &self.fixture.service;
+        let caller = &self.fixture.caller;
         let request = ListOrders { event_id: Some(self.event), page: PageRequest::first(100), ..Default::default() };
         let orders = service.list_orders(caller, request).expect("a page");
         assert_eq!(orders.next_cursor, None, "a short history");

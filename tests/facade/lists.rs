@@ -18,7 +18,8 @@ fn walk<T, K: Kind>(
     id: fn(&T) -> Id<K>,
     mut page: impl FnMut(PageRequest<K>) -> Result<Page<T, K>>,
 ) -> Vec<T> {
-    let (mut request, mut all) = (PageRequest::first(limit), Vec::new());
+    let mut request = PageRequest::first(limit);
+    let mut all = Vec::new();
     loop {
         let Page { data, next_cursor } = page(request.clone()).expect("a page");
         let full = i64::try_from(data.len()).expect("few") == limit;
@@ -50,14 +51,20 @@ fn every_combination_of_event_filters_finds_the_matching_events() {
             for (title, days) in [("Jazz", 0), ("Night of Jazz", 1), ("Opera", 2)] {
                 let start = at(EVENT_START).plus(Duration::from_hours(24 * days));
                 all.push(fixture.event_with(|new| {
-                    (new.title, new.status, new.is_public) = (title.to_owned(), Some(*status), Some(is_public));
-                    (new.start_date, new.end_date) = (start, None);
+                    new.title = title.to_owned();
+                    new.status = Some(*status);
+                    new.is_public = Some(is_public);
+                    new.start_date = start;
+                    new.end_date = None;
                 }));
             }
         }
     }
     // This event has ended, but that is not stored yet.
-    all.push(fixture.event_with(|new| (new.start_date, new.end_date) = (at("2026-05-01T00:00Z"), None)));
+    all.push(fixture.event_with(|new| {
+        new.start_date = at("2026-05-01T00:00Z");
+        new.end_date = None;
+    }));
     assert_eq!(all.last().map(|event| event.status), Some(EventStatus::Expired));
     all.reverse();
     let starts = [at(EVENT_START), at("2026-07-02T18:00Z")];
@@ -66,7 +73,8 @@ fn every_combination_of_event_filters_finds_the_matching_events() {
             for q in choices(&["jazz".to_owned(), "event-".to_owned(), "nothing".to_owned()]) {
                 for starts_from in choices(&starts) {
                     for starts_before in choices(&starts) {
-                        let (q, page) = (q.clone(), PageRequest::default());
+                        let q = q.clone();
+                        let page = PageRequest::default();
                         let request = ListEvents { status, is_public, q, starts_from, starts_before, page };
                         let matches = |event: &&Event| {
                             status.is_none_or(|status| event.status == status)
@@ -162,7 +170,8 @@ fn every_combination_of_order_and_ticket_filters_finds_the_matching_ones() {
             for customer_email in choices(&filter_emails) {
                 for created_from in choices(&instants) {
                     for created_before in choices(&instants) {
-                        let (email, page) = (customer_email.clone(), PageRequest::default());
+                        let email = customer_email.clone();
+                        let page = PageRequest::default();
                         let request =
                             ListOrders { event_id, status, customer_email: email, created_from, created_before, page };
                         let expected: Vec<_> = all
@@ -337,7 +346,8 @@ fn a_cursor_that_is_not_an_item_of_the_organization_is_refused() {
     let order = fixture.order(&ticket_type, 1);
     let ticket = order.items[0].issued_tickets[0].id;
     let other = fixture.other_organization();
-    let (deleted, deleted_type) = (fixture.event(), fixture.ticket_type(&event, 0, 1));
+    let deleted = fixture.event();
+    let deleted_type = fixture.ticket_type(&event, 0, 1);
     fixture.service.delete_event(&fixture.caller, deleted.id).expect("unused");
     fixture.service.delete_ticket_type(&fixture.caller, deleted_type.id).expect("unused");
 
@@ -405,13 +415,18 @@ fn a_cursor_stays_valid_when_its_item_no_longer_matches_the_filter() {
 #[test]
 fn existing_items_are_seen_exactly_once_while_others_are_added() {
     let fixture = Fixture::new();
-    let ticket_type = fixture.ticket_type_with(&fixture.event(), |new| (new.price, new.quantity) = (eur(0), 100_000));
+    let ticket_type = fixture.ticket_type_with(&fixture.event(), |new| {
+        new.price = eur(0);
+        new.quantity = 100_000;
+    });
     let second = fixture.second_service();
     let before: HashSet<_> = (0..40).map(|_| fixture.order(&ticket_type, 1).id).collect();
     let done = AtomicBool::new(false);
     std::thread::scope(|scope| {
         for service in [&fixture.service, &second] {
-            let (done, ticket_type, caller) = (&done, &ticket_type, &fixture.caller);
+            let done = &done;
+            let ticket_type = &ticket_type;
+            let caller = &fixture.caller;
             scope.spawn(move || {
                 while !done.load(Ordering::Relaxed) {
                     let request = CreateOrder::new(ticket_type.event_id, new_customer(), ticket_type.id, 1);
@@ -480,7 +495,8 @@ fn a_changed_sort_order_moves_a_ticket_type_in_its_list() {
 
 #[test]
 fn all_reads_on_one_snapshot_see_the_same_state() {
-    let (fixture, other) = (Fixture::new(), Fixture::new());
+    let fixture = Fixture::new();
+    let other = Fixture::new();
     let before = fixture.event();
     let other_event = other.event();
     let all = || fixture.service.list_events(&fixture.caller, ListEvents::default()).expect("a list").data.len();

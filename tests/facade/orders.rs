@@ -176,10 +176,12 @@ impl RefusedOrder {
                 new.quantity = 1;
                 new.max_per_order = Some(2);
                 new.status = Some(TicketTypeStatus::DisplayAsSoldOut);
-                (new.sale_start_date, new.sale_end_date) = (sale_start, sale_end);
+                new.sale_start_date = sale_start;
+                new.sale_end_date = sale_end;
             })
         };
-        let (past, future) = (Some(at("2026-05-01T00:00Z")), Some(at("2026-06-20T00:00Z")));
+        let past = Some(at("2026-05-01T00:00Z"));
+        let future = Some(at("2026-06-20T00:00Z"));
         let ticket_type = [ticket_type(None, None), ticket_type(future, None), ticket_type(None, past)];
         let other = fixture.ticket_type(&fixture.event(), 1250, 10);
         let item = |ticket_type: &TicketType, quantity| NewOrderItem { ticket_type_id: ticket_type.id, quantity };
@@ -393,7 +395,8 @@ fn an_order_that_costs_nothing_completes_at_once() {
 fn an_order_with_free_and_priced_items_must_be_paid() {
     let fixture = Fixture::new();
     let event = fixture.event();
-    let (free, priced) = (fixture.ticket_type(&event, 0, 10), fixture.ticket_type(&event, 1, 10));
+    let free = fixture.ticket_type(&event, 0, 10);
+    let priced = fixture.ticket_type(&event, 1, 10);
     let mut request = CreateOrder::new(event.id, new_customer(), free.id, 2);
     request.items.push(NewOrderItem { ticket_type_id: priced.id, quantity: 1 });
     let created = fixture.service.create_order(&fixture.caller, request).expect("an order");
@@ -535,7 +538,8 @@ fn an_expired_order_is_marked_paid_only_if_its_event_and_seats_allow_it() {
     let fixture = Fixture::new();
     let event = fixture.event();
     let ticket_type = fixture.ticket_type(&event, 1250, 3);
-    let (first, second) = (fixture.order(&ticket_type, 1), fixture.order(&ticket_type, 2));
+    let first = fixture.order(&ticket_type, 1);
+    let second = fixture.order(&ticket_type, 2);
     fixture.expire_holds();
     let revived = mark_paid(&fixture, first.id).expect("its seat is free");
     assert_eq!((revived.status, revived.items[0].issued_tickets.len()), (Completed, 1));
@@ -603,12 +607,16 @@ fn a_total_above_the_maximum_is_a_field_error() {
     let fixture = Fixture::new();
     let event = fixture.event_with(|new| new.currency = Some("KWD".to_owned()));
     let ticket_type = fixture.ticket_type_with(&event, |new| {
-        (new.price, new.quantity, new.max_per_order) = (Amount::new(1_000_000_000, 0), 10_000, Some(100));
+        new.price = Amount::new(1_000_000_000, 0);
+        new.quantity = 10_000;
+        new.max_per_order = Some(100);
     });
     let types: Vec<_> = (0..10)
         .map(|_| {
             fixture.ticket_type_with(&event, |new| {
-                (new.price, new.quantity, new.max_per_order) = (Amount::new(1_000_000_000, 0), 10_000, Some(100));
+                new.price = Amount::new(1_000_000_000, 0);
+                new.quantity = 10_000;
+                new.max_per_order = Some(100);
             })
         })
         .collect();

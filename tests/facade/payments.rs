@@ -343,7 +343,8 @@ fn assert_refunded(prepare: impl FnOnce(&Fixture, &TicketType, &Order)) {
     let ticket_type = fixture.ticket_type(&fixture.event(), 1250, 2);
     let order = fixture.order(&ticket_type, 2);
     prepare(&fixture, &ticket_type, &order);
-    let (before, sold) = (fixture.read_order(order.id), fixture.sold(&ticket_type));
+    let before = fixture.read_order(order.id);
+    let sold = fixture.sold(&ticket_type);
     let after = completed(&fixture, order.id).expect("noted");
     assert_eq!(after.payment_gateway.expect("a payment").status, PaymentStatus::Refunded);
     assert_eq!((after.status, after.items), (before.status, before.items), "the order is unchanged");

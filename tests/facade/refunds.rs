@@ -140,7 +140,8 @@ fn a_refund_is_repeated_with_one_idempotency_key_at_growing_intervals() {
         // Requested again after a while, and each wait is longer than the one before.
         let mut whiles = Vec::new();
         for _ in 0..4 {
-            let (requests, mut waited) = (fixture.gateway.refunds().len(), 0);
+            let requests = fixture.gateway.refunds().len();
+            let mut waited = 0;
             while fixture.gateway.refunds().len() == requests {
                 assert!(waited < 3600, "{behavior:?}: at least once an hour");
                 fixture.clock.advance(Duration::from_secs(1));
@@ -186,7 +187,8 @@ fn a_refund_survives_a_crash_before_the_gateway_answers() {
     let (_, order) = paid(&fixture);
     fixture.gateway.on_refund(GatewayBehavior::Hang);
     // The call hangs in the gateway, as if the process had died: it never sees the response.
-    let (service, caller) = (fixture.service.clone(), fixture.caller.clone());
+    let service = fixture.service.clone();
+    let caller = fixture.caller.clone();
     let dead = std::thread::spawn(move || service.cancel_order(&caller, order.id));
     while fixture.gateway.refunds().is_empty() {
         assert!(!dead.is_finished());
@@ -227,7 +229,8 @@ fn two_services_request_a_refund_once() {
     cancel(&fixture, order.id);
     fixture.gateway.on_refund(GatewayBehavior::Succeed);
     fixture.clock.advance(Duration::from_hours(1));
-    let (one, other) = (fixture.service.clone(), fixture.second_service());
+    let one = fixture.service.clone();
+    let other = fixture.second_service();
     let answered: usize = std::thread::scope(|scope| {
         let runs = [one, other].map(|service| scope.spawn(move || service.run_maintenance().expect("a run")));
         runs.into_iter().map(|run| run.join().expect("no panic").answered_refunds).sum()
@@ -305,7 +308,9 @@ impl PaymentGateway for InterferingGateway {
 #[test]
 fn a_refund_just_requested_by_another_service_is_not_repeated() {
     let folder = tempfile::tempdir().expect("a folder");
-    let (other, requests, open) = (Arc::default(), Arc::default(), Arc::default());
+    let other = Arc::default();
+    let requests = Arc::default();
+    let open = Arc::default();
     let gateway = InterferingGateway { other, requests, open };
     let clock = ManualClock::at(at(NOW));
     let start = || {

@@ -105,7 +105,8 @@ fn a_change_at_another_revision_is_refused() {
 #[test]
 fn a_revision_mismatch_comes_before_field_errors() {
     let resources = Resources::new();
-    let (service, conditional) = (&resources.fixture.service, resources.fixture.caller.if_match([9]));
+    let service = &resources.fixture.service;
+    let conditional = resources.fixture.caller.if_match([9]);
     let tags = EventSettings { tags: Change::Set(vec!["\0".to_owned()]), ..Default::default() };
     let mismatch = Error::RevisionMismatch(1);
     assert_eq!(service.update_event(&conditional, resources.event.id, retitled("")), Err(mismatch.clone()));
@@ -200,7 +201,8 @@ fn sales_page_views_and_discount_uses_raise_no_revision() {
     let order = fixture.order_with_code(&resources.ticket_type, 2, "EARLY");
     fixture.service.payment_completed(by, order.id).expect("paid");
     fixture.issue(&resources.ticket_type, 1);
-    let (event_id, code) = (resources.event.id, "EARLY".to_owned());
+    let event_id = resources.event.id;
+    let code = "EARLY".to_owned();
     let basket = ValidateDiscount { event_id, code, order_amount: eur(0), ticket_items: Vec::new() };
     fixture.service.validate_discount(by, basket).expect("an answer");
     assert_eq!((fixture.sold(&resources.ticket_type), fixture.discount_uses(&resources.discount)), (3, 1));

@@ -30,7 +30,8 @@ impl Resources {
         let (ticket_type, spare_type) = (fixture.ticket_type(&event, 1250, 10), fixture.ticket_type(&spare, 0, 10));
         let pending = fixture.order(&ticket_type, 1);
         let webhook = fixture.webhook([NotificationType::TicketIssued]).endpoint.id;
-        let (outside, inside) = (fixture.issue(&ticket_type, 1).remove(0), fixture.issue(&ticket_type, 1).remove(0));
+        let outside = fixture.issue(&ticket_type, 1).remove(0);
+        let inside = fixture.issue(&ticket_type, 1).remove(0);
         fixture.service.check_in_ticket(&fixture.caller, CheckInTicket::new(&inside.code)).expect("inside");
         let discount = fixture.discount(percent_off(&event, "EARLY", 10));
         fixture.fail_all_deliveries();
@@ -105,7 +106,8 @@ const OPERATIONS: &[(&str, Scope, Operation)] = &[
         g.fixture.service.create_discount(by, percent_off(&g.event, "LATE", 5)).map(drop)
     }),
     ("validate_discount", Scope::DiscountsRead, |g, by| {
-        let (event_id, code) = (g.event.id, "EARLY".to_owned());
+        let event_id = g.event.id;
+        let code = "EARLY".to_owned();
         let request = ValidateDiscount { event_id, code, order_amount: eur(0), ticket_items: Vec::new() };
         g.fixture.service.validate_discount(by, request).map(drop)
     }),

@@ -58,10 +58,14 @@ fn an_event_without_sales_has_zeros_and_all_its_types_in_order() {
 fn a_mixed_history_has_the_expected_figures() {
     let fixture = Fixture::new();
     let (event, other) = (fixture.event(), fixture.event());
-    let ticket_type = fixture.ticket_type_with(&event, |new| (new.quantity, new.sort_order) = (20, Some(1)));
+    let ticket_type = fixture.ticket_type_with(&event, |new| {
+        new.quantity = 20;
+        new.sort_order = Some(1);
+    });
     let free = fixture.ticket_type(&event, 0, 5);
     let never = fixture.ticket_type(&event, 999, 7);
-    let (service, caller) = (&fixture.service, &fixture.caller);
+    let service = &fixture.service;
+    let caller = &fixture.caller;
     let check_in = |code: &str| service.check_in_ticket(caller, CheckInTicket::new(code)).map(drop);
 
     // One expired order, and one that was paid after it expired while its seat was still free.

@@ -69,7 +69,10 @@ fn a_ticket_of_an_order_names_its_item_and_is_not_internal() {
 #[test]
 fn a_code_has_20_characters_of_crockford_base32_and_is_unique() {
     let fixture = Fixture::new();
-    let ticket_type = fixture.ticket_type_with(&fixture.event(), |new| (new.price, new.quantity) = (eur(0), 10_000));
+    let ticket_type = fixture.ticket_type_with(&fixture.event(), |new| {
+        new.price = eur(0);
+        new.quantity = 10_000;
+    });
     let mut codes = HashSet::new();
     for _ in 0..20 {
         for ticket in fixture.issue(&ticket_type, 10) {

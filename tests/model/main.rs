@@ -53,7 +53,10 @@ impl System {
     fn new() -> Self {
         let fixture = Fixture::new();
         let over = Timestamp::from_millis(start().millis() + EVENT_DURATION);
-        let event = fixture.event_with(|new| (new.start_date, new.end_date) = (start(), Some(over)));
+        let event = fixture.event_with(|new| {
+            new.start_date = start();
+            new.end_date = Some(over);
+        });
         outbox::insert_webhook(&fixture.database(), fixture.caller.organization(), &outbox::ALL_NOTIFICATIONS, true);
         let (types, discounts, orders, tickets) = Default::default();
         Self { fixture, event: event.id, types, discounts, orders, tickets }
@@ -65,7 +68,8 @@ impl System {
 
     /// Takes a step that the model does not skip. `model` is its state before the step.
     fn apply(&mut self, step: &Step, model: &Model) -> Outcome {
-        let (service, caller) = (self.fixture.service.clone(), self.fixture.caller.clone());
+        let service = self.fixture.service.clone();
+        let caller = self.fixture.caller.clone();
         let type_id = |index: &usize| self.types[model.pick_type(*index).expect("not skipped")];
         let order = |index: &usize| self.orders[pick(*index, self.orders.len()).expect("not skipped")];
         let ticket = |index: &usize| &self.tickets[pick(*index, self.tickets.len()).expect("not skipped")];
@@ -74,7 +78,8 @@ impl System {
             Step::AddType { price, quantity, max_per_order, days, hours } => {
                 let mut new = CreateTicketType::new("Seat", eur(*price), *quantity);
                 new.max_per_order = Some(*max_per_order);
-                (new.validity_days, new.validity_hours) = (*days, *hours);
+                new.validity_days = *days;
+                new.validity_hours = *hours;
                 let created = service.create_ticket_type(&caller, self.event, new);
                 outcome(created.map(|created| self.types.push(created.id)))
             }
@@ -84,7 +89,8 @@ impl System {
             }
             Step::DeleteType(index) => outcome(service.delete_ticket_type(&caller, type_id(index))),
             Step::AddDiscount { percent, value, limit, minimum, automatic, only } => {
-                let (from, to) = (at("2020-01-01T00:00:00Z"), Timestamp::MAX);
+                let from = at("2020-01-01T00:00:00Z");
+                let to = Timestamp::MAX;
                 let value = Amount::new(*value, if *percent { 0 } else { 2 });
                 let mut new = CreateDiscount::percentage(self.event, code(self.discounts.len()), value, from, to);
                 if !percent {
@@ -98,7 +104,8 @@ impl System {
                 outcome(service.create_discount(&caller, new).map(|created| self.discounts.push(created.id)))
             }
             Step::UpdateDiscount { discount: index, active, limit } => {
-                let (is_active, usage_limit) = (Change::Set(*active), Change::Set(*limit));
+                let is_active = Change::Set(*active);
+                let usage_limit = Change::Set(*limit);
                 let changes = UpdateDiscount { is_active, usage_limit, ..Default::default() };
                 outcome(service.update_discount(&caller, discount(index), changes))
             }
@@ -168,7 +175,8 @@ impl System {
 
     /// Asserts that everything visible is as in the model.
     fn compare(&self, model: &Model) {
-        let (service, caller) = (self.service(), &self.fixture.caller);
+        let service = self.service();
+        let caller = &self.fixture.caller;
         assert_eq!(self.fixture.event_status(self.event), model.event_status(), "the event");
         for (id, ticket_type) in self.types.iter().zip(&model.types) {
             match service.get_ticket_type(caller, *id) {

@@ -274,7 +274,8 @@ impl Model {
     }
 
     fn check_in(&mut self, index: usize) -> Outcome {
-        let (now, cancelled) = (self.now, self.status == EventStatus::Cancelled);
+        let now = self.now;
+        let cancelled = self.status == EventStatus::Cancelled;
         let ticket = &mut self.tickets[index];
         let ticket_type = &self.types[ticket.ticket_type];
         ticket.scans += 1;

@@ -75,7 +75,8 @@ pub fn opening() -> [Step; 3] {
 }
 
 pub fn step() -> impl Strategy<Value = Step> {
-    let (ticket_type, any) = (0..4_usize, 0..64_usize);
+    let ticket_type = 0..4_usize;
+    let any = 0..64_usize;
     let item = (ticket_type.clone(), 1..3_i64).prop_map(|(ticket_type, quantity)| Item { ticket_type, quantity });
     let statuses = prop_oneof![
         9 => Just(EventStatus::Published),

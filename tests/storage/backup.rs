@@ -108,7 +108,8 @@ fn a_copy_has_the_permissions_of_the_original_from_the_beginning() {
 #[test]
 fn a_backup_during_writes_finishes_with_the_state_at_its_start() {
     let (fixture, ticket_type) = filled_fixture();
-    let (done, sold) = (AtomicBool::new(false), AtomicI64::new(TICKETS));
+    let done = AtomicBool::new(false);
+    let sold = AtomicI64::new(TICKETS);
     std::thread::scope(|scope| {
         scope.spawn(|| {
             while !done.load(Ordering::SeqCst) {
@@ -148,8 +149,10 @@ fn sell_until_stopped() {
     let path = PathBuf::from(child_variable("TICKETING_TEST_FILE"));
     let service = TicketingService::open(path).unwrap();
     let caller = service.act_for(child_variable("TICKETING_TEST_ORGANIZATION").parse().unwrap()).unwrap();
-    let (event, ticket_type) = (child_variable("TICKETING_TEST_EVENT"), child_variable("TICKETING_TEST_TICKET_TYPE"));
-    let (event, ticket_type) = (event.parse().unwrap(), ticket_type.parse().unwrap());
+    let event = child_variable("TICKETING_TEST_EVENT");
+    let ticket_type = child_variable("TICKETING_TEST_TICKET_TYPE");
+    let event = event.parse().unwrap();
+    let ticket_type = ticket_type.parse().unwrap();
     let stop = AtomicBool::new(false);
     std::thread::scope(|scope| {
         scope.spawn(|| {

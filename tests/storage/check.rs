@@ -14,14 +14,21 @@ use ticketing::{
 /// organization, and closes its service.
 fn history() -> (std::sync::Arc<tempfile::TempDir>, PathBuf) {
     let fixture = Fixture::new();
-    let (service, caller) = (&fixture.service, &fixture.caller);
+    let service = &fixture.service;
+    let caller = &fixture.caller;
     let key = CreateApiKey { name: "Door".to_owned(), scopes: Scopes::all(), expires_at: None };
     service.create_api_key(caller.organization(), key).expect("a key");
     let event = fixture.event();
     let ticket_type = fixture.ticket_type(&event, 1250, 100);
-    let free = fixture.ticket_type_with(&event, |new| (new.name, new.price) = ("Free".to_owned(), Amount::ZERO));
+    let free = fixture.ticket_type_with(&event, |new| {
+        new.name = "Free".to_owned();
+        new.price = Amount::ZERO;
+    });
     fixture.ticket_type_with(&event, |new| "Unsold".clone_into(&mut new.name));
-    let later = fixture.event_with(|new| (new.end_date, new.title) = (None, "Winter Night".to_owned()));
+    let later = fixture.event_with(|new| {
+        new.end_date = None;
+        new.title = "Winter Night".to_owned();
+    });
     let other = fixture.ticket_type_with(&later, |new| "Other".clone_into(&mut new.name));
     fixture.issue(&other, 1);
     let other = fixture.other_organization();
@@ -86,9 +93,12 @@ fn history() -> (std::sync::Arc<tempfile::TempDir>, PathBuf) {
 /// later ones are queued, one is given up, and one has failed once.
 fn add_notifications(fixture: &Fixture, other: &ticketing::Caller) {
     let event = fixture.event_with(|new| "Reported".clone_into(&mut new.title));
-    let ticket_type =
-        fixture.ticket_type_with(&event, |new| (new.name, new.price) = ("Reported".to_owned(), Amount::ZERO));
-    let (file, organization) = (fixture.database(), fixture.caller.organization());
+    let ticket_type = fixture.ticket_type_with(&event, |new| {
+        new.name = "Reported".to_owned();
+        new.price = Amount::ZERO;
+    });
+    let file = fixture.database();
+    let organization = fixture.caller.organization();
     outbox::insert_webhook(&fixture.database(), organization, &outbox::ALL_NOTIFICATIONS, true);
     outbox::insert_webhook(&fixture.database(), organization, &[NotificationType::OrderCompleted], true);
     outbox::insert_webhook(&fixture.database(), other.organization(), &[NotificationType::OrderCancelled], true);
@@ -418,8 +428,10 @@ fn a_damaged_page_is_a_finding_and_the_check_continues() {
 #[test]
 fn a_check_sees_one_state_during_writes() {
     let fixture = Fixture::new();
-    let ticket_type =
-        fixture.ticket_type_with(&fixture.event(), |new| (new.price, new.quantity) = (Amount::ZERO, 1_000_000));
+    let ticket_type = fixture.ticket_type_with(&fixture.event(), |new| {
+        new.price = Amount::ZERO;
+        new.quantity = 1_000_000;
+    });
     let done = std::sync::atomic::AtomicBool::new(false);
     std::thread::scope(|scope| {
         let sell = || {

@@ -188,7 +188,8 @@ struct ChildOptions {
 #[test]
 fn after_fifty_kills_everything_acknowledged_is_stored_completely() {
     let fixture = Fixture::new();
-    let (free, paid) = (fixture.new_ticket_type(0, 1_000_000), fixture.new_ticket_type(1250, 1_000_000));
+    let free = fixture.new_ticket_type(0, 1_000_000);
+    let paid = fixture.new_ticket_type(1250, 1_000_000);
     let organization = fixture.caller.organization();
     outbox::insert_webhook(&fixture.database(), organization, &outbox::ALL_NOTIFICATIONS, true);
     let options = ChildOptions {

@@ -220,7 +220,9 @@ fn the_last_handle_of_a_service_removes_the_log() {
         let ticket_type = fixture.new_ticket_type(0, 100);
         let log = PathBuf::from(format!("{}-wal", fixture.path().display()));
         let clone = fixture.service.clone();
-        let (caller, event, path) = (fixture.caller.clone(), fixture.default_event().id, fixture.path().clone());
+        let caller = fixture.caller.clone();
+        let event = fixture.default_event().id;
+        let path = fixture.path().clone();
         let folder = fixture.folder();
         drop(fixture);
         assert!(log.exists());
@@ -263,12 +265,14 @@ fn a_corrupt_value_is_reported_with_table_column_and_row() {
         .unwrap()
         .order;
     let ticket = fixture.service.mark_order_paid(&fixture.caller, order.id).unwrap().items[0].issued_tickets[0].clone();
-    let (service, caller) = (&fixture.service, &fixture.caller);
+    let service = &fixture.service;
+    let caller = &fixture.caller;
     let scan = || service.check_in_ticket(caller, CheckInTicket::new(ticket.code.clone())).map(drop);
     let get_order = || service.get_order(caller, order.id).map(drop);
     let get_event = || service.get_event(caller, fixture.default_event().id).map(drop);
     let get_ticket_type = || service.get_ticket_type(caller, ticket_type.id).map(drop);
-    let (ten, code) = (ticketing::Amount::new(10, 0), "EARLY");
+    let ten = ticketing::Amount::new(10, 0);
+    let code = "EARLY";
     let mut discount = ticketing::CreateDiscount::percentage(
         fixture.default_event().id,
         code,
@@ -320,7 +324,8 @@ fn the_log_stays_bounded_during_many_reads_and_writes() {
     let log = PathBuf::from(format!("{}-wal", fixture.path().display()));
     let clock = ticketing::SystemClock;
     let end = clock.monotonic() + Duration::from_secs(4);
-    let (longest, written) = (AtomicU64::new(0), AtomicU64::new(0));
+    let longest = AtomicU64::new(0);
+    let written = AtomicU64::new(0);
     run_at_once(9, |number| {
         let reader = fixture.database();
         while clock.monotonic() < end {
@@ -340,7 +345,8 @@ fn the_log_stays_bounded_during_many_reads_and_writes() {
             }
         }
     });
-    let (longest, written) = (longest.into_inner(), written.into_inner());
+    let longest = longest.into_inner();
+    let written = written.into_inner();
     eprintln!("the log reached {longest} MiB while {written} MiB were written");
     // At 96 MiB a commit waits for the readers, and if they take too long, again every 16 MiB.
     assert!(longest < 160, "{longest} MiB of {written}");
