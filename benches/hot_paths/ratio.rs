@@ -77,7 +77,9 @@ impl Bench {
 
     pub fn finish(self) {
         println!("\nThe ratios, as rate of the first to rate of the second (higher is better):");
-        self.lines.iter().for_each(|line| println!("  {line}"));
+        for line in &self.lines {
+            println!("  {line}");
+        }
         self.criterion.final_summary();
     }
 }

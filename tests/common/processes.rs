@@ -48,12 +48,19 @@ impl ChildProcess {
         writeln!(self.child.stdin.as_mut().unwrap(), "{line}").unwrap();
     }
 
-    /// Waits until it ends. Returns its exit status and the remaining messages.
-    pub fn finish(mut self) -> (ExitStatus, Vec<String>) {
+    /// Waits until it ends.
+    pub fn finish(mut self) -> EndedProcess {
         drop(self.child.stdin.take());
         let messages = std::iter::from_fn(|| self.next_message()).collect();
-        (self.child.wait().unwrap(), messages)
+        EndedProcess { status: self.child.wait().unwrap(), messages }
     }
+}
+
+/// A child process that has ended.
+pub struct EndedProcess {
+    pub status: ExitStatus,
+    /// The messages that were not read before.
+    pub messages: Vec<String>,
 }
 
 /// Reads the next message of a child process. A line that is incomplete, because the process was killed, is ignored.
@@ -105,7 +112,7 @@ pub fn run_child_by(wrapper: &[&str], test: &str, role: &str) -> Option<Vec<Stri
     let mut command = Command::new(wrapper[0]);
     command.args(&wrapper[1..]).arg(child.get_program()).args(child.get_args());
     command.envs(child.get_envs().filter_map(|(name, value)| Some((name, value?))));
-    let (status, messages) = ChildProcess::start(command).finish();
-    assert!(status.success(), "{status}");
-    Some(messages)
+    let ended = ChildProcess::start(command).finish();
+    assert!(ended.status.success(), "{}", ended.status);
+    Some(ended.messages)
 }

@@ -289,7 +289,7 @@ fn kill_at(stage: &str, fixture: &Fixture, ticket_type: &TicketType) -> Vec<Stri
     let mut running = ChildProcess::start(command);
     let keys = std::iter::from_fn(|| running.next_message()).take_while(|message| message != "stopped").collect();
     running.child.kill().expect("it runs");
-    assert!(!running.finish().0.success(), "it was killed");
+    assert!(!running.finish().status.success(), "it was killed");
     keys
 }
 

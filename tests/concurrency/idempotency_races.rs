@@ -267,10 +267,10 @@ fn two_processes(prefixes: [&str; 2], cents: i64) -> (HashSet<String>, i64) {
         command.env("TICKETING_TEST_ORGANIZATION", fixture.caller.organization().to_string());
         command
     });
-    let ends: Vec<_> = start_together(children).into_iter().map(ChildProcess::finish).collect();
-    assert!(ends.iter().all(|(status, _)| status.success()));
+    let ended: Vec<_> = start_together(children).into_iter().map(ChildProcess::finish).collect();
+    assert!(ended.iter().all(|process| process.status.success()));
     assert_consistent(&fixture.database());
-    (ends.into_iter().flat_map(|(_, messages)| messages).collect(), orders(&fixture))
+    (ended.into_iter().flat_map(|process| process.messages).collect(), orders(&fixture))
 }
 
 #[test]

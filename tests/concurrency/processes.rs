@@ -68,9 +68,9 @@ fn several_processes_sell_each_of_the_last_seats_once() {
             .env("TICKETING_TEST_TICKET_TYPE", ticket_type.id.to_string());
         command
     });
-    let ends: Vec<_> = start_together(children).into_iter().map(ChildProcess::finish).collect();
-    assert!(ends.iter().all(|(status, _)| status.success()));
-    let bought: Vec<i64> = ends.iter().map(|(_, messages)| messages[0].parse().unwrap()).collect();
+    let ended: Vec<_> = start_together(children).into_iter().map(ChildProcess::finish).collect();
+    assert!(ended.iter().all(|process| process.status.success()));
+    let bought: Vec<i64> = ended.iter().map(|process| process.messages[0].parse().unwrap()).collect();
     assert_eq!(bought.iter().sum::<i64>(), SEATS, "{bought:?}");
     assert_eq!(fixture.sold(&ticket_type), SEATS);
     assert_consistent(&fixture.database());
@@ -86,7 +86,8 @@ fn processes_that_open_a_new_file_at_the_same_time_all_succeed() {
             command.env("TICKETING_TEST_FILE", &path);
             command
         });
-        let mut created: Vec<_> = start_together(children).into_iter().flat_map(|child| child.finish().1).collect();
+        let mut created: Vec<_> =
+            start_together(children).into_iter().flat_map(|child| child.finish().messages).collect();
         created.sort();
         created.dedup();
         assert_eq!(created.len(), 8);
@@ -126,5 +127,5 @@ fn a_key_revoked_in_one_process_is_refused_in_the_other() {
     assert_eq!(authenticates(), "valid");
     fixture.service.revoke_api_key(key.api_key.id).unwrap();
     assert_eq!(authenticates(), "refused");
-    assert!(child.finish().0.success());
+    assert!(child.finish().status.success());
 }

@@ -425,8 +425,7 @@ fn of_two_late_payments_for_one_seat_one_succeeds_and_one_is_refunded() {
         ends.sort_by_key(|(status, _)| status.to_string());
         let [completed, expired] = ends;
         assert_eq!(completed, (OrderStatus::Completed, PaymentStatus::Completed));
-        assert_eq!(expired.0, OrderStatus::Expired);
-        assert_eq!(expired.1, PaymentStatus::Refunded);
+        assert_eq!(expired, (OrderStatus::Expired, PaymentStatus::Refunded));
         assert_eq!((fixture.sold(&ticket_type), fixture.held(&ticket_type)), (1, 0));
     }
     assert_eq!(fixture.refunds().len(), 25.min(ROUNDS));

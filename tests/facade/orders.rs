@@ -514,9 +514,10 @@ fn an_expired_order_reads_the_same_before_and_after_maintenance() {
         fixture.service.list_orders(&fixture.caller, request).expect("a page").data
     };
     let before = (fixture.read_order(order.id), listed(Expired), listed(Pending));
-    assert_eq!(before.0.status, Expired);
-    assert_eq!(before.0.updated_at, at("2026-06-01T12:30:00Z"), "the instant at which the hold expired");
-    assert_eq!((before.1.len(), before.2.len()), (1, 0));
+    let (expired_order, expired_list, pending_list) = &before;
+    assert_eq!(expired_order.status, Expired);
+    assert_eq!(expired_order.updated_at, at("2026-06-01T12:30:00Z"), "the instant at which the hold expired");
+    assert_eq!((expired_list.len(), pending_list.len()), (1, 0));
     assert_eq!(fixture.service.run_maintenance().expect("a run").expired_orders, 1);
     assert_eq!((fixture.read_order(order.id), listed(Expired), listed(Pending)), before);
     assert_eq!(fixture.stored("SELECT held FROM ticket_types"), 0);

@@ -31,7 +31,12 @@ struct System {
     types: Vec<TicketTypeId>,
     discounts: Vec<DiscountId>,
     orders: Vec<OrderId>,
-    tickets: Vec<(TicketId, String)>,
+    tickets: Vec<IssuedTicket>,
+}
+
+struct IssuedTicket {
+    id: TicketId,
+    code: String,
 }
 
 fn outcome<T>(result: Result<T>) -> Outcome {
@@ -128,12 +133,19 @@ impl System {
                 let request =
                     IssueTickets { ticket_type_id: type_id(index), customer: new_customer(), quantity: *quantity };
                 outcome(service.issue_tickets(&caller, request).map(|issued| {
-                    self.tickets.extend(issued.issued_tickets.into_iter().map(|ticket| (ticket.id, ticket.code)));
+                    self.tickets.extend(
+                        issued
+                            .issued_tickets
+                            .into_iter()
+                            .map(|ticket| IssuedTicket { id: ticket.id, code: ticket.code }),
+                    );
                 }))
             }
-            Step::CheckIn(index) => outcome(service.check_in_ticket(&caller, CheckInTicket::new(&ticket(index).1))),
-            Step::CheckOut(index) => outcome(service.check_out_ticket(&caller, CheckInTicket::new(&ticket(index).1))),
-            Step::CancelTicket(index) => outcome(service.cancel_ticket(&caller, ticket(index).0)),
+            Step::CheckIn(index) => outcome(service.check_in_ticket(&caller, CheckInTicket::new(&ticket(index).code))),
+            Step::CheckOut(index) => {
+                outcome(service.check_out_ticket(&caller, CheckInTicket::new(&ticket(index).code)))
+            }
+            Step::CancelTicket(index) => outcome(service.cancel_ticket(&caller, ticket(index).id)),
             Step::SetStatus(status) => outcome(self.fixture.set_event_status(self.event, *status)),
             Step::MoveClock(minutes) => {
                 let now = Timestamp::from_millis(model.now + minutes * 60_000);
@@ -150,7 +162,7 @@ impl System {
             let order = self.fixture.read_order(self.orders[new.order.expect("a ticket of an order")]);
             let tickets = order.items.iter().flat_map(|item| &item.issued_tickets);
             let known = self.tickets.len();
-            self.tickets.extend(tickets.map(|ticket| (ticket.id, ticket.code.clone())));
+            self.tickets.extend(tickets.map(|ticket| IssuedTicket { id: ticket.id, code: ticket.code.clone() }));
             assert!(self.tickets.len() > known, "an order that is complete has tickets");
         }
     }
@@ -206,7 +218,7 @@ impl System {
             let of_items: i64 = system.items.iter().map(|item| item.item.final_amount.minor()).sum();
             assert_eq!(of_items, order.total, "{id}: its items");
         }
-        for ((id, _), ticket) in self.tickets.iter().zip(&model.tickets) {
+        for (IssuedTicket { id, .. }, ticket) in self.tickets.iter().zip(&model.tickets) {
             let system = service.get_ticket(caller, *id).expect("a ticket");
             assert_eq!(system.ticket_type_id, self.types[ticket.ticket_type], "{id}");
             assert_eq!((system.status, system.scan_count), (ticket.status, ticket.scans), "{id}");

@@ -113,7 +113,9 @@ fn add_notifications(fixture: &Fixture, other: &ticketing::Caller) {
     let now = fixture.clock.now();
     let rows: Vec<_> = outbox::rows(&file).into_iter().filter(|row| row.created_at == now).collect();
     let issued: Vec<_> = rows.iter().filter(|row| row.kind == "ticket.issued").collect();
-    (0..8).for_each(|_| outbox::record_attempt_at(&file, issued[0].id, now, false));
+    for _ in 0..8 {
+        outbox::record_attempt_at(&file, issued[0].id, now, false);
+    }
     outbox::record_attempt_at(&file, issued[1].id, now, false);
 }
 

@@ -177,7 +177,7 @@ fn work_and_kill(options: &ChildOptions, round: u64) -> Acknowledged {
             acknowledged.record(&message);
         }
     });
-    assert!(!seller.finish().0.success(), "it was killed");
+    assert!(!seller.finish().status.success(), "it was killed");
     acknowledged
 }
 

@@ -139,7 +139,7 @@ fn start_with(fixture: &Fixture, role: &str, clock: &str) -> ChildProcess {
 
 fn kill(mut process: ChildProcess) {
     process.child.kill().unwrap();
-    assert!(!process.finish().0.success(), "the process was killed");
+    assert!(!process.finish().status.success(), "the process was killed");
 }
 
 /// Returns the number, success and error message of each attempt.
@@ -206,7 +206,7 @@ fn an_attempt_interrupted_before_it_is_recorded_is_repeated_with_the_same_number
     let mut sender = start(&fixture, "crash after the response");
     // The process ends without a message.
     assert_eq!(sender.next_message(), None);
-    assert!(!sender.finish().0.success());
+    assert!(!sender.finish().status.success());
     assert_repeated(&fixture, &receiver, endpoint.id);
 }
 
@@ -304,7 +304,7 @@ fn a_notification_that_crashes_its_process_fails_after_the_third_time() {
         fixture.queue_notifications(1);
         fixture.wait_for_outbox(crash + 1, "DELIVERED");
         sender.send("now");
-        assert!(!sender.finish().0.success());
+        assert!(!sender.finish().status.success());
         assert_eq!(attempts(&fixture, poison.id), []);
         fixture.clock.advance(LEASE + TIMEOUT);
     }
@@ -336,7 +336,7 @@ fn attempts_beside_a_notification_that_crashes_the_process_do_not_fail_with_it()
     for round in 1..=3 {
         let mut sender = start_with_running_clock(&fixture, "crash at the poison");
         assert_eq!(sender.next_message(), None);
-        assert!(!sender.finish().0.success());
+        assert!(!sender.finish().status.success());
         if round == 1 {
             let claimed = fixture.outbox().iter().filter(|row| row.claimed).count();
             assert!(claimed > 1 && fixture.outbox_count("DELIVERED") == 0, "{claimed} were interrupted together");

@@ -46,7 +46,7 @@ fn three_processes_deliver_five_hundred_notifications_once_each() {
     fixture.wait_for_outbox(ROWS, "DELIVERED");
     drop(sender);
     for other in others {
-        assert!(other.finish().0.success());
+        assert!(other.finish().status.success());
     }
     let by_this_process: u64 = fixture.service.statistics().webhooks.attempts.iter().map(|(_, number)| number).sum();
     eprintln!("{by_this_process} of {ROWS} were sent by the process that queued them");
