@@ -100,7 +100,7 @@ impl Entropy for SystemEntropy {
     }
 }
 
-/// A source that returns the same bytes for the same seed. For tests only: its bytes are predictable.
+/// A deterministic source: it returns the same bytes for the same seed. For tests only: its bytes are predictable.
 pub struct SeededEntropy(Mutex<StdRng>);
 
 impl SeededEntropy {

@@ -9,7 +9,7 @@ use super::schema::{ObjectSchema, add_description, or_null};
 use super::value::FormValue;
 use crate::error::FieldErrors;
 
-/// What the list of fields of a form states about one of them.
+/// The declaration of a field in a form.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Field<L: 'static> {
     /// The name in JSON.

@@ -29,7 +29,7 @@ pub(crate) trait Form: Sized {
     }
 }
 
-/// The members of an object while it is read, and the place for errors.
+/// The members of an object that is read, and the errors so far.
 pub(crate) struct ObjectReader<'a> {
     members: &'a [(String, Value)],
     pub(crate) path: Path<'a>,

@@ -1,4 +1,4 @@
-//! The format of API keys, and the check of a request for one.
+//! The format of API keys, and validation of requests to create them.
 
 use super::{Checked, text};
 use crate::error::{FieldErrors, Result};

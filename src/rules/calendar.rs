@@ -46,8 +46,8 @@ impl Zone {
     pub(crate) fn start_of(self, day: Day, days: i64) -> Timestamp {
         let last = Timestamp::MAX.millis() / 1000 / DAY;
         let wanted = day.0.saturating_add(days).min(last + 1);
-        // No zone is further than a day from UTC. A clock change can swallow midnight, so the day's first instant is
-        // looked for rather than computed.
+        // All zones are within a day of UTC. Midnight may not exist on the day of a clock change, so this searches for
+        // the first instant of the day.
         let (mut before, mut from) = ((wanted - 2) * DAY, (wanted + 2) * DAY);
         while from - before > 1 {
             let middle = before + (from - before) / 2;

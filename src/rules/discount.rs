@@ -85,7 +85,7 @@ pub(crate) fn apply(
     full: &OrderPrice,
     now: Timestamp,
 ) -> Result<OrderPrice, DiscountRefusal> {
-    // Both lists may be long.
+    // A set, because both lists may be long.
     let listed: BTreeSet<TicketTypeId> = discount.applicable_ticket_types.iter().copied().collect();
     let applies: Vec<bool> = types.iter().map(|of| listed.is_empty() || listed.contains(of)).collect();
     let refusals = [

@@ -1,5 +1,5 @@
-//! Pure decisions: validation, status transitions, pricing, admission. Nothing here
-//! reads a clock, draws random bytes or queries a database.
+//! Business rules as pure functions: validation, status transitions, pricing, admission. They do not read a clock, draw
+//! random bytes or query a database.
 
 pub(crate) mod admission;
 pub(crate) mod api_key;

@@ -102,7 +102,7 @@ pub(crate) struct Claims {
     pub(crate) next_due: Option<Timestamp>,
 }
 
-/// What the scheduler needs to know about an endpoint.
+/// The organization and the last attempt of an endpoint, for the scheduler.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct EndpointInfo {
     pub(crate) organization: OrganizationId,
@@ -257,7 +257,7 @@ pub(crate) fn is_enabled(tx: &Transaction<'_>, endpoint: WebhookId) -> Result<bo
     tx.exists(ENABLED_ENDPOINT, &[endpoint.into()])
 }
 
-/// Returns what the scheduler needs to know about an endpoint; `None` if it was deleted.
+/// Returns the [`EndpointInfo`] of an endpoint; `None` if it was deleted.
 pub(crate) fn endpoint_info(tx: &Transaction<'_>, endpoint: WebhookId) -> Result<Option<EndpointInfo>> {
     let Some(organization) = tx.query_opt(ORGANIZATION, &[endpoint.into()], |row| row.get("organization_id"))? else {
         return Ok(None);

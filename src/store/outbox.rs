@@ -145,7 +145,7 @@ fn insert_rows(
     Err(Error::Unavailable("no free id was found"))
 }
 
-/// Gives a notification the id of its first row, which no other notification can have, in this process or another.
+/// Sets the id of a notification to the id of its first row, which makes it unique across processes.
 fn identify(
     change: usize,
     first_row: OutboxId,

@@ -11,7 +11,7 @@ pub const BODY_KEPT: usize = 4096;
 ///
 /// The sender calls it from several threads at once. Calls may block.
 pub trait Transport: fmt::Debug + Send + Sync + 'static {
-    /// Sends a POST request and waits for the response, for no longer than `timeout` in all. Redirects are not
+    /// Sends a POST request and waits for the response, for at most `timeout` in total. Redirects are not
     /// followed.
     ///
     /// An implementation that exceeds `timeout` delays its worker. If it takes longer than the lease of 18 seconds,

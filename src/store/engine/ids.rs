@@ -12,13 +12,13 @@ const RANDOM_BITS: u32 = 12;
 /// The bits of the milliseconds, which last until the year 2248.
 const TIME_BITS: u32 = 63 - LOWER_BITS;
 
-/// The smallest id that can be drawn at an instant: every smaller id was drawn earlier.
+/// The smallest id that can be generated at an instant: every smaller id was generated earlier.
 pub(in crate::store) fn first_of(instant: Timestamp) -> i64 {
     instant.millis().min((1 << TIME_BITS) - 1) << LOWER_BITS
 }
 
-/// Draws ids, each greater than the one before, even if the clock is set back. The random bits make it unlikely that
-/// several processes draw the same id.
+/// Generates ids, each greater than the one before, even if the clock is set back. The random bits make it unlikely
+/// that several processes generate the same id.
 #[derive(Debug, Default)]
 pub(crate) struct IdSource {
     last: Mutex<i64>,

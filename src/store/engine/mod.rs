@@ -1,6 +1,6 @@
 //! The database engine: transactions, rows and values, constraints, ids, and the group commit.
 //!
-//! Only `sqlite/` names rusqlite and r2d2. Another engine would be a folder next to it with its own implementation of
+//! Only `sqlite/` uses rusqlite and r2d2. Another engine would be a folder next to it with its own implementation of
 //! `connection::Connection`.
 
 mod connection;

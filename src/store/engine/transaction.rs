@@ -15,7 +15,7 @@ use crate::model::id::{Id, Kind};
 use crate::model::timestamp::Timestamp;
 use crate::store::counters::CommitEvent;
 
-/// How often an id that is taken is drawn again.
+/// How many other ids are tried if an id is taken.
 const ID_ATTEMPTS: usize = 16;
 
 /// How work in a savepoint ended.
@@ -26,7 +26,7 @@ pub(crate) enum Savepoint<T> {
     RolledBack(Error),
 }
 
-/// A transaction. All its statements share one instant.
+/// A transaction. All its statements see the same current time.
 pub(crate) struct Transaction<'c> {
     connection: &'c dyn Connection,
     now: Timestamp,
@@ -47,7 +47,7 @@ impl<'c> Transaction<'c> {
         Self { connection, now, environment, ids, events: RefCell::default(), event_locked: Cell::new(false) }
     }
 
-    /// The instant of this transaction.
+    /// The current time, which is the same throughout the transaction.
     pub(crate) fn now(&self) -> Timestamp {
         self.now
     }
@@ -93,13 +93,14 @@ impl<'c> Transaction<'c> {
         self.connection.execute(sql, binds)
     }
 
-    /// Draws a new id, for a row whose values depend on it. Another process may have drawn the same.
+    /// Generates a new id, for rows that contain their id in other columns too. Another process may generate the same
+    /// one.
     pub(crate) fn new_id<K: Kind>(&self) -> Id<K> {
         Id::from_raw(self.ids.next(self.environment, self.now))
     }
 
-    /// Inserts a row under a new id, which is `?1`; the other parameters follow. The statement has to say
-    /// `ON CONFLICT (id) DO NOTHING`: if another process has taken the id, another one is drawn.
+    /// Inserts a row under a new id, which is `?1`; the other parameters follow. The statement must end with
+    /// `ON CONFLICT (id) DO NOTHING`: if the id is taken, the insert is tried again with another id.
     pub(crate) fn insert<K: Kind>(&self, sql: &str, binds: &[Bind<'_>]) -> Result<Id<K>> {
         Ok(self.try_insert(sql, binds)?)
     }

@@ -85,7 +85,7 @@ impl<'a, T: Into<Bind<'a>>> From<Option<T>> for Bind<'a> {
 pub(crate) enum Value<'r> {
     Null,
     Int(i64),
-    /// Text, which a damaged file may hold in another encoding than UTF-8.
+    /// Text. In a damaged file it may be invalid UTF-8.
     Text(&'r [u8]),
     Blob(&'r [u8]),
     /// A value of a type that no column of the schema has.

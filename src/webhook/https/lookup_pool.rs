@@ -2,7 +2,7 @@
 //!
 //! The system's resolver blocks for as long as the DNS servers let it, and cannot be cancelled; ureq would start one
 //! more thread for each lookup that hangs. Here at most [`MAX_THREADS`] lookups run at once, a caller waits no longer
-//! than its timeout, and a lookup that nobody waits for any longer is not started.
+//! than its timeout, and a lookup is not started if its callers have timed out.
 //!
 //! Names whose last lookup took more than a second, and names that have not been looked up yet, are throttled: they
 //! share half of the threads. However many of their lookups hang, other names find a free thread.
@@ -111,7 +111,7 @@ impl State {
         Some(lookup)
     }
 
-    /// Forgets a lookup that nobody waits for any longer.
+    /// Removes a lookup whose caller has timed out.
     fn cancel(&mut self, id: u64) {
         self.callers.remove(&id);
         self.fast.retain(|lookup| lookup.id != id);
@@ -172,7 +172,7 @@ impl LookupPool {
         thread.spawn(move || run(&queue, &*resolver, max_threads)).is_ok()
     }
 
-    /// Fails all lookups, those of the future too.
+    /// Fails all current and future lookups.
     pub(super) fn close(&self) {
         let mut state = self.queue.lock();
         state.closed = true;

@@ -2,7 +2,7 @@
 //!
 //! ureq's own resolver and TCP connector do not suffice. Its connector does not tell to which of several addresses it
 //! has connected, so that a pooled connection could not be checked against the addresses that the name has now; and
-//! it gives the first address most of the time. [`CheckedConnector`] therefore hands it one address at a time.
+//! it spends most of the time on the first address. [`CheckedConnector`] therefore hands it one address at a time.
 
 use std::net::SocketAddr;
 use std::sync::Arc;

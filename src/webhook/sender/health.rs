@@ -32,7 +32,7 @@ impl Health {
     }
 }
 
-/// What the last attempt showed about its endpoint.
+/// The health that an endpoint has after its last attempt, and the duration of that attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Observation {
     pub(super) health: Health,

@@ -58,7 +58,7 @@ impl SenderOptions {
         self
     }
 
-    /// Sets how long one attempt may take in all: from 1 ms to 10 seconds, by default 10 seconds.
+    /// Sets how long one attempt may take in total: from 1 ms to 10 seconds, by default 10 seconds.
     pub fn attempt_timeout(mut self, timeout: Duration) -> Self {
         self.attempt_timeout = timeout;
         self

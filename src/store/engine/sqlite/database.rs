@@ -1,4 +1,4 @@
-//! Connections that write: their settings, the schema, and checkpoints.
+//! Connections for writing: their settings, the schema, and checkpoints.
 
 use std::cell::Cell;
 
@@ -12,10 +12,10 @@ use crate::error::{Error, Result, StoreError};
 use crate::store::engine::ids::IdSource;
 use crate::store::engine::transaction::Transaction;
 
-/// The application id in the header of our databases: "TCKT".
+/// The `application_id` in the header of the databases of this crate: "TCKT".
 const APPLICATION_ID: i64 = 0x5443_4b54;
 
-/// A connection that writes.
+/// A connection for writing.
 pub(crate) struct Database {
     pub(super) connection: Connection,
 }
@@ -109,8 +109,8 @@ impl Database {
         self.connection.busy_handler(handler).map_err(|error| convert(&error))
     }
 
-    /// Runs the migrations that the database has not had, in one transaction. `user_version` in its header is how many
-    /// it has had.
+    /// Runs the migrations that are not applied yet, in one transaction. `user_version` in the header is the number of
+    /// applied migrations.
     pub(crate) fn migrate(&self, migrations: &[&str]) -> Result<()> {
         let known = i64::try_from(migrations.len()).unwrap_or(i64::MAX);
         if self.schema_version()? == known {
@@ -156,8 +156,8 @@ impl Database {
         !self.connection.is_autocommit()
     }
 
-    /// Runs `work`, which takes long, on one snapshot of the database. Others can write in the meantime, and everything
-    /// that they write stays in the WAL.
+    /// Runs `work`, which may take long, on one snapshot of the database. Other connections can write in the meantime.
+    /// Their writes stay in the WAL until `work` ends.
     pub(crate) fn with_snapshot<T>(&self, work: impl FnOnce() -> Result<T>) -> Result<T> {
         self.batch("BEGIN")?;
         // The snapshot is taken by the first statement that reads.
@@ -178,13 +178,14 @@ impl Database {
         self.batch("PRAGMA query_only = ON")
     }
 
-    /// Moves what no reader needs any more from the WAL into the database file, without waiting for readers or writers.
+    /// Makes a passive checkpoint: moves pages from the WAL into the database file without waiting for readers or
+    /// writers.
     pub(crate) fn checkpoint(&self) -> Result<()> {
         self.number("PRAGMA wal_checkpoint(PASSIVE)").map(drop)
     }
 
-    /// Moves all of the WAL, so that the next commit restarts it. Waits briefly for readers of older states: nobody can
-    /// write in the meantime. If they do not finish, the WAL is not restarted.
+    /// Moves all of the WAL, so that the next commit restarts it. Waits briefly for readers of older states, and
+    /// blocks writers meanwhile. If the readers do not finish, the WAL is not restarted.
     pub(crate) fn restart_wal(&self) -> Result<()> {
         self.set_busy_handler(Some(wait_briefly))?;
         let restarted = self.number("PRAGMA wal_checkpoint(RESTART)");

@@ -1,4 +1,4 @@
-//! The SQLite engine: the only folder that names rusqlite and r2d2.
+//! The SQLite engine: the only folder that uses rusqlite and r2d2.
 
 mod backup;
 mod checkpoint;
