@@ -1,8 +1,8 @@
 //! Reads the body of a request, up to a limit.
 //!
-//! axum's extractors read the body before the handler runs. Here the handler decides: a body that has already arrived is
-//! read at once, so that one call on a blocking thread authorizes and executes the request; any other body is read only
-//! after the request was authorized.
+//! axum's extractors read the body before the handler runs. Here the handler decides: a body that has already arrived
+//! is read at once, so that one call on a blocking thread authorizes and executes the request; any other body is read
+//! only after the request was authorized.
 
 use std::future::poll_fn;
 use std::pin::Pin;

@@ -27,7 +27,8 @@ impl Timeouts {
     }
 }
 
-/// What happens on a connection. In every phase but `Handling` the server waits for the client, since the given instant.
+/// What happens on a connection. In every phase but `Handling` the server waits for the client, since the given
+/// instant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
     /// The server is waiting for a head, or the rest of one.
@@ -40,8 +41,8 @@ enum Phase {
     Idle(Instant),
 }
 
-/// The order in which connections are closed to make room for new ones: those without a request before those with a body
-/// on its way, and among these the one that has waited longest.
+/// The order in which connections are closed to make room for new ones: those without a request before those with a
+/// body on its way, and among these the one that has waited longest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct EvictionOrder {
     receives_body: bool,

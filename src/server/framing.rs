@@ -1,16 +1,16 @@
 //! Detects request heads that give the length of the body in more than one way.
 //!
 //! If a proxy in front of the server settles such a contradiction differently, the two disagree about where the next
-//! request starts (request smuggling). hyper (1.12) itself refuses different or invalid `Content-Length`s, folded header
-//! lines, and a `Transfer-Encoding` that does not end in `chunked`. But it accepts, and hides from the service, which no
-//! longer sees the other header:
+//! request starts (request smuggling). hyper (1.12) refuses different or invalid `Content-Length`s, folded header lines,
+//! and a `Transfer-Encoding` that does not end in `chunked`. But it accepts:
 //!
-//! - `Content-Length` twice with the same value;
-//! - `Transfer-Encoding` twice, if the last one is `chunked`;
-//! - `Content-Length` and `Transfer-Encoding` together, in any order. It then closes the connection after the response,
-//!   but the request is executed.
+//! - `Content-Length` twice with the same value; it drops the second.
+//! - `Content-Length` and `Transfer-Encoding` together, in any order; it drops the `Content-Length`, executes the request,
+//!   and closes the connection after the response.
+//! - `Transfer-Encoding` twice, if the last one is `chunked`.
 //!
-//! So the heads are parsed a second time here, with hyper's own parser, and bodies are skipped to find the next head.
+//! The service cannot see the dropped headers. So the heads are parsed a second time here, with hyper's own parser, and
+//! bodies are skipped to find the next head.
 
 use httparse::{EMPTY_HEADER, Header, Status};
 

@@ -133,8 +133,8 @@ impl Metrics {
         Ok(([(CONTENT_TYPE, OPEN_METRICS)], text).into_response())
     }
 
-    /// The backlog in the store, or `None` if it cannot be read in time. This does not need one of the permits for calls
-    /// of operations, so that an overloaded server still reports its metrics.
+    /// The backlog in the store, or `None` if it cannot be read in time. This does not need one of the permits for
+    /// calls of operations, so that an overloaded server still reports its metrics.
     async fn backlog(&self) -> Option<Backlog> {
         let read = async {
             let permit = Arc::clone(&self.backlog_permit).acquire_owned().await;

@@ -1,7 +1,7 @@
 //! The HTTP API: axum routes for every operation of the service, and a server for them.
 //!
-//! [`serve`] runs the whole server. To add routes of your own, mount [`router`] in a server of your own; that server must
-//! then limit its connections and their timeouts itself.
+//! [`serve`] runs the whole server. To add routes of your own, mount [`router`] in a server of your own; that server
+//! must then limit its connections and their timeouts itself.
 //!
 //! ```no_run
 //! use ticketing::TicketingService;
@@ -83,8 +83,8 @@ pub struct ServerOptions {
     /// starts with the first request. Each process counts for itself.
     pub rate_limit: Option<u32>,
     /// The maximum number of requests per minute without a valid API key from one client address; further ones are
-    /// refused with 429. Default: 60. Requests with a valid key are not affected. An IPv6 network of 64 bits counts as one
-    /// address. If a [`router`] runs in a server of your own, that server must provide axum's
+    /// refused with 429. Default: 60. Requests with a valid key are not affected. An IPv6 network of 64 bits counts as
+    /// one address. If a [`router`] runs in a server of your own, that server must provide axum's
     /// `ConnectInfo<SocketAddr>`; otherwise all clients count as one.
     pub failed_authentications: u32,
 }
@@ -108,8 +108,8 @@ impl Default for ServerOptions {
 /// document `/openapi.json`, and `/docs`, a page to read and try it.
 ///
 /// Of the options it uses [`ServerOptions::calls`], [`ServerOptions::rate_limit`] and
-/// [`ServerOptions::failed_authentications`]. `/metrics` needs no API key and covers all organizations: do not expose it
-/// to the public. Its number of connections counts only those of [`serve`].
+/// [`ServerOptions::failed_authentications`]. `/metrics` needs no API key and covers all organizations: do not expose
+/// it to the public. Its number of connections counts only those of [`serve`].
 pub fn router(service: TicketingService, options: &ServerOptions) -> Router {
     let metrics = Arc::new(Metrics::new(service.clone()));
     router_with_metrics(service, options, metrics)

@@ -242,8 +242,8 @@ impl From<SyntaxError> for Problem {
 }
 
 impl IntoResponse for Problem {
-    /// A response without a body, with the problem as an extension: the middleware knows the path and the request id, and
-    /// renders it.
+    /// A response without a body, with the problem as an extension: the middleware knows the path and the request id,
+    /// and renders it.
     fn into_response(self) -> Response {
         let mut response = Response::new(Body::empty());
         *response.status_mut() = self.status();

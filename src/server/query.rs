@@ -1,7 +1,7 @@
 //! Decodes query strings and forms (`application/x-www-form-urlencoded`).
 //!
-//! `form_urlencoded` decodes leniently: it passes a broken escape through, and replaces what is not UTF-8. Here both are
-//! errors, because a filter that is not what the client meant would return the wrong rows.
+//! `form_urlencoded` decodes leniently: it passes a broken escape through, and replaces what is not UTF-8. Here both
+//! are errors, because a filter that is not what the client meant would return the wrong rows.
 
 use percent_encoding::percent_decode_str;
 

@@ -1,5 +1,5 @@
-//! Handles a request below `/v1`. The checks that all operations share are made here, in this order: API key, rate limit,
-//! route and method, scope, body size, media type, syntax, idempotency key. The service checks the rest.
+//! Handles a request below `/v1`. The checks that all operations share are made here, in this order: API key, rate
+//! limit, route and method, scope, body size, media type, syntax, idempotency key. The service checks the rest.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, OnceLock};
@@ -41,8 +41,8 @@ pub(super) async fn handle(
     request.finish(result)
 }
 
-/// Handles a request that matches no operation: returns `problem` to clients with a valid API key. Others get 401, so that
-/// they cannot find out which paths exist.
+/// Handles a request that matches no operation: returns `problem` to clients with a valid API key. Others get 401, so
+/// that they cannot find out which paths exist.
 pub(super) async fn refuse(state: AppState, problem: Problem, request: Request) -> Response {
     let (head, _body) = request.into_parts();
     let request = IncomingRequest::new(&state, head);
@@ -58,8 +58,8 @@ struct Target {
     parameters: Vec<String>,
 }
 
-/// Authorizes the request and executes the operation, in one call on a blocking thread. If the body has not arrived yet,
-/// or other requests wait for the payment gateway, the request is authorized first in a separate call, so that the
+/// Authorizes the request and executes the operation, in one call on a blocking thread. If the body has not arrived
+/// yet, or other requests wait for the payment gateway, the request is authorized first in a separate call, so that the
 /// server never waits for a client that it is going to refuse.
 async fn authorize_and_execute(
     service: &BlockingService,

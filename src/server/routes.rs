@@ -32,8 +32,8 @@ pub(super) fn routes(operations: Vec<Operation>) -> Router<AppState> {
     router.fallback(no_such_route)
 }
 
-/// Routes the methods of one path. The fallback is set with [`any`]: otherwise axum would add `Allow` to all its responses,
-/// such as a 401.
+/// Routes the methods of one path. The fallback is set with [`any`]: otherwise axum would add `Allow` to all its
+/// responses, such as a 401.
 fn method_router(operations: Vec<Operation>) -> MethodRouter<AppState> {
     let allow = allowed_methods(&operations);
     let mut router = any(async move |State(state): State<AppState>, request: Request| {

@@ -1,5 +1,5 @@
-//! The byte stream of a connection: reports what is received and sent, and closes in a way that lets the client read the
-//! last response.
+//! The byte stream of a connection: reports what is received and sent, and closes in a way that lets the client read
+//! the last response.
 
 use std::io;
 use std::pin::Pin;
@@ -68,9 +68,9 @@ impl AsyncWrite for Transport {
         Pin::new(&mut self.stream).poll_flush(cx)
     }
 
-    /// Lingering close: shuts down the write half, then reads and discards what the client still sends. Closing a socket
-    /// with unread bytes resets the connection, and the client may lose the response that reports why its body was
-    /// refused.
+    /// Lingering close: shuts down the write half, then reads and discards what the client still sends. Closing a
+    /// socket with unread bytes resets the connection, and the client may lose the response that reports why its body
+    /// was refused.
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let this = &mut *self;
         if this.linger.is_none() {

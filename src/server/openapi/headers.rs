@@ -72,7 +72,8 @@ pub(super) fn components() -> Value {
         "RetryAfter": number("The number of seconds to wait before trying again."),
         "Location": text("The URL of the created resource, or of the page to go to."),
         "ETag": text("The revision of the resource in quotes, for `If-Match`."),
-        "IdempotentReplayed": text("`true` if this is the response to an earlier request with the same `Idempotency-Key`."),
+        "IdempotentReplayed":
+            text("`true` if this is the response to an earlier request with the same `Idempotency-Key`."),
         "WWWAuthenticate": text("Always `ApiKey`."),
     });
     for name in ["XRequestId", "Location", "ETag", "WWWAuthenticate"] {

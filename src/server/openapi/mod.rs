@@ -1,4 +1,5 @@
-//! The OpenAPI 3.1 document. It is generated from the table of operations and the types of their requests and responses.
+//! The OpenAPI 3.1 document. It is generated from the table of operations and the types of their requests and
+//! responses.
 
 mod examples;
 mod headers;
@@ -25,8 +26,8 @@ use crate::model::text_enum::TextEnum;
 
 /// The document as it is sent. It is the same for every server.
 static DOCUMENT: LazyLock<Bytes> = LazyLock::new(|| {
-    // schemars calls the two instances of the generic `OrderOf` `OrderOfOrderItem` and `OrderOfOrderItemSummary`. In the
-    // document they have the names of their aliases, `Order` and `OrderSummary`.
+    // schemars calls the two instances of the generic `OrderOf` `OrderOfOrderItem` and `OrderOfOrderItemSummary`. In
+    // the document they have the names of their aliases, `Order` and `OrderSummary`.
     document().to_string().replace("OrderOfOrderItem", "Order").into()
 });
 
@@ -38,10 +39,10 @@ pub(super) fn routes() -> Router<AppState> {
 const DESCRIPTION: &str = "Sells tickets for events: ticket types, orders with payment, issued tickets with scannable \
     codes, check-in, discounts and webhooks. Every request acts for one organization: that of its API key.\n\n\
     Amounts are numbers in the event's currency. Timestamps are in UTC and end in `Z`; requests may leave out the \
-    seconds. A field of a response that can be null is always present. Unknown fields of a request are ignored, and `null` \
-    is accepted only for fields that can be null. Lists have pages: pass the `nextCursor` of one page as `cursor` to get \
-    the next. Paths that support GET also support HEAD. Any other method that is not listed here is refused with 405 and \
-    an `Allow` header.";
+    seconds. A field of a response that can be null is always present. Unknown fields of a request are ignored, and \
+    `null` is accepted only for fields that can be null. Lists have pages: pass the `nextCursor` of one page as \
+    `cursor` to get the next. Paths that support GET also support HEAD. Any other method that is not listed here is \
+    refused with 405 and an `Allow` header.";
 
 /// Generates the document.
 fn document() -> Value {

@@ -10,9 +10,9 @@ use crate::model::timestamp::Timestamp;
 use crate::model::webhook::NotificationType;
 use crate::webhook::{EVENT_ID_HEADER, EVENT_TYPE_HEADER, SIGNATURE_HEADER, TIMESTAMP_HEADER};
 
-const DESCRIPTION: &str = "Delivered at least once: if it arrives again, it has the same `id`. An attempt succeeds if the \
-    endpoint returns a 2xx status within 10 seconds. Otherwise the notification is sent again, 1, 2, 5, 10, 20, 40 and 80 \
-    minutes after the previous attempt.";
+const DESCRIPTION: &str = "Delivered at least once: if it arrives again, it has the same `id`. An attempt succeeds if \
+    the endpoint returns a 2xx status within 10 seconds. Otherwise the notification is sent again, 1, 2, 5, 10, 20, 40 \
+    and 80 minutes after the previous attempt.";
 
 /// Every type of notification by its name.
 pub(super) fn webhooks(generator: &mut SchemaGenerator) -> Value {

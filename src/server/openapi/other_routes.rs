@@ -19,7 +19,8 @@ pub(super) fn paths() -> Value {
             }],
             "get": {
                 "operationId": "show_checkout", "tags": ["Checkout"], "summary": "Show the sandbox checkout",
-                "description": "A page for the customer with the order, and buttons to pay, to let the payment fail, and to cancel.",
+                "description": "A page for the customer with the order, and buttons to pay, to let the payment fail, \
+                    and to cancel.",
                 "responses": {
                     "200": page("The page."),
                     "404": page("No checkout has this token."),
@@ -28,7 +29,8 @@ pub(super) fn paths() -> Value {
                 },
             },
             "post": {
-                "operationId": "finish_checkout", "tags": ["Checkout"], "summary": "Pay or cancel an order in the sandbox checkout",
+                "operationId": "finish_checkout", "tags": ["Checkout"],
+                "summary": "Pay or cancel an order in the sandbox checkout",
                 "description": "Sent by the buttons of the page.",
                 "requestBody": {"required": true, "content": {"application/x-www-form-urlencoded": {"schema": {
                     "type": "object", "required": ["outcome"],
@@ -70,7 +72,9 @@ pub(super) fn paths() -> Value {
         }},
         "/openapi.json": {"get": {
             "operationId": "get_openapi", "tags": ["Server"], "summary": "Get this document",
-            "responses": {"200": response("The document.", json!({"application/json": {"schema": {"type": "object"}}}))},
+            "responses": {
+                "200": response("The document.", json!({"application/json": {"schema": {"type": "object"}}})),
+            },
         }},
         "/docs": {"get": {
             "operationId": "show_docs", "tags": ["Server"], "summary": "Show this document as a page",

@@ -1,7 +1,7 @@
 //! The operations of the API: a table for each resource.
 //!
-//! To add an operation, add it to the table of its resource. Everything else follows from the table: the route, the checks,
-//! and the OpenAPI document.
+//! To add an operation, add it to the table of its resource. Everything else follows from the table: the route, the
+//! checks, and the OpenAPI document.
 
 mod discounts;
 mod events;
