@@ -15,7 +15,7 @@ use crate::model::id::{Id, Kind};
 use crate::model::timestamp::Timestamp;
 use crate::store::counters::CommitEvent;
 
-/// How many other ids are tried if an id is taken.
+/// How many ids are tried for a new row: an id may be taken by another process.
 const ID_ATTEMPTS: usize = 16;
 
 /// How work in a savepoint ended.
