@@ -15,7 +15,7 @@ text_enum! {
         TicketTypesWrite = "ticket-types:write",
         /// Read orders.
         OrdersRead = "orders:read",
-        /// Take, cancel and settle orders.
+        /// Create and cancel orders, and record their payment.
         OrdersWrite = "orders:write",
         /// Read issued tickets.
         TicketsRead = "tickets:read",
@@ -38,8 +38,8 @@ text_enum! {
 ///
 /// ```
 /// use ticketing::{Scope, Scopes};
-/// let door: Scopes = [Scope::TicketsCheckIn].into_iter().collect();
-/// assert!(door.contains(Scope::TicketsCheckIn) && !door.contains(Scope::OrdersRead));
+/// let scanner: Scopes = [Scope::TicketsCheckIn].into_iter().collect();
+/// assert!(scanner.contains(Scope::TicketsCheckIn) && !scanner.contains(Scope::OrdersRead));
 /// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Scopes(u16);
@@ -57,7 +57,7 @@ impl Scopes {
         self.0 & (1 << scope as u16) != 0
     }
 
-    /// Whether there is none.
+    /// Whether the set has no scope.
     #[must_use]
     pub const fn is_empty(self) -> bool {
         self.0 == 0
@@ -68,13 +68,13 @@ impl Scopes {
         Scope::ALL.iter().copied().filter(move |scope| self.contains(*scope))
     }
 
-    /// The scopes by name, separated by blanks; the form in which a key is stored.
+    /// The names of the scopes, separated by spaces, as they are stored with a key.
     pub(crate) fn to_text(self) -> String {
         self.iter().map(TextEnum::as_str).collect::<Vec<_>>().join(" ")
     }
 
-    /// Reads [`Scopes::to_text`]; `None` where a name is unknown. The names stand in the order of their declaration, so that
-    /// one walk over both finds them all: every request reads the scopes of its key.
+    /// Reads the text that [`Scopes::to_text`] writes. Returns `None` if a name is unknown or out of order. The names are in
+    /// the order of the declaration, so one pass over both lists is enough. Every request reads the scopes of its key.
     pub(crate) fn from_text(text: &str) -> Option<Self> {
         let mut known = Scope::ALL.iter().copied();
         text.split(' ').map(|name| known.find(|scope| scope.as_str() == name)).collect()

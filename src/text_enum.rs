@@ -1,4 +1,4 @@
-//! Enums whose values have one text, written once, that serves JSON and SQL alike.
+//! Enums with one text per value, which JSON and SQL share.
 
 /// An enum with a text for each value.
 pub trait TextEnum: Copy + Sized + 'static {
@@ -11,18 +11,18 @@ pub trait TextEnum: Copy + Sized + 'static {
     /// The text of the value.
     fn as_str(self) -> &'static str;
 
-    /// The value of a text: exact, upper and lower case told apart.
+    /// Returns the value with this text. Upper and lower case are different.
     fn from_text(text: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|value| value.as_str() == text)
     }
 }
 
-/// The text is none of the enum's.
+/// The string does not name a variant of the enum.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("is none of the known values")]
+#[error("is not one of the known values")]
 pub struct UnknownText;
 
-/// Reads what has a text from that text.
+/// Deserializes a value from its text.
 pub(crate) fn from_text<'de, T, D>(deserializer: D) -> Result<T, D::Error>
 where
     T: std::str::FromStr<Err: std::fmt::Display>,

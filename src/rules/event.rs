@@ -63,7 +63,9 @@ pub(crate) fn check_transition(
         Err(Error::conflict(Reason::InvalidTransition, detail))
     };
     match (from, to) {
-        (Published, Drafted) if has_live_orders_or_tickets => refuse(" because it has live orders or tickets"),
+        (Published, Drafted) if has_live_orders_or_tickets => {
+            refuse(" because it has pending or completed orders, or tickets")
+        }
         (Expired, Published) if over_at <= now => refuse(" because its end is in the past"),
         (Drafted | SoldOut, Published | Expired | Cancelled)
         | (Published, Drafted | SoldOut | Expired | Cancelled)

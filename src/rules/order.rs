@@ -22,7 +22,7 @@ impl Sale {
     pub(crate) fn check_on_sale(&self, now: Timestamp) -> Result<()> {
         match status_at(self.status, self.over_at, now) {
             EventStatus::Published => Ok(()),
-            other => Err(Error::conflict(Reason::EventNotOnSale, format!("the event is {other}"))),
+            other => Err(Error::conflict(Reason::EventNotOnSale, format!("the event is {other}, not PUBLISHED"))),
         }
     }
 
@@ -30,7 +30,11 @@ impl Sale {
     pub(crate) fn check_buyer(&self, request: &CreateOrder) -> Result<()> {
         let mut errors = FieldErrors::default();
         let company_ok = self.accepts_company || request.customer.company_name.is_none();
-        errors.check(company_ok, "customer.companyName", "is not accepted by this event");
+        errors.check(
+            company_ok,
+            "customer.companyName",
+            "must be absent: this event does not accept orders by companies",
+        );
         if self.delivery_method == DeliveryMethod::Physical {
             match &request.shipping_address {
                 None => errors.add("shippingAddress", "is required: the tickets of this event are sent by mail"),
@@ -53,11 +57,11 @@ pub(crate) fn status_at_hold(stored: OrderStatus, hold_until: Option<Timestamp>,
     }
 }
 
-/// Checks that an order can be marked as paid. An EXPIRED one must claim its seats and its discount again.
+/// Checks that an order can be marked as paid. An EXPIRED order must then claim its seats and its discount use again.
 pub(crate) fn check_payable(status: OrderStatus) -> Result<()> {
     match status {
         OrderStatus::Pending | OrderStatus::Expired => Ok(()),
-        other => Err(Error::conflict(Reason::OrderNotPending, format!("the order is {other}"))),
+        other => Err(Error::conflict(Reason::OrderNotPending, format!("the order is {other}, not PENDING or EXPIRED"))),
     }
 }
 
@@ -65,7 +69,7 @@ pub(crate) fn check_payable(status: OrderStatus) -> Result<()> {
 pub(crate) fn check_pending(status: OrderStatus) -> Result<()> {
     match status {
         OrderStatus::Pending => Ok(()),
-        other => Err(Error::conflict(Reason::OrderNotPending, format!("the order is {other}"))),
+        other => Err(Error::conflict(Reason::OrderNotPending, format!("the order is {other}, not PENDING"))),
     }
 }
 

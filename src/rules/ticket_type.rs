@@ -44,7 +44,10 @@ impl Offer {
         if self.status == TicketTypeStatus::OnSale {
             return Ok(());
         }
-        Err(Error::conflict(Reason::TicketTypeNotOnSale, format!("{} is not on sale", self.name)))
+        Err(Error::conflict(
+            Reason::TicketTypeNotOnSale,
+            format!("the ticket type {} is {}, not ON_SALE", self.name, self.status),
+        ))
     }
 
     /// Checks that its sale has begun and has not ended.

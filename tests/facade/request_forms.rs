@@ -1,5 +1,5 @@
-//! The form of requests: each field absent, null, of the wrong kind, repeated, and at and beside each of its bounds; as
-//! JSON and as Rust structs. The bounds are those of the specification, written here once for each request.
+//! Validation of request fields: each field is absent, null, of the wrong JSON type, repeated, and at and just outside
+//! its limits, in JSON and in Rust structs. The limits are those of the specification, repeated here for each request.
 
 use crate::common::*;
 use serde_json::{Value, json};
@@ -11,13 +11,13 @@ use ticketing::{
     UpdateDiscount, UpdateEvent, UpdateTicketType, UpdateWebhook, ValidateDiscount, WebhookEndpoint,
 };
 
-/// One field of a request: whether it may be absent and null, and values beside and at its bounds, as raw JSON.
+/// A field of a request: whether it may be absent or null, and valid and invalid values, as raw JSON.
 struct Field {
     path: &'static str,
     required: bool,
     nullable: bool,
     good: &'static [&'static str],
-    /// With the paths that are refused, where that is not just the field.
+    /// Invalid values, each with the paths of the expected errors. No path means that of the field.
     bad: &'static [(&'static str, &'static [&'static str])],
 }
 
@@ -42,12 +42,12 @@ impl Field {
 const HERE: &[&str] = &[];
 const MARK: &str = "@@";
 
-/// `items[0].quantity` as the place in a JSON value.
+/// Converts a path such as `items[0].quantity` into a JSON pointer.
 fn pointer(path: &str) -> String {
     format!("/{}", path.replace("].", "/").replace(['[', '.'], "/").replace(']', ""))
 }
 
-/// The body with the field set to raw JSON, or given twice, or taken out.
+/// Returns the body with the field set to raw JSON `times` times, or removed.
 fn body_with(base: &Value, path: &str, raw: Option<&str>, times: usize) -> String {
     let pointer = pointer(path);
     let (parent, name) = pointer.rsplit_once('/').expect("a path");
@@ -62,7 +62,7 @@ fn body_with(base: &Value, path: &str, raw: Option<&str>, times: usize) -> Strin
     body.to_string().replace(&format!("\"{name}\":\"{MARK}\""), &vec![member; times].join(","))
 }
 
-/// Tries every field in every way. `send` reads and runs the request, and undoes what it did.
+/// Tests every field with all its values. `send` executes the request and undoes its effects.
 fn check(base: &Value, fields: &[Field], all_optional: bool, send: impl Fn(&str) -> Result<()>) {
     send(&base.to_string()).expect("the base is good");
     let refused = |body: &str, expected: &[&str], what: &str| match send(body) {
@@ -108,7 +108,7 @@ where
     FromJson::from_json(body)
 }
 
-/// `Request::<T>::from_json` for whichever `T`.
+/// `Request::<T>::from_json` for every type of request.
 trait FromJson: Sized {
     fn from_json(body: &str) -> Self;
 }
@@ -236,17 +236,20 @@ fn event_base() -> Value {
 }
 
 #[test]
-fn every_field_of_a_new_event_keeps_its_bounds() {
+fn every_field_of_a_new_event_is_checked_against_its_limits() {
     let fixture = Fixture::new();
     check(&event_base(), EVENT, false, |body| {
         let event = fixture.service.create_event(&fixture.caller, read::<CreateEvent>(body))?;
-        assert!(event.organizer_id == fixture.caller.organization() && event.page_views == 0, "nobody writes these");
+        assert!(
+            event.organizer_id == fixture.caller.organization() && event.page_views == 0,
+            "a request cannot set these"
+        );
         fixture.service.delete_event(&fixture.caller, event.id)
     });
 }
 
 #[test]
-fn every_field_of_an_events_update_keeps_its_bounds() {
+fn every_field_of_an_events_update_is_checked_against_its_limits() {
     let fixture = Fixture::new();
     check(&event_base(), EVENT, true, |body| {
         let event = fixture.event_with(|new| new.status = Some(ticketing::EventStatus::Drafted));
@@ -260,7 +263,7 @@ fn every_field_of_an_events_update_keeps_its_bounds() {
 }
 
 #[test]
-fn every_field_of_an_events_settings_keeps_its_bounds() {
+fn every_field_of_an_events_settings_is_checked_against_its_limits() {
     let fixture = Fixture::new();
     let event = fixture.event();
     let free: &[&str] = &["5", "1e2", "\"x\"", "false", "[1, [2]]", "{\"a\": {\"b\": null}}"];
@@ -370,18 +373,18 @@ fn ticket_type_base() -> Value {
 }
 
 #[test]
-fn every_field_of_a_new_ticket_type_keeps_its_bounds() {
+fn every_field_of_a_new_ticket_type_is_checked_against_its_limits() {
     let fixture = Fixture::new();
     let event = fixture.event();
     check(&ticket_type_base(), TICKET_TYPE, false, |body| {
         let created = fixture.service.create_ticket_type(&fixture.caller, event.id, read::<CreateTicketType>(body))?;
-        assert_eq!((created.sold, created.event_id), (0, event.id), "nobody writes these");
+        assert_eq!((created.sold, created.event_id), (0, event.id), "a request cannot set these");
         fixture.service.delete_ticket_type(&fixture.caller, created.id)
     });
 }
 
 #[test]
-fn every_field_of_a_ticket_types_update_keeps_its_bounds() {
+fn every_field_of_a_ticket_types_update_is_checked_against_its_limits() {
     let fixture = Fixture::new();
     let event = fixture.event();
     check(&ticket_type_base(), TICKET_TYPE, true, |body| {
@@ -484,7 +487,7 @@ const ORDER: &[Field] = &[
 ];
 
 #[test]
-fn every_field_of_a_new_order_keeps_its_bounds() {
+fn every_field_of_a_new_order_is_checked_against_its_limits() {
     let fixture = Fixture::without_gateway();
     let event = fixture.event_with(|new| new.accepts_company = Some(true));
     let seat = fixture.ticket_type_with(&event, |new| (new.quantity, new.max_per_order) = (1000, Some(100)));
@@ -496,13 +499,13 @@ fn every_field_of_a_new_order_keeps_its_bounds() {
     });
     check(&base, ORDER, false, |body| {
         let order = fixture.service.create_order(&fixture.caller, read::<CreateOrder>(body))?.order;
-        assert_eq!(order.status, ticketing::OrderStatus::Pending, "nobody writes this");
+        assert_eq!(order.status, ticketing::OrderStatus::Pending, "a request cannot set this");
         fixture.service.cancel_order(&fixture.caller, order.id).map(drop)
     });
 }
 
 #[test]
-fn every_field_of_an_issue_request_keeps_its_bounds() {
+fn every_field_of_an_issue_request_is_checked_against_its_limits() {
     let fixture = Fixture::new();
     let seat = fixture.ticket_type_with(&fixture.event(), |new| new.quantity = 1000);
     let base = json!({
@@ -529,7 +532,7 @@ fn every_field_of_an_issue_request_keeps_its_bounds() {
 }
 
 #[test]
-fn every_field_of_a_scan_keeps_its_bounds() {
+fn every_field_of_a_scan_is_checked_against_its_limits() {
     let fixture = Fixture::new();
     let event = fixture.event();
     let ticket = fixture.issue(&fixture.ticket_type(&event, 0, 1000), 1).remove(0);
@@ -543,7 +546,7 @@ fn every_field_of_a_scan_keeps_its_bounds() {
         fixture.service.check_out_ticket(&fixture.caller, read::<CheckInTicket>(body)).map(drop)
     });
     check(&base, &fields, false, |body| {
-        // A check-out of somebody who is outside is a conflict, and judged after the form.
+        // The ticket is not checked in: a valid request gets a conflict.
         match fixture.service.check_out_ticket(&fixture.caller, read::<CheckInTicket>(body)) {
             Err(error) if error.reason() == Some(ticketing::Reason::NotCheckedIn) => Ok(()),
             other => other.map(drop),
@@ -601,11 +604,11 @@ fn webhook_base() -> Value {
 }
 
 #[test]
-fn every_field_of_a_new_webhook_endpoint_keeps_its_bounds() {
+fn every_field_of_a_new_webhook_endpoint_is_checked_against_its_limits() {
     let fixture = Fixture::new();
     let send = |body: &str| {
         let created = fixture.service.create_webhook(&fixture.caller, read::<CreateWebhook>(body))?;
-        assert_ne!(created.secret.expose(), "whsec_", "nobody writes it");
+        assert_ne!(created.secret.expose(), "whsec_", "a request cannot set it");
         fixture.service.delete_webhook(&fixture.caller, created.endpoint.id)
     };
     check(&webhook_base(), WEBHOOK, false, send);
@@ -620,7 +623,7 @@ fn every_field_of_a_new_webhook_endpoint_keeps_its_bounds() {
 }
 
 #[test]
-fn every_field_of_a_webhook_endpoints_update_keeps_its_bounds() {
+fn every_field_of_a_webhook_endpoints_update_is_checked_against_its_limits() {
     let fixture = Fixture::new();
     let of = fixture.webhook([ticketing::NotificationType::TicketIssued]).endpoint;
     check(&webhook_base(), WEBHOOK, true, |body| {
@@ -628,7 +631,7 @@ fn every_field_of_a_webhook_endpoints_update_keeps_its_bounds() {
         let updated = fixture.service.update_webhook(&fixture.caller, of.id, read::<UpdateWebhook>(body));
         match &updated {
             Ok(updated) => {
-                assert_eq!((updated.id, &updated.secret_hint), (of.id, &of.secret_hint), "nobody writes these")
+                assert_eq!((updated.id, &updated.secret_hint), (of.id, &of.secret_hint), "a request cannot set these")
             }
             Err(_) => assert_eq!(fixture.service.get_webhook(&fixture.caller, of.id), before),
         }
@@ -714,12 +717,12 @@ fn discount_base(event: &Event) -> Value {
 }
 
 #[test]
-fn every_field_of_a_new_discount_keeps_its_bounds() {
+fn every_field_of_a_new_discount_is_checked_against_its_limits() {
     let fixture = Fixture::new();
     let event = fixture.event();
     let send = |body: &str| {
         let created = fixture.service.create_discount(&fixture.caller, read::<CreateDiscount>(body))?;
-        assert_eq!((created.used_count, created.revision), (0, 1), "nobody writes these");
+        assert_eq!((created.used_count, created.revision), (0, 1), "a request cannot set these");
         fixture.service.delete_discount(&fixture.caller, created.id)
     };
     check(&discount_base(&event), DISCOUNT, false, send);
@@ -742,7 +745,7 @@ fn every_field_of_a_new_discount_keeps_its_bounds() {
     let mut base = discount_base(&event);
     base["type"] = "FIXED_AMOUNT".into();
     check(&base, &amount, false, send);
-    // A value is no percentage where nobody knows its type, and has no currency where nobody knows the event.
+    // Without a valid type or event, the limits of a percentage or the currency are not checked.
     let mut body = discount_base(&event);
     (body["type"], body["value"]) = ("x".into(), json!(1000));
     assert_eq!(paths(send(&body.to_string())), ["type"]);
@@ -751,7 +754,7 @@ fn every_field_of_a_new_discount_keeps_its_bounds() {
 }
 
 #[test]
-fn every_field_of_a_discounts_update_keeps_its_bounds() {
+fn every_field_of_a_discounts_update_is_checked_against_its_limits() {
     let fixture = Fixture::new();
     let event = fixture.event();
     let other = fixture.event();
@@ -762,7 +765,9 @@ fn every_field_of_a_discounts_update_keeps_its_bounds() {
         let old = fixture.discount(new);
         let updated = fixture.service.update_discount(&fixture.caller, old.id, read::<UpdateDiscount>(body));
         match &updated {
-            Ok(updated) => assert_eq!((updated.event_id, updated.used_count), (event.id, 0), "nobody writes these"),
+            Ok(updated) => {
+                assert_eq!((updated.event_id, updated.used_count), (event.id, 0), "a request cannot set these")
+            }
             Err(_) => assert_eq!(fixture.read_discount(old.id), old),
         }
         fixture.service.delete_discount(&fixture.caller, old.id)?;
@@ -771,7 +776,7 @@ fn every_field_of_a_discounts_update_keeps_its_bounds() {
 }
 
 #[test]
-fn every_field_of_a_validation_keeps_its_bounds() {
+fn every_field_of_a_validation_is_checked_against_its_limits() {
     let fixture = Fixture::new();
     let event = fixture.event();
     let seat = fixture.ticket_type(&event, 1250, 10);
@@ -821,11 +826,11 @@ fn every_field_of_a_validation_keeps_its_bounds() {
 }
 
 #[test]
-fn every_broken_constraint_is_told_at_once_with_its_path() {
+fn all_invalid_fields_are_reported_at_once_with_their_paths() {
     let fixture = Fixture::new();
     let event = fixture.event();
     let seat = fixture.ticket_type(&event, 1250, 10);
-    let told = |result: Result<()>| {
+    let error_paths = |result: Result<()>| {
         let mut found = paths(result);
         found.sort_unstable();
         found
@@ -850,10 +855,10 @@ fn every_broken_constraint_is_told_at_once_with_its_path() {
         "timezone",
         "title",
     ];
-    assert_eq!(told(fixture.service.create_event(&fixture.caller, read::<CreateEvent>(body)).map(drop)), all);
+    assert_eq!(error_paths(fixture.service.create_event(&fixture.caller, read::<CreateEvent>(body)).map(drop)), all);
     let but_the_missing: Vec<_> = all.into_iter().filter(|path| *path != "deliveryMethod").collect();
     assert_eq!(
-        told(fixture.service.update_event(&fixture.caller, event.id, read::<UpdateEvent>(body)).map(drop)),
+        error_paths(fixture.service.update_event(&fixture.caller, event.id, read::<UpdateEvent>(body)).map(drop)),
         but_the_missing
     );
 
@@ -861,9 +866,9 @@ fn every_broken_constraint_is_told_at_once_with_its_path() {
         "validFrom": "2026-07-02T00:00Z", "validUntil": "2026-07-01T00:00Z", "sortOrder": 1.5}"#;
     let all = ["maxPerOrder", "name", "price", "quantity", "sortOrder", "ticketLogo", "validUntil", "validityDays"];
     let create = fixture.service.create_ticket_type(&fixture.caller, event.id, read::<CreateTicketType>(body));
-    assert_eq!(told(create.map(drop)), all);
+    assert_eq!(error_paths(create.map(drop)), all);
     let update = fixture.service.update_ticket_type(&fixture.caller, seat.id, read::<UpdateTicketType>(body));
-    assert_eq!(told(update.map(drop)), all);
+    assert_eq!(error_paths(update.map(drop)), all);
 
     let body = format!(
         r#"{{"eventId": "{}", "customer": {{"email": "x", "name": ""}}, "items": [{{"ticketId": "x", "quantity": 0}},
@@ -879,7 +884,7 @@ fn every_broken_constraint_is_told_at_once_with_its_path() {
         "items[2]",
         "language",
     ];
-    assert_eq!(told(fixture.service.create_order(&fixture.caller, read::<CreateOrder>(&body)).map(drop)), all);
+    assert_eq!(error_paths(fixture.service.create_order(&fixture.caller, read::<CreateOrder>(&body)).map(drop)), all);
 
     let body = r#"{"eventId": "x", "code": "ab", "type": "FIXED_AMOUNT", "value": -1, "description": 5, "usageLimit": 0,
         "validFrom": "2026-07-02T00:00Z", "validTo": "2026-07-01T00:00Z", "minimumPurchase": -1, "isActive": null,
@@ -896,11 +901,14 @@ fn every_broken_constraint_is_told_at_once_with_its_path() {
         "validTo",
         "value",
     ];
-    assert_eq!(told(fixture.service.create_discount(&fixture.caller, read::<CreateDiscount>(body)).map(drop)), all);
+    assert_eq!(
+        error_paths(fixture.service.create_discount(&fixture.caller, read::<CreateDiscount>(body)).map(drop)),
+        all
+    );
     let of = fixture.discount(percent_off(&event, "EARLY", 10));
     let but_the_event: Vec<_> = all.into_iter().filter(|path| *path != "eventId").collect();
     let update = fixture.service.update_discount(&fixture.caller, of.id, read::<UpdateDiscount>(body));
-    assert_eq!(told(update.map(drop)), but_the_event);
+    assert_eq!(error_paths(update.map(drop)), but_the_event);
 
     let body = format!(
         r#"{{"eventId": "{}", "code": "", "orderAmount": -1,
@@ -916,20 +924,26 @@ fn every_broken_constraint_is_told_at_once_with_its_path() {
         "ticketItems[1]",
     ];
     assert_eq!(
-        told(fixture.service.validate_discount(&fixture.caller, read::<ValidateDiscount>(&body)).map(drop)),
+        error_paths(fixture.service.validate_discount(&fixture.caller, read::<ValidateDiscount>(&body)).map(drop)),
         all
     );
 
     let long = "x".repeat(501);
     let body = format!(r#"{{"url": "ftp://example.com", "description": "{long}", "events": [], "enabled": null}}"#);
     let all = ["description", "enabled", "events", "url"];
-    assert_eq!(told(fixture.service.create_webhook(&fixture.caller, read::<CreateWebhook>(&body)).map(drop)), all);
+    assert_eq!(
+        error_paths(fixture.service.create_webhook(&fixture.caller, read::<CreateWebhook>(&body)).map(drop)),
+        all
+    );
     let of = fixture.webhook([ticketing::NotificationType::TicketIssued]).endpoint.id;
-    assert_eq!(told(fixture.service.update_webhook(&fixture.caller, of, read::<UpdateWebhook>(&body)).map(drop)), all);
+    assert_eq!(
+        error_paths(fixture.service.update_webhook(&fixture.caller, of, read::<UpdateWebhook>(&body)).map(drop)),
+        all
+    );
 }
 
 #[test]
-fn a_body_that_is_no_object_is_one_error_of_the_whole() {
+fn a_body_that_is_not_an_object_has_one_error_without_a_path() {
     let fixture = Fixture::new();
     for body in ["[]", "5", "null", "\"x\"", "true", "[{}]"] {
         let refused = fixture.service.create_event(&fixture.caller, read::<CreateEvent>(body));
@@ -940,7 +954,7 @@ fn a_body_that_is_no_object_is_one_error_of_the_whole() {
 }
 
 #[test]
-fn what_is_no_json_is_no_request() {
+fn invalid_json_is_a_syntax_error() {
     let nested = |depth: usize| format!("{{\"trackingPixels\": {}{}}}", "[".repeat(depth), "]".repeat(depth));
     for body in ["", " ", "{", "{\"a\": }", "{\"a\": 1e400}", "{\"a\": \"\\ud800\"}", "{} {}", &nested(64)] {
         assert!(Request::<EventSettings>::from_json(body.as_bytes()).is_err(), "{body}");
@@ -950,7 +964,7 @@ fn what_is_no_json_is_no_request() {
 }
 
 #[test]
-fn null_clears_what_may_be_null_and_absence_leaves_everything_as_it_is() {
+fn null_clears_nullable_fields_and_absent_fields_are_unchanged() {
     let fixture = Fixture::new();
     let event = fixture.event_with(|new| {
         new.description = Some("A long night".to_owned());
@@ -1024,7 +1038,7 @@ fn null_clears_what_may_be_null_and_absence_leaves_everything_as_it_is() {
 }
 
 #[test]
-fn plain_rust_structs_keep_the_same_bounds() {
+fn plain_rust_structs_are_checked_against_the_same_limits() {
     let fixture = Fixture::new();
     let event = fixture.event();
     let seat = fixture.ticket_type(&event, 1250, 10);
@@ -1163,7 +1177,7 @@ fn plain_rust_structs_keep_the_same_bounds() {
 }
 
 #[test]
-fn organizations_keys_and_settings_of_the_service_keep_their_bounds() {
+fn organizations_keys_and_settings_of_the_service_are_checked_against_their_limits() {
     let fixture = Fixture::new();
     type OfOrganization = fn(&mut CreateOrganization);
     let of_organization: [(&str, OfOrganization); 5] = [
@@ -1203,7 +1217,7 @@ fn query<T>(pairs: &[(&str, &str)], read: fn(Vec<(String, String)>) -> Request<T
 }
 
 #[test]
-fn the_query_of_every_list_keeps_its_bounds() {
+fn the_query_of_every_list_is_checked_against_its_limits() {
     let fixture = Fixture::new();
     let event = fixture.event();
     let bad_pages: [(&[(&str, &str)], &str); 10] = [
@@ -1288,7 +1302,7 @@ fn the_query_of_every_list_keeps_its_bounds() {
         let refused = fixture.service.list_webhook_deliveries(&fixture.caller, webhook, request);
         assert_eq!(paths(refused), [*path], "{pairs:?}");
     }
-    // Everything wrong at once; what no list knows is ignored.
+    // All errors are reported at once. Unknown parameters are ignored.
     let request = query(
         &[("limit", "0"), ("status", "x"), ("q", "\0"), ("cursor", ""), ("colour", "red")],
         Request::<ListEvents>::from_query,
