@@ -32,7 +32,7 @@ pub enum Error {
     #[error("the resource is at revision {0}, not at the one that the request expects")]
     RevisionMismatch(i64),
     /// The idempotency key was used for a different request before.
-    #[error("the idempotency key was used for another request")]
+    #[error("the idempotency key was used for another request; a new request needs a new key")]
     IdempotencyKeyReused,
     /// A request with the same idempotency key is in progress.
     #[error("a request with the same idempotency key is in progress")]
@@ -40,10 +40,10 @@ pub enum Error {
     /// The payment gateway refused or did not answer. The order was cancelled and its seats were released.
     #[error("{0}")]
     PaymentGatewayFailed(String),
-    /// The store is busy or shutting down: the same request may succeed a moment later.
+    /// The database is busy or shutting down. The same request may succeed a moment later.
     #[error("{0}")]
     Unavailable(&'static str),
-    /// The store failed.
+    /// The database failed.
     #[error(transparent)]
     Store(#[from] StoreError),
     /// A bug in this crate or in the program that uses it.
@@ -115,6 +115,7 @@ impl FieldErrors {
     }
 
     /// Adds an error unless the condition `holds`.
+    /// Adds an error if the condition does not hold.
     pub(crate) fn check(&mut self, holds: bool, path: impl Into<String>, message: impl Into<String>) {
         if !holds {
             self.add(path, message);
@@ -197,7 +198,7 @@ text_enum! {
         InUse = "in-use",
         /// The order is not PENDING.
         OrderNotPending = "order-not-pending",
-        /// The order is CANCELLED already.
+        /// The order is already CANCELLED.
         OrderNotCancellable = "order-not-cancellable",
         /// The ticket is CANCELLED.
         TicketCancelled = "ticket-cancelled",
@@ -220,11 +221,11 @@ text_enum! {
     }
 }
 
-/// What went wrong in the store.
+/// An error of the database.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {
-    /// There is no room left on the disk. Nothing was written.
+    /// The disk is full. Nothing was written.
     #[error("the disk is full: nothing was written")]
     Full,
     /// The file, or its folder, cannot be written to.
@@ -234,7 +235,7 @@ pub enum StoreError {
     #[error("the database cannot be opened: {0}")]
     CannotOpen(String),
     /// A backup cannot be made. The incomplete copy was removed.
-    #[error("the copy cannot be made: {0}")]
+    #[error("the database cannot be copied: {0}")]
     CannotCopy(String),
     /// The file is not an SQLite database.
     #[error("the file is not a database: {0}")]
@@ -257,7 +258,7 @@ pub enum StoreError {
     /// The database was written by a newer version of this crate.
     #[error("the database has schema version {found}, but this program supports only versions up to {known}")]
     SchemaTooNew {
-        /// The schema of the file.
+        /// The schema version of the file.
         found: i64,
         /// The newest schema that this version of the crate supports.
         known: i64,
@@ -268,7 +269,7 @@ pub enum StoreError {
     /// The SQLite library is too old.
     #[error("SQLite {found} is too old: {required} or newer is required")]
     SqliteTooOld {
-        /// The library's version.
+        /// The version of the library.
         found: String,
         /// The oldest version that works.
         required: &'static str,
@@ -277,7 +278,7 @@ pub enum StoreError {
     #[error("another row has the same value: {0}")]
     Taken(String),
     /// Anything else that SQLite or the operating system reported.
-    #[error("the store failed: {0}")]
+    #[error("the database failed: {0}")]
     Failed(String),
 }
 

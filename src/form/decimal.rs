@@ -20,10 +20,10 @@ pub enum ParseDecimalError {
     #[error("must be a number")]
     NotANumber,
     /// The number has more digits than 64 bits can hold.
-    #[error("is too large")]
+    #[error("is too large: it must have at most 18 digits")]
     TooLarge,
     /// The number has more than 18 decimals.
-    #[error("has too many decimals")]
+    #[error("must have at most 18 decimals")]
     TooManyDecimals,
 }
 

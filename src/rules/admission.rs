@@ -48,10 +48,10 @@ impl Scanned {
             return refuse(Reason::NoLongerValid, format!("the ticket was valid until {end}"));
         }
         if !self.allowed_dates.is_empty() && !self.allowed_dates.iter().any(|date| self.zone.day(*date) == today) {
-            return refuse(Reason::NotValidToday, "the ticket is not for today");
+            return refuse(Reason::NotValidToday, "the ticket is not valid today");
         }
         if self.status == TicketStatus::CheckedIn && !self.may_enter_again(today) {
-            return refuse(Reason::AlreadyCheckedIn, "the ticket is checked in already");
+            return refuse(Reason::AlreadyCheckedIn, "the ticket is already checked in");
         }
         Ok(())
     }

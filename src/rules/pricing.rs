@@ -46,7 +46,7 @@ pub(crate) fn full_price(items: impl IntoIterator<Item = (i64, i64)>) -> Option<
 
 /// The error for items whose total exceeds [`MAX_TOTAL`]. `path` is the field of the items.
 pub(crate) fn too_expensive(path: &str) -> Error {
-    Error::field(path, "cost more than an order may")
+    Error::field(path, format!("must cost at most {MAX_TOTAL} minor units of the currency in total"))
 }
 
 /// Subtracts a discount from the items to which it `applies`. The value of a discount of a fixed amount is in minor

@@ -68,7 +68,8 @@ mod tests {
         is_public(address.parse().expect(address))
     }
 
-    /// Each special block of IPv4: what is public below it, its first and its last address, and what is public above.
+    /// Each special IPv4 block: whether the address below it is public, its first and last address, and whether the address
+    /// above it is public.
     const BLOCKS: &[(&str, &str, &str, &str)] = &[
         ("", "0.0.0.0", "0.255.255.255", "1.0.0.0"),
         ("9.255.255.255", "10.0.0.0", "10.255.255.255", "11.0.0.0"),
@@ -161,7 +162,7 @@ mod tests {
         }
     }
 
-    /// The same list as sums over the bytes.
+    /// The same blocks, written as conditions on the bytes.
     fn public_by_bytes(address: Ipv4Addr) -> bool {
         let [a, b, c, d] = address.octets();
         let special = match (a, b, c) {
@@ -195,7 +196,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_blocks_say_the_same_as_the_bytes(
+        fn the_blocks_agree_with_the_conditions_on_the_bytes(
             low in any::<u16>(),
             // The first half is often that of a special block or of its neighbour.
             high in prop_oneof![

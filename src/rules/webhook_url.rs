@@ -65,7 +65,7 @@ impl<'a> ReceiverUrl<'a> {
     }
 }
 
-/// Whether a connection to the address may be made.
+/// Whether notifications may be sent to the address.
 pub(crate) fn is_allowed(address: IpAddr, allow_local: bool) -> bool {
     is_public(address) || (allow_local && address.is_loopback())
 }
@@ -159,7 +159,7 @@ mod tests {
         "ftp://example.com/",
         "httpss://example.com/",
         "https:",
-        // What a parser would repair.
+        // Invalid URLs that some parsers repair.
         "https:example.com",
         "https:/example.com",
         "https:///example.com",
@@ -229,7 +229,7 @@ mod tests {
         "https://ex%61mple.com/",
         "https://example%2ecom/",
         "https://%31%30.0.0.1/",
-        // Numbers for names.
+        // Names that are numbers.
         "https://127.1/",
         "https://127.0.1/",
         "https://2130706433/",

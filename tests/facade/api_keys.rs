@@ -42,12 +42,12 @@ fn a_key_is_its_prefix_thirty_random_characters_and_their_checksum() {
 fn a_key_has_an_organization_and_scopes() {
     let fixture = Fixture::new();
     let scopes: Scopes = [Scope::EventsRead, Scope::TicketsCheckIn].into_iter().collect();
-    let request = CreateApiKey { name: "Door".to_owned(), scopes, expires_at: Some(at(EVENT_END)) };
+    let request = CreateApiKey { name: "Entrance".to_owned(), scopes, expires_at: Some(at(EVENT_END)) };
     let created = fixture.service.create_api_key(fixture.caller.organization(), request).expect("a key");
     let expected = ApiKey {
         id: created.api_key.id,
         organization_id: fixture.caller.organization(),
-        name: "Door".to_owned(),
+        name: "Entrance".to_owned(),
         scopes,
         expires_at: Some(at(EVENT_END)),
         created_at: at(NOW),

@@ -1,4 +1,4 @@
-//! Check-in and check-out: who may enter, which refusal comes first, and what a scan changes.
+//! Check-in and check-out: which tickets are accepted, which refusal comes first, and what a scan changes.
 
 use crate::common::*;
 use ticketing::{

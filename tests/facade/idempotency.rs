@@ -188,9 +188,9 @@ fn a_key_belongs_to_one_request() {
 fn the_same_body_for_another_operation_or_id_is_another_request() {
     let (fixture, resources) = open();
     let scan = || CheckInTicket::new(&resources.outside[0].code);
-    fixture.service.check_in_ticket(&fixture.caller_with_key("door"), scan()).expect("inside");
+    fixture.service.check_in_ticket(&fixture.caller_with_key("scan"), scan()).expect("inside");
     assert_eq!(
-        fixture.service.check_out_ticket(&fixture.caller_with_key("door"), scan()),
+        fixture.service.check_out_ticket(&fixture.caller_with_key("scan"), scan()),
         Err(Error::IdempotencyKeyReused)
     );
     fixture.service.mark_order_paid(&fixture.caller_with_key("order"), resources.pending[0]).expect("paid");

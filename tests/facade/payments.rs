@@ -112,7 +112,7 @@ fn a_gateway_that_fails_after_the_hold_expired_cancels_the_order_too() {
         .expect_err("no link");
     assert!(matches!(refused, Error::PaymentGatewayFailed(_)), "{refused:?}");
     let orders = service.list_orders(&caller, ticketing::ListOrders::default()).expect("a page").data;
-    assert_eq!(orders[0].status, OrderStatus::Cancelled, "the order is cancelled, as the error said");
+    assert_eq!(orders[0].status, OrderStatus::Cancelled, "the order is cancelled, as the error reports");
 }
 
 #[test]
@@ -198,7 +198,7 @@ fn a_payment_reported_before_the_link_completes_the_order() {
 fn a_payment_counts_even_if_the_gateway_then_fails_to_return_a_link() {
     let pay_and_fail = |service: &TicketingService, caller: &ticketing::Caller, id| {
         service.payment_completed(caller, id).expect("paid");
-        panic!("the test told the gateway to panic after the payment");
+        panic!("the gateway panics after the payment, as configured");
     };
     let (created, orders) = create_with_interference(pay_and_fail, 1);
     let created = created.expect("an order");
