@@ -7,14 +7,15 @@ use std::sync::{Arc, Mutex};
 use std::thread::{Scope, ScopedJoinHandle};
 use std::time::Duration;
 
-use crate::common::invariants::assert_consistent;
-use crate::common::processes::{ChildProcess, child_process, child_role, child_variable, send_to_parent};
-use crate::common::*;
 use ticketing::{
     Caller, Checkout, CheckoutRequest, Clock, CreateOrder, CreateOrderResponse, Entropy, Error, GatewayError,
     ManualClock, OrderStatus, PaymentGateway, RefundRequest, Result, SystemEntropy, TicketType, TicketingService,
     Timestamp,
 };
+
+use crate::common::invariants::assert_consistent;
+use crate::common::processes::{ChildProcess, child_process, child_role, child_variable, send_to_parent};
+use crate::common::*;
 
 fn order(service: &TicketingService, by: &Caller, ticket_type: &TicketType) -> Result<CreateOrderResponse> {
     service.create_order(by, CreateOrder::new(ticket_type.event_id, new_customer(), ticket_type.id, 1))

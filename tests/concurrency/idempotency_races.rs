@@ -6,16 +6,17 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
+use ticketing::{
+    Caller, CheckInTicket, Checkout, CheckoutRequest, CreateOrder, CreateOrderResponse, Entropy, Error, GatewayError,
+    OrderStatus, PaymentGateway, Reason, RefundRequest, Result, TicketType, TicketingService,
+};
+
 use crate::common::invariants::assert_consistent;
 use crate::common::processes::{
     ChildProcess, child_process, child_role, child_variable, send_to_parent, start_together, wait_for_parent,
 };
 use crate::common::threads::run_at_once;
 use crate::common::*;
-use ticketing::{
-    Caller, CheckInTicket, Checkout, CheckoutRequest, CreateOrder, CreateOrderResponse, Entropy, Error, GatewayError,
-    OrderStatus, PaymentGateway, Reason, RefundRequest, Result, TicketType, TicketingService,
-};
 
 const THREADS: usize = 32;
 const ROUNDS: usize = 12;

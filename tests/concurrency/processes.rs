@@ -2,13 +2,14 @@
 
 use std::path::PathBuf;
 
+use ticketing::{CreateApiKey, Error, Reason, Scopes, TicketingService};
+
 use crate::common::invariants::assert_consistent;
 use crate::common::processes::{
     ChildProcess, child_process, child_role, child_variable, send_to_parent, start_together, wait_for_parent,
 };
 use crate::common::threads::run_at_once;
 use crate::common::*;
-use ticketing::{CreateApiKey, Error, Reason, Scopes, TicketingService};
 
 const CHILD: &str = concat!(module_path!(), "::a_child_process_plays_its_role");
 const SEATS: i64 = 2000;

@@ -7,13 +7,14 @@ use std::path::Path;
 use std::sync::Barrier;
 use std::time::Duration;
 
-use crate::common::invariants::assert_consistent;
-use crate::common::threads::{run_at_once, run_both};
-use crate::common::*;
 use ticketing::{
     CheckInTicket, CreateOrder, Discount, ListOrders, ListRefunds, NewOrderItem, OrderId, OrderStatus, PaymentStatus,
     Reason, RefundStatus, TicketStatus, TicketType, TicketTypeId,
 };
+
+use crate::common::invariants::assert_consistent;
+use crate::common::threads::{run_at_once, run_both};
+use crate::common::*;
 
 const ROUNDS: usize = 45;
 

@@ -1,8 +1,10 @@
 //! API keys: their format, expiry and revocation, and what is stored about them.
 
-use crate::common::*;
 use std::time::Duration;
+
 use ticketing::{ApiKey, CreateApiKey, CreatedApiKey, Error, ListEvents, Scope, Scopes, TicketingService, Timestamp};
+
+use crate::common::*;
 
 fn create_with(fixture: &Fixture, expires_at: Option<Timestamp>) -> CreatedApiKey {
     let request = CreateApiKey { name: "Office".to_owned(), scopes: Scopes::all(), expires_at };

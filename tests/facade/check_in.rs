@@ -1,10 +1,11 @@
 //! Check-in and check-out: which tickets are accepted, which refusal comes first, and what a scan changes.
 
-use crate::common::*;
 use ticketing::{
     Change, CheckInTicket, CreateApiKey, CreateTicketType, EventId, EventStatus, IssuedTicket, NewTicket, Reason,
     Result, Scope, TicketStatus, TicketType, UpdateTicketType,
 };
+
+use crate::common::*;
 
 fn scan(fixture: &Fixture, ticket: &NewTicket) -> Result<IssuedTicket> {
     fixture.service.check_in_ticket(&fixture.caller, CheckInTicket::new(&ticket.code))

@@ -1,12 +1,13 @@
 //! The amounts of discounts: examples in currencies with zero, two and three decimals, and random baskets compared
 //! with a second implementation.
 
-use crate::common::*;
 use proptest::prelude::*;
 use ticketing::{
     Amount, BasketItem, CreateDiscount, CreateOrder, CreateTicketType, DiscountRefusal, DiscountType,
     DiscountValidationResponse, Event, NewOrderItem, Order, Result, TicketType, ValidateDiscount,
 };
+
+use crate::common::*;
 
 /// Creates an event in this currency, with ticket types at these prices in minor units.
 fn event_in(fixture: &Fixture, currency: &str, decimals: u8, prices: &[i64]) -> (Event, Vec<TicketType>) {

@@ -1,12 +1,13 @@
 //! Discounts: validation, when a code applies, automatic discounts, and when a use is claimed and released.
 
-use crate::common::*;
 use ticketing::{
     Amount, BasketItem, Change, CreateDiscount, CreateOrder, Discount, DiscountRefusal, DiscountType,
     DiscountValidationResponse, Event, EventId, EventStatus, ListDiscounts, ListRefunds, NewOrderItem, Order,
     OrderStatus, PageRequest, PaymentStatus, Reason, RefundStatus, Result, TicketType, UpdateDiscount, UpdateEvent,
     ValidateDiscount,
 };
+
+use crate::common::*;
 
 impl Fixture {
     fn update(&self, discount: &Discount, change: impl FnOnce(&mut UpdateDiscount)) -> Result<Discount> {

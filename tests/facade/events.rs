@@ -1,12 +1,14 @@
 //! Events: status transitions by request and by the system, defaults, revisions, settings and deletion.
 
-use crate::common::*;
 use std::time::Duration;
+
 use ticketing::EventStatus::{Cancelled, Drafted, Expired, Published, SoldOut};
 use ticketing::{
     Amount, Change, CreateEvent, CreateOrganization, DeliveryMethod, Event, EventSettings, EventStatus, ListEvents,
     ListTicketTypes, OrderStatus, Reason, TextEnum, TicketPdfDesignVersion, TicketType, TicketTypeStatus, UpdateEvent,
 };
+
+use crate::common::*;
 
 fn read(fixture: &Fixture, event: &Event) -> Event {
     fixture.service.get_event(&fixture.caller, event.id).expect("the event")

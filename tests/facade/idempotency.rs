@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use crate::common::*;
 use ticketing::{
     Caller, CancelOrderResponse, CancelledIssuedTicket, CheckInTicket, CreateEvent, CreateOrder, CreateOrderResponse,
     CreateTicketType, CreateWebhook, CreatedWebhookEndpoint, Discount, DiscountValidationResponse, Error, Event,
@@ -10,6 +9,8 @@ use ticketing::{
     OrderId, Reason, ResentWebhookDelivery, Result, SeededEntropy, TicketType, TicketTypeId, TicketingService,
     ValidateDiscount, WebhookDelivery,
 };
+
+use crate::common::*;
 
 /// The resources that the operations need: two of each, for a request and a different request.
 struct Resources {

@@ -1,14 +1,16 @@
 //! Invariants that hold after any history of orders, payments, cancellations, expiries, issued tickets and scans.
 
-use crate::common::*;
-use proptest::prelude::*;
 use std::collections::HashMap;
 use std::time::Duration;
+
+use proptest::prelude::*;
 use ticketing::{
     Amount, Change, CheckInTicket, CreateDiscount, CreateOrder, Discount, EventId, EventStatus, EventSummary,
     ListOrders, ListTicketTypes, ListTickets, NewOrderItem, OrderId, OrderStatus, OrderSummary, OrdersByStatus,
     PageRequest, PaymentStatus, TicketStatus, TicketType, TicketTypeSummary, UpdateDiscount, UpdateTicketType,
 };
+
+use crate::common::*;
 
 /// One step of a history. An index chooses among the existing rows, modulo their number.
 #[derive(Debug, Clone)]

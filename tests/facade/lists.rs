@@ -1,16 +1,18 @@
 //! Lists: order, filters and their combinations, pages and cursors.
 
-use crate::common::*;
 use std::collections::HashSet;
 use std::fmt::Debug;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
+
 use ticketing::{
     Change, CheckInTicket, CreateDiscount, CreateOrder, Discount, Event, EventId, EventStatus, Id, Kind, ListDiscounts,
     ListEvents, ListOrders, ListTicketTypes, ListTickets, NewCustomer, OrderId, OrderStatus, OrderSummary, Page,
     PageRequest, Request, Result, TextEnum, TicketId, TicketStatus, TicketType, TicketTypeId, TicketTypeStatus,
     Timestamp, UpdateTicketType,
 };
+
+use crate::common::*;
 
 /// Reads a list page by page. Asserts that every page but the last is full and has a cursor.
 fn walk<T, K: Kind>(

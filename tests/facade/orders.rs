@@ -1,7 +1,7 @@
 //! Orders: validation and its order, amounts, and the operations in every state.
 
-use crate::common::*;
 use std::time::Duration;
+
 use ticketing::OrderStatus::{Cancelled, Completed, Expired, Pending};
 use ticketing::{
     Amount, CancelOrderResponse, Change, CheckoutRedirectUrls, CreateOrder, CreateOrderResponse, DeliveryMethod, Error,
@@ -9,6 +9,8 @@ use ticketing::{
     PaymentStatus, Reason, Result, ShippingAddress, TicketStatus, TicketType, TicketTypeStatus, UpdateEvent,
     UpdateTicketType,
 };
+
+use crate::common::*;
 
 fn cancel(fixture: &Fixture, id: OrderId) -> Result<CancelOrderResponse> {
     fixture.service.cancel_order(&fixture.caller, id)

@@ -1,12 +1,14 @@
 //! Payments: the checkout, reports of the gateway, late payments, and the hosted checkout of the sandbox.
 
-use crate::common::*;
 use std::time::Duration;
+
 use ticketing::{
     CheckInTicket, Checkout, CheckoutOutcome, CheckoutRedirectUrls, CheckoutRequest, CreateOrder, CreateOrderResponse,
     Error, EventStatus, GatewayError, ManualClock, Order, OrderId, OrderStatus, PaymentGateway, PaymentStatus, Reason,
     RefundRequest, RefundStatus, Result, TicketType, TicketingService,
 };
+
+use crate::common::*;
 
 fn completed(fixture: &Fixture, id: OrderId) -> Result<Order> {
     fixture.service.payment_completed(&fixture.caller, id)

@@ -1,15 +1,17 @@
 //! Refunds: recorded as due with the cancellation, requested at once, and again until the gateway answers.
 
-use crate::common::*;
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
+
 use ticketing::{
     CancelOrderResponse, Checkout, CheckoutRequest, CreateOrder, CreateTicketType, GatewayError, ListRefunds,
     ManualClock, Order, OrderId, OrderStatus, PageRequest, PaymentGateway, PaymentStatus, Refund, RefundRequest,
     RefundStatus, TicketType, TicketingService,
 };
+
+use crate::common::*;
 
 fn paid(fixture: &Fixture) -> (TicketType, Order) {
     let ticket_type = fixture.ticket_type(&fixture.event(), 1250, 10);

@@ -1,12 +1,13 @@
 //! Revisions: what raises them, and conditional changes (`if_match`).
 
-use crate::common::threads::run_at_once;
-use crate::common::*;
 use ticketing::{
     Caller, Change, CreateOrder, CreateTicketType, Discount, Error, Event, EventSettings, EventStatus,
     NotificationType, Result, TicketType, TicketTypeStatus, UpdateDiscount, UpdateEvent, UpdateTicketType,
     UpdateWebhook, ValidateDiscount, WebhookEndpoint,
 };
+
+use crate::common::threads::run_at_once;
+use crate::common::*;
 
 fn retitled(title: &str) -> UpdateEvent {
     UpdateEvent { title: Change::Set(title.to_owned()), ..Default::default() }

@@ -1,12 +1,13 @@
 //! Scopes: every operation needs exactly one scope, and no scope implies another.
 
-use crate::common::*;
 use ticketing::{
     Caller, CheckInTicket, CreateOrder, CreateTicketType, CreateWebhook, Discount, Error, Event, EventSettings,
     IssueTickets, ListDiscounts, ListEvents, ListOrders, ListRefunds, ListTicketTypes, ListTickets,
     ListWebhookDeliveries, ListWebhooks, NewTicket, NotificationType, Order, Result, Scope, TextEnum, TicketType,
     UpdateDiscount, UpdateEvent, UpdateTicketType, UpdateWebhook, ValidateDiscount, WebhookDelivery,
 };
+
+use crate::common::*;
 
 /// The resources that the operations need.
 struct Resources {

@@ -1,13 +1,15 @@
 //! The summary of an event: figures calculated by hand for a mixed history, limits and consistency.
 
-use crate::common::*;
-use serde_json::json;
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
+
+use serde_json::json;
 use ticketing::{
     Amount, CheckInTicket, Event, EventSummary, OrderStatus, OrdersByStatus, TicketType, TicketTypeStatus,
     TicketTypeSummary,
 };
+
+use crate::common::*;
 
 fn summary(fixture: &Fixture, event: &Event) -> EventSummary {
     fixture.service.get_event_summary(&fixture.caller, event.id).expect("a summary")

@@ -1,7 +1,7 @@
 //! Tenants: resources of another organization get exactly the same response as unknown ones.
 
-use crate::common::*;
 use std::fmt::Debug;
+
 use ticketing::{
     Amount, BasketItem, Caller, CheckInTicket, CreateDiscount, CreateOrder, CreateTicketType, CreateWebhook,
     DiscountId, DiscountRefusal, Error, EventId, EventSettings, IssueTickets, ListDiscounts, ListEvents, ListOrders,
@@ -9,6 +9,8 @@ use ticketing::{
     PageRequest, Reason, Result, TextEnum, TicketId, TicketTypeId, TicketingService, UpdateDiscount, UpdateEvent,
     UpdateTicketType, UpdateWebhook, ValidateDiscount, WebhookDeliveryId, WebhookId,
 };
+
+use crate::common::*;
 
 /// The ids of an organization's resources, or unknown ids.
 #[derive(Clone, Copy)]

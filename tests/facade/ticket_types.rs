@@ -1,10 +1,11 @@
 //! Ticket types: defaults, status, sale window, quantity, limit per order, deletion and price.
 
-use crate::common::*;
 use ticketing::{
     Amount, Change, CreateOrder, CreateTicketType, NewOrderItem, OrderStatus, Reason, TextEnum, TicketType,
     TicketTypeStatus, UpdateTicketType,
 };
+
+use crate::common::*;
 
 #[test]
 fn omitted_fields_of_a_ticket_type_have_defaults() {

@@ -1,11 +1,13 @@
 //! Tickets: issuing, contents, codes and cancellation.
 
-use crate::common::*;
 use std::collections::HashSet;
+
 use ticketing::{
     CancelledIssuedTicket, CheckInTicket, Customer, EventStatus, IssueTickets, IssuedTicket, NewCustomer, Reason,
     TicketStatus, TicketTypeOfTicket,
 };
+
+use crate::common::*;
 
 #[test]
 fn an_issued_ticket_is_internal_and_has_no_order() {

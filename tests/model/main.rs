@@ -11,16 +11,17 @@ mod notifications;
 mod orders;
 mod steps;
 
-use common::outbox;
-use common::*;
-use proptest::prelude::*;
 use std::time::Duration;
+
+use proptest::prelude::*;
 use ticketing::{
     Amount, Change, CheckInTicket, CreateDiscount, CreateOrder, CreateTicketType, DiscountId, DiscountType, EventId,
     EventStatus, IssueTickets, NewOrderItem, OrderId, OrderStatus, Result, TicketId, TicketTypeId, TicketingService,
     Timestamp, UpdateDiscount, UpdateTicketType,
 };
 
+use common::outbox;
+use common::*;
 use model::{Model, Outcome};
 use steps::{Item, Step, pick};
 

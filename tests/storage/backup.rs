@@ -3,13 +3,14 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 
+use ticketing::{BackupProgress, Error, Result, StoreError, TicketType, TicketingService};
+
 use crate::common::invariants::assert_consistent;
 use crate::common::processes::{
     ChildProcess, child_process, child_role, child_variable, run_child_by, send_to_parent, wait_for_parent,
 };
 use crate::common::threads::run_at_once;
 use crate::common::*;
-use ticketing::{BackupProgress, Error, Result, StoreError, TicketType, TicketingService};
 
 const CHILD: &str = concat!(module_path!(), "::a_child_process_plays_its_role");
 

@@ -1,14 +1,16 @@
 //! The integrity check: it finds nothing after an ordinary history, and each violation by its name.
 
-use crate::common::outbox;
-use crate::common::*;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+
 use ticketing::{
     Amount, CheckInTicket, CheckReport, Clock, CreateApiKey, CreateDiscount, CreateOrder, NotificationType, Scopes,
     TicketType, TicketingService, Timestamp,
 };
+
+use crate::common::outbox;
+use crate::common::*;
 
 /// Creates a database with orders in every state, tickets, scans, refunds, discounts, notifications and a second
 /// organization, and closes its service.

@@ -2,19 +2,20 @@
 //! cancels, issues and checks in, and reports what was acknowledged. The parent kills it and asserts that all of it is
 //! stored.
 
-use crate::common::outbox;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::common::invariants::assert_consistent;
-use crate::common::processes::{ChildProcess, child_process, child_role, child_variable, next_message, send_to_parent};
-use crate::common::threads::run_at_once;
-use crate::common::*;
 use ticketing::{
     Caller, CheckInTicket, EventId, IssueTickets, NewCustomer, OrderId, OrderStatus, TextEnum, TicketId, TicketStatus,
     TicketTypeId, TicketingService,
 };
+
+use crate::common::invariants::assert_consistent;
+use crate::common::outbox;
+use crate::common::processes::{ChildProcess, child_process, child_role, child_variable, next_message, send_to_parent};
+use crate::common::threads::run_at_once;
+use crate::common::*;
 
 const CHILD: &str = concat!(module_path!(), "::a_child_process_sells_until_it_is_killed");
 const KILLS: u64 = 50;

@@ -6,14 +6,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-use crate::common::invariants::assert_consistent;
-use crate::common::processes::{child_role, run_child_by, send_to_parent};
-use crate::common::threads::run_at_once;
-use crate::common::*;
 use ticketing::{
     Amount, Change, CheckInTicket, Clock, CreateTicketType, Entropy, Error, ManualClock, SeededEntropy, StoreError,
     TicketType, TicketingService, Timestamp, UpdateEvent,
 };
+
+use crate::common::invariants::assert_consistent;
+use crate::common::processes::{child_role, run_child_by, send_to_parent};
+use crate::common::threads::run_at_once;
+use crate::common::*;
 
 /// A clock and an entropy source that panic once when the test requests it. A free order uses both only inside its
 /// transaction, on the thread that runs the transaction.
