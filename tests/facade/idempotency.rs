@@ -17,27 +17,27 @@ struct Resources {
     events: [EventId; 2],
     ticket_type: TicketTypeId,
     pending: [OrderId; 2],
-    outside: [NewTicket; 2],
-    inside: [NewTicket; 2],
+    not_checked_in: [NewTicket; 2],
+    checked_in: [NewTicket; 2],
     deliveries: [WebhookDelivery; 2],
 }
 
-fn open() -> (Fixture, Resources) {
+fn open_with_resources() -> (Fixture, Resources) {
     let fixture = Fixture::new();
     let event = fixture.event();
     let ticket_type = fixture.ticket_type(&event, 1250, 100);
     let pending = [fixture.order(&ticket_type, 1).id, fixture.order(&ticket_type, 2).id];
     let webhook = fixture.webhook([NotificationType::TicketCheckedIn]).endpoint.id;
-    let [outside, inside] =
+    let [not_checked_in, checked_in] =
         [(); 2].map(|()| <[NewTicket; 2]>::try_from(fixture.issue(&ticket_type, 2)).expect("two tickets"));
-    for ticket in &inside {
+    for ticket in &checked_in {
         fixture.service.check_in_ticket(&fixture.caller, CheckInTicket::new(&ticket.code)).expect("inside");
     }
     fixture.discount(percent_off(&event, "EARLY", 10));
     let events = [event.id, fixture.event().id];
     fixture.fail_all_deliveries();
     let deliveries = <[WebhookDelivery; 2]>::try_from(fixture.deliveries(webhook)).expect("two deliveries");
-    (fixture, Resources { events, ticket_type: ticket_type.id, pending, outside, inside, deliveries })
+    (fixture, Resources { events, ticket_type: ticket_type.id, pending, not_checked_in, checked_in, deliveries })
 }
 
 /// The response of an operation.
@@ -45,7 +45,7 @@ fn open() -> (Fixture, Resources) {
 enum Response {
     Event(Event),
     TicketType(TicketType),
-    Placed(CreateOrderResponse),
+    CreatedOrder(CreateOrderResponse),
     CancelledOrder(CancelOrderResponse),
     Order(Order),
     Issued(IssueTicketsResponse),
@@ -62,64 +62,70 @@ type Operation = fn(&Resources, &TicketingService, &Caller, usize) -> Result<Res
 
 /// Every operation that accepts an idempotency key.
 const OPERATIONS: &[(&str, Operation)] = &[
-    ("create_event", |_, service, by, which| {
-        let request = CreateEvent::new("Jazz Night", ["jazz-night", "late-night"][which], at(EVENT_START));
-        service.create_event(by, request).map(Response::Event)
+    ("create_event", |_, service, caller, index| {
+        let request = CreateEvent::new("Jazz Night", ["jazz-night", "late-night"][index], at(EVENT_START));
+        service.create_event(caller, request).map(Response::Event)
     }),
-    ("create_ticket_type", |g, service, by, which| {
+    ("create_ticket_type", |resources, service, caller, index| {
         let request = CreateTicketType::new("Box", eur(9990), 4);
-        service.create_ticket_type(by, g.events[which], request).map(Response::TicketType)
+        service.create_ticket_type(caller, resources.events[index], request).map(Response::TicketType)
     }),
-    ("create_order", |g, service, by, which| {
-        let request = CreateOrder::new(g.events[0], new_customer(), g.ticket_type, [3, 4][which]);
-        service.create_order(by, request).map(Response::Placed)
+    ("create_order", |resources, service, caller, index| {
+        let request = CreateOrder::new(resources.events[0], new_customer(), resources.ticket_type, [3, 4][index]);
+        service.create_order(caller, request).map(Response::CreatedOrder)
     }),
-    ("cancel_order", |g, service, by, which| service.cancel_order(by, g.pending[which]).map(Response::CancelledOrder)),
-    ("mark_order_paid", |g, service, by, which| service.mark_order_paid(by, g.pending[which]).map(Response::Order)),
-    ("mark_checkout_reminder_sent", |g, service, by, which| {
-        service.mark_checkout_reminder_sent(by, g.pending[which]).map(Response::Order)
+    ("cancel_order", |resources, service, caller, index| {
+        service.cancel_order(caller, resources.pending[index]).map(Response::CancelledOrder)
     }),
-    ("issue_tickets", |g, service, by, which| {
-        let request = IssueTickets { ticket_type_id: g.ticket_type, customer: new_customer(), quantity: [3, 4][which] };
-        service.issue_tickets(by, request).map(Response::Issued)
+    ("mark_order_paid", |resources, service, caller, index| {
+        service.mark_order_paid(caller, resources.pending[index]).map(Response::Order)
     }),
-    ("check_in_ticket", |g, service, by, which| {
-        service.check_in_ticket(by, CheckInTicket::new(&g.outside[which].code)).map(Response::Ticket)
+    ("mark_checkout_reminder_sent", |resources, service, caller, index| {
+        service.mark_checkout_reminder_sent(caller, resources.pending[index]).map(Response::Order)
     }),
-    ("check_out_ticket", |g, service, by, which| {
-        service.check_out_ticket(by, CheckInTicket::new(&g.inside[which].code)).map(Response::Ticket)
+    ("issue_tickets", |resources, service, caller, index| {
+        let request =
+            IssueTickets { ticket_type_id: resources.ticket_type, customer: new_customer(), quantity: [3, 4][index] };
+        service.issue_tickets(caller, request).map(Response::Issued)
     }),
-    ("cancel_ticket", |g, service, by, which| {
-        service.cancel_ticket(by, g.outside[which].id).map(Response::CancelledTicket)
+    ("check_in_ticket", |resources, service, caller, index| {
+        service.check_in_ticket(caller, CheckInTicket::new(&resources.not_checked_in[index].code)).map(Response::Ticket)
     }),
-    ("create_discount", |g, service, by, which| {
+    ("check_out_ticket", |resources, service, caller, index| {
+        service.check_out_ticket(caller, CheckInTicket::new(&resources.checked_in[index].code)).map(Response::Ticket)
+    }),
+    ("cancel_ticket", |resources, service, caller, index| {
+        service.cancel_ticket(caller, resources.not_checked_in[index].id).map(Response::CancelledTicket)
+    }),
+    ("create_discount", |resources, service, caller, index| {
         let from = at("2026-01-01T00:00:00Z");
         let to = at("2027-01-01T00:00:00Z");
-        let code = ["LATE", "LATER"][which];
-        let request = ticketing::CreateDiscount::percentage(g.events[0], code, "7.5".parse().expect("7.5"), from, to);
-        service.create_discount(by, request).map(Response::Discount)
+        let code = ["LATE", "LATER"][index];
+        let request =
+            ticketing::CreateDiscount::percentage(resources.events[0], code, "7.5".parse().expect("7.5"), from, to);
+        service.create_discount(caller, request).map(Response::Discount)
     }),
-    ("validate_discount", |g, service, by, which| {
-        let event_id = g.events[0];
-        let code = ["EARLY", "LATE"][which].to_owned();
+    ("validate_discount", |resources, service, caller, index| {
+        let event_id = resources.events[0];
+        let code = ["EARLY", "LATE"][index].to_owned();
         let request = ValidateDiscount { event_id, code, order_amount: eur(0), ticket_items: Vec::new() };
-        service.validate_discount(by, request).map(Response::Validation)
+        service.validate_discount(caller, request).map(Response::Validation)
     }),
-    ("create_webhook", |_, service, by, which| {
-        let url = ["https://example.com/hook", "https://example.com/other"][which];
+    ("create_webhook", |_, service, caller, index| {
+        let url = ["https://example.com/hook", "https://example.com/other"][index];
         let request = CreateWebhook::new(url, [NotificationType::OrderCompleted]);
-        service.create_webhook(by, request).map(Response::Webhook)
+        service.create_webhook(caller, request).map(Response::Webhook)
     }),
-    ("resend_webhook_delivery", |g, service, by, which| {
-        let delivery = &g.deliveries[which];
-        service.resend_webhook_delivery(by, delivery.endpoint_id, delivery.id).map(Response::Resent)
+    ("resend_webhook_delivery", |resources, service, caller, index| {
+        let delivery = &resources.deliveries[index];
+        service.resend_webhook_delivery(caller, delivery.endpoint_id, delivery.id).map(Response::Resent)
     }),
 ];
 
 #[test]
 fn the_second_call_with_a_key_returns_the_first_response_and_does_nothing() {
     for (name, operation) in OPERATIONS {
-        let (fixture, resources) = open();
+        let (fixture, resources) = open_with_resources();
         let before = fixture.all_rows();
         let first = fixture.caller_with_key("key");
         let answer = operation(&resources, &fixture.service, &first, 0).expect(name);
@@ -154,7 +160,7 @@ fn the_second_call_with_a_key_returns_the_first_response_and_does_nothing() {
 #[test]
 fn control_without_a_key_the_second_call_is_executed_or_refused() {
     for (name, operation) in OPERATIONS.iter().filter(|(name, _)| *name != "validate_discount") {
-        let (fixture, resources) = open();
+        let (fixture, resources) = open_with_resources();
         operation(&resources, &fixture.service, &fixture.caller, 0).expect(name);
         let after = fixture.all_rows();
         fixture.clock.advance(Duration::from_secs(1));
@@ -167,15 +173,15 @@ fn control_without_a_key_the_second_call_is_executed_or_refused() {
 #[test]
 fn a_key_belongs_to_one_request() {
     for (index, (name, operation)) in OPERATIONS.iter().enumerate() {
-        let (fixture, resources) = open();
+        let (fixture, resources) = open_with_resources();
         operation(&resources, &fixture.service, &fixture.caller_with_key("key"), 0).expect(name);
         let after = fixture.all_rows();
         let records = "SELECT COUNT(*) FROM idempotency_records";
         let other = fixture.caller_with_key("key");
         assert_eq!(operation(&resources, &fixture.service, &other, 1), Err(Error::IdempotencyKeyReused), "{name}");
         let (next, another) = OPERATIONS[(index + 1) % OPERATIONS.len()];
-        for which in [0, 1] {
-            let answer = another(&resources, &fixture.service, &other, which);
+        for index in [0, 1] {
+            let answer = another(&resources, &fixture.service, &other, index);
             assert_eq!(answer, Err(Error::IdempotencyKeyReused), "{name} and then {next}");
         }
         assert!(!other.was_replayed());
@@ -187,8 +193,8 @@ fn a_key_belongs_to_one_request() {
 /// Operations whose requests differ only in the operation or in the id.
 #[test]
 fn the_same_body_for_another_operation_or_id_is_another_request() {
-    let (fixture, resources) = open();
-    let scan = || CheckInTicket::new(&resources.outside[0].code);
+    let (fixture, resources) = open_with_resources();
+    let scan = || CheckInTicket::new(&resources.not_checked_in[0].code);
     fixture.service.check_in_ticket(&fixture.caller_with_key("scan"), scan()).expect("inside");
     assert_eq!(
         fixture.service.check_out_ticket(&fixture.caller_with_key("scan"), scan()),
@@ -209,7 +215,7 @@ fn the_same_body_for_another_operation_or_id_is_another_request() {
 
 #[test]
 fn every_organization_has_its_own_keys() {
-    let (fixture, resources) = open();
+    let (fixture, resources) = open_with_resources();
     let other = fixture.other_organization().with_idempotency_key("key".parse().expect("a key"));
     let (_, create_event) = OPERATIONS[0];
     let mine = create_event(&resources, &fixture.service, &fixture.caller_with_key("key"), 0).expect("an event");
@@ -222,7 +228,7 @@ fn every_organization_has_its_own_keys() {
 
 #[test]
 fn creating_an_event_in_the_past_is_replayed_with_the_same_response() {
-    let (fixture, _) = open();
+    let (fixture, _) = open_with_resources();
     let past = || new_event_of_the_past("old-night");
     let event = fixture.service.create_event(&fixture.caller_with_key("key"), past()).expect("an event");
     assert_eq!((event.status, event.revision), (EventStatus::Expired, 1));
@@ -238,7 +244,7 @@ fn new_event_of_the_past(slug: &str) -> CreateEvent {
 
 #[test]
 fn field_errors_are_not_stored() {
-    let (fixture, _) = open();
+    let (fixture, _) = open_with_resources();
     let create = |slug: &str| {
         let caller = fixture.caller_with_key("key");
         (
@@ -256,7 +262,7 @@ fn field_errors_are_not_stored() {
 
 #[test]
 fn not_found_is_not_stored() {
-    let (fixture, resources) = open();
+    let (fixture, resources) = open_with_resources();
     let unknown = "type_0000000000001".parse().expect("an id");
     let request = |quantity| CreateTicketType { ..CreateTicketType::new("Box", eur(1), quantity) };
     for _ in 0..2 {
@@ -293,16 +299,16 @@ fn conflicts_are_not_stored_and_the_same_request_may_succeed_later() {
 
 #[test]
 fn a_refused_scan_is_counted_each_time_and_the_next_may_succeed() {
-    let (fixture, resources) = open();
-    let ticket = &resources.inside[0];
+    let (fixture, resources) = open_with_resources();
+    let ticket = &resources.checked_in[0];
     let scans = || fixture.service.get_ticket(&fixture.caller, ticket.id).expect("the ticket").scan_count;
     let scan = || fixture.service.check_in_ticket(&fixture.caller_with_key("key"), CheckInTicket::new(&ticket.code));
     assert_eq!([reason(scan()), reason(scan())], [Reason::AlreadyCheckedIn; 2]);
     assert_eq!(scans(), 3);
     fixture.service.check_out_ticket(&fixture.caller, CheckInTicket::new(&ticket.code)).expect("outside");
-    let inside = scan().expect("inside");
-    assert_eq!((inside.scan_count, scans()), (4, 4));
-    assert_eq!(scan(), Ok(inside));
+    let checked_in = scan().expect("inside");
+    assert_eq!((checked_in.scan_count, scans()), (4, 4));
+    assert_eq!(scan(), Ok(checked_in));
     assert_eq!(scans(), 4);
 }
 
@@ -316,7 +322,7 @@ fn replays(fixture: &Fixture, resources: &Resources, key: &str) -> bool {
 
 #[test]
 fn a_key_is_kept_for_24_hours() {
-    let (fixture, resources) = open();
+    let (fixture, resources) = open_with_resources();
     assert!(!replays(&fixture, &resources, "key"));
     fixture.set_clock("2026-06-02T11:59:59.999Z");
     assert!(replays(&fixture, &resources, "key"));
@@ -332,7 +338,7 @@ fn a_key_is_kept_for_24_hours() {
 
 #[test]
 fn setting_the_clock_back_forgets_no_key() {
-    let (fixture, resources) = open();
+    let (fixture, resources) = open_with_resources();
     assert!(!replays(&fixture, &resources, "key"));
     fixture.set_clock("2020-01-01T00:00:00Z");
     assert!(replays(&fixture, &resources, "key"));
@@ -343,7 +349,7 @@ fn setting_the_clock_back_forgets_no_key() {
 
 #[test]
 fn maintenance_deletes_only_old_keys() {
-    let (fixture, resources) = open();
+    let (fixture, resources) = open_with_resources();
     let kept = || fixture.stored("SELECT COUNT(*) FROM idempotency_records");
     let forgotten = || fixture.service.run_maintenance().expect("a run").forgotten_keys;
     assert!(!replays(&fixture, &resources, "old") && !replays(&fixture, &resources, "old-too"));
@@ -358,7 +364,7 @@ fn maintenance_deletes_only_old_keys() {
 
 #[test]
 fn one_run_of_maintenance_deletes_all_old_keys() {
-    let (fixture, resources) = open();
+    let (fixture, resources) = open_with_resources();
     assert!(!replays(&fixture, &resources, "key"));
     let copies = "INSERT INTO idempotency_records (organization_id, key, fingerprint, answer, order_id, created_at)
         WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2500)

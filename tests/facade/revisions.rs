@@ -72,19 +72,27 @@ type Operation = fn(&Resources, &Caller) -> Result<()>;
 
 /// Every operation that accepts a revision. The deletion of a resource comes after its updates.
 const OPERATIONS: &[(&str, Operation)] = &[
-    ("update_event", |g, by| g.fixture.service.update_event(by, g.event.id, retitled("Late Night")).map(drop)),
-    ("update_event_settings", |g, by| g.fixture.service.update_event_settings(by, g.event.id, tagged()).map(drop)),
-    ("delete_event", |g, by| g.fixture.service.delete_event(by, g.event.id)),
-    ("update_ticket_type", |g, by| {
-        g.fixture.service.update_ticket_type(by, g.ticket_type.id, renamed("Box")).map(drop)
+    ("update_event", |resources, caller| {
+        resources.fixture.service.update_event(caller, resources.event.id, retitled("Late Night")).map(drop)
     }),
-    ("delete_ticket_type", |g, by| g.fixture.service.delete_ticket_type(by, g.ticket_type.id)),
-    ("update_discount", |g, by| {
-        g.fixture.service.update_discount(by, g.discount.id, described("Early birds")).map(drop)
+    ("update_event_settings", |resources, caller| {
+        resources.fixture.service.update_event_settings(caller, resources.event.id, tagged()).map(drop)
     }),
-    ("delete_discount", |g, by| g.fixture.service.delete_discount(by, g.discount.id)),
-    ("update_webhook", |g, by| g.fixture.service.update_webhook(by, g.webhook.id, with_description("Ours")).map(drop)),
-    ("delete_webhook", |g, by| g.fixture.service.delete_webhook(by, g.webhook.id)),
+    ("delete_event", |resources, caller| resources.fixture.service.delete_event(caller, resources.event.id)),
+    ("update_ticket_type", |resources, caller| {
+        resources.fixture.service.update_ticket_type(caller, resources.ticket_type.id, renamed("Box")).map(drop)
+    }),
+    ("delete_ticket_type", |resources, caller| {
+        resources.fixture.service.delete_ticket_type(caller, resources.ticket_type.id)
+    }),
+    ("update_discount", |resources, caller| {
+        resources.fixture.service.update_discount(caller, resources.discount.id, described("Early birds")).map(drop)
+    }),
+    ("delete_discount", |resources, caller| resources.fixture.service.delete_discount(caller, resources.discount.id)),
+    ("update_webhook", |resources, caller| {
+        resources.fixture.service.update_webhook(caller, resources.webhook.id, with_description("Ours")).map(drop)
+    }),
+    ("delete_webhook", |resources, caller| resources.fixture.service.delete_webhook(caller, resources.webhook.id)),
 ];
 
 #[test]
@@ -168,25 +176,25 @@ fn other_operations_ignore_the_revision() {
 #[test]
 fn every_change_raises_the_revision_of_its_resource_only() {
     let resources = Resources::new();
-    let (fixture, by) = (&resources.fixture, &resources.fixture.caller);
+    let (fixture, caller) = (&resources.fixture, &resources.fixture.caller);
     assert_eq!(resources.revisions(), [1, 1, 1, 1]);
-    fixture.service.update_event(by, resources.event.id, retitled("Late Night")).expect("changed");
+    fixture.service.update_event(caller, resources.event.id, retitled("Late Night")).expect("changed");
     assert_eq!(resources.revisions(), [2, 1, 1, 1]);
     fixture
         .service
-        .update_event(by, resources.event.id, UpdateEvent::default())
+        .update_event(caller, resources.event.id, UpdateEvent::default())
         .expect("an update that changes nothing");
     assert_eq!(resources.revisions(), [3, 1, 1, 1]);
-    fixture.service.update_event_settings(by, resources.event.id, tagged()).expect("changed");
+    fixture.service.update_event_settings(caller, resources.event.id, tagged()).expect("changed");
     assert_eq!(resources.revisions(), [4, 1, 1, 1]);
-    fixture.service.update_ticket_type(by, resources.ticket_type.id, renamed("Box")).expect("changed");
+    fixture.service.update_ticket_type(caller, resources.ticket_type.id, renamed("Box")).expect("changed");
     let hidden = UpdateTicketType { status: Change::Set(TicketTypeStatus::DisplayAsUnavailable), ..Default::default() };
-    fixture.service.update_ticket_type(by, resources.ticket_type.id, hidden).expect("changed");
+    fixture.service.update_ticket_type(caller, resources.ticket_type.id, hidden).expect("changed");
     assert_eq!(resources.revisions(), [4, 3, 1, 1]);
-    fixture.service.update_discount(by, resources.discount.id, described("Early birds")).expect("changed");
+    fixture.service.update_discount(caller, resources.discount.id, described("Early birds")).expect("changed");
     assert_eq!(resources.revisions(), [4, 3, 2, 1]);
-    fixture.service.update_webhook(by, resources.webhook.id, with_description("Ours")).expect("changed");
-    fixture.service.rotate_webhook_secret(by, resources.webhook.id).expect("rotated");
+    fixture.service.update_webhook(caller, resources.webhook.id, with_description("Ours")).expect("changed");
+    fixture.service.rotate_webhook_secret(caller, resources.webhook.id).expect("rotated");
     assert_eq!(resources.revisions(), [4, 3, 2, 3]);
     for (status, revision) in [(EventStatus::Drafted, 5), (EventStatus::Published, 6), (EventStatus::Cancelled, 7)] {
         assert_eq!(fixture.set_event_status(resources.event.id, status).expect("moved").revision, revision);
@@ -197,17 +205,17 @@ fn every_change_raises_the_revision_of_its_resource_only() {
 #[test]
 fn sales_page_views_and_discount_uses_raise_no_revision() {
     let resources = Resources::new();
-    let (fixture, by) = (&resources.fixture, &resources.fixture.caller);
-    fixture.service.record_page_view(by, resources.event.id).expect("a view");
+    let (fixture, caller) = (&resources.fixture, &resources.fixture.caller);
+    fixture.service.record_page_view(caller, resources.event.id).expect("a view");
     let order = fixture.order_with_code(&resources.ticket_type, 2, "EARLY");
-    fixture.service.payment_completed(by, order.id).expect("paid");
+    fixture.service.payment_completed(caller, order.id).expect("paid");
     fixture.issue(&resources.ticket_type, 1);
     let event_id = resources.event.id;
     let code = "EARLY".to_owned();
     let basket = ValidateDiscount { event_id, code, order_amount: eur(0), ticket_items: Vec::new() };
-    fixture.service.validate_discount(by, basket).expect("an answer");
+    fixture.service.validate_discount(caller, basket).expect("an answer");
     assert_eq!((fixture.sold(&resources.ticket_type), fixture.discount_uses(&resources.discount)), (3, 1));
-    fixture.service.cancel_order(by, order.id).expect("cancelled");
+    fixture.service.cancel_order(caller, order.id).expect("cancelled");
     fixture.service.run_maintenance().expect("a run");
     assert_eq!(resources.revisions(), [1, 1, 1, 1]);
 }
@@ -262,7 +270,7 @@ const THREADS: usize = 16;
 /// Returns how many of 16 threads change an event, a ticket type, a discount and a webhook endpoint at the same time.
 fn simultaneous_changes(condition: fn(&Caller) -> Caller) -> [usize; 4] {
     let resources = Resources::new();
-    let by = condition(&resources.fixture.caller);
+    let caller = condition(&resources.fixture.caller);
     let service = &resources.fixture.service;
     let other = resources.fixture.second_service();
     let count = |change: &(dyn Fn(usize) -> Result<()> + Sync)| {
@@ -273,12 +281,14 @@ fn simultaneous_changes(condition: fn(&Caller) -> Caller) -> [usize; 4] {
     };
     let service = |number: usize| if number.is_multiple_of(2) { service } else { &other };
     [
-        count(&|n| service(n).update_event(&by, resources.event.id, retitled(&format!("Night {n}"))).map(drop)),
+        count(&|n| service(n).update_event(&caller, resources.event.id, retitled(&format!("Night {n}"))).map(drop)),
         count(&|n| {
-            service(n).update_ticket_type(&by, resources.ticket_type.id, renamed(&format!("Box {n}"))).map(drop)
+            service(n).update_ticket_type(&caller, resources.ticket_type.id, renamed(&format!("Box {n}"))).map(drop)
         }),
-        count(&|n| service(n).update_discount(&by, resources.discount.id, described(&format!("{n}"))).map(drop)),
-        count(&|n| service(n).update_webhook(&by, resources.webhook.id, with_description(&format!("{n}"))).map(drop)),
+        count(&|n| service(n).update_discount(&caller, resources.discount.id, described(&format!("{n}"))).map(drop)),
+        count(&|n| {
+            service(n).update_webhook(&caller, resources.webhook.id, with_description(&format!("{n}"))).map(drop)
+        }),
     ]
 }
 

@@ -45,99 +45,163 @@ type Operation = fn(&Resources, &Caller) -> Result<()>;
 
 /// Every operation of the facade that takes a caller, with its scope.
 const OPERATIONS: &[(&str, Scope, Operation)] = &[
-    ("list_events", Scope::EventsRead, |g, by| g.fixture.service.list_events(by, ListEvents::default()).map(drop)),
-    ("create_event", Scope::EventsWrite, |g, by| g.fixture.service.create_event(by, new_event(|_| {})).map(drop)),
-    ("get_event", Scope::EventsRead, |g, by| g.fixture.service.get_event(by, g.event.id).map(drop)),
-    ("update_event", Scope::EventsWrite, |g, by| {
-        g.fixture.service.update_event(by, g.event.id, UpdateEvent::default()).map(drop)
+    ("list_events", Scope::EventsRead, |resources, caller| {
+        resources.fixture.service.list_events(caller, ListEvents::default()).map(drop)
     }),
-    ("update_event_settings", Scope::EventsWrite, |g, by| {
-        g.fixture.service.update_event_settings(by, g.event.id, EventSettings::default()).map(drop)
+    ("create_event", Scope::EventsWrite, |resources, caller| {
+        resources.fixture.service.create_event(caller, new_event(|_| {})).map(drop)
     }),
-    ("record_page_view", Scope::EventsRead, |g, by| g.fixture.service.record_page_view(by, g.event.id)),
-    ("delete_event", Scope::EventsWrite, |g, by| g.fixture.service.delete_event(by, g.spare.id)),
-    ("get_event_summary", Scope::EventsRead, |g, by| g.fixture.service.get_event_summary(by, g.event.id).map(drop)),
-    ("list_ticket_types", Scope::TicketTypesRead, |g, by| {
-        g.fixture.service.list_ticket_types(by, g.event.id, ListTicketTypes::default()).map(drop)
+    ("get_event", Scope::EventsRead, |resources, caller| {
+        resources.fixture.service.get_event(caller, resources.event.id).map(drop)
     }),
-    ("create_ticket_type", Scope::TicketTypesWrite, |g, by| {
-        g.fixture.service.create_ticket_type(by, g.event.id, CreateTicketType::new("Seat", eur(1), 1)).map(drop)
+    ("update_event", Scope::EventsWrite, |resources, caller| {
+        resources.fixture.service.update_event(caller, resources.event.id, UpdateEvent::default()).map(drop)
     }),
-    ("get_ticket_type", Scope::TicketTypesRead, |g, by| {
-        g.fixture.service.get_ticket_type(by, g.ticket_type.id).map(drop)
+    ("update_event_settings", Scope::EventsWrite, |resources, caller| {
+        resources.fixture.service.update_event_settings(caller, resources.event.id, EventSettings::default()).map(drop)
     }),
-    ("update_ticket_type", Scope::TicketTypesWrite, |g, by| {
-        g.fixture.service.update_ticket_type(by, g.ticket_type.id, UpdateTicketType::default()).map(drop)
+    ("record_page_view", Scope::EventsRead, |resources, caller| {
+        resources.fixture.service.record_page_view(caller, resources.event.id)
     }),
-    ("delete_ticket_type", Scope::TicketTypesWrite, |g, by| g.fixture.service.delete_ticket_type(by, g.spare_type.id)),
-    ("list_orders", Scope::OrdersRead, |g, by| g.fixture.service.list_orders(by, ListOrders::default()).map(drop)),
-    ("create_order", Scope::OrdersWrite, |g, by| {
-        g.fixture.service.create_order(by, CreateOrder::new(g.event.id, new_customer(), g.ticket_type.id, 1)).map(drop)
+    ("delete_event", Scope::EventsWrite, |resources, caller| {
+        resources.fixture.service.delete_event(caller, resources.spare.id)
     }),
-    ("get_order", Scope::OrdersRead, |g, by| g.fixture.service.get_order(by, g.pending.id).map(drop)),
-    ("get_order_details", Scope::OrdersRead, |g, by| g.fixture.service.get_order_details(by, g.pending.id).map(drop)),
-    ("cancel_order", Scope::OrdersWrite, |g, by| g.fixture.service.cancel_order(by, g.pending.id).map(drop)),
-    ("mark_order_paid", Scope::OrdersWrite, |g, by| g.fixture.service.mark_order_paid(by, g.pending.id).map(drop)),
-    ("mark_checkout_reminder_sent", Scope::OrdersWrite, |g, by| {
-        g.fixture.service.mark_checkout_reminder_sent(by, g.pending.id).map(drop)
+    ("get_event_summary", Scope::EventsRead, |resources, caller| {
+        resources.fixture.service.get_event_summary(caller, resources.event.id).map(drop)
     }),
-    ("payment_completed", Scope::OrdersWrite, |g, by| g.fixture.service.payment_completed(by, g.pending.id).map(drop)),
-    ("payment_failed", Scope::OrdersWrite, |g, by| g.fixture.service.payment_failed(by, g.pending.id).map(drop)),
-    ("list_refunds", Scope::OrdersRead, |g, by| g.fixture.service.list_refunds(by, ListRefunds::default()).map(drop)),
-    ("list_tickets", Scope::TicketsRead, |g, by| g.fixture.service.list_tickets(by, ListTickets::default()).map(drop)),
-    ("issue_tickets", Scope::TicketsWrite, |g, by| {
-        let request = IssueTickets { ticket_type_id: g.ticket_type.id, customer: new_customer(), quantity: 1 };
-        g.fixture.service.issue_tickets(by, request).map(drop)
+    ("list_ticket_types", Scope::TicketTypesRead, |resources, caller| {
+        resources.fixture.service.list_ticket_types(caller, resources.event.id, ListTicketTypes::default()).map(drop)
     }),
-    ("get_ticket", Scope::TicketsRead, |g, by| g.fixture.service.get_ticket(by, g.outside.id).map(drop)),
-    ("get_ticket_by_code", Scope::TicketsRead, |g, by| {
-        g.fixture.service.get_ticket_by_code(by, &g.outside.code).map(drop)
+    ("create_ticket_type", Scope::TicketTypesWrite, |resources, caller| {
+        resources
+            .fixture
+            .service
+            .create_ticket_type(caller, resources.event.id, CreateTicketType::new("Seat", eur(1), 1))
+            .map(drop)
     }),
-    ("check_in_ticket", Scope::TicketsCheckIn, |g, by| {
-        g.fixture.service.check_in_ticket(by, CheckInTicket::new(&g.outside.code)).map(drop)
+    ("get_ticket_type", Scope::TicketTypesRead, |resources, caller| {
+        resources.fixture.service.get_ticket_type(caller, resources.ticket_type.id).map(drop)
     }),
-    ("check_out_ticket", Scope::TicketsCheckIn, |g, by| {
-        g.fixture.service.check_out_ticket(by, CheckInTicket::new(&g.inside.code)).map(drop)
+    ("update_ticket_type", Scope::TicketTypesWrite, |resources, caller| {
+        resources
+            .fixture
+            .service
+            .update_ticket_type(caller, resources.ticket_type.id, UpdateTicketType::default())
+            .map(drop)
     }),
-    ("cancel_ticket", Scope::TicketsWrite, |g, by| g.fixture.service.cancel_ticket(by, g.outside.id).map(drop)),
-    ("list_discounts", Scope::DiscountsRead, |g, by| {
-        g.fixture.service.list_discounts(by, ListDiscounts::default()).map(drop)
+    ("delete_ticket_type", Scope::TicketTypesWrite, |resources, caller| {
+        resources.fixture.service.delete_ticket_type(caller, resources.spare_type.id)
     }),
-    ("create_discount", Scope::DiscountsWrite, |g, by| {
-        g.fixture.service.create_discount(by, percent_off(&g.event, "LATE", 5)).map(drop)
+    ("list_orders", Scope::OrdersRead, |resources, caller| {
+        resources.fixture.service.list_orders(caller, ListOrders::default()).map(drop)
     }),
-    ("validate_discount", Scope::DiscountsRead, |g, by| {
-        let event_id = g.event.id;
+    ("create_order", Scope::OrdersWrite, |resources, caller| {
+        resources
+            .fixture
+            .service
+            .create_order(caller, CreateOrder::new(resources.event.id, new_customer(), resources.ticket_type.id, 1))
+            .map(drop)
+    }),
+    ("get_order", Scope::OrdersRead, |resources, caller| {
+        resources.fixture.service.get_order(caller, resources.pending.id).map(drop)
+    }),
+    ("get_order_details", Scope::OrdersRead, |resources, caller| {
+        resources.fixture.service.get_order_details(caller, resources.pending.id).map(drop)
+    }),
+    ("cancel_order", Scope::OrdersWrite, |resources, caller| {
+        resources.fixture.service.cancel_order(caller, resources.pending.id).map(drop)
+    }),
+    ("mark_order_paid", Scope::OrdersWrite, |resources, caller| {
+        resources.fixture.service.mark_order_paid(caller, resources.pending.id).map(drop)
+    }),
+    ("mark_checkout_reminder_sent", Scope::OrdersWrite, |resources, caller| {
+        resources.fixture.service.mark_checkout_reminder_sent(caller, resources.pending.id).map(drop)
+    }),
+    ("payment_completed", Scope::OrdersWrite, |resources, caller| {
+        resources.fixture.service.payment_completed(caller, resources.pending.id).map(drop)
+    }),
+    ("payment_failed", Scope::OrdersWrite, |resources, caller| {
+        resources.fixture.service.payment_failed(caller, resources.pending.id).map(drop)
+    }),
+    ("list_refunds", Scope::OrdersRead, |resources, caller| {
+        resources.fixture.service.list_refunds(caller, ListRefunds::default()).map(drop)
+    }),
+    ("list_tickets", Scope::TicketsRead, |resources, caller| {
+        resources.fixture.service.list_tickets(caller, ListTickets::default()).map(drop)
+    }),
+    ("issue_tickets", Scope::TicketsWrite, |resources, caller| {
+        let request = IssueTickets { ticket_type_id: resources.ticket_type.id, customer: new_customer(), quantity: 1 };
+        resources.fixture.service.issue_tickets(caller, request).map(drop)
+    }),
+    ("get_ticket", Scope::TicketsRead, |resources, caller| {
+        resources.fixture.service.get_ticket(caller, resources.outside.id).map(drop)
+    }),
+    ("get_ticket_by_code", Scope::TicketsRead, |resources, caller| {
+        resources.fixture.service.get_ticket_by_code(caller, &resources.outside.code).map(drop)
+    }),
+    ("check_in_ticket", Scope::TicketsCheckIn, |resources, caller| {
+        resources.fixture.service.check_in_ticket(caller, CheckInTicket::new(&resources.outside.code)).map(drop)
+    }),
+    ("check_out_ticket", Scope::TicketsCheckIn, |resources, caller| {
+        resources.fixture.service.check_out_ticket(caller, CheckInTicket::new(&resources.inside.code)).map(drop)
+    }),
+    ("cancel_ticket", Scope::TicketsWrite, |resources, caller| {
+        resources.fixture.service.cancel_ticket(caller, resources.outside.id).map(drop)
+    }),
+    ("list_discounts", Scope::DiscountsRead, |resources, caller| {
+        resources.fixture.service.list_discounts(caller, ListDiscounts::default()).map(drop)
+    }),
+    ("create_discount", Scope::DiscountsWrite, |resources, caller| {
+        resources.fixture.service.create_discount(caller, percent_off(&resources.event, "LATE", 5)).map(drop)
+    }),
+    ("validate_discount", Scope::DiscountsRead, |resources, caller| {
+        let event_id = resources.event.id;
         let code = "EARLY".to_owned();
         let request = ValidateDiscount { event_id, code, order_amount: eur(0), ticket_items: Vec::new() };
-        g.fixture.service.validate_discount(by, request).map(drop)
+        resources.fixture.service.validate_discount(caller, request).map(drop)
     }),
-    ("get_discount", Scope::DiscountsRead, |g, by| g.fixture.service.get_discount(by, g.discount.id).map(drop)),
-    ("update_discount", Scope::DiscountsWrite, |g, by| {
-        g.fixture.service.update_discount(by, g.discount.id, UpdateDiscount::default()).map(drop)
+    ("get_discount", Scope::DiscountsRead, |resources, caller| {
+        resources.fixture.service.get_discount(caller, resources.discount.id).map(drop)
     }),
-    ("delete_discount", Scope::DiscountsWrite, |g, by| g.fixture.service.delete_discount(by, g.discount.id)),
-    ("list_webhooks", Scope::WebhooksRead, |g, by| {
-        g.fixture.service.list_webhooks(by, ListWebhooks::default()).map(drop)
+    ("update_discount", Scope::DiscountsWrite, |resources, caller| {
+        resources.fixture.service.update_discount(caller, resources.discount.id, UpdateDiscount::default()).map(drop)
     }),
-    ("create_webhook", Scope::WebhooksWrite, |g, by| {
+    ("delete_discount", Scope::DiscountsWrite, |resources, caller| {
+        resources.fixture.service.delete_discount(caller, resources.discount.id)
+    }),
+    ("list_webhooks", Scope::WebhooksRead, |resources, caller| {
+        resources.fixture.service.list_webhooks(caller, ListWebhooks::default()).map(drop)
+    }),
+    ("create_webhook", Scope::WebhooksWrite, |resources, caller| {
         let request = CreateWebhook::new("https://example.com/other", [NotificationType::OrderCompleted]);
-        g.fixture.service.create_webhook(by, request).map(drop)
+        resources.fixture.service.create_webhook(caller, request).map(drop)
     }),
-    ("get_webhook", Scope::WebhooksRead, |g, by| g.fixture.service.get_webhook(by, g.delivery.endpoint_id).map(drop)),
-    ("update_webhook", Scope::WebhooksWrite, |g, by| {
-        g.fixture.service.update_webhook(by, g.delivery.endpoint_id, UpdateWebhook::default()).map(drop)
+    ("get_webhook", Scope::WebhooksRead, |resources, caller| {
+        resources.fixture.service.get_webhook(caller, resources.delivery.endpoint_id).map(drop)
     }),
-    ("delete_webhook", Scope::WebhooksWrite, |g, by| g.fixture.service.delete_webhook(by, g.delivery.endpoint_id)),
-    ("rotate_webhook_secret", Scope::WebhooksWrite, |g, by| {
-        g.fixture.service.rotate_webhook_secret(by, g.delivery.endpoint_id).map(drop)
+    ("update_webhook", Scope::WebhooksWrite, |resources, caller| {
+        resources
+            .fixture
+            .service
+            .update_webhook(caller, resources.delivery.endpoint_id, UpdateWebhook::default())
+            .map(drop)
     }),
-    ("list_webhook_deliveries", Scope::WebhooksRead, |g, by| {
+    ("delete_webhook", Scope::WebhooksWrite, |resources, caller| {
+        resources.fixture.service.delete_webhook(caller, resources.delivery.endpoint_id)
+    }),
+    ("rotate_webhook_secret", Scope::WebhooksWrite, |resources, caller| {
+        resources.fixture.service.rotate_webhook_secret(caller, resources.delivery.endpoint_id).map(drop)
+    }),
+    ("list_webhook_deliveries", Scope::WebhooksRead, |resources, caller| {
         let request = ListWebhookDeliveries::default();
-        g.fixture.service.list_webhook_deliveries(by, g.delivery.endpoint_id, request).map(drop)
+        resources.fixture.service.list_webhook_deliveries(caller, resources.delivery.endpoint_id, request).map(drop)
     }),
-    ("resend_webhook_delivery", Scope::WebhooksWrite, |g, by| {
-        g.fixture.service.resend_webhook_delivery(by, g.delivery.endpoint_id, g.delivery.id).map(drop)
+    ("resend_webhook_delivery", Scope::WebhooksWrite, |resources, caller| {
+        resources
+            .fixture
+            .service
+            .resend_webhook_delivery(caller, resources.delivery.endpoint_id, resources.delivery.id)
+            .map(drop)
     }),
 ];
 

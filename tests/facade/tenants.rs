@@ -36,83 +36,89 @@ fn validation(event_id: EventId, code: &str, ticket_type_id: TicketTypeId) -> Va
 type Operation = fn(&TicketingService, &Caller, Ids) -> Result<()>;
 
 const BY_PATH: &[(&str, Operation)] = &[
-    ("get_event", |service, by, ids| service.get_event(by, ids.event).map(drop)),
-    ("update_event", |service, by, ids| service.update_event(by, ids.event, UpdateEvent::default()).map(drop)),
-    ("update_event_settings", |service, by, ids| {
-        service.update_event_settings(by, ids.event, EventSettings::default()).map(drop)
+    ("get_event", |service, caller, ids| service.get_event(caller, ids.event).map(drop)),
+    ("update_event", |service, caller, ids| service.update_event(caller, ids.event, UpdateEvent::default()).map(drop)),
+    ("update_event_settings", |service, caller, ids| {
+        service.update_event_settings(caller, ids.event, EventSettings::default()).map(drop)
     }),
-    ("record_page_view", |service, by, ids| service.record_page_view(by, ids.event)),
-    ("delete_event", |service, by, ids| service.delete_event(by, ids.event)),
-    ("get_event_summary", |service, by, ids| service.get_event_summary(by, ids.event).map(drop)),
-    ("list_ticket_types", |service, by, ids| {
-        service.list_ticket_types(by, ids.event, ListTicketTypes::default()).map(drop)
+    ("record_page_view", |service, caller, ids| service.record_page_view(caller, ids.event)),
+    ("delete_event", |service, caller, ids| service.delete_event(caller, ids.event)),
+    ("get_event_summary", |service, caller, ids| service.get_event_summary(caller, ids.event).map(drop)),
+    ("list_ticket_types", |service, caller, ids| {
+        service.list_ticket_types(caller, ids.event, ListTicketTypes::default()).map(drop)
     }),
-    ("create_ticket_type", |service, by, ids| {
-        service.create_ticket_type(by, ids.event, CreateTicketType::new("Seat", eur(1), 1)).map(drop)
+    ("create_ticket_type", |service, caller, ids| {
+        service.create_ticket_type(caller, ids.event, CreateTicketType::new("Seat", eur(1), 1)).map(drop)
     }),
-    ("get_ticket_type", |service, by, ids| service.get_ticket_type(by, ids.ticket_type).map(drop)),
-    ("update_ticket_type", |service, by, ids| {
-        service.update_ticket_type(by, ids.ticket_type, UpdateTicketType::default()).map(drop)
+    ("get_ticket_type", |service, caller, ids| service.get_ticket_type(caller, ids.ticket_type).map(drop)),
+    ("update_ticket_type", |service, caller, ids| {
+        service.update_ticket_type(caller, ids.ticket_type, UpdateTicketType::default()).map(drop)
     }),
-    ("delete_ticket_type", |service, by, ids| service.delete_ticket_type(by, ids.ticket_type)),
-    ("get_order", |service, by, ids| service.get_order(by, ids.order).map(drop)),
-    ("get_order_details", |service, by, ids| service.get_order_details(by, ids.order).map(drop)),
-    ("cancel_order", |service, by, ids| service.cancel_order(by, ids.order).map(drop)),
-    ("mark_order_paid", |service, by, ids| service.mark_order_paid(by, ids.order).map(drop)),
-    ("mark_checkout_reminder_sent", |service, by, ids| service.mark_checkout_reminder_sent(by, ids.order).map(drop)),
-    ("payment_completed", |service, by, ids| service.payment_completed(by, ids.order).map(drop)),
-    ("payment_failed", |service, by, ids| service.payment_failed(by, ids.order).map(drop)),
-    ("get_ticket", |service, by, ids| service.get_ticket(by, ids.ticket).map(drop)),
-    ("cancel_ticket", |service, by, ids| service.cancel_ticket(by, ids.ticket).map(drop)),
-    ("get_discount", |service, by, ids| service.get_discount(by, ids.discount).map(drop)),
-    ("update_discount", |service, by, ids| {
-        service.update_discount(by, ids.discount, UpdateDiscount::default()).map(drop)
+    ("delete_ticket_type", |service, caller, ids| service.delete_ticket_type(caller, ids.ticket_type)),
+    ("get_order", |service, caller, ids| service.get_order(caller, ids.order).map(drop)),
+    ("get_order_details", |service, caller, ids| service.get_order_details(caller, ids.order).map(drop)),
+    ("cancel_order", |service, caller, ids| service.cancel_order(caller, ids.order).map(drop)),
+    ("mark_order_paid", |service, caller, ids| service.mark_order_paid(caller, ids.order).map(drop)),
+    ("mark_checkout_reminder_sent", |service, caller, ids| {
+        service.mark_checkout_reminder_sent(caller, ids.order).map(drop)
     }),
-    ("delete_discount", |service, by, ids| service.delete_discount(by, ids.discount)),
-    ("get_webhook", |service, by, ids| service.get_webhook(by, ids.webhook).map(drop)),
-    ("update_webhook", |service, by, ids| service.update_webhook(by, ids.webhook, UpdateWebhook::default()).map(drop)),
-    ("delete_webhook", |service, by, ids| service.delete_webhook(by, ids.webhook)),
-    ("rotate_webhook_secret", |service, by, ids| service.rotate_webhook_secret(by, ids.webhook).map(drop)),
-    ("list_webhook_deliveries", |service, by, ids| {
-        service.list_webhook_deliveries(by, ids.webhook, ListWebhookDeliveries::default()).map(drop)
+    ("payment_completed", |service, caller, ids| service.payment_completed(caller, ids.order).map(drop)),
+    ("payment_failed", |service, caller, ids| service.payment_failed(caller, ids.order).map(drop)),
+    ("get_ticket", |service, caller, ids| service.get_ticket(caller, ids.ticket).map(drop)),
+    ("cancel_ticket", |service, caller, ids| service.cancel_ticket(caller, ids.ticket).map(drop)),
+    ("get_discount", |service, caller, ids| service.get_discount(caller, ids.discount).map(drop)),
+    ("update_discount", |service, caller, ids| {
+        service.update_discount(caller, ids.discount, UpdateDiscount::default()).map(drop)
     }),
-    ("resend_webhook_delivery", |service, by, ids| {
-        service.resend_webhook_delivery(by, ids.webhook, ids.delivery).map(drop)
+    ("delete_discount", |service, caller, ids| service.delete_discount(caller, ids.discount)),
+    ("get_webhook", |service, caller, ids| service.get_webhook(caller, ids.webhook).map(drop)),
+    ("update_webhook", |service, caller, ids| {
+        service.update_webhook(caller, ids.webhook, UpdateWebhook::default()).map(drop)
+    }),
+    ("delete_webhook", |service, caller, ids| service.delete_webhook(caller, ids.webhook)),
+    ("rotate_webhook_secret", |service, caller, ids| service.rotate_webhook_secret(caller, ids.webhook).map(drop)),
+    ("list_webhook_deliveries", |service, caller, ids| {
+        service.list_webhook_deliveries(caller, ids.webhook, ListWebhookDeliveries::default()).map(drop)
+    }),
+    ("resend_webhook_delivery", |service, caller, ids| {
+        service.resend_webhook_delivery(caller, ids.webhook, ids.delivery).map(drop)
     }),
 ];
 
 /// Operations with an id in the body or in the query: their refusals are field errors.
 const BY_FIELD: &[(&str, &str, Operation)] = &[
-    ("create_order", "eventId", |service, by, ids| {
-        service.create_order(by, CreateOrder::new(ids.event, new_customer(), ids.ticket_type, 1)).map(drop)
+    ("create_order", "eventId", |service, caller, ids| {
+        service.create_order(caller, CreateOrder::new(ids.event, new_customer(), ids.ticket_type, 1)).map(drop)
     }),
-    ("issue_tickets", "ticketId", |service, by, ids| {
+    ("issue_tickets", "ticketId", |service, caller, ids| {
         let request = IssueTickets { ticket_type_id: ids.ticket_type, customer: new_customer(), quantity: 1 };
-        service.issue_tickets(by, request).map(drop)
+        service.issue_tickets(caller, request).map(drop)
     }),
-    ("list_events", "cursor", |service, by, ids| {
+    ("list_events", "cursor", |service, caller, ids| {
         let page = PageRequest::default().after(ids.event);
-        service.list_events(by, ListEvents { page, ..Default::default() }).map(drop)
+        service.list_events(caller, ListEvents { page, ..Default::default() }).map(drop)
     }),
-    ("list_orders", "cursor", |service, by, ids| {
+    ("list_orders", "cursor", |service, caller, ids| {
         let page = PageRequest::default().after(ids.order);
-        service.list_orders(by, ListOrders { page, ..Default::default() }).map(drop)
+        service.list_orders(caller, ListOrders { page, ..Default::default() }).map(drop)
     }),
-    ("list_tickets", "cursor", |service, by, ids| {
+    ("list_tickets", "cursor", |service, caller, ids| {
         let page = PageRequest::default().after(ids.ticket);
-        service.list_tickets(by, ListTickets { page, ..Default::default() }).map(drop)
+        service.list_tickets(caller, ListTickets { page, ..Default::default() }).map(drop)
     }),
-    ("create_discount", "eventId", |service, by, ids| service.create_discount(by, new_discount(ids.event)).map(drop)),
-    ("validate_discount", "eventId", |service, by, ids| {
-        service.validate_discount(by, validation(ids.event, "EARLY", ids.ticket_type)).map(drop)
+    ("create_discount", "eventId", |service, caller, ids| {
+        service.create_discount(caller, new_discount(ids.event)).map(drop)
     }),
-    ("list_discounts", "cursor", |service, by, ids| {
+    ("validate_discount", "eventId", |service, caller, ids| {
+        service.validate_discount(caller, validation(ids.event, "EARLY", ids.ticket_type)).map(drop)
+    }),
+    ("list_discounts", "cursor", |service, caller, ids| {
         let page = PageRequest::default().after(ids.discount);
-        service.list_discounts(by, ListDiscounts { page, ..Default::default() }).map(drop)
+        service.list_discounts(caller, ListDiscounts { page, ..Default::default() }).map(drop)
     }),
-    ("list_webhooks", "cursor", |service, by, ids| {
+    ("list_webhooks", "cursor", |service, caller, ids| {
         let page = PageRequest::default().after(ids.webhook);
-        service.list_webhooks(by, ListWebhooks { page }).map(drop)
+        service.list_webhooks(caller, ListWebhooks { page }).map(drop)
     }),
 ];
 
