@@ -2,8 +2,8 @@
 
 use ticketing::{
     Caller, Change, CreateOrder, CreateTicketType, Discount, Error, Event, EventSettings, EventStatus,
-    NotificationType, Result, TicketType, TicketTypeStatus, UpdateDiscount, UpdateEvent, UpdateTicketType,
-    UpdateWebhook, ValidateDiscount, WebhookEndpoint,
+    NotificationType, Result, TicketType, TicketTypeStatus, TicketingService, UpdateDiscount, UpdateEvent,
+    UpdateTicketType, UpdateWebhook, ValidateDiscount, WebhookEndpoint,
 };
 
 use crate::common::threads::run_at_once;
@@ -47,6 +47,10 @@ impl Resources {
         Self { fixture, event, ticket_type, discount, webhook }
     }
 
+    fn service(&self) -> &TicketingService {
+        &self.fixture.service
+    }
+
     fn event(&self) -> i64 {
         self.fixture.service.get_event(&self.fixture.caller, self.event.id).expect("the event").revision
     }
@@ -73,26 +77,26 @@ type Operation = fn(&Resources, &Caller) -> Result<()>;
 /// Every operation that accepts a revision. The deletion of a resource comes after its updates.
 const OPERATIONS: &[(&str, Operation)] = &[
     ("update_event", |resources, caller| {
-        resources.fixture.service.update_event(caller, resources.event.id, retitled("Late Night")).map(drop)
+        resources.service().update_event(caller, resources.event.id, retitled("Late Night")).map(drop)
     }),
     ("update_event_settings", |resources, caller| {
-        resources.fixture.service.update_event_settings(caller, resources.event.id, tagged()).map(drop)
+        resources.service().update_event_settings(caller, resources.event.id, tagged()).map(drop)
     }),
-    ("delete_event", |resources, caller| resources.fixture.service.delete_event(caller, resources.event.id)),
+    ("delete_event", |resources, caller| resources.service().delete_event(caller, resources.event.id)),
     ("update_ticket_type", |resources, caller| {
-        resources.fixture.service.update_ticket_type(caller, resources.ticket_type.id, renamed("Box")).map(drop)
+        resources.service().update_ticket_type(caller, resources.ticket_type.id, renamed("Box")).map(drop)
     }),
     ("delete_ticket_type", |resources, caller| {
-        resources.fixture.service.delete_ticket_type(caller, resources.ticket_type.id)
+        resources.service().delete_ticket_type(caller, resources.ticket_type.id)
     }),
     ("update_discount", |resources, caller| {
-        resources.fixture.service.update_discount(caller, resources.discount.id, described("Early birds")).map(drop)
+        resources.service().update_discount(caller, resources.discount.id, described("Early birds")).map(drop)
     }),
-    ("delete_discount", |resources, caller| resources.fixture.service.delete_discount(caller, resources.discount.id)),
+    ("delete_discount", |resources, caller| resources.service().delete_discount(caller, resources.discount.id)),
     ("update_webhook", |resources, caller| {
-        resources.fixture.service.update_webhook(caller, resources.webhook.id, with_description("Ours")).map(drop)
+        resources.service().update_webhook(caller, resources.webhook.id, with_description("Ours")).map(drop)
     }),
-    ("delete_webhook", |resources, caller| resources.fixture.service.delete_webhook(caller, resources.webhook.id)),
+    ("delete_webhook", |resources, caller| resources.service().delete_webhook(caller, resources.webhook.id)),
 ];
 
 #[test]
@@ -114,7 +118,7 @@ fn a_change_at_another_revision_is_refused() {
 #[test]
 fn a_revision_mismatch_comes_before_field_errors() {
     let resources = Resources::new();
-    let service = &resources.fixture.service;
+    let service = resources.service();
     let conditional = resources.fixture.caller.if_match([9]);
     let tags = EventSettings { tags: Change::Set(vec!["\0".to_owned()]), ..Default::default() };
     let mismatch = Error::RevisionMismatch(1);
@@ -164,7 +168,7 @@ fn an_unknown_resource_is_not_found_at_any_revision() {
 fn other_operations_ignore_the_revision() {
     let resources = Resources::new();
     let conditional = resources.fixture.caller.if_match([99]);
-    let service = &resources.fixture.service;
+    let service = resources.service();
     service.get_event(&conditional, resources.event.id).expect("the event");
     service.create_event(&conditional, new_event(|_| {})).expect("an event");
     service
@@ -271,7 +275,7 @@ const THREADS: usize = 16;
 fn simultaneous_changes(condition: fn(&Caller) -> Caller) -> [usize; 4] {
     let resources = Resources::new();
     let caller = condition(&resources.fixture.caller);
-    let service = &resources.fixture.service;
+    let service = resources.service();
     let other = resources.fixture.second_service();
     let count = |change: &(dyn Fn(usize) -> Result<()> + Sync)| {
         let results = run_at_once(THREADS, change);

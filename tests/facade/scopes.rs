@@ -4,7 +4,7 @@ use ticketing::{
     Caller, CheckInTicket, CreateOrder, CreateTicketType, CreateWebhook, Discount, Error, Event, EventSettings,
     IssueTickets, ListDiscounts, ListEvents, ListOrders, ListRefunds, ListTicketTypes, ListTickets,
     ListWebhookDeliveries, ListWebhooks, NewTicket, NotificationType, Order, Result, Scope, TextEnum, TicketType,
-    UpdateDiscount, UpdateEvent, UpdateTicketType, UpdateWebhook, ValidateDiscount, WebhookDelivery,
+    TicketingService, UpdateDiscount, UpdateEvent, UpdateTicketType, UpdateWebhook, ValidateDiscount, WebhookDelivery,
 };
 
 use crate::common::*;
@@ -39,6 +39,10 @@ impl Resources {
         let delivery = fixture.deliveries(webhook).remove(0);
         Self { fixture, event, spare, spare_type, ticket_type, pending, outside, inside, discount, delivery }
     }
+
+    fn service(&self) -> &TicketingService {
+        &self.fixture.service
+    }
 }
 
 type Operation = fn(&Resources, &Caller) -> Result<()>;
@@ -46,31 +50,31 @@ type Operation = fn(&Resources, &Caller) -> Result<()>;
 /// Every operation of the facade that takes a caller, with its scope.
 const OPERATIONS: &[(&str, Scope, Operation)] = &[
     ("list_events", Scope::EventsRead, |resources, caller| {
-        resources.fixture.service.list_events(caller, ListEvents::default()).map(drop)
+        resources.service().list_events(caller, ListEvents::default()).map(drop)
     }),
     ("create_event", Scope::EventsWrite, |resources, caller| {
-        resources.fixture.service.create_event(caller, new_event(|_| {})).map(drop)
+        resources.service().create_event(caller, new_event(|_| {})).map(drop)
     }),
     ("get_event", Scope::EventsRead, |resources, caller| {
-        resources.fixture.service.get_event(caller, resources.event.id).map(drop)
+        resources.service().get_event(caller, resources.event.id).map(drop)
     }),
     ("update_event", Scope::EventsWrite, |resources, caller| {
-        resources.fixture.service.update_event(caller, resources.event.id, UpdateEvent::default()).map(drop)
+        resources.service().update_event(caller, resources.event.id, UpdateEvent::default()).map(drop)
     }),
     ("update_event_settings", Scope::EventsWrite, |resources, caller| {
-        resources.fixture.service.update_event_settings(caller, resources.event.id, EventSettings::default()).map(drop)
+        resources.service().update_event_settings(caller, resources.event.id, EventSettings::default()).map(drop)
     }),
     ("record_page_view", Scope::EventsRead, |resources, caller| {
-        resources.fixture.service.record_page_view(caller, resources.event.id)
+        resources.service().record_page_view(caller, resources.event.id)
     }),
     ("delete_event", Scope::EventsWrite, |resources, caller| {
-        resources.fixture.service.delete_event(caller, resources.spare.id)
+        resources.service().delete_event(caller, resources.spare.id)
     }),
     ("get_event_summary", Scope::EventsRead, |resources, caller| {
-        resources.fixture.service.get_event_summary(caller, resources.event.id).map(drop)
+        resources.service().get_event_summary(caller, resources.event.id).map(drop)
     }),
     ("list_ticket_types", Scope::TicketTypesRead, |resources, caller| {
-        resources.fixture.service.list_ticket_types(caller, resources.event.id, ListTicketTypes::default()).map(drop)
+        resources.service().list_ticket_types(caller, resources.event.id, ListTicketTypes::default()).map(drop)
     }),
     ("create_ticket_type", Scope::TicketTypesWrite, |resources, caller| {
         resources
@@ -80,7 +84,7 @@ const OPERATIONS: &[(&str, Scope, Operation)] = &[
             .map(drop)
     }),
     ("get_ticket_type", Scope::TicketTypesRead, |resources, caller| {
-        resources.fixture.service.get_ticket_type(caller, resources.ticket_type.id).map(drop)
+        resources.service().get_ticket_type(caller, resources.ticket_type.id).map(drop)
     }),
     ("update_ticket_type", Scope::TicketTypesWrite, |resources, caller| {
         resources
@@ -90,10 +94,10 @@ const OPERATIONS: &[(&str, Scope, Operation)] = &[
             .map(drop)
     }),
     ("delete_ticket_type", Scope::TicketTypesWrite, |resources, caller| {
-        resources.fixture.service.delete_ticket_type(caller, resources.spare_type.id)
+        resources.service().delete_ticket_type(caller, resources.spare_type.id)
     }),
     ("list_orders", Scope::OrdersRead, |resources, caller| {
-        resources.fixture.service.list_orders(caller, ListOrders::default()).map(drop)
+        resources.service().list_orders(caller, ListOrders::default()).map(drop)
     }),
     ("create_order", Scope::OrdersWrite, |resources, caller| {
         resources
@@ -103,81 +107,81 @@ const OPERATIONS: &[(&str, Scope, Operation)] = &[
             .map(drop)
     }),
     ("get_order", Scope::OrdersRead, |resources, caller| {
-        resources.fixture.service.get_order(caller, resources.pending.id).map(drop)
+        resources.service().get_order(caller, resources.pending.id).map(drop)
     }),
     ("get_order_details", Scope::OrdersRead, |resources, caller| {
-        resources.fixture.service.get_order_details(caller, resources.pending.id).map(drop)
+        resources.service().get_order_details(caller, resources.pending.id).map(drop)
     }),
     ("cancel_order", Scope::OrdersWrite, |resources, caller| {
-        resources.fixture.service.cancel_order(caller, resources.pending.id).map(drop)
+        resources.service().cancel_order(caller, resources.pending.id).map(drop)
     }),
     ("mark_order_paid", Scope::OrdersWrite, |resources, caller| {
-        resources.fixture.service.mark_order_paid(caller, resources.pending.id).map(drop)
+        resources.service().mark_order_paid(caller, resources.pending.id).map(drop)
     }),
     ("mark_checkout_reminder_sent", Scope::OrdersWrite, |resources, caller| {
-        resources.fixture.service.mark_checkout_reminder_sent(caller, resources.pending.id).map(drop)
+        resources.service().mark_checkout_reminder_sent(caller, resources.pending.id).map(drop)
     }),
     ("payment_completed", Scope::OrdersWrite, |resources, caller| {
-        resources.fixture.service.payment_completed(caller, resources.pending.id).map(drop)
+        resources.service().payment_completed(caller, resources.pending.id).map(drop)
     }),
     ("payment_failed", Scope::OrdersWrite, |resources, caller| {
-        resources.fixture.service.payment_failed(caller, resources.pending.id).map(drop)
+        resources.service().payment_failed(caller, resources.pending.id).map(drop)
     }),
     ("list_refunds", Scope::OrdersRead, |resources, caller| {
-        resources.fixture.service.list_refunds(caller, ListRefunds::default()).map(drop)
+        resources.service().list_refunds(caller, ListRefunds::default()).map(drop)
     }),
     ("list_tickets", Scope::TicketsRead, |resources, caller| {
-        resources.fixture.service.list_tickets(caller, ListTickets::default()).map(drop)
+        resources.service().list_tickets(caller, ListTickets::default()).map(drop)
     }),
     ("issue_tickets", Scope::TicketsWrite, |resources, caller| {
         let request = IssueTickets { ticket_type_id: resources.ticket_type.id, customer: new_customer(), quantity: 1 };
-        resources.fixture.service.issue_tickets(caller, request).map(drop)
+        resources.service().issue_tickets(caller, request).map(drop)
     }),
     ("get_ticket", Scope::TicketsRead, |resources, caller| {
-        resources.fixture.service.get_ticket(caller, resources.outside.id).map(drop)
+        resources.service().get_ticket(caller, resources.outside.id).map(drop)
     }),
     ("get_ticket_by_code", Scope::TicketsRead, |resources, caller| {
-        resources.fixture.service.get_ticket_by_code(caller, &resources.outside.code).map(drop)
+        resources.service().get_ticket_by_code(caller, &resources.outside.code).map(drop)
     }),
     ("check_in_ticket", Scope::TicketsCheckIn, |resources, caller| {
-        resources.fixture.service.check_in_ticket(caller, CheckInTicket::new(&resources.outside.code)).map(drop)
+        resources.service().check_in_ticket(caller, CheckInTicket::new(&resources.outside.code)).map(drop)
     }),
     ("check_out_ticket", Scope::TicketsCheckIn, |resources, caller| {
-        resources.fixture.service.check_out_ticket(caller, CheckInTicket::new(&resources.inside.code)).map(drop)
+        resources.service().check_out_ticket(caller, CheckInTicket::new(&resources.inside.code)).map(drop)
     }),
     ("cancel_ticket", Scope::TicketsWrite, |resources, caller| {
-        resources.fixture.service.cancel_ticket(caller, resources.outside.id).map(drop)
+        resources.service().cancel_ticket(caller, resources.outside.id).map(drop)
     }),
     ("list_discounts", Scope::DiscountsRead, |resources, caller| {
-        resources.fixture.service.list_discounts(caller, ListDiscounts::default()).map(drop)
+        resources.service().list_discounts(caller, ListDiscounts::default()).map(drop)
     }),
     ("create_discount", Scope::DiscountsWrite, |resources, caller| {
-        resources.fixture.service.create_discount(caller, percent_off(&resources.event, "LATE", 5)).map(drop)
+        resources.service().create_discount(caller, percent_off(&resources.event, "LATE", 5)).map(drop)
     }),
     ("validate_discount", Scope::DiscountsRead, |resources, caller| {
         let event_id = resources.event.id;
         let code = "EARLY".to_owned();
         let request = ValidateDiscount { event_id, code, order_amount: eur(0), ticket_items: Vec::new() };
-        resources.fixture.service.validate_discount(caller, request).map(drop)
+        resources.service().validate_discount(caller, request).map(drop)
     }),
     ("get_discount", Scope::DiscountsRead, |resources, caller| {
-        resources.fixture.service.get_discount(caller, resources.discount.id).map(drop)
+        resources.service().get_discount(caller, resources.discount.id).map(drop)
     }),
     ("update_discount", Scope::DiscountsWrite, |resources, caller| {
-        resources.fixture.service.update_discount(caller, resources.discount.id, UpdateDiscount::default()).map(drop)
+        resources.service().update_discount(caller, resources.discount.id, UpdateDiscount::default()).map(drop)
     }),
     ("delete_discount", Scope::DiscountsWrite, |resources, caller| {
-        resources.fixture.service.delete_discount(caller, resources.discount.id)
+        resources.service().delete_discount(caller, resources.discount.id)
     }),
     ("list_webhooks", Scope::WebhooksRead, |resources, caller| {
-        resources.fixture.service.list_webhooks(caller, ListWebhooks::default()).map(drop)
+        resources.service().list_webhooks(caller, ListWebhooks::default()).map(drop)
     }),
     ("create_webhook", Scope::WebhooksWrite, |resources, caller| {
         let request = CreateWebhook::new("https://example.com/other", [NotificationType::OrderCompleted]);
-        resources.fixture.service.create_webhook(caller, request).map(drop)
+        resources.service().create_webhook(caller, request).map(drop)
     }),
     ("get_webhook", Scope::WebhooksRead, |resources, caller| {
-        resources.fixture.service.get_webhook(caller, resources.delivery.endpoint_id).map(drop)
+        resources.service().get_webhook(caller, resources.delivery.endpoint_id).map(drop)
     }),
     ("update_webhook", Scope::WebhooksWrite, |resources, caller| {
         resources
@@ -187,14 +191,14 @@ const OPERATIONS: &[(&str, Scope, Operation)] = &[
             .map(drop)
     }),
     ("delete_webhook", Scope::WebhooksWrite, |resources, caller| {
-        resources.fixture.service.delete_webhook(caller, resources.delivery.endpoint_id)
+        resources.service().delete_webhook(caller, resources.delivery.endpoint_id)
     }),
     ("rotate_webhook_secret", Scope::WebhooksWrite, |resources, caller| {
-        resources.fixture.service.rotate_webhook_secret(caller, resources.delivery.endpoint_id).map(drop)
+        resources.service().rotate_webhook_secret(caller, resources.delivery.endpoint_id).map(drop)
     }),
     ("list_webhook_deliveries", Scope::WebhooksRead, |resources, caller| {
         let request = ListWebhookDeliveries::default();
-        resources.fixture.service.list_webhook_deliveries(caller, resources.delivery.endpoint_id, request).map(drop)
+        resources.service().list_webhook_deliveries(caller, resources.delivery.endpoint_id, request).map(drop)
     }),
     ("resend_webhook_delivery", Scope::WebhooksWrite, |resources, caller| {
         resources
