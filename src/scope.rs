@@ -73,8 +73,9 @@ impl Scopes {
         self.iter().map(TextEnum::as_str).collect::<Vec<_>>().join(" ")
     }
 
-    /// Reads the text that [`Scopes::to_text`] writes. Returns `None` if a name is unknown or out of order. The names are in
-    /// the order of the declaration, so one pass over both lists is enough. Every request reads the scopes of its key.
+    /// Reads the text that [`Scopes::to_text`] writes. Returns `None` if a name is unknown or out of order. The names
+    /// are in the order of the declaration, so one pass over both lists is enough. Every request reads the scopes of
+    /// its key.
     pub(crate) fn from_text(text: &str) -> Option<Self> {
         let mut known = Scope::ALL.iter().copied();
         text.split(' ').map(|name| known.find(|scope| scope.as_str() == name)).collect()

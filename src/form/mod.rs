@@ -1,5 +1,5 @@
-//! Forms: what requests look like in JSON and in query strings. A form reads a request and collects every error with the
-//! path of its field, checks the limits of single fields, and describes the request for the OpenAPI document.
+//! Forms: what requests look like in JSON and in query strings. A form reads a request and collects every error with
+//! the path of its field, checks the limits of single fields, and describes the request for the OpenAPI document.
 //!
 //! All three come from one list of fields, which the macro [`form!`](declare::form) takes: it declares the struct of a
 //! request together with its form. [`writable_fields!`](declare::writable_fields) declares the requests that create and
@@ -12,8 +12,8 @@
 //!   `writable_fields!` below it, both in `model/`; its column in the `columns!` of the resource in `store/`; and a
 //!   migration that adds the column.
 //!
-//! Limits that concern one field, such as a length or a range, belong into these lists. What depends on several fields or
-//! on stored data is checked in `rules/`.
+//! Limits that concern one field, such as a length or a range, belong into these lists. What depends on several fields
+//! or on stored data is checked in `rules/`.
 
 #![cfg_attr(not(feature = "server"), allow(dead_code, reason = "only the server describes requests"))]
 

@@ -37,8 +37,8 @@ impl Amount {
     /// An amount of zero.
     pub const ZERO: Self = Self { minor: 0, decimals: 0 };
 
-    /// Creates an amount of `minor` units with `decimals` decimals: `Amount::new(1250, 2)` is 12.50. More than 18 decimals
-    /// are treated as 18.
+    /// Creates an amount of `minor` units with `decimals` decimals: `Amount::new(1250, 2)` is 12.50. More than 18
+    /// decimals are treated as 18.
     #[must_use]
     pub const fn new(minor: i64, decimals: u8) -> Self {
         Self { minor, decimals: if decimals > MAX_DECIMALS { MAX_DECIMALS } else { decimals } }

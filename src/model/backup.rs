@@ -1,15 +1,15 @@
-//! How far a backup is.
+//! The progress of a backup.
 
-/// How far a backup is. All of it is known from the start: a backup copies one state of the store.
+/// The progress of a backup. The totals are known from the start, since a backup copies one state of the database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct BackupProgress {
-    /// Pages that are copied.
+    /// The number of pages copied so far.
     pub pages: u64,
-    /// Pages that the copy will have.
+    /// The number of pages of the complete copy.
     pub total_pages: u64,
-    /// Bytes that are copied.
+    /// The number of bytes copied so far.
     pub bytes: u64,
-    /// Bytes that the copy will have.
+    /// The number of bytes of the complete copy.
     pub total_bytes: u64,
 }

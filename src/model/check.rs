@@ -1,42 +1,44 @@
-//! What a check of a store found.
+//! The result of checking a database.
 
 use std::collections::BTreeMap;
 
-/// One place where a store is not as it must be. It names rows, and never what they hold.
+/// A violation of an invariant in a database. It names rows, but never their values.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Finding {
-    /// The stable name of what must hold, such as `places-sold`.
+    /// The stable name of the invariant, such as `places-sold`.
     pub invariant: &'static str,
-    /// The table of the row; empty where it is not known which.
+    /// The table of the row; empty if unknown.
     pub table: String,
-    /// The row's key as SQL shows it; `None` where no row by itself is wrong, or its key is unknown.
+    /// The key of the row, as SQL shows it; `None` if the violation does not concern a single row, or the key is
+    /// unknown.
     pub row: Option<String>,
-    /// What must hold and does not, for a person.
+    /// A description of the invariant that does not hold.
     pub sentence: String,
 }
 
-/// What a check of a whole store found.
+/// The result of checking a whole database.
 #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CheckReport {
-    /// How many rows break each invariant that does not hold, by its name. Of `integrity`, at most 100 are counted.
+    /// The number of violations of each invariant that does not hold, by its name. Violations of `integrity` are
+    /// counted up to 100.
     pub counts: BTreeMap<&'static str, u64>,
-    /// The first 100 of each.
+    /// The first 100 violations of each invariant.
     pub findings: Vec<Finding>,
 }
 
 impl CheckReport {
-    /// Whether everything holds.
+    /// Whether all invariants hold.
     #[must_use]
     pub fn is_clean(&self) -> bool {
         self.counts.is_empty()
     }
 
-    /// How many findings of one invariant a report lists.
+    /// The greatest number of findings that are listed for one invariant.
     pub(crate) const LISTED: u64 = 100;
 
-    /// Counts a finding, and lists it where there is room.
+    /// Counts a finding, and lists it unless there are too many.
     pub(crate) fn add(&mut self, finding: Finding) {
         let count = self.counts.entry(finding.invariant).or_default();
         *count += 1;

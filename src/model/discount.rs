@@ -94,12 +94,13 @@ writable_fields! {
     update UpdateDiscount;
     fields DiscountFields of Discount;
 
-    /// The code that a customer enters: 3 to 20 characters, unique within the event. Upper and lower case are equivalent.
+    /// The code that a customer enters: 3 to 20 characters, unique within the event. Upper and lower case are
+    /// equivalent.
     code: String => required, MinLength(3), MaxLength(20);
     /// How the reduction is calculated.
     discount_type as "type": DiscountType => required;
-    /// The reduction: 0 to 100 percent with at most 12 decimals, or an amount from 0 to 1,000,000,000 with at most as many
-    /// decimals as the currency of the event.
+    /// The reduction: 0 to 100 percent with at most 12 decimals, or an amount from 0 to 1,000,000,000 with at most as
+    /// many decimals as the currency of the event.
     value: Amount => required, Min(0), Max(MAX_PRICE);
     /// What the discount is for: at most 255 characters.
     description: String => optional, MaxLength(255);
@@ -109,8 +110,8 @@ writable_fields! {
     valid_from: Timestamp => required;
     /// The discount no longer applies from this time on. Must be after its start.
     valid_to: Timestamp => required;
-    /// The least price of a basket before the discount: 0 to 1,000,000,000, with at most as many decimals as the currency
-    /// of the event.
+    /// The least price of a basket before the discount: 0 to 1,000,000,000, with at most as many decimals as the
+    /// currency of the event.
     minimum_purchase: Amount => nullable, Min(0), Max(MAX_PRICE);
     /// The ticket types to which the discount applies. Empty means all ticket types of the event.
     applicable_ticket_types: Vec<TicketTypeId> => default(Vec::new());
@@ -121,8 +122,8 @@ writable_fields! {
 }
 
 impl CreateDiscount {
-    /// Creates a discount of `percent` percent on all ticket types of the event, for any number of orders with the code,
-    /// between two times.
+    /// Creates a discount of `percent` percent on all ticket types of the event, for any number of orders with the
+    /// code, between two times.
     #[must_use]
     pub fn percentage(
         event_id: EventId,

@@ -120,8 +120,8 @@ writable_fields! {
     description: String => nullable, MinLength(5);
     /// Where the event takes place: at least 3 characters.
     location: String => nullable, MinLength(3);
-    /// The currency of all prices: an ISO 4217 code. The default is the currency of the organization. Once the event has
-    /// prices or orders, the currency cannot change.
+    /// The currency of all prices: an ISO 4217 code. The default is the currency of the organization. Once the event
+    /// has prices or orders, the currency cannot change.
     currency: String => inherited(organization.currency.clone()), ExactLength(3);
     /// The time zone: an IANA name. The default is the time zone of the organization.
     timezone: String => inherited(organization.timezone.clone());
@@ -129,8 +129,8 @@ writable_fields! {
     start_date: Timestamp => required;
     /// When the event ends. Must not be before its start.
     end_date: Timestamp => optional;
-    /// The name of the event in URLs: lower-case letters and digits, in groups joined by single hyphens. Unique within the
-    /// organization.
+    /// The name of the event in URLs: lower-case letters and digits, in groups joined by single hyphens. Unique within
+    /// the organization.
     slug: String => required, Slug;
     /// A picture: a URI (RFC 3986).
     cover_image: String => optional, Uri;

@@ -40,7 +40,8 @@ text_enum! {
     }
 }
 
-/// An order. `Item` is the type of its items: [`Order`] lists the issued tickets of each item, [`OrderSummary`] does not.
+/// An order. `Item` is the type of its items: [`Order`] lists the issued tickets of each item, [`OrderSummary`] does
+/// not.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "server", schemars(rename = "OrderOf{Item}", description = "An order."))]
@@ -150,8 +151,8 @@ pub struct OrderTicket {
     pub ticket_type_id: TicketTypeId,
 }
 
-/// Details from the request for an order that the order itself does not contain. Fields that the request did not have are
-/// not set.
+/// Details from the request for an order that the order itself does not contain. Fields that the request did not have
+/// are not set.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]

@@ -5,30 +5,30 @@ use super::secret::Secret;
 use super::timestamp::Timestamp;
 use crate::scope::Scopes;
 
-/// An organization: whose events, orders and tickets a caller sees.
+/// An organization. A caller only sees the events, orders and tickets of its organization.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Organization {
-    /// Its id.
+    /// The id.
     pub id: OrganizationId,
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// The currency of its events that name none: an ISO 4217 code.
+    /// The default currency of events: an ISO 4217 code.
     pub currency: String,
-    /// The time zone of its events that name none: an IANA name.
+    /// The default time zone of events: an IANA name.
     pub timezone: String,
-    /// When it was created.
+    /// When the organization was created.
     pub created_at: Timestamp,
 }
 
 /// A new organization.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CreateOrganization {
-    /// Its name, 1 character or more.
+    /// The name: at least 1 character.
     pub name: String,
-    /// The currency of its events that name none: an ISO 4217 code.
+    /// The default currency of events: an ISO 4217 code.
     pub currency: String,
-    /// The time zone of its events that name none: an IANA name.
+    /// The default time zone of events: an IANA name.
     pub timezone: String,
 }
 
@@ -38,44 +38,44 @@ impl Default for CreateOrganization {
     }
 }
 
-/// An API key, without the key itself: only its hash is stored.
+/// An API key without its secret, of which only a hash is stored.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ApiKey {
-    /// The id under which it is listed and revoked.
+    /// The id.
     pub id: ApiKeyId,
-    /// The organization it acts for.
+    /// The organization.
     pub organization_id: OrganizationId,
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// What it may do.
+    /// The scopes.
     pub scopes: Scopes,
-    /// From this instant on it is refused.
+    /// The key is refused from this time on.
     pub expires_at: Option<Timestamp>,
-    /// When it was created.
+    /// When the key was created.
     pub created_at: Timestamp,
-    /// When it was used last, to the minute and a little late.
+    /// When the key was last used. Accurate to about a minute.
     pub last_used_at: Option<Timestamp>,
-    /// When it was revoked.
+    /// When the key was revoked.
     pub revoked_at: Option<Timestamp>,
 }
 
 /// A new API key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CreateApiKey {
-    /// Its name, 1 character or more.
+    /// The name: at least 1 character.
     pub name: String,
-    /// What it may do: at least one scope.
+    /// The scopes: at least one.
     pub scopes: Scopes,
-    /// From this instant on it is refused.
+    /// The key is refused from this time on.
     pub expires_at: Option<Timestamp>,
 }
 
-/// An API key at the one moment at which it can be read.
+/// A newly created API key, with its secret. The secret cannot be read again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CreatedApiKey {
-    /// What is stored of it.
+    /// The key without its secret.
     pub api_key: ApiKey,
-    /// The key itself: `tk_` and 36 letters and digits.
+    /// The secret: `tk_` and 36 letters and digits.
     pub key: Secret,
 }

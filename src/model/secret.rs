@@ -1,8 +1,8 @@
-//! Text that must not be seen.
+//! Text that must not appear in logs.
 
 use std::fmt;
 
-/// A secret that neither `Debug` nor an error ever prints. Only [`Secret::expose`] and its JSON show it.
+/// A secret. `Debug` does not print it; only [`Secret::expose`] and its JSON contain it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
 
@@ -11,7 +11,7 @@ impl Secret {
         Self(text)
     }
 
-    /// The secret itself. Take care where it goes.
+    /// The text of the secret. Keep it out of logs.
     #[must_use]
     pub fn expose(&self) -> &str {
         &self.0

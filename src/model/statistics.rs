@@ -1,105 +1,104 @@
-//! What a service has counted, and what waits in its file: for whoever watches over it.
+//! Figures for monitoring: what a service has counted, and the backlog in its database.
 
-use crate::text_enum::text_enum;
 use std::time::Duration;
 
 use crate::error::Reason;
+use crate::text_enum::text_enum;
 
 text_enum! {
-    /// What came of an attempt to deliver a notification.
+    /// The outcome of an attempt to deliver a notification.
     pub enum WebhookOutcome {
-        /// The receiver answered with a 2xx status.
+        /// The receiver responded with a 2xx status.
         Delivered = "delivered",
-        /// The receiver answered with another status.
+        /// The receiver responded with another status.
         Rejected = "rejected",
-        /// The receiver did not answer in time.
+        /// The receiver did not respond in time.
         TimedOut = "timed-out",
-        /// There was no connection, or no answer on it that could be read.
+        /// The connection failed, or the response could not be read.
         Network = "network",
-        /// The URL, or the address that its name resolved to, is one to which nothing is sent.
+        /// The URL, or the address of its host, is not allowed.
         Refused = "refused",
-        /// The sending process ended during the attempt, three times.
+        /// The sending process ended during the attempt, for the third time.
         Interrupted = "cut-off",
     }
 }
 
-/// What one service has counted since it was opened, over all organizations. Other processes on the same file count for
-/// themselves.
+/// The counters of a service since it was opened, over all organizations. Other processes with the same database have
+/// counters of their own.
 ///
-/// Orders and scans are counted when they are durable: what a failed commit undid is in none of the figures. They are
-/// read one by one while others go on counting, so that two of them may be a moment apart.
+/// Orders and scans are counted when they are durable; what a failed commit rolled back is not counted. The counters
+/// are read one after the other while the service continues, so that they may differ by a moment.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Statistics {
-    /// The commits.
+    /// Commits.
     pub commits: CommitStatistics,
-    /// The orders.
+    /// Orders.
     pub orders: OrderStatistics,
-    /// The scans at the door.
+    /// Scans at check-in.
     pub scans: ScanStatistics,
-    /// The webhooks.
+    /// Notifications.
     pub webhooks: WebhookStatistics,
 }
 
-/// The commits of a service. One commit carries the work of all callers that wait together.
+/// Counters of commits. One commit contains the writes of all callers that wait at the same time.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct CommitStatistics {
-    /// How many were done.
+    /// Commits that succeeded.
     pub done: u64,
-    /// How many failed, as when the disk is full or another process kept the file too long. Nothing of them stays, and
-    /// every caller whose work was in one was told.
+    /// Commits that failed, for example because the disk is full or another process locked the file for too long. All
+    /// callers with writes in such a commit received an error.
     pub failed: u64,
-    /// How many pieces of work each carried that was done: refused ones too.
+    /// The number of writes in each successful commit, including those that were refused.
     pub jobs: Distribution,
-    /// How long each took that was done, in seconds: from the beginning of its transaction until it was on the disk.
+    /// The duration of each successful commit in seconds, from the beginning of its transaction until it was durable.
     pub seconds: Distribution,
-    /// How many pieces of work wait now for the one that writes; what is being written is not among them.
+    /// The number of writes that wait now. Those in the current transaction are not included.
     pub jobs_waiting: usize,
 }
 
-/// What became of orders. An order may be in several figures: placed first, then expired, then completed by a payment
-/// that came late.
+/// Counters of orders. An order may be counted several times: when it is created, when it expires, and when a late
+/// payment completes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct OrderStatistics {
-    /// Orders that were taken.
-    pub placed: u64,
-    /// Orders that became COMPLETED, those that cost nothing among them.
+    /// Orders that were created.
+    pub created: u64,
+    /// Orders that became COMPLETED, including free ones.
     pub completed: u64,
-    /// Orders that became CANCELLED, by whatever cancelled them.
+    /// Orders that became CANCELLED for any reason.
     pub cancelled: u64,
-    /// Orders whose hold ran out, from the moment on in which that was written down.
+    /// Orders whose hold expired. They are counted when that is stored.
     pub expired: u64,
-    /// Orders that were refused because of the state of things, by reason. Every reason that an order is commonly
-    /// refused for is listed, also where it is 0.
+    /// Orders that were refused because of a conflict, by reason. Common reasons are listed even if their counter is 0.
     pub refused: Vec<(Reason, u64)>,
 }
 
-/// What became of scans at the door. A check-out is no scan.
+/// Counters of scans at check-in. Check-outs are not included.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ScanStatistics {
-    /// Scans that let somebody in.
+    /// Scans that were accepted.
     pub accepted: u64,
-    /// Scans of a known ticket that were refused, by reason. Every reason that a scan is refused for is listed, also
-    /// where it is 0.
+    /// Scans of known tickets that were refused, by reason. All possible reasons are listed, even if their counter is
+    /// 0.
     pub refused: Vec<(Reason, u64)>,
-    /// Scans of a code that the organization has not.
+    /// Scans of codes that the organization does not have.
     pub unknown: u64,
 }
 
-/// What became of notifications.
+/// Counters of notifications.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct WebhookStatistics {
-    /// Notifications that were queued, each counted once for each endpoint; resends too.
+    /// Notifications that were queued, including resends. Each is counted once for each endpoint.
     pub queued: u64,
-    /// Attempts to deliver one, by what came of them. Every outcome is listed, also where it is 0.
+    /// Attempts to deliver a notification, by outcome. All outcomes are listed, even if their counter is 0.
     pub attempts: Vec<(WebhookOutcome, u64)>,
-    /// How long each attempt took for which a connection was tried, in seconds.
+    /// The duration of each attempt in seconds, if it tried to connect.
     pub seconds: Distribution,
-    /// Notifications that were given up after their eighth attempt.
+    /// Notifications that failed permanently after their eighth attempt.
     pub dead: u64,
     /// Throttled endpoints that have notifications due now. All throttled endpoints share half of the sender's
     /// threads. An endpoint is throttled if it has had no attempt, or if its last attempt failed or took more than a
@@ -107,45 +106,44 @@ pub struct WebhookStatistics {
     pub throttled: u64,
 }
 
-/// How values are distributed.
+/// A distribution of values: a histogram.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Distribution {
-    /// Upper bounds, ascending, each with how many values are at most that and above the bound before it. The last
-    /// bound is infinite.
+    /// The buckets of the histogram: each upper bound, in ascending order, with the number of values up to that bound
+    /// and above the previous one. The last bound is infinite.
     pub buckets: Vec<(f64, u64)>,
     /// The sum of all values.
     pub sum: f64,
 }
 
 impl Distribution {
-    /// How many values there are.
+    /// The number of values.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.buckets.iter().map(|(_, values)| values).sum()
     }
 }
 
-/// What waits in the file, over all organizations and whatever process left it there.
+/// The backlog in the database, over all organizations and from all processes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Backlog {
-    /// Refunds that the gateway has not answered yet.
+    /// Refunds that the gateway has not yet confirmed.
     pub refunds_due: u64,
-    /// Refunds that the gateway refused for good: somebody has to look after them.
+    /// Refunds that the gateway refused permanently. The organizers have to return the money manually.
     pub refunds_refused: u64,
-    /// Places that unpaid orders hold; not those whose hold has run out.
-    pub held_places: u64,
-    /// Notifications that wait to be sent, or to be sent again: also those for endpoints that are disabled.
+    /// Seats reserved by unpaid orders. Expired holds are not included.
+    pub reserved_seats: u64,
+    /// Notifications that wait for an attempt, including those for disabled endpoints.
     pub webhooks_waiting: u64,
-    /// Of these, those that could be sent now: their endpoint is enabled, their time has come, and no attempt is
-    /// under way.
+    /// Waiting notifications that are due: their endpoint is enabled, the time of their next attempt has come, and no
+    /// attempt is in progress.
     pub webhooks_due: u64,
-    /// For how long the one of these has been due whose time came first; `None` where none is due. It tells how far
-    /// the sending lags behind, and not how long receivers have been failing: the delay before another attempt is no
-    /// part of it.
+    /// For how long the oldest due notification has been due; `None` if none is due. It shows how far the sender lags
+    /// behind. The delay between two attempts is not included.
     pub webhook_oldest_due: Option<Duration>,
-    /// The size of SQLite's write-ahead log, in bytes. The log is used anew from its beginning, and keeps the size
-    /// that it once needed.
+    /// The size of SQLite's write-ahead log in bytes. SQLite reuses the log from its beginning, so that it keeps the
+    /// largest size that it had.
     pub wal_bytes: u64,
 }

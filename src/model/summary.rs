@@ -1,49 +1,49 @@
-//! What an organizer wants to know of an event at a glance.
+//! The summary of an event: its orders, tickets and revenue.
 
 use super::amount::Amount;
 use super::id::{EventId, TicketTypeId};
 
-/// The figures of an event. They agree with its orders and tickets at one instant.
+/// The figures of an event, consistent with its orders and tickets at one time.
 ///
-/// Amounts are in the event's currency. A sum that 2^63 - 1 minor units cannot hold reads as that many.
+/// Amounts are in the currency of the event. A sum of more than 2^63 - 1 minor units reads as that number.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct EventSummary {
     /// The event.
     pub event_id: EventId,
-    /// The currency of every amount here.
+    /// The currency of all amounts.
     pub currency: String,
-    /// How many orders stand where.
+    /// The number of orders by status.
     pub orders_by_status: OrdersByStatus,
-    /// The totals of every order that ever completed, also where it was cancelled later.
+    /// The sum of the totals of all orders that were ever completed, even if they were cancelled later.
     pub gross_revenue: Amount,
-    /// What discounts took off the same orders.
+    /// The sum of the discounts of the same orders.
     pub discount_total: Amount,
-    /// What the payment gateway gave back of the same orders.
+    /// The sum of the refunds of the same orders through the payment gateway.
     pub refunded_total: Amount,
-    /// Every ticket, cancelled ones included.
+    /// The number of tickets, including cancelled ones.
     pub tickets_issued: i64,
-    /// Tickets that are checked in now.
+    /// The number of tickets that are currently checked in.
     pub tickets_checked_in: i64,
-    /// Tickets that are cancelled.
+    /// The number of cancelled tickets.
     pub tickets_cancelled: i64,
-    /// All of its ticket types, in the order of their list.
+    /// All ticket types, in the order of their list.
     pub ticket_types: Vec<TicketTypeSummary>,
 }
 
-/// How many orders of an event stand where. An order counts as EXPIRED from the instant at which its hold has run out.
+/// The number of orders of an event by status. A pending order counts as EXPIRED as soon as its hold has expired.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
 #[serde(rename_all = "UPPERCASE")]
 pub struct OrdersByStatus {
-    /// They hold their places and wait for the payment.
+    /// Orders that reserve their seats and wait for the payment.
     pub pending: i64,
-    /// They are paid, or cost nothing.
+    /// Orders that are paid, or free of charge.
     pub completed: i64,
-    /// They were cancelled.
+    /// Orders that were cancelled.
     pub cancelled: i64,
-    /// They were not paid in time.
+    /// Orders that were not paid in time.
     pub expired: i64,
 }
 
@@ -52,21 +52,21 @@ pub struct OrdersByStatus {
 #[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct TicketTypeSummary {
-    /// Its id.
+    /// The id.
     #[serde(rename = "ticketId")]
     pub ticket_type_id: TicketTypeId,
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// How many places there are.
+    /// The number of seats.
     pub quantity: i64,
-    /// How many are sold or issued and not cancelled.
+    /// The number of seats that are sold or issued and not cancelled.
     pub sold: i64,
-    /// How many the pending orders hold.
+    /// The number of seats reserved by pending orders.
     pub reserved: i64,
-    /// How many are neither sold nor reserved.
+    /// The number of seats that are neither sold nor reserved.
     pub available: i64,
-    /// How many of its tickets are checked in now.
+    /// The number of tickets that are currently checked in.
     pub checked_in: i64,
-    /// What its items come to, discounts taken off, in every order that ever completed.
+    /// The sum of the items of this type after discounts, in all orders that were ever completed.
     pub revenue: Amount,
 }

@@ -42,7 +42,8 @@ pub struct TicketType {
     pub price: Amount,
     /// The number of seats.
     pub quantity: i64,
-    /// The number of seats that are sold or issued. Cancelled tickets and seats reserved by pending orders do not count.
+    /// The number of seats that are sold or issued. Cancelled tickets and seats reserved by pending orders do not
+    /// count.
     pub sold: i64,
     /// The event.
     pub event_id: EventId,
@@ -92,8 +93,8 @@ writable_fields! {
 
     /// The name: at least 2 characters.
     name: String => required, MinLength(2);
-    /// The price of one ticket: 0 to 1,000,000,000, with at most as many decimals as the currency of the event. Existing
-    /// orders keep their price.
+    /// The price of one ticket: 0 to 1,000,000,000, with at most as many decimals as the currency of the event.
+    /// Existing orders keep their price.
     price: Amount => required, Min(0), Max(MAX_PRICE);
     /// The number of seats: 1 to 10,000,000, and not less than the number of seats that are sold or reserved.
     quantity: i64 => required, Min(1), Max(MAX_QUANTITY);

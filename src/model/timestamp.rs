@@ -14,8 +14,8 @@ use crate::form::value::{FormValue, text};
 
 /// A point in time in UTC, with a resolution of one millisecond, in the years 1970 to 9999.
 ///
-/// Its text has the format of RFC 3339 with three decimals and `Z`. When a text is read, the seconds and their fraction are
-/// optional, and digits beyond milliseconds are dropped. `T` and `Z` must be upper-case. Offsets are refused.
+/// Its text has the format of RFC 3339 with three decimals and `Z`. When a text is read, the seconds and their fraction
+/// are optional, and digits beyond milliseconds are dropped. `T` and `Z` must be upper-case. Offsets are refused.
 ///
 /// ```
 /// use ticketing::Timestamp;
@@ -67,8 +67,8 @@ impl Timestamp {
 const TEXT_LENGTH: usize = "1970-01-01T00:00:00.000Z".len();
 
 impl Timestamp {
-    /// The text, written digit by digit: responses contain many timestamps, and `format!` would take most of the time of
-    /// serializing them.
+    /// The text, written digit by digit: responses contain many timestamps, and `format!` would take most of the time
+    /// of serializing them.
     fn text(self) -> [u8; TEXT_LENGTH] {
         let seconds = self.0.div_euclid(1000);
         let at = OffsetDateTime::from_unix_timestamp(seconds).unwrap_or(OffsetDateTime::UNIX_EPOCH);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::pricing::{self, OrderPrice};
+use super::pricing::{self, ItemPrice, OrderPrice};
 use super::{Checked, money};
 use crate::error::{FieldErrors, Result};
 use crate::form::limits::NumberLimit::Max;
@@ -69,7 +69,7 @@ pub(crate) fn check_basket(
     let mut priced = Vec::with_capacity(request.ticket_items.len());
     for (index, item) in request.ticket_items.iter().enumerate() {
         let price = money::check_decimals(&mut errors, &format!("ticketItems[{index}].price"), item.price, decimals);
-        priced.push((price, item.quantity));
+        priced.push(ItemPrice::full(price, item.quantity));
     }
     errors.into_result()?;
     let full = pricing::full_price(priced).ok_or_else(|| pricing::too_expensive("ticketItems"))?;
@@ -87,19 +87,30 @@ pub(crate) fn apply(
 ) -> Result<OrderPrice, DiscountRefusal> {
     // A set, because both lists may be long.
     let listed: BTreeSet<TicketTypeId> = discount.applicable_ticket_types.iter().copied().collect();
-    let applies: Vec<bool> = types.iter().map(|of| listed.is_empty() || listed.contains(of)).collect();
-    let refusals = [
-        (!discount.is_active, DiscountRefusal::NotActive),
-        (now < discount.valid_from, DiscountRefusal::NotYetValid),
-        (now >= discount.valid_to, DiscountRefusal::Expired),
-        (discount.usage_limit.is_some_and(|limit| discount.used_count >= limit), DiscountRefusal::UsedUp),
-        (discount.minimum_purchase.is_some_and(|least| full.total < least.minor()), DiscountRefusal::BelowMinimum),
-        (!applies.contains(&true), DiscountRefusal::NotApplicable),
-    ];
-    match refusals.into_iter().find(|(refused, _)| *refused) {
-        Some((_, refusal)) => Err(refusal),
+    let applies: Vec<bool> = types.iter().map(|id| listed.is_empty() || listed.contains(id)).collect();
+    match refusal(discount, full, now) {
+        Some(refusal) => Err(refusal),
+        None if !applies.contains(&true) => Err(DiscountRefusal::NotApplicable),
         None => Ok(pricing::reduce(full, discount.discount_type, discount.value, &applies)),
     }
+}
+
+/// The first reason for which a discount does not apply to any item of a basket.
+fn refusal(discount: &Discount, full: &OrderPrice, now: Timestamp) -> Option<DiscountRefusal> {
+    if !discount.is_active {
+        return Some(DiscountRefusal::NotActive);
+    }
+    if now < discount.valid_from {
+        return Some(DiscountRefusal::NotYetValid);
+    }
+    if now >= discount.valid_to {
+        return Some(DiscountRefusal::Expired);
+    }
+    if discount.usage_limit.is_some_and(|limit| discount.used_count >= limit) {
+        return Some(DiscountRefusal::UsedUp);
+    }
+    let is_below_minimum = discount.minimum_purchase.is_some_and(|minimum| full.total < minimum.minor());
+    is_below_minimum.then_some(DiscountRefusal::BelowMinimum)
 }
 
 /// A discount that applies, and the price with it.
@@ -152,8 +163,8 @@ pub(crate) fn validate(
             error_data: None,
         },
         Err(refusal) => {
-            let missed = discount.minimum_purchase.filter(|_| refusal == DiscountRefusal::BelowMinimum);
-            refused(refusal, missed.map(|amount| DiscountErrorData { amount }))
+            let minimum = discount.minimum_purchase.filter(|_| refusal == DiscountRefusal::BelowMinimum);
+            refused(refusal, minimum.map(|amount| DiscountErrorData { amount }))
         }
     }
 }

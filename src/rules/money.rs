@@ -5,8 +5,8 @@ use iso_currency::Currency;
 use crate::error::{Error, FieldErrors, Result};
 use crate::model::amount::Amount;
 
-/// The highest total of an order, in minor units. A number of up to 15 digits is exact in JSON, wherever its decimal point
-/// is. A number of 16 digits may not be: 90071992547409.91 and 90071992547409.9 are adjacent 64-bit floats.
+/// The highest total of an order, in minor units. A number of up to 15 digits is exact in JSON, wherever its decimal
+/// point is. A number of 16 digits may not be: 90071992547409.91 and 90071992547409.9 are adjacent 64-bit floats.
 pub(crate) const MAX_TOTAL: i64 = 1_000_000_000_000_000;
 
 /// The greatest number of decimals of a currency.

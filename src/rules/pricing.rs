@@ -1,4 +1,4 @@
-//! Prices of orders, in minor units.
+//! Prices of orders and their items, in minor units.
 
 use super::money::MAX_TOTAL;
 use crate::error::Error;
@@ -8,12 +8,18 @@ use crate::model::discount::DiscountType;
 /// The price of one item of an order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ItemPrice {
+    /// The price of one ticket.
     pub(crate) price: i64,
     pub(crate) quantity: i64,
     pub(crate) discount: i64,
 }
 
 impl ItemPrice {
+    /// The price of an item without a discount.
+    pub(crate) const fn full(price: i64, quantity: i64) -> Self {
+        Self { price, quantity, discount: 0 }
+    }
+
     pub(crate) fn subtotal(self) -> i64 {
         self.price * self.quantity
     }
@@ -28,72 +34,74 @@ impl ItemPrice {
 pub(crate) struct OrderPrice {
     pub(crate) items: Vec<ItemPrice>,
     pub(crate) total: i64,
-    /// The amount of the discount; `None` if no discount applied.
+    /// The reduction by a discount; `None` if no discount applies.
     pub(crate) discounted: Option<i64>,
 }
 
-/// Returns the price of `(price, quantity)` items without a discount; `None` if it exceeds [`MAX_TOTAL`].
-pub(crate) fn full_price(items: impl IntoIterator<Item = (i64, i64)>) -> Option<OrderPrice> {
+/// Adds up the full prices of items. `None` if the total is more than an order may cost.
+pub(crate) fn full_price(items: Vec<ItemPrice>) -> Option<OrderPrice> {
     let mut total = 0_i64;
-    let mut priced = Vec::new();
-    for (price, quantity) in items {
-        let subtotal = price.checked_mul(quantity)?;
+    for item in &items {
+        let subtotal = item.price.checked_mul(item.quantity)?;
         total = total.checked_add(subtotal).filter(|total| *total <= MAX_TOTAL)?;
-        priced.push(ItemPrice { price, quantity, discount: 0 });
     }
-    Some(OrderPrice { items: priced, total, discounted: None })
+    Some(OrderPrice { items, total, discounted: None })
 }
 
-/// The error for items whose total exceeds [`MAX_TOTAL`]. `path` is the field of the items.
+/// The error of a list of items that costs more than an order may. `path` is the field with the items.
 pub(crate) fn too_expensive(path: &str) -> Error {
     Error::field(path, format!("must cost at most {MAX_TOTAL} minor units of the currency in total"))
 }
 
-/// Subtracts a discount from the items to which it `applies`. The value of a discount of a fixed amount is in minor
-/// units of the order's currency.
+/// Applies a discount to the items of a full price for which `applies` is true. A fixed amount is in minor units of the
+/// currency of the order.
 pub(crate) fn reduce(full: &OrderPrice, discount_type: DiscountType, value: Amount, applies: &[bool]) -> OrderPrice {
-    // A subtotal of 0 gets no discount.
+    // Items to which the discount does not apply count as 0, so that they get no share of it.
     let subtotals: Vec<i64> =
         full.items.iter().zip(applies).map(|(item, applies)| if *applies { item.subtotal() } else { 0 }).collect();
-    let parts = match discount_type {
+    let discounts = match discount_type {
         DiscountType::Percentage => subtotals.iter().map(|subtotal| percent_of(*subtotal, value)).collect(),
-        DiscountType::FixedAmount => spread(value.minor(), &subtotals),
+        DiscountType::FixedAmount => distribute(value.minor(), &subtotals),
     };
-    let discounted = parts.iter().sum();
-    let items = full.items.iter().zip(parts).map(|(item, discount)| ItemPrice { discount, ..*item }).collect();
+    let discounted = discounts.iter().sum();
+    let items = full.items.iter().zip(discounts).map(|(item, discount)| ItemPrice { discount, ..*item }).collect();
     OrderPrice { items, total: full.total - discounted, discounted: Some(discounted) }
 }
 
-/// Returns `percent` (at most 100) percent of an amount, rounded half up.
+/// The percentage (at most 100) of a subtotal, rounded half up.
 fn percent_of(subtotal: i64, percent: Amount) -> i64 {
     let whole = 100 * 10_i128.pow(u32::from(percent.decimals()));
     let part = i128::from(subtotal) * i128::from(percent.minor());
     narrow((2 * part + whole) / (2 * whole))
 }
 
-/// Splits an amount, but at most the sum of the subtotals, in proportion to the subtotals (largest remainder method).
-/// Each part is rounded down. The units that are left go to the parts with the largest remainders, one each; if
-/// remainders are equal, to the earlier part.
-fn spread(amount: i64, subtotals: &[i64]) -> Vec<i64> {
+/// Distributes an amount over subtotals in proportion, up to their sum. Uses the method of the largest remainder:
+/// shares are rounded down, and the minor units that are left go to the shares with the largest remainders, one each.
+/// Of equal remainders the first has priority.
+fn distribute(amount: i64, subtotals: &[i64]) -> Vec<i64> {
     let sum: i64 = subtotals.iter().sum();
     let amount = amount.min(sum);
     if amount == 0 {
         return vec![0; subtotals.len()];
     }
-    let shares = subtotals.iter().map(|subtotal| i128::from(amount) * i128::from(*subtotal));
-    let (mut parts, remainders): (Vec<i64>, Vec<i128>) =
-        shares.map(|share| (narrow(share / i128::from(sum)), share % i128::from(sum))).unzip();
-    let left = amount - parts.iter().sum::<i64>();
-    let mut by_remainder: Vec<usize> = (0..parts.len()).collect();
-    // The sort is stable, so earlier parts stay first.
+    let mut shares = Vec::with_capacity(subtotals.len());
+    let mut remainders = Vec::with_capacity(subtotals.len());
+    for subtotal in subtotals {
+        let product = i128::from(amount) * i128::from(*subtotal);
+        shares.push(narrow(product / i128::from(sum)));
+        remainders.push(product % i128::from(sum));
+    }
+    let left = amount - shares.iter().sum::<i64>();
+    let mut by_remainder: Vec<usize> = (0..shares.len()).collect();
+    // The sort is stable: of equal remainders the first stays first.
     by_remainder.sort_by_key(|index| std::cmp::Reverse(remainders[*index]));
     for index in by_remainder.into_iter().take(usize::try_from(left).unwrap_or(0)) {
-        parts[index] += 1;
+        shares[index] += 1;
     }
-    parts
+    shares
 }
 
-/// Converts a part of a subtotal. It fits: no part is greater than its subtotal.
+/// Converts a part of a subtotal, which always fits.
 fn narrow(part: i128) -> i64 {
     i64::try_from(part).unwrap_or(i64::MAX)
 }
@@ -104,18 +112,19 @@ mod tests {
 
     #[test]
     fn a_total_is_the_sum_of_price_times_quantity() {
-        let price = full_price([(1250, 2), (0, 5), (999, 3)]).expect("small");
+        let price =
+            full_price(vec![ItemPrice::full(1250, 2), ItemPrice::full(0, 5), ItemPrice::full(999, 3)]).expect("small");
         assert_eq!(price.total, 2500 + 2997);
         assert_eq!(price.discounted, None);
         assert_eq!(price.items[2].final_amount(), 2997);
     }
 
     #[test]
-    fn a_total_that_json_could_not_carry_exactly_is_refused() {
+    fn a_total_that_is_not_exact_in_json_is_refused() {
         let highest_price_in_kwd = 1_000_000_000_000;
-        assert!(full_price([(highest_price_in_kwd, 100); 10]).is_some());
-        assert!(full_price([(highest_price_in_kwd, 100); 11]).is_none());
-        assert!(full_price([(i64::MAX, 100)]).is_none());
+        assert!(full_price(vec![ItemPrice::full(highest_price_in_kwd, 100); 10]).is_some());
+        assert!(full_price(vec![ItemPrice::full(highest_price_in_kwd, 100); 11]).is_none());
+        assert!(full_price(vec![ItemPrice::full(i64::MAX, 100)]).is_none());
     }
 
     #[test]
@@ -132,16 +141,16 @@ mod tests {
     }
 
     #[test]
-    fn an_amount_is_spread_by_largest_remainder_and_ties_go_to_the_earlier() {
-        assert_eq!(spread(100, &[1, 1, 1]), [1, 1, 1]);
-        assert_eq!(spread(10, &[100, 100, 100]), [4, 3, 3]);
-        assert_eq!(spread(11, &[100, 100, 100]), [4, 4, 3]);
-        // 10 of 1 + 2 + 3 + 4: 1, 2, 3, 4; 5 of it: 0.5, 1, 1.5, 2.
-        assert_eq!(spread(5, &[1, 2, 3, 4]), [1, 1, 1, 2]);
-        assert_eq!(spread(1, &[0, 1, 2, 0]), [0, 0, 1, 0]);
-        assert_eq!(spread(0, &[5]), [0]);
-        assert_eq!(spread(7, &[0, 0]), [0, 0]);
-        assert_eq!(spread(7, &[]), [0; 0]);
-        assert_eq!(spread(MAX_TOTAL - 1, &[MAX_TOTAL - 1, 1]), [MAX_TOTAL - 2, 1]);
+    fn an_amount_is_distributed_by_largest_remainder_and_the_first_of_equal_ones() {
+        assert_eq!(distribute(100, &[1, 1, 1]), [1, 1, 1]);
+        assert_eq!(distribute(10, &[100, 100, 100]), [4, 3, 3]);
+        assert_eq!(distribute(11, &[100, 100, 100]), [4, 4, 3]);
+        // The exact shares are 0.5, 1, 1.5 and 2.
+        assert_eq!(distribute(5, &[1, 2, 3, 4]), [1, 1, 1, 2]);
+        assert_eq!(distribute(1, &[0, 1, 2, 0]), [0, 0, 1, 0]);
+        assert_eq!(distribute(0, &[5]), [0]);
+        assert_eq!(distribute(7, &[0, 0]), [0, 0]);
+        assert_eq!(distribute(7, &[]), [0; 0]);
+        assert_eq!(distribute(MAX_TOTAL - 1, &[MAX_TOTAL - 1, 1]), [MAX_TOTAL - 2, 1]);
     }
 }

@@ -13,7 +13,7 @@ use crate::model::text_enum::TextEnum;
 use crate::rules::Checked;
 use crate::rules::money::decimals_of_stored;
 use crate::rules::order::Sale;
-use crate::rules::pricing::{self, OrderPrice};
+use crate::rules::pricing::{self, ItemPrice, OrderPrice};
 use crate::rules::ticket_type::Offer;
 use crate::store::orders::NewOrder;
 use crate::store::seat_counts::Seats;
@@ -125,8 +125,8 @@ fn check_offers(tx: &Transaction<'_>, entries: &[Entry], seats: &[Seats]) -> Res
 }
 
 fn full_price(entries: &[Entry]) -> Result<OrderPrice> {
-    let items = entries.iter().map(|entry| (entry.offer.price, entry.quantity));
-    pricing::full_price(items).ok_or_else(|| pricing::too_expensive("items"))
+    let items = entries.iter().map(|entry| ItemPrice::full(entry.offer.price, entry.quantity));
+    pricing::full_price(items.collect()).ok_or_else(|| pricing::too_expensive("items"))
 }
 
 /// Sells the seats of a free order, and reserves those of any other, in the order in which ticket types are locked.

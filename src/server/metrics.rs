@@ -168,7 +168,7 @@ impl Collector for ServiceMetrics {
         let waiting = u64::try_from(commits.jobs_waiting).unwrap_or(u64::MAX);
         metrics.gauge("writer_queue_jobs", "Jobs that wait for the writer", None, waiting)?;
 
-        metrics.counter("orders_placed", "Orders that were created", orders.placed)?;
+        metrics.counter("orders_placed", "Orders that were created", orders.created)?;
         metrics.counter("orders_completed", "Orders that became COMPLETED", orders.completed)?;
         metrics.counter("orders_cancelled", "Orders that became CANCELLED", orders.cancelled)?;
         metrics.counter("orders_expired", "Orders that became EXPIRED", orders.expired)?;
@@ -203,7 +203,7 @@ impl Collector for ServiceMetrics {
             None,
             backlog.refunds_refused,
         )?;
-        metrics.gauge("held_places", "Seats that unpaid orders reserve", None, backlog.held_places)?;
+        metrics.gauge("held_places", "Seats that unpaid orders reserve", None, backlog.reserved_seats)?;
         metrics.gauge("webhooks_waiting", "Notifications that are queued", None, backlog.webhooks_waiting)?;
         metrics.gauge("webhooks_due", "Queued notifications that are due", None, backlog.webhooks_due)?;
         let help = "Time since the oldest due notification became due";

@@ -17,7 +17,7 @@ impl TicketingService {
     /// let before = service.statistics();
     /// service.create_order(&caller, CreateOrder::new(event.id, ada, ticket_type.id, 2))?;
     /// let after = service.statistics();
-    /// assert_eq!(after.orders.placed, before.orders.placed + 1);
+    /// assert_eq!(after.orders.created, before.orders.created + 1);
     /// assert!(after.commits.done > before.commits.done);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -38,7 +38,7 @@ impl TicketingService {
     /// ```
     #[doc = include_str!("../doc_fixture.md")]
     /// service.create_order(&caller, CreateOrder::new(event.id, ada, ticket_type.id, 2))?;
-    /// assert_eq!(service.backlog()?.held_places, 2);
+    /// assert_eq!(service.backlog()?.reserved_seats, 2);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn backlog(&self) -> Result<Backlog> {
@@ -48,7 +48,7 @@ impl TicketingService {
             Ok(Backlog {
                 refunds_due: refunds.due,
                 refunds_refused: refunds.refused,
-                held_places: seat_counts::reserved(tx)?,
+                reserved_seats: seat_counts::reserved(tx)?,
                 webhooks_waiting: webhooks.waiting,
                 webhooks_due: webhooks.due,
                 webhook_oldest_due: webhooks.oldest_due,

@@ -1,7 +1,7 @@
 //! The mapping between the fields of a resource and the columns of its table.
 //!
-//! Each resource that callers create and update lists its columns once, with [`columns!`]. The list yields the columns of
-//! its SELECT, INSERT and UPDATE statements, the values to write, and the reading of a row.
+//! Each resource that callers create and update lists its columns once, with [`columns!`]. The list yields the columns
+//! of its SELECT, INSERT and UPDATE statements, the values to write, and the reading of a row.
 
 use super::{Bind, Row};
 use crate::error::{Error, Result};
@@ -167,8 +167,8 @@ impl WrittenColumns {
 /// - `selected_columns!()`, the names of the columns of the fields that are stored as they are, for SELECT;
 /// - the function `decode`, which reads a row.
 ///
-/// The column of a field has the name of the field or the one after `=>`. The type of the field decides how it is stored:
-/// see [`Column`].
+/// The column of a field has the name of the field or the one after `=>`. The type of the field decides how it is
+/// stored: see [`Column`].
 macro_rules! columns {
     (
         $(

@@ -238,7 +238,7 @@ impl Counters {
                 jobs_waiting,
             },
             orders: OrderStatistics {
-                placed: self.created.get(),
+                created: self.created.get(),
                 completed: self.completed.get(),
                 cancelled: self.cancelled.get(),
                 expired: self.expired.get(),

@@ -25,8 +25,8 @@ struct OrderCounts {
 }
 
 fn order_counts(fixture: &Fixture) -> OrderCounts {
-    let OrderStatistics { placed, completed, cancelled, expired, .. } = order_statistics(fixture);
-    OrderCounts { created: placed, completed, cancelled, expired }
+    let OrderStatistics { created, completed, cancelled, expired, .. } = order_statistics(fixture);
+    OrderCounts { created, completed, cancelled, expired }
 }
 
 fn run_sql(fixture: &Fixture, sql: &str) {
@@ -397,7 +397,7 @@ fn commits_succeed_although_the_clock_panics() {
 #[test]
 fn held_seats_are_those_of_pending_orders_whose_hold_has_not_expired() {
     let fixture = Fixture::new();
-    let held = || fixture.service.backlog().unwrap().held_places;
+    let held = || fixture.service.backlog().unwrap().reserved_seats;
     let event = fixture.event();
     let seat = fixture.ticket_type(&event, 1250, 100);
     let free = fixture.ticket_type(&event, 0, 100);
@@ -524,12 +524,12 @@ fn each_service_has_its_own_statistics_and_all_have_the_same_backlog() {
     fixture.service.create_order(&caller, request).unwrap();
 
     let statistics = second.statistics();
-    assert_eq!(statistics.orders.placed, 0);
+    assert_eq!(statistics.orders.created, 0);
     assert_eq!(statistics.commits.done, 0);
-    assert_eq!(order_statistics(&fixture).placed, 2, "the orders of both organizations");
+    assert_eq!(order_statistics(&fixture).created, 2, "the orders of both organizations");
     for service in [&fixture.service, &second] {
         let backlog = service.backlog().unwrap();
-        assert_eq!(backlog.held_places, 5);
+        assert_eq!(backlog.reserved_seats, 5);
         assert_eq!(backlog.wal_bytes, std::fs::metadata(fixture.path().with_extension("db-wal")).unwrap().len());
         assert!(backlog.wal_bytes > 0);
     }
@@ -558,5 +558,5 @@ fn without_a_free_read_connection_there_are_statistics_but_no_backlog() {
     let (backlog, commits) = result.unwrap();
     assert!(matches!(backlog, Err(Error::Unavailable(_))), "{backlog:?}");
     assert_eq!(commits, 1);
-    assert_eq!(fixture.service.backlog().unwrap().held_places, 0);
+    assert_eq!(fixture.service.backlog().unwrap().reserved_seats, 0);
 }
