@@ -88,7 +88,7 @@ impl Error {
 pub struct FieldError {
     /// The path of the field, such as `items[0].quantity`; empty for the request as a whole.
     pub path: String,
-    /// A message for people. It completes the sentence "<field> …".
+    /// A message for people. It completes the sentence `<field> …`.
     pub message: String,
 }
 

@@ -1,5 +1,5 @@
-//! The layers of `src` and what each may use: `server → service → payment, webhook → sales → store → rules → model →
-//! form → error`, downwards only.
+//! The layers of `src`, and which of them each may use: `server → service → payment, webhook → sales → store → rules →
+//! model → form → error`, downwards only.
 
 #[path = "common/imports.rs"]
 mod imports;

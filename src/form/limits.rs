@@ -6,7 +6,7 @@ use super::text::{SLUG_PATTERN, is_email, is_slug, is_uri};
 
 /// A limit on values of one type.
 pub(crate) trait Limit: Copy + 'static {
-    /// What is wrong with a value beyond the limit. It completes the sentence "<field> …".
+    /// What is wrong with a value beyond the limit. It completes the sentence `<field> …`.
     fn message(self) -> String;
 
     /// Adds the keywords of JSON Schema for the limit.

@@ -27,8 +27,6 @@ pub(crate) mod ticket_type;
 pub(crate) mod timestamp;
 pub(crate) mod webhook;
 
-pub(crate) use crate::{scope, text_enum};
-
 /// The revision of a resource that is read from JSON, which does not contain the revision.
 const fn first_revision() -> i64 {
     1

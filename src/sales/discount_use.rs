@@ -8,10 +8,10 @@ use crate::error::{Error, Result};
 use crate::model::discount::{Discount, DiscountRefusal};
 use crate::model::id::{DiscountId, EventId, OrganizationId, TicketTypeId};
 use crate::model::order::CreateOrder;
-use crate::model::text_enum::TextEnum;
 use crate::rules::discount::{apply, choose_best};
 use crate::rules::pricing::OrderPrice;
 use crate::store::{Transaction, discount_uses, discounts};
+use crate::text_enum::TextEnum;
 
 /// The price of an order, and the discount that it uses.
 #[derive(Debug, Clone)]

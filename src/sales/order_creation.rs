@@ -9,7 +9,6 @@ use crate::error::{Error, FieldErrors, Result};
 use crate::model::id::{OrganizationId, TicketTypeId};
 use crate::model::notification::{NotificationData, OrderCompleted};
 use crate::model::order::{CreateOrder, Order, OrderItem};
-use crate::model::text_enum::TextEnum;
 use crate::rules::Checked;
 use crate::rules::money::decimals_of_stored;
 use crate::rules::order::Sale;
@@ -19,6 +18,7 @@ use crate::store::orders::NewOrder;
 use crate::store::seat_counts::Seats;
 use crate::store::tickets::TicketHolder;
 use crate::store::{CommitEvent, Transaction, customers, events, order_items, orders, outbox, ticket_types, tickets};
+use crate::text_enum::TextEnum;
 
 /// An order that was just created, and the currency of its amounts.
 pub(crate) struct CreatedOrder {

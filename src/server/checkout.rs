@@ -15,8 +15,8 @@ use super::problem::Problem;
 use super::query;
 use super::state::AppState;
 use crate::model::checkout::CheckoutOutcome;
-use crate::model::text_enum::TextEnum;
 use crate::service::TicketingService;
+use crate::text_enum::TextEnum;
 
 /// The parameters in the path. They cannot be read if an escape in the path does not decode to UTF-8.
 type PathParams = Result<RawPathParams, RawPathParamsRejection>;

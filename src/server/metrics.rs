@@ -19,8 +19,8 @@ use tokio::sync::Semaphore;
 
 use super::problem::Problem;
 use crate::model::statistics::{Backlog, Distribution, Statistics};
-use crate::model::text_enum::TextEnum;
 use crate::service::TicketingService;
+use crate::text_enum::TextEnum;
 
 const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 

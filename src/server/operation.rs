@@ -18,7 +18,7 @@ use crate::error::{Reason, Result};
 use crate::form::object::{self, Form};
 use crate::form::request::{Nothing, Request};
 use crate::form::schema::NamedSchemas;
-use crate::model::scope::Scope;
+use crate::scope::Scope;
 
 /// The path prefix of all operations.
 pub(super) const BASE: &str = "/v1";

@@ -22,7 +22,7 @@ use super::rate_limit::{RateLimitStatus, RateLimits};
 use super::state::AppState;
 use crate::error::Error;
 use crate::model::caller::Caller;
-use crate::model::scope::Scope;
+use crate::scope::Scope;
 use crate::service::TicketingService;
 
 const API_KEY: &str = "x-api-key";

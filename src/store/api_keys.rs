@@ -5,9 +5,9 @@ use crate::error::{Error, Result};
 use crate::model::caller::Caller;
 use crate::model::id::{ApiKeyId, OrganizationId};
 use crate::model::organization::{ApiKey, CreateApiKey};
-use crate::model::scope::Scopes;
 use crate::model::timestamp::Timestamp;
 use crate::rules::Checked;
+use crate::scope::Scopes;
 
 macro_rules! columns {
     () => {

@@ -11,10 +11,10 @@ use crate::error::Result;
 use crate::model::id::{NotificationId, OrganizationId, OutboxId, WebhookDeliveryId, WebhookId};
 use crate::model::secret::Secret;
 use crate::model::statistics::WebhookOutcome;
-use crate::model::text_enum::TextEnum;
 use crate::model::timestamp::Timestamp;
 use crate::model::webhook::NotificationType;
 use crate::rules::delivery::{MAX_ATTEMPTS, MAX_INTERRUPTIONS, delay_after};
+use crate::text_enum::TextEnum;
 
 /// How long a claim lasts: longer than an attempt takes together with the recording of its result.
 const LEASE: Duration = Duration::from_secs(18);

@@ -8,7 +8,7 @@ use crate::model::id::WebhookId;
 use crate::model::statistics::{
     CommitStatistics, Distribution, OrderStatistics, ScanStatistics, Statistics, WebhookOutcome, WebhookStatistics,
 };
-use crate::model::text_enum::TextEnum;
+use crate::text_enum::TextEnum;
 
 /// An event in a transaction that is counted or reported when the transaction is committed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

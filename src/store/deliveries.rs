@@ -5,9 +5,9 @@ use super::{Row, Transaction, outbox, webhooks};
 use crate::error::{Error, Reason, Result};
 use crate::model::id::{NotificationId, OrganizationId, OutboxId, WebhookDeliveryId, WebhookId, kind};
 use crate::model::page::Page;
-use crate::model::text_enum::TextEnum;
 use crate::model::webhook::{ListWebhookDeliveries, NotificationType, WebhookDelivery};
 use crate::rules::Checked;
+use crate::text_enum::TextEnum;
 
 // The outbox has the body that was sent. Its rows are deleted later than their history.
 pub(super) const LIST: &str = "SELECT d.id, d.endpoint_id, d.outbox_id, d.type, o.event_id, o.body, d.response_status,

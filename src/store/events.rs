@@ -9,13 +9,13 @@ use crate::error::{Error, Reason, Result};
 use crate::model::event::{Event, EventFields, EventSettingsFields, ListEvents, TicketPdfDesignVersion};
 use crate::model::id::{EventId, OrganizationId, kind};
 use crate::model::page::Page;
-use crate::model::text_enum::TextEnum;
 use crate::model::timestamp::Timestamp;
 use crate::rules::Checked;
 use crate::rules::calendar::Zone;
 use crate::rules::event::{search_line, status_at};
 use crate::rules::money;
 use crate::rules::order::Sale;
+use crate::text_enum::TextEnum;
 
 columns! {
     write WRITTEN, selected_columns!(""), values(fields: &EventFields) {

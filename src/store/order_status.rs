@@ -4,8 +4,8 @@ use super::{Bind, Row, Transaction};
 use crate::error::{Error, Result};
 use crate::model::id::{CustomerId, DiscountId, EventId, OrderId, OrganizationId};
 use crate::model::order::{OrderStatus, PaymentStatus};
-use crate::model::text_enum::TextEnum;
 use crate::model::timestamp::Timestamp;
+use crate::text_enum::TextEnum;
 
 const STATE: &str =
     "SELECT o.id, o.organization_id, o.event_id, o.customer_id, o.customer_name, o.status, o.hold_until, o.currency,

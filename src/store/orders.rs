@@ -16,11 +16,11 @@ use crate::model::order::{
     Payment, ShippingAddress,
 };
 use crate::model::page::Page;
-use crate::model::text_enum::TextEnum;
 use crate::model::timestamp::Timestamp;
 use crate::rules::Checked;
 use crate::rules::money::decimals;
 use crate::rules::order::status_at_hold;
+use crate::text_enum::TextEnum;
 
 macro_rules! select {
     ($rest:expr) => {

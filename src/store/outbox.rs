@@ -10,9 +10,9 @@ use super::{Bind, CommitEvent, Transaction};
 use crate::error::{Error, Result};
 use crate::model::id::{NotificationId, OrganizationId, OutboxId, WebhookId};
 use crate::model::notification::{Notification, NotificationData};
-use crate::model::text_enum::TextEnum;
 use crate::model::timestamp::Timestamp;
 use crate::model::webhook::NotificationType;
+use crate::text_enum::TextEnum;
 
 pub(super) const SUBSCRIPTIONS: &str =
     "SELECT id, events FROM webhook_endpoints WHERE organization_id = ?1 AND enabled = 1 ORDER BY id";

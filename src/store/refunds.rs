@@ -7,9 +7,9 @@ use crate::model::amount::Amount;
 use crate::model::id::{OrderId, OrganizationId, kind};
 use crate::model::page::{Page, PageRequest};
 use crate::model::refund::{Refund, RefundStatus};
-use crate::model::text_enum::TextEnum;
 use crate::model::timestamp::Timestamp;
 use crate::rules::money::decimals;
+use crate::text_enum::TextEnum;
 
 macro_rules! columns {
     () => {

@@ -9,11 +9,11 @@ use crate::error::{Error, Reason, Result};
 use crate::model::amount::Amount;
 use crate::model::id::{EventId, OrganizationId, TicketTypeId, kind};
 use crate::model::page::Page;
-use crate::model::text_enum::TextEnum;
 use crate::model::ticket_type::{ListTicketTypes, TicketType, TicketTypeFields};
 use crate::rules::Checked;
 use crate::rules::money::decimals;
 use crate::rules::ticket_type::Offer;
+use crate::text_enum::TextEnum;
 
 columns! {
     write WRITTEN, selected_columns!("t."), values(fields: &TicketTypeFields) {

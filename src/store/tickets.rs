@@ -9,12 +9,12 @@ use crate::model::id::{CustomerId, EventId, OrderId, OrderItemId, OrganizationId
 use crate::model::notification::{NotificationData, TicketIssued};
 use crate::model::order::OrderTicket;
 use crate::model::page::Page;
-use crate::model::text_enum::TextEnum;
 use crate::model::ticket::{
     CancelledIssuedTicket, IssuedTicket, ListTickets, NewTicket, TicketStatus, TicketTypeOfTicket,
 };
 use crate::rules::Checked;
 use crate::rules::ticket::code_from_random;
+use crate::text_enum::TextEnum;
 
 /// The columns that [`decode`] reads; others may follow.
 macro_rules! ticket_columns {

@@ -9,9 +9,9 @@ use crate::error::{Error, Result};
 use crate::model::id::{OrganizationId, WebhookId, kind};
 use crate::model::page::Page;
 use crate::model::secret::Secret;
-use crate::model::text_enum::TextEnum;
 use crate::model::webhook::{ListWebhooks, WebhookEndpoint, WebhookFields};
 use crate::rules::Checked;
+use crate::text_enum::TextEnum;
 
 columns! {
     write WRITTEN, selected_columns!(""), values(fields: &WebhookFields) {

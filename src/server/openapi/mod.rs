@@ -21,8 +21,8 @@ use serde_json::{Value, json};
 use super::operation::{BASE, Input, Operation};
 use super::state::AppState;
 use crate::form::schema::NamedSchemas;
-use crate::model::scope::Scope;
-use crate::model::text_enum::TextEnum;
+use crate::scope::Scope;
+use crate::text_enum::TextEnum;
 
 /// The document as it is sent. It is the same for every server.
 static DOCUMENT: LazyLock<Bytes> = LazyLock::new(|| {

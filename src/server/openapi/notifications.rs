@@ -5,9 +5,9 @@ use serde_json::{Map, Value, json};
 
 use crate::model::id::NotificationId;
 use crate::model::notification::{OrderCancelled, OrderCompleted, TicketCheckedIn, TicketIssued};
-use crate::model::text_enum::TextEnum;
 use crate::model::timestamp::Timestamp;
 use crate::model::webhook::NotificationType;
+use crate::text_enum::TextEnum;
 use crate::webhook::{EVENT_ID_HEADER, EVENT_TYPE_HEADER, SIGNATURE_HEADER, TIMESTAMP_HEADER};
 
 const DESCRIPTION: &str = "Delivered at least once: if it arrives again, it has the same `id`. An attempt succeeds if \

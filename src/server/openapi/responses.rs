@@ -10,7 +10,7 @@ use super::super::problem::{self, CODES, ProblemCode};
 use super::headers::{self, AUTHENTICATED};
 use super::{examples, links};
 use crate::error::Reason;
-use crate::model::text_enum::TextEnum;
+use crate::text_enum::TextEnum;
 
 /// The shared response of an operation that has an idempotency key and can fail validation: both are a 422.
 const VALIDATION_FAILED_OR_KEY_REUSED: &str = "ValidationFailedOrKeyReused";

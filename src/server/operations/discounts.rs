@@ -4,7 +4,7 @@ use super::super::operation::Operation;
 use crate::error::Reason::{CodeTaken, InUse};
 use crate::form::request::Request;
 use crate::model::discount::{CreateDiscount, ListDiscounts, UpdateDiscount, ValidateDiscount};
-use crate::model::scope::Scope::{DiscountsRead, DiscountsWrite};
+use crate::scope::Scope::{DiscountsRead, DiscountsWrite};
 
 pub(super) fn operations() -> Vec<Operation> {
     vec![

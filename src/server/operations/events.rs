@@ -4,7 +4,7 @@ use super::super::operation::Operation;
 use crate::error::Reason::{InUse, InvalidTransition, SlugTaken};
 use crate::form::request::Request;
 use crate::model::event::{CreateEvent, EventSettings, ListEvents, UpdateEvent};
-use crate::model::scope::Scope::{EventsRead, EventsWrite};
+use crate::scope::Scope::{EventsRead, EventsWrite};
 
 pub(super) fn operations() -> Vec<Operation> {
     vec![

@@ -7,7 +7,7 @@ use crate::error::Reason::{
 };
 use crate::form::request::Request;
 use crate::model::order::{CreateOrder, ListOrders};
-use crate::model::scope::Scope::{OrdersRead, OrdersWrite};
+use crate::scope::Scope::{OrdersRead, OrdersWrite};
 
 pub(super) fn operations() -> Vec<Operation> {
     vec![

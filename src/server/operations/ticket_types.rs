@@ -3,8 +3,8 @@
 use super::super::operation::Operation;
 use crate::error::Reason::{InUse, QuantityBelowSold};
 use crate::form::request::Request;
-use crate::model::scope::Scope::{TicketTypesRead, TicketTypesWrite};
 use crate::model::ticket_type::{CreateTicketType, ListTicketTypes, UpdateTicketType};
+use crate::scope::Scope::{TicketTypesRead, TicketTypesWrite};
 
 pub(super) fn operations() -> Vec<Operation> {
     vec![

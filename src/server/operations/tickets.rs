@@ -6,8 +6,8 @@ use crate::error::Reason::{
     TicketCancelled, WrongEvent,
 };
 use crate::form::request::Request;
-use crate::model::scope::Scope::{TicketsCheckIn, TicketsRead, TicketsWrite};
 use crate::model::ticket::{CheckInTicket, IssueTickets, ListTickets};
+use crate::scope::Scope::{TicketsCheckIn, TicketsRead, TicketsWrite};
 
 pub(super) fn operations() -> Vec<Operation> {
     vec![

@@ -3,8 +3,8 @@
 use super::super::operation::Operation;
 use crate::error::Reason::InvalidTransition;
 use crate::form::request::Request;
-use crate::model::scope::Scope::{WebhooksRead, WebhooksWrite};
 use crate::model::webhook::{CreateWebhook, ListWebhookDeliveries, ListWebhooks, UpdateWebhook};
+use crate::scope::Scope::{WebhooksRead, WebhooksWrite};
 
 pub(super) fn operations() -> Vec<Operation> {
     vec![

@@ -5,12 +5,12 @@ use super::damage::report_damage;
 use crate::error::Result;
 use crate::form::text::is_slug;
 use crate::model::check::{CheckReport, Finding};
-use crate::model::scope::Scopes;
 use crate::model::timestamp::Timestamp;
 use crate::model::webhook::NotificationType;
 use crate::rules::calendar::Zone;
 use crate::rules::text::fold;
 use crate::rules::{event, money, ticket};
+use crate::scope::Scopes;
 use crate::store::{Row, Transaction, columns, orders};
 
 /// A rule about the values of each row of a table.

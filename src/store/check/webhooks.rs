@@ -6,8 +6,8 @@ use crate::error::Result;
 use crate::model::check::{CheckReport, Finding};
 use crate::model::id::{NotificationId, OrganizationId};
 use crate::model::notification::{Notification, NotificationData};
-use crate::model::text_enum::TextEnum;
 use crate::store::{Row, Transaction};
+use crate::text_enum::TextEnum;
 
 pub(super) const INVARIANTS: &[Invariant] = &[
     Invariant {

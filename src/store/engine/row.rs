@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell};
 
 use super::values::{FromValue, Value};
 use crate::error::{Error, Result, StoreError};
-use crate::model::text_enum::TextEnum;
+use crate::text_enum::TextEnum;
 
 /// A row as the engine returns it. Columns are numbered from 0.
 pub(super) trait RawRow {

@@ -6,9 +6,9 @@ use std::time::Duration;
 use super::health::Observation;
 use super::state::SenderContext;
 use crate::model::statistics::WebhookOutcome;
-use crate::model::text_enum::TextEnum;
 use crate::rules::delivery::response_text;
 use crate::store::attempts::{AttemptResult, ClaimedAttempt};
+use crate::text_enum::TextEnum;
 use crate::webhook::signature::{
     EVENT_ID_HEADER, EVENT_TYPE_HEADER, SIGNATURE_HEADER, TIMESTAMP_HEADER, USER_AGENT, sign,
 };
