@@ -1,12 +1,12 @@
 //! Detects request heads that give the length of the body in more than one way.
 //!
 //! If a proxy in front of the server settles such a contradiction differently, the two disagree about where the next
-//! request starts (request smuggling). hyper (1.12) refuses different or invalid `Content-Length`s, folded header lines,
-//! and a `Transfer-Encoding` that does not end in `chunked`. But it accepts:
+//! request starts (request smuggling). hyper (1.12) refuses different or invalid `Content-Length`s, folded header
+//! lines, and a `Transfer-Encoding` that does not end in `chunked`. But it accepts:
 //!
 //! - `Content-Length` twice with the same value; it drops the second.
-//! - `Content-Length` and `Transfer-Encoding` together, in any order; it drops the `Content-Length`, executes the request,
-//!   and closes the connection after the response.
+//! - `Content-Length` and `Transfer-Encoding` together, in any order; it drops the `Content-Length`, executes the
+//!   request, and closes the connection after the response.
 //! - `Transfer-Encoding` twice, if the last one is `chunked`.
 //!
 //! The service cannot see the dropped headers. So the heads are parsed a second time here, with hyper's own parser, and
