@@ -26,7 +26,7 @@ const REVOKE: &str = "UPDATE api_keys SET revoked_at = ?2 WHERE id = ?1 AND revo
 const USED: &str =
     "UPDATE api_keys SET last_used_at = ?2 WHERE id = ?1 AND (last_used_at IS NULL OR last_used_at < ?2)";
 
-fn scopes(row: &Row<'_>, column: &'static str) -> Result<Scopes> {
+fn scopes(row: &Row<'_>, column: &str) -> Result<Scopes> {
     Scopes::from_text(&row.get::<String>(column)?).ok_or_else(|| row.corrupt(column, "names an unknown scope"))
 }
 

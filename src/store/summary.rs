@@ -145,7 +145,7 @@ fn issued(tx: &Transaction<'_>, event: EventId) -> Result<HashMap<TicketTypeId, 
 }
 
 /// Returns the amount whose halves were summed in these columns. The sum of no rows is NULL and counts as 0.
-fn sum(row: &Row<'_>, high: &'static str, low: &'static str) -> Result<i128> {
+fn sum(row: &Row<'_>, high: &str, low: &str) -> Result<i128> {
     let high: Option<i64> = row.get(high)?;
     let low: Option<i64> = row.get(low)?;
     Ok((i128::from(high.unwrap_or_default()) << 32) + i128::from(low.unwrap_or_default()))

@@ -170,15 +170,15 @@ pub(super) fn queries() -> impl Iterator<Item = &'static str> {
     RULES.iter().map(|rule| rule.rows)
 }
 
-fn is_text(row: &Row<'_>, column: &'static str) -> Result<bool> {
+fn is_text(row: &Row<'_>, column: &str) -> Result<bool> {
     row.get::<String>(column).map(|_| true)
 }
 
-fn is_currency(row: &Row<'_>, column: &'static str) -> Result<bool> {
+fn is_currency(row: &Row<'_>, column: &str) -> Result<bool> {
     Ok(money::decimals(&row.get::<String>(column)?).is_some())
 }
 
-fn is_zone(row: &Row<'_>, column: &'static str) -> Result<bool> {
+fn is_zone(row: &Row<'_>, column: &str) -> Result<bool> {
     Ok(Zone::of(&row.get::<String>(column)?).is_some())
 }
 

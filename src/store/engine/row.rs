@@ -1,23 +1,21 @@
 //! A row of a result, whose columns are read by name.
 
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 
 use super::values::{FromValue, Value};
 use crate::error::{Error, Result, StoreError};
 use crate::text_enum::TextEnum;
 
-/// A row as the engine returns it. Columns are numbered from 0.
+/// A row as an engine returns it. Columns are counted from 0.
 pub(super) trait RawRow {
-    fn value(&self, index: usize) -> Result<Value<'_>>;
+    /// The value of a column that the statement returns.
+    fn value(&self, index: usize) -> Value<'_>;
 
-    /// The name of a column; `None` if `index` is out of range.
-    fn name(&self, index: usize) -> Option<&str>;
-
-    /// The table, column and row from which the value of a column was read.
+    /// The place in the database that the value of a column was read from.
     fn origin(&self, index: usize) -> Origin;
 }
 
-/// The table, column and row from which a value was read.
+/// The place in the database that a value was read from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Origin {
     pub(super) table: String,
@@ -26,47 +24,49 @@ pub(super) struct Origin {
     pub(super) row: String,
 }
 
-/// A cache of the column indexes of one query, in the order in which the columns are read. As all rows are read in the
-/// same order, only the first row has to look up names.
-#[derive(Debug, Default)]
-pub(super) struct ReadColumns(RefCell<Vec<ReadColumn>>);
+/// The names of the columns that a statement returns, in their order.
+#[derive(Debug)]
+pub(super) struct ColumnNames(Box<[Box<str>]>);
 
-#[derive(Debug, Clone, Copy)]
-struct ReadColumn {
-    name: &'static str,
-    index: usize,
+impl ColumnNames {
+    /// Panics in debug builds if two columns have the same name.
+    pub(super) fn new<'n>(names: impl IntoIterator<Item = &'n str>) -> Self {
+        let names: Box<[Box<str>]> = names.into_iter().map(Box::from).collect();
+        for (index, name) in names.iter().enumerate() {
+            debug_assert!(!names[..index].contains(name), "a statement returns two columns that are called {name}");
+        }
+        Self(names)
+    }
 }
 
-/// A row of a result.
-///
-/// Columns are read by name: the name of the table's column, or the alias after `AS`.
+/// A row of a result. Every column is read by its name: that of the table's column, or the one after `AS`.
 pub(crate) struct Row<'r> {
     raw: &'r dyn RawRow,
-    columns: &'r ReadColumns,
-    /// The index in `columns` at which the next column to be read is expected.
+    names: &'r ColumnNames,
+    /// The column that is expected to be read next. Columns are mostly read in the order in which they are selected.
     next: Cell<usize>,
 }
 
 impl<'r> Row<'r> {
-    pub(super) fn new(raw: &'r dyn RawRow, columns: &'r ReadColumns) -> Self {
-        Self { raw, columns, next: Cell::new(0) }
+    pub(super) fn new(raw: &'r dyn RawRow, names: &'r ColumnNames) -> Self {
+        Self { raw, names, next: Cell::new(0) }
     }
 
     /// Reads a column.
-    pub(crate) fn get<T: FromValue>(&self, name: &'static str) -> Result<T> {
+    pub(crate) fn get<T: FromValue>(&self, name: &str) -> Result<T> {
         let index = self.index(name)?;
-        T::from_value(self.raw.value(index)?).map_err(|problem| self.corrupt_at(index, problem))
+        T::from_value(self.raw.value(index)).map_err(|problem| self.corrupt_at(index, problem))
     }
 
     /// Reads a number that cannot be negative.
-    pub(crate) fn count(&self, name: &'static str) -> Result<u64> {
+    pub(crate) fn count(&self, name: &str) -> Result<u64> {
         u64::try_from(self.get::<i64>(name)?).map_err(|_| self.corrupt(name, "is negative"))
     }
 
     /// Reads an enum that is stored as text.
-    pub(crate) fn text_enum<T: TextEnum>(&self, name: &'static str) -> Result<T> {
+    pub(crate) fn text_enum<T: TextEnum>(&self, name: &str) -> Result<T> {
         let index = self.index(name)?;
-        let known = match self.raw.value(index)? {
+        let known = match self.raw.value(index) {
             Value::Text(text) => std::str::from_utf8(text).ok().and_then(T::from_text),
             _ => None,
         };
@@ -74,23 +74,23 @@ impl<'r> Row<'r> {
     }
 
     /// Reads a value that is stored as JSON.
-    pub(crate) fn json<T: serde::de::DeserializeOwned>(&self, name: &'static str) -> Result<T> {
+    pub(crate) fn json<T: serde::de::DeserializeOwned>(&self, name: &str) -> Result<T> {
         let index = self.index(name)?;
-        let parsed = match self.raw.value(index)? {
+        let parsed = match self.raw.value(index) {
             Value::Text(text) => serde_json::from_slice(text).ok(),
             _ => None,
         };
         parsed.ok_or_else(|| self.corrupt_at(index, "is not the expected JSON"))
     }
 
-    pub(crate) fn is_null(&self, name: &'static str) -> Result<bool> {
-        let value = self.raw.value(self.index(name)?)?;
-        Ok(value == Value::Null)
+    pub(crate) fn is_null(&self, name: &str) -> Result<bool> {
+        let index = self.index(name)?;
+        Ok(self.raw.value(index) == Value::Null)
     }
 
     /// Returns an error about a stored value. It names the table, the column and the row, but not the value, which may
     /// be personal data.
-    pub(crate) fn corrupt(&self, name: &'static str, problem: &str) -> Error {
+    pub(crate) fn corrupt(&self, name: &str, problem: &str) -> Error {
         self.index(name).map_or_else(|error| error, |index| self.corrupt_at(index, problem))
     }
 
@@ -99,39 +99,17 @@ impl<'r> Row<'r> {
         StoreError::CorruptRow { table, column, row, problem: problem.to_owned() }.into()
     }
 
-    fn index(&self, name: &'static str) -> Result<usize> {
-        let mut columns = self.columns.0.borrow_mut();
+    fn index(&self, name: &str) -> Result<usize> {
+        let names = &self.names.0;
         let expected = self.next.get();
-        if let Some(column) = columns.get(expected) {
-            if std::ptr::eq(column.name, name) || column.name == name {
-                self.next.set(expected + 1);
-                return Ok(column.index);
-            }
-            // This row is read in a different order from the row before.
-            if let Some(position) = columns.iter().position(|column| column.name == name) {
-                self.next.set(position + 1);
-                return Ok(columns[position].index);
-            }
-        }
-        let index = self.find(name, columns.last().map_or(0, |column| column.index + 1))?;
-        columns.push(ReadColumn { name, index });
-        self.next.set(columns.len());
+        let index = if names.get(expected).is_some_and(|expected| **expected == *name) {
+            expected
+        } else {
+            let found = names.iter().position(|other| **other == *name);
+            found.ok_or_else(|| Error::Internal(format!("a statement returns no column {name}")))?
+        };
+        self.next.set(index + 1);
         Ok(index)
-    }
-
-    /// Finds a column by its name. Statements list their columns in the order in which they are read, so `expected` is
-    /// usually right.
-    fn find(&self, name: &str, expected: usize) -> Result<usize> {
-        debug_assert!(self.names().filter(|other| *other == name).count() < 2, "two columns are named {name}");
-        if self.raw.name(expected) == Some(name) {
-            return Ok(expected);
-        }
-        let found = self.names().position(|other| other == name);
-        found.ok_or_else(|| Error::Internal(format!("a statement returns no column {name}")))
-    }
-
-    fn names(&self) -> impl Iterator<Item = &str> {
-        (0..).map_while(|index| self.raw.name(index))
     }
 }
 
@@ -139,46 +117,38 @@ impl<'r> Row<'r> {
 mod tests {
     use super::*;
 
-    struct Numbers(&'static [&'static str]);
+    /// The value of each column is its index.
+    struct Indexes;
 
-    /// Each value is the position of its column.
-    impl RawRow for Numbers {
-        fn value(&self, index: usize) -> Result<Value<'_>> {
-            Ok(Value::Int(i64::try_from(index).unwrap()))
-        }
-
-        fn name(&self, index: usize) -> Option<&str> {
-            self.0.get(index).copied()
+    impl RawRow for Indexes {
+        fn value(&self, index: usize) -> Value<'_> {
+            Value::Int(i64::try_from(index).unwrap())
         }
 
         fn origin(&self, index: usize) -> Origin {
-            Origin { table: "numbers".to_owned(), column: self.0[index].to_owned(), row: "1".to_owned() }
+            Origin { table: "numbers".to_owned(), column: index.to_string(), row: "1".to_owned() }
         }
     }
 
     #[test]
-    fn columns_are_found_by_name_in_any_order_in_every_row() {
-        let (raw, columns) = (Numbers(&["a", "b", "c", "d"]), ReadColumns::default());
-        for order in [["a", "b", "c", "d"], ["a", "c", "b", "d"], ["d", "c", "b", "a"], ["b", "b", "d", "a"]] {
-            let row = Row::new(&raw, &columns);
-            for name in order {
-                let index = raw.0.iter().position(|other| *other == name).unwrap();
-                assert_eq!(row.get::<i64>(name).unwrap(), i64::try_from(index).unwrap(), "{name} of {order:?}");
-            }
+    fn columns_are_found_by_name_in_any_order() {
+        let names = ColumnNames::new(["a", "b", "c", "d"]);
+        let row = Row::new(&Indexes, &names);
+        for (name, index) in [("a", 0), ("b", 1), ("d", 3), ("c", 2), ("d", 3), ("d", 3), ("a", 0), ("a", 0)] {
+            assert_eq!(row.get::<i64>(name), Ok(index), "{name}");
         }
     }
 
     #[test]
     fn a_wrong_name_is_an_internal_error_that_names_it() {
-        let (raw, columns) = (Numbers(&["a"]), ReadColumns::default());
-        let error = Row::new(&raw, &columns).get::<i64>("b").unwrap_err();
+        let names = ColumnNames::new(["a"]);
+        let error = Row::new(&Indexes, &names).get::<i64>("b").unwrap_err();
         assert_eq!(error, Error::Internal("a statement returns no column b".to_owned()));
     }
 
     #[test]
-    #[should_panic(expected = "two columns are named a")]
-    fn two_columns_with_one_name_panic_in_debug_builds() {
-        let (raw, columns) = (Numbers(&["a", "b", "a"]), ReadColumns::default());
-        let _ = Row::new(&raw, &columns).get::<i64>("a");
+    #[should_panic(expected = "two columns that are called a")]
+    fn two_columns_with_one_name_are_noticed_in_debug_builds() {
+        ColumnNames::new(["a", "b", "a"]);
     }
 }

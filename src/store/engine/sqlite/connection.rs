@@ -1,4 +1,8 @@
-//! Statements on a connection to SQLite.
+//! Connections to SQLite, and the statements that run on them.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::sync::Arc;
 
 use rusqlite::types::{ToSqlOutput, Value as OwnedValue, ValueRef};
 use rusqlite::{ColumnMetadata, Statement, params_from_iter};
@@ -6,20 +10,63 @@ use rusqlite::{ColumnMetadata, Statement, params_from_iter};
 use super::errors::{convert, statement_error};
 use crate::error::Result;
 use crate::store::engine::connection::{Connection, Visit};
-use crate::store::engine::row::{Origin, RawRow, ReadColumns, Row};
+use crate::store::engine::row::{ColumnNames, Origin, RawRow, Row};
 use crate::store::engine::values::{Bind, Value};
 use crate::store::engine::violation::StatementError;
 
-impl Connection for rusqlite::Connection {
+/// A connection to SQLite. It remembers the names of the columns of each query, so that they are looked up only once.
+pub(super) struct SqliteConnection {
+    pub(super) raw: rusqlite::Connection,
+    known_queries: RefCell<HashMap<TextAddress, KnownQuery>>,
+}
+
+/// How many queries a connection remembers. There are fewer, except for those whose text is put together.
+const MAX_KNOWN_QUERIES: usize = 1024;
+
+/// Where the text of a query is in memory. Most texts are constants, so comparing addresses finds them fast. The text
+/// itself must be compared as well, because another text can have the same address later.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct TextAddress {
+    start: usize,
+    length: usize,
+}
+
+struct KnownQuery {
+    sql: Box<str>,
+    columns: Arc<ColumnNames>,
+}
+
+impl SqliteConnection {
+    pub(super) fn new(raw: rusqlite::Connection) -> Self {
+        Self { raw, known_queries: RefCell::default() }
+    }
+
+    /// The names of the columns that a query returns.
+    fn columns(&self, sql: &str, statement: &Statement<'_>) -> Arc<ColumnNames> {
+        let address = TextAddress { start: sql.as_ptr().addr(), length: sql.len() };
+        let mut known_queries = self.known_queries.borrow_mut();
+        if let Some(known) = known_queries.get(&address).filter(|known| *known.sql == *sql) {
+            return Arc::clone(&known.columns);
+        }
+        let columns = Arc::new(ColumnNames::new(statement.column_names()));
+        if known_queries.len() >= MAX_KNOWN_QUERIES {
+            known_queries.clear();
+        }
+        known_queries.insert(address, KnownQuery { sql: sql.into(), columns: Arc::clone(&columns) });
+        columns
+    }
+}
+
+impl Connection for SqliteConnection {
     fn execute(&self, sql: &str, binds: &[Bind<'_>]) -> Result<usize, StatementError> {
-        let mut statement = self.prepare_cached(sql).map_err(|error| statement_error(&error))?;
+        let mut statement = self.raw.prepare_cached(sql).map_err(|error| statement_error(&error))?;
         statement.execute(params_from_iter(binds)).map_err(|error| statement_error(&error))
     }
 
     fn query(&self, sql: &str, binds: &[Bind<'_>], visit: &mut Visit<'_>) -> Result<()> {
-        let mut statement = self.prepare_cached(sql).map_err(|error| convert(&error))?;
+        let mut statement = self.raw.prepare_cached(sql).map_err(|error| convert(&error))?;
+        let columns = self.columns(sql, &statement);
         let mut rows = statement.query(params_from_iter(binds)).map_err(|error| convert(&error))?;
-        let columns = ReadColumns::default();
         while let Some(row) = rows.next().map_err(|error| convert(&error))? {
             if visit(&Row::new(row, &columns))?.is_break() {
                 break;
@@ -41,20 +88,15 @@ impl rusqlite::ToSql for Bind<'_> {
 }
 
 impl RawRow for rusqlite::Row<'_> {
-    fn value(&self, index: usize) -> Result<Value<'_>> {
-        let value = self.get_ref(index).map_err(|error| convert(&error))?;
-        Ok(match value {
-            ValueRef::Null => Value::Null,
-            ValueRef::Integer(value) => Value::Int(value),
-            ValueRef::Text(text) => Value::Text(text),
-            ValueRef::Blob(bytes) => Value::Blob(bytes),
-            ValueRef::Real(_) => Value::Other,
-        })
-    }
-
-    fn name(&self, index: usize) -> Option<&str> {
-        let statement: &Statement<'_> = self.as_ref();
-        statement.column_name(index).ok()
+    fn value(&self, index: usize) -> Value<'_> {
+        match self.get_ref(index) {
+            Ok(ValueRef::Null) => Value::Null,
+            Ok(ValueRef::Integer(value)) => Value::Int(value),
+            Ok(ValueRef::Text(text)) => Value::Text(text),
+            Ok(ValueRef::Blob(bytes)) => Value::Blob(bytes),
+            // An error means that there is no such column.
+            Ok(ValueRef::Real(_)) | Err(_) => Value::Other,
+        }
     }
 
     fn origin(&self, index: usize) -> Origin {

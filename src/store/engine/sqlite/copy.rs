@@ -37,7 +37,7 @@ impl Database {
         // Without a journal and syncs: an unfinished copy is deleted as a whole.
         let pragmas = "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF";
         target.execute_batch(pragmas).map_err(|error| convert(&error))?;
-        let backup = Backup::new(&self.connection, &mut target).map_err(|error| convert(&error))?;
+        let backup = Backup::new(self.raw(), &mut target).map_err(|error| convert(&error))?;
         loop {
             let step = backup.step(PAGES_PER_STEP).map_err(|error| convert(&error))?;
             let progress = progress_of(&backup, page_size);

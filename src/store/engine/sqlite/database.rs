@@ -5,6 +5,7 @@ use std::cell::Cell;
 use rusqlite::Connection;
 use rusqlite::config::DbConfig;
 
+use super::connection::SqliteConnection;
 use super::errors::convert;
 use super::settings::{CACHED_STATEMENTS, use_stable_plans, wait_briefly, wait_while_busy};
 use crate::environment::Environment;
@@ -17,7 +18,7 @@ const APPLICATION_ID: i64 = 0x5443_4b54;
 
 /// A connection for writing.
 pub(crate) struct Database {
-    pub(super) connection: Connection,
+    connection: SqliteConnection,
 }
 
 thread_local! {
@@ -28,13 +29,13 @@ thread_local! {
 impl Database {
     /// Prepares a connection for writing. Refuses a database of another program.
     pub(super) fn prepare(connection: Connection) -> Result<Self> {
-        let database = Self { connection };
+        let database = Self { connection: SqliteConnection::new(connection) };
         database.set_up()?;
         Ok(database)
     }
 
     fn set_up(&self) -> Result<()> {
-        let connection = &self.connection;
+        let connection = self.raw();
         self.set_busy_handler(Some(wait_while_busy))?;
         connection.set_prepared_statement_cache_capacity(CACHED_STATEMENTS);
 
@@ -62,7 +63,7 @@ impl Database {
     }
 
     fn set_checkpoint_on_close(&self, enabled: bool) -> Result<()> {
-        let set = self.connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, !enabled);
+        let set = self.raw().set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, !enabled);
         set.map(drop).map_err(|error| convert(&error))
     }
 
@@ -89,7 +90,7 @@ impl Database {
 
     fn try_to_switch_to_wal(&self) -> Result<()> {
         for attempt in 0.. {
-            let mode = |sql| self.connection.query_row(sql, [], |row| row.get::<_, String>(0));
+            let mode = |sql| self.raw().query_row(sql, [], |row| row.get::<_, String>(0));
             let switched = mode("PRAGMA journal_mode")
                 .and_then(|now| if now == "wal" { Ok(now) } else { mode("PRAGMA journal_mode = WAL") });
             match switched.map_err(|error| convert(&error)) {
@@ -106,7 +107,7 @@ impl Database {
     }
 
     fn set_busy_handler(&self, handler: Option<fn(i32) -> bool>) -> Result<()> {
-        self.connection.busy_handler(handler).map_err(|error| convert(&error))
+        self.raw().busy_handler(handler).map_err(|error| convert(&error))
     }
 
     /// Runs the migrations that are not applied yet, in one transaction. `user_version` in the header is the number of
@@ -137,23 +138,23 @@ impl Database {
 
     /// Runs several statements.
     pub(crate) fn batch(&self, sql: &str) -> Result<()> {
-        self.connection.execute_batch(sql).map_err(|error| convert(&error))
+        self.raw().execute_batch(sql).map_err(|error| convert(&error))
     }
 
     /// Runs a statement without parameters and rows, which is prepared once.
     pub(crate) fn command(&self, sql: &str) -> Result<()> {
-        let run = || self.connection.prepare_cached(sql)?.execute([]);
+        let run = || self.raw().prepare_cached(sql)?.execute([]);
         run().map(drop).map_err(|error| convert(&error))
     }
 
     /// Reads one number.
     pub(super) fn number(&self, sql: &str) -> Result<i64> {
-        self.connection.query_row(sql, [], |row| row.get(0)).map_err(|error| convert(&error))
+        self.raw().query_row(sql, [], |row| row.get(0)).map_err(|error| convert(&error))
     }
 
     /// Whether a transaction is open. After some errors, SQLite rolls a transaction back by itself.
     pub(crate) fn in_transaction(&self) -> bool {
-        !self.connection.is_autocommit()
+        !self.raw().is_autocommit()
     }
 
     /// Runs `work`, which may take long, on one snapshot of the database. Other connections can write in the meantime.
@@ -201,6 +202,10 @@ impl Database {
     /// Returns the pages in the WAL after the last commit on this thread, and resets the number to 0.
     pub(crate) fn take_wal_pages() -> u32 {
         WAL_PAGES.take()
+    }
+
+    pub(super) fn raw(&self) -> &Connection {
+        &self.connection.raw
     }
 
     /// The transaction that is open on this connection.

@@ -3,11 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use r2d2_sqlite::SqliteConnectionManager;
 use rusqlite::{Connection, OpenFlags};
 
 use super::database::Database;
 use super::errors::convert;
-use super::readers::Readers;
+use super::readers::{ConnectionManager, Readers};
 use super::settings::{CACHED_STATEMENTS, use_stable_plans, wait_while_busy};
 use crate::error::{Error, Result, StoreError};
 
@@ -85,9 +86,9 @@ impl Location {
                 flags |= OpenFlags::SQLITE_OPEN_URI;
                 let path = percent_encoded(&self.path);
                 let vfs = percent_encoded(vfs.as_ref());
-                r2d2_sqlite::SqliteConnectionManager::file(format!("file:{path}?vfs={vfs}"))
+                SqliteConnectionManager::file(format!("file:{path}?vfs={vfs}"))
             }
-            None => r2d2_sqlite::SqliteConnectionManager::file(&self.path),
+            None => SqliteConnectionManager::file(&self.path),
         };
         let manager = manager.with_flags(flags).with_init(|connection| {
             connection.busy_handler(Some(wait_while_busy))?;
@@ -103,7 +104,7 @@ impl Location {
             .test_on_check_out(false)
             .connection_timeout(Duration::from_secs(5))
             .error_handler(Box::new(LogFailures))
-            .build(manager)
+            .build(ConnectionManager(manager))
             .map_err(|error| self.with_path(StoreError::CannotOpen(error.to_string()).into()))?;
         Ok(Readers::new(pool))
     }

@@ -2,6 +2,9 @@
 
 use std::cell::Cell;
 
+use r2d2_sqlite::SqliteConnectionManager;
+
+use super::connection::SqliteConnection;
 use super::errors::convert;
 use crate::environment::Environment;
 use crate::error::{Error, Result};
@@ -14,9 +17,28 @@ pub(crate) struct Readers {
     pool: Pool,
 }
 
-type Pool = r2d2::Pool<r2d2_sqlite::SqliteConnectionManager>;
+type Pool = r2d2::Pool<ConnectionManager>;
 
-type PooledConnection = r2d2::PooledConnection<r2d2_sqlite::SqliteConnectionManager>;
+/// Opens the connections of the pool.
+#[derive(Debug)]
+pub(super) struct ConnectionManager(pub(super) SqliteConnectionManager);
+
+impl r2d2::ManageConnection for ConnectionManager {
+    type Connection = SqliteConnection;
+    type Error = rusqlite::Error;
+
+    fn connect(&self) -> rusqlite::Result<SqliteConnection> {
+        self.0.connect().map(SqliteConnection::new)
+    }
+
+    fn is_valid(&self, connection: &mut SqliteConnection) -> rusqlite::Result<()> {
+        self.0.is_valid(&mut connection.raw)
+    }
+
+    fn has_broken(&self, connection: &mut SqliteConnection) -> bool {
+        self.0.has_broken(&mut connection.raw)
+    }
+}
 
 /// Which state of the database the statements of a read see.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,7 +52,7 @@ pub(in crate::store) enum Isolation {
 /// A connection that was taken from the pool. When it is dropped, also by a panic, its transaction is ended and it goes
 /// back to the pool.
 struct Reader {
-    connection: PooledConnection,
+    connection: r2d2::PooledConnection<ConnectionManager>,
     now: Timestamp,
     isolation: Isolation,
     /// The pool that it belongs to.
@@ -42,7 +64,7 @@ impl Drop for Reader {
         if self.isolation == Isolation::Statement {
             return;
         }
-        let end = || self.connection.prepare_cached("ROLLBACK")?.execute([]);
+        let end = || self.connection.raw.prepare_cached("ROLLBACK")?.execute([]);
         if let Err(error) = end() {
             tracing::warn!(%error, "a reading transaction could not be ended");
         }
@@ -95,7 +117,7 @@ impl Readers {
     fn reader(&self, environment: &Environment, isolation: Isolation) -> Result<Reader> {
         let connection = self.pool.get().map_err(|_| Error::Unavailable("every reader of the store is busy"))?;
         if isolation == Isolation::Snapshot {
-            let begin = || connection.prepare_cached("BEGIN")?.execute([]);
+            let begin = || connection.raw.prepare_cached("BEGIN")?.execute([]);
             begin().map_err(|error| convert(&error))?;
         }
         Ok(Reader { connection, now: environment.now(), isolation, readers: self })
