@@ -1,8 +1,8 @@
 //! Forms: what requests look like in JSON and in query strings. A form reads a request and collects every error with
 //! the path of its field, checks the limits of single fields, and describes the request for the OpenAPI document.
 //!
-//! All three come from one list of fields, which the macro [`form!`](declare::form) takes: it declares the struct of a
-//! request together with its form. [`writable_fields!`](declare::writable_fields) declares the requests that create and
+//! All three come from one list of fields: the macro [`form!`](declare::form) declares the struct of a request together
+//! with its form. [`writable_fields!`](writable_fields::writable_fields) declares the requests that create and
 //! update a resource from one list.
 //!
 //! # To add a field
@@ -12,7 +12,7 @@
 //!   `writable_fields!` below it, both in `model/`; its column in the `columns!` of the resource in `store/`; and a
 //!   migration that adds the column.
 //!
-//! Limits that concern one field, such as a length or a range, belong into these lists. What depends on several fields
+//! Limits that concern one field, such as a length or a range, belong in these lists. What depends on several fields
 //! or on stored data is checked in `rules/`.
 
 #![cfg_attr(not(feature = "server"), allow(dead_code, reason = "only the server describes requests"))]
@@ -29,3 +29,4 @@ pub(crate) mod request;
 pub(crate) mod schema;
 pub(crate) mod text;
 pub(crate) mod value;
+pub(crate) mod writable_fields;

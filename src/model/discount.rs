@@ -5,10 +5,11 @@ use super::id::{DiscountId, EventId, TicketTypeId, kind};
 use super::page::PageRequest;
 use super::ticket_type::MAX_QUANTITY;
 use super::timestamp::Timestamp;
-use crate::form::declare::{form, writable_fields};
+use crate::form::declare::form;
 use crate::form::limits::NumberLimit::{Max, Min};
 use crate::form::limits::TextLimit::{MaxLength, MinLength};
 use crate::form::object::Form;
+use crate::form::writable_fields::writable_fields;
 use crate::text_enum::text_enum;
 
 text_enum! {

@@ -4,9 +4,10 @@ use super::id::{EventId, OrganizationId, kind};
 use super::organization::Organization;
 use super::page::PageRequest;
 use super::timestamp::Timestamp;
-use crate::form::declare::{form, writable_fields};
+use crate::form::declare::form;
 use crate::form::limits::TextLimit::{ExactLength, MaxLength, MinLength, Slug, Uri};
 use crate::form::object::Form;
+use crate::form::writable_fields::writable_fields;
 use crate::text_enum::text_enum;
 
 text_enum! {

@@ -4,10 +4,11 @@ use super::amount::{Amount, MAX_PRICE};
 use super::id::{EventId, TicketTypeId, kind};
 use super::page::PageRequest;
 use super::timestamp::Timestamp;
-use crate::form::declare::{form, writable_fields};
+use crate::form::declare::form;
 use crate::form::limits::NumberLimit::{Max, Min};
 use crate::form::limits::TextLimit::{MinLength, Uri};
 use crate::form::object::Form;
+use crate::form::writable_fields::writable_fields;
 use crate::text_enum::text_enum;
 
 /// The highest number of seats of a ticket type, and of uses of a discount.

@@ -4,9 +4,10 @@ use super::id::{NotificationId, OutboxId, WebhookDeliveryId, WebhookId, kind};
 use super::page::PageRequest;
 use super::secret::Secret;
 use super::timestamp::Timestamp;
-use crate::form::declare::{form, writable_fields};
+use crate::form::declare::form;
 use crate::form::limits::ListLimit::MinItems;
 use crate::form::limits::TextLimit::{MaxLength, WebhookUrl};
+use crate::form::writable_fields::writable_fields;
 use crate::text_enum::text_enum;
 
 text_enum! {
