@@ -29,18 +29,43 @@ pub(crate) fn limit_plus_one<K: Kind>(page: &PageRequest<K>) -> Bind<'static> {
     Bind::Int(page.limit + 1)
 }
 
-/// Reads the children of all `parents` with one statement: `sql`, an `IN` list, and `order`. The list is padded with
-/// the last parent to one of a few lengths, so that few prepared statements are needed.
+/// A query for the children of several parents. A statement with a list of one length is prepared once, so the lists
+/// have few lengths, and their texts are built once.
+pub(crate) struct ChildrenQuery {
+    before_list: &'static str,
+    after_list: &'static str,
+    by_length: [String; LIST_LENGTHS.len()],
+}
+
+/// The lengths of lists: a shorter list is filled up with its last parent. A page has at most 100 entries.
+const LIST_LENGTHS: [usize; 5] = [1, 10, 25, 50, 100];
+
+impl ChildrenQuery {
+    /// `before_list` ends with the column of the parent, and `after_list` begins after the list of `IN`.
+    pub(crate) fn new(before_list: &'static str, after_list: &'static str) -> Self {
+        let by_length = LIST_LENGTHS.map(|length| children_sql(before_list, length, after_list));
+        Self { before_list, after_list, by_length }
+    }
+}
+
+fn children_sql(before_list: &str, length: usize, after_list: &str) -> String {
+    let placeholders: Vec<_> = (1..=length).map(|number| format!("?{number}")).collect();
+    format!("{before_list} IN ({}) {after_list}", placeholders.join(", "))
+}
+
+/// Reads the children of all `parents` with one statement.
 pub(crate) fn children<K: Kind, T>(
     tx: &Transaction<'_>,
-    sql: &str,
+    query: &ChildrenQuery,
     parents: &[Id<K>],
-    order: &str,
     decode: impl FnMut(&Row<'_>) -> Result<T>,
 ) -> Result<Vec<T>> {
     let Some(last) = parents.last() else { return Ok(Vec::new()) };
-    let length = [1, 10, 25, 50, 100].into_iter().find(|length| *length >= parents.len()).unwrap_or(parents.len());
-    let placeholders: Vec<_> = (1..=length).map(|number| format!("?{number}")).collect();
-    let values: Vec<Bind<'_>> = (0..length).map(|index| (*parents.get(index).unwrap_or(last)).into()).collect();
-    tx.query_all(&format!("{sql} IN ({}) {order}", placeholders.join(", ")), &values, decode)
+    let Some(known) = LIST_LENGTHS.iter().position(|length| *length >= parents.len()) else {
+        let values: Vec<Bind<'_>> = parents.iter().map(|parent| (*parent).into()).collect();
+        return tx.query_all(&children_sql(query.before_list, parents.len(), query.after_list), &values, decode);
+    };
+    let values: Vec<Bind<'_>> =
+        (0..LIST_LENGTHS[known]).map(|index| (*parents.get(index).unwrap_or(last)).into()).collect();
+    tx.query_all(&query.by_length[known], &values, decode)
 }

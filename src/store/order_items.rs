@@ -1,6 +1,8 @@
 //! The items of orders.
 
-use super::lists::children;
+use std::sync::LazyLock;
+
+use super::lists::{ChildrenQuery, children};
 use super::{Row, Transaction};
 use crate::error::Result;
 use crate::model::amount::Amount;
@@ -13,6 +15,7 @@ const INSERT: &str = "INSERT INTO order_items (id, order_id, ticket_type_id, qua
     VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT (id) DO NOTHING";
 pub(super) const BY_ORDERS: &str =
     "SELECT id, order_id, ticket_type_id, quantity, price, discount FROM order_items WHERE order_id";
+static OF_ORDERS: LazyLock<ChildrenQuery> = LazyLock::new(|| ChildrenQuery::new(BY_ORDERS, "ORDER BY id"));
 
 /// An item as it is stored.
 #[derive(Debug, Clone, Copy)]
@@ -66,5 +69,5 @@ pub(crate) fn insert(
 
 /// Returns the items of these orders. The items of an order are in the order of its request.
 pub(crate) fn of_orders(tx: &Transaction<'_>, orders: &[OrderId]) -> Result<Vec<StoredItem>> {
-    children(tx, BY_ORDERS, orders, "ORDER BY id", decode)
+    children(tx, &OF_ORDERS, orders, decode)
 }
