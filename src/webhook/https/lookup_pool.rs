@@ -7,7 +7,7 @@
 //! Names whose last lookup took more than a second, and names that have not been looked up yet, are throttled: they
 //! share half of the threads. However many of their lookups hang, other names find a free thread.
 //!
-//! Addresses are not cached: every attempt looks the name up and checks what it finds.
+//! Addresses are not cached: every attempt looks the name up and checks the addresses.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::net::IpAddr;
@@ -22,14 +22,14 @@ use super::resolver::Resolver;
 /// How many lookups run at once. Waiting threads are cheap; a thread whose lookup hangs is lost for that time.
 pub(super) const MAX_THREADS: usize = 64;
 
-/// How long a thread without work stays.
+/// How long a thread waits for work before it ends.
 const IDLE_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// The longest lookup that counts as fast.
 const FAST_LIMIT: Duration = Duration::from_secs(1);
 
-/// How many fast names are remembered. When there are more, all are forgotten, and remembered again by their next
-/// lookups.
+/// How many fast names are remembered. When there are more, all are forgotten: each is throttled until its next lookup
+/// is fast.
 const MAX_FAST_NAMES: usize = 10_000;
 
 /// Why a lookup found no addresses.
@@ -73,8 +73,8 @@ struct State {
     throttled: VecDeque<Lookup>,
     /// Names whose last lookup was fast.
     fast_names: HashSet<String>,
-    /// The callers, by the id of their lookup.
-    callers: HashMap<u64, SyncSender<LookupResult>>,
+    /// Send the results to the waiting callers, by the id of the lookup.
+    result_senders: HashMap<u64, SyncSender<LookupResult>>,
     next_id: u64,
     threads: usize,
     idle_threads: usize,
@@ -85,10 +85,10 @@ struct State {
 
 impl State {
     /// Queues a lookup and returns its id.
-    fn enqueue(&mut self, host: &str, caller: SyncSender<LookupResult>) -> u64 {
+    fn enqueue(&mut self, host: &str, result_sender: SyncSender<LookupResult>) -> u64 {
         let id = self.next_id;
         self.next_id += 1;
-        self.callers.insert(id, caller);
+        self.result_senders.insert(id, result_sender);
         let throttled = !self.fast_names.contains(host);
         let queue = if throttled { &mut self.throttled } else { &mut self.fast };
         queue.push_back(Lookup { id, host: host.to_owned(), throttled });
@@ -97,8 +97,8 @@ impl State {
 
     /// How many of the queued lookups may start now.
     fn startable(&self, max_threads: usize) -> usize {
-        let throttled = max_threads.div_ceil(2).saturating_sub(self.throttled_threads);
-        self.fast.len() + self.throttled.len().min(throttled)
+        let free_for_throttled = max_threads.div_ceil(2).saturating_sub(self.throttled_threads);
+        self.fast.len() + self.throttled.len().min(free_for_throttled)
     }
 
     /// Takes the next lookup that may start.
@@ -107,27 +107,33 @@ impl State {
             return None;
         }
         let lookup = self.fast.pop_front().or_else(|| self.throttled.pop_front())?;
-        self.throttled_threads += usize::from(lookup.throttled);
+        if lookup.throttled {
+            self.throttled_threads += 1;
+        }
         Some(lookup)
     }
 
     /// Removes a lookup whose caller has timed out.
     fn cancel(&mut self, id: u64) {
-        self.callers.remove(&id);
+        self.result_senders.remove(&id);
         self.fast.retain(|lookup| lookup.id != id);
         self.throttled.retain(|lookup| lookup.id != id);
     }
 
-    /// Remembers whether the last lookup of a name was fast.
-    fn remember(&mut self, host: &str, fast: bool) {
-        if !fast {
-            self.fast_names.remove(host);
-        } else if !self.fast_names.contains(host) {
-            if self.fast_names.len() >= MAX_FAST_NAMES {
-                self.fast_names.clear();
-            }
-            self.fast_names.insert(host.to_owned());
+    /// Remembers that the last lookup of a name was fast.
+    fn remember_fast(&mut self, host: &str) {
+        if self.fast_names.contains(host) {
+            return;
         }
+        if self.fast_names.len() >= MAX_FAST_NAMES {
+            self.fast_names.clear();
+        }
+        self.fast_names.insert(host.to_owned());
+    }
+
+    /// Remembers that the last lookup of a name was slow.
+    fn remember_slow(&mut self, host: &str) {
+        self.fast_names.remove(host);
     }
 }
 
@@ -144,26 +150,28 @@ impl LookupPool {
 
     /// Returns the addresses of a name, at least one.
     pub(super) fn resolve(&self, host: &str, timeout: Duration) -> LookupResult {
-        let (caller, result) = sync_channel(1);
+        let (result_sender, result_receiver) = sync_channel(1);
         let mut state = self.queue.lock();
         if state.closed {
             return Err(LookupError::Closed);
         }
-        let id = state.enqueue(host, caller);
+        let id = state.enqueue(host, result_sender);
         let needs_thread = state.idle_threads < state.startable(self.max_threads);
         if needs_thread && state.threads < self.max_threads && self.start_thread() {
             state.threads += 1;
         }
         drop(state);
         self.queue.work.notify_one();
-        result.recv_timeout(timeout).unwrap_or_else(|_| {
-            let mut state = self.queue.lock();
-            state.cancel(id);
-            state.remember(host, false);
-            Err(LookupError::TimedOut)
-        })
+        if let Ok(result) = result_receiver.recv_timeout(timeout) {
+            return result;
+        }
+        let mut state = self.queue.lock();
+        state.cancel(id);
+        state.remember_slow(host);
+        Err(LookupError::TimedOut)
     }
 
+    /// Starts a thread. Returns `false` if the system refuses to.
     fn start_thread(&self) -> bool {
         let queue = Arc::clone(&self.queue);
         let resolver = Arc::clone(&self.resolver);
@@ -178,8 +186,8 @@ impl LookupPool {
         state.closed = true;
         state.fast.clear();
         state.throttled.clear();
-        for (_, caller) in state.callers.drain() {
-            let _ = caller.try_send(Err(LookupError::Closed));
+        for (_, result_sender) in state.result_senders.drain() {
+            let _ = result_sender.try_send(Err(LookupError::Closed));
         }
         self.queue.work.notify_all();
     }
@@ -205,14 +213,24 @@ fn run(queue: &LookupQueue, resolver: &dyn Resolver, max_threads: usize) {
         };
         drop(state);
         let started = exchange::now();
-        let answer = catch_unwind(AssertUnwindSafe(|| resolver.resolve(&lookup.host)));
-        let addresses = answer.ok().and_then(Result::ok).filter(|addresses| !addresses.is_empty());
+        let outcome = catch_unwind(AssertUnwindSafe(|| resolver.resolve(&lookup.host)));
+        let result = match outcome {
+            Ok(Ok(addresses)) if !addresses.is_empty() => Ok(addresses),
+            _ => Err(LookupError::NotFound),
+        };
         let fast = exchange::now().saturating_sub(started) <= FAST_LIMIT;
         state = queue.lock();
-        state.throttled_threads -= usize::from(lookup.throttled);
-        if let Some(caller) = state.callers.remove(&lookup.id) {
-            state.remember(&lookup.host, fast);
-            let _ = caller.try_send(addresses.ok_or(LookupError::NotFound));
+        if lookup.throttled {
+            state.throttled_threads -= 1;
+        }
+        // After a timeout, `resolve` has removed the sender and has remembered the name as slow.
+        if let Some(result_sender) = state.result_senders.remove(&lookup.id) {
+            if fast {
+                state.remember_fast(&lookup.host);
+            } else {
+                state.remember_slow(&lookup.host);
+            }
+            let _ = result_sender.try_send(result);
         }
     }
 }
@@ -285,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_without_addresses_is_not_found_and_a_panic_ends_no_thread() {
+    fn a_name_without_addresses_is_not_found_and_a_panic_does_not_end_the_thread() {
         let (_, pool) = pool(1);
         for host in ["none", "error", "panic", "panic"] {
             assert_eq!(pool.resolve(host, LONG), Err(LookupError::NotFound), "{host}");
@@ -301,12 +319,12 @@ mod tests {
             assert_eq!(pool.resolve("hang", SHORT), Err(LookupError::TimedOut));
         }
         assert_eq!(pool.resolve("hang", SHORT), Err(LookupError::TimedOut));
-        // Two of four threads hang. A new name waits in vain, a fast one does not.
+        // Two of four threads hang. The lookup of a new name times out, but that of a fast name does not.
         assert_eq!(pool.resolve("new", SHORT), Err(LookupError::TimedOut));
         assert!(pool.resolve("good", LONG).is_ok());
         {
             let state = pool.queue.lock();
-            assert!(state.callers.is_empty() && state.fast.is_empty() && state.throttled.is_empty());
+            assert!(state.result_senders.is_empty() && state.fast.is_empty() && state.throttled.is_empty());
         }
         assert_eq!(resolver.calls.load(Ordering::SeqCst), 4);
         assert_eq!(resolver.most_running.load(Ordering::SeqCst), 3);
@@ -338,7 +356,7 @@ mod tests {
         let (resolver, pool) = pool(1);
         scope(|scope| {
             let lookups = [(); 3].map(|()| scope.spawn(|| pool.resolve("hang", Duration::from_mins(10))));
-            while pool.queue.lock().callers.len() < 3 {
+            while pool.queue.lock().result_senders.len() < 3 {
                 std::thread::yield_now();
             }
             pool.close();
