@@ -60,17 +60,17 @@ impl Value {
         })
     }
 
-    /// The value as free JSON, for fields that accept any.
-    pub(crate) fn to_free_json(&self) -> serde_json::Value {
+    /// Converts the value, for fields that accept any JSON.
+    pub(crate) fn to_serde_json(&self) -> serde_json::Value {
         match self {
             Self::Null => serde_json::Value::Null,
             Self::Bool(value) => (*value).into(),
             Self::Number(text) => serde_json::from_str(text).unwrap_or_default(),
             Self::String(text) | Self::Query(text) => text.as_str().into(),
-            Self::Array(items) => items.iter().map(Self::to_free_json).collect(),
+            Self::Array(items) => items.iter().map(Self::to_serde_json).collect(),
             Self::Object(members) => members
                 .iter()
-                .map(|(key, value)| (key.clone(), value.to_free_json()))
+                .map(|(key, value)| (key.clone(), value.to_serde_json()))
                 .collect::<serde_json::Map<_, _>>()
                 .into(),
         }

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::decimal::Decimal;
+use super::decimal::{Decimal, ParseDecimalError};
 use super::json::Value;
 use super::limits::{Limit, ListLimit, NoLimit, NumberLimit, TextLimit};
 use super::path::Path;
@@ -92,12 +92,12 @@ impl FormValue for bool {
     }
 
     fn read(value: &Value, path: Path<'_>, errors: &mut FieldErrors) -> Option<Self> {
-        let read = match value {
+        let boolean = match value {
             Value::Bool(value) => Some(*value),
             Value::Query(text) => text.parse().ok(),
             _ => None,
         };
-        or_error(read, path, errors, "must be true or false")
+        or_error(boolean, path, errors, "must be true or false")
     }
 
     fn is_within(&self, limit: NoLimit) -> bool {
@@ -111,11 +111,17 @@ impl FormValue for bool {
 
 /// Reads an exact decimal number.
 pub(crate) fn read_decimal(value: &Value, path: Path<'_>, errors: &mut FieldErrors) -> Option<Decimal> {
-    let read = match value {
+    let parsed = match value {
         Value::Number(text) | Value::Query(text) => text.parse(),
-        _ => Err(super::decimal::ParseDecimalError::NotANumber),
+        _ => Err(ParseDecimalError::NotANumber),
     };
-    read.map_err(|error| errors.add(path, error.to_string())).ok()
+    match parsed {
+        Ok(number) => Some(number),
+        Err(error) => {
+            errors.add(path, error.to_string());
+            None
+        }
+    }
 }
 
 impl FormValue for i64 {
@@ -128,7 +134,8 @@ impl FormValue for i64 {
     /// Reads a whole number in any notation: `10`, `10.0` and `1e1` are the same.
     fn read(value: &Value, path: Path<'_>, errors: &mut FieldErrors) -> Option<Self> {
         let number = read_decimal(value, path, errors)?;
-        or_error((number.decimals == 0).then_some(number.digits), path, errors, "must be a whole number")
+        let whole = if number.decimals == 0 { Some(number.digits) } else { None };
+        or_error(whole, path, errors, "must be a whole number")
     }
 
     fn is_within(&self, limit: NumberLimit) -> bool {
@@ -151,12 +158,12 @@ impl<T: TextEnum> FormValue for T {
     }
 
     fn read(value: &Value, path: Path<'_>, errors: &mut FieldErrors) -> Option<Self> {
-        let read = text(value).and_then(T::from_text);
-        if read.is_none() {
+        let known = text(value).and_then(T::from_text);
+        if known.is_none() {
             let texts: Vec<_> = T::ALL.iter().map(|value| value.as_str()).collect();
             errors.add(path, format!("must be one of {}", texts.join(", ")));
         }
-        read
+        known
     }
 
     fn is_within(&self, limit: NoLimit) -> bool {
@@ -169,7 +176,7 @@ impl<T: TextEnum> FormValue for T {
     }
 }
 
-/// Free JSON.
+/// Any JSON.
 impl FormValue for serde_json::Value {
     type Limit = NoLimit;
 
@@ -178,7 +185,7 @@ impl FormValue for serde_json::Value {
     }
 
     fn read(value: &Value, _: Path<'_>, _: &mut FieldErrors) -> Option<Self> {
-        Some(value.to_free_json())
+        Some(value.to_serde_json())
     }
 
     fn is_within(&self, limit: NoLimit) -> bool {
@@ -196,7 +203,7 @@ impl FormValue for serde_json::Value {
     }
 }
 
-/// Whether a string or a key of free JSON contains U+0000.
+/// Whether a string or a key of a JSON value contains U+0000.
 fn contains_nul(value: &serde_json::Value) -> bool {
     match value {
         serde_json::Value::String(text) => text.contains('\0'),
@@ -219,8 +226,11 @@ impl<T: FormValue> FormValue for Vec<T> {
         let Value::Array(items) = value else {
             return or_error(None, path, errors, "must be an array");
         };
-        let read = |(index, item)| T::read(item, path.entry(index), errors).unwrap_or_else(T::placeholder);
-        Some(items.iter().enumerate().map(read).collect())
+        let mut list = Self::with_capacity(items.len());
+        for (index, item) in items.iter().enumerate() {
+            list.push(T::read(item, path.entry(index), errors).unwrap_or_else(T::placeholder));
+        }
+        Some(list)
     }
 
     fn is_within(&self, limit: ListLimit) -> bool {

@@ -57,7 +57,7 @@ pub struct Event {
     pub description: Option<String>,
     /// Where the event takes place.
     pub location: Option<String>,
-    /// Free JSON about the location.
+    /// Any JSON about the location.
     pub location_metadata: serde_json::Value,
     /// The currency of all prices: an ISO 4217 code.
     pub currency: String,
@@ -87,7 +87,7 @@ pub struct Event {
     pub page_views: i64,
     /// Whether the event is visible to everyone.
     pub is_public: bool,
-    /// Free JSON about tracking.
+    /// Any JSON about tracking.
     pub tracking_pixels: serde_json::Value,
     /// How tickets reach the customer.
     pub delivery_method: DeliveryMethod,
@@ -165,9 +165,9 @@ writable_fields! {
     tags: Vec<String> => required;
     /// Whether listings highlight the event.
     is_featured: bool => required;
-    /// Free JSON about the location.
+    /// Any JSON about the location.
     location_metadata: serde_json::Value => required;
-    /// Free JSON about tracking.
+    /// Any JSON about tracking.
     tracking_pixels: serde_json::Value => required;
     /// Whether the organizer receives no notifications of orders.
     disable_organizer_order_notifications: bool => required;

@@ -104,8 +104,14 @@ impl<K: Kind> FormValue for Id<K> {
     /// reports it like every other unknown id.
     fn read(value: &Value, path: Path<'_>, errors: &mut FieldErrors) -> Option<Self> {
         let text = or_error(text(value), path, errors, "must be a string")?;
-        let text = or_error(Some(text).filter(|text| !text.is_empty()), path, errors, "must not be empty")?;
-        let text = or_error(Some(text).filter(|text| !text.contains('\0')), path, errors, CONTAINS_NUL)?;
+        if text.is_empty() {
+            errors.add(path, "must not be empty");
+            return None;
+        }
+        if text.contains('\0') {
+            errors.add(path, CONTAINS_NUL);
+            return None;
+        }
         Some(text.parse().unwrap_or(Self::UNKNOWN))
     }
 
