@@ -1,7 +1,7 @@
 //! The mapping between the fields of a resource and the columns of its table.
 //!
 //! Each resource that callers create and update lists its columns once, with [`columns!`]. The list yields the columns
-//! of its SELECT, INSERT and UPDATE statements, the values to write, and the reading of a row.
+//! of its SELECT, INSERT and UPDATE statements, the values to write, and the function that reads a row.
 
 use super::{Bind, Row};
 use crate::error::{Error, Result};
@@ -111,7 +111,7 @@ impl<K: Kind> Column for Vec<Id<K>> {
     }
 }
 
-/// The JSON of a value, as it is stored.
+/// Returns the JSON text that is stored for a value.
 pub(super) fn json<T: serde::Serialize + ?Sized>(value: &T) -> Result<String> {
     serde_json::to_string(value).map_err(|error| Error::Internal(error.to_string()))
 }
@@ -144,14 +144,14 @@ impl WrittenColumns {
 ///
 /// ```text
 /// columns! {
-///     // The fields that are stored as they are, and then further columns to write.
+///     // The fields that are each stored in one column, and then further columns to write.
 ///     write WRITTEN, selected_columns!("t."), values(fields: &TicketTypeFields) {
 ///         name,
 ///         sale_start_date => sale_start_at,
 ///     } and {
 ///         price: fields.price.minor().into(),
 ///     }
-///     // The other fields of the resource, after statements that they share.
+///     // Statements, and then the other fields of the resource, which can use the variables of the statements.
 ///     read decode(row: &Row<'_>) -> TicketType {
 ///         let decimals = currency_decimals(row)?;
 ///     } and {
@@ -164,7 +164,7 @@ impl WrittenColumns {
 ///
 /// - `WRITTEN`, the [`WrittenColumns`] for INSERT and UPDATE, and the function `values`, which returns their values in
 ///   the same order;
-/// - `selected_columns!()`, the names of the columns of the fields that are stored as they are, for SELECT;
+/// - `selected_columns!()`, the columns of the fields that are each stored in one column, for SELECT: `, t.name, …`;
 /// - the function `decode`, which reads a row.
 ///
 /// The column of a field has the name of the field or the one after `=>`. The type of the field decides how it is

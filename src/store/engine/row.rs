@@ -11,11 +11,11 @@ pub(super) trait RawRow {
     /// The value of a column that the statement returns.
     fn value(&self, index: usize) -> Value<'_>;
 
-    /// The place in the database that the value of a column was read from.
+    /// The table, column and row that the value of a column was read from.
     fn origin(&self, index: usize) -> Origin;
 }
 
-/// The place in the database that a value was read from.
+/// The table, column and row that a value was read from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Origin {
     pub(super) table: String,
@@ -37,13 +37,22 @@ impl ColumnNames {
         }
         Self(names)
     }
+
+    fn get(&self, index: usize) -> Option<&str> {
+        self.0.get(index).map(|name| &**name)
+    }
+
+    fn position(&self, name: &str) -> Option<usize> {
+        self.0.iter().position(|other| **other == *name)
+    }
 }
 
-/// A row of a result. Every column is read by its name: that of the table's column, or the one after `AS`.
+/// A row of a result. Columns are read by name: the name of the table's column, or its alias after `AS`.
 pub(crate) struct Row<'r> {
     raw: &'r dyn RawRow,
     names: &'r ColumnNames,
-    /// The column that is expected to be read next. Columns are mostly read in the order in which they are selected.
+    /// The index of the column after the one that was read last. It is compared with a requested name first, since
+    /// columns are mostly read in the order in which they are selected.
     next: Cell<usize>,
 }
 
@@ -91,7 +100,10 @@ impl<'r> Row<'r> {
     /// Returns an error about a stored value. It names the table, the column and the row, but not the value, which may
     /// be personal data.
     pub(crate) fn corrupt(&self, name: &str, problem: &str) -> Error {
-        self.index(name).map_or_else(|error| error, |index| self.corrupt_at(index, problem))
+        match self.index(name) {
+            Ok(index) => self.corrupt_at(index, problem),
+            Err(error) => error,
+        }
     }
 
     fn corrupt_at(&self, index: usize, problem: &str) -> Error {
@@ -99,13 +111,13 @@ impl<'r> Row<'r> {
         StoreError::CorruptRow { table, column, row, problem: problem.to_owned() }.into()
     }
 
+    /// Returns the index of a column.
     fn index(&self, name: &str) -> Result<usize> {
-        let names = &self.names.0;
-        let expected = self.next.get();
-        let index = if names.get(expected).is_some_and(|expected| **expected == *name) {
-            expected
+        let next = self.next.get();
+        let index = if self.names.get(next) == Some(name) {
+            next
         } else {
-            let found = names.iter().position(|other| **other == *name);
+            let found = self.names.position(name);
             found.ok_or_else(|| Error::Internal(format!("a statement returns no column {name}")))?
         };
         self.next.set(index + 1);
