@@ -9,5 +9,5 @@ pub(super) struct Invariant {
     /// A description of the rule for people.
     pub(super) sentence: &'static str,
     /// Selects the key, as `id`, of each row that breaks the rule.
-    pub(super) broken: &'static str,
+    pub(super) violations: &'static str,
 }

@@ -1,7 +1,7 @@
 //! Checks a store: the database file itself, and every invariant of the data in it. A check reads one snapshot and
 //! writes nothing.
 //!
-//! - An [`Invariant`] is a rule whose broken rows SQL can find. There is a list for each area: `sales`, `orders`,
+//! - An [`Invariant`] is a rule whose violations SQL can find. There is a list for each area: `sales`, `orders`,
 //!   `payments`, `tickets`, `webhooks`.
 //! - A [`RowRule`](values::RowRule) is a rule about the values of one row that SQL cannot express, such as the form of
 //!   a slug.
@@ -61,7 +61,7 @@ fn check_file(tx: &Transaction<'_>, report: &mut CheckReport) -> Result<()> {
 fn check_invariant(tx: &Transaction<'_>, invariant: &Invariant, report: &mut CheckReport) -> Result<()> {
     let finding =
         |row, sentence| Finding { invariant: invariant.name, table: invariant.table.to_owned(), row, sentence };
-    let checked = tx.query_each(invariant.broken, &[], |row| {
+    let checked = tx.query_each(invariant.violations, &[], |row| {
         let key = row.get("id").ok().map(|key: i64| key.to_string());
         report.add(finding(key, invariant.sentence.to_owned()));
         Ok(())
@@ -86,8 +86,8 @@ mod tests {
         let clock = Arc::new(ManualClock::at(Timestamp::from_millis(0)));
         let environment = Environment { clock, entropy: Arc::new(SeededEntropy::new(1)) };
         let store = Store::open(&Location::new(folder.path().join("ticketing.db"), None), 1, environment).unwrap();
-        let broken = INVARIANTS.iter().copied().flatten().map(|invariant| invariant.broken);
-        for sql in broken.chain(values::queries()) {
+        let violations = INVARIANTS.iter().copied().flatten().map(|invariant| invariant.violations);
+        for sql in violations.chain(values::queries()) {
             let ids =
                 store.read(|tx| tx.query_all(&format!("SELECT rows.id FROM ({sql}) rows"), &[], |row| row.get("id")));
             assert_eq!(ids, Ok(Vec::<i64>::new()), "{sql}");

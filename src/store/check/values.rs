@@ -52,14 +52,15 @@ const RULES: &[RowRule] = &[
         sentence: "the search text of an event is its title and its slug in lower case",
         rows: "SELECT id, title, slug, search_text FROM events",
         holds: |row| {
-            let (title, slug): (String, String) = (row.get("title")?, row.get("slug")?);
+            let title: String = row.get("title")?;
+            let slug: String = row.get("slug")?;
             Ok(row.get::<String>("search_text")? == event::search_text(&title, &slug))
         },
     },
     RowRule {
         name: "event-settings",
         table: "events",
-        sentence: "an event has a known currency and time zone, and its lists and free fields are JSON",
+        sentence: "an event has a known currency and time zone, and its JSON columns can be read",
         rows: "SELECT id, currency, timezone, shipping_countries, tags, location_metadata, tracking_pixels FROM events",
         holds: |row| {
             row.json::<Vec<String>>("shipping_countries")?;

@@ -14,14 +14,14 @@ pub(super) const INVARIANTS: &[Invariant] = &[
         name: "webhook-endpoint",
         table: "webhook_outbox",
         sentence: "a waiting notification belongs to an existing endpoint",
-        broken: "SELECT o.id FROM webhook_outbox o LEFT JOIN webhook_endpoints e ON e.id = o.endpoint_id
+        violations: "SELECT o.id FROM webhook_outbox o LEFT JOIN webhook_endpoints e ON e.id = o.endpoint_id
             WHERE o.state = 'WAITING' AND e.id IS NULL",
     },
     Invariant {
         name: "webhook-state",
         table: "webhook_outbox",
         sentence: "a WAITING notification has attempts left, a DELIVERED one had an attempt, a DEAD one all eight",
-        broken: "SELECT id FROM webhook_outbox WHERE state NOT IN ('WAITING', 'DELIVERED', 'DEAD', 'REMOVED')
+        violations: "SELECT id FROM webhook_outbox WHERE state NOT IN ('WAITING', 'DELIVERED', 'DEAD', 'REMOVED')
             OR (state = 'WAITING') <> (finished_at IS NULL)
             OR state = 'WAITING' AND attempts > 7
             OR state = 'DELIVERED' AND attempts < 1
@@ -33,7 +33,7 @@ pub(super) const INVARIANTS: &[Invariant] = &[
         name: "webhook-event",
         table: "webhook_outbox",
         sentence: "a notification is the same for all of its endpoints, which belong to one organization",
-        broken: "SELECT o.id FROM webhook_outbox o JOIN webhook_outbox f ON f.id = o.event_id
+        violations: "SELECT o.id FROM webhook_outbox o JOIN webhook_outbox f ON f.id = o.event_id
                 LEFT JOIN webhook_endpoints e ON e.id = o.endpoint_id
                 LEFT JOIN webhook_endpoints g ON g.id = f.endpoint_id
             WHERE o.id <> f.id AND (f.event_id <> f.id OR o.type <> f.type OR o.body <> f.body
@@ -46,7 +46,7 @@ pub(super) const INVARIANTS: &[Invariant] = &[
         name: "webhook-attempts",
         table: "webhook_outbox",
         sentence: "the history has every finished attempt once, except for deleted ones",
-        broken: "SELECT o.id FROM webhook_outbox o LEFT JOIN (
+        violations: "SELECT o.id FROM webhook_outbox o LEFT JOIN (
                 SELECT outbox_id, COUNT(*) AS number, COUNT(DISTINCT attempt) AS numbers
                 FROM webhook_deliveries GROUP BY outbox_id) d ON d.outbox_id = o.id
             WHERE d.number <> d.numbers
@@ -57,7 +57,7 @@ pub(super) const INVARIANTS: &[Invariant] = &[
         name: "webhook-delivery",
         table: "webhook_deliveries",
         sentence: "an attempt belongs to a notification, and the last attempt of a DELIVERED one is its only success",
-        broken: "SELECT d.id FROM webhook_deliveries d LEFT JOIN webhook_outbox o ON o.id = d.outbox_id
+        violations: "SELECT d.id FROM webhook_deliveries d LEFT JOIN webhook_outbox o ON o.id = d.outbox_id
                 LEFT JOIN webhook_endpoints e ON e.id = d.endpoint_id
             WHERE o.id IS NULL AND e.id IS NOT NULL
                 OR o.endpoint_id <> d.endpoint_id OR o.type <> d.type OR d.attempt > o.attempts
