@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// A secret. `Debug` does not print it; only [`Secret::expose`] and its JSON contain it.
+/// A secret. `Debug` does not print it; only [`Secret::expose`] and serialization reveal it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
 

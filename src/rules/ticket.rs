@@ -23,12 +23,12 @@ pub(crate) fn check_issuable(stored: EventStatus, over_at: Timestamp, now: Times
 /// Checks a scan and normalizes its code.
 pub(crate) fn check_scan(mut request: CheckInTicket, errors: FieldErrors) -> Result<Checked<CheckInTicket>> {
     errors.into_result()?;
-    request.code = normal_code(&request.code);
+    request.code = normalize_code(&request.code);
     Ok(Checked(request))
 }
 
 /// Converts a typed code into the form in which codes are stored.
-pub(crate) fn normal_code(text: &str) -> String {
+pub(crate) fn normalize_code(text: &str) -> String {
     text.chars().filter(|c| !matches!(c, ' ' | '-')).map(|c| c.to_ascii_uppercase()).collect()
 }
 
@@ -48,6 +48,6 @@ mod tests {
 
     #[test]
     fn case_spaces_and_hyphens_of_a_code_do_not_matter() {
-        assert_eq!(normal_code("abcde-FGH12 34567-890ab"), "ABCDEFGH1234567890AB");
+        assert_eq!(normalize_code("abcde-FGH12 34567-890ab"), "ABCDEFGH1234567890AB");
     }
 }

@@ -97,8 +97,8 @@ impl TicketingService {
         self.store().read_one(|tx| tickets::get(tx, caller.organization, id))
     }
 
-    /// Returns the ticket with a code, without checking it in. Case, spaces and hyphens in the code do not matter. This
-    /// does not count as a scan.
+    /// Returns the ticket that has this code, without checking it in. Case, spaces and hyphens in the code do not
+    /// matter. This does not count as a scan.
     ///
     /// Requires the scope `tickets:read`.
     ///
@@ -116,13 +116,13 @@ impl TicketingService {
     /// ```
     pub fn get_ticket_by_code(&self, caller: &Caller, code: &str) -> Result<IssuedTicket> {
         caller.require(Scope::TicketsRead)?;
-        let code = rules::normal_code(code);
+        let code = rules::normalize_code(code);
         self.store().read_one(|tx| tickets::get_by_code(tx, caller.organization, &code))
     }
 
     /// Checks a ticket in: its holder is admitted. Case, spaces and hyphens in the code do not matter.
     ///
-    /// Every scan of a ticket is counted, also a refused one. Of several simultaneous scans, exactly one succeeds. A
+    /// Every scan of a ticket is counted, including a refused one. Of several simultaneous scans, exactly one succeeds. A
     /// ticket that is valid on several days can be checked in once a day.
     ///
     /// Requires the scope `tickets:check-in`.
@@ -156,7 +156,8 @@ impl TicketingService {
         let api_key = caller.key;
         let operation = running.operation();
         let scan = self.store().write(move |tx| check_in::check_in(tx, &operation, organization, &request, api_key));
-        match scan.inspect_err(|error| self.store().counters().scan_failed(error))? {
+        let scan = scan.inspect_err(|error| self.store().counters().scan_failed(error))?;
+        match scan {
             Scan::Accepted(ticket) => Ok(*ticket),
             Scan::Refused(refusal) => Err(Error::Conflict(refusal)),
         }
