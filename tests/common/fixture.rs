@@ -1,4 +1,4 @@
-//! [`Fixture`]: a service over a database file of its own, with everything that a test steers it by.
+//! [`Fixture`]: a service over a database file of its own, with the clock and the gateway that a test controls.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -10,10 +10,10 @@ use ticketing::{Builder, Caller, Event, ManualClock, SeededEntropy, TicketType, 
 use super::database::{self, Database};
 use super::gateway::FakeGateway;
 
-/// What the clock of a new fixture shows.
+/// The time that the clock of a new fixture shows.
 pub const NOW: &str = "2026-06-01T12:00:00Z";
 
-/// Reads a timestamp.
+/// Parses a timestamp.
 pub fn at(text: &str) -> Timestamp {
     text.parse().expect(text)
 }
@@ -31,14 +31,15 @@ pub struct Fixture {
     folder: Arc<TempDir>,
     pub(super) default_event: OnceLock<Event>,
     pub(super) default_ticket_type: OnceLock<TicketType>,
-    is_checked: AtomicBool,
+    /// Whether the stored data is checked when the fixture is dropped.
+    check_on_drop: AtomicBool,
     /// The seed of the next service's entropy: each service draws different ids.
     next_seed: AtomicU64,
 }
 
 impl Drop for Fixture {
     fn drop(&mut self) {
-        if !std::thread::panicking() && self.is_checked.load(Ordering::Relaxed) {
+        if !std::thread::panicking() && self.check_on_drop.load(Ordering::Relaxed) {
             let report = self.service.check().expect("a check");
             assert!(report.is_clean(), "{:#?}", report.findings);
         }
@@ -77,7 +78,7 @@ impl Fixture {
         let clock = ManualClock::at(at(NOW));
         let builder = TicketingService::builder(folder.path().join(database::FILE));
         let builder = builder.clock(clock.clone()).entropy(SeededEntropy::new(1));
-        let service = configure(builder).open().expect("a new file");
+        let service = configure(builder).open().expect("the file");
         let organization = match service.list_organizations().expect("the organizations").first() {
             Some(existing) => existing.id,
             None => service.create_organization(Default::default()).expect("an organization").id,
@@ -91,7 +92,7 @@ impl Fixture {
             folder: Arc::new(folder),
             default_event: OnceLock::new(),
             default_ticket_type: OnceLock::new(),
-            is_checked: AtomicBool::new(true),
+            check_on_drop: AtomicBool::new(true),
             next_seed: AtomicU64::new(2),
         }
     }
@@ -123,19 +124,19 @@ impl Fixture {
         Arc::clone(&self.folder)
     }
 
-    /// Closes the service. The file remains while the returned folder is kept.
+    /// Closes the service. Returns the folder of the database file: it is deleted when the last `Arc` is dropped.
     pub fn close(self) -> Arc<TempDir> {
         self.folder()
     }
 
-    /// Closes the service. The file remains while the returned folder is kept; its path comes with it.
+    /// Closes the service. Returns the folder of the database file, as [`Fixture::close`] does, and the file's path.
     pub fn into_file(self) -> (Arc<TempDir>, PathBuf) {
         (self.folder(), self.path())
     }
 
     /// Skips the check at the end, for a test that damages the stored data.
     pub fn skip_final_check(&self) {
-        self.is_checked.store(false, Ordering::Relaxed);
+        self.check_on_drop.store(false, Ordering::Relaxed);
     }
 
     /// Creates another organization in the same file, and returns a caller that may do everything for it.
@@ -158,7 +159,7 @@ impl Fixture {
         self.database().all_rows()
     }
 
-    /// Reads a number that is stored but that the facade does not show.
+    /// Returns the number that a query reads from the database, for values that the facade does not show.
     pub fn stored(&self, sql: &str) -> i64 {
         self.database().value(sql)
     }
