@@ -74,7 +74,9 @@ fn until_closed(text: &str) -> &str {
 
 /// Splits at a separator outside of parentheses.
 fn split(text: &str, separator: char) -> Vec<&str> {
-    let (mut parts, mut depth, mut from) = (Vec::new(), 0, 0);
+    let mut parts = Vec::new();
+    let mut depth = 0;
+    let mut from = 0;
     for (at, c) in text.char_indices() {
         depth += i32::from(c == '(') - i32::from(c == ')');
         if c == separator && depth == 0 {

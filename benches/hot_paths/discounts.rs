@@ -103,9 +103,11 @@ fn validate(connection: &Connection, organization: i64, event: i64, ticket_type:
             FROM discounts d WHERE d.event_id = ?1 AND d.code_key = ?2",
         )?
         .query_row(params![event, "all", 1_700_000_000_000_i64], |row| {
-            let (code, types): (String, String) = (row.get(0)?, row.get(7)?);
+            let code: String = row.get(0)?;
+            let types: String = row.get(7)?;
             let types: Vec<i64> = serde_json::from_str(&types).unwrap_or_default();
-            let (limit, used): (Option<i64>, i64) = (row.get(2)?, row.get(8)?);
+            let limit: Option<i64> = row.get(2)?;
+            let used: i64 = row.get(8)?;
             let open = limit.is_none_or(|limit| used < limit) && row.get::<_, bool>(5)? && !code.is_empty();
             let percent: i64 = row.get(1)?;
             Ok(if open && types.contains(&ticket_type) { percent } else { 0 })

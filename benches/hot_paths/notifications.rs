@@ -9,7 +9,8 @@ use crate::ratio::Bench;
 const ENDPOINTS: i64 = 3;
 
 pub fn bench(bench: &mut Bench) {
-    let (many, one) = ("create_order with three endpoints, 64 callers", "create_order with three endpoints, 1 caller");
+    let many = "create_order with three endpoints, 64 callers";
+    let one = "create_order with three endpoints, 1 caller";
     if ![many, one].iter().any(|name| bench.includes(name)) {
         return;
     }

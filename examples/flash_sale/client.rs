@@ -80,7 +80,9 @@ impl Client {
     }
 
     fn send(&mut self, method: &str, path: &str, media_type: &str, body: &str) -> Result<Response> {
-        let (host, key, length) = (self.address, &self.key, body.len());
+        let host = self.address;
+        let key = &self.key;
+        let length = body.len();
         let request = format!(
             "{method} {path} HTTP/1.1\r\nHost: {host}\r\nX-Api-Key: {key}\r\nContent-Type: {media_type}\r\n\
              Content-Length: {length}\r\n\r\n{body}"

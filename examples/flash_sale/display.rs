@@ -50,7 +50,8 @@ pub(crate) fn watch(server: &SaleServer, event: &Event, sale: &Sale<'_>, is_over
             ticket_type["quantity"],
             ticket_type["reserved"]
         );
-        let (p50, p99) = (ms(percentile(new_orders, 50)), ms(percentile(new_orders, 99)));
+        let p50 = ms(percentile(new_orders, 50));
+        let p99 = ms(percentile(new_orders, 99));
         let speed = format!("{rate:.0} orders/s, p50 {p50}, p99 {p99}");
         let refused = refusals(&record);
         orders_shown = record.orders.len();

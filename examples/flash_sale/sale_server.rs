@@ -74,7 +74,8 @@ impl SaleServer {
 
     /// Returns the beginning of an order request. Its key is valid, so the server waits for the rest of the body.
     pub(crate) fn incomplete_order(&self) -> String {
-        let (address, key) = (self.address, &self.key);
+        let address = self.address;
+        let key = &self.key;
         format!(
             "POST /v1/orders HTTP/1.1\r\nHost: {address}\r\nX-Api-Key: {key}\r\nContent-Type: application/json\r\n\
              Content-Length: 100\r\n\r\n{{"

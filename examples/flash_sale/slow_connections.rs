@@ -40,7 +40,8 @@ pub(crate) struct SlowConnections {
 impl SlowConnections {
     /// Opens the connections and starts the thread. It replaces the connections that the server closes.
     pub(crate) fn open(server: &SaleServer, number: usize) -> Result<Self> {
-        let (address, incomplete_order) = (server.address, server.incomplete_order());
+        let address = server.address;
+        let incomplete_order = server.incomplete_order();
         let connect = move |kind| SlowConnection::open(address, kind, &incomplete_order);
         let kinds = [Kind::Silent, Kind::SlowHead, Kind::IncompleteBody].into_iter().cycle();
         let mut connections = kinds.take(number).map(&connect).collect::<Result<Vec<_>>>()?;

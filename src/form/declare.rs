@@ -168,7 +168,8 @@ pub(crate) use {described_field, doc_comment, doc_line, form, implement_form, js
 /// How many characters a name has in camelCase.
 pub(crate) const fn camel_case_length(snake_case: &str) -> usize {
     let bytes = snake_case.as_bytes();
-    let (mut length, mut index) = (0, 0);
+    let mut length = 0;
+    let mut index = 0;
     while index < bytes.len() {
         if bytes[index] != b'_' {
             length += 1;
@@ -182,7 +183,8 @@ pub(crate) const fn camel_case_length(snake_case: &str) -> usize {
 pub(crate) const fn camel_case<const LENGTH: usize>(snake_case: &str) -> [u8; LENGTH] {
     let bytes = snake_case.as_bytes();
     let mut camel_case = [0; LENGTH];
-    let (mut length, mut index) = (0, 0);
+    let mut length = 0;
+    let mut index = 0;
     while index < bytes.len() {
         if bytes[index] != b'_' {
             let begins_word = index > 0 && bytes[index - 1] == b'_';

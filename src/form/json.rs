@@ -88,7 +88,10 @@ fn describe(error: &serde_json::Error) -> SyntaxError {
 
 /// The greatest nesting depth of brackets outside strings. The result for invalid JSON is arbitrary.
 fn depth(text: &str) -> usize {
-    let (mut depth, mut deepest, mut in_string, mut escaped) = (0_usize, 0, false, false);
+    let mut depth = 0_usize;
+    let mut deepest = 0;
+    let mut in_string = false;
+    let mut escaped = false;
     for byte in text.bytes() {
         match byte {
             _ if escaped => escaped = false,

@@ -64,7 +64,8 @@ impl Amount {
 
     /// The minor units and decimals without trailing zeros: the same pair for equal amounts.
     const fn parts(self) -> (i64, u8) {
-        let (mut minor, mut decimals) = (self.minor, self.decimals);
+        let mut minor = self.minor;
+        let mut decimals = self.decimals;
         while decimals > 0 && minor % 10 == 0 {
             minor /= 10;
             decimals -= 1;
@@ -83,7 +84,8 @@ impl Eq for Amount {}
 impl fmt::Display for Amount {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let unit = 10_u64.pow(u32::from(self.decimals));
-        let (sign, size) = (if self.minor < 0 { "-" } else { "" }, self.minor.unsigned_abs());
+        let sign = if self.minor < 0 { "-" } else { "" };
+        let size = self.minor.unsigned_abs();
         match self.decimals {
             0 => write!(f, "{sign}{size}"),
             decimals => write!(f, "{sign}{}.{:0width$}", size / unit, size % unit, width = usize::from(decimals)),

@@ -151,7 +151,8 @@ impl CreateEvent {
     /// Creates a draft of an event with digital tickets and no optional fields.
     #[must_use]
     pub fn new(title: impl Into<String>, slug: impl Into<String>, start_date: Timestamp) -> Self {
-        let (title, slug) = (title.into(), slug.into());
+        let title = title.into();
+        let slug = slug.into();
         Self { title, slug, start_date, delivery_method: DeliveryMethod::Digital, ..Self::blank() }
     }
 }

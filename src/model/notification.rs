@@ -158,8 +158,11 @@ mod tests {
         let ticket = r#""issuedTicketId":"ticket_000000000000B","ticketId":"type_000000000000B","eventId":"event_000000000000B""#;
         let order =
             r#""orderId":"order_000000000000B","eventId":"event_000000000000B","customerId":"customer_000000000000B""#;
-        let (order_id, event_id, customer_id) = (id(), id(), id());
-        let (issued_ticket_id, ticket_type_id) = (id(), id());
+        let order_id = id();
+        let event_id = id();
+        let customer_id = id();
+        let issued_ticket_id = id();
+        let ticket_type_id = id();
         let total = Amount::new(1250, 2);
         for (data, name, expected) in [
             (

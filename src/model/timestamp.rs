@@ -115,13 +115,17 @@ impl FromStr for Timestamp {
 fn parse(text: &str) -> Option<Timestamp> {
     let (date, time) = text.strip_suffix('Z')?.split_once('T')?;
     let mut date = date.split('-');
-    let (year, month, day) = (digits(date.next()?, 4)?, digits(date.next()?, 2)?, digits(date.next()?, 2)?);
+    let year = digits(date.next()?, 4)?;
+    let month = digits(date.next()?, 2)?;
+    let day = digits(date.next()?, 2)?;
     let (clock, fraction) = match time.split_once('.') {
         Some((clock, fraction)) => (clock, Some(fraction)),
         None => (time, None),
     };
     let mut clock = clock.split(':');
-    let (hour, minute, second) = (digits(clock.next()?, 2)?, digits(clock.next()?, 2)?, clock.next());
+    let hour = digits(clock.next()?, 2)?;
+    let minute = digits(clock.next()?, 2)?;
+    let second = clock.next();
     if date.next().is_some() || clock.next().is_some() || year < 1970 || (second.is_none() && fraction.is_some()) {
         return None;
     }

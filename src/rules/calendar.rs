@@ -48,7 +48,8 @@ impl Zone {
         let wanted = day.0.saturating_add(days).min(last + 1);
         // All zones are within a day of UTC. Midnight may not exist on the day of a clock change, so this searches for
         // the first instant of the day.
-        let (mut before, mut from) = ((wanted - 2) * DAY, (wanted + 2) * DAY);
+        let mut before = (wanted - 2) * DAY;
+        let mut from = (wanted + 2) * DAY;
         while from - before > 1 {
             let middle = before + (from - before) / 2;
             if self.local_seconds(middle).div_euclid(DAY) >= wanted {

@@ -93,7 +93,8 @@ mod tests {
         let (release, released) = channel::<()>();
         let released = Arc::new(std::sync::Mutex::new(released));
         let busy = [0, 1].map(|_| {
-            let (blocking, released) = (blocking.clone(), Arc::clone(&released));
+            let blocking = blocking.clone();
+            let released = Arc::clone(&released);
             tokio::spawn(async move {
                 let wait = move |_: &TicketingService| Ok(released.lock().unwrap().recv().is_err());
                 blocking.call(WaitsFor::Store, wait).await.is_ok()

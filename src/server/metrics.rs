@@ -250,7 +250,9 @@ impl Encoder<'_> {
     }
 
     fn histogram(&mut self, name: &str, help: &str, unit: Option<&Unit>, values: &Distribution) -> fmt::Result {
-        let (sum, count, buckets) = (values.sum, values.count(), &values.buckets);
+        let sum = values.sum;
+        let count = values.count();
+        let buckets = &values.buckets;
         self.metric(name, help, unit, MetricType::Histogram)?.encode_histogram::<NoLabelSet>(sum, count, buckets, None)
     }
 }

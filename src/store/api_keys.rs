@@ -49,7 +49,10 @@ pub(crate) fn insert(
     new: &Checked<CreateApiKey>,
     hash: &[u8],
 ) -> Result<ApiKey> {
-    let (name, scopes, expires_at, created_at) = (new.name.clone(), new.scopes, new.expires_at, tx.now());
+    let name = new.name.clone();
+    let scopes = new.scopes;
+    let expires_at = new.expires_at;
+    let created_at = tx.now();
     let values: [Bind<'_>; 6] = [
         organization_id.into(),
         Bind::Blob(hash),

@@ -228,7 +228,8 @@ impl Counters {
     }
 
     pub(super) fn get(&self, jobs_waiting: usize) -> Statistics {
-        let (jobs, seconds) = (self.jobs.get(), self.micros.get());
+        let jobs = self.jobs.get();
+        let seconds = self.micros.get();
         Statistics {
             commits: CommitStatistics {
                 done: jobs.count(),

@@ -73,7 +73,8 @@ const REMINDED: &str = "UPDATE orders SET reminder_sent = 1, updated_at = ?3
 fn decode<Item>(row: &Row<'_>, now: Timestamp) -> Result<(OrderOf<Item>, u8)> {
     let currency: String = row.get("currency")?;
     let decimals = decimals(&currency).ok_or_else(|| row.corrupt("currency", "is not a known currency"))?;
-    let (stored, hold_until): (OrderStatus, Option<Timestamp>) = (row.text_enum("status")?, row.get("hold_until")?);
+    let stored: OrderStatus = row.text_enum("status")?;
+    let hold_until: Option<Timestamp> = row.get("hold_until")?;
     let status = status_at_hold(stored, hold_until, now);
     let changed_at: Timestamp = row.get("updated_at")?;
     // The same instant that the expiry will have when it is stored, unless a payment link was stored later.

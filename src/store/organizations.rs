@@ -24,7 +24,9 @@ fn decode(row: &Row<'_>) -> Result<Organization> {
 }
 
 pub(crate) fn insert(tx: &Transaction<'_>, new: &Checked<CreateOrganization>) -> Result<Organization> {
-    let (name, currency, timezone) = (new.name.clone(), new.currency.clone(), new.timezone.clone());
+    let name = new.name.clone();
+    let currency = new.currency.clone();
+    let timezone = new.timezone.clone();
     let created_at = tx.now();
     let id = tx.insert(INSERT, &[(&name).into(), (&currency).into(), (&timezone).into(), created_at.into()])?;
     Ok(Organization { id, name, currency, timezone, created_at })

@@ -73,7 +73,8 @@ pub(super) const CANCEL_OF_ORDER: &str = "UPDATE tickets SET status = 'CANCELLED
 
 pub(super) fn decode(row: &Row<'_>) -> Result<IssuedTicket> {
     let order_item_id: Option<OrderItemId> = row.get("order_item_id")?;
-    let (ticket_type_id, customer_id) = (row.get("ticket_type_id")?, row.get("customer_id")?);
+    let ticket_type_id = row.get("ticket_type_id")?;
+    let customer_id = row.get("customer_id")?;
     Ok(IssuedTicket {
         record: CancelledIssuedTicket {
             id: row.get("id")?,

@@ -199,7 +199,8 @@ impl Parser<'_> {
     fn items(&mut self, at: &[String]) {
         let mut module = Module { file: self.file.to_owned(), ..Module::default() };
         let mut depth = 0;
-        let (mut is_test, mut is_public) = (false, false);
+        let mut is_test = false;
+        let mut is_public = false;
         while self.next < self.tokens.len() {
             let token = self.take();
             match token.as_str() {

@@ -574,7 +574,8 @@ fn a_late_payment_claims_a_use_again_or_is_refunded() {
 fn a_late_payment_is_refused_for_event_seats_and_use_in_this_order() {
     let fixture = Fixture::new();
     let event = fixture.event();
-    let (ticket_type, spare) = (fixture.ticket_type(&event, 1000, 1), fixture.ticket_type(&event, 1000, 10));
+    let ticket_type = fixture.ticket_type(&event, 1000, 1);
+    let spare = fixture.ticket_type(&event, 1000, 10);
     let discount = fixture.discount(limited(percent_off(&event, "ONCE", 10), 1));
     let late = fixture.order_with_code(&ticket_type, 1, "ONCE");
     fixture.expire_holds();

@@ -316,7 +316,8 @@ fn companies_may_order_if_the_event_accepts_them() {
 fn the_items_of_an_order_keep_their_order_and_add_up_to_the_total() {
     let fixture = Fixture::new();
     let event = fixture.event();
-    let (ticket_type, stool) = (fixture.ticket_type(&event, 1250, 10), fixture.ticket_type(&event, 333, 10));
+    let ticket_type = fixture.ticket_type(&event, 1250, 10);
+    let stool = fixture.ticket_type(&event, 333, 10);
     let mut request = CreateOrder::new(event.id, new_customer(), stool.id, 3);
     let item = |ticket_type: &TicketType, quantity| NewOrderItem { ticket_type_id: ticket_type.id, quantity };
     request.items.extend([item(&ticket_type, 2), item(&stool, 1)]);

@@ -266,7 +266,8 @@ fn every_sequence_of_payment_reports_has_the_status_of_the_table() {
     let fixture = Fixture::new();
     let ticket_type = fixture.ticket_type(&fixture.event(), 1250, 100);
     type Step = fn(&Fixture, OrderId) -> Result<Order>;
-    let (pay, fail): (Step, Step) = (completed, failed);
+    let pay: Step = completed;
+    let fail: Step = failed;
     let cancel: Step = |fixture, id| {
         fixture.service.cancel_order(&fixture.caller, id)?;
         fixture.service.get_order(&fixture.caller, id)
@@ -399,7 +400,8 @@ fn a_payment_is_refunded_if_the_order_was_marked_paid_before() {
 fn a_late_payment_takes_no_seats_if_some_of_them_are_gone() {
     let fixture = Fixture::new();
     let event = fixture.event();
-    let (ticket_type, stool) = (fixture.ticket_type(&event, 1250, 2), fixture.ticket_type(&event, 500, 1));
+    let ticket_type = fixture.ticket_type(&event, 1250, 2);
+    let stool = fixture.ticket_type(&event, 500, 1);
     let mut request = CreateOrder::new(event.id, new_customer(), ticket_type.id, 2);
     request.items.push(ticketing::NewOrderItem { ticket_type_id: stool.id, quantity: 1 });
     let order = fixture.service.create_order(&fixture.caller, request).expect("an order").order;

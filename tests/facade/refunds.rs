@@ -78,7 +78,8 @@ fn an_order_paid_in_cash_needs_a_manual_refund() {
 fn pending_expired_and_free_orders_need_no_refund() {
     let fixture = Fixture::new();
     let event = fixture.event();
-    let (ticket_type, free) = (fixture.ticket_type(&event, 1250, 10), fixture.ticket_type(&event, 0, 10));
+    let ticket_type = fixture.ticket_type(&event, 1250, 10);
+    let free = fixture.ticket_type(&event, 0, 10);
     let expired = fixture.order(&ticket_type, 1);
     fixture.expire_holds();
     for order in [fixture.order(&ticket_type, 1), expired, fixture.order(&free, 1)] {

@@ -1106,11 +1106,14 @@ fn plain_rust_structs_are_checked_against_the_same_limits() {
         ("language", |new| new.language = Some("\0".to_owned())),
         ("discountCode", |new| new.discount_code = Some("\0".to_owned())),
         ("shippingAddress.country", |new| {
-            let (street, zip, city) = ("1".to_owned(), "1".to_owned(), "1".to_owned());
+            let street = "1".to_owned();
+            let zip = "1".to_owned();
+            let city = "1".to_owned();
             new.shipping_address = Some(ShippingAddress { street, zip, city, country: "DEU".to_owned() });
         }),
         ("checkoutRedirectUrls.cancel", |new| {
-            let (success, failure) = ("app://a".to_owned(), "app://b".to_owned());
+            let success = "app://a".to_owned();
+            let failure = "app://b".to_owned();
             new.checkout_redirect_urls = Some(CheckoutRedirectUrls { success, failure, cancel: "c".to_owned() });
         }),
     ];
@@ -1159,7 +1162,8 @@ fn plain_rust_structs_are_checked_against_the_same_limits() {
     ];
     for (path, change) in of_basket {
         let item = BasketItem { ticket_type_id: seat.id, quantity: 1, price: eur(1) };
-        let (code, order_amount) = ("EARLY".to_owned(), eur(1));
+        let code = "EARLY".to_owned();
+        let order_amount = eur(1);
         let mut new = ValidateDiscount { event_id: event.id, code, order_amount, ticket_items: vec![item] };
         change(&mut new);
         assert_eq!(paths(fixture.service.validate_discount(&fixture.caller, new)), [path]);

@@ -43,7 +43,8 @@ const DELIVERY: &str =
 #[test]
 fn every_response_has_exactly_the_fields_of_its_shape() {
     let fixture = Fixture::new();
-    let (service, caller) = (&fixture.service, &fixture.caller);
+    let service = &fixture.service;
+    let caller = &fixture.caller;
     let event = fixture.event();
     has_fields(&json_of(&event), EVENT);
     let seat = fixture.ticket_type(&event, 1250, 100);
@@ -56,7 +57,8 @@ fn every_response_has_exactly_the_fields_of_its_shape() {
     assert_eq!(discount["type"], "PERCENTAGE");
     let validate = |quantity, code: &str| {
         let ticket_items = vec![BasketItem { ticket_type_id: seat.id, quantity, price: seat.price }];
-        let (event_id, code) = (event.id, code.to_owned());
+        let event_id = event.id;
+        let code = code.to_owned();
         let request = ValidateDiscount { event_id, code, order_amount: eur(0), ticket_items };
         json_of(&service.validate_discount(caller, request).expect("an answer"))
     };
@@ -116,7 +118,8 @@ fn every_response_has_exactly_the_fields_of_its_shape() {
 #[test]
 fn every_response_about_webhooks_has_exactly_the_fields_of_its_shape() {
     let fixture = Fixture::new();
-    let (service, caller) = (&fixture.service, &fixture.caller);
+    let service = &fixture.service;
+    let caller = &fixture.caller;
     let created = fixture.webhook(ticketing::NotificationType::ALL.iter().copied());
     has_fields(&json_of(&created), &format!("{WEBHOOK} secret"));
     let id = created.endpoint.id;

@@ -180,7 +180,8 @@ fn other_operations_ignore_the_revision() {
 #[test]
 fn every_change_raises_the_revision_of_its_resource_only() {
     let resources = Resources::new();
-    let (fixture, caller) = (&resources.fixture, &resources.fixture.caller);
+    let fixture = &resources.fixture;
+    let caller = &resources.fixture.caller;
     assert_eq!(resources.revisions(), [1, 1, 1, 1]);
     fixture.service.update_event(caller, resources.event.id, retitled("Late Night")).expect("changed");
     assert_eq!(resources.revisions(), [2, 1, 1, 1]);
@@ -209,7 +210,8 @@ fn every_change_raises_the_revision_of_its_resource_only() {
 #[test]
 fn sales_page_views_and_discount_uses_raise_no_revision() {
     let resources = Resources::new();
-    let (fixture, caller) = (&resources.fixture, &resources.fixture.caller);
+    let fixture = &resources.fixture;
+    let caller = &resources.fixture.caller;
     fixture.service.record_page_view(caller, resources.event.id).expect("a view");
     let order = fixture.order_with_code(&resources.ticket_type, 2, "EARLY");
     fixture.service.payment_completed(caller, order.id).expect("paid");

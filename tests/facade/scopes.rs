@@ -27,8 +27,10 @@ struct Resources {
 impl Resources {
     fn new() -> Self {
         let fixture = Fixture::new();
-        let (event, spare) = (fixture.event(), fixture.event());
-        let (ticket_type, spare_type) = (fixture.ticket_type(&event, 1250, 10), fixture.ticket_type(&spare, 0, 10));
+        let event = fixture.event();
+        let spare = fixture.event();
+        let ticket_type = fixture.ticket_type(&event, 1250, 10);
+        let spare_type = fixture.ticket_type(&spare, 0, 10);
         let pending = fixture.order(&ticket_type, 1);
         let webhook = fixture.webhook([NotificationType::TicketIssued]).endpoint.id;
         let outside = fixture.issue(&ticket_type, 1).remove(0);

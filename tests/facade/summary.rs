@@ -59,7 +59,8 @@ fn an_event_without_sales_has_zeros_and_all_its_types_in_order() {
 #[test]
 fn a_mixed_history_has_the_expected_figures() {
     let fixture = Fixture::new();
-    let (event, other) = (fixture.event(), fixture.event());
+    let event = fixture.event();
+    let other = fixture.event();
     let ticket_type = fixture.ticket_type_with(&event, |new| {
         new.quantity = 20;
         new.sort_order = Some(1);
@@ -156,7 +157,8 @@ fn a_hold_counts_until_the_instant_it_expires() {
 fn discounts_count_for_completed_orders() {
     let fixture = Fixture::new();
     let event = fixture.event();
-    let (ticket_type, stand) = (fixture.ticket_type(&event, 1000, 10), fixture.ticket_type(&event, 500, 10));
+    let ticket_type = fixture.ticket_type(&event, 1000, 10);
+    let stand = fixture.ticket_type(&event, 500, 10);
     fixture.discount(percent_off(&event, "TEN", 10));
     let [paid, cancelled, pending] = [(&ticket_type, 2), (&stand, 1), (&ticket_type, 1)]
         .map(|(ticket_type, number)| fixture.order_with_code(ticket_type, number, "TEN"));

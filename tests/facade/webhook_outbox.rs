@@ -53,7 +53,8 @@ fn bodies(rows: &[OutboxRow]) -> Vec<Value> {
 
 /// Returns the expected bodies for the completion of an order: first that of the order, then one for each ticket.
 fn completion(order: &Order, at: &str, total: &Value) -> Vec<Value> {
-    let (id, event) = (order.id.to_string(), order.event_id.to_string());
+    let id = order.id.to_string();
+    let event = order.event_id.to_string();
     let completed = json!({"orderId": id, "eventId": event, "customerId": order.customer_id.to_string(),
         "total": total, "currency": "EUR"});
     let issued = order.items.iter().flat_map(|item| &item.issued_tickets).map(|ticket| {
@@ -268,7 +269,8 @@ fn each_accepted_scan_is_reported_on_every_day() {
 #[test]
 fn refused_requests_and_changes_without_a_notification_type_report_nothing() {
     let fixture = fixture_with_endpoint();
-    let (service, caller) = (&fixture.service, &fixture.caller);
+    let service = &fixture.service;
+    let caller = &fixture.caller;
     let event = fixture.event();
     let ticket_type = fixture.ticket_type(&event, 1250, 10);
     let ticket = fixture.issue(&ticket_type, 1).remove(0);

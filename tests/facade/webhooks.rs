@@ -110,7 +110,8 @@ fn an_endpoint_has_the_values_of_its_request_and_defaults() {
 #[test]
 fn all_field_errors_are_returned_at_once_and_nothing_is_changed() {
     let setup = Setup::new();
-    let (service, caller) = (&setup.fixture.service, &setup.fixture.caller);
+    let service = &setup.fixture.service;
+    let caller = &setup.fixture.caller;
     let id = setup.webhook(&[ISSUED]);
     let before = setup.fixture.all_rows();
     let bad = CreateWebhook { description: Some("x".repeat(501)), ..CreateWebhook::new("http://example.com", []) };
@@ -150,7 +151,8 @@ fn plain_http_to_the_same_machine_requires_an_option() {
 #[test]
 fn the_secret_is_returned_by_creation_and_rotation_only() {
     let setup = Setup::new();
-    let (service, caller) = (&setup.fixture.service, &setup.fixture.caller);
+    let service = &setup.fixture.service;
+    let caller = &setup.fixture.caller;
     let created = setup.fixture.webhook([ISSUED]);
     let id = created.endpoint.id;
     let rotated = service.rotate_webhook_secret(caller, id).expect("rotated");
@@ -220,7 +222,8 @@ fn read_all<T, K: Kind>(mut page: impl FnMut(PageRequest<K>) -> Result<Page<T, K
 #[test]
 fn endpoints_are_listed_newest_first_page_by_page() {
     let setup = Setup::new();
-    let (service, caller) = (&setup.fixture.service, &setup.fixture.caller);
+    let service = &setup.fixture.service;
+    let caller = &setup.fixture.caller;
     let mut all: Vec<_> = (0..5).map(|_| setup.fixture.webhook([ISSUED]).endpoint).collect();
     all.reverse();
     assert_eq!(read_all(|page| service.list_webhooks(caller, ListWebhooks { page })), all);
@@ -243,7 +246,8 @@ fn unsubscribing_from_a_type_removes_its_waiting_notifications() {
         "UPDATE webhook_outbox SET claim = 7, due_at = 99 WHERE id = (SELECT MAX(id) FROM webhook_outbox
         WHERE endpoint_id = (SELECT MIN(endpoint_id) FROM webhook_outbox))",
     );
-    let (issued, checked_in) = ("ticket.issued", "ticket.checked_in");
+    let issued = "ticket.issued";
+    let checked_in = "ticket.checked_in";
     let waiting =
         [(issued, "DELIVERED"), (issued, "WAITING"), (checked_in, "WAITING"), (issued, "WAITING"), (issued, "WAITING")];
     assert_eq!(setup.outbox(), states(&waiting));
@@ -279,8 +283,10 @@ fn for_a_disabled_endpoint_nothing_is_queued_and_its_rows_wait() {
 #[test]
 fn deleting_an_endpoint_removes_its_waiting_rows_and_hides_its_history() {
     let setup = Setup::new();
-    let (service, caller) = (&setup.fixture.service, &setup.fixture.caller);
-    let (id, other) = (setup.webhook(&[ISSUED]), setup.webhook(&[ISSUED]));
+    let service = &setup.fixture.service;
+    let caller = &setup.fixture.caller;
+    let id = setup.webhook(&[ISSUED]);
+    let other = setup.webhook(&[ISSUED]);
     setup.issue();
     setup.issue();
     setup.fixture.fail_all_deliveries();
@@ -350,8 +356,10 @@ fn the_history_has_each_attempt_the_newest_first() {
 #[test]
 fn the_history_is_paged_and_filtered() {
     let setup = Setup::new();
-    let (service, caller) = (&setup.fixture.service, &setup.fixture.caller);
-    let (id, other) = (setup.webhook(&[ISSUED, CHECKED_IN]), setup.webhook(&[ISSUED]));
+    let service = &setup.fixture.service;
+    let caller = &setup.fixture.caller;
+    let id = setup.webhook(&[ISSUED, CHECKED_IN]);
+    let other = setup.webhook(&[ISSUED]);
     for _ in 0..3 {
         setup.issue_and_check_in();
     }
@@ -390,7 +398,8 @@ fn the_history_is_paged_and_filtered() {
 #[test]
 fn a_resend_queues_the_same_notification_again() {
     let setup = Setup::new();
-    let (service, caller) = (&setup.fixture.service, &setup.fixture.caller);
+    let service = &setup.fixture.service;
+    let caller = &setup.fixture.caller;
     let id = setup.webhook(&[ISSUED]);
     setup.issue();
     let row = outbox::rows(&setup.fixture.database())[0].id;
@@ -426,7 +435,8 @@ fn a_resend_waits_while_the_endpoint_is_disabled() {
 #[test]
 fn a_notification_of_an_unsubscribed_type_is_not_resent() {
     let setup = Setup::new();
-    let (service, caller) = (&setup.fixture.service, &setup.fixture.caller);
+    let service = &setup.fixture.service;
+    let caller = &setup.fixture.caller;
     let id = setup.webhook(&[ISSUED]);
     setup.issue();
     setup.fixture.fail_all_deliveries();
@@ -444,7 +454,8 @@ fn a_notification_of_an_unsubscribed_type_is_not_resent() {
 #[test]
 fn a_delivery_of_another_endpoint_is_not_found() {
     let setup = Setup::new();
-    let (id, other) = (setup.webhook(&[ISSUED]), setup.webhook(&[ISSUED]));
+    let id = setup.webhook(&[ISSUED]);
+    let other = setup.webhook(&[ISSUED]);
     setup.issue();
     setup.fixture.fail_all_deliveries();
     let delivery = setup.fixture.deliveries(other)[0].id;

@@ -199,7 +199,8 @@ fn change_concurrently(conditions: &[&str]) -> Outcomes {
     let start = Barrier::new(12);
     let statuses: Vec<u16> = std::thread::scope(|scope| {
         let change = |number: usize| {
-            let (start, server) = (&start, &server);
+            let start = &start;
+            let server = &server;
             scope.spawn(move || {
                 let mut client = server.client();
                 start.wait();

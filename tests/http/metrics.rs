@@ -76,7 +76,9 @@ fn parse(text: &str) -> Scrape {
     for line in lines {
         if let Some(comment) = line.strip_prefix("# ") {
             let mut words = comment.splitn(3, ' ');
-            let (keyword, name, rest) = (words.next().unwrap(), words.next().unwrap(), words.next().unwrap());
+            let keyword = words.next().unwrap();
+            let name = words.next().unwrap();
+            let rest = words.next().unwrap();
             assert!(is_name(name) && name.starts_with("ticketing_"), "{line}");
             match keyword {
                 "HELP" => assert!(families_with_help.insert(name) && rest.ends_with('.'), "{line}"),

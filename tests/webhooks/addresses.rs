@@ -239,7 +239,8 @@ fn proxies_from_the_environment_are_not_used() {
         assert!(ureq::get(&url).call().is_err());
         return;
     }
-    let (receiver, proxy) = (WebhookReceiver::start(), WebhookReceiver::start());
+    let receiver = WebhookReceiver::start();
+    let proxy = WebhookReceiver::start();
     proxy.set_default_response(MockResponse::Status(299));
     let mut again = Command::new(std::env::current_exe().unwrap());
     again.args(["--exact", "addresses::proxies_from_the_environment_are_not_used"]).env(RECEIVER, receiver.url("/"));

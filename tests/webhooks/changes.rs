@@ -20,7 +20,8 @@ fn is_signed_with(secret: &Secret, request: &ReceivedRequest, fixture: &Fixture)
 
 #[test]
 fn each_attempt_is_signed_with_the_current_secret() {
-    let (fixture, receiver) = (Fixture::with_local_webhooks(), WebhookReceiver::start());
+    let fixture = Fixture::with_local_webhooks();
+    let receiver = WebhookReceiver::start();
     receiver.enqueue(MockResponse::Status(500));
     let created = fixture.ticket_webhook(receiver.url("/hook"));
     let _sender = fixture.start_sender(SenderOptions::default());
@@ -38,7 +39,8 @@ fn each_attempt_is_signed_with_the_current_secret() {
 #[test]
 fn each_attempt_goes_to_the_current_url() {
     let fixture = Fixture::with_local_webhooks();
-    let (before, after) = (WebhookReceiver::start(), WebhookReceiver::start());
+    let before = WebhookReceiver::start();
+    let after = WebhookReceiver::start();
     before.set_default_response(MockResponse::Status(410));
     let endpoint = fixture.ticket_webhook(before.url("/old")).endpoint;
     let _sender = fixture.start_sender(SenderOptions::default());

@@ -150,7 +150,8 @@ fn attempts(fixture: &Fixture, id: WebhookId) -> Vec<(i64, bool, Option<String>)
 
 #[test]
 fn rows_of_a_killed_process_are_sent_by_the_next_one_at_once() {
-    let (fixture, receiver) = (Fixture::with_local_webhooks(), WebhookReceiver::start());
+    let fixture = Fixture::with_local_webhooks();
+    let receiver = WebhookReceiver::start();
     let endpoint = fixture.ticket_webhook(receiver.url("/hook")).endpoint;
     let mut seller = start(&fixture, "queue");
     assert_eq!(seller.next_message().as_deref(), Some("queued"));
@@ -188,7 +189,8 @@ fn assert_repeated(fixture: &Fixture, receiver: &WebhookReceiver, endpoint: Webh
 
 #[test]
 fn an_attempt_interrupted_before_the_response_is_repeated_with_the_same_number() {
-    let (fixture, receiver) = (Fixture::with_local_webhooks(), WebhookReceiver::start());
+    let fixture = Fixture::with_local_webhooks();
+    let receiver = WebhookReceiver::start();
     receiver.enqueue(MockResponse::Hang);
     let endpoint = fixture.ticket_webhook(receiver.url("/hook")).endpoint;
     fixture.queue_notifications(1);
@@ -200,7 +202,8 @@ fn an_attempt_interrupted_before_the_response_is_repeated_with_the_same_number()
 
 #[test]
 fn an_attempt_interrupted_before_it_is_recorded_is_repeated_with_the_same_number() {
-    let (fixture, receiver) = (Fixture::with_local_webhooks(), WebhookReceiver::start());
+    let fixture = Fixture::with_local_webhooks();
+    let receiver = WebhookReceiver::start();
     let endpoint = fixture.ticket_webhook(receiver.url("/hook")).endpoint;
     fixture.queue_notifications(1);
     let mut sender = start(&fixture, "crash after the response");
@@ -212,7 +215,8 @@ fn an_attempt_interrupted_before_it_is_recorded_is_repeated_with_the_same_number
 
 #[test]
 fn recorded_attempts_are_not_repeated() {
-    let (fixture, receiver) = (Fixture::with_local_webhooks(), WebhookReceiver::start());
+    let fixture = Fixture::with_local_webhooks();
+    let receiver = WebhookReceiver::start();
     receiver.enqueue(MockResponse::Status(500));
     fixture.ticket_webhook(receiver.url("/hook"));
     fixture.queue_notifications(20);
@@ -233,7 +237,8 @@ fn recorded_attempts_are_not_repeated() {
 fn with_repeated_kills_everything_is_delivered_and_few_notifications_twice() {
     const ROWS: i64 = 400;
     const KILLS: u64 = 8;
-    let (fixture, receiver) = (Fixture::with_local_webhooks(), WebhookReceiver::start());
+    let fixture = Fixture::with_local_webhooks();
+    let receiver = WebhookReceiver::start();
     // Slow enough that every kill happens before the last notification is delivered.
     receiver.set_default_response(MockResponse::After(Duration::from_millis(5), Box::new(MockResponse::Status(204))));
     let endpoint = fixture.ticket_webhook(receiver.url("/hook")).endpoint;
@@ -296,7 +301,8 @@ fn create_endpoints(fixture: &Fixture, healthy: &WebhookReceiver, poison: &Webho
 #[test]
 fn a_notification_that_crashes_its_process_fails_after_the_third_time() {
     let fixture = Fixture::with_local_webhooks();
-    let (healthy_receiver, poison_receiver) = (WebhookReceiver::start(), WebhookReceiver::start());
+    let healthy_receiver = WebhookReceiver::start();
+    let poison_receiver = WebhookReceiver::start();
     let Endpoints { healthy, poison } = create_endpoints(&fixture, &healthy_receiver, &poison_receiver);
     for crash in 1..=3 {
         let mut sender = start_with_running_clock(&fixture, "crash at the poison when told");
@@ -328,7 +334,8 @@ fn a_notification_that_crashes_its_process_fails_after_the_third_time() {
 #[test]
 fn attempts_beside_a_notification_that_crashes_the_process_do_not_fail_with_it() {
     let fixture = Fixture::with_local_webhooks();
-    let (healthy_receiver, poison_receiver) = (WebhookReceiver::start(), WebhookReceiver::start());
+    let healthy_receiver = WebhookReceiver::start();
+    let poison_receiver = WebhookReceiver::start();
     let slow = MockResponse::After(Duration::from_millis(20), Box::new(MockResponse::Status(204)));
     healthy_receiver.set_default_response(slow);
     let Endpoints { healthy, poison } = create_endpoints(&fixture, &healthy_receiver, &poison_receiver);

@@ -98,7 +98,8 @@ fn latencies_beside_slow_endpoints(
     busy: usize,
     count: usize,
 ) -> Vec<Duration> {
-    let (healthy, slow) = (WebhookReceiver::start(), WebhookReceiver::start());
+    let healthy = WebhookReceiver::start();
+    let slow = WebhookReceiver::start();
     let head = format!("HTTP/1.1 200 OK\r\nX-Filler: {}\r\n\r\n", "x".repeat(1000)).into_bytes();
     slow.set_default_response(MockResponse::Dribble(head, Duration::from_millis(20)));
     let fixture = Fixture::with_local_webhooks();

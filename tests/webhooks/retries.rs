@@ -28,7 +28,8 @@ fn assert_signed(request: &ReceivedRequest, secret: &Secret, at: Timestamp) {
 
 #[test]
 fn eight_attempts_are_made_each_exactly_when_it_is_due() {
-    let (fixture, receiver) = (Fixture::with_local_webhooks(), WebhookReceiver::start());
+    let fixture = Fixture::with_local_webhooks();
+    let receiver = WebhookReceiver::start();
     receiver.set_default_response(MockResponse::Status(500));
     let endpoint = fixture.ticket_webhook(receiver.url("/hook"));
     let _sender = fixture.start_sender(SenderOptions::default().workers(4));
@@ -195,7 +196,8 @@ fn a_duration_is_recorded_if_and_only_if_a_connection_was_tried() {
     assert_eq!((delivery.response_status, delivery.response_body, delivery.duration_ms), (None, None, Some(0)));
 
     // The endpoint was created while loopback addresses were allowed. The service that sends does not allow them.
-    let (fixture, receiver) = (Fixture::with_local_webhooks(), WebhookReceiver::start());
+    let fixture = Fixture::with_local_webhooks();
+    let receiver = WebhookReceiver::start();
     let endpoint = fixture.ticket_webhook(receiver.url("/hook")).endpoint;
     fixture.queue_notifications(1);
     let strict = fixture.second_service_with(|builder| builder);

@@ -20,7 +20,8 @@ fn event_ids(requests: &[ReceivedRequest]) -> HashSet<String> {
 
 #[test]
 fn the_first_attempt_is_made_as_soon_as_the_change_is_committed() {
-    let (fixture, receiver) = (Fixture::with_local_webhooks(), WebhookReceiver::start());
+    let fixture = Fixture::with_local_webhooks();
+    let receiver = WebhookReceiver::start();
     fixture.ticket_webhook(receiver.url("/hook"));
     let _sender = fixture.start_sender(SenderOptions::default());
     let mut latencies = Vec::new();
@@ -39,7 +40,8 @@ fn the_first_attempt_is_made_as_soon_as_the_change_is_committed() {
 
 #[test]
 fn rows_that_another_process_queues_are_found_soon() {
-    let (fixture, receiver) = (Fixture::with_local_webhooks(), WebhookReceiver::start());
+    let fixture = Fixture::with_local_webhooks();
+    let receiver = WebhookReceiver::start();
     fixture.ticket_webhook(receiver.url("/hook"));
     let _sender = fixture.start_sender(SenderOptions::default());
     sleep(POLL_TIME);
@@ -57,7 +59,8 @@ fn rows_that_another_process_queues_are_found_soon() {
 
 #[test]
 fn stopping_interrupts_hanging_attempts_and_the_next_sender_repeats_them() {
-    let (fixture, receiver) = (Fixture::with_local_webhooks(), WebhookReceiver::start());
+    let fixture = Fixture::with_local_webhooks();
+    let receiver = WebhookReceiver::start();
     receiver.enqueue(MockResponse::Hang).enqueue(MockResponse::Hang);
     let endpoint = fixture.ticket_webhook(receiver.url("/hook")).endpoint.id;
     for number in 1..=2 {
@@ -83,7 +86,8 @@ fn stopping_interrupts_hanging_attempts_and_the_next_sender_repeats_them() {
 
 #[test]
 fn stopping_waits_for_fast_attempts_and_starts_no_more() {
-    let (fixture, receiver) = (Fixture::with_local_webhooks(), WebhookReceiver::start());
+    let fixture = Fixture::with_local_webhooks();
+    let receiver = WebhookReceiver::start();
     receiver.set_default_response(MockResponse::After(Duration::from_millis(300), Box::new(MockResponse::Status(204))));
     fixture.ticket_webhook(receiver.url("/hook"));
     let sender = fixture.start_sender(SenderOptions::default().workers(8).workers_per_endpoint(2));
@@ -126,7 +130,8 @@ fn stopping_does_not_wait_for_a_transport_that_cannot_be_interrupted() {
 
 #[test]
 fn closing_a_service_with_a_sender_leaves_one_file() {
-    let (fixture, receiver) = (Fixture::with_local_webhooks(), WebhookReceiver::start());
+    let fixture = Fixture::with_local_webhooks();
+    let receiver = WebhookReceiver::start();
     receiver.enqueue(MockResponse::Status(204)).set_default_response(MockResponse::Hang);
     fixture.ticket_webhook(receiver.url("/hook"));
     let options = SenderOptions::default();
@@ -206,7 +211,8 @@ fn a_panic_of_the_transport_is_a_failed_attempt() {
 fn results_are_kept_while_another_program_locks_the_file() {
     // Shorter and longer than the store waits for the lock.
     for seconds in [3, 7] {
-        let (fixture, receiver) = (Fixture::with_local_webhooks(), WebhookReceiver::start());
+        let fixture = Fixture::with_local_webhooks();
+        let receiver = WebhookReceiver::start();
         receiver
             .set_default_response(MockResponse::After(Duration::from_millis(100), Box::new(MockResponse::Status(204))));
         let endpoint = fixture.ticket_webhook(receiver.url("/hook")).endpoint.id;

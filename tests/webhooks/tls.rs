@@ -94,7 +94,8 @@ fn a_certificate_may_be_for_an_address() {
 
 #[test]
 fn a_receiver_with_an_untrusted_certificate_gets_no_request() {
-    let (issuer, stranger) = (Issuer::new("known"), Issuer::new("stranger"));
+    let issuer = Issuer::new("known");
+    let stranger = Issuer::new("stranger");
     for (receiver, reason) in [
         (stranger.receiver(NAME), "its issuer is unknown"),
         (issuer.receiver_in(NAME, 2000, 2001), "it has expired"),
@@ -169,7 +170,8 @@ fn data_after_a_response_is_not_the_response_to_the_next_request() {
     for length in [100, 8191, 8192, 8193, 16384, 16385] {
         for more in [next.to_owned(), next.repeat(200)] {
             let receiver = issuer.receiver(NAME);
-            let (head, end) = ("HTTP/1.1 200 OK\r\nX-Padding: ", "\r\nContent-Length: 2\r\n\r\nok");
+            let head = "HTTP/1.1 200 OK\r\nX-Padding: ";
+            let end = "\r\nContent-Length: 2\r\n\r\nok";
             let padding = "x".repeat(length - head.len() - end.len());
             receiver.enqueue(MockResponse::Bytes(format!("{head}{padding}{end}{more}").into_bytes()));
             let transport = issuer.transport();

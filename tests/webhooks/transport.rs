@@ -166,7 +166,8 @@ fn provisional_responses_are_skipped() {
 #[test]
 fn a_response_head_has_at_most_64_kib() {
     let head = |length: usize| {
-        let (start, end) = ("HTTP/1.1 200 OK\r\nContent-Length: 0\r\nX-Long: ", "\r\n\r\n");
+        let start = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nX-Long: ";
+        let end = "\r\n\r\n";
         let long = "x".repeat(length - start.len() - end.len());
         format!("{start}{long}{end}").into_bytes()
     };
