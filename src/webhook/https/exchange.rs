@@ -4,8 +4,8 @@
 //! They find the exchange in a thread-local variable.
 //!
 //! The deadline is kept here and not by ureq. The time that is left after the lookup differs from attempt to attempt,
-//! and for requests with a configuration of their own ureq builds a new TLS configuration with each connection. So
-//! ureq runs without timeouts, and every read and write is limited to the time that is left.
+//! so ureq would need a configuration for each request; for such a request it builds a new TLS configuration with each
+//! connection. Therefore ureq runs without timeouts, and every read and write is limited to the time that is left.
 
 use std::cell::RefCell;
 use std::net::SocketAddr;
@@ -50,14 +50,14 @@ impl Phase {
     }
 }
 
-/// An exchange. The default one allows no address and has no time left: it applies if a thread performs none.
+/// An exchange. A thread that performs none has the default one, which allows no address and has no time left.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Exchange {
     /// The addresses that were checked. The exchange connects only to these.
     pub(super) addresses: Vec<SocketAddr>,
-    /// The end of its time, by the machine's monotonic clock.
+    /// When it times out, by the machine's monotonic clock.
     pub(super) deadline: Duration,
-    /// Whether it must not use a connection of an earlier exchange.
+    /// Whether it must not reuse a connection of an earlier exchange.
     pub(super) needs_new_connection: bool,
     pub(super) phase: Phase,
     /// Whether a connection was tried, or one of an earlier exchange was used.
@@ -70,7 +70,7 @@ pub(super) struct Exchange {
     pub(super) reads: u32,
 }
 
-/// The end of an exchange.
+/// A finished exchange, and the result of the work.
 pub(super) struct Finished<R> {
     pub(super) result: R,
     pub(super) exchange: Exchange,
@@ -117,7 +117,7 @@ pub(super) fn limit_timeout(timeout: NextTimeout) -> Result<NextTimeout, Error> 
     }
     let remaining = with_current(|exchange| exchange.remaining());
     if remaining.is_zero() {
-        return note_timeout(Err(Error::Timeout(Timeout::Global)));
+        return record_timeout(Err(Error::Timeout(Timeout::Global)));
     }
     let after = time::Duration::Exact(remaining.min(*timeout.after));
     Ok(NextTimeout { after, ..timeout })
@@ -132,8 +132,9 @@ pub(super) fn pace_reads() {
     sleep(delay);
 }
 
-/// Remembers a timeout. On its way through TLS the error may become another one.
-pub(super) fn note_timeout<T>(result: Result<T, Error>) -> Result<T, Error> {
+/// Records a timeout in the current exchange, since the TLS layer may turn the error into another one. Returns the
+/// result as it is.
+pub(super) fn record_timeout<T>(result: Result<T, Error>) -> Result<T, Error> {
     if matches!(result, Err(Error::Timeout(_))) {
         with_current(|exchange| exchange.timed_out = true);
     }
@@ -165,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn a_read_has_no_longer_than_the_time_that_is_left() {
+    fn a_read_is_limited_to_the_time_that_is_left() {
         let half = NextTimeout { after: time::Duration::from_millis(500), ..NextTimeout::default() };
         let limit = |timeout| limit_timeout(timeout).map(|limited| limited.after);
 

@@ -54,7 +54,7 @@ impl Connector for CheckedConnector {
                 break;
             }
         }
-        let connection = exchange::note_timeout(result)?;
+        let connection = exchange::record_timeout(result)?;
         exchange::with_current(|exchange| {
             exchange.connected = true;
             exchange.phase = if details.needs_tls() { Phase::Handshaking } else { Phase::Sending };
@@ -105,13 +105,13 @@ impl Transport for CheckedConnection {
     }
 
     fn transmit_output(&mut self, amount: usize, timeout: NextTimeout) -> Result<(), Error> {
-        exchange::note_timeout(self.inner.transmit_output(amount, exchange::limit_timeout(timeout)?))
+        exchange::record_timeout(self.inner.transmit_output(amount, exchange::limit_timeout(timeout)?))
     }
 
     fn await_input(&mut self, timeout: NextTimeout) -> Result<bool, Error> {
         let timeout = exchange::limit_timeout(timeout)?;
         exchange::pace_reads();
-        exchange::note_timeout(self.inner.await_input(timeout))
+        exchange::record_timeout(self.inner.await_input(timeout))
     }
 
     /// Whether the current exchange may use the connection: the name may have other addresses by now.
