@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
-/// Any text without U+0000.
-pub(crate) const PLAIN: &str = r"^[^\u0000]*$";
+/// The pattern of a text without U+0000.
+pub(crate) const NO_NUL_PATTERN: &str = r"^[^\u0000]*$";
 
 /// The schemas that are referred to by name, as the components of an OpenAPI document.
 #[derive(Debug, Default)]
@@ -21,7 +21,7 @@ impl NamedSchemas {
     }
 }
 
-/// The schema of an object, while its fields are added.
+/// Builds the schema of an object, field by field.
 #[derive(Debug)]
 pub(crate) struct ObjectSchema<'a> {
     pub(crate) named: &'a mut NamedSchemas,
@@ -45,7 +45,7 @@ impl<'a> ObjectSchema<'a> {
         self.optional(name, schema);
     }
 
-    /// The schema of the object with the given title and doc comment.
+    /// Returns the schema of the object, with this title and doc comment.
     pub(crate) fn finish(self, title: &str, doc: &str) -> Value {
         let mut schema = json!({"title": title, "type": "object", "properties": self.properties});
         if !self.required.is_empty() {
@@ -56,7 +56,7 @@ impl<'a> ObjectSchema<'a> {
     }
 }
 
-/// Adds a doc comment to a schema: its paragraphs, each on one line.
+/// Adds a doc comment to a schema as its description. Joins the lines of each paragraph.
 pub(crate) fn add_description(schema: &mut Value, doc: &str) {
     let mut text = String::new();
     for line in doc.lines().map(str::trim) {
@@ -75,12 +75,12 @@ pub(crate) fn add_description(schema: &mut Value, doc: &str) {
     }
 }
 
-/// The schema of a text without U+0000.
-pub(crate) fn plain_text() -> Value {
-    json!({"type": "string", "pattern": PLAIN})
+/// Returns the schema of a text without U+0000.
+pub(crate) fn text_without_nul() -> Value {
+    json!({"type": "string", "pattern": NO_NUL_PATTERN})
 }
 
-/// The schema of the same values and null.
+/// Returns a schema that allows null in addition to the values of `schema`.
 pub(crate) fn or_null(mut schema: Value) -> Value {
     if let Some(kind) = schema["type"].as_str() {
         schema["type"] = json!([kind, "null"]);

@@ -6,7 +6,7 @@ use super::decimal::{Decimal, ParseDecimalError};
 use super::json::Value;
 use super::limits::{Limit, ListLimit, NoLimit, NumberLimit, TextLimit};
 use super::path::Path;
-use super::schema::{NamedSchemas, plain_text};
+use super::schema::{NamedSchemas, text_without_nul};
 use super::text::CONTAINS_NUL;
 use crate::error::FieldErrors;
 use crate::text_enum::TextEnum;
@@ -80,7 +80,7 @@ impl FormValue for String {
     }
 
     fn schema(_: &mut NamedSchemas) -> serde_json::Value {
-        plain_text()
+        text_without_nul()
     }
 }
 

@@ -9,7 +9,7 @@ use crate::error::FieldErrors;
 use crate::form::json::Value;
 use crate::form::limits::NoLimit;
 use crate::form::path::Path;
-use crate::form::schema::{NamedSchemas, PLAIN};
+use crate::form::schema::{NO_NUL_PATTERN, NamedSchemas};
 use crate::form::text::CONTAINS_NUL;
 use crate::form::value::{FormValue, or_error, text};
 
@@ -120,7 +120,7 @@ impl<K: Kind> FormValue for Id<K> {
     }
 
     fn schema(_: &mut NamedSchemas) -> serde_json::Value {
-        serde_json::json!({"type": "string", "minLength": 1, "pattern": PLAIN})
+        serde_json::json!({"type": "string", "minLength": 1, "pattern": NO_NUL_PATTERN})
     }
 }
 
