@@ -21,7 +21,7 @@ pub(super) struct RowRule {
     /// Selects every row, with its key as `id`.
     rows: &'static str,
     /// Whether a row obeys the rule. An error means that a value cannot be read.
-    holds: fn(&Row<'_>) -> Result<bool>,
+    is_obeyed: fn(&Row<'_>) -> Result<bool>,
 }
 
 const RULES: &[RowRule] = &[
@@ -30,28 +30,28 @@ const RULES: &[RowRule] = &[
         table: "organizations",
         sentence: "an organization has a known currency and time zone",
         rows: "SELECT id, currency, timezone, name FROM organizations",
-        holds: |row| Ok(is_currency(row, "currency")? && is_zone(row, "timezone")? && is_text(row, "name")?),
+        is_obeyed: |row| Ok(is_currency(row, "currency")? && is_zone(row, "timezone")? && is_text(row, "name")?),
     },
     RowRule {
         name: "key-scopes",
         table: "api_keys",
         sentence: "the scopes of an API key are known ones",
         rows: "SELECT id, scopes, name FROM api_keys",
-        holds: |row| Ok(Scopes::from_text(&row.get::<String>("scopes")?).is_some() && is_text(row, "name")?),
+        is_obeyed: |row| Ok(Scopes::from_text(&row.get::<String>("scopes")?).is_some() && is_text(row, "name")?),
     },
     RowRule {
         name: "event-slug",
         table: "events",
         sentence: "a slug consists of lower-case letters and digits in groups that are joined by single hyphens",
         rows: "SELECT id, slug FROM events",
-        holds: |row| Ok(is_slug(&row.get::<String>("slug")?)),
+        is_obeyed: |row| Ok(is_slug(&row.get::<String>("slug")?)),
     },
     RowRule {
         name: "event-search-text",
         table: "events",
         sentence: "the search text of an event is its title and its slug in lower case",
         rows: "SELECT id, title, slug, search_text FROM events",
-        holds: |row| {
+        is_obeyed: |row| {
             let title: String = row.get("title")?;
             let slug: String = row.get("slug")?;
             Ok(row.get::<String>("search_text")? == event::search_text(&title, &slug))
@@ -62,7 +62,7 @@ const RULES: &[RowRule] = &[
         table: "events",
         sentence: "an event has a known currency and time zone, and its JSON columns can be read",
         rows: "SELECT id, currency, timezone, shipping_countries, tags, location_metadata, tracking_pixels FROM events",
-        holds: |row| {
+        is_obeyed: |row| {
             row.json::<Vec<String>>("shipping_countries")?;
             row.json::<Vec<String>>("tags")?;
             row.json::<serde_json::Value>("location_metadata")?;
@@ -75,7 +75,7 @@ const RULES: &[RowRule] = &[
         table: "ticket_types",
         sentence: "the allowed dates and the access areas of a ticket type are lists",
         rows: "SELECT id, allowed_dates, access_areas, name FROM ticket_types",
-        holds: |row| {
+        is_obeyed: |row| {
             columns::read::<Vec<Timestamp>>(row, "allowed_dates")?;
             columns::read::<Vec<String>>(row, "access_areas")?;
             is_text(row, "name")
@@ -86,21 +86,21 @@ const RULES: &[RowRule] = &[
         table: "customers",
         sentence: "the key of a customer is the e-mail address in lower case",
         rows: "SELECT id, email, email_key FROM customers",
-        holds: |row| Ok(fold(&row.get::<String>("email")?) == row.get::<String>("email_key")?),
+        is_obeyed: |row| Ok(fold(&row.get::<String>("email")?) == row.get::<String>("email_key")?),
     },
     RowRule {
         name: "discount-code-key",
         table: "discounts",
         sentence: "the key of a discount is its code in lower case",
         rows: "SELECT id, code, code_key FROM discounts",
-        holds: |row| Ok(fold(&row.get::<String>("code")?) == row.get::<String>("code_key")?),
+        is_obeyed: |row| Ok(fold(&row.get::<String>("code")?) == row.get::<String>("code_key")?),
     },
     RowRule {
         name: "discount-values",
         table: "discounts",
         sentence: "a percentage is at most 100, and the ticket types of a discount are a list",
         rows: "SELECT id, type, value, value_decimals, applicable_ticket_types FROM discounts",
-        holds: |row| {
+        is_obeyed: |row| {
             row.json::<Vec<i64>>("applicable_ticket_types")?;
             Ok(row.get::<String>("type")? != "PERCENTAGE"
                 || is_percentage(row.get("value")?, row.get("value_decimals")?))
@@ -111,7 +111,7 @@ const RULES: &[RowRule] = &[
         table: "orders",
         sentence: "an order has a known currency, and its details can be read",
         rows: "SELECT id, currency, customer_name, details FROM orders",
-        holds: |row| {
+        is_obeyed: |row| {
             Ok(is_currency(row, "currency")?
                 && is_text(row, "customer_name")?
                 && (row.is_null("details")? || orders::has_details(row, "details")?))
@@ -122,17 +122,21 @@ const RULES: &[RowRule] = &[
         table: "tickets",
         sentence: "a ticket code is 20 characters of Crockford's base32",
         rows: "SELECT id, code, customer_name FROM tickets",
-        holds: |row| Ok(ticket::is_code(&row.get::<String>("code")?) && is_text(row, "customer_name")?),
+        is_obeyed: |row| Ok(ticket::is_code(&row.get::<String>("code")?) && is_text(row, "customer_name")?),
     },
     RowRule {
         name: "webhook-settings",
         table: "webhook_endpoints",
         sentence: "an endpoint has at least one type of notification, each once, and a well-formed signing key",
         rows: "SELECT id, events, secret, url FROM webhook_endpoints",
-        holds: |row| {
+        is_obeyed: |row| {
             let events: Vec<NotificationType> = row.json("events")?;
-            let once = events.iter().enumerate().all(|(index, of)| !events[..index].contains(of));
-            Ok(!events.is_empty() && once && is_secret(&row.get::<String>("secret")?) && is_text(row, "url")?)
+            let is_first = |(index, event): (usize, &NotificationType)| !events[..index].contains(event);
+            let has_duplicates = !events.iter().enumerate().all(is_first);
+            Ok(!events.is_empty()
+                && !has_duplicates
+                && is_secret(&row.get::<String>("secret")?)
+                && is_text(row, "url")?)
         },
     },
 ];
@@ -149,7 +153,7 @@ fn check_rule(tx: &Transaction<'_>, rule: &RowRule, report: &mut CheckReport) ->
     let finding = |row, sentence| Finding { invariant: rule.name, table: rule.table.to_owned(), row, sentence };
     let checked = tx.query_each(rule.rows, &[], |row| {
         let key = row.get("id").ok().map(|key: i64| key.to_string());
-        match (rule.holds)(row) {
+        match (rule.is_obeyed)(row) {
             Ok(true) => Ok(()),
             Ok(false) => {
                 report.add(finding(key, rule.sentence.to_owned()));
@@ -171,6 +175,7 @@ pub(super) fn queries() -> impl Iterator<Item = &'static str> {
     RULES.iter().map(|rule| rule.rows)
 }
 
+/// Whether the value of a column is a text. If it is not, the error says so.
 fn is_text(row: &Row<'_>, column: &str) -> Result<bool> {
     row.get::<String>(column).map(|_| true)
 }
@@ -186,14 +191,14 @@ fn is_zone(row: &Row<'_>, column: &str) -> Result<bool> {
 /// Whether a text is a signing secret: `whsec_` and 32 bytes in base64 with padding.
 fn is_secret(text: &str) -> bool {
     let digits = text.strip_prefix("whsec_").and_then(|rest| rest.strip_suffix('='));
-    let known = |byte: u8| byte.is_ascii_alphanumeric() || b"+/".contains(&byte);
-    // Of the six bits of the last digit, the lower two are not used and are 0.
-    let last = |digits: &str| digits.ends_with(|c| "AEIMQUYcgkosw048".contains(c));
-    digits.is_some_and(|digits| digits.len() == 43 && digits.bytes().all(known) && last(digits))
+    let is_digit = |byte: u8| byte.is_ascii_alphanumeric() || b"+/".contains(&byte);
+    // The lower two of the six bits of the last digit are not used and are 0.
+    let is_last_digit = |c| "AEIMQUYcgkosw048".contains(c);
+    digits.is_some_and(|digits| digits.len() == 43 && digits.bytes().all(is_digit) && digits.ends_with(is_last_digit))
 }
 
 /// Whether `value`, which counts units of 10^-`decimals`, is between 0 and 100.
 fn is_percentage(value: i64, decimals: i64) -> bool {
-    let one = u32::try_from(decimals).ok().and_then(|decimals| 10_i128.checked_pow(decimals));
-    one.is_some_and(|one| (0..=100 * one).contains(&i128::from(value)))
+    let scale = u32::try_from(decimals).ok().and_then(|decimals| 10_i128.checked_pow(decimals));
+    scale.is_some_and(|scale| (0..=100 * scale).contains(&i128::from(value)))
 }

@@ -124,8 +124,8 @@ fn broken_rule(tx: &Transaction<'_>, row: &Row<'_>) -> Result<Option<&'static Ru
     let subject_owner = find_subject(tx, &notification.data)?;
     // If the endpoint was deleted, its organization is unknown.
     let endpoint_owner: Option<OrganizationId> = row.get("organization_id")?;
-    let holds = subject_owner.is_some_and(|owner| endpoint_owner.is_none_or(|other| other == owner));
-    Ok((!holds).then_some(&SUBJECT))
+    let is_obeyed = subject_owner.is_some_and(|owner| endpoint_owner.is_none_or(|other| other == owner));
+    Ok(if is_obeyed { None } else { Some(&SUBJECT) })
 }
 
 /// Returns the organization of the order or ticket that a notification reports; `None` if there is none in the reported
