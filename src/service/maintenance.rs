@@ -1,7 +1,7 @@
 //! Maintenance: periodic work in the background.
 //!
-//! Sales and check-in do not depend on it. An order reads and counts as expired from the instant at which its hold
-//! expires, an event from the instant at which it ends; maintenance only stores it.
+//! Sales and check-in do not depend on it. An order is treated as expired as soon as its hold expires, and an event as
+//! soon as it ends; maintenance only stores the new status.
 
 use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, SyncSender, sync_channel};
@@ -15,10 +15,10 @@ use crate::sales::holds;
 use crate::store::{events, idempotency, refunds, webhook_retention};
 
 /// How many orders are expired in one transaction. Other writes wait at most for one such transaction.
-const BATCH: usize = 200;
+const ORDERS_PER_BATCH: usize = 200;
 
 /// How many refunds are attempted in one run.
-const REFUNDS: i64 = 100;
+const REFUNDS_PER_RUN: i64 = 100;
 
 /// What a run of the maintenance did.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -46,7 +46,7 @@ impl TicketingService {
     /// - attempts refunds that are due.
     ///
     /// # Errors
-    /// Those of the [store](crate::Error::Store). The work that was done before the error stays done.
+    /// Those of the [store](crate::Error::Store). The work that was done before the error is kept.
     ///
     /// ```
     #[doc = include_str!("../doc_fixture.md")]
@@ -63,8 +63,8 @@ impl TicketingService {
         Ok(MaintenanceReport { expired_orders, expired_events, answered_refunds, forgotten_keys, forgotten_deliveries })
     }
 
-    /// Starts a thread that calls [`run_maintenance`](Self::run_maintenance) every second. It stops when the result is
-    /// dropped, or when the last clone of the service is dropped.
+    /// Starts a thread that calls [`run_maintenance`](Self::run_maintenance) every second. It stops when the
+    /// returned [`MaintenanceWorker`] or the last clone of the service is dropped.
     ///
     /// # Errors
     /// - [`Error::Store`](crate::Error::Store) if the thread cannot be started.
@@ -93,12 +93,12 @@ impl TicketingService {
 
     fn expire_orders(&self) -> Result<usize> {
         let mut expired = 0;
-        // Most of the time there is nothing to do: a read finds that out without waiting for the writer.
+        // Usually no order is due. A read finds that out without waiting for the writer.
         while self.store().read(holds::any_expired)? {
-            let limit = i64::try_from(BATCH).unwrap_or(i64::MAX);
+            let limit = i64::try_from(ORDERS_PER_BATCH).unwrap_or(i64::MAX);
             let batch = self.store().write(move |tx| holds::expire_due(tx, limit))?;
             expired += batch;
-            if batch < BATCH {
+            if batch < ORDERS_PER_BATCH {
                 break;
             }
         }
@@ -121,10 +121,10 @@ impl TicketingService {
     }
 
     fn delete_old_deliveries(&self) -> Result<usize> {
-        let kept = self.inner.webhook_retention;
+        let retention = self.inner.webhook_retention;
         let mut deleted = 0;
-        while self.store().read(|tx| webhook_retention::any_old(tx, kept))? {
-            deleted += self.store().write(move |tx| webhook_retention::delete_old(tx, kept))?;
+        while self.store().read(|tx| webhook_retention::any_old(tx, retention))? {
+            deleted += self.store().write(move |tx| webhook_retention::delete_old(tx, retention))?;
         }
         Ok(deleted)
     }
@@ -134,7 +134,7 @@ impl TicketingService {
             return Ok(0);
         }
         let mut answered = 0;
-        for order in self.store().read(|tx| refunds::due(tx, REFUNDS))? {
+        for order in self.store().read(|tx| refunds::due(tx, REFUNDS_PER_RUN))? {
             match self.attempt_refund(order)? {
                 RefundOutcome::Answered => answered += 1,
                 RefundOutcome::NotDue => {}
@@ -146,7 +146,7 @@ impl TicketingService {
     }
 }
 
-/// The thread that runs the maintenance. Dropping it stops the thread, after a run in progress.
+/// The thread that runs the maintenance. Dropping this waits for a run in progress and stops the thread.
 #[derive(Debug)]
 pub struct MaintenanceWorker {
     stop: Option<SyncSender<()>>,
