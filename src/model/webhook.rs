@@ -39,8 +39,8 @@ text_enum! {
 }
 
 impl From<NotificationType> for DeliveryEventType {
-    fn from(of: NotificationType) -> Self {
-        match of {
+    fn from(notification_type: NotificationType) -> Self {
+        match notification_type {
             NotificationType::OrderCompleted => Self::OrderCompleted,
             NotificationType::OrderCancelled => Self::OrderCancelled,
             NotificationType::TicketIssued => Self::TicketIssued,
@@ -50,8 +50,8 @@ impl From<NotificationType> for DeliveryEventType {
 }
 
 impl From<DeliveryEventType> for NotificationType {
-    fn from(of: DeliveryEventType) -> Self {
-        match of {
+    fn from(event_type: DeliveryEventType) -> Self {
+        match event_type {
             DeliveryEventType::OrderCompleted => Self::OrderCompleted,
             DeliveryEventType::OrderCancelled => Self::OrderCancelled,
             DeliveryEventType::TicketIssued => Self::TicketIssued,

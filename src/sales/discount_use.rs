@@ -71,7 +71,8 @@ pub(super) fn claim(tx: &Transaction<'_>, event: EventId, discount: DiscountId) 
     Err(Error::field("discountCode", DiscountRefusal::UsedUp.as_str()))
 }
 
-/// Claims a use. If none is left, expires the event's expired holds and tries once more. Returns whether it succeeded.
+/// Claims a use. If none is left, expires the event's orders whose holds have expired, and tries once more. Returns
+/// whether it succeeded.
 pub(super) fn try_claim(tx: &Transaction<'_>, event: EventId, discount: DiscountId) -> Result<bool> {
     if discount_uses::claim(tx, event, discount)? {
         return Ok(true);

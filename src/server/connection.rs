@@ -41,8 +41,8 @@ enum Phase {
     Idle(Instant),
 }
 
-/// The order in which connections are closed to make room for new ones: those without a request before those with a
-/// body on its way, and among these the one that has waited longest.
+/// The order in which connections are closed to make room for new ones. Connections that receive a body come last.
+/// Within each group, the connection that has waited longest for its client comes first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct EvictionOrder {
     receives_body: bool,
@@ -75,7 +75,7 @@ impl Connection {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Called with all bytes that the client sends.
+    /// Called whenever bytes of the client arrive.
     pub(super) fn bytes_received(&self, bytes: &[u8]) {
         let mut state = self.state();
         if let Phase::Idle(_) = state.phase {
@@ -84,7 +84,7 @@ impl Connection {
         state.framing.receive(bytes);
     }
 
-    /// Called when the client has taken some bytes of a response.
+    /// Called when the client has received some bytes of a response.
     pub(super) fn bytes_sent(&self) {
         if let Phase::Idle(since) = &mut self.state().phase {
             *since = Instant::now();
@@ -126,7 +126,7 @@ impl Connection {
         self.left_body_unread.load(Ordering::Relaxed) || matches!(self.state().phase, Phase::Head(_))
     }
 
-    /// When the client will have taken too long. `None` while the server is not waiting for it.
+    /// When the current phase times out. `None` while a request is being handled.
     pub(super) fn deadline(&self, timeouts: Timeouts) -> Option<Instant> {
         match self.state().phase {
             Phase::Head(since) => Some(since + timeouts.head),
@@ -136,7 +136,7 @@ impl Connection {
         }
     }
 
-    /// The lowest is evicted first. `None` while a request is being handled.
+    /// The connection with the lowest value is evicted first. `None` while a request is being handled.
     pub(super) fn eviction_order(&self) -> Option<EvictionOrder> {
         match self.state().phase {
             Phase::Head(since) | Phase::Idle(since) => {

@@ -55,7 +55,7 @@ impl TicketingService {
     /// Creates the first organization of a database together with an API key. A server uses it to make a new database
     /// usable.
     ///
-    /// Returns `None`, and creates nothing, if there is an organization already. Of several simultaneous calls, also in
+    /// Returns `None`, and creates nothing, if there is already an organization. Of several simultaneous calls, also in
     /// different processes, exactly one creates the organization.
     ///
     /// # Errors

@@ -9,7 +9,7 @@ use crate::model::webhook::{ListWebhookDeliveries, NotificationType, WebhookDeli
 use crate::rules::Checked;
 use crate::text_enum::TextEnum;
 
-// The outbox has the body that was sent. Its rows are deleted later than their history.
+// The body that was sent is in the outbox. An outbox row is deleted later than the attempts that refer to it.
 pub(super) const LIST: &str = "SELECT d.id, d.endpoint_id, d.outbox_id, d.type, o.event_id, o.body, d.response_status,
         d.response_body, d.success, d.attempt, d.duration_ms, d.error_message, d.created_at
     FROM webhook_deliveries d LEFT JOIN webhook_outbox o ON o.id = d.outbox_id
@@ -38,7 +38,7 @@ fn decode(row: &Row<'_>) -> Result<WebhookDelivery> {
     })
 }
 
-/// Returns the attempts at an endpoint of the organization, the newest first.
+/// Returns the delivery attempts to an endpoint of the organization, the newest first.
 pub(crate) fn list(
     tx: &Transaction<'_>,
     organization: OrganizationId,
@@ -51,7 +51,7 @@ pub(crate) fn list(
         cursor_bound(tx, &request.page, EXISTS, endpoint.into())?,
         limit_plus_one(&request.page),
         request.success.into(),
-        request.event_type.map(|of| NotificationType::from(of).as_str()).into(),
+        request.event_type.map(|event_type| NotificationType::from(event_type).as_str()).into(),
     ];
     let found = tx.query_all(LIST, &binds, decode)?;
     Ok(Page::cut(found, request.page.limit, |delivery| delivery.id))
