@@ -74,7 +74,7 @@ fn sales_are_correct_without_maintenance() {
     assert_eq!(fixture.order_status(expired.id), OrderStatus::Expired);
     fixture.service.payment_completed(&fixture.caller, order.id).expect("paid");
     assert_eq!(fixture.event_status(event.id), EventStatus::SoldOut);
-    fixture.service.payment_completed(&fixture.caller, expired.id).expect("noted");
+    fixture.service.payment_completed(&fixture.caller, expired.id).expect("recorded");
     assert_eq!(fixture.payment_status(expired.id), Some(PaymentStatus::Refunded));
     fixture.set_clock(EVENT_END);
     assert_eq!(fixture.event_status(event.id), EventStatus::Expired);

@@ -296,7 +296,7 @@ fn a_failed_payment_leaves_the_order_pending_until_its_hold_expires() {
     let fixture = Fixture::new();
     let ticket_type = fixture.ticket_type(&fixture.event(), 1250, 1);
     let order = fixture.order(&ticket_type, 1);
-    assert_eq!(failed(&fixture, order.id).expect("noted").status, OrderStatus::Pending);
+    assert_eq!(failed(&fixture, order.id).expect("recorded").status, OrderStatus::Pending);
     assert_eq!(reason(fixture.try_order(&ticket_type, 1)), Reason::SoldOut);
     fixture.expire_holds();
     assert_eq!(fixture.order_status(order.id), OrderStatus::Expired);
@@ -316,7 +316,7 @@ fn a_repeated_payment_report_does_nothing() {
     // A late payment is refunded once.
     let late = fixture.order(&ticket_type, 1);
     fixture.service.cancel_order(&fixture.caller, late.id).expect("cancelled");
-    let first = completed(&fixture, late.id).expect("noted");
+    let first = completed(&fixture, late.id).expect("recorded");
     fixture.clock.advance(Duration::from_secs(1));
     assert_eq!(completed(&fixture, late.id).expect("known"), first);
     assert_eq!(fixture.gateway.refunds().len(), 1);
@@ -348,7 +348,7 @@ fn assert_refunded(prepare: impl FnOnce(&Fixture, &TicketType, &Order)) {
     prepare(&fixture, &ticket_type, &order);
     let before = fixture.read_order(order.id);
     let sold = fixture.sold(&ticket_type);
-    let after = completed(&fixture, order.id).expect("noted");
+    let after = completed(&fixture, order.id).expect("recorded");
     assert_eq!(after.payment_gateway.expect("a payment").status, PaymentStatus::Refunded);
     assert_eq!((after.status, after.items), (before.status, before.items), "the order is unchanged");
     assert_eq!(fixture.sold(&ticket_type), sold);
@@ -407,7 +407,7 @@ fn a_late_payment_takes_no_seats_if_some_of_them_are_gone() {
     let order = fixture.service.create_order(&fixture.caller, request).expect("an order").order;
     fixture.expire_holds();
     fixture.issue(&stool, 1);
-    assert_eq!(completed(&fixture, order.id).expect("noted").status, OrderStatus::Expired);
+    assert_eq!(completed(&fixture, order.id).expect("recorded").status, OrderStatus::Expired);
     assert_eq!(fixture.payment_status(order.id), Some(PaymentStatus::Refunded));
     assert_eq!((fixture.sold(&ticket_type), fixture.sold(&stool)), (0, 1));
 }

@@ -67,7 +67,7 @@ fn an_order_paid_in_cash_needs_a_manual_refund() {
     // A payment through the gateway in addition was refunded; the cash still has to be refunded by hand.
     let order = fixture.order(&ticket_type, 2);
     fixture.service.mark_order_paid(&fixture.caller, order.id).expect("paid in cash");
-    fixture.service.payment_completed(&fixture.caller, order.id).expect("noted");
+    fixture.service.payment_completed(&fixture.caller, order.id).expect("recorded");
     assert_eq!(fixture.order_status(order.id), OrderStatus::Completed);
     assert_eq!(fixture.payment_status(order.id), Some(PaymentStatus::Refunded));
     assert!(cancel(&fixture, order.id));
@@ -99,7 +99,7 @@ fn without_a_gateway_that_can_refund_the_organizer_refunds() {
     // A late payment is listed, because nothing else would show it.
     let late = fixture.order(&ticket_type, 1);
     assert!(!cancel(&fixture, late.id));
-    fixture.service.payment_completed(&fixture.caller, late.id).expect("noted");
+    fixture.service.payment_completed(&fixture.caller, late.id).expect("recorded");
     assert_eq!(fixture.payment_status(late.id), Some(PaymentStatus::Completed));
     let listed = refunds(&fixture, Some(RefundStatus::Refused));
     assert_eq!(listed.iter().map(|refund| refund.order_id).collect::<Vec<_>>(), [late.id]);

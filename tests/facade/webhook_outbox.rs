@@ -284,13 +284,13 @@ fn refused_requests_and_changes_without_a_notification_type_report_nothing() {
         assert_eq!(reason(fixture.try_order(&sold_out, 1)), Reason::SoldOut);
         assert_eq!(reason(fixture.try_issue(sold_out.id, 1)), Reason::SoldOut);
         paths(fixture.try_order(&ticket_type, 0));
-        service.payment_failed(caller, pending.id).expect("noted");
-        service.mark_checkout_reminder_sent(caller, pending.id).expect("noted");
+        service.payment_failed(caller, pending.id).expect("recorded");
+        service.mark_checkout_reminder_sent(caller, pending.id).expect("recorded");
         service.payment_completed(caller, paid.id).expect("a repeated report");
         assert_eq!(reason(service.mark_order_paid(caller, paid.id)), Reason::OrderNotPending);
         assert_eq!(reason(service.cancel_order(caller, cancelled.id)), Reason::OrderNotCancellable);
         // A payment after the cancellation is refunded.
-        service.payment_completed(caller, cancelled.id).expect("noted");
+        service.payment_completed(caller, cancelled.id).expect("recorded");
         // Refused scans.
         let early = UpdateTicketType { valid_from: Change::Set(Some(at(EVENT_START))), ..Default::default() };
         service.update_ticket_type(caller, ticket_type.id, early).expect("changed");
@@ -321,7 +321,7 @@ fn a_late_payment_without_free_seats_reports_nothing() {
     fixture.expire_holds();
     fixture.paid_order(&second, 1);
     // The seat of the first type is free, that of the second is not.
-    let pay = || fixture.service.payment_completed(&fixture.caller, order.id).expect("noted");
+    let pay = || fixture.service.payment_completed(&fixture.caller, order.id).expect("recorded");
     let (late, rows) = queued_by(&fixture, pay);
     assert_eq!((late.status, rows), (OrderStatus::Expired, Vec::new()));
 }

@@ -65,11 +65,11 @@ fn history() -> (std::sync::Arc<tempfile::TempDir>, PathBuf) {
     service.cancel_order(caller, refunded).expect("cancelled");
     order("expired", &ticket_type, &as_it_is);
     let failed = order("failed", &ticket_type, &as_it_is);
-    service.payment_failed(caller, failed).expect("noted");
+    service.payment_failed(caller, failed).expect("recorded");
     let late = order("late", &ticket_type, &as_it_is);
     service.cancel_order(caller, late).expect("cancelled");
     fixture.gateway.on_refund(GatewayBehavior::Unavailable);
-    service.payment_completed(caller, late).expect("noted");
+    service.payment_completed(caller, late).expect("recorded");
     fixture.clock.advance(HOLD);
     service.run_maintenance().expect("a run");
     order("pending", &ticket_type, &as_it_is);
