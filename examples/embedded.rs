@@ -126,8 +126,8 @@ impl Sale {
         println!("She is refused: {}.", refusal(self.service.check_in_ticket(&self.caller, scan()))?);
         self.clock.set("2026-06-01T17:30:00Z".parse()?);
         println!("On the evening of the concert, admission starts at 19:00. Ada arrives at 19:30.");
-        let inside = self.service.check_in_ticket(&self.caller, scan())?;
-        println!("Her ticket is scanned: {}.", inside.status);
+        let checked_in = self.service.check_in_ticket(&self.caller, scan())?;
+        println!("Her ticket is scanned: {}.", checked_in.status);
         println!(
             "Somebody else shows a copy of it and is refused: {}.",
             refusal(self.service.check_in_ticket(&self.caller, scan()))?

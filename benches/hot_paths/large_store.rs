@@ -89,7 +89,7 @@ fn template() -> PathBuf {
 fn fill(path: &Path) {
     let service = TicketingService::open(path).expect("a new file");
     let organization = service.create_organization(ticketing::CreateOrganization::default()).expect("created");
-    let caller = service.act_for(organization.id).expect("there");
+    let caller = service.act_for(organization.id).expect("the organization exists");
     let mut types = Vec::new();
     for number in 0..EVENTS {
         let mut event = CreateEvent::new(format!("Event {number}"), format!("event-{number}"), Timestamp::MAX);

@@ -36,11 +36,11 @@ pub fn bench(bench: &mut Bench) {
             |count| {
                 (0..count).for_each(|_| {
                     drop(
-                        store.fixture.service.get_ticket_by_code(&store.fixture.caller, &random_code()).expect("there"),
+                        store.fixture.service.get_ticket_by_code(&store.fixture.caller, &random_code()).expect("found"),
                     )
                 })
             },
-            |count| (0..count).for_each(|_| ticket(&connection, organization, &random_code()).expect("there")),
+            |count| (0..count).for_each(|_| ticket(&connection, organization, &random_code()).expect("found")),
         );
     }
     if bench.includes(page) {
@@ -51,12 +51,12 @@ pub fn bench(bench: &mut Bench) {
             |count| {
                 (0..count).for_each(|_| {
                     assert_eq!(
-                        store.fixture.service.list_orders(&store.fixture.caller, request()).expect("there").data.len(),
+                        store.fixture.service.list_orders(&store.fixture.caller, request()).expect("found").data.len(),
                         50
                     )
                 })
             },
-            |count| (0..count).for_each(|_| assert_eq!(orders(&connection, organization).expect("there").len(), 50)),
+            |count| (0..count).for_each(|_| assert_eq!(orders(&connection, organization).expect("found").len(), 50)),
         );
     }
     if bench.includes(key) {

@@ -30,13 +30,13 @@ pub fn bench(bench: &mut Bench) {
         |count| {
             (0..count).for_each(|_| {
                 let summary =
-                    store.fixture.service.get_event_summary(&store.fixture.caller, store.event).expect("there");
+                    store.fixture.service.get_event_summary(&store.fixture.caller, store.event).expect("the summary");
                 assert_eq!((summary.tickets_issued, summary.ticket_types.len()), (100_000, 2));
             })
         },
         |count| {
             (0..count).for_each(|_| {
-                let summary = summary(&connection, organization, event).expect("there");
+                let summary = summary(&connection, organization, event).expect("the summary");
                 assert_eq!((summary.tickets, summary.types.len()), (100_000, 2));
             })
         },

@@ -270,8 +270,9 @@ fn a_child_process_stops_in_the_middle_of_an_order() {
     let parts = StoppingParts { stage, clock: ManualClock::at(at(NOW)), armed: Default::default() };
     let builder = TicketingService::builder(child_variable("TICKETING_TEST_FILE")).payment_gateway(parts.clone());
     let service = builder.clock(parts.clone()).entropy(parts.clone()).open().expect("the file");
-    let caller =
-        service.act_for(child_variable("TICKETING_TEST_ORGANIZATION").parse().expect("an id")).expect("it is there");
+    let caller = service
+        .act_for(child_variable("TICKETING_TEST_ORGANIZATION").parse().expect("an id"))
+        .expect("the organization exists");
     let ticket_type =
         service.get_ticket_type(&caller, child_variable("TICKETING_TEST_TICKET_TYPE").parse().expect("an id"));
     if parts.stage == "before-the-order" {

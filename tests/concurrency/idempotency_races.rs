@@ -207,10 +207,10 @@ fn simultaneous_scans_with_one_key_count_as_one_scan() {
         let scans = run_at_once(16, |number| {
             services[number % 2].check_in_ticket(&fixture.caller_with_key("key"), CheckInTicket::new(&ticket.code))
         });
-        let inside = fixture.service.get_ticket(&fixture.caller, ticket.id).expect("the ticket");
-        assert_eq!(inside.scan_count, 1);
+        let checked_in = fixture.service.get_ticket(&fixture.caller, ticket.id).expect("the ticket");
+        assert_eq!(checked_in.scan_count, 1);
         let in_progress = Err(Error::IdempotencyInProgress);
-        assert!(scans.iter().all(|scan| *scan == in_progress || *scan == Ok(inside.clone())), "{scans:?}");
+        assert!(scans.iter().all(|scan| *scan == in_progress || *scan == Ok(checked_in.clone())), "{scans:?}");
         assert!(scans.iter().any(Result::is_ok));
     }
 }
@@ -234,8 +234,9 @@ fn a_child_process_creates_orders_with_its_keys() {
     let Some(prefix) = child_role() else { return };
     let service =
         TicketingService::builder(child_variable("TICKETING_TEST_FILE")).sandbox_gateway().open().expect("the file");
-    let caller =
-        service.act_for(child_variable("TICKETING_TEST_ORGANIZATION").parse().expect("an id")).expect("it is there");
+    let caller = service
+        .act_for(child_variable("TICKETING_TEST_ORGANIZATION").parse().expect("an id"))
+        .expect("the organization exists");
     let ticket_type = child_variable("TICKETING_TEST_TICKET_TYPE").parse().expect("an id");
     let ticket_type = service.get_ticket_type(&caller, ticket_type).expect("the type");
     send_to_parent("ready");

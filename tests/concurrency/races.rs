@@ -328,7 +328,7 @@ fn control_without_the_condition_two_scans_are_accepted_and_one_is_lost() {
     let ticket_type = fixture.new_ticket_type(0, 1);
     fixture.try_order(&ticket_type, 1).unwrap();
     let (_folder, path) = fixture.into_file();
-    let inside = std::sync::atomic::AtomicUsize::new(0);
+    let checked_in = std::sync::atomic::AtomicUsize::new(0);
     let read = |database: &Database| {
         (
             database.value::<String>("SELECT status FROM tickets"),
@@ -339,10 +339,10 @@ fn control_without_the_condition_two_scans_are_accepted_and_one_is_lost() {
         if status == "NOT_CHECKED_IN" {
             let update = "UPDATE tickets SET status = 'CHECKED_IN', scan_count = ?1";
             database.execute(update, [scans + 1]);
-            inside.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+            checked_in.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
         }
     });
-    assert_eq!(inside.into_inner(), 2);
+    assert_eq!(checked_in.into_inner(), 2);
     assert_eq!(Database::open(&path).value::<i64>("SELECT scan_count FROM tickets"), 1);
 }
 

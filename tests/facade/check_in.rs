@@ -106,8 +106,8 @@ fn a_code_may_be_typed_in_lower_case_and_with_spaces_or_dashes() {
     ] {
         let ticket = fixture.issue(&ticket_type, 1).remove(0);
         let typed = CheckInTicket::new(form(&ticket.code));
-        assert_eq!(fixture.service.check_in_ticket(&fixture.caller, typed.clone()).expect("inside").id, ticket.id);
-        assert_eq!(fixture.service.check_out_ticket(&fixture.caller, typed).expect("outside").id, ticket.id);
+        assert_eq!(fixture.service.check_in_ticket(&fixture.caller, typed.clone()).expect("checked in").id, ticket.id);
+        assert_eq!(fixture.service.check_out_ticket(&fixture.caller, typed).expect("checked out").id, ticket.id);
     }
 }
 
@@ -123,11 +123,11 @@ fn every_scan_is_counted_and_dated_even_if_it_is_refused() {
     assert_eq!(refused.status, TicketStatus::NotCheckedIn);
 
     fixture.set_clock("2026-06-10T00:00Z");
-    let inside = scan(&fixture, &ticket).expect("from this instant on");
-    assert_eq!((inside.scan_count, inside.status), (2, TicketStatus::CheckedIn));
+    let checked_in = scan(&fixture, &ticket).expect("from this instant on");
+    assert_eq!((checked_in.scan_count, checked_in.status), (2, TicketStatus::CheckedIn));
     let now = Some(at("2026-06-10T00:00Z"));
-    assert_eq!((inside.first_scan_date, inside.last_scan_date, inside.check_in_date), (now, now, now));
-    assert_eq!(inside, read(&fixture, &ticket));
+    assert_eq!((checked_in.first_scan_date, checked_in.last_scan_date, checked_in.check_in_date), (now, now, now));
+    assert_eq!(checked_in, read(&fixture, &ticket));
 
     fixture.set_clock("2026-06-10T01:00Z");
     assert_eq!(reason(scan(&fixture, &ticket)), Reason::AlreadyCheckedIn);
@@ -176,14 +176,14 @@ fn the_first_scan_sets_when_the_ticket_expires() {
             new.validity_hours = hours;
         });
         fixture.set_clock(first_scan);
-        let inside = scan(&fixture, &ticket).expect("inside");
-        assert_eq!(inside.expires_at, expires.map(at), "{days:?} days, {hours:?} hours from {first_scan}");
-        check_out(&fixture, &ticket).expect("outside");
+        let checked_in = scan(&fixture, &ticket).expect("checked in");
+        assert_eq!(checked_in.expires_at, expires.map(at), "{days:?} days, {hours:?} hours from {first_scan}");
+        check_out(&fixture, &ticket).expect("checked out");
         let Some(expires) = expires.map(at) else { continue };
         fixture.clock.set(ticketing::Timestamp::from_millis(expires.millis() - 1));
         let again = scan(&fixture, &ticket).expect("just before");
         assert_eq!(again.expires_at, Some(expires), "only the first scan sets it");
-        check_out(&fixture, &ticket).expect("outside");
+        check_out(&fixture, &ticket).expect("checked out");
         fixture.clock.set(expires);
         assert_eq!(reason(scan(&fixture, &ticket)), Reason::NoLongerValid, "{days:?} days, {hours:?} hours");
     }
@@ -230,7 +230,7 @@ fn a_ticket_for_several_days_is_accepted_again_on_a_later_day() {
     fixture.set_clock("2026-06-12T10:00Z");
     assert_eq!(reason(scan(&fixture, &ticket)), Reason::NotValidToday);
     fixture.set_clock("2026-06-13T10:00Z");
-    check_out(&fixture, &ticket).expect("outside");
+    check_out(&fixture, &ticket).expect("checked out");
     scan(&fixture, &ticket).expect("after a check-out it is accepted on any day");
 
     fixture.set_clock(NOW);
@@ -256,7 +256,7 @@ fn a_ticket_for_one_day_or_for_hours_is_accepted_once() {
     ];
     fixture.set_clock("2026-06-10T10:00Z");
     for ticket in &tickets {
-        scan(&fixture, ticket).expect("inside");
+        scan(&fixture, ticket).expect("checked in");
     }
     fixture.set_clock("2026-06-11T10:00Z");
     assert_eq!(reason(scan(&fixture, &tickets[0])), Reason::AlreadyCheckedIn);
@@ -270,7 +270,7 @@ fn a_ticket_whose_only_day_was_moved_is_accepted_once() {
     let (ticket_type, ticket) =
         ticket_in_berlin(&fixture, |new| new.allowed_dates = Some(vec![at("2026-06-10T10:00Z")]));
     fixture.set_clock("2026-06-10T10:00Z");
-    scan(&fixture, &ticket).expect("inside");
+    scan(&fixture, &ticket).expect("checked in");
     let moved = UpdateTicketType { allowed_dates: Change::Set(vec![at("2026-06-11T10:00Z")]), ..Default::default() };
     fixture.service.update_ticket_type(&fixture.caller, ticket_type.id, moved).expect("another day");
     fixture.set_clock("2026-06-11T10:00Z");
@@ -291,15 +291,21 @@ fn a_check_out_ignores_validity_and_the_status_of_the_event() {
     let before = read(&fixture, &ticket);
     assert_eq!((before.scan_count, before.last_scan_date), (0, None), "a check-out is not a scan");
 
-    scan(&fixture, &ticket).expect("inside");
+    scan(&fixture, &ticket).expect("checked in");
     let over = UpdateTicketType { valid_until: Change::Set(Some(at("2026-06-02T00:00Z"))), ..Default::default() };
     fixture.service.update_ticket_type(&fixture.caller, ticket_type.id, over).expect("an end");
     fixture.set_event_status(ticket_type.event_id, EventStatus::Cancelled).expect("cancelled");
     fixture.set_clock("2026-06-03T00:00Z");
-    let outside = check_out_at(ticket_type.event_id).expect("a visitor who is inside may leave");
-    assert_eq!((outside.status, outside.check_out_date), (TicketStatus::NotCheckedIn, Some(at("2026-06-03T00:00Z"))));
-    assert_eq!((outside.check_in_date, outside.scan_count, outside.last_scan_date), (Some(at(NOW)), 1, Some(at(NOW))));
-    assert_eq!(outside, read(&fixture, &ticket));
+    let checked_out = check_out_at(ticket_type.event_id).expect("a visitor who is inside may leave");
+    assert_eq!(
+        (checked_out.status, checked_out.check_out_date),
+        (TicketStatus::NotCheckedIn, Some(at("2026-06-03T00:00Z")))
+    );
+    assert_eq!(
+        (checked_out.check_in_date, checked_out.scan_count, checked_out.last_scan_date),
+        (Some(at(NOW)), 1, Some(at(NOW)))
+    );
+    assert_eq!(checked_out, read(&fixture, &ticket));
 
     fixture.service.cancel_ticket(&fixture.caller, ticket.id).expect("cancelled");
     assert_eq!(reason(check_out_at(other_event.id)), Reason::WrongEvent);
@@ -310,11 +316,11 @@ fn a_check_out_ignores_validity_and_the_status_of_the_event() {
 fn the_dates_are_those_of_the_last_check_in_and_the_last_check_out() {
     let fixture = Fixture::new();
     let (_, ticket) = ticket_in_berlin(&fixture, |_| {});
-    scan(&fixture, &ticket).expect("inside");
+    scan(&fixture, &ticket).expect("checked in");
     fixture.set_clock("2026-06-01T13:00Z");
-    check_out(&fixture, &ticket).expect("outside");
+    check_out(&fixture, &ticket).expect("checked out");
     fixture.set_clock("2026-06-01T14:00Z");
-    let again = scan(&fixture, &ticket).expect("inside again");
+    let again = scan(&fixture, &ticket).expect("checked in again");
     assert_eq!(
         (again.check_in_date, again.check_out_date),
         (Some(at("2026-06-01T14:00Z")), Some(at("2026-06-01T13:00Z")))
@@ -338,12 +344,12 @@ fn a_ticket_names_the_key_of_its_last_accepted_check_in() {
     };
     let ((north_key, at_north), (_, at_south)) = (key("north"), key("south"));
     let scan_by = |caller| fixture.service.check_in_ticket(caller, CheckInTicket::new(&ticket.code));
-    assert_eq!(scan_by(&at_north).expect("inside").checked_in_by_id, Some(north_key));
+    assert_eq!(scan_by(&at_north).expect("checked in").checked_in_by_id, Some(north_key));
     assert_eq!(reason(scan_by(&at_south)), Reason::AlreadyCheckedIn);
     assert_eq!(read(&fixture, &ticket).checked_in_by_id, Some(north_key), "the key of the last accepted check-in");
-    let out = fixture.service.check_out_ticket(&at_south, CheckInTicket::new(&ticket.code)).expect("outside");
+    let out = fixture.service.check_out_ticket(&at_south, CheckInTicket::new(&ticket.code)).expect("checked out");
     assert_eq!(out.checked_in_by_id, Some(north_key));
-    assert_eq!(scan(&fixture, &ticket).expect("inside").checked_in_by_id, None, "a caller without an API key");
+    assert_eq!(scan(&fixture, &ticket).expect("checked in").checked_in_by_id, None, "a caller without an API key");
 }
 
 #[test]

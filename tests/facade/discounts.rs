@@ -542,7 +542,7 @@ fn a_late_payment_claims_a_use_again_or_is_refunded() {
             change.is_active = off;
         })
         .expect("a change");
-    let revived = fixture.service.payment_completed(&fixture.caller, late.id).expect("a notice");
+    let revived = fixture.service.payment_completed(&fixture.caller, late.id).expect("recorded");
     assert_eq!((revived.status, fixture.discount_uses(&discount)), (OrderStatus::Completed, 1));
     assert_eq!((revived.total, revived.discounted_amount), (eur(900), Some(eur(100))));
 
@@ -559,7 +559,7 @@ fn a_late_payment_claims_a_use_again_or_is_refunded() {
     let other = fixture.order_with_code(&ticket_type, 1, "ONCE");
     assert_eq!(reason(fixture.service.mark_order_paid(&fixture.caller, late.id)), Reason::DiscountUsedUp);
     assert_eq!(fixture.order_status(late.id), OrderStatus::Expired);
-    let lost = fixture.service.payment_completed(&fixture.caller, late.id).expect("a notice");
+    let lost = fixture.service.payment_completed(&fixture.caller, late.id).expect("recorded");
     assert_eq!(lost.status, OrderStatus::Expired);
     assert_eq!(fixture.payment_status(late.id), Some(PaymentStatus::Refunded));
     let refund = fixture.gateway.refunds().pop().expect("a refund");

@@ -248,14 +248,14 @@ fn an_event_marked_sold_out_by_hand_is_not_reopened_by_a_cancellation() {
     let event = fixture.event();
     let ticket_type = fixture.ticket_type(&event, 1250, 5);
     let order = fixture.paid_order(&ticket_type, 2);
-    fixture.set_event_status(event.id, SoldOut).expect("by hand");
+    fixture.set_event_status(event.id, SoldOut).expect("a manual change");
     fixture.service.cancel_ticket(&fixture.caller, order.items[0].issued_tickets[0].id).expect("cancelled");
     assert_eq!(fixture.event_status(event.id), SoldOut);
     fixture.set_quantity(ticket_type.id, 6).expect("a quantity");
     fixture.ticket_type(&event, 1250, 5);
     fixture.service.cancel_order(&fixture.caller, order.id).expect("cancelled");
     assert_eq!(fixture.event_status(event.id), SoldOut);
-    assert_eq!(fixture.set_event_status(event.id, Published).expect("by hand").status, Published);
+    assert_eq!(fixture.set_event_status(event.id, Published).expect("a manual change").status, Published);
 }
 
 #[test]
@@ -364,7 +364,7 @@ fn currency_and_time_zone_default_to_those_of_the_organization() {
         timezone: "Asia/Tokyo".to_owned(),
     };
     let organization = fixture.service.create_organization(organization).expect("an organization");
-    let caller = fixture.service.act_for(organization.id).expect("it is there");
+    let caller = fixture.service.act_for(organization.id).expect("the organization exists");
     let event = fixture.service.create_event(&caller, new_event(|_| {})).expect("an event");
     assert_eq!((event.currency.as_str(), event.timezone.as_str()), ("JPY", "Asia/Tokyo"));
     assert_eq!(event.start_time.as_deref(), Some("03:00"));

@@ -31,7 +31,7 @@ fn open_with_resources() -> (Fixture, Resources) {
     let [not_checked_in, checked_in] =
         [(); 2].map(|()| <[NewTicket; 2]>::try_from(fixture.issue(&ticket_type, 2)).expect("two tickets"));
     for ticket in &checked_in {
-        fixture.service.check_in_ticket(&fixture.caller, CheckInTicket::new(&ticket.code)).expect("inside");
+        fixture.service.check_in_ticket(&fixture.caller, CheckInTicket::new(&ticket.code)).expect("checked in");
     }
     fixture.discount(percent_off(&event, "EARLY", 10));
     let events = [event.id, fixture.event().id];
@@ -195,7 +195,7 @@ fn a_key_belongs_to_one_request() {
 fn the_same_body_for_another_operation_or_id_is_another_request() {
     let (fixture, resources) = open_with_resources();
     let scan = || CheckInTicket::new(&resources.not_checked_in[0].code);
-    fixture.service.check_in_ticket(&fixture.caller_with_key("scan"), scan()).expect("inside");
+    fixture.service.check_in_ticket(&fixture.caller_with_key("scan"), scan()).expect("checked in");
     assert_eq!(
         fixture.service.check_out_ticket(&fixture.caller_with_key("scan"), scan()),
         Err(Error::IdempotencyKeyReused)
@@ -305,8 +305,8 @@ fn a_refused_scan_is_counted_each_time_and_the_next_may_succeed() {
     let scan = || fixture.service.check_in_ticket(&fixture.caller_with_key("key"), CheckInTicket::new(&ticket.code));
     assert_eq!([reason(scan()), reason(scan())], [Reason::AlreadyCheckedIn; 2]);
     assert_eq!(scans(), 3);
-    fixture.service.check_out_ticket(&fixture.caller, CheckInTicket::new(&ticket.code)).expect("outside");
-    let checked_in = scan().expect("inside");
+    fixture.service.check_out_ticket(&fixture.caller, CheckInTicket::new(&ticket.code)).expect("checked out");
+    let checked_in = scan().expect("checked in");
     assert_eq!((checked_in.scan_count, scans()), (4, 4));
     assert_eq!(scan(), Ok(checked_in));
     assert_eq!(scans(), 4);

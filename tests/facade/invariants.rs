@@ -172,7 +172,7 @@ impl History {
             let reserved = own.map(|item| item.quantity).sum();
             let bought =
                 completed.iter().flat_map(|order| &order.items).filter(|item| item.ticket_type_id == ticket_type.id);
-            let inside = |ticket: &&ticketing::IssuedTicket| {
+            let is_checked_in = |ticket: &&ticketing::IssuedTicket| {
                 ticket.ticket_type_id == ticket_type.id && ticket.status == TicketStatus::CheckedIn
             };
             TicketTypeSummary {
@@ -182,7 +182,7 @@ impl History {
                 sold: ticket_type.sold,
                 reserved,
                 available: ticket_type.quantity - ticket_type.sold - reserved,
-                checked_in: number(tickets.iter().filter(inside).count()),
+                checked_in: number(tickets.iter().filter(is_checked_in).count()),
                 revenue: eur_sum(&mut bought.map(|item| item.final_amount)),
             }
         };

@@ -151,7 +151,7 @@ fn every_combination_of_order_and_ticket_filters_finds_the_matching_ones() {
                     _ => {
                         let order = fixture.service.payment_completed(&fixture.caller, order).expect("paid");
                         let code = &order.items[0].issued_tickets[0].code;
-                        fixture.service.check_in_ticket(&fixture.caller, CheckInTicket::new(code)).expect("inside");
+                        fixture.service.check_in_ticket(&fixture.caller, CheckInTicket::new(code)).expect("checked in");
                     }
                 }
                 created.push(order);

@@ -275,7 +275,7 @@ fn only_a_published_event_accepts_orders() {
         let ticket_type = fixture.ticket_type_with(&event, |new| new.quantity = 5);
         // Adding a ticket type may reopen a sold-out event: set its status again.
         if status == EventStatus::SoldOut {
-            fixture.set_event_status(event.id, status).expect("by hand");
+            fixture.set_event_status(event.id, status).expect("a manual change");
         }
         assert_eq!(reason(fixture.try_order(&ticket_type, 1)), Reason::EventNotOnSale, "{status}");
     }
@@ -573,7 +573,7 @@ fn cancelling_a_completed_order_cancels_its_tickets_even_checked_in_ones() {
     let tickets = &order.items[0].issued_tickets;
     fixture.service.cancel_ticket(&fixture.caller, tickets[0].id).expect("cancelled");
     let scan = ticketing::CheckInTicket::new(&tickets[1].code);
-    fixture.service.check_in_ticket(&fixture.caller, scan).expect("inside");
+    fixture.service.check_in_ticket(&fixture.caller, scan).expect("checked in");
     fixture.issue(&ticket_type, 1);
     cancel(&fixture, order.id).expect("cancelled");
     let after = fixture.read_order(order.id);

@@ -105,7 +105,7 @@ fn a_gateway_that_fails_after_the_hold_expired_cancels_the_order_too() {
     let builder = ticketing::TicketingService::builder(folder.path().join("ticketing.db")).clock(clock.clone());
     let service = builder.payment_gateway(Slow(clock)).open().expect("a file");
     let organization = service.create_organization(Default::default()).expect("an organization");
-    let caller = service.act_for(organization.id).expect("it is there");
+    let caller = service.act_for(organization.id).expect("the organization exists");
     let event = service.create_event(&caller, new_event(|_| {})).expect("an event");
     let ticket_type = ticketing::CreateTicketType::new("Seat", eur(1250), 2);
     let ticket_type = service.create_ticket_type(&caller, event.id, ticket_type).expect("a type");
@@ -139,7 +139,7 @@ fn a_link_received_after_the_hold_expired_is_the_last_change() {
     let order = service.create_order(&fixture.caller, order).expect("an order").order;
     assert_eq!((order.status, order.updated_at), (OrderStatus::Expired, at(NOW).plus(LATE)));
     assert_eq!(service.run_maintenance().expect("a run").expired_orders, 1);
-    assert_eq!(service.get_order(&fixture.caller, order.id).expect("it is there"), order);
+    assert_eq!(service.get_order(&fixture.caller, order.id).expect("the order exists"), order);
 }
 
 /// A gateway that runs a function on the order while its checkout is started.
@@ -154,7 +154,7 @@ where
 {
     fn start_checkout(&self, request: &CheckoutRequest) -> Result<Checkout, GatewayError> {
         let service = self.service.get().expect("set before the first order");
-        let caller = service.act_for(request.organization_id).expect("it is there");
+        let caller = service.act_for(request.organization_id).expect("the organization exists");
         (self.meddle)(service, &caller, request.order_id);
         Ok(Checkout { link: "https://pay.example/1".to_owned(), reference: "the same each time".to_owned() })
     }
@@ -176,7 +176,7 @@ fn create_with_interference(
     let service = builder.clock(ManualClock::at(at(NOW))).payment_gateway(gateway).open().expect("a file");
     assert!(handle.set(service.clone()).is_ok());
     let organization = service.create_organization(Default::default()).expect("an organization");
-    let caller = service.act_for(organization.id).expect("it is there");
+    let caller = service.act_for(organization.id).expect("the organization exists");
     let event = service.create_event(&caller, new_event(|_| {})).expect("an event");
     let ticket_type = ticketing::CreateTicketType::new("Seat", eur(1250), 10);
     let ticket_type = service.create_ticket_type(&caller, event.id, ticket_type).expect("a type");
@@ -448,7 +448,7 @@ fn the_outcome_chosen_on_the_sandbox_page_decides_about_the_order() {
         (CheckoutOutcome::Cancel, OrderStatus::Cancelled, PaymentStatus::Waiting, "https://shop.example/back"),
     ] {
         let (order, token) = sandbox_order(&fixture, &ticket_type, true);
-        let result = fixture.service.finish_hosted_checkout(&token, outcome).expect("a click");
+        let result = fixture.service.finish_hosted_checkout(&token, outcome).expect("an accepted outcome");
         assert_eq!((result.outcome, result.redirect_url.as_deref()), (outcome, Some(redirect)));
         assert_eq!((fixture.order_status(order.id), fixture.payment_status(order.id)), (status, Some(payment)));
         let page = fixture.service.hosted_checkout(&token).expect("the page stays readable");
@@ -456,7 +456,7 @@ fn the_outcome_chosen_on_the_sandbox_page_decides_about_the_order() {
         assert_eq!((page.currency.as_str(), page.item_names), ("EUR", vec!["Seat".to_owned()]));
     }
     let (_, token) = sandbox_order(&fixture, &ticket_type, false);
-    let result = fixture.service.finish_hosted_checkout(&token, CheckoutOutcome::Success).expect("a click");
+    let result = fixture.service.finish_hosted_checkout(&token, CheckoutOutcome::Success).expect("an accepted outcome");
     assert_eq!(result.redirect_url, None);
 }
 
@@ -466,8 +466,8 @@ fn on_the_sandbox_a_late_cancel_changes_nothing() {
     let ticket_type = fixture.ticket_type(&fixture.event(), 1250, 1);
     let (paid, token) = sandbox_order(&fixture, &ticket_type, true);
     fixture.service.finish_hosted_checkout(&token, CheckoutOutcome::Success).expect("paid");
-    fixture.service.finish_hosted_checkout(&token, CheckoutOutcome::Cancel).expect("a click");
-    fixture.service.finish_hosted_checkout(&token, CheckoutOutcome::Failure).expect("a click");
+    fixture.service.finish_hosted_checkout(&token, CheckoutOutcome::Cancel).expect("an accepted outcome");
+    fixture.service.finish_hosted_checkout(&token, CheckoutOutcome::Failure).expect("an accepted outcome");
     assert_eq!(fixture.order_status(paid.id), OrderStatus::Completed);
     assert_eq!(fixture.payment_status(paid.id), Some(PaymentStatus::Completed));
     fixture.service.cancel_order(&fixture.caller, paid.id).expect("cancelled");
@@ -475,9 +475,9 @@ fn on_the_sandbox_a_late_cancel_changes_nothing() {
     let (late, token) = sandbox_order(&fixture, &ticket_type, true);
     fixture.expire_holds();
     fixture.issue(&ticket_type, 1);
-    fixture.service.finish_hosted_checkout(&token, CheckoutOutcome::Cancel).expect("a click");
+    fixture.service.finish_hosted_checkout(&token, CheckoutOutcome::Cancel).expect("an accepted outcome");
     assert_eq!(fixture.order_status(late.id), OrderStatus::Expired);
-    let result = fixture.service.finish_hosted_checkout(&token, CheckoutOutcome::Success).expect("a click");
+    let result = fixture.service.finish_hosted_checkout(&token, CheckoutOutcome::Success).expect("an accepted outcome");
     assert_eq!(
         (result.outcome, result.redirect_url.as_deref()),
         (CheckoutOutcome::Failure, Some("https://shop.example/no"))
@@ -491,7 +491,7 @@ fn on_the_sandbox_a_payment_that_is_refunded_is_reported_as_failure() {
     let ticket_type = fixture.ticket_type(&fixture.event(), 1250, 1);
     let (order, token) = sandbox_order(&fixture, &ticket_type, true);
     fixture.service.mark_order_paid(&fixture.caller, order.id).expect("paid in cash");
-    let result = fixture.service.finish_hosted_checkout(&token, CheckoutOutcome::Success).expect("a click");
+    let result = fixture.service.finish_hosted_checkout(&token, CheckoutOutcome::Success).expect("an accepted outcome");
     assert_eq!(fixture.payment_status(order.id), Some(PaymentStatus::Refunded));
     assert_eq!(result.outcome, CheckoutOutcome::Failure, "the payment was refunded");
 }

@@ -323,7 +323,7 @@ fn a_refund_just_requested_by_another_service_is_not_repeated() {
     let service = start();
     assert!(gateway.other.set(start()).is_ok());
     let organization = service.create_organization(Default::default()).expect("an organization");
-    let caller = service.act_for(organization.id).expect("it is there");
+    let caller = service.act_for(organization.id).expect("the organization exists");
     let event = service.create_event(&caller, new_event(|_| {})).expect("an event");
     let ticket_type = CreateTicketType::new("Seat", eur(1250), 10);
     let ticket_type = service.create_ticket_type(&caller, event.id, ticket_type).expect("a type");

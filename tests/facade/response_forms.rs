@@ -95,7 +95,7 @@ fn every_response_has_exactly_the_fields_of_its_shape() {
     has_fields(&json_of(&issued), "success message issuedTickets");
     has_fields(&json_of(&issued)["issuedTickets"][0], "id code");
     let new = &issued.issued_tickets[0];
-    let ticket = json_of(&service.check_in_ticket(caller, CheckInTicket::new(&new.code)).expect("inside"));
+    let ticket = json_of(&service.check_in_ticket(caller, CheckInTicket::new(&new.code)).expect("checked in"));
     has_fields(&ticket, &format!("{TICKET} ticket customer"));
     has_fields(&ticket["ticket"], "id name eventId");
     has_fields(&ticket["customer"], "id name email");

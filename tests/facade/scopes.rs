@@ -18,8 +18,8 @@ struct Resources {
     spare_type: TicketType,
     ticket_type: TicketType,
     pending: Order,
-    outside: NewTicket,
-    inside: NewTicket,
+    not_checked_in: NewTicket,
+    checked_in: NewTicket,
     discount: Discount,
     delivery: WebhookDelivery,
 }
@@ -33,13 +33,13 @@ impl Resources {
         let spare_type = fixture.ticket_type(&spare, 0, 10);
         let pending = fixture.order(&ticket_type, 1);
         let webhook = fixture.webhook([NotificationType::TicketIssued]).endpoint.id;
-        let outside = fixture.issue(&ticket_type, 1).remove(0);
-        let inside = fixture.issue(&ticket_type, 1).remove(0);
-        fixture.service.check_in_ticket(&fixture.caller, CheckInTicket::new(&inside.code)).expect("inside");
+        let not_checked_in = fixture.issue(&ticket_type, 1).remove(0);
+        let checked_in = fixture.issue(&ticket_type, 1).remove(0);
+        fixture.service.check_in_ticket(&fixture.caller, CheckInTicket::new(&checked_in.code)).expect("checked in");
         let discount = fixture.discount(percent_off(&event, "EARLY", 10));
         fixture.fail_all_deliveries();
         let delivery = fixture.deliveries(webhook).remove(0);
-        Self { fixture, event, spare, spare_type, ticket_type, pending, outside, inside, discount, delivery }
+        Self { fixture, event, spare, spare_type, ticket_type, pending, not_checked_in, checked_in, discount, delivery }
     }
 
     fn service(&self) -> &TicketingService {
@@ -140,19 +140,19 @@ const OPERATIONS: &[(&str, Scope, Operation)] = &[
         resources.service().issue_tickets(caller, request).map(drop)
     }),
     ("get_ticket", Scope::TicketsRead, |resources, caller| {
-        resources.service().get_ticket(caller, resources.outside.id).map(drop)
+        resources.service().get_ticket(caller, resources.not_checked_in.id).map(drop)
     }),
     ("get_ticket_by_code", Scope::TicketsRead, |resources, caller| {
-        resources.service().get_ticket_by_code(caller, &resources.outside.code).map(drop)
+        resources.service().get_ticket_by_code(caller, &resources.not_checked_in.code).map(drop)
     }),
     ("check_in_ticket", Scope::TicketsCheckIn, |resources, caller| {
-        resources.service().check_in_ticket(caller, CheckInTicket::new(&resources.outside.code)).map(drop)
+        resources.service().check_in_ticket(caller, CheckInTicket::new(&resources.not_checked_in.code)).map(drop)
     }),
     ("check_out_ticket", Scope::TicketsCheckIn, |resources, caller| {
-        resources.service().check_out_ticket(caller, CheckInTicket::new(&resources.inside.code)).map(drop)
+        resources.service().check_out_ticket(caller, CheckInTicket::new(&resources.checked_in.code)).map(drop)
     }),
     ("cancel_ticket", Scope::TicketsWrite, |resources, caller| {
-        resources.service().cancel_ticket(caller, resources.outside.id).map(drop)
+        resources.service().cancel_ticket(caller, resources.not_checked_in.id).map(drop)
     }),
     ("list_discounts", Scope::DiscountsRead, |resources, caller| {
         resources.service().list_discounts(caller, ListDiscounts::default()).map(drop)

@@ -81,7 +81,7 @@ fn a_mixed_history_has_the_expected_figures() {
     for ticket in &paid.items[0].issued_tickets {
         check_in(&ticket.code).expect("valid");
     }
-    service.check_out_ticket(caller, CheckInTicket::new(&paid.items[0].issued_tickets[0].code)).expect("inside");
+    service.check_out_ticket(caller, CheckInTicket::new(&paid.items[0].issued_tickets[0].code)).expect("checked out");
     fixture.order(&free, 2);
     // Cancelled orders: paid through the gateway, paid in cash, with a failed payment, and before a late payment.
     let refunded = fixture.paid_order(&ticket_type, 3);

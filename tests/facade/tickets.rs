@@ -162,9 +162,10 @@ fn a_checked_in_ticket_can_be_cancelled_and_keeps_its_history() {
     let fixture = Fixture::new();
     let ticket_type = fixture.ticket_type(&fixture.event(), 0, 10);
     let new = fixture.issue(&ticket_type, 1).remove(0);
-    let inside = fixture.service.check_in_ticket(&fixture.caller, CheckInTicket::new(&new.code)).expect("inside");
+    let checked_in =
+        fixture.service.check_in_ticket(&fixture.caller, CheckInTicket::new(&new.code)).expect("checked in");
     let cancelled = fixture.service.cancel_ticket(&fixture.caller, new.id).expect("cancelled");
-    assert_eq!((cancelled.status, cancelled.check_in_date), (TicketStatus::Cancelled, inside.check_in_date));
+    assert_eq!((cancelled.status, cancelled.check_in_date), (TicketStatus::Cancelled, checked_in.check_in_date));
     assert_eq!(
         reason(fixture.service.check_in_ticket(&fixture.caller, CheckInTicket::new(&new.code))),
         Reason::TicketCancelled

@@ -79,10 +79,10 @@ fn history() -> (std::sync::Arc<tempfile::TempDir>, PathBuf) {
     company.language = Some("de".to_owned());
     let tickets = service.create_order(caller, company).expect("an order").issued_tickets;
     let scan = |code: &str| CheckInTicket::new(code);
-    service.check_in_ticket(caller, scan(&tickets[0].code)).expect("inside");
+    service.check_in_ticket(caller, scan(&tickets[0].code)).expect("checked in");
     service.check_in_ticket(caller, scan(&tickets[0].code)).expect_err("checked in already");
-    service.check_in_ticket(caller, scan(&tickets[1].code)).expect("inside");
-    service.check_out_ticket(caller, scan(&tickets[1].code)).expect("outside");
+    service.check_in_ticket(caller, scan(&tickets[1].code)).expect("checked in");
+    service.check_out_ticket(caller, scan(&tickets[1].code)).expect("checked out");
     let issued = fixture.issue(&ticket_type, 2);
     service.cancel_ticket(caller, issued[0].id).expect("cancelled");
     service.check_in_ticket(caller, scan(&issued[0].code)).expect_err("refused and counted");
