@@ -1,4 +1,4 @@
-//! The log of the example server, as whoever runs it finds it on standard error.
+//! The log that the example server writes to standard error.
 #![cfg(all(feature = "server", unix))]
 
 use std::fs::File;
@@ -8,50 +8,51 @@ use std::process::Stdio;
 use crate::common::example_server::{ExampleServer, program};
 use serde_json::{Value, json};
 
-/// Starts a server whose log goes into the file `log` of `folder`.
-fn start(folder: &Path, arguments: &[&str], variable: Option<&str>) -> ExampleServer {
+/// Starts a server whose log goes to the file `log` in `folder`. `log_format` is the environment variable, if it is set.
+fn start(folder: &Path, arguments: &[&str], log_format: Option<&str>) -> ExampleServer {
     let mut command = program(folder, &["--listen", "127.0.0.1:0"]);
     command.args(arguments).stderr(File::create(folder.join("log")).unwrap());
-    if let Some(format) = variable {
+    if let Some(format) = log_format {
         command.env("TICKETING_LOG_FORMAT", format);
     }
     ExampleServer::start_program(&mut command)
 }
 
-/// What an answer says in a header.
-fn header<'a>(answer: &'a str, name: &str) -> &'a str {
-    let head = answer.split("\r\n\r\n").next().unwrap();
+/// Returns the value of a response header.
+fn header<'a>(response: &'a str, name: &str) -> &'a str {
+    let head = response.split("\r\n\r\n").next().unwrap();
     let found =
         head.lines().filter_map(|line| line.split_once(": ")).find(|(known, _)| known.eq_ignore_ascii_case(name));
-    found.unwrap_or_else(|| panic!("{name} is missing: {answer}")).1
+    found.unwrap_or_else(|| panic!("{name} is missing: {response}")).1
 }
 
-fn body(answer: &str) -> Value {
-    serde_json::from_str(answer.split_once("\r\n\r\n").unwrap().1).unwrap()
+fn body(response: &str) -> Value {
+    serde_json::from_str(response.split_once("\r\n\r\n").unwrap().1).unwrap()
 }
 
-fn id(answer: &str) -> String {
-    body(answer)["id"].as_str().unwrap().to_owned()
+fn id(response: &str) -> String {
+    body(response)["id"].as_str().unwrap().to_owned()
 }
 
-/// A request, as it should be in the log.
-struct Asked {
+/// The values that the log line of a request must contain.
+struct LoggedRequest {
     method: &'static str,
     route: &'static str,
     status: u16,
     request_id: String,
 }
 
-/// A sale, a scan and some nonsense. Gives what each request should be in the log, and what must not be in it.
-fn do_business(server: &ExampleServer) -> (Vec<Asked>, Vec<String>) {
+/// Sells and scans a ticket, and sends some invalid requests. Returns the expected log lines, and the texts that the log
+/// must not contain.
+fn sell_and_scan(server: &ExampleServer) -> (Vec<LoggedRequest>, Vec<String>) {
     let key = server.key().to_owned();
-    let mut asked = Vec::new();
+    let mut expected = Vec::new();
     let mut send = |method: &str, logged: &'static str, path: &str, route, body: &Value| {
         let body = if body.is_null() { String::new() } else { body.to_string() };
-        let (status, answer) = server.send(method, path, &key, &body);
-        let request_id = header(&answer, "x-request-id").to_owned();
-        asked.push(Asked { method: logged, route, status, request_id });
-        answer
+        let (status, response) = server.send(method, path, &key, &body);
+        let request_id = header(&response, "x-request-id").to_owned();
+        expected.push(LoggedRequest { method: logged, route, status, request_id });
+        response
     };
     let event = id(&send(
         "POST",
@@ -66,7 +67,7 @@ fn do_business(server: &ExampleServer) -> (Vec<Asked>, Vec<String>) {
     let types = format!("/v1/events/{event}/ticket-types");
     let seat = json!({"name": "Seat", "price": 0, "quantity": 100});
     let seat = id(&send("POST", "POST", &types, "/v1/events/{eventId}/ticket-types", &seat));
-    let placed = body(&send(
+    let created = body(&send(
         "POST",
         "POST",
         "/v1/orders",
@@ -76,24 +77,24 @@ fn do_business(server: &ExampleServer) -> (Vec<Asked>, Vec<String>) {
             "items": [{"ticketId": seat, "quantity": 1}],
         }),
     ));
-    let code = placed["issuedTickets"][0]["code"].as_str().unwrap().to_owned();
+    let code = created["issuedTickets"][0]["code"].as_str().unwrap().to_owned();
     send("POST", "POST", "/v1/tickets/check-in", "/v1/tickets/check-in", &json!({"code": code}));
     send("GET", "GET", "/v1/orders?customerEmail=ada@example.com", "/v1/orders", &Value::Null);
     send("GET", "GET", &format!("/v1/tickets/{code}"), "/v1/tickets/{issuedTicketId}", &Value::Null);
     send("GET", "GET", &format!("/{key}"), "-", &Value::Null);
-    // A method is a word of the client's own: it could be anything.
+    // A client can send any text as the method, so the text of an unknown method is not logged.
     send(&key, "other", "/v1/events", "/v1/events", &Value::Null);
     let secrets = vec![key.clone(), code, "ada@example.com".to_owned(), "Ada".to_owned(), "Summer".to_owned()];
-    (asked, secrets)
+    (expected, secrets)
 }
 
 #[test]
-fn as_json_each_line_is_an_object_with_the_request_and_nothing_personal_or_secret() {
-    for (arguments, variable) in [(&["--log-format", "json"][..], None), (&[], Some("json"))] {
+fn in_json_format_each_request_is_one_object_without_personal_data_or_secrets() {
+    for (arguments, log_format) in [(&["--log-format", "json"][..], None), (&[], Some("json"))] {
         let folder = tempfile::tempdir().unwrap();
-        let server = start(folder.path(), arguments, variable);
-        let (asked, secrets) = do_business(&server);
-        let statuses: Vec<_> = asked.iter().map(|asked| asked.status).collect();
+        let server = start(folder.path(), arguments, log_format);
+        let (expected, secrets) = sell_and_scan(&server);
+        let statuses: Vec<_> = expected.iter().map(|request| request.status).collect();
         assert_eq!(statuses, [201, 201, 201, 200, 200, 404, 404, 405]);
         server.stop("TERM");
         let log = std::fs::read_to_string(folder.path().join("log")).unwrap();
@@ -101,8 +102,8 @@ fn as_json_each_line_is_an_object_with_the_request_and_nothing_personal_or_secre
             assert!(!log.contains(secret), "{secret} is in the log");
         }
         let lines: Vec<Value> = log.lines().map(|line| serde_json::from_str(line).expect(line)).collect();
-        assert_eq!(lines.len(), asked.len(), "{log}");
-        for (line, Asked { method, route, status, request_id }) in lines.iter().zip(asked) {
+        assert_eq!(lines.len(), expected.len(), "{log}");
+        for (line, LoggedRequest { method, route, status, request_id }) in lines.iter().zip(expected) {
             let found = [&line["method"], &line["route"], &line["status"], &line["request_id"], &line["level"]];
             assert_eq!(found, [&json!(method), &json!(route), &json!(status), &json!(request_id), &json!("INFO")]);
             assert!(line["milliseconds"].is_u64() && line["timestamp"].is_string(), "{line}");
@@ -111,15 +112,15 @@ fn as_json_each_line_is_an_object_with_the_request_and_nothing_personal_or_secre
 }
 
 #[test]
-fn as_text_which_is_the_default_each_request_has_a_line_too() {
+fn in_text_format_the_default_each_request_is_one_line() {
     for arguments in [&[][..], &["--log-format", "text"]] {
         let folder = tempfile::tempdir().unwrap();
         let server = start(folder.path(), arguments, None);
-        let (asked, secrets) = do_business(&server);
+        let (expected, secrets) = sell_and_scan(&server);
         server.stop("TERM");
         let log = std::fs::read_to_string(folder.path().join("log")).unwrap();
-        assert_eq!(log.lines().count(), asked.len(), "{log}");
-        for (line, Asked { method, route, status, request_id }) in log.lines().zip(asked) {
+        assert_eq!(log.lines().count(), expected.len(), "{log}");
+        for (line, LoggedRequest { method, route, status, request_id }) in log.lines().zip(expected) {
             for part in [&format!("method={method} "), &format!("route={route:?} "), &format!("status={status} ")] {
                 assert!(line.contains(part), "{part}: {line}");
             }
@@ -140,12 +141,12 @@ fn the_option_wins_over_the_environment() {
 }
 
 #[test]
-fn a_log_that_nobody_takes_keeps_no_request_from_its_answer() {
+fn requests_are_served_if_the_log_cannot_be_written() {
     let folder = tempfile::tempdir().unwrap();
     let mut command = program(folder.path(), &["--listen", "127.0.0.1:0"]);
     let (reader, writer) = std::io::pipe().unwrap();
     let server = ExampleServer::start_program(command.stderr(Stdio::from(writer)));
-    // The command holds its end open no longer: with the reader, whatever is written goes nowhere.
+    // The command holds a copy of the writing end. Without a reader, each write to the log fails.
     drop((command, reader));
     for _ in 0..3 {
         assert_eq!(server.get("/health/live", "").0, 200);
