@@ -47,6 +47,10 @@ Commands. They can run while a server uses the same file. Each prints one JSON o
   backup PATH             Copy the database to a new file
   check                   Check the database for corruption and inconsistent data
 
+A TIMESTAMP is in UTC, such as 2030-01-31T18:00:00Z. A key without --scopes has all of them. The scopes are:
+  events:read, events:write, ticket-types:read, ticket-types:write, orders:read, orders:write, tickets:read,
+  tickets:write, tickets:check-in, discounts:read, discounts:write, webhooks:read, webhooks:write
+
 If the database is new, the server creates an organization and an API key with all scopes, and prints the key.
 The key is not shown again.
 
@@ -131,12 +135,12 @@ pub(crate) fn parse(
             Arg::Long("allow-local-webhooks") => options.add("allow-local-webhooks", "true".into()),
             Arg::Long(name) => match OPTIONS.into_iter().find(|known| *known == name) {
                 Some(name) => options.add(name, parser.value().map_err(usage)?),
-                None => return Err(usage(format!("unknown option --{name}"))),
+                None => return Err(usage(format!("unknown option --{name}: --help lists the options"))),
             },
             Arg::Value(word) => {
                 words.push(word.into_string().map_err(|word| usage(format!("{word:?} is not valid UTF-8")))?);
             }
-            Arg::Short(letter) => return Err(usage(format!("unknown option -{letter}"))),
+            Arg::Short(letter) => return Err(usage(format!("unknown option -{letter}: --help lists the options"))),
         }
     }
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
@@ -164,7 +168,7 @@ fn admin_command(words: &[&str], options: &RawOptions) -> Result<AdminCommand, F
         "revoke-key" => ("revoke-key KEY_ID", &[]),
         "backup" => ("backup PATH", &[]),
         "check" => ("check", &[]),
-        other => return Err(usage(format!("unknown command {other:?}"))),
+        other => return Err(usage(format!("unknown command {other:?}: --help lists the commands"))),
     };
     options.allow_only(words[0], accepted)?;
     match words {
@@ -275,7 +279,8 @@ fn scopes(text: &str) -> Result<Scopes, String> {
     if text == "all" {
         return Ok(Scopes::all());
     }
-    let scope =
-        |name: &str| Scope::from_text(name.trim()).ok_or_else(|| format!("contains the unknown scope {name:?}"));
+    let scope = |name: &str| {
+        Scope::from_text(name.trim()).ok_or_else(|| format!("unknown scope {name:?}: --help lists the scopes"))
+    };
     text.split(',').map(scope).collect()
 }

@@ -9,7 +9,8 @@ use std::time::Duration;
 use crate::common::example_server::{ExampleServer, finish, has_curl, program, text};
 use serde_json::Value;
 use ticketing::{
-    Amount, CreateEvent, CreateTicketType, EventStatus, ListOrders, OrderStatus, TicketingService, Timestamp,
+    Amount, CreateEvent, CreateTicketType, EventStatus, ListOrders, OrderStatus, Scope, TextEnum, TicketingService,
+    Timestamp,
 };
 
 fn folder() -> tempfile::TempDir {
@@ -229,6 +230,9 @@ fn help_and_version_are_printed_and_nothing_is_created() {
         assert!(text(&help.stdout).contains(&format!("--{option}")));
         let variable = format!("TICKETING_{}", option.to_uppercase().replace('-', "_"));
         assert!(text(&help.stdout).contains(&variable));
+    }
+    for scope in Scope::ALL {
+        assert!(text(&help.stdout).contains(scope.as_str()), "{scope}");
     }
     let version = finish(&mut program(folder.path(), &["--version"]));
     assert_eq!(text(&version.stdout), concat!("ticketing ", env!("CARGO_PKG_VERSION"), "\n"));
