@@ -113,7 +113,7 @@ impl Caller {
         if self.scopes.contains(scope) { Ok(()) } else { Err(Error::Forbidden(scope)) }
     }
 
-    /// Fails with [`Error::RevisionMismatch`] if the caller expects other revisions than the current one.
+    /// Fails with [`Error::RevisionMismatch`] if the current revision is not one that the caller expects.
     pub(crate) fn check_revision(&self, revision: i64) -> Result<()> {
         match &self.revisions {
             Some(wanted) if !wanted.contains(&revision) => Err(Error::RevisionMismatch(revision)),

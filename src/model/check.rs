@@ -10,10 +10,10 @@ pub struct Finding {
     pub invariant: &'static str,
     /// The table of the row; empty if unknown.
     pub table: String,
-    /// The key of the row, as SQL shows it; `None` if the violation does not concern a single row, or the key is
+    /// The primary key of the row, as it is stored; `None` if the violation does not concern a single row, or the key is
     /// unknown.
     pub row: Option<String>,
-    /// A description of the invariant that does not hold.
+    /// The rule that the row violates, or a description of the damage if data cannot be read.
     pub sentence: String,
 }
 

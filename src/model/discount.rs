@@ -152,7 +152,7 @@ impl CreateDiscount {
 }
 
 form! {
-    /// A request for discounts.
+    /// A request to list discounts.
     #[derive(Debug, Clone, Default, PartialEq, Eq)]
     pub struct ListDiscounts {
         /// Only discounts of this event.

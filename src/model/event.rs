@@ -73,7 +73,7 @@ pub struct Event {
     pub end_time: Option<String>,
     /// The URI of a picture.
     pub cover_image: Option<String>,
-    /// The state. It reads EXPIRED as soon as the event has ended.
+    /// The state. An event on sale or sold out is reported as EXPIRED as soon as it has ended.
     pub status: EventStatus,
     /// The organization.
     pub organizer_id: OrganizationId,
@@ -175,7 +175,7 @@ writable_fields! {
 }
 
 form! {
-    /// A request for events.
+    /// A request to list events.
     #[derive(Debug, Clone, Default, PartialEq, Eq)]
     pub struct ListEvents {
         /// Only events that currently have this status.

@@ -53,7 +53,7 @@ pub struct OrderOf<Item> {
     pub total: Amount,
     /// The reduction by a discount. Not set if no discount applied.
     pub discounted_amount: Option<Amount>,
-    /// The state. It reads EXPIRED as soon as the hold of a pending order has expired.
+    /// The state. A pending order is reported as EXPIRED as soon as its hold has expired.
     pub status: OrderStatus,
     /// The customer.
     pub customer_id: CustomerId,
@@ -89,7 +89,7 @@ pub type OrderSummary = OrderOf<OrderItemSummary>;
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
 pub struct Payment {
-    /// The URL at which the customer pays. Empty if a payment was reported although the gateway returned no URL.
+    /// The URL at which the customer pays. Empty if the gateway reported a payment for an order without a checkout URL.
     pub link: String,
     /// The state of the payment.
     pub status: PaymentStatus,
@@ -151,7 +151,7 @@ pub struct OrderTicket {
     pub ticket_type_id: TicketTypeId,
 }
 
-/// Details from the request for an order that the order itself does not contain. Fields that the request did not have
+/// Details of the request that created an order, which are not part of [`Order`]. Fields that the request did not have
 /// are not set.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
@@ -178,8 +178,8 @@ pub struct OrderDetails {
 pub struct CreateOrderResponse {
     /// The order.
     pub order: Order,
-    /// The URL at which the customer pays. Not set for a free order, if no gateway is configured, or if the payment was
-    /// reported although the gateway returned no URL.
+    /// The URL at which the customer pays. Not set for a free order, if no gateway is configured, or if the gateway
+    /// reported a payment before it returned a URL.
     pub checkout_url: Option<String>,
     /// All tickets of the order; empty until it is completed.
     pub issued_tickets: Vec<OrderTicket>,
@@ -187,7 +187,7 @@ pub struct CreateOrderResponse {
 
 impl From<Order> for CreateOrderResponse {
     fn from(order: Order) -> Self {
-        // The link is empty if the payment was reported although the gateway returned no URL.
+        // The link is empty if the gateway reported a payment for an order without a checkout URL.
         let link = order.payment_gateway.as_ref().map(|payment| payment.link.clone());
         let checkout_url = link.filter(|link| !link.is_empty());
         let issued_tickets = order.items.iter().flat_map(|item| item.issued_tickets.clone()).collect();
@@ -215,7 +215,7 @@ form! {
         pub event_id: EventId,
         /// The customer.
         pub customer: NewCustomer,
-        /// The ticket types and their numbers: at least one item.
+        /// The ticket types and the quantity of each: at least one item.
         pub items: Vec<NewOrderItem> [MinItems(1)],
         /// The code of a discount. Without a code, the best automatic discount applies.
         pub discount_code: Option<String> [nullable],
@@ -223,7 +223,7 @@ form! {
         pub affiliate_code: Option<String> [nullable],
         /// The language of the order.
         pub language: Option<String> [nullable],
-        /// Where physical tickets are sent. Required if the event delivers physically.
+        /// Where physical tickets are sent. Required if the delivery method of the event is PHYSICAL.
         pub shipping_address: Option<ShippingAddress> [nullable],
         /// Where the customer is redirected after the checkout.
         pub checkout_redirect_urls: Option<CheckoutRedirectUrls>,
@@ -289,7 +289,7 @@ form! {
 }
 
 form! {
-    /// A request for orders.
+    /// A request to list orders.
     #[derive(Debug, Clone, Default, PartialEq, Eq)]
     pub struct ListOrders {
         /// Only orders for this event.

@@ -42,7 +42,7 @@ pub struct Refund {
 }
 
 form! {
-    /// A request for refunds.
+    /// A request to list refunds.
     #[derive(Debug, Clone, Default, PartialEq, Eq)]
     pub struct ListRefunds {
         /// Only refunds with this status.

@@ -3,9 +3,9 @@
 use super::amount::Amount;
 use super::id::{EventId, TicketTypeId};
 
-/// The figures of an event, consistent with its orders and tickets at one time.
+/// The figures of an event. All of them are from one consistent state of its orders and tickets.
 ///
-/// Amounts are in the currency of the event. A sum of more than 2^63 - 1 minor units reads as that number.
+/// Amounts are in the currency of the event. A sum of more than 2^63 - 1 minor units is reported as that number.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
@@ -20,7 +20,7 @@ pub struct EventSummary {
     pub gross_revenue: Amount,
     /// The sum of the discounts of the same orders.
     pub discount_total: Amount,
-    /// The sum of the refunds of the same orders through the payment gateway.
+    /// The sum of what the payment gateway has refunded for the same orders.
     pub refunded_total: Amount,
     /// The number of tickets, including cancelled ones.
     pub tickets_issued: i64,
@@ -28,7 +28,7 @@ pub struct EventSummary {
     pub tickets_checked_in: i64,
     /// The number of cancelled tickets.
     pub tickets_cancelled: i64,
-    /// All ticket types, in the order of their list.
+    /// All ticket types, sorted like the list of ticket types.
     pub ticket_types: Vec<TicketTypeSummary>,
 }
 
@@ -59,7 +59,7 @@ pub struct TicketTypeSummary {
     pub name: String,
     /// The number of seats.
     pub quantity: i64,
-    /// The number of seats that are sold or issued and not cancelled.
+    /// The number of seats taken by tickets that are not cancelled: sold in orders, or issued by the organizer.
     pub sold: i64,
     /// The number of seats reserved by pending orders.
     pub reserved: i64,

@@ -176,7 +176,7 @@ impl CheckInTicket {
 }
 
 form! {
-    /// A request for tickets.
+    /// A request to list tickets.
     #[derive(Debug, Clone, Default, PartialEq, Eq)]
     pub struct ListTickets {
         /// Only tickets for this event.

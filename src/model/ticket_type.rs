@@ -140,7 +140,7 @@ impl CreateTicketType {
 }
 
 form! {
-    /// A request for the ticket types of an event.
+    /// A request to list the ticket types of an event.
     #[derive(Debug, Clone, Default, PartialEq, Eq)]
     pub struct ListTicketTypes {
         /// Only ticket types with this status.

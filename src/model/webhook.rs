@@ -136,7 +136,7 @@ impl CreateWebhook {
 }
 
 form! {
-    /// A request for webhook endpoints.
+    /// A request to list webhook endpoints.
     #[derive(Debug, Clone, Default, PartialEq, Eq)]
     pub struct ListWebhooks {
         /// The part of the list to return.
@@ -178,7 +178,7 @@ pub struct WebhookDelivery {
 }
 
 form! {
-    /// A request for the deliveries of a webhook endpoint.
+    /// A request to list the deliveries of a webhook endpoint.
     #[derive(Debug, Clone, Default, PartialEq, Eq)]
     pub struct ListWebhookDeliveries {
         /// Only successful deliveries, or only the others.

@@ -41,7 +41,7 @@ pub(crate) fn search_line(text: &str) -> String {
     text::fold(text).replace('\n', " ")
 }
 
-/// The status of an event at the time `now`: an event on sale reads EXPIRED once it has ended.
+/// The status of an event at the time `now`: an event on sale or sold out is EXPIRED once it has ended.
 pub(crate) fn status_at(stored: EventStatus, over_at: Timestamp, now: Timestamp) -> EventStatus {
     match stored {
         EventStatus::Published | EventStatus::SoldOut if now >= over_at => EventStatus::Expired,

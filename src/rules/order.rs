@@ -49,7 +49,7 @@ impl Sale {
     }
 }
 
-/// The status of an order at the time `now`: a pending order reads EXPIRED once its hold has expired.
+/// The status of an order at the time `now`: a pending order is EXPIRED once its hold has expired.
 pub(crate) fn status_at_hold(stored: OrderStatus, hold_until: Option<Timestamp>, now: Timestamp) -> OrderStatus {
     match (stored, hold_until) {
         (OrderStatus::Pending, Some(until)) if now >= until => OrderStatus::Expired,

@@ -146,8 +146,8 @@ impl TicketingService {
     ///
     /// # Errors
     /// - [`Error::NotFound`](crate::Error::NotFound) if the discount does not exist.
-    /// - [`Error::RevisionMismatch`](crate::Error::RevisionMismatch) if the caller names
-    ///   [other revisions](Caller::if_match).
+    /// - [`Error::RevisionMismatch`](crate::Error::RevisionMismatch) if the caller
+    ///   [expects another revision](Caller::if_match).
     /// - [`Error::Validation`](crate::Error::Validation) lists every field outside its limits (see [`CreateDiscount`]),
     ///   and every reference to a ticket type that does not exist.
     /// - [`Error::Conflict`](crate::Error::Conflict) with the reason `code-taken` if another discount of the event has
@@ -180,8 +180,8 @@ impl TicketingService {
     ///
     /// # Errors
     /// - [`Error::NotFound`](crate::Error::NotFound) if the discount does not exist.
-    /// - [`Error::RevisionMismatch`](crate::Error::RevisionMismatch) if the caller names
-    ///   [other revisions](Caller::if_match).
+    /// - [`Error::RevisionMismatch`](crate::Error::RevisionMismatch) if the caller
+    ///   [expects another revision](Caller::if_match).
     /// - [`Error::Conflict`](crate::Error::Conflict) with the reason `in-use` if an order ever used the discount.
     ///
     /// ```

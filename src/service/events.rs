@@ -94,8 +94,8 @@ impl TicketingService {
     ///
     /// # Errors
     /// - [`Error::NotFound`](crate::Error::NotFound) if the event does not exist.
-    /// - [`Error::RevisionMismatch`](crate::Error::RevisionMismatch) if the caller names
-    ///   [other revisions](Caller::if_match).
+    /// - [`Error::RevisionMismatch`](crate::Error::RevisionMismatch) if the caller
+    ///   [expects another revision](Caller::if_match).
     /// - [`Error::Validation`](crate::Error::Validation) lists every field outside its limits (see [`CreateEvent`]).
     /// - [`Error::Conflict`](crate::Error::Conflict) with the reason `invalid-transition` if the status cannot follow
     ///   the current one, `in-use` if the currency changes although orders, prices or discounts have amounts in it, or
@@ -127,8 +127,8 @@ impl TicketingService {
     ///
     /// # Errors
     /// - [`Error::NotFound`](crate::Error::NotFound) if the event does not exist.
-    /// - [`Error::RevisionMismatch`](crate::Error::RevisionMismatch) if the caller names
-    ///   [other revisions](Caller::if_match).
+    /// - [`Error::RevisionMismatch`](crate::Error::RevisionMismatch) if the caller
+    ///   [expects another revision](Caller::if_match).
     /// - [`Error::Validation`](crate::Error::Validation) lists every field outside its limits (see [`EventSettings`]).
     ///
     /// ```
@@ -176,8 +176,8 @@ impl TicketingService {
     ///
     /// # Errors
     /// - [`Error::NotFound`](crate::Error::NotFound) if the event does not exist.
-    /// - [`Error::RevisionMismatch`](crate::Error::RevisionMismatch) if the caller names
-    ///   [other revisions](Caller::if_match).
+    /// - [`Error::RevisionMismatch`](crate::Error::RevisionMismatch) if the caller
+    ///   [expects another revision](Caller::if_match).
     /// - [`Error::Conflict`](crate::Error::Conflict) with the reason `in-use` if the event has orders or tickets.
     ///
     /// ```

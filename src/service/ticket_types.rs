@@ -98,8 +98,8 @@ impl TicketingService {
     ///
     /// # Errors
     /// - [`Error::NotFound`](crate::Error::NotFound) if the ticket type does not exist.
-    /// - [`Error::RevisionMismatch`](crate::Error::RevisionMismatch) if the caller names
-    ///   [other revisions](Caller::if_match).
+    /// - [`Error::RevisionMismatch`](crate::Error::RevisionMismatch) if the caller
+    ///   [expects another revision](Caller::if_match).
     /// - [`Error::Validation`](crate::Error::Validation) lists every field outside its limits (see
     ///   [`CreateTicketType`]).
     /// - [`Error::Conflict`](crate::Error::Conflict) with the reason `quantity-below-sold` if the quantity is less than
@@ -131,8 +131,8 @@ impl TicketingService {
     ///
     /// # Errors
     /// - [`Error::NotFound`](crate::Error::NotFound) if the ticket type does not exist.
-    /// - [`Error::RevisionMismatch`](crate::Error::RevisionMismatch) if the caller names
-    ///   [other revisions](Caller::if_match).
+    /// - [`Error::RevisionMismatch`](crate::Error::RevisionMismatch) if the caller
+    ///   [expects another revision](Caller::if_match).
     /// - [`Error::Conflict`](crate::Error::Conflict) with the reason `in-use` if the ticket type was ever ordered or
     ///   issued.
     ///

@@ -84,7 +84,7 @@ impl TicketingService {
     /// ```
     #[doc = include_str!("../doc_fixture.md")]
     /// let endpoint = service.get_webhook(&caller, webhook.endpoint.id)?;
-    /// let hint = endpoint.secret_hint.ok_or("it has a secret")?;
+    /// let hint = endpoint.secret_hint.ok_or("the endpoint has no secret")?;
     /// assert!(webhook.secret.expose().ends_with(&hint));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -102,8 +102,8 @@ impl TicketingService {
     ///
     /// # Errors
     /// - [`Error::NotFound`](crate::Error::NotFound) if the endpoint does not exist.
-    /// - [`Error::RevisionMismatch`](crate::Error::RevisionMismatch) if the caller names
-    ///   [other revisions](Caller::if_match).
+    /// - [`Error::RevisionMismatch`](crate::Error::RevisionMismatch) if the caller
+    ///   [expects another revision](Caller::if_match).
     /// - [`Error::Validation`](crate::Error::Validation) lists every field outside its limits (see [`CreateWebhook`]).
     ///
     /// ```
@@ -133,8 +133,8 @@ impl TicketingService {
     ///
     /// # Errors
     /// - [`Error::NotFound`](crate::Error::NotFound) if the endpoint does not exist.
-    /// - [`Error::RevisionMismatch`](crate::Error::RevisionMismatch) if the caller names
-    ///   [other revisions](Caller::if_match).
+    /// - [`Error::RevisionMismatch`](crate::Error::RevisionMismatch) if the caller
+    ///   [expects another revision](Caller::if_match).
     ///
     /// ```
     #[doc = include_str!("../doc_fixture.md")]
@@ -148,8 +148,8 @@ impl TicketingService {
         self.store().write(move |tx| webhook_changes::delete(tx, &caller, id))
     }
 
-    /// Replaces the signing secret of a webhook endpoint, each time it is called. Attempts that start after this
-    /// returns are signed with the new secret.
+    /// Replaces the signing secret of a webhook endpoint. Attempts that start after this returns are signed with the new
+    /// secret. Every call creates a new secret: an [idempotency key](Caller::with_idempotency_key) has no effect.
     ///
     /// The result contains the new secret, which no read operation returns.
     ///
@@ -198,7 +198,7 @@ impl TicketingService {
         self.store().read(|tx| deliveries::list(tx, caller.organization, id, &request))
     }
 
-    /// Queues the notification of a delivery again, with the same body and event id. Attempts are counted from 1 again.
+    /// Queues the notification of a delivery again, with the same body and notification id. Attempts are counted from 1 again.
     ///
     /// The notification is queued when this returns. It is not sent while the endpoint is disabled.
     ///

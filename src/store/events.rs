@@ -63,7 +63,7 @@ columns! {
         end_time: end_date.map(|end| zone.wall_clock(end)),
         status: status,
         page_views: row.get("page_views")?,
-        // Until maintenance stores that an event is over, it reads as if that had already happened.
+        // The revision and the update time are those that the event gets when maintenance stores that it is EXPIRED.
         revision: row.get::<i64>("revision")? + i64::from(status != stored_status),
         created_at: row.get("created_at")?,
         updated_at: if status == stored_status { updated_at } else { updated_at.max(over_at) },
