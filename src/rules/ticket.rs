@@ -14,8 +14,12 @@ const CODE_LENGTH: usize = 20;
 /// Checks that tickets for an event can still be issued.
 pub(crate) fn check_issuable(stored: EventStatus, over_at: Timestamp, now: Timestamp) -> Result<()> {
     match status_at(stored, over_at, now) {
-        EventStatus::Cancelled => Err(Error::conflict(Reason::EventCancelled, "the event is CANCELLED")),
-        EventStatus::Expired => Err(Error::conflict(Reason::EventNotOnSale, "the event is EXPIRED")),
+        EventStatus::Cancelled => {
+            Err(Error::conflict(Reason::EventCancelled, "the event is CANCELLED: no more tickets can be issued for it"))
+        }
+        EventStatus::Expired => {
+            Err(Error::conflict(Reason::EventNotOnSale, "the event is EXPIRED: no more tickets can be issued for it"))
+        }
         _ => Ok(()),
     }
 }

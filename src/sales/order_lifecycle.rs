@@ -110,7 +110,10 @@ fn complete(tx: &Transaction<'_>, state: &OrderState, by_gateway: bool) -> Resul
     check_payable(state.status)?;
     let expired = state.status == OrderStatus::Expired;
     if expired && state.event_cancelled {
-        return Err(Error::conflict(Reason::EventCancelled, "the event is CANCELLED"));
+        return Err(Error::conflict(
+            Reason::EventCancelled,
+            "the event is CANCELLED: the order cannot be paid any more",
+        ));
     }
 
     let completed = if expired {
