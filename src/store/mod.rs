@@ -12,7 +12,7 @@
 //! - If it inserts a row under a new id, end it with `ON CONFLICT (id) DO NOTHING`, and run it with
 //!   [`Transaction::insert`].
 //! - If it changes the sale of an event, call [`Transaction::debug_assert_event_locked`] before it runs.
-//! - If it is a list or runs often, add an entry to `engine/sqlite/plans.rs` with the index that it uses.
+//! - If it is a list or runs often, add an entry to `engine/sqlite/query_plan_tests.rs` with the index that it uses.
 //!
 //! To add a table or a column, add a migration (see `migrations`) and the statements, and add the
 //! invariants of the stored data to `check`.

@@ -9,7 +9,7 @@
 //! - Keep it fast: a migration blocks all writers, and a database may have millions of rows.
 //! - Use STRICT tables, CHECK constraints, and a FOREIGN KEY for every reference.
 //! - Add a new unique index to `Constraint` in `engine/violation.rs`, and a query for every other new index to
-//!   `engine/sqlite/plans.rs`. Tests find those that are missing.
+//!   `engine/sqlite/query_plan_tests.rs`. Tests find those that are missing.
 
 pub(in crate::store) const ALL: &[&str] = &[
     include_str!("sqlite/0001_main_job.sql"),

@@ -9,7 +9,7 @@ mod errors;
 mod integrity;
 mod location;
 #[cfg(test)]
-mod plans;
+mod query_plan_tests;
 mod readers;
 mod settings;
 

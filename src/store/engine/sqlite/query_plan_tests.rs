@@ -1,5 +1,5 @@
-//! Tests of the query plans: every index serves a query, and every query of a hot path uses the index that is meant for
-//! it. The plans are checked on an empty store, with many rows, and after ANALYZE.
+//! Tests of the query plans: every index serves a query, and every list and frequent query uses the index that is meant
+//! for it. The plans are checked on an empty store, with many rows, and after ANALYZE.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
