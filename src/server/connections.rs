@@ -27,7 +27,7 @@ use tokio::task::{JoinError, JoinSet};
 use tokio::time::Instant;
 use tower::Service;
 
-use super::connection::{Connection, Timeouts};
+use super::client_connection::{ClientConnection, Timeouts};
 use super::metrics::{GaugeGuard, Metrics};
 use super::middleware::AmbiguousFraming;
 use super::transport::{Transport, WatchedBody};
@@ -50,7 +50,7 @@ pub(super) struct Connections {
     metrics: Arc<Metrics>,
     timeouts: Timeouts,
     limit: usize,
-    open: HashMap<tokio::task::Id, Arc<Connection>>,
+    open: HashMap<tokio::task::Id, Arc<ClientConnection>>,
     tasks: JoinSet<()>,
     shutdown: watch::Sender<bool>,
 }
@@ -102,7 +102,7 @@ impl Connections {
             tracing::warn!(limit = self.limit, "connection refused: every open connection has a request in progress");
             return;
         }
-        let connection = Arc::new(Connection::new());
+        let connection = Arc::new(ClientConnection::new());
         let service = ConnectionService { router: self.router.clone(), client, connection: Arc::clone(&connection) };
         let served = serve(stream, service, self.timeouts, self.shutdown.subscribe());
         let task = self.tasks.spawn(count_while(served, self.metrics.connection_opened()));
@@ -205,7 +205,7 @@ async fn serve(
 struct ConnectionService {
     router: Router,
     client: SocketAddr,
-    connection: Arc<Connection>,
+    connection: Arc<ClientConnection>,
 }
 
 impl ConnectionService {

@@ -19,10 +19,10 @@
 mod blocking;
 mod body;
 mod call;
-mod checkout;
-mod checkout_page;
+mod checkout_html;
+mod checkout_routes;
+mod client_connection;
 mod conditions;
-mod connection;
 mod connections;
 mod docs;
 mod framing;
@@ -48,7 +48,7 @@ use axum::Router;
 use axum::middleware::from_fn_with_state;
 
 use blocking::BlockingService;
-use connection::Timeouts;
+use client_connection::Timeouts;
 use connections::Connections;
 use metrics::Metrics;
 use problem::Problem;
@@ -122,7 +122,7 @@ fn router_with_metrics(service: TicketingService, options: &ServerOptions, metri
         metrics: Arc::clone(&metrics),
     };
     routes::routes(operations::all())
-        .merge(checkout::routes())
+        .merge(checkout_routes::routes())
         .merge(monitoring::routes())
         .merge(openapi::routes())
         .merge(docs::routes())

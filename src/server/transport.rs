@@ -13,21 +13,21 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::Sleep;
 
-use super::connection::Connection;
+use super::client_connection::ClientConnection;
 
 /// How long the server reads and discards what the client still sends after the last response.
 const LINGER: Duration = Duration::from_secs(2);
 
-/// A TCP stream that reports to its [`Connection`].
+/// A TCP stream that reports to its [`ClientConnection`].
 pub(super) struct Transport {
     stream: TcpStream,
-    connection: Arc<Connection>,
+    connection: Arc<ClientConnection>,
     /// Set once the write half is shut down.
     linger: Option<Pin<Box<Sleep>>>,
 }
 
 impl Transport {
-    pub(super) fn new(stream: TcpStream, connection: Arc<Connection>) -> Self {
+    pub(super) fn new(stream: TcpStream, connection: Arc<ClientConnection>) -> Self {
         Self { stream, connection, linger: None }
     }
 }
@@ -94,14 +94,14 @@ impl AsyncWrite for Transport {
     }
 }
 
-/// A request body that reports its end to its [`Connection`].
+/// A request body that reports its end to its [`ClientConnection`].
 pub(super) struct WatchedBody {
     body: Incoming,
-    connection: Arc<Connection>,
+    connection: Arc<ClientConnection>,
 }
 
 impl WatchedBody {
-    pub(super) fn wrap(body: Incoming, connection: &Arc<Connection>) -> Body {
+    pub(super) fn wrap(body: Incoming, connection: &Arc<ClientConnection>) -> Body {
         if body.is_end_stream() {
             return Body::empty();
         }

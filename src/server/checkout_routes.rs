@@ -10,7 +10,7 @@ use axum::routing::get;
 
 use super::blocking::{BlockingService, WaitsFor};
 use super::body::RequestBody;
-use super::checkout_page::{self, STYLE_HASH};
+use super::checkout_html::{self, STYLE_HASH};
 use super::problem::Problem;
 use super::query;
 use super::state::AppState;
@@ -27,7 +27,7 @@ pub(super) fn routes() -> Router<AppState> {
 
 async fn show(State(state): State<AppState>, parameters: PathParams) -> Response {
     let token = token(parameters);
-    let render = move |service: &TicketingService| Ok(checkout_page::render(&service.hosted_checkout(&token)?));
+    let render = move |service: &TicketingService| Ok(checkout_html::render(&service.hosted_checkout(&token)?));
     let page = state.service.call(WaitsFor::Store, render).await;
     respond(page.map(|page| Html(page).into_response()))
 }
@@ -69,7 +69,7 @@ fn outcome(form: &[u8]) -> Option<CheckoutOutcome> {
 fn respond(result: Result<Response, Problem>) -> Response {
     let mut response = result.unwrap_or_else(|problem| {
         let status = problem.status();
-        let mut response = (status, Html(checkout_page::error(status))).into_response();
+        let mut response = (status, Html(checkout_html::error(status))).into_response();
         response.headers_mut().extend(problem.header());
         response
     });

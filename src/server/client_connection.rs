@@ -1,4 +1,4 @@
-//! The state of one connection: what it is waiting for, and since when.
+//! The state of a connection from a client: whether the server waits for the client, and since when.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -51,7 +51,7 @@ pub(super) struct EvictionOrder {
 
 /// One connection, shared by its task, its transport, and the loop that accepts connections.
 #[derive(Debug)]
-pub(super) struct Connection {
+pub(super) struct ClientConnection {
     state: Mutex<State>,
     /// Whether a request was answered without reading its body to the end.
     left_body_unread: AtomicBool,
@@ -64,7 +64,7 @@ struct State {
     framing: FramingCheck,
 }
 
-impl Connection {
+impl ClientConnection {
     /// A connection that was just accepted and waits for its first head.
     pub(super) fn new() -> Self {
         let state = State { phase: Phase::Head(Instant::now()), framing: FramingCheck::default() };
@@ -152,7 +152,7 @@ impl Connection {
         self.close.notify_one();
     }
 
-    /// Completes after [`Connection::close`].
+    /// Completes after [`ClientConnection::close`].
     pub(super) async fn close_requested(&self) {
         self.close.notified().await;
     }
