@@ -3,7 +3,7 @@
 //! A scan changes nothing but its ticket, so it does not lock the event. The conditional UPDATEs of `store::scans` make
 //! sure that exactly one of several simultaneous scans succeeds.
 
-use super::idempotency::{IdempotentOperation, PriorOutcome};
+use super::idempotent_operation::{IdempotentOperation, PriorOutcome};
 use crate::error::{Conflict, Error, Reason, Result};
 use crate::form::request::Request;
 use crate::model::id::{ApiKeyId, OrganizationId, TicketId};

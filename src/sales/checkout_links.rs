@@ -7,7 +7,7 @@
 
 use std::time::Duration;
 
-use super::idempotency::{IdempotentOperation, PriorOutcome};
+use super::idempotent_operation::{IdempotentOperation, PriorOutcome};
 use super::order_creation::{self, CreatedOrder};
 use super::order_lifecycle;
 use crate::error::Result;

@@ -28,7 +28,7 @@ mod discount_use;
 pub(crate) mod event_changes;
 pub(crate) mod holds;
 pub(crate) mod hosted_checkout;
-pub(crate) mod idempotency;
+pub(crate) mod idempotent_operation;
 mod inventory;
 pub(crate) mod order_creation;
 pub(crate) mod order_lifecycle;

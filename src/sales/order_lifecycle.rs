@@ -12,7 +12,7 @@
 //! | expired | completed | a late payment, if its seats and its discount use are still available |
 //! | expired | cancelled | [`cancel`] |
 
-use super::idempotency::{IdempotentOperation, PriorOutcome};
+use super::idempotent_operation::{IdempotentOperation, PriorOutcome};
 use super::{discount_use, holds, inventory};
 use crate::error::{Error, Reason, Result};
 use crate::model::amount::Amount;

@@ -7,7 +7,7 @@ use crate::model::id::{OrderId, OrganizationId};
 use crate::model::order::{CheckoutRedirectUrls, CreateOrderResponse, Order};
 use crate::payment::{Checkout, CheckoutRequest, GatewayCalls, GatewayError};
 use crate::sales::checkout_links;
-use crate::sales::idempotency::IdempotentOperation;
+use crate::sales::idempotent_operation::IdempotentOperation;
 use crate::sales::order_creation::CreatedOrder;
 
 /// Why an order got no checkout link.

@@ -11,7 +11,7 @@ use crate::model::id::{DiscountId, kind};
 use crate::model::page::Page;
 use crate::rules::checked;
 use crate::sales::discount_changes;
-use crate::sales::idempotency::OperationTarget;
+use crate::sales::idempotent_operation::OperationTarget;
 use crate::scope::Scope;
 use crate::store::discounts;
 

@@ -9,7 +9,7 @@ use crate::model::id::{EventId, kind};
 use crate::model::page::Page;
 use crate::rules::checked;
 use crate::sales::event_changes;
-use crate::sales::idempotency::OperationTarget;
+use crate::sales::idempotent_operation::OperationTarget;
 use crate::scope::Scope;
 use crate::store::events;
 

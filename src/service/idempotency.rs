@@ -1,4 +1,4 @@
-//! Starts idempotent operations. What happens in their transactions is in `sales::idempotency`.
+//! Starts idempotent operations. What happens in their transactions is in `sales::idempotent_operation`.
 //!
 //! An operation that is one transaction calls [`write_idempotent`](TicketingService::write_idempotent). An operation
 //! that does more, such as calling the payment gateway, calls [`begin_idempotent`](TicketingService::begin_idempotent)
@@ -14,7 +14,7 @@ use super::in_flight::InFlightGuard;
 use crate::error::Result;
 use crate::form::request::Request;
 use crate::model::caller::Caller;
-use crate::sales::idempotency::{IdempotentOperation, OperationTarget, PriorOutcome};
+use crate::sales::idempotent_operation::{IdempotentOperation, OperationTarget, PriorOutcome};
 use crate::store::Transaction;
 
 /// How an operation starts.

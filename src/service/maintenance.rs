@@ -12,7 +12,7 @@ use super::TicketingService;
 use super::refunds::RefundOutcome;
 use crate::error::{Result, StoreError};
 use crate::sales::holds;
-use crate::store::{events, idempotency, refunds, webhook_retention};
+use crate::store::{events, idempotency_records, refunds, webhook_retention};
 
 /// How many orders are expired in one transaction. Other writes wait at most for one such transaction.
 const ORDERS_PER_BATCH: usize = 200;
@@ -114,8 +114,8 @@ impl TicketingService {
 
     fn delete_old_idempotency_keys(&self) -> Result<usize> {
         let mut deleted = 0;
-        while self.store().read(idempotency::any_old)? {
-            deleted += self.store().write(idempotency::delete_old)?;
+        while self.store().read(idempotency_records::any_old)? {
+            deleted += self.store().write(idempotency_records::delete_old)?;
         }
         Ok(deleted)
     }

@@ -12,7 +12,7 @@ use crate::model::order::{
 use crate::model::page::Page;
 use crate::rules::{Checked, checked};
 use crate::sales::checkout_links::{self, OrderProgress, PaymentTerms};
-use crate::sales::idempotency::OperationTarget;
+use crate::sales::idempotent_operation::OperationTarget;
 use crate::sales::{order_creation, order_lifecycle};
 use crate::scope::Scope;
 use crate::store::orders;

@@ -8,7 +8,7 @@ use crate::model::id::{EventId, TicketTypeId, kind};
 use crate::model::page::Page;
 use crate::model::ticket_type::{CreateTicketType, ListTicketTypes, TicketType, UpdateTicketType};
 use crate::rules::checked;
-use crate::sales::idempotency::OperationTarget;
+use crate::sales::idempotent_operation::OperationTarget;
 use crate::sales::ticket_type_changes;
 use crate::scope::Scope;
 use crate::store::{events, ticket_types};

@@ -12,7 +12,7 @@ use crate::model::ticket::{
 };
 use crate::rules::{checked, ticket as rules};
 use crate::sales::check_in::{self, Scan};
-use crate::sales::idempotency::OperationTarget;
+use crate::sales::idempotent_operation::OperationTarget;
 use crate::sales::ticket_issuing;
 use crate::scope::Scope;
 use crate::store::tickets;

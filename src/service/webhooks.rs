@@ -11,7 +11,7 @@ use crate::model::webhook::{
     RotatedWebhookSecret, UpdateWebhook, WebhookDelivery, WebhookEndpoint,
 };
 use crate::rules::checked;
-use crate::sales::idempotency::OperationTarget;
+use crate::sales::idempotent_operation::OperationTarget;
 use crate::sales::webhook_changes;
 use crate::scope::Scope;
 use crate::store::{deliveries, webhooks};

@@ -30,7 +30,7 @@ pub(crate) mod discount_uses;
 pub(crate) mod discounts;
 mod engine;
 pub(crate) mod events;
-pub(crate) mod idempotency;
+pub(crate) mod idempotency_records;
 mod lists;
 mod migrations;
 pub(crate) mod order_items;

@@ -7,9 +7,9 @@ use std::sync::Arc;
 use crate::environment::{Environment, ManualClock, SeededEntropy};
 use crate::model::timestamp::Timestamp;
 use crate::store::{
-    Bind, Location, Store, api_keys, attempts, checkouts, customers, deliveries, discounts, events, idempotency,
-    order_items, order_status, orders, outbox, refunds, scans, summary, ticket_types, tickets, webhook_retention,
-    webhooks,
+    Bind, Location, Store, api_keys, attempts, checkouts, customers, deliveries, discounts, events,
+    idempotency_records, order_items, order_status, orders, outbox, refunds, scans, summary, ticket_types, tickets,
+    webhook_retention, webhooks,
 };
 
 /// A statement and the indexes that its plan must use.
@@ -56,7 +56,7 @@ const STATEMENTS: &[Expected] = &[
     (scans::BY_CODE, &["tickets_by_code"]),
     (refunds::DUE, &["refunds_due"]),
     (refunds::LIST, &["refunds_by_organization"]),
-    (idempotency::OLD, &["idempotency_records_by_age"]),
+    (idempotency_records::OLD, &["idempotency_records_by_age"]),
     (webhooks::LIST, &["webhook_endpoints_by_organization"]),
     (webhooks::REMOVE_WAITING_OF_TYPE, &["webhook_outbox_waiting"]),
     (webhooks::DELETE_WAITING, &["webhook_outbox_waiting"]),

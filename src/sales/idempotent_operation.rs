@@ -15,7 +15,7 @@ use crate::model::caller::Caller;
 use crate::model::id::{Id, Kind, OrderId};
 use crate::model::idempotency::IdempotentCall;
 use crate::store::Transaction;
-use crate::store::idempotency::{self, IdempotentRequest, StoredOutcome};
+use crate::store::idempotency_records::{self, IdempotentRequest, StoredOutcome};
 
 /// What an operation acts on. A key that was used for one target cannot be used for another.
 #[derive(Debug, Clone, Copy)]
@@ -84,7 +84,7 @@ impl IdempotentOperation {
     /// Looks up what the same request led to before, in this process or another.
     pub(crate) fn prior_outcome<T: DeserializeOwned>(&self, tx: &Transaction<'_>) -> Result<PriorOutcome<T>> {
         let Some(keyed) = &self.0 else { return Ok(PriorOutcome::None) };
-        match idempotency::find(tx, &keyed.request)? {
+        match idempotency_records::find(tx, &keyed.request)? {
             None => Ok(PriorOutcome::None),
             Some(StoredOutcome::PendingOrder(order)) => Ok(PriorOutcome::PendingOrder(order)),
             Some(StoredOutcome::Result(json)) => {
@@ -115,19 +115,19 @@ impl IdempotentOperation {
     pub(crate) fn store_result(&self, tx: &Transaction<'_>, result: &impl Serialize) -> Result<()> {
         let Some(keyed) = &self.0 else { return Ok(()) };
         let json = serde_json::to_string(result).map_err(|error| Error::Internal(error.to_string()))?;
-        idempotency::store(tx, &keyed.request, &StoredOutcome::Result(json))
+        idempotency_records::store(tx, &keyed.request, &StoredOutcome::Result(json))
     }
 
     /// Stores that the order was created, but has no checkout link yet.
     pub(crate) fn store_pending_order(&self, tx: &Transaction<'_>, order: OrderId) -> Result<()> {
         let Some(keyed) = &self.0 else { return Ok(()) };
-        idempotency::store(tx, &keyed.request, &StoredOutcome::PendingOrder(order))
+        idempotency_records::store(tx, &keyed.request, &StoredOutcome::PendingOrder(order))
     }
 
     /// Frees the key if it is stored with this pending order: the order was cancelled, and a retry starts over.
     pub(crate) fn forget_pending_order(&self, tx: &Transaction<'_>, order: OrderId) -> Result<()> {
         let Some(keyed) = &self.0 else { return Ok(()) };
-        idempotency::forget_pending_order(tx, &keyed.request, order)
+        idempotency_records::forget_pending_order(tx, &keyed.request, order)
     }
 }
 
