@@ -127,7 +127,7 @@ impl IdempotentOperation {
     /// Frees the key if it is stored with this pending order: the order was cancelled, and a retry starts over.
     pub(crate) fn forget_pending_order(&self, tx: &Transaction<'_>, order: OrderId) -> Result<()> {
         let Some(keyed) = &self.0 else { return Ok(()) };
-        idempotency_records::forget_pending_order(tx, &keyed.request, order)
+        idempotency_records::delete_pending_order(tx, &keyed.request, order)
     }
 }
 

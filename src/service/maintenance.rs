@@ -57,7 +57,7 @@ impl TicketingService {
         let expired_orders = self.expire_orders()?;
         let expired_events = self.expire_events()?;
         self.store_key_uses()?;
-        let forgotten_keys = self.delete_old_idempotency_keys()?;
+        let forgotten_keys = self.delete_expired_idempotency_keys()?;
         let forgotten_deliveries = self.delete_old_deliveries()?;
         let answered_refunds = self.attempt_due_refunds()?;
         Ok(MaintenanceReport { expired_orders, expired_events, answered_refunds, forgotten_keys, forgotten_deliveries })
@@ -112,10 +112,10 @@ impl TicketingService {
         self.store().write(events::expire)
     }
 
-    fn delete_old_idempotency_keys(&self) -> Result<usize> {
+    fn delete_expired_idempotency_keys(&self) -> Result<usize> {
         let mut deleted = 0;
-        while self.store().read(idempotency_records::any_old)? {
-            deleted += self.store().write(idempotency_records::delete_old)?;
+        while self.store().read(idempotency_records::any_expired)? {
+            deleted += self.store().write(idempotency_records::delete_expired)?;
         }
         Ok(deleted)
     }

@@ -56,7 +56,7 @@ const STATEMENTS: &[Expected] = &[
     (scans::BY_CODE, &["tickets_by_code"]),
     (refunds::DUE, &["refunds_due"]),
     (refunds::LIST, &["refunds_by_organization"]),
-    (idempotency_records::OLD, &["idempotency_records_by_age"]),
+    (idempotency_records::EXPIRED, &["idempotency_records_by_age"]),
     (webhooks::LIST, &["webhook_endpoints_by_organization"]),
     (webhooks::REMOVE_WAITING_OF_TYPE, &["webhook_outbox_waiting"]),
     (webhooks::DELETE_WAITING, &["webhook_outbox_waiting"]),
