@@ -90,7 +90,12 @@ pub(crate) fn payment_completed(
     if completed {
         return Ok(RecordedPayment { refund_due: false });
     }
-    insert_refund(tx, &state, can_refund)?;
+    let refund = refund_of(&state);
+    if can_refund {
+        refunds::insert_due(tx, &refund)?;
+    } else {
+        refunds::insert_refused(tx, &refund, "there is no payment gateway that can refund")?;
+    }
     Ok(RecordedPayment { refund_due: can_refund })
 }
 
@@ -244,7 +249,7 @@ fn cancel_loaded(tx: &Transaction<'_>, state: &OrderState, can_refund: bool) -> 
         OrderStatus::Expired | OrderStatus::Cancelled => {}
     }
     if refund_due {
-        insert_refund(tx, state, can_refund)?;
+        refunds::insert_due(tx, &refund_of(state))?;
     }
     let notification = NotificationData::OrderCancelled(OrderCancelled {
         order_id: state.id,
@@ -275,8 +280,7 @@ fn release_discount_use(tx: &Transaction<'_>, state: &OrderState) -> Result<()> 
     }
 }
 
-fn insert_refund(tx: &Transaction<'_>, state: &OrderState, can_refund: bool) -> Result<()> {
-    let refund =
-        NewRefund { organization: state.organization, order: state.id, amount: state.total, currency: &state.currency };
-    refunds::insert(tx, &refund, can_refund)
+/// A refund of the whole payment of an order.
+fn refund_of(state: &OrderState) -> NewRefund<'_> {
+    NewRefund { organization: state.organization, order: state.id, amount: state.total, currency: &state.currency }
 }

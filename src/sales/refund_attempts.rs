@@ -39,18 +39,18 @@ pub(crate) fn claim(tx: &Transaction<'_>, order: OrderId) -> Result<Option<Refun
 /// Records that the gateway refunded the payment.
 pub(crate) fn refunded(tx: &Transaction<'_>, attempt: &RefundAttempt) -> Result<()> {
     tx.lock_event(attempt.order)?;
-    refunds::done(tx, attempt.order)
+    refunds::mark_done(tx, attempt.order)
 }
 
 /// Records that the gateway refused the refund for good. It is not attempted again.
 pub(crate) fn refused(tx: &Transaction<'_>, attempt: &RefundAttempt, problem: &str) -> Result<()> {
     tx.lock_event(attempt.order)?;
-    refunds::refused(tx, attempt.order, problem)
+    refunds::mark_refused(tx, attempt.order, problem)
 }
 
 /// Records that the gateway was unavailable, and schedules the next attempt.
 pub(crate) fn unavailable(tx: &Transaction<'_>, attempt: &RefundAttempt, problem: &str) -> Result<()> {
     tx.lock_event(attempt.order)?;
     let next = tx.now().plus(delay_after(attempt.number));
-    refunds::again_at(tx, attempt.order, next, problem)
+    refunds::postpone(tx, attempt.order, next, problem)
 }

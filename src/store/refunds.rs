@@ -1,4 +1,5 @@
-//! Refunds: each is queued in the transaction that decides it, and stays due until the gateway accepts or refuses it.
+//! Refunds. A refund is recorded as due in the transaction that decides on it. It stays due until the gateway has made
+//! it or refused it permanently.
 
 use super::lists::{cursor_bound, limit_plus_one};
 use super::{Row, Transaction};
@@ -22,14 +23,15 @@ const INSERT: &str =
         created_at, updated_at)
     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?6, ?6)";
 const CLAIM: &str = "UPDATE refunds SET attempts = attempts + 1, next_attempt_at = ?3, updated_at = ?2
-    WHERE order_id = ?1 AND status = 'DUE' AND next_attempt_at <= ?2 RETURNING order_id, organization_id, amount, currency, attempts";
+    WHERE order_id = ?1 AND status = 'DUE' AND next_attempt_at <= ?2
+    RETURNING order_id, organization_id, amount, currency, attempts";
 pub(super) const DUE: &str =
     "SELECT order_id FROM refunds WHERE status = 'DUE' AND next_attempt_at <= ?1 ORDER BY next_attempt_at LIMIT ?2";
-const ANSWERED: &str =
+const CLOSE: &str =
     "UPDATE refunds SET status = ?2, last_error = ?3, updated_at = ?4 WHERE order_id = ?1 AND status = 'DUE'";
-const LATER: &str = "UPDATE refunds SET next_attempt_at = ?2, last_error = ?3, updated_at = ?4
+const POSTPONE: &str = "UPDATE refunds SET next_attempt_at = ?2, last_error = ?3, updated_at = ?4
     WHERE order_id = ?1 AND status = 'DUE'";
-const PAYMENT_REFUNDED: &str = "UPDATE orders SET payment_status = 'REFUNDED', updated_at = ?2
+const MARK_PAYMENT_REFUNDED: &str = "UPDATE orders SET payment_status = 'REFUNDED', updated_at = ?2
     WHERE id = ?1 AND payment_status = 'COMPLETED'";
 pub(super) const LIST: &str = concat!(
     "SELECT ",
@@ -56,7 +58,7 @@ fn decode(row: &Row<'_>) -> Result<Refund> {
     })
 }
 
-/// A refund of an order's payment.
+/// A refund of an order's payment, to be recorded.
 pub(crate) struct NewRefund<'a> {
     pub(crate) organization: OrganizationId,
     pub(crate) order: OrderId,
@@ -65,13 +67,18 @@ pub(crate) struct NewRefund<'a> {
     pub(crate) currency: &'a str,
 }
 
-/// Records that an order's payment has to be refunded. If no gateway can refund, it is listed as refused at once.
-pub(crate) fn insert(tx: &Transaction<'_>, refund: &NewRefund<'_>, can_refund: bool) -> Result<()> {
+/// Records a refund that the gateway is to make.
+pub(crate) fn insert_due(tx: &Transaction<'_>, refund: &NewRefund<'_>) -> Result<()> {
+    insert(tx, refund, RefundStatus::Due, None)
+}
+
+/// Records a refund that is not attempted. It is listed as refused, with `problem` as its error.
+pub(crate) fn insert_refused(tx: &Transaction<'_>, refund: &NewRefund<'_>, problem: &str) -> Result<()> {
+    insert(tx, refund, RefundStatus::Refused, Some(problem))
+}
+
+fn insert(tx: &Transaction<'_>, refund: &NewRefund<'_>, status: RefundStatus, problem: Option<&str>) -> Result<()> {
     tx.debug_assert_event_locked();
-    let (status, problem) = match can_refund {
-        true => (RefundStatus::Due, None),
-        false => (RefundStatus::Refused, Some("there is no payment gateway that can refund")),
-    };
     let binds = [
         refund.order.into(),
         refund.organization.into(),
@@ -81,7 +88,8 @@ pub(crate) fn insert(tx: &Transaction<'_>, refund: &NewRefund<'_>, can_refund: b
         tx.now().into(),
         problem.into(),
     ];
-    tx.execute(INSERT, &binds).map(drop)
+    tx.execute(INSERT, &binds)?;
+    Ok(())
 }
 
 /// Whether an order has a refund, of any status.
@@ -94,10 +102,11 @@ pub(crate) fn exists(tx: &Transaction<'_>, organization: OrganizationId, order: 
 pub(crate) struct ClaimedRefund {
     pub(crate) amount: Amount,
     pub(crate) currency: String,
+    /// The number of the attempt, counted from 1.
     pub(crate) attempt: i64,
 }
 
-/// Claims a refund that is due, so that no other process attempts it before `until`. Returns `None` if it is not due.
+/// Claims a due refund: no other process attempts it before `until`. Returns `None` if it is not due now.
 pub(crate) fn claim(tx: &Transaction<'_>, order: OrderId, until: Timestamp) -> Result<Option<ClaimedRefund>> {
     tx.debug_assert_event_locked();
     tx.query_opt(CLAIM, &[order.into(), tx.now().into(), until.into()], |row| {
@@ -107,35 +116,40 @@ pub(crate) fn claim(tx: &Transaction<'_>, order: OrderId, until: Timestamp) -> R
     })
 }
 
-/// Returns up to `limit` orders whose refunds are due, the longest waiting first.
+/// Returns up to `limit` orders whose refunds are due now. The one that has been due for the longest time comes first.
 pub(crate) fn due(tx: &Transaction<'_>, limit: i64) -> Result<Vec<OrderId>> {
     tx.query_all(DUE, &[tx.now().into(), limit.into()], |row| row.get("order_id"))
 }
 
-/// Records that the gateway made the refund.
-pub(crate) fn done(tx: &Transaction<'_>, order: OrderId) -> Result<()> {
-    tx.debug_assert_event_locked();
-    let now = tx.now();
-    let binds = [order.into(), RefundStatus::Done.as_str().into(), None::<&str>.into(), now.into()];
-    if tx.execute(ANSWERED, &binds)? == 1 {
-        tx.execute(PAYMENT_REFUNDED, &[order.into(), now.into()])?;
+/// Sets a due refund to DONE, and the payment status of its order to REFUNDED.
+pub(crate) fn mark_done(tx: &Transaction<'_>, order: OrderId) -> Result<()> {
+    if close(tx, order, RefundStatus::Done, None)? {
+        tx.execute(MARK_PAYMENT_REFUNDED, &[order.into(), tx.now().into()])?;
     }
     Ok(())
 }
 
-/// Records that the gateway refused the refund permanently.
-pub(crate) fn refused(tx: &Transaction<'_>, order: OrderId, problem: &str) -> Result<()> {
-    tx.debug_assert_event_locked();
-    let binds = [order.into(), RefundStatus::Refused.as_str().into(), problem.into(), tx.now().into()];
-    tx.execute(ANSWERED, &binds).map(drop)
+/// Sets a due refund to REFUSED. It is not attempted again.
+pub(crate) fn mark_refused(tx: &Transaction<'_>, order: OrderId, problem: &str) -> Result<()> {
+    close(tx, order, RefundStatus::Refused, Some(problem))?;
+    Ok(())
 }
 
-/// Records a failed attempt. The refund is attempted again at `at`.
-pub(crate) fn again_at(tx: &Transaction<'_>, order: OrderId, at: Timestamp, problem: &str) -> Result<()> {
+/// Sets the final status of a due refund. Returns `false` if the refund is not due.
+fn close(tx: &Transaction<'_>, order: OrderId, status: RefundStatus, problem: Option<&str>) -> Result<bool> {
     tx.debug_assert_event_locked();
-    tx.execute(LATER, &[order.into(), at.into(), problem.into(), tx.now().into()]).map(drop)
+    let binds = [order.into(), status.as_str().into(), problem.into(), tx.now().into()];
+    Ok(tx.execute(CLOSE, &binds)? == 1)
 }
 
+/// Keeps a refund due, and postpones its next attempt until `until`.
+pub(crate) fn postpone(tx: &Transaction<'_>, order: OrderId, until: Timestamp, problem: &str) -> Result<()> {
+    tx.debug_assert_event_locked();
+    tx.execute(POSTPONE, &[order.into(), until.into(), problem.into(), tx.now().into()])?;
+    Ok(())
+}
+
+/// Lists the refunds of an organization, those of the newest orders first.
 pub(crate) fn list(
     tx: &Transaction<'_>,
     organization: OrganizationId,
@@ -148,15 +162,19 @@ pub(crate) fn list(
     Ok(Page::cut(found, page.limit, |refund| refund.order_id))
 }
 
-/// The numbers of refunds that are not made yet or were refused, over all organizations.
+/// The numbers of refunds that were not made, over all organizations.
 pub(crate) struct OpenRefunds {
-    /// Those that are attempted again.
+    /// Refunds that will be attempted.
     pub(crate) due: u64,
-    /// Those that the gateway refused permanently.
+    /// Refunds that will not be attempted again.
     pub(crate) refused: u64,
 }
 
+/// Counts the refunds that were not made.
 pub(crate) fn count_open(tx: &Transaction<'_>) -> Result<OpenRefunds> {
-    let count = |sql| tx.query_opt(sql, &[], |row| row.count("number")).map(Option::unwrap_or_default);
+    let count = |sql| -> Result<u64> {
+        let number = tx.query_opt(sql, &[], |row| row.count("number"))?;
+        Ok(number.unwrap_or_default())
+    };
     Ok(OpenRefunds { due: count(COUNT_DUE)?, refused: count(COUNT_REFUSED)? })
 }
