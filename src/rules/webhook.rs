@@ -1,12 +1,12 @@
-//! Validation of webhook endpoints, and the secrets that sign notifications.
+//! Validation of webhook endpoints, the check before a notification is resent, and signing secrets.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
 use super::Checked;
-use crate::error::{FieldErrors, Result};
+use crate::error::{Error, FieldErrors, Reason, Result};
 use crate::model::secret::Secret;
-use crate::model::webhook::WebhookFields;
+use crate::model::webhook::{NotificationType, WebhookFields};
 
 const SECRET_PREFIX: &str = "whsec_";
 
@@ -22,6 +22,15 @@ pub(crate) fn check(mut fields: WebhookFields, errors: FieldErrors) -> Result<Ch
     }
     fields.events = events;
     errors.into_result().map(|()| Checked(fields))
+}
+
+/// Checks that a notification of this type may be resent to an endpoint that is subscribed to the types `subscribed`.
+pub(crate) fn check_subscribed(subscribed: &[NotificationType], notification_type: NotificationType) -> Result<()> {
+    if subscribed.contains(&notification_type) {
+        return Ok(());
+    }
+    let detail = format!("the endpoint is no longer subscribed to {notification_type}");
+    Err(Error::conflict(Reason::InvalidTransition, detail))
 }
 
 /// Builds a signing secret from random bytes: `whsec_` and the bytes in base64.

@@ -1,15 +1,16 @@
-//! Creation, update and deletion of webhook endpoints.
+//! Creation, update and deletion of webhook endpoints, and resending notifications to them.
 
 use crate::error::Result;
 use crate::form::change::Change;
 use crate::form::request::Request;
 use crate::model::caller::Caller;
-use crate::model::id::{OrganizationId, WebhookId};
+use crate::model::id::{OrganizationId, WebhookDeliveryId, WebhookId};
 use crate::model::webhook::{
-    CreateWebhook, CreatedWebhookEndpoint, RotatedWebhookSecret, UpdateWebhook, WebhookEndpoint, WebhookFields,
+    CreateWebhook, CreatedWebhookEndpoint, ResentWebhookDelivery, RotatedWebhookSecret, UpdateWebhook, WebhookEndpoint,
+    WebhookFields,
 };
 use crate::rules::{webhook as rules, webhook_url};
-use crate::store::{Transaction, webhooks};
+use crate::store::{Transaction, deliveries, outbox, webhooks};
 
 /// Creates an endpoint with a new signing secret. `allow_local` permits loopback addresses and plain `http`.
 pub(crate) fn create(
@@ -61,4 +62,18 @@ pub(crate) fn rotate_secret(
     let secret = rules::secret_from_random(tx.environment().random());
     webhooks::rotate(tx, organization, id, &secret)?;
     Ok(RotatedWebhookSecret { id, secret })
+}
+
+/// Queues the notification of a delivery again. It is not sent while the endpoint is disabled.
+pub(crate) fn resend(
+    tx: &Transaction<'_>,
+    organization: OrganizationId,
+    endpoint: WebhookId,
+    delivery: WebhookDeliveryId,
+) -> Result<ResentWebhookDelivery> {
+    let endpoint = webhooks::get(tx, organization, endpoint)?;
+    let sent = deliveries::get_notification(tx, endpoint.id, delivery)?;
+    rules::check_subscribed(&endpoint.events, sent.notification_type)?;
+    let outbox_id = outbox::insert(tx, endpoint.id, sent.id, sent.notification_type, &sent.body)?;
+    Ok(ResentWebhookDelivery { outbox_id })
 }

@@ -230,8 +230,7 @@ impl TicketingService {
         let target = OperationTarget::on("resend_webhook_delivery", delivery);
         // The endpoint is the body of the request, so that the same key is refused for another endpoint.
         self.write_idempotent(caller, target, Request::of_value(id), move |tx, endpoint| {
-            let outbox_id = deliveries::resend(tx, organization, endpoint.body, delivery)?;
-            Ok(ResentWebhookDelivery { outbox_id })
+            webhook_changes::resend(tx, organization, endpoint.body, delivery)
         })
     }
 }

@@ -1,9 +1,9 @@
-//! The history of delivery attempts, and resending notifications from it.
+//! Webhook deliveries: the history of the attempts to send notifications.
 
 use super::lists::{cursor_bound, limit_plus_one};
-use super::{Row, Transaction, outbox, webhooks};
-use crate::error::{Error, Reason, Result};
-use crate::model::id::{NotificationId, OrganizationId, OutboxId, WebhookDeliveryId, WebhookId, kind};
+use super::{Row, Transaction, webhooks};
+use crate::error::{Error, Result};
+use crate::model::id::{NotificationId, OrganizationId, WebhookDeliveryId, WebhookId, kind};
 use crate::model::page::Page;
 use crate::model::webhook::{ListWebhookDeliveries, NotificationType, WebhookDelivery};
 use crate::rules::Checked;
@@ -38,7 +38,7 @@ fn decode(row: &Row<'_>) -> Result<WebhookDelivery> {
     })
 }
 
-/// Returns the delivery attempts to an endpoint of the organization, the newest first.
+/// Lists the delivery attempts to an endpoint of the organization, newest first.
 pub(crate) fn list(
     tx: &Transaction<'_>,
     organization: OrganizationId,
@@ -57,30 +57,25 @@ pub(crate) fn list(
     Ok(Page::cut(found, request.page.limit, |delivery| delivery.id))
 }
 
-/// The notification that a delivery attempt sent.
-struct SentNotification {
-    notification_type: NotificationType,
-    id: NotificationId,
-    body: String,
+/// The notification that an attempt sent.
+pub(crate) struct SentNotification {
+    pub(crate) id: NotificationId,
+    pub(crate) notification_type: NotificationType,
+    pub(crate) body: String,
 }
 
-fn decode_notification(row: &Row<'_>) -> Result<SentNotification> {
-    Ok(SentNotification { notification_type: row.text_enum("type")?, id: row.get("event_id")?, body: row.get("body")? })
-}
-
-/// Queues the notification of a delivery attempt again. It waits while the endpoint is disabled.
-pub(crate) fn resend(
+/// Returns the notification that an attempt sent to an endpoint.
+pub(crate) fn get_notification(
     tx: &Transaction<'_>,
-    organization: OrganizationId,
     endpoint: WebhookId,
     delivery: WebhookDeliveryId,
-) -> Result<OutboxId> {
-    let subscribed_types = webhooks::get(tx, organization, endpoint)?.events;
-    let sent = tx.query_opt(NOTIFICATION, &[delivery.into(), endpoint.into()], decode_notification)?;
-    let sent = sent.ok_or(Error::NotFound("webhook delivery"))?;
-    if !subscribed_types.contains(&sent.notification_type) {
-        let detail = format!("the endpoint is no longer subscribed to {}", sent.notification_type);
-        return Err(Error::conflict(Reason::InvalidTransition, detail));
-    }
-    outbox::insert(tx, endpoint, sent.id, sent.notification_type, &sent.body)
+) -> Result<SentNotification> {
+    let found = tx.query_opt(NOTIFICATION, &[delivery.into(), endpoint.into()], |row| {
+        Ok(SentNotification {
+            notification_type: row.text_enum("type")?,
+            id: row.get("event_id")?,
+            body: row.get("body")?,
+        })
+    })?;
+    found.ok_or(Error::NotFound("webhook delivery"))
 }
