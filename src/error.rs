@@ -115,7 +115,6 @@ impl FieldErrors {
     }
 
     /// Adds an error unless the condition `holds`.
-    /// Adds an error if the condition does not hold.
     pub(crate) fn check(&mut self, holds: bool, path: impl Into<String>, message: impl Into<String>) {
         if !holds {
             self.add(path, message);
@@ -274,7 +273,8 @@ pub enum StoreError {
         /// The oldest version that works.
         required: &'static str,
     },
-    /// Another row has the same value in a unique column. Operations report this as a [`Conflict`] instead.
+    /// Another row has the same value in a unique column. Values that callers set are reported as a
+    /// [`Conflict`] instead.
     #[error("another row has the same value: {0}")]
     Taken(String),
     /// Anything else that SQLite or the operating system reported.

@@ -14,6 +14,7 @@ use crate::error::Result;
 use crate::model::id::{OrderId, OrganizationId};
 use crate::model::order::{CreateOrder, CreateOrderResponse, Order, OrderStatus};
 use crate::rules::Checked;
+use crate::store::checkouts::NewCheckout;
 use crate::store::{Transaction, checkouts, orders};
 
 /// How a new order is paid.
@@ -64,15 +65,15 @@ fn is_without_link(order: &Order) -> bool {
     order.status == OrderStatus::Pending && order.payment_gateway.is_none()
 }
 
-/// Records the checkout link of an order, and the gateway's reference of the payment. Returns `None` if another process
-/// has cancelled the order because it got no link.
+/// Records the checkout that the gateway has created for an order. Returns `None` if another process has cancelled the
+/// order because it got no link. Fails with [`Error::PaymentGatewayFailed`](crate::Error::PaymentGatewayFailed) if
+/// another order has the same payment reference.
 pub(crate) fn record(
     tx: &Transaction<'_>,
     operation: &IdempotentOperation,
     organization: OrganizationId,
     id: OrderId,
-    link: &str,
-    reference: &str,
+    checkout: &NewCheckout<'_>,
 ) -> Result<Option<CreateOrderResponse>> {
     tx.lock_event(id)?;
     match operation.prior_outcome(tx)? {
@@ -82,7 +83,7 @@ pub(crate) fn record(
         PriorOutcome::None if !operation.has_key() => {}
         PriorOutcome::None | PriorOutcome::PendingOrder(_) => return Ok(None),
     }
-    checkouts::record(tx, organization, id, link, reference)?;
+    checkouts::record(tx, organization, id, checkout)?;
     let response = CreateOrderResponse::from(orders::get(tx, organization, id)?);
     operation.store_result(tx, &response)?;
     Ok(Some(response))

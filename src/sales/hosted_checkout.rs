@@ -7,12 +7,12 @@ use crate::model::order::OrderStatus;
 use crate::store::checkouts::CheckoutOrder;
 use crate::store::{Transaction, checkouts, events, orders, refunds};
 
-/// Finds the order of a payment by the gateway's reference.
+/// Returns the order of a payment, by the gateway's reference of the payment.
 pub(crate) fn find(tx: &Transaction<'_>, reference: &str) -> Result<CheckoutOrder> {
-    checkouts::find(tx, reference)?.ok_or(Error::NotFound("checkout"))
+    checkouts::find_order(tx, reference)?.ok_or(Error::NotFound("checkout"))
 }
 
-/// The contents of the checkout page.
+/// Returns the contents of the checkout page.
 pub(crate) fn page(tx: &Transaction<'_>, reference: &str) -> Result<HostedCheckout> {
     let CheckoutOrder { organization, id } = find(tx, reference)?;
     let order = orders::get(tx, organization, id)?;
@@ -26,8 +26,8 @@ pub(crate) fn page(tx: &Transaction<'_>, reference: &str) -> Result<HostedChecko
     })
 }
 
-/// What the outcome that was chosen led to. A payment that came too late for its order is a failure: it was refunded,
-/// or is going to be.
+/// Returns the result of the outcome that the customer chose. A payment that came too late for its order is a failure:
+/// it was refunded, or a refund is due.
 pub(crate) fn result(tx: &Transaction<'_>, order: CheckoutOrder, chosen: CheckoutOutcome) -> Result<CheckoutResult> {
     let CheckoutOrder { organization, id } = order;
     let outcome = match chosen {

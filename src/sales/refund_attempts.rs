@@ -31,7 +31,7 @@ pub(crate) fn claim(tx: &Transaction<'_>, order: OrderId) -> Result<Option<Refun
         order,
         amount: claimed.amount,
         currency: claimed.currency,
-        reference: checkouts::reference(tx, order)?,
+        reference: checkouts::payment_reference(tx, order)?,
         number: claimed.attempt,
     }))
 }

@@ -2,13 +2,14 @@
 //! `sales::checkout_links`.
 
 use super::TicketingService;
-use crate::error::{Error, Result, StoreError};
+use crate::error::{Error, Result};
 use crate::model::id::{OrderId, OrganizationId};
 use crate::model::order::{CheckoutRedirectUrls, CreateOrderResponse, Order};
-use crate::payment::{Checkout, CheckoutRequest, GatewayCalls, GatewayError};
+use crate::payment::{CheckoutRequest, GatewayCalls, GatewayError};
 use crate::sales::checkout_links;
 use crate::sales::idempotent_operation::IdempotentOperation;
 use crate::sales::order_creation::CreatedOrder;
+use crate::store::checkouts::NewCheckout;
 
 /// Why an order got no checkout link.
 enum LinkFailure {
@@ -60,15 +61,13 @@ impl TicketingService {
 
         let operation = operation.clone();
         let recorded = self.store().write(move |tx| {
-            let Checkout { link, reference } = &checkout;
-            checkout_links::record(tx, &operation, organization, id, link, reference)
+            let checkout = NewCheckout { link: &checkout.link, reference: &checkout.reference };
+            checkout_links::record(tx, &operation, organization, id, &checkout)
         });
         match recorded {
             Ok(Some(response)) => Ok(response),
             Ok(None) => Err(GatewayError::Unavailable("it returned no link to another process".to_owned()).into()),
-            Err(Error::Store(StoreError::Taken(_))) => {
-                Err(GatewayError::Refused("it returned the reference of another payment".to_owned()).into())
-            }
+            Err(Error::PaymentGatewayFailed(problem)) => Err(GatewayError::Refused(problem).into()),
             Err(error) => Err(LinkFailure::Store(error)),
         }
     }
