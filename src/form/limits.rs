@@ -22,6 +22,8 @@ pub(crate) enum TextLimit {
     MaxLength(usize),
     /// Exactly this many characters.
     ExactLength(usize),
+    /// A two-letter country code (ISO 3166-1 alpha-2). Only the length is checked.
+    CountryCode,
     /// Lower-case letters and digits, in groups joined by single hyphens.
     Slug,
     /// An e-mail address.
@@ -39,6 +41,7 @@ impl TextLimit {
             Self::MinLength(least) => text.chars().count() >= least,
             Self::MaxLength(most) => text.len() <= most || text.chars().count() <= most,
             Self::ExactLength(length) => text.chars().count() == length,
+            Self::CountryCode => text.chars().count() == 2,
             Self::Slug => is_slug(text),
             Self::Email => is_email(text),
             Self::Uri => is_uri(text),
@@ -54,6 +57,7 @@ impl Limit for TextLimit {
             Self::MinLength(least) => format!("must have at least {least} characters"),
             Self::MaxLength(most) => format!("must have at most {most} characters"),
             Self::ExactLength(length) => format!("must have exactly {length} characters"),
+            Self::CountryCode => "must be a two-letter country code (ISO 3166-1 alpha-2), such as DE".to_owned(),
             Self::Slug => "must be lower-case letters and digits, in groups joined by single hyphens".to_owned(),
             Self::Email => "must be an e-mail address".to_owned(),
             Self::Uri | Self::WebhookUrl => "must be a URI with a scheme (RFC 3986)".to_owned(),
@@ -68,6 +72,7 @@ impl Limit for TextLimit {
                 schema["minLength"] = json!(length);
                 schema["maxLength"] = json!(length);
             }
+            Self::CountryCode => Self::ExactLength(2).describe(schema),
             Self::Slug => schema["pattern"] = json!(SLUG_PATTERN),
             Self::Email => schema["format"] = json!("email"),
             Self::Uri | Self::WebhookUrl => schema["format"] = json!("uri"),

@@ -91,7 +91,8 @@ pub struct Event {
     pub tracking_pixels: serde_json::Value,
     /// How tickets reach the customer.
     pub delivery_method: DeliveryMethod,
-    /// The countries to which physical tickets are sent, as two-letter codes (ISO 3166-1). Empty means all countries.
+    /// The countries to which physical tickets are sent, as two-letter codes (ISO 3166-1 alpha-2). Empty means all
+    /// countries.
     pub shipping_countries: Vec<String>,
     /// Whether an order may name a company.
     pub accepts_company: bool,
@@ -141,7 +142,8 @@ writable_fields! {
     status: EventStatus => default(EventStatus::Drafted);
     /// How tickets reach the customer.
     delivery_method: DeliveryMethod => required;
-    /// The countries to which physical tickets are sent, as two-letter codes (ISO 3166-1). Empty means all countries.
+    /// The countries to which physical tickets are sent, as two-letter codes (ISO 3166-1 alpha-2). Empty means all
+    /// countries.
     shipping_countries: Vec<String> => default(Vec::new());
     /// Whether an order may name a company.
     accepts_company: bool => default(false);

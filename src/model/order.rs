@@ -9,7 +9,7 @@ use super::timestamp::Timestamp;
 use crate::form::declare::form;
 use crate::form::limits::ListLimit::MinItems;
 use crate::form::limits::NumberLimit::{Max, Min};
-use crate::form::limits::TextLimit::{ExactLength, MinLength, Uri};
+use crate::form::limits::TextLimit::{CountryCode, MinLength, Uri};
 use crate::text_enum::text_enum;
 
 text_enum! {
@@ -269,8 +269,8 @@ form! {
         pub zip: String [MinLength(1)],
         /// Town: at least 1 character.
         pub city: String [MinLength(1)],
-        /// A two-letter country code (ISO 3166-1).
-        pub country: String [ExactLength(2)],
+        /// A two-letter country code (ISO 3166-1 alpha-2).
+        pub country: String [CountryCode],
     }
 }
 

@@ -41,7 +41,11 @@ impl Sale {
                 Some(address) => {
                     let ships = self.shipping_countries.is_empty()
                         || self.shipping_countries.iter().any(|country| country.eq_ignore_ascii_case(&address.country));
-                    errors.check(ships, "shippingAddress.country", "must be a country to which this event ships");
+                    errors.check(
+                        ships,
+                        "shippingAddress.country",
+                        "must be one of the event's shippingCountries, which are two-letter codes (ISO 3166-1 alpha-2)",
+                    );
                 }
             }
         }
