@@ -1,4 +1,4 @@
-//! Requests as the operations of the facade accept them.
+//! The requests that the operations of the facade accept.
 
 use super::declare::implement_form;
 use super::json::{SyntaxError, Value};
@@ -6,7 +6,7 @@ use super::object::{self, Form, ObjectReader};
 use super::path::Path;
 use crate::error::FieldErrors;
 
-/// A request, together with the errors of its fields. Every operation accepts a `Request`, and also the plain request.
+/// A request, together with the errors of its fields. Every operation accepts a `Request<T>` or a plain `T`.
 /// Errors found while reading JSON and errors found by the operation are reported together.
 ///
 /// ```
@@ -67,7 +67,7 @@ impl<T: Form> Request<T> {
     }
 }
 
-/// The body of an operation that needs none: absent, or an object, all of whose fields are ignored.
+/// The body of an operation that needs no input. The body may be absent, or an object whose fields are ignored.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Nothing;
 

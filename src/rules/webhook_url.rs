@@ -96,8 +96,8 @@ fn read_name(name: &str) -> Option<ReceiverHost<'_>> {
     if last.eq_ignore_ascii_case("localhost") {
         return Some(ReceiverHost::Localhost);
     }
-    let inside = ["local", "internal"].into_iter().any(|end| last.eq_ignore_ascii_case(end));
-    (labels.count() > 1 && !inside).then_some(ReceiverHost::Name(name))
+    let is_local = ["local", "internal"].into_iter().any(|end| last.eq_ignore_ascii_case(end));
+    (labels.count() > 1 && !is_local).then_some(ReceiverHost::Name(name))
 }
 
 /// Whether this is a valid label: ASCII letters, digits and `_`, with hyphens between them. Only ASCII, because parsers

@@ -1,9 +1,9 @@
 //! Orders that are paid under a checkout link of the payment gateway: the transactions before and after the gateway is
 //! asked for the link. No transaction is open during the call.
 //!
-//! The first transaction creates the order, which reserves its seats. The second one records the link, or cancels the
-//! order if the gateway returned none. If the request has an idempotency key, the order is stored with the key in
-//! between: a retry continues with the same order, also in another process and after a crash.
+//! The first transaction creates the order, which reserves its seats. If the request has an idempotency key, it also
+//! stores the order under the key, so that a retry continues with the same order, even in another process or after a
+//! crash. The second transaction records the link, or cancels the order if the gateway returned none.
 
 use std::time::Duration;
 
@@ -30,7 +30,7 @@ pub(crate) struct PaymentTerms {
 pub(crate) enum OrderProgress {
     /// There is nothing left to do.
     Finished(Box<CreateOrderResponse>),
-    /// The gateway is to be asked for a checkout link.
+    /// The gateway must be asked for a checkout link.
     NeedsLink(Box<CreatedOrder>),
 }
 
@@ -89,7 +89,7 @@ pub(crate) fn record(
     Ok(Some(response))
 }
 
-/// Cancels an order that got no checkout link. Returns a response if the order needs none any more: it was completed
+/// Cancels an order that got no checkout link. Returns a response if the order no longer needs a link: it was completed
 /// meanwhile, or another process has recorded a link.
 pub(crate) fn cancel_without_link(
     tx: &Transaction<'_>,

@@ -262,7 +262,7 @@ fn cancel_loaded(tx: &Transaction<'_>, state: &OrderState, can_refund: bool) -> 
     Ok(Cancellation { response, refund_due })
 }
 
-/// Cancels those tickets of an order that are not cancelled yet, and frees their seats.
+/// Cancels the tickets of an order that are not cancelled yet, and releases their seats.
 fn cancel_tickets(tx: &Transaction<'_>, state: &OrderState) -> Result<()> {
     let mut types: Vec<TicketTypeId> = tickets::cancel_of_order(tx, state.id)?;
     types.sort_unstable();

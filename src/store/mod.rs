@@ -1,7 +1,7 @@
 //! Persistence: the statements of every table, and the transactions in which they run.
 //!
 //! There is a file for each table or resource. It holds the statements next to the functions that run them and decode
-//! their rows. `engine` runs transactions, `migrations` defines the schema, and `check` looks for broken invariants.
+//! their rows. `engine` runs transactions, `migrations` defines the schema, and `check` looks for violated invariants.
 //! The store makes no business decisions: `sales` and `rules` do.
 //!
 //! To add a statement, write its text as a `const` in the file of its table:
@@ -100,7 +100,7 @@ impl Store {
     /// changed.
     ///
     /// An engine may have to run a transaction again, for example after a deadlock, so `work` must be repeatable: it
-    /// clones what it uses up, and has no effect outside the transaction.
+    /// clones the values that it would consume, and has no effect outside the transaction.
     pub(crate) fn write<T: Send + 'static>(
         &self,
         work: impl Fn(&Transaction<'_>) -> Result<T> + Send + 'static,
@@ -108,7 +108,7 @@ impl Store {
         self.writer.write(work)
     }
 
-    /// Returns what was counted so far.
+    /// Returns the current statistics.
     pub(crate) fn statistics(&self) -> Statistics {
         self.counters.get(self.writer.jobs_waiting())
     }
@@ -128,7 +128,7 @@ impl Store {
         self.commit_notifier.endpoint_changes(endpoint)
     }
 
-    /// Copies one state of the database to a new file at `target`, and passes the progress to `progress`.
+    /// Copies one snapshot of the database to a new file at `target`, and passes the progress to `progress`.
     pub(crate) fn backup(&self, target: &Path, progress: impl FnMut(BackupProgress)) -> Result<BackupProgress> {
         self.location.back_up_to(target, &self.environment, progress)
     }

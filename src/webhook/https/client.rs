@@ -88,7 +88,7 @@ impl Client {
             message = message.header(*name, value);
         }
         let mut response = self.agent.run(message.body(request.body.as_str())?)?;
-        // With a complete head it counts as a response, even if its body breaks off.
+        // The head is complete, so this counts as a response, even if the body is interrupted.
         exchange::with_current(|exchange| exchange.phase = Phase::Reading);
         let body = read_body(response.body_mut());
         Ok(WebhookResponse { status: response.status().as_u16(), body, timed_out: false })
@@ -106,7 +106,8 @@ impl Client {
     }
 }
 
-/// Reads the beginning of the body, as far as it arrives. If the body is not longer, the connection can be reused.
+/// Reads the first [`BODY_KEPT`] bytes of the body, or as many as arrive. The connection can be reused only if the body
+/// is not longer.
 fn read_body(body: &mut Body) -> Vec<u8> {
     let mut kept = vec![0; BODY_KEPT];
     let mut length = 0;
