@@ -11,9 +11,9 @@ use crate::common::log;
 use crate::common::outbox;
 use serde_json::json;
 
-/// How list_of bodies are generated from the fields of an operation.
+/// How many bodies are generated from the fields of an operation.
 const GENERATED: usize = 700;
-/// How list_of valid bodies have some of their bytes changed.
+/// How many valid bodies have some of their bytes changed.
 const MUTATED: usize = 150;
 
 const JSON: &[&str] = &["Content-Type: application/json"];
@@ -58,7 +58,7 @@ impl Setup {
         Self { server, event, seat, free, other_event, discount }
     }
 
-    /// Sends generated bodies to an operation, and checks the responses and the log. Returns how list_of requests were
+    /// Sends generated bodies to an operation, and checks the responses and the log. Returns how many requests were
     /// accepted.
     fn attack(&self, seed: u64, operation: &Operation<'_>) -> usize {
         let placeholders = [
@@ -112,7 +112,7 @@ impl Setup {
         format!("/v1/webhooks/{}", id(&self.server.client().post("/v1/webhooks", &webhook).expect(201)))
     }
 
-    /// How list_of resources a list has, on all of its pages.
+    /// Returns the number of resources in a list, on all of its pages.
     fn count(&self, path: &str) -> usize {
         let mut client = self.server.client();
         let mut cursor = String::new();
@@ -361,12 +361,12 @@ fn very_long_values_are_stored_completely_or_rejected() {
 fn every_entry_of_a_list_of_ten_thousand_is_checked() {
     let setup = Setup::new();
     let mut client = setup.server.client();
-    let list_of = |entry: &str| format!("[{}]", vec![entry; 10_000].join(","));
+    let long_list = |entry: &str| format!("[{}]", vec![entry; 10_000].join(","));
     let paths = |list: &str| -> Vec<String> { (0..10_000).map(|index| format!("{list}[{index}]")).collect() };
     let path = format!("/v1/events/{}/settings", setup.event);
-    let tags = client.send("PATCH", &path, JSON, format!("{{\"tags\":{}}}", list_of("\"x\"")).as_bytes()).expect(200);
+    let tags = client.send("PATCH", &path, JSON, format!("{{\"tags\":{}}}", long_list("\"x\"")).as_bytes()).expect(200);
     assert_eq!(tags.json()["tags"].as_array().unwrap().len(), 10_000);
-    let tags = client.send("PATCH", &path, JSON, format!("{{\"tags\":{}}}", list_of("0")).as_bytes());
+    let tags = client.send("PATCH", &path, JSON, format!("{{\"tags\":{}}}", long_list("0")).as_bytes());
     assert_eq!(tags.paths(), paths("tags"));
     let order = |items: &str| {
         let event = &setup.event;
@@ -374,9 +374,9 @@ fn every_entry_of_a_list_of_ten_thousand_is_checked() {
         format!("{{\"eventId\":\"{event}\",\"customer\":{customer},\"items\":{items}}}")
     };
     let item = format!("{{\"ticketId\":\"{}\",\"quantity\":1}}", setup.seat);
-    let rejected = client.send("POST", "/v1/orders", JSON, order(&list_of(&item)).as_bytes()).expect(409);
+    let rejected = client.send("POST", "/v1/orders", JSON, order(&long_list(&item)).as_bytes()).expect(409);
     assert_eq!(rejected.json()["reason"], "max-per-order-exceeded");
-    let rejected = client.send("POST", "/v1/orders", JSON, order(&list_of("[]")).as_bytes());
+    let rejected = client.send("POST", "/v1/orders", JSON, order(&long_list("[]")).as_bytes());
     assert_eq!(rejected.paths(), paths("items"));
     // Each of a hundred thousand entries gets an error, in time that is not quadratic: the client would time out.
     let ticket_types = format!("[0{}]", ",0".repeat(100_000));
