@@ -114,7 +114,7 @@ fn every_operation_in_every_status_has_the_result_of_the_table() {
         [
             (Ok(Cancelled), Waiting, 0, 0),
             (Ok(Completed), Waiting, 2, 0),
-            // The expiry is not stored yet: the seats are held in the file, but free for every reader.
+            // The expiry is not stored yet: the seats are reserved in the file, but free for every reader.
             (Err(OrderNotPending), Waiting, 0, 2),
             (Ok(Completed), Paid, 2, 0),
             (Ok(Expired), Waiting, 0, 0),

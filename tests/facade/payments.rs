@@ -1,11 +1,13 @@
 //! Payments: the checkout, reports of the gateway, late payments, and the hosted checkout of the sandbox.
 
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use ticketing::{
-    CheckInTicket, Checkout, CheckoutOutcome, CheckoutRedirectUrls, CheckoutRequest, CreateOrder, CreateOrderResponse,
-    Error, EventStatus, GatewayError, ManualClock, Order, OrderId, OrderStatus, PaymentGateway, PaymentStatus, Reason,
-    RefundRequest, RefundStatus, Result, TicketType, TicketingService,
+    Caller, CheckInTicket, Checkout, CheckoutOutcome, CheckoutRedirectUrls, CheckoutRequest, CreateOrder,
+    CreateOrderResponse, CreateTicketType, Error, EventStatus, GatewayError, ListOrders, ListRefunds, ManualClock,
+    NewOrderItem, Order, OrderId, OrderStatus, OrderSummary, PaymentGateway, PaymentStatus, Reason, RefundRequest,
+    RefundStatus, Result, TicketType, TicketingService,
 };
 
 use crate::common::*;
@@ -19,7 +21,7 @@ fn failed(fixture: &Fixture, id: OrderId) -> Result<Order> {
 }
 
 fn refund_statuses(fixture: &Fixture) -> Vec<RefundStatus> {
-    let page = fixture.service.list_refunds(&fixture.caller, ticketing::ListRefunds::default()).expect("a page");
+    let page = fixture.service.list_refunds(&fixture.caller, ListRefunds::default()).expect("a page");
     page.data.iter().map(|refund| refund.status).collect()
 }
 
@@ -73,8 +75,7 @@ fn if_the_gateway_fails_the_order_is_cancelled_and_its_seats_are_free() {
         fixture.gateway.on_checkout(behavior);
         let refused = create_order(&fixture, &ticket_type, 2).expect_err("no link");
         assert!(matches!(refused, Error::PaymentGatewayFailed(_)), "{behavior:?}: {refused:?}");
-        let orders =
-            fixture.service.list_orders(&fixture.caller, ticketing::ListOrders::default()).expect("a page").data;
+        let orders = fixture.service.list_orders(&fixture.caller, ListOrders::default()).expect("a page").data;
         assert_eq!(orders.len(), 1, "{behavior:?}");
         assert_eq!((orders[0].status, &orders[0].payment_gateway), (OrderStatus::Cancelled, &None), "{behavior:?}");
         assert_eq!(fixture.stored("SELECT held FROM ticket_types"), 0, "{behavior:?}");
@@ -87,33 +88,30 @@ fn if_the_gateway_fails_the_order_is_cancelled_and_its_seats_are_free() {
 fn a_gateway_that_fails_after_the_hold_expired_cancels_the_order_too() {
     // The hold is shorter than the call of the gateway: the gateway advances the clock.
     #[derive(Debug)]
-    struct Slow(ticketing::ManualClock);
-    impl ticketing::PaymentGateway for Slow {
-        fn start_checkout(
-            &self,
-            _: &ticketing::CheckoutRequest,
-        ) -> Result<ticketing::Checkout, ticketing::GatewayError> {
+    struct Slow(ManualClock);
+    impl PaymentGateway for Slow {
+        fn start_checkout(&self, _: &CheckoutRequest) -> Result<Checkout, GatewayError> {
             self.0.advance(HOLD);
-            Err(ticketing::GatewayError::Unavailable("too late".to_owned()))
+            Err(GatewayError::Unavailable("too late".to_owned()))
         }
-        fn refund(&self, _: &ticketing::RefundRequest) -> Result<(), ticketing::GatewayError> {
+        fn refund(&self, _: &RefundRequest) -> Result<(), GatewayError> {
             Ok(())
         }
     }
     let folder = tempfile::tempdir().expect("a folder");
-    let clock = ticketing::ManualClock::at(at(NOW));
-    let builder = ticketing::TicketingService::builder(folder.path().join("ticketing.db")).clock(clock.clone());
+    let clock = ManualClock::at(at(NOW));
+    let builder = TicketingService::builder(folder.path().join("ticketing.db")).clock(clock.clone());
     let service = builder.payment_gateway(Slow(clock)).open().expect("a file");
     let organization = service.create_organization(Default::default()).expect("an organization");
     let caller = service.act_for(organization.id).expect("the organization exists");
     let event = service.create_event(&caller, new_event(|_| {})).expect("an event");
-    let ticket_type = ticketing::CreateTicketType::new("Seat", eur(1250), 2);
+    let ticket_type = CreateTicketType::new("Seat", eur(1250), 2);
     let ticket_type = service.create_ticket_type(&caller, event.id, ticket_type).expect("a type");
     let refused = service
         .create_order(&caller, CreateOrder::new(event.id, new_customer(), ticket_type.id, 1))
         .expect_err("no link");
     assert!(matches!(refused, Error::PaymentGatewayFailed(_)), "{refused:?}");
-    let orders = service.list_orders(&caller, ticketing::ListOrders::default()).expect("a page").data;
+    let orders = service.list_orders(&caller, ListOrders::default()).expect("a page").data;
     assert_eq!(orders[0].status, OrderStatus::Cancelled, "the order is cancelled, as the error reports");
 }
 
@@ -144,18 +142,18 @@ fn a_link_received_after_the_hold_expired_is_the_last_change() {
 
 /// A gateway that runs a function on the order while its checkout is started.
 struct InterferingGateway<F> {
-    service: std::sync::Arc<std::sync::OnceLock<TicketingService>>,
-    meddle: F,
+    service: Arc<OnceLock<TicketingService>>,
+    interfere: F,
 }
 
 impl<F> PaymentGateway for InterferingGateway<F>
 where
-    F: Fn(&TicketingService, &ticketing::Caller, OrderId) + Send + Sync + 'static,
+    F: Fn(&TicketingService, &Caller, OrderId) + Send + Sync + 'static,
 {
     fn start_checkout(&self, request: &CheckoutRequest) -> Result<Checkout, GatewayError> {
         let service = self.service.get().expect("set before the first order");
         let caller = service.act_for(request.organization_id).expect("the organization exists");
-        (self.meddle)(service, &caller, request.order_id);
+        (self.interfere)(service, &caller, request.order_id);
         Ok(Checkout { link: "https://pay.example/1".to_owned(), reference: "the same each time".to_owned() })
     }
 
@@ -166,24 +164,24 @@ where
 
 /// Creates orders with [`InterferingGateway`]. Returns the last response and the orders afterwards.
 fn create_with_interference(
-    meddle: impl Fn(&TicketingService, &ticketing::Caller, OrderId) + Send + Sync + 'static,
+    interfere: impl Fn(&TicketingService, &Caller, OrderId) + Send + Sync + 'static,
     orders: usize,
-) -> (Result<CreateOrderResponse>, Vec<ticketing::OrderSummary>) {
+) -> (Result<CreateOrderResponse>, Vec<OrderSummary>) {
     let folder = tempfile::tempdir().expect("a folder");
-    let handle = std::sync::Arc::new(std::sync::OnceLock::new());
-    let gateway = InterferingGateway { service: handle.clone(), meddle };
+    let handle = Arc::new(OnceLock::new());
+    let gateway = InterferingGateway { service: handle.clone(), interfere };
     let builder = TicketingService::builder(folder.path().join("ticketing.db"));
     let service = builder.clock(ManualClock::at(at(NOW))).payment_gateway(gateway).open().expect("a file");
     assert!(handle.set(service.clone()).is_ok());
     let organization = service.create_organization(Default::default()).expect("an organization");
     let caller = service.act_for(organization.id).expect("the organization exists");
     let event = service.create_event(&caller, new_event(|_| {})).expect("an event");
-    let ticket_type = ticketing::CreateTicketType::new("Seat", eur(1250), 10);
+    let ticket_type = CreateTicketType::new("Seat", eur(1250), 10);
     let ticket_type = service.create_ticket_type(&caller, event.id, ticket_type).expect("a type");
     let order = || service.create_order(&caller, CreateOrder::new(event.id, new_customer(), ticket_type.id, 1));
-    let answers: Vec<_> = (0..orders).map(|_| order()).collect();
-    let listed = service.list_orders(&caller, ticketing::ListOrders::default()).expect("a page").data;
-    (answers.into_iter().next_back().expect("one"), listed)
+    let responses: Vec<_> = (0..orders).map(|_| order()).collect();
+    let listed = service.list_orders(&caller, ListOrders::default()).expect("a page").data;
+    (responses.into_iter().next_back().expect("one"), listed)
 }
 
 #[test]
@@ -198,7 +196,7 @@ fn a_payment_reported_before_the_link_completes_the_order() {
 
 #[test]
 fn a_payment_counts_even_if_the_gateway_then_fails_to_return_a_link() {
-    let pay_and_fail = |service: &TicketingService, caller: &ticketing::Caller, id| {
+    let pay_and_fail = |service: &TicketingService, caller: &Caller, id| {
         service.payment_completed(caller, id).expect("paid");
         panic!("the gateway panics after the payment, as configured");
     };
@@ -228,7 +226,7 @@ fn storing_the_link_needs_no_reader() {
 
 #[test]
 fn an_order_cancelled_before_its_link_is_known_stays_cancelled() {
-    let cancel = |service: &TicketingService, caller: &ticketing::Caller, id| {
+    let cancel = |service: &TicketingService, caller: &Caller, id| {
         assert!(service.cancel_order(caller, id).expect("cancelled").success);
     };
     let (created, orders) = create_with_interference(cancel, 1);
@@ -403,7 +401,7 @@ fn a_late_payment_takes_no_seats_if_some_of_them_are_gone() {
     let ticket_type = fixture.ticket_type(&event, 1250, 2);
     let stool = fixture.ticket_type(&event, 500, 1);
     let mut request = CreateOrder::new(event.id, new_customer(), ticket_type.id, 2);
-    request.items.push(ticketing::NewOrderItem { ticket_type_id: stool.id, quantity: 1 });
+    request.items.push(NewOrderItem { ticket_type_id: stool.id, quantity: 1 });
     let order = fixture.service.create_order(&fixture.caller, request).expect("an order").order;
     fixture.expire_holds();
     fixture.issue(&stool, 1);
@@ -424,14 +422,22 @@ fn sandbox() -> Fixture {
     Fixture::with(|builder| builder.sandbox_gateway().public_url("https://tickets.example/"))
 }
 
-/// Creates an order with the sandbox gateway. Returns it and the token of its checkout.
-fn sandbox_order(fixture: &Fixture, ticket_type: &TicketType, redirects: bool) -> (Order, String) {
-    let mut request = CreateOrder::new(ticket_type.event_id, new_customer(), ticket_type.id, 1);
-    request.checkout_redirect_urls = redirects.then(|| CheckoutRedirectUrls {
+fn redirect_urls() -> CheckoutRedirectUrls {
+    CheckoutRedirectUrls {
         success: "https://shop.example/yes".to_owned(),
         failure: "https://shop.example/no".to_owned(),
         cancel: "https://shop.example/back".to_owned(),
-    });
+    }
+}
+
+/// Creates an order with the sandbox gateway. Returns it and the token of its checkout.
+fn sandbox_order(
+    fixture: &Fixture,
+    ticket_type: &TicketType,
+    redirect_urls: Option<CheckoutRedirectUrls>,
+) -> (Order, String) {
+    let mut request = CreateOrder::new(ticket_type.event_id, new_customer(), ticket_type.id, 1);
+    request.checkout_redirect_urls = redirect_urls;
     let created = fixture.service.create_order(&fixture.caller, request).expect("an order");
     let link = created.checkout_url.expect("a link");
     let token = link.strip_prefix("https://tickets.example/checkout/").expect("the public address").to_owned();
@@ -447,7 +453,7 @@ fn the_outcome_chosen_on_the_sandbox_page_decides_about_the_order() {
         (CheckoutOutcome::Failure, OrderStatus::Pending, PaymentStatus::Failed, "https://shop.example/no"),
         (CheckoutOutcome::Cancel, OrderStatus::Cancelled, PaymentStatus::Waiting, "https://shop.example/back"),
     ] {
-        let (order, token) = sandbox_order(&fixture, &ticket_type, true);
+        let (order, token) = sandbox_order(&fixture, &ticket_type, Some(redirect_urls()));
         let result = fixture.service.finish_hosted_checkout(&token, outcome).expect("an accepted outcome");
         assert_eq!((result.outcome, result.redirect_url.as_deref()), (outcome, Some(redirect)));
         assert_eq!((fixture.order_status(order.id), fixture.payment_status(order.id)), (status, Some(payment)));
@@ -455,7 +461,7 @@ fn the_outcome_chosen_on_the_sandbox_page_decides_about_the_order() {
         assert_eq!((page.order, page.event_title.as_str()), (fixture.read_order(order.id), "Summer Night"));
         assert_eq!((page.currency.as_str(), page.item_names), ("EUR", vec!["Seat".to_owned()]));
     }
-    let (_, token) = sandbox_order(&fixture, &ticket_type, false);
+    let (_, token) = sandbox_order(&fixture, &ticket_type, None);
     let result = fixture.service.finish_hosted_checkout(&token, CheckoutOutcome::Success).expect("an accepted outcome");
     assert_eq!(result.redirect_url, None);
 }
@@ -464,7 +470,7 @@ fn the_outcome_chosen_on_the_sandbox_page_decides_about_the_order() {
 fn on_the_sandbox_a_late_cancel_changes_nothing() {
     let fixture = sandbox();
     let ticket_type = fixture.ticket_type(&fixture.event(), 1250, 1);
-    let (paid, token) = sandbox_order(&fixture, &ticket_type, true);
+    let (paid, token) = sandbox_order(&fixture, &ticket_type, Some(redirect_urls()));
     fixture.service.finish_hosted_checkout(&token, CheckoutOutcome::Success).expect("paid");
     fixture.service.finish_hosted_checkout(&token, CheckoutOutcome::Cancel).expect("an accepted outcome");
     fixture.service.finish_hosted_checkout(&token, CheckoutOutcome::Failure).expect("an accepted outcome");
@@ -472,7 +478,7 @@ fn on_the_sandbox_a_late_cancel_changes_nothing() {
     assert_eq!(fixture.payment_status(paid.id), Some(PaymentStatus::Completed));
     fixture.service.cancel_order(&fixture.caller, paid.id).expect("cancelled");
 
-    let (late, token) = sandbox_order(&fixture, &ticket_type, true);
+    let (late, token) = sandbox_order(&fixture, &ticket_type, Some(redirect_urls()));
     fixture.expire_holds();
     fixture.issue(&ticket_type, 1);
     fixture.service.finish_hosted_checkout(&token, CheckoutOutcome::Cancel).expect("an accepted outcome");
@@ -489,7 +495,7 @@ fn on_the_sandbox_a_late_cancel_changes_nothing() {
 fn on_the_sandbox_a_payment_that_is_refunded_is_reported_as_failure() {
     let fixture = sandbox();
     let ticket_type = fixture.ticket_type(&fixture.event(), 1250, 1);
-    let (order, token) = sandbox_order(&fixture, &ticket_type, true);
+    let (order, token) = sandbox_order(&fixture, &ticket_type, Some(redirect_urls()));
     fixture.service.mark_order_paid(&fixture.caller, order.id).expect("paid in cash");
     let result = fixture.service.finish_hosted_checkout(&token, CheckoutOutcome::Success).expect("an accepted outcome");
     assert_eq!(fixture.payment_status(order.id), Some(PaymentStatus::Refunded));

@@ -140,8 +140,8 @@ fn a_refund_is_repeated_with_one_idempotency_key_at_growing_intervals() {
         assert!(!cancel(&fixture, order.id));
         let due = || refunds(&fixture, Some(RefundStatus::Due)).len();
         assert_eq!((due(), fixture.payment_status(order.id)), (1, Some(PaymentStatus::Completed)), "{behavior:?}");
-        // Requested again after a while, and each wait is longer than the one before.
-        let mut whiles = Vec::new();
+        // The refund is requested again at growing intervals.
+        let mut intervals = Vec::new();
         for _ in 0..4 {
             let requests = fixture.gateway.refunds().len();
             let mut waited = 0;
@@ -151,9 +151,9 @@ fn a_refund_is_repeated_with_one_idempotency_key_at_growing_intervals() {
                 waited += 1;
                 assert_eq!(answered_refunds(&fixture), 0, "{behavior:?}");
             }
-            whiles.push(waited);
+            intervals.push(waited);
         }
-        assert!(whiles.is_sorted_by(|one, next| one < next), "{behavior:?}: {whiles:?}");
+        assert!(intervals.is_sorted_by(|one, next| one < next), "{behavior:?}: {intervals:?}");
         fixture.gateway.on_refund(GatewayBehavior::Succeed);
         fixture.clock.advance(Duration::from_hours(1));
         assert_eq!((answered_refunds(&fixture), due()), (1, 0), "{behavior:?}");
@@ -189,12 +189,12 @@ fn a_refund_survives_a_crash_before_the_gateway_answers() {
     let fixture = Fixture::with_gateway(|builder| builder.gateway_timeout(Duration::from_secs(600)));
     let (_, order) = paid(&fixture);
     fixture.gateway.on_refund(GatewayBehavior::Hang);
-    // The call hangs in the gateway, as if the process had died: it never sees the response.
+    // The call hangs, so the service never sees the response, as if its process had died.
     let service = fixture.service.clone();
     let caller = fixture.caller.clone();
-    let dead = std::thread::spawn(move || service.cancel_order(&caller, order.id));
+    let hanging = std::thread::spawn(move || service.cancel_order(&caller, order.id));
     while fixture.gateway.refunds().is_empty() {
-        assert!(!dead.is_finished());
+        assert!(!hanging.is_finished());
         std::thread::yield_now();
     }
     fixture.gateway.on_refund(GatewayBehavior::Succeed);
@@ -216,9 +216,9 @@ fn a_refund_recorded_by_a_process_that_died_is_requested_by_the_next() {
     fixture.gateway.on_refund(GatewayBehavior::Unavailable);
     cancel(&fixture, order.id);
     // As if it had never been requested.
-    let file = fixture.database();
-    let never_asked = "UPDATE refunds SET attempts = 0, next_attempt_at = created_at";
-    assert_eq!(file.execute(never_asked, []), 1);
+    let database = fixture.database();
+    let reset = "UPDATE refunds SET attempts = 0, next_attempt_at = created_at";
+    assert_eq!(database.execute(reset, []), 1);
     fixture.gateway.on_refund(GatewayBehavior::Succeed);
     assert_eq!(fixture.second_service().run_maintenance().expect("a run").answered_refunds, 1);
     assert_eq!(fixture.payment_status(order.id), Some(PaymentStatus::Refunded));
@@ -272,12 +272,12 @@ fn refunds_are_listed_by_status_newest_first_in_pages() {
 }
 
 #[test]
-fn an_error_of_the_gateway_says_whether_the_call_is_repeated() {
+fn the_text_of_a_gateway_error_contains_its_message() {
     assert!(GatewayError::Unavailable("x".to_owned()).to_string().contains('x'));
     assert!(GatewayError::Refused("y".to_owned()).to_string().contains('y'));
 }
 
-/// A gateway that runs the maintenance of another service while it is asked for the first refund.
+/// A gateway that runs the maintenance of another service during the first refund.
 #[derive(Clone)]
 struct InterferingGateway {
     other: Arc<OnceLock<TicketingService>>,
@@ -311,10 +311,7 @@ impl PaymentGateway for InterferingGateway {
 #[test]
 fn a_refund_just_requested_by_another_service_is_not_repeated() {
     let folder = tempfile::tempdir().expect("a folder");
-    let other = Arc::default();
-    let requests = Arc::default();
-    let open = Arc::default();
-    let gateway = InterferingGateway { other, requests, open };
+    let gateway = InterferingGateway { other: Arc::default(), requests: Arc::default(), open: Arc::default() };
     let clock = ManualClock::at(at(NOW));
     let start = || {
         let builder = TicketingService::builder(folder.path().join("ticketing.db")).clock(clock.clone());

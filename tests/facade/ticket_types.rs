@@ -170,7 +170,7 @@ fn the_quantity_may_fall_by_the_seats_of_expired_holds() {
     fixture.clock.advance(HOLD - std::time::Duration::from_millis(1));
     assert_eq!(reason(fixture.set_quantity(ticket_type.id, 2)), Reason::QuantityBelowSold);
     fixture.clock.advance(std::time::Duration::from_millis(1));
-    assert_eq!(fixture.set_quantity(ticket_type.id, 2).expect("nothing is held any more").quantity, 2);
+    assert_eq!(fixture.set_quantity(ticket_type.id, 2).expect("no seat is reserved any more").quantity, 2);
     assert_eq!(fixture.order_status(expired.id), OrderStatus::Expired);
     assert_eq!(fixture.stored("SELECT held FROM ticket_types"), 0);
 }

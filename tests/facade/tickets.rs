@@ -126,7 +126,7 @@ fn issuing_takes_either_all_seats_or_none() {
     assert_eq!(reason(fixture.try_issue(ticket_type.id, 4)), Reason::SoldOut);
     assert_eq!(fixture.sold(&ticket_type), 0);
     fixture.issue(&ticket_type, 3);
-    assert_eq!(reason(fixture.try_issue(ticket_type.id, 1)), Reason::SoldOut, "two seats are held");
+    assert_eq!(reason(fixture.try_issue(ticket_type.id, 1)), Reason::SoldOut, "two seats are reserved");
     assert_eq!(fixture.sold(&ticket_type), 3);
     assert_eq!(fixture.event_status(event.id), EventStatus::Published);
 }
@@ -141,7 +141,7 @@ fn an_unknown_ticket_type_is_a_field_error_among_the_others() {
 }
 
 #[test]
-fn cancelling_a_ticket_frees_its_seat_once() {
+fn cancelling_a_ticket_releases_its_seat_once() {
     let fixture = Fixture::new();
     let ticket_type = fixture.ticket_type(&fixture.event(), 1250, 10);
     let order = fixture.paid_order(&ticket_type, 2);
