@@ -93,7 +93,8 @@ impl<T: FormValue> FormField for T {
     }
 
     fn describe(object: &mut ObjectSchema<'_>, field: &Field<T::Limit>) {
-        let schema = field.schema::<T>(object, false);
+        let is_nullable = false;
+        let schema = field.schema::<T>(object, is_nullable);
         object.required(field.name, schema);
     }
 }
@@ -156,7 +157,8 @@ impl<T: FormValue> FormField for Change<Option<T>> {
     }
 
     fn describe(object: &mut ObjectSchema<'_>, field: &Field<T::Limit>) {
-        let schema = field.schema::<T>(object, true);
+        let is_nullable = true;
+        let schema = field.schema::<T>(object, is_nullable);
         object.optional(field.name, schema);
     }
 }

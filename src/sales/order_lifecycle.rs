@@ -45,7 +45,7 @@ fn load(tx: &Transaction<'_>, organization: OrganizationId, id: OrderId) -> Resu
 /// Completes an order that was paid in another way than through the gateway.
 pub(crate) fn mark_paid(tx: &Transaction<'_>, organization: OrganizationId, id: OrderId) -> Result<Order> {
     let state = load(tx, organization, id)?;
-    complete(tx, &state, false)?;
+    complete(tx, &state, PaidThrough::AnotherWay)?;
     orders::get(tx, organization, id)
 }
 
@@ -84,7 +84,9 @@ pub(crate) fn payment_completed(
         return Ok(RecordedPayment { refund_due: false });
     }
     let completed = match state.status {
-        OrderStatus::Pending | OrderStatus::Expired => tx.try_in_savepoint(|tx| complete(tx, &state, true))?,
+        OrderStatus::Pending | OrderStatus::Expired => {
+            tx.try_in_savepoint(|tx| complete(tx, &state, PaidThrough::Gateway))?
+        }
         OrderStatus::Cancelled | OrderStatus::Completed => false,
     };
     if completed {
@@ -109,9 +111,17 @@ pub(crate) fn payment_failed(tx: &Transaction<'_>, organization: OrganizationId,
     orders::get(tx, organization, id)
 }
 
-/// Completes an order and issues its tickets. An expired order has to claim its seats and its discount use again: it is
-/// refused if they are not available any more, or if its event is cancelled.
-fn complete(tx: &Transaction<'_>, state: &OrderState, by_gateway: bool) -> Result<()> {
+/// How a completed order was paid.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum PaidThrough {
+    Gateway,
+    /// The organizer marked the order as paid.
+    AnotherWay,
+}
+
+/// Completes an order and issues its tickets. An expired order must claim its seats and its discount use again. It is
+/// refused if they are no longer available, or if its event is cancelled.
+fn complete(tx: &Transaction<'_>, state: &OrderState, paid_through: PaidThrough) -> Result<()> {
     check_payable(state.status)?;
     let expired = state.status == OrderStatus::Expired;
     if expired && state.event_cancelled {
@@ -121,6 +131,7 @@ fn complete(tx: &Transaction<'_>, state: &OrderState, by_gateway: bool) -> Resul
         ));
     }
 
+    let by_gateway = paid_through == PaidThrough::Gateway;
     let completed = if expired {
         order_status::complete_expired(tx, state.id, by_gateway)?
     } else {
@@ -169,7 +180,7 @@ fn issue_tickets(tx: &Transaction<'_>, state: &OrderState) -> Result<()> {
 #[derive(Debug, Clone)]
 pub(crate) struct Cancellation {
     pub(crate) response: CancelOrderResponse,
-    /// Whether the gateway is to be asked for a refund now.
+    /// Whether to ask the gateway for a refund now.
     pub(crate) refund_due: bool,
 }
 
@@ -195,7 +206,7 @@ pub(crate) fn cancel(
 pub(crate) fn cancel_if_pending(tx: &Transaction<'_>, organization: OrganizationId, id: OrderId) -> Result<()> {
     let state = load(tx, organization, id)?;
     if state.status == OrderStatus::Pending {
-        cancel_loaded(tx, &state, false)?;
+        cancel_uncompleted(tx, &state)?;
     }
     Ok(())
 }
@@ -205,7 +216,7 @@ pub(crate) fn cancel_if_pending(tx: &Transaction<'_>, organization: Organization
 pub(super) fn cancel_unless_paid(tx: &Transaction<'_>, organization: OrganizationId, id: OrderId) -> Result<()> {
     let state = load(tx, organization, id)?;
     if matches!(state.status, OrderStatus::Pending | OrderStatus::Expired) {
-        cancel_loaded(tx, &state, false)?;
+        cancel_uncompleted(tx, &state)?;
     }
     Ok(())
 }
@@ -219,9 +230,15 @@ pub(super) fn cancel_pending_of_event(
     holds::expire_of_event(tx, event)?;
     for order in order_status::pending_of_event(tx, event)? {
         let state = load(tx, organization, order)?;
-        cancel_loaded(tx, &state, false)?;
+        cancel_uncompleted(tx, &state)?;
     }
     Ok(())
+}
+
+/// Cancels an order that is not completed, so that there is nothing to refund.
+fn cancel_uncompleted(tx: &Transaction<'_>, state: &OrderState) -> Result<()> {
+    let can_refund = false;
+    cancel_loaded(tx, state, can_refund).map(drop)
 }
 
 fn cancel_loaded(tx: &Transaction<'_>, state: &OrderState, can_refund: bool) -> Result<Cancellation> {

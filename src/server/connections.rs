@@ -151,7 +151,7 @@ async fn count_while(served: impl Future<Output = ()>, _open: GaugeGuard) {
     served.await;
 }
 
-/// Serves one connection until it ends, its client is too slow, or it is to be closed.
+/// Serves one connection until it ends, its client is too slow, or it is closed by the server.
 async fn serve(
     stream: TcpStream,
     service: ConnectionService,

@@ -13,7 +13,7 @@ use crate::store::checkouts::NewCheckout;
 
 /// Why an order got no checkout link.
 enum LinkFailure {
-    /// The gateway failed, and the order is to be cancelled.
+    /// The gateway failed, and the order must be cancelled.
     Gateway(GatewayError),
     /// The link could not be stored.
     Store(Error),

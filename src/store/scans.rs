@@ -9,7 +9,7 @@ use crate::model::timestamp::Timestamp;
 use crate::rules::admission::Scanned;
 use crate::rules::calendar::Zone;
 
-// The keys of the joined rows are for errors about their values.
+// The keys of the joined rows are selected so that an error about one of their values can name the row.
 pub(super) const BY_CODE: &str = concat!(
     "SELECT ",
     ticket_columns!(),

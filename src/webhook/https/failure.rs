@@ -33,12 +33,13 @@ impl WebhookFailure {
     }
 
     pub(super) fn of_lookup(error: LookupError, timeout: Duration) -> Self {
+        let connection_tried = false;
         match error {
-            LookupError::Closed => Self::interrupted(false),
-            LookupError::TimedOut => Self::timed_out(Phase::Resolving, timeout, false),
+            LookupError::Closed => Self::interrupted(connection_tried),
+            LookupError::TimedOut => Self::timed_out(Phase::Resolving, timeout, connection_tried),
             LookupError::NotFound => {
                 let message = NO_PUBLIC_ADDRESS.to_owned();
-                Self { kind: FailureKind::Network, message, connection_tried: false }
+                Self { kind: FailureKind::Network, message, connection_tried }
             }
         }
     }

@@ -6,7 +6,7 @@ use std::net::{IpAddr, ToSocketAddrs};
 
 /// Resolves host names. It is called on a limited number of threads that do nothing else, so it may block.
 pub trait Resolver: fmt::Debug + Send + Sync + 'static {
-    /// Returns the addresses of `host`, in the order in which they are to be tried.
+    /// Returns the addresses of `host`, in the order in which they should be tried.
     ///
     /// # Errors
     /// The name has no addresses, or the DNS servers did not answer.

@@ -5,8 +5,8 @@ use std::time::Duration;
 /// The longest attempt of a healthy endpoint.
 const HEALTHY_LIMIT: Duration = Duration::from_secs(1);
 
-/// For how long a worker starts attempts for the same healthy endpoint, one after another. It need not wait for a
-/// commit after each attempt, and is soon free for another endpoint.
+/// For how long a worker starts attempts for the same healthy endpoint, one after another. Within the slice it does not
+/// wait for a commit after each attempt, and after the slice it is free for another endpoint.
 pub(super) const TIME_SLICE: Duration = Duration::from_millis(100);
 
 /// The most attempts that a worker claims at once.
@@ -47,16 +47,18 @@ impl Observation {
     /// `duration` is `None` if no connection was tried.
     pub(super) fn of_attempt(success: bool, timed_out: bool, duration: Option<Duration>) -> Self {
         let slow = timed_out || duration.is_some_and(|duration| duration > HEALTHY_LIMIT);
-        let health = match (slow, success) {
-            (true, _) => Health::Slow,
-            (false, true) => Health::Healthy,
-            (false, false) => Health::Unproven,
+        let health = if slow {
+            Health::Slow
+        } else if success {
+            Health::Healthy
+        } else {
+            Health::Unproven
         };
         Self { health, duration }
     }
 
-    /// How many attempts a worker claims at once: for a healthy endpoint as many as fit into a time slice if each
-    /// takes as long as the last one, for any other endpoint one.
+    /// How many attempts a worker claims at once. For a healthy endpoint, this is the number that fits into a time slice
+    /// if each attempt takes as long as the last one. For any other endpoint, it is one.
     pub(super) fn batch_size(self) -> usize {
         match (self.health, self.duration) {
             (Health::Healthy, Some(duration)) => {
