@@ -15,9 +15,16 @@ pub fn bench(bench: &mut Bench) {
     validation(bench, "validate_discount");
 }
 
+/// How a discount comes to apply to an order.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Application {
+    Automatic,
+    ByCode,
+}
+
 /// Creates a ticket type with a price, and discounts with these codes. The last discount is 100 %, so that the order is
 /// completed at once, like the order of a free ticket type.
-fn with_discounts(store: &LargeStore, codes: &[&str], automatic: bool) -> TicketTypeId {
+fn with_discounts(store: &LargeStore, codes: &[&str], application: Application) -> TicketTypeId {
     let ticket_type = CreateTicketType::new("Seat", Amount::new(1250, 2), 10_000_000);
     let ticket_type =
         store.fixture.service.create_ticket_type(&store.fixture.caller, store.event, ticket_type).expect("created");
@@ -26,7 +33,7 @@ fn with_discounts(store: &LargeStore, codes: &[&str], automatic: bool) -> Ticket
         let from = Timestamp::from_millis(0);
         let to = Timestamp::MAX;
         let mut new = CreateDiscount::percentage(store.event, *code, Amount::new(percent, 0), from, to);
-        new.auto_apply = Some(automatic);
+        new.auto_apply = Some(application == Application::Automatic);
         new.usage_limit = Some(10_000_000);
         new.applicable_ticket_types = Some(vec![ticket_type.id]);
         store.fixture.service.create_discount(&store.fixture.caller, new).expect("created");
@@ -41,8 +48,8 @@ fn orders(bench: &mut Bench, name: &str, code: Option<&str>) {
     let discounted = LargeStore::open();
     let plain = LargeStore::open();
     let ticket_type = match code {
-        Some(code) => with_discounts(&discounted, &[code], false),
-        None => with_discounts(&discounted, &["TEN", "TWENTY", "ALL"], true),
+        Some(code) => with_discounts(&discounted, &[code], Application::ByCode),
+        None => with_discounts(&discounted, &["TEN", "TWENTY", "ALL"], Application::Automatic),
     };
     let order_with_discount = || {
         let mut request = request(&discounted);
@@ -65,7 +72,7 @@ fn validation(bench: &mut Bench, name: &str) {
         return;
     }
     let store = LargeStore::open();
-    let ticket_type = with_discounts(&store, &["ALL"], false);
+    let ticket_type = with_discounts(&store, &["ALL"], Application::ByCode);
     let connection = by_hand::connect(&store.fixture.path());
     let organization = stored_id(store.fixture.caller.organization());
     let event = stored_id(store.event);

@@ -86,11 +86,13 @@ fn the_retention_is_configurable_and_at_least_a_day() {
     assert_eq!((delete_old(&fixture), notifications(&fixture)), (0, 2));
 
     let folder = tempfile::tempdir().expect("a folder");
-    let open = |kept| ticketing::TicketingService::builder(folder.path().join("t.db")).webhook_retention(kept).open();
+    let open = |retention| {
+        ticketing::TicketingService::builder(folder.path().join("t.db")).webhook_retention(retention).open()
+    };
     assert_eq!(paths(open(DAY - MILLISECOND).map(drop)), ["webhook_retention"]);
     // The longest and the shortest retention.
-    for kept in [Duration::MAX, DAY] {
-        let service = open(kept).expect("a service");
+    for retention in [Duration::MAX, DAY] {
+        let service = open(retention).expect("a service");
         assert_eq!(service.run_maintenance().expect("a run"), MaintenanceReport::default());
     }
 }
