@@ -20,7 +20,7 @@ const INSERT: &str = "INSERT INTO api_keys (id, organization_id, key_hash, name,
 pub(super) const BY_ORGANIZATION: &str =
     concat!("SELECT ", columns!(), " FROM api_keys WHERE organization_id = ?1 ORDER BY id DESC");
 const BY_ID: &str = concat!("SELECT ", columns!(), " FROM api_keys WHERE id = ?1");
-pub(super) const VALID: &str = "SELECT id, organization_id, scopes, last_used_at FROM api_keys
+pub(super) const VALID: &str = "SELECT organization_id, scopes, id, last_used_at FROM api_keys
     WHERE key_hash = ?1 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?2)";
 const REVOKE: &str = "UPDATE api_keys SET revoked_at = ?2 WHERE id = ?1 AND revoked_at IS NULL";
 const USED: &str =

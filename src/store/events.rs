@@ -74,8 +74,8 @@ columns! {
 macro_rules! select {
     ($rest:literal) => {
         concat!(
-            "SELECT id, start_at, end_at, over_at, status, updated_at, organization_id, page_views,
-                revision, created_at",
+            "SELECT start_at, end_at, over_at, status, updated_at, id, organization_id, page_views, revision,
+                created_at",
             selected_columns!(),
             selected_settings!(),
             " FROM events ",

@@ -46,12 +46,11 @@ impl StoredItem {
 }
 
 fn decode(row: &Row<'_>) -> Result<StoredItem> {
-    let price = ItemPrice { quantity: row.get("quantity")?, price: row.get("price")?, discount: row.get("discount")? };
     Ok(StoredItem {
         id: row.get("id")?,
         order_id: row.get("order_id")?,
         ticket_type_id: row.get("ticket_type_id")?,
-        price,
+        price: ItemPrice { quantity: row.get("quantity")?, price: row.get("price")?, discount: row.get("discount")? },
     })
 }
 
