@@ -39,7 +39,7 @@ struct Sale {
     caller: ticketing::Caller,
     event: Event,
     guest_list: TicketType,
-    seat: TicketType,
+    ticket_type: TicketType,
 }
 
 /// A paid order for one ticket.
@@ -64,16 +64,16 @@ impl Sale {
         let event = service.create_event(&caller, event)?;
         let guest_list = CreateTicketType::new("Guest list", Amount::ZERO, 1);
         let guest_list = service.create_ticket_type(&caller, event.id, guest_list)?;
-        let mut seat = CreateTicketType::new("Seat", Amount::new(1250, 2), 2);
-        seat.valid_from = Some("2026-06-01T17:00:00Z".parse()?);
-        let seat = service.create_ticket_type(&caller, event.id, seat)?;
+        let mut ticket_type = CreateTicketType::new("Seat", Amount::new(1250, 2), 2);
+        ticket_type.valid_from = Some("2026-06-01T17:00:00Z".parse()?);
+        let ticket_type = service.create_ticket_type(&caller, event.id, ticket_type)?;
         let start = event.start_time.as_deref().unwrap_or("a time to be announced");
         println!("{} announces {} on 1 June at {start} in Berlin.", organization.name, event.title);
         println!(
             "There are {} seats at {} {}, and one free ticket for the guest list.",
-            seat.quantity, seat.price, event.currency
+            ticket_type.quantity, ticket_type.price, event.currency
         );
-        Ok(Self { service, clock, caller, event, guest_list, seat })
+        Ok(Self { service, clock, caller, event, guest_list, ticket_type })
     }
 
     fn free_ticket(&self) -> Step {
@@ -87,7 +87,7 @@ impl Sale {
     }
 
     fn paid_ticket(&self) -> Step<Purchase> {
-        let created = self.order("Ada", &self.seat)?;
+        let created = self.order("Ada", &self.ticket_type)?;
         let order = created.order.id;
         println!("\nAda orders a seat. The order is {} and reserves the seat for 30 minutes.", created.order.status);
         self.pay(&created)?;
@@ -102,9 +102,9 @@ impl Sale {
     }
 
     fn expired_order(&self) -> Step {
-        let bob = self.order("Bob", &self.seat)?;
+        let bob = self.order("Bob", &self.ticket_type)?;
         println!("\nBob orders the last seat and does not pay.");
-        println!("Carol wants it too and is refused: {}.", refusal(self.order("Carol", &self.seat))?);
+        println!("Carol wants it too and is refused: {}.", refusal(self.order("Carol", &self.ticket_type))?);
         self.clock.advance(Duration::from_mins(31));
         let bob = self.service.get_order(&self.caller, bob.order.id)?;
         println!("After 31 minutes Bob's order is {}, and its seat is available again.", bob.status);
@@ -112,11 +112,11 @@ impl Sale {
     }
 
     fn sold_out(&self) -> Step {
-        let carol = self.order("Carol", &self.seat)?;
+        let carol = self.order("Carol", &self.ticket_type)?;
         self.pay(&carol)?;
         let event = self.service.get_event(&self.caller, self.event.id)?;
         println!("\nCarol tries again and pays for the last seat. The event is {}.", event.status);
-        println!("Dave is refused: {}.", refusal(self.order("Dave", &self.seat))?);
+        println!("Dave is refused: {}.", refusal(self.order("Dave", &self.ticket_type))?);
         Ok(())
     }
 

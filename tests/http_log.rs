@@ -13,8 +13,8 @@ fn each_request_has_a_log_line_without_personal_data_or_secrets() {
     let log = log::capture();
     let server = Server::start();
     let mut client = server.client();
-    let (event, seat) = event_on_sale(&mut client, "summer-night");
-    let created = client.post("/v1/orders", &order_of(&event, &seat, 1)).expect(201).json();
+    let (event, ticket_type) = event_on_sale(&mut client, "summer-night");
+    let created = client.post("/v1/orders", &order_of(&event, &ticket_type, 1)).expect(201).json();
     let checkout_url = created["checkoutUrl"].as_str().unwrap();
     let token = checkout_url.rsplit_once('/').unwrap().1;
     client.send("POST", &format!("/checkout/{token}"), &[], b"outcome=success").expect(303);

@@ -74,11 +74,11 @@ fn start_slow_connections(server: &Server) -> Child {
 /// Asserts that orders are created promptly while a thousand slow connections are open.
 fn assert_orders_during_slow_connections(adjust: impl FnOnce(&mut ServerOptions)) {
     let server = Server::with(Builder::sandbox_gateway, adjust);
-    let (event, seat) = event_on_sale(&mut server.client(), "summer-night");
+    let (event, ticket_type) = event_on_sale(&mut server.client(), "summer-night");
     let mut slow_connections = start_slow_connections(&server);
     for _ in 0..20 {
         let started = Instant::now();
-        server.client().post("/v1/orders", &order_of(&event, &seat, 1)).expect(201);
+        server.client().post("/v1/orders", &order_of(&event, &ticket_type, 1)).expect(201);
         assert!(started.elapsed() < SOON, "{:?}", started.elapsed());
     }
     slow_connections.kill().unwrap();
@@ -227,13 +227,14 @@ fn assert_check_in_during_hanging_gateway(gateway_calls: usize, calls: usize) ->
         "deliveryMethod": "DIGITAL", "status": "PUBLISHED",
     });
     let event = common::http::id(&client.post("/v1/events", &event).expect(201));
-    let seat = serde_json::json!({"name": "Seat", "price": 12.5, "quantity": 1000});
-    let seat = common::http::id(&client.post(&format!("/v1/events/{event}/ticket-types"), &seat).expect(201));
+    let ticket_type = serde_json::json!({"name": "Seat", "price": 12.5, "quantity": 1000});
+    let ticket_type =
+        common::http::id(&client.post(&format!("/v1/events/{event}/ticket-types"), &ticket_type).expect(201));
     let guest = serde_json::json!({
-        "ticketId": seat, "quantity": 10, "customer": {"name": "Ada", "email": "ada@example.com"},
+        "ticketId": ticket_type, "quantity": 10, "customer": {"name": "Ada", "email": "ada@example.com"},
     });
     let issued = client.post("/v1/tickets/issue", &guest).expect(201).json();
-    let order = order_of(&event, &seat, 1).to_string();
+    let order = order_of(&event, &ticket_type, 1).to_string();
     let mut buyers: Vec<_> = (0..200).map(|_| server.client()).collect();
     for buyer in &mut buyers {
         buyer.write(order_request(&server, &order).as_bytes());
@@ -273,11 +274,11 @@ fn requests_in_progress_are_completed_before_the_server_stops() {
     let mut server = Server::with(|builder| builder.payment_gateway(gateway), |_| {});
     let address = server.address;
     let mut client = server.client();
-    let (event, seat) = event_on_sale(&mut client, "summer-night");
+    let (event, ticket_type) = event_on_sale(&mut client, "summer-night");
     let mut idle = server.client();
     idle.get("/health/live").expect(200);
     let mut silent = server.client();
-    let buyer = std::thread::spawn(move || client.post("/v1/orders", &order_of(&event, &seat, 1)));
+    let buyer = std::thread::spawn(move || client.post("/v1/orders", &order_of(&event, &ticket_type, 1)));
     call_started.recv().unwrap();
     server.stop();
     assert!(idle.is_closed_within(SOON), "an idle connection is closed");
@@ -297,8 +298,8 @@ fn the_server_stops_after_the_shutdown_timeout_despite_a_request_in_progress() {
     let timeout = Duration::from_millis(300);
     let server = Server::with(|builder| builder.payment_gateway(gateway), |options| options.shutdown_timeout = timeout);
     let mut client = server.client();
-    let (event, seat) = event_on_sale(&mut client, "summer-night");
-    let order = order_of(&event, &seat, 1).to_string();
+    let (event, ticket_type) = event_on_sale(&mut client, "summer-night");
+    let order = order_of(&event, &ticket_type, 1).to_string();
     client.write(order_request(&server, &order).as_bytes());
     call_started.recv().unwrap();
     let release_thread = std::thread::spawn(move || {

@@ -298,17 +298,17 @@ pub fn event_on_sale(client: &mut Client, slug: &str) -> (String, String) {
         "deliveryMethod": "DIGITAL", "status": "PUBLISHED",
     });
     let event = id(&client.post("/v1/events", &event).expect(201));
-    let seat = serde_json::json!({"name": "Seat", "price": 12.5, "quantity": 100});
-    let seat = id(&client.post(&format!("/v1/events/{event}/ticket-types"), &seat).expect(201));
-    (event, seat)
+    let ticket_type = serde_json::json!({"name": "Seat", "price": 12.5, "quantity": 100});
+    let ticket_type = id(&client.post(&format!("/v1/events/{event}/ticket-types"), &ticket_type).expect(201));
+    (event, ticket_type)
 }
 
 /// The body of a request for an order.
-pub fn order_of(event: &str, seat: &str, quantity: u32) -> Value {
+pub fn order_of(event: &str, ticket_type: &str, quantity: u32) -> Value {
     serde_json::json!({
         "eventId": event,
         "customer": {"name": "Ada", "email": "ada@example.com"},
-        "items": [{"ticketId": seat, "quantity": quantity}],
+        "items": [{"ticketId": ticket_type, "quantity": quantity}],
     })
 }
 

@@ -59,19 +59,19 @@ fn the_statistics_of_a_new_service_list_the_common_reasons_with_zero() {
 fn orders_are_counted_when_created_completed_cancelled_and_expired() {
     let fixture = Fixture::new();
     let event = fixture.event();
-    let seat = fixture.ticket_type(&event, 1250, 5);
-    fixture.paid_order(&seat, 2);
+    let ticket_type = fixture.ticket_type(&event, 1250, 5);
+    fixture.paid_order(&ticket_type, 2);
     assert_eq!(order_counts(&fixture), OrderCounts { created: 1, completed: 1, cancelled: 0, expired: 0 });
 
-    let cancelled = fixture.order(&seat, 2);
+    let cancelled = fixture.order(&ticket_type, 2);
     fixture.service.cancel_order(&fixture.caller, cancelled.id).unwrap();
     assert_eq!(order_counts(&fixture), OrderCounts { created: 2, completed: 1, cancelled: 1, expired: 0 });
     // Another cancellation is rejected and not counted.
     assert_eq!(reason(fixture.service.cancel_order(&fixture.caller, cancelled.id)), Reason::OrderNotCancellable);
     assert_eq!(order_counts(&fixture), OrderCounts { created: 2, completed: 1, cancelled: 1, expired: 0 });
 
-    let late = fixture.order(&seat, 3);
-    assert_eq!(reason(fixture.try_order(&seat, 1)), Reason::SoldOut);
+    let late = fixture.order(&ticket_type, 3);
+    assert_eq!(reason(fixture.try_order(&ticket_type, 1)), Reason::SoldOut);
     fixture.expire_holds();
     assert_eq!(fixture.order_status(late.id), OrderStatus::Expired);
     assert_eq!(
@@ -96,18 +96,18 @@ fn orders_are_counted_when_created_completed_cancelled_and_expired() {
     assert_eq!(order_counts(&fixture), OrderCounts { created: 4, completed: 3, cancelled: 2, expired: 1 });
 
     let other = fixture.event();
-    let chair = fixture.ticket_type(&other, 1250, 10);
+    let other_type = fixture.ticket_type(&other, 1250, 10);
     fixture.gateway.on_checkout(GatewayBehavior::Refuse);
-    assert!(matches!(fixture.try_order(&chair, 1), Err(Error::PaymentGatewayFailed(_))));
+    assert!(matches!(fixture.try_order(&other_type, 1), Err(Error::PaymentGatewayFailed(_))));
     assert_eq!(
         order_counts(&fixture),
         OrderCounts { created: 5, completed: 3, cancelled: 3, expired: 1 },
         "an order whose checkout fails is cancelled"
     );
     fixture.gateway.on_checkout(GatewayBehavior::Succeed);
-    fixture.paid_order(&chair, 1);
-    fixture.order(&chair, 1);
-    fixture.order(&chair, 1);
+    fixture.paid_order(&other_type, 1);
+    fixture.order(&other_type, 1);
+    fixture.order(&other_type, 1);
     fixture.set_event_status(other.id, EventStatus::Cancelled).unwrap();
     assert_eq!(
         order_counts(&fixture),
@@ -120,7 +120,7 @@ fn orders_are_counted_when_created_completed_cancelled_and_expired() {
 fn refused_orders_are_counted_by_reason_and_invalid_requests_are_not_counted() {
     let fixture = Fixture::new();
     let event = fixture.event();
-    let seat = fixture.ticket_type(&event, 1250, 5);
+    let ticket_type = fixture.ticket_type(&event, 1250, 5);
     let hidden = fixture.ticket_type_with(&event, |new| {
         new.status = Some(ticketing::TicketTypeStatus::DisplayAsUnavailable);
     });
@@ -129,8 +129,8 @@ fn refused_orders_are_counted_by_reason_and_invalid_requests_are_not_counted() {
     let draft = fixture.event_with(|new| new.status = Some(EventStatus::Drafted));
     let of_draft = fixture.ticket_type(&draft, 1250, 5);
     for (ticket_type, quantity, expected, times) in [
-        (&seat, 6, Reason::SoldOut, 3),
-        (&seat, 11, Reason::MaxPerOrderExceeded, 1),
+        (&ticket_type, 6, Reason::SoldOut, 3),
+        (&ticket_type, 11, Reason::MaxPerOrderExceeded, 1),
         (&hidden, 1, Reason::TicketTypeNotOnSale, 2),
         (&later, 1, Reason::SaleNotStarted, 1),
         (&earlier, 1, Reason::SaleEnded, 1),
@@ -140,7 +140,7 @@ fn refused_orders_are_counted_by_reason_and_invalid_requests_are_not_counted() {
             assert_eq!(reason(fixture.try_order(ticket_type, quantity)), expected);
         }
     }
-    paths(fixture.try_order(&seat, 0));
+    paths(fixture.try_order(&ticket_type, 0));
     let expected = [
         (Reason::EventNotOnSale, 1),
         (Reason::TicketTypeNotOnSale, 2),
@@ -157,19 +157,19 @@ fn refused_orders_are_counted_by_reason_and_invalid_requests_are_not_counted() {
 fn changes_that_a_transaction_rolls_back_are_not_counted() {
     let fixture = Fixture::new();
     let event = fixture.event();
-    let seat = fixture.ticket_type(&event, 1250, 1);
-    let chair = fixture.ticket_type(&event, 1250, 1);
-    let mut both = CreateOrder::new(event.id, new_customer(), seat.id, 1);
-    both.items.push(NewOrderItem { ticket_type_id: chair.id, quantity: 1 });
+    let ticket_type = fixture.ticket_type(&event, 1250, 1);
+    let other_type = fixture.ticket_type(&event, 1250, 1);
+    let mut both = CreateOrder::new(event.id, new_customer(), ticket_type.id, 1);
+    both.items.push(NewOrderItem { ticket_type_id: other_type.id, quantity: 1 });
     let both = fixture.service.create_order(&fixture.caller, both).unwrap().order;
     fixture.expire_holds();
     fixture.service.run_maintenance().unwrap();
-    fixture.paid_order(&chair, 1);
-    fixture.order(&seat, 1);
+    fixture.paid_order(&other_type, 1);
+    fixture.order(&ticket_type, 1);
     fixture.expire_holds();
     assert_eq!(order_counts(&fixture), OrderCounts { created: 3, completed: 1, cancelled: 0, expired: 1 });
-    // The late payment releases the expired hold on the seat, but finds no free chair. The release is rolled back, so
-    // the order that held the seat does not expire.
+    // The late payment releases the expired hold of the first type, but finds no free seat of the other type. The
+    // release is rolled back, so the order with the expired hold does not expire.
     fixture.service.payment_completed(&fixture.caller, both.id).unwrap();
     assert_eq!(fixture.stored("SELECT COUNT(*) FROM orders WHERE status = 'EXPIRED'"), 1);
     assert_eq!(order_counts(&fixture), OrderCounts { created: 3, completed: 1, cancelled: 0, expired: 1 });
@@ -181,7 +181,7 @@ fn changes_that_a_transaction_rolls_back_are_not_counted() {
 fn a_failed_commit_is_counted_but_its_changes_are_not() {
     let fixture = Fixture::new();
     let event = fixture.event();
-    let seat = fixture.ticket_type(&event, 1250, 1);
+    let ticket_type = fixture.ticket_type(&event, 1250, 1);
     let free = fixture.ticket_type(&event, 0, 5);
     let ticket = fixture.issue(&free, 1).remove(0);
     // The deferred foreign key makes the commit fail.
@@ -192,7 +192,7 @@ fn a_failed_commit_is_counted_but_its_changes_are_not() {
         CREATE TRIGGER violate_on_scan AFTER UPDATE ON tickets BEGIN INSERT INTO violations VALUES (0); END;",
     );
     let before = fixture.service.statistics();
-    assert!(matches!(fixture.try_order(&seat, 1), Err(Error::Store(_))));
+    assert!(matches!(fixture.try_order(&ticket_type, 1), Err(Error::Store(_))));
     assert!(matches!(fixture.try_order(&free, 1), Err(Error::Store(_))));
     let scan = CheckInTicket::new(&ticket.code);
     assert!(matches!(fixture.service.check_in_ticket(&fixture.caller, scan.clone()), Err(Error::Store(_))));
@@ -215,8 +215,8 @@ fn a_failed_commit_is_counted_but_its_changes_are_not() {
 fn scans_are_counted_by_outcome() {
     let fixture = Fixture::new();
     let event = fixture.event();
-    let seat = fixture.ticket_type(&event, 1250, 100);
-    let tickets = fixture.issue(&seat, 10);
+    let ticket_type = fixture.ticket_type(&event, 1250, 100);
+    let tickets = fixture.issue(&ticket_type, 10);
     let scan_at = |code: &str, event| {
         fixture.service.check_in_ticket(&fixture.caller, CheckInTicket { code: code.to_owned(), event_id: event })
     };
@@ -231,7 +231,7 @@ fn scans_are_counted_by_outcome() {
     fixture.service.cancel_ticket(&fixture.caller, tickets[4].id).unwrap();
     assert_eq!(reason(scan(&tickets[4].code)), Reason::TicketCancelled);
     let update_ticket_type =
-        |change: UpdateTicketType| fixture.service.update_ticket_type(&fixture.caller, seat.id, change).unwrap();
+        |change: UpdateTicketType| fixture.service.update_ticket_type(&fixture.caller, ticket_type.id, change).unwrap();
     update_ticket_type(UpdateTicketType {
         valid_from: Change::Set(Some(at("2026-06-02T00:00Z"))),
         ..Default::default()
@@ -399,16 +399,16 @@ fn held_seats_are_those_of_pending_orders_whose_hold_has_not_expired() {
     let fixture = Fixture::new();
     let held = || fixture.service.backlog().unwrap().reserved_seats;
     let event = fixture.event();
-    let seat = fixture.ticket_type(&event, 1250, 100);
+    let ticket_type = fixture.ticket_type(&event, 1250, 100);
     let free = fixture.ticket_type(&event, 0, 100);
     assert_eq!(held(), 0);
-    fixture.order(&seat, 3);
+    fixture.order(&ticket_type, 3);
     fixture.order(&free, 5); // sold at once, not held
-    fixture.issue(&seat, 2);
+    fixture.issue(&ticket_type, 2);
     assert_eq!(held(), 3);
     fixture.clock.advance(HOLD / 2);
-    let paid = fixture.order(&seat, 4);
-    let cancelled = fixture.order(&seat, 10);
+    let paid = fixture.order(&ticket_type, 4);
+    let cancelled = fixture.order(&ticket_type, 10);
     assert_eq!(held(), 17);
     fixture.service.cancel_order(&fixture.caller, cancelled.id).unwrap();
     assert_eq!(held(), 7);
@@ -433,9 +433,9 @@ fn refunds_are_due_until_the_gateway_responds_and_refused_ones_stay_counted() {
         Refunds { due: backlog.refunds_due, refused: backlog.refunds_refused }
     };
     let event = fixture.event();
-    let seat = fixture.ticket_type(&event, 1250, 100);
+    let ticket_type = fixture.ticket_type(&event, 1250, 100);
     let refund_order = || {
-        let paid = fixture.paid_order(&seat, 1);
+        let paid = fixture.paid_order(&ticket_type, 1);
         fixture.service.cancel_order(&fixture.caller, paid.id).unwrap();
     };
     refund_order();
@@ -513,14 +513,14 @@ fn notifications_wait_until_they_are_sent_and_are_due_at_their_time() {
 fn each_service_has_its_own_statistics_and_all_have_the_same_backlog() {
     let fixture = Fixture::new();
     let event = fixture.event();
-    let seat = fixture.ticket_type(&event, 1250, 100);
+    let ticket_type = fixture.ticket_type(&event, 1250, 100);
     let second = fixture.second_service();
-    fixture.order(&seat, 2);
+    fixture.order(&ticket_type, 2);
     let caller = fixture.other_organization();
     let other = fixture.service.create_event(&caller, new_event(|_| {})).unwrap();
-    let chair =
+    let other_type =
         fixture.service.create_ticket_type(&caller, other.id, ticketing::CreateTicketType::new("Chair", eur(100), 9));
-    let request = CreateOrder::new(other.id, new_customer(), chair.unwrap().id, 3);
+    let request = CreateOrder::new(other.id, new_customer(), other_type.unwrap().id, 3);
     fixture.service.create_order(&caller, request).unwrap();
 
     let statistics = second.statistics();

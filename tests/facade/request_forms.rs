@@ -388,9 +388,10 @@ fn every_field_of_a_ticket_types_update_is_checked_against_its_limits() {
     let fixture = Fixture::new();
     let event = fixture.event();
     check(&ticket_type_base(), TICKET_TYPE, true, |body| {
-        let seat = fixture.ticket_type(&event, 1250, 10);
-        let updated = fixture.service.update_ticket_type(&fixture.caller, seat.id, read::<UpdateTicketType>(body));
-        fixture.service.delete_ticket_type(&fixture.caller, seat.id)?;
+        let ticket_type = fixture.ticket_type(&event, 1250, 10);
+        let updated =
+            fixture.service.update_ticket_type(&fixture.caller, ticket_type.id, read::<UpdateTicketType>(body));
+        fixture.service.delete_ticket_type(&fixture.caller, ticket_type.id)?;
         updated.map(drop)
     });
 }
@@ -490,9 +491,9 @@ const ORDER: &[Field] = &[
 fn every_field_of_a_new_order_is_checked_against_its_limits() {
     let fixture = Fixture::without_gateway();
     let event = fixture.event_with(|new| new.accepts_company = Some(true));
-    let seat = fixture.ticket_type_with(&event, |new| (new.quantity, new.max_per_order) = (1000, Some(100)));
+    let ticket_type = fixture.ticket_type_with(&event, |new| (new.quantity, new.max_per_order) = (1000, Some(100)));
     let base = json!({
-        "eventId": event.id, "items": [{"ticketId": seat.id, "quantity": 1, "price": 0}],
+        "eventId": event.id, "items": [{"ticketId": ticket_type.id, "quantity": 1, "price": 0}],
         "customer": {"email": "ada@example.com", "name": "Ada", "id": 5}, "total": 0, "status": "COMPLETED",
         "shippingAddress": {"street": "1 Main Street", "zip": "1", "city": "Suva", "country": "FJ"},
         "checkoutRedirectUrls": {"success": "https://a.example", "failure": "https://b.example", "cancel": "https://c.example"},
@@ -507,9 +508,9 @@ fn every_field_of_a_new_order_is_checked_against_its_limits() {
 #[test]
 fn every_field_of_an_issue_request_is_checked_against_its_limits() {
     let fixture = Fixture::new();
-    let seat = fixture.ticket_type_with(&fixture.event(), |new| new.quantity = 1000);
+    let ticket_type = fixture.ticket_type_with(&fixture.event(), |new| new.quantity = 1000);
     let base = json!({
-        "ticketId": seat.id, "quantity": 1,
+        "ticketId": ticket_type.id, "quantity": 1,
         "customer": {"email": "ada@example.com", "name": "Ada", "companyName": 5},
     });
     let fields = [
@@ -779,10 +780,10 @@ fn every_field_of_a_discounts_update_is_checked_against_its_limits() {
 fn every_field_of_a_validation_is_checked_against_its_limits() {
     let fixture = Fixture::new();
     let event = fixture.event();
-    let seat = fixture.ticket_type(&event, 1250, 10);
+    let ticket_type = fixture.ticket_type(&event, 1250, 10);
     let base = json!({
         "eventId": event.id, "code": "EARLY", "orderAmount": 12.5,
-        "ticketItems": [{"ticketId": seat.id, "quantity": 1, "price": 12.5}], "discount": 5,
+        "ticketItems": [{"ticketId": ticket_type.id, "quantity": 1, "price": 12.5}], "discount": 5,
     });
     let amounts: &[(&str, &[&str])] =
         &[("-0.01", HERE), ("0.001", HERE), ("1e30", HERE), ("10000000000000.01", HERE), ("\"5\"", HERE), ("[]", HERE)];
@@ -829,7 +830,7 @@ fn every_field_of_a_validation_is_checked_against_its_limits() {
 fn all_invalid_fields_are_reported_at_once_with_their_paths() {
     let fixture = Fixture::new();
     let event = fixture.event();
-    let seat = fixture.ticket_type(&event, 1250, 10);
+    let ticket_type = fixture.ticket_type(&event, 1250, 10);
     let error_paths = |result: Result<()>| {
         let mut found = paths(result);
         found.sort_unstable();
@@ -867,13 +868,13 @@ fn all_invalid_fields_are_reported_at_once_with_their_paths() {
     let all = ["maxPerOrder", "name", "price", "quantity", "sortOrder", "ticketLogo", "validUntil", "validityDays"];
     let create = fixture.service.create_ticket_type(&fixture.caller, event.id, read::<CreateTicketType>(body));
     assert_eq!(error_paths(create.map(drop)), all);
-    let update = fixture.service.update_ticket_type(&fixture.caller, seat.id, read::<UpdateTicketType>(body));
+    let update = fixture.service.update_ticket_type(&fixture.caller, ticket_type.id, read::<UpdateTicketType>(body));
     assert_eq!(error_paths(update.map(drop)), all);
 
     let body = format!(
         r#"{{"eventId": "{}", "customer": {{"email": "x", "name": ""}}, "items": [{{"ticketId": "x", "quantity": 0}},
             {{"ticketId": "{}", "quantity": "1"}}, 5], "language": 5}}"#,
-        event.id, seat.id
+        event.id, ticket_type.id
     );
     let all = [
         "customer.email",
@@ -977,16 +978,16 @@ fn null_clears_nullable_fields_and_absent_fields_are_unchanged() {
     let cleared = update(r#"{"description": null, "location": null}"#);
     assert_eq!(cleared, Event { description: None, location: None, revision: event.revision + 2, ..event.clone() });
 
-    let seat = fixture.ticket_type_with(&event, |new| {
+    let ticket_type = fixture.ticket_type_with(&event, |new| {
         (new.validity_days, new.validity_hours) = (Some(2), Some(3));
         (new.ticket_text, new.ticket_logo) = (Some("Text".to_owned()), Some("https://example.com/a.png".to_owned()));
         (new.valid_from, new.valid_until) = (Some(at("2026-07-01T00:00Z")), Some(at("2026-07-02T00:00Z")));
         (new.sale_start_date, new.sale_end_date) = (Some(at("2026-06-01T00:00Z")), Some(at("2026-06-02T00:00Z")));
     });
     let update = |body| {
-        fixture.service.update_ticket_type(&fixture.caller, seat.id, read::<UpdateTicketType>(body)).expect(body)
+        fixture.service.update_ticket_type(&fixture.caller, ticket_type.id, read::<UpdateTicketType>(body)).expect(body)
     };
-    assert_eq!(TicketType { revision: seat.revision, ..update("{}") }, seat);
+    assert_eq!(TicketType { revision: ticket_type.revision, ..update("{}") }, ticket_type);
     let cleared = update(
         r#"{"validityDays": null, "validityHours": null, "ticketText": null, "ticketLogo": null, "validFrom": null,
             "validUntil": null, "saleStartDate": null, "saleEndDate": null}"#,
@@ -1000,14 +1001,14 @@ fn null_clears_nullable_fields_and_absent_fields_are_unchanged() {
         valid_until: None,
         sale_start_date: None,
         sale_end_date: None,
-        revision: seat.revision + 2,
-        ..seat.clone()
+        revision: ticket_type.revision + 2,
+        ..ticket_type.clone()
     };
     assert_eq!(cleared, expected);
 
     let mut new = percent_off(&event, "EARLY", 10);
     (new.usage_limit, new.minimum_purchase, new.description) = (Some(5), Some(eur(5)), Some("Text".to_owned()));
-    new.applicable_ticket_types = Some(vec![seat.id]);
+    new.applicable_ticket_types = Some(vec![ticket_type.id]);
     let of = fixture.discount(new);
     let update =
         |body| fixture.service.update_discount(&fixture.caller, of.id, read::<UpdateDiscount>(body)).expect(body);
@@ -1041,7 +1042,7 @@ fn null_clears_nullable_fields_and_absent_fields_are_unchanged() {
 fn plain_rust_structs_are_checked_against_the_same_limits() {
     let fixture = Fixture::new();
     let event = fixture.event();
-    let seat = fixture.ticket_type(&event, 1250, 10);
+    let ticket_type = fixture.ticket_type(&event, 1250, 10);
 
     type OfEvent = fn(&mut CreateEvent);
     let of_event: [(&str, OfEvent); 12] = [
@@ -1118,7 +1119,7 @@ fn plain_rust_structs_are_checked_against_the_same_limits() {
         }),
     ];
     for (path, change) in of_order {
-        let mut new = CreateOrder::new(event.id, new_customer(), seat.id, 1);
+        let mut new = CreateOrder::new(event.id, new_customer(), ticket_type.id, 1);
         change(&mut new);
         assert_eq!(paths(fixture.service.create_order(&fixture.caller, new)), [path]);
     }
@@ -1161,7 +1162,7 @@ fn plain_rust_structs_are_checked_against_the_same_limits() {
         ("ticketItems", |new| new.ticket_items[0].quantity = i64::MAX),
     ];
     for (path, change) in of_basket {
-        let item = BasketItem { ticket_type_id: seat.id, quantity: 1, price: eur(1) };
+        let item = BasketItem { ticket_type_id: ticket_type.id, quantity: 1, price: eur(1) };
         let code = "EARLY".to_owned();
         let order_amount = eur(1);
         let mut new = ValidateDiscount { event_id: event.id, code, order_amount, ticket_items: vec![item] };
@@ -1171,7 +1172,7 @@ fn plain_rust_structs_are_checked_against_the_same_limits() {
 
     for (path, quantity, name) in [("quantity", 0, "Ada"), ("quantity", 11, "Ada"), ("customer.name", 1, "")] {
         let customer = ticketing::NewCustomer::new(name, "ada@example.com");
-        let request = IssueTickets { ticket_type_id: seat.id, customer, quantity };
+        let request = IssueTickets { ticket_type_id: ticket_type.id, customer, quantity };
         assert_eq!(paths(fixture.service.issue_tickets(&fixture.caller, request)), [path]);
     }
     assert_eq!(paths(fixture.service.check_in_ticket(&fixture.caller, CheckInTicket::new(""))), ["code"]);

@@ -47,8 +47,8 @@ fn every_response_has_exactly_the_fields_of_its_shape() {
     let caller = &fixture.caller;
     let event = fixture.event();
     has_fields(&json_of(&event), EVENT);
-    let seat = fixture.ticket_type(&event, 1250, 100);
-    has_fields(&json_of(&seat), TICKET_TYPE);
+    let ticket_type = fixture.ticket_type(&event, 1250, 100);
+    has_fields(&json_of(&ticket_type), TICKET_TYPE);
 
     let mut new = percent_off(&event, "EARLY", 10);
     new.minimum_purchase = Some(eur(2000));
@@ -56,7 +56,7 @@ fn every_response_has_exactly_the_fields_of_its_shape() {
     has_fields(&discount, DISCOUNT);
     assert_eq!(discount["type"], "PERCENTAGE");
     let validate = |quantity, code: &str| {
-        let ticket_items = vec![BasketItem { ticket_type_id: seat.id, quantity, price: seat.price }];
+        let ticket_items = vec![BasketItem { ticket_type_id: ticket_type.id, quantity, price: ticket_type.price }];
         let event_id = event.id;
         let code = code.to_owned();
         let request = ValidateDiscount { event_id, code, order_amount: eur(0), ticket_items };
@@ -74,14 +74,14 @@ fn every_response_has_exactly_the_fields_of_its_shape() {
     assert_eq!(validate(1, "early"), below);
 
     let placed = json_of(
-        &service.create_order(caller, CreateOrder::new(event.id, new_customer(), seat.id, 2)).expect("an order"),
+        &service.create_order(caller, CreateOrder::new(event.id, new_customer(), ticket_type.id, 2)).expect("an order"),
     );
     has_fields(&placed, "order checkoutUrl issuedTickets");
     has_fields(&placed["order"], ORDER);
     has_fields(&placed["order"]["customer"], "id name email");
     has_fields(&placed["order"]["paymentGateway"], "link status");
     has_fields(&placed["order"]["items"][0], &format!("{ITEM} issuedTickets"));
-    let order = fixture.paid_order(&seat, 1);
+    let order = fixture.paid_order(&ticket_type, 1);
     has_fields(&json_of(&order)["items"][0]["issuedTickets"][0], "id code status ticketId");
     let orders = json_of(&service.list_orders(caller, ListOrders::default()).expect("a page"));
     has_fields(&orders, "data nextCursor");
@@ -90,7 +90,7 @@ fn every_response_has_exactly_the_fields_of_its_shape() {
     let details = json_of(&service.get_order_details(caller, order.id).expect("details"));
     has_fields(&details, "orderId companyName locale language shippingAddress checkoutRedirectUrls");
 
-    let request = IssueTickets { ticket_type_id: seat.id, customer: new_customer(), quantity: 1 };
+    let request = IssueTickets { ticket_type_id: ticket_type.id, customer: new_customer(), quantity: 1 };
     let issued = service.issue_tickets(caller, request).expect("tickets");
     has_fields(&json_of(&issued), "success message issuedTickets");
     has_fields(&json_of(&issued)["issuedTickets"][0], "id code");
@@ -156,15 +156,18 @@ fn values_are_written_as_the_conventions_say() {
     assert_eq!((&text["status"], &text["deliveryMethod"]), (&json!("PUBLISHED"), &json!("DIGITAL")));
     assert_eq!((&text["description"], &text["tags"], &text["pageViews"]), (&Value::Null, &json!([]), &json!(0)));
     assert_eq!(text["organizerId"], fixture.caller.organization().to_string());
-    let seat = fixture.ticket_type(&event, 1250, 100);
-    assert_eq!(json_of(&seat)["price"], json!(12.5));
-    assert_eq!((&json_of(&seat)["quantity"], &json_of(&seat)["validityDays"]), (&json!(100), &Value::Null));
-    let order = json_of(&fixture.order(&seat, 4));
+    let ticket_type = fixture.ticket_type(&event, 1250, 100);
+    assert_eq!(json_of(&ticket_type)["price"], json!(12.5));
+    assert_eq!(
+        (&json_of(&ticket_type)["quantity"], &json_of(&ticket_type)["validityDays"]),
+        (&json!(100), &Value::Null)
+    );
+    let order = json_of(&fixture.order(&ticket_type, 4));
     assert_eq!(order["total"], json!(50));
     assert_eq!((&order["discountedAmount"], &order["items"][0]["itemDiscount"]), (&Value::Null, &json!(0)));
-    assert_eq!(order["items"][0]["ticketId"], seat.id.to_string());
+    assert_eq!(order["items"][0]["ticketId"], ticket_type.id.to_string());
     assert_eq!(order["paymentGateway"]["status"], "WAITING");
-    let ticket = fixture.issue(&seat, 1).remove(0);
+    let ticket = fixture.issue(&ticket_type, 1).remove(0);
     let ticket = json_of(&fixture.service.get_ticket(&fixture.caller, ticket.id).expect("the ticket"));
     assert_eq!(
         (&ticket["isInternal"], &ticket["orderItemId"], &ticket["scanCount"]),
@@ -177,15 +180,15 @@ fn values_are_written_as_the_conventions_say() {
 fn every_id_carries_the_prefix_of_its_kind_and_reads_back() {
     let fixture = Fixture::new();
     let event = fixture.event();
-    let seat = fixture.ticket_type(&event, 0, 10);
+    let ticket_type = fixture.ticket_type(&event, 0, 10);
     let webhook = fixture.webhook([ticketing::NotificationType::OrderCompleted]).endpoint.id;
-    let order = fixture.order(&seat, 1);
+    let order = fixture.order(&ticket_type, 1);
     let item = &order.items[0];
     fixture.fail_all_deliveries();
     let delivery = fixture.deliveries(webhook).remove(0);
     let texts = [
         event.id.to_string(),
-        seat.id.to_string(),
+        ticket_type.id.to_string(),
         order.id.to_string(),
         item.item.id.to_string(),
         item.issued_tickets[0].id.to_string(),

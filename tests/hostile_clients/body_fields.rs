@@ -125,15 +125,15 @@ const fn id(valid: &'static [&'static str], invalid_for_event: &'static [&'stati
     }
 }
 
-const UNKNOWN_TICKET_TYPES: &[&str] = &["\"nothing\"", "\"$event\"", "\"ttype_0000000000001\"", "\"$seat \""];
-const TICKET_TYPE: Schema = id(&["\"$seat\"", "\"$free\""], UNKNOWN_TICKET_TYPES);
+const UNKNOWN_TICKET_TYPES: &[&str] = &["\"nothing\"", "\"$event\"", "\"ttype_0000000000001\"", "\"$ticket_type \""];
+const TICKET_TYPE: Schema = id(&["\"$ticket_type\"", "\"$free\""], UNKNOWN_TICKET_TYPES);
 const EVENT: Schema = value(
     &["\"$event\""],
     &[
         "\"\"",
         "\"\\u0000\"",
         "\"nothing\"",
-        "\"$seat\"",
+        "\"$ticket_type\"",
         "\"event_0000000000001\"",
         "\"$event\\u0000\"",
         "5",

@@ -31,7 +31,7 @@ struct Setup {
     server: Server,
     event: String,
     /// A ticket type of the event, with a price of 12.50 and ten million seats.
-    seat: String,
+    ticket_type: String,
     /// A free ticket type of the event, with ten million seats.
     free: String,
     /// Another event of the same organization.
@@ -44,9 +44,11 @@ impl Setup {
         log::capture();
         let server = Server::with(ticketing::Builder::sandbox_gateway, |options| options.rate_limit = None);
         let mut client = server.client();
-        let (event, seat) = event_on_sale(&mut client, "summer-night");
+        let (event, ticket_type) = event_on_sale(&mut client, "summer-night");
         client.patch(&format!("/v1/events/{event}"), &json!({"acceptsCompany": true})).expect(200);
-        client.patch(&format!("/v1/ticket-types/{seat}"), &json!({"quantity": 1e7, "maxPerOrder": 100})).expect(200);
+        client
+            .patch(&format!("/v1/ticket-types/{ticket_type}"), &json!({"quantity": 1e7, "maxPerOrder": 100}))
+            .expect(200);
         let free = json!({"name": "Free", "price": 0, "quantity": 1e7, "maxPerOrder": 100});
         let free = id(&client.post(&format!("/v1/events/{event}/ticket-types"), &free).expect(201));
         let (other_event, _) = event_on_sale(&mut client, "other");
@@ -55,7 +57,7 @@ impl Setup {
             "validFrom": "2000-01-01T00:00:00Z", "validTo": "9999-01-01T00:00:00Z",
         });
         let discount = id(&client.post("/v1/discounts", &discount).expect(201));
-        Self { server, event, seat, free, other_event, discount }
+        Self { server, event, ticket_type, free, other_event, discount }
     }
 
     /// Sends generated bodies to an operation, and checks the responses and the log. Returns how many requests were
@@ -63,7 +65,7 @@ impl Setup {
     fn attack(&self, seed: u64, operation: &Operation<'_>) -> usize {
         let placeholders = [
             Placeholder { name: "$event", replacement: &self.event },
-            Placeholder { name: "$seat", replacement: &self.seat },
+            Placeholder { name: "$ticket_type", replacement: &self.ticket_type },
             Placeholder { name: "$free", replacement: &self.free },
         ];
         let mut generator = BodyGenerator::new(seed, &placeholders);
@@ -214,7 +216,7 @@ fn errors_in_a_new_ticket_type_are_reported() {
 #[test]
 fn errors_in_a_ticket_type_update_are_reported() {
     let setup = Setup::new();
-    let path = format!("/v1/ticket-types/{}", setup.seat);
+    let path = format!("/v1/ticket-types/{}", setup.ticket_type);
     setup.attack_update(5, &patch(&path, TICKET_TYPE_FIELDS), &path);
 }
 
@@ -274,9 +276,10 @@ fn errors_in_a_webhook_endpoint_update_are_reported() {
 fn an_operation_without_a_body_accepts_any_object_and_no_other_json() {
     let setup = Setup::new();
     let mut client = setup.server.client();
-    let order = id_of_order(&client.post("/v1/orders", &order_of(&setup.event, &setup.seat, 1)).expect(201));
+    let order = id_of_order(&client.post("/v1/orders", &order_of(&setup.event, &setup.ticket_type, 1)).expect(201));
     let webhook = setup.create_webhook();
-    let guest = json!({"ticketId": setup.seat, "quantity": 1, "customer": {"name": "Ada", "email": "ada@example.com"}});
+    let guest =
+        json!({"ticketId": setup.ticket_type, "quantity": 1, "customer": {"name": "Ada", "email": "ada@example.com"}});
     let issued = client.post("/v1/tickets/issue", &guest).expect(201).json();
     let ticket = issued["issuedTickets"][0]["id"].as_str().unwrap();
     let database = setup.server.database();
@@ -343,7 +346,7 @@ fn very_long_values_are_stored_completely_or_rejected() {
     assert_eq!(event(&mut client, &title, &slug).expect(409).json()["reason"], "slug-taken");
     assert_eq!(event(&mut client, &title, &(slug + "-")).paths(), ["slug"]);
     // Numbers may have any number of digits.
-    let path = format!("/v1/ticket-types/{}", setup.seat);
+    let path = format!("/v1/ticket-types/{}", setup.ticket_type);
     for (digits, price) in [("0".repeat(100_000), 0.0), (format!("5{}", "0".repeat(100_000)), 0.5)] {
         let body = format!("{{\"price\":0.{digits}}}");
         assert_eq!(client.send("PATCH", &path, JSON, body.as_bytes()).expect(200).json()["price"], price);
@@ -351,7 +354,7 @@ fn very_long_values_are_stored_completely_or_rejected() {
     let many_digits = format!("{{\"price\":1{}e-100000}}", "0".repeat(100_000));
     assert_eq!(client.send("PATCH", &path, JSON, many_digits.as_bytes()).expect(200).json()["price"], 1);
     let email = format!("{}@example.com", "a".repeat(100_000));
-    let guest = json!({"ticketId": setup.seat, "quantity": 1, "customer": {"name": "A", "email": email}});
+    let guest = json!({"ticketId": setup.ticket_type, "quantity": 1, "customer": {"name": "A", "email": email}});
     assert_eq!(client.post("/v1/tickets/issue", &guest).paths(), ["customer.email"]);
     let scan = json!({"code": "A".repeat(1_000_000)});
     client.post("/v1/tickets/check-in", &scan).expect(404);
@@ -373,7 +376,7 @@ fn every_entry_of_a_list_of_ten_thousand_is_checked() {
         let customer = "{\"name\":\"Ada\",\"email\":\"ada@example.com\"}";
         format!("{{\"eventId\":\"{event}\",\"customer\":{customer},\"items\":{items}}}")
     };
-    let item = format!("{{\"ticketId\":\"{}\",\"quantity\":1}}", setup.seat);
+    let item = format!("{{\"ticketId\":\"{}\",\"quantity\":1}}", setup.ticket_type);
     let rejected = client.send("POST", "/v1/orders", JSON, order(&long_list(&item)).as_bytes()).expect(409);
     assert_eq!(rejected.json()["reason"], "max-per-order-exceeded");
     let rejected = client.send("POST", "/v1/orders", JSON, order(&long_list("[]")).as_bytes());

@@ -51,8 +51,8 @@ fn path_of(link: &str) -> String {
 }
 
 /// Creates an order of one ticket, and returns the path of its checkout page.
-fn checkout(client: &mut Client, event: &str, seat: &str, change: impl FnOnce(&mut Value)) -> String {
-    let mut order = order_of(event, seat, 1);
+fn checkout(client: &mut Client, event: &str, ticket_type: &str, change: impl FnOnce(&mut Value)) -> String {
+    let mut order = order_of(event, ticket_type, 1);
     change(&mut order);
     path_of(client.post("/v1/orders", &order).expect(201).json()["checkoutUrl"].as_str().unwrap())
 }
@@ -78,8 +78,8 @@ const HOSTILE: [&str; 14] = [
 fn html_in_names_is_text_on_the_checkout_page() {
     let server = server();
     let mut client = server.client();
-    let (event, seat) = event_on_sale(&mut client, "plain");
-    let path = checkout(&mut client, &event, &seat, |_| {});
+    let (event, ticket_type) = event_on_sale(&mut client, "plain");
+    let path = checkout(&mut client, &event, &ticket_type, |_| {});
     let plain = client.get(&path).expect(200);
     let tags = parse_page(plain.text()).tags;
     assert!(tags.len() > 20 && tags.iter().any(|tag| tag == "h1"));
@@ -88,9 +88,9 @@ fn html_in_names_is_text_on_the_checkout_page() {
         let mut event = new_event(&format!("T1{hostile}T2"), &format!("h{number}"));
         event["status"] = json!("PUBLISHED");
         let event = id(&client.post("/v1/events", &event).expect(201));
-        let seat = json!({"name": format!("N1{hostile}N2"), "price": 12.5, "quantity": 10});
-        let seat = id(&client.post(&format!("/v1/events/{event}/ticket-types"), &seat).expect(201));
-        let path = checkout(&mut client, &event, &seat, |order| {
+        let ticket_type = json!({"name": format!("N1{hostile}N2"), "price": 12.5, "quantity": 10});
+        let ticket_type = id(&client.post(&format!("/v1/events/{event}/ticket-types"), &ticket_type).expect(201));
+        let path = checkout(&mut client, &event, &ticket_type, |order| {
             order["customer"]["name"] = json!(format!("C1{hostile}C2"));
             order["customer"]["email"] = json!("o'neill+<b>@example.com".replace(['<', '>'], ""));
             order["affiliateCode"] = json!(hostile);
@@ -126,7 +126,7 @@ fn html_in_names_is_text_on_the_checkout_page() {
 fn a_redirect_url_cannot_add_headers() {
     let server = server();
     let mut client = server.client();
-    let (event, seat) = event_on_sale(&mut client, "summer-night");
+    let (event, ticket_type) = event_on_sale(&mut client, "summer-night");
     let urls = |url: &str| json!({"success": url, "failure": url, "cancel": url});
     for url in [
         "https://a.example/\r\nSet-Cookie: a=b",
@@ -142,21 +142,21 @@ fn a_redirect_url_cannot_add_headers() {
         "/relative",
         "a.example",
     ] {
-        let mut order = order_of(&event, &seat, 1);
+        let mut order = order_of(&event, &ticket_type, 1);
         order["checkoutRedirectUrls"] = urls(url);
         let all = ["checkoutRedirectUrls.success", "checkoutRedirectUrls.failure", "checkoutRedirectUrls.cancel"];
         assert_eq!(client.post("/v1/orders", &order).paths(), all, "{url:?}");
     }
     for url in ["https://a.example/%0d%0aSet-Cookie:%20a=b", "https://a.example/?a='b'&c=%3Cscript%3E#%00", "urn:x:y"] {
         for outcome in ["success", "failure", "cancel"] {
-            let path = checkout(&mut client, &event, &seat, |order| order["checkoutRedirectUrls"] = urls(url));
+            let path = checkout(&mut client, &event, &ticket_type, |order| order["checkoutRedirectUrls"] = urls(url));
             let form = format!("outcome={outcome}");
             let response = client.send("POST", &path, FORM, form.as_bytes());
             assert_eq!(response.expect(303).header("location"), Some(url));
         }
     }
     // Without redirect URLs, the location is the path of the page, even if the request had a query.
-    let path = checkout(&mut client, &event, &seat, |_| {});
+    let path = checkout(&mut client, &event, &ticket_type, |_| {});
     let (folder, token) = path.rsplit_once('/').unwrap();
     let encoded = format!("{folder}/{}?x=%0d%0aX:y", percent_encoded(token.as_bytes()));
     let response = client.send("POST", &encoded, FORM, b"outcome=failure").expect(303);

@@ -321,8 +321,8 @@ fn thousands_of_pipelined_requests_are_answered_in_order() {
     const REQUESTS: usize = 3000;
     let server = server();
     let mut client = server.client();
-    let (event, seat) = event_on_sale(&mut client, "summer-night");
-    let order = order_of(&event, &seat, 1).to_string();
+    let (event, ticket_type) = event_on_sale(&mut client, "summer-night");
+    let order = order_of(&event, &ticket_type, 1).to_string();
     let mut writer = TcpStream::connect(server.address).unwrap();
     let mut reader = Client::of(writer.try_clone().unwrap());
     let requests: Vec<_> = (0..REQUESTS)
@@ -350,7 +350,7 @@ fn thousands_of_pipelined_requests_are_answered_in_order() {
     }
     sending.join().unwrap().unwrap();
     // Each request was executed once: a hundred orders took the hundred seats.
-    let refused = client.post("/v1/orders", &order_of(&event, &seat, 1)).expect(409).json();
+    let refused = client.post("/v1/orders", &order_of(&event, &ticket_type, 1)).expect(409).json();
     assert_eq!(refused["reason"], "sold-out");
 }
 
@@ -375,9 +375,9 @@ fn the_server_stops_reading_from_a_client_that_reads_no_responses() {
 fn a_client_that_disconnects_leaves_nothing_half_done() {
     let server = server();
     let mut client = server.client();
-    let (event, seat) = event_on_sale(&mut client, "summer-night");
-    client.patch(&format!("/v1/ticket-types/{seat}"), &json!({"price": 0, "quantity": 1000})).expect(200);
-    let order = order_of(&event, &seat, 1).to_string();
+    let (event, ticket_type) = event_on_sale(&mut client, "summer-night");
+    client.patch(&format!("/v1/ticket-types/{ticket_type}"), &json!({"price": 0, "quantity": 1000})).expect(200);
+    let order = order_of(&event, &ticket_type, 1).to_string();
     let length = format!("Content-Length: {}", order.len());
     let with_length = head(&server, "POST /v1/orders HTTP/1.1", &[&length]) + &order;
     let chunks = format!("{:x}\r\n{order}\r\n0\r\n\r\n", order.len());

@@ -27,7 +27,7 @@ fn percent_encoded(bytes: &[u8]) -> String {
 fn a_body_that_is_not_json_is_malformed_for_every_operation() {
     let server = server();
     let mut client = server.client();
-    let (event, seat) = event_on_sale(&mut client, "summer-night");
+    let (event, ticket_type) = event_on_sale(&mut client, "summer-night");
     let text = new_event("Jazz Night", "jazz").to_string();
     let utf16 = |order: fn(u16) -> [u8; 2]| text.encode_utf16().flat_map(order).collect::<Vec<u8>>();
     let mut garbage = vec![
@@ -66,7 +66,7 @@ fn a_body_that_is_not_json_is_malformed_for_every_operation() {
         ("PATCH", format!("/v1/events/{event}/settings")),
         ("POST", format!("/v1/events/{event}/page-views")),
         ("POST", format!("/v1/events/{event}/ticket-types")),
-        ("PATCH", format!("/v1/ticket-types/{seat}")),
+        ("PATCH", format!("/v1/ticket-types/{ticket_type}")),
         ("POST", "/v1/orders".to_owned()),
         ("POST", "/v1/orders/order_0000000000001/cancel".to_owned()),
         ("POST", "/v1/tickets/issue".to_owned()),
@@ -138,8 +138,8 @@ fn a_content_type_that_is_not_json_is_refused_before_the_body_is_parsed() {
 fn a_malformed_id_is_not_found() {
     let server = server();
     let mut client = server.client();
-    let (event, seat) = event_on_sale(&mut client, "summer-night");
-    let order = client.post("/v1/orders", &order_of(&event, &seat, 1)).expect(201).json()["order"].clone();
+    let (event, ticket_type) = event_on_sale(&mut client, "summer-night");
+    let order = client.post("/v1/orders", &order_of(&event, &ticket_type, 1)).expect(201).json()["order"].clone();
     let order = order["id"].as_str().unwrap();
     let long = "a".repeat(7000);
     let upper = event.replacen("event", "EVENT", 1);
@@ -176,7 +176,7 @@ fn a_malformed_id_is_not_found() {
         "event_00000000000000",
         "%F0%9F%8E%B7",
         order,
-        &seat,
+        &ticket_type,
         &long,
         &upper,
         &number,
@@ -223,12 +223,13 @@ fn a_malformed_id_is_not_found() {
 fn every_invalid_query_parameter_is_reported() {
     let server = server();
     let mut client = server.client();
-    let (event, seat) = event_on_sale(&mut client, "summer-night");
+    let (event, ticket_type) = event_on_sale(&mut client, "summer-night");
     let (_, other_key) = http::organization(&server.service);
     let others_event = id(&server.client_with(&other_key).post("/v1/events", &new_event("Jazz", "jazz")).expect(201));
-    let order = client.post("/v1/orders", &order_of(&event, &seat, 1)).expect(201).json()["order"].clone();
+    let order = client.post("/v1/orders", &order_of(&event, &ticket_type, 1)).expect(201).json()["order"].clone();
     let order = order["id"].as_str().unwrap();
-    let invalid_cursors = ["", "0", "null", "%00", "%20", order, &seat, &others_event, "event_0000000000001", "event_"];
+    let invalid_cursors =
+        ["", "0", "null", "%00", "%20", order, &ticket_type, &others_event, "event_0000000000001", "event_"];
     for cursor in invalid_cursors {
         assert_eq!(client.get(&format!("/v1/events?cursor={cursor}")).paths(), ["cursor"], "{cursor}");
     }

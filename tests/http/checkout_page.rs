@@ -18,9 +18,9 @@ fn submit(client: &mut Client, page: &str, outcome: &str) -> http::Response {
 fn a_ticket_paid_on_the_checkout_page_is_checked_in_once() {
     let server = Server::start();
     let mut client = server.client();
-    let (event, seat) = event_on_sale(&mut client, "summer-night");
+    let (event, ticket_type) = event_on_sale(&mut client, "summer-night");
 
-    let created = client.post("/v1/orders", &order_of(&event, &seat, 2)).expect(201);
+    let created = client.post("/v1/orders", &order_of(&event, &ticket_type, 2)).expect(201);
     let order = created.json()["order"].clone();
     assert_eq!(created.header("location").unwrap(), format!("/v1/orders/{}", order["id"].as_str().unwrap()));
     assert_eq!((order["status"].as_str(), order["total"].as_f64()), (Some("PENDING"), Some(25.0)));
@@ -56,13 +56,13 @@ fn a_ticket_paid_on_the_checkout_page_is_checked_in_once() {
 fn the_checkout_page_redirects_to_the_urls_of_the_order() {
     let server = Server::start();
     let mut client = server.client();
-    let (event, seat) = event_on_sale(&mut client, "summer-night");
+    let (event, ticket_type) = event_on_sale(&mut client, "summer-night");
     let urls = json!({
         "success": "https://shop.example/thanks?a=1", "failure": "https://shop.example/sorry",
         "cancel": "https://shop.example/bye",
     });
     for outcome in ["success", "failure", "cancel"] {
-        let mut order = order_of(&event, &seat, 1);
+        let mut order = order_of(&event, &ticket_type, 1);
         order["checkoutRedirectUrls"] = urls.clone();
         let created = client.post("/v1/orders", &order).expect(201).json();
         let page = path_of(created["checkoutUrl"].as_str().unwrap());
@@ -75,8 +75,8 @@ fn the_checkout_page_redirects_to_the_urls_of_the_order() {
 fn the_checkout_page_shows_cancelled_and_refunded_orders() {
     let server = Server::start();
     let mut client = server.client();
-    let (event, seat) = event_on_sale(&mut client, "summer-night");
-    let mut create_order = || client.post("/v1/orders", &order_of(&event, &seat, 1)).expect(201).json();
+    let (event, ticket_type) = event_on_sale(&mut client, "summer-night");
+    let mut create_order = || client.post("/v1/orders", &order_of(&event, &ticket_type, 1)).expect(201).json();
     let cancelled = create_order();
     let cancelled_page = path_of(cancelled["checkoutUrl"].as_str().unwrap());
     let refunded = create_order();
@@ -99,8 +99,8 @@ fn the_checkout_page_runs_no_script_and_loads_no_resource() {
     let mut client = server.client();
     let (event, _) = event_on_sale(&mut client, "summer-night");
     let with_script = json!({"name": "<script>alert('x')</script>", "price": 1, "quantity": 5});
-    let seat = http::id(&client.post(&format!("/v1/events/{event}/ticket-types"), &with_script).expect(201));
-    let created = client.post("/v1/orders", &order_of(&event, &seat, 1)).expect(201).json();
+    let ticket_type = http::id(&client.post(&format!("/v1/events/{event}/ticket-types"), &with_script).expect(201));
+    let created = client.post("/v1/orders", &order_of(&event, &ticket_type, 1)).expect(201).json();
     let page = client.get(&path_of(created["checkoutUrl"].as_str().unwrap())).expect(200);
     assert!(page.text().contains("&lt;script&gt;alert(&#39;x&#39;)&lt;/script&gt;"));
     for forbidden in ["<script", "src=", "href=", "url(", "@import"] {
@@ -118,8 +118,8 @@ fn the_checkout_page_runs_no_script_and_loads_no_resource() {
 fn unknown_checkouts_and_invalid_outcomes_get_an_error_page() {
     let server = Server::start();
     let mut client = server.client();
-    let (event, seat) = event_on_sale(&mut client, "summer-night");
-    let created = client.post("/v1/orders", &order_of(&event, &seat, 1)).expect(201).json();
+    let (event, ticket_type) = event_on_sale(&mut client, "summer-night");
+    let created = client.post("/v1/orders", &order_of(&event, &ticket_type, 1)).expect(201).json();
     let page = path_of(created["checkoutUrl"].as_str().unwrap());
     for body in ["", "outcome=", "outcome=paid", "outcome=success&outcome=cancel", "outcome=%zz", "other=success"] {
         let response =

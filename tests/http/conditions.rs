@@ -40,7 +40,7 @@ impl Resources {
 /// Opens a connection and creates a resource of each type.
 fn create_resources(server: &Server) -> (Client, Resources) {
     let mut client = server.client();
-    let (event, seat) = event_on_sale(&mut client, "summer-night");
+    let (event, ticket_type) = event_on_sale(&mut client, "summer-night");
     let discount = json!({
         "eventId": event, "code": "EARLY", "type": "PERCENTAGE", "value": 10,
         "validFrom": "2020-01-01T00:00:00Z", "validTo": "9000-01-01T00:00:00Z",
@@ -50,7 +50,7 @@ fn create_resources(server: &Server) -> (Client, Resources) {
     let webhook = id(&client.post("/v1/webhooks", &webhook).expect(201));
     let resources = Resources {
         event: Resource::new(format!("/v1/events/{event}"), json!({"title": "Late Night"})),
-        ticket_type: Resource::new(format!("/v1/ticket-types/{seat}"), json!({"name": "Box"})),
+        ticket_type: Resource::new(format!("/v1/ticket-types/{ticket_type}"), json!({"name": "Box"})),
         discount: Resource::new(format!("/v1/discounts/{discount}"), json!({"description": "Early birds"})),
         webhook: Resource::new(format!("/v1/webhooks/{webhook}"), json!({"description": "Ours"})),
     };

@@ -23,8 +23,8 @@ fn issue(ticket_type: &str) -> Value {
 /// Opens a connection and creates an event. Returns the client and the ids of the event and its ticket type.
 fn client_with_event(server: &Server) -> (Client, String, String) {
     let mut client = server.client();
-    let (event, seat) = event_on_sale(&mut client, "summer-night");
-    (client, event, seat)
+    let (event, ticket_type) = event_on_sale(&mut client, "summer-night");
+    (client, event, ticket_type)
 }
 
 fn is_replay(response: &Response) -> bool {
@@ -65,16 +65,16 @@ struct IdempotentRequest {
 }
 
 /// A request of each operation that uses idempotency keys.
-fn idempotent_requests(server: &Server, client: &mut Client, event: &str, seat: &str) -> Vec<IdempotentRequest> {
+fn idempotent_requests(server: &Server, client: &mut Client, event: &str, ticket_type: &str) -> Vec<IdempotentRequest> {
     let mut order = || {
-        let created = client.post("/v1/orders", &order_of(event, seat, 1)).expect(201).json();
+        let created = client.post("/v1/orders", &order_of(event, ticket_type, 1)).expect(201).json();
         format!("/v1/orders/{}", created["order"]["id"].as_str().unwrap())
     };
     let cancelled = order();
     let paid = order();
     let reminded = order();
     let webhook = format!("/v1/webhooks/{}", id(&client.post("/v1/webhooks", &new_webhook()).expect(201)));
-    let tickets = client.post("/v1/tickets/issue", &issue(seat)).expect(201).json();
+    let tickets = client.post("/v1/tickets/issue", &issue(ticket_type)).expect(201).json();
     let database = server.database();
     outbox::record_attempt(&database, outbox::rows(&database)[0].id, 1, Some(500));
     client.patch(&webhook, &json!({"enabled": false})).expect(200);
@@ -88,18 +88,18 @@ fn idempotent_requests(server: &Server, client: &mut Client, event: &str, seat: 
     });
     let basket = json!({
         "eventId": event, "code": "EARLY", "orderAmount": 25,
-        "ticketItems": [{"ticketId": seat, "quantity": 2, "price": 12.5}],
+        "ticketItems": [{"ticketId": ticket_type, "quantity": 2, "price": 12.5}],
     });
-    let ticket_type = json!({"name": "Box", "price": 99.90, "quantity": 4});
+    let new_type = json!({"name": "Box", "price": 99.90, "quantity": 4});
     let request = |path: &str, body, status| IdempotentRequest { path: path.to_owned(), body, status };
     vec![
         request("/v1/events", new_event("jazz-night"), 201),
-        request(&format!("/v1/events/{event}/ticket-types"), ticket_type, 201),
-        request("/v1/orders", order_of(event, seat, 3), 201),
+        request(&format!("/v1/events/{event}/ticket-types"), new_type, 201),
+        request("/v1/orders", order_of(event, ticket_type, 3), 201),
         request(&format!("{cancelled}/cancel"), Value::Null, 200),
         request(&format!("{paid}/mark-paid"), json!({}), 200),
         request(&format!("{reminded}/reminder-sent"), Value::Null, 200),
-        request("/v1/tickets/issue", issue(seat), 201),
+        request("/v1/tickets/issue", issue(ticket_type), 201),
         request("/v1/tickets/check-in", scan.clone(), 200),
         request("/v1/tickets/check-out", scan, 200),
         request(&cancel_ticket, Value::Null, 200),
@@ -113,8 +113,8 @@ fn idempotent_requests(server: &Server, client: &mut Client, event: &str, seat: 
 #[test]
 fn a_replay_repeats_the_first_response_byte_for_byte_and_is_marked_as_a_replay() {
     let server = Server::start();
-    let (mut client, event, seat) = client_with_event(&server);
-    for IdempotentRequest { path, body, status } in idempotent_requests(&server, &mut client, &event, &seat) {
+    let (mut client, event, ticket_type) = client_with_event(&server);
+    for IdempotentRequest { path, body, status } in idempotent_requests(&server, &mut client, &event, &ticket_type) {
         let key = path.replace('/', "-");
         let first = client.post_with_key(&key, &path, &body).expect(status);
         assert!(!is_replay(&first), "{path}");
@@ -154,7 +154,7 @@ fn a_request_may_have_one_key_of_1_to_255_visible_ascii_characters() {
 #[test]
 fn page_views_secret_rotations_and_other_methods_than_post_ignore_the_key() {
     let server = Server::start();
-    let (mut client, event, seat) = client_with_event(&server);
+    let (mut client, event, ticket_type) = client_with_event(&server);
     let path = format!("/v1/events/{event}");
     let views = format!("{path}/page-views");
     for key in ["same", "same", "two words"] {
@@ -176,9 +176,9 @@ fn page_views_secret_rotations_and_other_methods_than_post_ignore_the_key() {
         rotated.json()["secret"].as_str().unwrap().to_owned()
     });
     assert!(secrets[0] != secrets[1] && secrets[1] != secrets[2]);
-    let seat = format!("/v1/ticket-types/{seat}");
-    client.send("DELETE", &seat, &["Idempotency-Key: same"], b"").expect(204);
-    client.send("DELETE", &seat, &["Idempotency-Key: same"], b"").expect(404);
+    let path = format!("/v1/ticket-types/{ticket_type}");
+    client.send("DELETE", &path, &["Idempotency-Key: same"], b"").expect(204);
+    client.send("DELETE", &path, &["Idempotency-Key: same"], b"").expect(404);
 }
 
 #[test]
@@ -256,8 +256,8 @@ fn a_concurrent_repetition_gets_409_and_one_after_a_502_is_carried_out() {
     let (call_sender, calls): (_, Receiver<Sender<bool>>) = channel();
     let gateway = BlockingGateway { calls: Mutex::new(call_sender) };
     let server = Server::with(|builder| builder.payment_gateway(gateway), |_| {});
-    let (mut client, event, seat) = client_with_event(&server);
-    let order = order_of(&event, &seat, 1);
+    let (mut client, event, ticket_type) = client_with_event(&server);
+    let order = order_of(&event, &ticket_type, 1);
     for (succeeds, status) in [(false, 502), (true, 201)] {
         std::thread::scope(|scope| {
             let first = scope.spawn(|| server.client().post_with_key("key", "/v1/orders", &order));

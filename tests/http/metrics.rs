@@ -177,7 +177,7 @@ fn metrics_need_no_key_and_allow_only_get_and_head() {
 fn metrics_of_orders_scans_and_commits_count_each_operation() {
     let server = Server::start();
     let mut client = server.client();
-    let (event, seat) = event_on_sale(&mut client, "summer-night");
+    let (event, ticket_type) = event_on_sale(&mut client, "summer-night");
     let before = scrape(&mut client);
     for series in ["orders_placed", "orders_completed", "orders_cancelled", "orders_expired", "commits_failed"] {
         assert_eq!(before.integer(&format!("ticketing_{series}_total")), 0, "{series}");
@@ -189,14 +189,14 @@ fn metrics_of_orders_scans_and_commits_count_each_operation() {
     // The organization, its key, the event and its ticket type.
     assert_eq!(before.integer("ticketing_commits_total"), 4);
 
-    let created = client.post("/v1/orders", &order_of(&event, &seat, 2)).expect(201).json();
+    let created = client.post("/v1/orders", &order_of(&event, &ticket_type, 2)).expect(201).json();
     let paid_id = created["order"]["id"].as_str().unwrap();
     let paid = client.post_empty(&format!("/v1/orders/{paid_id}/mark-paid")).expect(200).json();
-    client.post("/v1/orders", &order_of(&event, &seat, 3)).expect(201);
-    let created = client.post("/v1/orders", &order_of(&event, &seat, 4)).expect(201).json();
+    client.post("/v1/orders", &order_of(&event, &ticket_type, 3)).expect(201);
+    let created = client.post("/v1/orders", &order_of(&event, &ticket_type, 4)).expect(201).json();
     client.post_empty(&format!("/v1/orders/{}/cancel", created["order"]["id"].as_str().unwrap())).expect(200);
     for _ in 0..2 {
-        client.post("/v1/orders", &order_of(&event, &seat, 11)).expect(409);
+        client.post("/v1/orders", &order_of(&event, &ticket_type, 11)).expect(409);
     }
     let code = paid["items"][0]["issuedTickets"][0]["code"].as_str().unwrap();
     client.post("/v1/tickets/check-in", &json!({"code": code})).expect(200);
@@ -331,8 +331,8 @@ fn requests_with_invented_paths_and_methods_add_few_series() {
 fn metrics_contain_no_key_code_email_address_or_token() {
     let server = Server::start();
     let mut client = server.client();
-    let (event, seat) = event_on_sale(&mut client, "summer-night");
-    let created = client.post("/v1/orders", &order_of(&event, &seat, 1)).expect(201).json();
+    let (event, ticket_type) = event_on_sale(&mut client, "summer-night");
+    let created = client.post("/v1/orders", &order_of(&event, &ticket_type, 1)).expect(201).json();
     let token = created["checkoutUrl"].as_str().unwrap().rsplit_once('/').unwrap().1.to_owned();
     client.send("POST", &format!("/checkout/{token}"), &[], b"outcome=success").expect(303);
     let order = client.get(&format!("/v1/orders/{}", created["order"]["id"].as_str().unwrap())).json();
@@ -342,7 +342,7 @@ fn metrics_contain_no_key_code_email_address_or_token() {
     client.get(&format!("/{code}/{}", server.key)).expect(404);
     client.send(code, &format!("/v1/orders/{code}"), &["X-Request-Id: ada@example.com"], b"").expect(405);
     let text = scrape(&mut client).text;
-    for secret in [&server.key, &token, code, "ada@", "Ada", &event, &seat, "summer-night"] {
+    for secret in [&server.key, &token, code, "ada@", "Ada", &event, &ticket_type, "summer-night"] {
         assert!(!text.contains(secret), "{secret} is in the metrics");
     }
 }
@@ -383,10 +383,10 @@ impl PaymentGateway for NoRefunds {
 fn refunds_are_due_while_the_gateway_is_unavailable() {
     let server = Server::with(|builder| builder.payment_gateway(NoRefunds), |_| {});
     let mut client = server.client();
-    let (event, seat) = event_on_sale(&mut client, "summer-night");
+    let (event, ticket_type) = event_on_sale(&mut client, "summer-night");
     let caller = server.service.act_for(server.organization).unwrap();
     for _ in 0..2 {
-        let created = client.post("/v1/orders", &order_of(&event, &seat, 1)).expect(201).json();
+        let created = client.post("/v1/orders", &order_of(&event, &ticket_type, 1)).expect(201).json();
         let order = created["order"]["id"].as_str().unwrap();
         server.service.payment_completed(&caller, order.parse().unwrap()).unwrap();
         client.post_empty(&format!("/v1/orders/{order}/cancel")).expect(200);

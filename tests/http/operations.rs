@@ -71,8 +71,8 @@ fn ticket_types_are_created_listed_read_updated_and_deleted() {
 fn orders_are_created_listed_read_paid_and_cancelled() {
     let server = Server::with(|builder| builder, |_| {});
     let mut client = server.client();
-    let (event, seat) = event_on_sale(&mut client, "summer-night");
-    let mut request = order_of(&event, &seat, 2);
+    let (event, ticket_type) = event_on_sale(&mut client, "summer-night");
+    let mut request = order_of(&event, &ticket_type, 2);
     request["language"] = json!("de");
     let created = client.post("/v1/orders", &request).expect(201);
     let order = created.json()["order"].clone();
@@ -99,14 +99,14 @@ fn orders_are_created_listed_read_paid_and_cancelled() {
 fn tickets_are_issued_listed_read_checked_in_checked_out_and_cancelled() {
     let server = Server::start();
     let mut client = server.client();
-    let (event, seat) = event_on_sale(&mut client, "summer-night");
-    let issued = client.post("/v1/tickets/issue", &guest(&seat)).expect(201);
+    let (event, ticket_type) = event_on_sale(&mut client, "summer-night");
+    let issued = client.post("/v1/tickets/issue", &guest(&ticket_type)).expect(201);
     assert_eq!(issued.header("location"), None);
     assert_eq!(issued.json()["success"], true);
     let first = issued.json()["issuedTickets"][0].clone();
     let path = format!("/v1/tickets/{}", first["id"].as_str().unwrap());
     assert_eq!(client.get(&path).expect(200).json()["code"], first["code"]);
-    let page = client.get(&format!("/v1/tickets?eventId={event}&ticketId={seat}&limit=1")).expect(200).json();
+    let page = client.get(&format!("/v1/tickets?eventId={event}&ticketId={ticket_type}&limit=1")).expect(200).json();
     assert!(page["nextCursor"].is_string());
     let scan = json!({"code": first["code"]});
     assert_eq!(client.post("/v1/tickets/check-in", &scan).expect(200).json()["status"], "CHECKED_IN");
@@ -130,7 +130,7 @@ fn new_discount(event: &str, code: &str) -> Value {
 fn discounts_are_created_listed_validated_used_updated_and_deleted() {
     let server = Server::start();
     let mut client = server.client();
-    let (event, seat) = event_on_sale(&mut client, "summer-night");
+    let (event, ticket_type) = event_on_sale(&mut client, "summer-night");
     let created = client.post("/v1/discounts", &new_discount(&event, "Early")).expect(201);
     let path = format!("/v1/discounts/{}", id(&created));
     assert_eq!(created.header("location"), Some(path.as_str()));
@@ -142,14 +142,14 @@ fn discounts_are_created_listed_validated_used_updated_and_deleted() {
 
     let basket = json!({
         "eventId": event, "code": "early", "orderAmount": 25,
-        "ticketItems": [{"ticketId": seat, "quantity": 2, "price": 12.5}],
+        "ticketItems": [{"ticketId": ticket_type, "quantity": 2, "price": 12.5}],
     });
     // 12.5 percent of 25.00 is 3.125, which is rounded up.
     let valid = client.post("/v1/discounts/validate", &basket).expect(200).json();
     assert_eq!(valid["valid"], true);
     assert_eq!(valid["discount"]["discountedAmount"], json!(3.13));
     client.get("/v1/discounts/validate").expect(405);
-    let mut order = order_of(&event, &seat, 2);
+    let mut order = order_of(&event, &ticket_type, 2);
     order["discountCode"] = json!("EARLY");
     let order = client.post("/v1/orders", &order).expect(201).json()["order"].clone();
     assert_eq!(order["total"], json!(21.87));
@@ -163,7 +163,7 @@ fn discounts_are_created_listed_validated_used_updated_and_deleted() {
     let changed = client.patch(&path, &json!({"isActive": false, "usageLimit": 3})).expect(200).json();
     assert_eq!(changed["isActive"], false);
     assert_eq!(changed["usageLimit"], json!(3));
-    let mut order = order_of(&event, &seat, 1);
+    let mut order = order_of(&event, &ticket_type, 1);
     order["discountCode"] = json!("Early");
     let refused = client.post("/v1/orders", &order).expect(422);
     assert_eq!(refused.paths(), ["discountCode"]);
@@ -202,8 +202,8 @@ fn webhooks_are_created_read_updated_and_deleted_and_their_deliveries_resent() {
     client.post(&format!("{path}/rotate-secret"), &json!({})).expect(200);
     assert_eq!(client.get(&path).expect(200).header("etag"), Some("\"4\""));
 
-    let (_, seat) = event_on_sale(&mut client, "summer-night");
-    client.post("/v1/tickets/issue", &guest(&seat)).expect(201);
+    let (_, ticket_type) = event_on_sale(&mut client, "summer-night");
+    client.post("/v1/tickets/issue", &guest(&ticket_type)).expect(201);
     let database = server.database();
     for (number, row) in outbox::rows(&database).into_iter().enumerate() {
         outbox::record_attempt(&database, row.id, 1, (number == 0).then_some(503));
@@ -298,9 +298,9 @@ fn every_operation_requires_its_scope_and_no_other() {
 fn resources_of_another_organization_are_not_found() {
     let server = Server::with(Builder::sandbox_gateway, |_| {});
     let mut client = server.client();
-    let (event, seat) = event_on_sale(&mut client, "summer-night");
-    let order = client.post("/v1/orders", &order_of(&event, &seat, 1)).expect(201).json()["order"]["id"].clone();
-    let issued = client.post("/v1/tickets/issue", &guest(&seat)).expect(201).json()["issuedTickets"][0].clone();
+    let (event, ticket_type) = event_on_sale(&mut client, "summer-night");
+    let order = client.post("/v1/orders", &order_of(&event, &ticket_type, 1)).expect(201).json()["order"]["id"].clone();
+    let issued = client.post("/v1/tickets/issue", &guest(&ticket_type)).expect(201).json()["issuedTickets"][0].clone();
     let discount = id(&client.post("/v1/discounts", &new_discount(&event, "EARLY")).expect(201));
     let webhook = id(&client.post("/v1/webhooks", &new_webhook()).expect(201));
     let (_, other_key) = organization(&server.service);
@@ -315,9 +315,9 @@ fn resources_of_another_organization_are_not_found() {
         ("POST", format!("/v1/events/{event}/page-views")),
         ("GET", format!("/v1/events/{event}/summary")),
         ("GET", format!("/v1/events/{event}/ticket-types")),
-        ("GET", format!("/v1/ticket-types/{seat}")),
-        ("PATCH", format!("/v1/ticket-types/{seat}")),
-        ("DELETE", format!("/v1/ticket-types/{seat}")),
+        ("GET", format!("/v1/ticket-types/{ticket_type}")),
+        ("PATCH", format!("/v1/ticket-types/{ticket_type}")),
+        ("DELETE", format!("/v1/ticket-types/{ticket_type}")),
         ("GET", format!("/v1/orders/{order}")),
         ("GET", format!("/v1/orders/{order}/details")),
         ("POST", format!("/v1/orders/{order}/cancel")),
@@ -344,7 +344,7 @@ fn resources_of_another_organization_are_not_found() {
         other_client.post("/v1/tickets/check-in", &json!({"code": issued["code"]})).expect(404).code(),
         "not-found"
     );
-    assert_eq!(other_client.post("/v1/orders", &order_of(&event, &seat, 1)).paths(), ["eventId"]);
+    assert_eq!(other_client.post("/v1/orders", &order_of(&event, &ticket_type, 1)).paths(), ["eventId"]);
     for list in ["/v1/events", "/v1/orders", "/v1/tickets", "/v1/discounts", "/v1/webhooks"] {
         assert_eq!(other_client.get(list).expect(200).json(), json!({"data": [], "nextCursor": null}));
         assert_eq!(other_client.get(&format!("{list}?eventId={event}")).expect(200).json()["data"], json!([]));

@@ -326,8 +326,8 @@ impl PaymentGateway for RefusingGateway {
 fn a_failing_gateway_gets_a_problem_of_its_own_and_the_order_is_cancelled() {
     let server = Server::with(|builder| builder.payment_gateway(RefusingGateway), |_| {});
     let mut client = server.client();
-    let (event, seat) = event_on_sale(&mut client, "summer-night");
-    let problem = expect(client.post("/v1/orders", &order_of(&event, &seat, 1)), 502, "payment-gateway-failed");
+    let (event, ticket_type) = event_on_sale(&mut client, "summer-night");
+    let problem = expect(client.post("/v1/orders", &order_of(&event, &ticket_type, 1)), 502, "payment-gateway-failed");
     assert!(!problem.to_string().contains("10.0.0.7"), "the gateway's message is exposed: {problem}");
     assert_eq!(client.get("/v1/orders").expect(200).json()["data"][0]["status"], "CANCELLED");
 }
@@ -346,8 +346,8 @@ fn requests_beyond_the_limit_of_concurrent_calls_get_503_and_retry_after() {
     }
     let server = Server::with(|builder: Builder| builder.payment_gateway(SlowGateway), |options| options.calls = 2);
     let mut client = server.client();
-    let (event, seat) = event_on_sale(&mut client, "summer-night");
-    let order = order_of(&event, &seat, 1);
+    let (event, ticket_type) = event_on_sale(&mut client, "summer-night");
+    let order = order_of(&event, &ticket_type, 1);
     let responses: Vec<_> = std::thread::scope(|scope| {
         let buyers: Vec<_> = (0..3).map(|_| scope.spawn(|| server.client().post("/v1/orders", &order))).collect();
         buyers.into_iter().map(|buyer| buyer.join().unwrap()).collect()
@@ -379,8 +379,8 @@ fn the_key_is_checked_before_the_limit_of_concurrent_calls() {
     let gateway = BlockingGateway { calls: Mutex::new(call_sender) };
     let server = Server::with(|builder: Builder| builder.payment_gateway(gateway), |options| options.calls = 2);
     let mut client = server.client();
-    let (event, seat) = event_on_sale(&mut client, "summer-night");
-    let order = order_of(&event, &seat, 1);
+    let (event, ticket_type) = event_on_sale(&mut client, "summer-night");
+    let order = order_of(&event, &ticket_type, 1);
     std::thread::scope(|scope| {
         let buyer = scope.spawn(|| server.client().post("/v1/orders", &order));
         let release = calls.recv().unwrap();

@@ -29,10 +29,10 @@ fn responses(server: &Server) -> Vec<Response> {
     let created = client.post("/v1/events", &event).expect(201);
     let path = created.header("location").unwrap().to_owned();
     let id = created.json()["id"].as_str().unwrap().to_owned();
-    let seat = client.post(&format!("{path}/ticket-types"), &json!({"name": "Seat", "price": 5, "quantity": 9}));
-    let order = order_of(&id, seat.json()["id"].as_str().unwrap(), 1);
+    let ticket_type = client.post(&format!("{path}/ticket-types"), &json!({"name": "Seat", "price": 5, "quantity": 9}));
+    let order = order_of(&id, ticket_type.json()["id"].as_str().unwrap(), 1);
     let json = "Content-Type: application/json";
-    let mut responses = vec![created, seat.expect(201)];
+    let mut responses = vec![created, ticket_type.expect(201)];
     responses.push(client.get(&path).expect(200));
     responses.push(client.get("/v1/events").expect(200));
     responses.push(client.send("HEAD", &path, &[], b"").expect(200));
@@ -107,8 +107,8 @@ fn a_response_to_an_invalid_key_has_no_rate_limit_and_is_not_cacheable() {
 fn checkout_pages_and_health_checks_have_no_rate_limit() {
     let server = Server::with(Builder::sandbox_gateway, |options| options.rate_limit = Some(4));
     let mut client = server.client();
-    let (event, seat) = event_on_sale(&mut client, "summer-night");
-    let created = client.post("/v1/orders", &order_of(&event, &seat, 1)).expect(201).json();
+    let (event, ticket_type) = event_on_sale(&mut client, "summer-night");
+    let created = client.post("/v1/orders", &order_of(&event, &ticket_type, 1)).expect(201).json();
     let page = format!("/{}", created["checkoutUrl"].as_str().unwrap().splitn(4, '/').nth(3).unwrap());
     client.get("/v1/events").expect(200);
     client.get("/v1/events").expect(429);

@@ -211,7 +211,7 @@ fn call_sales_operations(recorder: &mut Recorder<'_>) {
     recorder.call("update_event_settings", &[&event], "", Some(settings));
     recorder.call("record_page_view", &[&event], "", None);
 
-    let seat = json!({
+    let ticket_type = json!({
         "name": "Seat", "price": 12.5, "quantity": 1000, "description": "One of the good ones", "status": "ON_SALE",
         "displayRemaining": true, "validityDays": 2, "validityHours": 48, "accessAreas": ["Lawn"], "maxPerOrder": 10,
         "sortOrder": 1, "ticketText": "Bring a blanket", "ticketLogo": "https://example.com/logo.png",
@@ -219,14 +219,14 @@ fn call_sales_operations(recorder: &mut Recorder<'_>) {
         "allowedDates": ["2026-06-01T12:00:00Z", "2026-07-01T18:00:00Z"],
         "saleStartDate": "2026-05-01T00:00:00Z", "saleEndDate": "2026-07-01T18:00:00Z",
     });
-    let seat = recorder.call("create_ticket_type", &[&event], "", Some(seat))["id"].clone();
-    recorder.call("update_ticket_type", &[&seat], "", Some(json!({"quantity": 1200, "validityHours": null})));
-    recorder.call("get_ticket_type", &[&seat], "", None);
+    let ticket_type = recorder.call("create_ticket_type", &[&event], "", Some(ticket_type))["id"].clone();
+    recorder.call("update_ticket_type", &[&ticket_type], "", Some(json!({"quantity": 1200, "validityHours": null})));
+    recorder.call("get_ticket_type", &[&ticket_type], "", None);
 
     let discount = json!({
         "eventId": event, "code": "EARLY", "type": "FIXED_AMOUNT", "value": 5, "description": "For early birds",
         "usageLimit": 100, "validFrom": "2026-05-01T00:00:00Z", "validTo": "2026-06-15T00:00:00Z",
-        "minimumPurchase": 20, "applicableTicketTypes": [seat], "isActive": true, "autoApply": false,
+        "minimumPurchase": 20, "applicableTicketTypes": [ticket_type], "isActive": true, "autoApply": false,
     });
     let discount = recorder.call("create_discount", &[], "", Some(discount))["id"].clone();
     recorder.call(
@@ -238,14 +238,14 @@ fn call_sales_operations(recorder: &mut Recorder<'_>) {
     recorder.call("get_discount", &[&discount], "", None);
     let basket = json!({
         "eventId": event, "code": "early", "orderAmount": 25,
-        "ticketItems": [{"ticketId": seat, "quantity": 2, "price": 12.5}],
+        "ticketItems": [{"ticketId": ticket_type, "quantity": 2, "price": 12.5}],
     });
     recorder.call("validate_discount", &[], "", Some(basket));
 
     let order = json!({
         "eventId": event,
         "customer": {"email": "ada@example.com", "name": "Ada Lovelace", "companyName": "Engines Ltd", "locale": "en-GB"},
-        "items": [{"ticketId": seat, "quantity": 2}],
+        "items": [{"ticketId": ticket_type, "quantity": 2}],
         "discountCode": "EARLY", "affiliateCode": "newsletter", "language": "en",
         "shippingAddress": {"street": "1 Park Row", "zip": "10115", "city": "Berlin", "country": "DE"},
         "checkoutRedirectUrls": {
@@ -259,7 +259,7 @@ fn call_sales_operations(recorder: &mut Recorder<'_>) {
     recorder.call("get_order", &[&order], "", None);
     recorder.call("get_order_details", &[&order], "", None);
     let guest = json!({
-        "ticketId": seat, "quantity": 2, "customer": {"email": "grace@example.com", "name": "Grace Hopper", "locale": "en-US"},
+        "ticketId": ticket_type, "quantity": 2, "customer": {"email": "grace@example.com", "name": "Grace Hopper", "locale": "en-US"},
     });
     let issued = recorder.call("issue_tickets", &[], "", Some(guest))["issuedTickets"].clone();
     let scan = json!({"code": issued[0]["code"], "eventId": event});
@@ -303,9 +303,8 @@ fn call_webhook_operations(recorder: &mut Recorder<'_>) {
     recorder.call("list_webhooks", &[], "?limit=10", None);
     recorder.call("rotate_webhook_secret", &[&webhook], "", None);
 
-    let seat = recorder.examples["get_ticket_type"]["response"]["id"].clone();
-    let guest =
-        json!({"ticketId": seat, "quantity": 1, "customer": {"email": "grace@example.com", "name": "Grace Hopper"}});
+    let ticket_type = recorder.examples["get_ticket_type"]["response"]["id"].clone();
+    let guest = json!({"ticketId": ticket_type, "quantity": 1, "customer": {"email": "grace@example.com", "name": "Grace Hopper"}});
     recorder.client.post("/v1/tickets/issue", &guest).expect(201);
     outbox::record_attempt(&recorder.database, outbox::rows(&recorder.database)[0].id, 1, Some(503));
     let deliveries =

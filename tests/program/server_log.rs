@@ -65,8 +65,8 @@ fn sell_and_scan(server: &ExampleServer) -> (Vec<LoggedRequest>, Vec<String>) {
         }),
     ));
     let types = format!("/v1/events/{event}/ticket-types");
-    let seat = json!({"name": "Seat", "price": 0, "quantity": 100});
-    let seat = id(&send("POST", "POST", &types, "/v1/events/{eventId}/ticket-types", &seat));
+    let ticket_type = json!({"name": "Seat", "price": 0, "quantity": 100});
+    let ticket_type = id(&send("POST", "POST", &types, "/v1/events/{eventId}/ticket-types", &ticket_type));
     let created = body(&send(
         "POST",
         "POST",
@@ -74,7 +74,7 @@ fn sell_and_scan(server: &ExampleServer) -> (Vec<LoggedRequest>, Vec<String>) {
         "/v1/orders",
         &json!({
             "eventId": event, "customer": {"name": "Ada", "email": "ada@example.com"},
-            "items": [{"ticketId": seat, "quantity": 1}],
+            "items": [{"ticketId": ticket_type, "quantity": 1}],
         }),
     ));
     let code = created["issuedTickets"][0]["code"].as_str().unwrap().to_owned();
