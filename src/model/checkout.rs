@@ -30,7 +30,7 @@ pub struct HostedCheckout {
     pub redirect_urls: Option<CheckoutRedirectUrls>,
 }
 
-/// What a choice on the sandbox's checkout page led to.
+/// The result of the customer's choice on the sandbox's checkout page.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CheckoutResult {
     /// The outcome. A payment that came too late for its order is a failure.

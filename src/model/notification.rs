@@ -7,7 +7,7 @@ use super::id::{CustomerId, EventId, NotificationId, OrderId, TicketId, TicketTy
 use super::timestamp::Timestamp;
 use super::webhook::NotificationType;
 
-/// What a webhook's body says.
+/// A notification: the body of a webhook request.
 ///
 /// ```
 /// use ticketing::{Notification, NotificationData};

@@ -58,7 +58,7 @@ pub struct CancelledIssuedTicket {
     pub customer_id: Option<CustomerId>,
     /// The code that is scanned at check-in: 20 characters of Crockford base32, which encode 100 random bits.
     pub code: String,
-    /// Never set: this crate creates no files.
+    /// Never set: tickets are not available as PDF.
     pub download_ticket_url: Option<String>,
     /// The state.
     pub status: TicketStatus,
@@ -70,11 +70,11 @@ pub struct CancelledIssuedTicket {
     pub checked_in_by_id: Option<ApiKeyId>,
     /// Whether the organizer issued the ticket without an order.
     pub is_internal: bool,
-    /// Never set: there are no allocations.
+    /// Never set: internal allocations are not supported.
     pub internal_allocation_id: Option<String>,
-    /// Never set: there are no labels.
+    /// Never set: ticket labels are not supported.
     pub ticket_label: Option<String>,
-    /// When the ticket was first accepted.
+    /// When the ticket was first checked in.
     pub first_scan_date: Option<Timestamp>,
     /// The ticket is refused from this time on. The first accepted scan sets it.
     pub expires_at: Option<Timestamp>,
@@ -107,7 +107,7 @@ form! {
     pub struct IssueTickets {
         /// The ticket type. Its status does not matter.
         pub ticket_type_id as "ticketId": TicketTypeId,
-        /// The holder of the tickets. A company is ignored.
+        /// The holder of the tickets. A company name is ignored.
         pub customer: NewCustomer as TicketHolder,
         /// The number of tickets: 1 to 10.
         pub quantity: i64 [Min(1), Max(10)],

@@ -115,8 +115,8 @@ writable_fields! {
     update UpdateWebhook;
     fields WebhookFields of WebhookEndpoint;
 
-    /// The URL to which notifications are sent: `https` at a public address, on port 443 or a port from 1024 up. A
-    /// changed URL is used from the next attempt on.
+    /// The URL to which notifications are sent: `https` at a public address, on port 443 or a port from 1024 to 65535.
+    /// A changed URL is used from the next attempt on.
     url: String => required, WebhookUrl;
     /// What the endpoint is for: at most 500 characters.
     description: String => nullable, MaxLength(500);

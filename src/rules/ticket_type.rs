@@ -14,10 +14,10 @@ pub(crate) fn check(
     mut errors: FieldErrors,
 ) -> Result<Checked<TicketTypeFields>> {
     fields.price = Amount::new(money::check_decimals(&mut errors, "price", fields.price, decimals), decimals);
-    let is_valid = is_before(fields.valid_from, fields.valid_until);
-    errors.check(is_valid, "validUntil", "must be after validFrom");
-    let is_sold = is_before(fields.sale_start_date, fields.sale_end_date);
-    errors.check(is_sold, "saleEndDate", "must be after saleStartDate");
+    let validity_in_order = is_before(fields.valid_from, fields.valid_until);
+    errors.check(validity_in_order, "validUntil", "must be after validFrom");
+    let sale_in_order = is_before(fields.sale_start_date, fields.sale_end_date);
+    errors.check(sale_in_order, "saleEndDate", "must be after saleStartDate");
     errors.into_result().map(|()| Checked(fields))
 }
 

@@ -8,7 +8,7 @@ use super::public_address::is_public;
 use crate::error::FieldErrors;
 
 /// One message for all invalid URLs, so that it reveals nothing about the internal network.
-pub(crate) const MESSAGE: &str = "must be an https URL of a public address, on port 443 or one from 1024 up";
+pub(crate) const MESSAGE: &str = "must be an https URL of a public address, on port 443 or a port from 1024 to 65535";
 
 /// The maximum length of a URL in bytes. The server accepts the same in its own requests.
 const MAX_BYTES: usize = 8192;
@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn labels_names_and_urls_have_a_length() {
+    fn labels_names_and_urls_have_a_maximum_length() {
         let label = "a".repeat(63);
         assert!(accepts(&format!("https://{label}.example/"), false));
         assert!(!accepts(&format!("https://{label}a.example/"), false));
@@ -343,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_read_says_whom_to_connect_to() {
+    fn a_parsed_url_contains_the_host_and_port_to_connect_to() {
         let read = |url| ReceiverUrl::parse(url, true);
         let url = |host, port| Some(ReceiverUrl { host, port });
         assert_eq!(read("https://Example.com./a"), url(ReceiverHost::Name("Example.com."), 443));
@@ -355,7 +355,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn an_address_is_accepted_exactly_where_it_is_public(address in any::<std::net::IpAddr>()) {
+        fn an_address_is_accepted_if_and_only_if_it_is_public(address in any::<std::net::IpAddr>()) {
             let host = if address.is_ipv6() { format!("[{address}]") } else { address.to_string() };
             prop_assert_eq!(accepts(&format!("https://{host}/"), false), is_public(address));
         }

@@ -48,7 +48,7 @@ struct KeyedOperation {
     request: IdempotentRequest,
 }
 
-/// What the same request led to before.
+/// The outcome of an earlier execution of the same request.
 pub(crate) enum PriorOutcome<T> {
     /// The request is new.
     None,

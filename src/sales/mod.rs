@@ -6,7 +6,7 @@
 //!
 //! # Locking
 //!
-//! A function that changes what is sold of an event calls
+//! A function that changes the sales of an event calls
 //! [`Transaction::lock_event`](crate::store::Transaction::lock_event) before it reads anything about the sale. Rows are
 //! locked in one order everywhere: the event, the order, ticket types by ascending id, the discount. Seats, discount
 //! uses and statuses are claimed by conditional UPDATEs nevertheless, so that a mistake cannot oversell.

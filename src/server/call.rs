@@ -1,4 +1,4 @@
-//! What a handler function of an operation gets, an authorized request, and what it writes, a response.
+//! The argument of an operation's handler function, an authorized request, and the responses that it returns.
 
 use axum::body::Body;
 use axum::http::HeaderValue;

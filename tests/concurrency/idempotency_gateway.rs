@@ -70,8 +70,8 @@ fn a_retried_cancellation_requests_its_refund_once() {
     let ticket_type = fixture.ticket_type(&fixture.event(), 1250, 10);
     let paid = fixture.paid_order(&ticket_type, 1);
     for _ in 0..3 {
-        let orders_left = fixture.service.cancel_order(&fixture.caller_with_key("key"), paid.id).expect("cancelled");
-        assert!(orders_left.success && !orders_left.requires_manual_refund);
+        let cancelled = fixture.service.cancel_order(&fixture.caller_with_key("key"), paid.id).expect("cancelled");
+        assert!(cancelled.success && !cancelled.requires_manual_refund);
     }
     assert_eq!(fixture.gateway.refunds().len(), 1);
 }
@@ -131,9 +131,9 @@ impl TwoServices {
         at: usize,
     ) -> (ScopedJoinHandle<'s, Result<CreateOrderResponse>>, Call) {
         let service = &self.services[at];
-        let once = self.fixture.caller_with_key("key");
+        let caller = self.fixture.caller_with_key("key");
         let ticket_type = &self.ticket_type;
-        let running = scope.spawn(move || order(service, &once, ticket_type));
+        let running = scope.spawn(move || order(service, &caller, ticket_type));
         (running, self.calls[at].recv_timeout(Duration::from_secs(15)).expect("the gateway is called"))
     }
 }
@@ -278,8 +278,8 @@ fn a_child_process_stops_in_the_middle_of_an_order() {
     if parts.stage == "before-the-order" {
         parts.arm();
     }
-    let once = caller.with_idempotency_key("key".parse().expect("a key"));
-    order(&service, &once, &ticket_type.expect("the type")).expect("an order");
+    let caller = caller.with_idempotency_key("key".parse().expect("a key"));
+    order(&service, &caller, &ticket_type.expect("the type")).expect("an order");
     stop("stopped");
 }
 
@@ -313,9 +313,9 @@ fn after_a_kill_at_any_stage_the_same_key_leads_to_one_order_and_payment() {
         let links = fixture.stored("SELECT COUNT(payment_link) FROM orders");
         assert_eq!(links, i64::from(answered), "{stage}");
 
-        let once = fixture.caller_with_key("key");
-        let created = order(&fixture.service, &once, &ticket_type).expect("an order");
-        assert_eq!(once.was_replayed(), answered, "{stage}");
+        let caller = fixture.caller_with_key("key");
+        let created = order(&fixture.service, &caller, &ticket_type).expect("an order");
+        assert_eq!(caller.was_replayed(), answered, "{stage}");
         assert_eq!(created.order.status, OrderStatus::Pending);
         assert!(created.checkout_url.is_some());
         assert_eq!(

@@ -284,17 +284,20 @@ fn conflicts_are_not_stored_and_the_same_request_may_succeed_later() {
     fixture.ticket_type(&event, 0, 1);
     let last = fixture.ticket_type(&event, 1250, 1);
     let first = fixture.order(&last, 1);
-    let once = fixture.caller_with_key("key");
-    let order = || fixture.service.create_order(&once, CreateOrder::new(event.id, new_customer(), last.id, 1));
+    let caller = fixture.caller_with_key("key");
+    let order = || fixture.service.create_order(&caller, CreateOrder::new(event.id, new_customer(), last.id, 1));
     assert_eq!([reason(order()), reason(order())], [Reason::SoldOut; 2]);
     fixture.service.cancel_order(&fixture.caller, first.id).expect("cancelled");
     let created = order().expect("the seat is free");
-    assert!(!once.was_replayed());
+    assert!(!caller.was_replayed());
     assert_eq!(order(), Ok(created));
-    assert!(once.was_replayed());
+    assert!(caller.was_replayed());
     // `was_replayed` describes only the last call.
-    fixture.service.cancel_ticket(&once, "ticket_0000000000001".parse().expect("an id")).expect_err("another request");
-    assert!(!once.was_replayed());
+    fixture
+        .service
+        .cancel_ticket(&caller, "ticket_0000000000001".parse().expect("an id"))
+        .expect_err("another request");
+    assert!(!caller.was_replayed());
 }
 
 #[test]
@@ -314,10 +317,10 @@ fn a_refused_scan_is_counted_each_time_and_the_next_may_succeed() {
 
 /// Whether issuing a ticket with this key returns a stored response.
 fn replays(fixture: &Fixture, resources: &Resources, key: &str) -> bool {
-    let once = fixture.caller_with_key(key);
+    let caller = fixture.caller_with_key(key);
     let request = IssueTickets { ticket_type_id: resources.ticket_type, customer: new_customer(), quantity: 1 };
-    fixture.service.issue_tickets(&once, request).expect("a ticket");
-    once.was_replayed()
+    fixture.service.issue_tickets(&caller, request).expect("a ticket");
+    caller.was_replayed()
 }
 
 #[test]

@@ -139,7 +139,7 @@ fn plain_http_to_the_same_machine_requires_an_option() {
     let local = || CreateWebhook::new("http://127.0.0.1:8081/hook", [ISSUED]);
     let fixture = Fixture::new();
     let refused = fixture.service.create_webhook(&fixture.caller, local()).expect_err("a refusal");
-    let message = "must be an https URL of a public address, on port 443 or one from 1024 up";
+    let message = "must be an https URL of a public address, on port 443 or a port from 1024 to 65535";
     assert_eq!((refused.fields()[0].path.as_str(), refused.fields()[0].message.as_str()), ("url", message));
 
     let fixture = Fixture::with(|builder| builder.allow_local_webhooks(true));

@@ -185,7 +185,7 @@ const ERRORS_BEYOND_THE_SCHEMA: [&str; 11] = [
     "must be one of the event's shippingCountries, which are two-letter codes (ISO 3166-1 alpha-2)",
     "must be a cursor returned by this list",
     "Discount code not found",
-    "must be an https URL of a public address, on port 443 or one from 1024 up",
+    "must be an https URL of a public address, on port 443 or a port from 1024 to 65535",
 ];
 
 /// Checks the responses to requests that vary one field.

@@ -18,7 +18,7 @@ const LONG: Duration = Duration::from_secs(30);
 const SHORT: Duration = Duration::from_millis(600);
 
 const REFUSED: &str = "the URL is not allowed: it must be an https URL of a public address, on \
-    port 443 or one from 1024 up";
+    port 443 or a port from 1024 to 65535";
 
 /// The same message for an unknown name and for a name of the internal network, so that it does not reveal internal
 /// names.

@@ -268,7 +268,7 @@ impl GroupCommit {
     }
 }
 
-/// What the leader runs jobs with.
+/// What the leader needs to run jobs.
 struct JobContext<'c> {
     database: &'c Database,
     environment: &'c Environment,
