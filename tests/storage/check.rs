@@ -337,8 +337,8 @@ fn each_violation_is_found_by_its_name_and_nothing_else_is() {
             assert!(changed == 1, "{changed} rows were changed: {sql}");
         });
         assert_eq!(names(&report), *expected, "{sql}: {:#?}", report.findings);
-        let event = serde_json::to_string(&report).expect("JSON").to_lowercase();
-        assert!(!event.contains("secret") && !event.contains("@example"), "{event}");
+        let json = serde_json::to_string(&report).expect("JSON").to_lowercase();
+        assert!(!json.contains("secret") && !json.contains("@example"), "{json}");
         let of_the_file = |finding: &ticketing::Finding| finding.invariant == "integrity";
         assert!(report.findings.iter().all(|finding| finding.row.is_some() || of_the_file(finding)), "{report:#?}");
     }
@@ -372,7 +372,7 @@ fn a_finding_names_the_row_and_the_invariant() {
     let finding = &report.findings[0];
     assert_eq!((finding.invariant, finding.table.as_str()), ("order-total", "orders"));
     assert_eq!(finding.row, Some(key.to_string()));
-    assert_eq!(finding.sentence, "the total of an order is the sum of its items after their discounts");
+    assert_eq!(finding.sentence, "the total of an order must be the sum of its items after their discounts");
 }
 
 #[test]

@@ -11,7 +11,7 @@ pub(super) fn report_damage(checked: Result<()>, report: impl FnOnce(String)) ->
         }
         // SQLite's error if a sum exceeds 64 bits.
         Err(Error::Store(StoreError::Failed(text))) if text.contains("integer overflow") => {
-            report("the numbers are too large to be added up".to_owned());
+            report("the sum of the values exceeds 64 bits".to_owned());
             Ok(())
         }
         other => other,

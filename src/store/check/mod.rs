@@ -51,7 +51,7 @@ fn check_file(tx: &Transaction<'_>, report: &mut CheckReport) -> Result<()> {
 
     let checked = tx.check_references(|reference| {
         let table = reference.referenced_table;
-        let sentence = format!("every row that another row refers to exists: a row of {table} is missing");
+        let sentence = format!("the row must refer to an existing row of {table}");
         let row = reference.row.map(|key| key.to_string());
         report.add(Finding { invariant: FOREIGN_KEYS, table: reference.table, row, sentence });
     });

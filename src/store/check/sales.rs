@@ -7,7 +7,7 @@ pub(super) const INVARIANTS: &[Invariant] = &[
     Invariant {
         name: "places-sold",
         table: "ticket_types",
-        sentence: "a ticket type has as many sold seats as tickets that are not cancelled",
+        sentence: "the sold seats of a ticket type must be the number of its tickets that are not CANCELLED",
         violations: "SELECT tt.id FROM ticket_types tt LEFT JOIN
                 (SELECT ticket_type_id, COUNT(*) AS live FROM tickets WHERE status <> 'CANCELLED' GROUP BY ticket_type_id) t
                 ON t.ticket_type_id = tt.id
@@ -16,7 +16,7 @@ pub(super) const INVARIANTS: &[Invariant] = &[
     Invariant {
         name: "places-held",
         table: "ticket_types",
-        sentence: "a ticket type has as many reserved seats as PENDING orders have items for",
+        sentence: "the reserved seats of a ticket type must be the sum of its quantities in PENDING orders",
         violations: "SELECT tt.id FROM ticket_types tt LEFT JOIN
                 (SELECT i.ticket_type_id, CAST(SUM(i.quantity) AS BIGINT) AS waiting FROM orders o JOIN order_items i ON i.order_id = o.id
                     WHERE o.status = 'PENDING' GROUP BY i.ticket_type_id) p
@@ -26,27 +26,27 @@ pub(super) const INVARIANTS: &[Invariant] = &[
     Invariant {
         name: "places-oversold",
         table: "ticket_types",
-        sentence: "the sold and reserved seats of a ticket type do not exceed its quantity",
+        sentence: "the sold and reserved seats of a ticket type must not be negative or exceed its quantity",
         violations: "SELECT id FROM ticket_types WHERE sold < 0 OR held < 0 OR sold + held > quantity",
     },
     Invariant {
         name: "ticket-type-used",
         table: "ticket_types",
-        sentence: "a ticket type that was ordered or issued is marked as used, so that it cannot be deleted",
+        sentence: "a ticket type that was ever ordered or issued must be marked as used, so that it cannot be deleted",
         violations: "SELECT tt.id FROM ticket_types tt WHERE tt.used = 0 AND tt.id IN
             (SELECT ticket_type_id FROM order_items UNION SELECT ticket_type_id FROM tickets)",
     },
     Invariant {
         name: "ticket-type-event",
         table: "ticket_types",
-        sentence: "a ticket type belongs to the organization of its event",
+        sentence: "a ticket type must belong to the organization of its event",
         violations: "SELECT tt.id FROM ticket_types tt JOIN events e ON e.id = tt.event_id
             WHERE e.organization_id <> tt.organization_id",
     },
     Invariant {
         name: "event-over-at",
         table: "events",
-        sentence: "an event is over at its end, or 24 hours after its start if it has no end",
+        sentence: "an event must be over at its end, or 24 hours after its start if it has no end",
         // 253402300799999 is the greatest timestamp: 9999-12-31T23:59:59.999Z.
         violations: "SELECT id FROM events WHERE over_at <> CASE
                 WHEN end_at IS NOT NULL THEN end_at
@@ -56,7 +56,7 @@ pub(super) const INVARIANTS: &[Invariant] = &[
     Invariant {
         name: "discount-used-count",
         table: "discounts",
-        sentence: "the use count of a discount is the number of PENDING and COMPLETED orders with it",
+        sentence: "the use count of a discount must be the number of PENDING and COMPLETED orders with it",
         violations: "SELECT d.id FROM discounts d LEFT JOIN
                 (SELECT discount_id, COUNT(*) AS live FROM orders
                     WHERE discount_id IS NOT NULL AND status IN ('PENDING', 'COMPLETED') GROUP BY discount_id) o
@@ -66,21 +66,21 @@ pub(super) const INVARIANTS: &[Invariant] = &[
     Invariant {
         name: "discount-used",
         table: "discounts",
-        sentence: "a discount that an order ever used is marked as used, so that it cannot be deleted",
+        sentence: "a discount that was ever used by an order must be marked as used, so that it cannot be deleted",
         violations: "SELECT id FROM discounts
             WHERE used = 0 AND id IN (SELECT discount_id FROM orders WHERE discount_id IS NOT NULL)",
     },
     Invariant {
         name: "discount-event",
         table: "discounts",
-        sentence: "a discount belongs to the organization of its event",
+        sentence: "a discount must belong to the organization of its event",
         violations: "SELECT d.id FROM discounts d JOIN events e ON e.id = d.event_id
             WHERE e.organization_id <> d.organization_id",
     },
     Invariant {
         name: "idempotency-record",
         table: "idempotency_records",
-        sentence: "a stored result of an idempotent request has an answer or an existing order (the row is the organization)",
+        sentence: "an idempotency key must have a stored response or an order of its organization (the row is the organization)",
         violations: "SELECT r.organization_id AS id FROM idempotency_records r LEFT JOIN orders o ON o.id = r.order_id
             WHERE r.answer IS NULL AND r.order_id IS NULL
                 OR r.order_id IS NOT NULL AND (o.id IS NULL OR o.organization_id <> r.organization_id)",

@@ -28,28 +28,28 @@ const RULES: &[RowRule] = &[
     RowRule {
         name: "organization-settings",
         table: "organizations",
-        sentence: "an organization has a known currency and time zone",
+        sentence: "the currency and the time zone of an organization must be known ones",
         rows: "SELECT id, currency, timezone, name FROM organizations",
         is_obeyed: |row| Ok(is_currency(row, "currency")? && is_zone(row, "timezone")? && is_text(row, "name")?),
     },
     RowRule {
         name: "key-scopes",
         table: "api_keys",
-        sentence: "the scopes of an API key are known ones",
+        sentence: "the scopes of an API key must be known ones",
         rows: "SELECT id, scopes, name FROM api_keys",
         is_obeyed: |row| Ok(Scopes::from_text(&row.get::<String>("scopes")?).is_some() && is_text(row, "name")?),
     },
     RowRule {
         name: "event-slug",
         table: "events",
-        sentence: "a slug consists of lower-case letters and digits in groups that are joined by single hyphens",
+        sentence: "a slug must consist of lower-case letters and digits in groups that are joined by single hyphens",
         rows: "SELECT id, slug FROM events",
         is_obeyed: |row| Ok(is_slug(&row.get::<String>("slug")?)),
     },
     RowRule {
         name: "event-search-text",
         table: "events",
-        sentence: "the search text of an event is its title and its slug in lower case",
+        sentence: "the search text of an event must be its title and its slug in lower case",
         rows: "SELECT id, title, slug, search_text FROM events",
         is_obeyed: |row| {
             let title: String = row.get("title")?;
@@ -60,7 +60,7 @@ const RULES: &[RowRule] = &[
     RowRule {
         name: "event-settings",
         table: "events",
-        sentence: "an event has a known currency and time zone, and its JSON columns can be read",
+        sentence: "the currency and the time zone of an event must be known ones, and its JSON columns must be readable",
         rows: "SELECT id, currency, timezone, shipping_countries, tags, location_metadata, tracking_pixels FROM events",
         is_obeyed: |row| {
             row.json::<Vec<String>>("shipping_countries")?;
@@ -73,7 +73,7 @@ const RULES: &[RowRule] = &[
     RowRule {
         name: "ticket-type-lists",
         table: "ticket_types",
-        sentence: "the allowed dates and the access areas of a ticket type are lists",
+        sentence: "the allowed dates and the access areas of a ticket type must be lists",
         rows: "SELECT id, allowed_dates, access_areas, name FROM ticket_types",
         is_obeyed: |row| {
             columns::read::<Vec<Timestamp>>(row, "allowed_dates")?;
@@ -84,21 +84,21 @@ const RULES: &[RowRule] = &[
     RowRule {
         name: "customer-email-key",
         table: "customers",
-        sentence: "the key of a customer is the e-mail address in lower case",
+        sentence: "the key of a customer must be the e-mail address in lower case",
         rows: "SELECT id, email, email_key FROM customers",
         is_obeyed: |row| Ok(fold(&row.get::<String>("email")?) == row.get::<String>("email_key")?),
     },
     RowRule {
         name: "discount-code-key",
         table: "discounts",
-        sentence: "the key of a discount is its code in lower case",
+        sentence: "the key of a discount must be its code in lower case",
         rows: "SELECT id, code, code_key FROM discounts",
         is_obeyed: |row| Ok(fold(&row.get::<String>("code")?) == row.get::<String>("code_key")?),
     },
     RowRule {
         name: "discount-values",
         table: "discounts",
-        sentence: "a percentage is at most 100, and the ticket types of a discount are a list",
+        sentence: "a percentage must be between 0 and 100, and the ticket types of a discount must be a list",
         rows: "SELECT id, type, value, value_decimals, applicable_ticket_types FROM discounts",
         is_obeyed: |row| {
             row.json::<Vec<i64>>("applicable_ticket_types")?;
@@ -109,7 +109,7 @@ const RULES: &[RowRule] = &[
     RowRule {
         name: "order-details",
         table: "orders",
-        sentence: "an order has a known currency, and its details can be read",
+        sentence: "the currency of an order must be a known one, and its details must be readable",
         rows: "SELECT id, currency, customer_name, details FROM orders",
         is_obeyed: |row| {
             Ok(is_currency(row, "currency")?
@@ -120,14 +120,14 @@ const RULES: &[RowRule] = &[
     RowRule {
         name: "ticket-code",
         table: "tickets",
-        sentence: "a ticket code is 20 characters of Crockford's base32",
+        sentence: "a ticket code must be 20 characters of Crockford's base32",
         rows: "SELECT id, code, customer_name FROM tickets",
         is_obeyed: |row| Ok(ticket::is_code(&row.get::<String>("code")?) && is_text(row, "customer_name")?),
     },
     RowRule {
         name: "webhook-settings",
         table: "webhook_endpoints",
-        sentence: "an endpoint has at least one type of notification, each once, and a well-formed signing key",
+        sentence: "an endpoint must have at least one type of notification, each only once, and a well-formed signing key",
         rows: "SELECT id, events, secret, url FROM webhook_endpoints",
         is_obeyed: |row| {
             let events: Vec<NotificationType> = row.json("events")?;

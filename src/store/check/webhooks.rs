@@ -13,14 +13,14 @@ pub(super) const INVARIANTS: &[Invariant] = &[
     Invariant {
         name: "webhook-endpoint",
         table: "webhook_outbox",
-        sentence: "a waiting notification belongs to an existing endpoint",
+        sentence: "a WAITING notification must belong to an existing endpoint",
         violations: "SELECT o.id FROM webhook_outbox o LEFT JOIN webhook_endpoints e ON e.id = o.endpoint_id
             WHERE o.state = 'WAITING' AND e.id IS NULL",
     },
     Invariant {
         name: "webhook-state",
         table: "webhook_outbox",
-        sentence: "a WAITING notification has attempts left, a DELIVERED one had an attempt, a DEAD one all eight",
+        sentence: "a WAITING notification must have attempts left, a DELIVERED one at least one attempt, a DEAD one all eight",
         violations: "SELECT id FROM webhook_outbox WHERE state NOT IN ('WAITING', 'DELIVERED', 'DEAD', 'REMOVED')
             OR (state = 'WAITING') <> (finished_at IS NULL)
             OR state = 'WAITING' AND attempts > 7
@@ -32,7 +32,7 @@ pub(super) const INVARIANTS: &[Invariant] = &[
         // The id of a notification is the id of its first row. While that row exists, the others are compared with it.
         name: "webhook-event",
         table: "webhook_outbox",
-        sentence: "a notification is the same for all of its endpoints, which belong to one organization",
+        sentence: "a notification must be the same for all of its endpoints, which must belong to one organization",
         violations: "SELECT o.id FROM webhook_outbox o JOIN webhook_outbox f ON f.id = o.event_id
                 LEFT JOIN webhook_endpoints e ON e.id = o.endpoint_id
                 LEFT JOIN webhook_endpoints g ON g.id = f.endpoint_id
@@ -45,7 +45,7 @@ pub(super) const INVARIANTS: &[Invariant] = &[
         // processes.
         name: "webhook-attempts",
         table: "webhook_outbox",
-        sentence: "the history has every finished attempt once, except for deleted ones",
+        sentence: "the delivery history must have every attempt of a notification once, except for the deleted old ones",
         violations: "SELECT o.id FROM webhook_outbox o LEFT JOIN (
                 SELECT outbox_id, COUNT(*) AS number, COUNT(DISTINCT attempt) AS numbers
                 FROM webhook_deliveries GROUP BY outbox_id) d ON d.outbox_id = o.id
@@ -56,7 +56,7 @@ pub(super) const INVARIANTS: &[Invariant] = &[
     Invariant {
         name: "webhook-delivery",
         table: "webhook_deliveries",
-        sentence: "an attempt belongs to a notification, and the last attempt of a DELIVERED one is its only success",
+        sentence: "an attempt must belong to a notification, and the last attempt of a DELIVERED one must be its only success",
         violations: "SELECT d.id FROM webhook_deliveries d LEFT JOIN webhook_outbox o ON o.id = d.outbox_id
                 LEFT JOIN webhook_endpoints e ON e.id = d.endpoint_id
             WHERE o.id IS NULL AND e.id IS NOT NULL
@@ -74,10 +74,10 @@ struct Rule {
 }
 
 const BODY: Rule =
-    Rule { name: "webhook-body", sentence: "the body is a notification with the id and type of its row" };
+    Rule { name: "webhook-body", sentence: "the body must be a notification with the id and type of its row" };
 const SUBJECT: Rule = Rule {
     name: "webhook-subject",
-    sentence: "a notification reports something that has happened in the organization of its endpoint",
+    sentence: "the order or ticket of a notification must exist in the reported state, in the organization of its endpoint",
 };
 
 // The first row of each notification, or all remaining rows if the first was deleted.
