@@ -262,7 +262,9 @@ mod tests {
             let address = Ipv4Addr::from_bits(u32::from(high) << 16 | u32::from(low));
             prop_assert_eq!(is_public(address.into()), public_by_bytes(address), "{}", address);
             let mut near = words;
-            (near[0], near[1], near[2]) = (start, second, 0x8000 | (words[2] & 1));
+            near[0] = start;
+            near[1] = second;
+            near[2] = 0x8000 | (words[2] & 1);
             for address in [Ipv6Addr::from(words), Ipv6Addr::from(near)] {
                 prop_assert_eq!(is_public(address.into()), public_by_groups(address), "{}", address);
             }
