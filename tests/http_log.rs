@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::http::{Server, event_on_sale, order_of};
+use common::http::{EventOnSale, Server, event_on_sale, order_of};
 use common::log;
 use serde_json::json;
 
@@ -13,7 +13,7 @@ fn each_request_has_a_log_line_without_personal_data_or_secrets() {
     let log = log::capture();
     let server = Server::start();
     let mut client = server.client();
-    let (event, ticket_type) = event_on_sale(&mut client, "summer-night");
+    let EventOnSale { event, ticket_type } = event_on_sale(&mut client, "summer-night");
     let created = client.post("/v1/orders", &order_of(&event, &ticket_type, 1)).expect(201).json();
     let checkout_url = created["checkoutUrl"].as_str().unwrap();
     let token = checkout_url.rsplit_once('/').unwrap().1;

@@ -12,7 +12,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use common::http::{Client, Server, TestResult, event_on_sale, order_of};
+use common::http::{Client, EventOnSale, Server, TestResult, event_on_sale, order_of};
 use ticketing::server::ServerOptions;
 use ticketing::{Builder, Checkout, CheckoutRequest, GatewayError, PaymentGateway, RefundRequest};
 
@@ -74,7 +74,7 @@ fn start_slow_connections(server: &Server) -> Child {
 /// Asserts that orders are created promptly while a thousand slow connections are open.
 fn assert_orders_during_slow_connections(adjust: impl FnOnce(&mut ServerOptions)) {
     let server = Server::with(Builder::sandbox_gateway, adjust);
-    let (event, ticket_type) = event_on_sale(&mut server.client(), "summer-night");
+    let EventOnSale { event, ticket_type } = event_on_sale(&mut server.client(), "summer-night");
     let mut slow_connections = start_slow_connections(&server);
     for _ in 0..20 {
         let started = Instant::now();
@@ -274,7 +274,7 @@ fn requests_in_progress_are_completed_before_the_server_stops() {
     let mut server = Server::with(|builder| builder.payment_gateway(gateway), |_| {});
     let address = server.address;
     let mut client = server.client();
-    let (event, ticket_type) = event_on_sale(&mut client, "summer-night");
+    let EventOnSale { event, ticket_type } = event_on_sale(&mut client, "summer-night");
     let mut idle = server.client();
     idle.get("/health/live").expect(200);
     let mut silent = server.client();
@@ -298,7 +298,7 @@ fn the_server_stops_after_the_shutdown_timeout_despite_a_request_in_progress() {
     let timeout = Duration::from_millis(300);
     let server = Server::with(|builder| builder.payment_gateway(gateway), |options| options.shutdown_timeout = timeout);
     let mut client = server.client();
-    let (event, ticket_type) = event_on_sale(&mut client, "summer-night");
+    let EventOnSale { event, ticket_type } = event_on_sale(&mut client, "summer-night");
     let order = order_of(&event, &ticket_type, 1).to_string();
     client.write(order_request(&server, &order).as_bytes());
     call_started.recv().unwrap();

@@ -107,10 +107,10 @@ impl Drop for Server {
     }
 }
 
-/// Creates another organization, with an API key that has every scope.
-pub fn organization(service: &TicketingService) -> (OrganizationId, String) {
+/// Creates another organization and returns an API key of it that has every scope.
+pub fn other_organization_key(service: &TicketingService) -> String {
     let organization = service.create_organization(CreateOrganization::default()).unwrap().id;
-    (organization, new_key(service, organization, Scopes::all()))
+    new_key(service, organization, Scopes::all())
 }
 
 fn new_key(service: &TicketingService, organization: OrganizationId, scopes: Scopes) -> String {
@@ -291,8 +291,14 @@ impl Client {
     }
 }
 
-/// Creates a published event with a ticket type of 100 seats at 12.50 EUR. Returns the ids of both.
-pub fn event_on_sale(client: &mut Client, slug: &str) -> (String, String) {
+/// The ids of a published event and its ticket type.
+pub struct EventOnSale {
+    pub event: String,
+    pub ticket_type: String,
+}
+
+/// Creates a published event with a ticket type of 100 seats at 12.50 EUR.
+pub fn event_on_sale(client: &mut Client, slug: &str) -> EventOnSale {
     let event = serde_json::json!({
         "title": "Summer Night", "slug": slug, "startDate": "9000-06-01T18:00:00Z",
         "deliveryMethod": "DIGITAL", "status": "PUBLISHED",
@@ -300,7 +306,7 @@ pub fn event_on_sale(client: &mut Client, slug: &str) -> (String, String) {
     let event = id(&client.post("/v1/events", &event).expect(201));
     let ticket_type = serde_json::json!({"name": "Seat", "price": 12.5, "quantity": 100});
     let ticket_type = id(&client.post(&format!("/v1/events/{event}/ticket-types"), &ticket_type).expect(201));
-    (event, ticket_type)
+    EventOnSale { event, ticket_type }
 }
 
 /// The body of a request for an order.

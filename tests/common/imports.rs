@@ -249,7 +249,8 @@ impl Parser<'_> {
                 }
                 _ => {}
             }
-            (is_test, is_public) = (false, false);
+            is_test = false;
+            is_public = false;
         }
         self.modules.insert(at.to_vec(), module);
     }

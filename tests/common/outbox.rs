@@ -11,8 +11,21 @@ pub const ALL_NOTIFICATIONS: [NotificationType; 4] = [
     NotificationType::TicketCheckedIn,
 ];
 
-/// Inserts a webhook endpoint for these notifications.
-pub fn insert_webhook(
+/// Inserts an enabled webhook endpoint for these notifications.
+pub fn insert_webhook(database: &Database, organization: OrganizationId, events: &[NotificationType]) -> WebhookId {
+    insert_endpoint(database, organization, events, true)
+}
+
+/// Inserts a disabled webhook endpoint for these notifications.
+pub fn insert_disabled_webhook(
+    database: &Database,
+    organization: OrganizationId,
+    events: &[NotificationType],
+) -> WebhookId {
+    insert_endpoint(database, organization, events, false)
+}
+
+fn insert_endpoint(
     database: &Database,
     organization: OrganizationId,
     events: &[NotificationType],
@@ -85,8 +98,19 @@ pub fn rows(database: &Database) -> Vec<OutboxRow> {
     })
 }
 
-/// Records the next attempt for a row of the outbox, as the sender would. It was made at this time, and took 12 ms.
-pub fn record_attempt_at(database: &Database, row: i64, at: Timestamp, success: bool) {
+/// Records that the next attempt for a row of the outbox succeeded, as the sender would. It was made at this time, and
+/// took 12 ms.
+pub fn record_success_at(database: &Database, row: i64, at: Timestamp) {
+    record_attempt_at(database, row, at, true);
+}
+
+/// Records that the next attempt for a row of the outbox failed, as the sender would. It was made at this time, and took
+/// 12 ms.
+pub fn record_failure_at(database: &Database, row: i64, at: Timestamp) {
+    record_attempt_at(database, row, at, false);
+}
+
+fn record_attempt_at(database: &Database, row: i64, at: Timestamp, success: bool) {
     let last: Option<i64> = database.value("SELECT MAX(id) FROM webhook_deliveries");
     let id = last.unwrap_or(0).max((at.millis() << 20) - 1) + 1;
     let moved = database.execute(

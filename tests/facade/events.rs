@@ -132,7 +132,8 @@ fn an_event_that_has_ended_reads_the_same_before_and_after_maintenance() {
         fixture.event_with(|new| new.status = Some(Drafted)),
         // Created after its end, and stored as expired at once.
         fixture.event_with(|new| {
-            (new.start_date, new.end_date) = (at("2026-01-01T18:00Z"), Some(at("2026-01-02T00:00Z")))
+            new.start_date = at("2026-01-01T18:00Z");
+            new.end_date = Some(at("2026-01-02T00:00Z"));
         }),
     ];
     fixture.set_clock("2026-08-01T00:00:00Z");

@@ -475,8 +475,8 @@ fn notifications_wait_until_they_are_sent_and_are_due_at_their_time() {
     let database = fixture.database();
     let other_caller = fixture.other_organization();
     let secs = Duration::from_secs;
-    outbox::insert_webhook(&database, fixture.caller.organization(), &outbox::ALL_NOTIFICATIONS, true);
-    outbox::insert_webhook(&database, other_caller.organization(), &outbox::ALL_NOTIFICATIONS, true);
+    outbox::insert_webhook(&database, fixture.caller.organization(), &outbox::ALL_NOTIFICATIONS);
+    outbox::insert_webhook(&database, other_caller.organization(), &outbox::ALL_NOTIFICATIONS);
     let free = fixture.ticket_type(&fixture.event(), 0, 100);
     fixture.order(&free, 2);
     assert_eq!(notifications(), Notifications { waiting: 3, due: 3, oldest_due: Some(secs(0)) });
@@ -487,10 +487,10 @@ fn notifications_wait_until_they_are_sent_and_are_due_at_their_time() {
     // One was sent. Another failed, and is due again in five seconds.
     let rows = outbox::rows(&database);
     let now = fixture.clock.now();
-    outbox::record_attempt_at(&database, rows[0].id, now, true);
-    outbox::record_attempt_at(&database, rows[1].id, now.plus(secs(5)), false);
+    outbox::record_success_at(&database, rows[0].id, now);
+    outbox::record_failure_at(&database, rows[1].id, now.plus(secs(5)));
     assert_eq!(notifications(), Notifications { waiting: 3, due: 2, oldest_due: Some(secs(90)) });
-    outbox::record_attempt_at(&database, rows[2].id, now, true);
+    outbox::record_success_at(&database, rows[2].id, now);
     assert_eq!(notifications(), Notifications { waiting: 2, due: 1, oldest_due: Some(secs(0)) });
     fixture.clock.advance(secs(4));
     assert_eq!(notifications(), Notifications { waiting: 2, due: 1, oldest_due: Some(secs(4)) });
@@ -503,7 +503,7 @@ fn notifications_wait_until_they_are_sent_and_are_due_at_their_time() {
     database.execute("UPDATE webhook_endpoints SET enabled = 1", []);
     for row in &rows[1..] {
         if row.id != rows[2].id {
-            outbox::record_attempt_at(&database, row.id, fixture.clock.now(), true);
+            outbox::record_success_at(&database, row.id, fixture.clock.now());
         }
     }
     assert_eq!(notifications(), Notifications { waiting: 0, due: 0, oldest_due: None });

@@ -491,7 +491,10 @@ const ORDER: &[Field] = &[
 fn every_field_of_a_new_order_is_checked_against_its_limits() {
     let fixture = Fixture::without_gateway();
     let event = fixture.event_with(|new| new.accepts_company = Some(true));
-    let ticket_type = fixture.ticket_type_with(&event, |new| (new.quantity, new.max_per_order) = (1000, Some(100)));
+    let ticket_type = fixture.ticket_type_with(&event, |new| {
+        new.quantity = 1000;
+        new.max_per_order = Some(100);
+    });
     let base = json!({
         "eventId": event.id, "items": [{"ticketId": ticket_type.id, "quantity": 1, "price": 0}],
         "customer": {"email": "ada@example.com", "name": "Ada", "id": 5}, "total": 0, "status": "COMPLETED",
@@ -748,9 +751,11 @@ fn every_field_of_a_new_discount_is_checked_against_its_limits() {
     check(&base, &amount, false, send);
     // Without a valid type or event, the limits of a percentage or the currency are not checked.
     let mut body = discount_base(&event);
-    (body["type"], body["value"]) = ("x".into(), json!(1000));
+    body["type"] = "x".into();
+    body["value"] = json!(1000);
     assert_eq!(paths(send(&body.to_string())), ["type"]);
-    (base["eventId"], base["value"]) = ("nonsense".into(), json!(0.005));
+    base["eventId"] = "nonsense".into();
+    base["value"] = json!(0.005);
     assert_eq!(paths(send(&base.to_string())), ["eventId"]);
 }
 
@@ -979,10 +984,14 @@ fn null_clears_nullable_fields_and_absent_fields_are_unchanged() {
     assert_eq!(cleared, Event { description: None, location: None, revision: event.revision + 2, ..event.clone() });
 
     let ticket_type = fixture.ticket_type_with(&event, |new| {
-        (new.validity_days, new.validity_hours) = (Some(2), Some(3));
-        (new.ticket_text, new.ticket_logo) = (Some("Text".to_owned()), Some("https://example.com/a.png".to_owned()));
-        (new.valid_from, new.valid_until) = (Some(at("2026-07-01T00:00Z")), Some(at("2026-07-02T00:00Z")));
-        (new.sale_start_date, new.sale_end_date) = (Some(at("2026-06-01T00:00Z")), Some(at("2026-06-02T00:00Z")));
+        new.validity_days = Some(2);
+        new.validity_hours = Some(3);
+        new.ticket_text = Some("Text".to_owned());
+        new.ticket_logo = Some("https://example.com/a.png".to_owned());
+        new.valid_from = Some(at("2026-07-01T00:00Z"));
+        new.valid_until = Some(at("2026-07-02T00:00Z"));
+        new.sale_start_date = Some(at("2026-06-01T00:00Z"));
+        new.sale_end_date = Some(at("2026-06-02T00:00Z"));
     });
     let update = |body| {
         fixture.service.update_ticket_type(&fixture.caller, ticket_type.id, read::<UpdateTicketType>(body)).expect(body)
@@ -1007,7 +1016,9 @@ fn null_clears_nullable_fields_and_absent_fields_are_unchanged() {
     assert_eq!(cleared, expected);
 
     let mut new = percent_off(&event, "EARLY", 10);
-    (new.usage_limit, new.minimum_purchase, new.description) = (Some(5), Some(eur(5)), Some("Text".to_owned()));
+    new.usage_limit = Some(5);
+    new.minimum_purchase = Some(eur(5));
+    new.description = Some("Text".to_owned());
     new.applicable_ticket_types = Some(vec![ticket_type.id]);
     let of = fixture.discount(new);
     let update =
@@ -1081,8 +1092,14 @@ fn plain_rust_structs_are_checked_against_the_same_limits() {
         ("maxPerOrder", |new| new.max_per_order = Some(101)),
         ("ticketText", |new| new.ticket_text = Some("\0".to_owned())),
         ("ticketLogo", |new| new.ticket_logo = Some("logo".to_owned())),
-        ("validUntil", |new| (new.valid_from, new.valid_until) = (Some(at(NOW)), Some(at(NOW)))),
-        ("saleEndDate", |new| (new.sale_start_date, new.sale_end_date) = (Some(at(NOW)), Some(at(NOW)))),
+        ("validUntil", |new| {
+            new.valid_from = Some(at(NOW));
+            new.valid_until = Some(at(NOW));
+        }),
+        ("saleEndDate", |new| {
+            new.sale_start_date = Some(at(NOW));
+            new.sale_end_date = Some(at(NOW));
+        }),
     ];
     for (path, change) in of_type {
         let mut new = CreateTicketType::new("Seat", eur(1250), 10);
@@ -1134,7 +1151,10 @@ fn plain_rust_structs_are_checked_against_the_same_limits() {
         ("value", |new| new.value = Amount::new(1, 13)),
         ("value", |new| new.value = Amount::new(i64::MAX, 0)),
         ("value", |new| new.value = Amount::new(i64::MIN, 18)),
-        ("value", |new| (new.discount_type, new.value) = (DiscountType::FixedAmount, Amount::new(1, 3))),
+        ("value", |new| {
+            new.discount_type = DiscountType::FixedAmount;
+            new.value = Amount::new(1, 3);
+        }),
         ("description", |new| new.description = Some("x".repeat(256))),
         ("description", |new| new.description = Some("\0".to_owned())),
         ("usageLimit", |new| new.usage_limit = Some(0)),

@@ -1,7 +1,7 @@
 //! The outbox: each change queues a notification for every subscribed endpoint, in the transaction of the change, and
 //! nothing else does.
 
-use crate::common::outbox::{self, ALL_NOTIFICATIONS, OutboxRow, insert_webhook};
+use crate::common::outbox::{self, ALL_NOTIFICATIONS, OutboxRow, insert_disabled_webhook, insert_webhook};
 use crate::common::*;
 use serde_json::{Value, json};
 use ticketing::{
@@ -22,7 +22,7 @@ fn fixture_with_endpoint() -> Fixture {
 }
 
 fn with_endpoint(fixture: Fixture) -> Fixture {
-    insert_webhook(&fixture.database(), fixture.caller.organization(), &ALL_NOTIFICATIONS, true);
+    insert_webhook(&fixture.database(), fixture.caller.organization(), &ALL_NOTIFICATIONS);
     fixture
 }
 
@@ -237,7 +237,10 @@ fn tickets_issued_without_an_order_are_reported_without_one() {
 fn each_accepted_scan_is_reported_on_every_day() {
     let fixture = fixture_with_endpoint();
     let event = fixture.event();
-    let two_days = fixture.ticket_type_with(&event, |new| (new.price, new.validity_days) = (eur(0), Some(2)));
+    let two_days = fixture.ticket_type_with(&event, |new| {
+        new.price = eur(0);
+        new.validity_days = Some(2);
+    });
     let order = fixture.order(&two_days, 1);
     let bought = order.items[0].issued_tickets[0].clone();
     let issued = fixture.issue(&two_days, 1).remove(0);
@@ -330,14 +333,13 @@ fn a_late_payment_without_free_seats_reports_nothing() {
 fn each_enabled_and_subscribed_endpoint_gets_the_same_notification() {
     let fixture = Fixture::new();
     let other_caller = fixture.other_organization();
-    let endpoint = |events: &[NotificationType], enabled| {
-        insert_webhook(&fixture.database(), fixture.caller.organization(), events, enabled)
-    };
-    let everything = endpoint(&ALL_NOTIFICATIONS, true);
-    let tickets = endpoint(&[TicketIssued, TicketCheckedIn], true);
-    endpoint(&ALL_NOTIFICATIONS, false);
-    let orders = endpoint(&[OrderCancelled, OrderCompleted], true);
-    let foreign = insert_webhook(&fixture.database(), other_caller.organization(), &ALL_NOTIFICATIONS, true);
+    let endpoint =
+        |events: &[NotificationType]| insert_webhook(&fixture.database(), fixture.caller.organization(), events);
+    let everything = endpoint(&ALL_NOTIFICATIONS);
+    let tickets = endpoint(&[TicketIssued, TicketCheckedIn]);
+    insert_disabled_webhook(&fixture.database(), fixture.caller.organization(), &ALL_NOTIFICATIONS);
+    let orders = endpoint(&[OrderCancelled, OrderCompleted]);
+    let foreign = insert_webhook(&fixture.database(), other_caller.organization(), &ALL_NOTIFICATIONS);
 
     let free = fixture.ticket_type(&fixture.event(), 0, 10);
     let (order, rows) = queued_by(&fixture, || fixture.order(&free, 1));
@@ -383,7 +385,7 @@ fn create_free_order(fixture: &Fixture, caller: &Caller) -> Order {
 fn seventy_five_endpoints_get_the_same_notifications_in_the_same_order() {
     let fixture = Fixture::new();
     let mut endpoints: Vec<_> = (0..75)
-        .map(|_| insert_webhook(&fixture.database(), fixture.caller.organization(), &ALL_NOTIFICATIONS, true))
+        .map(|_| insert_webhook(&fixture.database(), fixture.caller.organization(), &ALL_NOTIFICATIONS))
         .collect();
     let free = fixture.ticket_type(&fixture.event(), 0, 10);
     let (order, rows) = queued_by(&fixture, || fixture.order(&free, 2));
@@ -402,8 +404,8 @@ fn seventy_five_endpoints_get_the_same_notifications_in_the_same_order() {
 #[test]
 fn nothing_is_queued_without_an_enabled_endpoint() {
     let fixture = Fixture::new();
-    insert_webhook(&fixture.database(), fixture.caller.organization(), &ALL_NOTIFICATIONS, false);
-    insert_webhook(&fixture.database(), fixture.other_organization().organization(), &ALL_NOTIFICATIONS, true);
+    insert_disabled_webhook(&fixture.database(), fixture.caller.organization(), &ALL_NOTIFICATIONS);
+    insert_webhook(&fixture.database(), fixture.other_organization().organization(), &ALL_NOTIFICATIONS);
     let ticket_type = new_ticket_type(&fixture);
     let order = fixture.paid_order(&ticket_type, 1);
     fixture.service.cancel_order(&fixture.caller, order.id).expect("cancelled");

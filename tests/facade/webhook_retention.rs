@@ -1,6 +1,6 @@
 //! Retention of webhook data: the history is kept for 30 days or as configured, waiting notifications for ever.
 
-use crate::common::outbox::{self, ALL_NOTIFICATIONS, insert_webhook, record_attempt_at};
+use crate::common::outbox::{self, ALL_NOTIFICATIONS, insert_webhook, record_failure_at, record_success_at};
 use crate::common::*;
 use std::time::Duration;
 use ticketing::{Clock, MaintenanceReport};
@@ -24,15 +24,18 @@ fn notifications(fixture: &Fixture) -> i64 {
 /// Queues three notifications: one that is delivered at the second attempt, one that failed once and waits, and one
 /// without an attempt.
 fn with_notifications(fixture: Fixture) -> Fixture {
-    insert_webhook(&fixture.database(), fixture.caller.organization(), &ALL_NOTIFICATIONS, true);
-    let event = fixture.event_with(|new| (new.start_date, new.end_date) = (at("2027-01-01T00:00:00Z"), None));
+    insert_webhook(&fixture.database(), fixture.caller.organization(), &ALL_NOTIFICATIONS);
+    let event = fixture.event_with(|new| {
+        new.start_date = at("2027-01-01T00:00:00Z");
+        new.end_date = None;
+    });
     let free = fixture.ticket_type(&event, 0, 10);
     fixture.order(&free, 2);
     let database = fixture.database();
     let rows = outbox::rows(&database);
-    record_attempt_at(&database, rows[0].id, fixture.clock.now(), false);
-    record_attempt_at(&database, rows[0].id, fixture.clock.now(), true);
-    record_attempt_at(&database, rows[1].id, fixture.clock.now(), false);
+    record_failure_at(&database, rows[0].id, fixture.clock.now());
+    record_success_at(&database, rows[0].id, fixture.clock.now());
+    record_failure_at(&database, rows[1].id, fixture.clock.now());
     fixture
 }
 
@@ -65,8 +68,8 @@ fn recent_attempts_and_notifications_are_kept() {
     fixture.clock.advance(20 * DAY);
     let database = fixture.database();
     let rows = outbox::rows(&database);
-    record_attempt_at(&database, rows[1].id, fixture.clock.now(), true);
-    record_attempt_at(&database, rows[2].id, fixture.clock.now(), true);
+    record_success_at(&database, rows[1].id, fixture.clock.now());
+    record_success_at(&database, rows[2].id, fixture.clock.now());
     fixture.clock.advance(11 * DAY);
     // Deletes the first notification with its two attempts, and the first attempt of the second.
     assert_eq!((delete_old(&fixture), attempts(&fixture), notifications(&fixture)), (3, 2, 2));
@@ -100,16 +103,19 @@ fn the_retention_is_configurable_and_at_least_a_day() {
 #[test]
 fn one_run_deletes_all_old_data() {
     let fixture = Fixture::new();
-    insert_webhook(&fixture.database(), fixture.caller.organization(), &ALL_NOTIFICATIONS, true);
+    insert_webhook(&fixture.database(), fixture.caller.organization(), &ALL_NOTIFICATIONS);
     let database = fixture.database();
-    let event = fixture.event_with(|new| (new.start_date, new.end_date) = (at("2027-01-01T00:00:00Z"), None));
+    let event = fixture.event_with(|new| {
+        new.start_date = at("2027-01-01T00:00:00Z");
+        new.end_date = None;
+    });
     let free = fixture.ticket_type(&event, 0, 10_000);
     for _ in 0..230 {
         fixture.issue(&free, 10);
     }
     database.run("BEGIN");
     for row in outbox::rows(&database) {
-        record_attempt_at(&database, row.id, fixture.clock.now(), true);
+        record_success_at(&database, row.id, fixture.clock.now());
     }
     database.run("COMMIT");
     fixture.clock.advance(31 * DAY);

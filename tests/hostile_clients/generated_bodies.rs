@@ -6,7 +6,7 @@ use crate::body_fields::{
     VALIDATE_FIELDS, WEBHOOK_FIELDS,
 };
 use crate::body_generator::{Body, BodyGenerator, Expected, Field, Placeholder, mutated, nested_arrays, quoted};
-use crate::common::http::{Client, Response, Server, event_on_sale, id, order_of};
+use crate::common::http::{Client, EventOnSale, Response, Server, event_on_sale, id, order_of};
 use crate::common::log;
 use crate::common::outbox;
 use serde_json::json;
@@ -44,14 +44,14 @@ impl Setup {
         log::capture();
         let server = Server::with(ticketing::Builder::sandbox_gateway, |options| options.rate_limit = None);
         let mut client = server.client();
-        let (event, ticket_type) = event_on_sale(&mut client, "summer-night");
+        let EventOnSale { event, ticket_type } = event_on_sale(&mut client, "summer-night");
         client.patch(&format!("/v1/events/{event}"), &json!({"acceptsCompany": true})).expect(200);
         client
             .patch(&format!("/v1/ticket-types/{ticket_type}"), &json!({"quantity": 1e7, "maxPerOrder": 100}))
             .expect(200);
         let free = json!({"name": "Free", "price": 0, "quantity": 1e7, "maxPerOrder": 100});
         let free = id(&client.post(&format!("/v1/events/{event}/ticket-types"), &free).expect(201));
-        let (other_event, _) = event_on_sale(&mut client, "other");
+        let other_event = event_on_sale(&mut client, "other").event;
         let discount = json!({
             "eventId": event, "code": "ALWAYS", "type": "PERCENTAGE", "value": 50,
             "validFrom": "2000-01-01T00:00:00Z", "validTo": "9999-01-01T00:00:00Z",

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::common::http::{Client, Server, event_on_sale, id, order_of};
+use crate::common::http::{Client, EventOnSale, Server, event_on_sale, id, order_of};
 use crate::common::log;
 
 const FORM: &[&str] = &["Content-Type: application/x-www-form-urlencoded"];
@@ -78,7 +78,7 @@ const HOSTILE: [&str; 14] = [
 fn html_in_names_is_text_on_the_checkout_page() {
     let server = server();
     let mut client = server.client();
-    let (event, ticket_type) = event_on_sale(&mut client, "plain");
+    let EventOnSale { event, ticket_type } = event_on_sale(&mut client, "plain");
     let path = checkout(&mut client, &event, &ticket_type, |_| {});
     let plain = client.get(&path).expect(200);
     let tags = parse_page(plain.text()).tags;
@@ -126,7 +126,7 @@ fn html_in_names_is_text_on_the_checkout_page() {
 fn a_redirect_url_cannot_add_headers() {
     let server = server();
     let mut client = server.client();
-    let (event, ticket_type) = event_on_sale(&mut client, "summer-night");
+    let EventOnSale { event, ticket_type } = event_on_sale(&mut client, "summer-night");
     let urls = |url: &str| json!({"success": url, "failure": url, "cancel": url});
     for url in [
         "https://a.example/\r\nSet-Cookie: a=b",

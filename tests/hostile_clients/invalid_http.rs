@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use crate::common::http::{Client, Response, Server, event_on_sale, order_of};
+use crate::common::http::{Client, EventOnSale, Response, Server, event_on_sale, order_of};
 use crate::common::log;
 use crate::random::Random;
 
@@ -321,7 +321,7 @@ fn thousands_of_pipelined_requests_are_answered_in_order() {
     const REQUESTS: usize = 3000;
     let server = server();
     let mut client = server.client();
-    let (event, ticket_type) = event_on_sale(&mut client, "summer-night");
+    let EventOnSale { event, ticket_type } = event_on_sale(&mut client, "summer-night");
     let order = order_of(&event, &ticket_type, 1).to_string();
     let mut writer = TcpStream::connect(server.address).unwrap();
     let mut reader = Client::of(writer.try_clone().unwrap());
@@ -375,7 +375,7 @@ fn the_server_stops_reading_from_a_client_that_reads_no_responses() {
 fn a_client_that_disconnects_leaves_nothing_half_done() {
     let server = server();
     let mut client = server.client();
-    let (event, ticket_type) = event_on_sale(&mut client, "summer-night");
+    let EventOnSale { event, ticket_type } = event_on_sale(&mut client, "summer-night");
     client.patch(&format!("/v1/ticket-types/{ticket_type}"), &json!({"price": 0, "quantity": 1000})).expect(200);
     let order = order_of(&event, &ticket_type, 1).to_string();
     let length = format!("Content-Length: {}", order.len());

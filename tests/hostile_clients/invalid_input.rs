@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use crate::common::http::{self, Server, event_on_sale, id, order_of};
+use crate::common::http::{self, EventOnSale, Server, event_on_sale, id, order_of};
 use crate::common::log;
 use crate::random::Random;
 
@@ -27,7 +27,7 @@ fn percent_encoded(bytes: &[u8]) -> String {
 fn a_body_that_is_not_json_is_malformed_for_every_operation() {
     let server = server();
     let mut client = server.client();
-    let (event, ticket_type) = event_on_sale(&mut client, "summer-night");
+    let EventOnSale { event, ticket_type } = event_on_sale(&mut client, "summer-night");
     let text = new_event("Jazz Night", "jazz").to_string();
     let utf16 = |order: fn(u16) -> [u8; 2]| text.encode_utf16().flat_map(order).collect::<Vec<u8>>();
     let mut garbage = vec![
@@ -138,7 +138,7 @@ fn a_content_type_that_is_not_json_is_refused_before_the_body_is_parsed() {
 fn a_malformed_id_is_not_found() {
     let server = server();
     let mut client = server.client();
-    let (event, ticket_type) = event_on_sale(&mut client, "summer-night");
+    let EventOnSale { event, ticket_type } = event_on_sale(&mut client, "summer-night");
     let order = client.post("/v1/orders", &order_of(&event, &ticket_type, 1)).expect(201).json()["order"].clone();
     let order = order["id"].as_str().unwrap();
     let long = "a".repeat(7000);
@@ -223,8 +223,8 @@ fn a_malformed_id_is_not_found() {
 fn every_invalid_query_parameter_is_reported() {
     let server = server();
     let mut client = server.client();
-    let (event, ticket_type) = event_on_sale(&mut client, "summer-night");
-    let (_, other_key) = http::organization(&server.service);
+    let EventOnSale { event, ticket_type } = event_on_sale(&mut client, "summer-night");
+    let other_key = http::other_organization_key(&server.service);
     let others_event = id(&server.client_with(&other_key).post("/v1/events", &new_event("Jazz", "jazz")).expect(201));
     let order = client.post("/v1/orders", &order_of(&event, &ticket_type, 1)).expect(201).json()["order"].clone();
     let order = order["id"].as_str().unwrap();

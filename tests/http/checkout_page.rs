@@ -1,7 +1,7 @@
 //! The checkout page of the sandbox gateway: payment, failure, cancellation, redirects and headers.
 
 use crate::common::http;
-use crate::common::http::{Client, Server, event_on_sale, order_of};
+use crate::common::http::{Client, EventOnSale, Server, event_on_sale, order_of};
 use serde_json::json;
 
 fn path_of(url: &str) -> String {
@@ -18,7 +18,7 @@ fn submit(client: &mut Client, page: &str, outcome: &str) -> http::Response {
 fn a_ticket_paid_on_the_checkout_page_is_checked_in_once() {
     let server = Server::start();
     let mut client = server.client();
-    let (event, ticket_type) = event_on_sale(&mut client, "summer-night");
+    let EventOnSale { event, ticket_type } = event_on_sale(&mut client, "summer-night");
 
     let created = client.post("/v1/orders", &order_of(&event, &ticket_type, 2)).expect(201);
     let order = created.json()["order"].clone();
@@ -56,7 +56,7 @@ fn a_ticket_paid_on_the_checkout_page_is_checked_in_once() {
 fn the_checkout_page_redirects_to_the_urls_of_the_order() {
     let server = Server::start();
     let mut client = server.client();
-    let (event, ticket_type) = event_on_sale(&mut client, "summer-night");
+    let EventOnSale { event, ticket_type } = event_on_sale(&mut client, "summer-night");
     let urls = json!({
         "success": "https://shop.example/thanks?a=1", "failure": "https://shop.example/sorry",
         "cancel": "https://shop.example/bye",
@@ -75,7 +75,7 @@ fn the_checkout_page_redirects_to_the_urls_of_the_order() {
 fn the_checkout_page_shows_cancelled_and_refunded_orders() {
     let server = Server::start();
     let mut client = server.client();
-    let (event, ticket_type) = event_on_sale(&mut client, "summer-night");
+    let EventOnSale { event, ticket_type } = event_on_sale(&mut client, "summer-night");
     let mut create_order = || client.post("/v1/orders", &order_of(&event, &ticket_type, 1)).expect(201).json();
     let cancelled = create_order();
     let cancelled_page = path_of(cancelled["checkoutUrl"].as_str().unwrap());
@@ -97,7 +97,7 @@ fn the_checkout_page_shows_cancelled_and_refunded_orders() {
 fn the_checkout_page_runs_no_script_and_loads_no_resource() {
     let server = Server::start();
     let mut client = server.client();
-    let (event, _) = event_on_sale(&mut client, "summer-night");
+    let event = event_on_sale(&mut client, "summer-night").event;
     let with_script = json!({"name": "<script>alert('x')</script>", "price": 1, "quantity": 5});
     let ticket_type = http::id(&client.post(&format!("/v1/events/{event}/ticket-types"), &with_script).expect(201));
     let created = client.post("/v1/orders", &order_of(&event, &ticket_type, 1)).expect(201).json();
@@ -118,7 +118,7 @@ fn the_checkout_page_runs_no_script_and_loads_no_resource() {
 fn unknown_checkouts_and_invalid_outcomes_get_an_error_page() {
     let server = Server::start();
     let mut client = server.client();
-    let (event, ticket_type) = event_on_sale(&mut client, "summer-night");
+    let EventOnSale { event, ticket_type } = event_on_sale(&mut client, "summer-night");
     let created = client.post("/v1/orders", &order_of(&event, &ticket_type, 1)).expect(201).json();
     let page = path_of(created["checkoutUrl"].as_str().unwrap());
     for body in ["", "outcome=", "outcome=paid", "outcome=success&outcome=cancel", "outcome=%zz", "other=success"] {

@@ -2,7 +2,7 @@
 
 use std::sync::Barrier;
 
-use crate::common::http::{Client, Response, Server, event_on_sale, id, order_of};
+use crate::common::http::{Client, EventOnSale, Response, Server, event_on_sale, id, order_of};
 use serde_json::{Value, json};
 
 /// A resource that has a revision.
@@ -40,7 +40,7 @@ impl Resources {
 /// Opens a connection and creates a resource of each type.
 fn create_resources(server: &Server) -> (Client, Resources) {
     let mut client = server.client();
-    let (event, ticket_type) = event_on_sale(&mut client, "summer-night");
+    let EventOnSale { event, ticket_type } = event_on_sale(&mut client, "summer-night");
     let discount = json!({
         "eventId": event, "code": "EARLY", "type": "PERCENTAGE", "value": 10,
         "validFrom": "2020-01-01T00:00:00Z", "validTo": "9000-01-01T00:00:00Z",

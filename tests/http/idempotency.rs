@@ -5,7 +5,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
 use crate::common::example_server;
-use crate::common::http::{Client, Response, Server, event_on_sale, id, order_of, organization};
+use crate::common::http::{Client, EventOnSale, Response, Server, event_on_sale, id, order_of, other_organization_key};
 use crate::common::outbox;
 use serde_json::{Value, json};
 use ticketing::{Checkout, CheckoutRequest, GatewayError, PaymentGateway, RefundRequest, Scope};
@@ -23,7 +23,7 @@ fn issue(ticket_type: &str) -> Value {
 /// Opens a connection and creates an event. Returns the client and the ids of the event and its ticket type.
 fn client_with_event(server: &Server) -> (Client, String, String) {
     let mut client = server.client();
-    let (event, ticket_type) = event_on_sale(&mut client, "summer-night");
+    let EventOnSale { event, ticket_type } = event_on_sale(&mut client, "summer-night");
     (client, event, ticket_type)
 }
 
@@ -204,7 +204,7 @@ fn a_key_that_was_used_with_another_request_is_rejected() {
     // Idempotency keys belong to an organization: its API keys share them, and other organizations do not see them.
     let create_with =
         |api_key: &str| server.client_with(api_key).post_with_key("key", "/v1/events", &new_event("jazz-night"));
-    let (_, other_organization_key) = organization(&server.service);
+    let other_organization_key = other_organization_key(&server.service);
     let in_other_organization = create_with(&other_organization_key).expect(201);
     assert!(!is_replay(&in_other_organization));
     assert_ne!(id(&in_other_organization), id(&first));

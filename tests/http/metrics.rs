@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use crate::common::http::{Client, Server, event_on_sale, order_of};
+use crate::common::http::{Client, EventOnSale, Server, event_on_sale, order_of};
 use serde_json::json;
 use ticketing::{Checkout, CheckoutRequest, GatewayError, PaymentGateway, RefundRequest};
 
@@ -177,7 +177,7 @@ fn metrics_need_no_key_and_allow_only_get_and_head() {
 fn metrics_of_orders_scans_and_commits_count_each_operation() {
     let server = Server::start();
     let mut client = server.client();
-    let (event, ticket_type) = event_on_sale(&mut client, "summer-night");
+    let EventOnSale { event, ticket_type } = event_on_sale(&mut client, "summer-night");
     let before = scrape(&mut client);
     for series in ["orders_placed", "orders_completed", "orders_cancelled", "orders_expired", "commits_failed"] {
         assert_eq!(before.integer(&format!("ticketing_{series}_total")), 0, "{series}");
@@ -241,7 +241,7 @@ fn metrics_of_orders_scans_and_commits_count_each_operation() {
 fn requests_are_counted_by_route_method_and_status() {
     let server = Server::start();
     let mut client = server.client();
-    let (event, _) = event_on_sale(&mut client, "summer-night");
+    let event = event_on_sale(&mut client, "summer-night").event;
     for _ in 0..3 {
         client.get(&format!("/v1/events/{event}")).expect(200);
     }
@@ -331,7 +331,7 @@ fn requests_with_invented_paths_and_methods_add_few_series() {
 fn metrics_contain_no_key_code_email_address_or_token() {
     let server = Server::start();
     let mut client = server.client();
-    let (event, ticket_type) = event_on_sale(&mut client, "summer-night");
+    let EventOnSale { event, ticket_type } = event_on_sale(&mut client, "summer-night");
     let created = client.post("/v1/orders", &order_of(&event, &ticket_type, 1)).expect(201).json();
     let token = created["checkoutUrl"].as_str().unwrap().rsplit_once('/').unwrap().1.to_owned();
     client.send("POST", &format!("/checkout/{token}"), &[], b"outcome=success").expect(303);
@@ -383,7 +383,7 @@ impl PaymentGateway for NoRefunds {
 fn refunds_are_due_while_the_gateway_is_unavailable() {
     let server = Server::with(|builder| builder.payment_gateway(NoRefunds), |_| {});
     let mut client = server.client();
-    let (event, ticket_type) = event_on_sale(&mut client, "summer-night");
+    let EventOnSale { event, ticket_type } = event_on_sale(&mut client, "summer-night");
     let caller = server.service.act_for(server.organization).unwrap();
     for _ in 0..2 {
         let created = client.post("/v1/orders", &order_of(&event, &ticket_type, 1)).expect(201).json();

@@ -1,6 +1,6 @@
 //! Every operation over HTTP: its status, its `Location` header, its scope, and its isolation between organizations.
 
-use crate::common::http::{Server, event_on_sale, id, order_of, organization};
+use crate::common::http::{EventOnSale, Server, event_on_sale, id, order_of, other_organization_key};
 use crate::common::outbox;
 use serde_json::{Value, json};
 use ticketing::{Builder, Scope, Scopes};
@@ -50,7 +50,7 @@ fn events_are_created_listed_read_updated_and_deleted() {
 fn ticket_types_are_created_listed_read_updated_and_deleted() {
     let server = Server::start();
     let mut client = server.client();
-    let (event, _) = event_on_sale(&mut client, "summer-night");
+    let event = event_on_sale(&mut client, "summer-night").event;
     let list = format!("/v1/events/{event}/ticket-types");
     let created = client.post(&list, &json!({"name": "Box", "price": 99.99, "quantity": 4.0})).expect(201);
     let path = format!("/v1/ticket-types/{}", id(&created));
@@ -71,7 +71,7 @@ fn ticket_types_are_created_listed_read_updated_and_deleted() {
 fn orders_are_created_listed_read_paid_and_cancelled() {
     let server = Server::with(|builder| builder, |_| {});
     let mut client = server.client();
-    let (event, ticket_type) = event_on_sale(&mut client, "summer-night");
+    let EventOnSale { event, ticket_type } = event_on_sale(&mut client, "summer-night");
     let mut request = order_of(&event, &ticket_type, 2);
     request["language"] = json!("de");
     let created = client.post("/v1/orders", &request).expect(201);
@@ -99,7 +99,7 @@ fn orders_are_created_listed_read_paid_and_cancelled() {
 fn tickets_are_issued_listed_read_checked_in_checked_out_and_cancelled() {
     let server = Server::start();
     let mut client = server.client();
-    let (event, ticket_type) = event_on_sale(&mut client, "summer-night");
+    let EventOnSale { event, ticket_type } = event_on_sale(&mut client, "summer-night");
     let issued = client.post("/v1/tickets/issue", &guest(&ticket_type)).expect(201);
     assert_eq!(issued.header("location"), None);
     assert_eq!(issued.json()["success"], true);
@@ -130,7 +130,7 @@ fn new_discount(event: &str, code: &str) -> Value {
 fn discounts_are_created_listed_validated_used_updated_and_deleted() {
     let server = Server::start();
     let mut client = server.client();
-    let (event, ticket_type) = event_on_sale(&mut client, "summer-night");
+    let EventOnSale { event, ticket_type } = event_on_sale(&mut client, "summer-night");
     let created = client.post("/v1/discounts", &new_discount(&event, "Early")).expect(201);
     let path = format!("/v1/discounts/{}", id(&created));
     assert_eq!(created.header("location"), Some(path.as_str()));
@@ -202,7 +202,7 @@ fn webhooks_are_created_read_updated_and_deleted_and_their_deliveries_resent() {
     client.post(&format!("{path}/rotate-secret"), &json!({})).expect(200);
     assert_eq!(client.get(&path).expect(200).header("etag"), Some("\"4\""));
 
-    let (_, ticket_type) = event_on_sale(&mut client, "summer-night");
+    let ticket_type = event_on_sale(&mut client, "summer-night").ticket_type;
     client.post("/v1/tickets/issue", &guest(&ticket_type)).expect(201);
     let database = server.database();
     for (number, row) in outbox::rows(&database).into_iter().enumerate() {
@@ -298,12 +298,12 @@ fn every_operation_requires_its_scope_and_no_other() {
 fn resources_of_another_organization_are_not_found() {
     let server = Server::with(Builder::sandbox_gateway, |_| {});
     let mut client = server.client();
-    let (event, ticket_type) = event_on_sale(&mut client, "summer-night");
+    let EventOnSale { event, ticket_type } = event_on_sale(&mut client, "summer-night");
     let order = client.post("/v1/orders", &order_of(&event, &ticket_type, 1)).expect(201).json()["order"]["id"].clone();
     let issued = client.post("/v1/tickets/issue", &guest(&ticket_type)).expect(201).json()["issuedTickets"][0].clone();
     let discount = id(&client.post("/v1/discounts", &new_discount(&event, "EARLY")).expect(201));
     let webhook = id(&client.post("/v1/webhooks", &new_webhook()).expect(201));
-    let (_, other_key) = organization(&server.service);
+    let other_key = other_organization_key(&server.service);
     let mut other_client = server.client_with(&other_key);
     let order = order.as_str().unwrap();
     let ticket = issued["id"].as_str().unwrap();

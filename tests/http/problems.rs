@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 use std::sync::mpsc::{Sender, channel};
 
-use crate::common::http::{Response, Server, event_on_sale, order_of};
+use crate::common::http::{EventOnSale, Response, Server, event_on_sale, order_of};
 use serde_json::{Value, json};
 use ticketing::{Builder, Checkout, CheckoutRequest, GatewayError, PaymentGateway, RefundRequest, Scope};
 
@@ -165,7 +165,7 @@ fn unparsable_json_is_malformed_and_json_of_the_wrong_type_is_invalid() {
 fn an_operation_without_a_body_accepts_an_empty_body_or_any_json_object() {
     let server = Server::start();
     let mut client = server.client();
-    let (event, _) = event_on_sale(&mut client, "summer-night");
+    let event = event_on_sale(&mut client, "summer-night").event;
     let path = format!("/v1/events/{event}/page-views");
     let json = ["Content-Type: application/json"];
     for (headers, body) in [(&[][..], ""), (&json[..], ""), (&json[..], "{}"), (&json[..], r#"{"a": 1}"#)] {
@@ -261,7 +261,7 @@ fn a_wrong_method_gets_405_and_the_allowed_methods() {
 fn head_returns_the_status_and_headers_of_get_without_the_body() {
     let server = Server::start();
     let mut client = server.client();
-    let (event, _) = event_on_sale(&mut client, "summer-night");
+    let event = event_on_sale(&mut client, "summer-night").event;
     for path in [format!("/v1/events/{event}"), "/v1/events".to_owned(), NO_EVENT.to_owned(), "/nothing".to_owned()] {
         let get = client.get(&path);
         let head = client.send("HEAD", &path, &[], b"");
@@ -326,7 +326,7 @@ impl PaymentGateway for RefusingGateway {
 fn a_failing_gateway_gets_a_problem_of_its_own_and_the_order_is_cancelled() {
     let server = Server::with(|builder| builder.payment_gateway(RefusingGateway), |_| {});
     let mut client = server.client();
-    let (event, ticket_type) = event_on_sale(&mut client, "summer-night");
+    let EventOnSale { event, ticket_type } = event_on_sale(&mut client, "summer-night");
     let problem = expect(client.post("/v1/orders", &order_of(&event, &ticket_type, 1)), 502, "payment-gateway-failed");
     assert!(!problem.to_string().contains("10.0.0.7"), "the gateway's message is exposed: {problem}");
     assert_eq!(client.get("/v1/orders").expect(200).json()["data"][0]["status"], "CANCELLED");
@@ -346,7 +346,7 @@ fn requests_beyond_the_limit_of_concurrent_calls_get_503_and_retry_after() {
     }
     let server = Server::with(|builder: Builder| builder.payment_gateway(SlowGateway), |options| options.calls = 2);
     let mut client = server.client();
-    let (event, ticket_type) = event_on_sale(&mut client, "summer-night");
+    let EventOnSale { event, ticket_type } = event_on_sale(&mut client, "summer-night");
     let order = order_of(&event, &ticket_type, 1);
     let responses: Vec<_> = std::thread::scope(|scope| {
         let buyers: Vec<_> = (0..3).map(|_| scope.spawn(|| server.client().post("/v1/orders", &order))).collect();
@@ -379,7 +379,7 @@ fn the_key_is_checked_before_the_limit_of_concurrent_calls() {
     let gateway = BlockingGateway { calls: Mutex::new(call_sender) };
     let server = Server::with(|builder: Builder| builder.payment_gateway(gateway), |options| options.calls = 2);
     let mut client = server.client();
-    let (event, ticket_type) = event_on_sale(&mut client, "summer-night");
+    let EventOnSale { event, ticket_type } = event_on_sale(&mut client, "summer-night");
     let order = order_of(&event, &ticket_type, 1);
     std::thread::scope(|scope| {
         let buyer = scope.spawn(|| server.client().post("/v1/orders", &order));

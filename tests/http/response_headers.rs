@@ -1,6 +1,6 @@
 //! The headers that every response under `/v1` has, with any status: `Cache-Control` and the state of the rate limit.
 
-use crate::common::http::{Response, Server, event_on_sale, order_of};
+use crate::common::http::{EventOnSale, Response, Server, event_on_sale, order_of};
 use serde_json::{Value, json};
 use ticketing::{Builder, Checkout, CheckoutRequest, GatewayError, ManualClock, PaymentGateway, RefundRequest, Scope};
 
@@ -107,7 +107,7 @@ fn a_response_to_an_invalid_key_has_no_rate_limit_and_is_not_cacheable() {
 fn checkout_pages_and_health_checks_have_no_rate_limit() {
     let server = Server::with(Builder::sandbox_gateway, |options| options.rate_limit = Some(4));
     let mut client = server.client();
-    let (event, ticket_type) = event_on_sale(&mut client, "summer-night");
+    let EventOnSale { event, ticket_type } = event_on_sale(&mut client, "summer-night");
     let created = client.post("/v1/orders", &order_of(&event, &ticket_type, 1)).expect(201).json();
     let page = format!("/{}", created["checkoutUrl"].as_str().unwrap().splitn(4, '/').nth(3).unwrap());
     client.get("/v1/events").expect(200);

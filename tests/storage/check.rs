@@ -101,13 +101,13 @@ fn add_notifications(fixture: &Fixture, other: &ticketing::Caller) {
     });
     let file = fixture.database();
     let organization = fixture.caller.organization();
-    outbox::insert_webhook(&fixture.database(), organization, &outbox::ALL_NOTIFICATIONS, true);
-    outbox::insert_webhook(&fixture.database(), organization, &[NotificationType::OrderCompleted], true);
-    outbox::insert_webhook(&fixture.database(), other.organization(), &[NotificationType::OrderCancelled], true);
+    outbox::insert_webhook(&fixture.database(), organization, &outbox::ALL_NOTIFICATIONS);
+    outbox::insert_webhook(&fixture.database(), organization, &[NotificationType::OrderCompleted]);
+    outbox::insert_webhook(&fixture.database(), other.organization(), &[NotificationType::OrderCancelled]);
     fixture.order(&ticket_type, 1);
     let first = outbox::rows(&file)[0].id;
-    outbox::record_attempt_at(&file, first, fixture.clock.now(), false);
-    outbox::record_attempt_at(&file, first, fixture.clock.now(), true);
+    outbox::record_failure_at(&file, first, fixture.clock.now());
+    outbox::record_success_at(&file, first, fixture.clock.now());
     fixture.clock.advance(Duration::from_hours(24) + Duration::from_millis(1));
     let later = fixture.order(&ticket_type, 2);
     fixture.service.cancel_order(&fixture.caller, later.id).expect("cancelled");
@@ -116,9 +116,9 @@ fn add_notifications(fixture: &Fixture, other: &ticketing::Caller) {
     let rows: Vec<_> = outbox::rows(&file).into_iter().filter(|row| row.created_at == now).collect();
     let issued: Vec<_> = rows.iter().filter(|row| row.kind == "ticket.issued").collect();
     for _ in 0..8 {
-        outbox::record_attempt_at(&file, issued[0].id, now, false);
+        outbox::record_failure_at(&file, issued[0].id, now);
     }
-    outbox::record_attempt_at(&file, issued[1].id, now, false);
+    outbox::record_failure_at(&file, issued[1].id, now);
 }
 
 fn open(path: &Path) -> TicketingService {

@@ -192,7 +192,7 @@ fn after_fifty_kills_everything_acknowledged_is_stored_completely() {
     let free = fixture.new_ticket_type(0, 1_000_000);
     let paid = fixture.new_ticket_type(1250, 1_000_000);
     let organization = fixture.caller.organization();
-    outbox::insert_webhook(&fixture.database(), organization, &outbox::ALL_NOTIFICATIONS, true);
+    outbox::insert_webhook(&fixture.database(), organization, &outbox::ALL_NOTIFICATIONS);
     let options = ChildOptions {
         variables: vec![
             ("TICKETING_TEST_FILE", fixture.path().to_str().unwrap().to_owned()),
@@ -249,7 +249,7 @@ fn control_a_missing_notification_and_one_without_its_change_are_noticed() {
     ] {
         let fixture = Fixture::new();
         fixture.skip_final_check();
-        outbox::insert_webhook(&fixture.database(), fixture.caller.organization(), &outbox::ALL_NOTIFICATIONS, true);
+        outbox::insert_webhook(&fixture.database(), fixture.caller.organization(), &outbox::ALL_NOTIFICATIONS);
         let order = fixture.order(&fixture.new_ticket_type(0, 10), 2);
         let code = order.items[0].issued_tickets[0].code.clone();
         fixture.service.check_in_ticket(&fixture.caller, CheckInTicket::new(code)).unwrap();
