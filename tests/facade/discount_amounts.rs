@@ -22,7 +22,8 @@ fn event_in(fixture: &Fixture, currency: &str, decimals: u8, prices: &[i64]) -> 
 }
 
 fn try_order(fixture: &Fixture, code: Option<&str>, basket: &[(&TicketType, i64)]) -> Result<Order> {
-    let mut request = CreateOrder::new(basket[0].0.event_id, new_customer(), basket[0].0.id, 1);
+    let (first, _) = basket[0];
+    let mut request = CreateOrder::new(first.event_id, new_customer(), first.id, 1);
     let entry = |(ticket_type, quantity): &(&TicketType, i64)| NewOrderItem {
         ticket_type_id: ticket_type.id,
         quantity: *quantity,
@@ -38,10 +39,13 @@ fn validate(fixture: &Fixture, code: &str, basket: &[(&TicketType, i64)]) -> Dis
         quantity: *quantity,
         price: ticket_type.price,
     };
-    let event_id = basket[0].0.event_id;
-    let code = code.to_owned();
-    let ticket_items = basket.iter().map(entry).collect();
-    let request = ValidateDiscount { event_id, code, order_amount: Amount::ZERO, ticket_items };
+    let (first, _) = basket[0];
+    let request = ValidateDiscount {
+        event_id: first.event_id,
+        code: code.to_owned(),
+        order_amount: Amount::ZERO,
+        ticket_items: basket.iter().map(entry).collect(),
+    };
     fixture.service.validate_discount(&fixture.caller, request).expect("an answer")
 }
 
@@ -185,17 +189,16 @@ fn entries() -> impl Strategy<Value = Vec<(usize, i64)>> {
 }
 
 impl DiscountCase {
-    fn create(&self, fixture: &Fixture, event: &Event, types: &[TicketType], code: &str, auto_apply: bool) {
+    fn request(&self, event: &Event, types: &[TicketType], code: &str) -> CreateDiscount {
         let listed = types.iter().zip(self.types).filter(|(_, listed)| *listed).map(|(ticket_type, _)| ticket_type.id);
         let kind = if self.percentage { DiscountType::Percentage } else { DiscountType::FixedAmount };
-        fixture.discount(CreateDiscount {
+        CreateDiscount {
             discount_type: kind,
             value: Amount::new(self.value, self.decimals),
             minimum_purchase: self.minimum.map(eur),
             applicable_ticket_types: Some(listed.collect()),
-            auto_apply: Some(auto_apply),
             ..percent_off(event, code, 0)
-        });
+        }
     }
 
     fn applies_to(&self, index: usize) -> bool {
@@ -255,10 +258,13 @@ proptest! {
     ) {
         let fixture = Fixture::new();
         let (event, types) = event_in(&fixture, "EUR", 2, &prices);
-        discount_case.create(&fixture, &event, &types, "EARLY", false);
+        fixture.discount(discount_case.request(&event, &types, "EARLY"));
         let basket: Vec<_> = entries.iter().map(|(index, quantity)| (&types[*index], *quantity)).collect();
         match discount_case.parts(&prices, &entries) {
-            Ok(parts) => prop_assert_eq!(order_amounts(&fixture, "early", &basket).0, parts),
+            Ok(expected_parts) => {
+                let (parts, _) = order_amounts(&fixture, "early", &basket);
+                prop_assert_eq!(parts, expected_parts);
+            }
             Err(refusal) => {
                 prop_assert_eq!(validate(&fixture, "early", &basket).error, Some(refusal));
                 let refused = try_order(&fixture, Some("early"), &basket).expect_err("a refusal");
@@ -275,7 +281,8 @@ proptest! {
         let (event, types) = event_in(&fixture, "EUR", 2, &prices);
         let code = |index: usize| format!("CODE-{index}");
         for (index, discount_case) in cases.iter().enumerate() {
-            discount_case.create(&fixture, &event, &types, &code(index), true);
+            let request = discount_case.request(&event, &types, &code(index));
+            fixture.discount(CreateDiscount { auto_apply: Some(true), ..request });
         }
         let basket: Vec<_> = entries.iter().map(|(index, quantity)| (&types[*index], *quantity)).collect();
         let mut best: Option<(i64, String)> = None;

@@ -362,23 +362,26 @@ fn a_cursor_that_is_not_an_item_of_the_organization_is_refused() {
     let after_type =
         |id: TicketTypeId| ListTicketTypes { page: PageRequest::default().after(id), ..Default::default() };
 
-    fixture.service.list_events(&fixture.caller, after_event(event.id)).expect("an own item");
+    fixture.service.list_events(&fixture.caller, after_event(event.id)).expect("an item of the caller");
     refused(fixture.service.list_events(&other, after_event(event.id)), "an event of another organization");
     refused(fixture.service.list_events(&fixture.caller, after_event(deleted.id)), "a deleted event");
     refused(
         fixture.service.list_events(&fixture.caller, after_event("event_0000000000001".parse().expect("an id"))),
         "an unknown event",
     );
-    fixture.service.list_orders(&fixture.caller, after_order(order.id)).expect("an own item");
+    fixture.service.list_orders(&fixture.caller, after_order(order.id)).expect("an item of the caller");
     refused(fixture.service.list_orders(&other, after_order(order.id)), "an order of another organization");
     refused(
         fixture.service.list_orders(&fixture.caller, after_order("order_0000000000001".parse().expect("an id"))),
         "an unknown order",
     );
-    fixture.service.list_tickets(&fixture.caller, after_ticket(ticket)).expect("an own item");
+    fixture.service.list_tickets(&fixture.caller, after_ticket(ticket)).expect("an item of the caller");
     refused(fixture.service.list_tickets(&other, after_ticket(ticket)), "a ticket of another organization");
     let own = fixture.service.create_event(&other, new_event(|_| {})).expect("an event");
-    fixture.service.list_ticket_types(&fixture.caller, event.id, after_type(ticket_type.id)).expect("an own item");
+    fixture
+        .service
+        .list_ticket_types(&fixture.caller, event.id, after_type(ticket_type.id))
+        .expect("an item of the caller");
     refused(
         fixture.service.list_ticket_types(&other, own.id, after_type(ticket_type.id)),
         "a ticket type of another organization",

@@ -177,7 +177,7 @@ fn resources_of_another_organization_are_answered_like_unknown_ones() {
     }
     assert_eq!(state(), before, "nothing has changed");
 
-    // A ticket type of the other organization in an order for an own event.
+    // A ticket type of the other organization in an order for an event of the caller.
     let own = fixture.service.create_event(&caller, new_event(|_| {})).expect("an event");
     let own_type = CreateTicketType::new("Seat", eur(0), 10);
     let own_type = fixture.service.create_ticket_type(&caller, own.id, own_type).expect("a type");
@@ -195,7 +195,8 @@ fn resources_of_another_organization_are_answered_like_unknown_ones() {
     assert_eq!(cursor(others.ticket_type), cursor(unknown.ticket_type));
     assert_eq!(paths(cursor(others.ticket_type)), ["cursor"]);
 
-    // A ticket type of the other organization in a discount and in a basket of an own event, and its discount code.
+    // A ticket type of the other organization in a discount and in a basket for an event of the caller, and its
+    // discount code.
     let limited_to = |id| {
         let limited = CreateDiscount { applicable_ticket_types: Some(vec![own_type.id, id]), ..new_discount(own.id) };
         fixture.service.create_discount(&caller, limited).map(drop)
@@ -207,7 +208,7 @@ fn resources_of_another_organization_are_answered_like_unknown_ones() {
     assert_eq!(paths(basket_of(others.ticket_type)), ["ticketItems[0].ticketId"]);
     assert_eq!(basket_of(own_type.id).expect("an answer").error, Some(DiscountRefusal::NotFound));
 
-    // A delivery of the other organization at an own endpoint.
+    // A delivery of the other organization at an endpoint of the caller.
     let own_webhook = CreateWebhook::new("https://example.com/own", [NotificationType::TicketIssued]);
     let own_webhook = fixture.service.create_webhook(&caller, own_webhook).expect("an endpoint").endpoint.id;
     let resend = |id| fixture.service.resend_webhook_delivery(&caller, own_webhook, id);
@@ -238,7 +239,7 @@ fn a_ticket_code_of_another_organization_is_unknown() {
     assert_not_found(unknown);
     assert_eq!(fixture.service.get_ticket(&fixture.caller, ticket.id).expect("the ticket").scan_count, 0);
 
-    // An own ticket at an event of the other organization is at the wrong event, like at an unknown event.
+    // A ticket of the caller is at the wrong event if the event belongs to the other organization or is unknown.
     let own = fixture.service.create_event(&caller, new_event(|_| {})).expect("an event");
     let ticket_type = CreateTicketType::new("Seat", eur(0), 10);
     let ticket_type = fixture.service.create_ticket_type(&caller, own.id, ticket_type).expect("a type");
@@ -260,23 +261,27 @@ fn lists_and_filters_show_nothing_of_another_organization() {
     let ticket_type = fixture.ticket_type(&event, 0, 10);
     let order = fixture.order(&ticket_type, 1);
     let caller = fixture.other_organization();
-    fn empty<T: Debug, K: ticketing::Kind>(page: Result<ticketing::Page<T, K>>) {
+    fn assert_empty<T: Debug, K: ticketing::Kind>(page: Result<ticketing::Page<T, K>>) {
         let page = page.expect("a page");
         assert!(page.data.is_empty() && page.next_cursor.is_none(), "{page:?}");
     }
     let email = || Some("ada@example.com".to_owned());
     fixture.discount(percent_off(&event, "EARLY", 10));
-    empty(fixture.service.list_discounts(&caller, ListDiscounts::default()));
-    empty(fixture.service.list_discounts(&caller, ListDiscounts { event_id: Some(event.id), ..Default::default() }));
+    assert_empty(fixture.service.list_discounts(&caller, ListDiscounts::default()));
+    assert_empty(
+        fixture.service.list_discounts(&caller, ListDiscounts { event_id: Some(event.id), ..Default::default() }),
+    );
     fixture.webhook(NotificationType::ALL.iter().copied());
-    empty(fixture.service.list_webhooks(&caller, ListWebhooks::default()));
+    assert_empty(fixture.service.list_webhooks(&caller, ListWebhooks::default()));
     let code = Some("EARLY".to_owned());
-    empty(fixture.service.list_discounts(&caller, ListDiscounts { code, ..Default::default() }));
-    empty(fixture.service.list_events(&caller, ListEvents::default()));
-    empty(fixture.service.list_events(&caller, ListEvents { q: Some("event".to_owned()), ..Default::default() }));
-    empty(fixture.service.list_orders(&caller, ListOrders::default()));
-    empty(fixture.service.list_orders(&caller, ListOrders { event_id: Some(event.id), ..Default::default() }));
-    empty(fixture.service.list_orders(&caller, ListOrders { customer_email: email(), ..Default::default() }));
+    assert_empty(fixture.service.list_discounts(&caller, ListDiscounts { code, ..Default::default() }));
+    assert_empty(fixture.service.list_events(&caller, ListEvents::default()));
+    assert_empty(
+        fixture.service.list_events(&caller, ListEvents { q: Some("event".to_owned()), ..Default::default() }),
+    );
+    assert_empty(fixture.service.list_orders(&caller, ListOrders::default()));
+    assert_empty(fixture.service.list_orders(&caller, ListOrders { event_id: Some(event.id), ..Default::default() }));
+    assert_empty(fixture.service.list_orders(&caller, ListOrders { customer_email: email(), ..Default::default() }));
     for filter in [
         ListTickets::default(),
         ListTickets { event_id: Some(event.id), ..Default::default() },
@@ -284,6 +289,6 @@ fn lists_and_filters_show_nothing_of_another_organization() {
         ListTickets { order_id: Some(order.id), ..Default::default() },
         ListTickets { customer_email: email(), ..Default::default() },
     ] {
-        empty(fixture.service.list_tickets(&caller, filter));
+        assert_empty(fixture.service.list_tickets(&caller, filter));
     }
 }

@@ -28,7 +28,7 @@ fn without_limits(workers: usize) -> SenderOptions {
     SenderOptions::default().workers(workers).workers_per_endpoint(workers).throttled_workers(workers)
 }
 
-/// A healthy endpoint beside a hanging one with many waiting rows.
+/// A healthy endpoint next to a hanging one with many waiting rows.
 struct Scenario {
     fixture: Fixture,
     transport: FakeTransport,
@@ -127,7 +127,7 @@ fn seven_hundred_endpoints_that_respond_byte_by_byte_delay_no_healthy_one() {
     let options = SenderOptions::default().workers(16).attempt_timeout(Duration::from_secs(1));
     let mut latencies = latencies_beside_slow_endpoints(options, 700, 8, 20);
     latencies.sort();
-    eprintln!("beside 700 slow endpoints: median {:?}, longest {:?}", latencies[10], latencies[19]);
+    eprintln!("next to 700 slow endpoints: median {:?}, longest {:?}", latencies[10], latencies[19]);
     assert!(latencies[10] < Duration::from_secs(1), "{latencies:?}");
 }
 
