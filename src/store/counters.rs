@@ -127,21 +127,21 @@ impl Histogram {
 #[derive(Debug)]
 pub(crate) struct Counters {
     commits_failed: Counter,
-    jobs: Histogram,
-    micros: Histogram,
-    created: Counter,
-    completed: Counter,
-    cancelled: Counter,
-    expired: Counter,
+    jobs_per_commit: Histogram,
+    commit_micros: Histogram,
+    orders_created: Counter,
+    orders_completed: Counter,
+    orders_cancelled: Counter,
+    orders_expired: Counter,
     orders_refused: ByReason,
     scans_accepted: Counter,
     scans_refused: ByReason,
     scans_unknown: Counter,
-    queued: Counter,
+    notifications_queued: Counter,
     attempts: [Counter; WebhookOutcome::ALL.len()],
     attempt_micros: Histogram,
-    dead: Counter,
-    throttled: AtomicU64,
+    notifications_dead: Counter,
+    throttled_endpoints: AtomicU64,
 }
 
 impl Default for Counters {
@@ -158,21 +158,21 @@ impl Default for Counters {
         ];
         Self {
             commits_failed: Counter::default(),
-            jobs: Histogram::new(&[1, 2, 4, 8, 16, 32, 64, 128, 256], 1.0),
-            micros: Histogram::new(MICROS, 1e6),
-            created: Counter::default(),
-            completed: Counter::default(),
-            cancelled: Counter::default(),
-            expired: Counter::default(),
+            jobs_per_commit: Histogram::new(&[1, 2, 4, 8, 16, 32, 64, 128, 256], 1.0),
+            commit_micros: Histogram::new(MICROS, 1e6),
+            orders_created: Counter::default(),
+            orders_completed: Counter::default(),
+            orders_cancelled: Counter::default(),
+            orders_expired: Counter::default(),
             orders_refused: ByReason::default(),
             scans_accepted: Counter::default(),
             scans_refused: ByReason::default(),
             scans_unknown: Counter::default(),
-            queued: Counter::default(),
+            notifications_queued: Counter::default(),
             attempts: std::array::from_fn(|_| Counter::default()),
             attempt_micros: Histogram::new(ATTEMPT_MICROS, 1e6),
-            dead: Counter::default(),
-            throttled: AtomicU64::default(),
+            notifications_dead: Counter::default(),
+            throttled_endpoints: AtomicU64::default(),
         }
     }
 }
@@ -180,24 +180,24 @@ impl Default for Counters {
 impl Counters {
     /// Counts a commit of this many jobs, and their events.
     pub(super) fn committed(&self, jobs: usize, took: Duration, events: &[CommitEvent]) {
-        self.jobs.observe(u64::try_from(jobs).unwrap_or(u64::MAX));
-        self.micros.observe(u64::try_from(took.as_micros()).unwrap_or(u64::MAX));
+        self.jobs_per_commit.observe(u64::try_from(jobs).unwrap_or(u64::MAX));
+        self.commit_micros.observe(u64::try_from(took.as_micros()).unwrap_or(u64::MAX));
         for event in events {
             match *event {
-                CommitEvent::OrderCreated => self.created.add(1),
-                CommitEvent::OrderCompleted => self.completed.add(1),
-                CommitEvent::OrderCancelled => self.cancelled.add(1),
-                CommitEvent::OrderExpired => self.expired.add(1),
+                CommitEvent::OrderCreated => self.orders_created.add(1),
+                CommitEvent::OrderCompleted => self.orders_completed.add(1),
+                CommitEvent::OrderCancelled => self.orders_cancelled.add(1),
+                CommitEvent::OrderExpired => self.orders_expired.add(1),
                 CommitEvent::ScanAccepted => self.scans_accepted.add(1),
                 CommitEvent::ScanRefused(reason) => self.scans_refused.add(reason),
-                CommitEvent::NotificationQueued(_) => self.queued.add(1),
+                CommitEvent::NotificationQueued(_) => self.notifications_queued.add(1),
                 CommitEvent::Attempt(outcome, took) => {
                     self.attempts[outcome as usize].add(1);
                     if let Some(took) = took {
                         self.attempt_micros.observe(u64::try_from(took.as_micros()).unwrap_or(u64::MAX));
                     }
                 }
-                CommitEvent::NotificationDead => self.dead.add(1),
+                CommitEvent::NotificationDead => self.notifications_dead.add(1),
                 CommitEvent::EndpointChanged(_) => {}
             }
         }
@@ -224,12 +224,12 @@ impl Counters {
 
     /// Sets the number of throttled endpoints that have notifications due.
     pub(crate) fn set_throttled(&self, endpoints: usize) {
-        self.throttled.store(u64::try_from(endpoints).unwrap_or(u64::MAX), Ordering::Relaxed);
+        self.throttled_endpoints.store(u64::try_from(endpoints).unwrap_or(u64::MAX), Ordering::Relaxed);
     }
 
     pub(super) fn get(&self, jobs_waiting: usize) -> Statistics {
-        let jobs = self.jobs.get();
-        let seconds = self.micros.get();
+        let jobs = self.jobs_per_commit.get();
+        let seconds = self.commit_micros.get();
         Statistics {
             commits: CommitStatistics {
                 done: jobs.count(),
@@ -239,10 +239,10 @@ impl Counters {
                 jobs_waiting,
             },
             orders: OrderStatistics {
-                created: self.created.get(),
-                completed: self.completed.get(),
-                cancelled: self.cancelled.get(),
-                expired: self.expired.get(),
+                created: self.orders_created.get(),
+                completed: self.orders_completed.get(),
+                cancelled: self.orders_cancelled.get(),
+                expired: self.orders_expired.get(),
                 refused: self.orders_refused.get(&ORDER_REASONS),
             },
             scans: ScanStatistics {
@@ -251,14 +251,14 @@ impl Counters {
                 unknown: self.scans_unknown.get(),
             },
             webhooks: WebhookStatistics {
-                queued: self.queued.get(),
+                queued: self.notifications_queued.get(),
                 attempts: WebhookOutcome::ALL
                     .iter()
                     .map(|outcome| (*outcome, self.attempts[*outcome as usize].get()))
                     .collect(),
                 seconds: self.attempt_micros.get(),
-                dead: self.dead.get(),
-                throttled: self.throttled.load(Ordering::Relaxed),
+                dead: self.notifications_dead.get(),
+                throttled: self.throttled_endpoints.load(Ordering::Relaxed),
             },
         }
     }
@@ -283,7 +283,9 @@ mod tests {
     fn each_reason_has_a_counter_of_its_own() {
         let counters = ByReason::default();
         for (times, reason) in Reason::ALL.iter().enumerate() {
-            (0..=times).for_each(|_| counters.add(*reason));
+            for _ in 0..=times {
+                counters.add(*reason);
+            }
         }
         let expected: Vec<_> = Reason::ALL.iter().copied().zip(1..).collect();
         assert_eq!(counters.get(&[]), expected);
