@@ -395,29 +395,29 @@ fn commits_succeed_although_the_clock_panics() {
 }
 
 #[test]
-fn held_seats_are_those_of_pending_orders_whose_hold_has_not_expired() {
+fn reserved_seats_are_those_of_pending_orders_whose_hold_has_not_expired() {
     let fixture = Fixture::new();
-    let held = || fixture.service.backlog().unwrap().reserved_seats;
+    let reserved = || fixture.service.backlog().unwrap().reserved_seats;
     let event = fixture.event();
     let ticket_type = fixture.ticket_type(&event, 1250, 100);
     let free = fixture.ticket_type(&event, 0, 100);
-    assert_eq!(held(), 0);
+    assert_eq!(reserved(), 0);
     fixture.order(&ticket_type, 3);
-    fixture.order(&free, 5); // sold at once, not held
+    fixture.order(&free, 5); // sold at once, not reserved
     fixture.issue(&ticket_type, 2);
-    assert_eq!(held(), 3);
+    assert_eq!(reserved(), 3);
     fixture.clock.advance(HOLD / 2);
     let paid = fixture.order(&ticket_type, 4);
     let cancelled = fixture.order(&ticket_type, 10);
-    assert_eq!(held(), 17);
+    assert_eq!(reserved(), 17);
     fixture.service.cancel_order(&fixture.caller, cancelled.id).unwrap();
-    assert_eq!(held(), 7);
+    assert_eq!(reserved(), 7);
     fixture.clock.advance(HOLD / 2);
-    assert_eq!(held(), 4, "the first hold has expired, although maintenance has not run yet");
+    assert_eq!(reserved(), 4, "the first hold has expired, although maintenance has not run yet");
     fixture.service.run_maintenance().unwrap();
-    assert_eq!(held(), 4);
+    assert_eq!(reserved(), 4);
     fixture.service.payment_completed(&fixture.caller, paid.id).unwrap();
-    assert_eq!(held(), 0);
+    assert_eq!(reserved(), 0);
 }
 
 #[test]

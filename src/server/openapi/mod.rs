@@ -213,7 +213,11 @@ mod tests {
                     }
                 }
             }
-            Value::Array(items) => items.iter().for_each(|item| descriptions(item, found)),
+            Value::Array(items) => {
+                for item in items {
+                    descriptions(item, found);
+                }
+            }
             _ => {}
         }
     }
