@@ -292,7 +292,7 @@ pub(crate) fn record(tx: &Transaction<'_>, attempt: &ClaimedAttempt, result: &At
             tx.now().into(),
         ],
     )?;
-    tx.record(CommitEvent::Attempt(result.outcome, result.duration));
+    tx.record(CommitEvent::Attempt { outcome: result.outcome, duration: result.duration });
     Ok(true)
 }
 

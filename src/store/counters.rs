@@ -10,7 +10,7 @@ use crate::model::statistics::{
 };
 use crate::text_enum::TextEnum;
 
-/// An event in a transaction that is counted or reported when the transaction is committed.
+/// An event in a transaction. When the transaction is committed, it is counted, or reported to the webhook sender.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CommitEvent {
     OrderCreated,
@@ -22,12 +22,17 @@ pub(crate) enum CommitEvent {
     NotificationQueued(WebhookId),
     /// Not a metric: wakes the webhook sender.
     EndpointChanged(WebhookId),
-    Attempt(WebhookOutcome, Option<Duration>),
+    /// An attempt to send a notification.
+    Attempt {
+        outcome: WebhookOutcome,
+        /// `None` if no connection was tried.
+        duration: Option<Duration>,
+    },
     NotificationDead,
 }
 
 impl CommitEvent {
-    /// The endpoint for which a notification may be due now.
+    /// The endpoint that may have a notification due now, because of this event.
     pub(super) fn endpoint_with_work(&self) -> Option<WebhookId> {
         match self {
             Self::NotificationQueued(endpoint) | Self::EndpointChanged(endpoint) => Some(*endpoint),
@@ -72,24 +77,32 @@ impl Counter {
 
 /// A counter for each reason.
 #[derive(Debug)]
-struct ByReason([Counter; Reason::ALL.len()]);
+struct ByReason {
+    counters: [Counter; Reason::ALL.len()],
+}
 
 impl Default for ByReason {
     fn default() -> Self {
-        Self(std::array::from_fn(|_| Counter::default()))
+        Self { counters: std::array::from_fn(|_| Counter::default()) }
     }
 }
 
 impl ByReason {
     fn add(&self, reason: Reason) {
         // The discriminants of the enum are the indexes of ALL.
-        self.0[reason as usize].add(1);
+        self.counters[reason as usize].add(1);
     }
 
-    /// Returns the counts of the reasons in `always`, and of all others that are not 0.
+    /// Returns the counts of the reasons in `always`, and all other counts that are not 0.
     fn get(&self, always: &[Reason]) -> Vec<(Reason, u64)> {
-        let all = Reason::ALL.iter().map(|reason| (*reason, self.0[*reason as usize].get()));
-        all.filter(|(reason, times)| *times > 0 || always.contains(reason)).collect()
+        let mut counts = Vec::new();
+        for reason in Reason::ALL {
+            let count = self.counters[*reason as usize].get();
+            if count > 0 || always.contains(reason) {
+                counts.push((*reason, count));
+            }
+        }
+        counts
     }
 }
 
@@ -99,7 +112,7 @@ impl ByReason {
 struct Histogram {
     bounds: &'static [u64],
     per_unit: f64,
-    /// One for each bound, and one for greater values.
+    /// One for the values up to each bound, and one for greater values.
     counters: Vec<Counter>,
     sum: Counter,
 }
@@ -113,6 +126,11 @@ impl Histogram {
     fn observe(&self, value: u64) {
         self.counters[self.bounds.partition_point(|bound| *bound < value)].add(1);
         self.sum.add(value);
+    }
+
+    /// Records a duration in a histogram of microseconds.
+    fn observe_duration(&self, duration: Duration) {
+        self.observe(u64::try_from(duration.as_micros()).unwrap_or(u64::MAX));
     }
 
     #[expect(clippy::cast_precision_loss, reason = "it would take centuries to count to 2^53")]
@@ -138,7 +156,8 @@ pub(crate) struct Counters {
     scans_refused: ByReason,
     scans_unknown: Counter,
     notifications_queued: Counter,
-    attempts: [Counter; WebhookOutcome::ALL.len()],
+    /// The discriminants of [`WebhookOutcome`] are the indexes.
+    attempts_by_outcome: [Counter; WebhookOutcome::ALL.len()],
     attempt_micros: Histogram,
     notifications_dead: Counter,
     throttled_endpoints: AtomicU64,
@@ -146,12 +165,12 @@ pub(crate) struct Counters {
 
 impl Default for Counters {
     fn default() -> Self {
-        // From 0.1 ms to 5 s, the time after which the busy handler gives up.
-        const MICROS: &[u64] = &[
+        // From 0.1 ms to 5 s, the timeout of SQLite's busy handler.
+        const COMMIT_MICROS: &[u64] = &[
             100, 250, 500, 1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 500_000, 1_000_000,
             2_500_000, 5_000_000,
         ];
-        // From 1 ms, a receiver in the same network, to 10 s, the timeout of an attempt.
+        // From 1 ms, the response time of a receiver in the same network, to 10 s, the timeout of an attempt.
         const ATTEMPT_MICROS: &[u64] = &[
             1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 500_000, 1_000_000, 2_500_000, 5_000_000,
             10_000_000,
@@ -159,7 +178,7 @@ impl Default for Counters {
         Self {
             commits_failed: Counter::default(),
             jobs_per_commit: Histogram::new(&[1, 2, 4, 8, 16, 32, 64, 128, 256], 1.0),
-            commit_micros: Histogram::new(MICROS, 1e6),
+            commit_micros: Histogram::new(COMMIT_MICROS, 1e6),
             orders_created: Counter::default(),
             orders_completed: Counter::default(),
             orders_cancelled: Counter::default(),
@@ -169,7 +188,7 @@ impl Default for Counters {
             scans_refused: ByReason::default(),
             scans_unknown: Counter::default(),
             notifications_queued: Counter::default(),
-            attempts: std::array::from_fn(|_| Counter::default()),
+            attempts_by_outcome: std::array::from_fn(|_| Counter::default()),
             attempt_micros: Histogram::new(ATTEMPT_MICROS, 1e6),
             notifications_dead: Counter::default(),
             throttled_endpoints: AtomicU64::default(),
@@ -178,10 +197,10 @@ impl Default for Counters {
 }
 
 impl Counters {
-    /// Counts a commit of this many jobs, and their events.
-    pub(super) fn committed(&self, jobs: usize, took: Duration, events: &[CommitEvent]) {
+    /// Counts a commit: how many jobs it contained, its duration, and the events that the jobs recorded.
+    pub(super) fn committed(&self, jobs: usize, duration: Duration, events: &[CommitEvent]) {
         self.jobs_per_commit.observe(u64::try_from(jobs).unwrap_or(u64::MAX));
-        self.commit_micros.observe(u64::try_from(took.as_micros()).unwrap_or(u64::MAX));
+        self.commit_micros.observe_duration(duration);
         for event in events {
             match *event {
                 CommitEvent::OrderCreated => self.orders_created.add(1),
@@ -191,10 +210,10 @@ impl Counters {
                 CommitEvent::ScanAccepted => self.scans_accepted.add(1),
                 CommitEvent::ScanRefused(reason) => self.scans_refused.add(reason),
                 CommitEvent::NotificationQueued(_) => self.notifications_queued.add(1),
-                CommitEvent::Attempt(outcome, took) => {
-                    self.attempts[outcome as usize].add(1);
-                    if let Some(took) = took {
-                        self.attempt_micros.observe(u64::try_from(took.as_micros()).unwrap_or(u64::MAX));
+                CommitEvent::Attempt { outcome, duration } => {
+                    self.attempts_by_outcome[outcome as usize].add(1);
+                    if let Some(duration) = duration {
+                        self.attempt_micros.observe_duration(duration);
                     }
                 }
                 CommitEvent::NotificationDead => self.notifications_dead.add(1),
@@ -227,15 +246,15 @@ impl Counters {
         self.throttled_endpoints.store(u64::try_from(endpoints).unwrap_or(u64::MAX), Ordering::Relaxed);
     }
 
+    /// Returns all counts. `jobs_waiting` is the number of jobs that wait for the writer now.
     pub(super) fn get(&self, jobs_waiting: usize) -> Statistics {
         let jobs = self.jobs_per_commit.get();
-        let seconds = self.commit_micros.get();
         Statistics {
             commits: CommitStatistics {
                 done: jobs.count(),
                 failed: self.commits_failed.get(),
                 jobs,
-                seconds,
+                seconds: self.commit_micros.get(),
                 jobs_waiting,
             },
             orders: OrderStatistics {
@@ -254,7 +273,7 @@ impl Counters {
                 queued: self.notifications_queued.get(),
                 attempts: WebhookOutcome::ALL
                     .iter()
-                    .map(|outcome| (*outcome, self.attempts[*outcome as usize].get()))
+                    .map(|outcome| (*outcome, self.attempts_by_outcome[*outcome as usize].get()))
                     .collect(),
                 seconds: self.attempt_micros.get(),
                 dead: self.notifications_dead.get(),
@@ -282,8 +301,8 @@ mod tests {
     #[test]
     fn each_reason_has_a_counter_of_its_own() {
         let counters = ByReason::default();
-        for (times, reason) in Reason::ALL.iter().enumerate() {
-            for _ in 0..=times {
+        for (index, reason) in Reason::ALL.iter().enumerate() {
+            for _ in 0..=index {
                 counters.add(*reason);
             }
         }
