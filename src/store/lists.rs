@@ -1,12 +1,13 @@
-//! Pagination of lists by cursor, and loading the children of a page of parents.
+//! Pagination of lists by cursor, and queries for the children of all resources of a page.
 
 use super::{Bind, Row, Transaction};
 use crate::error::{Error, Result};
 use crate::model::id::{Id, Kind};
 use crate::model::page::{PageRequest, UNKNOWN_CURSOR};
 
-/// Returns the exclusive upper bound of the ids on a page that is ordered newest first: the cursor, or `i64::MAX` on
-/// the first page. The statement `exists` checks that the item of the cursor (`?1`) belongs to `owner` (`?2`).
+/// Returns the exclusive upper bound of the ids on a page of a list that is ordered newest first: the cursor, or
+/// `i64::MAX` on the first page. The statement `exists` finds the item with the id `?1` if it belongs to the owner `?2`;
+/// a cursor that it does not find is an error.
 pub(crate) fn cursor_bound<K: Kind>(
     tx: &Transaction<'_>,
     page: &PageRequest<K>,
@@ -20,6 +21,7 @@ pub(crate) fn cursor_bound<K: Kind>(
     }
 }
 
+/// The error about a cursor that this list has not returned.
 pub(crate) fn unknown_cursor() -> Error {
     Error::field("cursor", UNKNOWN_CURSOR)
 }
@@ -29,19 +31,22 @@ pub(crate) fn limit_plus_one<K: Kind>(page: &PageRequest<K>) -> Bind<'static> {
     Bind::Int(page.limit + 1)
 }
 
-/// A query for the children of several parents. A statement with a list of one length is prepared once, so the lists
-/// have few lengths, and their texts are built once.
+/// The lengths of `IN` lists. A list is filled up to the next of these lengths with copies of its last entry. A page has
+/// at most 100 entries.
+const LIST_LENGTHS: [usize; 5] = [1, 10, 25, 50, 100];
+
+/// A query for the children of several parents, with the ids of the parents in an `IN` list.
+///
+/// A statement is prepared separately for each length of its list. So only a few lengths are used, and the text of the
+/// statement is built once for each of them.
 pub(crate) struct ChildrenQuery {
     before_list: &'static str,
     after_list: &'static str,
     by_length: [String; LIST_LENGTHS.len()],
 }
 
-/// The lengths of lists: a shorter list is filled up with its last parent. A page has at most 100 entries.
-const LIST_LENGTHS: [usize; 5] = [1, 10, 25, 50, 100];
-
 impl ChildrenQuery {
-    /// `before_list` ends with the column of the parent, and `after_list` begins after the list of `IN`.
+    /// `before_list` ends with the column that refers to the parent. `after_list` follows the `IN` list.
     pub(crate) fn new(before_list: &'static str, after_list: &'static str) -> Self {
         let by_length = LIST_LENGTHS.map(|length| children_sql(before_list, length, after_list));
         Self { before_list, after_list, by_length }
@@ -61,11 +66,12 @@ pub(crate) fn children<K: Kind, T>(
     decode: impl FnMut(&Row<'_>) -> Result<T>,
 ) -> Result<Vec<T>> {
     let Some(last) = parents.last() else { return Ok(Vec::new()) };
-    let Some(known) = LIST_LENGTHS.iter().position(|length| *length >= parents.len()) else {
-        let values: Vec<Bind<'_>> = parents.iter().map(|parent| (*parent).into()).collect();
-        return tx.query_all(&children_sql(query.before_list, parents.len(), query.after_list), &values, decode);
-    };
-    let values: Vec<Bind<'_>> =
-        (0..LIST_LENGTHS[known]).map(|index| (*parents.get(index).unwrap_or(last)).into()).collect();
-    tx.query_all(&query.by_length[known], &values, decode)
+    let mut binds: Vec<Bind<'_>> = parents.iter().map(|parent| (*parent).into()).collect();
+    match LIST_LENGTHS.iter().position(|length| *length >= parents.len()) {
+        Some(index) => {
+            binds.resize_with(LIST_LENGTHS[index], || (*last).into());
+            tx.query_all(&query.by_length[index], &binds, decode)
+        }
+        None => tx.query_all(&children_sql(query.before_list, parents.len(), query.after_list), &binds, decode),
+    }
 }
