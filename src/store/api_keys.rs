@@ -23,11 +23,12 @@ const BY_ID: &str = concat!("SELECT ", columns!(), " FROM api_keys WHERE id = ?1
 pub(super) const VALID: &str = "SELECT organization_id, scopes, id, last_used_at FROM api_keys
     WHERE key_hash = ?1 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?2)";
 const REVOKE: &str = "UPDATE api_keys SET revoked_at = ?2 WHERE id = ?1 AND revoked_at IS NULL";
-const USED: &str =
+const RECORD_USE: &str =
     "UPDATE api_keys SET last_used_at = ?2 WHERE id = ?1 AND (last_used_at IS NULL OR last_used_at < ?2)";
 
-fn scopes(row: &Row<'_>, column: &str) -> Result<Scopes> {
-    Scopes::from_text(&row.get::<String>(column)?).ok_or_else(|| row.corrupt(column, "names an unknown scope"))
+fn scopes(row: &Row<'_>) -> Result<Scopes> {
+    let text: String = row.get("scopes")?;
+    Scopes::from_text(&text).ok_or_else(|| row.corrupt("scopes", "names an unknown scope"))
 }
 
 fn decode(row: &Row<'_>) -> Result<ApiKey> {
@@ -35,7 +36,7 @@ fn decode(row: &Row<'_>) -> Result<ApiKey> {
         id: row.get("id")?,
         organization_id: row.get("organization_id")?,
         name: row.get("name")?,
-        scopes: scopes(row, "scopes")?,
+        scopes: scopes(row)?,
         expires_at: row.get("expires_at")?,
         created_at: row.get("created_at")?,
         last_used_at: row.get("last_used_at")?,
@@ -43,53 +44,62 @@ fn decode(row: &Row<'_>) -> Result<ApiKey> {
     })
 }
 
+/// Inserts a key with this hash. The key itself is not stored.
 pub(crate) fn insert(
     tx: &Transaction<'_>,
     organization_id: OrganizationId,
     new: &Checked<CreateApiKey>,
     hash: &[u8],
 ) -> Result<ApiKey> {
-    let name = new.name.clone();
-    let scopes = new.scopes;
-    let expires_at = new.expires_at;
-    let created_at = tx.now();
     let values: [Bind<'_>; 6] = [
         organization_id.into(),
         Bind::Blob(hash),
-        (&name).into(),
-        scopes.to_text().into(),
-        expires_at.into(),
-        created_at.into(),
+        (&new.name).into(),
+        new.scopes.to_text().into(),
+        new.expires_at.into(),
+        tx.now().into(),
     ];
     let id = tx.insert(INSERT, &values)?;
-    Ok(ApiKey { id, organization_id, name, scopes, expires_at, created_at, last_used_at: None, revoked_at: None })
+    Ok(ApiKey {
+        id,
+        organization_id,
+        name: new.name.clone(),
+        scopes: new.scopes,
+        expires_at: new.expires_at,
+        created_at: tx.now(),
+        last_used_at: None,
+        revoked_at: None,
+    })
 }
 
+/// Lists the keys of an organization, newest first.
 pub(crate) fn list(tx: &Transaction<'_>, organization: OrganizationId) -> Result<Vec<ApiKey>> {
     tx.query_all(BY_ORGANIZATION, &[organization.into()], decode)
 }
 
-/// The caller that a valid key authenticates.
+/// A valid key, and the caller that it authenticates.
 pub(crate) struct AuthenticatedKey {
     pub(crate) caller: Caller,
+    /// The last use that is stored.
     pub(crate) last_used_at: Option<Timestamp>,
 }
 
-/// Finds the key with this hash. Returns `None` if it is unknown, revoked or expired.
+/// Returns the key with this hash; `None` if it is unknown, revoked or expired.
 pub(crate) fn authenticate(tx: &Transaction<'_>, hash: &[u8]) -> Result<Option<AuthenticatedKey>> {
     tx.query_opt(VALID, &[Bind::Blob(hash), tx.now().into()], |row| {
-        let caller = Caller::new(row.get("organization_id")?, scopes(row, "scopes")?, Some(row.get("id")?));
+        let caller = Caller::new(row.get("organization_id")?, scopes(row)?, Some(row.get("id")?));
         Ok(AuthenticatedKey { caller, last_used_at: row.get("last_used_at")? })
     })
 }
 
-/// Revokes a key. If it was revoked before, nothing changes.
+/// Revokes a key. A key that was revoked before stays as it is.
 pub(crate) fn revoke(tx: &Transaction<'_>, id: ApiKeyId) -> Result<ApiKey> {
     tx.execute(REVOKE, &[id.into(), tx.now().into()])?;
     tx.query_opt(BY_ID, &[id.into()], decode)?.ok_or(Error::NotFound("API key"))
 }
 
-/// Stores when a key was last used, unless a later use is stored.
+/// Stores when a key was last used. Does nothing if a later use is stored already.
 pub(crate) fn record_use(tx: &Transaction<'_>, id: ApiKeyId, at: Timestamp) -> Result<()> {
-    tx.execute(USED, &[id.into(), at.into()]).map(drop)
+    tx.execute(RECORD_USE, &[id.into(), at.into()])?;
+    Ok(())
 }

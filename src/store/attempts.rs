@@ -1,8 +1,8 @@
 //! Delivery attempts: claiming the rows of the outbox that are due, and recording the results.
 //!
-//! A claim gives one sender the exclusive right to make an attempt. It sets a random token on the row and moves its due
-//! time to the end of a lease. If the process ends before it records a result, the row is due again when the lease
-//! expires. A result counts only if the row still has the token.
+//! A sender claims a row before it makes an attempt, so that no other sender attempts the same row. A claim stores a
+//! random token in the row, and a due time at which its lease expires. If the process ends before it records a result,
+//! the row is due again at that time. A result counts only if the row still has the token of the claim.
 
 use std::time::Duration;
 
@@ -16,14 +16,14 @@ use crate::model::webhook::NotificationType;
 use crate::rules::delivery::{MAX_ATTEMPTS, MAX_INTERRUPTIONS, delay_after};
 use crate::text_enum::TextEnum;
 
-/// How long a claim lasts: longer than an attempt takes together with the recording of its result.
+/// How long a claim lasts. This is longer than an attempt and the recording of its result can take.
 const LEASE: Duration = Duration::from_secs(18);
 
-/// Interrupted attempts are made again at random times within this period. If one of them crashes the process each
-/// time, it does not interrupt the same others with it again.
+/// The period after an interruption in which attempts are made again, each at a random time. An attempt that crashes
+/// the process interrupts all others that run at the same time. The random times separate it from them.
 const INTERRUPTION_SPREAD: Duration = Duration::from_millis(1500);
 
-/// The error message in the history for an attempt that was given up.
+/// The error message in the history for an attempt that failed because of its interruptions.
 const INTERRUPTED_MESSAGE: &str = "the sending process ended during this attempt three times";
 
 const ENABLED_ENDPOINT: &str = "SELECT id, url, secret FROM webhook_endpoints WHERE id = ?1 AND enabled = 1";
@@ -61,8 +61,9 @@ const INSERT_DELIVERY: &str = "INSERT INTO webhook_deliveries (id, endpoint_id, 
 pub(crate) struct ClaimedAttempt {
     pub(crate) outbox_id: OutboxId,
     pub(crate) endpoint_id: WebhookId,
+    /// The token of the claim.
     claim: i64,
-    /// From 1 to 8.
+    /// The number of the attempt, from 1 to [`MAX_ATTEMPTS`].
     pub(crate) number: i64,
     pub(crate) notification_id: NotificationId,
     pub(crate) notification_type: NotificationType,
@@ -92,24 +93,33 @@ impl AttemptResult {
     }
 }
 
-/// The attempts that were claimed at an endpoint, and when to claim again.
+/// Which attempts to claim.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ClaimRequest {
+    pub(crate) endpoint: WebhookId,
+    /// How many workers will make the attempts at the same time.
+    pub(crate) workers: usize,
+    pub(crate) max_attempts: usize,
+}
+
+/// The attempts that were claimed for an endpoint, and when to claim again.
 #[derive(Debug, Default)]
 pub(crate) struct Claims {
     pub(crate) attempts: Vec<ClaimedAttempt>,
     /// Whether more rows may be due now.
     pub(crate) more_due: bool,
-    /// If no more rows are due: when the next one is.
+    /// When the next row is due, if `more_due` is false and there is one.
     pub(crate) next_due: Option<Timestamp>,
 }
 
-/// The organization and the last attempt of an endpoint, for the scheduler.
+/// The organization of an endpoint, and its last attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct EndpointInfo {
     pub(crate) organization: OrganizationId,
     pub(crate) last_attempt: Option<LastAttempt>,
 }
 
-/// How the last attempt at an endpoint ended.
+/// The result of the last attempt at an endpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct LastAttempt {
     pub(crate) success: bool,
@@ -117,7 +127,7 @@ pub(crate) struct LastAttempt {
     pub(crate) duration: Option<Duration>,
 }
 
-/// An endpoint with waiting rows.
+/// An endpoint with waiting rows in the outbox.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct DueEndpoint {
     pub(crate) id: WebhookId,
@@ -136,16 +146,18 @@ fn decode_target(row: &Row<'_>) -> Result<Target> {
     Ok(Target { id: row.get("id")?, url: row.get("url")?, secret: row.get("secret")? })
 }
 
-/// A row that is due.
+/// A row of the outbox that is due.
 struct DueRow {
     id: OutboxId,
     notification_id: NotificationId,
     notification_type: NotificationType,
     body: String,
+    /// The number of attempts that were completed.
     attempts: i64,
-    /// How often the next attempt was interrupted before.
+    /// How many times the next attempt was interrupted. Does not count the interruption that `interrupted` reports.
     interruptions: i64,
-    /// Whether the row still has a claim. As it is due, the lease has expired: the attempt was interrupted.
+    /// Whether the row still has the token of a claim. Since the row is due, the lease of that claim has expired: its
+    /// attempt was interrupted.
     interrupted: bool,
 }
 
@@ -161,19 +173,20 @@ fn decode_due(row: &Row<'_>) -> Result<DueRow> {
     })
 }
 
-/// Claims up to `max_attempts` rows that are due for an endpoint, for `workers` workers that make them. An interrupted
-/// attempt is postponed for a moment; interrupted for the third time, it counts as failed.
-pub(crate) fn claim(tx: &Transaction<'_>, endpoint: WebhookId, workers: usize, max_attempts: usize) -> Result<Claims> {
+/// Claims rows that are due for an endpoint, and handles interrupted attempts: the first two interruptions of an
+/// attempt postpone it for a moment, and after the third one it counts as failed.
+pub(crate) fn claim(tx: &Transaction<'_>, request: ClaimRequest) -> Result<Claims> {
+    let ClaimRequest { endpoint, workers, max_attempts } = request;
     let mut claims = Claims::default();
-    // The rows of a disabled endpoint wait until it is enabled. A deleted endpoint has none.
+    // The rows of a disabled endpoint wait until it is enabled. A deleted endpoint has no waiting rows.
     let Some(target) = tx.query_opt(ENABLED_ENDPOINT, &[endpoint.into()], decode_target)? else {
         return Ok(claims);
     };
     let limit = i64::try_from(max_attempts).unwrap_or(i64::MAX);
     let mut due = tx.query_all(DUE, &[endpoint.into(), tx.now().into(), limit.into()], decode_due)?;
     claims.more_due = due.len() == max_attempts;
-    // If one of these rows was interrupted before, it may be the one that crashes the process. Then only as many are
-    // claimed as start at once: rows that wait in a batch would count as interrupted too.
+    // A row that was interrupted before may be the one that crashes the process. In that case, claim only one row for
+    // each worker, because rows that wait for their worker would count as interrupted too.
     let suspect = due.iter().any(|row| row.interrupted || row.interruptions > 0);
     if suspect && due.len() > workers {
         due.truncate(workers);
@@ -188,12 +201,11 @@ pub(crate) fn claim(tx: &Transaction<'_>, endpoint: WebhookId, workers: usize, m
     Ok(claims)
 }
 
-/// Claims one row. Returns `None` if its attempt was interrupted, and is postponed or given up.
+/// Claims one row. Returns `None` if its attempt was interrupted: it is then postponed, or recorded as failed.
 fn claim_row(tx: &Transaction<'_>, target: &Target, row: DueRow) -> Result<Option<ClaimedAttempt>> {
     let now = tx.now();
     let claim = new_claim(tx);
-    let given_up = row.interrupted && row.interruptions + 1 == MAX_INTERRUPTIONS;
-    if row.interrupted && !given_up {
+    if row.interrupted && row.interruptions + 1 < MAX_INTERRUPTIONS {
         let retry_at = now.plus(random_part(INTERRUPTION_SPREAD, claim));
         tx.execute(POSTPONE, &[row.id.into(), retry_at.into(), now.into()])?;
         return Ok(None);
@@ -212,10 +224,10 @@ fn claim_row(tx: &Transaction<'_>, target: &Target, row: DueRow) -> Result<Optio
         url: target.url.clone(),
         secret: Secret::new(target.secret.clone()),
     };
-    if !given_up {
+    if !row.interrupted {
         return Ok(Some(attempt));
     }
-    let interrupted = AttemptResult {
+    let failed = AttemptResult {
         outcome: WebhookOutcome::Interrupted,
         response_status: None,
         response_body: None,
@@ -223,7 +235,7 @@ fn claim_row(tx: &Transaction<'_>, target: &Target, row: DueRow) -> Result<Optio
         error: Some(INTERRUPTED_MESSAGE.to_owned()),
         finished_at: now,
     };
-    record(tx, &attempt, &interrupted)?;
+    record(tx, &attempt, &failed)?;
     Ok(None)
 }
 
@@ -234,18 +246,18 @@ fn new_claim(tx: &Transaction<'_>) -> i64 {
     i64::from_le_bytes(bytes)
 }
 
-/// Returns a part of `duration` that depends on a random number.
+/// Returns a random part of `duration`, which is derived from the number `random`.
 fn random_part(duration: Duration, random: i64) -> Duration {
     let millis = u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
     Duration::from_millis(random.unsigned_abs() % millis)
 }
 
-/// Returns when the endpoint's first waiting row is due.
+/// Returns when the next waiting row of the endpoint is due.
 pub(crate) fn next_due(tx: &Transaction<'_>, endpoint: WebhookId) -> Result<Option<Timestamp>> {
     tx.query_opt(NEXT_DUE, &[endpoint.into()], |row| row.get("due_at"))
 }
 
-/// Returns the first endpoint after `after` that has waiting rows. It may be disabled.
+/// Returns the next endpoint that has waiting rows, by ascending id after `after`. It may be disabled.
 pub(crate) fn next_endpoint(tx: &Transaction<'_>, after: WebhookId) -> Result<Option<DueEndpoint>> {
     tx.query_opt(NEXT_ENDPOINT, &[after.into()], |row| {
         Ok(DueEndpoint { id: row.get("endpoint_id")?, at: row.get("due_at")? })
@@ -257,7 +269,7 @@ pub(crate) fn is_enabled(tx: &Transaction<'_>, endpoint: WebhookId) -> Result<bo
     tx.exists(ENABLED_ENDPOINT, &[endpoint.into()])
 }
 
-/// Returns the [`EndpointInfo`] of an endpoint; `None` if it was deleted.
+/// Returns the organization and the last attempt of an endpoint; `None` if the endpoint was deleted.
 pub(crate) fn endpoint_info(tx: &Transaction<'_>, endpoint: WebhookId) -> Result<Option<EndpointInfo>> {
     let Some(organization) = tx.query_opt(ORGANIZATION, &[endpoint.into()], |row| row.get("organization_id"))? else {
         return Ok(None);
@@ -270,7 +282,7 @@ pub(crate) fn endpoint_info(tx: &Transaction<'_>, endpoint: WebhookId) -> Result
     Ok(Some(EndpointInfo { organization, last_attempt }))
 }
 
-/// Records the result of an attempt in the outbox and in the history. Returns whether it counts: it does not if the
+/// Records the result of an attempt in the outbox and in the history. Returns `false`, and records nothing, if the
 /// lease expired and the row was claimed again, or if the endpoint was deleted.
 pub(crate) fn record(tx: &Transaction<'_>, attempt: &ClaimedAttempt, result: &AttemptResult) -> Result<bool> {
     if !record_in_outbox(tx, attempt, result)? {
@@ -296,7 +308,7 @@ pub(crate) fn record(tx: &Transaction<'_>, attempt: &ClaimedAttempt, result: &At
     Ok(true)
 }
 
-/// Ends the claim of an attempt and sets the next state of its row. Returns whether the attempt counts.
+/// Ends the claim of an attempt and sets the next state of its row. Returns `false` if the attempt does not count.
 fn record_in_outbox(tx: &Transaction<'_>, attempt: &ClaimedAttempt, result: &AttemptResult) -> Result<bool> {
     let end_claim = |sql, at: Timestamp| -> Result<bool> {
         let binds = [attempt.outbox_id.into(), attempt.claim.into(), at.into()];
@@ -315,12 +327,12 @@ fn record_in_outbox(tx: &Transaction<'_>, attempt: &ClaimedAttempt, result: &Att
         }
         return Ok(true);
     }
-    // A row that was removed from the outbox during the attempt is not sent again, but this attempt was made.
+    // A row that was set to REMOVED during the attempt is not sent again, but the attempt counts.
     let earlier_attempts = attempt.number - 1;
     Ok(tx.execute(COUNT_REMOVED, &[attempt.outbox_id.into(), earlier_attempts.into()])? == 1)
 }
 
-/// Releases the claim of an attempt that was not made. The row is due again, with the same attempt number.
+/// Releases the claim of an attempt that was not made. The row is due again at once, with the same attempt number.
 pub(crate) fn release(tx: &Transaction<'_>, attempt: &ClaimedAttempt) -> Result<()> {
     tx.execute(RELEASE, &[attempt.outbox_id.into(), attempt.claim.into(), tx.now().into()])?;
     Ok(())

@@ -10,8 +10,8 @@ pub(super) const BY_EMAIL: &str = "SELECT id, email FROM customers WHERE organiz
 const INSERT: &str = "INSERT INTO customers (id, organization_id, email, email_key, created_at)
     VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT (id) DO NOTHING";
 
-/// Returns the customer with this e-mail address. Inserts the customer if there is none. The name is not stored with the
-/// customer: the result has the name of the request.
+/// Returns the customer with this e-mail address. Inserts the customer if there is none. The name is not stored with
+/// the customer: the result has the name of the request.
 pub(crate) fn find_or_insert(
     tx: &Transaction<'_>,
     organization: OrganizationId,

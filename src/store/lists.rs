@@ -6,8 +6,8 @@ use crate::model::id::{Id, Kind};
 use crate::model::page::{PageRequest, UNKNOWN_CURSOR};
 
 /// Returns the exclusive upper bound of the ids on a page of a list that is ordered newest first: the cursor, or
-/// `i64::MAX` on the first page. The statement `exists` finds the item with the id `?1` if it belongs to the owner `?2`;
-/// a cursor that it does not find is an error.
+/// `i64::MAX` on the first page. The statement `exists` finds the item with the id `?1` if it belongs to the owner
+/// `?2`; a cursor that it does not find is an error.
 pub(crate) fn cursor_bound<K: Kind>(
     tx: &Transaction<'_>,
     page: &PageRequest<K>,
@@ -31,8 +31,8 @@ pub(crate) fn limit_plus_one<K: Kind>(page: &PageRequest<K>) -> Bind<'static> {
     Bind::Int(page.limit + 1)
 }
 
-/// The lengths of `IN` lists. A list is filled up to the next of these lengths with copies of its last entry. A page has
-/// at most 100 entries.
+/// The lengths of `IN` lists. A list is filled up to the next of these lengths with copies of its last entry. A page
+/// has at most 100 entries.
 const LIST_LENGTHS: [usize; 5] = [1, 10, 25, 50, 100];
 
 /// A query for the children of several parents, with the ids of the parents in an `IN` list.

@@ -14,7 +14,7 @@ use super::state::{Batch, FinishedAttempt, SenderContext};
 use crate::error::{Error, Result, StoreError};
 use crate::model::id::WebhookId;
 use crate::model::timestamp::Timestamp;
-use crate::store::attempts::{self, Claims, DueEndpoint};
+use crate::store::attempts::{self, ClaimRequest, Claims, DueEndpoint};
 use crate::store::{Savepoint, Transaction};
 
 /// The longest sleep between two rounds. It also bounds how late a change of the wall clock is noticed.
@@ -158,9 +158,10 @@ impl<'s> Scheduler<'s> {
         let written = self.sender.store.write(move |tx| {
             record_all(tx, &finished)?;
             let mut claims = Vec::new();
-            for Assignment { endpoint, workers, max_attempts } in &wanted {
+            for Assignment { endpoint, workers, max_attempts } in wanted.iter().copied() {
+                let request = ClaimRequest { endpoint, workers, max_attempts };
                 // Each claim has its own savepoint, so that unreadable rows affect only their endpoint.
-                let claim = tx.savepoint(|tx| attempts::claim(tx, *endpoint, *workers, *max_attempts))?;
+                let claim = tx.savepoint(|tx| attempts::claim(tx, request))?;
                 claims.push(claim);
             }
             Ok(claims)
