@@ -35,8 +35,8 @@ columns! {
     read decode(row: &Row<'_>) -> Discount {
         let currency: String = row.get("currency")?;
         let decimals = money::decimals(&currency).ok_or_else(|| row.corrupt("currency", "is not a known currency"))?;
-        let value_decimals = u8::try_from(row.get::<i64>("value_decimals")?);
-        let value_decimals = value_decimals.map_err(|_| row.corrupt("value_decimals", "is not a number of decimals"))?;
+        let value_decimals = u8::try_from(row.get::<i64>("value_decimals")?)
+            .map_err(|_| row.corrupt("value_decimals", "is not a number of decimals"))?;
         let minimum_purchase: Option<i64> = row.get("minimum_purchase")?;
     } and {
         id: row.get("id")?,
@@ -50,9 +50,9 @@ columns! {
     }
 }
 
-/// Selects discounts with their uses at the time `?1`: a pending order whose hold has expired no longer uses a
-/// discount, even if it is not yet stored as EXPIRED. The unary plus makes the planner begin with the few pending
-/// orders.
+/// Selects discounts, with the number of their uses at the time `?1`. The orders whose hold has expired are subtracted
+/// from the stored number, if they are still stored as PENDING. The unary plus makes the planner use the index of pending
+/// orders: they are few.
 macro_rules! select {
     ($rest:literal) => {
         concat!(
@@ -114,7 +114,7 @@ pub(crate) fn insert(
     get(tx, organization, id)
 }
 
-/// Writes all fields of a discount, but not its number of uses.
+/// Writes all fields of a discount except its number of uses.
 pub(crate) fn update(
     tx: &Transaction<'_>,
     organization: OrganizationId,
@@ -124,7 +124,8 @@ pub(crate) fn update(
     tx.debug_assert_event_locked();
     let mut binds: Vec<Bind<'_>> = vec![id.into(), organization.into(), tx.now().into()];
     binds.extend(values(fields)?);
-    on_violation(tx.try_execute(&UPDATE, &binds), Constraint::DiscountCode, || code_taken(fields)).map(drop)
+    on_violation(tx.try_execute(&UPDATE, &binds), Constraint::DiscountCode, || code_taken(fields))?;
+    Ok(())
 }
 
 pub(crate) fn get(tx: &Transaction<'_>, organization: OrganizationId, id: DiscountId) -> Result<Discount> {
@@ -132,7 +133,7 @@ pub(crate) fn get(tx: &Transaction<'_>, organization: OrganizationId, id: Discou
     tx.query_opt(BY_ID, &binds, decode)?.ok_or(Error::NotFound("discount"))
 }
 
-/// The discount of an event with this code. Upper and lower case are equivalent.
+/// Returns the discount of an event with this code. Upper and lower case are equivalent.
 pub(crate) fn by_code(
     tx: &Transaction<'_>,
     organization: OrganizationId,
@@ -142,11 +143,12 @@ pub(crate) fn by_code(
     tx.query_opt(BY_CODE, &[tx.now().into(), event.into(), fold(code).into(), organization.into()], decode)
 }
 
-/// The automatic discounts of an event, oldest first.
+/// Returns the automatic discounts of an event, oldest first.
 pub(crate) fn automatic(tx: &Transaction<'_>, event: EventId) -> Result<Vec<Discount>> {
     tx.query_all(AUTOMATIC, &[tx.now().into(), event.into()], decode)
 }
 
+/// Lists the discounts of an organization or of one event, newest first.
 pub(crate) fn list(
     tx: &Transaction<'_>,
     organization: OrganizationId,
@@ -171,7 +173,7 @@ pub(crate) fn list(
     Ok(Page::cut(found, request.page.limit, |discount| discount.id))
 }
 
-/// Deletes a discount that no order ever used.
+/// Deletes a discount. Fails with the conflict `in-use` if an order has ever used it.
 pub(crate) fn delete(tx: &Transaction<'_>, organization: OrganizationId, id: DiscountId) -> Result<()> {
     tx.debug_assert_event_locked();
     if tx.execute(DELETE, &[id.into(), organization.into()])? == 1 {

@@ -141,7 +141,7 @@ pub(super) const REOPEN: &str = "UPDATE events SET status = 'PUBLISHED', revisio
     WHERE id = ?1 AND status = 'SOLD_OUT' AND over_at > ?2
         AND (SELECT CAST(SUM(quantity - sold) AS BIGINT) FROM ticket_types WHERE event_id = ?1) = ?3";
 
-/// The time zone of an event.
+/// Reads the time zone of an event.
 fn zone(row: &Row<'_>) -> Result<Zone> {
     Zone::of(&row.get::<String>("timezone")?).ok_or_else(|| row.corrupt("timezone", "is not a known time zone"))
 }
@@ -155,7 +155,7 @@ pub(crate) fn insert(
     organization: OrganizationId,
     fields: &Checked<EventFields>,
 ) -> Result<Event> {
-    // An event that is over when it is created is stored as EXPIRED immediately.
+    // An event that is already over is stored as EXPIRED.
     let status = status_at(fields.status, fields.over_at(), tx.now());
     let stored = EventFields { status, ..EventFields::clone(fields) };
     let mut binds: Vec<Bind<'_>> = vec![organization.into(), tx.now().into()];
@@ -164,16 +164,18 @@ pub(crate) fn insert(
     get(tx, organization, id)
 }
 
-/// Writes all fields of an event, with the revision that follows that of `current`.
+/// Writes all fields of an event, and sets its revision to that of `current` plus 1.
 pub(crate) fn update(tx: &Transaction<'_>, current: &Event, fields: &Checked<EventFields>) -> Result<()> {
     tx.debug_assert_event_locked();
     let mut binds: Vec<Bind<'_>> =
         vec![current.id.into(), current.organizer_id.into(), tx.now().into(), (current.revision + 1).into()];
     binds.extend(values(fields)?);
-    on_violation(tx.try_execute(&UPDATE, &binds), Constraint::EventSlug, || slug_taken(fields)).map(drop)
+    on_violation(tx.try_execute(&UPDATE, &binds), Constraint::EventSlug, || slug_taken(fields))?;
+    Ok(())
 }
 
-/// Writes the settings of an event, with the revision that follows that of `current`.
+/// Writes the settings of an event, and sets its revision to that of `current` plus 1. Also writes the status of
+/// `current`: it may be EXPIRED although the stored status is not.
 pub(crate) fn update_settings(
     tx: &Transaction<'_>,
     current: &Event,
@@ -188,7 +190,8 @@ pub(crate) fn update_settings(
         current.status.as_str().into(),
     ];
     binds.extend(settings_values(settings)?);
-    tx.execute(&UPDATE_SETTINGS, &binds).map(drop)
+    tx.execute(&UPDATE_SETTINGS, &binds)?;
+    Ok(())
 }
 
 pub(crate) fn get(tx: &Transaction<'_>, organization: OrganizationId, id: EventId) -> Result<Event> {
@@ -203,6 +206,7 @@ pub(crate) fn exists(tx: &Transaction<'_>, organization: OrganizationId, id: Eve
     tx.exists(EXISTS, &[id.into(), organization.into()])
 }
 
+/// Lists the events of an organization, newest first.
 pub(crate) fn list(
     tx: &Transaction<'_>,
     organization: OrganizationId,
@@ -218,7 +222,7 @@ pub(crate) fn list(
             request.status.map(TextEnum::as_str).into(),
             tx.now().into(),
             request.is_public.into(),
-            request.q.as_deref().map(contains).into(),
+            request.q.as_deref().map(like_pattern).into(),
             request.starts_from.into(),
             request.starts_before.into(),
         ],
@@ -227,8 +231,8 @@ pub(crate) fn list(
     Ok(Page::cut(found, request.page.limit, |event| event.id))
 }
 
-/// A LIKE pattern for texts that contain `part`, without wildcards in it.
-fn contains(part: &str) -> String {
+/// Returns a LIKE pattern for search texts that contain `part`. Wildcards in `part` are escaped with `!`.
+fn like_pattern(part: &str) -> String {
     let mut pattern = String::from("%");
     for letter in search_line(part).chars() {
         if matches!(letter, '%' | '_' | '!') {
@@ -239,7 +243,7 @@ fn contains(part: &str) -> String {
     pattern + "%"
 }
 
-/// Reads the conditions of an event for orders.
+/// Reads the fields of an event that decide whether and by whom its tickets can be ordered.
 pub(crate) fn sale(tx: &Transaction<'_>, organization: OrganizationId, id: EventId) -> Result<Option<Sale>> {
     tx.query_opt(SALE, &[id.into(), organization.into()], |row| {
         Ok(Sale {
@@ -253,7 +257,7 @@ pub(crate) fn sale(tx: &Transaction<'_>, organization: OrganizationId, id: Event
     })
 }
 
-/// The decimals of the currency of an event. `None` if there is no such event.
+/// Returns the number of decimals of an event's currency; `None` if there is no such event.
 pub(crate) fn decimals(tx: &Transaction<'_>, organization: OrganizationId, id: EventId) -> Result<Option<u8>> {
     tx.query_opt(CURRENCY, &[id.into(), organization.into()], |row| {
         money::decimals(&row.get::<String>("currency")?)
@@ -268,7 +272,7 @@ pub(crate) fn record_page_view(tx: &Transaction<'_>, organization: OrganizationI
     }
 }
 
-/// Whether an event has orders that are completed or pending, or tickets.
+/// Whether an event has tickets, or orders that are COMPLETED or PENDING.
 pub(crate) fn has_live_orders_or_tickets(tx: &Transaction<'_>, id: EventId) -> Result<bool> {
     Ok(tx.exists(HAS_LIVE_ORDERS, &[id.into(), tx.now().into()])? || tx.exists(HAS_TICKETS, &[id.into()])?)
 }
@@ -283,7 +287,8 @@ pub(crate) fn has_amounts(tx: &Transaction<'_>, id: EventId) -> Result<bool> {
     Ok(false)
 }
 
-/// Deletes an event without orders and tickets, with its ticket types and discounts.
+/// Deletes an event, its ticket types and its discounts. Fails with the conflict `in-use` if the event has orders or
+/// tickets.
 pub(crate) fn delete(tx: &Transaction<'_>, organization: OrganizationId, id: EventId) -> Result<()> {
     tx.debug_assert_event_locked();
     if tx.execute(DELETE, &[id.into(), organization.into()])? == 1 {
@@ -293,24 +298,27 @@ pub(crate) fn delete(tx: &Transaction<'_>, organization: OrganizationId, id: Eve
     Err(Error::conflict(Reason::InUse, "the event has orders or tickets"))
 }
 
-/// Whether there is an event that is over but not yet stored as EXPIRED.
+/// Whether there is a PUBLISHED or SOLD_OUT event that is over.
 pub(crate) fn any_over(tx: &Transaction<'_>) -> Result<bool> {
     tx.exists(ANY_OVER, &[tx.now().into()])
 }
 
-/// Stores events that are over as EXPIRED. Returns their number.
+/// Sets PUBLISHED and SOLD_OUT events that are over to EXPIRED. Returns their number.
 pub(crate) fn expire(tx: &Transaction<'_>) -> Result<usize> {
     tx.execute(EXPIRE, &[tx.now().into()])
 }
 
-/// Sets an event to `SOLD_OUT` if its last seat was just sold.
+/// Sets a PUBLISHED event to SOLD_OUT if all its seats are sold.
 pub(crate) fn close_if_sold_out(tx: &Transaction<'_>, id: EventId) -> Result<()> {
     tx.debug_assert_event_locked();
-    tx.execute(SOLD_OUT, &[id.into(), tx.now().into()]).map(drop)
+    tx.execute(SOLD_OUT, &[id.into(), tx.now().into()])?;
+    Ok(())
 }
 
-/// Sets a `SOLD_OUT` event to PUBLISHED if its only unsold seats are those `returned`.
-pub(crate) fn reopen_if_first_unsold(tx: &Transaction<'_>, id: EventId, returned: i64) -> Result<()> {
+/// Sets a SOLD_OUT event to PUBLISHED after `added` seats were added or restocked. An event that had unsold seats before
+/// stays SOLD_OUT: its organizer has chosen that status.
+pub(crate) fn reopen_if_first_unsold(tx: &Transaction<'_>, id: EventId, added: i64) -> Result<()> {
     tx.debug_assert_event_locked();
-    tx.execute(REOPEN, &[id.into(), tx.now().into(), returned.into()]).map(drop)
+    tx.execute(REOPEN, &[id.into(), tx.now().into(), added.into()])?;
+    Ok(())
 }

@@ -101,8 +101,8 @@ pub(crate) fn insert(
     tx.insert(&INSERT, &binds)
 }
 
-/// Writes all fields of a ticket type. Returns `false` if the quantity is less than the number of sold and reserved
-/// seats.
+/// Writes all fields of a ticket type. Returns `false`, and writes nothing, if the quantity is less than the number of
+/// sold and reserved seats.
 pub(crate) fn update(
     tx: &Transaction<'_>,
     organization: OrganizationId,
@@ -113,34 +113,48 @@ pub(crate) fn update(
     let mut binds: Vec<Bind<'_>> =
         vec![current.id.into(), organization.into(), current.event_id.into(), tx.now().into(), fields.quantity.into()];
     binds.extend(values(fields)?);
-    tx.execute(&UPDATE, &binds).map(|rows| rows == 1)
+    Ok(tx.execute(&UPDATE, &binds)? == 1)
 }
 
 pub(crate) fn get(tx: &Transaction<'_>, organization: OrganizationId, id: TicketTypeId) -> Result<TicketType> {
     tx.query_opt(BY_ID, &[id.into(), organization.into()], decode)?.ok_or(Error::NotFound("ticket type"))
 }
 
+/// The position of a ticket type in the list of its event, which is ordered by sort order and then by id.
+struct Position {
+    sort_order: i64,
+    id: TicketTypeId,
+}
+
+fn find_position(tx: &Transaction<'_>, organization: OrganizationId, id: TicketTypeId) -> Result<Option<Position>> {
+    tx.query_opt(POSITION, &[id.into(), organization.into()], |row| {
+        Ok(Position { id: row.get("id")?, sort_order: row.get("sort_order")? })
+    })
+}
+
+/// Lists the ticket types of an event, in their sort order.
 pub(crate) fn list(
     tx: &Transaction<'_>,
     organization: OrganizationId,
     event: EventId,
     request: &Checked<ListTicketTypes>,
 ) -> Result<Page<TicketType, kind::TicketType>> {
-    let (sort_order, id) = match request.page.cursor {
-        None => (i64::MIN, TicketTypeId::UNKNOWN),
-        Some(cursor) => {
-            let position =
-                tx.query_opt(POSITION, &[cursor.into(), organization.into()], |row| row.get("sort_order"))?;
-            (position.ok_or_else(unknown_cursor)?, cursor)
-        }
+    let after = match request.page.cursor {
+        None => Position { sort_order: i64::MIN, id: TicketTypeId::UNKNOWN },
+        Some(cursor) => find_position(tx, organization, cursor)?.ok_or_else(unknown_cursor)?,
     };
-    let status = request.status.map(TextEnum::as_str);
-    let binds = [event.into(), sort_order.into(), id.into(), limit_plus_one(&request.page), status.into()];
+    let binds = [
+        event.into(),
+        after.sort_order.into(),
+        after.id.into(),
+        limit_plus_one(&request.page),
+        request.status.map(TextEnum::as_str).into(),
+    ];
     let found = tx.query_all(LIST, &binds, decode)?;
     Ok(Page::cut(found, request.page.limit, |ticket_type| ticket_type.id))
 }
 
-/// Deletes a ticket type that was never ordered or issued.
+/// Deletes a ticket type. Fails with the conflict `in-use` if it was ever ordered or issued.
 pub(crate) fn delete(tx: &Transaction<'_>, organization: OrganizationId, id: TicketTypeId) -> Result<()> {
     tx.debug_assert_event_locked();
     if tx.execute(DELETE, &[id.into(), organization.into()])? == 1 {
@@ -170,6 +184,7 @@ pub(crate) struct TicketTypeName {
     pub(crate) name: String,
 }
 
+/// Returns the event and the name of a ticket type.
 pub(crate) fn find_name(
     tx: &Transaction<'_>,
     organization: OrganizationId,
