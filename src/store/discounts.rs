@@ -3,6 +3,7 @@
 use std::sync::LazyLock;
 
 use super::columns::columns;
+use super::currency::read_currency;
 use super::lists::{cursor_bound, limit_plus_one};
 use super::{Bind, Constraint, Transaction, on_violation};
 use crate::error::{Error, Reason, Result};
@@ -11,7 +12,6 @@ use crate::model::discount::{Discount, DiscountFields, ListDiscounts};
 use crate::model::id::{DiscountId, EventId, OrganizationId, kind};
 use crate::model::page::Page;
 use crate::rules::Checked;
-use crate::rules::money;
 use crate::rules::text::fold;
 
 columns! {
@@ -33,8 +33,7 @@ columns! {
     }
 
     read decode(row: &Row<'_>) -> Discount {
-        let currency: String = row.get("currency")?;
-        let decimals = money::decimals(&currency).ok_or_else(|| row.corrupt("currency", "is not a known currency"))?;
+        let decimals = read_currency(row)?.decimals;
         let value_decimals = u8::try_from(row.get::<i64>("value_decimals")?)
             .map_err(|_| row.corrupt("value_decimals", "is not a number of decimals"))?;
         let minimum_purchase: Option<i64> = row.get("minimum_purchase")?;

@@ -3,6 +3,7 @@
 use std::sync::LazyLock;
 
 use super::columns::columns;
+use super::currency::read_currency;
 use super::lists::{cursor_bound, limit_plus_one};
 use super::{Bind, Constraint, Row, Transaction, on_violation};
 use crate::error::{Error, Reason, Result};
@@ -13,7 +14,6 @@ use crate::model::timestamp::Timestamp;
 use crate::rules::Checked;
 use crate::rules::calendar::Zone;
 use crate::rules::event::{search_line, status_at};
-use crate::rules::money;
 use crate::rules::order::Sale;
 use crate::text_enum::TextEnum;
 
@@ -259,10 +259,7 @@ pub(crate) fn sale(tx: &Transaction<'_>, organization: OrganizationId, id: Event
 
 /// Returns the number of decimals of an event's currency; `None` if there is no such event.
 pub(crate) fn decimals(tx: &Transaction<'_>, organization: OrganizationId, id: EventId) -> Result<Option<u8>> {
-    tx.query_opt(CURRENCY, &[id.into(), organization.into()], |row| {
-        money::decimals(&row.get::<String>("currency")?)
-            .ok_or_else(|| row.corrupt("currency", "is not a known currency"))
-    })
+    tx.query_opt(CURRENCY, &[id.into(), organization.into()], |row| Ok(read_currency(row)?.decimals))
 }
 
 pub(crate) fn record_page_view(tx: &Transaction<'_>, organization: OrganizationId, id: EventId) -> Result<()> {

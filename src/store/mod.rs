@@ -24,6 +24,7 @@ pub(crate) mod checkouts;
 mod columns;
 mod commit_notifier;
 mod counters;
+mod currency;
 pub(crate) mod customers;
 pub(crate) mod deliveries;
 pub(crate) mod discount_uses;

@@ -1,6 +1,7 @@
 //! Refunds. A refund is recorded as due in the transaction that decides on it. It stays due until the gateway has made
 //! it or refused it permanently.
 
+use super::currency::read_currency;
 use super::lists::{cursor_bound, limit_plus_one};
 use super::{Row, Transaction};
 use crate::error::Result;
@@ -9,7 +10,6 @@ use crate::model::id::{OrderId, OrganizationId, kind};
 use crate::model::page::{Page, PageRequest};
 use crate::model::refund::{Refund, RefundStatus};
 use crate::model::timestamp::Timestamp;
-use crate::rules::money::decimals;
 use crate::text_enum::TextEnum;
 
 macro_rules! columns {
@@ -44,12 +44,11 @@ pub(super) const COUNT_REFUSED: &str = "SELECT COUNT(*) AS number FROM refunds W
 const EXISTS: &str = "SELECT 1 FROM refunds WHERE order_id = ?1 AND organization_id = ?2";
 
 fn decode(row: &Row<'_>) -> Result<Refund> {
-    let currency: String = row.get("currency")?;
-    let decimals = decimals(&currency).ok_or_else(|| row.corrupt("currency", "is not a known currency"))?;
+    let currency = read_currency(row)?;
     Ok(Refund {
         order_id: row.get("order_id")?,
-        amount: Amount::new(row.get("amount")?, decimals),
-        currency,
+        amount: Amount::new(row.get("amount")?, currency.decimals),
+        currency: currency.code,
         status: row.text_enum("status")?,
         attempts: row.get("attempts")?,
         last_error: row.get("last_error")?,
@@ -110,9 +109,12 @@ pub(crate) struct ClaimedRefund {
 pub(crate) fn claim(tx: &Transaction<'_>, order: OrderId, until: Timestamp) -> Result<Option<ClaimedRefund>> {
     tx.debug_assert_event_locked();
     tx.query_opt(CLAIM, &[order.into(), tx.now().into(), until.into()], |row| {
-        let currency: String = row.get("currency")?;
-        let decimals = decimals(&currency).ok_or_else(|| row.corrupt("currency", "is not a known currency"))?;
-        Ok(ClaimedRefund { amount: Amount::new(row.get("amount")?, decimals), currency, attempt: row.get("attempts")? })
+        let currency = read_currency(row)?;
+        Ok(ClaimedRefund {
+            amount: Amount::new(row.get("amount")?, currency.decimals),
+            currency: currency.code,
+            attempt: row.get("attempts")?,
+        })
     })
 }
 

@@ -2,12 +2,12 @@
 
 use std::collections::HashMap;
 
+use super::currency::read_currency;
 use super::{Row, Transaction};
 use crate::error::{Error, Result};
 use crate::model::amount::Amount;
 use crate::model::id::{EventId, OrganizationId, TicketTypeId};
 use crate::model::summary::{EventSummary, OrdersByStatus, TicketTypeSummary};
-use crate::rules::money::decimals;
 
 // Amounts are summed in two halves, the lower 32 bits and the rest, because the sum of all totals may exceed 64 bits.
 
@@ -61,13 +61,9 @@ struct Orders {
 }
 
 pub(crate) fn of_event(tx: &Transaction<'_>, organization: OrganizationId, event: EventId) -> Result<EventSummary> {
-    let currency = tx.query_opt(CURRENCY, &[event.into(), organization.into()], |row| {
-        let currency: String = row.get("currency")?;
-        let decimals = decimals(&currency).ok_or_else(|| row.corrupt("currency", "is not a known currency"))?;
-        Ok((currency, decimals))
-    })?;
-    let (currency, decimals) = currency.ok_or(Error::NotFound("event"))?;
-    let amount = |sum: i128| Amount::new(i64::try_from(sum).unwrap_or(i64::MAX), decimals);
+    let currency = tx.query_opt(CURRENCY, &[event.into(), organization.into()], read_currency)?;
+    let currency = currency.ok_or(Error::NotFound("event"))?;
+    let amount = |sum: i128| Amount::new(i64::try_from(sum).unwrap_or(i64::MAX), currency.decimals);
 
     let orders = orders(tx, event)?;
     let bought = bought(tx, event)?;
@@ -92,7 +88,7 @@ pub(crate) fn of_event(tx: &Transaction<'_>, organization: OrganizationId, event
     })?;
     Ok(EventSummary {
         event_id: event,
-        currency,
+        currency: currency.code,
         orders_by_status: orders.by_status,
         // An order's total is the sum of its items.
         gross_revenue: amount(bought.values().map(|bought| bought.revenue).sum()),

@@ -3,6 +3,7 @@
 use std::sync::LazyLock;
 
 use super::columns::columns;
+use super::currency::read_currency;
 use super::lists::{limit_plus_one, unknown_cursor};
 use super::{Bind, Transaction};
 use crate::error::{Error, Reason, Result};
@@ -11,7 +12,6 @@ use crate::model::id::{EventId, OrganizationId, TicketTypeId, kind};
 use crate::model::page::Page;
 use crate::model::ticket_type::{ListTicketTypes, TicketType, TicketTypeFields};
 use crate::rules::Checked;
-use crate::rules::money::decimals;
 use crate::rules::ticket_type::Offer;
 use crate::text_enum::TextEnum;
 
@@ -39,8 +39,7 @@ columns! {
     }
 
     read decode(row: &Row<'_>) -> TicketType {
-        let currency: String = row.get("currency")?;
-        let decimals = decimals(&currency).ok_or_else(|| row.corrupt("currency", "is not a known currency"))?;
+        let decimals = read_currency(row)?.decimals;
     } and {
         id: row.get("id")?,
         event_id: row.get("event_id")?,
