@@ -1,4 +1,5 @@
-//! Webhook endpoints. A change of an endpoint also removes the queued notifications that it no longer wants.
+//! Webhook endpoints. A change of an endpoint also removes its queued notifications of types to which it is no longer
+//! subscribed.
 
 use std::sync::LazyLock;
 
@@ -30,7 +31,7 @@ columns! {
     }
 }
 
-/// Selects endpoints. Only a hint of the secret is read.
+/// Selects endpoints. Of the secret, only the last four characters are read, as a hint.
 macro_rules! select {
     ($rest:literal) => {
         concat!(
@@ -83,7 +84,7 @@ pub(crate) fn insert(
     get(tx, organization, id)
 }
 
-/// Writes all fields of an endpoint. Removes its queued notifications of types that it no longer wants.
+/// Writes all fields of an endpoint. Removes its queued notifications of types to which it is no longer subscribed.
 pub(crate) fn update(
     tx: &Transaction<'_>,
     organization: OrganizationId,
@@ -93,8 +94,11 @@ pub(crate) fn update(
     let mut binds: Vec<Bind<'_>> = vec![current.id.into(), organization.into(), tx.now().into()];
     binds.extend(values(fields)?);
     tx.execute(&UPDATE, &binds)?;
-    for removed in current.events.iter().filter(|kind| !fields.events.contains(kind)) {
-        tx.execute(REMOVE_WAITING_OF_TYPE, &[current.id.into(), removed.as_str().into(), tx.now().into()])?;
+    for notification_type in &current.events {
+        if !fields.events.contains(notification_type) {
+            let binds = [current.id.into(), notification_type.as_str().into(), tx.now().into()];
+            tx.execute(REMOVE_WAITING_OF_TYPE, &binds)?;
+        }
     }
     tx.record(CommitEvent::EndpointChanged(current.id));
     Ok(())
@@ -114,22 +118,24 @@ pub(crate) fn get(tx: &Transaction<'_>, organization: OrganizationId, id: Webhoo
     tx.query_opt(BY_ID, &[id.into(), organization.into()], decode)?.ok_or_else(not_found)
 }
 
+/// Lists the endpoints of an organization, newest first.
 pub(crate) fn list(
     tx: &Transaction<'_>,
     organization: OrganizationId,
     request: &Checked<ListWebhooks>,
 ) -> Result<Page<WebhookEndpoint, kind::Webhook>> {
-    let begin = cursor_bound(tx, &request.page, EXISTS, organization.into())?;
-    let found = tx.query_all(LIST, &[organization.into(), begin, limit_plus_one(&request.page)], decode)?;
+    let cursor = cursor_bound(tx, &request.page, EXISTS, organization.into())?;
+    let found = tx.query_all(LIST, &[organization.into(), cursor, limit_plus_one(&request.page)], decode)?;
     Ok(Page::cut(found, request.page.limit, |endpoint| endpoint.id))
 }
 
-/// Deletes an endpoint and its queued notifications. Its deliveries can no longer be read and are deleted when they are
-/// old.
+/// Deletes an endpoint and its queued notifications. Its deliveries can no longer be read. They are deleted when they
+/// reach the age of the webhook retention.
 pub(crate) fn delete(tx: &Transaction<'_>, organization: OrganizationId, id: WebhookId) -> Result<()> {
     if tx.execute(DELETE, &[id.into(), organization.into()])? == 0 {
         return Err(not_found());
     }
     tx.record(CommitEvent::EndpointChanged(id));
-    tx.execute(DELETE_WAITING, &[id.into()]).map(drop)
+    tx.execute(DELETE_WAITING, &[id.into()])?;
+    Ok(())
 }

@@ -1,4 +1,4 @@
-//! Damage that a check reports, instead of failing.
+//! Errors about damaged data. A check reports them instead of failing.
 
 use crate::error::{Error, Result, StoreError};
 
@@ -9,7 +9,8 @@ pub(super) fn report_damage(checked: Result<()>, report: impl FnOnce(String)) ->
             report(error.to_string());
             Ok(())
         }
-        // SQLite's error if a sum exceeds 64 bits.
+        // A sum exceeds 64 bits. SQLite reports this with its general error code, SQLITE_ERROR, and no extended code,
+        // so only the message tells.
         Err(Error::Store(StoreError::Failed(text))) if text.contains("integer overflow") => {
             report("the sum of the values exceeds 64 bits".to_owned());
             Ok(())
