@@ -295,25 +295,25 @@ pub(crate) fn delete(tx: &Transaction<'_>, organization: OrganizationId, id: Eve
     Err(Error::conflict(Reason::InUse, "the event has orders or tickets"))
 }
 
-/// Whether there is a PUBLISHED or SOLD_OUT event that is over.
+/// Whether there is a PUBLISHED or `SOLD_OUT` event that is over.
 pub(crate) fn any_over(tx: &Transaction<'_>) -> Result<bool> {
     tx.exists(ANY_OVER, &[tx.now().into()])
 }
 
-/// Sets PUBLISHED and SOLD_OUT events that are over to EXPIRED. Returns their number.
+/// Sets PUBLISHED and `SOLD_OUT` events that are over to EXPIRED. Returns their number.
 pub(crate) fn expire(tx: &Transaction<'_>) -> Result<usize> {
     tx.execute(EXPIRE, &[tx.now().into()])
 }
 
-/// Sets a PUBLISHED event to SOLD_OUT if all its seats are sold.
+/// Sets a PUBLISHED event to `SOLD_OUT` if all its seats are sold.
 pub(crate) fn close_if_sold_out(tx: &Transaction<'_>, id: EventId) -> Result<()> {
     tx.debug_assert_event_locked();
     tx.execute(SOLD_OUT, &[id.into(), tx.now().into()])?;
     Ok(())
 }
 
-/// Sets a SOLD_OUT event to PUBLISHED after `added` seats were added or restocked. An event that had unsold seats before
-/// stays SOLD_OUT: its organizer has chosen that status.
+/// Sets a `SOLD_OUT` event to PUBLISHED after `added` seats were added or restocked. An event that had unsold seats
+/// before stays `SOLD_OUT`: its organizer has chosen that status.
 pub(crate) fn reopen_if_first_unsold(tx: &Transaction<'_>, id: EventId, added: i64) -> Result<()> {
     tx.debug_assert_event_locked();
     tx.execute(REOPEN, &[id.into(), tx.now().into(), added.into()])?;
