@@ -1,6 +1,6 @@
 //! The progress of a backup.
 
-/// The progress of a backup. The totals are known from the start, since a backup copies one state of the database.
+/// The progress of a backup. The totals are known from the start, since a backup copies one snapshot of the database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct BackupProgress {

@@ -83,7 +83,7 @@ impl Database {
         rows.collect::<rusqlite::Result<_>>().expect(sql)
     }
 
-    /// Returns the sold and the held seats of the only ticket type.
+    /// Returns the numbers of sold and of reserved seats of the only ticket type.
     pub fn sold_and_held(&self) -> (i64, i64) {
         (self.value("SELECT sold FROM ticket_types"), self.value("SELECT held FROM ticket_types"))
     }

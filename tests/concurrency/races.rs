@@ -72,10 +72,10 @@ impl Fixture {
     }
 
     /// Returns how many seats of the type pending orders reserve.
-    fn held(&self, ticket_type: &TicketType) -> i64 {
-        let held: Vec<i64> = self.database().column("SELECT held FROM ticket_types ORDER BY id");
+    fn reserved(&self, ticket_type: &TicketType) -> i64 {
+        let reserved: Vec<i64> = self.database().column("SELECT held FROM ticket_types ORDER BY id");
         let position = self.ticket_types().iter().position(|id| *id == ticket_type.id).unwrap();
-        held[position]
+        reserved[position]
     }
 
     fn ticket_types(&self) -> Vec<TicketTypeId> {
@@ -97,7 +97,7 @@ fn one_of_sixteen_orders_gets_the_last_seat() {
         let refused: Vec<_> = results.iter().filter_map(reason).collect();
         assert_eq!(refused, [Reason::SoldOut; 15]);
         assert_eq!(fixture.sold(&ticket_type), i64::from(price == 0));
-        assert_eq!(fixture.held(&ticket_type), i64::from(price > 0));
+        assert_eq!(fixture.reserved(&ticket_type), i64::from(price > 0));
     }
     let orders = ListOrders { page: ticketing::PageRequest::first(100), ..Default::default() };
     assert_eq!(fixture.service.list_orders(&fixture.caller, orders).unwrap().data.len(), ROUNDS);
@@ -133,7 +133,7 @@ fn of_two_overlapping_orders_one_gets_all_seats_and_the_other_none() {
         assert_eq!(refused, [Reason::SoldOut]);
         for ticket_type in [one, other] {
             let sold = fixture.sold(&ticket_type);
-            let held = fixture.held(&ticket_type);
+            let held = fixture.reserved(&ticket_type);
             assert_eq!((sold, held), if price == 0 { (3, 0) } else { (0, 3) });
         }
     }
@@ -211,7 +211,7 @@ fn control_without_the_condition_payment_and_cancellation_release_one_seat() {
             database.run(&format!("BEGIN IMMEDIATE; {}; COMMIT", writes[number]));
         },
     );
-    // One seat is sold, and the number of held seats is negative.
+    // One seat is sold, and the number of reserved seats is negative.
     assert_eq!(Database::open(&path).sold_and_held(), (1, -1));
 }
 
@@ -242,12 +242,12 @@ fn payment_against_expiry_gives_the_seat_to_exactly_one_buyer() {
             OrderStatus::Completed => {
                 assert_eq!(reason(&other_order), Some(Reason::SoldOut));
                 assert_eq!(fixture.payment_status(first), Some(PaymentStatus::Completed));
-                assert_eq!((fixture.sold(&ticket_type), fixture.held(&ticket_type)), (1, 0));
+                assert_eq!((fixture.sold(&ticket_type), fixture.reserved(&ticket_type)), (1, 0));
             }
             OrderStatus::Expired => {
                 assert_eq!(other_order.unwrap().status, OrderStatus::Pending);
                 assert_eq!(fixture.payment_status(first), Some(PaymentStatus::Refunded));
-                assert_eq!((fixture.sold(&ticket_type), fixture.held(&ticket_type)), (0, 1));
+                assert_eq!((fixture.sold(&ticket_type), fixture.reserved(&ticket_type)), (0, 1));
             }
             other => panic!("{other}"),
         }
@@ -393,7 +393,7 @@ fn the_last_seat_is_either_issued_or_ordered() {
             run_both(|| fixture.try_issue(ticket_type.id, 1), || fixture.try_order(&ticket_type, 1));
         let refused: Vec<_> = [reason(&issued), reason(&ordered)].into_iter().flatten().collect();
         assert_eq!(refused, [Reason::SoldOut]);
-        assert_eq!(fixture.sold(&ticket_type) + fixture.held(&ticket_type), 1);
+        assert_eq!(fixture.sold(&ticket_type) + fixture.reserved(&ticket_type), 1);
     }
     assert_consistent(&fixture.database());
 }
@@ -427,7 +427,7 @@ fn of_two_late_payments_for_one_seat_one_succeeds_and_one_is_refunded() {
         let [completed, expired] = ends;
         assert_eq!(completed, (OrderStatus::Completed, PaymentStatus::Completed));
         assert_eq!(expired, (OrderStatus::Expired, PaymentStatus::Refunded));
-        assert_eq!((fixture.sold(&ticket_type), fixture.held(&ticket_type)), (1, 0));
+        assert_eq!((fixture.sold(&ticket_type), fixture.reserved(&ticket_type)), (1, 0));
     }
     assert_eq!(fixture.refunds().len(), 25.min(ROUNDS));
     assert_consistent(&fixture.database());
@@ -513,7 +513,7 @@ fn a_quantity_lowered_during_an_order_stays_above_the_taken_seats() {
             other => panic!("{other:?}"),
         }
         assert_eq!(
-            fixture.sold(&ticket_type) + fixture.held(&ticket_type),
+            fixture.sold(&ticket_type) + fixture.reserved(&ticket_type),
             fixture.read_ticket_type(ticket_type.id).quantity
         );
     }
@@ -553,7 +553,7 @@ fn five_of_sixteen_orders_use_a_code_that_is_limited_to_five() {
             assert_eq!(error.to_string(), "discountCode Discount code usage limit reached");
         }
         // A refused order reserves no seat.
-        assert_eq!(fixture.sold(&ticket_type) + fixture.held(&ticket_type), 5);
+        assert_eq!(fixture.sold(&ticket_type) + fixture.reserved(&ticket_type), 5);
     }
     assert_consistent(&fixture.database());
 }
@@ -620,7 +620,7 @@ fn of_two_late_payments_for_one_use_one_succeeds_and_one_is_refunded() {
         assert_eq!(ends[0], (OrderStatus::Completed, PaymentStatus::Completed));
         assert_eq!(ends[1], (OrderStatus::Expired, PaymentStatus::Refunded));
         assert_eq!(
-            (fixture.discount_uses(&discount), fixture.sold(&ticket_type) - sold, fixture.held(&ticket_type)),
+            (fixture.discount_uses(&discount), fixture.sold(&ticket_type) - sold, fixture.reserved(&ticket_type)),
             (1, 1, 0)
         );
     }

@@ -74,7 +74,7 @@ fn every_operation_in_every_status_has_the_result_of_the_table() {
     ];
     use PaymentStatus::{Completed as Paid, Failed, Refunded, Waiting};
     use Reason::{OrderNotCancellable, OrderNotPending};
-    // For each status: the result of each operation, and the payment and the sold and held seats afterwards.
+    // For each status: the result of each operation, and the payment and the sold and reserved seats afterwards.
     let table = [
         [
             (Ok(Cancelled), Waiting, 0, 0),

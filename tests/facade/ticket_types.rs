@@ -157,7 +157,7 @@ fn the_quantity_cannot_fall_below_the_sold_and_held_seats() {
     fixture.issue(&ticket_type, 1);
     fixture.order(&ticket_type, 3);
     assert_eq!(reason(fixture.set_quantity(ticket_type.id, 5)), Reason::QuantityBelowSold);
-    assert_eq!(fixture.set_quantity(ticket_type.id, 6).expect("exactly what is sold and held").quantity, 6);
+    assert_eq!(fixture.set_quantity(ticket_type.id, 6).expect("the number of sold and reserved seats").quantity, 6);
     assert_eq!(reason(fixture.try_order(&ticket_type, 1)), Reason::SoldOut);
 }
 

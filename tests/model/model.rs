@@ -122,14 +122,14 @@ impl Model {
     }
 
     /// The number of seats of a ticket type that pending orders reserve.
-    pub fn held(&self, ticket_type: usize) -> i64 {
+    pub fn reserved(&self, ticket_type: usize) -> i64 {
         let pending = (0..self.orders.len()).filter(|order| self.order_status(*order) == OrderStatus::Pending);
         let items = pending.flat_map(|order| &self.orders[order].items);
         items.filter(|item| item.ticket_type == ticket_type).map(|item| item.quantity).sum()
     }
 
     pub fn free(&self, ticket_type: usize) -> i64 {
-        self.types[ticket_type].quantity - self.types[ticket_type].sold - self.held(ticket_type)
+        self.types[ticket_type].quantity - self.types[ticket_type].sold - self.reserved(ticket_type)
     }
 
     pub fn unsold(&self) -> i64 {
@@ -169,7 +169,7 @@ impl Model {
                 Done
             }
             Step::SetQuantity { ticket_type, quantity } => self.with_type(*ticket_type, |model, ticket_type| {
-                if model.types[ticket_type].sold + model.held(ticket_type) > *quantity {
+                if model.types[ticket_type].sold + model.reserved(ticket_type) > *quantity {
                     return Refused("quantity-below-sold");
                 }
                 model.types[ticket_type].quantity = *quantity;

@@ -163,7 +163,7 @@ fn only_a_2xx_status_is_a_success() {
 }
 
 #[test]
-fn a_provisional_response_alone_is_not_a_success() {
+fn a_provisional_response_without_a_final_one_is_not_a_success() {
     for announced in [100, 102, 103, 199] {
         let delivery = attempt_with(raw(&format!("HTTP/1.1 {announced} Wait\r\n\r\n")));
         assert!(!delivery.success, "{delivery:?}");
