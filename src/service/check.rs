@@ -13,9 +13,10 @@ impl TicketingService {
     /// invariants, but no personal data. This method takes no caller: a program that can open the database may check
     /// it.
     ///
-    /// The check reads one state of the database while others write. It takes about 10 seconds for a million tickets,
-    /// and as long again for a million stored notifications, or more on a busy machine. Until it ends, the write-ahead
-    /// log grows, as during a [backup](Self::backup): for a large database in use, check a copy instead.
+    /// The check reads one snapshot of the database while others write. It takes about 10 seconds for a million
+    /// tickets, and about 10 more for a million stored notifications; on a busy machine it takes longer. Until it ends,
+    /// the write-ahead log grows, as during a [backup](Self::backup). Therefore check a copy of a large database that is
+    /// in use.
     ///
     /// # Errors
     /// - [`Error::Store`](crate::Error::Store) if the database cannot be read at all.

@@ -87,8 +87,8 @@ impl TicketingService {
         self.store().read(|tx| crate::store::organizations::all(tx).map(drop))
     }
 
-    /// Runs `work` so that all its reads on this thread see one state of the database. Writes are not part of that
-    /// state: `work` does not see its own either.
+    /// Runs `work` so that all its reads on this thread see one snapshot of the database. The snapshot contains
+    /// no later writes, not even those of `work`.
     ///
     /// # Errors
     /// - [`Error::Unavailable`](crate::Error::Unavailable) if every reader stays busy.

@@ -67,7 +67,7 @@ pub(super) const INVARIANTS: &[Invariant] = &[
     },
 ];
 
-/// An invariant of a notification that SQL alone cannot check.
+/// An invariant of a notification that SQL cannot check.
 struct Rule {
     name: &'static str,
     sentence: &'static str,

@@ -24,8 +24,8 @@ const COMPANIONS: [&str; 3] = ["-wal", "-shm", "-journal"];
 const EXISTS: &str = "must not exist: a backup overwrites nothing";
 
 impl Location {
-    /// Copies one state of the database to a new file at `target`. Passes the progress to `progress` after each piece,
-    /// and returns the size of the copy.
+    /// Copies one snapshot of the database to a new file at `target`. Passes the progress to `progress` after each
+    /// piece, and returns the size of the copy.
     pub(in crate::store) fn back_up_to(
         &self,
         target: &Path,
