@@ -60,14 +60,17 @@ impl<K: Kind> fmt::Debug for Id<K> {
 
 /// The text is not an id of the expected kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("not an id of a {0}")]
-pub struct ParseIdError(&'static str);
+#[error("not a valid {name} id: must be {prefix}_ and 13 characters of Crockford base32")]
+pub struct ParseIdError {
+    name: &'static str,
+    prefix: &'static str,
+}
 
 impl<K: Kind> FromStr for Id<K> {
     type Err = ParseIdError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let error = ParseIdError(K::NAME);
+        let error = ParseIdError { name: K::NAME, prefix: K::PREFIX };
         let digits = text.strip_prefix(K::PREFIX).and_then(|rest| rest.strip_prefix('_')).ok_or(error)?;
         // 13 characters hold 65 bits. The upper two must be zero, so that every id has exactly one text.
         if digits.len() != 13 || digits.as_bytes()[0] > b'7' {
@@ -188,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn an_id_reads_back_from_its_text_and_from_no_other() {
+    fn an_id_is_parsed_from_its_own_text_only() {
         assert_eq!("order_7ZZZZZZZZZZZZ".parse(), Ok(OrderId::from_raw(i64::MAX)));
         for text in [
             "",
@@ -202,5 +205,9 @@ mod tests {
         ] {
             assert!(text.parse::<OrderId>().is_err(), "{text}");
         }
+        assert_eq!(
+            "order_1".parse::<OrderId>().unwrap_err().to_string(),
+            "not a valid order id: must be order_ and 13 characters of Crockford base32"
+        );
     }
 }

@@ -9,7 +9,7 @@ use crate::form::object::ObjectReader;
 use crate::form::path::Path;
 use crate::form::schema::ObjectSchema;
 
-/// Why a cursor is refused that no page of the list returned.
+/// The message of the error for a cursor that no page of the list returned.
 pub(crate) const UNKNOWN_CURSOR: &str = "must be a cursor returned by this list";
 
 const DEFAULT_LIMIT: i64 = 25;
@@ -48,7 +48,7 @@ const LIMIT: Field<NumberLimit> = Field::new("limit", "The greatest number of it
 const CURSOR: Field<NoLimit> =
     Field::new("cursor", "Return the items that follow this one: the `nextCursor` of the previous page.", &[]);
 
-/// The fields of a page stand among those of the request for the list.
+/// `limit` and `cursor` are fields of the list request itself, not of a nested object.
 impl<K: Kind> FormField for PageRequest<K> {
     type Limit = NoLimit;
 
@@ -84,7 +84,7 @@ pub struct Page<T, K: Kind> {
 }
 
 impl<T, K: Kind> Page<T, K> {
-    /// Makes a page of at most `limit` of the items. One item more than that shows that another page follows.
+    /// Makes a page of the first `limit` items. If `data` has more items, another page follows.
     pub(crate) fn cut(mut data: Vec<T>, limit: i64, id: impl Fn(&T) -> Id<K>) -> Self {
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
         let more = data.len() > limit;

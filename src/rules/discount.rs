@@ -15,7 +15,7 @@ use crate::model::discount::{
 use crate::model::id::{EventId, TicketTypeId};
 use crate::model::timestamp::Timestamp;
 
-/// The greatest number of decimals of a percentage. With them it is still exact in JSON.
+/// The greatest number of decimals of a percentage, so that it is exact as a JSON number.
 const PERCENT_DECIMALS: u8 = 12;
 
 /// Checks a discount whose fields are within their limits, for an event whose currency has `decimals` decimals.

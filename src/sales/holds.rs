@@ -1,8 +1,8 @@
 //! Holds: the time for which a pending order reserves its seats and its discount use.
 //!
-//! From the instant at which the hold expires, the seats and the discount use count as free, and the order is shown as
-//! expired. The stored counts change when the order is marked as expired: by the maintenance, or earlier if another
-//! order needs the seats or the discount use.
+//! From the instant at which the hold expires, the seats and the discount use count as available, and the order is
+//! reported as expired. The stored counts change when the order is marked as expired: by the maintenance, or earlier if
+//! another order needs the seats or the discount use.
 
 use crate::error::Result;
 use crate::model::id::{EventId, OrderId};

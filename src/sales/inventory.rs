@@ -1,20 +1,20 @@
 //! The seats of ticket types: selling, reserving and restocking them.
 //!
-//! `store::seat_counts` changes the counts. This file adds two rules: the seats of expired holds are free, and an event
-//! becomes `SOLD_OUT` with its last seat, and `PUBLISHED` again when a seat is restocked.
+//! `store::seat_counts` changes the counts. This file adds two rules: the seats of expired holds are available, and an
+//! event becomes `SOLD_OUT` with its last seat, and `PUBLISHED` again when a seat is restocked.
 
 use super::holds;
 use crate::error::{Error, Reason, Result};
 use crate::store::seat_counts::{self, Seats};
 use crate::store::{Transaction, events};
 
-/// Sells free seats. Fails with the conflict `sold-out` if there are too few.
+/// Sells available seats. Fails with the conflict `sold-out` if there are too few.
 pub(super) fn sell(tx: &Transaction<'_>, seats: Seats) -> Result<()> {
     let unsold = claim(tx, seats, seat_counts::sell)?;
     close_if_sold_out(tx, seats, unsold)
 }
 
-/// Reserves free seats for a pending order. Fails with the conflict `sold-out` if there are too few.
+/// Reserves available seats for a pending order. Fails with the conflict `sold-out` if there are too few.
 pub(super) fn reserve(tx: &Transaction<'_>, seats: Seats) -> Result<()> {
     claim(tx, seats, seat_counts::reserve)?;
     Ok(())
@@ -36,8 +36,8 @@ pub(super) fn restock(tx: &Transaction<'_>, seats: Seats) -> Result<()> {
     Ok(())
 }
 
-/// Claims free seats with `claim`. If there are too few, expires the event's expired holds and tries once more. Returns
-/// the number of unsold seats of the type.
+/// Claims available seats with `claim`. If there are too few, releases the seats of the event's expired holds and tries
+/// once more. Returns the number of unsold seats of the type.
 fn claim(tx: &Transaction<'_>, seats: Seats, claim: fn(&Transaction<'_>, Seats) -> Result<Option<i64>>) -> Result<i64> {
     if let Some(unsold) = claim(tx, seats)? {
         return Ok(unsold);
@@ -48,7 +48,7 @@ fn claim(tx: &Transaction<'_>, seats: Seats, claim: fn(&Transaction<'_>, Seats) 
     {
         return Ok(unsold);
     }
-    let detail = format!("fewer than {} seats of the ticket type {} are free", seats.count, seats.ticket_type);
+    let detail = format!("fewer than {} seats of the ticket type {} are available", seats.count, seats.ticket_type);
     Err(Error::conflict(Reason::SoldOut, detail))
 }
 

@@ -73,7 +73,7 @@ pub(super) fn create(
     check_offers(tx, &entries, &seats)?;
     let pricing = discount_use::price(tx, organization, request, full_price(&entries)?)?;
 
-    // Of several reasons to refuse an order, the number of free seats comes first, then the buyer, then the discount.
+    // If there are several reasons to refuse an order, the first one is reported: too few seats, the buyer, the discount.
     let free = pricing.is_free();
     claim_seats(tx, &seats, free)?;
     sale.check_buyer(request)?;

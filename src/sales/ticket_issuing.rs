@@ -11,7 +11,7 @@ use crate::store::seat_counts::Seats;
 use crate::store::tickets::TicketHolder;
 use crate::store::{Transaction, customers, events, outbox, ticket_types, tickets};
 
-/// Issues tickets on free seats.
+/// Issues tickets for available seats.
 pub(crate) fn issue(
     tx: &Transaction<'_>,
     organization: OrganizationId,

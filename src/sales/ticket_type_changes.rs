@@ -43,7 +43,7 @@ pub(crate) fn update(
     let fields = rules::check(fields, decimals_of_stored(&event.currency)?, request.errors.clone())?;
     let added = fields.quantity - current.quantity;
     if added < 0 {
-        // The seats of expired holds are free: the quantity may fall by them.
+        // The seats of expired holds are available: the quantity may fall by them.
         holds::expire_of_event(tx, event.id)?;
     }
 

@@ -45,7 +45,7 @@ impl TicketingService {
         self.store().read(|tx| tickets::list(tx, caller.organization, &request))
     }
 
-    /// Issues tickets on free seats without an order, for example to guests. The ticket type may have any status.
+    /// Issues tickets for available seats without an order, for example to guests. The ticket type may have any status.
     ///
     /// Requires the scope `tickets:write`.
     ///

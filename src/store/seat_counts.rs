@@ -43,12 +43,12 @@ impl Seats {
     }
 }
 
-/// Sells free seats. Returns how many seats of the type are unsold now, or `None` if too few were free.
+/// Sells available seats. Returns how many seats of the type are unsold now, or `None` if too few were available.
 pub(crate) fn sell(tx: &Transaction<'_>, seats: Seats) -> Result<Option<i64>> {
     update_if_possible(tx, SELL, seats)
 }
 
-/// Reserves free seats for a pending order. Returns `None` if too few were free.
+/// Reserves available seats for a pending order. Returns `None` if too few were available.
 pub(crate) fn reserve(tx: &Transaction<'_>, seats: Seats) -> Result<Option<i64>> {
     update_if_possible(tx, RESERVE, seats)
 }

@@ -56,7 +56,7 @@ fn after_a_failure_of_the_gateway_the_same_key_tries_again() {
     assert_eq!(fixture.stored("SELECT held FROM ticket_types"), 0);
     fixture.gateway.on_checkout(GatewayBehavior::Succeed);
     let created =
-        order(&fixture.service, &fixture.caller_with_key("key"), &ticket_type).expect("the key and the seat are free");
+        order(&fixture.service, &fixture.caller_with_key("key"), &ticket_type).expect("the key can be used again");
     assert_eq!((orders(&fixture, "CANCELLED"), orders(&fixture, "PENDING")), (2, 1));
     assert_eq!(order(&fixture.second_service(), &fixture.caller_with_key("key"), &ticket_type), Ok(created));
     let mut keys: Vec<_> = fixture.gateway.checkouts().into_iter().map(|checkout| checkout.idempotency_key).collect();

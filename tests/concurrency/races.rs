@@ -1,7 +1,8 @@
-//! Races: two or more callers want at the same time what only one can have.
+//! Races: several callers compete for something that only one of them can have.
 //!
 //! Each test has a control: the same race in SQL that reads first and writes later, without the condition in its
-//! UPDATE. The control breaks every time. This proves that the race is real, and that the condition prevents it.
+//! UPDATE. The control oversells, or loses an update, every time. This proves that the race is real, and that the
+//! condition prevents it.
 
 use std::path::Path;
 use std::sync::Barrier;
@@ -38,7 +39,7 @@ fn free_seats(database: &Database) -> i64 {
     database.value("SELECT quantity - sold - held FROM ticket_types")
 }
 
-/// Takes a seat if the earlier read found a free one.
+/// Takes a seat if the earlier read found one available.
 fn take_seat_if(database: &Database, free: i64, column: &str) {
     if free >= 1 {
         database.execute(&format!("UPDATE ticket_types SET {column} = {column} + 1"), []);
@@ -124,7 +125,7 @@ fn of_two_overlapping_orders_one_gets_all_seats_and_the_other_none() {
     let fixture = Fixture::new();
     for round in 0..ROUNDS {
         let price = if round % 2 == 0 { 0 } else { 1250 };
-        // Of either type, one seat is missing for both orders.
+        // Each type has one seat too few for both orders.
         let one = fixture.new_ticket_type(price, 5);
         let other = fixture.new_ticket_type(price, 5);
         let order = |types| fixture.service.create_order(&fixture.caller, three_of_each(types));
@@ -546,8 +547,8 @@ fn five_of_sixteen_orders_use_a_code_that_is_limited_to_five() {
         let code = format!("FIVE-{round}");
         let discount = fixture.limited_discount(&code, 5, false);
         let results = run_at_once(16, |_| fixture.try_order_with_code(&ticket_type, 1, &code));
-        let (other_order, refused): (Vec<_>, Vec<_>) = results.into_iter().partition(Result::is_ok);
-        assert_eq!((other_order.len(), refused.len(), fixture.discount_uses(&discount)), (5, 11, 5));
+        let (accepted, refused): (Vec<_>, Vec<_>) = results.into_iter().partition(Result::is_ok);
+        assert_eq!((accepted.len(), refused.len(), fixture.discount_uses(&discount)), (5, 11, 5));
         for error in refused {
             let error = error.unwrap_err();
             assert_eq!(error.to_string(), "discountCode Discount code usage limit reached");

@@ -88,7 +88,7 @@ fn an_expired_event_is_published_again_only_if_its_end_is_in_the_future() {
 }
 
 #[test]
-fn an_event_reads_and_is_listed_as_expired_from_the_instant_of_its_end() {
+fn an_event_is_reported_and_listed_as_expired_from_the_instant_of_its_end() {
     let fixture = Fixture::new();
     let with_end = fixture.event();
     let without_end = fixture.event_with(|new| new.end_date = None);
@@ -123,7 +123,7 @@ fn an_event_reads_and_is_listed_as_expired_from_the_instant_of_its_end() {
 }
 
 #[test]
-fn an_event_that_has_ended_reads_the_same_before_and_after_maintenance() {
+fn an_event_that_has_ended_is_reported_the_same_before_and_after_maintenance() {
     let fixture = Fixture::new();
     let events = [
         fixture.event(),

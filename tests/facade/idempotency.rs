@@ -288,7 +288,7 @@ fn conflicts_are_not_stored_and_the_same_request_may_succeed_later() {
     let order = || fixture.service.create_order(&caller, CreateOrder::new(event.id, new_customer(), last.id, 1));
     assert_eq!([reason(order()), reason(order())], [Reason::SoldOut; 2]);
     fixture.service.cancel_order(&fixture.caller, first.id).expect("cancelled");
-    let created = order().expect("the seat is free");
+    let created = order().expect("the seat is available");
     assert!(!caller.was_replayed());
     assert_eq!(order(), Ok(created));
     assert!(caller.was_replayed());

@@ -168,7 +168,7 @@ fn changes_that_a_transaction_rolls_back_are_not_counted() {
     fixture.order(&ticket_type, 1);
     fixture.expire_holds();
     assert_eq!(order_counts(&fixture), OrderCounts { created: 3, completed: 1, cancelled: 0, expired: 1 });
-    // The late payment releases the expired hold of the first type, but finds no free seat of the other type. The
+    // The late payment releases the expired hold of the first type, but finds no available seat of the other type. The
     // release is rolled back, so the order with the expired hold does not expire.
     fixture.service.payment_completed(&fixture.caller, both.id).unwrap();
     assert_eq!(fixture.stored("SELECT COUNT(*) FROM orders WHERE status = 'EXPIRED'"), 1);

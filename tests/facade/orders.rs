@@ -545,7 +545,7 @@ fn an_expired_order_is_marked_paid_only_if_its_event_and_seats_allow_it() {
     let first = fixture.order(&ticket_type, 1);
     let second = fixture.order(&ticket_type, 2);
     fixture.expire_holds();
-    let revived = mark_paid(&fixture, first.id).expect("its seat is free");
+    let revived = mark_paid(&fixture, first.id).expect("its seat is available");
     assert_eq!((revived.status, revived.items[0].issued_tickets.len()), (Completed, 1));
     fixture.issue(&ticket_type, 1);
     assert_eq!(reason(mark_paid(&fixture, second.id)), Reason::SoldOut);

@@ -80,7 +80,7 @@ fn if_the_gateway_fails_the_order_is_cancelled_and_its_seats_are_free() {
         assert_eq!((orders[0].status, &orders[0].payment_gateway), (OrderStatus::Cancelled, &None), "{behavior:?}");
         assert_eq!(fixture.stored("SELECT held FROM ticket_types"), 0, "{behavior:?}");
         fixture.gateway.on_checkout(GatewayBehavior::Succeed);
-        create_order(&fixture, &ticket_type, 2).expect("the seats are free again");
+        create_order(&fixture, &ticket_type, 2).expect("the seats are available again");
     }
 }
 

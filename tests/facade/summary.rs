@@ -71,11 +71,11 @@ fn a_mixed_history_has_the_expected_figures() {
     let caller = &fixture.caller;
     let check_in = |code: &str| service.check_in_ticket(caller, CheckInTicket::new(code)).map(drop);
 
-    // One expired order, and one that was paid after it expired while its seat was still free.
+    // One expired order, and one that was paid after it expired while its seat was still available.
     fixture.order(&ticket_type, 4);
     let revived = fixture.order(&ticket_type, 1);
     fixture.expire_holds();
-    service.payment_completed(caller, revived.id).expect("its seat is free");
+    service.payment_completed(caller, revived.id).expect("its seat is available");
     // Completed orders: paid, with one ticket checked in and one checked out again; and free ones.
     let paid = fixture.paid_order(&ticket_type, 2);
     for ticket in &paid.items[0].issued_tickets {
