@@ -6,11 +6,15 @@
 use std::error::Error;
 use std::time::Duration;
 
-use ticketing::{
-    Amount, CheckInTicket, CheckoutOutcome, CreateEvent, CreateOrder, CreateOrderResponse, CreateOrganization,
-    CreateTicketType, Event, EventStatus, ManualClock, NewCustomer, OrderId, OrderStatus, PaymentStatus, TicketType,
-    TicketingService,
-};
+use ticketing::environment::ManualClock;
+use ticketing::event::{CreateEvent, Event, EventStatus};
+use ticketing::id::OrderId;
+use ticketing::order::{CreateOrder, CreateOrderResponse, NewCustomer, OrderStatus, PaymentStatus};
+use ticketing::organization::CreateOrganization;
+use ticketing::payment::CheckoutOutcome;
+use ticketing::ticket::CheckInTicket;
+use ticketing::ticket_type::{CreateTicketType, TicketType};
+use ticketing::{Amount, TicketingService};
 
 type Step<T = ()> = Result<T, Box<dyn Error>>;
 

@@ -18,11 +18,16 @@ use axum::body::Bytes;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::routing::post;
+use ticketing::environment::{Clock, SystemClock};
+use ticketing::event::{CreateEvent, EventStatus};
+use ticketing::id::NotificationId;
+use ticketing::order::{CreateOrder, NewCustomer};
+use ticketing::organization::Secret;
+use ticketing::text_enum::TextEnum;
+use ticketing::ticket_type::CreateTicketType;
+use ticketing::webhook::{CreateWebhook, Notification, NotificationData, NotificationType};
 use ticketing::webhook::{MAX_AGE, SIGNATURE_HEADER, SenderOptions, TIMESTAMP_HEADER, verify};
-use ticketing::{
-    Amount, Clock, CreateEvent, CreateOrder, CreateTicketType, CreateWebhook, EventStatus, NewCustomer, Notification,
-    NotificationData, NotificationId, NotificationType, Secret, SystemClock, TextEnum, TicketingService,
-};
+use ticketing::{Amount, TicketingService};
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 

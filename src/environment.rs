@@ -46,7 +46,7 @@ impl Clock for SystemClock {
 /// A clock that stands still until it is set or advanced. Clones share one time.
 ///
 /// ```
-/// use ticketing::{Clock, ManualClock};
+/// use ticketing::environment::{Clock, ManualClock};
 /// let clock = ManualClock::at("2026-06-01T18:00:00Z".parse()?);
 /// clock.advance(std::time::Duration::from_secs(90));
 /// assert_eq!(clock.now().to_string(), "2026-06-01T18:01:30.000Z");

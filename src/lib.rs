@@ -5,10 +5,13 @@
 //! sale, from the empty file to the entrance:
 //!
 //! ```
-//! use ticketing::{
-//!     Amount, CheckInTicket, CreateEvent, CreateOrder, CreateOrganization, CreateTicketType, EventStatus, NewCustomer,
-//!     OrderStatus, Reason, TicketStatus, TicketingService,
-//! };
+//! use ticketing::error::Reason;
+//! use ticketing::event::{CreateEvent, EventStatus};
+//! use ticketing::order::{CreateOrder, NewCustomer, OrderStatus};
+//! use ticketing::organization::CreateOrganization;
+//! use ticketing::ticket::{CheckInTicket, TicketStatus};
+//! use ticketing::ticket_type::CreateTicketType;
+//! use ticketing::{Amount, TicketingService};
 //!
 //! # let folder = tempfile::tempdir()?;
 //! # let path = folder.path().join("ticketing.db");
@@ -62,6 +65,19 @@
 //! - **Separate organizations.** Every operation checks the scopes of its [`Caller`]. For the data of another
 //!   organization it returns the same error as for data that does not exist.
 //!
+//! # Map
+//!
+//! | Module | Contents |
+//! |---|---|
+//! | [`organization`] | tenants, their API keys, and scopes |
+//! | [`event`], [`ticket_type`], [`discount`] | what is sold, its prices and reductions |
+//! | [`order`], [`ticket`] | sales, issued tickets and check-in |
+//! | [`payment`] | gateways, the sandbox checkout, and refunds |
+//! | [`webhook`] | endpoints, notifications, and the sending of notifications |
+//! | [`id`], [`page`], [`request`], [`error`] | types that all operations share |
+//! | [`maintenance`], [`monitoring`] | background work, backups, and figures |
+//! | [`environment`] | clocks and random numbers, also deterministic ones for tests |
+//!
 //! # Embedding
 //!
 //! A [`TicketingService`] is cheap to clone. All clones share one store and can be used from any thread. The methods
@@ -69,16 +85,17 @@
 //!
 //! [`TicketingService::builder`] configures everything that has a default, in particular:
 //!
-//! - a [`PaymentGateway`] of your own, which reports the outcome of each payment with
+//! - a [`PaymentGateway`](payment::PaymentGateway) of your own, which reports the outcome of each payment with
 //!   [`payment_completed`](TicketingService::payment_completed) or
 //!   [`payment_failed`](TicketingService::payment_failed). Without a gateway, organizers mark orders as paid;
 //! - [`Builder::webhook_sender`], which starts the threads that send webhooks.
 //!   [`start_webhook_sender`](TicketingService::start_webhook_sender) does the same later;
-//! - a [`ManualClock`] and a [`SeededEntropy`], which make tests deterministic.
+//! - a [`ManualClock`](environment::ManualClock) and a [`SeededEntropy`](environment::SeededEntropy), which make tests
+//!   deterministic.
 //!
-//! Call [`start_maintenance`](TicketingService::start_maintenance) and keep the returned [`MaintenanceWorker`] while
-//! the program runs. It retries refunds, records expired orders and events, and deletes old data. Sales and check-in
-//! work without it.
+//! Call [`start_maintenance`](TicketingService::start_maintenance) and keep the returned
+//! [`MaintenanceWorker`](maintenance::MaintenanceWorker) while the program runs. It retries refunds, records expired
+//! orders and events, and deletes old data. Sales and check-in work without it.
 //!
 //! For monitoring, [`statistics`](TicketingService::statistics) returns counters of this process, and
 //! [`backlog`](TicketingService::backlog) counts the work that is still to be done.
@@ -97,75 +114,111 @@
 #![allow(clippy::single_match_else, clippy::match_bool, clippy::struct_excessive_bools)]
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used))]
 
-mod environment;
-mod error;
 mod form;
 mod model;
-mod payment;
 mod rules;
 mod sales;
 mod scope;
-#[cfg(feature = "server")]
-pub mod server;
 mod service;
 mod store;
-mod text_enum;
+
+pub mod environment;
+pub mod error;
+pub mod payment;
+#[cfg(feature = "server")]
+pub mod server;
+pub mod text_enum;
 pub mod webhook;
 
-pub use environment::{Clock, Entropy, ManualClock, SeededEntropy, SystemClock, SystemEntropy};
-pub use error::{Conflict, Error, FieldError, FieldErrors, Reason, Result, StoreError};
+pub use error::{Error, Result};
 pub use form::change::Change;
-pub use form::json::SyntaxError;
-pub use form::request::{Nothing, Request};
 pub use model::amount::{Amount, ParseAmountError};
-pub use model::backup::BackupProgress;
 pub use model::caller::Caller;
-pub use model::check::{CheckReport, Finding};
-pub use model::checkout::{CheckoutOutcome, CheckoutResult, HostedCheckout};
-pub use model::customer::{Customer, NewCustomer};
-pub use model::discount::{
-    BasketItem, CreateDiscount, Discount, DiscountErrorData, DiscountRefusal, DiscountType, DiscountValidationResponse,
-    ListDiscounts, UpdateDiscount, ValidateDiscount, ValidatedDiscount,
-};
-pub use model::event::{
-    CreateEvent, DeliveryMethod, Event, EventSettings, EventStatus, ListEvents, TicketPdfDesignVersion, UpdateEvent,
-};
-pub use model::id::{
-    ApiKeyId, CustomerId, DiscountId, EventId, Id, Kind, NotificationId, OrderId, OrderItemId, OrganizationId,
-    OutboxId, ParseIdError, TicketId, TicketTypeId, WebhookDeliveryId, WebhookId, kind,
-};
-pub use model::idempotency::{IdempotencyKey, ParseIdempotencyKeyError};
-pub use model::notification::{
-    Notification, NotificationData, OrderCancelled, OrderCompleted, TicketCheckedIn, TicketIssued,
-};
-pub use model::order::{
-    CancelOrderResponse, CheckoutRedirectUrls, CreateOrder, CreateOrderResponse, ListOrders, NewOrderItem, Order,
-    OrderDetails, OrderItem, OrderItemSummary, OrderOf, OrderStatus, OrderSummary, OrderTicket, Payment, PaymentStatus,
-    ShippingAddress,
-};
-pub use model::organization::{ApiKey, CreateApiKey, CreateOrganization, CreatedApiKey, Organization};
-pub use model::page::{Page, PageRequest};
-pub use model::refund::{ListRefunds, Refund, RefundStatus};
-pub use model::secret::Secret;
-pub use model::statistics::{
-    Backlog, CommitStatistics, Distribution, OrderStatistics, ScanStatistics, Statistics, WebhookOutcome,
-    WebhookStatistics,
-};
-pub use model::summary::{EventSummary, OrdersByStatus, TicketTypeSummary};
-pub use model::ticket::{
-    CancelledIssuedTicket, CheckInTicket, IssueTickets, IssueTicketsResponse, IssuedTicket, ListTickets, NewTicket,
-    TicketStatus, TicketTypeOfTicket,
-};
-pub use model::ticket_type::{CreateTicketType, ListTicketTypes, TicketType, TicketTypeStatus, UpdateTicketType};
 pub use model::timestamp::{ParseTimestampError, Timestamp};
-pub use model::webhook::{
-    CreateWebhook, CreatedWebhookEndpoint, DeliveryEventType, ListWebhookDeliveries, ListWebhooks, NotificationType,
-    ResentWebhookDelivery, RotatedWebhookSecret, UpdateWebhook, WebhookDelivery, WebhookEndpoint,
-};
-pub use payment::{Checkout, CheckoutRequest, GatewayError, PaymentGateway, RefundRequest, SandboxGateway};
-pub use scope::{Scope, Scopes};
-pub use service::{Builder, MaintenanceReport, MaintenanceWorker, TicketingService};
-pub use text_enum::{TextEnum, UnknownText};
+pub use service::{Builder, TicketingService};
+
+/// Events: what tickets are sold for.
+pub mod event {
+    pub use crate::model::event::{
+        CreateEvent, DeliveryMethod, Event, EventSettings, EventStatus, ListEvents, TicketPdfDesignVersion, UpdateEvent,
+    };
+    pub use crate::model::summary::{EventSummary, OrdersByStatus, TicketTypeSummary};
+}
+
+/// Ticket types: the kinds of tickets of an event, with their prices and seats.
+pub mod ticket_type {
+    pub use crate::model::ticket_type::{
+        CreateTicketType, ListTicketTypes, TicketType, TicketTypeStatus, UpdateTicketType,
+    };
+}
+
+/// Orders and their customers.
+pub mod order {
+    pub use crate::model::customer::{Customer, NewCustomer};
+    pub use crate::model::order::{
+        CancelOrderResponse, CheckoutRedirectUrls, CreateOrder, CreateOrderResponse, ListOrders, NewOrderItem, Order,
+        OrderDetails, OrderItem, OrderItemSummary, OrderOf, OrderStatus, OrderSummary, OrderTicket, Payment,
+        PaymentStatus, ShippingAddress,
+    };
+}
+
+/// Issued tickets, and check-in.
+pub mod ticket {
+    pub use crate::model::ticket::{
+        CancelledIssuedTicket, CheckInTicket, IssueTickets, IssueTicketsResponse, IssuedTicket, ListTickets, NewTicket,
+        TicketStatus, TicketTypeOfTicket,
+    };
+}
+
+/// Discounts: codes and automatic discounts.
+pub mod discount {
+    pub use crate::model::discount::{
+        BasketItem, CreateDiscount, Discount, DiscountErrorData, DiscountRefusal, DiscountType,
+        DiscountValidationResponse, ListDiscounts, UpdateDiscount, ValidateDiscount, ValidatedDiscount,
+    };
+}
+
+/// Organizations, their API keys, and the scopes of those.
+pub mod organization {
+    pub use crate::model::organization::{ApiKey, CreateApiKey, CreateOrganization, CreatedApiKey, Organization};
+    pub use crate::model::secret::Secret;
+    pub use crate::scope::{Scope, Scopes};
+}
+
+/// Typed ids.
+pub mod id {
+    pub use crate::model::id::{
+        ApiKeyId, CustomerId, DiscountId, EventId, Id, Kind, NotificationId, OrderId, OrderItemId, OrganizationId,
+        OutboxId, ParseIdError, TicketId, TicketTypeId, WebhookDeliveryId, WebhookId, kind,
+    };
+}
+
+/// Pages of lists.
+pub mod page {
+    pub use crate::model::page::{Page, PageRequest};
+}
+
+/// Requests as JSON or a query string, and the keys that make it safe to retry them.
+pub mod request {
+    pub use crate::form::json::SyntaxError;
+    pub use crate::form::request::{Nothing, Request};
+    pub use crate::model::idempotency::{IdempotencyKey, ParseIdempotencyKeyError};
+}
+
+/// Background maintenance, backups, and the check of a database.
+pub mod maintenance {
+    pub use crate::model::backup::BackupProgress;
+    pub use crate::model::check::{CheckReport, Finding};
+    pub use crate::service::{MaintenanceReport, MaintenanceWorker};
+}
+
+/// Figures for monitoring.
+pub mod monitoring {
+    pub use crate::model::statistics::{
+        Backlog, CommitStatistics, Distribution, OrderStatistics, ScanStatistics, Statistics, WebhookOutcome,
+        WebhookStatistics,
+    };
+}
 
 /// Compiles the Rust examples of the README.
 #[cfg(doctest)]

@@ -37,7 +37,7 @@ text_enum! {
 /// A set of scopes.
 ///
 /// ```
-/// use ticketing::{Scope, Scopes};
+/// use ticketing::organization::{Scope, Scopes};
 /// let scanner: Scopes = [Scope::TicketsCheckIn].into_iter().collect();
 /// assert!(scanner.contains(Scope::TicketsCheckIn) && !scanner.contains(Scope::OrdersRead));
 /// ```

@@ -13,8 +13,9 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use common::http::{Client, EventOnSale, Server, TestResult, event_on_sale, order_of};
+use ticketing::Builder;
+use ticketing::payment::{Checkout, CheckoutRequest, GatewayError, PaymentGateway, RefundRequest};
 use ticketing::server::ServerOptions;
-use ticketing::{Builder, Checkout, CheckoutRequest, GatewayError, PaymentGateway, RefundRequest};
 
 /// Longer than any response takes on a loaded machine, and far shorter than the timeouts that the tests rule out.
 const SOON: Duration = Duration::from_secs(5);

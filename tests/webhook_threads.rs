@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex};
 
 use common::Fixture;
 use common::transport::*;
+use ticketing::environment::{Clock, SystemClock};
 use ticketing::webhook::SenderOptions;
-use ticketing::{Clock, SystemClock};
 
 #[test]
 fn a_few_threads_serve_ten_thousand_endpoints() {

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use rusqlite::{Connection, params};
-use ticketing::CheckInTicket;
+use ticketing::ticket::CheckInTicket;
 
 use crate::by_hand;
 use crate::common::database::stored_id;

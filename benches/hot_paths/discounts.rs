@@ -1,7 +1,10 @@
 //! The cost of discounts: orders with a code, orders with automatic discounts, and `validate_discount`.
 
 use rusqlite::{Connection, OptionalExtension, params};
-use ticketing::{Amount, BasketItem, CreateDiscount, CreateTicketType, TicketTypeId, Timestamp, ValidateDiscount};
+use ticketing::discount::{BasketItem, CreateDiscount, ValidateDiscount};
+use ticketing::id::TicketTypeId;
+use ticketing::ticket_type::CreateTicketType;
+use ticketing::{Amount, Timestamp};
 
 use crate::by_hand;
 use crate::common::database::stored_id;

@@ -3,10 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, params};
-use ticketing::{
-    Amount, CreateApiKey, CreateEvent, CreateTicketType, EventId, EventStatus, Scopes, SystemClock, SystemEntropy,
-    TicketTypeId, TicketingService, Timestamp,
-};
+use ticketing::environment::{SystemClock, SystemEntropy};
+use ticketing::event::{CreateEvent, EventStatus};
+use ticketing::id::{EventId, TicketTypeId};
+use ticketing::organization::{CreateApiKey, Scopes};
+use ticketing::ticket_type::CreateTicketType;
+use ticketing::{Amount, TicketingService, Timestamp};
 
 use crate::common::Fixture;
 use crate::common::database::{self, stored_id};
@@ -35,8 +37,9 @@ impl LargeStore {
         // The check of a million tickets would take longer than the benchmark.
         fixture.skip_final_check();
         let Fixture { service, caller, .. } = &fixture;
-        let event = service.list_events(caller, ticketing::ListEvents::default()).expect("readable").data.remove(0).id;
-        let types = service.list_ticket_types(caller, event, ticketing::ListTicketTypes::default());
+        let event =
+            service.list_events(caller, ticketing::event::ListEvents::default()).expect("readable").data.remove(0).id;
+        let types = service.list_ticket_types(caller, event, ticketing::ticket_type::ListTicketTypes::default());
         let ticket_type = types.expect("readable").data.remove(0).id;
         let request = CreateApiKey { name: "Bench".to_owned(), scopes: Scopes::all(), expires_at: None };
         let key = service.create_api_key(caller.organization(), request).expect("created").key.expose().to_owned();
@@ -88,7 +91,8 @@ fn template() -> PathBuf {
 
 fn fill(path: &Path) {
     let service = TicketingService::open(path).expect("a new file");
-    let organization = service.create_organization(ticketing::CreateOrganization::default()).expect("created");
+    let organization =
+        service.create_organization(ticketing::organization::CreateOrganization::default()).expect("created");
     let caller = service.act_for(organization.id).expect("the organization exists");
     let mut types = Vec::new();
     for number in 0..EVENTS {

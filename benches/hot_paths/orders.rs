@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-use ticketing::{CreateOrder, NewCustomer};
+use ticketing::order::{CreateOrder, NewCustomer};
 
 use crate::by_hand;
 use crate::large_store::{LargeStore, email, scatter};

@@ -3,7 +3,8 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use rusqlite::{Connection, params};
-use ticketing::{ListOrders, PageRequest};
+use ticketing::order::ListOrders;
+use ticketing::page::PageRequest;
 
 use crate::by_hand;
 use crate::common::database::stored_id;

@@ -10,8 +10,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
+use ticketing::environment::{SystemClock, SystemEntropy};
 use ticketing::webhook::SenderOptions;
-use ticketing::{CreateWebhook, NotificationType, SystemClock, SystemEntropy};
+use ticketing::webhook::{CreateWebhook, NotificationType};
 
 use crate::common::Fixture;
 use crate::common::database::params;

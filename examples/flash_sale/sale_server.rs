@@ -8,8 +8,10 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use ticketing::TicketingService;
+use ticketing::maintenance::MaintenanceWorker;
+use ticketing::organization::{CreateApiKey, CreateOrganization, Scopes};
 use ticketing::server::{ServerOptions, serve};
-use ticketing::{CreateApiKey, CreateOrganization, MaintenanceWorker, Scopes, TicketingService};
 use tokio::sync::oneshot;
 
 use crate::Result;

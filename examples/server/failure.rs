@@ -3,7 +3,8 @@
 use std::fmt;
 use std::process::ExitCode;
 
-use ticketing::{Error, FieldError};
+use ticketing::Error;
+use ticketing::error::FieldError;
 
 /// Why the program failed.
 #[derive(Debug, PartialEq, Eq)]

@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use axum::http::Uri;
 use lexopt::{Arg, Parser};
-use ticketing::{CreateApiKey, CreateOrganization, Scope, Scopes, TextEnum, Timestamp};
+use ticketing::Timestamp;
+use ticketing::organization::{CreateApiKey, CreateOrganization, Scope, Scopes};
+use ticketing::text_enum::TextEnum;
 
 use crate::failure::{Failure, usage};
 use crate::raw_options::{RawOptions, RawValue};

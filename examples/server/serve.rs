@@ -3,9 +3,10 @@
 use std::net::{SocketAddr, TcpListener};
 use std::time::Duration;
 
+use ticketing::TicketingService;
+use ticketing::organization::{CreateApiKey, CreateOrganization, Scopes};
 use ticketing::server::{ServerOptions, serve};
 use ticketing::webhook::SenderOptions;
-use ticketing::{CreateApiKey, CreateOrganization, Scopes, TicketingService};
 use tokio::runtime::Runtime;
 
 use crate::failure::Failure;

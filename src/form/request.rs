@@ -10,7 +10,8 @@ use crate::error::FieldErrors;
 /// Errors found while reading JSON and errors found by the operation are reported together.
 ///
 /// ```
-/// use ticketing::{CreateEvent, Request};
+/// use ticketing::event::CreateEvent;
+/// use ticketing::request::Request;
 #[doc = include_str!("../doc_fixture.md")]
 /// let request = Request::<CreateEvent>::from_json(br#"{"title": "Jazz", "slug": "Jazz!", "startDate": 5}"#)?;
 /// let refused = service.create_event(&caller, request).unwrap_err();

@@ -10,7 +10,7 @@ use super::webhook::NotificationType;
 /// A notification: the body of a webhook request.
 ///
 /// ```
-/// use ticketing::{Notification, NotificationData};
+/// use ticketing::webhook::{Notification, NotificationData};
 /// let body = br#"{"id": "evt_1NR6E9XB00000", "type": "ticket.issued", "createdAt": "2026-06-01T12:00:00.000Z",
 ///     "data": {"issuedTicketId": "ticket_1NR6E9XB00001", "ticketId": "type_1NR6E9XB00002",
 ///              "eventId": "event_1NR6E9XB00003", "orderId": null}}"#;

@@ -7,6 +7,9 @@ pub(crate) use calls::{CallLimits, GatewayCalls};
 pub use sandbox::SandboxGateway;
 pub(crate) use sandbox::sandbox_reference;
 
+pub use crate::model::checkout::{CheckoutOutcome, CheckoutResult, HostedCheckout};
+pub use crate::model::refund::{ListRefunds, Refund, RefundStatus};
+
 use crate::model::amount::Amount;
 use crate::model::customer::Customer;
 use crate::model::id::{EventId, OrderId, OrganizationId};
@@ -23,7 +26,7 @@ use crate::model::order::CheckoutRedirectUrls;
 /// [`payment_failed`](crate::TicketingService::payment_failed).
 ///
 /// ```
-/// use ticketing::{Checkout, CheckoutRequest, GatewayError, PaymentGateway, RefundRequest};
+/// use ticketing::payment::{Checkout, CheckoutRequest, GatewayError, PaymentGateway, RefundRequest};
 ///
 /// struct ExamplePay;
 ///

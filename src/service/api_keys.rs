@@ -38,7 +38,7 @@ impl TicketingService {
     ///   the future).
     ///
     /// ```
-    /// use ticketing::{CreateApiKey, Scope};
+    /// use ticketing::organization::{CreateApiKey, Scope};
     #[doc = include_str!("../doc_fixture.md")]
     /// let created = service.create_api_key(caller.organization(), CreateApiKey {
     ///     name: "Entrance scanner".to_owned(),

@@ -20,7 +20,8 @@ const DAY: Duration = Duration::from_hours(24);
 ///
 /// ```
 /// use std::time::Duration;
-/// use ticketing::{ManualClock, SeededEntropy, TicketingService};
+/// use ticketing::environment::{ManualClock, SeededEntropy};
+/// use ticketing::TicketingService;
 /// # let folder = tempfile::tempdir()?;
 /// # let path = folder.path().join("ticketing.db");
 /// let service = TicketingService::builder(path)

@@ -24,7 +24,7 @@ impl TicketingService {
     /// - [`Error::Validation`](crate::Error::Validation) for an invalid `limit`, `cursor` or `code`.
     ///
     /// ```
-    /// use ticketing::ListDiscounts;
+    /// use ticketing::discount::ListDiscounts;
     #[doc = include_str!("../doc_fixture.md")]
     /// let discount = service.create_discount(&caller, early_bird)?;
     /// let filter = ListDiscounts { event_id: Some(event.id), code: Some("early".to_owned()), ..Default::default() };
@@ -55,7 +55,9 @@ impl TicketingService {
     ///   the code.
     ///
     /// ```
-    /// use ticketing::{Amount, CreateDiscount, CreateOrder, Timestamp};
+    /// use ticketing::discount::CreateDiscount;
+    /// use ticketing::order::CreateOrder;
+    /// use ticketing::{Amount, Timestamp};
     #[doc = include_str!("../doc_fixture.md")]
     /// // 10 % off with the code EARLY, for the first 100 orders.
     /// let (start, end) = ("2020-01-01T00:00:00Z".parse()?, Timestamp::MAX);
@@ -89,7 +91,8 @@ impl TicketingService {
     ///   [`ValidateDiscount`]), and every reference to an event or ticket type that does not exist.
     ///
     /// ```
-    /// use ticketing::{Amount, BasketItem, CreateDiscount, DiscountRefusal, Timestamp, ValidateDiscount};
+    /// use ticketing::discount::{BasketItem, CreateDiscount, DiscountRefusal, ValidateDiscount};
+    /// use ticketing::{Amount, Timestamp};
     #[doc = include_str!("../doc_fixture.md")]
     /// let (start, end) = ("2020-01-01T00:00:00Z".parse()?, Timestamp::MAX);
     /// let five_off = CreateDiscount::fixed_amount(event.id, "FIVE", Amount::new(5, 0), start, end);
@@ -154,7 +157,8 @@ impl TicketingService {
     ///   the code.
     ///
     /// ```
-    /// use ticketing::{Change, UpdateDiscount};
+    /// use ticketing::discount::UpdateDiscount;
+    /// use ticketing::Change;
     #[doc = include_str!("../doc_fixture.md")]
     /// let discount = service.create_discount(&caller, early_bird)?;
     /// let changes = UpdateDiscount { is_active: Change::Set(false), ..Default::default() };

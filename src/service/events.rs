@@ -22,7 +22,7 @@ impl TicketingService {
     /// - [`Error::Validation`](crate::Error::Validation) for an invalid `limit`, `cursor` or `q`.
     ///
     /// ```
-    /// use ticketing::ListEvents;
+    /// use ticketing::event::ListEvents;
     #[doc = include_str!("../doc_fixture.md")]
     /// let filter = ListEvents { q: Some("night".to_owned()), ..Default::default() };
     /// let page = service.list_events(&caller, filter)?;
@@ -51,7 +51,7 @@ impl TicketingService {
     ///   has the slug.
     ///
     /// ```
-    /// use ticketing::{CreateEvent, EventStatus};
+    /// use ticketing::event::{CreateEvent, EventStatus};
     #[doc = include_str!("../doc_fixture.md")]
     /// let mut event = CreateEvent::new("Jazz Night", "jazz-night", "2026-06-01T18:00:00Z".parse()?);
     /// event.timezone = Some("Europe/Berlin".to_owned());
@@ -102,7 +102,8 @@ impl TicketingService {
     ///   `slug-taken`.
     ///
     /// ```
-    /// use ticketing::{Change, EventStatus, UpdateEvent};
+    /// use ticketing::event::{EventStatus, UpdateEvent};
+    /// use ticketing::Change;
     #[doc = include_str!("../doc_fixture.md")]
     /// let changes = UpdateEvent { status: Change::Set(EventStatus::Cancelled), ..Default::default() };
     /// let event = service.update_event(&caller, event.id, changes)?;
@@ -132,7 +133,8 @@ impl TicketingService {
     /// - [`Error::Validation`](crate::Error::Validation) lists every field outside its limits (see [`EventSettings`]).
     ///
     /// ```
-    /// use ticketing::{Change, EventSettings};
+    /// use ticketing::event::EventSettings;
+    /// use ticketing::Change;
     #[doc = include_str!("../doc_fixture.md")]
     /// let settings = EventSettings { tags: Change::Set(vec!["jazz".to_owned()]), ..Default::default() };
     /// let event = service.update_event_settings(&caller, event.id, settings)?;

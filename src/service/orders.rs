@@ -26,7 +26,7 @@ impl TicketingService {
     /// - [`Error::Validation`] for an invalid `limit`, `cursor` or `customerEmail`.
     ///
     /// ```
-    /// use ticketing::{CreateOrder, ListOrders};
+    /// use ticketing::order::{CreateOrder, ListOrders};
     #[doc = include_str!("../doc_fixture.md")]
     /// service.create_order(&caller, CreateOrder::new(event.id, ada, ticket_type.id, 2))?;
     /// let of_ada = ListOrders { customer_email: Some("ADA@example.com".to_owned()), ..Default::default() };
@@ -62,12 +62,12 @@ impl TicketingService {
     ///   `ticket-type-not-on-sale`, `sale-not-started`, `sale-ended`, `max-per-order-exceeded`, `sold-out`.
     /// - [`Error::Validation`] for a field that this event does not accept (`customer.companyName`, `shippingAddress`),
     ///   and then for a `discountCode` that does not apply. The message is a
-    ///   [`DiscountRefusal`](crate::DiscountRefusal). Both are reported only if no conflict applies.
+    ///   [`DiscountRefusal`](crate::discount::DiscountRefusal). Both are reported only if no conflict applies.
     /// - [`Error::PaymentGatewayFailed`] if the gateway returns no link within
     ///   [20 seconds](crate::Builder::gateway_timeout). The order is cancelled.
     ///
     /// ```
-    /// use ticketing::{CreateOrder, NewCustomer, OrderStatus};
+    /// use ticketing::order::{CreateOrder, NewCustomer, OrderStatus};
     #[doc = include_str!("../doc_fixture.md")]
     /// let ada = NewCustomer::new("Ada", "ada@example.com");
     /// let created = service.create_order(&caller, CreateOrder::new(event.id, ada, ticket_type.id, 2))?;

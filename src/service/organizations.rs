@@ -18,7 +18,7 @@ impl CreateOrganization {
     /// - [`Error::Validation`](crate::Error::Validation) lists every field outside its limits.
     ///
     /// ```
-    /// use ticketing::CreateOrganization;
+    /// use ticketing::organization::CreateOrganization;
     /// let request = CreateOrganization { currency: "EURO".to_owned(), ..Default::default() };
     /// assert_eq!(request.check().unwrap_err().fields()[0].path, "currency");
     /// ```
@@ -37,7 +37,7 @@ impl TicketingService {
     ///   code) or `timezone` (an IANA name).
     ///
     /// ```
-    /// use ticketing::CreateOrganization;
+    /// use ticketing::organization::CreateOrganization;
     #[doc = include_str!("../doc_fixture.md")]
     /// let organization = service.create_organization(CreateOrganization {
     ///     name: "Jazz Cellar".to_owned(),
@@ -62,7 +62,8 @@ impl TicketingService {
     /// Those of [`create_organization`](Self::create_organization) and [`create_api_key`](Self::create_api_key).
     ///
     /// ```
-    /// use ticketing::{CreateApiKey, CreateOrganization, Scopes, TicketingService};
+    /// use ticketing::organization::{CreateApiKey, CreateOrganization, Scopes};
+    /// use ticketing::TicketingService;
     /// let folder = tempfile::tempdir()?;
     /// let service = TicketingService::open(folder.path().join("ticketing.db"))?;
     /// let key = CreateApiKey { name: "Box office".to_owned(), scopes: Scopes::all(), expires_at: None };

@@ -12,7 +12,7 @@ impl TicketingService {
     /// This method takes no caller, never waits and cannot fail.
     ///
     /// ```
-    /// use ticketing::CreateOrder;
+    /// use ticketing::order::CreateOrder;
     #[doc = include_str!("../doc_fixture.md")]
     /// let before = service.statistics();
     /// service.create_order(&caller, CreateOrder::new(event.id, ada, ticket_type.id, 2))?;

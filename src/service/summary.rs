@@ -19,7 +19,8 @@ impl TicketingService {
     /// - [`Error::NotFound`](crate::Error::NotFound) if the event does not exist.
     ///
     /// ```
-    /// use ticketing::{Amount, CreateOrder};
+    /// use ticketing::order::CreateOrder;
+    /// use ticketing::Amount;
     #[doc = include_str!("../doc_fixture.md")]
     /// let order = |quantity| CreateOrder::new(event.id, ada.clone(), ticket_type.id, quantity);
     /// let paid = service.create_order(&caller, order(2))?.order;

@@ -23,7 +23,7 @@ impl TicketingService {
     /// - [`Error::Validation`](crate::Error::Validation) for an invalid `limit` or `cursor`.
     ///
     /// ```
-    /// use ticketing::ListTicketTypes;
+    /// use ticketing::ticket_type::ListTicketTypes;
     #[doc = include_str!("../doc_fixture.md")]
     /// let page = service.list_ticket_types(&caller, event.id, ListTicketTypes::default())?;
     /// assert_eq!(page.data, [ticket_type]);
@@ -54,7 +54,8 @@ impl TicketingService {
     ///   [`CreateTicketType`]).
     ///
     /// ```
-    /// use ticketing::{Amount, CreateTicketType};
+    /// use ticketing::ticket_type::CreateTicketType;
+    /// use ticketing::Amount;
     #[doc = include_str!("../doc_fixture.md")]
     /// let balcony = CreateTicketType::new("Balcony", Amount::new(25, 0), 20);
     /// let balcony = service.create_ticket_type(&caller, event.id, balcony)?;
@@ -106,7 +107,8 @@ impl TicketingService {
     ///   the number of sold and reserved seats.
     ///
     /// ```
-    /// use ticketing::{Change, UpdateTicketType};
+    /// use ticketing::ticket_type::UpdateTicketType;
+    /// use ticketing::Change;
     #[doc = include_str!("../doc_fixture.md")]
     /// let changes = UpdateTicketType { quantity: Change::Set(150), ..Default::default() };
     /// let ticket_type = service.update_ticket_type(&caller, ticket_type.id, changes)?;

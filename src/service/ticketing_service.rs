@@ -38,7 +38,8 @@ use crate::webhook::WebhookSender;
 /// A method that fails has changed nothing, unless its documentation says otherwise.
 ///
 /// ```
-/// use ticketing::{ListEvents, TicketingService};
+/// use ticketing::event::ListEvents;
+/// use ticketing::TicketingService;
 /// let folder = tempfile::tempdir()?;
 /// let service = TicketingService::open(folder.path().join("ticketing.db"))?;
 /// let organization = service.create_organization(Default::default())?;

@@ -26,7 +26,7 @@ impl TicketingService {
     /// - [`Error::Validation`] for an invalid `limit`, `cursor` or `customerEmail`.
     ///
     /// ```
-    /// use ticketing::{IssueTickets, ListTickets};
+    /// use ticketing::ticket::{IssueTickets, ListTickets};
     #[doc = include_str!("../doc_fixture.md")]
     /// let request = IssueTickets { ticket_type_id: ticket_type.id, customer: ada, quantity: 3 };
     /// service.issue_tickets(&caller, request)?;
@@ -56,7 +56,8 @@ impl TicketingService {
     ///   `sold-out`.
     ///
     /// ```
-    /// use ticketing::{IssueTickets, NewCustomer};
+    /// use ticketing::order::NewCustomer;
+    /// use ticketing::ticket::IssueTickets;
     #[doc = include_str!("../doc_fixture.md")]
     /// let press = NewCustomer::new("Press", "press@example.com");
     /// let request = IssueTickets { ticket_type_id: ticket_type.id, customer: press, quantity: 2 };
@@ -134,7 +135,8 @@ impl TicketingService {
     ///   `event-cancelled`, `not-yet-valid`, `no-longer-valid`, `not-valid-today`, `already-checked-in`.
     ///
     /// ```
-    /// use ticketing::{CheckInTicket, IssueTickets, Reason, TicketStatus};
+    /// use ticketing::error::Reason;
+    /// use ticketing::ticket::{CheckInTicket, IssueTickets, TicketStatus};
     #[doc = include_str!("../doc_fixture.md")]
     /// let request = IssueTickets { ticket_type_id: ticket_type.id, customer: ada, quantity: 1 };
     /// let code = service.issue_tickets(&caller, request)?.issued_tickets.remove(0).code;
@@ -174,7 +176,7 @@ impl TicketingService {
     ///   `not-checked-in`.
     ///
     /// ```
-    /// use ticketing::{CheckInTicket, IssueTickets, TicketStatus};
+    /// use ticketing::ticket::{CheckInTicket, IssueTickets, TicketStatus};
     #[doc = include_str!("../doc_fixture.md")]
     /// let request = IssueTickets { ticket_type_id: ticket_type.id, customer: ada, quantity: 1 };
     /// let code = service.issue_tickets(&caller, request)?.issued_tickets.remove(0).code;

@@ -25,7 +25,7 @@ impl TicketingService {
     /// - [`Error::Validation`](crate::Error::Validation) for an invalid `limit` or `cursor`.
     ///
     /// ```
-    /// use ticketing::ListWebhooks;
+    /// use ticketing::webhook::ListWebhooks;
     #[doc = include_str!("../doc_fixture.md")]
     /// let page = service.list_webhooks(&caller, ListWebhooks::default())?;
     /// assert_eq!(page.data, [webhook.endpoint]);
@@ -53,7 +53,7 @@ impl TicketingService {
     /// - [`Error::Validation`](crate::Error::Validation) lists every field outside its limits (see [`CreateWebhook`]).
     ///
     /// ```
-    /// use ticketing::{CreateWebhook, NotificationType};
+    /// use ticketing::webhook::{CreateWebhook, NotificationType};
     #[doc = include_str!("../doc_fixture.md")]
     /// let types = [NotificationType::OrderCompleted, NotificationType::OrderCancelled];
     /// let created = service.create_webhook(&caller, CreateWebhook::new("https://example.com/hook", types))?;
@@ -107,7 +107,8 @@ impl TicketingService {
     /// - [`Error::Validation`](crate::Error::Validation) lists every field outside its limits (see [`CreateWebhook`]).
     ///
     /// ```
-    /// use ticketing::{Change, UpdateWebhook};
+    /// use ticketing::webhook::UpdateWebhook;
+    /// use ticketing::Change;
     #[doc = include_str!("../doc_fixture.md")]
     /// let changes = UpdateWebhook { enabled: Change::Set(false), ..Default::default() };
     /// let endpoint = service.update_webhook(&caller, webhook.endpoint.id, changes)?;
@@ -179,7 +180,7 @@ impl TicketingService {
     /// - [`Error::Validation`](crate::Error::Validation) for an invalid `limit` or `cursor`.
     ///
     /// ```
-    /// use ticketing::ListWebhookDeliveries;
+    /// use ticketing::webhook::ListWebhookDeliveries;
     #[doc = include_str!("../doc_fixture.md")]
     /// let failed = ListWebhookDeliveries { success: Some(false), ..Default::default() };
     /// let page = service.list_webhook_deliveries(&caller, webhook.endpoint.id, failed)?;
@@ -210,7 +211,7 @@ impl TicketingService {
     ///   longer contain the type of the notification.
     ///
     /// ```
-    /// use ticketing::ListWebhookDeliveries;
+    /// use ticketing::webhook::ListWebhookDeliveries;
     #[doc = include_str!("../doc_fixture.md")]
     /// let id = webhook.endpoint.id;
     /// let failed = ListWebhookDeliveries { success: Some(false), ..Default::default() };

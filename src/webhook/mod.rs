@@ -3,7 +3,7 @@
 //! Endpoints are registered with [`create_webhook`](crate::TicketingService::create_webhook). A [`WebhookSender`]
 //! sends the notifications that are queued for them over a [`Transport`], by default an [`HttpsTransport`].
 //!
-//! Each notification is a POST with a JSON body, a [`Notification`](crate::Notification), and these headers:
+//! Each notification is a POST with a JSON body, a [`Notification`], and these headers:
 //!
 //! | Header | Value |
 //! |---|---|
@@ -22,6 +22,13 @@ mod sender;
 mod signature;
 mod transport;
 
+pub use crate::model::notification::{
+    Notification, NotificationData, OrderCancelled, OrderCompleted, TicketCheckedIn, TicketIssued,
+};
+pub use crate::model::webhook::{
+    CreateWebhook, CreatedWebhookEndpoint, DeliveryEventType, ListWebhookDeliveries, ListWebhooks, NotificationType,
+    ResentWebhookDelivery, RotatedWebhookSecret, UpdateWebhook, WebhookDelivery, WebhookEndpoint,
+};
 pub use https::{CertificatesError, HttpsTransport, HttpsTransportBuilder, Resolver, SystemResolver};
 pub use sender::{SenderOptions, WebhookSender};
 pub use signature::{

@@ -57,7 +57,7 @@ pub fn sign(secret: &str, timestamp: i64, body: &[u8]) -> String {
 /// compared in constant time.
 ///
 /// ```
-/// use ticketing::webhook::{self, MAX_AGE, VerifyError};
+/// use ticketing::webhook::{MAX_AGE, VerifyError, self};
 ///
 /// let (secret, body) = ("whsec_c2VjcmV0", br#"{"id":"evt_1"}"#);
 /// let signed_at: ticketing::Timestamp = "2026-06-01T18:00:00Z".parse()?;

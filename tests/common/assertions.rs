@@ -2,7 +2,8 @@
 
 use std::fmt::Debug;
 
-use ticketing::{Error, Reason, Result};
+use ticketing::error::Reason;
+use ticketing::{Error, Result};
 
 /// Returns the reason of a conflict. Panics if the result is anything else.
 #[track_caller]

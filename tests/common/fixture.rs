@@ -5,7 +5,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use tempfile::TempDir;
-use ticketing::{Builder, Caller, Event, ManualClock, SeededEntropy, TicketType, TicketingService, Timestamp};
+use ticketing::environment::{ManualClock, SeededEntropy};
+use ticketing::event::Event;
+use ticketing::ticket_type::TicketType;
+use ticketing::{Builder, Caller, TicketingService, Timestamp};
 
 use super::database::{self, Database};
 use super::gateway::FakeGateway;

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use ticketing::{Checkout, CheckoutRequest, GatewayError, PaymentGateway, RefundRequest};
+use ticketing::payment::{Checkout, CheckoutRequest, GatewayError, PaymentGateway, RefundRequest};
 
 /// How [`FakeGateway`] answers a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -7,11 +7,11 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use serde_json::Value;
+use ticketing::environment::{SystemClock, SystemEntropy};
+use ticketing::id::OrganizationId;
+use ticketing::organization::{CreateApiKey, CreateOrganization, Scope, Scopes};
 use ticketing::server::{ServerOptions, serve};
-use ticketing::{
-    Builder, CreateApiKey, CreateOrganization, OrganizationId, Scope, Scopes, SystemClock, SystemEntropy,
-    TicketingService,
-};
+use ticketing::{Builder, TicketingService};
 use tokio::sync::oneshot;
 
 use super::database::Database;

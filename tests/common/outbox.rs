@@ -1,6 +1,8 @@
 //! Webhook endpoints, the outbox and the attempts, as they are stored.
 
-use ticketing::{NotificationId, NotificationType, OrganizationId, Timestamp, WebhookId};
+use ticketing::Timestamp;
+use ticketing::id::{NotificationId, OrganizationId, WebhookId};
+use ticketing::webhook::NotificationType;
 
 use super::database::{Database, Row, id_digits, params, stored_id};
 

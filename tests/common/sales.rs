@@ -3,11 +3,13 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use ticketing::{
-    Amount, Change, CreateDiscount, CreateEvent, CreateOrder, CreateTicketType, Discount, DiscountId, DiscountType,
-    Event, EventId, EventStatus, IssueTickets, NewCustomer, NewTicket, Order, OrderId, OrderStatus, PaymentStatus,
-    Result, TicketType, TicketTypeId, UpdateEvent, UpdateTicketType,
-};
+use ticketing::discount::{CreateDiscount, Discount, DiscountType};
+use ticketing::event::{CreateEvent, Event, EventStatus, UpdateEvent};
+use ticketing::id::{DiscountId, EventId, OrderId, TicketTypeId};
+use ticketing::order::{CreateOrder, NewCustomer, Order, OrderStatus, PaymentStatus};
+use ticketing::ticket::{IssueTickets, NewTicket};
+use ticketing::ticket_type::{CreateTicketType, TicketType, UpdateTicketType};
+use ticketing::{Amount, Change, Result};
 
 use super::fixture::{Fixture, at};
 

@@ -2,11 +2,13 @@
 
 use std::time::Duration;
 
-use ticketing::webhook::{SenderOptions, WebhookSender};
-use ticketing::{
-    Builder, Change, Clock, CreateWebhook, CreatedWebhookEndpoint, ListWebhookDeliveries, NotificationType,
-    SystemClock, UpdateWebhook, WebhookDelivery, WebhookId,
+use ticketing::environment::{Clock, SystemClock};
+use ticketing::id::WebhookId;
+use ticketing::webhook::{
+    CreateWebhook, CreatedWebhookEndpoint, ListWebhookDeliveries, NotificationType, UpdateWebhook, WebhookDelivery,
 };
+use ticketing::webhook::{SenderOptions, WebhookSender};
+use ticketing::{Builder, Change};
 
 use super::fixture::Fixture;
 use super::outbox::{self, OutboxRow};

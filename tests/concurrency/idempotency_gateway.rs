@@ -7,11 +7,11 @@ use std::sync::{Arc, Mutex};
 use std::thread::{Scope, ScopedJoinHandle};
 use std::time::Duration;
 
-use ticketing::{
-    Caller, Checkout, CheckoutRequest, Clock, CreateOrder, CreateOrderResponse, Entropy, Error, GatewayError,
-    ManualClock, OrderStatus, PaymentGateway, RefundRequest, Result, SystemEntropy, TicketType, TicketingService,
-    Timestamp,
-};
+use ticketing::environment::{Clock, Entropy, ManualClock, SystemEntropy};
+use ticketing::order::{CreateOrder, CreateOrderResponse, OrderStatus};
+use ticketing::payment::{Checkout, CheckoutRequest, GatewayError, PaymentGateway, RefundRequest};
+use ticketing::ticket_type::TicketType;
+use ticketing::{Caller, Error, Result, TicketingService, Timestamp};
 
 use crate::common::invariants::assert_consistent;
 use crate::common::processes::{ChildProcess, child_process, child_role, child_variable, send_to_parent};

@@ -6,10 +6,13 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
-use ticketing::{
-    Caller, CheckInTicket, Checkout, CheckoutRequest, CreateOrder, CreateOrderResponse, Entropy, Error, GatewayError,
-    OrderStatus, PaymentGateway, Reason, RefundRequest, Result, TicketType, TicketingService,
-};
+use ticketing::environment::Entropy;
+use ticketing::error::Reason;
+use ticketing::order::{CreateOrder, CreateOrderResponse, OrderStatus};
+use ticketing::payment::{Checkout, CheckoutRequest, GatewayError, PaymentGateway, RefundRequest};
+use ticketing::ticket::CheckInTicket;
+use ticketing::ticket_type::TicketType;
+use ticketing::{Caller, Error, Result, TicketingService};
 
 use crate::common::invariants::assert_consistent;
 use crate::common::processes::{
@@ -296,7 +299,7 @@ struct PanickingEntropy(Arc<AtomicBool>);
 impl Entropy for PanickingEntropy {
     fn fill(&self, bytes: &mut [u8]) {
         assert!(!self.0.load(Ordering::SeqCst), "the test told the entropy to panic");
-        ticketing::SystemEntropy.fill(bytes);
+        ticketing::environment::SystemEntropy.fill(bytes);
     }
 }
 

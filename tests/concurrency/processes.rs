@@ -2,7 +2,9 @@
 
 use std::path::PathBuf;
 
-use ticketing::{CreateApiKey, Error, Reason, Scopes, TicketingService};
+use ticketing::error::Reason;
+use ticketing::organization::{CreateApiKey, Scopes};
+use ticketing::{Error, TicketingService};
 
 use crate::common::invariants::assert_consistent;
 use crate::common::processes::{

@@ -8,10 +8,13 @@ use std::path::Path;
 use std::sync::Barrier;
 use std::time::Duration;
 
-use ticketing::{
-    CheckInTicket, CreateOrder, Discount, ListOrders, ListRefunds, NewOrderItem, OrderId, OrderStatus, PaymentStatus,
-    Reason, RefundStatus, TicketStatus, TicketType, TicketTypeId,
-};
+use ticketing::discount::Discount;
+use ticketing::error::Reason;
+use ticketing::id::{OrderId, TicketTypeId};
+use ticketing::order::{CreateOrder, ListOrders, NewOrderItem, OrderStatus, PaymentStatus};
+use ticketing::payment::{ListRefunds, RefundStatus};
+use ticketing::ticket::{CheckInTicket, TicketStatus};
+use ticketing::ticket_type::TicketType;
 
 use crate::common::invariants::assert_consistent;
 use crate::common::threads::{run_at_once, run_both};
@@ -80,7 +83,7 @@ impl Fixture {
     }
 
     fn ticket_types(&self) -> Vec<TicketTypeId> {
-        let mut page = ticketing::ListTicketTypes::default();
+        let mut page = ticketing::ticket_type::ListTicketTypes::default();
         page.page.limit = 100;
         let found = self.service.list_ticket_types(&self.caller, self.default_event().id, page).unwrap().data;
         found.into_iter().map(|ticket_type| ticket_type.id).collect()
@@ -100,7 +103,7 @@ fn one_of_sixteen_orders_gets_the_last_seat() {
         assert_eq!(fixture.sold(&ticket_type), i64::from(price == 0));
         assert_eq!(fixture.reserved(&ticket_type), i64::from(price > 0));
     }
-    let orders = ListOrders { page: ticketing::PageRequest::first(100), ..Default::default() };
+    let orders = ListOrders { page: ticketing::page::PageRequest::first(100), ..Default::default() };
     assert_eq!(fixture.service.list_orders(&fixture.caller, orders).unwrap().data.len(), ROUNDS);
     assert_consistent(&fixture.database());
 }
@@ -138,7 +141,7 @@ fn of_two_overlapping_orders_one_gets_all_seats_and_the_other_none() {
             assert_eq!((sold, held), if price == 0 { (3, 0) } else { (0, 3) });
         }
     }
-    let orders = ListOrders { page: ticketing::PageRequest::first(100), ..Default::default() };
+    let orders = ListOrders { page: ticketing::page::PageRequest::first(100), ..Default::default() };
     assert_eq!(fixture.service.list_orders(&fixture.caller, orders).unwrap().data.len(), ROUNDS);
     assert_consistent(&fixture.database());
 }

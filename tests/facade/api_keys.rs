@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use ticketing::{ApiKey, CreateApiKey, CreatedApiKey, Error, ListEvents, Scope, Scopes, TicketingService, Timestamp};
+use ticketing::event::ListEvents;
+use ticketing::organization::{ApiKey, CreateApiKey, CreatedApiKey, Scope, Scopes};
+use ticketing::{Error, TicketingService, Timestamp};
 
 use crate::common::*;
 

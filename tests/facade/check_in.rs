@@ -1,9 +1,12 @@
 //! Check-in and check-out: which tickets are accepted, which refusal comes first, and what a scan changes.
 
-use ticketing::{
-    Change, CheckInTicket, CreateApiKey, CreateTicketType, EventId, EventStatus, IssuedTicket, NewTicket, Reason,
-    Result, Scope, TicketStatus, TicketType, UpdateTicketType,
-};
+use ticketing::error::Reason;
+use ticketing::event::EventStatus;
+use ticketing::id::EventId;
+use ticketing::organization::{CreateApiKey, Scope};
+use ticketing::ticket::{CheckInTicket, IssuedTicket, NewTicket, TicketStatus};
+use ticketing::ticket_type::{CreateTicketType, TicketType, UpdateTicketType};
+use ticketing::{Change, Result};
 
 use crate::common::*;
 

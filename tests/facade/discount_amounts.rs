@@ -2,10 +2,13 @@
 //! with a second implementation.
 
 use proptest::prelude::*;
-use ticketing::{
-    Amount, BasketItem, CreateDiscount, CreateOrder, CreateTicketType, DiscountRefusal, DiscountType,
-    DiscountValidationResponse, Event, NewOrderItem, Order, Result, TicketType, ValidateDiscount,
+use ticketing::discount::{
+    BasketItem, CreateDiscount, DiscountRefusal, DiscountType, DiscountValidationResponse, ValidateDiscount,
 };
+use ticketing::event::Event;
+use ticketing::order::{CreateOrder, NewOrderItem, Order};
+use ticketing::ticket_type::{CreateTicketType, TicketType};
+use ticketing::{Amount, Result};
 
 use crate::common::*;
 

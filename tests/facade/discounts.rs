@@ -1,11 +1,17 @@
 //! Discounts: validation, when a code applies, automatic discounts, and when a use is claimed and released.
 
-use ticketing::{
-    Amount, BasketItem, Change, CreateDiscount, CreateOrder, Discount, DiscountRefusal, DiscountType,
-    DiscountValidationResponse, Event, EventId, EventStatus, ListDiscounts, ListRefunds, NewOrderItem, Order,
-    OrderStatus, PageRequest, PaymentStatus, Reason, RefundStatus, Result, TicketType, UpdateDiscount, UpdateEvent,
-    ValidateDiscount,
+use ticketing::discount::{
+    BasketItem, CreateDiscount, Discount, DiscountRefusal, DiscountType, DiscountValidationResponse, ListDiscounts,
+    UpdateDiscount, ValidateDiscount,
 };
+use ticketing::error::Reason;
+use ticketing::event::{Event, EventStatus, UpdateEvent};
+use ticketing::id::EventId;
+use ticketing::order::{CreateOrder, NewOrderItem, Order, OrderStatus, PaymentStatus};
+use ticketing::page::PageRequest;
+use ticketing::payment::{ListRefunds, RefundStatus};
+use ticketing::ticket_type::TicketType;
+use ticketing::{Amount, Change, Result};
 
 use crate::common::*;
 

@@ -2,11 +2,18 @@
 
 use std::time::Duration;
 
-use ticketing::EventStatus::{Cancelled, Drafted, Expired, Published, SoldOut};
-use ticketing::{
-    Amount, Change, CreateEvent, CreateOrganization, DeliveryMethod, Event, EventSettings, EventStatus, ListEvents,
-    ListTicketTypes, OrderStatus, Reason, TextEnum, TicketPdfDesignVersion, TicketType, TicketTypeStatus, UpdateEvent,
+use ticketing::error::Reason;
+use ticketing::event::{
+    CreateEvent, DeliveryMethod, Event, EventSettings, EventStatus, ListEvents, TicketPdfDesignVersion, UpdateEvent,
 };
+use ticketing::event::{
+    EventStatus::Cancelled, EventStatus::Drafted, EventStatus::Expired, EventStatus::Published, EventStatus::SoldOut,
+};
+use ticketing::order::OrderStatus;
+use ticketing::organization::CreateOrganization;
+use ticketing::text_enum::TextEnum;
+use ticketing::ticket_type::{ListTicketTypes, TicketType, TicketTypeStatus};
+use ticketing::{Amount, Change};
 
 use crate::common::*;
 

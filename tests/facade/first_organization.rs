@@ -2,7 +2,8 @@
 
 use std::sync::Barrier;
 
-use ticketing::{CreateApiKey, CreateOrganization, Scopes, TicketingService};
+use ticketing::TicketingService;
+use ticketing::organization::{CreateApiKey, CreateOrganization, Scopes};
 
 fn key() -> CreateApiKey {
     CreateApiKey { name: "Office".to_owned(), scopes: Scopes::all(), expires_at: None }

@@ -2,13 +2,20 @@
 
 use std::time::Duration;
 
-use ticketing::{
-    Caller, CancelOrderResponse, CancelledIssuedTicket, CheckInTicket, CreateEvent, CreateOrder, CreateOrderResponse,
-    CreateTicketType, CreateWebhook, CreatedWebhookEndpoint, Discount, DiscountValidationResponse, Error, Event,
-    EventId, EventStatus, IssueTickets, IssueTicketsResponse, IssuedTicket, NewTicket, NotificationType, Order,
-    OrderId, Reason, ResentWebhookDelivery, Result, SeededEntropy, TicketType, TicketTypeId, TicketingService,
-    ValidateDiscount, WebhookDelivery,
+use ticketing::discount::{Discount, DiscountValidationResponse, ValidateDiscount};
+use ticketing::environment::SeededEntropy;
+use ticketing::error::Reason;
+use ticketing::event::{CreateEvent, Event, EventStatus};
+use ticketing::id::{EventId, OrderId, TicketTypeId};
+use ticketing::order::{CancelOrderResponse, CreateOrder, CreateOrderResponse, Order};
+use ticketing::ticket::{
+    CancelledIssuedTicket, CheckInTicket, IssueTickets, IssueTicketsResponse, IssuedTicket, NewTicket,
 };
+use ticketing::ticket_type::{CreateTicketType, TicketType};
+use ticketing::webhook::{
+    CreateWebhook, CreatedWebhookEndpoint, NotificationType, ResentWebhookDelivery, WebhookDelivery,
+};
+use ticketing::{Caller, Error, Result, TicketingService};
 
 use crate::common::*;
 
@@ -101,8 +108,13 @@ const OPERATIONS: &[(&str, Operation)] = &[
         let from = at("2026-01-01T00:00:00Z");
         let to = at("2027-01-01T00:00:00Z");
         let code = ["LATE", "LATER"][index];
-        let request =
-            ticketing::CreateDiscount::percentage(resources.events[0], code, "7.5".parse().expect("7.5"), from, to);
+        let request = ticketing::discount::CreateDiscount::percentage(
+            resources.events[0],
+            code,
+            "7.5".parse().expect("7.5"),
+            from,
+            to,
+        );
         service.create_discount(caller, request).map(Response::Discount)
     }),
     ("validate_discount", |resources, service, caller, index| {

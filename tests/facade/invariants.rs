@@ -4,11 +4,14 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use proptest::prelude::*;
-use ticketing::{
-    Amount, Change, CheckInTicket, CreateDiscount, CreateOrder, Discount, EventId, EventStatus, EventSummary,
-    ListOrders, ListTicketTypes, ListTickets, NewOrderItem, OrderId, OrderStatus, OrderSummary, OrdersByStatus,
-    PageRequest, PaymentStatus, TicketStatus, TicketType, TicketTypeSummary, UpdateDiscount, UpdateTicketType,
-};
+use ticketing::discount::{CreateDiscount, Discount, UpdateDiscount};
+use ticketing::event::{EventStatus, EventSummary, OrdersByStatus, TicketTypeSummary};
+use ticketing::id::{EventId, OrderId};
+use ticketing::order::{CreateOrder, ListOrders, NewOrderItem, OrderStatus, OrderSummary, PaymentStatus};
+use ticketing::page::PageRequest;
+use ticketing::ticket::{CheckInTicket, ListTickets, TicketStatus};
+use ticketing::ticket_type::{ListTicketTypes, TicketType, UpdateTicketType};
+use ticketing::{Amount, Change};
 
 use crate::common::*;
 
@@ -78,7 +81,7 @@ impl History {
         Self { fixture, event: event.id, types, discounts, uses: [(0, 2); 2], orders: Vec::new(), paid: HashMap::new() }
     }
 
-    fn tickets(&self) -> Vec<ticketing::IssuedTicket> {
+    fn tickets(&self) -> Vec<ticketing::ticket::IssuedTicket> {
         let request = ListTickets { page: PageRequest::first(100), ..Default::default() };
         let page = self.fixture.service.list_tickets(&self.fixture.caller, request).expect("a page");
         assert_eq!(page.next_cursor, None, "a short history");
@@ -172,7 +175,7 @@ impl History {
             let reserved = own.map(|item| item.quantity).sum();
             let bought =
                 completed.iter().flat_map(|order| &order.items).filter(|item| item.ticket_type_id == ticket_type.id);
-            let is_checked_in = |ticket: &&ticketing::IssuedTicket| {
+            let is_checked_in = |ticket: &&ticketing::ticket::IssuedTicket| {
                 ticket.ticket_type_id == ticket_type.id && ticket.status == TicketStatus::CheckedIn
             };
             TicketTypeSummary {
@@ -213,7 +216,7 @@ impl History {
         for ticket_type in &self.types {
             let ticket_type =
                 self.fixture.service.get_ticket_type(&self.fixture.caller, ticket_type.id).expect("the type");
-            let valid = |ticket: &&ticketing::IssuedTicket| {
+            let valid = |ticket: &&ticketing::ticket::IssuedTicket| {
                 ticket.ticket_type_id == ticket_type.id && ticket.status != TicketStatus::Cancelled
             };
             let valid = i64::try_from(tickets.iter().filter(valid).count()).expect("few");
@@ -228,7 +231,7 @@ impl History {
         assert_eq!(number(held), number(pending), "held counts the seats of pending orders");
 
         for discount in &self.discounts {
-            let live = |order: &ticketing::Order| {
+            let live = |order: &ticketing::order::Order| {
                 let uses = order.discount_code.as_deref() == Some(discount.code.as_str());
                 uses && matches!(order.status, OrderStatus::Pending | OrderStatus::Completed)
             };

@@ -5,12 +5,16 @@ use std::fmt::Debug;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use ticketing::{
-    Change, CheckInTicket, CreateDiscount, CreateOrder, Discount, Event, EventId, EventStatus, Id, Kind, ListDiscounts,
-    ListEvents, ListOrders, ListTicketTypes, ListTickets, NewCustomer, OrderId, OrderStatus, OrderSummary, Page,
-    PageRequest, Request, Result, TextEnum, TicketId, TicketStatus, TicketType, TicketTypeId, TicketTypeStatus,
-    Timestamp, UpdateTicketType,
-};
+use ticketing::discount::{CreateDiscount, Discount, ListDiscounts};
+use ticketing::event::{Event, EventStatus, ListEvents};
+use ticketing::id::{EventId, Id, Kind, OrderId, TicketId, TicketTypeId};
+use ticketing::order::{CreateOrder, ListOrders, NewCustomer, OrderStatus, OrderSummary};
+use ticketing::page::{Page, PageRequest};
+use ticketing::request::Request;
+use ticketing::text_enum::TextEnum;
+use ticketing::ticket::{CheckInTicket, ListTickets, TicketStatus};
+use ticketing::ticket_type::{ListTicketTypes, TicketType, TicketTypeStatus, UpdateTicketType};
+use ticketing::{Change, Result, Timestamp};
 
 use crate::common::*;
 
@@ -198,7 +202,7 @@ fn every_combination_of_order_and_ticket_filters_finds_the_matching_ones() {
 
     let list = |request: &ListTickets, limit| {
         let list = |page| fixture.service.list_tickets(&fixture.caller, ListTickets { page, ..request.clone() });
-        walk(limit, |ticket: &ticketing::IssuedTicket| ticket.id, list)
+        walk(limit, |ticket: &ticketing::ticket::IssuedTicket| ticket.id, list)
     };
     let every = list(&ListTickets::default(), 3);
     assert_eq!(every.len(), 2 * types.len() * emails.len() + 2);

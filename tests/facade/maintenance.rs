@@ -2,7 +2,10 @@
 
 use crate::common::*;
 use std::time::Duration;
-use ticketing::{EventStatus, MaintenanceReport, OrderStatus, PaymentStatus, Reason};
+use ticketing::error::Reason;
+use ticketing::event::EventStatus;
+use ticketing::maintenance::MaintenanceReport;
+use ticketing::order::{OrderStatus, PaymentStatus};
 
 #[test]
 fn a_run_expires_and_refunds_what_is_due_and_the_next_finds_nothing() {

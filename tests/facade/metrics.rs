@@ -6,10 +6,14 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
 use crate::common::*;
-use ticketing::{
-    Change, CheckInTicket, Clock, CreateOrder, Error, EventStatus, NewOrderItem, OrderStatistics, OrderStatus, Reason,
-    TicketingService, Timestamp, UpdateTicketType,
-};
+use ticketing::environment::Clock;
+use ticketing::error::Reason;
+use ticketing::event::EventStatus;
+use ticketing::monitoring::OrderStatistics;
+use ticketing::order::{CreateOrder, NewOrderItem, OrderStatus};
+use ticketing::ticket::CheckInTicket;
+use ticketing::ticket_type::UpdateTicketType;
+use ticketing::{Change, Error, TicketingService, Timestamp};
 
 fn order_statistics(fixture: &Fixture) -> OrderStatistics {
     fixture.service.statistics().orders
@@ -122,7 +126,7 @@ fn refused_orders_are_counted_by_reason_and_invalid_requests_are_not_counted() {
     let event = fixture.event();
     let ticket_type = fixture.ticket_type(&event, 1250, 5);
     let hidden = fixture.ticket_type_with(&event, |new| {
-        new.status = Some(ticketing::TicketTypeStatus::DisplayAsUnavailable);
+        new.status = Some(ticketing::ticket_type::TicketTypeStatus::DisplayAsUnavailable);
     });
     let later = fixture.ticket_type_with(&event, |new| new.sale_start_date = Some(at("2026-06-02T00:00Z")));
     let earlier = fixture.ticket_type_with(&event, |new| new.sale_end_date = Some(at("2026-06-01T00:00Z")));
@@ -518,8 +522,11 @@ fn each_service_has_its_own_statistics_and_all_have_the_same_backlog() {
     fixture.order(&ticket_type, 2);
     let caller = fixture.other_organization();
     let other = fixture.service.create_event(&caller, new_event(|_| {})).unwrap();
-    let other_type =
-        fixture.service.create_ticket_type(&caller, other.id, ticketing::CreateTicketType::new("Chair", eur(100), 9));
+    let other_type = fixture.service.create_ticket_type(
+        &caller,
+        other.id,
+        ticketing::ticket_type::CreateTicketType::new("Chair", eur(100), 9),
+    );
     let request = CreateOrder::new(other.id, new_customer(), other_type.unwrap().id, 3);
     fixture.service.create_order(&caller, request).unwrap();
 

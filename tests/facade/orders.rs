@@ -2,13 +2,17 @@
 
 use std::time::Duration;
 
-use ticketing::OrderStatus::{Cancelled, Completed, Expired, Pending};
-use ticketing::{
-    Amount, CancelOrderResponse, Change, CheckoutRedirectUrls, CreateOrder, CreateOrderResponse, DeliveryMethod, Error,
-    Event, EventStatus, ListOrders, NewCustomer, NewOrderItem, Order, OrderDetails, OrderId, OrderStatus,
-    PaymentStatus, Reason, Result, ShippingAddress, TicketStatus, TicketType, TicketTypeStatus, UpdateEvent,
-    UpdateTicketType,
+use ticketing::error::Reason;
+use ticketing::event::{DeliveryMethod, Event, EventStatus, UpdateEvent};
+use ticketing::id::OrderId;
+use ticketing::order::{
+    CancelOrderResponse, CheckoutRedirectUrls, CreateOrder, CreateOrderResponse, ListOrders, NewCustomer, NewOrderItem,
+    Order, OrderDetails, OrderStatus, PaymentStatus, ShippingAddress,
 };
+use ticketing::order::{OrderStatus::Cancelled, OrderStatus::Completed, OrderStatus::Expired, OrderStatus::Pending};
+use ticketing::ticket::TicketStatus;
+use ticketing::ticket_type::{TicketType, TicketTypeStatus, UpdateTicketType};
+use ticketing::{Amount, Change, Error, Result};
 
 use crate::common::*;
 
@@ -432,7 +436,7 @@ fn orders_with_one_email_address_share_a_customer_but_keep_their_names() {
 
     let other_caller = fixture.other_organization();
     let event = fixture.service.create_event(&other_caller, new_event(|_| {})).expect("an event");
-    let new = ticketing::CreateTicketType::new("Seat", eur(0), 10);
+    let new = ticketing::ticket_type::CreateTicketType::new("Seat", eur(0), 10);
     let ticket_type = fixture.service.create_ticket_type(&other_caller, event.id, new).expect("a type");
     let request = CreateOrder::new(event.id, NewCustomer::new("Ada", "ada@example.com"), ticket_type.id, 1);
     let others_order = fixture.service.create_order(&other_caller, request).expect("an order").order;
@@ -572,7 +576,7 @@ fn cancelling_a_completed_order_cancels_its_tickets_even_checked_in_ones() {
     let order = fixture.paid_order(&ticket_type, 3);
     let tickets = &order.items[0].issued_tickets;
     fixture.service.cancel_ticket(&fixture.caller, tickets[0].id).expect("cancelled");
-    let scan = ticketing::CheckInTicket::new(&tickets[1].code);
+    let scan = ticketing::ticket::CheckInTicket::new(&tickets[1].code);
     fixture.service.check_in_ticket(&fixture.caller, scan).expect("checked in");
     fixture.issue(&ticket_type, 1);
     cancel(&fixture, order.id).expect("cancelled");

@@ -3,12 +3,20 @@
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use ticketing::{
-    Caller, CheckInTicket, Checkout, CheckoutOutcome, CheckoutRedirectUrls, CheckoutRequest, CreateOrder,
-    CreateOrderResponse, CreateTicketType, Error, EventStatus, GatewayError, ListOrders, ListRefunds, ManualClock,
-    NewOrderItem, Order, OrderId, OrderStatus, OrderSummary, PaymentGateway, PaymentStatus, Reason, RefundRequest,
-    RefundStatus, Result, TicketType, TicketingService,
+use ticketing::environment::ManualClock;
+use ticketing::error::Reason;
+use ticketing::event::EventStatus;
+use ticketing::id::OrderId;
+use ticketing::order::{
+    CheckoutRedirectUrls, CreateOrder, CreateOrderResponse, ListOrders, NewOrderItem, Order, OrderStatus, OrderSummary,
+    PaymentStatus,
 };
+use ticketing::payment::{
+    Checkout, CheckoutOutcome, CheckoutRequest, GatewayError, ListRefunds, PaymentGateway, RefundRequest, RefundStatus,
+};
+use ticketing::ticket::CheckInTicket;
+use ticketing::ticket_type::{CreateTicketType, TicketType};
+use ticketing::{Caller, Error, Result, TicketingService};
 
 use crate::common::*;
 

@@ -5,11 +5,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
-use ticketing::{
-    CancelOrderResponse, Checkout, CheckoutRequest, CreateOrder, CreateTicketType, GatewayError, ListRefunds,
-    ManualClock, Order, OrderId, OrderStatus, PageRequest, PaymentGateway, PaymentStatus, Refund, RefundRequest,
-    RefundStatus, TicketType, TicketingService,
+use ticketing::TicketingService;
+use ticketing::environment::ManualClock;
+use ticketing::id::OrderId;
+use ticketing::order::{CancelOrderResponse, CreateOrder, Order, OrderStatus, PaymentStatus};
+use ticketing::page::PageRequest;
+use ticketing::payment::{
+    Checkout, CheckoutRequest, GatewayError, ListRefunds, PaymentGateway, Refund, RefundRequest, RefundStatus,
 };
+use ticketing::ticket_type::{CreateTicketType, TicketType};
 
 use crate::common::*;
 

@@ -3,13 +3,18 @@
 
 use crate::common::*;
 use serde_json::{Value, json};
-use ticketing::{
-    Amount, BasketItem, Change, CheckInTicket, CheckoutRedirectUrls, CreateApiKey, CreateDiscount, CreateEvent,
-    CreateOrder, CreateOrganization, CreateTicketType, CreateWebhook, Discount, DiscountType, Event, EventSettings,
-    IssueTickets, ListDiscounts, ListEvents, ListOrders, ListTicketTypes, ListTickets, ListWebhookDeliveries,
-    ListWebhooks, NewOrderItem, PageRequest, Request, Result, Scopes, ShippingAddress, TicketType, TicketingService,
-    UpdateDiscount, UpdateEvent, UpdateTicketType, UpdateWebhook, ValidateDiscount, WebhookEndpoint,
+use ticketing::discount::{
+    BasketItem, CreateDiscount, Discount, DiscountType, ListDiscounts, UpdateDiscount, ValidateDiscount,
 };
+use ticketing::event::{CreateEvent, Event, EventSettings, ListEvents, UpdateEvent};
+use ticketing::order::{CheckoutRedirectUrls, CreateOrder, ListOrders, NewOrderItem, ShippingAddress};
+use ticketing::organization::{CreateApiKey, CreateOrganization, Scopes};
+use ticketing::page::PageRequest;
+use ticketing::request::Request;
+use ticketing::ticket::{CheckInTicket, IssueTickets, ListTickets};
+use ticketing::ticket_type::{CreateTicketType, ListTicketTypes, TicketType, UpdateTicketType};
+use ticketing::webhook::{CreateWebhook, ListWebhookDeliveries, ListWebhooks, UpdateWebhook, WebhookEndpoint};
+use ticketing::{Amount, Change, Result, TicketingService};
 
 /// A field of a request: whether it may be absent or null, and valid and invalid values, as raw JSON.
 struct Field {
@@ -271,7 +276,7 @@ fn every_field_of_a_new_event_is_checked_against_its_limits() {
 fn every_field_of_an_events_update_is_checked_against_its_limits() {
     let fixture = Fixture::new();
     check_update(&event_base(), EVENT, |body| {
-        let event = fixture.event_with(|new| new.status = Some(ticketing::EventStatus::Drafted));
+        let event = fixture.event_with(|new| new.status = Some(ticketing::event::EventStatus::Drafted));
         let updated = fixture.service.update_event(&fixture.caller, event.id, read::<UpdateEvent>(body));
         if updated.is_err() {
             assert_eq!(fixture.service.get_event(&fixture.caller, event.id).expect("the event"), event);
@@ -522,7 +527,7 @@ fn every_field_of_a_new_order_is_checked_against_its_limits() {
     });
     check(&base, ORDER, |body| {
         let order = fixture.service.create_order(&fixture.caller, read::<CreateOrder>(body))?.order;
-        assert_eq!(order.status, ticketing::OrderStatus::Pending, "a request cannot set this");
+        assert_eq!(order.status, ticketing::order::OrderStatus::Pending, "a request cannot set this");
         fixture.service.cancel_order(&fixture.caller, order.id).map(drop)
     });
 }
@@ -569,13 +574,13 @@ fn every_field_of_a_scan_is_checked_against_its_limits() {
     check(&base, &fields, |body| {
         // The ticket is not checked in: a valid request gets a conflict.
         match fixture.service.check_out_ticket(&fixture.caller, read::<CheckInTicket>(body)) {
-            Err(error) if error.reason() == Some(ticketing::Reason::NotCheckedIn) => Ok(()),
+            Err(error) if error.reason() == Some(ticketing::error::Reason::NotCheckedIn) => Ok(()),
             other => other.map(drop),
         }
     });
     let elsewhere = format!("{{\"code\": \"{}\", \"eventId\": \"nonsense\"}}", ticket.code);
     let refused = fixture.service.check_in_ticket(&fixture.caller, read::<CheckInTicket>(&elsewhere));
-    assert_eq!(reason(refused), ticketing::Reason::WrongEvent, "anything but the ticket's event");
+    assert_eq!(reason(refused), ticketing::error::Reason::WrongEvent, "anything but the ticket's event");
 }
 
 const NOTHING: &[(&str, &[&str])] =
@@ -646,7 +651,7 @@ fn every_field_of_a_new_webhook_endpoint_is_checked_against_its_limits() {
 #[test]
 fn every_field_of_a_webhook_endpoints_update_is_checked_against_its_limits() {
     let fixture = Fixture::new();
-    let of = fixture.webhook([ticketing::NotificationType::TicketIssued]).endpoint;
+    let of = fixture.webhook([ticketing::webhook::NotificationType::TicketIssued]).endpoint;
     check_update(&webhook_base(), WEBHOOK, |body| {
         let before = fixture.service.get_webhook(&fixture.caller, of.id);
         let updated = fixture.service.update_webhook(&fixture.caller, of.id, read::<UpdateWebhook>(body));
@@ -958,7 +963,7 @@ fn all_invalid_fields_are_reported_at_once_with_their_paths() {
         error_paths(fixture.service.create_webhook(&fixture.caller, read::<CreateWebhook>(&body)).map(drop)),
         all
     );
-    let of = fixture.webhook([ticketing::NotificationType::TicketIssued]).endpoint.id;
+    let of = fixture.webhook([ticketing::webhook::NotificationType::TicketIssued]).endpoint.id;
     assert_eq!(
         error_paths(fixture.service.update_webhook(&fixture.caller, of, read::<UpdateWebhook>(&body)).map(drop)),
         all
@@ -1047,7 +1052,7 @@ fn null_clears_nullable_fields_and_absent_fields_are_unchanged() {
 
     let new = CreateWebhook {
         description: Some("Ours".to_owned()),
-        ..CreateWebhook::new("https://example.com/hook", [ticketing::NotificationType::TicketIssued])
+        ..CreateWebhook::new("https://example.com/hook", [ticketing::webhook::NotificationType::TicketIssued])
     };
     let of = fixture.service.create_webhook(&fixture.caller, new).expect("an endpoint").endpoint;
     let update =
@@ -1208,7 +1213,7 @@ fn plain_rust_structs_are_checked_against_the_same_limits() {
     }
 
     for (path, quantity, name) in [("quantity", 0, "Ada"), ("quantity", 11, "Ada"), ("customer.name", 1, "")] {
-        let customer = ticketing::NewCustomer::new(name, "ada@example.com");
+        let customer = ticketing::order::NewCustomer::new(name, "ada@example.com");
         let request = IssueTickets { ticket_type_id: ticket_type.id, customer, quantity };
         assert_eq!(paths(fixture.service.issue_tickets(&fixture.caller, request)), [path]);
     }
@@ -1331,7 +1336,7 @@ fn the_query_of_every_list_is_checked_against_its_limits() {
         let request = query(pairs, Request::<ListWebhooks>::from_query);
         assert_eq!(paths(fixture.service.list_webhooks(&fixture.caller, request)), [*path], "{pairs:?}");
     }
-    let webhook = fixture.webhook([ticketing::NotificationType::TicketIssued]).endpoint.id;
+    let webhook = fixture.webhook([ticketing::webhook::NotificationType::TicketIssued]).endpoint.id;
     let bad_deliveries: [(&[(&str, &str)], &str); 5] = [
         (&[("success", "1")], "success"),
         (&[("success", "")], "success"),

@@ -2,10 +2,14 @@
 
 use crate::common::*;
 use serde_json::{Value, json};
-use ticketing::{
-    BasketItem, CheckInTicket, CreateOrder, IssueTickets, ListEvents, ListOrders, ListRefunds, ListTicketTypes,
-    ListTickets, ListWebhookDeliveries, ListWebhooks, TextEnum, ValidateDiscount,
-};
+use ticketing::discount::{BasketItem, ValidateDiscount};
+use ticketing::event::ListEvents;
+use ticketing::order::{CreateOrder, ListOrders};
+use ticketing::payment::ListRefunds;
+use ticketing::text_enum::TextEnum;
+use ticketing::ticket::{CheckInTicket, IssueTickets, ListTickets};
+use ticketing::ticket_type::ListTicketTypes;
+use ticketing::webhook::{ListWebhookDeliveries, ListWebhooks};
 
 fn json_of(value: &impl serde::Serialize) -> Value {
     serde_json::to_value(value).expect("JSON")
@@ -120,7 +124,7 @@ fn every_response_about_webhooks_has_exactly_the_fields_of_its_shape() {
     let fixture = Fixture::new();
     let service = &fixture.service;
     let caller = &fixture.caller;
-    let created = fixture.webhook(ticketing::NotificationType::ALL.iter().copied());
+    let created = fixture.webhook(ticketing::webhook::NotificationType::ALL.iter().copied());
     has_fields(&json_of(&created), &format!("{WEBHOOK} secret"));
     let id = created.endpoint.id;
     let shown = json_of(&service.get_webhook(caller, id).expect("the endpoint"));
@@ -181,7 +185,7 @@ fn every_id_carries_the_prefix_of_its_kind_and_reads_back() {
     let fixture = Fixture::new();
     let event = fixture.event();
     let ticket_type = fixture.ticket_type(&event, 0, 10);
-    let webhook = fixture.webhook([ticketing::NotificationType::OrderCompleted]).endpoint.id;
+    let webhook = fixture.webhook([ticketing::webhook::NotificationType::OrderCompleted]).endpoint.id;
     let order = fixture.order(&ticket_type, 1);
     let item = &order.items[0];
     fixture.fail_all_deliveries();
@@ -204,5 +208,5 @@ fn every_id_carries_the_prefix_of_its_kind_and_reads_back() {
         texts.iter().map(|text| text.split_once('_').expect("a prefix").0).collect();
     assert_eq!(prefixes.len(), texts.len(), "{texts:?}");
     assert_eq!(event.id.to_string().parse(), Ok(event.id));
-    assert!(event.id.to_string().parse::<ticketing::OrderId>().is_err());
+    assert!(event.id.to_string().parse::<ticketing::id::OrderId>().is_err());
 }

@@ -1,10 +1,11 @@
 //! Revisions: what raises them, and conditional changes (`if_match`).
 
-use ticketing::{
-    Caller, Change, CreateOrder, CreateTicketType, Discount, Error, Event, EventSettings, EventStatus,
-    NotificationType, Result, TicketType, TicketTypeStatus, TicketingService, UpdateDiscount, UpdateEvent,
-    UpdateTicketType, UpdateWebhook, ValidateDiscount, WebhookEndpoint,
-};
+use ticketing::discount::{Discount, UpdateDiscount, ValidateDiscount};
+use ticketing::event::{Event, EventSettings, EventStatus, UpdateEvent};
+use ticketing::order::CreateOrder;
+use ticketing::ticket_type::{CreateTicketType, TicketType, TicketTypeStatus, UpdateTicketType};
+use ticketing::webhook::{NotificationType, UpdateWebhook, WebhookEndpoint};
+use ticketing::{Caller, Change, Error, Result, TicketingService};
 
 use crate::common::threads::run_at_once;
 use crate::common::*;

@@ -1,11 +1,17 @@
 //! Scopes: every operation needs exactly one scope, and no scope implies another.
 
-use ticketing::{
-    Caller, CheckInTicket, CreateOrder, CreateTicketType, CreateWebhook, Discount, Error, Event, EventSettings,
-    IssueTickets, ListDiscounts, ListEvents, ListOrders, ListRefunds, ListTicketTypes, ListTickets,
-    ListWebhookDeliveries, ListWebhooks, NewTicket, NotificationType, Order, Result, Scope, TextEnum, TicketType,
-    TicketingService, UpdateDiscount, UpdateEvent, UpdateTicketType, UpdateWebhook, ValidateDiscount, WebhookDelivery,
+use ticketing::discount::{Discount, ListDiscounts, UpdateDiscount, ValidateDiscount};
+use ticketing::event::{Event, EventSettings, ListEvents, UpdateEvent};
+use ticketing::order::{CreateOrder, ListOrders, Order};
+use ticketing::organization::Scope;
+use ticketing::payment::ListRefunds;
+use ticketing::text_enum::TextEnum;
+use ticketing::ticket::{CheckInTicket, IssueTickets, ListTickets, NewTicket};
+use ticketing::ticket_type::{CreateTicketType, ListTicketTypes, TicketType, UpdateTicketType};
+use ticketing::webhook::{
+    CreateWebhook, ListWebhookDeliveries, ListWebhooks, NotificationType, UpdateWebhook, WebhookDelivery,
 };
+use ticketing::{Caller, Error, Result, TicketingService};
 
 use crate::common::*;
 

@@ -4,10 +4,11 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::json;
-use ticketing::{
-    Amount, CheckInTicket, Event, EventSummary, OrderStatus, OrdersByStatus, TicketType, TicketTypeStatus,
-    TicketTypeSummary,
-};
+use ticketing::Amount;
+use ticketing::event::{Event, EventSummary, OrdersByStatus, TicketTypeSummary};
+use ticketing::order::OrderStatus;
+use ticketing::ticket::CheckInTicket;
+use ticketing::ticket_type::{TicketType, TicketTypeStatus};
 
 use crate::common::*;
 

@@ -2,13 +2,19 @@
 
 use std::fmt::Debug;
 
-use ticketing::{
-    Amount, BasketItem, Caller, CheckInTicket, CreateDiscount, CreateOrder, CreateTicketType, CreateWebhook,
-    DiscountId, DiscountRefusal, Error, EventId, EventSettings, IssueTickets, ListDiscounts, ListEvents, ListOrders,
-    ListTicketTypes, ListTickets, ListWebhookDeliveries, ListWebhooks, NewOrderItem, NotificationType, OrderId,
-    PageRequest, Reason, Result, TextEnum, TicketId, TicketTypeId, TicketingService, UpdateDiscount, UpdateEvent,
-    UpdateTicketType, UpdateWebhook, ValidateDiscount, WebhookDeliveryId, WebhookId,
+use ticketing::discount::{
+    BasketItem, CreateDiscount, DiscountRefusal, ListDiscounts, UpdateDiscount, ValidateDiscount,
 };
+use ticketing::error::Reason;
+use ticketing::event::{EventSettings, ListEvents, UpdateEvent};
+use ticketing::id::{DiscountId, EventId, OrderId, TicketId, TicketTypeId, WebhookDeliveryId, WebhookId};
+use ticketing::order::{CreateOrder, ListOrders, NewOrderItem};
+use ticketing::page::PageRequest;
+use ticketing::text_enum::TextEnum;
+use ticketing::ticket::{CheckInTicket, IssueTickets, ListTickets};
+use ticketing::ticket_type::{CreateTicketType, ListTicketTypes, UpdateTicketType};
+use ticketing::webhook::{CreateWebhook, ListWebhookDeliveries, ListWebhooks, NotificationType, UpdateWebhook};
+use ticketing::{Amount, Caller, Error, Result, TicketingService};
 
 use crate::common::*;
 
@@ -261,7 +267,7 @@ fn lists_and_filters_show_nothing_of_another_organization() {
     let ticket_type = fixture.ticket_type(&event, 0, 10);
     let order = fixture.order(&ticket_type, 1);
     let caller = fixture.other_organization();
-    fn assert_empty<T: Debug, K: ticketing::Kind>(page: Result<ticketing::Page<T, K>>) {
+    fn assert_empty<T: Debug, K: ticketing::id::Kind>(page: Result<ticketing::page::Page<T, K>>) {
         let page = page.expect("a page");
         assert!(page.data.is_empty() && page.next_cursor.is_none(), "{page:?}");
     }

@@ -1,9 +1,10 @@
 //! Ticket types: defaults, status, sale window, quantity, limit per order, deletion and price.
 
-use ticketing::{
-    Amount, Change, CreateOrder, CreateTicketType, NewOrderItem, OrderStatus, Reason, TextEnum, TicketType,
-    TicketTypeStatus, UpdateTicketType,
-};
+use ticketing::error::Reason;
+use ticketing::order::{CreateOrder, NewOrderItem, OrderStatus};
+use ticketing::text_enum::TextEnum;
+use ticketing::ticket_type::{CreateTicketType, TicketType, TicketTypeStatus, UpdateTicketType};
+use ticketing::{Amount, Change};
 
 use crate::common::*;
 

@@ -2,9 +2,11 @@
 
 use std::collections::HashSet;
 
-use ticketing::{
-    CancelledIssuedTicket, CheckInTicket, Customer, EventStatus, IssueTickets, IssuedTicket, NewCustomer, Reason,
-    TicketStatus, TicketTypeOfTicket,
+use ticketing::error::Reason;
+use ticketing::event::EventStatus;
+use ticketing::order::{Customer, NewCustomer};
+use ticketing::ticket::{
+    CancelledIssuedTicket, CheckInTicket, IssueTickets, IssuedTicket, TicketStatus, TicketTypeOfTicket,
 };
 
 use crate::common::*;
@@ -154,7 +156,7 @@ fn cancelling_a_ticket_releases_its_seat_once() {
     assert_eq!(reason(fixture.service.cancel_ticket(&fixture.caller, id)), Reason::TicketCancelled);
     assert_eq!(fixture.sold(&ticket_type), 1);
     assert_eq!(fixture.read_order(order.id).items[0].issued_tickets[0].status, TicketStatus::Cancelled);
-    assert_eq!(fixture.read_order(order.id).status, ticketing::OrderStatus::Completed);
+    assert_eq!(fixture.read_order(order.id).status, ticketing::order::OrderStatus::Completed);
 }
 
 #[test]

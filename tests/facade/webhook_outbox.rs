@@ -4,10 +4,15 @@
 use crate::common::outbox::{self, ALL_NOTIFICATIONS, OutboxRow, insert_disabled_webhook, insert_webhook};
 use crate::common::*;
 use serde_json::{Value, json};
-use ticketing::{
-    Caller, Change, CheckInTicket, CheckoutOutcome, CreateOrder, CreateTicketType, Error, EventStatus, NewCustomer,
-    NewOrderItem, Notification, NotificationType, Order, OrderId, OrderStatus, Reason, TicketType, UpdateTicketType,
-};
+use ticketing::error::Reason;
+use ticketing::event::EventStatus;
+use ticketing::id::OrderId;
+use ticketing::order::{CreateOrder, NewCustomer, NewOrderItem, Order, OrderStatus};
+use ticketing::payment::CheckoutOutcome;
+use ticketing::ticket::CheckInTicket;
+use ticketing::ticket_type::{CreateTicketType, TicketType, UpdateTicketType};
+use ticketing::webhook::{Notification, NotificationType};
+use ticketing::{Caller, Change, Error};
 
 use NotificationType::{OrderCancelled, OrderCompleted, TicketCheckedIn, TicketIssued};
 
@@ -245,7 +250,7 @@ fn each_accepted_scan_is_reported_on_every_day() {
     let bought = order.items[0].issued_tickets[0].clone();
     let issued = fixture.issue(&two_days, 1).remove(0);
     let scan = |code: &str| fixture.service.check_in_ticket(&fixture.caller, CheckInTicket::new(code));
-    let admission = |ticket: ticketing::TicketId, order: Value, at: &str| {
+    let admission = |ticket: ticketing::id::TicketId, order: Value, at: &str| {
         let data = json!({"issuedTicketId": ticket.to_string(), "ticketId": two_days.id.to_string(),
             "eventId": event.id.to_string(), "orderId": order, "checkInDate": at});
         vec![json!({"type": "ticket.checked_in", "createdAt": at, "data": data})]
@@ -416,9 +421,9 @@ fn nothing_is_queued_without_an_enabled_endpoint() {
 /// Returns zeros for ids, so that two services with one clock draw the same ids. With equal seeds they draw the same
 /// ticket codes as well.
 #[derive(Debug)]
-struct EqualIds(ticketing::SeededEntropy);
+struct EqualIds(ticketing::environment::SeededEntropy);
 
-impl ticketing::Entropy for EqualIds {
+impl ticketing::environment::Entropy for EqualIds {
     fn fill(&self, bytes: &mut [u8]) {
         match bytes {
             [_, _] => bytes.fill(0),
@@ -433,7 +438,7 @@ fn two_processes_that_draw_equal_ids_and_codes_store_different_ones() {
         let fixture = fixture_with_endpoint();
         let services = seeds.map(|seed| {
             let builder = ticketing::TicketingService::builder(fixture.path()).clock(fixture.clock.clone());
-            builder.entropy(EqualIds(ticketing::SeededEntropy::new(seed))).open().expect("the file")
+            builder.entropy(EqualIds(ticketing::environment::SeededEntropy::new(seed))).open().expect("the file")
         });
         let free = fixture.ticket_type(&fixture.event(), 0, 1000);
         let mut codes = std::collections::BTreeSet::new();
@@ -467,7 +472,8 @@ fn a_replayed_request_reports_nothing() {
         fixture.service.create_order(&fixture.caller_with_key("order"), request).expect("an order");
         fixture.service.mark_order_paid(&fixture.caller_with_key("paid"), paid.id).expect("paid");
         fixture.service.cancel_order(&fixture.caller_with_key("cancel"), pending.id).expect("cancelled");
-        let request = ticketing::IssueTickets { ticket_type_id: free.id, customer: new_customer(), quantity: 2 };
+        let request =
+            ticketing::ticket::IssueTickets { ticket_type_id: free.id, customer: new_customer(), quantity: 2 };
         fixture.service.issue_tickets(&fixture.caller_with_key("issue"), request).expect("tickets");
         fixture
             .service

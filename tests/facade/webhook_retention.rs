@@ -3,7 +3,8 @@
 use crate::common::outbox::{self, ALL_NOTIFICATIONS, insert_webhook, record_failure_at, record_success_at};
 use crate::common::*;
 use std::time::Duration;
-use ticketing::{Clock, MaintenanceReport};
+use ticketing::environment::Clock;
+use ticketing::maintenance::MaintenanceReport;
 
 const DAY: Duration = Duration::from_hours(24);
 const MILLISECOND: Duration = Duration::from_millis(1);

@@ -3,10 +3,16 @@
 use std::time::Duration;
 
 use crate::common::*;
-use ticketing::{
-    Change, CreateWebhook, DeliveryEventType, Kind, ListWebhookDeliveries, ListWebhooks, NotificationType, Page,
-    PageRequest, Reason, Result, TextEnum, TicketType, UpdateWebhook, WebhookDelivery, WebhookEndpoint, WebhookId,
+use ticketing::error::Reason;
+use ticketing::id::{Kind, WebhookId};
+use ticketing::page::{Page, PageRequest};
+use ticketing::text_enum::TextEnum;
+use ticketing::ticket_type::TicketType;
+use ticketing::webhook::{
+    CreateWebhook, DeliveryEventType, ListWebhookDeliveries, ListWebhooks, NotificationType, UpdateWebhook,
+    WebhookDelivery, WebhookEndpoint,
 };
+use ticketing::{Change, Result};
 
 const ISSUED: NotificationType = NotificationType::TicketIssued;
 const CHECKED_IN: NotificationType = NotificationType::TicketCheckedIn;
@@ -55,7 +61,7 @@ impl Setup {
         let code = self.fixture.issue(&self.ticket_type, 1).remove(0).code;
         self.fixture
             .service
-            .check_in_ticket(&self.fixture.caller, ticketing::CheckInTicket::new(&code))
+            .check_in_ticket(&self.fixture.caller, ticketing::ticket::CheckInTicket::new(&code))
             .expect("an accepted scan");
     }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::common::http::{Client, Response, Server};
 use serde_json::json;
-use ticketing::Scope;
+use ticketing::organization::Scope;
 
 /// A request in two parts, which are sent separately.
 struct Request {

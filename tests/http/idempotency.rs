@@ -8,7 +8,8 @@ use crate::common::example_server;
 use crate::common::http::{Client, EventOnSale, Response, Server, event_on_sale, id, order_of, other_organization_key};
 use crate::common::outbox;
 use serde_json::{Value, json};
-use ticketing::{Checkout, CheckoutRequest, GatewayError, PaymentGateway, RefundRequest, Scope};
+use ticketing::organization::Scope;
+use ticketing::payment::{Checkout, CheckoutRequest, GatewayError, PaymentGateway, RefundRequest};
 
 const JSON: &str = "Content-Type: application/json";
 

@@ -5,8 +5,10 @@ use std::time::Duration;
 
 use crate::common::http::{Client, Response, Server};
 use serde_json::json;
+use ticketing::environment::ManualClock;
+use ticketing::organization::{CreateApiKey, Scope, Scopes};
 use ticketing::server::ServerOptions;
-use ticketing::{Builder, CreateApiKey, ManualClock, Scope, Scopes, Timestamp};
+use ticketing::{Builder, Timestamp};
 
 /// The initial time of the clock: half a second past a full second. A window that starts now ends at `RESET`, which is
 /// rounded up to a full second.

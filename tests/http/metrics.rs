@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::common::http::{Client, EventOnSale, Server, event_on_sale, order_of};
 use serde_json::json;
-use ticketing::{Checkout, CheckoutRequest, GatewayError, PaymentGateway, RefundRequest};
+use ticketing::payment::{Checkout, CheckoutRequest, GatewayError, PaymentGateway, RefundRequest};
 
 /// A parsed response.
 struct Scrape {

@@ -84,7 +84,7 @@ fn problem_responses_match_the_document() {
     let path = |name: &str| walkthrough.examples[name]["path"].as_str().unwrap().to_owned();
     let mut client = server.client();
     let json = "Content-Type: application/json";
-    let check_in_key = server.key_with([ticketing::Scope::TicketsCheckIn]);
+    let check_in_key = server.key_with([ticketing::organization::Scope::TicketsCheckIn]);
     let existing_event = walkthrough.examples["create_event"]["request"].to_string();
     for (name, status, response) in [
         ("create_event", 400, client.send("POST", "/v1/events", &[json], b"{")),

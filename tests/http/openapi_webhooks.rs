@@ -6,8 +6,10 @@ use crate::common::Fixture;
 use crate::common::http::Server;
 use crate::common::transport::FakeTransport;
 use crate::walkthrough::Document;
+use ticketing::text_enum::TextEnum;
+use ticketing::ticket::CheckInTicket;
 use ticketing::webhook::SenderOptions;
-use ticketing::{CheckInTicket, CreateWebhook, NotificationType, TextEnum};
+use ticketing::webhook::{CreateWebhook, NotificationType};
 
 #[test]
 fn a_notification_of_each_type_matches_the_document() {

@@ -3,7 +3,8 @@
 use crate::common::http::{EventOnSale, Server, event_on_sale, id, order_of, other_organization_key};
 use crate::common::outbox;
 use serde_json::{Value, json};
-use ticketing::{Builder, Scope, Scopes};
+use ticketing::Builder;
+use ticketing::organization::{Scope, Scopes};
 
 fn new_event(slug: &str) -> Value {
     json!({"title": "Jazz Night", "slug": slug, "startDate": "9000-06-01T18:00:00Z", "deliveryMethod": "DIGITAL"})

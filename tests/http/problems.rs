@@ -5,7 +5,9 @@ use std::sync::mpsc::{Sender, channel};
 
 use crate::common::http::{EventOnSale, Response, Server, event_on_sale, order_of};
 use serde_json::{Value, json};
-use ticketing::{Builder, Checkout, CheckoutRequest, GatewayError, PaymentGateway, RefundRequest, Scope};
+use ticketing::Builder;
+use ticketing::organization::Scope;
+use ticketing::payment::{Checkout, CheckoutRequest, GatewayError, PaymentGateway, RefundRequest};
 
 const NO_EVENT: &str = "/v1/events/event_0000000000001";
 

@@ -2,7 +2,10 @@
 
 use crate::common::http::{EventOnSale, Response, Server, event_on_sale, order_of};
 use serde_json::{Value, json};
-use ticketing::{Builder, Checkout, CheckoutRequest, GatewayError, ManualClock, PaymentGateway, RefundRequest, Scope};
+use ticketing::Builder;
+use ticketing::environment::ManualClock;
+use ticketing::organization::Scope;
+use ticketing::payment::{Checkout, CheckoutRequest, GatewayError, PaymentGateway, RefundRequest};
 
 struct RefusingGateway;
 

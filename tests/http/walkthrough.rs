@@ -2,7 +2,7 @@
 //! same requests and responses. They are the examples in the OpenAPI document.
 
 use serde_json::{Map, Value, json};
-use ticketing::{ManualClock, SeededEntropy};
+use ticketing::environment::{ManualClock, SeededEntropy};
 
 use crate::common::Database;
 use crate::common::http::{Client, Response, Server};

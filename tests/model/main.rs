@@ -14,11 +14,13 @@ mod steps;
 use std::time::Duration;
 
 use proptest::prelude::*;
-use ticketing::{
-    Amount, Change, CheckInTicket, CreateDiscount, CreateOrder, CreateTicketType, DiscountId, DiscountType, EventId,
-    EventStatus, IssueTickets, NewOrderItem, OrderId, OrderStatus, Result, TicketId, TicketTypeId, TicketingService,
-    Timestamp, UpdateDiscount, UpdateTicketType,
-};
+use ticketing::discount::{CreateDiscount, DiscountType, UpdateDiscount};
+use ticketing::event::EventStatus;
+use ticketing::id::{DiscountId, EventId, OrderId, TicketId, TicketTypeId};
+use ticketing::order::{CreateOrder, NewOrderItem, OrderStatus};
+use ticketing::ticket::{CheckInTicket, IssueTickets};
+use ticketing::ticket_type::{CreateTicketType, UpdateTicketType};
+use ticketing::{Amount, Change, Result, TicketingService, Timestamp};
 
 use common::outbox;
 use common::*;
@@ -44,7 +46,7 @@ fn outcome<T>(result: Result<T>) -> Outcome {
     match result {
         Ok(_) => Outcome::Done,
         Err(error) => match (error.reason(), error.fields()) {
-            (Some(reason), _) => Outcome::Refused(ticketing::TextEnum::as_str(reason)),
+            (Some(reason), _) => Outcome::Refused(ticketing::text_enum::TextEnum::as_str(reason)),
             (None, [field, ..]) => Outcome::Field(field.path.clone(), field.message.clone()),
             (None, []) => panic!("neither a conflict nor a field error: {error:?}"),
         },

@@ -1,7 +1,10 @@
 //! A second implementation of the rules, over plain vectors: the state of an event, its ticket types, discounts, orders
 //! and tickets after each step, and the outcome of each step. Other files add orders and discounts.
 
-use ticketing::{EventStatus, NotificationType, OrderStatus, PaymentStatus, TicketStatus};
+use ticketing::event::EventStatus;
+use ticketing::order::{OrderStatus, PaymentStatus};
+use ticketing::ticket::TicketStatus;
+use ticketing::webhook::NotificationType;
 
 use super::steps::{Item, Step, pick};
 

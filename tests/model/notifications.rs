@@ -1,6 +1,7 @@
 //! Compares the notifications that the crate has queued for its webhook endpoint with those of the model.
 
-use ticketing::{NotificationType, TextEnum};
+use ticketing::text_enum::TextEnum;
+use ticketing::webhook::NotificationType;
 
 use super::System;
 use super::model::Model;

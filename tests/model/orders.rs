@@ -1,6 +1,9 @@
 //! Orders in the model: creation with discounts, payment, cancellation, and issued tickets.
 
-use ticketing::{EventStatus, NotificationType, OrderStatus, PaymentStatus, TicketStatus};
+use ticketing::event::EventStatus;
+use ticketing::order::{OrderStatus, PaymentStatus};
+use ticketing::ticket::TicketStatus;
+use ticketing::webhook::NotificationType;
 
 use super::discounts::{self, BasketItem};
 use super::model::Outcome::{self, Done, Refused, Skipped};

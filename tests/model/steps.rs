@@ -2,7 +2,7 @@
 
 use proptest::option::weighted;
 use proptest::prelude::*;
-use ticketing::EventStatus;
+use ticketing::event::EventStatus;
 
 /// An item of an order: the index of its ticket type, and its quantity.
 #[derive(Debug, Clone, Copy)]

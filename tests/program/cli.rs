@@ -8,10 +8,12 @@ use std::time::Duration;
 
 use crate::common::example_server::{ExampleServer, finish, has_curl, program, text};
 use serde_json::Value;
-use ticketing::{
-    Amount, CreateEvent, CreateTicketType, EventStatus, ListOrders, OrderStatus, Scope, TextEnum, TicketingService,
-    Timestamp,
-};
+use ticketing::event::{CreateEvent, EventStatus};
+use ticketing::order::{ListOrders, OrderStatus};
+use ticketing::organization::Scope;
+use ticketing::text_enum::TextEnum;
+use ticketing::ticket_type::CreateTicketType;
+use ticketing::{Amount, TicketingService, Timestamp};
 
 fn folder() -> tempfile::TempDir {
     tempfile::tempdir().unwrap()

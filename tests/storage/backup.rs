@@ -3,7 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 
-use ticketing::{BackupProgress, Error, Result, StoreError, TicketType, TicketingService};
+use ticketing::error::StoreError;
+use ticketing::maintenance::BackupProgress;
+use ticketing::ticket_type::TicketType;
+use ticketing::{Error, Result, TicketingService};
 
 use crate::common::invariants::assert_consistent;
 use crate::common::processes::{
@@ -39,7 +42,8 @@ fn filled_fixture() -> (Fixture, TicketType) {
         }
     });
     let text = "x".repeat(8 << 20);
-    let change = ticketing::UpdateEvent { description: ticketing::Change::Set(Some(text)), ..Default::default() };
+    let change =
+        ticketing::event::UpdateEvent { description: ticketing::Change::Set(Some(text)), ..Default::default() };
     fixture.service.update_event(&fixture.caller, fixture.default_event().id, change).unwrap();
     (fixture, ticket_type)
 }
@@ -430,7 +434,8 @@ fn a_log_that_grew_during_a_long_backup_is_truncated() {
                     return;
                 }
                 let text = Some(letter.repeat(8 << 20));
-                let change = ticketing::UpdateEvent { description: ticketing::Change::Set(text), ..Default::default() };
+                let change =
+                    ticketing::event::UpdateEvent { description: ticketing::Change::Set(text), ..Default::default() };
                 fixture.service.update_event(&fixture.caller, fixture.default_event().id, change).unwrap();
                 during = length();
             }

@@ -4,10 +4,15 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use ticketing::{
-    Amount, CheckInTicket, CheckReport, Clock, CreateApiKey, CreateDiscount, CreateOrder, NotificationType, Scopes,
-    TicketType, TicketingService, Timestamp,
-};
+use ticketing::discount::CreateDiscount;
+use ticketing::environment::Clock;
+use ticketing::maintenance::CheckReport;
+use ticketing::order::CreateOrder;
+use ticketing::organization::{CreateApiKey, Scopes};
+use ticketing::ticket::CheckInTicket;
+use ticketing::ticket_type::TicketType;
+use ticketing::webhook::NotificationType;
+use ticketing::{Amount, TicketingService, Timestamp};
 
 use crate::common::outbox;
 use crate::common::*;
@@ -36,7 +41,7 @@ fn history() -> (std::sync::Arc<tempfile::TempDir>, PathBuf) {
     let other = fixture.other_organization();
     let others_event =
         service.create_event(&other, new_event(|new| "Other".clone_into(&mut new.title))).expect("an event");
-    let new = ticketing::CreateTicketType::new("Others", eur(500), 10);
+    let new = ticketing::ticket_type::CreateTicketType::new("Others", eur(500), 10);
     let new = service.create_ticket_type(&other, others_event.id, new).expect("a type");
     service.create_order(&other, CreateOrder::new(others_event.id, new_customer(), new.id, 1)).expect("an order");
 
@@ -44,7 +49,7 @@ fn history() -> (std::sync::Arc<tempfile::TempDir>, PathBuf) {
     let order = |name: &str, ticket_type: &TicketType, change: &dyn Fn(&mut CreateOrder)| {
         let mut request = CreateOrder::new(
             ticket_type.event_id,
-            ticketing::NewCustomer::new(name, "ada@example.com"),
+            ticketing::order::NewCustomer::new(name, "ada@example.com"),
             ticket_type.id,
             2,
         );
@@ -75,7 +80,8 @@ fn history() -> (std::sync::Arc<tempfile::TempDir>, PathBuf) {
     order("pending", &ticket_type, &as_it_is);
     service.mark_order_paid(caller, failed).expect("revived");
 
-    let mut company = CreateOrder::new(event.id, ticketing::NewCustomer::new("free", "Bob@Example.com"), free.id, 3);
+    let mut company =
+        CreateOrder::new(event.id, ticketing::order::NewCustomer::new("free", "Bob@Example.com"), free.id, 3);
     company.language = Some("de".to_owned());
     let tickets = service.create_order(caller, company).expect("an order").issued_tickets;
     let scan = |code: &str| CheckInTicket::new(code);
@@ -339,7 +345,7 @@ fn each_violation_is_found_by_its_name_and_nothing_else_is() {
         assert_eq!(names(&report), *expected, "{sql}: {:#?}", report.findings);
         let json = serde_json::to_string(&report).expect("JSON").to_lowercase();
         assert!(!json.contains("secret") && !json.contains("@example"), "{json}");
-        let of_the_file = |finding: &ticketing::Finding| finding.invariant == "integrity";
+        let of_the_file = |finding: &ticketing::maintenance::Finding| finding.invariant == "integrity";
         assert!(report.findings.iter().all(|finding| finding.row.is_some() || of_the_file(finding)), "{report:#?}");
     }
 }

@@ -6,10 +6,11 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use ticketing::{
-    Caller, CheckInTicket, EventId, IssueTickets, NewCustomer, OrderId, OrderStatus, TextEnum, TicketId, TicketStatus,
-    TicketTypeId, TicketingService,
-};
+use ticketing::id::{EventId, OrderId, TicketId, TicketTypeId};
+use ticketing::order::{NewCustomer, OrderStatus};
+use ticketing::text_enum::TextEnum;
+use ticketing::ticket::{CheckInTicket, IssueTickets, TicketStatus};
+use ticketing::{Caller, TicketingService};
 
 use crate::common::invariants::assert_consistent;
 use crate::common::outbox;

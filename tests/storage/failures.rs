@@ -6,10 +6,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-use ticketing::{
-    Amount, Change, CheckInTicket, Clock, CreateTicketType, Entropy, Error, ManualClock, SeededEntropy, StoreError,
-    TicketType, TicketingService, Timestamp, UpdateEvent,
-};
+use ticketing::environment::{Clock, Entropy, ManualClock, SeededEntropy};
+use ticketing::error::StoreError;
+use ticketing::event::UpdateEvent;
+use ticketing::ticket::CheckInTicket;
+use ticketing::ticket_type::{CreateTicketType, TicketType};
+use ticketing::{Amount, Change, Error, TicketingService, Timestamp};
 
 use crate::common::invariants::assert_consistent;
 use crate::common::processes::{child_role, run_child_by, send_to_parent};
@@ -90,7 +92,7 @@ fn writes_fail_as_busy_while_another_program_locks_the_file() {
     let ticket_type = fixture.new_ticket_type(0, 100);
     let other = fixture.database();
     other.run("BEGIN IMMEDIATE");
-    let clock = ticketing::SystemClock;
+    let clock = ticketing::environment::SystemClock;
     let start = clock.monotonic();
     let results = run_at_once(8, |_| fixture.try_order(&ticket_type, 1));
     let waited = clock.monotonic() - start;
@@ -243,7 +245,7 @@ fn readers_do_not_wait_for_writers() {
     let ticket_type = fixture.new_ticket_type(0, 100);
     let other = fixture.database();
     other.run("BEGIN IMMEDIATE; UPDATE ticket_types SET sold = 7");
-    let clock = ticketing::SystemClock;
+    let clock = ticketing::environment::SystemClock;
     let start = clock.monotonic();
     assert_eq!(fixture.sold(&ticket_type), 0);
     assert!(clock.monotonic() - start < Duration::from_secs(1));
@@ -274,7 +276,7 @@ fn a_corrupt_value_is_reported_with_table_column_and_row() {
     let get_ticket_type = || service.get_ticket_type(caller, ticket_type.id).map(drop);
     let ten = ticketing::Amount::new(10, 0);
     let code = "EARLY";
-    let mut discount = ticketing::CreateDiscount::percentage(
+    let mut discount = ticketing::discount::CreateDiscount::percentage(
         fixture.default_event().id,
         code,
         ten,
@@ -323,7 +325,7 @@ fn a_corrupt_value_is_reported_with_table_column_and_row() {
 fn the_log_stays_bounded_during_many_reads_and_writes() {
     let fixture = Fixture::new();
     let log = PathBuf::from(format!("{}-wal", fixture.path().display()));
-    let clock = ticketing::SystemClock;
+    let clock = ticketing::environment::SystemClock;
     let end = clock.monotonic() + Duration::from_secs(4);
     let longest = AtomicU64::new(0);
     let written = AtomicU64::new(0);

@@ -7,8 +7,11 @@ use crate::common::receiver::{MockResponse, ReceivedRequest, WebhookReceiver};
 use crate::common::transport::*;
 use crate::common::webhooks::*;
 use crate::common::*;
+use ticketing::environment::Clock;
+use ticketing::error::Reason;
+use ticketing::organization::Secret;
+use ticketing::webhook::NotificationType;
 use ticketing::webhook::{EVENT_ID_HEADER, MAX_AGE, SIGNATURE_HEADER, SenderOptions, TIMESTAMP_HEADER, sign, verify};
-use ticketing::{Clock, NotificationType, Reason, Secret};
 
 const MINUTE: Duration = Duration::from_mins(1);
 
@@ -97,7 +100,7 @@ fn disabling_an_endpoint_between_two_attempts_neither_shortens_nor_skips_the_del
 }
 
 /// Creates an endpoint whose attempts block until the transport is released, and then get this status.
-fn blocked_endpoint(status: u16) -> (Fixture, FakeTransport, ticketing::WebhookId) {
+fn blocked_endpoint(status: u16) -> (Fixture, FakeTransport, ticketing::id::WebhookId) {
     let transport = FakeTransport::new(move |transport, _, timeout| {
         transport.block(timeout)?;
         respond(status)
@@ -251,7 +254,7 @@ fn a_resend_waits_while_the_endpoint_is_disabled_and_needs_a_subscription() {
 
 #[test]
 fn a_change_of_the_endpoint_applies_to_attempts_that_a_worker_has_not_started() {
-    type Change = fn(&Fixture, ticketing::WebhookId);
+    type Change = fn(&Fixture, ticketing::id::WebhookId);
     let rotate: Change = |fixture, id| {
         fixture.service.rotate_webhook_secret(&fixture.caller, id).expect("rotated");
     };

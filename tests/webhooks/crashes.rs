@@ -14,13 +14,14 @@ use crate::common::receiver::{MockResponse, WebhookReceiver};
 use crate::common::transport::*;
 use crate::common::webhooks::*;
 use crate::common::*;
+use ticketing::environment::{Clock, ManualClock, SeededEntropy, SystemClock};
+use ticketing::id::WebhookId;
+use ticketing::ticket::{CheckInTicket, IssueTickets};
+use ticketing::webhook::{CreateWebhook, NotificationType, WebhookEndpoint};
 use ticketing::webhook::{
     EVENT_ID_HEADER, HttpsTransport, SenderOptions, Transport, WebhookFailure, WebhookRequest, WebhookResponse,
 };
-use ticketing::{
-    CheckInTicket, Clock, CreateWebhook, IssueTickets, ManualClock, NotificationType, SeededEntropy, SystemClock,
-    TicketingService, Timestamp, WebhookEndpoint, WebhookId,
-};
+use ticketing::{TicketingService, Timestamp};
 
 const CHILD: &str = concat!(module_path!(), "::a_child_process_plays_its_role");
 const MILLISECOND: Duration = Duration::from_millis(1);

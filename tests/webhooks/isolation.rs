@@ -9,11 +9,12 @@ use crate::common::receiver::{MockResponse, WebhookReceiver};
 use crate::common::transport::*;
 use crate::common::webhooks::*;
 use crate::common::*;
+use ticketing::environment::{Clock, SystemClock};
+use ticketing::id::WebhookId;
+use ticketing::ticket::IssueTickets;
+use ticketing::ticket_type::CreateTicketType;
+use ticketing::webhook::{CreateWebhook, ListWebhookDeliveries, NotificationType};
 use ticketing::webhook::{FailureKind, SenderOptions, WebhookSender};
-use ticketing::{
-    Clock, CreateTicketType, CreateWebhook, IssueTickets, ListWebhookDeliveries, NotificationType, SystemClock,
-    WebhookId,
-};
 
 /// Creates an endpoint and delivers a first notification to it, so that it is healthy.
 fn healthy_endpoint(fixture: &Fixture, url: &str) -> WebhookId {

@@ -11,9 +11,10 @@ use crate::common::webhooks::*;
 use crate::common::*;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
-use ticketing::NotificationType::{OrderCompleted, TicketIssued};
+use ticketing::TicketingService;
+use ticketing::id::WebhookId;
 use ticketing::webhook::{FailureKind, SenderOptions, WebhookFailure, WebhookSender};
-use ticketing::{TicketingService, WebhookId};
+use ticketing::webhook::{NotificationType::OrderCompleted, NotificationType::TicketIssued};
 
 /// The number of endpoints.
 const ENDPOINTS: usize = 5;
@@ -167,7 +168,7 @@ impl World {
         }
         let due = "SELECT COUNT(*) FROM webhook_outbox o JOIN webhook_endpoints e ON e.id = o.endpoint_id
             WHERE o.state = 'WAITING' AND e.enabled = 1 AND o.due_at <= ";
-        let due = format!("{due} {}", ticketing::Clock::now(&self.fixture.clock).millis());
+        let due = format!("{due} {}", ticketing::environment::Clock::now(&self.fixture.clock).millis());
         wait_until("nothing is due", || self.fixture.stored(&due) == 0 && self.fixture.stored(IN_PROGRESS) == 0);
     }
 

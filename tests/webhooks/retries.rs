@@ -8,10 +8,13 @@ use crate::common::receiver::{MockResponse, ReceivedRequest, WebhookReceiver};
 use crate::common::transport::*;
 use crate::common::webhooks::*;
 use crate::common::*;
+use ticketing::Timestamp;
+use ticketing::environment::Clock;
+use ticketing::organization::Secret;
+use ticketing::webhook::{CreatedWebhookEndpoint, WebhookDelivery};
 use ticketing::webhook::{
     EVENT_ID_HEADER, FailureKind, MAX_AGE, SIGNATURE_HEADER, SenderOptions, TIMESTAMP_HEADER, verify,
 };
-use ticketing::{Clock, CreatedWebhookEndpoint, Secret, Timestamp, WebhookDelivery};
 
 const MINUTES: [u64; 7] = [1, 2, 5, 10, 20, 40, 80];
 const MILLISECOND: Duration = Duration::from_millis(1);
@@ -67,7 +70,7 @@ fn eight_attempts_are_made_each_exactly_when_it_is_due() {
 
 #[test]
 fn the_delay_starts_at_the_end_of_an_attempt_and_a_success_ends_the_retries() {
-    let clock = std::sync::Arc::new(std::sync::OnceLock::<ticketing::ManualClock>::new());
+    let clock = std::sync::Arc::new(std::sync::OnceLock::<ticketing::environment::ManualClock>::new());
     let number = std::sync::atomic::AtomicUsize::new(0);
     // Each attempt takes three seconds; the third one succeeds.
     let transport = FakeTransport::new({

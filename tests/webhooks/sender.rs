@@ -9,8 +9,9 @@ use crate::common::receiver::{MockResponse, ReceivedRequest, WebhookReceiver};
 use crate::common::transport::*;
 use crate::common::webhooks::*;
 use crate::common::*;
+use ticketing::TicketingService;
+use ticketing::environment::{Clock, SystemClock};
 use ticketing::webhook::{EVENT_ID_HEADER, SenderOptions};
-use ticketing::{Clock, SystemClock, TicketingService};
 
 const CHILD: &str = concat!(module_path!(), "::a_child_process_plays_its_role");
 
@@ -47,7 +48,7 @@ fn rows_that_another_process_queues_are_found_soon() {
     sleep(POLL_TIME);
     // A second service does not notify the sender of the first, so its rows are found by polling.
     let other = fixture.second_service_with(|builder| builder);
-    let request = ticketing::IssueTickets {
+    let request = ticketing::ticket::IssueTickets {
         ticket_type_id: fixture.default_ticket_type().id,
         customer: crate::common::new_customer(),
         quantity: 3,

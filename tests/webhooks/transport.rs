@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use crate::common::receiver::{MockResponse, WebhookReceiver};
+use ticketing::environment::{Clock, SystemClock};
 use ticketing::webhook::{
     BODY_KEPT, FailureKind, HttpsTransport, Transport, WebhookFailure, WebhookRequest, WebhookResponse,
 };
-use ticketing::{Clock, SystemClock};
 
 /// Longer than any complete response takes, even on a busy machine.
 const LONG: Duration = Duration::from_secs(30);

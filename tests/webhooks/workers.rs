@@ -9,8 +9,10 @@ use crate::common::receiver::WebhookReceiver;
 use crate::common::transport::*;
 use crate::common::webhooks::*;
 use crate::common::*;
+use ticketing::environment::Entropy;
+use ticketing::id::WebhookId;
 use ticketing::webhook::{EVENT_ID_HEADER, SenderOptions};
-use ticketing::{Builder, Entropy, TicketingService, WebhookId};
+use ticketing::{Builder, TicketingService};
 
 const CHILD: &str = concat!(module_path!(), "::a_child_process_plays_its_role");
 
@@ -29,7 +31,8 @@ fn a_child_process_plays_its_role() {
 #[test]
 fn three_processes_deliver_five_hundred_notifications_once_each() {
     const ROWS: i64 = 500;
-    let fixture = Fixture::for_sender(|builder| builder.allow_local_webhooks(true).clock(ticketing::SystemClock));
+    let fixture =
+        Fixture::for_sender(|builder| builder.allow_local_webhooks(true).clock(ticketing::environment::SystemClock));
     let receiver = WebhookReceiver::start();
     let endpoints =
         [1, 2, 3, 4, 5].map(|number| fixture.ticket_webhook(receiver.url(&format!("/{number}"))).endpoint.id);
