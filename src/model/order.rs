@@ -151,8 +151,8 @@ pub struct OrderTicket {
     pub ticket_type_id: TicketTypeId,
 }
 
-/// Details of the request that created an order, which are not part of [`Order`]. Fields that the request did not have
-/// are not set.
+/// Details of the request that created an order. The order itself does not contain them. Fields that the request did not
+/// have are not set.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
