@@ -164,7 +164,7 @@ async fn serve(
     let transport = TokioIo::new(Transport::new(stream, Arc::clone(&connection)));
     let service = service_fn(|request| service.clone().handle(request));
     let serving = http1::Builder::new()
-        // This loop does it.
+        // The loop below closes the connection if the head is late.
         .header_read_timeout(None)
         .max_header_size(MAX_HEAD_SIZE)
         .max_buf_size(2 * MAX_HEAD_SIZE)

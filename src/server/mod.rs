@@ -75,9 +75,9 @@ pub struct ServerOptions {
     /// limit, a new connection replaces the one that has waited longest for its client.
     pub connections: usize,
     /// The maximum number of requests that call the service at once, each on a blocking thread of the runtime. Default:
-    /// 256. Further requests are refused with 503. Requests that may call the payment gateway can use half of them; of
-    /// that half, the [calls to the gateway](crate::Builder::gateway_calls) (64 by default) should leave some to orders
-    /// that cost nothing. The runtime's `max_blocking_threads` (512 by default) must not be lower, or requests wait.
+    /// 256. Further requests are refused with 503. Requests that may call the payment gateway can use half of them: keep
+    /// the [calls to the gateway](crate::Builder::gateway_calls) (64 by default) below that half, so that free orders
+    /// need not wait for it. The runtime's `max_blocking_threads` (512 by default) must not be lower, or requests wait.
     pub calls: usize,
     /// The maximum number of requests per minute for each API key, or `None` for no limit. Default: 1,200. The minute
     /// starts with the first request. Each process counts for itself.

@@ -43,7 +43,7 @@ fn post(kind: NotificationType, summary: &str, data: &Schema, generator: &mut Sc
         },
     });
     let signature =
-        "The HMAC-SHA256 of `<timestamp>.<body>` in hexadecimal. The key is the endpoint's secret, as it was shown.";
+        "The HMAC-SHA256 of `<timestamp>.<body>` in hexadecimal. The key is the endpoint's secret, including `whsec_`.";
     json!({
         "operationId": format!("receive_{}", kind.as_str().replace('.', "_")),
         "tags": ["Webhooks"],
