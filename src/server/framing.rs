@@ -23,7 +23,7 @@ pub(super) struct FramingCheck {
     next: Part,
     /// The start of a part whose end has not arrived. hyper closes the connection if this gets too long.
     incomplete: Vec<u8>,
-    /// How many heads were found unambiguous and not asked for yet.
+    /// The number of unambiguous heads that [`Self::next_is_unambiguous`] has not reported yet.
     unambiguous_heads: u64,
 }
 
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn heads_are_asked_for_in_order() {
+    fn heads_are_reported_in_order() {
         let mut check = FramingCheck::default();
         check.receive(b"GET / HTTP/1.1\r\n\r\nGET / HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n");
         assert!(check.next_is_unambiguous());
