@@ -18,7 +18,8 @@ impl Resource {
     }
 
     fn id(&self) -> &str {
-        self.path.rsplit_once('/').unwrap().1
+        let (_, id) = self.path.rsplit_once('/').unwrap();
+        id
     }
 }
 

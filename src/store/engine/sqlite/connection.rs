@@ -20,11 +20,12 @@ pub(super) struct SqliteConnection {
     known_queries: RefCell<HashMap<TextAddress, KnownQuery>>,
 }
 
-/// How many queries a connection remembers. There are fewer, except for those whose text is put together.
+/// How many queries a connection remembers. There are fewer constant texts, but texts that are built at run time are
+/// remembered as well. When there are more, all are forgotten.
 const MAX_KNOWN_QUERIES: usize = 1024;
 
-/// Where the text of a query is in memory. Most texts are constants, so comparing addresses finds them fast. The text
-/// itself must be compared as well, because another text can have the same address later.
+/// The memory address of the text of a query. Most texts are constants, so they are found fast by their addresses. The
+/// text itself must be compared as well, because another text can have the same address later.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct TextAddress {
     start: usize,
