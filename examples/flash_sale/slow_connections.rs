@@ -20,8 +20,8 @@ const INTERVAL: Duration = Duration::from_millis(500);
 /// A connection that sends a head sends one byte every so many polls.
 const POLLS_PER_BYTE: usize = 6;
 
-/// Limits the number of slow connections to what the limit of open files allows. Each connection needs two, because both
-/// ends are in this process.
+/// Limits the number of slow connections to what the limit of open files allows. Each connection needs two, because
+/// both ends are in this process.
 pub(crate) fn limit_to_open_files(wanted: usize, connections: usize) -> usize {
     let limits = std::fs::read_to_string("/proc/self/limits").unwrap_or_default();
     let open_files = limits.lines().find_map(|line| line.strip_prefix("Max open files")?.split_whitespace().next());

@@ -54,7 +54,7 @@ impl RateLimitStatus {
     }
 }
 
-/// Rounded up, so that a client that waits so long has waited long enough.
+/// Converts milliseconds to seconds. Rounds up, so that a client that waits this long never retries too early.
 fn seconds_rounded_up(millis: i64) -> u64 {
     u64::try_from(millis).unwrap_or(0).div_ceil(1000)
 }

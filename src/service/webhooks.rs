@@ -199,7 +199,8 @@ impl TicketingService {
         self.store().read(|tx| deliveries::list(tx, caller.organization, id, &request))
     }
 
-    /// Queues the notification of a delivery again, with the same body and notification id. Attempts are counted from 1 again.
+    /// Queues the notification of a delivery again, with the same body and notification id. Attempts are counted from 1
+    /// again.
     ///
     /// The notification is queued when this returns. It is not sent while the endpoint is disabled.
     ///

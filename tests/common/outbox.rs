@@ -100,13 +100,13 @@ pub fn rows(database: &Database) -> Vec<OutboxRow> {
     })
 }
 
-/// Records that the next attempt for a row of the outbox succeeded, as the sender would. It was made at this time, and
+/// Records that the next attempt for a row of the outbox succeeded, as the sender would. It was made at this time and
 /// took 12 ms.
 pub fn record_success_at(database: &Database, row: i64, at: Timestamp) {
     record_attempt_at(database, row, at, true);
 }
 
-/// Records that the next attempt for a row of the outbox failed, as the sender would. It was made at this time, and took
+/// Records that the next attempt for a row of the outbox failed, as the sender would. It was made at this time and took
 /// 12 ms.
 pub fn record_failure_at(database: &Database, row: i64, at: Timestamp) {
     record_attempt_at(database, row, at, false);

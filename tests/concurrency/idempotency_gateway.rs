@@ -1,5 +1,5 @@
-//! Idempotency keys and the payment gateway. A failure or a kill between an order and its checkout link leaves one order
-//! for each key, and the gateway sees one payment.
+//! Idempotency keys and the payment gateway. A failure or a kill between an order and its checkout link leaves one
+//! order for each key, and the gateway sees one payment.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};

@@ -8,7 +8,7 @@ use std::process::Stdio;
 use crate::common::example_server::{ExampleServer, program};
 use serde_json::{Value, json};
 
-/// Starts a server whose log goes to the file `log` in `folder`. `log_format` is the environment variable, if it is set.
+/// Starts a server whose log goes to the file `log` in `folder`. `log_format` is the environment variable, if set.
 fn start(folder: &Path, arguments: &[&str], log_format: Option<&str>) -> ExampleServer {
     let mut command = program(folder, &["--listen", "127.0.0.1:0"]);
     command.args(arguments).stderr(File::create(folder.join("log")).unwrap());
@@ -42,8 +42,8 @@ struct LoggedRequest {
     request_id: String,
 }
 
-/// Sells and scans a ticket, and sends some invalid requests. Returns the expected log lines, and the texts that the log
-/// must not contain.
+/// Sells and scans a ticket, and sends some invalid requests. Returns the expected log lines, and the texts that the
+/// log must not contain.
 fn sell_and_scan(server: &ExampleServer) -> (Vec<LoggedRequest>, Vec<String>) {
     let key = server.key().to_owned();
     let mut expected = Vec::new();

@@ -41,9 +41,10 @@ fn history() -> (std::sync::Arc<tempfile::TempDir>, PathBuf) {
     let other = fixture.other_organization();
     let others_event =
         service.create_event(&other, new_event(|new| "Other".clone_into(&mut new.title))).expect("an event");
-    let new = ticketing::ticket_type::CreateTicketType::new("Others", eur(500), 10);
-    let new = service.create_ticket_type(&other, others_event.id, new).expect("a type");
-    service.create_order(&other, CreateOrder::new(others_event.id, new_customer(), new.id, 1)).expect("an order");
+    let others_type = ticketing::ticket_type::CreateTicketType::new("Others", eur(500), 10);
+    let others_type = service.create_ticket_type(&other, others_event.id, others_type).expect("a type");
+    let others_order = CreateOrder::new(others_event.id, new_customer(), others_type.id, 1);
+    service.create_order(&other, others_order).expect("an order");
 
     // The customer's name says what happened to the order.
     let order = |name: &str, ticket_type: &TicketType, change: &dyn Fn(&mut CreateOrder)| {

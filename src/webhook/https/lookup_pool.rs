@@ -205,7 +205,8 @@ fn run(queue: &LookupQueue, resolver: &dyn Resolver, max_threads: usize) {
     loop {
         state.idle_threads += 1;
         let idle = |state: &mut State| state.startable(max_threads) == 0 && !state.closed;
-        state = queue.work.wait_timeout_while(state, IDLE_TIMEOUT, idle).unwrap_or_else(PoisonError::into_inner).0;
+        let waited = queue.work.wait_timeout_while(state, IDLE_TIMEOUT, idle);
+        (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
         state.idle_threads -= 1;
         let Some(lookup) = state.start_next(max_threads) else {
             state.threads -= 1;

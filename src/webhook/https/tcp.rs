@@ -1,8 +1,8 @@
 //! TCP connections, below TLS: made only to the addresses that were checked, and limited to the time of the exchange.
 //!
-//! ureq's own resolver and TCP connector do not suffice. Its connector does not report which of several addresses it has
-//! connected to, so a pooled connection could not be checked against the current addresses of the name. It also spends
-//! most of the time on the first address. [`CheckedConnector`] therefore passes it one address at a time.
+//! ureq's own resolver and TCP connector do not suffice. Its connector does not report which of several addresses it
+//! has connected to, so a pooled connection could not be checked against the current addresses of the name. It also
+//! spends most of the time on the first address. [`CheckedConnector`] therefore passes it one address at a time.
 
 use std::net::SocketAddr;
 use std::sync::Arc;

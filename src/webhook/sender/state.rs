@@ -109,7 +109,8 @@ impl SenderContext {
             no_results && nothing_new
         };
         let waited = self.scheduler_wakeup.wait_timeout_while(self.state(), timeout, idle);
-        waited.map_or_else(|poisoned| poisoned.into_inner().0, |(state, _)| state)
+        let (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        state
     }
 
     /// Waits for the next batch; `None` if the sender stops. The worker counts as busy from then on.
