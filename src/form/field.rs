@@ -44,12 +44,19 @@ impl<L: Limit> Field<L> {
         if is_nullable {
             schema = or_null(schema);
         }
-        if let Some(default) = self.default {
-            schema["default"] = default();
+        match self.default {
+            Some(default) => add_description(&mut schema, &with_default(self.doc, &default())),
+            None => add_description(&mut schema, self.doc),
         }
-        add_description(&mut schema, self.doc);
         schema
     }
+}
+
+/// Returns a doc comment that ends with the default of the field. The schema does not have the keyword `default`: some
+/// generators of clients make every field with it a required one.
+fn with_default(doc: &str, default: &serde_json::Value) -> String {
+    let default = default.as_str().map_or_else(|| default.to_string(), str::to_owned);
+    format!("{}\nDefault: `{default}`.", doc.trim_end())
 }
 
 /// The type of a field of a form. It decides whether the field may be absent or null:

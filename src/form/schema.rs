@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
-/// The pattern of a text without U+0000.
-pub(crate) const NO_NUL_PATTERN: &str = r"^[^\u0000]*$";
+/// The pattern of a text without U+0000. Not all regular expressions of clients have the escape `\u0000`.
+const NO_NUL_PATTERN: &str = r"^[^\x00]*$";
 
 /// The schemas that are referred to by name, as the components of an OpenAPI document.
 #[derive(Debug, Default)]

@@ -9,7 +9,7 @@ use crate::error::FieldErrors;
 use crate::form::json::Value;
 use crate::form::limits::NoLimit;
 use crate::form::path::Path;
-use crate::form::schema::{NO_NUL_PATTERN, NamedSchemas};
+use crate::form::schema::{NamedSchemas, add_description, text_without_nul};
 use crate::form::text::CONTAINS_NUL;
 use crate::form::value::{FormValue, or_error, text};
 
@@ -19,6 +19,10 @@ pub trait Kind: Copy + Ord + Hash + fmt::Debug + 'static {
     const PREFIX: &'static str;
     /// The name of the resource in messages, such as `ticket type`.
     const NAME: &'static str;
+    /// The name of the ids in the OpenAPI document, such as `TicketTypeId`.
+    const ID: &'static str;
+    /// The description of the ids in the OpenAPI document.
+    const ID_DOC: &'static str;
 }
 
 /// The id of a resource of the kind `K`. Opaque to callers. Ids sort by creation, until the year 2248.
@@ -35,6 +39,15 @@ impl<K: Kind> Id<K> {
 
     pub(crate) const fn raw(self) -> i64 {
         self.0
+    }
+
+    /// The JSON Schema of ids in requests and responses. It allows more than ids: a request may name any text, and one
+    /// that is not an id is reported like an id that does not exist.
+    pub(super) fn json_schema() -> serde_json::Value {
+        let mut schema = text_without_nul();
+        schema["minLength"] = 1.into();
+        add_description(&mut schema, K::ID_DOC);
+        schema
     }
 }
 
@@ -122,8 +135,8 @@ impl<K: Kind> FormValue for Id<K> {
         match limit {}
     }
 
-    fn schema(_: &mut NamedSchemas) -> serde_json::Value {
-        serde_json::json!({"type": "string", "minLength": 1, "pattern": NO_NUL_PATTERN})
+    fn schema(named: &mut NamedSchemas) -> serde_json::Value {
+        named.refer_to(K::ID, Self::json_schema())
     }
 }
 
@@ -133,7 +146,7 @@ pub(crate) mod crockford {
 }
 
 macro_rules! kinds {
-    ($($(#[$doc:meta])* $id:ident = $kind:ident($prefix:literal, $name:literal);)+) => {
+    ($($(#[doc = $doc:literal])* $id:ident = $kind:ident($prefix:literal, $name:literal);)+) => {
         /// The kinds of resources that have ids.
         pub mod kind {
             $(
@@ -143,10 +156,12 @@ macro_rules! kinds {
                 impl super::Kind for $kind {
                     const PREFIX: &'static str = $prefix;
                     const NAME: &'static str = $name;
+                    const ID: &'static str = stringify!($id);
+                    const ID_DOC: &'static str = concat!($($doc),*);
                 }
             )+
         }
-        $($(#[$doc])* pub type $id = Id<kind::$kind>;)+
+        $($(#[doc = $doc])* pub type $id = Id<kind::$kind>;)+
     };
 }
 

@@ -201,7 +201,6 @@ impl From<Order> for CreateOrderResponse {
 #[serde(rename_all = "camelCase")]
 pub struct CancelOrderResponse {
     /// Always true.
-    #[cfg_attr(feature = "server", schemars(extend("const" = true)))]
     pub success: bool,
     /// Whether the organizer has to return the money manually. False if the gateway handles the refund.
     pub requires_manual_refund: bool,

@@ -7,7 +7,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use super::amount::Amount;
 use super::id::{Id, Kind};
 use super::secret::Secret;
-use super::timestamp::{TO_THE_MINUTE, Timestamp};
+use super::timestamp::Timestamp;
 
 impl JsonSchema for Amount {
     fn schema_name() -> Cow<'static, str> {
@@ -33,22 +33,17 @@ impl JsonSchema for Timestamp {
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        let pattern = format!(r"^{TO_THE_MINUTE}:[0-5][0-9]\.[0-9]{{3}}Z$");
-        json_schema!({"type": "string", "format": "date-time", "pattern": pattern})
+        json_schema!({"type": "string", "format": "date-time"})
     }
 }
 
 impl<K: Kind> JsonSchema for Id<K> {
     fn schema_name() -> Cow<'static, str> {
-        format!("{}Id", K::PREFIX).into()
-    }
-
-    fn inline_schema() -> bool {
-        true
+        K::ID.into()
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({"type": "string", "pattern": format!("^{}_[0-7][0-9A-HJKMNP-TV-Z]{{12}}$", K::PREFIX)})
+        Self::json_schema().try_into().unwrap_or_default()
     }
 }
 

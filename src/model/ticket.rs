@@ -138,7 +138,6 @@ impl From<TicketHolder> for NewCustomer {
 #[serde(rename_all = "camelCase")]
 pub struct IssueTicketsResponse {
     /// Always true.
-    #[cfg_attr(feature = "server", schemars(extend("const" = true)))]
     pub success: bool,
     /// A message that describes the result.
     pub message: String,

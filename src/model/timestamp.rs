@@ -176,17 +176,16 @@ impl FormValue for Timestamp {
         match limit {}
     }
 
-    /// The seconds are stated as required, although they can be omitted: RFC 3339, and with it the format `date-time`,
-    /// requires them.
+    /// The schema does not have the format `date-time`: for that, generated clients have a type for dates, which many
+    /// write with the offset `+00:00`.
     fn schema(_: &mut NamedSchemas) -> serde_json::Value {
-        let pattern = format!(r"^{TO_THE_MINUTE}:[0-5][0-9](\.[0-9]+)?Z$");
-        serde_json::json!({"type": "string", "format": "date-time", "pattern": pattern})
+        serde_json::json!({"type": "string", "pattern": PATTERN})
     }
 }
 
-/// The regular expression of a timestamp up to its minutes.
-pub(super) const TO_THE_MINUTE: &str =
-    "(19[7-9][0-9]|[2-9][0-9]{3})-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])T([01][0-9]|2[0-3]):[0-5][0-9]";
+/// The regular expression of timestamps in requests.
+const PATTERN: &str = "^(19[7-9][0-9]|[2-9][0-9]{3})-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])T\
+    ([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9](\\.[0-9]+)?)?Z$";
 
 #[cfg(test)]
 mod tests {
