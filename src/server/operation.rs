@@ -304,5 +304,5 @@ fn body<B: Form>() -> Input {
 }
 
 fn optional_body() -> Input {
-    Input::OptionalBody(object::schema::<Nothing>)
+    Input::OptionalBody(object::reference::<Nothing>)
 }

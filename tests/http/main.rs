@@ -11,6 +11,7 @@ mod idempotency;
 mod limits;
 mod metrics;
 mod openapi_bounds;
+mod openapi_clients;
 mod openapi_examples;
 mod openapi_webhooks;
 mod operations;

@@ -21,7 +21,7 @@ pub(crate) struct Operation {
 /// The OpenAPI document of a server.
 pub(crate) struct Document(pub(crate) Value);
 
-const METHODS: [&str; 5] = ["get", "post", "patch", "put", "delete"];
+pub(crate) const METHODS: [&str; 5] = ["get", "post", "patch", "put", "delete"];
 
 impl Document {
     pub(crate) fn of(server: &Server) -> Self {
@@ -107,6 +107,13 @@ impl Document {
         if media_type.ends_with("json") {
             let errors = self.schema_errors(&content["schema"], &response.json());
             assert!(errors.is_empty(), "{name} {status}: {errors:#?}: {}", response.text());
+        }
+        if media_type == "application/problem+json" {
+            // The examples list every problem that the response can be.
+            let kind = |problem: &Value| ["type", "title", "status", "reason"].map(|member| problem[member].clone());
+            let problem = kind(&response.json());
+            let mut examples = content["examples"].as_object().unwrap().values();
+            assert!(examples.any(|example| kind(&example["value"]) == problem), "{name}: {problem:?}");
         }
     }
 }

@@ -21,6 +21,8 @@ use serde_json::{Value, json};
 use super::operation::{BASE, Input, Operation};
 use super::state::AppState;
 use crate::form::schema::NamedSchemas;
+use crate::form::value::FormValue;
+use crate::model::id::{DiscountId, EventId, OrderId, TicketId, TicketTypeId, WebhookDeliveryId, WebhookId};
 use crate::scope::Scope;
 use crate::text_enum::TextEnum;
 
@@ -38,8 +40,8 @@ pub(super) fn routes() -> Router<AppState> {
 
 const DESCRIPTION: &str = "Sells tickets for events: ticket types, orders with payment, issued tickets with scannable \
     codes, check-in, discounts and webhooks. Every request acts for one organization: that of its API key.\n\n\
-    Amounts are numbers in the event's currency. Timestamps are in UTC and end in `Z`; requests may leave out the \
-    seconds. A field of a response that can be null is always present. Unknown fields of a request are ignored, and \
+    Amounts are numbers in the event's currency. Timestamps are in UTC and end in `Z`, such as \
+    `2026-06-01T18:00:00Z`; requests may leave out the seconds. A field of a response that can be null is always present. Unknown fields of a request are ignored, and \
     `null` is accepted only for fields that can be null. Lists have pages: pass the `nextCursor` of one page as \
     `cursor` to get the next. Paths that support GET also support HEAD. Any other method that is not listed here is \
     refused with 405 and an `Allow` header.";
@@ -53,17 +55,19 @@ fn document() -> Value {
         let method = operation.method.as_str().to_lowercase();
         paths[format!("{BASE}{}", operation.path)][method] = describe(&operation, &mut requests, &mut responses);
     }
-    let webhooks = notifications::webhooks(&mut responses);
+    let webhooks = notifications::webhooks(&mut requests, &mut responses);
     let mut schemas = responses.take_definitions(true);
     // If requests and responses have a schema in common, that of requests is used: it has the limits.
     schemas.extend(requests.into_map());
-    schemas.insert("ProblemDetails".to_owned(), responses::problem_details());
+    schemas.extend(responses::problem_schemas());
+    schemas.insert("HealthStatus".to_owned(), other_routes::health_status());
     json!({
         "openapi": "3.1.0",
         "info": {
             "title": "Ticketing",
             "version": "1.0.0",
             "description": DESCRIPTION,
+            "contact": {"name": "The operator of this server"},
             "license": {"name": "MIT OR Apache-2.0", "identifier": "MIT OR Apache-2.0"},
         },
         "servers": [{"url": "/", "description": "This server"}],
@@ -95,7 +99,7 @@ fn generator() -> SchemaGenerator {
 
 fn describe(operation: &Operation, requests: &mut NamedSchemas, responses: &mut SchemaGenerator) -> Value {
     let scope = operation.scope.as_str();
-    let mut parameters = path_parameters(operation);
+    let mut parameters = path_parameters(operation, requests);
     let mut body = None;
     match operation.input {
         Input::None => {}
@@ -120,14 +124,14 @@ fn describe(operation: &Operation, requests: &mut NamedSchemas, responses: &mut 
     described
 }
 
-fn path_parameters(operation: &Operation) -> Vec<Value> {
+fn path_parameters(operation: &Operation, named: &mut NamedSchemas) -> Vec<Value> {
     let template = format!("{BASE}{}", operation.path);
     let mut parameters = Vec::new();
     for name in template.split('/').filter_map(|segment| segment.strip_prefix('{')?.strip_suffix('}')) {
         let mut parameter = json!({
             "name": name, "in": "path", "required": true,
             "description": path_parameter_description(name),
-            "schema": {"type": "string", "minLength": 1},
+            "schema": path_parameter_schema(name, named),
         });
         if let Some(example) = examples::of_parameter(operation.name, &template, name) {
             parameter["example"] = example;
@@ -147,6 +151,19 @@ fn path_parameter_description(name: &str) -> &'static str {
         "webhookId" => "The id of the webhook endpoint.",
         "deliveryId" => "The id of the delivery.",
         _ => "",
+    }
+}
+
+fn path_parameter_schema(name: &str, named: &mut NamedSchemas) -> Value {
+    match name {
+        "eventId" => EventId::schema(named),
+        "ticketTypeId" => TicketTypeId::schema(named),
+        "orderId" => OrderId::schema(named),
+        "issuedTicketId" => TicketId::schema(named),
+        "discountId" => DiscountId::schema(named),
+        "webhookId" => WebhookId::schema(named),
+        "deliveryId" => WebhookDeliveryId::schema(named),
+        _ => json!({}),
     }
 }
 
@@ -193,6 +210,7 @@ fn tags() -> Value {
         {"name": "Tickets", "description": "Issued tickets and their check-in."},
         {"name": "Discounts", "description": "Discount codes of an event."},
         {"name": "Webhooks", "description": "Endpoints that receive notifications about orders and tickets."},
+        {"name": notifications::TAG, "description": "The requests that webhook endpoints receive."},
         {"name": "Checkout", "description": "The page on which a customer pays. It needs no API key."},
         {"name": "Server", "description": "Health, metrics and documentation. These routes need no API key."},
     ])
@@ -229,7 +247,8 @@ mod tests {
         let mut found = Vec::new();
         descriptions(&document, &mut found);
         assert!(found.len() > 500, "{}", found.len());
-        let is_rust_name = |name: &str| name.contains('_') && !name.ends_with('_') && !name.contains(':');
+        let is_snake_case = |name: &str| name.contains('_') && name.contains(|letter: char| letter.is_lowercase());
+        let is_rust_name = |name: &str| is_snake_case(name) && !name.ends_with(['_', '…']) && !name.contains(':');
         let has_rust = |text: &&str| {
             let mut code = text.split('`').skip(1).step_by(2);
             text.contains('[') && text.contains("`]") || code.any(|code| code == "None" || is_rust_name(code))
@@ -242,8 +261,9 @@ mod tests {
     fn every_operation_and_path_parameter_is_documented() {
         for operation in crate::server::operations::all() {
             assert!(!operation.summary.is_empty(), "{}", operation.name);
-            for parameter in path_parameters(&operation) {
+            for parameter in path_parameters(&operation, &mut NamedSchemas::default()) {
                 assert_ne!(parameter["description"], "", "{}: {parameter}", operation.name);
+                assert_ne!(parameter["schema"], json!({}), "{}: {parameter}", operation.name);
             }
         }
     }

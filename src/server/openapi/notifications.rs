@@ -3,6 +3,7 @@
 use schemars::{Schema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 
+use crate::form::schema::NamedSchemas;
 use crate::model::id::NotificationId;
 use crate::model::notification::{OrderCancelled, OrderCompleted, TicketCheckedIn, TicketIssued};
 use crate::model::timestamp::Timestamp;
@@ -10,12 +11,16 @@ use crate::model::webhook::NotificationType;
 use crate::text_enum::TextEnum;
 use crate::webhook::{EVENT_ID_HEADER, EVENT_TYPE_HEADER, SIGNATURE_HEADER, TIMESTAMP_HEADER};
 
+/// The tag of the notifications. No operation has it: generators of clients write one file for each tag, and would
+/// write the operations and the notifications of one tag to the same file.
+pub(super) const TAG: &str = "Notifications";
+
 const DESCRIPTION: &str = "Delivered at least once: if it arrives again, it has the same `id`. An attempt succeeds if \
     the endpoint returns a 2xx status within 10 seconds. Otherwise the notification is sent again, 1, 2, 5, 10, 20, 40 \
     and 80 minutes after the previous attempt.";
 
-/// Every type of notification by its name.
-pub(super) fn webhooks(generator: &mut SchemaGenerator) -> Value {
+/// Every type of notification by its name. Adds the schemas of their bodies to `named`.
+pub(super) fn webhooks(named: &mut NamedSchemas, generator: &mut SchemaGenerator) -> Value {
     let mut webhooks = Map::new();
     for kind in NotificationType::ALL {
         let (summary, data) = match kind {
@@ -26,14 +31,17 @@ pub(super) fn webhooks(generator: &mut SchemaGenerator) -> Value {
                 ("A ticket was checked in", generator.subschema_for::<TicketCheckedIn>())
             }
         };
-        webhooks.insert(kind.as_str().to_owned(), json!({"post": post(*kind, summary, &data, generator)}));
+        let body = body(*kind, summary, &data, generator);
+        let body = named.refer_to(&format!("{kind:?}Notification"), body);
+        webhooks.insert(kind.as_str().to_owned(), json!({"post": post(*kind, summary, &body)}));
     }
     Value::Object(webhooks)
 }
 
-fn post(kind: NotificationType, summary: &str, data: &Schema, generator: &mut SchemaGenerator) -> Value {
-    let body = json!({
+fn body(kind: NotificationType, summary: &str, data: &Schema, generator: &mut SchemaGenerator) -> Value {
+    json!({
         "type": "object",
+        "description": format!("{summary}: the body of a webhook request."),
         "required": ["id", "type", "createdAt", "data"],
         "properties": {
             "id": generator.subschema_for::<NotificationId>(),
@@ -41,12 +49,15 @@ fn post(kind: NotificationType, summary: &str, data: &Schema, generator: &mut Sc
             "createdAt": generator.subschema_for::<Timestamp>(),
             "data": data,
         },
-    });
+    })
+}
+
+fn post(kind: NotificationType, summary: &str, body: &Value) -> Value {
     let signature =
         "The HMAC-SHA256 of `<timestamp>.<body>` in hexadecimal. The key is the endpoint's secret, including `whsec_`.";
     json!({
         "operationId": format!("receive_{}", kind.as_str().replace('.', "_")),
-        "tags": ["Webhooks"],
+        "tags": [TAG],
         "summary": summary,
         "description": DESCRIPTION,
         "security": [],

@@ -100,8 +100,15 @@ pub(super) fn paths() -> Value {
 }
 
 fn ok() -> Value {
-    let schema = json!({
-        "type": "object", "required": ["status"], "properties": {"status": {"type": "string", "enum": ["ok"]}},
-    });
-    json!({"application/json": {"schema": schema, "example": {"status": "ok"}}})
+    json!({"application/json": {"schema": {"$ref": "#/components/schemas/HealthStatus"}, "example": {"status": "ok"}}})
+}
+
+/// The schema of the response to a health check that succeeded.
+pub(super) fn health_status() -> Value {
+    json!({
+        "type": "object",
+        "description": "The response to a health check that succeeded.",
+        "required": ["status"],
+        "properties": {"status": {"type": "string", "enum": ["ok"]}},
+    })
 }

@@ -133,16 +133,6 @@ pub(super) fn components() -> Value {
 fn problem_response(codes: &[&ProblemCode], reasons: &[Reason]) -> Value {
     let Some(first) = codes.first() else { return json!({}) };
     let status = first.status;
-    let types: Vec<_> = codes.iter().map(|code| code.type_uri()).collect();
-    let mut properties = json!({"type": {"enum": types}, "status": {"const": status.as_u16()}});
-    if !reasons.is_empty() {
-        let reasons: Vec<_> = reasons.iter().map(|reason| reason.as_str()).collect();
-        properties["reason"] = json!({"enum": reasons});
-    }
-    let mut examples = Map::new();
-    for code in codes {
-        examples.insert(code.name.to_owned(), json!({"value": code.example(reasons.first().copied())}));
-    }
     let mut header_names = match status {
         StatusCode::UNAUTHORIZED => vec!["X-Request-Id", "WWW-Authenticate"],
         _ => AUTHENTICATED.to_vec(),
@@ -152,31 +142,60 @@ fn problem_response(codes: &[&ProblemCode], reasons: &[Reason]) -> Value {
     {
         header_names.push("Retry-After");
     }
-    let titles: Vec<_> = codes.iter().map(|code| code.title).collect();
+    let descriptions: Vec<_> = codes.iter().map(|code| problem_description(code, reasons)).collect();
     json!({
-        "description": titles.join(", or: "),
+        "description": descriptions.join(", or: "),
         "headers": headers::references(&header_names),
+        // All problems have the same schema. With one of its own for each response, generated clients would have a type
+        // for each response, or none.
         "content": {"application/problem+json": {
-            "schema": {"allOf": [{"$ref": "#/components/schemas/ProblemDetails"}, {"properties": properties}]},
-            "examples": examples,
+            "schema": {"$ref": "#/components/schemas/ProblemDetails"},
+            "examples": problem_examples(codes, reasons),
         }},
     })
 }
 
-/// The schema of every problem.
-pub(super) fn problem_details() -> Value {
+/// The title and the type of a problem, and the reasons of a conflict.
+fn problem_description(code: &ProblemCode, reasons: &[Reason]) -> String {
+    let title = code.title;
+    let kind = code.type_uri();
+    if *code != problem::CONFLICT {
+        return format!("{title} (`{kind}`)");
+    }
+    let reasons: Vec<_> = reasons.iter().map(|reason| format!("`{}`", reason.as_str())).collect();
+    format!("{title} (`{kind}`; `reason`: {})", reasons.join(", "))
+}
+
+/// An example of each problem, and of each reason of a conflict.
+fn problem_examples(codes: &[&ProblemCode], reasons: &[Reason]) -> Value {
+    let mut examples = Map::new();
+    for code in codes {
+        if **code == problem::CONFLICT {
+            for reason in reasons {
+                examples.insert(reason.as_str().to_owned(), json!({"value": code.example(Some(*reason))}));
+            }
+        } else {
+            examples.insert(code.name.to_owned(), json!({"value": code.example(None)}));
+        }
+    }
+    Value::Object(examples)
+}
+
+/// The schemas of problems and of the field errors in them, by their names.
+pub(super) fn problem_schemas() -> [(String, Value); 2] {
     let types: Vec<_> = CODES.iter().map(|code| code.type_uri()).collect();
     let reasons: Vec<_> = Reason::ALL.iter().map(|reason| reason.as_str()).collect();
     let text = |description: &str| json!({"type": "string", "description": description});
-    let field = json!({
+    let field_error = json!({
         "type": "object",
+        "description": "What is wrong with one field of a request.",
         "required": ["path", "message"],
         "properties": {
             "path": text("The field, such as `items[0].quantity`; empty for the request as a whole."),
             "message": text("What is wrong with the field, for humans."),
         },
     });
-    json!({
+    let problem_details = json!({
         "type": "object",
         "description": "An error (RFC 9457).",
         "required": ["type", "title", "status", "detail", "instance", "requestId"],
@@ -189,9 +208,10 @@ pub(super) fn problem_details() -> Value {
             "requestId": text("The id of the request, as in the header `X-Request-Id`."),
             "reason": {"type": "string", "enum": reasons, "description": "Why there is a conflict; only in conflicts."},
             "errors": {
-                "type": "array", "minItems": 1, "items": field,
+                "type": "array", "minItems": 1, "items": {"$ref": "#/components/schemas/FieldError"},
                 "description": "All invalid fields; only if the validation failed.",
             },
         },
-    })
+    });
+    [("ProblemDetails".to_owned(), problem_details), ("FieldError".to_owned(), field_error)]
 }
