@@ -157,6 +157,8 @@ fn demonstrate() -> Result<()> {
     let (receiver, accepted) = WebhookReceiver::new(move || Some(known_secret.get()?.expose().to_owned()));
     let address = listen(SocketAddr::from(([127, 0, 0, 1], 0)), receiver)?;
 
+    // A sender needs an implementation of cryptography for TLS. A program without rustls enables the feature `ring`.
+    rustls::crypto::ring::default_provider().install_default().map_err(|_| "there is one already")?;
     let folder = tempfile::tempdir()?;
     let service = TicketingService::builder(folder.path().join("ticketing.db"))
         // For a receiver on this machine. Without it, endpoints must be https URLs of public addresses.

@@ -35,6 +35,8 @@ pub(crate) fn run(settings: Settings) -> Result<(), Failure> {
     if settings.allow_local_webhooks {
         print_line("Warning: webhook receivers may be on this machine and use plain http. For development only.")?;
     }
+    // The sender needs an implementation of cryptography for TLS. This fails only if the process has one already.
+    let _ = rustls::crypto::ring::default_provider().install_default();
     let maintenance = service.start_maintenance()?;
     let webhooks = service.start_webhook_sender(SenderOptions::default())?;
     let mut options = ServerOptions::default();

@@ -16,12 +16,15 @@ impl TicketingService {
     /// them.
     ///
     /// # Errors
-    /// - [`Error::Validation`](crate::Error::Validation) lists every option outside its limits.
+    /// - [`Error::Validation`](crate::Error::Validation) lists every option outside its limits, or says that the default
+    ///   transport needs an implementation of cryptography or a feature of this crate (see
+    ///   [`webhook`](crate::webhook#sending)).
     /// - [`Error::Store`](crate::Error::Store) if a thread cannot be started.
     ///
     /// ```
     /// use ticketing::webhook::SenderOptions;
     #[doc = include_str!("../doc_fixture.md")]
+    /// # let _ = rustls::crypto::ring::default_provider().install_default();
     /// let sender = service.start_webhook_sender(SenderOptions::default())?;
     /// drop(sender); // waits a moment for attempts in progress
     /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::environment::Environment;
 use crate::error::Result;
 use crate::store::Store;
-use crate::webhook::{HttpsTransport, SenderOptions, Transport, WebhookSender};
+use crate::webhook::{SenderOptions, Transport, WebhookSender};
 
 /// The webhook settings of a service.
 pub(super) struct WebhookSettings {
@@ -25,8 +25,23 @@ impl WebhookSettings {
         let transport = match &self.transport {
             Some(transport) => Arc::clone(transport),
             // One for each sender: when a sender stops, the connections of its transport are closed.
-            None => Arc::new(HttpsTransport::builder().allow_local(self.allow_local).build()),
+            None => https_transport(self.allow_local)?,
         };
         WebhookSender::start(Arc::clone(store), environment.clone(), transport, options)
     }
+}
+
+#[cfg(feature = "webhooks")]
+fn https_transport(allow_local: bool) -> Result<Arc<dyn Transport>> {
+    use crate::webhook::HttpsTransport;
+    Ok(Arc::new(HttpsTransport::builder().allow_local(allow_local).build()?))
+}
+
+#[cfg(not(feature = "webhooks"))]
+fn https_transport(_: bool) -> Result<Arc<dyn Transport>> {
+    use crate::error::Error;
+    Err(Error::field(
+        "webhook_transport",
+        "must be set, because the crate `ticketing` is compiled without its feature `webhooks`",
+    ))
 }

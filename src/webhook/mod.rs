@@ -17,6 +17,7 @@
 //! with a 2xx status within 10 seconds, before it does any long work. Any other status, a redirect included, is a
 //! failed attempt, and so is a response that comes too late.
 
+#[cfg(feature = "webhooks")]
 mod https;
 mod sender;
 mod signature;
@@ -29,6 +30,7 @@ pub use crate::model::webhook::{
     CreateWebhook, CreatedWebhookEndpoint, DeliveryEventType, ListWebhookDeliveries, ListWebhooks, NotificationType,
     ResentWebhookDelivery, RotatedWebhookSecret, UpdateWebhook, WebhookDelivery, WebhookEndpoint,
 };
+#[cfg(feature = "webhooks")]
 pub use https::{CertificatesError, HttpsTransport, HttpsTransportBuilder, Resolver, SystemResolver};
 pub use sender::{SenderOptions, WebhookSender};
 pub use signature::{

@@ -44,11 +44,11 @@ fn unconnected(kind: FailureKind, message: &str) -> Result<WebhookResponse, Webh
 }
 
 fn local(names: &FakeResolver) -> HttpsTransport {
-    HttpsTransport::builder().allow_local(true).resolver(names.clone()).build()
+    HttpsTransport::builder().allow_local(true).resolver(names.clone()).build().unwrap()
 }
 
 fn public(names: &FakeResolver) -> HttpsTransport {
-    HttpsTransport::builder().resolver(names.clone()).build()
+    HttpsTransport::builder().resolver(names.clone()).build().unwrap()
 }
 
 /// Returns the URL of a receiver with a host name.
@@ -196,7 +196,7 @@ impl Resolver for Hanging {
 #[test]
 fn a_hanging_lookup_fails_at_the_timeout() {
     let (ends, channel) = channel();
-    let transport = HttpsTransport::builder().resolver(Hanging(Mutex::new(channel))).build();
+    let transport = HttpsTransport::builder().resolver(Hanging(Mutex::new(channel))).build().unwrap();
     let request =
         WebhookRequest { url: "https://hooks.example.com/".to_owned(), headers: Vec::new(), body: String::new() };
     let message = "timed out after 0.6 s while resolving the host name";
@@ -221,7 +221,7 @@ fn an_address_that_does_not_accept_fails_at_the_timeout() {
         backlog.push(connection);
         assert!(backlog.len() < 10_000, "the backlog is unlimited");
     }
-    let transport = HttpsTransport::builder().allow_local(true).build();
+    let transport = HttpsTransport::builder().allow_local(true).build().unwrap();
     let request = WebhookRequest { url: format!("http://{address}/"), headers: Vec::new(), body: String::new() };
     let message = "timed out after 0.6 s while connecting".to_owned();
     let expected = WebhookFailure { kind: FailureKind::TimedOut, message, connection_tried: true };
@@ -233,7 +233,7 @@ fn an_address_that_does_not_accept_fails_at_the_timeout() {
 fn proxies_from_the_environment_are_not_used() {
     const RECEIVER: &str = "WEBHOOK_TEST_RECEIVER";
     if let Ok(url) = std::env::var(RECEIVER) {
-        let transport = HttpsTransport::builder().allow_local(true).build();
+        let transport = HttpsTransport::builder().allow_local(true).build().unwrap();
         assert_eq!(send(&transport, &url).unwrap().status, 204);
         // Plain ureq would use the proxy.
         assert!(ureq::get(&url).call().is_err());

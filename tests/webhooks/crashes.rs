@@ -58,7 +58,7 @@ fn a_child_process_plays_its_role() {
 }
 
 fn local() -> HttpsTransport {
-    HttpsTransport::builder().allow_local(true).build()
+    HttpsTransport::builder().allow_local(true).build().unwrap()
 }
 
 /// Waits until this process is killed, or its parent has ended.

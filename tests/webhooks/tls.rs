@@ -47,7 +47,7 @@ impl Issuer {
     /// Creates a transport that trusts this authority and resolves every name to this machine.
     fn transport(&self) -> HttpsTransport {
         let builder = HttpsTransport::builder().allow_local(true).resolver(FakeResolver::at(&["127.0.0.1"]));
-        builder.root_certificates(&self.0.pem()).unwrap().build()
+        builder.root_certificates(&self.0.pem()).unwrap().build().unwrap()
     }
 }
 
@@ -114,7 +114,8 @@ fn a_receiver_with_an_untrusted_certificate_gets_no_request() {
 fn the_default_roots_are_those_of_mozilla() {
     let issuer = Issuer::new("known");
     let receiver = issuer.receiver(NAME);
-    let transport = HttpsTransport::builder().allow_local(true).resolver(FakeResolver::at(&["127.0.0.1"])).build();
+    let transport =
+        HttpsTransport::builder().allow_local(true).resolver(FakeResolver::at(&["127.0.0.1"])).build().unwrap();
     assert_eq!(send(&transport, &receiver), network("the certificate is not trusted: its issuer is unknown"));
 }
 

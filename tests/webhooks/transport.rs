@@ -16,7 +16,7 @@ const SHORT: Duration = Duration::from_millis(600);
 const BODY: &str = r#"{"id":"evt_1","type":"order.completed"}"#;
 
 fn local() -> HttpsTransport {
-    HttpsTransport::builder().allow_local(true).build()
+    HttpsTransport::builder().allow_local(true).build().unwrap()
 }
 
 fn request(url: String) -> WebhookRequest {

@@ -5,9 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use rustls::crypto::CryptoProvider;
 use ureq::config::{AutoHeaderValue, Config};
-use ureq::tls::TlsConfig;
-use ureq::unversioned::transport::{Connector, RustlsConnector};
 use ureq::{Agent, Body, http};
 
 use super::exchange::{self, Exchange, Finished, Phase};
@@ -15,6 +14,7 @@ use super::http_connection::{CHUNK, HttpConnector, MAX_HEAD};
 use super::lookup_pool::{LookupPool, MAX_THREADS};
 use super::settings::Settings;
 use super::tcp::{CheckedAddresses, CheckedConnector};
+use super::ureq_traits::{self, Connector, RustlsConnector};
 use crate::webhook::transport::{BODY_KEPT, WebhookRequest, WebhookResponse};
 
 /// How long an idle connection is kept. Many servers close theirs after 60 seconds without a request, or after 5.
@@ -28,7 +28,7 @@ pub(super) struct Client {
 }
 
 impl Client {
-    pub(super) fn new(settings: &Settings) -> Self {
+    pub(super) fn new(settings: &Settings, provider: &Arc<CryptoProvider>) -> Self {
         let connector = CheckedConnector::default().chain(RustlsConnector::default()).chain(HttpConnector);
         // No timeouts here: each exchange has its deadline.
         let config = Config::builder()
@@ -37,7 +37,7 @@ impl Client {
             .max_redirects(0)
             .max_redirects_will_error(false)
             .http_status_as_error(false)
-            .tls_config(TlsConfig::builder().root_certs(settings.roots.clone()).build())
+            .tls_config(ureq_traits::tls_config(settings.roots.clone(), Arc::clone(provider)))
             .user_agent(AutoHeaderValue::None)
             .accept(AutoHeaderValue::None)
             .accept_encoding(AutoHeaderValue::None)

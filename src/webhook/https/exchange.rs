@@ -12,9 +12,9 @@ use std::net::SocketAddr;
 use std::thread::sleep;
 use std::time::Duration;
 
-use ureq::unversioned::transport::{NextTimeout, time};
 use ureq::{Error, Timeout};
 
+use super::ureq_traits::{NextTimeout, time};
 use crate::environment::{Clock, SystemClock};
 
 /// How many reads of a response are not delayed.

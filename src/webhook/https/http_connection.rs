@@ -11,9 +11,9 @@
 use std::time::Duration;
 
 use ureq::Error;
-use ureq::unversioned::transport::{Buffers, ConnectionDetails, Connector, LazyBuffers, NextTimeout, Transport, time};
 
 use super::exchange::{self, Phase};
+use super::ureq_traits::{Buffers, ConnectionDetails, Connector, LazyBuffers, NextTimeout, Transport, time};
 
 /// The largest response head in bytes, including provisional responses.
 pub(super) const MAX_HEAD: usize = 64 * 1024;

@@ -5,13 +5,16 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
+use rustls::crypto::CryptoProvider;
 use ureq::tls::{Certificate, PemItem, RootCerts, parse_pem};
 
 use super::client::Client;
 use super::exchange::{self, Exchange};
 use super::lookup_pool::LookupPool;
+use super::provider;
 use super::resolver::Resolver;
 use super::settings::Settings;
+use crate::error::Error;
 use crate::rules::webhook_url::{ReceiverHost, ReceiverUrl, is_allowed};
 use crate::webhook::transport::{Transport, WebhookFailure, WebhookRequest, WebhookResponse};
 
@@ -22,17 +25,23 @@ use crate::webhook::transport::{Transport, WebhookFailure, WebhookRequest, Webho
 /// not affect the attempt. Proxies from the environment are not used, redirects are not followed, and cookies are not
 /// kept.
 ///
+/// rustls does the TLS, with the cryptography of the program: see
+/// [`crypto_provider`](HttpsTransportBuilder::crypto_provider).
+///
 /// The transport logs nothing, but the underlying `ureq` does, through the crate `log`: host names at level debug,
 /// and whole URLs at level trace. A program that collects these records should filter out the target `ureq`.
 ///
 /// ```
 /// use ticketing::webhook::HttpsTransport;
 ///
-/// let production = HttpsTransport::default();
-/// let development = HttpsTransport::builder().allow_local(true).build();
+/// # let _ = rustls::crypto::ring::default_provider().install_default();
+/// let production = HttpsTransport::builder().build()?;
+/// let development = HttpsTransport::builder().allow_local(true).build()?;
+/// # Ok::<(), ticketing::Error>(())
 /// ```
 pub struct HttpsTransport {
     settings: Settings,
+    provider: Arc<CryptoProvider>,
     /// The current client. [`Transport::interrupt`] replaces it.
     client: RwLock<Arc<Client>>,
 }
@@ -70,12 +79,6 @@ impl HttpsTransport {
     }
 }
 
-impl Default for HttpsTransport {
-    fn default() -> Self {
-        Self::builder().build()
-    }
-}
-
 impl Transport for HttpsTransport {
     fn send(&self, request: &WebhookRequest, timeout: Duration) -> Result<WebhookResponse, WebhookFailure> {
         let deadline = exchange::now().saturating_add(timeout);
@@ -94,7 +97,7 @@ impl Transport for HttpsTransport {
     }
 
     fn interrupt(&self) {
-        let next = Arc::new(Client::new(&self.settings));
+        let next = Arc::new(Client::new(&self.settings, &self.provider));
         let interrupted = std::mem::replace(&mut *self.client.write().unwrap_or_else(PoisonError::into_inner), next);
         interrupted.interrupt();
     }
@@ -151,12 +154,14 @@ impl HttpsTransportBuilder {
     ///     }
     /// }
     ///
-    /// let transport = HttpsTransport::builder().resolver(PrivateResolver).build();
+    /// # let _ = rustls::crypto::ring::default_provider().install_default();
+    /// let transport = HttpsTransport::builder().resolver(PrivateResolver).build()?;
     /// let url = "https://hooks.example.com/".to_owned();
     /// let request = WebhookRequest { url, headers: Vec::new(), body: "{}".to_owned() };
     /// let failure = transport.send(&request, Duration::from_secs(10)).unwrap_err();
     /// assert_eq!(failure.kind, FailureKind::Refused);
     /// assert!(!failure.connection_tried);
+    /// # Ok::<(), ticketing::Error>(())
     /// ```
     #[must_use]
     pub fn resolver(mut self, resolver: impl Resolver) -> Self {
@@ -197,10 +202,36 @@ impl HttpsTransportBuilder {
         self
     }
 
-    /// Creates the transport.
+    /// Sets the implementation of cryptography, which rustls calls a provider. Default: the default of the process at
+    /// the time of [`build`](Self::build), or *ring* if the process has none and the feature `ring` is enabled.
+    ///
+    /// A process has a default after a call of [`CryptoProvider::install_default`], or after its first TLS configuration
+    /// for which rustls had to choose one.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    ///
+    /// use rustls::crypto::ring; // or aws_lc_rs
+    /// use ticketing::webhook::HttpsTransport;
+    ///
+    /// let transport = HttpsTransport::builder().crypto_provider(Arc::new(ring::default_provider())).build()?;
+    /// # Ok::<(), ticketing::Error>(())
+    /// ```
     #[must_use]
-    pub fn build(self) -> HttpsTransport {
-        HttpsTransport { client: RwLock::new(Arc::new(Client::new(&self.settings))), settings: self.settings }
+    pub fn crypto_provider(mut self, provider: Arc<CryptoProvider>) -> Self {
+        self.settings.provider = Some(provider);
+        self
+    }
+
+    /// Creates the transport.
+    ///
+    /// # Errors
+    /// [`Error::Validation`](crate::Error::Validation) if there is no implementation of cryptography (see
+    /// [`crypto_provider`](Self::crypto_provider)), or if it has no cipher suites for TLS.
+    pub fn build(self) -> Result<HttpsTransport, Error> {
+        let provider = provider::choose(self.settings.provider.clone())?;
+        let client = RwLock::new(Arc::new(Client::new(&self.settings, &provider)));
+        Ok(HttpsTransport { settings: self.settings, provider, client })
     }
 }
 

@@ -12,6 +12,7 @@
 //! - **A connection layer above TLS** ([`http_connection`]). It sends the request in one go, limits the response head
 //!   including 1xx responses, and does not reuse a connection that has data left. ureq lets a receiver send 1xx
 //!   responses without end.
+//! - **The choice of cryptography** ([`provider`]), which is the program's and not this crate's.
 //! - **Error messages** ([`failure`]) that say what failed without revealing anything about the sender's network.
 
 mod client;
@@ -20,9 +21,11 @@ mod failure;
 mod http_connection;
 mod https_transport;
 mod lookup_pool;
+mod provider;
 mod resolver;
 mod settings;
 mod tcp;
+mod ureq_traits;
 
 pub use https_transport::{CertificatesError, HttpsTransport, HttpsTransportBuilder};
 pub use resolver::{Resolver, SystemResolver};

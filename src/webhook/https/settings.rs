@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use rustls::crypto::CryptoProvider;
 use ureq::tls::RootCerts;
 
 use super::resolver::{Resolver, SystemResolver};
@@ -16,6 +17,8 @@ pub(super) struct Settings {
     pub(super) allow_local: bool,
     pub(super) resolver: Arc<dyn Resolver>,
     pub(super) roots: RootCerts,
+    /// The implementation of cryptography; `None` for the default.
+    pub(super) provider: Option<Arc<CryptoProvider>>,
     /// How many connections are kept open between notifications.
     pub(super) idle_connections: usize,
 }
@@ -26,6 +29,7 @@ impl Default for Settings {
             allow_local: false,
             resolver: Arc::new(SystemResolver),
             roots: RootCerts::WebPki,
+            provider: None,
             idle_connections: IDLE_CONNECTIONS,
         }
     }

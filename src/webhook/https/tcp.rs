@@ -10,10 +10,11 @@ use std::sync::Arc;
 use ureq::Error;
 use ureq::config::Config;
 use ureq::http::Uri;
-use ureq::unversioned::resolver::{ResolvedSocketAddrs, Resolver};
-use ureq::unversioned::transport::{Buffers, ConnectionDetails, Connector, NextTimeout, TcpConnector, Transport, time};
 
 use super::exchange::{self, Phase};
+use super::ureq_traits::{
+    Buffers, ConnectionDetails, Connector, NextTimeout, ResolvedSocketAddrs, Resolver, TcpConnector, Transport, time,
+};
 
 /// How many addresses of a name are tried: the capacity of ureq's list.
 const MAX_ADDRESSES: usize = 16;

@@ -11,6 +11,7 @@ use crate::error::{FieldErrors, Result};
 /// ```
 /// use ticketing::webhook::SenderOptions;
 #[doc = include_str!("../../doc_fixture.md")]
+/// # let _ = rustls::crypto::ring::default_provider().install_default();
 /// let sender = service.start_webhook_sender(SenderOptions::default().workers(16))?;
 /// drop(sender); // waits a moment for attempts in progress
 /// # Ok::<(), Box<dyn std::error::Error>>(())

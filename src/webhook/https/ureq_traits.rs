@@ -1,0 +1,25 @@
+//! The part of ureq that has no stable API. No other file names it.
+//!
+//! ureq keeps the traits for resolvers and connectors in its module `unversioned`. They are the only way to connect to
+//! checked addresses and to see the bytes of an exchange. ureq changes them in minor versions, but not in patch
+//! versions. It also raises the version of rustls, whose [`CryptoProvider`] is passed on here, in minor versions.
+//! Therefore `Cargo.toml` accepts every patch of the minor versions with which this crate was tested, and no newer
+//! minor version. The oldest is 3.5, the first with [`Agent::shutdown`](ureq::Agent::shutdown), which interrupts
+//! requests in progress.
+//!
+//! To add a minor version of ureq: widen the range, run the tests of webhooks with both ends of it
+//! (`cargo update -p ureq --precise …`), and adapt this file and the implementations of the traits.
+
+use std::sync::Arc;
+
+use rustls::crypto::CryptoProvider;
+use ureq::tls::{RootCerts, TlsConfig};
+pub(super) use ureq::unversioned::resolver::{ResolvedSocketAddrs, Resolver};
+pub(super) use ureq::unversioned::transport::{
+    Buffers, ConnectionDetails, Connector, LazyBuffers, NextTimeout, RustlsConnector, TcpConnector, Transport, time,
+};
+
+/// Returns the TLS configuration with these certificate authorities and this implementation of cryptography.
+pub(super) fn tls_config(roots: RootCerts, provider: Arc<CryptoProvider>) -> TlsConfig {
+    TlsConfig::builder().root_certs(roots).unversioned_rustls_crypto_provider(provider).build()
+}
