@@ -108,8 +108,31 @@
 //! | Feature | Default | Effect |
 //! |---|---|---|
 //! | `bundled` | yes | Compiles SQLite into the program. Otherwise the system's is linked: 3.51.3 or newer. |
+//! | `webhooks` | yes | [`webhook::HttpsTransport`], which sends webhooks, with ureq and rustls. |
+//! | `ring` | no | The cryptography for it, in programs that do not use rustls themselves. |
 //! | `server` | no | The module `server`: the operations over HTTP, OpenAPI, the sandbox's checkout page, metrics. |
+//!
+//! `ring` is not on by default, because Cargo enables it for the whole program. If the program is also compiled with
+//! another provider of cryptography for rustls, rustls can no longer choose one by itself, and
+//! `rustls::ServerConfig::builder()` panics. The module [`webhook`](webhook#sending) has the other ways to provide one,
+//! and tells what remains of webhooks without the feature `webhooks`.
+//!
+//! # Semantic versioning
+//!
+//! These types of other crates are part of the public API. An incompatible version of such a crate is taken over only
+//! in an incompatible version of this one.
+//!
+//! | Crate | Types | Feature |
+//! |---|---|---|
+//! | `serde` 1 | `Serialize` and `Deserialize`, which resources and requests implement | |
+//! | `rustls` 0.23 | `crypto::CryptoProvider`, which [`webhook::HttpsTransportBuilder`] takes | `webhooks` |
+//! | `axum` 0.8 | `Router`, which `server::router` returns | `server` |
+//!
+//! All other dependencies can change in any version, among them hyper, rusqlite, schemars and ureq. With the feature
+//! `server`, public types implement `schemars::JsonSchema`; these implementations are not part of the API. The minimum
+//! version of Rust, 1.95, can rise in a minor version.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![warn(missing_docs, unreachable_pub, clippy::pedantic)]
 #![allow(clippy::single_match_else, clippy::match_bool, clippy::struct_excessive_bools)]
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used))]

@@ -176,6 +176,7 @@ fn what_the_rule_forbids_is_found() {
         ("store/engine/writer.rs", "use rusqlite::Connection;"),
         ("store/mod.rs", "use super::payment::Checkout;"),
         ("payment/mod.rs", "let agent = ureq::agent();"),
+        ("webhook/https/tcp.rs", "use ureq::unversioned::transport::Transport;"),
         ("model/order.rs", "use crate::rules::Checked;"),
         ("model/order.rs", "const SQL: &str = \"SELECT 1\";"),
         ("model/order.rs", "use crate::environment::Clock;"),

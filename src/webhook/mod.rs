@@ -16,6 +16,22 @@
 //! A receiver should [`verify`] the signature, ignore notifications whose id it has processed before, and respond
 //! with a 2xx status within 10 seconds, before it does any long work. Any other status, a redirect included, is a
 //! failed attempt, and so is a response that comes too late.
+//!
+//! # Sending
+//!
+//! [`HttpsTransport`] needs the feature `webhooks`, which is on by default, and an implementation of cryptography for
+//! TLS: a `CryptoProvider` of `rustls`. This crate enables none by default, so that it disturbs no program that has
+//! one. There are three ways to provide it:
+//!
+//! - Enable the feature `ring` of this crate. This is the simplest way for a program that does not use rustls itself.
+//! - Call `rustls::crypto::CryptoProvider::install_default` at the start of the program, as rustls recommends.
+//! - Pass one to [`HttpsTransportBuilder::crypto_provider`], and the transport to
+//!   [`Builder::webhook_transport`](crate::Builder::webhook_transport).
+//!
+//! Without a provider the sender does not start, and the error says so.
+//!
+//! Without the feature `webhooks` everything else in this module remains: endpoints and the outbox, signing and
+//! verification, and the sender, which then needs a [`Transport`] of your own.
 
 #[cfg(feature = "webhooks")]
 mod https;
