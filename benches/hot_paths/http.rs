@@ -6,7 +6,8 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use ticketing::server::{ServerOptions, serve};
+use ticketing::TicketingService;
+use ticketing::server::{ServerOptions, router, serve};
 
 use crate::large_store::{LargeStore, email, scatter};
 use crate::orders::{create_order, spread};
@@ -31,6 +32,11 @@ fn unlimited() -> ServerOptions {
     options
 }
 
+async fn serve_api(service: TicketingService, listener: TcpListener) -> std::io::Result<()> {
+    let options = unlimited();
+    serve(router(service, &options), listener, options, std::future::pending()).await
+}
+
 fn orders(bench: &mut Bench, connections: u64) {
     let name = format!("POST /v1/orders, {connections} connections");
     if !bench.includes(&name) {
@@ -41,7 +47,7 @@ fn orders(bench: &mut Bench, connections: u64) {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("a runtime");
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("bound");
-    runtime.spawn(serve(store.fixture.service.clone(), listener, unlimited(), std::future::pending()));
+    runtime.spawn(serve_api(store.fixture.service.clone(), listener));
     let mut clients: Vec<_> = (0..connections).map(|_| Client::connect(address)).collect();
     let next = AtomicU64::new(0);
     let send = |client: &mut Client| {
@@ -93,7 +99,7 @@ fn reads(bench: &mut Bench) {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("a runtime");
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let server = listener.local_addr().expect("bound");
-    runtime.spawn(serve(store.fixture.service.clone(), listener, unlimited(), std::future::pending()));
+    runtime.spawn(serve_api(store.fixture.service.clone(), listener));
     let request =
         format!("GET /v1/events/{} HTTP/1.1\r\nHost: localhost\r\nX-Api-Key: {}\r\n\r\n", store.event, store.key);
     let mut client = Client::connect(server);

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use ticketing::TicketingService;
 use ticketing::maintenance::MaintenanceWorker;
 use ticketing::organization::{CreateApiKey, CreateOrganization, Scopes};
-use ticketing::server::{ServerOptions, serve};
+use ticketing::server::{ServerOptions, router, serve};
 use tokio::sync::oneshot;
 
 use crate::Result;
@@ -64,7 +64,8 @@ impl SaleServer {
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
         let (stop, stopped) = oneshot::channel::<()>();
         let server = std::thread::spawn(move || {
-            runtime.block_on(serve(service, listener, server_options(), async { drop(stopped.await) }))
+            let options = server_options();
+            runtime.block_on(serve(router(service, &options), listener, options, async { drop(stopped.await) }))
         });
         Ok(Self { address, database, key, next_event: AtomicU32::new(1), stop, server, maintenance, _folder: folder })
     }

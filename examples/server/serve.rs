@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use ticketing::TicketingService;
 use ticketing::organization::{CreateApiKey, CreateOrganization, Scopes};
-use ticketing::server::{ServerOptions, serve};
+use ticketing::server::{ServerOptions, router, serve};
 use ticketing::webhook::SenderOptions;
 use tokio::runtime::Runtime;
 
@@ -42,7 +42,7 @@ pub(crate) fn run(settings: Settings) -> Result<(), Failure> {
     let mut options = ServerOptions::default();
     options.rate_limit = settings.rate_limit;
     options.failed_authentications = settings.failed_authentications;
-    let served = runtime.block_on(serve(service.clone(), listener, options, stop));
+    let served = runtime.block_on(serve(router(service.clone(), &options), listener, options, stop));
     runtime.shutdown_timeout(Duration::from_secs(1));
     drop(webhooks);
     drop(maintenance);

@@ -25,6 +25,8 @@ pub(super) struct Call<'a> {
     pub(super) parameters: &'a [String],
     pub(super) query: &'a [(String, String)],
     pub(super) body: &'a [u8],
+    /// The path under which clients reach the routes, without a trailing slash.
+    pub(super) base_path: &'a str,
 }
 
 impl Call<'_> {

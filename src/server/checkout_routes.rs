@@ -39,12 +39,13 @@ async fn finish(State(state): State<AppState>, parameters: PathParams, request: 
 /// The token in the path, or an empty one, which no checkout has.
 fn token(parameters: PathParams) -> String {
     let parameters = parameters.ok();
-    parameters.iter().flatten().next().map(|(_, token)| token.to_owned()).unwrap_or_default()
+    parameters.iter().flatten().last().map(|(_, token)| token.to_owned()).unwrap_or_default()
 }
 
 /// Applies the outcome that the customer chose, and redirects to the organizer's page for it, or back to the checkout.
 async fn redirect(service: &BlockingService, token: String, request: Request) -> Result<Response, Problem> {
-    let checkout = request.uri().path().to_owned();
+    // Relative, so that it is right under any prefix.
+    let checkout = request.uri().path().rsplit('/').next().unwrap_or_default().to_owned();
     let (head, body) = request.into_parts();
     let form = RequestBody::new(body).read(&head.headers).await?;
     let outcome = outcome(&form)

@@ -21,6 +21,7 @@ use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
+use prometheus_client::metrics::gauge::Gauge;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::{JoinError, JoinSet};
@@ -28,8 +29,8 @@ use tokio::time::Instant;
 use tower::Service;
 
 use super::client_connection::{ClientConnection, Timeouts};
-use super::metrics::{GaugeGuard, Metrics};
-use super::middleware::AmbiguousFraming;
+use super::invalid_http;
+use super::metrics::GaugeGuard;
 use super::transport::{Transport, WatchedBody};
 
 /// The maximum size of a request head.
@@ -47,7 +48,8 @@ const SHUTDOWN_HEAD_TIMEOUT: Duration = Duration::from_millis(500);
 /// The open connections.
 pub(super) struct Connections {
     router: Router,
-    metrics: Arc<Metrics>,
+    /// How many there are, for the metrics.
+    gauge: Gauge,
     timeouts: Timeouts,
     limit: usize,
     open: HashMap<tokio::task::Id, Arc<ClientConnection>>,
@@ -56,10 +58,10 @@ pub(super) struct Connections {
 }
 
 impl Connections {
-    pub(super) fn new(router: Router, metrics: Arc<Metrics>, timeouts: Timeouts, limit: usize) -> Self {
+    pub(super) fn new(router: Router, gauge: Gauge, timeouts: Timeouts, limit: usize) -> Self {
         Self {
             router,
-            metrics,
+            gauge,
             timeouts,
             limit: limit.max(1),
             open: HashMap::new(),
@@ -105,7 +107,7 @@ impl Connections {
         let connection = Arc::new(ClientConnection::new());
         let service = ConnectionService { router: self.router.clone(), client, connection: Arc::clone(&connection) };
         let served = serve(stream, service, self.timeouts, self.shutdown.subscribe());
-        let task = self.tasks.spawn(count_while(served, self.metrics.connection_opened()));
+        let task = self.tasks.spawn(count_while(served, GaugeGuard::new(&self.gauge)));
         self.open.insert(task.id(), connection);
     }
 
@@ -214,10 +216,10 @@ impl ConnectionService {
         let is_unambiguous = self.connection.head_received(has_body);
         let mut request = request.map(|body| WatchedBody::wrap(body, &self.connection));
         request.extensions_mut().insert(ConnectInfo(self.client));
-        if !is_unambiguous {
-            request.extensions_mut().insert(AmbiguousFraming);
-        }
-        let mut response = self.router.call(request).await;
+        let mut response = match invalid_http::refusal(&request, is_unambiguous) {
+            Some(response) => Ok(response),
+            None => self.router.call(request).await,
+        };
         if let (false, Ok(response)) = (is_unambiguous, &mut response) {
             // It is not known where the next request starts.
             response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));

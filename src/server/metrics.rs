@@ -41,7 +41,6 @@ pub(super) struct Metrics {
     requests: Family<ResponseLabels, Counter>,
     durations: Family<RouteLabels, Histogram, fn() -> Histogram>,
     in_progress: Gauge,
-    connections: Gauge,
     /// Only one scrape reads the store at a time.
     backlog_permit: Arc<Semaphore>,
 }
@@ -67,7 +66,7 @@ struct ResponseLabels {
 pub(super) struct GaugeGuard(Gauge);
 
 impl GaugeGuard {
-    fn new(gauge: &Gauge) -> Self {
+    pub(super) fn new(gauge: &Gauge) -> Self {
         gauge.inc();
         Self(gauge.clone())
     }
@@ -86,24 +85,18 @@ pub(super) fn method_label(method: &Method) -> &'static str {
 }
 
 impl Metrics {
-    pub(super) fn new(service: TicketingService) -> Self {
+    pub(super) fn new(service: TicketingService, open_connections: Gauge) -> Self {
         let requests = Family::default();
         let durations: Family<_, _, fn() -> Histogram> = Family::new_with_constructor(|| Histogram::new(SECONDS));
         let in_progress = Gauge::default();
-        let connections = Gauge::default();
         let mut registry = Registry::with_prefix(PREFIX);
         registry.register("http_requests", "HTTP requests that were answered", requests.clone());
         let help = "Time from the head of a request to the head of its response";
         registry.register_with_unit("http_request_duration", help, Unit::Seconds, durations.clone());
         registry.register("http_requests_under_way", "HTTP requests in progress", in_progress.clone());
-        registry.register("http_connections", "Open HTTP connections", connections.clone());
+        registry.register("http_connections", "Open HTTP connections", open_connections);
         let backlog_permit = Arc::new(Semaphore::new(1));
-        Self { service, registry, requests, durations, in_progress, connections, backlog_permit }
-    }
-
-    /// Counts a connection as open while the guard lives.
-    pub(super) fn connection_opened(&self) -> GaugeGuard {
-        GaugeGuard::new(&self.connections)
+        Self { service, registry, requests, durations, in_progress, backlog_permit }
     }
 
     /// Counts a request as in progress while the guard lives.

@@ -14,11 +14,14 @@ use crate::service::TicketingService;
 
 const OK: ([(HeaderName, &str); 1], &str) = ([(CONTENT_TYPE, "application/json")], r#"{"status":"ok"}"#);
 
-pub(super) fn routes() -> Router<AppState> {
-    Router::new()
-        .route("/health/live", get(async || OK))
-        .route("/health/ready", get(ready))
-        .route("/metrics", get(metrics))
+/// The routes of the health checks.
+pub(super) fn health() -> Router<AppState> {
+    Router::new().route("/health/live", get(async || OK)).route("/health/ready", get(ready))
+}
+
+/// The route of the metrics.
+pub(super) fn metrics() -> Router<AppState> {
+    Router::new().route("/metrics", get(scrape))
 }
 
 /// Checks the store. The cause of a failure is only in the log.
@@ -33,6 +36,6 @@ async fn ready(State(state): State<AppState>) -> Result<impl IntoResponse, Probl
     state.service.call(WaitsFor::Store, check).await
 }
 
-async fn metrics(State(state): State<AppState>) -> Result<Response, Problem> {
+async fn scrape(State(state): State<AppState>) -> Result<Response, Problem> {
     state.metrics.scrape().await
 }

@@ -173,7 +173,7 @@ impl Operation {
         Self::new(name, path, scope, Method::POST, body::<B>(), success, move |call| {
             let created = run(call, call.json()?)?;
             let mut response = json(&created)?;
-            if let Ok(location) = HeaderValue::try_from(format!("{BASE}/{}", location(&created))) {
+            if let Ok(location) = HeaderValue::try_from(format!("{}{BASE}/{}", call.base_path, location(&created))) {
                 response.headers_mut().insert(LOCATION, location);
             }
             Ok(response)

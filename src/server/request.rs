@@ -11,6 +11,7 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, Method};
 use axum::response::{IntoResponse, Response};
 
+use super::base_path::base_path;
 use super::blocking::{BlockingService, WaitsFor};
 use super::body::{self, RequestBody};
 use super::call::Call;
@@ -18,7 +19,7 @@ use super::conditions;
 use super::operation::{Input, Operation};
 use super::problem::Problem;
 use super::query;
-use super::rate_limit::{RateLimitStatus, RateLimits};
+use super::rate_limit::RateLimitStatus;
 use super::state::AppState;
 use crate::error::Error;
 use crate::model::caller::Caller;
@@ -103,7 +104,7 @@ async fn authorize_and_execute(
 struct IncomingRequest {
     head: Parts,
     client: Option<IpAddr>,
-    limits: Arc<RateLimits>,
+    state: AppState,
     /// Set once the request was counted.
     rate_limit: OnceLock<RateLimitStatus>,
 }
@@ -111,7 +112,7 @@ struct IncomingRequest {
 impl IncomingRequest {
     fn new(state: &AppState, head: Parts) -> Arc<Self> {
         let client = head.extensions.get::<ConnectInfo<SocketAddr>>().map(|client| client.0.ip());
-        Arc::new(Self { head, client, limits: Arc::clone(&state.limits), rate_limit: OnceLock::new() })
+        Arc::new(Self { head, client, state: Arc::clone(state), rate_limit: OnceLock::new() })
     }
 
     /// Looks up the API key, and counts the request for its rate limit.
@@ -122,10 +123,10 @@ impl IncomingRequest {
         };
         let caller = match authenticated {
             Ok(caller) => caller,
-            Err(Error::Unauthenticated) => return Err(self.limits.count_failure(self.client, service.now())),
+            Err(Error::Unauthenticated) => return Err(self.state.limits.count_failure(self.client, service.now())),
             Err(error) => return Err(error.into()),
         };
-        if let Some(status) = caller.key.and_then(|key| self.limits.count_request(key, service.now())) {
+        if let Some(status) = caller.key.and_then(|key| self.state.limits.count_request(key, service.now())) {
             self.rate_limit.get_or_init(|| status).check()?;
         }
         Ok(caller)
@@ -164,7 +165,9 @@ impl IncomingRequest {
         // The query string must be well-formed even if the operation does not read it.
         let query = query::pairs(self.head.uri.query().unwrap_or_default())
             .ok_or_else(|| Problem::malformed("the query string has an invalid escape sequence, or is not UTF-8"))?;
-        let call = Call { service, caller: &caller, parameters: &target.parameters, query: &query, body: &body };
+        let base_path = base_path(&self.head.uri, &self.head.extensions, &self.state.public_path);
+        let call =
+            Call { service, caller: &caller, parameters: &target.parameters, query: &query, body: &body, base_path };
         operation.run(&call)
     }
 

@@ -1,77 +1,106 @@
-//! Routes the operations below `/v1`.
-//!
-//! axum picks the operation by path and method. Its own answers to unknown paths and methods are replaced, because both
-//! come after the API key and the rate limit: the fallback of each path is a handler that authenticates first.
+//! The routes of the server as axum routers, which can be mounted together or one by one.
 
 use std::sync::Arc;
 
 use axum::Router;
-use axum::extract::{RawPathParams, Request, State};
-use axum::http::{HeaderValue, Method};
-use axum::response::{IntoResponse, Response};
-use axum::routing::{MethodFilter, MethodRouter, any};
+use axum::middleware::from_fn_with_state;
 
-use super::operation::{BASE, Operation};
+use super::options::ServerOptions;
 use super::problem::Problem;
-use super::request;
-use super::state::AppState;
+use super::state::{AppState, ServerState};
+use super::{checkout_routes, docs, middleware, monitoring, openapi, operation_routes, operations};
+use crate::service::TicketingService;
 
-/// The routes of these operations, and the fallback for all other paths.
-pub(super) fn routes(operations: Vec<Operation>) -> Router<AppState> {
-    let mut by_path: Vec<(&'static str, Vec<Operation>)> = Vec::new();
-    for operation in operations {
-        match by_path.iter_mut().find(|(path, _)| *path == operation.path) {
-            Some((_, same_path)) => same_path.push(operation),
-            None => by_path.push((operation.path, vec![operation])),
-        }
-    }
-    let mut router = Router::new();
-    for (path, operations) in by_path {
-        router = router.route(&format!("{BASE}{path}"), method_router(operations));
-    }
-    router.fallback(no_such_route)
+/// Creates a router with all [`Routes`]. Unknown paths are answered with 404, as a problem.
+///
+/// ```
+/// use axum::Router;
+/// use axum::routing::get;
+/// use ticketing::server::{ServerOptions, router};
+#[doc = include_str!("../doc_fixture.md")]
+/// let tickets = router(service, &ServerOptions::default());
+/// let app: Router = Router::new().route("/", get(async || "My shop")).nest("/tickets", tickets);
+/// # drop(app);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn router<S: Clone + Send + Sync + 'static>(service: TicketingService, options: &ServerOptions) -> Router<S> {
+    let Routes { state } = Routes::new(service, options);
+    let routes = operation_routes::routes(operations::all())
+        .merge(checkout_routes::routes())
+        .merge(monitoring::health())
+        .merge(monitoring::metrics())
+        .merge(openapi::routes())
+        .merge(docs::routes())
+        .fallback(operation_routes::no_such_route);
+    with_problems(routes).layer(from_fn_with_state(Arc::clone(&state), middleware::handle)).with_state(state)
 }
 
-/// Routes the methods of one path. The fallback is set with [`any`]: otherwise axum would add `Allow` to all its
-/// responses, such as a 401.
-fn method_router(operations: Vec<Operation>) -> MethodRouter<AppState> {
-    let allow = allowed_methods(&operations);
-    let mut router = any(async move |State(state): State<AppState>, request: Request| {
-        request::refuse(state, Problem::method_not_allowed(allow), request).await
-    });
-    for operation in operations {
-        // Every operation has a standard method, so this cannot fail.
-        let Ok(method) = MethodFilter::try_from(operation.method.clone()) else { continue };
-        let operation = Arc::new(operation);
-        router = router.on(
-            method,
-            async move |State(state): State<AppState>, parameters: Result<RawPathParams, _>, request: Request| {
-                let parameters = parameters.iter().flatten().map(|(_, value)| value.to_owned()).collect();
-                request::handle(state, operation, parameters, request).await
-            },
-        );
-    }
-    router
+/// The parts of the [`router`], for an application that mounts only some of them, or in different places.
+///
+/// Each method returns a router, which can be merged or nested into a router of your own. All parts of one `Routes` and
+/// of its clones share the limits of [`ServerOptions`] and the metrics, so create one `Routes` for each service.
+///
+/// ```
+/// use axum::Router;
+/// use axum::routing::get;
+/// use ticketing::server::{Routes, ServerOptions};
+#[doc = include_str!("../doc_fixture.md")]
+/// let routes = Routes::new(service, &ServerOptions::default());
+/// let public: Router = Router::new()
+///     .route("/", get(async || "My shop"))
+///     .merge(routes.checkout())
+///     .nest("/api", routes.operations());
+/// let internal: Router = Router::new().merge(routes.health()).merge(routes.metrics());
+/// # drop((public, internal));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Routes {
+    state: AppState,
 }
 
-/// The header `Allow`. axum answers HEAD with the handler for GET.
-fn allowed_methods(operations: &[Operation]) -> Option<HeaderValue> {
-    let mut methods = Vec::new();
-    for operation in operations {
-        methods.push(operation.method.as_str());
-        if operation.method == Method::GET {
-            methods.push(Method::HEAD.as_str());
-        }
+impl Routes {
+    /// Creates the routes of a service. Of the options they use [`ServerOptions::calls`], [`ServerOptions::rate_limit`]
+    /// and [`ServerOptions::failed_authentications`].
+    #[must_use]
+    pub fn new(service: TicketingService, options: &ServerOptions) -> Self {
+        Self { state: Arc::new(ServerState::new(service, options)) }
     }
-    HeaderValue::try_from(methods.join(", ")).ok()
+
+    /// The operations, under `/v1`. Unknown paths under `/v1` require an API key too, and are then answered with 404.
+    pub fn operations<S: Clone + Send + Sync + 'static>(&self) -> Router<S> {
+        self.part(operation_routes::routes(operations::all()))
+    }
+
+    /// `/checkout/{token}`: the checkout page of the [`SandboxGateway`](crate::SandboxGateway). The
+    /// [public URL](crate::Builder::public_url) of the service must be where this is mounted.
+    pub fn checkout<S: Clone + Send + Sync + 'static>(&self) -> Router<S> {
+        self.part(checkout_routes::routes())
+    }
+
+    /// `/health/live` and `/health/ready`: probes for orchestrators and load balancers.
+    pub fn health<S: Clone + Send + Sync + 'static>(&self) -> Router<S> {
+        self.part(monitoring::health())
+    }
+
+    /// `/metrics`, for Prometheus. It needs no API key and covers all organizations: do not expose it to the public.
+    pub fn metrics<S: Clone + Send + Sync + 'static>(&self) -> Router<S> {
+        self.part(monitoring::metrics())
+    }
+
+    /// `/openapi.json`, the OpenAPI document of all routes, and `/docs`, a page to read and try it. Mount them where the
+    /// [operations](Self::operations) are.
+    pub fn docs<S: Clone + Send + Sync + 'static>(&self) -> Router<S> {
+        self.part(openapi::routes().merge(docs::routes()))
+    }
+
+    /// Only requests that a route matches pass the middleware: the fallback belongs to the application.
+    fn part<S: Clone + Send + Sync + 'static>(&self, routes: Router<AppState>) -> Router<S> {
+        let middleware = from_fn_with_state(Arc::clone(&self.state), middleware::handle);
+        with_problems(routes).route_layer(middleware).with_state(Arc::clone(&self.state))
+    }
 }
 
-async fn no_such_route(State(state): State<AppState>, request: Request) -> Response {
-    let problem = Problem::no_such_route();
-    let path = request.uri().path();
-    if path == BASE || path.starts_with("/v1/") {
-        request::refuse(state, problem, request).await
-    } else {
-        problem.into_response()
-    }
+fn with_problems(routes: Router<AppState>) -> Router<AppState> {
+    routes.method_not_allowed_fallback(async || Problem::method_not_allowed(None))
 }

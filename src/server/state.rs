@@ -2,13 +2,31 @@
 
 use std::sync::Arc;
 
+use super::base_path::path_of_url;
 use super::blocking::BlockingService;
 use super::metrics::Metrics;
+use super::options::ServerOptions;
 use super::rate_limit::RateLimits;
+use crate::service::TicketingService;
 
-#[derive(Debug, Clone)]
-pub(super) struct AppState {
+pub(super) type AppState = Arc<ServerState>;
+
+#[derive(Debug)]
+pub(super) struct ServerState {
     pub(super) service: BlockingService,
-    pub(super) limits: Arc<RateLimits>,
-    pub(super) metrics: Arc<Metrics>,
+    pub(super) limits: RateLimits,
+    pub(super) metrics: Metrics,
+    /// The path of the service's public URL.
+    pub(super) public_path: String,
+}
+
+impl ServerState {
+    pub(super) fn new(service: TicketingService, options: &ServerOptions) -> Self {
+        Self {
+            limits: RateLimits::new(options.rate_limit, options.failed_authentications),
+            metrics: Metrics::new(service.clone(), options.open_connections.clone()),
+            public_path: path_of_url(service.public_url()),
+            service: BlockingService::new(service, options.calls),
+        }
+    }
 }

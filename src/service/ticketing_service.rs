@@ -112,6 +112,12 @@ impl TicketingService {
         self.inner.environment.now()
     }
 
+    /// The public URL of the service, without a trailing slash.
+    #[cfg(feature = "server")]
+    pub(crate) fn public_url(&self) -> &str {
+        &self.inner.public_url
+    }
+
     pub(super) fn store(&self) -> &Store {
         &self.inner.store
     }

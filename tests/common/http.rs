@@ -6,11 +6,12 @@ use std::path::PathBuf;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use axum::Router;
 use serde_json::Value;
 use ticketing::environment::{SystemClock, SystemEntropy};
 use ticketing::id::OrganizationId;
 use ticketing::organization::{CreateApiKey, CreateOrganization, Scope, Scopes};
-use ticketing::server::{ServerOptions, serve};
+use ticketing::server::{ServerOptions, router, serve};
 use ticketing::{Builder, TicketingService};
 use tokio::sync::oneshot;
 
@@ -41,6 +42,15 @@ impl Server {
     /// Starts a server whose service `configure` sets up, and whose options `adjust` changes. It has no payment gateway
     /// by default.
     pub fn with(configure: impl FnOnce(Builder) -> Builder, adjust: impl FnOnce(&mut ServerOptions)) -> Self {
+        Self::with_app(configure, adjust, router)
+    }
+
+    /// Starts a server like [`Server::with`] that serves the router that `app` creates.
+    pub fn with_app(
+        configure: impl FnOnce(Builder) -> Builder,
+        adjust: impl FnOnce(&mut ServerOptions),
+        app: impl FnOnce(TicketingService, &ServerOptions) -> Router,
+    ) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let fixture = Fixture::with(|builder| {
@@ -50,10 +60,10 @@ impl Server {
         let mut options = ServerOptions::default();
         adjust(&mut options);
         let (stop, stopped) = oneshot::channel::<()>();
-        let service = fixture.service.clone();
+        let app = app(fixture.service.clone(), &options);
         let thread = std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
-            runtime.block_on(serve(service, listener, options, async { drop(stopped.await) }))
+            runtime.block_on(serve(app, listener, options, async { drop(stopped.await) }))
         });
         let service = fixture.service.clone();
         let organization = fixture.caller.organization();
@@ -178,6 +188,8 @@ impl Response {
 pub struct Client {
     stream: TcpStream,
     key: String,
+    /// Precedes the path of every request.
+    prefix: &'static str,
 }
 
 impl Client {
@@ -190,7 +202,12 @@ impl Client {
     pub fn of(stream: TcpStream) -> Self {
         stream.set_nodelay(true).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
-        Self { stream, key: String::new() }
+        Self { stream, key: String::new(), prefix: "" }
+    }
+
+    /// The same client for routes that are nested under `prefix`.
+    pub fn under(self, prefix: &'static str) -> Self {
+        Self { prefix, ..self }
     }
 
     pub fn get(&mut self, path: &str) -> Response {
@@ -234,7 +251,9 @@ impl Client {
         if !body.is_empty() || method == "POST" {
             lines.push(format!("Content-Length: {}", body.len()));
         }
-        let mut bytes = format!("{method} {path} HTTP/1.1\r\nHost: localhost\r\n{}\r\n\r\n", lines.join("\r\n"));
+        let prefix = self.prefix;
+        let mut bytes =
+            format!("{method} {prefix}{path} HTTP/1.1\r\nHost: localhost\r\n{}\r\n\r\n", lines.join("\r\n"));
         if self.key.is_empty() {
             bytes = bytes.replace("X-Api-Key: \r\n", "");
         }

@@ -155,12 +155,12 @@ fn a_redirect_url_cannot_add_headers() {
             assert_eq!(response.expect(303).header("location"), Some(url));
         }
     }
-    // Without redirect URLs, the location is the path of the page, even if the request had a query.
+    // Without redirect URLs, the location is the page, relative to itself, even if the request had a query.
     let path = checkout(&mut client, &event, &ticket_type, |_| {});
     let (folder, token) = path.rsplit_once('/').unwrap();
     let encoded = format!("{folder}/{}?x=%0d%0aX:y", percent_encoded(token.as_bytes()));
     let response = client.send("POST", &encoded, FORM, b"outcome=failure").expect(303);
     let location = response.header("location").unwrap();
-    assert!(location.starts_with("/checkout/") && !location.contains(['\r', '\n', '?']), "{location}");
-    client.get(location).expect(200);
+    assert!(!location.contains(['\r', '\n', '?', '/', ':']), "{location}");
+    client.get(&format!("{folder}/{location}")).expect(200);
 }

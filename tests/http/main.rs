@@ -7,6 +7,7 @@ mod checkout_page;
 #[path = "../common/mod.rs"]
 mod common;
 mod conditions;
+mod embedding;
 mod idempotency;
 mod limits;
 mod metrics;

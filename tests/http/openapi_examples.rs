@@ -160,7 +160,8 @@ fn registered_paths() -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     for file in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
         let Ok(text) = std::fs::read_to_string(&file) else { continue };
-        let code: String = text.split_whitespace().collect();
+        let is_code = |line: &&str| !line.trim_start().starts_with("//");
+        let code: String = text.lines().filter(is_code).flat_map(str::split_whitespace).collect();
         found.extend(code.split(".route(\"").skip(1).map(|rest| rest.split('"').next().unwrap().to_owned()));
     }
     let document = std::fs::read_to_string(examples_file().with_file_name("mod.rs")).unwrap();

@@ -11,13 +11,15 @@ mod responses;
 use std::sync::LazyLock;
 
 use axum::Router;
-use axum::body::Bytes;
+use axum::extract::{Request, State};
 use axum::http::header::CONTENT_TYPE;
+use axum::response::IntoResponse;
 use axum::routing::get;
 use schemars::SchemaGenerator;
 use schemars::generate::SchemaSettings;
 use serde_json::{Value, json};
 
+use super::base_path::base_path;
 use super::operation::{BASE, Input, Operation};
 use super::state::AppState;
 use crate::form::schema::NamedSchemas;
@@ -26,16 +28,28 @@ use crate::model::id::{DiscountId, EventId, OrderId, TicketId, TicketTypeId, Web
 use crate::scope::Scope;
 use crate::text_enum::TextEnum;
 
-/// The document as it is sent. It is the same for every server.
-static DOCUMENT: LazyLock<Bytes> = LazyLock::new(|| {
+/// Stands for the URL of the server in [`DOCUMENT`].
+const SERVER_URL: &str = "urn:ticketing:server";
+
+/// The document as it is sent, except for the URL of the server.
+static DOCUMENT: LazyLock<String> = LazyLock::new(|| {
     // schemars calls the two instances of the generic `OrderOf` `OrderOfOrderItem` and `OrderOfOrderItemSummary`. In
     // the document they have the names of their aliases, `Order` and `OrderSummary`.
-    document().to_string().replace("OrderOfOrderItem", "Order").into()
+    document().to_string().replace("OrderOfOrderItem", "Order")
 });
 
 pub(super) fn routes() -> Router<AppState> {
-    let document = async || ([(CONTENT_TYPE, "application/json")], DOCUMENT.clone());
-    Router::new().route("/openapi.json", get(document))
+    Router::new().route("/openapi.json", get(send))
+}
+
+async fn send(State(state): State<AppState>, request: Request) -> impl IntoResponse {
+    let base_path = match base_path(request.uri(), request.extensions(), &state.public_path) {
+        "" => "/",
+        base_path => base_path,
+    };
+    // As JSON, because the path may contain quotes.
+    let document = DOCUMENT.replacen(&json!(SERVER_URL).to_string(), &json!(base_path).to_string(), 1);
+    ([(CONTENT_TYPE, "application/json")], document)
 }
 
 const DESCRIPTION: &str = "Sells tickets for events: ticket types, orders with payment, issued tickets with scannable \
@@ -70,7 +84,7 @@ fn document() -> Value {
             "contact": {"name": "The operator of this server"},
             "license": {"name": "MIT OR Apache-2.0", "identifier": "MIT OR Apache-2.0"},
         },
-        "servers": [{"url": "/", "description": "This server"}],
+        "servers": [{"url": SERVER_URL, "description": "This server"}],
         "tags": tags(),
         "security": [{"ApiKey": []}],
         "paths": paths,

@@ -1,0 +1,60 @@
+//! The settings of a server.
+
+use std::time::Duration;
+
+use prometheus_client::metrics::gauge::Gauge;
+
+/// Limits and timeouts of a server. The defaults suit a server that is reachable from the internet.
+///
+/// [`router`](super::router) and [`Routes`](super::Routes) use [`calls`](Self::calls), [`rate_limit`](Self::rate_limit)
+/// and [`failed_authentications`](Self::failed_authentications); [`serve`](super::serve) uses the others. Clones share a
+/// count of the open connections: pass clones of the same options to all of them, so that the metric
+/// `ticketing_http_connections` is right.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct ServerOptions {
+    /// The maximum time for the head of a request, from its first byte on; of the first request, from the start of the
+    /// connection. Default: 10 seconds.
+    pub head_timeout: Duration,
+    /// The maximum time for receiving a request, from the first byte of its head to the last byte of its body. Default:
+    /// 20 seconds.
+    pub request_timeout: Duration,
+    /// How long a connection may be idle between two requests. Default: 60 seconds.
+    pub idle_timeout: Duration,
+    /// How long the server waits for requests in progress when it shuts down. Default: 10 seconds.
+    pub shutdown_timeout: Duration,
+    /// The maximum number of open connections. Default: 4096, or fewer if the system runs out of file handles. At the
+    /// limit, a new connection replaces the one that has waited longest for its client.
+    pub connections: usize,
+    /// The maximum number of requests that call the service at once, each on a blocking thread of the runtime. Default:
+    /// 256. Further requests are refused with 503. Requests that may call the payment gateway can use half of them: keep
+    /// the [calls to the gateway](crate::Builder::gateway_calls) (64 by default) below that half, so that free orders
+    /// need not wait for it. The runtime's `max_blocking_threads` (512 by default) must not be lower, or requests wait.
+    pub calls: usize,
+    /// The maximum number of requests per minute for each API key, or `None` for no limit. Default: 1,200. The minute
+    /// starts with the first request. Each process counts for itself.
+    pub rate_limit: Option<u32>,
+    /// The maximum number of requests per minute without a valid API key from one client address; further ones are
+    /// refused with 429. Default: 60. Requests with a valid key are not affected. An IPv6 network of 64 bits counts as
+    /// one address. A server other than [`serve`](super::serve) must provide axum's `ConnectInfo<SocketAddr>`;
+    /// otherwise all clients count as one.
+    pub failed_authentications: u32,
+    /// The number of open connections, for the metrics.
+    pub(super) open_connections: Gauge,
+}
+
+impl Default for ServerOptions {
+    fn default() -> Self {
+        Self {
+            head_timeout: Duration::from_secs(10),
+            request_timeout: Duration::from_secs(20),
+            idle_timeout: Duration::from_mins(1),
+            shutdown_timeout: Duration::from_secs(10),
+            connections: 4096,
+            calls: 256,
+            rate_limit: Some(1200),
+            failed_authentications: 60,
+            open_connections: Gauge::default(),
+        }
+    }
+}
