@@ -68,7 +68,7 @@ impl Sale {
         let event = service.create_event(&caller, event)?;
         let guest_list = CreateTicketType::new("Guest list", Amount::ZERO, 1);
         let guest_list = service.create_ticket_type(&caller, event.id, guest_list)?;
-        let mut ticket_type = CreateTicketType::new("Seat", Amount::new(1250, 2), 2);
+        let mut ticket_type = CreateTicketType::new("Seat", Amount::cents(1250), 2);
         ticket_type.valid_from = Some("2026-06-01T17:00:00Z".parse()?);
         let ticket_type = service.create_ticket_type(&caller, event.id, ticket_type)?;
         let start = event.start_time.as_deref().unwrap_or("a time to be announced");

@@ -24,7 +24,7 @@
 //! let mut event = CreateEvent::new("Summer Night", "summer-night", "2100-06-01T18:00:00Z".parse()?);
 //! event.status = Some(EventStatus::Published);
 //! let event = service.create_event(&caller, event)?;
-//! let ticket_type = CreateTicketType::new("General admission", Amount::new(1250, 2), 100);
+//! let ticket_type = CreateTicketType::new("General admission", Amount::cents(1250), 100);
 //! let ticket_type = service.create_ticket_type(&caller, event.id, ticket_type)?;
 //!
 //! // Ada orders two tickets. The pending order reserves two seats until she pays on the checkout page.
@@ -155,7 +155,7 @@ pub mod webhook;
 
 pub use error::{Error, Result};
 pub use form::change::Change;
-pub use model::amount::{Amount, ParseAmountError};
+pub use model::amount::{Amount, AmountError};
 pub use model::caller::Caller;
 pub use model::timestamp::{ParseTimestampError, Timestamp};
 pub use service::{Builder, TicketingService};

@@ -28,14 +28,14 @@ enum Application {
 /// Creates a ticket type with a price, and discounts with these codes. The last discount is 100 %, so that the order is
 /// completed at once, like the order of a free ticket type.
 fn with_discounts(store: &LargeStore, codes: &[&str], application: Application) -> TicketTypeId {
-    let ticket_type = CreateTicketType::new("Seat", Amount::new(1250, 2), 10_000_000);
+    let ticket_type = CreateTicketType::new("Seat", Amount::cents(1250), 10_000_000);
     let ticket_type =
         store.fixture.service.create_ticket_type(&store.fixture.caller, store.event, ticket_type).expect("created");
     for (index, code) in codes.iter().enumerate() {
         let percent = if index + 1 == codes.len() { 100 } else { 10 * i64::try_from(index).unwrap_or(0) + 10 };
         let from = Timestamp::from_millis(0);
         let to = Timestamp::MAX;
-        let mut new = CreateDiscount::percentage(store.event, *code, Amount::new(percent, 0), from, to);
+        let mut new = CreateDiscount::percentage(store.event, *code, Amount::whole(percent), from, to);
         new.auto_apply = Some(application == Application::Automatic);
         new.usage_limit = Some(10_000_000);
         new.applicable_ticket_types = Some(vec![ticket_type.id]);
@@ -81,7 +81,7 @@ fn validation(bench: &mut Bench, name: &str) {
     let event = stored_id(store.event);
     let stored_type = stored_id(ticket_type);
     let ours = || {
-        let price = Amount::new(1250, 2);
+        let price = Amount::cents(1250);
         let item = BasketItem { ticket_type_id: ticket_type, quantity: 2, price };
         let code = "all".to_owned();
         let request = ValidateDiscount { event_id: store.event, code, order_amount: price, ticket_items: vec![item] };

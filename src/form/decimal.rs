@@ -15,7 +15,7 @@ pub(crate) struct Decimal {
 
 /// The text is not a number, or the number cannot be represented exactly.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum ParseDecimalError {
+pub(crate) enum ParseDecimalError {
     /// The text is not a decimal number.
     #[error("must be a number")]
     NotANumber,

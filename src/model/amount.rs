@@ -3,9 +3,9 @@
 use std::fmt;
 use std::str::FromStr;
 
+use super::currency::Decimals;
 use crate::error::FieldErrors;
-pub use crate::form::decimal::ParseDecimalError as ParseAmountError;
-use crate::form::decimal::{Decimal, MAX_DECIMALS};
+use crate::form::decimal::{Decimal, MAX_DECIMALS, ParseDecimalError};
 use crate::form::json::Value;
 use crate::form::limits::NumberLimit;
 use crate::form::path::Path;
@@ -17,31 +17,76 @@ pub(crate) const MAX_PRICE: i64 = 1_000_000_000;
 
 /// An exact amount of money: a number of minor units and their decimals (ISO 4217: JPY 0, EUR 2, KWD 3).
 ///
-/// Amounts are compared by value: 12.5 equals 12.50. In JSON an amount is a number.
+/// An amount does not name its currency. Amounts are compared by value: 12.5 equals 12.50, also as a key of a map.
+/// Arithmetic is exact and checked: [`checked_add`](Self::checked_add), [`checked_sub`](Self::checked_sub),
+/// [`checked_mul`](Self::checked_mul) and [`checked_sum`](Self::checked_sum). In JSON an amount is a number.
 ///
 /// ```
 /// use ticketing::Amount;
-/// let price = Amount::new(1250, 2);
+/// let price = Amount::cents(1250);
 /// assert_eq!(price, "12.5".parse()?);
+/// assert_eq!(price, Amount::of_minor(1250, "EUR")?);
 /// assert_eq!(price.to_string(), "12.50");
 /// assert_eq!(serde_json::to_string(&price)?, "12.5");
+///
+/// let fee = "0.35".parse()?;
+/// let total = price.checked_mul(2).and_then(|tickets| tickets.checked_add(fee));
+/// assert_eq!(total, Some(Amount::cents(2535)));
+/// assert!(price > fee);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Amount {
-    minor: i64,
-    decimals: u8,
+    pub(super) minor: i64,
+    /// At most [`MAX_DECIMALS`].
+    pub(super) decimals: u8,
 }
 
 impl Amount {
     /// An amount of zero.
-    pub const ZERO: Self = Self { minor: 0, decimals: 0 };
+    pub const ZERO: Self = Self::whole(0);
 
-    /// Creates an amount of `minor` units with `decimals` decimals: `Amount::new(1250, 2)` is 12.50. More than 18
-    /// decimals are treated as 18.
+    /// Creates an amount of `minor` units with `decimals` decimals: `Amount::new(1250, 2)` is 12.50.
+    ///
+    /// # Errors
+    /// [`AmountError::TooManyDecimals`] if there are more than 18 decimals.
+    pub const fn new(minor: i64, decimals: u8) -> Result<Self, AmountError> {
+        if decimals > MAX_DECIMALS { Err(AmountError::TooManyDecimals) } else { Ok(Self { minor, decimals }) }
+    }
+
+    /// Creates an amount of minor units of a currency: 1250 minor units are 12.50 in EUR, 1250 in JPY and 1.250 in
+    /// KWD. Currencies without a minor unit, such as gold (XAU), have no decimals.
+    ///
+    /// ```
+    /// use ticketing::Amount;
+    /// assert_eq!(Amount::of_minor(1250, "JPY")?, Amount::whole(1250));
+    /// assert!(Amount::of_minor(1250, "ABC").is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`AmountError::UnknownCurrency`] if `currency` is not a code of ISO 4217. Codes are upper-case.
+    pub fn of_minor(minor: i64, currency: &str) -> Result<Self, AmountError> {
+        Decimals::of_currency(currency)
+            .map(|decimals| Self::in_currency(minor, decimals))
+            .ok_or(AmountError::UnknownCurrency)
+    }
+
+    /// Creates an amount of whole major units: `Amount::whole(25)` is 25.
     #[must_use]
-    pub const fn new(minor: i64, decimals: u8) -> Self {
-        Self { minor, decimals: if decimals > MAX_DECIMALS { MAX_DECIMALS } else { decimals } }
+    pub const fn whole(major: i64) -> Self {
+        Self { minor: major, decimals: 0 }
+    }
+
+    /// Creates an amount of hundredths: `Amount::cents(1250)` is 12.50.
+    #[must_use]
+    pub const fn cents(cents: i64) -> Self {
+        Self { minor: cents, decimals: 2 }
+    }
+
+    /// Creates an amount of minor units of a currency with these decimals.
+    pub(crate) const fn in_currency(minor: i64, decimals: Decimals) -> Self {
+        Self { minor, decimals: decimals.get() }
     }
 
     /// The number of minor units.
@@ -57,13 +102,20 @@ impl Amount {
     }
 
     /// The amount in minor units with `decimals` decimals. `None` if the amount has more decimals or does not fit.
-    pub(crate) fn minor_with(self, decimals: u8) -> Option<i64> {
+    ///
+    /// ```
+    /// use ticketing::Amount;
+    /// assert_eq!(Amount::whole(25).minor_with(2), Some(2500));
+    /// assert_eq!(Amount::cents(1250).minor_with(0), None);
+    /// ```
+    #[must_use]
+    pub fn minor_with(self, decimals: u8) -> Option<i64> {
         let (minor, own) = self.parts();
         10_i64.checked_pow(u32::from(decimals.checked_sub(own)?)).and_then(|factor| minor.checked_mul(factor))
     }
 
     /// The minor units and decimals without trailing zeros: the same pair for equal amounts.
-    const fn parts(self) -> (i64, u8) {
+    pub(super) const fn parts(self) -> (i64, u8) {
         let mut minor = self.minor;
         let mut decimals = self.decimals;
         while decimals > 0 && minor % 10 == 0 {
@@ -74,12 +126,39 @@ impl Amount {
     }
 }
 
-impl PartialEq for Amount {
-    fn eq(&self, other: &Self) -> bool {
-        self.parts() == other.parts()
+/// A value cannot be an [`Amount`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]
+#[non_exhaustive]
+pub enum AmountError {
+    /// The text is not a decimal number.
+    #[error("must be a number")]
+    NotANumber,
+    /// The number has more digits than 64 bits can hold.
+    #[error("is too large: it must have at most 18 digits")]
+    TooLarge,
+    /// The number has more than 18 decimals.
+    #[error("must have at most 18 decimals")]
+    TooManyDecimals,
+    /// There is no such currency.
+    #[error("must be in a currency of ISO 4217")]
+    UnknownCurrency,
+}
+
+impl From<ParseDecimalError> for AmountError {
+    fn from(error: ParseDecimalError) -> Self {
+        match error {
+            ParseDecimalError::NotANumber => Self::NotANumber,
+            ParseDecimalError::TooLarge => Self::TooLarge,
+            ParseDecimalError::TooManyDecimals => Self::TooManyDecimals,
+        }
     }
 }
-impl Eq for Amount {}
+
+impl From<Decimal> for Amount {
+    fn from(number: Decimal) -> Self {
+        Self { minor: number.digits, decimals: number.decimals }
+    }
+}
 
 impl fmt::Display for Amount {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -94,12 +173,12 @@ impl fmt::Display for Amount {
 }
 
 impl FromStr for Amount {
-    type Err = ParseAmountError;
+    type Err = AmountError;
 
     /// Reads a decimal number in the notation of JSON, with an optional exponent. Never rounds.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let Decimal { digits, decimals } = text.parse()?;
-        Ok(Self::new(digits, decimals))
+        let number: Decimal = text.parse()?;
+        Ok(number.into())
     }
 }
 
@@ -131,8 +210,7 @@ impl FormValue for Amount {
     }
 
     fn read(value: &Value, path: Path<'_>, errors: &mut FieldErrors) -> Option<Self> {
-        let Decimal { digits, decimals } = read_decimal(value, path, errors)?;
-        Some(Self::new(digits, decimals))
+        read_decimal(value, path, errors).map(Self::from)
     }
 
     fn is_within(&self, limit: NumberLimit) -> bool {
@@ -170,13 +248,13 @@ mod tests {
             ("0.000000000000000001", 1, 18),
         ] {
             let amount: Amount = text.parse().expect(text);
-            assert_eq!(amount, Amount::new(minor, decimals), "{text}");
+            assert_eq!(Ok(amount), Amount::new(minor, decimals), "{text}");
         }
     }
 
     #[test]
     fn numbers_that_do_not_fit_are_refused_and_never_rounded() {
-        use ParseAmountError::{NotANumber, TooLarge, TooManyDecimals};
+        use AmountError::{NotANumber, TooLarge, TooManyDecimals};
         for (text, error) in [
             ("", NotANumber),
             ("abc", NotANumber),
@@ -196,10 +274,33 @@ mod tests {
 
     #[test]
     fn an_amount_with_more_decimals_than_the_currency_has_no_minor_units() {
-        assert_eq!(Amount::new(125, 1).minor_with(2), Some(1250));
-        assert_eq!(Amount::new(12_500, 3).minor_with(2), Some(1250));
-        assert_eq!(Amount::new(12_501, 3).minor_with(2), None);
-        assert_eq!(Amount::new(5, 1).minor_with(0), None);
+        for (text, decimals, minor) in
+            [("12.5", 2, Some(1250)), ("12.500", 2, Some(1250)), ("12.501", 2, None), ("0.5", 0, None)]
+        {
+            let amount: Amount = text.parse().expect(text);
+            assert_eq!(amount.minor_with(decimals), minor, "{text}");
+        }
+        assert_eq!(Amount::new(12_500, 3).expect("3 decimals").minor_with(2), Some(1250));
+        assert_eq!(Amount::whole(i64::MAX).minor_with(1), None);
+    }
+
+    #[test]
+    fn an_amount_has_at_most_18_decimals() {
+        assert_eq!(Amount::new(5, 18).map(|amount| amount.to_string()), Ok("0.000000000000000005".to_owned()));
+        assert_eq!(Amount::new(5, 19), Err(AmountError::TooManyDecimals));
+        assert_eq!(Amount::new(0, u8::MAX), Err(AmountError::TooManyDecimals));
+    }
+
+    #[test]
+    fn minor_units_of_a_currency_have_its_decimals() {
+        for (currency, text) in
+            [("JPY", "1250"), ("EUR", "12.50"), ("KWD", "1.250"), ("CLF", "0.1250"), ("XAU", "1250")]
+        {
+            assert_eq!(Amount::of_minor(1250, currency).map(|amount| amount.to_string()), Ok(text.to_owned()));
+        }
+        for unknown in ["eur", "ABC", "", "EURO"] {
+            assert_eq!(Amount::of_minor(1250, unknown), Err(AmountError::UnknownCurrency), "{unknown:?}");
+        }
     }
 
     #[test]
@@ -214,7 +315,7 @@ mod tests {
         for text in ["-0.01", "-1", "1000000000.01", "1000000000.000000001", "9223372036854775807"] {
             assert!(!is_price(text), "{text}");
         }
-        assert!(!Amount::new(i64::MIN, 18).is_within(NumberLimit::Min(0)));
-        assert!(!Amount::new(i64::MAX, 0).is_within(NumberLimit::Max(MAX_PRICE)));
+        assert!(!Amount::new(i64::MIN, 18).expect("18 decimals").is_within(NumberLimit::Min(0)));
+        assert!(!Amount::whole(i64::MAX).is_within(NumberLimit::Max(MAX_PRICE)));
     }
 }

@@ -3,10 +3,12 @@
 //! How to add a field is described in [`crate::form`].
 
 pub(crate) mod amount;
+mod amount_arithmetic;
 pub(crate) mod backup;
 pub(crate) mod caller;
 pub(crate) mod check;
 pub(crate) mod checkout;
+pub(crate) mod currency;
 pub(crate) mod customer;
 pub(crate) mod discount;
 pub(crate) mod event;

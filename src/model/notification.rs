@@ -163,7 +163,7 @@ mod tests {
         let customer_id = id();
         let issued_ticket_id = id();
         let ticket_type_id = id();
-        let total = Amount::new(1250, 2);
+        let total = Amount::cents(1250);
         for (data, name, expected) in [
             (
                 NotificationData::OrderCompleted(OrderCompleted {

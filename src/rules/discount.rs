@@ -8,6 +8,7 @@ use crate::error::{FieldErrors, Result};
 use crate::form::limits::NumberLimit::Max;
 use crate::form::value::FormValue;
 use crate::model::amount::Amount;
+use crate::model::currency::Decimals;
 use crate::model::discount::{
     Discount, DiscountErrorData, DiscountFields, DiscountRefusal, DiscountType, DiscountValidationResponse,
     ValidateDiscount, ValidatedDiscount,
@@ -22,7 +23,7 @@ const PERCENT_DECIMALS: u8 = 12;
 /// Converts its amounts into minor units of that currency.
 pub(crate) fn check(
     mut fields: DiscountFields,
-    decimals: u8,
+    decimals: Decimals,
     mut errors: FieldErrors,
 ) -> Result<Checked<DiscountFields>> {
     match fields.discount_type {
@@ -37,8 +38,8 @@ pub(crate) fn check(
     errors.into_result().map(|()| Checked(fields))
 }
 
-fn check_amount(errors: &mut FieldErrors, path: &str, amount: Amount, decimals: u8) -> Amount {
-    Amount::new(money::check_decimals(errors, path, amount, decimals), decimals)
+fn check_amount(errors: &mut FieldErrors, path: &str, amount: Amount, decimals: Decimals) -> Amount {
+    Amount::in_currency(money::check_decimals(errors, path, amount, decimals), decimals)
 }
 
 fn check_percentage(errors: &mut FieldErrors, path: &str, percent: Amount) {
@@ -56,13 +57,13 @@ pub(crate) struct Basket {
     types: Vec<TicketTypeId>,
     full: OrderPrice,
     /// The decimals of the currency of the event.
-    decimals: u8,
+    decimals: Decimals,
 }
 
 /// Checks a basket whose fields are within their limits, for an event whose currency has `decimals` decimals.
 pub(crate) fn check_basket(
     request: ValidateDiscount,
-    decimals: u8,
+    decimals: Decimals,
     mut errors: FieldErrors,
 ) -> Result<Checked<Basket>> {
     money::check_total(&mut errors, "orderAmount", request.order_amount, decimals);
@@ -158,7 +159,7 @@ pub(crate) fn validate(
                 discount_type: discount.discount_type,
                 value: discount.value,
                 applicable_ticket_types: discount.applicable_ticket_types,
-                discounted_amount: Amount::new(price.discounted.unwrap_or(0), basket.decimals),
+                discounted_amount: Amount::in_currency(price.discounted.unwrap_or(0), basket.decimals),
             }),
             error_data: None,
         },

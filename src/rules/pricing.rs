@@ -129,7 +129,7 @@ mod tests {
 
     #[test]
     fn a_percentage_is_rounded_half_up_at_any_size() {
-        let of = |subtotal, minor, decimals| percent_of(subtotal, Amount::new(minor, decimals));
+        let of = |subtotal, minor, decimals| percent_of(subtotal, Amount::new(minor, decimals).expect("few decimals"));
         assert_eq!(of(1, 50, 0), 1);
         assert_eq!(of(1, 49_999_999_999_999, 12), 0);
         assert_eq!(of(3, 50, 0), 2);

@@ -3,6 +3,7 @@
 use super::{Checked, money};
 use crate::error::{Error, FieldErrors, Reason, Result};
 use crate::model::amount::Amount;
+use crate::model::currency::Decimals;
 use crate::model::ticket_type::{TicketTypeFields, TicketTypeStatus};
 use crate::model::timestamp::Timestamp;
 
@@ -10,10 +11,10 @@ use crate::model::timestamp::Timestamp;
 /// Converts its price into minor units of that currency.
 pub(crate) fn check(
     mut fields: TicketTypeFields,
-    decimals: u8,
+    decimals: Decimals,
     mut errors: FieldErrors,
 ) -> Result<Checked<TicketTypeFields>> {
-    fields.price = Amount::new(money::check_decimals(&mut errors, "price", fields.price, decimals), decimals);
+    fields.price = Amount::in_currency(money::check_decimals(&mut errors, "price", fields.price, decimals), decimals);
     let validity_in_order = is_before(fields.valid_from, fields.valid_until);
     errors.check(validity_in_order, "validUntil", "must be after validFrom");
     let sale_in_order = is_before(fields.sale_start_date, fields.sale_end_date);

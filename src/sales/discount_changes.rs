@@ -5,12 +5,12 @@ use crate::error::{FieldErrors, Result};
 use crate::form::change::Change;
 use crate::form::request::Request;
 use crate::model::caller::Caller;
+use crate::model::currency::Decimals;
 use crate::model::discount::{
     BasketItem, CreateDiscount, Discount, DiscountFields, DiscountValidationResponse, UpdateDiscount, ValidateDiscount,
 };
 use crate::model::id::{DiscountId, EventId, OrganizationId, TicketTypeId};
 use crate::rules::discount as rules;
-use crate::rules::money;
 use crate::store::{Transaction, discounts, events};
 
 /// Creates a discount of an event.
@@ -85,10 +85,10 @@ fn check_references(
     event: EventId,
     ticket_types: Vec<TicketTypeReference>,
     errors: &mut FieldErrors,
-) -> Result<u8> {
+) -> Result<Decimals> {
     let Some(decimals) = events::decimals(tx, organization, event)? else {
         errors.add("eventId", UNKNOWN_EVENT);
-        return Ok(money::MAX_DECIMALS);
+        return Ok(Decimals::MAX);
     };
     check_ticket_types(tx, event, ticket_types, errors)?;
     Ok(decimals)

@@ -165,7 +165,7 @@ fn issue_tickets(tx: &Transaction<'_>, state: &OrderState) -> Result<()> {
         order_id: state.id,
         event_id: state.event,
         customer_id: state.customer,
-        total: Amount::new(state.total, decimals_of_stored(&state.currency)?),
+        total: Amount::in_currency(state.total, decimals_of_stored(&state.currency)?),
         currency: state.currency.clone(),
     })];
     for item in order_items::of_orders(tx, &[state.id])? {

@@ -61,7 +61,7 @@ impl TicketingService {
     #[doc = include_str!("../doc_fixture.md")]
     /// // 10 % off with the code EARLY, for the first 100 orders.
     /// let (start, end) = ("2020-01-01T00:00:00Z".parse()?, Timestamp::MAX);
-    /// let mut early = CreateDiscount::percentage(event.id, "EARLY", Amount::new(10, 0), start, end);
+    /// let mut early = CreateDiscount::percentage(event.id, "EARLY", Amount::whole(10), start, end);
     /// early.usage_limit = Some(100);
     /// service.create_discount(&caller, early)?;
     ///
@@ -95,18 +95,18 @@ impl TicketingService {
     /// use ticketing::{Amount, Timestamp};
     #[doc = include_str!("../doc_fixture.md")]
     /// let (start, end) = ("2020-01-01T00:00:00Z".parse()?, Timestamp::MAX);
-    /// let five_off = CreateDiscount::fixed_amount(event.id, "FIVE", Amount::new(5, 0), start, end);
+    /// let five_off = CreateDiscount::fixed_amount(event.id, "FIVE", Amount::whole(5), start, end);
     /// service.create_discount(&caller, five_off)?;
     ///
     /// let item = BasketItem { ticket_type_id: ticket_type.id, quantity: 2, price: ticket_type.price };
     /// let mut request = ValidateDiscount {
     ///     event_id: event.id,
     ///     code: "five".to_owned(),
-    ///     order_amount: Amount::new(25, 0),
+    ///     order_amount: Amount::whole(25),
     ///     ticket_items: vec![item],
     /// };
     /// let valid = service.validate_discount(&caller, request.clone())?.discount.ok_or("it applies")?;
-    /// assert_eq!(valid.discounted_amount, Amount::new(5, 0));
+    /// assert_eq!(valid.discounted_amount, Amount::whole(5));
     ///
     /// request.code = "SIX".to_owned();
     /// let invalid = service.validate_discount(&caller, request)?;

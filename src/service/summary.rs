@@ -28,7 +28,7 @@ impl TicketingService {
     /// service.create_order(&caller, order(3))?;
     ///
     /// let summary = service.get_event_summary(&caller, event.id)?;
-    /// assert_eq!(summary.gross_revenue, Amount::new(2500, 2));
+    /// assert_eq!(summary.gross_revenue, Amount::cents(2500));
     /// assert_eq!(summary.orders_by_status.completed, 1);
     /// assert_eq!(summary.orders_by_status.pending, 1);
     /// let ticket_type = &summary.ticket_types[0];

@@ -57,7 +57,7 @@ impl TicketingService {
     /// use ticketing::ticket_type::CreateTicketType;
     /// use ticketing::Amount;
     #[doc = include_str!("../doc_fixture.md")]
-    /// let balcony = CreateTicketType::new("Balcony", Amount::new(25, 0), 20);
+    /// let balcony = CreateTicketType::new("Balcony", Amount::whole(25), 20);
     /// let balcony = service.create_ticket_type(&caller, event.id, balcony)?;
     /// assert_eq!(balcony.price.to_string(), "25.00");
     /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -155,7 +155,7 @@ impl WrittenColumns {
 ///     read decode(row: &Row<'_>) -> TicketType {
 ///         let decimals = currency_decimals(row)?;
 ///     } and {
-///         price: Amount::new(row.get("price")?, decimals),
+///         price: Amount::in_currency(row.get("price")?, decimals),
 ///     }
 /// }
 /// ```

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use super::columns::columns;
 use super::currency::read_currency;
 use super::lists::{cursor_bound, limit_plus_one};
-use super::{Bind, Constraint, Transaction, on_violation};
+use super::{Bind, Constraint, Row, Transaction, on_violation};
 use crate::error::{Error, Reason, Result};
 use crate::model::amount::Amount;
 use crate::model::discount::{Discount, DiscountFields, ListDiscounts};
@@ -34,19 +34,25 @@ columns! {
 
     read decode(row: &Row<'_>) -> Discount {
         let decimals = read_currency(row)?.decimals;
-        let value_decimals = u8::try_from(row.get::<i64>("value_decimals")?)
-            .map_err(|_| row.corrupt("value_decimals", "is not a number of decimals"))?;
         let minimum_purchase: Option<i64> = row.get("minimum_purchase")?;
     } and {
         id: row.get("id")?,
         event_id: row.get("event_id")?,
-        value: Amount::new(row.get("value")?, value_decimals),
-        minimum_purchase: minimum_purchase.map(|minor| Amount::new(minor, decimals)),
+        value: read_value(row)?,
+        minimum_purchase: minimum_purchase.map(|minor| Amount::in_currency(minor, decimals)),
         used_count: row.get("used_count")?,
         created_at: row.get("created_at")?,
         updated_at: row.get("updated_at")?,
         revision: row.get("revision")?,
     }
+}
+
+/// Reads the reduction: a number and its decimals.
+fn read_value(row: &Row<'_>) -> Result<Amount> {
+    let value = row.get("value")?;
+    let decimals: i64 = row.get("value_decimals")?;
+    let read = u8::try_from(decimals).ok().and_then(|decimals| Amount::new(value, decimals).ok());
+    read.ok_or_else(|| row.corrupt("value_decimals", "is not a number of decimals"))
 }
 
 /// Selects discounts, with the number of their uses at the time `?1`. The orders whose hold has expired are subtracted

@@ -7,6 +7,7 @@ use super::currency::read_currency;
 use super::lists::{cursor_bound, limit_plus_one};
 use super::{Bind, Constraint, Row, Transaction, on_violation};
 use crate::error::{Error, Reason, Result};
+use crate::model::currency::Decimals;
 use crate::model::event::{Event, EventFields, EventSettingsFields, ListEvents, TicketPdfDesignVersion};
 use crate::model::id::{EventId, OrganizationId, kind};
 use crate::model::page::Page;
@@ -258,7 +259,7 @@ pub(crate) fn sale(tx: &Transaction<'_>, organization: OrganizationId, id: Event
 }
 
 /// Returns the number of decimals of an event's currency; `None` if there is no such event.
-pub(crate) fn decimals(tx: &Transaction<'_>, organization: OrganizationId, id: EventId) -> Result<Option<u8>> {
+pub(crate) fn decimals(tx: &Transaction<'_>, organization: OrganizationId, id: EventId) -> Result<Option<Decimals>> {
     tx.query_opt(CURRENCY, &[id.into(), organization.into()], |row| Ok(read_currency(row)?.decimals))
 }
 

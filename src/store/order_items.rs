@@ -6,6 +6,7 @@ use super::lists::{ChildrenQuery, children};
 use super::{Row, Transaction};
 use crate::error::Result;
 use crate::model::amount::Amount;
+use crate::model::currency::Decimals;
 use crate::model::id::{OrderId, OrderItemId, TicketTypeId};
 use crate::model::order::OrderItemSummary;
 use crate::model::timestamp::Timestamp;
@@ -28,8 +29,8 @@ pub(crate) struct StoredItem {
 
 impl StoredItem {
     /// Returns the item of an order that was created at `created_at`, in a currency with `decimals` decimals.
-    pub(crate) fn summary(self, decimals: u8, created_at: Timestamp) -> OrderItemSummary {
-        let amount = |minor| Amount::new(minor, decimals);
+    pub(crate) fn summary(self, decimals: Decimals, created_at: Timestamp) -> OrderItemSummary {
+        let amount = |minor| Amount::in_currency(minor, decimals);
         OrderItemSummary {
             id: self.id,
             quantity: self.price.quantity,

@@ -8,6 +8,7 @@ use super::order_items::{self, StoredItem};
 use super::{Row, Transaction, customers, tickets};
 use crate::error::{Error, Result};
 use crate::model::amount::Amount;
+use crate::model::currency::Decimals;
 use crate::model::customer::Customer;
 use crate::model::discount::Discount;
 use crate::model::id::{OrderId, OrganizationId, kind};
@@ -18,7 +19,6 @@ use crate::model::order::{
 use crate::model::page::Page;
 use crate::model::timestamp::Timestamp;
 use crate::rules::Checked;
-use crate::rules::money::decimals;
 use crate::rules::order::status_at_hold;
 use crate::text_enum::TextEnum;
 
@@ -71,9 +71,10 @@ const REMINDED: &str = "UPDATE orders SET reminder_sent = 1, updated_at = ?3
     WHERE id = ?1 AND organization_id = ?2 AND status = 'PENDING' AND hold_until > ?3";
 
 /// Reads an order without its items, and the decimals of its currency.
-fn decode<Item>(row: &Row<'_>, now: Timestamp) -> Result<(OrderOf<Item>, u8)> {
+fn decode<Item>(row: &Row<'_>, now: Timestamp) -> Result<(OrderOf<Item>, Decimals)> {
     let currency: String = row.get("currency")?;
-    let decimals = decimals(&currency).ok_or_else(|| row.corrupt("currency", "is not a known currency"))?;
+    let decimals =
+        Decimals::of_currency(&currency).ok_or_else(|| row.corrupt("currency", "is not a known currency"))?;
     let stored: OrderStatus = row.text_enum("status")?;
     let hold_until: Option<Timestamp> = row.get("hold_until")?;
     let status = status_at_hold(stored, hold_until, now);
@@ -88,8 +89,10 @@ fn decode<Item>(row: &Row<'_>, now: Timestamp) -> Result<(OrderOf<Item>, u8)> {
         event_id: row.get("event_id")?,
         customer: Customer { id: customer_id, name: row.get("customer_name")?, email: row.get("email")? },
         status,
-        total: Amount::new(row.get("total")?, decimals),
-        discounted_amount: row.get::<Option<i64>>("discounted_amount")?.map(|minor| Amount::new(minor, decimals)),
+        total: Amount::in_currency(row.get("total")?, decimals),
+        discounted_amount: row
+            .get::<Option<i64>>("discounted_amount")?
+            .map(|minor| Amount::in_currency(minor, decimals)),
         discount_code: row.get("discount_code")?,
         affiliate_code: row.get("affiliate_code")?,
         checkout_reminder_sent: row.get("reminder_sent")?,
@@ -110,7 +113,7 @@ pub(crate) struct NewOrder<'a> {
     pub(crate) request: &'a CreateOrder,
     pub(crate) customer: Customer,
     pub(crate) currency: &'a str,
-    pub(crate) decimals: u8,
+    pub(crate) decimals: Decimals,
     pub(crate) total: i64,
     pub(crate) discounted: Option<i64>,
     pub(crate) discount: Option<&'a Discount>,
@@ -147,8 +150,8 @@ pub(crate) fn insert(tx: &Transaction<'_>, new: NewOrder<'_>) -> Result<Order> {
     )?;
     Ok(Order {
         id,
-        total: Amount::new(new.total, new.decimals),
-        discounted_amount: new.discounted.map(|minor| Amount::new(minor, new.decimals)),
+        total: Amount::in_currency(new.total, new.decimals),
+        discounted_amount: new.discounted.map(|minor| Amount::in_currency(minor, new.decimals)),
         status,
         customer_id: new.customer.id,
         event_id: new.request.event_id,
@@ -166,7 +169,7 @@ pub(crate) fn insert(tx: &Transaction<'_>, new: NewOrder<'_>) -> Result<Order> {
 
 pub(crate) fn get(tx: &Transaction<'_>, organization: OrganizationId, id: OrderId) -> Result<Order> {
     let found = tx.query_opt(BY_ID, &[id.into(), organization.into()], |row| decode(row, tx.now()))?;
-    let (mut order, decimals): (Order, u8) = found.ok_or(Error::NotFound("order"))?;
+    let (mut order, decimals): (Order, Decimals) = found.ok_or(Error::NotFound("order"))?;
     let mut issued = tickets::of_order(tx, id)?;
     for stored in order_items::of_orders(tx, &[id])? {
         let item = stored.summary(decimals, order.created_at);
@@ -207,7 +210,7 @@ pub(crate) fn list(
         request.event_id.into(),
         customer.into(),
     ];
-    let mut found: Vec<(OrderSummary, u8)> = tx.query_all(sql, &binds, |row| decode(row, tx.now()))?;
+    let mut found: Vec<(OrderSummary, Decimals)> = tx.query_all(sql, &binds, |row| decode(row, tx.now()))?;
     let shown = found.len().min(usize::try_from(request.page.limit).unwrap_or(usize::MAX));
     let ids: Vec<_> = found[..shown].iter().map(|(order, _)| order.id).collect();
     let mut items: HashMap<OrderId, Vec<StoredItem>> = HashMap::new();

@@ -47,7 +47,7 @@ fn decode(row: &Row<'_>) -> Result<Refund> {
     let currency = read_currency(row)?;
     Ok(Refund {
         order_id: row.get("order_id")?,
-        amount: Amount::new(row.get("amount")?, currency.decimals),
+        amount: Amount::in_currency(row.get("amount")?, currency.decimals),
         currency: currency.code,
         status: row.text_enum("status")?,
         attempts: row.get("attempts")?,
@@ -111,7 +111,7 @@ pub(crate) fn claim(tx: &Transaction<'_>, order: OrderId, until: Timestamp) -> R
     tx.query_opt(CLAIM, &[order.into(), tx.now().into(), until.into()], |row| {
         let currency = read_currency(row)?;
         Ok(ClaimedRefund {
-            amount: Amount::new(row.get("amount")?, currency.decimals),
+            amount: Amount::in_currency(row.get("amount")?, currency.decimals),
             currency: currency.code,
             attempt: row.get("attempts")?,
         })

@@ -63,7 +63,7 @@ struct Orders {
 pub(crate) fn of_event(tx: &Transaction<'_>, organization: OrganizationId, event: EventId) -> Result<EventSummary> {
     let currency = tx.query_opt(CURRENCY, &[event.into(), organization.into()], read_currency)?;
     let currency = currency.ok_or(Error::NotFound("event"))?;
-    let amount = |sum: i128| Amount::new(i64::try_from(sum).unwrap_or(i64::MAX), currency.decimals);
+    let amount = |sum: i128| Amount::in_currency(i64::try_from(sum).unwrap_or(i64::MAX), currency.decimals);
 
     let orders = orders(tx, event)?;
     let bought = bought(tx, event)?;

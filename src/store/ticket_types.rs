@@ -43,7 +43,7 @@ columns! {
     } and {
         id: row.get("id")?,
         event_id: row.get("event_id")?,
-        price: Amount::new(row.get("price")?, decimals),
+        price: Amount::in_currency(row.get("price")?, decimals),
         sold: row.get("sold")?,
         created_at: row.get("created_at")?,
         updated_at: row.get("updated_at")?,

@@ -22,7 +22,12 @@ pub const HOLD: Duration = Duration::from_mins(30);
 
 /// An amount in euros with two decimals.
 pub fn eur(cents: i64) -> Amount {
-    Amount::new(cents, 2)
+    Amount::cents(cents)
+}
+
+/// An amount with any number of decimals.
+pub fn amount(minor: i64, decimals: u8) -> Amount {
+    Amount::new(minor, decimals).expect("at most 18 decimals")
 }
 
 /// A customer named Ada.
@@ -50,7 +55,7 @@ pub fn new_order(event: EventId, ticket_type: TicketTypeId, quantity: i64) -> Cr
 pub fn percent_off(event: &Event, code: &str, percent: i64) -> CreateDiscount {
     let from = at("2026-01-01T00:00:00Z");
     let to = at("2027-01-01T00:00:00Z");
-    CreateDiscount::percentage(event.id, code, Amount::new(percent, 0), from, to)
+    CreateDiscount::percentage(event.id, code, Amount::whole(percent), from, to)
 }
 
 /// A discount of a fixed amount on every ticket type of the event, valid in 2026.

@@ -16,7 +16,7 @@ use crate::common::*;
 fn event_in(fixture: &Fixture, currency: &str, decimals: u8, prices: &[i64]) -> (Event, Vec<TicketType>) {
     let event = fixture.event_with(|new| new.currency = Some(currency.to_owned()));
     let price = |minor: &i64| {
-        let mut new = CreateTicketType::new("Seat", Amount::new(*minor, decimals), 10_000);
+        let mut new = CreateTicketType::new("Seat", amount(*minor, decimals), 10_000);
         new.max_per_order = Some(100);
         fixture.service.create_ticket_type(&fixture.caller, event.id, new).expect("a type")
     };
@@ -107,15 +107,15 @@ fn discounts_in_a_currency_without_decimals_are_whole_units() {
     let (event, types) = event_in(&fixture, "JPY", 0, &[1005, 333]);
     let [ticket, other] = types.as_slice() else { panic!("two") };
     fixture.discount(percent(&event, "TENTH", "10"));
-    fixture.discount(CreateDiscount { value: Amount::new(500, 0), ..amount_off(&event, "FIVE", Amount::ZERO) });
+    fixture.discount(CreateDiscount { value: Amount::whole(500), ..amount_off(&event, "FIVE", Amount::ZERO) });
     // 100.5 and 33.3.
     assert_eq!(order_amounts(&fixture, "TENTH", &[(ticket, 1), (other, 1)]), ([101, 33].into(), 1204));
     // 500 over 1005 and 999: 250.748 and 249.251; the remaining unit goes to the larger remainder.
     assert_eq!(order_amounts(&fixture, "FIVE", &[(ticket, 1), (other, 3)]), ([251, 249].into(), 1504));
-    let half_yen = CreateDiscount { value: Amount::new(5, 1), ..amount_off(&event, "HALF", Amount::ZERO) };
+    let half_yen = CreateDiscount { value: amount(5, 1), ..amount_off(&event, "HALF", Amount::ZERO) };
     assert_eq!(paths(fixture.service.create_discount(&fixture.caller, half_yen)), ["value"]);
     let mut minimum = percent(&event, "MINIMUM", "0.5");
-    minimum.minimum_purchase = Some(Amount::new(5, 1));
+    minimum.minimum_purchase = Some(amount(5, 1));
     assert_eq!(paths(fixture.service.create_discount(&fixture.caller, minimum)), ["minimumPurchase"]);
 }
 
@@ -125,7 +125,7 @@ fn discounts_in_a_currency_with_three_decimals_are_thousandths() {
     let (event, types) = event_in(&fixture, "KWD", 3, &[1_250, 2_005]);
     let [ticket, other] = types.as_slice() else { panic!("two") };
     fixture.discount(percent(&event, "SOME", "12.5"));
-    fixture.discount(CreateDiscount { value: Amount::new(1_001, 3), ..amount_off(&event, "ONE", Amount::ZERO) });
+    fixture.discount(CreateDiscount { value: amount(1_001, 3), ..amount_off(&event, "ONE", Amount::ZERO) });
     // 0.15625 and 0.250625.
     assert_eq!(order_amounts(&fixture, "SOME", &[(ticket, 1), (other, 1)]), ([156, 251].into(), 2848));
     // 1.001 over 1.250 and 2.005: 0.384408 and 0.616591.
@@ -197,7 +197,7 @@ impl DiscountCase {
         let kind = if self.percentage { DiscountType::Percentage } else { DiscountType::FixedAmount };
         CreateDiscount {
             discount_type: kind,
-            value: Amount::new(self.value, self.decimals),
+            value: amount(self.value, self.decimals),
             minimum_purchase: self.minimum.map(eur),
             applicable_ticket_types: Some(listed.collect()),
             ..percent_off(event, code, 0)

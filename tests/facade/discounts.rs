@@ -79,7 +79,7 @@ fn a_discount_is_created_with_defaults_read_updated_and_deleted() {
         event_id: event.id,
         code: "Early".to_owned(),
         discount_type: DiscountType::Percentage,
-        value: Amount::new(10, 0),
+        value: Amount::whole(10),
         description: None,
         auto_apply: false,
         usage_limit: None,
@@ -152,7 +152,7 @@ fn an_update_is_validated_together_with_the_unchanged_fields() {
         change.code = Change::Set("x".to_owned());
         change.value = Change::Set(eur(-1));
         change.usage_limit = Change::Set(Some(0));
-        change.minimum_purchase = Change::Set(Some(Amount::new(1, 3)));
+        change.minimum_purchase = Change::Set(Some(amount(1, 3)));
         change.applicable_ticket_types = Change::Set(vec!["type_0000000000001".parse().expect("an id")]);
     });
     assert_eq!(paths(all), ["code", "value", "usageLimit", "applicableTicketTypes[0]", "minimumPurchase"]);
@@ -285,9 +285,9 @@ fn validation_uses_the_items_instead_of_the_order_amount() {
     assert_eq!(empty.error, Some(DiscountRefusal::NotApplicable));
     let broken = request(&|new| {
         new.code.clear();
-        new.order_amount = Amount::new(1, 3);
+        new.order_amount = amount(1, 3);
         new.ticket_items[0].quantity = 0;
-        new.ticket_items.push(BasketItem { ticket_type_id: other_type.id, quantity: 1, price: Amount::new(1, 3) });
+        new.ticket_items.push(BasketItem { ticket_type_id: other_type.id, quantity: 1, price: amount(1, 3) });
     });
     let mut found = paths(broken);
     found.sort_unstable();
@@ -319,7 +319,7 @@ fn an_order_keeps_the_stored_code_and_the_discounted_amount() {
     fixture
         .update(&discount, |change| {
             change.code = Change::Set("LATE".to_owned());
-            change.value = Change::Set(Amount::new(50, 0));
+            change.value = Change::Set(Amount::whole(50));
         })
         .expect("a change");
     let read = fixture.read_order(order.id);
@@ -666,7 +666,7 @@ fn a_deleted_ticket_type_stays_among_the_applicable_ones() {
     assert_eq!(fixture.read_discount(discount.id).applicable_ticket_types, [deleted.id]);
     assert_eq!(fixture.refusal("EARLY", &ticket_type), Some(DiscountRefusal::NotApplicable));
     // An update checks only the fields that it sets.
-    fixture.update(&discount, |change| change.value = Change::Set(Amount::new(20, 0))).expect("a change");
+    fixture.update(&discount, |change| change.value = Change::Set(Amount::whole(20))).expect("a change");
     let again = fixture.update(&discount, |change| change.applicable_ticket_types = Change::Set(vec![deleted.id]));
     assert_eq!(paths(again), ["applicableTicketTypes[0]"]);
     fixture.update(&discount, |change| change.applicable_ticket_types = Change::Set(Vec::new())).expect("a change");

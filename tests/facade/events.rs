@@ -404,7 +404,7 @@ fn the_currency_can_change_until_something_has_an_amount() {
     assert_eq!(reason(change(&event, "JPY")), Reason::InUse, "a price");
     fixture.service.delete_ticket_type(&fixture.caller, priced.id).expect("unused");
     assert_eq!(change(&event, "JPY").expect("the price is gone").currency, "JPY");
-    let yen = fixture.ticket_type_with(&event, |new| new.price = Amount::new(1500, 0));
+    let yen = fixture.ticket_type_with(&event, |new| new.price = Amount::whole(1500));
     assert_eq!(yen.price.to_string(), "1500");
 }
 

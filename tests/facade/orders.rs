@@ -361,9 +361,9 @@ fn the_items_of_an_order_keep_their_order_and_add_up_to_the_total() {
 fn amounts_have_the_decimals_of_the_currency() {
     let fixture = Fixture::new();
     for (currency, price, total, text) in [
-        ("JPY", Amount::new(1500, 0), Amount::new(4500, 0), "4500"),
-        ("EUR", Amount::new(1205, 2), Amount::new(3615, 2), "36.15"),
-        ("KWD", Amount::new(1_005, 3), Amount::new(3_015, 3), "3.015"),
+        ("JPY", Amount::whole(1500), Amount::whole(4500), "4500"),
+        ("EUR", Amount::cents(1205), Amount::cents(3615), "36.15"),
+        ("KWD", amount(1_005, 3), amount(3_015, 3), "3.015"),
     ] {
         let event = fixture.event_with(|new| new.currency = Some(currency.to_owned()));
         let ticket_type = fixture.ticket_type_with(&event, |new| new.price = price);
@@ -615,14 +615,14 @@ fn a_total_above_the_maximum_is_a_field_error() {
     let fixture = Fixture::new();
     let event = fixture.event_with(|new| new.currency = Some("KWD".to_owned()));
     let ticket_type = fixture.ticket_type_with(&event, |new| {
-        new.price = Amount::new(1_000_000_000, 0);
+        new.price = Amount::whole(1_000_000_000);
         new.quantity = 10_000;
         new.max_per_order = Some(100);
     });
     let types: Vec<_> = (0..10)
         .map(|_| {
             fixture.ticket_type_with(&event, |new| {
-                new.price = Amount::new(1_000_000_000, 0);
+                new.price = Amount::whole(1_000_000_000);
                 new.quantity = 10_000;
                 new.max_per_order = Some(100);
             })
@@ -634,7 +634,7 @@ fn a_total_above_the_maximum_is_a_field_error() {
         .items
         .extend(types[1..].iter().map(|ticket_type| NewOrderItem { ticket_type_id: ticket_type.id, quantity: 100 }));
     let created = fixture.service.create_order(&fixture.caller, request.clone()).expect("just not too much");
-    assert_eq!(created.order.total, Amount::new(1_000_000_000_000, 0));
+    assert_eq!(created.order.total, Amount::whole(1_000_000_000_000));
     request.items.push(NewOrderItem { ticket_type_id: types[0].id, quantity: 1 });
     assert_eq!(paths(fixture.service.create_order(&fixture.caller, request)), ["items"]);
 }

@@ -1099,11 +1099,11 @@ fn plain_rust_structs_are_checked_against_the_same_limits() {
     type OfType = fn(&mut CreateTicketType);
     let of_type: [(&str, OfType); 18] = [
         ("name", |new| new.name = "a".to_owned()),
-        ("price", |new| new.price = Amount::new(-1, 2)),
-        ("price", |new| new.price = Amount::new(1, 3)),
-        ("price", |new| new.price = Amount::new(100_000_000_001, 2)),
-        ("price", |new| new.price = Amount::new(i64::MAX, 0)),
-        ("price", |new| new.price = Amount::new(i64::MIN, 18)),
+        ("price", |new| new.price = Amount::cents(-1)),
+        ("price", |new| new.price = amount(1, 3)),
+        ("price", |new| new.price = Amount::cents(100_000_000_001)),
+        ("price", |new| new.price = Amount::whole(i64::MAX)),
+        ("price", |new| new.price = amount(i64::MIN, 18)),
         ("quantity", |new| new.quantity = 0),
         ("quantity", |new| new.quantity = 10_000_001),
         ("description", |new| new.description = Some("\0".to_owned())),
@@ -1168,21 +1168,21 @@ fn plain_rust_structs_are_checked_against_the_same_limits() {
         ("code", |new| new.code = "ab".to_owned()),
         ("code", |new| new.code = "x".repeat(21)),
         ("code", |new| new.code = "abc\0".to_owned()),
-        ("value", |new| new.value = Amount::new(-1, 18)),
-        ("value", |new| new.value = Amount::new(101, 0)),
-        ("value", |new| new.value = Amount::new(1, 13)),
-        ("value", |new| new.value = Amount::new(i64::MAX, 0)),
-        ("value", |new| new.value = Amount::new(i64::MIN, 18)),
+        ("value", |new| new.value = amount(-1, 18)),
+        ("value", |new| new.value = Amount::whole(101)),
+        ("value", |new| new.value = amount(1, 13)),
+        ("value", |new| new.value = Amount::whole(i64::MAX)),
+        ("value", |new| new.value = amount(i64::MIN, 18)),
         ("value", |new| {
             new.discount_type = DiscountType::FixedAmount;
-            new.value = Amount::new(1, 3);
+            new.value = amount(1, 3);
         }),
         ("description", |new| new.description = Some("x".repeat(256))),
         ("description", |new| new.description = Some("\0".to_owned())),
         ("usageLimit", |new| new.usage_limit = Some(0)),
         ("usageLimit", |new| new.usage_limit = Some(i64::MAX)),
         ("validTo", |new| new.valid_to = new.valid_from),
-        ("minimumPurchase", |new| new.minimum_purchase = Some(Amount::new(1, 3))),
+        ("minimumPurchase", |new| new.minimum_purchase = Some(amount(1, 3))),
         ("applicableTicketTypes[0]", |new| {
             new.applicable_ticket_types = Some(vec!["type_0000000000000".parse().expect("an id")]);
         }),
@@ -1192,15 +1192,15 @@ fn plain_rust_structs_are_checked_against_the_same_limits() {
         change(&mut new);
         assert_eq!(paths(fixture.service.create_discount(&fixture.caller, new)), [path]);
     }
-    let precise = CreateDiscount { value: Amount::new(10_000_000_000_000, 12), ..percent_off(&event, "PRECISE", 0) };
-    assert_eq!(fixture.discount(precise).value, Amount::new(10, 0));
+    let precise = CreateDiscount { value: amount(10_000_000_000_000, 12), ..percent_off(&event, "PRECISE", 0) };
+    assert_eq!(fixture.discount(precise).value, Amount::whole(10));
     type OfBasket = fn(&mut ValidateDiscount);
     let of_basket: [(&str, OfBasket); 6] = [
         ("code", |new| new.code = "\0".to_owned()),
-        ("orderAmount", |new| new.order_amount = Amount::new(1, 3)),
-        ("orderAmount", |new| new.order_amount = Amount::new(i64::MAX, 0)),
+        ("orderAmount", |new| new.order_amount = amount(1, 3)),
+        ("orderAmount", |new| new.order_amount = Amount::whole(i64::MAX)),
         ("ticketItems[0].quantity", |new| new.ticket_items[0].quantity = i64::MIN),
-        ("ticketItems[0].price", |new| new.ticket_items[0].price = Amount::new(i64::MAX, 0)),
+        ("ticketItems[0].price", |new| new.ticket_items[0].price = Amount::whole(i64::MAX)),
         ("ticketItems", |new| new.ticket_items[0].quantity = i64::MAX),
     ];
     for (path, change) in of_basket {

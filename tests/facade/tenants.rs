@@ -31,7 +31,7 @@ struct Ids {
 }
 
 fn new_discount(event: EventId) -> CreateDiscount {
-    CreateDiscount::percentage(event, "OWN", Amount::new(10, 0), at(NOW), at(EVENT_END))
+    CreateDiscount::percentage(event, "OWN", Amount::whole(10), at(NOW), at(EVENT_END))
 }
 
 fn validation(event_id: EventId, code: &str, ticket_type_id: TicketTypeId) -> ValidateDiscount {

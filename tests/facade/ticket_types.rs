@@ -225,9 +225,9 @@ fn a_type_is_deleted_unless_it_was_ever_ordered_or_issued() {
 fn a_price_has_at_most_the_decimals_of_its_currency() {
     let fixture = Fixture::new();
     for (currency, fits, too_fine) in [
-        ("JPY", Amount::new(1500, 0), Amount::new(15_005, 1)),
-        ("EUR", Amount::new(1250, 2), Amount::new(12_501, 3)),
-        ("KWD", Amount::new(12_501, 3), Amount::new(125_011, 4)),
+        ("JPY", Amount::whole(1500), amount(15_005, 1)),
+        ("EUR", Amount::cents(1250), amount(12_501, 3)),
+        ("KWD", amount(12_501, 3), amount(125_011, 4)),
     ] {
         let event = fixture.event_with(|new| new.currency = Some(currency.to_owned()));
         let create = |price| {
@@ -244,7 +244,7 @@ fn a_price_has_at_most_the_decimals_of_its_currency() {
             "{currency}"
         );
         // Trailing zeros do not count as decimals.
-        assert_eq!(create(Amount::new(15_000_000, 6)).expect(currency).price, Amount::new(15, 0), "{currency}");
+        assert_eq!(create(amount(15_000_000, 6)).expect(currency).price, Amount::whole(15), "{currency}");
     }
 }
 

@@ -99,7 +99,7 @@ impl System {
             Step::AddDiscount { percent, value, limit, minimum, automatic, only } => {
                 let from = at("2020-01-01T00:00:00Z");
                 let to = Timestamp::MAX;
-                let value = Amount::new(*value, if *percent { 0 } else { 2 });
+                let value = if *percent { Amount::whole(*value) } else { Amount::cents(*value) };
                 let mut new = CreateDiscount::percentage(self.event, code(self.discounts.len()), value, from, to);
                 if !percent {
                     new.discount_type = DiscountType::FixedAmount;

@@ -196,7 +196,7 @@ fn checkout_links_begin_with_the_public_url_and_orders_expire_after_the_hold() {
     let mut event = CreateEvent::new("Summer Night", "summer-night", Timestamp::MAX);
     event.status = Some(EventStatus::Published);
     let event = service.create_event(&caller, event).unwrap().id;
-    let ticket_type = CreateTicketType::new("General admission", Amount::new(1250, 2), 1);
+    let ticket_type = CreateTicketType::new("General admission", Amount::cents(1250), 1);
     let ticket_type = service.create_ticket_type(&caller, event, ticket_type).unwrap().id;
     let order = format!(
         r#"{{"eventId": "{event}", "customer": {{"name": "Ada", "email": "ada@example.com"}},

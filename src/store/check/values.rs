@@ -5,11 +5,12 @@ use super::damage::report_damage;
 use crate::error::Result;
 use crate::form::text::is_slug;
 use crate::model::check::{CheckReport, Finding};
+use crate::model::currency::Decimals;
 use crate::model::timestamp::Timestamp;
 use crate::model::webhook::NotificationType;
 use crate::rules::calendar::Zone;
 use crate::rules::text::fold;
-use crate::rules::{event, money, ticket};
+use crate::rules::{event, ticket};
 use crate::scope::Scopes;
 use crate::store::{Row, Transaction, columns, orders};
 
@@ -181,7 +182,7 @@ fn is_text(row: &Row<'_>, column: &str) -> Result<bool> {
 }
 
 fn is_currency(row: &Row<'_>, column: &str) -> Result<bool> {
-    Ok(money::decimals(&row.get::<String>(column)?).is_some())
+    Ok(Decimals::of_currency(&row.get::<String>(column)?).is_some())
 }
 
 fn is_zone(row: &Row<'_>, column: &str) -> Result<bool> {
