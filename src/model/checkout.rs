@@ -1,6 +1,7 @@
 //! The hosted checkout page of the sandbox gateway.
 
 use super::order::{CheckoutRedirectUrls, Order};
+use super::timestamp::Timestamp;
 use crate::text_enum::text_enum;
 
 text_enum! {
@@ -22,8 +23,16 @@ pub struct HostedCheckout {
     pub order: Order,
     /// The currency of the order's amounts, as an ISO 4217 code.
     pub currency: String,
+    /// Until when the order reserves its seats. Only of a pending order.
+    pub hold_until: Option<Timestamp>,
     /// The title of the event.
     pub event_title: String,
+    /// Where the event takes place.
+    pub event_location: Option<String>,
+    /// When the event begins.
+    pub event_start: Timestamp,
+    /// The time zone of the event, as a name of the IANA database.
+    pub timezone: String,
     /// The name of each item's ticket type, in the order of the items.
     pub item_names: Vec<String>,
     /// The pages to send the customer to afterwards, if the order names them.

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::sync::LazyLock;
 
+use time::{Date, OffsetDateTime};
 use tz::TimeZoneRef;
 
 use crate::error::{Error, FieldErrors, Result};
@@ -40,6 +41,14 @@ impl Zone {
     pub(crate) fn wall_clock(self, at: Timestamp) -> String {
         let minutes = self.local_seconds(at.millis().div_euclid(1000)).rem_euclid(DAY) / 60;
         format!("{:02}:{:02}", minutes / 60, minutes % 60)
+    }
+
+    /// The local date and time at an instant, as people read it: `Wednesday, 1 July 2026, 20:00`.
+    pub(crate) fn date_and_time(self, at: Timestamp) -> String {
+        let local = self.local_seconds(at.millis().div_euclid(1000));
+        // The last hours of timestamps may be in the year 10000 of the zone, which is no date.
+        let date = OffsetDateTime::from_unix_timestamp(local).map_or(Date::MAX, OffsetDateTime::date);
+        format!("{}, {} {} {}, {}", date.weekday(), date.day(), date.month(), date.year(), self.wall_clock(at))
     }
 
     /// The first instant of the day that comes `days` after `day`: the end of the day before it.
@@ -84,6 +93,17 @@ mod tests {
         assert_eq!(berlin.wall_clock(at("2026-06-01T22:30:00Z")), "00:30");
         assert_eq!(berlin.wall_clock(at("2026-01-01T22:30:59Z")), "23:30");
         assert!(berlin.day(at("2026-06-01T21:59:59.999Z")) < berlin.day(at("2026-06-01T22:00:00Z")));
+    }
+
+    #[test]
+    fn a_date_and_time_are_those_of_the_zone() {
+        let berlin = Zone::of("Europe/Berlin").expect("known");
+        assert_eq!(berlin.date_and_time(at("2026-06-30T22:30:00Z")), "Wednesday, 1 July 2026, 00:30");
+        assert_eq!(berlin.date_and_time(at("2025-12-31T22:59:59Z")), "Wednesday, 31 December 2025, 23:59");
+        assert_eq!(berlin.date_and_time(at("1970-01-01T00:00:00Z")), "Thursday, 1 January 1970, 01:00");
+        assert_eq!(berlin.date_and_time(Timestamp::MAX), "Friday, 31 December 9999, 00:59");
+        let midway = Zone::of("Pacific/Midway").expect("known");
+        assert_eq!(midway.date_and_time(at("1970-01-01T00:00:00Z")), "Wednesday, 31 December 1969, 13:00");
     }
 
     #[test]

@@ -17,10 +17,15 @@ pub(crate) fn page(tx: &Transaction<'_>, reference: &str) -> Result<HostedChecko
     let CheckoutOrder { organization, id } = find(tx, reference)?;
     let order = orders::get(tx, organization, id)?;
     let event = events::get(tx, organization, order.event_id)?;
+    let hold_until = if order.status == OrderStatus::Pending { orders::hold_until(tx, id)? } else { None };
     Ok(HostedCheckout {
         order,
         currency: orders::currency(tx, id)?,
+        hold_until,
         event_title: event.title,
+        event_location: event.location,
+        event_start: event.start_date,
+        timezone: event.timezone,
         item_names: orders::item_names(tx, id)?,
         redirect_urls: orders::details(tx, organization, id)?.checkout_redirect_urls,
     })

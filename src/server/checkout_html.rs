@@ -4,13 +4,20 @@ use std::fmt::{self, Write};
 
 use axum::http::StatusCode;
 
+use crate::model::amount::Amount;
 use crate::model::checkout::HostedCheckout;
 use crate::model::order::{Order, OrderStatus, PaymentStatus};
+use crate::model::timestamp::Timestamp;
+use crate::rules::calendar::Zone;
 
 const STYLE: &str = include_str!("checkout.css");
 
 /// The hash of [`STYLE`] for the page's content security policy.
-pub(super) const STYLE_HASH: &str = "sha256-2dQ21WV3rVspUdRcQEin4lCv0rA9ZDdVrVwfUsoJNko=";
+pub(super) const STYLE_HASH: &str = "sha256-vOOXj9ZBR7AXDEScZhVtOt2dV3/Hj/F68/3KyKQRRTg=";
+
+/// The page's icon, a ticket. Without an icon in the page, browsers ask the server for `/favicon.ico`.
+const ICON: &str = "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E\
+    %3Cpath fill='%233b48d6' d='M1 3h14v3a2 2 0 0 0 0 4v3H1v-3a2 2 0 0 0 0-4z'/%3E%3C/svg%3E";
 
 /// The state of an order as the page shows it to the customer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -83,34 +90,43 @@ impl fmt::Display for Escaped<'_> {
     }
 }
 
+/// An amount of money, with commas between the thousands: `1,199.99 EUR`.
+struct Money<'a> {
+    amount: Amount,
+    currency: &'a str,
+}
+
+impl fmt::Display for Money<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = self.amount.to_string();
+        let whole = text.split('.').next().unwrap_or_default();
+        for (index, character) in text.char_indices() {
+            let digits_left = whole.len().saturating_sub(index);
+            if index > 0 && digits_left > 0 && digits_left % 3 == 0 {
+                f.write_char(',')?;
+            }
+            f.write_char(character)?;
+        }
+        write!(f, " {}", Escaped(self.currency))
+    }
+}
+
 /// The page of a checkout.
 pub(super) fn render(checkout: &HostedCheckout) -> String {
     let order = &checkout.order;
     let state = CheckoutState::of(order);
     let title = Escaped(&checkout.event_title);
-    let currency = Escaped(&checkout.currency);
-    let mut rows = String::new();
-    for (item, name) in order.items.iter().zip(&checkout.item_names) {
-        let item = &item.item;
-        let name = Escaped(name);
-        // Writing to a string cannot fail.
-        let _ = write!(
-            rows,
-            "<tr><th scope=\"row\">{name}</th><td class=\"number\">{}</td><td class=\"number\">{}</td></tr>",
-            item.quantity, item.price
-        );
-    }
     let notice = state.notice().map_or_else(String::new, |Notice { tone, title, text }| {
         format!("<p class=\"notice {tone}\" role=\"status\"><strong>{title}</strong>{text}</p>")
     });
-    let discount = order.discounted_amount.filter(|amount| amount.minor() > 0).map_or_else(String::new, |amount| {
-        format!("<tr><td colspan=\"2\">Discount</td><td class=\"number\">&minus;{amount}</td></tr>")
-    });
-    let total = order.total;
+    let event = event(checkout);
+    let items = items(checkout);
+    let facts = facts(checkout, state);
+    let total = Money { amount: order.total, currency: &checkout.currency };
     let form = match state.can_be_paid() {
         true => format!(
             "<form method=\"post\">\
-             <button class=\"pay\" name=\"outcome\" value=\"success\">Pay {total} {currency}</button>\
+             <button class=\"pay\" name=\"outcome\" value=\"success\">Pay {total}</button>\
              <button name=\"outcome\" value=\"failure\">Payment fails</button>\
              <button name=\"outcome\" value=\"cancel\">Cancel order</button></form>"
         ),
@@ -119,13 +135,64 @@ pub(super) fn render(checkout: &HostedCheckout) -> String {
     document(
         &format!("Checkout: {title}"),
         &format!(
-            "<main><p class=\"over\">Checkout</p><h1>{title}</h1>{notice}<table>\
-             <thead><tr><th scope=\"col\">Ticket</th><th scope=\"col\" class=\"number\">Quantity</th>\
-             <th scope=\"col\" class=\"number\">Price</th></tr></thead><tbody>{rows}{discount}</tbody>\
-             <tfoot><tr><th scope=\"row\">Total</th><td colspan=\"2\" class=\"number\">{total} {currency}</td></tr></tfoot>\
-             </table>{form}</main><p class=\"sandbox\">This is a sandbox. No money is charged.</p>"
+            "<main><p class=\"over\">Checkout</p><h1>{title}</h1>{event}{notice}{items}{facts}{form}</main>\
+             <footer>This is a sandbox. No money is charged.</footer>"
         ),
     )
+}
+
+/// When and where the event takes place.
+fn event(checkout: &HostedCheckout) -> String {
+    let start = local_time(checkout.event_start, &checkout.timezone);
+    let location = checkout.event_location.as_deref().map_or_else(String::new, |location| {
+        let location = Escaped(location);
+        format!("<br>{location}")
+    });
+    format!("<p class=\"event\">{start}{location}</p>")
+}
+
+/// The items, whose amounts less the discount add up to the total.
+fn items(checkout: &HostedCheckout) -> String {
+    let order = &checkout.order;
+    let money = |amount| Money { amount, currency: &checkout.currency };
+    let mut rows = String::new();
+    for (item, name) in order.items.iter().zip(&checkout.item_names) {
+        let item = &item.item;
+        let name = Escaped(name);
+        let price = money(item.price);
+        let amount = money(item.item_subtotal);
+        // Writing to a string cannot fail.
+        let _ = write!(
+            rows,
+            "<tr><th scope=\"row\">{name}<span>{} &times; {price}</span></th><td>{amount}</td></tr>",
+            item.quantity
+        );
+    }
+    if let Some(discount) = order.discounted_amount.filter(|amount| amount.minor() > 0) {
+        let discount = money(discount);
+        let _ = write!(rows, "<tr><th scope=\"row\">Discount</th><td>&minus;{discount}</td></tr>");
+    }
+    let total = money(order.total);
+    format!(
+        "<table><thead><tr><th scope=\"col\">Tickets</th><th scope=\"col\">Amount</th></tr></thead><tbody>{rows}</tbody>\
+         <tfoot><tr><th scope=\"row\">Total</th><td>{total}</td></tr></tfoot></table>"
+    )
+}
+
+/// The number of the order, and until when it can be paid.
+fn facts(checkout: &HostedCheckout, state: CheckoutState) -> String {
+    let hold_until = checkout.hold_until.filter(|_| state.can_be_paid()).map_or_else(String::new, |hold_until| {
+        let hold_until = local_time(hold_until, &checkout.timezone);
+        format!("<div><dt>Held until</dt><dd>{hold_until}</dd></div>")
+    });
+    format!("<dl><div><dt>Order</dt><dd>{}</dd></div>{hold_until}</dl>", checkout.order.id)
+}
+
+/// The date and time in a time zone, with the name of the zone.
+fn local_time(at: Timestamp, timezone: &str) -> String {
+    let Some(zone) = Zone::of(timezone) else { return at.to_string() };
+    let timezone = Escaped(timezone);
+    format!("<time datetime=\"{at}\">{} ({timezone})</time>", zone.date_and_time(at))
 }
 
 /// The page for a request that failed.
@@ -145,7 +212,7 @@ fn document(title: &str, body: &str) -> String {
     format!(
         "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\
-         <title>{title}</title><style>{STYLE}</style></head>\n<body>{body}</body></html>\n"
+         <title>{title}</title><link rel=\"icon\" href=\"{ICON}\"><style>{STYLE}</style></head>\n<body>{body}</body></html>\n"
     )
 }
 
@@ -161,6 +228,21 @@ mod tests {
     fn the_hash_in_the_policy_is_that_of_the_style() {
         let hash = BASE64_STANDARD.encode(Sha256::digest(STYLE));
         assert_eq!(STYLE_HASH, format!("sha256-{hash}"));
+    }
+
+    #[test]
+    fn amounts_have_commas_between_the_thousands() {
+        for (minor, decimals, text) in [
+            (0, 2, "0.00"),
+            (1250, 2, "12.50"),
+            (99_999, 2, "999.99"),
+            (119_999, 2, "1,199.99"),
+            (100_000, 0, "100,000"),
+            (1_234_567_890, 3, "1,234,567.890"),
+        ] {
+            let amount = Amount::new(minor, decimals).unwrap();
+            assert_eq!(Money { amount, currency: "EUR" }.to_string(), format!("{text} EUR"));
+        }
     }
 
     #[test]

@@ -77,7 +77,8 @@ fn respond(result: Result<Response, Problem>) -> Response {
     let headers = response.headers_mut();
     // The page loads nothing and runs no script. `form-action` is missing on purpose: browsers also apply it to the
     // redirect after the form, whose target is chosen by the organizer.
-    let policy = format!("default-src 'none'; style-src '{STYLE_HASH}'; base-uri 'none'; frame-ancestors 'none'");
+    let policy =
+        format!("default-src 'none'; style-src '{STYLE_HASH}'; img-src data:; base-uri 'none'; frame-ancestors 'none'");
     if let Ok(policy) = HeaderValue::try_from(policy) {
         headers.insert(CONTENT_SECURITY_POLICY, policy);
     }

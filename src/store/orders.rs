@@ -58,6 +58,7 @@ pub(super) const LIST_OF_EVENT: &str = list!("o.event_id = ?8 AND +o.organizatio
 pub(super) const LIST_OF_CUSTOMER: &str = list!("o.customer_id = ?9 AND +o.organization_id = ?1");
 const EXISTS: &str = "SELECT 1 FROM orders WHERE id = ?1 AND organization_id = ?2";
 const DETAILS: &str = "SELECT id, details FROM orders WHERE id = ?1 AND organization_id = ?2";
+const HOLD_UNTIL: &str = "SELECT id, hold_until FROM orders WHERE id = ?1";
 const CURRENCY: &str = "SELECT id, currency FROM orders WHERE id = ?1";
 pub(super) const ITEM_NAMES: &str =
     "SELECT i.id, t.name FROM order_items i JOIN ticket_types t ON t.id = i.ticket_type_id
@@ -281,6 +282,11 @@ pub(crate) fn details(tx: &Transaction<'_>, organization: OrganizationId, order_
 /// Returns the currency of an order's amounts.
 pub(crate) fn currency(tx: &Transaction<'_>, id: OrderId) -> Result<String> {
     tx.query_opt(CURRENCY, &[id.into()], |row| row.get("currency"))?.ok_or(Error::NotFound("order"))
+}
+
+/// Returns when the hold of an order expires. `None` if the order was completed when it was created.
+pub(crate) fn hold_until(tx: &Transaction<'_>, id: OrderId) -> Result<Option<Timestamp>> {
+    tx.query_opt(HOLD_UNTIL, &[id.into()], |row| row.get("hold_until"))?.ok_or(Error::NotFound("order"))
 }
 
 /// Returns the name of the ticket type of each item, in the order of the items.

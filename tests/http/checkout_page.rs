@@ -2,7 +2,10 @@
 
 use crate::common::http;
 use crate::common::http::{Client, EventOnSale, Server, event_on_sale, order_of};
+use crate::walkthrough::Document;
 use serde_json::json;
+use std::time::Duration;
+use ticketing::environment::ManualClock;
 
 fn path_of(url: &str) -> String {
     format!("/{}", url.splitn(4, '/').nth(3).unwrap())
@@ -37,6 +40,9 @@ fn a_ticket_paid_on_the_checkout_page_is_checked_in_once() {
     let failed = submit(&mut customer, &page, "failure").expect(303);
     // Relative to the page: its own last segment.
     assert_eq!(failed.header("location"), page.rsplit('/').next());
+    let document = Document::of(&server);
+    document.check(&document.operation("finish_checkout"), &failed);
+    document.check(&document.operation("show_checkout"), &shown);
     let again = customer.get(&page).expect(200);
     assert!(again.text().contains("Payment failed") && again.text().contains("<button"));
 
@@ -73,6 +79,53 @@ fn the_checkout_page_redirects_to_the_urls_of_the_order() {
 }
 
 #[test]
+fn the_checkout_page_shows_the_event_the_order_and_amounts_that_add_up() {
+    let clock = ManualClock::at("2026-06-01T12:00:00Z".parse().unwrap());
+    let server = Server::with(|builder| builder.sandbox_gateway().clock(clock.clone()), |_| {});
+    let mut client = server.client();
+    let event = json!({
+        "title": "Summer Night", "slug": "summer-night", "startDate": "2026-07-01T22:30:00Z",
+        "timezone": "Europe/Berlin", "location": "Riverside <Park>", "deliveryMethod": "DIGITAL", "status": "PUBLISHED",
+    });
+    let event = http::id(&client.post("/v1/events", &event).expect(201));
+    let path = format!("/v1/events/{event}/ticket-types");
+    let seat = http::id(&client.post(&path, &json!({"name": "Seat", "price": 12.5, "quantity": 100})).expect(201));
+    let lounge = json!({"name": "Lounge", "price": 1199.99, "quantity": 100});
+    let lounge = http::id(&client.post(&path, &lounge).expect(201));
+    let discount = json!({
+        "eventId": event, "code": "EARLY", "type": "FIXED_AMOUNT", "value": 122.5,
+        "validFrom": "2020-01-01T00:00:00Z", "validTo": "2030-01-01T00:00:00Z",
+    });
+    client.post("/v1/discounts", &discount).expect(201);
+    let mut order = order_of(&event, &seat, 2);
+    order["items"].as_array_mut().unwrap().push(json!({"ticketId": lounge, "quantity": 1}));
+    order["discountCode"] = json!("EARLY");
+    let created = client.post("/v1/orders", &order).expect(201).json();
+    let page = path_of(created["checkoutUrl"].as_str().unwrap());
+
+    // 2 x 12.50 + 1,199.99 - 122.50 = 1,102.49. In Berlin it is summer: two hours ahead of UTC.
+    let shown = client.get(&page).expect(200);
+    let number = created["order"]["id"].as_str().unwrap();
+    for text in [
+        "Thursday, 2 July 2026, 00:30 (Europe/Berlin)",
+        "Riverside &lt;Park&gt;",
+        "Seat<span>2 &times; 12.50 EUR</span></th><td>25.00 EUR</td>",
+        "Lounge<span>1 &times; 1,199.99 EUR</span></th><td>1,199.99 EUR</td>",
+        "Discount</th><td>&minus;122.50 EUR</td>",
+        "Total</th><td>1,102.49 EUR</td>",
+        &format!("<dt>Order</dt><dd>{number}</dd>"),
+        // The hold lasts 30 minutes.
+        "<dt>Held until</dt><dd><time datetime=\"2026-06-01T12:30:00.000Z\">Monday, 1 June 2026, 14:30 (Europe/Berlin)",
+    ] {
+        assert!(shown.text().contains(text), "{text}: {}", shown.text());
+    }
+    clock.advance(Duration::from_mins(30));
+    let expired = client.get(&page).expect(200);
+    assert!(expired.text().contains("Expired") && expired.text().contains(number), "{}", expired.text());
+    assert!(!expired.text().contains("Held until"), "{}", expired.text());
+}
+
+#[test]
 fn the_checkout_page_shows_cancelled_and_refunded_orders() {
     let server = Server::start();
     let mut client = server.client();
@@ -104,11 +157,15 @@ fn the_checkout_page_runs_no_script_and_loads_no_resource() {
     let created = client.post("/v1/orders", &order_of(&event, &ticket_type, 1)).expect(201).json();
     let page = client.get(&path_of(created["checkoutUrl"].as_str().unwrap())).expect(200);
     assert!(page.text().contains("&lt;script&gt;alert(&#39;x&#39;)&lt;/script&gt;"));
+    // The icon is part of the page, so that browsers do not ask for /favicon.ico.
+    let (before_icon, rest) = page.text().split_once("<link rel=\"icon\" href=\"data:image/svg+xml,").unwrap();
+    let (_, after_icon) = rest.split_once("\">").unwrap();
     for forbidden in ["<script", "src=", "href=", "url(", "@import"] {
-        assert!(!page.text().contains(forbidden), "{forbidden}");
+        assert!(!before_icon.contains(forbidden) && !after_icon.contains(forbidden), "{forbidden}");
     }
     let policy = page.header("content-security-policy").unwrap();
     assert!(policy.starts_with("default-src 'none'; style-src 'sha256-"), "{policy}");
+    assert!(policy.contains("; img-src data:; ") && !policy.contains("http"), "{policy}");
     assert!(!policy.contains("form-action"), "form-action would block the redirect to the order's URL");
     assert_eq!(page.header("referrer-policy"), Some("no-referrer"));
     assert_eq!(page.header("x-content-type-options"), Some("nosniff"));
