@@ -1,4 +1,4 @@
-//! The errors of all operations. They are independent of HTTP: the server maps each variant to a response.
+//! The errors of all operations. They are independent of HTTP, apart from a code and a status for each variant.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -38,7 +38,10 @@ pub enum Error {
     #[error("a request with the same idempotency key is in progress")]
     IdempotencyInProgress,
     /// The payment gateway refused or did not answer. The order was cancelled and its seats were released.
-    #[error("{0}")]
+    ///
+    /// The text names the order and contains the gateway's own message, which is for logs: it may reveal internal
+    /// addresses. It is not part of the message of this error.
+    #[error("the payment gateway returned no checkout link; the order was cancelled and its seats were released")]
     PaymentGatewayFailed(String),
     /// The database is busy or shutting down. The same request may succeed a moment later.
     #[error("{0}")]
@@ -62,6 +65,57 @@ impl Error {
         let mut errors = FieldErrors::default();
         errors.add(path, message);
         Self::Validation(errors)
+    }
+
+    /// A stable code for the kind of error, such as `validation-failed`. The server sends it as the last part of a
+    /// problem's `type`.
+    ///
+    /// ```
+    #[doc = include_str!("doc_fixture.md")]
+    /// let error = service.create_event(&caller, CreateEvent::new("Another", "summer-night",
+    /// Timestamp::MAX)).unwrap_err(); assert_eq!((error.code(), error.http_status()), ("conflict", 409));
+    /// assert_eq!(error.reason(), Some(Reason::SlugTaken));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Validation(_) => "validation-failed",
+            Self::Conflict(_) => "conflict",
+            Self::NotFound(_) => "not-found",
+            Self::Unauthenticated => "unauthenticated",
+            Self::Forbidden(_) => "forbidden",
+            Self::RevisionMismatch(_) => "precondition-failed",
+            Self::IdempotencyKeyReused => "idempotency-key-reused",
+            Self::IdempotencyInProgress => "idempotency-in-progress",
+            Self::PaymentGatewayFailed(_) => "payment-gateway-failed",
+            Self::Unavailable(_) => "unavailable",
+            Self::Store(_) | Self::Internal(_) => "internal",
+        }
+    }
+
+    /// The status of an HTTP response that reports the error. With the feature `server`, the error is such a response:
+    /// it implements axum's `IntoResponse`.
+    #[must_use]
+    pub const fn http_status(&self) -> u16 {
+        match self {
+            Self::Unauthenticated => 401,
+            Self::Forbidden(_) => 403,
+            Self::NotFound(_) => 404,
+            Self::Conflict(_) | Self::IdempotencyInProgress => 409,
+            Self::RevisionMismatch(_) => 412,
+            Self::Validation(_) | Self::IdempotencyKeyReused => 422,
+            Self::Store(_) | Self::Internal(_) => 500,
+            Self::PaymentGatewayFailed(_) => 502,
+            Self::Unavailable(_) => 503,
+        }
+    }
+
+    /// Whether the same request may succeed a moment later. If the request has an [idempotency
+    /// key](crate::Caller::with_idempotency_key), the retry must have the same key.
+    #[must_use]
+    pub const fn is_retryable(&self) -> bool {
+        matches!(self, Self::IdempotencyInProgress | Self::PaymentGatewayFailed(_) | Self::Unavailable(_))
     }
 
     /// The reason for a conflict; `None` for other errors.

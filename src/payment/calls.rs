@@ -48,9 +48,9 @@ impl GatewayCalls {
         self.gateway.can_refund()
     }
 
-    /// Calls the gateway on a new thread and waits for its answer until the timeout. Returns
-    /// [`GatewayError::Unavailable`] if no permit is free, the thread cannot be started, the timeout passes or the
-    /// gateway panics.
+    /// Calls the gateway on a new thread, in the current tracing span, and waits for its answer until the timeout.
+    /// Returns [`GatewayError::Unavailable`] if no permit is free, the thread cannot be started, the timeout passes or
+    /// the gateway panics.
     pub(crate) fn call<T: Send + 'static>(
         &self,
         work: impl FnOnce(&dyn PaymentGateway) -> Result<T, GatewayError> + Send + 'static,
@@ -61,10 +61,11 @@ impl GatewayCalls {
         })?;
         let gateway = Arc::clone(&self.gateway);
         let (sender, receiver) = sync_channel(1);
+        let span = tracing::Span::current();
         let run = move || {
             let _permit = permit;
             // Fails after the timeout: the receiver has been dropped.
-            let _ = sender.send(work(&*gateway));
+            let _ = sender.send(span.in_scope(|| work(&*gateway)));
         };
         let thread = std::thread::Builder::new().name("ticketing-gateway".to_owned()).spawn(run);
         thread.map_err(|error| GatewayError::Unavailable(format!("cannot start a thread: {error}")))?;

@@ -5,12 +5,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::task::JoinHandle;
 
 use super::problem::Problem;
 use crate::service::TicketingService;
 
 /// How long a request waits for a permit before it is refused with 503.
-const MAX_WAIT: Duration = Duration::from_millis(250);
+pub(super) const MAX_WAIT: Duration = Duration::from_millis(250);
 
 /// The service, with a limit on the number of calls in progress.
 #[derive(Debug, Clone)]
@@ -60,8 +61,14 @@ impl BlockingService {
             let _permits = (permit, gateway_permit);
             work(&service)
         };
-        tokio::task::spawn_blocking(run).await.unwrap_or_else(|panic| Err(Problem::internal(panic)))
+        spawn_blocking(run).await.unwrap_or_else(|panic| Err(Problem::internal(panic)))
     }
+}
+
+/// Runs `work` on a blocking thread, in the current span.
+pub(super) fn spawn_blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> JoinHandle<T> {
+    let span = tracing::Span::current();
+    tokio::task::spawn_blocking(move || span.in_scope(work))
 }
 
 async fn acquire(permits: &Arc<Semaphore>) -> Result<OwnedSemaphorePermit, Problem> {

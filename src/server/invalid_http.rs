@@ -12,8 +12,8 @@ use super::request_id::{REQUEST_ID, request_id};
 /// The maximum length of a request's path and query, in bytes.
 const MAX_URI_LENGTH: usize = 8 * 1024;
 
-/// The response to an invalid request; `None` for a valid one. `length_is_clear` is whether the head gives the length of
-/// the body in one way only.
+/// The response to an invalid request; `None` for a valid one. `length_is_clear` is whether the head gives the length
+/// of the body in one way only.
 pub(super) fn refusal(request: &Request<Body>, length_is_clear: bool) -> Option<Response> {
     let problem = problem(request, length_is_clear)?;
     let id = request_id(request.headers());

@@ -17,6 +17,7 @@ use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::{Registry, Unit};
 use tokio::sync::Semaphore;
 
+use super::blocking::spawn_blocking;
 use super::problem::Problem;
 use crate::model::statistics::{Backlog, Distribution, Statistics};
 use crate::service::TicketingService;
@@ -136,7 +137,7 @@ impl Metrics {
                 let _permit = permit;
                 service.backlog().inspect_err(|error| tracing::warn!(%error, "cannot read the backlog from the store"))
             };
-            tokio::task::spawn_blocking(read).await.ok()?.ok()
+            spawn_blocking(read).await.ok()?.ok()
         };
         tokio::time::timeout(BACKLOG_TIMEOUT, read).await.ok().flatten()
     }

@@ -15,11 +15,17 @@
 //! # Ok(())
 //! # }
 //! ```
+//!
+//! # A login of your own
+//!
+//! A middleware that authenticates users itself inserts a [`Caller`](crate::Caller) into the extensions of a request.
+//! The request then needs no API key.
 
 mod base_path;
 mod blocking;
 mod body;
 mod call;
+mod caller;
 mod checkout_html;
 mod checkout_routes;
 mod client_connection;
@@ -42,6 +48,7 @@ mod rate_limit;
 mod request;
 mod request_id;
 mod routes;
+mod run;
 mod serve;
 mod state;
 mod transport;

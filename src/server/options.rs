@@ -7,8 +7,8 @@ use prometheus_client::metrics::gauge::Gauge;
 /// Limits and timeouts of a server. The defaults suit a server that is reachable from the internet.
 ///
 /// [`router`](super::router) and [`Routes`](super::Routes) use [`calls`](Self::calls), [`rate_limit`](Self::rate_limit)
-/// and [`failed_authentications`](Self::failed_authentications); [`serve`](super::serve) uses the others. Clones share a
-/// count of the open connections: pass clones of the same options to all of them, so that the metric
+/// and [`failed_authentications`](Self::failed_authentications); [`serve`](super::serve) uses the others. Clones share
+/// a count of the open connections: pass clones of the same options to all of them, so that the metric
 /// `ticketing_http_connections` is right.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
@@ -27,12 +27,14 @@ pub struct ServerOptions {
     /// limit, a new connection replaces the one that has waited longest for its client.
     pub connections: usize,
     /// The maximum number of requests that call the service at once, each on a blocking thread of the runtime. Default:
-    /// 256. Further requests are refused with 503. Requests that may call the payment gateway can use half of them: keep
-    /// the [calls to the gateway](crate::Builder::gateway_calls) (64 by default) below that half, so that free orders
-    /// need not wait for it. The runtime's `max_blocking_threads` (512 by default) must not be lower, or requests wait.
+    /// 256. Further requests are refused with 503. Requests that may call the payment gateway can use half of them:
+    /// keep the [calls to the gateway](crate::Builder::gateway_calls) (64 by default) below that half, so that free
+    /// orders need not wait for it. The runtime's `max_blocking_threads` (512 by default) must not be lower, or
+    /// requests wait.
     pub calls: usize,
     /// The maximum number of requests per minute for each API key, or `None` for no limit. Default: 1,200. The minute
-    /// starts with the first request. Each process counts for itself.
+    /// starts with the first request. Each process counts for itself. A [caller](super#a-login-of-your-own) of your own
+    /// that was authenticated without an API key has no limit.
     pub rate_limit: Option<u32>,
     /// The maximum number of requests per minute without a valid API key from one client address; further ones are
     /// refused with 429. Default: 60. Requests with a valid key are not affected. An IPv6 network of 64 bits counts as

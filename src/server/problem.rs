@@ -1,4 +1,4 @@
-//! Problem responses: `application/problem+json` (RFC 9457). This is the only place that maps errors to HTTP statuses.
+//! Problem responses: `application/problem+json` (RFC 9457).
 
 use axum::body::Body;
 use axum::http::header::{ALLOW, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
@@ -30,21 +30,21 @@ impl ProblemCode {
         format!("urn:ticketing:problem:{}", self.name)
     }
 
+    /// The kind of problem that an error is.
+    fn of(error: &Error) -> &'static Self {
+        CODES.into_iter().find(|code| code.name == error.code()).unwrap_or(&INTERNAL)
+    }
+
     /// The members that every problem has.
-    fn body(self, detail: &str, instance: &str, request_id: &str) -> Value {
-        json!({
-            "type": self.type_uri(),
-            "title": self.title,
-            "status": self.status.as_u16(),
-            "detail": detail,
-            "instance": instance,
-            "requestId": request_id,
-        })
+    fn body(self, detail: &str) -> Value {
+        json!({"type": self.type_uri(), "title": self.title, "status": self.status.as_u16(), "detail": detail})
     }
 
     /// An example for the OpenAPI document.
     pub(super) fn example(self, reason: Option<Reason>) -> Value {
-        let mut problem = self.body("what is wrong with this request", "/v1/events", "7d4c3f0b9a");
+        let mut problem = self.body("what is wrong with this request");
+        problem["instance"] = "/v1/events".into();
+        problem["requestId"] = "7d4c3f0b9a".into();
         match (self, reason) {
             (CONFLICT, Some(reason)) => problem["reason"] = reason.as_str().into(),
             (VALIDATION_FAILED, _) => problem["errors"] = json!([{"path": "title", "message": "is required"}]),
@@ -193,44 +193,46 @@ impl Problem {
 
     /// The response to the request with this path and id.
     pub(super) fn render(&self, path: &str, request_id: &str) -> Response {
-        let mut problem = self.code.body(&self.detail, path, request_id);
+        let mut body = self.body();
+        body["instance"] = path.into();
+        body["requestId"] = request_id.into();
+        self.response(&body)
+    }
+
+    /// The body, without what depends on the request.
+    fn body(&self) -> Value {
+        let mut problem = self.code.body(&self.detail);
         if let Some(reason) = self.reason {
             problem["reason"] = reason.as_str().into();
         }
         if !self.errors.is_empty() {
             problem["errors"] = json!(self.errors);
         }
+        problem
+    }
+
+    fn response(&self, body: &Value) -> Response {
         let mut headers = HeaderMap::from_iter(self.header());
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
-        (self.status(), headers, problem.to_string()).into_response()
+        (self.status(), headers, body.to_string()).into_response()
     }
 }
 
 impl From<Error> for Problem {
     fn from(error: Error) -> Self {
+        let code = ProblemCode::of(&error);
         match error {
             Error::Validation(errors) => {
-                Self { errors: errors.as_slice().to_vec(), ..Self::new(&VALIDATION_FAILED, errors.to_string()) }
+                Self { errors: errors.as_slice().to_vec(), ..Self::new(code, errors.to_string()) }
             }
-            Error::Conflict(conflict) => {
-                Self { reason: Some(conflict.reason), ..Self::new(&CONFLICT, conflict.detail) }
-            }
-            Error::NotFound(_) => Self::new(&NOT_FOUND, error.to_string()),
+            Error::Conflict(conflict) => Self { reason: Some(conflict.reason), ..Self::new(code, conflict.detail) },
             Error::Unauthenticated => Self::unauthenticated(),
             Error::Forbidden(scope) => Self::forbidden(scope),
-            Error::RevisionMismatch(_) => Self::new(&PRECONDITION_FAILED, error.to_string()),
-            Error::IdempotencyKeyReused => Self::new(&IDEMPOTENCY_KEY_REUSED, error.to_string()),
-            Error::IdempotencyInProgress => {
-                Self { retry_after: Some(1), ..Self::new(&IDEMPOTENCY_IN_PROGRESS, error.to_string()) }
-            }
-            // The gateway's own message is only in the log: it may contain internal details.
-            Error::PaymentGatewayFailed(_) => Self::new(
-                &PAYMENT_GATEWAY_FAILED,
-                "the payment gateway returned no checkout link; the order was cancelled and its seats were released",
-            ),
+            Error::IdempotencyInProgress => Self { retry_after: Some(1), ..Self::new(code, error.to_string()) },
             Error::Unavailable(detail) => Self::unavailable(detail),
             Error::Store(cause) => Self::internal(cause),
             Error::Internal(cause) => Self::internal(cause),
+            error => Self::new(code, error.to_string()),
         }
     }
 }
@@ -249,5 +251,49 @@ impl IntoResponse for Problem {
         *response.status_mut() = self.status();
         response.extensions_mut().insert(self);
         response
+    }
+}
+
+impl IntoResponse for Error {
+    /// The problem that the server sends for this error, as `application/problem+json`. It reveals nothing of internal
+    /// errors, which are logged, nor of the payment gateway's message.
+    ///
+    /// The members `instance` and `requestId` depend on the request, and are missing unless
+    /// [`Routes::observe`](super::Routes::observe) adds them.
+    fn into_response(self) -> Response {
+        let problem = Problem::from(self);
+        let mut response = problem.response(&problem.body());
+        response.extensions_mut().insert(problem);
+        response
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::{Conflict, FieldErrors, StoreError};
+
+    #[test]
+    fn every_error_has_the_code_and_the_status_of_its_problem() {
+        let conflict = Conflict { reason: Reason::SoldOut, detail: String::new() };
+        for error in [
+            Error::Validation(FieldErrors::default()),
+            Error::Conflict(conflict),
+            Error::NotFound("event"),
+            Error::Unauthenticated,
+            Error::Forbidden(Scope::EventsRead),
+            Error::RevisionMismatch(1),
+            Error::IdempotencyKeyReused,
+            Error::IdempotencyInProgress,
+            Error::PaymentGatewayFailed(String::new()),
+            Error::Unavailable("busy"),
+            Error::Store(StoreError::Full),
+            Error::Internal(String::new()),
+        ] {
+            let (code, status) = (error.code(), error.http_status());
+            let problem = Problem::from(error);
+            assert_eq!((problem.code.name, problem.status().as_u16()), (code, status));
+            assert_eq!(problem.retry_after.is_some(), matches!(code, "idempotency-in-progress" | "unavailable"));
+        }
     }
 }

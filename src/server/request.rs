@@ -8,13 +8,14 @@ use axum::body::Body;
 use axum::extract::{ConnectInfo, Request};
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, HeaderValue, Method};
+use axum::http::{HeaderValue, Method};
 use axum::response::{IntoResponse, Response};
 
 use super::base_path::base_path;
 use super::blocking::{BlockingService, WaitsFor};
 use super::body::{self, RequestBody};
 use super::call::Call;
+use super::caller::api_key;
 use super::conditions;
 use super::operation::{Input, Operation};
 use super::problem::Problem;
@@ -25,8 +26,6 @@ use crate::error::Error;
 use crate::model::caller::Caller;
 use crate::scope::Scope;
 use crate::service::TicketingService;
-
-const API_KEY: &str = "x-api-key";
 
 /// Handles a request for an operation. `parameters` are the values of its path parameters.
 pub(super) async fn handle(
@@ -115,21 +114,28 @@ impl IncomingRequest {
         Arc::new(Self { head, client, state: Arc::clone(state), rate_limit: OnceLock::new() })
     }
 
-    /// Looks up the API key, and counts the request for its rate limit.
+    /// Returns the caller, and counts the request for the rate limit of its API key. A caller without one is not
+    /// limited: it was authenticated by the program that embeds the server.
     fn authenticate(&self, service: &TicketingService) -> Result<Caller, Problem> {
-        let authenticated = match api_key(&self.head.headers) {
-            Some(key) => service.authenticate(key),
-            None => Err(Error::Unauthenticated),
-        };
-        let caller = match authenticated {
-            Ok(caller) => caller,
-            Err(Error::Unauthenticated) => return Err(self.state.limits.count_failure(self.client, service.now())),
-            Err(error) => return Err(error.into()),
+        let caller = match self.head.extensions.get::<Caller>() {
+            Some(caller) => caller.clone(),
+            None => self.authenticate_key(service)?,
         };
         if let Some(status) = caller.key.and_then(|key| self.state.limits.count_request(key, service.now())) {
             self.rate_limit.get_or_init(|| status).check()?;
         }
         Ok(caller)
+    }
+
+    fn authenticate_key(&self, service: &TicketingService) -> Result<Caller, Problem> {
+        let authenticated = match api_key(&self.head.headers) {
+            Some(key) => service.authenticate(key),
+            None => Err(Error::Unauthenticated),
+        };
+        authenticated.map_err(|error| match error {
+            Error::Unauthenticated => self.state.limits.count_failure(self.client, service.now()),
+            error => error.into(),
+        })
     }
 
     /// Authenticates the caller, and checks that it has the scope.
@@ -181,14 +187,5 @@ impl IncomingRequest {
             status.add_headers(headers);
         }
         response
-    }
-}
-
-/// Returns the API key in the headers, or `None` if the header is missing or repeated.
-fn api_key(headers: &HeaderMap) -> Option<&str> {
-    let mut values = headers.get_all(API_KEY).iter();
-    match (values.next(), values.next()) {
-        (Some(value), None) => value.to_str().ok(),
-        _ => None,
     }
 }

@@ -37,7 +37,7 @@ pub fn router<S: Clone + Send + Sync + 'static>(service: TicketingService, optio
 
 /// The parts of the [`router`], for an application that mounts only some of them, or in different places.
 ///
-/// Each method returns a router, which can be merged or nested into a router of your own. All parts of one `Routes` and
+/// Each part is a router, which can be merged or nested into a router of your own. All parts of one `Routes` and
 /// of its clones share the limits of [`ServerOptions`] and the metrics, so create one `Routes` for each service.
 ///
 /// ```
@@ -88,10 +88,17 @@ impl Routes {
         self.part(monitoring::metrics())
     }
 
-    /// `/openapi.json`, the OpenAPI document of all routes, and `/docs`, a page to read and try it. Mount them where the
-    /// [operations](Self::operations) are.
+    /// `/openapi.json`, the OpenAPI document of all routes, and `/docs`, a page to read and try it. Mount them where
+    /// the [operations](Self::operations) are.
     pub fn docs<S: Clone + Send + Sync + 'static>(&self) -> Router<S> {
         self.part(openapi::routes().merge(docs::routes()))
+    }
+
+    /// Adds to routes of your own what those of the server have: the id of each request in `X-Request-Id`, a line in
+    /// the log, metrics, and the members `instance` and `requestId` in the responses of an [`Error`](crate::Error). The
+    /// routes must not contain those of the server, whose requests would be counted twice.
+    pub fn observe<S: Clone + Send + Sync + 'static>(&self, routes: Router<S>) -> Router<S> {
+        routes.layer(from_fn_with_state(Arc::clone(&self.state), middleware::handle))
     }
 
     /// Only requests that a route matches pass the middleware: the fallback belongs to the application.

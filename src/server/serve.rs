@@ -13,9 +13,9 @@ use super::options::ServerOptions;
 ///
 /// The router may be [`router`](super::router), or one of your own in which the [`Routes`](super::Routes) are mounted
 /// among others. All of its routes are protected: connections are limited in number, slow and idle clients are
-/// disconnected, and requests that are invalid or ambiguous HTTP are refused with 400: several lengths of the body (request
-/// smuggling), no `Host` or several, a path and query of more than 8 KiB. The router gets the client's address as
-/// axum's `ConnectInfo<SocketAddr>`.
+/// disconnected, and requests that are invalid or ambiguous HTTP are refused with 400: several lengths of the body
+/// (request smuggling), no `Host` or several, a path and query of more than 8 KiB. The router gets the client's address
+/// as axum's `ConnectInfo<SocketAddr>`.
 ///
 /// # Errors
 /// If the listener cannot be used. A failure of one connection does not affect others and is not returned.

@@ -3,6 +3,7 @@
 #![cfg(feature = "server")]
 
 mod bodies;
+mod callers;
 mod checkout_page;
 #[path = "../common/mod.rs"]
 mod common;
@@ -18,4 +19,5 @@ mod openapi_webhooks;
 mod operations;
 mod problems;
 mod response_headers;
+mod spans;
 mod walkthrough;

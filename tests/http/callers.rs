@@ -1,0 +1,184 @@
+//! Programs that authenticate callers themselves, and handlers of their own that call the service and return its errors.
+
+use axum::Router;
+use axum::extract::{FromRef, Request, State};
+use axum::middleware::{Next, from_fn_with_state};
+use axum::response::Response;
+use axum::routing::{get, post};
+use serde_json::Value;
+use ticketing::id::EventId;
+use ticketing::order::{CreateOrder, NewCustomer};
+use ticketing::organization::Scope;
+use ticketing::payment::{Checkout, CheckoutRequest, GatewayError, PaymentGateway, RefundRequest};
+use ticketing::server::{Routes, router};
+use ticketing::{Builder, Caller, Error, Result, TicketingService};
+
+use crate::common::http::{EventOnSale, Server, event_on_sale};
+
+/// The state of an application around the service.
+#[derive(Clone)]
+struct App {
+    service: TicketingService,
+}
+
+impl FromRef<App> for TicketingService {
+    fn from_ref(app: &App) -> Self {
+        app.service.clone()
+    }
+}
+
+/// The login of the application: the user `organizer` may do everything, and `entrance` only check tickets in. `key` is
+/// a user who has an API key.
+async fn log_in(State(app): State<App>, mut request: Request, next: Next) -> Response {
+    let user = request.headers().get("x-user").map(|user| user.to_str().unwrap().to_owned());
+    let service = &app.service;
+    let organizer = || service.act_for(service.list_organizations().unwrap()[0].id).unwrap();
+    let caller = match user.as_deref() {
+        None => None,
+        Some("organizer") => Some(organizer()),
+        Some("entrance") => Some(organizer().with_only([Scope::TicketsCheckIn])),
+        Some(key) => Some(service.authenticate(key).unwrap()),
+    };
+    if let Some(caller) = caller {
+        request.extensions_mut().insert(caller);
+    }
+    next.run(request).await
+}
+
+/// Returns the title of an event.
+async fn title(State(service): State<TicketingService>, caller: Caller, request: Request) -> Result<String> {
+    let id: EventId = request.uri().query().and_then(|id| id.parse().ok()).ok_or(Error::NotFound("event"))?;
+    service.run(move |service| Ok(service.get_event(&caller, id)?.title)).await
+}
+
+/// Orders a ticket.
+async fn order(State(service): State<TicketingService>, caller: Caller, request: Request) -> Result<String> {
+    let (event, ticket_type) = request.uri().query().unwrap().split_once('&').unwrap();
+    let customer = NewCustomer::new("Ada", "ada@example.com");
+    let request = CreateOrder::new(event.parse().unwrap(), customer, ticket_type.parse().unwrap(), 1);
+    service.run(move |service| Ok(service.create_order(&caller, request)?.order.id.to_string())).await
+}
+
+/// A server with the routes of the service, and routes of the application under `/own`; those under `/observed` have the
+/// middleware of the server too.
+fn application(configure: impl FnOnce(Builder) -> Builder, rate_limit: Option<u32>) -> Server {
+    Server::with_app(
+        configure,
+        |options| options.rate_limit = rate_limit,
+        |service, options| {
+            let app = App { service: service.clone() };
+            let own = || Router::new().route("/title", get(title)).route("/orders", post(order));
+            let observed = Routes::new(service.clone(), options).observe(own());
+            Router::new()
+                .merge(router(service, options))
+                .nest("/own", own())
+                .nest("/observed", observed)
+                .layer(from_fn_with_state(app.clone(), log_in))
+                .with_state(app)
+        },
+    )
+}
+
+fn user(name: &str) -> String {
+    format!("X-User: {name}")
+}
+
+#[test]
+fn a_caller_in_the_extensions_needs_no_key_and_has_its_own_scopes() {
+    let server = application(Builder::sandbox_gateway, Some(1));
+    let mut client = server.client_with("");
+    for _ in 0..3 {
+        let listed = client.send("GET", "/v1/events", &[&user("organizer")], b"").expect(200);
+        // A caller without an API key has no rate limit.
+        assert_eq!(listed.header("x-ratelimit-limit"), None);
+    }
+    let refused = client.send("GET", "/v1/events", &[&user("entrance")], b"").expect(403);
+    assert_eq!(refused.code(), "forbidden");
+    assert_eq!(client.send("GET", "/v1/nothing", &[&user("entrance")], b"").expect(404).code(), "not-found");
+    client.get("/v1/events").expect(401);
+    // The application's caller counts, not the key in the request.
+    let mut client = server.client();
+    client.send("GET", "/v1/events", &[&user("entrance")], b"").expect(403);
+}
+
+#[test]
+fn a_caller_with_a_key_has_the_rate_limit_of_the_key() {
+    let server = application(Builder::sandbox_gateway, Some(2));
+    let with_key = user(&server.key);
+    let first = server.client_with("").send("GET", "/v1/events", &[&with_key], b"").expect(200);
+    assert_eq!(first.header("x-ratelimit-remaining"), Some("1"));
+    server.client().get("/v1/events").expect(200);
+    server.client_with("").send("GET", "/v1/events", &[&with_key], b"").expect(429);
+}
+
+#[test]
+fn a_handler_gets_the_caller_of_the_key_or_of_the_login() {
+    let server = application(Builder::sandbox_gateway, None);
+    let EventOnSale { event, .. } = event_on_sale(&mut server.client(), "summer-night");
+    let path = format!("/own/title?{event}");
+    assert_eq!(server.client().get(&path).expect(200).text(), "Summer Night");
+    let mut anonymous = server.client_with("");
+    assert_eq!(anonymous.send("GET", &path, &[&user("organizer")], b"").expect(200).text(), "Summer Night");
+    for key in ["", "tk_wrong"] {
+        let refused = server.client_with(key).get(&path).expect(401);
+        assert_eq!(refused.header("www-authenticate"), Some("ApiKey"));
+        assert_eq!(refused.json()["type"], "urn:ticketing:problem:unauthenticated");
+    }
+    let twice = format!("X-Api-Key: {}", server.key);
+    server.client().send("GET", &path, &[&twice], b"").expect(401);
+}
+
+/// Removes the members that depend on the request.
+fn without_request(mut problem: Value) -> Value {
+    problem.as_object_mut().unwrap().retain(|name, _| name != "instance" && name != "requestId");
+    problem
+}
+
+#[test]
+fn an_error_of_a_handler_is_the_problem_of_the_server() {
+    let server = application(Builder::sandbox_gateway, None);
+    let mut client = server.client();
+    let of_server = client.get("/v1/events/event_0").expect(404).problem();
+    let of_handler = client.get("/own/title?event_0").expect(404);
+    assert_eq!(of_handler.header("content-type"), Some("application/problem+json"));
+    assert_eq!(of_handler.header("x-request-id"), None);
+    assert_eq!(of_handler.json(), without_request(of_server.clone()));
+    let observed = client.send("GET", "/observed/title?event_0", &["X-Request-Id: mine"], b"").expect(404);
+    let problem = observed.problem();
+    assert_eq!(observed.header("x-request-id"), Some("mine"));
+    assert_eq!(problem["instance"], "/observed/title");
+    assert_eq!(without_request(problem), without_request(of_server));
+}
+
+/// A gateway that refuses every checkout.
+struct RefusingGateway;
+
+impl PaymentGateway for RefusingGateway {
+    fn start_checkout(&self, _: &CheckoutRequest) -> Result<Checkout, GatewayError> {
+        Err(GatewayError::Refused("http://10.0.0.7/pay knows no account 4711".to_owned()))
+    }
+
+    fn refund(&self, _: &RefundRequest) -> Result<(), GatewayError> {
+        Ok(())
+    }
+}
+
+#[test]
+fn neither_a_response_nor_the_message_of_an_error_has_the_text_of_the_gateway() {
+    let server = application(|builder| builder.payment_gateway(RefusingGateway), None);
+    let EventOnSale { event, ticket_type } = event_on_sale(&mut server.client(), "summer-night");
+    for path in ["/own/orders", "/observed/orders"] {
+        let failed = server.client().post_empty(&format!("{path}?{event}&{ticket_type}")).expect(502);
+        assert_eq!(failed.json()["type"], "urn:ticketing:problem:payment-gateway-failed");
+        assert!(!failed.text().contains("10.0.0.7") && !failed.text().contains("4711"), "{}", failed.text());
+    }
+    let caller = server.service.act_for(server.organization).unwrap();
+    let customer = NewCustomer::new("Ada", "ada@example.com");
+    let order = CreateOrder::new(event.parse().unwrap(), customer, ticket_type.parse().unwrap(), 1);
+    let error = server.service.create_order(&caller, order).unwrap_err();
+    assert!(!error.to_string().contains("10.0.0.7"), "{error}");
+    assert!(error.is_retryable());
+    // The text for the log.
+    let Error::PaymentGatewayFailed(text) = error else { panic!("{error:?}") };
+    assert!(text.contains("10.0.0.7"), "{text}");
+}
