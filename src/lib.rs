@@ -56,7 +56,7 @@
 //!   allows, also under concurrency.
 //! - **Safe retries.** A request with an [idempotency key](Caller::with_idempotency_key) is executed once; a retry
 //!   returns the stored result, also after a crash.
-//! - **No lost updates.** An update that names a [revision](Caller::if_match) is applied to that revision or fails.
+//! - **No lost updates.** An update that expects a [revision](Caller::if_revision) is applied to that revision or fails.
 //! - **Single admission.** Of several simultaneous check-ins of one ticket, exactly one succeeds.
 //! - **Reliable refunds.** A refund is recorded in the transaction that decides it. The gateway is called, always with
 //!   the same idempotency key, until it answers.
@@ -221,11 +221,12 @@ pub mod page {
     pub use crate::model::page::{Page, PageRequest};
 }
 
-/// Requests as JSON or a query string, and the keys that make it safe to retry them.
+/// Requests as JSON or a query string, and options of a call: idempotency keys and expected revisions.
 pub mod request {
     pub use crate::form::json::SyntaxError;
     pub use crate::form::request::{Nothing, Request};
-    pub use crate::model::idempotency::{IdempotencyKey, ParseIdempotencyKeyError};
+    pub use crate::model::caller::{ConditionalCaller, IdempotentCall, KeyedCaller};
+    pub use crate::model::idempotency::{IdempotencyKey, ParseIdempotencyKeyError, Replayable};
 }
 
 /// Background maintenance, backups, and the check of a database.

@@ -12,10 +12,10 @@ pub fn bench(bench: &mut Bench) {
     let store = LargeStore::open();
     let caller = store.fixture.caller.with_idempotency_key("basket-1".parse().expect("a key"));
     let request = request(&store);
-    let created = store.fixture.service.create_order(&caller, request.clone()).expect("created");
+    let created = store.fixture.service.create_order(&caller, request.clone()).expect("created").value;
     let retry = || {
         assert_eq!(
-            store.fixture.service.create_order(&caller, request.clone()).expect("the stored response").order.id,
+            store.fixture.service.create_order(&caller, request.clone()).expect("the stored response").value.order.id,
             created.order.id
         )
     };

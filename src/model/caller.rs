@@ -1,26 +1,26 @@
-//! The caller of an operation: the authenticated principal, and conditions for the operation.
+//! The caller of an operation, and the options that a caller can give with one call: an idempotency key, or the expected
+//! revision of a resource.
 
 use super::id::{ApiKeyId, OrganizationId};
-use super::idempotency::{IdempotencyKey, IdempotentCall};
+use super::idempotency::{IdempotencyKey, Replayable};
 use crate::error::{Error, Result};
 use crate::scope::{Scope, Scopes};
 
 /// The authenticated principal: its organization, its scopes, and the API key used.
 ///
-/// A caller can carry an [idempotency key](Self::with_idempotency_key) and [expected revisions](Self::if_match) for its
-/// operations.
+/// Operations accept a `&Caller`. Operations that create something or act on it also accept a
+/// [`&KeyedCaller`](KeyedCaller), and those that update or delete a resource a
+/// [`&ConditionalCaller`](ConditionalCaller).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Caller {
     pub(crate) organization: OrganizationId,
     pub(crate) scopes: Scopes,
     pub(crate) key: Option<ApiKeyId>,
-    pub(crate) idempotent_call: Option<IdempotentCall>,
-    revisions: Option<Vec<i64>>,
 }
 
 impl Caller {
     pub(crate) const fn new(organization: OrganizationId, scopes: Scopes, key: Option<ApiKeyId>) -> Self {
-        Self { organization, scopes, key, idempotent_call: None, revisions: None }
+        Self { organization, scopes, key }
     }
 
     /// Returns the organization that the caller acts for.
@@ -49,75 +49,153 @@ impl Caller {
         Self { scopes, ..self.clone() }
     }
 
-    /// Returns the same caller with an idempotency key, under which an operation is executed once.
+    /// Returns this caller with an idempotency key, under which an operation is executed once.
     ///
     /// Repeating the same request with the same key within 24 hours returns the stored result and changes nothing, in
-    /// every process and also after a restart. Errors are not stored: after an error, the same key executes the
-    /// operation again.
-    ///
-    /// The key applies to operations that create something or act on it, those that are a POST over HTTP. Other
-    /// operations ignore it.
+    /// every process and also after a restart. [`Replayable::replayed`] reports whether that has happened. Errors are
+    /// not stored: after an error, the same key executes the operation again.
     ///
     /// # Errors
-    /// The operations fail with:
+    /// An operation with a key also fails with:
     ///
     /// - [`Error::IdempotencyKeyReused`] if the key was used for another request;
     /// - [`Error::IdempotencyInProgress`] if the same request is being executed.
     ///
     /// ```
     #[doc = include_str!("../doc_fixture.md")]
-    /// let caller = caller.with_idempotency_key("basket-4711".parse()?);
     /// let order = CreateOrder::new(event.id, ada, ticket_type.id, 2);
-    /// let created = service.create_order(&caller, order.clone())?;
-    /// let retried = service.create_order(&caller, order)?;
-    /// assert_eq!(retried, created);
-    /// assert!(caller.was_replayed());
+    /// let keyed = caller.with_idempotency_key("basket-4711".parse()?);
+    /// let created = service.create_order(&keyed, order.clone())?;
+    /// let retried = service.create_order(&keyed, order)?;
+    /// assert!(!created.replayed && retried.replayed);
+    /// assert_eq!(retried.value, created.value);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
-    pub fn with_idempotency_key(&self, key: IdempotencyKey) -> Self {
-        Self { idempotent_call: Some(IdempotentCall::new(key)), ..self.clone() }
+    pub fn with_idempotency_key(&self, key: IdempotencyKey) -> KeyedCaller {
+        KeyedCaller { caller: self.clone(), key: Some(key) }
     }
 
-    /// Whether the last operation of this caller, or of a clone of it, returned a stored result.
-    #[must_use]
-    pub fn was_replayed(&self) -> bool {
-        self.idempotent_call.as_ref().is_some_and(IdempotentCall::was_replayed)
-    }
-
-    /// Returns the same caller with expected revisions. It updates or deletes an event, a ticket type, a discount or a
-    /// webhook endpoint only if the current `revision` is one of them. That is checked in the transaction of the
-    /// change, so that no update of others is lost.
-    ///
-    /// The revisions apply to operations that update or delete. Other operations ignore them.
+    /// Returns this caller with an expected revision. The operation updates or deletes the resource only if this is its
+    /// current `revision`. That is checked in the transaction of the change, so that no update of others is lost.
     ///
     /// # Errors
-    /// The operations fail with [`Error::RevisionMismatch`].
+    /// The operation fails with [`Error::RevisionMismatch`] if the resource has another revision.
     ///
     /// ```
     #[doc = include_str!("../doc_fixture.md")]
-    /// let caller = caller.if_match([event.revision]);
     /// let changes = UpdateEvent { title: Change::Set("Summer Night II".to_owned()), ..Default::default() };
-    /// let event = service.update_event(&caller, event.id, changes.clone())?;
-    /// let stale = service.update_event(&caller, event.id, changes);
+    /// let expected = caller.if_revision(event.revision);
+    /// let event = service.update_event(&expected, event.id, changes.clone())?;
+    /// let stale = service.update_event(&expected, event.id, changes);
     /// assert_eq!(stale, Err(Error::RevisionMismatch(event.revision)));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
-    pub fn if_match(&self, revisions: impl IntoIterator<Item = i64>) -> Self {
-        Self { revisions: Some(revisions.into_iter().collect()), ..self.clone() }
+    pub fn if_revision(&self, revision: i64) -> ConditionalCaller {
+        self.if_revision_in([revision])
+    }
+
+    /// Like [`if_revision`](Self::if_revision), but the current revision may be any of these.
+    #[must_use]
+    pub fn if_revision_in(&self, revisions: impl IntoIterator<Item = i64>) -> ConditionalCaller {
+        ConditionalCaller { caller: self.clone(), revisions: Some(revisions.into_iter().collect()) }
     }
 
     /// Fails with [`Error::Forbidden`] if the caller lacks the scope.
     pub(crate) fn require(&self, scope: Scope) -> Result<()> {
         if self.scopes.contains(scope) { Ok(()) } else { Err(Error::Forbidden(scope)) }
     }
+}
 
-    /// Fails with [`Error::RevisionMismatch`] if the current revision is not one that the caller expects.
+/// A caller with an idempotency key: see [`Caller::with_idempotency_key`]. An operation that would ignore the key does
+/// not accept it:
+///
+/// ```compile_fail,E0308
+#[doc = include_str!("../doc_fixture.md")]
+/// service.get_event(&caller.with_idempotency_key("basket-4711".parse()?), event.id)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeyedCaller {
+    pub(crate) caller: Caller,
+    /// `None` for a client of the server that sends no key.
+    pub(crate) key: Option<IdempotencyKey>,
+}
+
+/// How an operation is called that an idempotency key can make safe to retry: with a `&Caller` it returns its result,
+/// and with a [`&KeyedCaller`](KeyedCaller) a [`Replayable`] of its result.
+///
+/// The trait is sealed: no other type implements it.
+pub trait IdempotentCall: sealed::Sealed {
+    /// What an operation returns whose result is a `T`.
+    type Output<T>;
+
+    /// The caller, and the key if it has one.
+    #[doc(hidden)]
+    fn keyed(&self) -> KeyedCaller;
+
+    /// Converts a result.
+    #[doc(hidden)]
+    fn output<T>(result: Replayable<T>) -> Self::Output<T>;
+}
+
+impl IdempotentCall for Caller {
+    type Output<T> = T;
+
+    fn keyed(&self) -> KeyedCaller {
+        KeyedCaller { caller: self.clone(), key: None }
+    }
+
+    fn output<T>(result: Replayable<T>) -> T {
+        result.value
+    }
+}
+
+impl IdempotentCall for KeyedCaller {
+    type Output<T> = Replayable<T>;
+
+    fn keyed(&self) -> KeyedCaller {
+        self.clone()
+    }
+
+    fn output<T>(result: Replayable<T>) -> Replayable<T> {
+        result
+    }
+}
+
+mod sealed {
+    pub trait Sealed {}
+    impl Sealed for super::Caller {}
+    impl Sealed for super::KeyedCaller {}
+}
+
+/// A caller that expects a revision: see [`Caller::if_revision`]. Only operations that update or delete accept it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConditionalCaller {
+    pub(crate) caller: Caller,
+    /// The expected revisions; `None` accepts any.
+    pub(crate) revisions: Option<Vec<i64>>,
+}
+
+impl ConditionalCaller {
+    /// Fails with [`Error::RevisionMismatch`] if the current revision is not an expected one.
     pub(crate) fn check_revision(&self, revision: i64) -> Result<()> {
         match &self.revisions {
-            Some(wanted) if !wanted.contains(&revision) => Err(Error::RevisionMismatch(revision)),
+            Some(expected) if !expected.contains(&revision) => Err(Error::RevisionMismatch(revision)),
             _ => Ok(()),
         }
+    }
+}
+
+impl From<&Caller> for ConditionalCaller {
+    fn from(caller: &Caller) -> Self {
+        Self { caller: caller.clone(), revisions: None }
+    }
+}
+
+impl From<&Self> for ConditionalCaller {
+    fn from(call: &Self) -> Self {
+        call.clone()
     }
 }

@@ -1,8 +1,6 @@
 //! Idempotency keys.
 
 use std::str::FromStr;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A key that identifies the retries of one request: 1 to 255 visible ASCII characters, chosen by the client. Keys of
 /// different organizations are independent.
@@ -31,33 +29,32 @@ impl FromStr for IdempotencyKey {
     }
 }
 
-/// The idempotency key of a caller, and whether its last operation returned a stored result. Clones share the flag.
-#[derive(Debug, Clone)]
-pub(crate) struct IdempotentCall {
-    pub(crate) key: IdempotencyKey,
-    replayed: Arc<AtomicBool>,
+/// The result of an operation that was called with an idempotency key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Replayable<T> {
+    /// The result of the operation.
+    pub value: T,
+    /// Whether this is the stored result of an earlier call with the same key, so that this call has changed nothing.
+    pub replayed: bool,
 }
 
-impl IdempotentCall {
-    pub(super) fn new(key: IdempotencyKey) -> Self {
-        Self { key, replayed: Arc::default() }
+impl<T> Replayable<T> {
+    /// The result of an operation that was executed now.
+    pub(crate) const fn executed(value: T) -> Self {
+        Self { value, replayed: false }
     }
 
-    pub(crate) fn set_replayed(&self, replayed: bool) {
-        self.replayed.store(replayed, Ordering::Relaxed);
+    /// The stored result of an earlier call.
+    pub(crate) const fn replayed(value: T) -> Self {
+        Self { value, replayed: true }
     }
 
-    pub(super) fn was_replayed(&self) -> bool {
-        self.replayed.load(Ordering::Relaxed)
+    /// Converts the result.
+    pub fn map<U>(self, convert: impl FnOnce(T) -> U) -> Replayable<U> {
+        Replayable { value: convert(self.value), replayed: self.replayed }
     }
 }
-
-impl PartialEq for IdempotentCall {
-    fn eq(&self, other: &Self) -> bool {
-        self.key == other.key
-    }
-}
-impl Eq for IdempotentCall {}
 
 #[cfg(test)]
 mod tests {

@@ -7,6 +7,7 @@ use super::idempotent_operation::{IdempotentOperation, PriorOutcome};
 use crate::error::{Conflict, Error, Reason, Result};
 use crate::form::request::Request;
 use crate::model::id::{ApiKeyId, OrganizationId, TicketId};
+use crate::model::idempotency::Replayable;
 use crate::model::notification::{NotificationData, TicketCheckedIn};
 use crate::model::ticket::{CheckInTicket, IssuedTicket, TicketStatus};
 use crate::rules::Checked;
@@ -16,7 +17,7 @@ use crate::store::{CommitEvent, Transaction, outbox};
 
 /// The result of a scan. A refusal is not an error: the transaction commits, because refused scans are counted too.
 pub(crate) enum Scan {
-    Accepted(Box<IssuedTicket>),
+    Accepted(Replayable<Box<IssuedTicket>>),
     Refused(Conflict),
 }
 
@@ -29,7 +30,7 @@ pub(crate) fn check_in(
     api_key: Option<ApiKeyId>,
 ) -> Result<Scan> {
     if let PriorOutcome::Result(ticket) = operation.prior_outcome(tx)? {
-        return Ok(Scan::Accepted(Box::new(ticket)));
+        return Ok(Scan::Accepted(Replayable::replayed(Box::new(ticket))));
     }
     let scanned = scans::find(tx, organization, request)?;
     let scan = match scanned.state.check_in(request.event_id, tx.now()) {
@@ -37,7 +38,7 @@ pub(crate) fn check_in(
         Err(refusal) => refuse(tx, scanned.ticket.id, refusal)?,
     };
     if let Scan::Accepted(ticket) = &scan {
-        operation.store_result(tx, ticket)?;
+        operation.store_result(tx, &ticket.value)?;
     }
     Ok(scan)
 }
@@ -79,7 +80,7 @@ fn accept(
     record.last_scan_date = Some(now);
     record.scan_count += 1;
     record.updated_at = now;
-    Ok(Scan::Accepted(Box::new(ticket)))
+    Ok(Scan::Accepted(Replayable::executed(Box::new(ticket))))
 }
 
 /// Records a refused scan.

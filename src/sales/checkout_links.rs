@@ -12,6 +12,7 @@ use super::order_creation::{self, CreatedOrder};
 use super::order_lifecycle;
 use crate::error::Result;
 use crate::model::id::{OrderId, OrganizationId};
+use crate::model::idempotency::Replayable;
 use crate::model::order::{CreateOrder, CreateOrderResponse, Order, OrderStatus};
 use crate::rules::Checked;
 use crate::store::checkouts::NewCheckout;
@@ -29,7 +30,7 @@ pub(crate) struct PaymentTerms {
 /// An order after its first transaction.
 pub(crate) enum OrderProgress {
     /// There is nothing left to do.
-    Finished(Box<CreateOrderResponse>),
+    Finished(Box<Replayable<CreateOrderResponse>>),
     /// The gateway must be asked for a checkout link.
     NeedsLink(Box<CreatedOrder>),
 }
@@ -45,7 +46,9 @@ pub(crate) fn create_or_resume(
 ) -> Result<OrderProgress> {
     tx.lock_event(request.event_id)?;
     let created = match operation.prior_outcome(tx)? {
-        PriorOutcome::Result(response) => return Ok(OrderProgress::Finished(Box::new(response))),
+        PriorOutcome::Result(response) => {
+            return Ok(OrderProgress::Finished(Box::new(Replayable::replayed(response))));
+        }
         PriorOutcome::PendingOrder(id) => {
             let order = orders::get(tx, organization, id)?;
             CreatedOrder { order, currency: orders::currency(tx, id)? }
@@ -58,7 +61,7 @@ pub(crate) fn create_or_resume(
     }
     let response = CreateOrderResponse::from(created.order);
     operation.store_result(tx, &response)?;
-    Ok(OrderProgress::Finished(Box::new(response)))
+    Ok(OrderProgress::Finished(Box::new(Replayable::executed(response))))
 }
 
 fn is_without_link(order: &Order) -> bool {
@@ -74,11 +77,11 @@ pub(crate) fn record(
     organization: OrganizationId,
     id: OrderId,
     checkout: &NewCheckout<'_>,
-) -> Result<Option<CreateOrderResponse>> {
+) -> Result<Option<Replayable<CreateOrderResponse>>> {
     tx.lock_event(id)?;
     match operation.prior_outcome(tx)? {
         // Another process has recorded its link first.
-        PriorOutcome::Result(response) => return Ok(Some(response)),
+        PriorOutcome::Result(response) => return Ok(Some(Replayable::replayed(response))),
         PriorOutcome::PendingOrder(pending) if pending == id => {}
         PriorOutcome::None if !operation.has_key() => {}
         PriorOutcome::None | PriorOutcome::PendingOrder(_) => return Ok(None),
@@ -86,7 +89,7 @@ pub(crate) fn record(
     checkouts::record(tx, organization, id, checkout)?;
     let response = CreateOrderResponse::from(orders::get(tx, organization, id)?);
     operation.store_result(tx, &response)?;
-    Ok(Some(response))
+    Ok(Some(Replayable::executed(response)))
 }
 
 /// Cancels an order that got no checkout link. Returns a response if the order no longer needs a link: it was completed
@@ -96,10 +99,10 @@ pub(crate) fn cancel_without_link(
     operation: &IdempotentOperation,
     organization: OrganizationId,
     id: OrderId,
-) -> Result<Option<CreateOrderResponse>> {
+) -> Result<Option<Replayable<CreateOrderResponse>>> {
     tx.lock_event(id)?;
     if let PriorOutcome::Result(response) = operation.prior_outcome(tx)? {
-        return Ok(Some(response));
+        return Ok(Some(Replayable::replayed(response)));
     }
     order_lifecycle::cancel_unless_paid(tx, organization, id)?;
     let order = orders::get(tx, organization, id)?;
@@ -109,5 +112,5 @@ pub(crate) fn cancel_without_link(
     }
     let response = CreateOrderResponse::from(order);
     operation.store_result(tx, &response)?;
-    Ok(Some(response))
+    Ok(Some(Replayable::executed(response)))
 }

@@ -4,7 +4,7 @@ use super::references::{TicketTypeReference, UNKNOWN_EVENT, check_ticket_types};
 use crate::error::{FieldErrors, Result};
 use crate::form::change::Change;
 use crate::form::request::Request;
-use crate::model::caller::Caller;
+use crate::model::caller::ConditionalCaller;
 use crate::model::currency::Decimals;
 use crate::model::discount::{
     BasketItem, CreateDiscount, Discount, DiscountFields, DiscountValidationResponse, UpdateDiscount, ValidateDiscount,
@@ -32,14 +32,14 @@ pub(crate) fn create(
 /// Updates a discount.
 pub(crate) fn update(
     tx: &Transaction<'_>,
-    caller: &Caller,
+    call: &ConditionalCaller,
     id: DiscountId,
     request: &Request<UpdateDiscount>,
 ) -> Result<Discount> {
     tx.lock_event(id)?;
-    let organization = caller.organization;
+    let organization = call.caller.organization;
     let current = discounts::get(tx, organization, id)?;
-    caller.check_revision(current.revision)?;
+    call.check_revision(current.revision)?;
 
     let mut errors = request.errors.clone();
     // If the list stays as it is, it may contain ticket types that were deleted.
@@ -55,11 +55,11 @@ pub(crate) fn update(
 }
 
 /// Deletes a discount. A discount that an order ever used cannot be deleted.
-pub(crate) fn delete(tx: &Transaction<'_>, caller: &Caller, id: DiscountId) -> Result<()> {
+pub(crate) fn delete(tx: &Transaction<'_>, call: &ConditionalCaller, id: DiscountId) -> Result<()> {
     tx.lock_event(id)?;
-    let current = discounts::get(tx, caller.organization, id)?;
-    caller.check_revision(current.revision)?;
-    discounts::delete(tx, caller.organization, id)
+    let current = discounts::get(tx, call.caller.organization, id)?;
+    call.check_revision(current.revision)?;
+    discounts::delete(tx, call.caller.organization, id)
 }
 
 /// Decides whether a discount code applies to a basket. Claims no use of the discount.

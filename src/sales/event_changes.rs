@@ -3,7 +3,7 @@
 use super::order_lifecycle;
 use crate::error::{Error, Reason, Result};
 use crate::form::request::Request;
-use crate::model::caller::Caller;
+use crate::model::caller::ConditionalCaller;
 use crate::model::event::{
     CreateEvent, Event, EventFields, EventSettings, EventSettingsFields, EventStatus, UpdateEvent,
 };
@@ -26,14 +26,14 @@ pub(crate) fn create(
 /// Updates an event. Cancelling it cancels its pending orders.
 pub(crate) fn update(
     tx: &Transaction<'_>,
-    caller: &Caller,
+    call: &ConditionalCaller,
     id: EventId,
     request: &Request<UpdateEvent>,
 ) -> Result<Event> {
     tx.lock_event(id)?;
-    let organization = caller.organization;
+    let organization = call.caller.organization;
     let current = events::get(tx, organization, id)?;
-    caller.check_revision(current.revision)?;
+    call.check_revision(current.revision)?;
 
     let fields = EventFields::update(&current, request.body.clone());
     let fields = rules::check(fields, request.errors.clone())?;
@@ -56,23 +56,23 @@ pub(crate) fn update(
 /// Updates the settings of an event.
 pub(crate) fn update_settings(
     tx: &Transaction<'_>,
-    caller: &Caller,
+    call: &ConditionalCaller,
     id: EventId,
     request: &Request<EventSettings>,
 ) -> Result<Event> {
     tx.lock_event(id)?;
-    let current = events::get(tx, caller.organization, id)?;
-    caller.check_revision(current.revision)?;
+    let current = events::get(tx, call.caller.organization, id)?;
+    call.check_revision(current.revision)?;
     let settings = EventSettingsFields::update(&current, request.body.clone());
     let settings = checked(settings, request.errors.clone())?;
     events::update_settings(tx, &current, &settings)?;
-    events::get(tx, caller.organization, id)
+    events::get(tx, call.caller.organization, id)
 }
 
 /// Deletes an event with its ticket types and discounts. An event with orders or tickets cannot be deleted.
-pub(crate) fn delete(tx: &Transaction<'_>, caller: &Caller, id: EventId) -> Result<()> {
+pub(crate) fn delete(tx: &Transaction<'_>, call: &ConditionalCaller, id: EventId) -> Result<()> {
     tx.lock_event(id)?;
-    let current = events::get(tx, caller.organization, id)?;
-    caller.check_revision(current.revision)?;
-    events::delete(tx, caller.organization, id)
+    let current = events::get(tx, call.caller.organization, id)?;
+    call.check_revision(current.revision)?;
+    events::delete(tx, call.caller.organization, id)
 }

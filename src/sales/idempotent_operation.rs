@@ -11,9 +11,9 @@ use sha2::{Digest, Sha256};
 
 use crate::error::{Error, Result};
 use crate::form::request::Request;
-use crate::model::caller::Caller;
+use crate::model::caller::KeyedCaller;
 use crate::model::id::{Id, Kind, OrderId};
-use crate::model::idempotency::IdempotentCall;
+use crate::model::idempotency::Replayable;
 use crate::store::Transaction;
 use crate::store::idempotency_records::{self, IdempotentRequest, StoredOutcome};
 
@@ -40,13 +40,7 @@ impl OperationTarget {
 /// One execution of an operation, with or without an idempotency key. Without a key, nothing is stored and nothing is
 /// found.
 #[derive(Debug, Clone)]
-pub(crate) struct IdempotentOperation(Option<KeyedOperation>);
-
-#[derive(Debug, Clone)]
-struct KeyedOperation {
-    call: IdempotentCall,
-    request: IdempotentRequest,
-}
+pub(crate) struct IdempotentOperation(Option<IdempotentRequest>);
 
 /// The outcome of an earlier execution of the same request.
 pub(crate) enum PriorOutcome<T> {
@@ -59,17 +53,12 @@ pub(crate) enum PriorOutcome<T> {
 }
 
 impl IdempotentOperation {
-    pub(crate) fn new<B: Debug>(caller: &Caller, target: OperationTarget, request: &Request<B>) -> Self {
-        let keyed = caller.idempotent_call.clone().map(|call| {
-            call.set_replayed(false);
-            let request = IdempotentRequest {
-                organization: caller.organization,
-                key: call.key.clone(),
-                fingerprint: fingerprint(target, request),
-            };
-            KeyedOperation { call, request }
-        });
-        Self(keyed)
+    pub(crate) fn new<B: Debug>(call: &KeyedCaller, target: OperationTarget, request: &Request<B>) -> Self {
+        Self(call.key.clone().map(|key| IdempotentRequest {
+            organization: call.caller.organization,
+            key,
+            fingerprint: fingerprint(target, request),
+        }))
     }
 
     pub(crate) fn has_key(&self) -> bool {
@@ -78,17 +67,16 @@ impl IdempotentOperation {
 
     /// The key and the fingerprint of the request; `None` if the caller gave no key.
     pub(crate) fn keyed_request(&self) -> Option<&IdempotentRequest> {
-        self.0.as_ref().map(|keyed| &keyed.request)
+        self.0.as_ref()
     }
 
     /// Looks up what the same request led to before, in this process or another.
     pub(crate) fn prior_outcome<T: DeserializeOwned>(&self, tx: &Transaction<'_>) -> Result<PriorOutcome<T>> {
-        let Some(keyed) = &self.0 else { return Ok(PriorOutcome::None) };
-        match idempotency_records::find(tx, &keyed.request)? {
+        let Some(request) = &self.0 else { return Ok(PriorOutcome::None) };
+        match idempotency_records::find(tx, request)? {
             None => Ok(PriorOutcome::None),
             Some(StoredOutcome::PendingOrder(order)) => Ok(PriorOutcome::PendingOrder(order)),
             Some(StoredOutcome::Result(json)) => {
-                keyed.call.set_replayed(true);
                 let result = serde_json::from_str(&json);
                 result.map(PriorOutcome::Result).map_err(|error| {
                     Error::Internal(format!("the stored result of an idempotent request cannot be read: {error}"))
@@ -102,32 +90,32 @@ impl IdempotentOperation {
         &self,
         tx: &Transaction<'_>,
         work: impl FnOnce() -> Result<T>,
-    ) -> Result<T> {
+    ) -> Result<Replayable<T>> {
         if let PriorOutcome::Result(result) = self.prior_outcome(tx)? {
-            return Ok(result);
+            return Ok(Replayable::replayed(result));
         }
         let result = work()?;
         self.store_result(tx, &result)?;
-        Ok(result)
+        Ok(Replayable::executed(result))
     }
 
     /// Stores the result, in the transaction of the work.
     pub(crate) fn store_result(&self, tx: &Transaction<'_>, result: &impl Serialize) -> Result<()> {
-        let Some(keyed) = &self.0 else { return Ok(()) };
+        let Some(request) = &self.0 else { return Ok(()) };
         let json = serde_json::to_string(result).map_err(|error| Error::Internal(error.to_string()))?;
-        idempotency_records::store(tx, &keyed.request, &StoredOutcome::Result(json))
+        idempotency_records::store(tx, request, &StoredOutcome::Result(json))
     }
 
     /// Stores that the order was created, but has no checkout link yet.
     pub(crate) fn store_pending_order(&self, tx: &Transaction<'_>, order: OrderId) -> Result<()> {
-        let Some(keyed) = &self.0 else { return Ok(()) };
-        idempotency_records::store(tx, &keyed.request, &StoredOutcome::PendingOrder(order))
+        let Some(request) = &self.0 else { return Ok(()) };
+        idempotency_records::store(tx, request, &StoredOutcome::PendingOrder(order))
     }
 
     /// Frees the key if it is stored with this pending order: the order was cancelled, and a retry starts over.
     pub(crate) fn forget_pending_order(&self, tx: &Transaction<'_>, order: OrderId) -> Result<()> {
-        let Some(keyed) = &self.0 else { return Ok(()) };
-        idempotency_records::delete_pending_order(tx, &keyed.request, order)
+        let Some(request) = &self.0 else { return Ok(()) };
+        idempotency_records::delete_pending_order(tx, request, order)
     }
 }
 

@@ -17,6 +17,7 @@ use super::{discount_use, holds, inventory};
 use crate::error::{Error, Reason, Result};
 use crate::model::amount::Amount;
 use crate::model::id::{EventId, OrderId, OrganizationId, TicketTypeId};
+use crate::model::idempotency::Replayable;
 use crate::model::notification::{NotificationData, OrderCancelled, OrderCompleted};
 use crate::model::order::{CancelOrderResponse, Order, OrderStatus, PaymentStatus};
 use crate::rules::money::decimals_of_stored;
@@ -179,7 +180,7 @@ fn issue_tickets(tx: &Transaction<'_>, state: &OrderState) -> Result<()> {
 /// The result of a cancellation.
 #[derive(Debug, Clone)]
 pub(crate) struct Cancellation {
-    pub(crate) response: CancelOrderResponse,
+    pub(crate) response: Replayable<CancelOrderResponse>,
     /// Whether to ask the gateway for a refund now.
     pub(crate) refund_due: bool,
 }
@@ -194,11 +195,11 @@ pub(crate) fn cancel(
 ) -> Result<Cancellation> {
     tx.lock_event(id)?;
     if let PriorOutcome::Result(response) = operation.prior_outcome(tx)? {
-        return Ok(Cancellation { response, refund_due: false });
+        return Ok(Cancellation { response: Replayable::replayed(response), refund_due: false });
     }
     let state = load(tx, organization, id)?;
     let cancellation = cancel_loaded(tx, &state, can_refund)?;
-    operation.store_result(tx, &cancellation.response)?;
+    operation.store_result(tx, &cancellation.response.value)?;
     Ok(cancellation)
 }
 
@@ -276,7 +277,7 @@ fn cancel_loaded(tx: &Transaction<'_>, state: &OrderState, can_refund: bool) -> 
     });
     outbox::report(tx, state.organization, [notification])?;
     let response = CancelOrderResponse { success: true, requires_manual_refund };
-    Ok(Cancellation { response, refund_due })
+    Ok(Cancellation { response: Replayable::executed(response), refund_due })
 }
 
 /// Cancels the tickets of an order that are not cancelled yet, and releases their seats.

@@ -3,7 +3,7 @@
 use super::holds;
 use crate::error::{Error, Reason, Result};
 use crate::form::request::Request;
-use crate::model::caller::Caller;
+use crate::model::caller::ConditionalCaller;
 use crate::model::id::{EventId, OrganizationId, TicketTypeId};
 use crate::model::ticket_type::{CreateTicketType, TicketType, TicketTypeFields, UpdateTicketType};
 use crate::rules::money::decimals_of_stored;
@@ -29,14 +29,14 @@ pub(crate) fn create(
 /// Updates a ticket type. Its quantity cannot fall below the number of sold and reserved seats.
 pub(crate) fn update(
     tx: &Transaction<'_>,
-    caller: &Caller,
+    call: &ConditionalCaller,
     id: TicketTypeId,
     request: &Request<UpdateTicketType>,
 ) -> Result<TicketType> {
     tx.lock_event(id)?;
-    let organization = caller.organization;
+    let organization = call.caller.organization;
     let current = ticket_types::get(tx, organization, id)?;
-    caller.check_revision(current.revision)?;
+    call.check_revision(current.revision)?;
     let event = events::get(tx, organization, current.event_id)?;
 
     let fields = TicketTypeFields::update(&current, request.body.clone());
@@ -58,9 +58,9 @@ pub(crate) fn update(
 }
 
 /// Deletes a ticket type. A type that was ever ordered or issued cannot be deleted.
-pub(crate) fn delete(tx: &Transaction<'_>, caller: &Caller, id: TicketTypeId) -> Result<()> {
+pub(crate) fn delete(tx: &Transaction<'_>, call: &ConditionalCaller, id: TicketTypeId) -> Result<()> {
     tx.lock_event(id)?;
-    let current = ticket_types::get(tx, caller.organization, id)?;
-    caller.check_revision(current.revision)?;
-    ticket_types::delete(tx, caller.organization, id)
+    let current = ticket_types::get(tx, call.caller.organization, id)?;
+    call.check_revision(current.revision)?;
+    ticket_types::delete(tx, call.caller.organization, id)
 }

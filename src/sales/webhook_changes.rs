@@ -3,7 +3,7 @@
 use crate::error::Result;
 use crate::form::change::Change;
 use crate::form::request::Request;
-use crate::model::caller::Caller;
+use crate::model::caller::ConditionalCaller;
 use crate::model::id::{OrganizationId, WebhookDeliveryId, WebhookId};
 use crate::model::webhook::{
     CreateWebhook, CreatedWebhookEndpoint, ResentWebhookDelivery, RotatedWebhookSecret, UpdateWebhook, WebhookEndpoint,
@@ -30,27 +30,27 @@ pub(crate) fn create(
 /// Updates an endpoint. Removes the queued notifications of types that it no longer subscribes to.
 pub(crate) fn update(
     tx: &Transaction<'_>,
-    caller: &Caller,
+    call: &ConditionalCaller,
     id: WebhookId,
     request: &Request<UpdateWebhook>,
     allow_local: bool,
 ) -> Result<WebhookEndpoint> {
-    let current = webhooks::get(tx, caller.organization, id)?;
-    caller.check_revision(current.revision)?;
+    let current = webhooks::get(tx, call.caller.organization, id)?;
+    call.check_revision(current.revision)?;
     let mut errors = request.errors.clone();
     if let Change::Set(url) = &request.body.url {
         webhook_url::check(&mut errors, "url", url, allow_local);
     }
     let fields = rules::check(WebhookFields::update(&current, request.body.clone()), errors)?;
-    webhooks::update(tx, caller.organization, &current, &fields)?;
-    webhooks::get(tx, caller.organization, id)
+    webhooks::update(tx, call.caller.organization, &current, &fields)?;
+    webhooks::get(tx, call.caller.organization, id)
 }
 
 /// Deletes an endpoint and its queued notifications.
-pub(crate) fn delete(tx: &Transaction<'_>, caller: &Caller, id: WebhookId) -> Result<()> {
-    let current = webhooks::get(tx, caller.organization, id)?;
-    caller.check_revision(current.revision)?;
-    webhooks::delete(tx, caller.organization, id)
+pub(crate) fn delete(tx: &Transaction<'_>, call: &ConditionalCaller, id: WebhookId) -> Result<()> {
+    let current = webhooks::get(tx, call.caller.organization, id)?;
+    call.check_revision(current.revision)?;
+    webhooks::delete(tx, call.caller.organization, id)
 }
 
 /// Replaces the signing secret of an endpoint.

@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::problem::Problem;
 use crate::form::object::Form;
 use crate::form::request::Request;
-use crate::model::caller::Caller;
+use crate::model::caller::{Caller, ConditionalCaller, KeyedCaller};
 use crate::model::discount::Discount;
 use crate::model::event::Event;
 use crate::model::id::{Id, Kind};
@@ -21,6 +21,10 @@ use crate::service::TicketingService;
 pub(super) struct Call<'a> {
     pub(super) service: &'a TicketingService,
     pub(super) caller: &'a Caller,
+    /// The caller with its idempotency key, if it sent one.
+    pub(super) keyed: &'a KeyedCaller,
+    /// The caller with the revisions of the resource that it expects, if it sent any.
+    pub(super) conditional: &'a ConditionalCaller,
     /// The values of the path parameters, in the order of the path.
     pub(super) parameters: &'a [String],
     pub(super) query: &'a [(String, String)],

@@ -18,6 +18,7 @@ use crate::error::{Reason, Result};
 use crate::form::object::{self, Form};
 use crate::form::request::{Nothing, Request};
 use crate::form::schema::NamedSchemas;
+use crate::model::idempotency::Replayable;
 use crate::scope::Scope;
 
 /// The path prefix of all operations.
@@ -166,14 +167,15 @@ impl Operation {
         name: &'static str,
         path: &'static str,
         scope: Scope,
-        run: fn(&Call<'_>, Request<B>) -> Result<T>,
+        run: fn(&Call<'_>, Request<B>) -> Result<Replayable<T>>,
         location: fn(&T) -> String,
     ) -> Self {
         let success = Success::created::<T>().with_location();
         Self::new(name, path, scope, Method::POST, body::<B>(), success, move |call| {
             let created = run(call, call.json()?)?;
-            let mut response = json(&created)?;
-            if let Ok(location) = HeaderValue::try_from(format!("{}{BASE}/{}", call.base_path, location(&created))) {
+            let mut response = replayable_json(&created)?;
+            let location = location(&created.value);
+            if let Ok(location) = HeaderValue::try_from(format!("{}{BASE}/{location}", call.base_path)) {
                 response.headers_mut().insert(LOCATION, location);
             }
             Ok(response)
@@ -185,9 +187,9 @@ impl Operation {
         name: &'static str,
         path: &'static str,
         scope: Scope,
-        run: fn(&Call<'_>, Request<B>) -> Result<T>,
+        run: fn(&Call<'_>, Request<B>) -> Result<Replayable<T>>,
     ) -> Self {
-        let run = move |call: &Call<'_>| json(&run(call, call.json()?)?);
+        let run = move |call: &Call<'_>| replayable_json(&run(call, call.json()?)?);
         Self::new(name, path, scope, Method::POST, body::<B>(), Success::created::<T>(), run)
     }
 
@@ -196,9 +198,9 @@ impl Operation {
         name: &'static str,
         path: &'static str,
         scope: Scope,
-        run: fn(&Call<'_>, Request<B>) -> Result<T>,
+        run: fn(&Call<'_>, Request<B>) -> Result<Replayable<T>>,
     ) -> Self {
-        let run = move |call: &Call<'_>| json(&run(call, call.json()?)?);
+        let run = move |call: &Call<'_>| replayable_json(&run(call, call.json()?)?);
         Self::new(name, path, scope, Method::POST, body::<B>(), Success::ok::<T>(), run)
     }
 
@@ -207,9 +209,11 @@ impl Operation {
         name: &'static str,
         path: &'static str,
         scope: Scope,
-        run: fn(&Call<'_>) -> Result<T>,
+        run: fn(&Call<'_>) -> Result<Replayable<T>>,
     ) -> Self {
-        Self::new(name, path, scope, Method::POST, optional_body(), Success::ok::<T>(), move |call| json(&run(call)?))
+        Self::new(name, path, scope, Method::POST, optional_body(), Success::ok::<T>(), move |call| {
+            replayable_json(&run(call)?)
+        })
     }
 
     /// `POST` that records something about the resource that the path names. It needs no body, returns none, and counts
@@ -292,11 +296,17 @@ impl Operation {
         }
         let mut response = (self.run)(call)?;
         *response.status_mut() = self.success.status;
-        if call.caller.was_replayed() {
-            response.headers_mut().insert(REPLAYED, HeaderValue::from_static("true"));
-        }
         Ok(response)
     }
+}
+
+/// A response with this result as JSON. A stored result of an earlier request is marked as such.
+fn replayable_json<T: Serialize>(result: &Replayable<T>) -> Result<Response, Problem> {
+    let mut response = json(&result.value)?;
+    if result.replayed {
+        response.headers_mut().insert(REPLAYED, HeaderValue::from_static("true"));
+    }
+    Ok(response)
 }
 
 fn body<B: Form>() -> Input {

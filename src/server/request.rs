@@ -23,7 +23,7 @@ use super::query;
 use super::rate_limit::RateLimitStatus;
 use super::state::AppState;
 use crate::error::Error;
-use crate::model::caller::Caller;
+use crate::model::caller::{Caller, ConditionalCaller, KeyedCaller};
 use crate::scope::Scope;
 use crate::service::TicketingService;
 
@@ -89,7 +89,7 @@ async fn authorize_and_execute(
             Some(caller) => caller,
             None => request.authorize(service, scope)?,
         };
-        request.execute(service, &target, caller, body)
+        request.execute(service, &target, &caller, body)
     };
     if !only_reads {
         return service.call(waits_for, work).await;
@@ -150,7 +150,7 @@ impl IncomingRequest {
         &self,
         service: &TicketingService,
         target: &Target,
-        caller: Caller,
+        caller: &Caller,
         body: Result<Vec<u8>, Problem>,
     ) -> Result<Response, Problem> {
         let operation = &target.operation;
@@ -160,8 +160,8 @@ impl IncomingRequest {
         if !body.is_empty() || (needs_body && headers.contains_key(CONTENT_TYPE)) {
             body::check_media_type(headers)?;
         }
-        let caller = match conditions::apply(caller, operation, headers) {
-            Ok(caller) => caller,
+        let key = match conditions::idempotency_key(operation, headers) {
+            Ok(key) => key,
             Err(problem) => {
                 // A body that is not JSON is reported first.
                 operation.check_syntax(&body)?;
@@ -172,8 +172,17 @@ impl IncomingRequest {
         let query = query::pairs(self.head.uri.query().unwrap_or_default())
             .ok_or_else(|| Problem::malformed("the query string has an invalid escape sequence, or is not UTF-8"))?;
         let base_path = base_path(&self.head.uri, &self.head.extensions, &self.state.public_path);
-        let call =
-            Call { service, caller: &caller, parameters: &target.parameters, query: &query, body: &body, base_path };
+        let revisions = conditions::expected_revisions(headers);
+        let call = Call {
+            service,
+            caller,
+            keyed: &KeyedCaller { caller: caller.clone(), key },
+            conditional: &ConditionalCaller { caller: caller.clone(), revisions },
+            parameters: &target.parameters,
+            query: &query,
+            body: &body,
+            base_path,
+        };
         operation.run(&call)
     }
 

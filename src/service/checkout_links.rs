@@ -4,6 +4,7 @@
 use super::TicketingService;
 use crate::error::{Error, Result};
 use crate::model::id::{OrderId, OrganizationId};
+use crate::model::idempotency::Replayable;
 use crate::model::order::{CheckoutRedirectUrls, CreateOrderResponse, Order};
 use crate::payment::{CheckoutRequest, GatewayCalls, GatewayError};
 use crate::sales::checkout_links;
@@ -35,8 +36,8 @@ impl TicketingService {
         created: CreatedOrder,
         redirect_urls: Option<CheckoutRedirectUrls>,
         operation: &IdempotentOperation,
-    ) -> Result<CreateOrderResponse> {
-        let Some(gateway) = &self.inner.gateway else { return Ok(created.order.into()) };
+    ) -> Result<Replayable<CreateOrderResponse>> {
+        let Some(gateway) = &self.inner.gateway else { return Ok(Replayable::executed(created.order.into())) };
         let organization = created.order.organizer_id;
         let id = created.order.id;
         match self.request_link(gateway, created, redirect_urls, operation) {
@@ -52,7 +53,7 @@ impl TicketingService {
         created: CreatedOrder,
         redirect_urls: Option<CheckoutRedirectUrls>,
         operation: &IdempotentOperation,
-    ) -> Result<CreateOrderResponse, LinkFailure> {
+    ) -> Result<Replayable<CreateOrderResponse>, LinkFailure> {
         let CreatedOrder { order, currency } = created;
         let organization = order.organizer_id;
         let id = order.id;
@@ -98,7 +99,7 @@ impl TicketingService {
         id: OrderId,
         failure: &GatewayError,
         operation: &IdempotentOperation,
-    ) -> Result<CreateOrderResponse> {
+    ) -> Result<Replayable<CreateOrderResponse>> {
         tracing::warn!(order = %id, %failure, "the payment gateway returned no checkout link");
         let operation = operation.clone();
         let response =

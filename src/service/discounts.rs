@@ -3,7 +3,7 @@
 use super::TicketingService;
 use crate::error::Result;
 use crate::form::request::Request;
-use crate::model::caller::Caller;
+use crate::model::caller::{Caller, ConditionalCaller, IdempotentCall};
 use crate::model::discount::{
     CreateDiscount, Discount, DiscountValidationResponse, ListDiscounts, UpdateDiscount, ValidateDiscount,
 };
@@ -72,12 +72,19 @@ impl TicketingService {
     /// assert_eq!(order.discount_code.as_deref(), Some("EARLY"));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn create_discount(&self, caller: &Caller, request: impl Into<Request<CreateDiscount>>) -> Result<Discount> {
-        caller.require(Scope::DiscountsWrite)?;
-        let organization = caller.organization;
-        self.write_idempotent(caller, OperationTarget::new("create_discount"), request, move |tx, request| {
-            discount_changes::create(tx, organization, request)
-        })
+    pub fn create_discount<C: IdempotentCall>(
+        &self,
+        caller: &C,
+        request: impl Into<Request<CreateDiscount>>,
+    ) -> Result<C::Output<Discount>> {
+        let call = caller.keyed();
+        call.caller.require(Scope::DiscountsWrite)?;
+        let organization = call.caller.organization;
+        let result =
+            self.write_idempotent(&call, OperationTarget::new("create_discount"), request, move |tx, request| {
+                discount_changes::create(tx, organization, request)
+            })?;
+        Ok(C::output(result))
     }
 
     /// Decides whether a discount code applies to a basket, and how much it deducts. Uses up nothing.
@@ -113,16 +120,19 @@ impl TicketingService {
     /// assert_eq!(invalid.error, Some(DiscountRefusal::NotFound));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn validate_discount(
+    pub fn validate_discount<C: IdempotentCall>(
         &self,
-        caller: &Caller,
+        caller: &C,
         request: impl Into<Request<ValidateDiscount>>,
-    ) -> Result<DiscountValidationResponse> {
-        caller.require(Scope::DiscountsRead)?;
-        let organization = caller.organization;
-        self.read_idempotent(caller, OperationTarget::new("validate_discount"), request, move |tx, request| {
-            discount_changes::validate(tx, organization, request)
-        })
+    ) -> Result<C::Output<DiscountValidationResponse>> {
+        let call = caller.keyed();
+        call.caller.require(Scope::DiscountsRead)?;
+        let organization = call.caller.organization;
+        let result =
+            self.read_idempotent(&call, OperationTarget::new("validate_discount"), request, move |tx, request| {
+                discount_changes::validate(tx, organization, request)
+            })?;
+        Ok(C::output(result))
     }
 
     /// Returns a discount.
@@ -168,14 +178,14 @@ impl TicketingService {
     /// ```
     pub fn update_discount(
         &self,
-        caller: &Caller,
+        caller: impl Into<ConditionalCaller>,
         id: DiscountId,
         request: impl Into<Request<UpdateDiscount>>,
     ) -> Result<Discount> {
-        caller.require(Scope::DiscountsWrite)?;
-        let caller = caller.clone();
+        let call = caller.into();
+        call.caller.require(Scope::DiscountsWrite)?;
         let request = request.into();
-        self.store().write(move |tx| discount_changes::update(tx, &caller, id, &request))
+        self.store().write(move |tx| discount_changes::update(tx, &call, id, &request))
     }
 
     /// Deletes a discount.
@@ -195,9 +205,9 @@ impl TicketingService {
     /// assert!(service.get_discount(&caller, discount.id).is_err());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn delete_discount(&self, caller: &Caller, id: DiscountId) -> Result<()> {
-        caller.require(Scope::DiscountsWrite)?;
-        let caller = caller.clone();
-        self.store().write(move |tx| discount_changes::delete(tx, &caller, id))
+    pub fn delete_discount(&self, caller: impl Into<ConditionalCaller>, id: DiscountId) -> Result<()> {
+        let call = caller.into();
+        call.caller.require(Scope::DiscountsWrite)?;
+        self.store().write(move |tx| discount_changes::delete(tx, &call, id))
     }
 }

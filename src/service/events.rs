@@ -3,7 +3,7 @@
 use super::TicketingService;
 use crate::error::Result;
 use crate::form::request::Request;
-use crate::model::caller::Caller;
+use crate::model::caller::{Caller, ConditionalCaller, IdempotentCall};
 use crate::model::event::{CreateEvent, Event, EventSettings, ListEvents, UpdateEvent};
 use crate::model::id::{EventId, kind};
 use crate::model::page::Page;
@@ -60,12 +60,19 @@ impl TicketingService {
     /// assert_eq!(event.start_time.as_deref(), Some("20:00"));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn create_event(&self, caller: &Caller, request: impl Into<Request<CreateEvent>>) -> Result<Event> {
-        caller.require(Scope::EventsWrite)?;
-        let organization = caller.organization;
-        self.write_idempotent(caller, OperationTarget::new("create_event"), request, move |tx, request| {
-            event_changes::create(tx, organization, request)
-        })
+    pub fn create_event<C: IdempotentCall>(
+        &self,
+        caller: &C,
+        request: impl Into<Request<CreateEvent>>,
+    ) -> Result<C::Output<Event>> {
+        let call = caller.keyed();
+        call.caller.require(Scope::EventsWrite)?;
+        let organization = call.caller.organization;
+        let result =
+            self.write_idempotent(&call, OperationTarget::new("create_event"), request, move |tx, request| {
+                event_changes::create(tx, organization, request)
+            })?;
+        Ok(C::output(result))
     }
 
     /// Returns an event.
@@ -112,14 +119,14 @@ impl TicketingService {
     /// ```
     pub fn update_event(
         &self,
-        caller: &Caller,
+        caller: impl Into<ConditionalCaller>,
         id: EventId,
         request: impl Into<Request<UpdateEvent>>,
     ) -> Result<Event> {
-        caller.require(Scope::EventsWrite)?;
-        let caller = caller.clone();
+        let call = caller.into();
+        call.caller.require(Scope::EventsWrite)?;
         let request = request.into();
-        self.store().write(move |tx| event_changes::update(tx, &caller, id, &request))
+        self.store().write(move |tx| event_changes::update(tx, &call, id, &request))
     }
 
     /// Updates the settings of an event that its sale does not depend on, such as its tags and tracking pixels.
@@ -143,14 +150,14 @@ impl TicketingService {
     /// ```
     pub fn update_event_settings(
         &self,
-        caller: &Caller,
+        caller: impl Into<ConditionalCaller>,
         id: EventId,
         request: impl Into<Request<EventSettings>>,
     ) -> Result<Event> {
-        caller.require(Scope::EventsWrite)?;
-        let caller = caller.clone();
+        let call = caller.into();
+        call.caller.require(Scope::EventsWrite)?;
         let request = request.into();
-        self.store().write(move |tx| event_changes::update_settings(tx, &caller, id, &request))
+        self.store().write(move |tx| event_changes::update_settings(tx, &call, id, &request))
     }
 
     /// Counts a view of the event's page. This does not change the event's revision.
@@ -188,9 +195,9 @@ impl TicketingService {
     /// assert!(service.get_event(&caller, event.id).is_err());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn delete_event(&self, caller: &Caller, id: EventId) -> Result<()> {
-        caller.require(Scope::EventsWrite)?;
-        let caller = caller.clone();
-        self.store().write(move |tx| event_changes::delete(tx, &caller, id))
+    pub fn delete_event(&self, caller: impl Into<ConditionalCaller>, id: EventId) -> Result<()> {
+        let call = caller.into();
+        call.caller.require(Scope::EventsWrite)?;
+        self.store().write(move |tx| event_changes::delete(tx, &call, id))
     }
 }

@@ -13,7 +13,8 @@ use super::TicketingService;
 use super::in_flight::InFlightGuard;
 use crate::error::Result;
 use crate::form::request::Request;
-use crate::model::caller::Caller;
+use crate::model::caller::KeyedCaller;
+use crate::model::idempotency::Replayable;
 use crate::sales::idempotent_operation::{IdempotentOperation, OperationTarget, PriorOutcome};
 use crate::store::Transaction;
 
@@ -44,11 +45,11 @@ impl TicketingService {
     /// Starts an operation. If the caller gave a key under which the same request has succeeded, returns its result.
     pub(super) fn begin_idempotent<B: Debug, T: DeserializeOwned>(
         &self,
-        caller: &Caller,
+        call: &KeyedCaller,
         target: OperationTarget,
         request: &Request<B>,
     ) -> Result<Start<T>> {
-        let operation = IdempotentOperation::new(caller, target, request);
+        let operation = IdempotentOperation::new(call, target, request);
         let Some(keyed) = operation.keyed_request() else {
             return Ok(Start::Run(RunningOperation { operation, _in_flight: None }));
         };
@@ -62,18 +63,18 @@ impl TicketingService {
     /// Runs an operation that is one transaction, and stores its result if the caller gave a key.
     pub(super) fn write_idempotent<B, T>(
         &self,
-        caller: &Caller,
+        call: &KeyedCaller,
         target: OperationTarget,
         request: impl Into<Request<B>>,
         work: impl Fn(&Transaction<'_>, &Request<B>) -> Result<T> + Send + 'static,
-    ) -> Result<T>
+    ) -> Result<Replayable<T>>
     where
         B: Debug + Send + 'static,
         T: Serialize + DeserializeOwned + Send + 'static,
     {
         let request = request.into();
-        let running = match self.begin_idempotent(caller, target, &request)? {
-            Start::Replay(result) => return Ok(result),
+        let running = match self.begin_idempotent(call, target, &request)? {
+            Start::Replay(result) => return Ok(Replayable::replayed(result)),
             Start::Run(running) => running,
         };
         let operation = running.operation();
@@ -83,19 +84,19 @@ impl TicketingService {
     /// Runs an operation that only reads. With a key it needs a write transaction nevertheless, to store its result.
     pub(super) fn read_idempotent<B, T>(
         &self,
-        caller: &Caller,
+        call: &KeyedCaller,
         target: OperationTarget,
         request: impl Into<Request<B>>,
         work: impl Fn(&Transaction<'_>, &Request<B>) -> Result<T> + Send + 'static,
-    ) -> Result<T>
+    ) -> Result<Replayable<T>>
     where
         B: Debug + Send + 'static,
         T: Serialize + DeserializeOwned + Send + 'static,
     {
-        if caller.idempotent_call.is_some() {
-            return self.write_idempotent(caller, target, request, work);
+        if call.key.is_some() {
+            return self.write_idempotent(call, target, request, work);
         }
         let request = request.into();
-        self.store().read(|tx| work(tx, &request))
+        self.store().read(|tx| work(tx, &request)).map(Replayable::executed)
     }
 }

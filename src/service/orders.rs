@@ -4,8 +4,9 @@ use super::TicketingService;
 use super::idempotency::Start;
 use crate::error::{Error, Result};
 use crate::form::request::{Nothing, Request};
-use crate::model::caller::Caller;
+use crate::model::caller::{Caller, IdempotentCall};
 use crate::model::id::{OrderId, kind};
+use crate::model::idempotency::Replayable;
 use crate::model::order::{
     CancelOrderResponse, CreateOrder, CreateOrderResponse, ListOrders, Order, OrderDetails, OrderSummary,
 };
@@ -76,28 +77,31 @@ impl TicketingService {
     /// assert!(created.checkout_url.is_some());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn create_order(
+    pub fn create_order<C: IdempotentCall>(
         &self,
-        caller: &Caller,
+        caller: &C,
         request: impl Into<Request<CreateOrder>>,
-    ) -> Result<CreateOrderResponse> {
-        caller.require(Scope::OrdersWrite)?;
+    ) -> Result<C::Output<CreateOrderResponse>> {
+        let call = caller.keyed();
+        call.caller.require(Scope::OrdersWrite)?;
         let request = request.into();
-        let running = match self.begin_idempotent(caller, OperationTarget::new("create_order"), &request)? {
-            Start::Replay(response) => return Ok(response),
+        let running = match self.begin_idempotent(&call, OperationTarget::new("create_order"), &request)? {
+            Start::Replay(response) => return Ok(C::output(Replayable::replayed(response))),
             Start::Run(running) => running,
         };
-        let request = self.check_order(caller, request)?;
+        let request = self.check_order(&call.caller, request)?;
         let redirect_urls = request.checkout_redirect_urls.clone();
         let terms = PaymentTerms { hold: self.inner.order_hold, by_link: self.inner.gateway.is_some() };
-        let organization = caller.organization;
+        let organization = call.caller.organization;
         let operation = running.operation();
         let progress = self
             .store()
             .write(move |tx| checkout_links::create_or_resume(tx, &operation, organization, &request, terms));
         match progress.inspect_err(|error| self.store().counters().order_failed(error))? {
-            OrderProgress::Finished(response) => Ok(*response),
-            OrderProgress::NeedsLink(created) => self.open_checkout(*created, redirect_urls, &running.operation()),
+            OrderProgress::Finished(response) => Ok(C::output(*response)),
+            OrderProgress::NeedsLink(created) => {
+                self.open_checkout(*created, redirect_urls, &running.operation()).map(C::output)
+            }
         }
     }
 
@@ -170,14 +174,15 @@ impl TicketingService {
     /// assert!(!cancelled.requires_manual_refund);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn cancel_order(&self, caller: &Caller, id: OrderId) -> Result<CancelOrderResponse> {
-        caller.require(Scope::OrdersWrite)?;
+    pub fn cancel_order<C: IdempotentCall>(&self, caller: &C, id: OrderId) -> Result<C::Output<CancelOrderResponse>> {
+        let call = caller.keyed();
+        call.caller.require(Scope::OrdersWrite)?;
         let target = OperationTarget::on("cancel_order", id);
-        let running = match self.begin_idempotent(caller, target, &Request::from(Nothing))? {
-            Start::Replay(response) => return Ok(response),
+        let running = match self.begin_idempotent(&call, target, &Request::from(Nothing))? {
+            Start::Replay(response) => return Ok(C::output(Replayable::replayed(response))),
             Start::Run(running) => running,
         };
-        let organization = caller.organization;
+        let organization = call.caller.organization;
         let can_refund = self.can_refund();
         let operation = running.operation();
         let cancellation =
@@ -185,7 +190,7 @@ impl TicketingService {
         if cancellation.refund_due {
             self.attempt_refund_now(id);
         }
-        Ok(cancellation.response)
+        Ok(C::output(cancellation.response))
     }
 
     /// Completes an order that was paid in another way than through the gateway, and issues its tickets.
@@ -206,12 +211,15 @@ impl TicketingService {
     /// assert_eq!(paid.items[0].issued_tickets.len(), 2);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn mark_order_paid(&self, caller: &Caller, id: OrderId) -> Result<Order> {
-        caller.require(Scope::OrdersWrite)?;
-        let organization = caller.organization;
-        self.write_idempotent(caller, OperationTarget::on("mark_order_paid", id), Nothing, move |tx, _| {
-            order_lifecycle::mark_paid(tx, organization, id)
-        })
+    pub fn mark_order_paid<C: IdempotentCall>(&self, caller: &C, id: OrderId) -> Result<C::Output<Order>> {
+        let call = caller.keyed();
+        call.caller.require(Scope::OrdersWrite)?;
+        let organization = call.caller.organization;
+        let result =
+            self.write_idempotent(&call, OperationTarget::on("mark_order_paid", id), Nothing, move |tx, _| {
+                order_lifecycle::mark_paid(tx, organization, id)
+            })?;
+        Ok(C::output(result))
     }
 
     /// Records that the customer of a pending order was reminded to pay.
@@ -229,12 +237,14 @@ impl TicketingService {
     /// assert!(order.checkout_reminder_sent);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn mark_checkout_reminder_sent(&self, caller: &Caller, id: OrderId) -> Result<Order> {
-        caller.require(Scope::OrdersWrite)?;
-        let organization = caller.organization;
+    pub fn mark_checkout_reminder_sent<C: IdempotentCall>(&self, caller: &C, id: OrderId) -> Result<C::Output<Order>> {
+        let call = caller.keyed();
+        call.caller.require(Scope::OrdersWrite)?;
+        let organization = call.caller.organization;
         let target = OperationTarget::on("mark_checkout_reminder_sent", id);
-        self.write_idempotent(caller, target, Nothing, move |tx, _| {
+        let result = self.write_idempotent(&call, target, Nothing, move |tx, _| {
             order_lifecycle::mark_reminder_sent(tx, organization, id)
-        })
+        })?;
+        Ok(C::output(result))
     }
 }

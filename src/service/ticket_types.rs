@@ -3,7 +3,7 @@
 use super::TicketingService;
 use crate::error::Result;
 use crate::form::request::Request;
-use crate::model::caller::Caller;
+use crate::model::caller::{Caller, ConditionalCaller, IdempotentCall};
 use crate::model::id::{EventId, TicketTypeId, kind};
 use crate::model::page::Page;
 use crate::model::ticket_type::{CreateTicketType, ListTicketTypes, TicketType, UpdateTicketType};
@@ -62,18 +62,20 @@ impl TicketingService {
     /// assert_eq!(balcony.price.to_string(), "25.00");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn create_ticket_type(
+    pub fn create_ticket_type<C: IdempotentCall>(
         &self,
-        caller: &Caller,
+        caller: &C,
         event: EventId,
         request: impl Into<Request<CreateTicketType>>,
-    ) -> Result<TicketType> {
-        caller.require(Scope::TicketTypesWrite)?;
-        let organization = caller.organization;
+    ) -> Result<C::Output<TicketType>> {
+        let call = caller.keyed();
+        call.caller.require(Scope::TicketTypesWrite)?;
+        let organization = call.caller.organization;
         let target = OperationTarget::on("create_ticket_type", event);
-        self.write_idempotent(caller, target, request, move |tx, request| {
+        let result = self.write_idempotent(&call, target, request, move |tx, request| {
             ticket_type_changes::create(tx, organization, event, request)
-        })
+        })?;
+        Ok(C::output(result))
     }
 
     /// Returns a ticket type.
@@ -117,14 +119,14 @@ impl TicketingService {
     /// ```
     pub fn update_ticket_type(
         &self,
-        caller: &Caller,
+        caller: impl Into<ConditionalCaller>,
         id: TicketTypeId,
         request: impl Into<Request<UpdateTicketType>>,
     ) -> Result<TicketType> {
-        caller.require(Scope::TicketTypesWrite)?;
-        let caller = caller.clone();
+        let call = caller.into();
+        call.caller.require(Scope::TicketTypesWrite)?;
         let request = request.into();
-        self.store().write(move |tx| ticket_type_changes::update(tx, &caller, id, &request))
+        self.store().write(move |tx| ticket_type_changes::update(tx, &call, id, &request))
     }
 
     /// Deletes a ticket type.
@@ -144,9 +146,9 @@ impl TicketingService {
     /// assert!(service.get_ticket_type(&caller, ticket_type.id).is_err());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn delete_ticket_type(&self, caller: &Caller, id: TicketTypeId) -> Result<()> {
-        caller.require(Scope::TicketTypesWrite)?;
-        let caller = caller.clone();
-        self.store().write(move |tx| ticket_type_changes::delete(tx, &caller, id))
+    pub fn delete_ticket_type(&self, caller: impl Into<ConditionalCaller>, id: TicketTypeId) -> Result<()> {
+        let call = caller.into();
+        call.caller.require(Scope::TicketTypesWrite)?;
+        self.store().write(move |tx| ticket_type_changes::delete(tx, &call, id))
     }
 }

@@ -4,8 +4,9 @@ use super::TicketingService;
 use super::idempotency::Start;
 use crate::error::{Error, Result};
 use crate::form::request::{Nothing, Request};
-use crate::model::caller::Caller;
+use crate::model::caller::{Caller, IdempotentCall};
 use crate::model::id::{TicketId, kind};
+use crate::model::idempotency::Replayable;
 use crate::model::page::Page;
 use crate::model::ticket::{
     CancelledIssuedTicket, CheckInTicket, IssueTickets, IssueTicketsResponse, IssuedTicket, ListTickets,
@@ -65,16 +66,19 @@ impl TicketingService {
     /// assert_eq!(issued.issued_tickets.len(), 2);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn issue_tickets(
+    pub fn issue_tickets<C: IdempotentCall>(
         &self,
-        caller: &Caller,
+        caller: &C,
         request: impl Into<Request<IssueTickets>>,
-    ) -> Result<IssueTicketsResponse> {
-        caller.require(Scope::TicketsWrite)?;
-        let organization = caller.organization;
-        self.write_idempotent(caller, OperationTarget::new("issue_tickets"), request, move |tx, request| {
-            ticket_issuing::issue(tx, organization, request)
-        })
+    ) -> Result<C::Output<IssueTicketsResponse>> {
+        let call = caller.keyed();
+        call.caller.require(Scope::TicketsWrite)?;
+        let organization = call.caller.organization;
+        let result =
+            self.write_idempotent(&call, OperationTarget::new("issue_tickets"), request, move |tx, request| {
+                ticket_issuing::issue(tx, organization, request)
+            })?;
+        Ok(C::output(result))
     }
 
     /// Returns a ticket.
@@ -146,21 +150,26 @@ impl TicketingService {
     /// assert_eq!(second_scan.reason(), Some(Reason::AlreadyCheckedIn));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn check_in_ticket(&self, caller: &Caller, request: impl Into<Request<CheckInTicket>>) -> Result<IssuedTicket> {
-        caller.require(Scope::TicketsCheckIn)?;
+    pub fn check_in_ticket<C: IdempotentCall>(
+        &self,
+        caller: &C,
+        request: impl Into<Request<CheckInTicket>>,
+    ) -> Result<C::Output<IssuedTicket>> {
+        let call = caller.keyed();
+        call.caller.require(Scope::TicketsCheckIn)?;
         let request = request.into();
-        let running = match self.begin_idempotent(caller, OperationTarget::new("check_in_ticket"), &request)? {
-            Start::Replay(ticket) => return Ok(ticket),
+        let running = match self.begin_idempotent(&call, OperationTarget::new("check_in_ticket"), &request)? {
+            Start::Replay(ticket) => return Ok(C::output(Replayable::replayed(ticket))),
             Start::Run(running) => running,
         };
         let request = rules::check_scan(request.body, request.errors)?;
-        let organization = caller.organization;
-        let api_key = caller.key;
+        let organization = call.caller.organization;
+        let api_key = call.caller.key;
         let operation = running.operation();
         let scan = self.store().write(move |tx| check_in::check_in(tx, &operation, organization, &request, api_key));
         let scan = scan.inspect_err(|error| self.store().counters().scan_failed(error))?;
         match scan {
-            Scan::Accepted(ticket) => Ok(*ticket),
+            Scan::Accepted(ticket) => Ok(C::output(ticket.map(|ticket| *ticket))),
             Scan::Refused(refusal) => Err(Error::Conflict(refusal)),
         }
     }
@@ -185,16 +194,19 @@ impl TicketingService {
     /// assert_eq!(ticket.status, TicketStatus::NotCheckedIn);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn check_out_ticket(
+    pub fn check_out_ticket<C: IdempotentCall>(
         &self,
-        caller: &Caller,
+        caller: &C,
         request: impl Into<Request<CheckInTicket>>,
-    ) -> Result<IssuedTicket> {
-        caller.require(Scope::TicketsCheckIn)?;
-        let organization = caller.organization;
-        self.write_idempotent(caller, OperationTarget::new("check_out_ticket"), request, move |tx, request| {
-            check_in::check_out(tx, organization, request)
-        })
+    ) -> Result<C::Output<IssuedTicket>> {
+        let call = caller.keyed();
+        call.caller.require(Scope::TicketsCheckIn)?;
+        let organization = call.caller.organization;
+        let result =
+            self.write_idempotent(&call, OperationTarget::new("check_out_ticket"), request, move |tx, request| {
+                check_in::check_out(tx, organization, request)
+            })?;
+        Ok(C::output(result))
     }
 
     /// Cancels a ticket and releases its seat. Its order stays as it is.
@@ -213,11 +225,18 @@ impl TicketingService {
     /// assert_eq!(service.get_ticket_type(&caller, ticket_type.id)?.sold, 0);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn cancel_ticket(&self, caller: &Caller, id: TicketId) -> Result<CancelledIssuedTicket> {
-        caller.require(Scope::TicketsWrite)?;
-        let organization = caller.organization;
-        self.write_idempotent(caller, OperationTarget::on("cancel_ticket", id), Nothing, move |tx, _| {
-            ticket_issuing::cancel(tx, organization, id)
-        })
+    pub fn cancel_ticket<C: IdempotentCall>(
+        &self,
+        caller: &C,
+        id: TicketId,
+    ) -> Result<C::Output<CancelledIssuedTicket>> {
+        let call = caller.keyed();
+        call.caller.require(Scope::TicketsWrite)?;
+        let organization = call.caller.organization;
+        let result =
+            self.write_idempotent(&call, OperationTarget::on("cancel_ticket", id), Nothing, move |tx, _| {
+                ticket_issuing::cancel(tx, organization, id)
+            })?;
+        Ok(C::output(result))
     }
 }

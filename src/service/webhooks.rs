@@ -3,7 +3,7 @@
 use super::TicketingService;
 use crate::error::Result;
 use crate::form::request::Request;
-use crate::model::caller::Caller;
+use crate::model::caller::{Caller, ConditionalCaller, IdempotentCall};
 use crate::model::id::{WebhookDeliveryId, WebhookId, kind};
 use crate::model::page::Page;
 use crate::model::webhook::{
@@ -61,17 +61,20 @@ impl TicketingService {
     /// assert!(created.endpoint.enabled);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn create_webhook(
+    pub fn create_webhook<C: IdempotentCall>(
         &self,
-        caller: &Caller,
+        caller: &C,
         request: impl Into<Request<CreateWebhook>>,
-    ) -> Result<CreatedWebhookEndpoint> {
-        caller.require(Scope::WebhooksWrite)?;
-        let organization = caller.organization;
+    ) -> Result<C::Output<CreatedWebhookEndpoint>> {
+        let call = caller.keyed();
+        call.caller.require(Scope::WebhooksWrite)?;
+        let organization = call.caller.organization;
         let allow_local = self.inner.webhooks.allow_local;
-        self.write_idempotent(caller, OperationTarget::new("create_webhook"), request, move |tx, request| {
-            webhook_changes::create(tx, organization, request, allow_local)
-        })
+        let result =
+            self.write_idempotent(&call, OperationTarget::new("create_webhook"), request, move |tx, request| {
+                webhook_changes::create(tx, organization, request, allow_local)
+            })?;
+        Ok(C::output(result))
     }
 
     /// Returns a webhook endpoint.
@@ -117,15 +120,15 @@ impl TicketingService {
     /// ```
     pub fn update_webhook(
         &self,
-        caller: &Caller,
+        caller: impl Into<ConditionalCaller>,
         id: WebhookId,
         request: impl Into<Request<UpdateWebhook>>,
     ) -> Result<WebhookEndpoint> {
-        caller.require(Scope::WebhooksWrite)?;
-        let caller = caller.clone();
+        let call = caller.into();
+        call.caller.require(Scope::WebhooksWrite)?;
         let request = request.into();
         let allow_local = self.inner.webhooks.allow_local;
-        self.store().write(move |tx| webhook_changes::update(tx, &caller, id, &request, allow_local))
+        self.store().write(move |tx| webhook_changes::update(tx, &call, id, &request, allow_local))
     }
 
     /// Deletes a webhook endpoint and its queued notifications. Its deliveries can no longer be read.
@@ -143,14 +146,14 @@ impl TicketingService {
     /// assert!(service.get_webhook(&caller, webhook.endpoint.id).is_err());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn delete_webhook(&self, caller: &Caller, id: WebhookId) -> Result<()> {
-        caller.require(Scope::WebhooksWrite)?;
-        let caller = caller.clone();
-        self.store().write(move |tx| webhook_changes::delete(tx, &caller, id))
+    pub fn delete_webhook(&self, caller: impl Into<ConditionalCaller>, id: WebhookId) -> Result<()> {
+        let call = caller.into();
+        call.caller.require(Scope::WebhooksWrite)?;
+        self.store().write(move |tx| webhook_changes::delete(tx, &call, id))
     }
 
     /// Replaces the signing secret of a webhook endpoint. Attempts that start after this returns are signed with the new
-    /// secret. Every call creates a new secret: an [idempotency key](Caller::with_idempotency_key) has no effect.
+    /// secret. Every call creates a new secret, so this operation accepts no idempotency key.
     ///
     /// The result contains the new secret, which no read operation returns.
     ///
@@ -221,18 +224,20 @@ impl TicketingService {
     /// }
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn resend_webhook_delivery(
+    pub fn resend_webhook_delivery<C: IdempotentCall>(
         &self,
-        caller: &Caller,
+        caller: &C,
         id: WebhookId,
         delivery: WebhookDeliveryId,
-    ) -> Result<ResentWebhookDelivery> {
-        caller.require(Scope::WebhooksWrite)?;
-        let organization = caller.organization;
+    ) -> Result<C::Output<ResentWebhookDelivery>> {
+        let call = caller.keyed();
+        call.caller.require(Scope::WebhooksWrite)?;
+        let organization = call.caller.organization;
         let target = OperationTarget::on("resend_webhook_delivery", delivery);
         // The endpoint is the body of the request, so that the same key is refused for another endpoint.
-        self.write_idempotent(caller, target, Request::of_value(id), move |tx, endpoint| {
+        let result = self.write_idempotent(&call, target, Request::of_value(id), move |tx, endpoint| {
             webhook_changes::resend(tx, organization, endpoint.body, delivery)
-        })
+        })?;
+        Ok(C::output(result))
     }
 }

@@ -7,6 +7,7 @@ use std::sync::{Arc, OnceLock};
 use tempfile::TempDir;
 use ticketing::environment::{ManualClock, SeededEntropy};
 use ticketing::event::Event;
+use ticketing::request::KeyedCaller;
 use ticketing::ticket_type::TicketType;
 use ticketing::{Builder, Caller, TicketingService, Timestamp};
 
@@ -149,7 +150,7 @@ impl Fixture {
     }
 
     /// The fixture's caller with this idempotency key.
-    pub fn caller_with_key(&self, key: &str) -> Caller {
+    pub fn caller_with_key(&self, key: &str) -> KeyedCaller {
         self.caller.with_idempotency_key(key.parse().expect(key))
     }
 

@@ -10,14 +10,23 @@ use std::time::Duration;
 use ticketing::environment::{Clock, Entropy, ManualClock, SystemEntropy};
 use ticketing::order::{CreateOrder, CreateOrderResponse, OrderStatus};
 use ticketing::payment::{Checkout, CheckoutRequest, GatewayError, PaymentGateway, RefundRequest};
+use ticketing::request::{KeyedCaller, Replayable};
 use ticketing::ticket_type::TicketType;
-use ticketing::{Caller, Error, Result, TicketingService, Timestamp};
+use ticketing::{Error, Result, TicketingService, Timestamp};
 
 use crate::common::invariants::assert_consistent;
 use crate::common::processes::{ChildProcess, child_process, child_role, child_variable, send_to_parent};
 use crate::common::*;
 
-fn order(service: &TicketingService, by: &Caller, ticket_type: &TicketType) -> Result<CreateOrderResponse> {
+fn order(service: &TicketingService, by: &KeyedCaller, ticket_type: &TicketType) -> Result<CreateOrderResponse> {
+    replayable_order(service, by, ticket_type).map(|result| result.value)
+}
+
+fn replayable_order(
+    service: &TicketingService,
+    by: &KeyedCaller,
+    ticket_type: &TicketType,
+) -> Result<Replayable<CreateOrderResponse>> {
     service.create_order(by, CreateOrder::new(ticket_type.event_id, new_customer(), ticket_type.id, 1))
 }
 
@@ -70,7 +79,8 @@ fn a_retried_cancellation_requests_its_refund_once() {
     let ticket_type = fixture.ticket_type(&fixture.event(), 1250, 10);
     let paid = fixture.paid_order(&ticket_type, 1);
     for _ in 0..3 {
-        let cancelled = fixture.service.cancel_order(&fixture.caller_with_key("key"), paid.id).expect("cancelled");
+        let cancelled =
+            fixture.service.cancel_order(&fixture.caller_with_key("key"), paid.id).expect("cancelled").value;
         assert!(cancelled.success && !cancelled.requires_manual_refund);
     }
     assert_eq!(fixture.gateway.refunds().len(), 1);
@@ -313,9 +323,9 @@ fn after_a_kill_at_any_stage_the_same_key_leads_to_one_order_and_payment() {
         let links = fixture.stored("SELECT COUNT(payment_link) FROM orders");
         assert_eq!(links, i64::from(answered), "{stage}");
 
-        let caller = fixture.caller_with_key("key");
-        let created = order(&fixture.service, &caller, &ticket_type).expect("an order");
-        assert_eq!(caller.was_replayed(), answered, "{stage}");
+        let created = replayable_order(&fixture.service, &fixture.caller_with_key("key"), &ticket_type);
+        let Replayable { value: created, replayed, .. } = created.expect("an order");
+        assert_eq!(replayed, answered, "{stage}");
         assert_eq!(created.order.status, OrderStatus::Pending);
         assert!(created.checkout_url.is_some());
         assert_eq!(
@@ -345,7 +355,7 @@ fn control_without_the_key_a_retry_after_a_kill_is_a_second_order() {
         let fixture = Fixture::new();
         let ticket_type = fixture.ticket_type(&fixture.event(), 1250, 10);
         kill_at(stage, &fixture, &ticket_type);
-        order(&fixture.service, &fixture.caller, &ticket_type).expect("an order");
+        fixture.order(&ticket_type, 1);
         let held = fixture.stored("SELECT held FROM ticket_types");
         assert_eq!((fixture.stored("SELECT COUNT(*) FROM orders"), held), (2, 2), "{stage}");
     }

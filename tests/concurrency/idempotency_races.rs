@@ -10,6 +10,7 @@ use ticketing::environment::Entropy;
 use ticketing::error::Reason;
 use ticketing::order::{CreateOrder, CreateOrderResponse, OrderStatus};
 use ticketing::payment::{Checkout, CheckoutRequest, GatewayError, PaymentGateway, RefundRequest};
+use ticketing::request::KeyedCaller;
 use ticketing::ticket::CheckInTicket;
 use ticketing::ticket_type::TicketType;
 use ticketing::{Caller, Error, Result, TicketingService};
@@ -24,17 +25,18 @@ use crate::common::*;
 const THREADS: usize = 32;
 const ROUNDS: usize = 12;
 
-fn with_key(caller: &Caller, key: &str) -> Caller {
+fn with_key(caller: &Caller, key: &str) -> KeyedCaller {
     caller.with_idempotency_key(key.parse().expect(key))
 }
 
 fn order(
     service: &TicketingService,
-    by: &Caller,
+    by: &KeyedCaller,
     ticket_type: &TicketType,
     quantity: i64,
 ) -> Result<CreateOrderResponse> {
-    service.create_order(by, CreateOrder::new(ticket_type.event_id, new_customer(), ticket_type.id, quantity))
+    let request = CreateOrder::new(ticket_type.event_id, new_customer(), ticket_type.id, quantity);
+    service.create_order(by, request).map(|result| result.value)
 }
 
 /// Returns the response that all successful requests got. All others must have failed with `IdempotencyInProgress`.
@@ -208,7 +210,8 @@ fn simultaneous_scans_with_one_key_count_as_one_scan() {
         let ticket = fixture.issue(&fixture.ticket_type(&fixture.event(), 0, 10), 1).remove(0);
         let services = [fixture.service.clone(), fixture.second_service()];
         let scans = run_at_once(16, |number| {
-            services[number % 2].check_in_ticket(&fixture.caller_with_key("key"), CheckInTicket::new(&ticket.code))
+            let scan = CheckInTicket::new(&ticket.code);
+            services[number % 2].check_in_ticket(&fixture.caller_with_key("key"), scan).map(|result| result.value)
         });
         let checked_in = fixture.service.get_ticket(&fixture.caller, ticket.id).expect("the ticket");
         assert_eq!(checked_in.scan_count, 1);

@@ -8,6 +8,7 @@ use ticketing::error::Reason;
 use ticketing::event::{CreateEvent, Event, EventStatus};
 use ticketing::id::{EventId, OrderId, TicketTypeId};
 use ticketing::order::{CancelOrderResponse, CreateOrder, CreateOrderResponse, Order};
+use ticketing::request::{KeyedCaller, Replayable};
 use ticketing::ticket::{
     CancelledIssuedTicket, CheckInTicket, IssueTickets, IssueTicketsResponse, IssuedTicket, NewTicket,
 };
@@ -15,7 +16,7 @@ use ticketing::ticket_type::{CreateTicketType, TicketType};
 use ticketing::webhook::{
     CreateWebhook, CreatedWebhookEndpoint, NotificationType, ResentWebhookDelivery, WebhookDelivery,
 };
-use ticketing::{Caller, Error, Result, TicketingService};
+use ticketing::{Error, Result, TicketingService};
 
 use crate::common::*;
 
@@ -65,44 +66,52 @@ enum Response {
 }
 
 /// Calls an operation. The index chooses one of two different requests.
-type Operation = fn(&Resources, &TicketingService, &Caller, usize) -> Result<Response>;
+type Operation = fn(&Resources, &TicketingService, &KeyedCaller, usize) -> Result<Replayable<Response>>;
 
 /// Every operation that accepts an idempotency key.
 const OPERATIONS: &[(&str, Operation)] = &[
     ("create_event", |_, service, caller, index| {
         let request = CreateEvent::new("Jazz Night", ["jazz-night", "late-night"][index], at(EVENT_START));
-        service.create_event(caller, request).map(Response::Event)
+        service.create_event(caller, request).map(|result| result.map(Response::Event))
     }),
     ("create_ticket_type", |resources, service, caller, index| {
         let request = CreateTicketType::new("Box", eur(9990), 4);
-        service.create_ticket_type(caller, resources.events[index], request).map(Response::TicketType)
+        service
+            .create_ticket_type(caller, resources.events[index], request)
+            .map(|result| result.map(Response::TicketType))
     }),
     ("create_order", |resources, service, caller, index| {
         let request = CreateOrder::new(resources.events[0], new_customer(), resources.ticket_type, [3, 4][index]);
-        service.create_order(caller, request).map(Response::CreatedOrder)
+        service.create_order(caller, request).map(|result| result.map(Response::CreatedOrder))
     }),
     ("cancel_order", |resources, service, caller, index| {
-        service.cancel_order(caller, resources.pending[index]).map(Response::CancelledOrder)
+        service.cancel_order(caller, resources.pending[index]).map(|result| result.map(Response::CancelledOrder))
     }),
     ("mark_order_paid", |resources, service, caller, index| {
-        service.mark_order_paid(caller, resources.pending[index]).map(Response::Order)
+        service.mark_order_paid(caller, resources.pending[index]).map(|result| result.map(Response::Order))
     }),
     ("mark_checkout_reminder_sent", |resources, service, caller, index| {
-        service.mark_checkout_reminder_sent(caller, resources.pending[index]).map(Response::Order)
+        service.mark_checkout_reminder_sent(caller, resources.pending[index]).map(|result| result.map(Response::Order))
     }),
     ("issue_tickets", |resources, service, caller, index| {
         let request =
             IssueTickets { ticket_type_id: resources.ticket_type, customer: new_customer(), quantity: [3, 4][index] };
-        service.issue_tickets(caller, request).map(Response::Issued)
+        service.issue_tickets(caller, request).map(|result| result.map(Response::Issued))
     }),
     ("check_in_ticket", |resources, service, caller, index| {
-        service.check_in_ticket(caller, CheckInTicket::new(&resources.not_checked_in[index].code)).map(Response::Ticket)
+        service
+            .check_in_ticket(caller, CheckInTicket::new(&resources.not_checked_in[index].code))
+            .map(|result| result.map(Response::Ticket))
     }),
     ("check_out_ticket", |resources, service, caller, index| {
-        service.check_out_ticket(caller, CheckInTicket::new(&resources.checked_in[index].code)).map(Response::Ticket)
+        service
+            .check_out_ticket(caller, CheckInTicket::new(&resources.checked_in[index].code))
+            .map(|result| result.map(Response::Ticket))
     }),
     ("cancel_ticket", |resources, service, caller, index| {
-        service.cancel_ticket(caller, resources.not_checked_in[index].id).map(Response::CancelledTicket)
+        service
+            .cancel_ticket(caller, resources.not_checked_in[index].id)
+            .map(|result| result.map(Response::CancelledTicket))
     }),
     ("create_discount", |resources, service, caller, index| {
         let from = at("2026-01-01T00:00:00Z");
@@ -115,22 +124,24 @@ const OPERATIONS: &[(&str, Operation)] = &[
             from,
             to,
         );
-        service.create_discount(caller, request).map(Response::Discount)
+        service.create_discount(caller, request).map(|result| result.map(Response::Discount))
     }),
     ("validate_discount", |resources, service, caller, index| {
         let event_id = resources.events[0];
         let code = ["EARLY", "LATE"][index].to_owned();
         let request = ValidateDiscount { event_id, code, order_amount: eur(0), ticket_items: Vec::new() };
-        service.validate_discount(caller, request).map(Response::Validation)
+        service.validate_discount(caller, request).map(|result| result.map(Response::Validation))
     }),
     ("create_webhook", |_, service, caller, index| {
         let url = ["https://example.com/hook", "https://example.com/other"][index];
         let request = CreateWebhook::new(url, [NotificationType::OrderCompleted]);
-        service.create_webhook(caller, request).map(Response::Webhook)
+        service.create_webhook(caller, request).map(|result| result.map(Response::Webhook))
     }),
     ("resend_webhook_delivery", |resources, service, caller, index| {
         let delivery = &resources.deliveries[index];
-        service.resend_webhook_delivery(caller, delivery.endpoint_id, delivery.id).map(Response::Resent)
+        service
+            .resend_webhook_delivery(caller, delivery.endpoint_id, delivery.id)
+            .map(|result| result.map(Response::Resent))
     }),
 ];
 
@@ -138,47 +149,44 @@ const OPERATIONS: &[(&str, Operation)] = &[
 fn the_second_call_with_a_key_returns_the_first_response_and_does_nothing() {
     for (name, operation) in OPERATIONS {
         let (fixture, resources) = open_with_resources();
+        let keyed = fixture.caller_with_key("key");
         let before = fixture.all_rows();
-        let first = fixture.caller_with_key("key");
-        let answer = operation(&resources, &fixture.service, &first, 0).expect(name);
-        assert!(!first.was_replayed(), "{name}");
+        let first = operation(&resources, &fixture.service, &keyed, 0).expect(name);
+        assert!(!first.replayed, "{name}");
         let after = fixture.all_rows();
         assert!(after != before || *name == "validate_discount", "{name}");
         let checkouts = fixture.gateway.checkouts().len();
         fixture.clock.advance(Duration::from_secs(1));
 
-        let here = fixture.caller_with_key("key");
-        let there = fixture.caller_with_key("key");
-        assert_eq!(operation(&resources, &fixture.service, &here, 0), Ok(answer.clone()), "{name}");
-        assert_eq!(
-            operation(&resources, &fixture.second_service(), &there, 0),
-            Ok(answer.clone()),
-            "{name} in another service"
-        );
-        assert!(here.was_replayed() && there.was_replayed(), "{name}");
+        let here = operation(&resources, &fixture.service, &keyed, 0).expect(name);
+        let there = operation(&resources, &fixture.second_service(), &keyed, 0).expect(name);
+        assert_eq!(here.value, first.value, "{name}");
+        assert_eq!(there.value, first.value, "{name} in another service");
+        assert!(here.replayed && there.replayed, "{name}");
         assert_eq!(fixture.all_rows(), after, "{name}");
         assert_eq!(fixture.gateway.checkouts().len(), checkouts, "{name}");
 
         let clock = fixture.clock.clone();
-        let again = fixture.caller_with_key("key");
         let folder = fixture.close();
         let builder = TicketingService::builder(folder.path().join("ticketing.db"));
         let service = builder.clock(clock).entropy(SeededEntropy::new(3)).open().expect("the file");
-        assert_eq!(operation(&resources, &service, &again, 0), Ok(answer), "{name} after a restart");
-        assert!(again.was_replayed(), "{name}");
+        let again = operation(&resources, &service, &keyed, 0).expect(name);
+        assert_eq!(again.value, first.value, "{name} after a restart");
+        assert!(again.replayed, "{name}");
     }
 }
 
 #[test]
-fn control_without_a_key_the_second_call_is_executed_or_refused() {
+fn control_with_another_key_the_second_call_is_executed_or_refused() {
     for (name, operation) in OPERATIONS.iter().filter(|(name, _)| *name != "validate_discount") {
         let (fixture, resources) = open_with_resources();
-        operation(&resources, &fixture.service, &fixture.caller, 0).expect(name);
+        operation(&resources, &fixture.service, &fixture.caller_with_key("key"), 0).expect(name);
         let after = fixture.all_rows();
         fixture.clock.advance(Duration::from_secs(1));
-        let again = operation(&resources, &fixture.service, &fixture.caller, 0);
-        assert!(!fixture.caller.was_replayed());
-        assert!(again.is_err() || fixture.all_rows() != after, "{name}");
+        match operation(&resources, &fixture.service, &fixture.caller_with_key("another-key"), 0) {
+            Ok(again) => assert!(!again.replayed && fixture.all_rows() != after, "{name}"),
+            Err(error) => assert!(matches!(error, Error::Conflict(_) | Error::Validation(_)), "{name}: {error}"),
+        }
     }
 }
 
@@ -196,7 +204,6 @@ fn a_key_belongs_to_one_request() {
             let answer = another(&resources, &fixture.service, &other, index);
             assert_eq!(answer, Err(Error::IdempotencyKeyReused), "{name} and then {next}");
         }
-        assert!(!other.was_replayed());
         assert_eq!((fixture.all_rows(), fixture.stored(records)), (after, 1), "{name}");
         operation(&resources, &fixture.service, &fixture.caller_with_key("another-key"), 1).expect(name);
     }
@@ -232,20 +239,23 @@ fn every_organization_has_its_own_keys() {
     let (_, create_event) = OPERATIONS[0];
     let mine = create_event(&resources, &fixture.service, &fixture.caller_with_key("key"), 0).expect("an event");
     let others_event = create_event(&resources, &fixture.service, &other, 0).expect("an event");
-    assert!(!other.was_replayed());
-    assert_ne!(mine, others_event);
-    assert_eq!(create_event(&resources, &fixture.service, &other, 0), Ok(others_event));
-    assert_eq!(create_event(&resources, &fixture.service, &fixture.caller_with_key("key"), 0), Ok(mine));
+    assert!(!others_event.replayed);
+    assert_ne!(mine.value, others_event.value);
+    let again = create_event(&resources, &fixture.service, &other, 0).expect("the event");
+    assert_eq!((again.value, again.replayed), (others_event.value, true));
+    let again = create_event(&resources, &fixture.service, &fixture.caller_with_key("key"), 0).expect("the event");
+    assert_eq!((again.value, again.replayed), (mine.value, true));
 }
 
 #[test]
 fn creating_an_event_in_the_past_is_replayed_with_the_same_response() {
     let (fixture, _) = open_with_resources();
     let past = || new_event_of_the_past("old-night");
-    let event = fixture.service.create_event(&fixture.caller_with_key("key"), past()).expect("an event");
+    let event = fixture.service.create_event(&fixture.caller_with_key("key"), past()).expect("an event").value;
     assert_eq!((event.status, event.revision), (EventStatus::Expired, 1));
     assert_eq!(fixture.service.get_event(&fixture.caller, event.id), Ok(event.clone()));
-    assert_eq!(fixture.service.create_event(&fixture.caller_with_key("key"), past()), Ok(event));
+    let again = fixture.service.create_event(&fixture.caller_with_key("key"), past()).expect("the event");
+    assert_eq!((again.value, again.replayed), (event, true));
 }
 
 fn new_event_of_the_past(slug: &str) -> CreateEvent {
@@ -257,19 +267,14 @@ fn new_event_of_the_past(slug: &str) -> CreateEvent {
 #[test]
 fn field_errors_are_not_stored() {
     let (fixture, _) = open_with_resources();
-    let create = |slug: &str| {
-        let caller = fixture.caller_with_key("key");
-        (
-            fixture.service.create_event(&caller, CreateEvent::new("Jazz Night", slug, at(EVENT_START))),
-            caller.was_replayed(),
-        )
-    };
+    let keyed = fixture.caller_with_key("key");
+    let create =
+        |slug: &str| fixture.service.create_event(&keyed, CreateEvent::new("Jazz Night", slug, at(EVENT_START)));
     for _ in 0..2 {
-        let (refused, replayed) = create("Jazz!");
-        assert_eq!((paths(refused), replayed), (vec!["slug".to_owned()], false));
+        assert_eq!(paths(create("Jazz!")), ["slug"]);
     }
-    let (event, replayed) = create("jazz-night");
-    assert_eq!((event.expect("the key is free").slug.as_str(), replayed), ("jazz-night", false));
+    let event = create("jazz-night").expect("the key is free");
+    assert_eq!((event.value.slug.as_str(), event.replayed), ("jazz-night", false));
 }
 
 #[test]
@@ -301,15 +306,9 @@ fn conflicts_are_not_stored_and_the_same_request_may_succeed_later() {
     assert_eq!([reason(order()), reason(order())], [Reason::SoldOut; 2]);
     fixture.service.cancel_order(&fixture.caller, first.id).expect("cancelled");
     let created = order().expect("the seat is available");
-    assert!(!caller.was_replayed());
-    assert_eq!(order(), Ok(created));
-    assert!(caller.was_replayed());
-    // `was_replayed` describes only the last call.
-    fixture
-        .service
-        .cancel_ticket(&caller, "ticket_0000000000001".parse().expect("an id"))
-        .expect_err("another request");
-    assert!(!caller.was_replayed());
+    assert!(!created.replayed);
+    let again = order().expect("the order");
+    assert_eq!((again.value, again.replayed), (created.value, true));
 }
 
 #[test]
@@ -321,9 +320,9 @@ fn a_refused_scan_is_counted_each_time_and_the_next_may_succeed() {
     assert_eq!([reason(scan()), reason(scan())], [Reason::AlreadyCheckedIn; 2]);
     assert_eq!(scans(), 3);
     fixture.service.check_out_ticket(&fixture.caller, CheckInTicket::new(&ticket.code)).expect("checked out");
-    let checked_in = scan().expect("checked in");
+    let checked_in = scan().expect("checked in").value;
     assert_eq!((checked_in.scan_count, scans()), (4, 4));
-    assert_eq!(scan(), Ok(checked_in));
+    assert_eq!(scan().expect("the ticket").value, checked_in);
     assert_eq!(scans(), 4);
 }
 
@@ -331,8 +330,7 @@ fn a_refused_scan_is_counted_each_time_and_the_next_may_succeed() {
 fn replays(fixture: &Fixture, resources: &Resources, key: &str) -> bool {
     let caller = fixture.caller_with_key(key);
     let request = IssueTickets { ticket_type_id: resources.ticket_type, customer: new_customer(), quantity: 1 };
-    fixture.service.issue_tickets(&caller, request).expect("a ticket");
-    caller.was_replayed()
+    fixture.service.issue_tickets(&caller, request).expect("a ticket").replayed
 }
 
 #[test]
@@ -347,8 +345,8 @@ fn a_key_is_kept_for_24_hours() {
     create_event(&resources, &fixture.service, &fixture.caller_with_key("key"), 0).expect("the key is free");
     fixture.set_clock("2026-06-03T11:59:59.999Z");
     let again = fixture.caller_with_key("key");
-    create_event(&resources, &fixture.service, &again, 0).expect("the event");
-    assert!(again.was_replayed(), "24 hours from the later request");
+    let event = create_event(&resources, &fixture.service, &again, 0).expect("the event");
+    assert!(event.replayed, "24 hours from the later request");
 }
 
 #[test]

@@ -16,7 +16,7 @@ pub(super) fn operations() -> Vec<Operation> {
             "create_discount",
             "/discounts",
             DiscountsWrite,
-            |call, request: Request<CreateDiscount>| call.service.create_discount(call.caller, request),
+            |call, request: Request<CreateDiscount>| call.service.create_discount(call.keyed, request),
             |discount| format!("discounts/{}", discount.id),
         )
         .docs("Create a discount", "")
@@ -25,7 +25,7 @@ pub(super) fn operations() -> Vec<Operation> {
             "validate_discount",
             "/discounts/validate",
             DiscountsRead,
-            |call, request: Request<ValidateDiscount>| call.service.validate_discount(call.caller, request),
+            |call, request: Request<ValidateDiscount>| call.service.validate_discount(call.keyed, request),
         )
         .docs(
             "Validate a discount code",
@@ -40,12 +40,12 @@ pub(super) fn operations() -> Vec<Operation> {
             "update_discount",
             "/discounts/{discountId}",
             DiscountsWrite,
-            |call, changes: Request<UpdateDiscount>| call.service.update_discount(call.caller, call.id(), changes),
+            |call, changes: Request<UpdateDiscount>| call.service.update_discount(call.conditional, call.id(), changes),
         )
         .docs("Update a discount", "Absent fields keep their value. Existing orders keep their discount.")
         .conflicts(&[CodeTaken]),
         Operation::delete("delete_discount", "/discounts/{discountId}", DiscountsWrite, |call| {
-            call.service.delete_discount(call.caller, call.id())
+            call.service.delete_discount(call.conditional, call.id())
         })
         .docs("Delete a discount", "A discount that was ever used by an order cannot be deleted.")
         .conflicts(&[InUse]),

@@ -16,7 +16,7 @@ pub(super) fn operations() -> Vec<Operation> {
             "create_event",
             "/events",
             EventsWrite,
-            |call, request: Request<CreateEvent>| call.service.create_event(call.caller, request),
+            |call, request: Request<CreateEvent>| call.service.create_event(call.keyed, request),
             |event| format!("events/{}", event.id),
         )
         .docs("Create an event", "The event is DRAFTED unless the request sets another status.")
@@ -26,7 +26,7 @@ pub(super) fn operations() -> Vec<Operation> {
         })
         .docs("Get an event", ""),
         Operation::update("update_event", "/events/{eventId}", EventsWrite, |call, changes: Request<UpdateEvent>| {
-            call.service.update_event(call.caller, call.id(), changes)
+            call.service.update_event(call.conditional, call.id(), changes)
         })
         .docs(
             "Update an event",
@@ -38,7 +38,7 @@ pub(super) fn operations() -> Vec<Operation> {
             "/events/{eventId}/settings",
             EventsWrite,
             |call, settings: Request<EventSettings>| {
-                call.service.update_event_settings(call.caller, call.id(), settings)
+                call.service.update_event_settings(call.conditional, call.id(), settings)
             },
         )
         .docs(
@@ -50,7 +50,7 @@ pub(super) fn operations() -> Vec<Operation> {
         })
         .docs("Record a page view", "Every call adds one to the event's `pageViews`."),
         Operation::delete("delete_event", "/events/{eventId}", EventsWrite, |call| {
-            call.service.delete_event(call.caller, call.id())
+            call.service.delete_event(call.conditional, call.id())
         })
         .docs(
             "Delete an event",

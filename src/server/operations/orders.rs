@@ -19,7 +19,7 @@ pub(super) fn operations() -> Vec<Operation> {
             "create_order",
             "/orders",
             OrdersWrite,
-            |call, request: Request<CreateOrder>| call.service.create_order(call.caller, request),
+            |call, request: Request<CreateOrder>| call.service.create_order(call.keyed, request),
             |created| format!("orders/{}", created.order.id),
         )
         .calls_gateway()
@@ -46,7 +46,7 @@ pub(super) fn operations() -> Vec<Operation> {
         })
         .docs("Get an order's details", "The fields of the order's request that the order itself does not contain."),
         Operation::action_on("cancel_order", "/orders/{orderId}/cancel", OrdersWrite, |call| {
-            call.service.cancel_order(call.caller, call.id())
+            call.service.cancel_order(call.keyed, call.id())
         })
         .calls_gateway()
         .docs(
@@ -56,7 +56,7 @@ pub(super) fn operations() -> Vec<Operation> {
         )
         .conflicts(&[OrderNotCancellable]),
         Operation::action_on("mark_order_paid", "/orders/{orderId}/mark-paid", OrdersWrite, |call| {
-            call.service.mark_order_paid(call.caller, call.id())
+            call.service.mark_order_paid(call.keyed, call.id())
         })
         .docs(
             "Mark an order as paid",
@@ -65,7 +65,7 @@ pub(super) fn operations() -> Vec<Operation> {
         )
         .conflicts(&[OrderNotPending, EventCancelled, SoldOut, DiscountUsedUp]),
         Operation::action_on("mark_checkout_reminder_sent", "/orders/{orderId}/reminder-sent", OrdersWrite, |call| {
-            call.service.mark_checkout_reminder_sent(call.caller, call.id())
+            call.service.mark_checkout_reminder_sent(call.keyed, call.id())
         })
         .docs("Mark a checkout reminder as sent", "Sets the order's `checkoutReminderSent`.")
         .conflicts(&[OrderNotPending]),

@@ -19,7 +19,7 @@ pub(super) fn operations() -> Vec<Operation> {
             "create_ticket_type",
             "/events/{eventId}/ticket-types",
             TicketTypesWrite,
-            |call, request: Request<CreateTicketType>| call.service.create_ticket_type(call.caller, call.id(), request),
+            |call, request: Request<CreateTicketType>| call.service.create_ticket_type(call.keyed, call.id(), request),
             |ticket_type| format!("ticket-types/{}", ticket_type.id),
         )
         .docs("Create a ticket type", ""),
@@ -31,12 +31,14 @@ pub(super) fn operations() -> Vec<Operation> {
             "update_ticket_type",
             "/ticket-types/{ticketTypeId}",
             TicketTypesWrite,
-            |call, changes: Request<UpdateTicketType>| call.service.update_ticket_type(call.caller, call.id(), changes),
+            |call, changes: Request<UpdateTicketType>| {
+                call.service.update_ticket_type(call.conditional, call.id(), changes)
+            },
         )
         .docs("Update a ticket type", "Absent fields keep their value. Existing orders keep their prices.")
         .conflicts(&[QuantityBelowSold]),
         Operation::delete("delete_ticket_type", "/ticket-types/{ticketTypeId}", TicketTypesWrite, |call| {
-            call.service.delete_ticket_type(call.caller, call.id())
+            call.service.delete_ticket_type(call.conditional, call.id())
         })
         .docs("Delete a ticket type", "A ticket type that was ever ordered or issued cannot be deleted.")
         .conflicts(&[InUse]),

@@ -19,7 +19,7 @@ pub(super) fn operations() -> Vec<Operation> {
             "issue_tickets",
             "/tickets/issue",
             TicketsWrite,
-            |call, request: Request<IssueTickets>| call.service.issue_tickets(call.caller, request),
+            |call, request: Request<IssueTickets>| call.service.issue_tickets(call.keyed, request),
         )
         .docs("Issue tickets without an order", "Takes seats as a sale does. The ticket type may have any status.")
         .conflicts(&[EventCancelled, EventNotOnSale, SoldOut]),
@@ -27,7 +27,7 @@ pub(super) fn operations() -> Vec<Operation> {
             "check_in_ticket",
             "/tickets/check-in",
             TicketsCheckIn,
-            |call, scan: Request<CheckInTicket>| call.service.check_in_ticket(call.caller, scan),
+            |call, scan: Request<CheckInTicket>| call.service.check_in_ticket(call.keyed, scan),
         )
         .docs(
             "Check in a ticket",
@@ -46,7 +46,7 @@ pub(super) fn operations() -> Vec<Operation> {
             "check_out_ticket",
             "/tickets/check-out",
             TicketsCheckIn,
-            |call, scan: Request<CheckInTicket>| call.service.check_out_ticket(call.caller, scan),
+            |call, scan: Request<CheckInTicket>| call.service.check_out_ticket(call.keyed, scan),
         )
         .docs("Check out a ticket", "")
         .conflicts(&[WrongEvent, TicketCancelled, NotCheckedIn]),
@@ -55,7 +55,7 @@ pub(super) fn operations() -> Vec<Operation> {
         })
         .docs("Get an issued ticket", ""),
         Operation::action_on("cancel_ticket", "/tickets/{issuedTicketId}/cancel", TicketsWrite, |call| {
-            call.service.cancel_ticket(call.caller, call.id())
+            call.service.cancel_ticket(call.keyed, call.id())
         })
         .docs("Cancel an issued ticket", "Its seat can be sold again.")
         .conflicts(&[TicketCancelled]),

@@ -3,6 +3,7 @@
 use super::super::operation::Operation;
 use crate::error::Reason::InvalidTransition;
 use crate::form::request::Request;
+use crate::model::idempotency::Replayable;
 use crate::model::webhook::{CreateWebhook, ListWebhookDeliveries, ListWebhooks, UpdateWebhook};
 use crate::scope::Scope::{WebhooksRead, WebhooksWrite};
 
@@ -16,7 +17,7 @@ pub(super) fn operations() -> Vec<Operation> {
             "create_webhook",
             "/webhooks",
             WebhooksWrite,
-            |call, request: Request<CreateWebhook>| call.service.create_webhook(call.caller, request),
+            |call, request: Request<CreateWebhook>| call.service.create_webhook(call.keyed, request),
             |created| format!("webhooks/{}", created.endpoint.id),
         )
         .docs(
@@ -31,7 +32,7 @@ pub(super) fn operations() -> Vec<Operation> {
             "update_webhook",
             "/webhooks/{webhookId}",
             WebhooksWrite,
-            |call, changes: Request<UpdateWebhook>| call.service.update_webhook(call.caller, call.id(), changes),
+            |call, changes: Request<UpdateWebhook>| call.service.update_webhook(call.conditional, call.id(), changes),
         )
         .docs(
             "Update a webhook endpoint",
@@ -39,11 +40,11 @@ pub(super) fn operations() -> Vec<Operation> {
              a type from `events` also drops the queued notifications of that type.",
         ),
         Operation::delete("delete_webhook", "/webhooks/{webhookId}", WebhooksWrite, |call| {
-            call.service.delete_webhook(call.caller, call.id())
+            call.service.delete_webhook(call.conditional, call.id())
         })
         .docs("Delete a webhook endpoint", "Also drops the notifications in its queue."),
         Operation::action_on("rotate_webhook_secret", "/webhooks/{webhookId}/rotate-secret", WebhooksWrite, |call| {
-            call.service.rotate_webhook_secret(call.caller, call.id())
+            call.service.rotate_webhook_secret(call.caller, call.id()).map(Replayable::executed)
         })
         .not_idempotent()
         .docs(
@@ -64,7 +65,7 @@ pub(super) fn operations() -> Vec<Operation> {
             "resend_webhook_delivery",
             "/webhooks/{webhookId}/deliveries/{deliveryId}/resend",
             WebhooksWrite,
-            |call| call.service.resend_webhook_delivery(call.caller, call.id(), call.second_id()),
+            |call| call.service.resend_webhook_delivery(call.keyed, call.id(), call.second_id()),
         )
         .accepted()
         .docs(
