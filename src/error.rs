@@ -21,7 +21,7 @@ pub enum Error {
     Conflict(Conflict),
     /// The caller's organization has no such resource.
     #[error("there is no such {0}")]
-    NotFound(&'static str),
+    NotFound(ResourceKind),
     /// The API key is missing, malformed, unknown, expired or revoked. The error does not tell which.
     #[error("the API key is not valid")]
     Unauthenticated,
@@ -210,6 +210,32 @@ impl fmt::Display for FieldErrors {
             0 => Ok(()),
             more => write!(f, "; and {more} more"),
         }
+    }
+}
+
+text_enum! {
+    /// A kind of resource that can be missing.
+    pub enum ResourceKind {
+        /// An organization.
+        Organization = "organization",
+        /// An API key.
+        ApiKey = "API key",
+        /// An event.
+        Event = "event",
+        /// A ticket type.
+        TicketType = "ticket type",
+        /// An order.
+        Order = "order",
+        /// A checkout page of the sandbox.
+        Checkout = "checkout",
+        /// An issued ticket.
+        Ticket = "ticket",
+        /// A discount.
+        Discount = "discount",
+        /// A webhook endpoint.
+        WebhookEndpoint = "webhook endpoint",
+        /// A delivery to a webhook endpoint.
+        WebhookDelivery = "webhook delivery",
     }
 }
 

@@ -1,7 +1,7 @@
 //! The hosted checkout page of the sandbox gateway. The token of a checkout link identifies the order; there is no API
 //! key.
 
-use crate::error::{Error, Result};
+use crate::error::{Error, ResourceKind, Result};
 use crate::model::checkout::{CheckoutOutcome, CheckoutResult, HostedCheckout};
 use crate::model::order::OrderStatus;
 use crate::store::checkouts::CheckoutOrder;
@@ -9,7 +9,7 @@ use crate::store::{Transaction, checkouts, events, orders, refunds};
 
 /// Returns the order of a payment, by the gateway's reference of the payment.
 pub(crate) fn find(tx: &Transaction<'_>, reference: &str) -> Result<CheckoutOrder> {
-    checkouts::find_order(tx, reference)?.ok_or(Error::NotFound("checkout"))
+    checkouts::find_order(tx, reference)?.ok_or(Error::NotFound(ResourceKind::Checkout))
 }
 
 /// Returns the contents of the checkout page.

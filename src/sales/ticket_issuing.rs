@@ -1,7 +1,7 @@
 //! Tickets that the organization issues without an order, and the cancellation of single tickets.
 
 use super::inventory;
-use crate::error::{Error, Reason, Result};
+use crate::error::{Error, Reason, ResourceKind, Result};
 use crate::form::request::Request;
 use crate::model::id::{OrganizationId, TicketId};
 use crate::model::notification::{NotificationData, TicketIssued};
@@ -22,8 +22,8 @@ pub(crate) fn issue(
     let mut errors = request.errors.clone();
     errors.check(ticket_type.is_some(), "ticketId", "must be a ticket type of this organization");
     let request = checked(request.body.clone(), errors)?;
-    let ticket_type = ticket_type.ok_or(Error::NotFound("ticket type"))?;
-    let sale = events::sale(tx, organization, ticket_type.event_id)?.ok_or(Error::NotFound("event"))?;
+    let ticket_type = ticket_type.ok_or(Error::NotFound(ResourceKind::TicketType))?;
+    let sale = events::sale(tx, organization, ticket_type.event_id)?.ok_or(Error::NotFound(ResourceKind::Event))?;
     rules::check_issuable(sale.status, sale.over_at, tx.now())?;
 
     let seats = Seats { event: ticket_type.event_id, ticket_type: request.ticket_type_id, count: request.quantity };

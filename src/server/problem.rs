@@ -271,7 +271,7 @@ impl IntoResponse for Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::{Conflict, FieldErrors, StoreError};
+    use crate::error::{Conflict, FieldErrors, ResourceKind, StoreError};
 
     #[test]
     fn every_error_has_the_code_and_the_status_of_its_problem() {
@@ -279,7 +279,7 @@ mod tests {
         for error in [
             Error::Validation(FieldErrors::default()),
             Error::Conflict(conflict),
-            Error::NotFound("event"),
+            Error::NotFound(ResourceKind::Event),
             Error::Unauthenticated,
             Error::Forbidden(Scope::EventsRead),
             Error::RevisionMismatch(1),

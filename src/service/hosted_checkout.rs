@@ -1,7 +1,7 @@
 //! The hosted checkout page of the sandbox gateway. The token in its link authorizes the request; there is no API key.
 
 use super::TicketingService;
-use crate::error::{Error, Result};
+use crate::error::{Error, ResourceKind, Result};
 use crate::model::checkout::{CheckoutOutcome, CheckoutResult, HostedCheckout};
 use crate::payment::sandbox_reference;
 use crate::sales::{hosted_checkout, order_lifecycle};
@@ -62,7 +62,7 @@ impl TicketingService {
     /// Returns the payment reference that belongs to a checkout token.
     fn payment_reference(&self, token: &str) -> Result<String> {
         if !self.inner.sandbox {
-            return Err(Error::NotFound("checkout"));
+            return Err(Error::NotFound(ResourceKind::Checkout));
         }
         Ok(sandbox_reference(token))
     }

@@ -1,7 +1,7 @@
 //! API keys. Only their hashes are stored.
 
 use super::{Bind, Row, Transaction};
-use crate::error::{Error, Result};
+use crate::error::{Error, ResourceKind, Result};
 use crate::model::caller::Caller;
 use crate::model::id::{ApiKeyId, OrganizationId};
 use crate::model::organization::{ApiKey, CreateApiKey};
@@ -95,7 +95,7 @@ pub(crate) fn authenticate(tx: &Transaction<'_>, hash: &[u8]) -> Result<Option<A
 /// Revokes a key. A key that was revoked before stays as it is.
 pub(crate) fn revoke(tx: &Transaction<'_>, id: ApiKeyId) -> Result<ApiKey> {
     tx.execute(REVOKE, &[id.into(), tx.now().into()])?;
-    tx.query_opt(BY_ID, &[id.into()], decode)?.ok_or(Error::NotFound("API key"))
+    tx.query_opt(BY_ID, &[id.into()], decode)?.ok_or(Error::NotFound(ResourceKind::ApiKey))
 }
 
 /// Stores when a key was last used. Does nothing if a later use is stored already.

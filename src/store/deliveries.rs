@@ -2,7 +2,7 @@
 
 use super::lists::{cursor_bound, limit_plus_one};
 use super::{Row, Transaction, webhooks};
-use crate::error::{Error, Result};
+use crate::error::{Error, ResourceKind, Result};
 use crate::model::id::{NotificationId, OrganizationId, WebhookDeliveryId, WebhookId, kind};
 use crate::model::page::Page;
 use crate::model::webhook::{ListWebhookDeliveries, NotificationType, WebhookDelivery};
@@ -77,5 +77,5 @@ pub(crate) fn get_notification(
             body: row.get("body")?,
         })
     })?;
-    found.ok_or(Error::NotFound("webhook delivery"))
+    found.ok_or(Error::NotFound(ResourceKind::WebhookDelivery))
 }

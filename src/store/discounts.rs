@@ -6,7 +6,7 @@ use super::columns::columns;
 use super::currency::read_currency;
 use super::lists::{cursor_bound, limit_plus_one};
 use super::{Bind, Constraint, Row, Transaction, on_violation};
-use crate::error::{Error, Reason, Result};
+use crate::error::{Error, Reason, ResourceKind, Result};
 use crate::model::amount::Amount;
 use crate::model::discount::{Discount, DiscountFields, ListDiscounts};
 use crate::model::id::{DiscountId, EventId, OrganizationId, kind};
@@ -135,7 +135,7 @@ pub(crate) fn update(
 
 pub(crate) fn get(tx: &Transaction<'_>, organization: OrganizationId, id: DiscountId) -> Result<Discount> {
     let binds = [tx.now().into(), id.into(), organization.into()];
-    tx.query_opt(BY_ID, &binds, decode)?.ok_or(Error::NotFound("discount"))
+    tx.query_opt(BY_ID, &binds, decode)?.ok_or(Error::NotFound(ResourceKind::Discount))
 }
 
 /// Returns the discount of an event with this code. Upper and lower case are equivalent.

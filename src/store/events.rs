@@ -6,7 +6,7 @@ use super::columns::columns;
 use super::currency::read_currency;
 use super::lists::{cursor_bound, limit_plus_one};
 use super::{Bind, Constraint, Row, Transaction, on_violation};
-use crate::error::{Error, Reason, Result};
+use crate::error::{Error, Reason, ResourceKind, Result};
 use crate::model::currency::Decimals;
 use crate::model::event::{Event, EventFields, EventSettingsFields, ListEvents, TicketPdfDesignVersion};
 use crate::model::id::{EventId, OrganizationId, kind};
@@ -196,7 +196,7 @@ pub(crate) fn update_settings(
 }
 
 pub(crate) fn get(tx: &Transaction<'_>, organization: OrganizationId, id: EventId) -> Result<Event> {
-    find(tx, organization, id)?.ok_or(Error::NotFound("event"))
+    find(tx, organization, id)?.ok_or(Error::NotFound(ResourceKind::Event))
 }
 
 pub(crate) fn find(tx: &Transaction<'_>, organization: OrganizationId, id: EventId) -> Result<Option<Event>> {
@@ -265,7 +265,7 @@ pub(crate) fn decimals(tx: &Transaction<'_>, organization: OrganizationId, id: E
 
 pub(crate) fn record_page_view(tx: &Transaction<'_>, organization: OrganizationId, id: EventId) -> Result<()> {
     match tx.execute(PAGE_VIEW, &[id.into(), organization.into()])? {
-        0 => Err(Error::NotFound("event")),
+        0 => Err(Error::NotFound(ResourceKind::Event)),
         _ => Ok(()),
     }
 }

@@ -1,7 +1,7 @@
 //! Transitions of the status of orders. Each one is a conditional UPDATE.
 
 use super::{Bind, Row, Transaction};
-use crate::error::{Error, Result};
+use crate::error::{Error, ResourceKind, Result};
 use crate::model::id::{CustomerId, DiscountId, EventId, OrderId, OrganizationId};
 use crate::model::order::{OrderStatus, PaymentStatus};
 use crate::model::timestamp::Timestamp;
@@ -79,7 +79,7 @@ fn decode(row: &Row<'_>) -> Result<OrderState> {
 }
 
 pub(crate) fn load(tx: &Transaction<'_>, organization: OrganizationId, id: OrderId) -> Result<OrderState> {
-    tx.query_opt(STATE, &[id.into(), organization.into()], decode)?.ok_or(Error::NotFound("order"))
+    tx.query_opt(STATE, &[id.into(), organization.into()], decode)?.ok_or(Error::NotFound(ResourceKind::Order))
 }
 
 /// Completes an order that is PENDING within its hold. Returns whether it was.

@@ -6,7 +6,7 @@ use super::columns::json;
 use super::lists::{cursor_bound, limit_plus_one};
 use super::order_items::{self, StoredItem};
 use super::{Row, Transaction, customers, tickets};
-use crate::error::{Error, Result};
+use crate::error::{Error, ResourceKind, Result};
 use crate::model::amount::Amount;
 use crate::model::currency::Decimals;
 use crate::model::customer::Customer;
@@ -170,7 +170,7 @@ pub(crate) fn insert(tx: &Transaction<'_>, new: NewOrder<'_>) -> Result<Order> {
 
 pub(crate) fn get(tx: &Transaction<'_>, organization: OrganizationId, id: OrderId) -> Result<Order> {
     let found = tx.query_opt(BY_ID, &[id.into(), organization.into()], |row| decode(row, tx.now()))?;
-    let (mut order, decimals): (Order, Decimals) = found.ok_or(Error::NotFound("order"))?;
+    let (mut order, decimals): (Order, Decimals) = found.ok_or(Error::NotFound(ResourceKind::Order))?;
     let mut issued = tickets::of_order(tx, id)?;
     for stored in order_items::of_orders(tx, &[id])? {
         let item = stored.summary(decimals, order.created_at);
@@ -269,7 +269,7 @@ pub(crate) fn details(tx: &Transaction<'_>, organization: OrganizationId, order_
         shipping_address: None,
         checkout_redirect_urls: None,
     };
-    if let Some(stored) = found.ok_or(Error::NotFound("order"))? {
+    if let Some(stored) = found.ok_or(Error::NotFound(ResourceKind::Order))? {
         response.company_name = stored.company_name;
         response.locale = stored.locale;
         response.language = stored.language;
@@ -281,12 +281,12 @@ pub(crate) fn details(tx: &Transaction<'_>, organization: OrganizationId, order_
 
 /// Returns the currency of an order's amounts.
 pub(crate) fn currency(tx: &Transaction<'_>, id: OrderId) -> Result<String> {
-    tx.query_opt(CURRENCY, &[id.into()], |row| row.get("currency"))?.ok_or(Error::NotFound("order"))
+    tx.query_opt(CURRENCY, &[id.into()], |row| row.get("currency"))?.ok_or(Error::NotFound(ResourceKind::Order))
 }
 
 /// Returns when the hold of an order expires. `None` if the order was completed when it was created.
 pub(crate) fn hold_until(tx: &Transaction<'_>, id: OrderId) -> Result<Option<Timestamp>> {
-    tx.query_opt(HOLD_UNTIL, &[id.into()], |row| row.get("hold_until"))?.ok_or(Error::NotFound("order"))
+    tx.query_opt(HOLD_UNTIL, &[id.into()], |row| row.get("hold_until"))?.ok_or(Error::NotFound(ResourceKind::Order))
 }
 
 /// Returns the name of the ticket type of each item, in the order of the items.

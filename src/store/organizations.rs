@@ -1,7 +1,7 @@
 //! Organizations.
 
 use super::{Row, Transaction};
-use crate::error::{Error, Result};
+use crate::error::{Error, ResourceKind, Result};
 use crate::model::id::OrganizationId;
 use crate::model::organization::{CreateOrganization, Organization};
 use crate::rules::Checked;
@@ -41,7 +41,7 @@ pub(crate) fn insert_first(tx: &Transaction<'_>, new: &Checked<CreateOrganizatio
 }
 
 pub(crate) fn get(tx: &Transaction<'_>, id: OrganizationId) -> Result<Organization> {
-    tx.query_opt(BY_ID, &[id.into()], decode)?.ok_or(Error::NotFound("organization"))
+    tx.query_opt(BY_ID, &[id.into()], decode)?.ok_or(Error::NotFound(ResourceKind::Organization))
 }
 
 pub(crate) fn all(tx: &Transaction<'_>) -> Result<Vec<Organization>> {

@@ -2,7 +2,7 @@
 
 use super::tickets::{decode, ticket_columns};
 use super::{Row, Transaction, columns};
-use crate::error::{Error, Result};
+use crate::error::{Error, ResourceKind, Result};
 use crate::model::id::{ApiKeyId, OrderId, OrganizationId, TicketId};
 use crate::model::ticket::{CheckInTicket, IssuedTicket};
 use crate::model::timestamp::Timestamp;
@@ -68,7 +68,7 @@ fn decode_scanned(row: &Row<'_>) -> Result<ScannedTicket> {
 /// Loads the ticket with the scanned code.
 pub(crate) fn find(tx: &Transaction<'_>, organization: OrganizationId, scan: &CheckInTicket) -> Result<ScannedTicket> {
     let found = tx.query_opt(BY_CODE, &[(&scan.code).into(), organization.into()], decode_scanned)?;
-    found.ok_or(Error::NotFound("ticket"))
+    found.ok_or(Error::NotFound(ResourceKind::Ticket))
 }
 
 /// Counts a scan that was refused.

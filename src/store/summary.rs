@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::currency::read_currency;
 use super::{Row, Transaction};
-use crate::error::{Error, Result};
+use crate::error::{Error, ResourceKind, Result};
 use crate::model::amount::Amount;
 use crate::model::id::{EventId, OrganizationId, TicketTypeId};
 use crate::model::summary::{EventSummary, OrdersByStatus, TicketTypeSummary};
@@ -62,7 +62,7 @@ struct Orders {
 
 pub(crate) fn of_event(tx: &Transaction<'_>, organization: OrganizationId, event: EventId) -> Result<EventSummary> {
     let currency = tx.query_opt(CURRENCY, &[event.into(), organization.into()], read_currency)?;
-    let currency = currency.ok_or(Error::NotFound("event"))?;
+    let currency = currency.ok_or(Error::NotFound(ResourceKind::Event))?;
     let amount = |sum: i128| Amount::in_currency(i64::try_from(sum).unwrap_or(i64::MAX), currency.decimals);
 
     let orders = orders(tx, event)?;

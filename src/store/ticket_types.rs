@@ -6,7 +6,7 @@ use super::columns::columns;
 use super::currency::read_currency;
 use super::lists::{limit_plus_one, unknown_cursor};
 use super::{Bind, Transaction};
-use crate::error::{Error, Reason, Result};
+use crate::error::{Error, Reason, ResourceKind, Result};
 use crate::model::amount::Amount;
 use crate::model::id::{EventId, OrganizationId, TicketTypeId, kind};
 use crate::model::page::Page;
@@ -116,7 +116,7 @@ pub(crate) fn update(
 }
 
 pub(crate) fn get(tx: &Transaction<'_>, organization: OrganizationId, id: TicketTypeId) -> Result<TicketType> {
-    tx.query_opt(BY_ID, &[id.into(), organization.into()], decode)?.ok_or(Error::NotFound("ticket type"))
+    tx.query_opt(BY_ID, &[id.into(), organization.into()], decode)?.ok_or(Error::NotFound(ResourceKind::TicketType))
 }
 
 /// The position of a ticket type in the list of its event, which is ordered by sort order and then by id.

@@ -3,7 +3,7 @@
 use super::lists::{cursor_bound, limit_plus_one};
 use super::order_items::StoredItem;
 use super::{Row, Transaction, customers};
-use crate::error::{Error, Result};
+use crate::error::{Error, ResourceKind, Result};
 use crate::model::customer::Customer;
 use crate::model::id::{CustomerId, EventId, OrderId, OrderItemId, OrganizationId, TicketId, TicketTypeId, kind};
 use crate::model::notification::{NotificationData, TicketIssued};
@@ -172,11 +172,11 @@ pub(crate) fn issued_notification(ticket: &OrderTicket, event: EventId, order: O
 }
 
 pub(crate) fn get(tx: &Transaction<'_>, organization: OrganizationId, id: TicketId) -> Result<IssuedTicket> {
-    tx.query_opt(BY_ID, &[id.into(), organization.into()], decode)?.ok_or(Error::NotFound("ticket"))
+    tx.query_opt(BY_ID, &[id.into(), organization.into()], decode)?.ok_or(Error::NotFound(ResourceKind::Ticket))
 }
 
 pub(crate) fn get_by_code(tx: &Transaction<'_>, organization: OrganizationId, code: &str) -> Result<IssuedTicket> {
-    tx.query_opt(BY_CODE, &[code.into(), organization.into()], decode)?.ok_or(Error::NotFound("ticket"))
+    tx.query_opt(BY_CODE, &[code.into(), organization.into()], decode)?.ok_or(Error::NotFound(ResourceKind::Ticket))
 }
 
 /// Returns the tickets of an order, each with the id of its item.

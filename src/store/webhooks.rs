@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use super::columns::columns;
 use super::lists::{cursor_bound, limit_plus_one};
 use super::{Bind, CommitEvent, Transaction};
-use crate::error::{Error, Result};
+use crate::error::{Error, ResourceKind, Result};
 use crate::model::id::{OrganizationId, WebhookId, kind};
 use crate::model::page::Page;
 use crate::model::secret::Secret;
@@ -69,7 +69,7 @@ pub(super) const REMOVE_WAITING_OF_TYPE: &str =
 pub(super) const DELETE_WAITING: &str = "DELETE FROM webhook_outbox WHERE endpoint_id = ?1 AND state = 'WAITING'";
 
 fn not_found() -> Error {
-    Error::NotFound("webhook endpoint")
+    Error::NotFound(ResourceKind::WebhookEndpoint)
 }
 
 pub(crate) fn insert(

@@ -5,7 +5,7 @@ use std::fmt::Debug;
 use ticketing::discount::{
     BasketItem, CreateDiscount, DiscountRefusal, ListDiscounts, UpdateDiscount, ValidateDiscount,
 };
-use ticketing::error::Reason;
+use ticketing::error::{Reason, ResourceKind};
 use ticketing::event::{EventSettings, ListEvents, UpdateEvent};
 use ticketing::id::{DiscountId, EventId, OrderId, TicketId, TicketTypeId, WebhookDeliveryId, WebhookId};
 use ticketing::order::{CreateOrder, ListOrders, NewOrderItem};
@@ -41,52 +41,75 @@ fn validation(event_id: EventId, code: &str, ticket_type_id: TicketTypeId) -> Va
 
 type Operation = fn(&TicketingService, &Caller, Ids) -> Result<()>;
 
-const BY_PATH: &[(&str, Operation)] = &[
-    ("get_event", |service, caller, ids| service.get_event(caller, ids.event).map(drop)),
-    ("update_event", |service, caller, ids| service.update_event(caller, ids.event, UpdateEvent::default()).map(drop)),
-    ("update_event_settings", |service, caller, ids| {
+/// Operations with an id in the path: their refusals name the kind of resource that does not exist.
+const BY_PATH: &[(&str, ResourceKind, Operation)] = &[
+    ("get_event", ResourceKind::Event, |service, caller, ids| service.get_event(caller, ids.event).map(drop)),
+    ("update_event", ResourceKind::Event, |service, caller, ids| {
+        service.update_event(caller, ids.event, UpdateEvent::default()).map(drop)
+    }),
+    ("update_event_settings", ResourceKind::Event, |service, caller, ids| {
         service.update_event_settings(caller, ids.event, EventSettings::default()).map(drop)
     }),
-    ("record_page_view", |service, caller, ids| service.record_page_view(caller, ids.event)),
-    ("delete_event", |service, caller, ids| service.delete_event(caller, ids.event)),
-    ("get_event_summary", |service, caller, ids| service.get_event_summary(caller, ids.event).map(drop)),
-    ("list_ticket_types", |service, caller, ids| {
+    ("record_page_view", ResourceKind::Event, |service, caller, ids| service.record_page_view(caller, ids.event)),
+    ("delete_event", ResourceKind::Event, |service, caller, ids| service.delete_event(caller, ids.event)),
+    ("get_event_summary", ResourceKind::Event, |service, caller, ids| {
+        service.get_event_summary(caller, ids.event).map(drop)
+    }),
+    ("list_ticket_types", ResourceKind::Event, |service, caller, ids| {
         service.list_ticket_types(caller, ids.event, ListTicketTypes::default()).map(drop)
     }),
-    ("create_ticket_type", |service, caller, ids| {
+    ("create_ticket_type", ResourceKind::Event, |service, caller, ids| {
         service.create_ticket_type(caller, ids.event, CreateTicketType::new("Seat", eur(1), 1)).map(drop)
     }),
-    ("get_ticket_type", |service, caller, ids| service.get_ticket_type(caller, ids.ticket_type).map(drop)),
-    ("update_ticket_type", |service, caller, ids| {
+    ("get_ticket_type", ResourceKind::TicketType, |service, caller, ids| {
+        service.get_ticket_type(caller, ids.ticket_type).map(drop)
+    }),
+    ("update_ticket_type", ResourceKind::TicketType, |service, caller, ids| {
         service.update_ticket_type(caller, ids.ticket_type, UpdateTicketType::default()).map(drop)
     }),
-    ("delete_ticket_type", |service, caller, ids| service.delete_ticket_type(caller, ids.ticket_type)),
-    ("get_order", |service, caller, ids| service.get_order(caller, ids.order).map(drop)),
-    ("get_order_details", |service, caller, ids| service.get_order_details(caller, ids.order).map(drop)),
-    ("cancel_order", |service, caller, ids| service.cancel_order(caller, ids.order).map(drop)),
-    ("mark_order_paid", |service, caller, ids| service.mark_order_paid(caller, ids.order).map(drop)),
-    ("mark_checkout_reminder_sent", |service, caller, ids| {
+    ("delete_ticket_type", ResourceKind::TicketType, |service, caller, ids| {
+        service.delete_ticket_type(caller, ids.ticket_type)
+    }),
+    ("get_order", ResourceKind::Order, |service, caller, ids| service.get_order(caller, ids.order).map(drop)),
+    ("get_order_details", ResourceKind::Order, |service, caller, ids| {
+        service.get_order_details(caller, ids.order).map(drop)
+    }),
+    ("cancel_order", ResourceKind::Order, |service, caller, ids| service.cancel_order(caller, ids.order).map(drop)),
+    ("mark_order_paid", ResourceKind::Order, |service, caller, ids| {
+        service.mark_order_paid(caller, ids.order).map(drop)
+    }),
+    ("mark_checkout_reminder_sent", ResourceKind::Order, |service, caller, ids| {
         service.mark_checkout_reminder_sent(caller, ids.order).map(drop)
     }),
-    ("payment_completed", |service, caller, ids| service.payment_completed(caller, ids.order).map(drop)),
-    ("payment_failed", |service, caller, ids| service.payment_failed(caller, ids.order).map(drop)),
-    ("get_ticket", |service, caller, ids| service.get_ticket(caller, ids.ticket).map(drop)),
-    ("cancel_ticket", |service, caller, ids| service.cancel_ticket(caller, ids.ticket).map(drop)),
-    ("get_discount", |service, caller, ids| service.get_discount(caller, ids.discount).map(drop)),
-    ("update_discount", |service, caller, ids| {
+    ("payment_completed", ResourceKind::Order, |service, caller, ids| {
+        service.payment_completed(caller, ids.order).map(drop)
+    }),
+    ("payment_failed", ResourceKind::Order, |service, caller, ids| service.payment_failed(caller, ids.order).map(drop)),
+    ("get_ticket", ResourceKind::Ticket, |service, caller, ids| service.get_ticket(caller, ids.ticket).map(drop)),
+    ("cancel_ticket", ResourceKind::Ticket, |service, caller, ids| service.cancel_ticket(caller, ids.ticket).map(drop)),
+    ("get_discount", ResourceKind::Discount, |service, caller, ids| {
+        service.get_discount(caller, ids.discount).map(drop)
+    }),
+    ("update_discount", ResourceKind::Discount, |service, caller, ids| {
         service.update_discount(caller, ids.discount, UpdateDiscount::default()).map(drop)
     }),
-    ("delete_discount", |service, caller, ids| service.delete_discount(caller, ids.discount)),
-    ("get_webhook", |service, caller, ids| service.get_webhook(caller, ids.webhook).map(drop)),
-    ("update_webhook", |service, caller, ids| {
+    ("delete_discount", ResourceKind::Discount, |service, caller, ids| service.delete_discount(caller, ids.discount)),
+    ("get_webhook", ResourceKind::WebhookEndpoint, |service, caller, ids| {
+        service.get_webhook(caller, ids.webhook).map(drop)
+    }),
+    ("update_webhook", ResourceKind::WebhookEndpoint, |service, caller, ids| {
         service.update_webhook(caller, ids.webhook, UpdateWebhook::default()).map(drop)
     }),
-    ("delete_webhook", |service, caller, ids| service.delete_webhook(caller, ids.webhook)),
-    ("rotate_webhook_secret", |service, caller, ids| service.rotate_webhook_secret(caller, ids.webhook).map(drop)),
-    ("list_webhook_deliveries", |service, caller, ids| {
+    ("delete_webhook", ResourceKind::WebhookEndpoint, |service, caller, ids| {
+        service.delete_webhook(caller, ids.webhook)
+    }),
+    ("rotate_webhook_secret", ResourceKind::WebhookEndpoint, |service, caller, ids| {
+        service.rotate_webhook_secret(caller, ids.webhook).map(drop)
+    }),
+    ("list_webhook_deliveries", ResourceKind::WebhookEndpoint, |service, caller, ids| {
         service.list_webhook_deliveries(caller, ids.webhook, ListWebhookDeliveries::default()).map(drop)
     }),
-    ("resend_webhook_delivery", |service, caller, ids| {
+    ("resend_webhook_delivery", ResourceKind::WebhookEndpoint, |service, caller, ids| {
         service.resend_webhook_delivery(caller, ids.webhook, ids.delivery).map(drop)
     }),
 ];
@@ -171,11 +194,13 @@ fn resources_of_another_organization_are_answered_like_unknown_ones() {
     };
     let before = state();
     let caller = fixture.other_organization();
-    for (name, operation) in BY_PATH {
+    for (name, kind, operation) in BY_PATH {
         let refused = operation(&fixture.service, &caller, others);
-        assert!(matches!(refused, Err(Error::NotFound(_))), "{name}: {refused:?}");
+        assert_eq!(refused, Err(Error::NotFound(*kind)), "{name}");
         assert_eq!(refused, operation(&fixture.service, &caller, unknown), "{name}");
     }
+    let resent = fixture.service.resend_webhook_delivery(&fixture.caller, others.webhook, unknown.delivery);
+    assert_eq!(resent.map(drop), Err(Error::NotFound(ResourceKind::WebhookDelivery)));
     for (name, field, operation) in BY_FIELD {
         let refused = operation(&fixture.service, &caller, others);
         assert_eq!(refused, operation(&fixture.service, &caller, unknown), "{name}");

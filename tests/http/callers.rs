@@ -6,6 +6,7 @@ use axum::middleware::{Next, from_fn_with_state};
 use axum::response::Response;
 use axum::routing::{get, post};
 use serde_json::Value;
+use ticketing::error::ResourceKind;
 use ticketing::id::EventId;
 use ticketing::order::{CreateOrder, NewCustomer};
 use ticketing::organization::Scope;
@@ -47,7 +48,8 @@ async fn log_in(State(app): State<App>, mut request: Request, next: Next) -> Res
 
 /// Returns the title of an event.
 async fn title(State(service): State<TicketingService>, caller: Caller, request: Request) -> Result<String> {
-    let id: EventId = request.uri().query().and_then(|id| id.parse().ok()).ok_or(Error::NotFound("event"))?;
+    let id: EventId =
+        request.uri().query().and_then(|id| id.parse().ok()).ok_or(Error::NotFound(ResourceKind::Event))?;
     service.run(move |service| Ok(service.get_event(&caller, id)?.title)).await
 }
 
