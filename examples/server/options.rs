@@ -25,6 +25,9 @@ Options. Each can also be set by its environment variable; the command line take
   --database PATH         TICKETING_DATABASE       Database file [default: ticketing.db]
   --listen ADDRESS:PORT   TICKETING_LISTEN         Address to listen on; port 0 picks a free port
                                                    [default: 127.0.0.1:8080]
+  --metrics-listen ADDRESS:PORT
+                          TICKETING_METRICS_LISTEN Serve /metrics on this address only
+                                                   [default: on the address of --listen]
   --public-url URL        TICKETING_PUBLIC_URL     Base URL of checkout links [default: the address listened on]
   --order-hold SECONDS    TICKETING_ORDER_HOLD     How long an unpaid order reserves its seats [default: 1800]
   --rate-limit N          TICKETING_RATE_LIMIT     Requests per minute and API key; 0 for no limit [default: 1200]
@@ -74,6 +77,8 @@ pub(crate) enum Command {
 pub(crate) struct Settings {
     pub(crate) database: PathBuf,
     pub(crate) listen: SocketAddr,
+    /// The address of the metrics; `None` if they have none of their own.
+    pub(crate) metrics_listen: Option<SocketAddr>,
     /// By default, the address listened on.
     pub(crate) public_url: Option<String>,
     pub(crate) order_hold: Duration,
@@ -107,9 +112,10 @@ pub(crate) enum AdminCommand {
 }
 
 /// The options with a value.
-const OPTIONS: [&str; 12] = [
+const OPTIONS: [&str; 13] = [
     "database",
     "listen",
+    "metrics-listen",
     "public-url",
     "order-hold",
     "rate-limit",
@@ -188,6 +194,7 @@ fn admin_command(words: &[&str], options: &RawOptions) -> Result<AdminCommand, F
 fn settings(options: &RawOptions) -> Result<Settings, Failure> {
     let accepted = [
         "listen",
+        "metrics-listen",
         "public-url",
         "order-hold",
         "rate-limit",
@@ -201,6 +208,7 @@ fn settings(options: &RawOptions) -> Result<Settings, Failure> {
     Ok(Settings {
         database: database(options)?,
         listen: options.parsed("listen", listen)?.unwrap_or(SocketAddr::from(([127, 0, 0, 1], 8080))),
+        metrics_listen: options.parsed("metrics-listen", listen)?,
         public_url: options.parsed("public-url", public_url)?,
         order_hold: options.parsed("order-hold", order_hold)?.unwrap_or(Duration::from_mins(30)),
         rate_limit: Some(rate_limit).filter(|limit| *limit > 0),

@@ -7,9 +7,10 @@ use std::fmt::Display;
 use crate::failure::{Failure, usage};
 
 /// The options that can also be set by an environment variable.
-const WITH_VARIABLE: [&str; 8] = [
+const WITH_VARIABLE: [&str; 9] = [
     "database",
     "listen",
+    "metrics-listen",
     "public-url",
     "order-hold",
     "rate-limit",

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use ticketing::TicketingService;
 use ticketing::organization::{CreateApiKey, CreateOrganization, Scopes};
-use ticketing::server::{ServerOptions, router, serve};
+use ticketing::server::{Routes, ServerOptions, serve};
 use ticketing::webhook::SenderOptions;
 use tokio::runtime::Runtime;
 
@@ -16,11 +16,10 @@ use crate::print_line;
 /// Binds the socket, opens the database and serves requests until SIGTERM or Ctrl-C.
 pub(crate) fn run(settings: Settings) -> Result<(), Failure> {
     start_log(settings.log_format);
-    // The socket comes before the database: if the port is in use, no file is created. The default of the public URL
-    // needs the actual port.
-    let cannot_listen = |error| Failure::Run(format!("cannot listen on {}: {error}", settings.listen));
-    let listener = TcpListener::bind(settings.listen).map_err(cannot_listen)?;
-    let address = listener.local_addr().map_err(cannot_listen)?;
+    // The sockets come before the database: if a port is in use, no file is created. The default of the public URL needs
+    // the actual port.
+    let Bound { listener, address } = Bound::new(settings.listen)?;
+    let metrics = settings.metrics_listen.map(Bound::new).transpose()?;
     let runtime = Runtime::new().map_err(|error| Failure::Run(format!("cannot start threads: {error}")))?;
     let stop = runtime.block_on(async { stop_signal() })?;
 
@@ -31,7 +30,7 @@ pub(crate) fn run(settings: Settings) -> Result<(), Failure> {
         .public_url(public_url)
         .allow_local_webhooks(settings.allow_local_webhooks)
         .open()?;
-    print_startup(&service, address)?;
+    print_startup(&service, address, metrics.as_ref().map(|metrics| metrics.address))?;
     if settings.allow_local_webhooks {
         print_line("Warning: webhook receivers may be on this machine and use plain http. For development only.")?;
     }
@@ -42,13 +41,39 @@ pub(crate) fn run(settings: Settings) -> Result<(), Failure> {
     let mut options = ServerOptions::default();
     options.rate_limit = settings.rate_limit;
     options.failed_authentications = settings.failed_authentications;
-    let served = runtime.block_on(serve(router(service.clone(), &options), listener, options, stop));
+    let routes = Routes::new(service.clone(), &options);
+    let served = runtime.block_on(async move {
+        let public = match metrics {
+            None => routes.public().merge(routes.metrics()),
+            Some(Bound { listener, .. }) => {
+                // They can be read until the end of the shutdown.
+                tokio::spawn(serve(routes.metrics(), listener, options.clone(), std::future::pending()));
+                routes.public()
+            }
+        };
+        serve(public, listener, options, stop).await
+    });
     runtime.shutdown_timeout(Duration::from_secs(1));
     drop(webhooks);
     drop(maintenance);
     // The last handle of the service: dropping it merges the write-ahead log into the database file.
     drop(service);
     served.map_err(|error| Failure::Run(format!("the server failed: {error}")))
+}
+
+/// A socket, and the address on which it listens.
+struct Bound {
+    listener: TcpListener,
+    address: SocketAddr,
+}
+
+impl Bound {
+    fn new(address: SocketAddr) -> Result<Self, Failure> {
+        let cannot_listen = |error| Failure::Run(format!("cannot listen on {address}: {error}"));
+        let listener = TcpListener::bind(address).map_err(cannot_listen)?;
+        let address = listener.local_addr().map_err(cannot_listen)?;
+        Ok(Self { listener, address })
+    }
 }
 
 /// Starts logging to standard error: one line per request, and errors. If standard error cannot be written, log lines
@@ -64,8 +89,8 @@ fn start_log(format: LogFormat) {
     }
 }
 
-/// Prints the address of the server. If the database is new, creates an organization and an API key and prints them.
-fn print_startup(service: &TicketingService, address: SocketAddr) -> Result<(), Failure> {
+/// Prints the address of the server, and that of the metrics if it is another one. If the database is new, creates an organization and an API key and prints them.
+fn print_startup(service: &TicketingService, address: SocketAddr, metrics: Option<SocketAddr>) -> Result<(), Failure> {
     let key = CreateApiKey { name: "First key".to_owned(), scopes: Scopes::all(), expires_at: None };
     let first = service.create_first_organization(CreateOrganization::default(), key)?;
     if let Some((organization, created)) = &first {
@@ -73,6 +98,9 @@ fn print_startup(service: &TicketingService, address: SocketAddr) -> Result<(), 
         print_line(&format!("API key: {}", created.key.expose()))?;
     }
     print_line(&format!("Listening on http://{address}/v1"))?;
+    if let Some(metrics) = metrics {
+        print_line(&format!("Metrics on http://{metrics}/metrics"))?;
+    }
     let example = match &first {
         Some((_, created)) => format!("curl -H 'X-Api-Key: {}' 'http://{address}/v1/events'", created.key.expose()),
         // The key cannot be shown again: this request needs none.

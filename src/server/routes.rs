@@ -11,7 +11,10 @@ use super::state::{AppState, ServerState};
 use super::{checkout_routes, docs, middleware, monitoring, openapi, operation_routes, operations};
 use crate::service::TicketingService;
 
-/// Creates a router with all [`Routes`]. Unknown paths are answered with 404, as a problem.
+/// Creates a router with all [`Routes`]. Unknown paths are answered with 404, as a problem: this is the fallback of the
+/// returned router.
+///
+/// `/metrics` needs no API key and covers all organizations: do not expose it to the public.
 ///
 /// ```
 /// use axum::Router;
@@ -24,15 +27,8 @@ use crate::service::TicketingService;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn router<S: Clone + Send + Sync + 'static>(service: TicketingService, options: &ServerOptions) -> Router<S> {
-    let Routes { state } = Routes::new(service, options);
-    let routes = operation_routes::routes(operations::all())
-        .merge(checkout_routes::routes())
-        .merge(monitoring::health())
-        .merge(monitoring::metrics())
-        .merge(openapi::routes())
-        .merge(docs::routes())
-        .fallback(operation_routes::no_such_route);
-    with_problems(routes).layer(from_fn_with_state(Arc::clone(&state), middleware::handle)).with_state(state)
+    let routes = Routes::new(service, options);
+    routes.public().merge(routes.metrics())
 }
 
 /// The parts of the [`router`], for an application that mounts only some of them, or in different places.
@@ -65,6 +61,19 @@ impl Routes {
     #[must_use]
     pub fn new(service: TicketingService, options: &ServerOptions) -> Self {
         Self { state: Arc::new(ServerState::new(service, options)) }
+    }
+
+    /// All routes except [`/metrics`](Self::metrics). Unknown paths are answered with 404, as a problem: this is the
+    /// fallback of the returned router.
+    pub fn public<S: Clone + Send + Sync + 'static>(&self) -> Router<S> {
+        let routes = operation_routes::routes(operations::all())
+            .merge(checkout_routes::routes())
+            .merge(monitoring::health())
+            .merge(openapi::routes())
+            .merge(docs::routes())
+            .fallback(operation_routes::no_such_route);
+        let middleware = from_fn_with_state(Arc::clone(&self.state), middleware::handle);
+        with_problems(routes).layer(middleware).with_state(Arc::clone(&self.state))
     }
 
     /// The operations, under `/v1`. Unknown paths under `/v1` require an API key too, and are then answered with 404.

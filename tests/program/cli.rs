@@ -1,7 +1,8 @@
 //! The command line of the example server: options, commands, output and exit status.
 #![cfg(all(feature = "server", unix))]
 
-use std::net::TcpListener;
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
@@ -101,6 +102,8 @@ fn an_invalid_command_line_exits_with_2_names_the_error_and_creates_nothing() {
         (&["--listen", "8080"], "--listen"),
         (&["--listen", "127.0.0.1:99999"], "--listen"),
         (&["--listen", "a\nb"], "--listen"),
+        (&["--metrics-listen", "9090"], "--metrics-listen"),
+        (&["check", "--metrics-listen", "127.0.0.1:0"], "--metrics-listen"),
         (&["--database", ""], "--database"),
         (&["--public-url", "tickets.example.com"], "--public-url"),
         (&["--public-url", "ftp://tickets.example.com"], "--public-url"),
@@ -154,6 +157,7 @@ fn an_invalid_environment_exits_with_2_names_the_variable_and_creates_nothing() 
     for (name, value) in [
         ("TICKETING_DATABASE", ""),
         ("TICKETING_LISTEN", "somewhere"),
+        ("TICKETING_METRICS_LISTEN", "somewhere"),
         ("TICKETING_PUBLIC_URL", "there"),
         ("TICKETING_ORDER_HOLD", "soon"),
         ("TICKETING_RATE_LIMIT", "none"),
@@ -174,6 +178,7 @@ fn environment_variables_set_every_option_and_the_command_line_takes_precedence(
     command
         .env("TICKETING_DATABASE", "environment.db")
         .env("TICKETING_LISTEN", "127.0.0.1:0")
+        .env("TICKETING_METRICS_LISTEN", "127.0.0.1:0")
         .env("TICKETING_PUBLIC_URL", "https://tickets.example.com")
         .env("TICKETING_ORDER_HOLD", "ignored")
         .env("TICKETING_RATE_LIMIT", "0")
@@ -181,6 +186,7 @@ fn environment_variables_set_every_option_and_the_command_line_takes_precedence(
         .env("TICKETING_ALLOW_LOCAL_WEBHOOKS", "true");
     let server = ExampleServer::start_program(&mut command);
     assert!(!server.address().ends_with(":8080"));
+    assert!(server.printed("Metrics on ").is_some());
     assert!(folder.path().join("option.db").exists() && !folder.path().join("environment.db").exists());
     let mut command = program(folder.path(), &["list-organizations"]);
     assert!(finish(command.env("TICKETING_DATABASE", "option.db")).status.success());
@@ -222,6 +228,7 @@ fn help_and_version_are_printed_and_nothing_is_created() {
     for option in [
         "database",
         "listen",
+        "metrics-listen",
         "public-url",
         "order-hold",
         "rate-limit",
@@ -339,9 +346,38 @@ fn a_port_in_use_exits_with_1_and_creates_no_database() {
     let folder = folder();
     let in_use = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = in_use.local_addr().unwrap().to_string();
-    let line = error_line(&mut program(folder.path(), &["--listen", &address]), 1);
-    assert!(line.contains(&address), "{line}");
-    assert!(files(folder.path()).is_empty());
+    for arguments in [&["--listen", &address][..], &["--listen", "127.0.0.1:0", "--metrics-listen", &address]] {
+        let line = error_line(&mut program(folder.path(), arguments), 1);
+        assert!(line.contains(&address), "{line}");
+        assert!(files(folder.path()).is_empty());
+    }
+}
+
+#[test]
+fn metrics_can_have_an_address_of_their_own() {
+    let folder = folder();
+    let server = ExampleServer::start(folder.path(), &["--metrics-listen", "127.0.0.1:0"]);
+    let url = server.printed("Metrics on http://").unwrap().to_owned();
+    let (metrics_address, path) = url.split_once('/').unwrap();
+    assert_ne!(metrics_address, server.address());
+    assert_eq!(server.get("/v1/events", server.key()).0, 200);
+    assert_eq!(server.get("/metrics", "").0, 404);
+    let mut connection = TcpStream::connect(metrics_address).unwrap();
+    let request = format!("GET /{path} HTTP/1.1\r\nHost: {metrics_address}\r\nConnection: close\r\n\r\n");
+    connection.write_all(request.as_bytes()).unwrap();
+    let mut response = String::new();
+    connection.read_to_string(&mut response).unwrap();
+    let series = r#"ticketing_http_requests_total{route="/v1/events",method="GET",status="200"} 1"#;
+    assert!(response.contains(series), "{response}");
+    // Nothing else is served there.
+    let mut connection = TcpStream::connect(metrics_address).unwrap();
+    connection.write_all(request.replace("/metrics", "/v1/events").as_bytes()).unwrap();
+    let mut response = String::new();
+    connection.read_to_string(&mut response).unwrap();
+    assert!(response.starts_with("HTTP/1.1 404 "), "{response}");
+    let (status, _) = server.stop("TERM");
+    assert_eq!(status.code(), Some(0));
+    assert_eq!(files(folder.path()), ["ticketing.db"]);
 }
 
 #[test]
