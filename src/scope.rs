@@ -38,7 +38,7 @@ text_enum! {
 ///
 /// ```
 /// use ticketing::organization::{Scope, Scopes};
-/// let scanner: Scopes = [Scope::TicketsCheckIn].into_iter().collect();
+/// let scanner = Scopes::from([Scope::TicketsCheckIn]);
 /// assert!(scanner.contains(Scope::TicketsCheckIn) && !scanner.contains(Scope::OrdersRead));
 /// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -85,6 +85,12 @@ impl Scopes {
 impl FromIterator<Scope> for Scopes {
     fn from_iter<I: IntoIterator<Item = Scope>>(scopes: I) -> Self {
         Self(scopes.into_iter().fold(0, |bits, scope| bits | 1 << scope as u16))
+    }
+}
+
+impl<const N: usize> From<[Scope; N]> for Scopes {
+    fn from(scopes: [Scope; N]) -> Self {
+        scopes.into_iter().collect()
     }
 }
 

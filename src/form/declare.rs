@@ -23,6 +23,17 @@
 /// `NewCustomer as TicketHolder` is read and described as a `TicketHolder`, which is then converted into a
 /// `NewCustomer`.
 macro_rules! form {
+    ($(#[$($attribute:tt)*])* pub struct $name:ident { $($fields:tt)* }) => {
+        $crate::form::declare::form_struct! { $(#[$($attribute)*])* pub struct $name { $($fields)* } }
+        $crate::form::setters::form_setters! { $name { $($fields)* } }
+    };
+    ($($private:tt)*) => {
+        $crate::form::declare::form_struct! { $($private)* }
+    };
+}
+
+/// Declares the struct of a form and implements [`Form`](super::object::Form) for it.
+macro_rules! form_struct {
     (
         $(#[$($attribute:tt)*])*
         $visibility:vis struct $name:ident {
@@ -163,7 +174,7 @@ macro_rules! json_name {
     };
 }
 
-pub(crate) use {described_field, doc_comment, doc_line, form, implement_form, json_name, last_type};
+pub(crate) use {described_field, doc_comment, doc_line, form, form_struct, implement_form, json_name, last_type};
 
 /// How many characters a name has in camelCase.
 pub(crate) const fn camel_case_length(snake_case: &str) -> usize {

@@ -44,7 +44,9 @@ macro_rules! writable_fields {
         $crate::form::writable_fields::create_form! {
             [$(#[$($create_attribute)*])*] $create [$($($create_only)*)?] [$fields $(, $context: $context_type)?] $($list)*
         }
+        $crate::form::setters::writable_setters! { $create create { $($list)* } }
         $crate::form::writable_fields::update_form! { [$(#[$($update_attribute)*])*] $update [$fields of $resource] $($list)* }
+        $crate::form::setters::writable_setters! { $update update { $($list)* } }
     };
     (
         $(#[$($update_attribute:tt)*])*
@@ -53,6 +55,7 @@ macro_rules! writable_fields {
         $($list:tt)*
     ) => {
         $crate::form::writable_fields::update_form! { [$(#[$($update_attribute)*])*] $update [$fields of $resource] $($list)* }
+        $crate::form::setters::writable_setters! { $update update { $($list)* } }
     };
 }
 

@@ -181,6 +181,19 @@ form! {
     }
 }
 
+impl ValidateDiscount {
+    /// Creates a question about a code that the customer entered and the items of the basket.
+    #[must_use]
+    pub fn new(
+        event_id: EventId,
+        code: impl Into<String>,
+        ticket_items: impl IntoIterator<Item = BasketItem>,
+    ) -> Self {
+        let ticket_items = ticket_items.into_iter().collect();
+        Self { event_id, code: code.into(), order_amount: Amount::ZERO, ticket_items }
+    }
+}
+
 form! {
     /// One item of a basket.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -191,6 +204,14 @@ form! {
         pub quantity: i64 [Min(1)],
         /// The price of one ticket: 0 to 1,000,000,000, with at most as many decimals as the currency of the event.
         pub price: Amount [Min(0), Max(MAX_PRICE)],
+    }
+}
+
+impl BasketItem {
+    /// Creates an item of `quantity` tickets of one type at this price each.
+    #[must_use]
+    pub const fn new(ticket_type_id: TicketTypeId, quantity: i64, price: Amount) -> Self {
+        Self { ticket_type_id, quantity, price }
     }
 }
 

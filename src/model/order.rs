@@ -236,13 +236,20 @@ impl CreateOrder {
         Self {
             event_id,
             customer,
-            items: vec![NewOrderItem { ticket_type_id, quantity }],
+            items: vec![NewOrderItem::new(ticket_type_id, quantity)],
             discount_code: None,
             affiliate_code: None,
             language: None,
             shipping_address: None,
             checkout_redirect_urls: None,
         }
+    }
+
+    /// Adds an item: `quantity` tickets of another type.
+    #[must_use]
+    pub fn item(mut self, ticket_type_id: TicketTypeId, quantity: i64) -> Self {
+        self.items.push(NewOrderItem::new(ticket_type_id, quantity));
+        self
     }
 }
 
@@ -254,6 +261,14 @@ form! {
         pub ticket_type_id as "ticketId": TicketTypeId,
         /// The number of tickets: 1 to 100.
         pub quantity: i64 [Min(1), Max(100)],
+    }
+}
+
+impl NewOrderItem {
+    /// Creates an item of `quantity` tickets of one type.
+    #[must_use]
+    pub const fn new(ticket_type_id: TicketTypeId, quantity: i64) -> Self {
+        Self { ticket_type_id, quantity }
     }
 }
 

@@ -3,6 +3,7 @@
 use super::id::{ApiKeyId, OrganizationId};
 use super::secret::Secret;
 use super::timestamp::Timestamp;
+use crate::form::setters::with_setters;
 use crate::scope::Scopes;
 
 /// An organization. A caller only sees the events, orders and tickets of its organization.
@@ -21,20 +22,31 @@ pub struct Organization {
     pub created_at: Timestamp,
 }
 
-/// A new organization.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CreateOrganization {
-    /// The name: at least 1 character.
-    pub name: String,
-    /// The default currency of events: an ISO 4217 code.
-    pub currency: String,
-    /// The default time zone of events: an IANA name.
-    pub timezone: String,
+with_setters! {
+    /// A new organization. In JSON, an absent field has its default.
+    #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+    #[serde(rename_all = "camelCase", default)]
+    pub struct CreateOrganization {
+        /// The name: at least 1 character. The default is `My organization`.
+        pub name: String,
+        /// The default currency of events: an ISO 4217 code. The default is `EUR`.
+        pub currency: String,
+        /// The default time zone of events: an IANA name. The default is `UTC`.
+        pub timezone: String,
+    }
 }
 
 impl Default for CreateOrganization {
     fn default() -> Self {
-        Self { name: "My organization".to_owned(), currency: "EUR".to_owned(), timezone: "UTC".to_owned() }
+        Self::new("My organization")
+    }
+}
+
+impl CreateOrganization {
+    /// Creates an organization with a name, the currency `EUR` and the time zone `UTC`.
+    #[must_use]
+    pub fn new(name: impl Into<String>) -> Self {
+        Self { name: name.into(), currency: "EUR".to_owned(), timezone: "UTC".to_owned() }
     }
 }
 
@@ -60,15 +72,26 @@ pub struct ApiKey {
     pub revoked_at: Option<Timestamp>,
 }
 
-/// A new API key.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CreateApiKey {
-    /// The name: at least 1 character.
-    pub name: String,
-    /// The scopes: at least one.
-    pub scopes: Scopes,
-    /// The key is refused from this time on.
-    pub expires_at: Option<Timestamp>,
+with_setters! {
+    /// A new API key.
+    #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    pub struct CreateApiKey {
+        /// The name: at least 1 character.
+        pub name: String,
+        /// The scopes: at least one.
+        pub scopes: Scopes,
+        /// The key is refused from this time on.
+        pub expires_at: Option<Timestamp>,
+    }
+}
+
+impl CreateApiKey {
+    /// Creates a key with a name and scopes that does not expire.
+    #[must_use]
+    pub fn new(name: impl Into<String>, scopes: impl Into<Scopes>) -> Self {
+        Self { name: name.into(), scopes: scopes.into(), expires_at: None }
+    }
 }
 
 /// A newly created API key, with its secret. The secret cannot be read again.

@@ -114,6 +114,14 @@ form! {
     }
 }
 
+impl IssueTickets {
+    /// Creates a request for `quantity` tickets of one type.
+    #[must_use]
+    pub fn new(ticket_type_id: TicketTypeId, customer: NewCustomer, quantity: i64) -> Self {
+        Self { ticket_type_id, customer, quantity }
+    }
+}
+
 form! {
     /// The holder of issued tickets: a customer without a company.
     struct TicketHolder {
@@ -171,6 +179,12 @@ impl CheckInTicket {
     #[must_use]
     pub fn new(code: impl Into<String>) -> Self {
         Self { code: code.into(), event_id: None }
+    }
+
+    /// Creates a scan at the entrance of an event, which accepts only tickets for this event.
+    #[must_use]
+    pub fn at(code: impl Into<String>, event_id: EventId) -> Self {
+        Self { code: code.into(), event_id: Some(event_id) }
     }
 }
 

@@ -1,0 +1,160 @@
+//! The macros that give requests their setters.
+//!
+//! A setter has the name and the doc of its field and takes the plain value:
+//!
+//! | field | setter |
+//! |---|---|
+//! | `T`, `Option<T>` or `Change<T>` | `field(value)` |
+//! | `Change<Option<T>>` | `field(value)`, and `clear_field()`, which sets it to `None` |
+//! | `PageRequest<K>` | `page(value)`, `limit(value)` and `after(cursor)` |
+//!
+//! For a `String` it takes anything that converts into one, and for a `Vec` anything that iterates over the items. Other
+//! types are taken as they are, so that `"2100-06-01T18:00:00Z".parse()?` needs no type annotation.
+
+/// Declares a struct together with setters, for requests that have no form.
+macro_rules! with_setters {
+    ($(#[$attribute:meta])* pub struct $request:ident { $($fields:tt)* }) => {
+        $(#[$attribute])*
+        pub struct $request {
+            $($fields)*
+        }
+
+        $crate::form::setters::form_setters! { $request { $($fields)* } }
+    };
+}
+
+/// Declares the setters of a request with the fields of a [`form!`](super::declare::form).
+macro_rules! form_setters {
+    ($request:ident {
+        $(
+            $(#[$($doc:tt)*])*
+            pub $field:ident $(as $json:literal)?:
+                $type:ident $(::$path:ident)* $(<$item:ident $(::$item_path:ident)*>)? $(as $read:ident)?
+                $([$($option:tt)*])?
+        ),* $(,)?
+    }) => {
+        /// Setters.
+        impl $request {
+            $($crate::form::setters::form_setter! {
+                [$(#[$($doc)*])*] $field: $type $(::$path)* $(<$item $(::$item_path)*>)?
+            })*
+        }
+    };
+}
+
+/// Declares the setters of the request that creates or updates a resource with
+/// [`writable_fields!`](super::writable_fields::writable_fields).
+macro_rules! writable_setters {
+    ($request:ident $verb:ident {
+        $(
+            $(#[$($doc:tt)*])*
+            $field:ident $(as $json:literal)?:
+                $type:ident $(::$path:ident)* $(<$item:ident>)?
+                => $presence:ident $(($default:expr))? $(, $limit:expr)*;
+        )*
+    }) => {
+        /// Setters.
+        impl $request {
+            $($crate::form::setters::writable_setter! {
+                $verb [$(#[$($doc)*])*] $field: [$type $(::$path)* $(<$item>)?] $presence $(($default))?
+            })*
+        }
+    };
+}
+
+/// The setters of one field of a form.
+macro_rules! form_setter {
+    ($docs:tt $field:ident: PageRequest<$kind:ty>) => {
+        $crate::form::setters::setter! { $docs $field is_value: PageRequest<$kind> }
+
+        /// Sets the greatest number of items of the page: 1 to 100. The default is 25.
+        #[must_use]
+        pub fn limit(mut self, limit: i64) -> Self {
+            self.$field.limit = limit;
+            self
+        }
+
+        /// Requests the page that follows `cursor`, the `next_cursor` of the previous page.
+        #[must_use]
+        pub fn after(mut self, cursor: $crate::model::id::Id<$kind>) -> Self {
+            self.$field.cursor = Some(cursor);
+            self
+        }
+    };
+    ($docs:tt $field:ident: Option<String>) => {
+        $crate::form::setters::setter! { $docs $field is_option: String }
+    };
+    ($docs:tt $field:ident: Option<$type:ty>) => {
+        $crate::form::setters::setter! { $docs $field is_option: $type }
+    };
+    ($docs:tt $field:ident: $($type:tt)*) => {
+        $crate::form::setters::setter! { $docs $field is_value: $($type)* }
+    };
+}
+
+/// The setters of one writable field.
+macro_rules! writable_setter {
+    (create $docs:tt $field:ident: [$($type:tt)*] required) => {
+        $crate::form::setters::setter! { $docs $field is_value: $($type)* }
+    };
+    (create [$($docs:tt)*] $field:ident: [$($type:tt)*] $presence:ident $(($default:expr))?) => {
+        $crate::form::setters::setter! {
+            [$($docs)* #[doc = $crate::form::writable_fields::default_doc!($presence $(($default))?)]]
+            $field is_option: $($type)*
+        }
+    };
+    (update $docs:tt $field:ident: [$($type:tt)*] nullable) => {
+        $crate::form::setters::setter! { $docs $field is_nullable_change: $($type)* }
+
+        pastey::paste! {
+            #[doc = concat!("Clears `", stringify!($field), "`: sets it to `None`.")]
+            #[must_use]
+            pub fn [<clear_ $field>](mut self) -> Self {
+                self.$field = $crate::form::change::Change::Set(None);
+                self
+            }
+        }
+    };
+    (update $docs:tt $field:ident: [$($type:tt)*] $presence:ident $(($default:expr))?) => {
+        $crate::form::setters::setter! { $docs $field is_change: $($type)* }
+    };
+}
+
+/// One setter. The type of its parameter depends on the type of the value.
+macro_rules! setter {
+    ($docs:tt $field:ident $holder:ident: String) => {
+        $crate::form::setters::setter! { $docs $field $holder (impl Into<String>) $field.into() }
+    };
+    ($docs:tt $field:ident $holder:ident: Vec<String>) => {
+        $crate::form::setters::setter! {
+            $docs $field $holder (impl IntoIterator<Item = impl Into<String>>) $field.into_iter().map(Into::into).collect()
+        }
+    };
+    ($docs:tt $field:ident $holder:ident: Vec<$item:ty>) => {
+        $crate::form::setters::setter! {
+            $docs $field $holder (impl IntoIterator<Item = $item>) $field.into_iter().collect()
+        }
+    };
+    ($docs:tt $field:ident $holder:ident: $type:ty) => {
+        $crate::form::setters::setter! { $docs $field $holder ($type) $field }
+    };
+    ([$($docs:tt)*] $field:ident $holder:ident ($($parameter:tt)*) $value:expr) => {
+        #[doc = concat!("Sets `", stringify!($field), "`.\n")]
+        $($docs)*
+        #[must_use]
+        pub fn $field(mut self, $field: $($parameter)*) -> Self {
+            self.$field = $crate::form::setters::held!($holder $value);
+            self
+        }
+    };
+}
+
+/// A value as a field of the request holds it.
+macro_rules! held {
+    (is_value $value:expr) => { $value };
+    (is_option $value:expr) => { Some($value) };
+    (is_change $value:expr) => { $crate::form::change::Change::Set($value) };
+    (is_nullable_change $value:expr) => { $crate::form::change::Change::Set(Some($value)) };
+}
+
+pub(crate) use {form_setter, form_setters, held, setter, with_setters, writable_setter, writable_setters};
