@@ -55,11 +55,7 @@ struct Purchase {
 impl Sale {
     /// Publishes the event.
     fn open(service: TicketingService, clock: ManualClock) -> Step<Self> {
-        let cellar = CreateOrganization {
-            name: "Jazz Cellar".to_owned(),
-            timezone: "Europe/Berlin".to_owned(),
-            ..Default::default()
-        };
+        let cellar = CreateOrganization::new("Jazz Cellar").timezone("Europe/Berlin");
         let organization = service.create_organization(cellar)?;
         let caller = service.act_for(organization.id)?;
         let mut event = CreateEvent::new("Summer Night", "summer-night", "2026-06-01T18:00:00Z".parse()?);
@@ -125,7 +121,7 @@ impl Sale {
     }
 
     fn check_in(&self, ada: &Purchase) -> Step {
-        let scan = || CheckInTicket { event_id: Some(self.event.id), ..CheckInTicket::new(&ada.code) };
+        let scan = || CheckInTicket::at(&ada.code, self.event.id);
         println!("\nAda tries her ticket a month early.");
         println!("She is refused: {}.", refusal(self.service.check_in_ticket(&self.caller, scan()))?);
         self.clock.set("2026-06-01T17:30:00Z".parse()?);

@@ -21,8 +21,8 @@
 //! let caller = service.act_for(organization.id)?;
 //!
 //! // Publish an event with 100 seats at 12.50 EUR.
-//! let mut event = CreateEvent::new("Summer Night", "summer-night", "2100-06-01T18:00:00Z".parse()?);
-//! event.status = Some(EventStatus::Published);
+//! let event = CreateEvent::new("Summer Night", "summer-night", "2100-06-01T18:00:00Z".parse()?)
+//!     .status(EventStatus::Published);
 //! let event = service.create_event(&caller, event)?;
 //! let ticket_type = CreateTicketType::new("General admission", Amount::cents(1250), 100);
 //! let ticket_type = service.create_ticket_type(&caller, event.id, ticket_type)?;

@@ -82,9 +82,9 @@ fn validation(bench: &mut Bench, name: &str) {
     let stored_type = stored_id(ticket_type);
     let ours = || {
         let price = Amount::cents(1250);
-        let item = BasketItem { ticket_type_id: ticket_type, quantity: 2, price };
+        let item = BasketItem::new(ticket_type, 2, price);
         let code = "all".to_owned();
-        let request = ValidateDiscount { event_id: store.event, code, order_amount: price, ticket_items: vec![item] };
+        let request = ValidateDiscount::new(store.event, code, [item]).order_amount(price);
         assert!(store.fixture.service.validate_discount(&store.fixture.caller, request).expect("a response").valid);
     };
     bench.compare(

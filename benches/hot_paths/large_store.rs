@@ -41,7 +41,7 @@ impl LargeStore {
             service.list_events(caller, ticketing::event::ListEvents::default()).expect("readable").data.remove(0).id;
         let types = service.list_ticket_types(caller, event, ticketing::ticket_type::ListTicketTypes::default());
         let ticket_type = types.expect("readable").data.remove(0).id;
-        let request = CreateApiKey { name: "Bench".to_owned(), scopes: Scopes::all(), expires_at: None };
+        let request = CreateApiKey::new("Bench", Scopes::all());
         let key = service.create_api_key(caller.organization(), request).expect("created").key.expose().to_owned();
         Self { fixture, key, event, ticket_type }
     }

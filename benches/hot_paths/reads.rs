@@ -4,7 +4,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use rusqlite::{Connection, params};
 use ticketing::order::ListOrders;
-use ticketing::page::PageRequest;
 
 use crate::by_hand;
 use crate::common::database::stored_id;
@@ -45,7 +44,7 @@ pub fn bench(bench: &mut Bench) {
         );
     }
     if bench.includes(page) {
-        let request = || ListOrders { page: PageRequest::first(50), ..ListOrders::default() };
+        let request = || ListOrders::default().limit(50);
         bench.compare(
             page,
             300,

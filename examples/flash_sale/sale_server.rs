@@ -58,7 +58,7 @@ impl SaleServer {
             .public_url(format!("http://{address}"))
             .open()?;
         let organization = service.create_organization(CreateOrganization::default())?;
-        let key = CreateApiKey { name: "Flash sale".to_owned(), scopes: Scopes::all(), expires_at: None };
+        let key = CreateApiKey::new("Flash sale", Scopes::all());
         let key = service.create_api_key(organization.id, key)?.key.expose().to_owned();
         let maintenance = service.start_maintenance()?;
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;

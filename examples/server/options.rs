@@ -230,7 +230,7 @@ fn organization(name: &str, options: &RawOptions) -> Result<CreateOrganization, 
     if name.is_empty() {
         return Err(usage("NAME must not be empty"));
     }
-    let mut organization = CreateOrganization { name: name.to_owned(), ..Default::default() };
+    let mut organization = CreateOrganization::new(name);
     if let Some(currency) = options.text("currency")? {
         organization.currency = currency;
     }
@@ -242,11 +242,11 @@ fn organization(name: &str, options: &RawOptions) -> Result<CreateOrganization, 
 }
 
 fn key(options: &RawOptions) -> Result<CreateApiKey, Failure> {
-    Ok(CreateApiKey {
-        name: options.parsed("name", not_empty)?.unwrap_or_else(|| "My key".to_owned()),
-        scopes: options.parsed("scopes", scopes)?.unwrap_or_else(Scopes::all),
-        expires_at: options.parsed("expires", |text| text.parse::<Timestamp>().map_err(|error| error.to_string()))?,
-    })
+    let name = options.parsed("name", not_empty)?.unwrap_or_else(|| "My key".to_owned());
+    let scopes = options.parsed("scopes", scopes)?.unwrap_or_else(Scopes::all);
+    let mut key = CreateApiKey::new(name, scopes);
+    key.expires_at = options.parsed("expires", |text| text.parse::<Timestamp>().map_err(|error| error.to_string()))?;
+    Ok(key)
 }
 
 fn listen(text: &str) -> Result<SocketAddr, &'static str> {

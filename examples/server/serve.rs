@@ -91,7 +91,7 @@ fn start_log(format: LogFormat) {
 
 /// Prints the address of the server, and that of the metrics if it is another one. If the database is new, creates an organization and an API key and prints them.
 fn print_startup(service: &TicketingService, address: SocketAddr, metrics: Option<SocketAddr>) -> Result<(), Failure> {
-    let key = CreateApiKey { name: "First key".to_owned(), scopes: Scopes::all(), expires_at: None };
+    let key = CreateApiKey::new("First key", Scopes::all());
     let first = service.create_first_organization(CreateOrganization::default(), key)?;
     if let Some((organization, created)) = &first {
         print_line(&format!("Organization: {}", organization.id))?;

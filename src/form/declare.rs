@@ -44,6 +44,7 @@ macro_rules! form_struct {
         }
     ) => {
         $(#[$($attribute)*])*
+        #[non_exhaustive]
         $visibility struct $name {
             $(
                 $(#[$($field_attribute)*])*

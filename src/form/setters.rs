@@ -15,6 +15,7 @@
 macro_rules! with_setters {
     ($(#[$attribute:meta])* pub struct $request:ident { $($fields:tt)* }) => {
         $(#[$attribute])*
+        #[non_exhaustive]
         pub struct $request {
             $($fields)*
         }
@@ -151,10 +152,18 @@ macro_rules! setter {
 
 /// A value as a field of the request holds it.
 macro_rules! held {
-    (is_value $value:expr) => { $value };
-    (is_option $value:expr) => { Some($value) };
-    (is_change $value:expr) => { $crate::form::change::Change::Set($value) };
-    (is_nullable_change $value:expr) => { $crate::form::change::Change::Set(Some($value)) };
+    (is_value $value:expr) => {
+        $value
+    };
+    (is_option $value:expr) => {
+        Some($value)
+    };
+    (is_change $value:expr) => {
+        $crate::form::change::Change::Set($value)
+    };
+    (is_nullable_change $value:expr) => {
+        $crate::form::change::Change::Set(Some($value))
+    };
 }
 
 pub(crate) use {form_setter, form_setters, held, setter, with_setters, writable_setter, writable_setters};

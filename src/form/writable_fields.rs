@@ -71,6 +71,7 @@ macro_rules! create_form {
     ) => {
         $($struct_attribute)*
         #[derive(Debug, Clone, PartialEq, Eq)]
+        #[non_exhaustive]
         pub struct $create {
             $(
                 $(#[$($only_attribute)*])*
@@ -122,6 +123,7 @@ macro_rules! update_form {
     ) => {
         $($struct_attribute)*
         #[derive(Debug, Clone, Default, PartialEq, Eq)]
+        #[non_exhaustive]
         pub struct $update {
             $(
                 $(#[$($attribute)*])*

@@ -84,7 +84,7 @@ impl Caller {
     ///
     /// ```
     #[doc = include_str!("../doc_fixture.md")]
-    /// let changes = UpdateEvent { title: Change::Set("Summer Night II".to_owned()), ..Default::default() };
+    /// let changes = UpdateEvent::default().title("Summer Night II");
     /// let expected = caller.if_revision(event.revision);
     /// let event = service.update_event(&expected, event.id, changes.clone())?;
     /// let stale = service.update_event(&expected, event.id, changes);

@@ -184,11 +184,7 @@ form! {
 impl ValidateDiscount {
     /// Creates a question about a code that the customer entered and the items of the basket.
     #[must_use]
-    pub fn new(
-        event_id: EventId,
-        code: impl Into<String>,
-        ticket_items: impl IntoIterator<Item = BasketItem>,
-    ) -> Self {
+    pub fn new(event_id: EventId, code: impl Into<String>, ticket_items: impl IntoIterator<Item = BasketItem>) -> Self {
         let ticket_items = ticket_items.into_iter().collect();
         Self { event_id, code: code.into(), order_amount: Amount::ZERO, ticket_items }
     }

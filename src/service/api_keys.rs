@@ -40,11 +40,8 @@ impl TicketingService {
     /// ```
     /// use ticketing::organization::{CreateApiKey, Scope};
     #[doc = include_str!("../doc_fixture.md")]
-    /// let created = service.create_api_key(caller.organization(), CreateApiKey {
-    ///     name: "Entrance scanner".to_owned(),
-    ///     scopes: [Scope::TicketsCheckIn].into_iter().collect(),
-    ///     expires_at: None,
-    /// })?;
+    /// let scanner = CreateApiKey::new("Entrance scanner", [Scope::TicketsCheckIn]);
+    /// let created = service.create_api_key(caller.organization(), scanner)?;
     /// assert!(created.key.expose().starts_with("tk_"));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -88,7 +85,7 @@ impl TicketingService {
     ///
     /// ```
     #[doc = include_str!("../doc_fixture.md")]
-    /// let request = CreateApiKey { name: "Lost".to_owned(), scopes: Scopes::all(), expires_at: None };
+    /// let request = CreateApiKey::new("Lost", Scopes::all());
     /// let created = service.create_api_key(caller.organization(), request)?;
     /// service.revoke_api_key(created.api_key.id)?;
     /// assert!(service.authenticate(created.key.expose()).is_err());
@@ -105,7 +102,7 @@ impl TicketingService {
     ///
     /// ```
     #[doc = include_str!("../doc_fixture.md")]
-    /// let request = CreateApiKey { name: "Box office".to_owned(), scopes: Scopes::all(), expires_at: None };
+    /// let request = CreateApiKey::new("Box office", Scopes::all());
     /// let created = service.create_api_key(caller.organization(), request)?;
     /// let caller = service.authenticate(created.key.expose())?;
     /// assert_eq!(caller.key(), Some(created.api_key.id));

@@ -27,7 +27,7 @@ impl TicketingService {
     /// use ticketing::discount::ListDiscounts;
     #[doc = include_str!("../doc_fixture.md")]
     /// let discount = service.create_discount(&caller, early_bird)?;
-    /// let filter = ListDiscounts { event_id: Some(event.id), code: Some("early".to_owned()), ..Default::default() };
+    /// let filter = ListDiscounts::default().event_id(event.id).code("early");
     /// let page = service.list_discounts(&caller, filter)?;
     /// assert_eq!(page.data, [discount]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -105,18 +105,12 @@ impl TicketingService {
     /// let five_off = CreateDiscount::fixed_amount(event.id, "FIVE", Amount::whole(5), start, end);
     /// service.create_discount(&caller, five_off)?;
     ///
-    /// let item = BasketItem { ticket_type_id: ticket_type.id, quantity: 2, price: ticket_type.price };
-    /// let mut request = ValidateDiscount {
-    ///     event_id: event.id,
-    ///     code: "five".to_owned(),
-    ///     order_amount: Amount::whole(25),
-    ///     ticket_items: vec![item],
-    /// };
+    /// let item = BasketItem::new(ticket_type.id, 2, ticket_type.price);
+    /// let request = ValidateDiscount::new(event.id, "five", [item]);
     /// let valid = service.validate_discount(&caller, request.clone())?.discount.ok_or("it applies")?;
     /// assert_eq!(valid.discounted_amount, Amount::whole(5));
     ///
-    /// request.code = "SIX".to_owned();
-    /// let invalid = service.validate_discount(&caller, request)?;
+    /// let invalid = service.validate_discount(&caller, request.code("SIX"))?;
     /// assert_eq!(invalid.error, Some(DiscountRefusal::NotFound));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -171,7 +165,7 @@ impl TicketingService {
     /// use ticketing::Change;
     #[doc = include_str!("../doc_fixture.md")]
     /// let discount = service.create_discount(&caller, early_bird)?;
-    /// let changes = UpdateDiscount { is_active: Change::Set(false), ..Default::default() };
+    /// let changes = UpdateDiscount::default().is_active(false);
     /// let discount = service.update_discount(&caller, discount.id, changes)?;
     /// assert!(!discount.is_active);
     /// # Ok::<(), Box<dyn std::error::Error>>(())

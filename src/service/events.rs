@@ -24,7 +24,7 @@ impl TicketingService {
     /// ```
     /// use ticketing::event::ListEvents;
     #[doc = include_str!("../doc_fixture.md")]
-    /// let filter = ListEvents { q: Some("night".to_owned()), ..Default::default() };
+    /// let filter = ListEvents::default().q("night");
     /// let page = service.list_events(&caller, filter)?;
     /// assert_eq!(page.data, [event]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -112,7 +112,7 @@ impl TicketingService {
     /// use ticketing::event::{EventStatus, UpdateEvent};
     /// use ticketing::Change;
     #[doc = include_str!("../doc_fixture.md")]
-    /// let changes = UpdateEvent { status: Change::Set(EventStatus::Cancelled), ..Default::default() };
+    /// let changes = UpdateEvent::default().status(EventStatus::Cancelled);
     /// let event = service.update_event(&caller, event.id, changes)?;
     /// assert_eq!(event.status, EventStatus::Cancelled);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -143,7 +143,7 @@ impl TicketingService {
     /// use ticketing::event::EventSettings;
     /// use ticketing::Change;
     #[doc = include_str!("../doc_fixture.md")]
-    /// let settings = EventSettings { tags: Change::Set(vec!["jazz".to_owned()]), ..Default::default() };
+    /// let settings = EventSettings::default().tags(["jazz"]);
     /// let event = service.update_event_settings(&caller, event.id, settings)?;
     /// assert_eq!(event.tags, ["jazz"]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())

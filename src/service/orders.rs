@@ -30,7 +30,7 @@ impl TicketingService {
     /// use ticketing::order::{CreateOrder, ListOrders};
     #[doc = include_str!("../doc_fixture.md")]
     /// service.create_order(&caller, CreateOrder::new(event.id, ada, ticket_type.id, 2))?;
-    /// let of_ada = ListOrders { customer_email: Some("ADA@example.com".to_owned()), ..Default::default() };
+    /// let of_ada = ListOrders::default().customer_email("ADA@example.com");
     /// assert_eq!(service.list_orders(&caller, of_ada)?.data.len(), 1);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```

@@ -19,7 +19,7 @@ impl CreateOrganization {
     ///
     /// ```
     /// use ticketing::organization::CreateOrganization;
-    /// let request = CreateOrganization { currency: "EURO".to_owned(), ..Default::default() };
+    /// let request = CreateOrganization::default().currency("EURO");
     /// assert_eq!(request.check().unwrap_err().fields()[0].path, "currency");
     /// ```
     pub fn check(&self) -> Result<()> {
@@ -39,11 +39,8 @@ impl TicketingService {
     /// ```
     /// use ticketing::organization::CreateOrganization;
     #[doc = include_str!("../doc_fixture.md")]
-    /// let organization = service.create_organization(CreateOrganization {
-    ///     name: "Jazz Cellar".to_owned(),
-    ///     timezone: "Europe/Berlin".to_owned(),
-    ///     ..Default::default()
-    /// })?;
+    /// let cellar = CreateOrganization::new("Jazz Cellar").timezone("Europe/Berlin");
+    /// let organization = service.create_organization(cellar)?;
     /// assert_eq!(organization.currency, "EUR");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -66,7 +63,7 @@ impl TicketingService {
     /// use ticketing::TicketingService;
     /// let folder = tempfile::tempdir()?;
     /// let service = TicketingService::open(folder.path().join("ticketing.db"))?;
-    /// let key = CreateApiKey { name: "Box office".to_owned(), scopes: Scopes::all(), expires_at: None };
+    /// let key = CreateApiKey::new("Box office", Scopes::all());
     /// let first = service.create_first_organization(CreateOrganization::default(), key.clone())?;
     /// let (organization, created) = first.expect("the database is new");
     /// assert_eq!(service.authenticate(created.key.expose())?.organization(), organization.id);

@@ -112,7 +112,7 @@ impl TicketingService {
     /// use ticketing::ticket_type::UpdateTicketType;
     /// use ticketing::Change;
     #[doc = include_str!("../doc_fixture.md")]
-    /// let changes = UpdateTicketType { quantity: Change::Set(150), ..Default::default() };
+    /// let changes = UpdateTicketType::default().quantity(150);
     /// let ticket_type = service.update_ticket_type(&caller, ticket_type.id, changes)?;
     /// assert_eq!(ticket_type.quantity, 150);
     /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -29,9 +29,9 @@ impl TicketingService {
     /// ```
     /// use ticketing::ticket::{IssueTickets, ListTickets};
     #[doc = include_str!("../doc_fixture.md")]
-    /// let request = IssueTickets { ticket_type_id: ticket_type.id, customer: ada, quantity: 3 };
+    /// let request = IssueTickets::new(ticket_type.id, ada, 3);
     /// service.issue_tickets(&caller, request)?;
-    /// let of_event = ListTickets { event_id: Some(event.id), ..Default::default() };
+    /// let of_event = ListTickets::default().event_id(event.id);
     /// assert_eq!(service.list_tickets(&caller, of_event)?.data.len(), 3);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -61,7 +61,7 @@ impl TicketingService {
     /// use ticketing::ticket::IssueTickets;
     #[doc = include_str!("../doc_fixture.md")]
     /// let press = NewCustomer::new("Press", "press@example.com");
-    /// let request = IssueTickets { ticket_type_id: ticket_type.id, customer: press, quantity: 2 };
+    /// let request = IssueTickets::new(ticket_type.id, press, 2);
     /// let issued = service.issue_tickets(&caller, request)?;
     /// assert_eq!(issued.issued_tickets.len(), 2);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -90,7 +90,7 @@ impl TicketingService {
     ///
     /// ```
     #[doc = include_str!("../doc_fixture.md")]
-    /// let request = IssueTickets { ticket_type_id: ticket_type.id, customer: ada, quantity: 1 };
+    /// let request = IssueTickets::new(ticket_type.id, ada, 1);
     /// let issued = service.issue_tickets(&caller, request)?.issued_tickets.remove(0);
     /// let ticket = service.get_ticket(&caller, issued.id)?;
     /// assert_eq!(ticket.code, issued.code);
@@ -112,7 +112,7 @@ impl TicketingService {
     ///
     /// ```
     #[doc = include_str!("../doc_fixture.md")]
-    /// let request = IssueTickets { ticket_type_id: ticket_type.id, customer: ada, quantity: 1 };
+    /// let request = IssueTickets::new(ticket_type.id, ada, 1);
     /// let issued = service.issue_tickets(&caller, request)?.issued_tickets.remove(0);
     /// let ticket = service.get_ticket_by_code(&caller, &issued.code.to_lowercase())?;
     /// assert_eq!(ticket.id, issued.id);
@@ -142,7 +142,7 @@ impl TicketingService {
     /// use ticketing::error::Reason;
     /// use ticketing::ticket::{CheckInTicket, IssueTickets, TicketStatus};
     #[doc = include_str!("../doc_fixture.md")]
-    /// let request = IssueTickets { ticket_type_id: ticket_type.id, customer: ada, quantity: 1 };
+    /// let request = IssueTickets::new(ticket_type.id, ada, 1);
     /// let code = service.issue_tickets(&caller, request)?.issued_tickets.remove(0).code;
     /// let ticket = service.check_in_ticket(&caller, CheckInTicket::new(&code))?;
     /// assert_eq!(ticket.status, TicketStatus::CheckedIn);
@@ -187,7 +187,7 @@ impl TicketingService {
     /// ```
     /// use ticketing::ticket::{CheckInTicket, IssueTickets, TicketStatus};
     #[doc = include_str!("../doc_fixture.md")]
-    /// let request = IssueTickets { ticket_type_id: ticket_type.id, customer: ada, quantity: 1 };
+    /// let request = IssueTickets::new(ticket_type.id, ada, 1);
     /// let code = service.issue_tickets(&caller, request)?.issued_tickets.remove(0).code;
     /// service.check_in_ticket(&caller, CheckInTicket::new(&code))?;
     /// let ticket = service.check_out_ticket(&caller, CheckInTicket::new(&code))?;
@@ -219,7 +219,7 @@ impl TicketingService {
     ///
     /// ```
     #[doc = include_str!("../doc_fixture.md")]
-    /// let request = IssueTickets { ticket_type_id: ticket_type.id, customer: ada, quantity: 1 };
+    /// let request = IssueTickets::new(ticket_type.id, ada, 1);
     /// let issued = service.issue_tickets(&caller, request)?.issued_tickets.remove(0);
     /// assert_eq!(service.cancel_ticket(&caller, issued.id)?.status, TicketStatus::Cancelled);
     /// assert_eq!(service.get_ticket_type(&caller, ticket_type.id)?.sold, 0);

@@ -113,7 +113,7 @@ impl TicketingService {
     /// use ticketing::webhook::UpdateWebhook;
     /// use ticketing::Change;
     #[doc = include_str!("../doc_fixture.md")]
-    /// let changes = UpdateWebhook { enabled: Change::Set(false), ..Default::default() };
+    /// let changes = UpdateWebhook::default().enabled(false);
     /// let endpoint = service.update_webhook(&caller, webhook.endpoint.id, changes)?;
     /// assert!(!endpoint.enabled);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -185,7 +185,7 @@ impl TicketingService {
     /// ```
     /// use ticketing::webhook::ListWebhookDeliveries;
     #[doc = include_str!("../doc_fixture.md")]
-    /// let failed = ListWebhookDeliveries { success: Some(false), ..Default::default() };
+    /// let failed = ListWebhookDeliveries::default().success(false);
     /// let page = service.list_webhook_deliveries(&caller, webhook.endpoint.id, failed)?;
     /// assert!(page.data.is_empty());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -218,7 +218,7 @@ impl TicketingService {
     /// use ticketing::webhook::ListWebhookDeliveries;
     #[doc = include_str!("../doc_fixture.md")]
     /// let id = webhook.endpoint.id;
-    /// let failed = ListWebhookDeliveries { success: Some(false), ..Default::default() };
+    /// let failed = ListWebhookDeliveries::default().success(false);
     /// for delivery in service.list_webhook_deliveries(&caller, id, failed)?.data {
     ///     service.resend_webhook_delivery(&caller, id, delivery.id)?;
     /// }

@@ -124,7 +124,7 @@ pub fn other_organization_key(service: &TicketingService) -> String {
 }
 
 fn new_key(service: &TicketingService, organization: OrganizationId, scopes: Scopes) -> String {
-    let request = CreateApiKey { name: "Test".to_owned(), scopes, expires_at: None };
+    let request = CreateApiKey::new("Test", scopes);
     service.create_api_key(organization, request).unwrap().key.expose().to_owned()
 }
 

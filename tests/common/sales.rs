@@ -60,7 +60,7 @@ pub fn percent_off(event: &Event, code: &str, percent: i64) -> CreateDiscount {
 
 /// A discount of a fixed amount on every ticket type of the event, valid in 2026.
 pub fn amount_off(event: &Event, code: &str, amount: Amount) -> CreateDiscount {
-    CreateDiscount { value: amount, discount_type: DiscountType::FixedAmount, ..percent_off(event, code, 0) }
+    percent_off(event, code, 0).value(amount).discount_type(DiscountType::FixedAmount)
 }
 
 impl Fixture {
@@ -113,7 +113,7 @@ impl Fixture {
     }
 
     pub fn set_quantity(&self, id: TicketTypeId, quantity: i64) -> Result<TicketType> {
-        let changes = UpdateTicketType { quantity: Change::Set(quantity), ..Default::default() };
+        let changes = UpdateTicketType::default().quantity(quantity);
         self.service.update_ticket_type(&self.caller, id, changes)
     }
 
@@ -180,7 +180,7 @@ impl Fixture {
     }
 
     pub fn try_issue(&self, ticket_type: TicketTypeId, quantity: i64) -> Result<Vec<NewTicket>> {
-        let request = IssueTickets { ticket_type_id: ticket_type, customer: new_customer(), quantity };
+        let request = IssueTickets::new(ticket_type, new_customer(), quantity);
         self.service.issue_tickets(&self.caller, request).map(|response| response.issued_tickets)
     }
 
@@ -189,7 +189,7 @@ impl Fixture {
     }
 
     pub fn set_event_status(&self, id: EventId, status: EventStatus) -> Result<Event> {
-        let changes = UpdateEvent { status: Change::Set(status), ..Default::default() };
+        let changes = UpdateEvent::default().status(status);
         self.service.update_event(&self.caller, id, changes)
     }
 

@@ -103,7 +103,7 @@ fn one_of_sixteen_orders_gets_the_last_seat() {
         assert_eq!(fixture.sold(&ticket_type), i64::from(price == 0));
         assert_eq!(fixture.reserved(&ticket_type), i64::from(price > 0));
     }
-    let orders = ListOrders { page: ticketing::page::PageRequest::first(100), ..Default::default() };
+    let orders = ListOrders::default().limit(100);
     assert_eq!(fixture.service.list_orders(&fixture.caller, orders).unwrap().data.len(), ROUNDS);
     assert_consistent(&fixture.database());
 }
@@ -119,7 +119,7 @@ fn control_without_the_condition_sixteen_orders_get_the_last_seat() {
 
 fn three_of_each(types: [&TicketType; 2]) -> CreateOrder {
     let mut request = new_order(types[0].event_id, types[0].id, 3);
-    request.items.push(NewOrderItem { ticket_type_id: types[1].id, quantity: 3 });
+    request.items.push(NewOrderItem::new(types[1].id, 3));
     request
 }
 
@@ -141,7 +141,7 @@ fn of_two_overlapping_orders_one_gets_all_seats_and_the_other_none() {
             assert_eq!((sold, held), if price == 0 { (3, 0) } else { (0, 3) });
         }
     }
-    let orders = ListOrders { page: ticketing::page::PageRequest::first(100), ..Default::default() };
+    let orders = ListOrders::default().limit(100);
     assert_eq!(fixture.service.list_orders(&fixture.caller, orders).unwrap().data.len(), ROUNDS);
     assert_consistent(&fixture.database());
 }

@@ -9,7 +9,8 @@ use ticketing::{Error, TicketingService, Timestamp};
 use crate::common::*;
 
 fn create_with(fixture: &Fixture, expires_at: Option<Timestamp>) -> CreatedApiKey {
-    let request = CreateApiKey { name: "Office".to_owned(), scopes: Scopes::all(), expires_at };
+    let mut request = CreateApiKey::new("Office", Scopes::all());
+    request.expires_at = expires_at;
     fixture.service.create_api_key(fixture.caller.organization(), request).expect("a key")
 }
 
@@ -46,7 +47,7 @@ fn a_key_is_its_prefix_thirty_random_characters_and_their_checksum() {
 fn a_key_has_an_organization_and_scopes() {
     let fixture = Fixture::new();
     let scopes: Scopes = [Scope::EventsRead, Scope::TicketsCheckIn].into_iter().collect();
-    let request = CreateApiKey { name: "Entrance".to_owned(), scopes, expires_at: Some(at(EVENT_END)) };
+    let request = CreateApiKey::new("Entrance", scopes).expires_at(at(EVENT_END));
     let created = fixture.service.create_api_key(fixture.caller.organization(), request).expect("a key");
     let expected = ApiKey {
         id: created.api_key.id,
@@ -138,7 +139,7 @@ fn keys_are_listed_newest_first_including_revoked_ones() {
     let unknown = "org_0000000000001".parse().expect("an id");
     assert_not_found(fixture.service.list_api_keys(unknown));
     assert_not_found(fixture.service.act_for(unknown));
-    let request = CreateApiKey { name: "Lost".to_owned(), scopes: Scopes::all(), expires_at: None };
+    let request = CreateApiKey::new("Lost", Scopes::all());
     assert_not_found(fixture.service.create_api_key(unknown, request));
 }
 

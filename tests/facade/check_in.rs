@@ -1,12 +1,12 @@
 //! Check-in and check-out: which tickets are accepted, which refusal comes first, and what a scan changes.
 
+use ticketing::Result;
 use ticketing::error::Reason;
 use ticketing::event::EventStatus;
 use ticketing::id::EventId;
 use ticketing::organization::{CreateApiKey, Scope};
 use ticketing::ticket::{CheckInTicket, IssuedTicket, NewTicket, TicketStatus};
 use ticketing::ticket_type::{CreateTicketType, TicketType, UpdateTicketType};
-use ticketing::{Change, Result};
 
 use crate::common::*;
 
@@ -15,7 +15,7 @@ fn scan(fixture: &Fixture, ticket: &NewTicket) -> Result<IssuedTicket> {
 }
 
 fn scan_at(fixture: &Fixture, ticket: &NewTicket, event: EventId) -> Result<IssuedTicket> {
-    let request = CheckInTicket { code: ticket.code.clone(), event_id: Some(event) };
+    let request = CheckInTicket::at(ticket.code.clone(), event);
     fixture.service.check_in_ticket(&fixture.caller, request)
 }
 
@@ -50,12 +50,10 @@ fn the_first_of_several_reasons_refuses_a_scan() {
         let file = fixture.database();
         assert_eq!(file.execute(sql, []), 1, "{sql}");
     };
-    let limits = UpdateTicketType {
-        valid_from: Change::Set(Some(at("2026-06-20T00:00Z"))),
-        valid_until: Change::Set(Some(at("2026-06-21T00:00Z"))),
-        allowed_dates: Change::Set(vec![at("2026-06-15T12:00Z")]),
-        ..Default::default()
-    };
+    let limits = UpdateTicketType::default()
+        .valid_from(at("2026-06-20T00:00Z"))
+        .valid_until(at("2026-06-21T00:00Z"))
+        .allowed_dates([at("2026-06-15T12:00Z")]);
     fixture.service.update_ticket_type(&fixture.caller, ticket_type.id, limits).expect("limits");
     fixture.set_event_status(ticket_type.event_id, EventStatus::Cancelled).expect("cancelled");
     set("UPDATE tickets SET status = 'CANCELLED'");
@@ -75,10 +73,10 @@ fn the_first_of_several_reasons_refuses_a_scan() {
     refused(Reason::NotYetValid, ticket_type.event_id);
     fixture.set_clock("2026-06-21T00:00Z");
     refused(Reason::NoLongerValid, ticket_type.event_id);
-    let no_end = UpdateTicketType { valid_until: Change::Set(None), ..Default::default() };
+    let no_end = UpdateTicketType::default().clear_valid_until();
     fixture.service.update_ticket_type(&fixture.caller, ticket_type.id, no_end).expect("no end");
     refused(Reason::NotValidToday, ticket_type.event_id);
-    let any_day = UpdateTicketType { allowed_dates: Change::Set(Vec::new()), ..Default::default() };
+    let any_day = UpdateTicketType::default().allowed_dates(Vec::new());
     fixture.service.update_ticket_type(&fixture.caller, ticket_type.id, any_day).expect("any day");
     refused(Reason::AlreadyCheckedIn, ticket_type.event_id);
     check_out(&fixture, &ticket).expect("out");
@@ -274,7 +272,7 @@ fn a_ticket_whose_only_day_was_moved_is_accepted_once() {
         ticket_in_berlin(&fixture, |new| new.allowed_dates = Some(vec![at("2026-06-10T10:00Z")]));
     fixture.set_clock("2026-06-10T10:00Z");
     scan(&fixture, &ticket).expect("checked in");
-    let moved = UpdateTicketType { allowed_dates: Change::Set(vec![at("2026-06-11T10:00Z")]), ..Default::default() };
+    let moved = UpdateTicketType::default().allowed_dates([at("2026-06-11T10:00Z")]);
     fixture.service.update_ticket_type(&fixture.caller, ticket_type.id, moved).expect("another day");
     fixture.set_clock("2026-06-11T10:00Z");
     assert_eq!(reason(scan(&fixture, &ticket)), Reason::AlreadyCheckedIn, "it is valid for one day");
@@ -286,7 +284,7 @@ fn a_check_out_ignores_validity_and_the_status_of_the_event() {
     let (ticket_type, ticket) = ticket_in_berlin(&fixture, |new| new.price = eur(0));
     let other_event = fixture.event();
     let check_out_at = |event| {
-        let request = CheckInTicket { code: ticket.code.clone(), event_id: Some(event) };
+        let request = CheckInTicket::at(ticket.code.clone(), event);
         fixture.service.check_out_ticket(&fixture.caller, request)
     };
     assert_eq!(reason(check_out_at(other_event.id)), Reason::WrongEvent);
@@ -295,7 +293,7 @@ fn a_check_out_ignores_validity_and_the_status_of_the_event() {
     assert_eq!((before.scan_count, before.last_scan_date), (0, None), "a check-out is not a scan");
 
     scan(&fixture, &ticket).expect("checked in");
-    let over = UpdateTicketType { valid_until: Change::Set(Some(at("2026-06-02T00:00Z"))), ..Default::default() };
+    let over = UpdateTicketType::default().valid_until(at("2026-06-02T00:00Z"));
     fixture.service.update_ticket_type(&fixture.caller, ticket_type.id, over).expect("an end");
     fixture.set_event_status(ticket_type.event_id, EventStatus::Cancelled).expect("cancelled");
     fixture.set_clock("2026-06-03T00:00Z");
@@ -337,11 +335,7 @@ fn a_ticket_names_the_key_of_its_last_accepted_check_in() {
     let fixture = Fixture::new();
     let (_, ticket) = ticket_in_berlin(&fixture, |_| {});
     let key = |name: &str| {
-        let request = CreateApiKey {
-            name: name.to_owned(),
-            scopes: [Scope::TicketsCheckIn].into_iter().collect(),
-            expires_at: None,
-        };
+        let request = CreateApiKey::new(name, [Scope::TicketsCheckIn]);
         let created = fixture.service.create_api_key(fixture.caller.organization(), request).expect("a key");
         (created.api_key.id, fixture.service.authenticate(created.key.expose()).expect("a caller"))
     };

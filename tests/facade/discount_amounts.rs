@@ -27,28 +27,17 @@ fn event_in(fixture: &Fixture, currency: &str, decimals: u8, prices: &[i64]) -> 
 fn try_order(fixture: &Fixture, code: Option<&str>, basket: &[(&TicketType, i64)]) -> Result<Order> {
     let (first, _) = basket[0];
     let mut request = CreateOrder::new(first.event_id, new_customer(), first.id, 1);
-    let entry = |(ticket_type, quantity): &(&TicketType, i64)| NewOrderItem {
-        ticket_type_id: ticket_type.id,
-        quantity: *quantity,
-    };
+    let entry = |(ticket_type, quantity): &(&TicketType, i64)| NewOrderItem::new(ticket_type.id, *quantity);
     request.items = basket.iter().map(entry).collect();
     request.discount_code = code.map(str::to_owned);
     fixture.service.create_order(&fixture.caller, request).map(|created| created.order)
 }
 
 fn validate(fixture: &Fixture, code: &str, basket: &[(&TicketType, i64)]) -> DiscountValidationResponse {
-    let entry = |(ticket_type, quantity): &(&TicketType, i64)| BasketItem {
-        ticket_type_id: ticket_type.id,
-        quantity: *quantity,
-        price: ticket_type.price,
-    };
+    let entry =
+        |(ticket_type, quantity): &(&TicketType, i64)| BasketItem::new(ticket_type.id, *quantity, ticket_type.price);
     let (first, _) = basket[0];
-    let request = ValidateDiscount {
-        event_id: first.event_id,
-        code: code.to_owned(),
-        order_amount: Amount::ZERO,
-        ticket_items: basket.iter().map(entry).collect(),
-    };
+    let request = ValidateDiscount::new(first.event_id, code, basket.iter().map(entry));
     fixture.service.validate_discount(&fixture.caller, request).expect("an answer")
 }
 
@@ -74,7 +63,7 @@ fn order_amounts(fixture: &Fixture, code: &str, basket: &[(&TicketType, i64)]) -
 }
 
 fn percent(event: &Event, code: &str, text: &str) -> CreateDiscount {
-    CreateDiscount { value: text.parse().expect(text), ..percent_off(event, code, 0) }
+    percent_off(event, code, 0).value(text.parse().expect(text))
 }
 
 #[test]
@@ -107,12 +96,12 @@ fn discounts_in_a_currency_without_decimals_are_whole_units() {
     let (event, types) = event_in(&fixture, "JPY", 0, &[1005, 333]);
     let [ticket, other] = types.as_slice() else { panic!("two") };
     fixture.discount(percent(&event, "TENTH", "10"));
-    fixture.discount(CreateDiscount { value: Amount::whole(500), ..amount_off(&event, "FIVE", Amount::ZERO) });
+    fixture.discount(amount_off(&event, "FIVE", Amount::ZERO).value(Amount::whole(500)));
     // 100.5 and 33.3.
     assert_eq!(order_amounts(&fixture, "TENTH", &[(ticket, 1), (other, 1)]), ([101, 33].into(), 1204));
     // 500 over 1005 and 999: 250.748 and 249.251; the remaining unit goes to the larger remainder.
     assert_eq!(order_amounts(&fixture, "FIVE", &[(ticket, 1), (other, 3)]), ([251, 249].into(), 1504));
-    let half_yen = CreateDiscount { value: amount(5, 1), ..amount_off(&event, "HALF", Amount::ZERO) };
+    let half_yen = amount_off(&event, "HALF", Amount::ZERO).value(amount(5, 1));
     assert_eq!(paths(fixture.service.create_discount(&fixture.caller, half_yen)), ["value"]);
     let mut minimum = percent(&event, "MINIMUM", "0.5");
     minimum.minimum_purchase = Some(amount(5, 1));
@@ -125,7 +114,7 @@ fn discounts_in_a_currency_with_three_decimals_are_thousandths() {
     let (event, types) = event_in(&fixture, "KWD", 3, &[1_250, 2_005]);
     let [ticket, other] = types.as_slice() else { panic!("two") };
     fixture.discount(percent(&event, "SOME", "12.5"));
-    fixture.discount(CreateDiscount { value: amount(1_001, 3), ..amount_off(&event, "ONE", Amount::ZERO) });
+    fixture.discount(amount_off(&event, "ONE", Amount::ZERO).value(amount(1_001, 3)));
     // 0.15625 and 0.250625.
     assert_eq!(order_amounts(&fixture, "SOME", &[(ticket, 1), (other, 1)]), ([156, 251].into(), 2848));
     // 1.001 over 1.250 and 2.005: 0.384408 and 0.616591.
@@ -140,7 +129,7 @@ fn a_fixed_amount_is_spread_over_its_items_by_largest_remainder() {
     fixture.discount(amount_off(&event, "ONE-EUR", eur(100)));
     fixture.discount(amount_off(&event, "A-CENT", eur(1)));
     fixture.discount(amount_off(&event, "LOTS", eur(100_000)));
-    let only = CreateDiscount { applicable_ticket_types: Some(vec![one.id]), ..amount_off(&event, "ONLY", eur(1500)) };
+    let only = amount_off(&event, "ONLY", eur(1500)).applicable_ticket_types([one.id]);
     fixture.discount(only);
     // A third of 1.00 each: the remaining cent goes to the first.
     assert_eq!(order_amounts(&fixture, "ONE-EUR", &[(one, 1), (two, 1), (one, 1)]), ([34, 33, 33].into(), 2900));
@@ -195,13 +184,10 @@ impl DiscountCase {
     fn request(&self, event: &Event, types: &[TicketType], code: &str) -> CreateDiscount {
         let listed = types.iter().zip(self.types).filter(|(_, listed)| *listed).map(|(ticket_type, _)| ticket_type.id);
         let kind = if self.percentage { DiscountType::Percentage } else { DiscountType::FixedAmount };
-        CreateDiscount {
-            discount_type: kind,
-            value: amount(self.value, self.decimals),
-            minimum_purchase: self.minimum.map(eur),
-            applicable_ticket_types: Some(listed.collect()),
-            ..percent_off(event, code, 0)
-        }
+        let value = amount(self.value, self.decimals);
+        let mut request = percent_off(event, code, 0).discount_type(kind).value(value).applicable_ticket_types(listed);
+        request.minimum_purchase = self.minimum.map(eur);
+        request
     }
 
     fn applies_to(&self, index: usize) -> bool {
@@ -285,7 +271,7 @@ proptest! {
         let code = |index: usize| format!("CODE-{index}");
         for (index, discount_case) in cases.iter().enumerate() {
             let request = discount_case.request(&event, &types, &code(index));
-            fixture.discount(CreateDiscount { auto_apply: Some(true), ..request });
+            fixture.discount(request.auto_apply(true));
         }
         let basket: Vec<_> = entries.iter().map(|(index, quantity)| (&types[*index], *quantity)).collect();
         let mut best: Option<(i64, String)> = None;

@@ -24,14 +24,10 @@ impl Fixture {
 
     fn validate(&self, code: &str, basket: &[(&TicketType, i64)]) -> DiscountValidationResponse {
         let event_id = basket[0].0.event_id;
-        let items = basket.iter().map(|(ticket_type, quantity)| BasketItem {
-            ticket_type_id: ticket_type.id,
-            quantity: *quantity,
-            price: ticket_type.price,
-        });
+        let items =
+            basket.iter().map(|(ticket_type, quantity)| BasketItem::new(ticket_type.id, *quantity, ticket_type.price));
         let code = code.to_owned();
-        let ticket_items = items.collect();
-        let request = ValidateDiscount { event_id, code, order_amount: Amount::ZERO, ticket_items };
+        let request = ValidateDiscount::new(event_id, code, items);
         self.service.validate_discount(&self.caller, request).expect("an answer")
     }
 
@@ -54,11 +50,11 @@ fn sale() -> (Fixture, Event, TicketType) {
 }
 
 fn limited(new: CreateDiscount, limit: i64) -> CreateDiscount {
-    CreateDiscount { usage_limit: Some(limit), ..new }
+    new.usage_limit(limit)
 }
 
 fn automatic(new: CreateDiscount) -> CreateDiscount {
-    CreateDiscount { auto_apply: Some(true), ..new }
+    new.auto_apply(true)
 }
 
 /// Returns the message of the field error with which a discount code was refused.
@@ -129,8 +125,7 @@ fn a_discount_is_created_with_defaults_read_updated_and_deleted() {
 #[test]
 fn an_update_is_validated_together_with_the_unchanged_fields() {
     let (fixture, event, _) = sale();
-    let discount =
-        fixture.discount(CreateDiscount { value: "12.345".parse().expect("it"), ..percent_off(&event, "EARLY", 0) });
+    let discount = fixture.discount(percent_off(&event, "EARLY", 0).value("12.345".parse().expect("it")));
     let fixed = fixture.update(&discount, |change| change.discount_type = Change::Set(DiscountType::FixedAmount));
     assert_eq!(paths(fixed), ["value"], "12.345 is not an amount in EUR");
     let fixed = fixture.update(&discount, |change| {
@@ -184,23 +179,20 @@ fn the_list_is_filtered_by_event_code_and_activity_newest_first() {
     let (fixture, event, _) = sale();
     let other = fixture.event();
     fixture.discount(percent_off(&event, "One", 1));
-    fixture.discount(CreateDiscount { is_active: Some(false), ..percent_off(&event, "Two", 1) });
+    fixture.discount(percent_off(&event, "Two", 1).is_active(false));
     fixture.discount(percent_off(&other, "ONE", 1));
     fixture.discount(percent_off(&other, "One more", 1));
-    let of_event = |event: EventId| ListDiscounts { event_id: Some(event), ..Default::default() };
-    let code = |code: &str| Some(code.to_owned());
+    let of_event = |event: EventId| ListDiscounts::default().event_id(event);
     assert_eq!(fixture.codes(ListDiscounts::default()), ["One more", "ONE", "Two", "One"]);
     assert_eq!(fixture.codes(of_event(event.id)), ["Two", "One"]);
-    assert_eq!(fixture.codes(ListDiscounts { code: code("oNE"), ..Default::default() }), ["ONE", "One"]);
-    assert_eq!(fixture.codes(ListDiscounts { code: code("one"), ..of_event(event.id) }), ["One"]);
-    assert!(fixture.codes(ListDiscounts { code: code("on"), ..Default::default() }).is_empty());
-    assert!(fixture.codes(ListDiscounts { code: code(""), ..Default::default() }).is_empty());
-    assert_eq!(fixture.codes(ListDiscounts { is_active: Some(false), ..Default::default() }), ["Two"]);
-    assert_eq!(fixture.codes(ListDiscounts { is_active: Some(true), ..of_event(event.id) }), ["One"]);
+    assert_eq!(fixture.codes(ListDiscounts::default().code("oNE")), ["ONE", "One"]);
+    assert_eq!(fixture.codes(of_event(event.id).code("one")), ["One"]);
+    assert!(fixture.codes(ListDiscounts::default().code("on")).is_empty());
+    assert!(fixture.codes(ListDiscounts::default().code("")).is_empty());
+    assert_eq!(fixture.codes(ListDiscounts::default().is_active(false)), ["Two"]);
+    assert_eq!(fixture.codes(of_event(event.id).is_active(true)), ["One"]);
     assert!(fixture.codes(of_event("event_0000000000001".parse().expect("an id"))).is_empty());
-    let page = |page| {
-        fixture.service.list_discounts(&fixture.caller, ListDiscounts { page, ..of_event(event.id) }).expect("a page")
-    };
+    let page = |page| fixture.service.list_discounts(&fixture.caller, of_event(event.id).page(page)).expect("a page");
     let first = page(PageRequest::first(1));
     assert_eq!(first.data[0].code, "Two");
     let rest = page(PageRequest::first(1).after(first.next_cursor.expect("more")));
@@ -272,10 +264,10 @@ fn validation_uses_the_items_instead_of_the_order_amount() {
     let other_type = fixture.ticket_type(&fixture.event(), 1000, 100);
     fixture.discount(percent_off(&event, "EARLY", 10));
     let request = |change: &dyn Fn(&mut ValidateDiscount)| {
-        let item = BasketItem { ticket_type_id: ticket_type.id, quantity: 1, price: eur(7700) };
+        let item = BasketItem::new(ticket_type.id, 1, eur(7700));
         let code = "EARLY".to_owned();
         let order_amount = eur(1);
-        let mut request = ValidateDiscount { event_id: event.id, code, order_amount, ticket_items: vec![item] };
+        let mut request = ValidateDiscount::new(event.id, code, [item]).order_amount(order_amount);
         change(&mut request);
         fixture.service.validate_discount(&fixture.caller, request)
     };
@@ -287,7 +279,7 @@ fn validation_uses_the_items_instead_of_the_order_amount() {
         new.code.clear();
         new.order_amount = amount(1, 3);
         new.ticket_items[0].quantity = 0;
-        new.ticket_items.push(BasketItem { ticket_type_id: other_type.id, quantity: 1, price: amount(1, 3) });
+        new.ticket_items.push(BasketItem::new(other_type.id, 1, amount(1, 3)));
     });
     let mut found = paths(broken);
     found.sort_unstable();
@@ -389,11 +381,10 @@ fn without_a_code_the_automatic_discount_that_saves_most_applies() {
     let other = fixture.ticket_type(&event, 1000, 100);
     let tenth = fixture.discount(automatic(percent_off(&event, "TENTH", 10)));
     let three = fixture.discount(limited(automatic(amount_off(&event, "THREE", eur(300))), 2));
-    let most = CreateDiscount { is_active: Some(false), ..automatic(percent_off(&event, "OFF", 90)) };
+    let most = automatic(percent_off(&event, "OFF", 90)).is_active(false);
     fixture.discount(most);
     fixture.discount(percent_off(&event, "NAMED", 50));
-    let limited_to =
-        CreateDiscount { applicable_ticket_types: Some(vec![other.id]), ..percent_off(&event, "OTHER", 80) };
+    let limited_to = percent_off(&event, "OTHER", 80).applicable_ticket_types([other.id]);
     fixture.discount(automatic(limited_to));
     let code = |order: &Order| order.discount_code.clone().unwrap_or_default();
 
@@ -656,8 +647,7 @@ fn a_deleted_ticket_type_stays_among_the_applicable_ones() {
     let (fixture, event, ticket_type) = sale();
     let deleted = fixture.ticket_type(&event, 1000, 10);
     let other_type = fixture.ticket_type(&fixture.event(), 1000, 10);
-    let listing =
-        |types: Vec<_>| CreateDiscount { applicable_ticket_types: Some(types), ..percent_off(&event, "EARLY", 10) };
+    let listing = |types: Vec<_>| percent_off(&event, "EARLY", 10).applicable_ticket_types(types);
     let refused =
         fixture.service.create_discount(&fixture.caller, listing(vec![ticket_type.id, other_type.id, deleted.id]));
     assert_eq!(paths(refused), ["applicableTicketTypes[1]"]);
@@ -678,9 +668,9 @@ fn the_currency_cannot_change_while_a_discount_has_an_amount() {
     let fixture = Fixture::new();
     let event = fixture.event();
     let to_yen = || {
-        let changes = UpdateEvent { currency: Change::Set("JPY".to_owned()), ..Default::default() };
+        let changes = UpdateEvent::default().currency("JPY");
         let moved = fixture.service.update_event(&fixture.caller, event.id, changes);
-        let back = UpdateEvent { currency: Change::Set("EUR".to_owned()), ..Default::default() };
+        let back = UpdateEvent::default().currency("EUR");
         if moved.is_ok() {
             fixture.service.update_event(&fixture.caller, event.id, back).expect("and back");
         }
@@ -703,7 +693,7 @@ fn two_entries_of_one_type_stay_two_items_with_their_own_discounts() {
     let (fixture, event, ticket_type) = sale();
     fixture.discount(amount_off(&event, "FIVE", eur(500)));
     let mut request = CreateOrder::new(event.id, new_customer(), ticket_type.id, 1);
-    request.items.push(NewOrderItem { ticket_type_id: ticket_type.id, quantity: 2 });
+    request.items.push(NewOrderItem::new(ticket_type.id, 2));
     request.discount_code = Some("FIVE".to_owned());
     let order = fixture.service.create_order(&fixture.caller, request).expect("an order").order;
     let parts: Vec<_> = order.items.iter().map(|item| (item.item.quantity, item.item.item_discount)).collect();

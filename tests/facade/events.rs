@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use ticketing::Amount;
 use ticketing::error::Reason;
 use ticketing::event::{
     CreateEvent, DeliveryMethod, Event, EventSettings, EventStatus, ListEvents, TicketPdfDesignVersion, UpdateEvent,
@@ -13,7 +14,6 @@ use ticketing::order::OrderStatus;
 use ticketing::organization::CreateOrganization;
 use ticketing::text_enum::TextEnum;
 use ticketing::ticket_type::{ListTicketTypes, TicketType, TicketTypeStatus};
-use ticketing::{Amount, Change};
 
 use crate::common::*;
 
@@ -79,18 +79,17 @@ fn an_expired_event_is_published_again_only_if_its_end_is_in_the_future() {
     let event = fixture.event();
     fixture.set_clock(EVENT_END);
     assert_eq!(reason(fixture.set_event_status(event.id, Published)), Reason::InvalidTransition);
-    let end_is_now =
-        UpdateEvent { status: Published.into(), end_date: Change::Set(at(EVENT_END)), ..Default::default() };
+    let end_is_now = UpdateEvent::default().status(Published).end_date(at(EVENT_END));
     assert_eq!(reason(fixture.service.update_event(&fixture.caller, event.id, end_is_now)), Reason::InvalidTransition);
 
-    let later = UpdateEvent { end_date: Change::Set(at("2026-07-02T00:00:00Z")), ..Default::default() };
+    let later = UpdateEvent::default().end_date(at("2026-07-02T00:00:00Z"));
     let moved = fixture.service.update_event(&fixture.caller, event.id, later.clone()).expect("a new end");
     assert_eq!(moved.status, Expired, "a later end does not publish it");
     assert_eq!(fixture.set_event_status(event.id, Published).expect("its end is in the future").status, Published);
 
     let other = fixture.event();
     assert_eq!(other.status, Expired);
-    let both = UpdateEvent { status: Published.into(), ..later };
+    let both = later.status(Published);
     assert_eq!(fixture.service.update_event(&fixture.caller, other.id, both).expect("both at once").status, Published);
 }
 
@@ -103,7 +102,7 @@ fn an_event_is_reported_and_listed_as_expired_from_the_instant_of_its_end() {
     let draft = fixture.event_with(|new| new.status = Some(Drafted));
     let ticket_type = fixture.ticket_type(&with_end, 0, 10);
     let listed = |status| {
-        let request = ListEvents { status: Some(status), ..Default::default() };
+        let request = ListEvents::default().status(status);
         let page = fixture.service.list_events(&fixture.caller, request).expect("a page");
         page.data.iter().map(|event| event.id).collect::<Vec<_>>()
     };
@@ -172,11 +171,7 @@ fn an_event_created_after_its_end_has_no_change_before_its_creation() {
 
     let event = fixture.event();
     fixture.set_clock("2026-06-02T00:00:00Z");
-    let ended = UpdateEvent {
-        start_date: Change::Set(at("2026-01-01T18:00Z")),
-        end_date: Change::Set(at("2026-01-02T00:00Z")),
-        ..Default::default()
-    };
+    let ended = UpdateEvent::default().start_date(at("2026-01-01T18:00Z")).end_date(at("2026-01-02T00:00Z"));
     let event = fixture.service.update_event(&fixture.caller, event.id, ended).expect("an end in the past");
     assert_eq!((event.status, event.updated_at), (Expired, at("2026-06-02T00:00:00Z")));
     fixture.service.run_maintenance().expect("a run");
@@ -366,11 +361,7 @@ fn omitted_fields_of_an_event_have_defaults() {
 #[test]
 fn currency_and_time_zone_default_to_those_of_the_organization() {
     let fixture = Fixture::new();
-    let organization = CreateOrganization {
-        name: "Tokyo Nights".to_owned(),
-        currency: "JPY".to_owned(),
-        timezone: "Asia/Tokyo".to_owned(),
-    };
+    let organization = CreateOrganization::new("Tokyo Nights").currency("JPY").timezone("Asia/Tokyo");
     let organization = fixture.service.create_organization(organization).expect("an organization");
     let caller = fixture.service.act_for(organization.id).expect("the organization exists");
     let event = fixture.service.create_event(&caller, new_event(|_| {})).expect("an event");
@@ -388,7 +379,7 @@ fn currency_and_time_zone_default_to_those_of_the_organization() {
 fn the_currency_can_change_until_something_has_an_amount() {
     let fixture = Fixture::new();
     let change = |event: &Event, currency: &str| {
-        let changes = UpdateEvent { currency: Change::Set(currency.to_owned()), ..Default::default() };
+        let changes = UpdateEvent::default().currency(currency);
         fixture.service.update_event(&fixture.caller, event.id, changes)
     };
     let event = fixture.event();
@@ -437,7 +428,7 @@ fn a_slug_is_unique_within_its_organization() {
     let same = || new_event(|new| new.slug.clone_from(&first.slug));
     assert_eq!(reason(fixture.service.create_event(&fixture.caller, same())), Reason::SlugTaken);
     let second = fixture.event();
-    let rename = |slug: &str| UpdateEvent { slug: Change::Set(slug.to_owned()), ..Default::default() };
+    let rename = |slug: &str| UpdateEvent::default().slug(slug);
     let renamed = fixture.service.update_event(&fixture.caller, second.id, rename(&first.slug));
     assert_eq!(reason(renamed), Reason::SlugTaken);
     assert_eq!(read(&fixture, &second), second);
@@ -484,11 +475,11 @@ fn only_updates_raise_the_revision() {
     let sold = fixture.service.get_ticket_type(&fixture.caller, ticket_type.id).expect("the type");
     assert_eq!(sold, TicketType { sold: 1, ..ticket_type.clone() });
 
-    let title = UpdateEvent { title: Change::Set("Winter Night".to_owned()), ..Default::default() };
+    let title = UpdateEvent::default().title("Winter Night");
     let updated = fixture.service.update_event(&fixture.caller, event.id, title).expect("a title");
     assert_eq!(updated.revision, event.revision + 1);
     assert_eq!(updated.updated_at, at("2026-06-01T12:00:01Z"));
-    let settings = EventSettings { is_featured: Change::Set(true), ..Default::default() };
+    let settings = EventSettings::default().is_featured(true);
     let updated = fixture.service.update_event_settings(&fixture.caller, event.id, settings).expect("settings");
     assert_eq!(updated.revision, event.revision + 2);
     fixture.set_quantity(ticket_type.id, 11).expect("a quantity");
@@ -501,15 +492,14 @@ fn settings_change_only_the_fields_that_are_set() {
     let fixture = Fixture::new();
     let event = fixture.event();
     let metadata = serde_json::json!({"hall": 3, "seats": [1, 2.5, null], "": true});
-    let settings = EventSettings {
-        tags: Change::Set(vec!["jazz".to_owned(), "open air".to_owned()]),
-        is_featured: Change::Set(true),
-        location_metadata: Change::Set(metadata.clone()),
-        tracking_pixels: Change::Set(serde_json::json!("pixel")),
-        disable_organizer_order_notifications: Change::Set(true),
-    };
+    let settings = EventSettings::default()
+        .tags(["jazz", "open air"])
+        .is_featured(true)
+        .location_metadata(metadata.clone())
+        .tracking_pixels(serde_json::json!("pixel"))
+        .disable_organizer_order_notifications(true);
     fixture.service.update_event_settings(&fixture.caller, event.id, settings).expect("settings");
-    let tags_only = EventSettings { tags: Change::Set(Vec::new()), ..Default::default() };
+    let tags_only = EventSettings::default().tags(Vec::<String>::new());
     let updated = fixture.service.update_event_settings(&fixture.caller, event.id, tags_only).expect("settings");
     let expected = Event {
         tags: Vec::new(),

@@ -6,7 +6,7 @@ use ticketing::TicketingService;
 use ticketing::organization::{CreateApiKey, CreateOrganization, Scopes};
 
 fn key() -> CreateApiKey {
-    CreateApiKey { name: "Office".to_owned(), scopes: Scopes::all(), expires_at: None }
+    CreateApiKey::new("Office", Scopes::all())
 }
 
 #[test]
@@ -34,9 +34,9 @@ fn only_one_of_several_services_creates_the_first_organization() {
 fn an_invalid_first_organization_leaves_nothing_behind() {
     let folder = tempfile::tempdir().unwrap();
     let service = TicketingService::open(folder.path().join("ticketing.db")).unwrap();
-    let without_name = CreateOrganization { name: String::new(), ..Default::default() };
+    let without_name = CreateOrganization::new("");
     assert_eq!(service.create_first_organization(without_name, key()).unwrap_err().fields()[0].path, "name");
-    let without_scopes = CreateApiKey { scopes: Scopes::default(), ..key() };
+    let without_scopes = key().scopes(Scopes::default());
     let refused = service.create_first_organization(CreateOrganization::default(), without_scopes).unwrap_err();
     assert_eq!(refused.fields()[0].path, "scopes");
     assert!(service.list_organizations().unwrap().is_empty());

@@ -94,8 +94,7 @@ const OPERATIONS: &[(&str, Operation)] = &[
         service.mark_checkout_reminder_sent(caller, resources.pending[index]).map(|result| result.map(Response::Order))
     }),
     ("issue_tickets", |resources, service, caller, index| {
-        let request =
-            IssueTickets { ticket_type_id: resources.ticket_type, customer: new_customer(), quantity: [3, 4][index] };
+        let request = IssueTickets::new(resources.ticket_type, new_customer(), [3, 4][index]);
         service.issue_tickets(caller, request).map(|result| result.map(Response::Issued))
     }),
     ("check_in_ticket", |resources, service, caller, index| {
@@ -129,7 +128,7 @@ const OPERATIONS: &[(&str, Operation)] = &[
     ("validate_discount", |resources, service, caller, index| {
         let event_id = resources.events[0];
         let code = ["EARLY", "LATE"][index].to_owned();
-        let request = ValidateDiscount { event_id, code, order_amount: eur(0), ticket_items: Vec::new() };
+        let request = ValidateDiscount::new(event_id, code, []);
         service.validate_discount(caller, request).map(|result| result.map(Response::Validation))
     }),
     ("create_webhook", |_, service, caller, index| {
@@ -281,11 +280,11 @@ fn field_errors_are_not_stored() {
 fn not_found_is_not_stored() {
     let (fixture, resources) = open_with_resources();
     let unknown = "type_0000000000001".parse().expect("an id");
-    let request = |quantity| CreateTicketType { ..CreateTicketType::new("Box", eur(1), quantity) };
+    let request = |quantity| CreateTicketType::new("Box", eur(1), quantity);
     for _ in 0..2 {
         let nowhere: EventId = "event_0000000000001".parse().expect("an id");
         assert_not_found(fixture.service.create_ticket_type(&fixture.caller_with_key("key"), nowhere, request(1)));
-        let issued = IssueTickets { ticket_type_id: unknown, customer: new_customer(), quantity: 1 };
+        let issued = IssueTickets::new(unknown, new_customer(), 1);
         assert_eq!(paths(fixture.service.issue_tickets(&fixture.caller_with_key("key"), issued)), ["ticketId"]);
     }
     fixture
@@ -329,7 +328,7 @@ fn a_refused_scan_is_counted_each_time_and_the_next_may_succeed() {
 /// Whether issuing a ticket with this key returns a stored response.
 fn replays(fixture: &Fixture, resources: &Resources, key: &str) -> bool {
     let caller = fixture.caller_with_key(key);
-    let request = IssueTickets { ticket_type_id: resources.ticket_type, customer: new_customer(), quantity: 1 };
+    let request = IssueTickets::new(resources.ticket_type, new_customer(), 1);
     fixture.service.issue_tickets(&caller, request).expect("a ticket").replayed
 }
 

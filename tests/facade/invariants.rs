@@ -4,14 +4,13 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use proptest::prelude::*;
-use ticketing::discount::{CreateDiscount, Discount, UpdateDiscount};
+use ticketing::Amount;
+use ticketing::discount::{Discount, UpdateDiscount};
 use ticketing::event::{EventStatus, EventSummary, OrdersByStatus, TicketTypeSummary};
 use ticketing::id::{EventId, OrderId};
 use ticketing::order::{CreateOrder, ListOrders, NewOrderItem, OrderStatus, OrderSummary, PaymentStatus};
-use ticketing::page::PageRequest;
 use ticketing::ticket::{CheckInTicket, ListTickets, TicketStatus};
 use ticketing::ticket_type::{ListTicketTypes, TicketType, UpdateTicketType};
-use ticketing::{Amount, Change};
 
 use crate::common::*;
 
@@ -77,12 +76,12 @@ impl History {
         let types = [fixture.ticket_type(&event, 1250, 3), fixture.ticket_type(&event, 0, 2)];
         let mut new = [percent_off(&event, "HALF", 50), percent_off(&event, "ALL", 100)];
         new[0].auto_apply = Some(true);
-        let discounts = new.map(|new| fixture.discount(CreateDiscount { usage_limit: Some(2), ..new }));
+        let discounts = new.map(|new| fixture.discount(new.usage_limit(2)));
         Self { fixture, event: event.id, types, discounts, uses: [(0, 2); 2], orders: Vec::new(), paid: HashMap::new() }
     }
 
     fn tickets(&self) -> Vec<ticketing::ticket::IssuedTicket> {
-        let request = ListTickets { page: PageRequest::first(100), ..Default::default() };
+        let request = ListTickets::default().limit(100);
         let page = self.fixture.service.list_tickets(&self.fixture.caller, request).expect("a page");
         assert_eq!(page.next_cursor, None, "a short history");
         page.data
@@ -96,10 +95,9 @@ impl History {
         let result = match step {
             Step::Order { ticket_type, quantity, also, code } => {
                 let mut request = CreateOrder::new(self.event, new_customer(), self.types[*ticket_type].id, *quantity);
-                request.items.extend(also.map(|(ticket_type, quantity)| NewOrderItem {
-                    ticket_type_id: self.types[ticket_type].id,
-                    quantity,
-                }));
+                request.items.extend(
+                    also.map(|(ticket_type, quantity)| NewOrderItem::new(self.types[ticket_type].id, quantity)),
+                );
                 request.discount_code = code.map(|discount| self.discounts[discount].code.clone());
                 match service.create_order(caller, request) {
                     Err(error) if error.to_string() == "discountCode Discount code usage limit reached" => Ok(()),
@@ -107,7 +105,7 @@ impl History {
                 }
             }
             Step::Limit { discount, uses } => {
-                let changes = UpdateDiscount { usage_limit: Change::Set(Some(*uses)), ..Default::default() };
+                let changes = UpdateDiscount::default().usage_limit(*uses);
                 service.update_discount(caller, self.discounts[*discount].id, changes).map(drop)
             }
             Step::Pay(index) => match order(index) {
@@ -139,7 +137,7 @@ impl History {
             Step::Maintain => service.run_maintenance().map(drop),
             Step::Raise { ticket_type, by } => {
                 let current = service.get_ticket_type(caller, self.types[*ticket_type].id).expect("the type").quantity;
-                let changes = UpdateTicketType { quantity: Change::Set(current + by), ..Default::default() };
+                let changes = UpdateTicketType::default().quantity(current + by);
                 service.update_ticket_type(caller, self.types[*ticket_type].id, changes).map(drop)
             }
         };
@@ -152,7 +150,7 @@ impl History {
     fn summary_of_the_lists(&self) -> EventSummary {
         let service = &self.fixture.service;
         let caller = &self.fixture.caller;
-        let request = ListOrders { event_id: Some(self.event), page: PageRequest::first(100), ..Default::default() };
+        let request = ListOrders::default().event_id(self.event).limit(100);
         let orders = service.list_orders(caller, request).expect("a page");
         assert_eq!(orders.next_cursor, None, "a short history");
         let tickets = self.tickets();

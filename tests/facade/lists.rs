@@ -5,7 +5,7 @@ use std::fmt::Debug;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use ticketing::discount::{CreateDiscount, Discount, ListDiscounts};
+use ticketing::discount::{Discount, ListDiscounts};
 use ticketing::event::{Event, EventStatus, ListEvents};
 use ticketing::id::{EventId, Id, Kind, OrderId, TicketId, TicketTypeId};
 use ticketing::order::{CreateOrder, ListOrders, NewCustomer, OrderStatus, OrderSummary};
@@ -14,7 +14,7 @@ use ticketing::request::Request;
 use ticketing::text_enum::TextEnum;
 use ticketing::ticket::{CheckInTicket, ListTickets, TicketStatus};
 use ticketing::ticket_type::{ListTicketTypes, TicketType, TicketTypeStatus, UpdateTicketType};
-use ticketing::{Change, Result, Timestamp};
+use ticketing::{Result, Timestamp};
 
 use crate::common::*;
 
@@ -39,7 +39,7 @@ fn walk<T, K: Kind>(
 }
 
 fn events(fixture: &Fixture, request: ListEvents) -> Vec<EventId> {
-    let list = |page| fixture.service.list_events(&fixture.caller, ListEvents { page, ..request.clone() });
+    let list = |page| fixture.service.list_events(&fixture.caller, request.clone().page(page));
     walk(100, |event: &Event| event.id, list).iter().map(|event| event.id).collect()
 }
 
@@ -79,9 +79,12 @@ fn every_combination_of_event_filters_finds_the_matching_events() {
             for q in choices(&["jazz".to_owned(), "event-".to_owned(), "nothing".to_owned()]) {
                 for starts_from in choices(&starts) {
                     for starts_before in choices(&starts) {
-                        let q = q.clone();
-                        let page = PageRequest::default();
-                        let request = ListEvents { status, is_public, q, starts_from, starts_before, page };
+                        let mut request = ListEvents::default();
+                        request.status = status;
+                        request.is_public = is_public;
+                        request.q.clone_from(&q);
+                        request.starts_from = starts_from;
+                        request.starts_before = starts_before;
                         let matches = |event: &&Event| {
                             status.is_none_or(|status| event.status == status)
                                 && is_public.is_none_or(|is_public| event.is_public == is_public)
@@ -104,7 +107,7 @@ fn every_combination_of_event_filters_finds_the_matching_events() {
 #[test]
 fn a_search_has_no_wildcards_and_ignores_case() {
     let fixture = Fixture::new();
-    let found = |q: &str| events(&fixture, ListEvents { q: Some(q.to_owned()), ..Default::default() });
+    let found = |q: &str| events(&fixture, ListEvents::default().q(q));
     for (title, finds, misses) in [
         ("100% Jazz", &["100%", "0% j", "%"][..], &["10%", "100_"][..]),
         ("snake_case", &["e_c", "_"], &["snake-case"]),
@@ -130,7 +133,7 @@ fn a_search_has_no_wildcards_and_ignores_case() {
 }
 
 fn orders(fixture: &Fixture, request: ListOrders) -> Vec<OrderId> {
-    let list = |page| fixture.service.list_orders(&fixture.caller, ListOrders { page, ..request.clone() });
+    let list = |page| fixture.service.list_orders(&fixture.caller, request.clone().page(page));
     walk(7, |order: &OrderSummary| order.id, list).iter().map(|order| order.id).collect()
 }
 
@@ -176,10 +179,12 @@ fn every_combination_of_order_and_ticket_filters_finds_the_matching_ones() {
             for customer_email in choices(&filter_emails) {
                 for created_from in choices(&instants) {
                     for created_before in choices(&instants) {
-                        let email = customer_email.clone();
-                        let page = PageRequest::default();
-                        let request =
-                            ListOrders { event_id, status, customer_email: email, created_from, created_before, page };
+                        let mut request = ListOrders::default();
+                        request.event_id = event_id;
+                        request.status = status;
+                        request.customer_email.clone_from(&customer_email);
+                        request.created_from = created_from;
+                        request.created_before = created_before;
                         let expected: Vec<_> = all
                             .iter()
                             .filter(|order| {
@@ -201,7 +206,7 @@ fn every_combination_of_order_and_ticket_filters_finds_the_matching_ones() {
     }
 
     let list = |request: &ListTickets, limit| {
-        let list = |page| fixture.service.list_tickets(&fixture.caller, ListTickets { page, ..request.clone() });
+        let list = |page| fixture.service.list_tickets(&fixture.caller, request.clone().page(page));
         walk(limit, |ticket: &ticketing::ticket::IssuedTicket| ticket.id, list)
     };
     let every = list(&ListTickets::default(), 3);
@@ -218,8 +223,12 @@ fn every_combination_of_order_and_ticket_filters_finds_the_matching_ones() {
             for order_id in choices(&with_tickets) {
                 for status in choices(TicketStatus::ALL) {
                     for customer_email in choices(&filter_emails) {
-                        let page = PageRequest::default();
-                        let request = ListTickets { event_id, ticket_type_id, order_id, status, customer_email, page };
+                        let mut request = ListTickets::default();
+                        request.event_id = event_id;
+                        request.ticket_type_id = ticket_type_id;
+                        request.order_id = order_id;
+                        request.status = status;
+                        request.customer_email = customer_email;
                         let expected: Vec<_> = every
                             .iter()
                             .filter(|ticket| {
@@ -252,7 +261,7 @@ fn every_combination_of_discount_filters_finds_the_matching_ones() {
         for event in &events {
             let new = percent_off(event, ["One", "ONE more", "Zwölf"][number % 3], 10);
             let code = if number < 3 { new.code.clone() } else { format!("{}{number}", new.code) };
-            all.push(fixture.discount(CreateDiscount { code, is_active: Some(number % 2 == 0), ..new }));
+            all.push(fixture.discount(new.code(code).is_active(number % 2 == 0)));
         }
     }
     all.reverse();
@@ -267,11 +276,12 @@ fn every_combination_of_discount_filters_finds_the_matching_ones() {
                         && is_active.is_none_or(|is_active| discount.is_active == is_active)
                 };
                 let expected: Vec<_> = all.iter().filter(matches).cloned().collect();
-                let request = ListDiscounts { event_id, code: code.clone(), is_active, ..Default::default() };
+                let mut request = ListDiscounts::default();
+                request.event_id = event_id;
+                request.code.clone_from(&code);
+                request.is_active = is_active;
                 for limit in [1, 5, 100] {
-                    let list = |page| {
-                        fixture.service.list_discounts(&fixture.caller, ListDiscounts { page, ..request.clone() })
-                    };
+                    let list = |page| fixture.service.list_discounts(&fixture.caller, request.clone().page(page));
                     assert_eq!(walk(limit, |discount: &Discount| discount.id, list), expected, "{request:?}");
                 }
             }
@@ -280,9 +290,7 @@ fn every_combination_of_discount_filters_finds_the_matching_ones() {
     // A cursor is valid while its item exists, even if the item no longer matches the filter.
     let after = |discount: &Discount| {
         let page = PageRequest::first(1).after(discount.id);
-        fixture
-            .service
-            .list_discounts(&fixture.caller, ListDiscounts { page, is_active: Some(true), ..Default::default() })
+        fixture.service.list_discounts(&fixture.caller, ListDiscounts::default().page(page).is_active(true))
     };
     let position = all.iter().position(|discount| !discount.is_active).expect("one is not");
     let next = all[position..].iter().find(|discount| discount.is_active).expect("one is");
@@ -311,8 +319,11 @@ fn ticket_types_are_listed_by_sort_order_and_then_by_creation() {
     types.sort_by_key(|ticket_type| ticket_type.sort_order);
     for status in choices(TicketTypeStatus::ALL) {
         for limit in 1..=9 {
-            let list =
-                |page| fixture.service.list_ticket_types(&fixture.caller, event.id, ListTicketTypes { status, page });
+            let list = |page| {
+                let mut request = ListTicketTypes::default().page(page);
+                request.status = status;
+                fixture.service.list_ticket_types(&fixture.caller, event.id, request)
+            };
             let found = walk(limit, |ticket_type: &TicketType| ticket_type.id, list);
             let expected: Vec<_> =
                 types.iter().filter(|ticket_type| status.is_none_or(|is| ticket_type.status == is)).cloned().collect();
@@ -329,15 +340,11 @@ fn a_page_has_25_items_by_default_and_a_cursor_if_more_follow() {
     let first = fixture.service.list_events(&fixture.caller, ListEvents::default()).expect("a page");
     assert_eq!((first.data.len(), first.next_cursor), (25, Some(created[24])));
     for limit in [1, 2, 3, 5, 6, 7, 10, 15, 29, 30, 31, 100] {
-        let list = |page| fixture.service.list_events(&fixture.caller, ListEvents { page, ..Default::default() });
+        let list = |page| fixture.service.list_events(&fixture.caller, ListEvents::default().page(page));
         let found: Vec<_> = walk(limit, |event: &Event| event.id, list).iter().map(|event| event.id).collect();
         assert_eq!(found, created, "{limit}");
     }
-    let page = |limit| {
-        fixture
-            .service
-            .list_events(&fixture.caller, ListEvents { page: PageRequest::first(limit), ..Default::default() })
-    };
+    let page = |limit| fixture.service.list_events(&fixture.caller, ListEvents::default().limit(limit));
     assert_eq!(page(30).expect("a page").next_cursor, None, "exactly the last");
     assert_eq!(page(29).expect("a page").next_cursor, Some(created[28]));
     let empty = fixture.service.list_events(&fixture.other_organization(), ListEvents::default()).expect("a page");
@@ -360,11 +367,10 @@ fn a_cursor_that_is_not_an_item_of_the_organization_is_refused() {
     fn refused<T: Debug>(result: Result<T>, what: &str) {
         assert_eq!(paths(result), ["cursor"], "{what}");
     }
-    let after_event = |id: EventId| ListEvents { page: PageRequest::default().after(id), ..Default::default() };
-    let after_order = |id: OrderId| ListOrders { page: PageRequest::default().after(id), ..Default::default() };
-    let after_ticket = |id: TicketId| ListTickets { page: PageRequest::default().after(id), ..Default::default() };
-    let after_type =
-        |id: TicketTypeId| ListTicketTypes { page: PageRequest::default().after(id), ..Default::default() };
+    let after_event = |id: EventId| ListEvents::default().after(id);
+    let after_order = |id: OrderId| ListOrders::default().after(id);
+    let after_ticket = |id: TicketId| ListTickets::default().after(id);
+    let after_type = |id: TicketTypeId| ListTicketTypes::default().after(id);
 
     fixture.service.list_events(&fixture.caller, after_event(event.id)).expect("an item of the caller");
     refused(fixture.service.list_events(&other, after_event(event.id)), "an event of another organization");
@@ -410,7 +416,7 @@ fn a_cursor_that_is_not_an_item_of_the_organization_is_refused() {
 fn a_cursor_stays_valid_when_its_item_no_longer_matches_the_filter() {
     let fixture = Fixture::new();
     let created: Vec<_> = (0..3).map(|_| fixture.event().id).collect();
-    let published = |page| ListEvents { status: Some(EventStatus::Published), page, ..Default::default() };
+    let published = |page| ListEvents::default().status(EventStatus::Published).page(page);
     let first = fixture.service.list_events(&fixture.caller, published(PageRequest::first(1))).expect("a page");
     assert_eq!(first.next_cursor, Some(created[2]));
     fixture.set_event_status(created[2], EventStatus::Cancelled).expect("cancelled");
@@ -445,8 +451,7 @@ fn existing_items_are_seen_exactly_once_while_others_are_added() {
         }
         let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
             for _ in 0..5 {
-                let list =
-                    |page| fixture.service.list_orders(&fixture.caller, ListOrders { page, ..Default::default() });
+                let list = |page| fixture.service.list_orders(&fixture.caller, ListOrders::default().page(page));
                 let seen: Vec<_> =
                     walk(3, |order: &OrderSummary| order.id, list).iter().map(|order| order.id).collect();
                 let distinct: HashSet<_> = seen.iter().copied().collect();
@@ -495,7 +500,7 @@ fn a_changed_sort_order_moves_a_ticket_type_in_its_list() {
     let fixture = Fixture::new();
     let event = fixture.event();
     let types: Vec<_> = (0..3).map(|_| fixture.ticket_type(&event, 0, 1).id).collect();
-    let last = UpdateTicketType { sort_order: Change::Set(9), ..Default::default() };
+    let last = UpdateTicketType::default().sort_order(9);
     fixture.service.update_ticket_type(&fixture.caller, types[0], last).expect("moved");
     let page =
         fixture.service.list_ticket_types(&fixture.caller, event.id, ListTicketTypes::default()).expect("a page");

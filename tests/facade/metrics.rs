@@ -13,7 +13,7 @@ use ticketing::monitoring::OrderStatistics;
 use ticketing::order::{CreateOrder, NewOrderItem, OrderStatus};
 use ticketing::ticket::CheckInTicket;
 use ticketing::ticket_type::UpdateTicketType;
-use ticketing::{Change, Error, TicketingService, Timestamp};
+use ticketing::{Error, TicketingService, Timestamp};
 
 fn order_statistics(fixture: &Fixture) -> OrderStatistics {
     fixture.service.statistics().orders
@@ -164,7 +164,7 @@ fn changes_that_a_transaction_rolls_back_are_not_counted() {
     let ticket_type = fixture.ticket_type(&event, 1250, 1);
     let other_type = fixture.ticket_type(&event, 1250, 1);
     let mut both = CreateOrder::new(event.id, new_customer(), ticket_type.id, 1);
-    both.items.push(NewOrderItem { ticket_type_id: other_type.id, quantity: 1 });
+    both.items.push(NewOrderItem::new(other_type.id, 1));
     let both = fixture.service.create_order(&fixture.caller, both).unwrap().order;
     fixture.expire_holds();
     fixture.service.run_maintenance().unwrap();
@@ -221,39 +221,26 @@ fn scans_are_counted_by_outcome() {
     let event = fixture.event();
     let ticket_type = fixture.ticket_type(&event, 1250, 100);
     let tickets = fixture.issue(&ticket_type, 10);
-    let scan_at = |code: &str, event| {
-        fixture.service.check_in_ticket(&fixture.caller, CheckInTicket { code: code.to_owned(), event_id: event })
-    };
-    let scan = |code: &str| scan_at(code, None);
+    let check_in = |scan| fixture.service.check_in_ticket(&fixture.caller, scan);
+    let scan = |code: &str| check_in(CheckInTicket::new(code));
     for ticket in &tickets[..3] {
         scan(&ticket.code).unwrap();
     }
     assert_eq!(reason(scan(&tickets[0].code)), Reason::AlreadyCheckedIn);
     assert_eq!(reason(scan(&tickets[1].code)), Reason::AlreadyCheckedIn);
     let other_event = fixture.event();
-    assert_eq!(reason(scan_at(&tickets[3].code, Some(other_event.id))), Reason::WrongEvent);
+    assert_eq!(reason(check_in(CheckInTicket::at(&tickets[3].code, other_event.id))), Reason::WrongEvent);
     fixture.service.cancel_ticket(&fixture.caller, tickets[4].id).unwrap();
     assert_eq!(reason(scan(&tickets[4].code)), Reason::TicketCancelled);
     let update_ticket_type =
         |change: UpdateTicketType| fixture.service.update_ticket_type(&fixture.caller, ticket_type.id, change).unwrap();
-    update_ticket_type(UpdateTicketType {
-        valid_from: Change::Set(Some(at("2026-06-02T00:00Z"))),
-        ..Default::default()
-    });
+    update_ticket_type(UpdateTicketType::default().valid_from(at("2026-06-02T00:00Z")));
     for _ in 0..4 {
         assert_eq!(reason(scan(&tickets[5].code)), Reason::NotYetValid);
     }
-    update_ticket_type(UpdateTicketType {
-        valid_from: Change::Set(None),
-        valid_until: Change::Set(Some(at("2026-06-01T00:00Z"))),
-        ..Default::default()
-    });
+    update_ticket_type(UpdateTicketType::default().clear_valid_from().valid_until(at("2026-06-01T00:00Z")));
     assert_eq!(reason(scan(&tickets[5].code)), Reason::NoLongerValid);
-    update_ticket_type(UpdateTicketType {
-        valid_until: Change::Set(None),
-        allowed_dates: Change::Set(vec![at("2026-06-09T12:00Z")]),
-        ..Default::default()
-    });
+    update_ticket_type(UpdateTicketType::default().clear_valid_until().allowed_dates([at("2026-06-09T12:00Z")]));
     assert_eq!(reason(scan(&tickets[5].code)), Reason::NotValidToday);
     fixture.set_event_status(event.id, EventStatus::Cancelled).unwrap();
     assert_eq!(reason(scan(&tickets[5].code)), Reason::EventCancelled);

@@ -12,7 +12,7 @@ use ticketing::order::{
 use ticketing::order::{OrderStatus::Cancelled, OrderStatus::Completed, OrderStatus::Expired, OrderStatus::Pending};
 use ticketing::ticket::TicketStatus;
 use ticketing::ticket_type::{TicketType, TicketTypeStatus, UpdateTicketType};
-use ticketing::{Amount, Change, Error, Result};
+use ticketing::{Amount, Error, Result};
 
 use crate::common::*;
 
@@ -190,7 +190,7 @@ impl RefusedOrder {
         let future = Some(at("2026-06-20T00:00Z"));
         let ticket_type = [ticket_type(None, None), ticket_type(future, None), ticket_type(None, past)];
         let other = fixture.ticket_type(&fixture.event(), 1250, 10);
-        let item = |ticket_type: &TicketType, quantity| NewOrderItem { ticket_type_id: ticket_type.id, quantity };
+        let item = |ticket_type: &TicketType, quantity| NewOrderItem::new(ticket_type.id, quantity);
         let mut request = CreateOrder::new(event.id, new_customer(), ticket_type[0].id, 3);
         request.items.extend([item(&ticket_type[1], 1), item(&ticket_type[2], 1), item(&other, 1)]);
         request.customer.company_name = Some("Ada Ltd".to_owned());
@@ -223,32 +223,27 @@ fn the_first_of_several_reasons_refuses_an_order() {
 
     assert_eq!(reason(case.try_create()), Reason::TicketTypeNotOnSale);
     for index in 0..3 {
-        case.change(index, UpdateTicketType { status: TicketTypeStatus::OnSale.into(), ..Default::default() });
+        case.change(index, UpdateTicketType::default().status(TicketTypeStatus::OnSale));
     }
 
     assert_eq!(reason(case.try_create()), Reason::SaleNotStarted);
-    case.change(1, UpdateTicketType { sale_start_date: Change::Set(None), ..Default::default() });
+    case.change(1, UpdateTicketType::default().clear_sale_start_date());
 
     assert_eq!(reason(case.try_create()), Reason::SaleEnded);
-    case.change(2, UpdateTicketType { sale_end_date: Change::Set(None), ..Default::default() });
+    case.change(2, UpdateTicketType::default().clear_sale_end_date());
 
     assert_eq!(reason(case.try_create()), Reason::MaxPerOrderExceeded);
-    case.change(0, UpdateTicketType { max_per_order: Change::Set(3), ..Default::default() });
+    case.change(0, UpdateTicketType::default().max_per_order(3));
 
     assert_eq!(reason(case.try_create()), Reason::SoldOut);
-    case.change(0, UpdateTicketType { quantity: Change::Set(3), ..Default::default() });
+    case.change(0, UpdateTicketType::default().quantity(3));
 
     assert_eq!(paths(case.try_create()), ["customer.companyName", "shippingAddress"]);
     case.request.customer.company_name = None;
-    let paris = ShippingAddress {
-        street: "1 Rue de Rivoli".to_owned(),
-        zip: "75001".to_owned(),
-        city: "Paris".to_owned(),
-        country: "FR".to_owned(),
-    };
+    let paris = ShippingAddress::default().street("1 Rue de Rivoli").zip("75001").city("Paris").country("FR");
     case.request.shipping_address = Some(paris.clone());
     assert_eq!(paths(case.try_create()), ["shippingAddress.country"]);
-    case.request.shipping_address = Some(ShippingAddress { country: "DE".to_owned(), ..paris });
+    case.request.shipping_address = Some(paris.country("DE"));
 
     assert_eq!(paths(case.try_create()), ["discountCode"], "the discount code is checked last");
     case.request.discount_code = None;
@@ -292,12 +287,8 @@ fn without_a_list_of_countries_an_event_ships_everywhere() {
     let ticket_type = fixture.ticket_type(&event, 1250, 10);
     assert_eq!(paths(fixture.try_order(&ticket_type, 1)), ["shippingAddress"]);
     let mut request = CreateOrder::new(event.id, new_customer(), ticket_type.id, 1);
-    request.shipping_address = Some(ShippingAddress {
-        street: "1 Main Street".to_owned(),
-        zip: "1".to_owned(),
-        city: "Suva".to_owned(),
-        country: "FJ".to_owned(),
-    });
+    request.shipping_address =
+        Some(ShippingAddress::default().street("1 Main Street").zip("1").city("Suva").country("FJ"));
     fixture.service.create_order(&fixture.caller, request).expect("ships everywhere");
     let digital = fixture.event_with(|new| new.shipping_countries = Some(vec!["DE".to_owned()]));
     fixture.order(&fixture.ticket_type(&digital, 1250, 10), 1);
@@ -323,7 +314,7 @@ fn the_items_of_an_order_keep_their_order_and_add_up_to_the_total() {
     let ticket_type = fixture.ticket_type(&event, 1250, 10);
     let stool = fixture.ticket_type(&event, 333, 10);
     let mut request = CreateOrder::new(event.id, new_customer(), stool.id, 3);
-    let item = |ticket_type: &TicketType, quantity| NewOrderItem { ticket_type_id: ticket_type.id, quantity };
+    let item = |ticket_type: &TicketType, quantity| NewOrderItem::new(ticket_type.id, quantity);
     request.items.extend([item(&ticket_type, 2), item(&stool, 1)]);
     request.affiliate_code = Some("FRIEND".to_owned());
     let created = fixture.service.create_order(&fixture.caller, request).expect("an order");
@@ -405,7 +396,7 @@ fn an_order_with_free_and_priced_items_must_be_paid() {
     let free = fixture.ticket_type(&event, 0, 10);
     let priced = fixture.ticket_type(&event, 1, 10);
     let mut request = CreateOrder::new(event.id, new_customer(), free.id, 2);
-    request.items.push(NewOrderItem { ticket_type_id: priced.id, quantity: 1 });
+    request.items.push(NewOrderItem::new(priced.id, 1));
     let created = fixture.service.create_order(&fixture.caller, request).expect("an order");
     assert_eq!((created.order.status, created.order.total), (Pending, eur(1)));
     assert_eq!((fixture.sold(&free), created.issued_tickets.len()), (0, 0));
@@ -449,17 +440,11 @@ fn the_details_of_an_order_are_those_of_its_request() {
     let event = fixture.event_with(|new| new.accepts_company = Some(true));
     let ticket_type = fixture.ticket_type(&event, 1250, 10);
     let mut request = CreateOrder::new(event.id, new_customer(), ticket_type.id, 1);
-    let address = ShippingAddress {
-        street: "1 Main Street".to_owned(),
-        zip: "1".to_owned(),
-        city: "Suva".to_owned(),
-        country: "FJ".to_owned(),
-    };
-    let urls = CheckoutRedirectUrls {
-        success: "https://shop.example/yes".to_owned(),
-        failure: "https://shop.example/no".to_owned(),
-        cancel: "app://back".to_owned(),
-    };
+    let address = ShippingAddress::default().street("1 Main Street").zip("1").city("Suva").country("FJ");
+    let urls = CheckoutRedirectUrls::default()
+        .success("https://shop.example/yes")
+        .failure("https://shop.example/no")
+        .cancel("app://back");
     request.customer.company_name = Some("Ada Ltd".to_owned());
     request.customer.locale = Some("en-GB".to_owned());
     request.language = Some(String::new());
@@ -517,7 +502,7 @@ fn an_expired_order_reads_the_same_before_and_after_maintenance() {
     let order = fixture.order(&ticket_type, 2);
     fixture.clock.advance(HOLD + Duration::from_secs(5));
     let listed = |status| {
-        let request = ListOrders { status: Some(status), ..Default::default() };
+        let request = ListOrders::default().status(status);
         fixture.service.list_orders(&fixture.caller, request).expect("a page").data
     };
     let before = (fixture.read_order(order.id), listed(Expired), listed(Pending));
@@ -630,12 +615,10 @@ fn a_total_above_the_maximum_is_a_field_error() {
         .collect();
     // 100 × 10^9 × 10^3 fils = 10^14 for one entry. Ten entries make the highest total, 10^15.
     let mut request = CreateOrder::new(event.id, new_customer(), ticket_type.id, 100);
-    request
-        .items
-        .extend(types[1..].iter().map(|ticket_type| NewOrderItem { ticket_type_id: ticket_type.id, quantity: 100 }));
+    request.items.extend(types[1..].iter().map(|ticket_type| NewOrderItem::new(ticket_type.id, 100)));
     let created = fixture.service.create_order(&fixture.caller, request.clone()).expect("just not too much");
     assert_eq!(created.order.total, Amount::whole(1_000_000_000_000));
-    request.items.push(NewOrderItem { ticket_type_id: types[0].id, quantity: 1 });
+    request.items.push(NewOrderItem::new(types[0].id, 1));
     assert_eq!(paths(fixture.service.create_order(&fixture.caller, request)), ["items"]);
 }
 
@@ -645,7 +628,7 @@ fn errors_have_readable_messages() {
     let ticket_type = fixture.ticket_type(&fixture.event(), 1250, 1);
     let refused = fixture.try_order(&ticket_type, 2).expect_err("too many");
     assert!(matches!(&refused, Error::Conflict(conflict) if !conflict.detail.is_empty()));
-    let changes = UpdateEvent { title: Change::Set("X".to_owned()), ..Default::default() };
+    let changes = UpdateEvent::default().title("X");
     let refused = fixture.service.update_event(&fixture.caller, ticket_type.event_id, changes).expect_err("too short");
     assert!(refused.to_string().starts_with("title "), "{refused}");
 }

@@ -409,7 +409,7 @@ fn a_late_payment_takes_no_seats_if_some_of_them_are_gone() {
     let ticket_type = fixture.ticket_type(&event, 1250, 2);
     let stool = fixture.ticket_type(&event, 500, 1);
     let mut request = CreateOrder::new(event.id, new_customer(), ticket_type.id, 2);
-    request.items.push(NewOrderItem { ticket_type_id: stool.id, quantity: 1 });
+    request.items.push(NewOrderItem::new(stool.id, 1));
     let order = fixture.service.create_order(&fixture.caller, request).expect("an order").order;
     fixture.expire_holds();
     fixture.issue(&stool, 1);
@@ -431,11 +431,10 @@ fn sandbox() -> Fixture {
 }
 
 fn redirect_urls() -> CheckoutRedirectUrls {
-    CheckoutRedirectUrls {
-        success: "https://shop.example/yes".to_owned(),
-        failure: "https://shop.example/no".to_owned(),
-        cancel: "https://shop.example/back".to_owned(),
-    }
+    CheckoutRedirectUrls::default()
+        .success("https://shop.example/yes")
+        .failure("https://shop.example/no")
+        .cancel("https://shop.example/back")
 }
 
 /// Creates an order with the sandbox gateway. Returns it and the token of its checkout.

@@ -31,7 +31,8 @@ fn cancel(fixture: &Fixture, id: OrderId) -> bool {
 }
 
 fn refunds(fixture: &Fixture, status: Option<RefundStatus>) -> Vec<Refund> {
-    let request = ListRefunds { status, ..Default::default() };
+    let mut request = ListRefunds::default();
+    request.status = status;
     fixture.service.list_refunds(&fixture.caller, request).expect("a page").data
 }
 
@@ -263,7 +264,7 @@ fn refunds_are_listed_by_status_newest_first_in_pages() {
     assert_eq!(ids(Some(RefundStatus::Done)), [orders[3], orders[0]]);
     assert_eq!(ids(Some(RefundStatus::Refused)), [orders[1]]);
     assert_eq!(ids(Some(RefundStatus::Due)), [orders[2]]);
-    let page = |page| fixture.service.list_refunds(&fixture.caller, ListRefunds { status: None, page });
+    let page = |page| fixture.service.list_refunds(&fixture.caller, ListRefunds::default().page(page));
     let first = page(PageRequest::first(3)).expect("a page");
     assert_eq!((first.data.len(), first.next_cursor), (3, Some(orders[1])));
     let last = page(PageRequest::first(3).after(orders[1])).expect("a page");

@@ -7,14 +7,13 @@ use ticketing::discount::{
     BasketItem, CreateDiscount, Discount, DiscountType, ListDiscounts, UpdateDiscount, ValidateDiscount,
 };
 use ticketing::event::{CreateEvent, Event, EventSettings, ListEvents, UpdateEvent};
-use ticketing::order::{CheckoutRedirectUrls, CreateOrder, ListOrders, NewOrderItem, ShippingAddress};
+use ticketing::order::{CheckoutRedirectUrls, CreateOrder, ListOrders, ShippingAddress};
 use ticketing::organization::{CreateApiKey, CreateOrganization, Scopes};
-use ticketing::page::PageRequest;
 use ticketing::request::Request;
 use ticketing::ticket::{CheckInTicket, IssueTickets, ListTickets};
 use ticketing::ticket_type::{CreateTicketType, ListTicketTypes, TicketType, UpdateTicketType};
 use ticketing::webhook::{CreateWebhook, ListWebhookDeliveries, ListWebhooks, UpdateWebhook, WebhookEndpoint};
-use ticketing::{Amount, Change, Result, TicketingService};
+use ticketing::{Amount, Result, TicketingService};
 
 /// A field of a request: whether it may be absent or null, and valid and invalid values, as raw JSON.
 struct Field {
@@ -788,8 +787,7 @@ fn every_field_of_a_discounts_update_is_checked_against_its_limits() {
     let other = fixture.event();
     check_update(&discount_base(&other), DISCOUNT, |body| {
         let from = at("2026-07-01T00:00Z");
-        let new =
-            CreateDiscount { valid_from: from, valid_to: at("2026-07-02T00:00Z"), ..percent_off(&event, "OLD", 1) };
+        let new = percent_off(&event, "OLD", 1).valid_from(from).valid_to(at("2026-07-02T00:00Z"));
         let old = fixture.discount(new);
         let updated = fixture.service.update_discount(&fixture.caller, old.id, read::<UpdateDiscount>(body));
         match &updated {
@@ -1050,10 +1048,8 @@ fn null_clears_nullable_fields_and_absent_fields_are_unchanged() {
     let revision = of.revision + 2;
     assert_eq!(cleared, Discount { usage_limit: None, minimum_purchase: None, revision, ..of.clone() });
 
-    let new = CreateWebhook {
-        description: Some("Ours".to_owned()),
-        ..CreateWebhook::new("https://example.com/hook", [ticketing::webhook::NotificationType::TicketIssued])
-    };
+    let new = CreateWebhook::new("https://example.com/hook", [ticketing::webhook::NotificationType::TicketIssued])
+        .description("Ours");
     let of = fixture.service.create_webhook(&fixture.caller, new).expect("an endpoint").endpoint;
     let update =
         |body| fixture.service.update_webhook(&fixture.caller, of.id, read::<UpdateWebhook>(body)).expect(body);
@@ -1139,7 +1135,7 @@ fn plain_rust_structs_are_checked_against_the_same_limits() {
         ("items[0].quantity", |new| new.items[0].quantity = 0),
         ("items[1].quantity", |new| {
             let item = new.items[0];
-            new.items.push(NewOrderItem { quantity: 101, ..item });
+            new.items.push(item.quantity(101));
         }),
         ("items[0].quantity", |new| new.items[0].quantity = i64::MAX),
         ("affiliateCode", |new| new.affiliate_code = Some("\0".to_owned())),
@@ -1149,12 +1145,13 @@ fn plain_rust_structs_are_checked_against_the_same_limits() {
             let street = "1".to_owned();
             let zip = "1".to_owned();
             let city = "1".to_owned();
-            new.shipping_address = Some(ShippingAddress { street, zip, city, country: "DEU".to_owned() });
+            new.shipping_address = Some(ShippingAddress::default().street(street).zip(zip).city(city).country("DEU"));
         }),
         ("checkoutRedirectUrls.cancel", |new| {
             let success = "app://a".to_owned();
             let failure = "app://b".to_owned();
-            new.checkout_redirect_urls = Some(CheckoutRedirectUrls { success, failure, cancel: "c".to_owned() });
+            new.checkout_redirect_urls =
+                Some(CheckoutRedirectUrls::default().success(success).failure(failure).cancel("c"));
         }),
     ];
     for (path, change) in of_order {
@@ -1192,7 +1189,7 @@ fn plain_rust_structs_are_checked_against_the_same_limits() {
         change(&mut new);
         assert_eq!(paths(fixture.service.create_discount(&fixture.caller, new)), [path]);
     }
-    let precise = CreateDiscount { value: amount(10_000_000_000_000, 12), ..percent_off(&event, "PRECISE", 0) };
+    let precise = percent_off(&event, "PRECISE", 0).value(amount(10_000_000_000_000, 12));
     assert_eq!(fixture.discount(precise).value, Amount::whole(10));
     type OfBasket = fn(&mut ValidateDiscount);
     let of_basket: [(&str, OfBasket); 6] = [
@@ -1204,22 +1201,22 @@ fn plain_rust_structs_are_checked_against_the_same_limits() {
         ("ticketItems", |new| new.ticket_items[0].quantity = i64::MAX),
     ];
     for (path, change) in of_basket {
-        let item = BasketItem { ticket_type_id: ticket_type.id, quantity: 1, price: eur(1) };
+        let item = BasketItem::new(ticket_type.id, 1, eur(1));
         let code = "EARLY".to_owned();
         let order_amount = eur(1);
-        let mut new = ValidateDiscount { event_id: event.id, code, order_amount, ticket_items: vec![item] };
+        let mut new = ValidateDiscount::new(event.id, code, [item]).order_amount(order_amount);
         change(&mut new);
         assert_eq!(paths(fixture.service.validate_discount(&fixture.caller, new)), [path]);
     }
 
     for (path, quantity, name) in [("quantity", 0, "Ada"), ("quantity", 11, "Ada"), ("customer.name", 1, "")] {
         let customer = ticketing::order::NewCustomer::new(name, "ada@example.com");
-        let request = IssueTickets { ticket_type_id: ticket_type.id, customer, quantity };
+        let request = IssueTickets::new(ticket_type.id, customer, quantity);
         assert_eq!(paths(fixture.service.issue_tickets(&fixture.caller, request)), [path]);
     }
     assert_eq!(paths(fixture.service.check_in_ticket(&fixture.caller, CheckInTicket::new(""))), ["code"]);
     assert_eq!(paths(fixture.service.check_in_ticket(&fixture.caller, CheckInTicket::new("\0"))), ["code"]);
-    let nul = EventSettings { tags: Change::Set(vec!["\0".to_owned()]), ..Default::default() };
+    let nul = EventSettings::default().tags(["\0"]);
     assert_eq!(paths(fixture.service.update_event_settings(&fixture.caller, event.id, nul)), ["tags[0]"]);
 }
 
@@ -1247,7 +1244,7 @@ fn organizations_keys_and_settings_of_the_service_are_checked_against_their_limi
         ("name", |new| new.name = "\0".to_owned()),
     ];
     for (path, change) in of_key {
-        let mut new = CreateApiKey { name: "Fixture".to_owned(), scopes: Scopes::all(), expires_at: None };
+        let mut new = CreateApiKey::new("Fixture", Scopes::all());
         change(&mut new);
         assert_eq!(paths(fixture.service.create_api_key(fixture.caller.organization(), new)), [path]);
     }
@@ -1361,7 +1358,7 @@ fn the_query_of_every_list_is_checked_against_its_limits() {
         query(&[("limit", "100"), ("isPublic", "true"), ("colour", "red")], Request::<ListEvents>::from_query);
     assert_eq!(fixture.service.list_events(&fixture.caller, request).expect("a page").data, [event]);
     for limit in [0, 101, i64::MIN] {
-        let request = ListEvents { page: PageRequest::first(limit), ..Default::default() };
+        let request = ListEvents::default().limit(limit);
         assert_eq!(paths(fixture.service.list_events(&fixture.caller, request)), ["limit"]);
     }
 }

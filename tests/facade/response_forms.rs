@@ -60,10 +60,10 @@ fn every_response_has_exactly_the_fields_of_its_shape() {
     has_fields(&discount, DISCOUNT);
     assert_eq!(discount["type"], "PERCENTAGE");
     let validate = |quantity, code: &str| {
-        let ticket_items = vec![BasketItem { ticket_type_id: ticket_type.id, quantity, price: ticket_type.price }];
+        let ticket_items = vec![BasketItem::new(ticket_type.id, quantity, ticket_type.price)];
         let event_id = event.id;
         let code = code.to_owned();
-        let request = ValidateDiscount { event_id, code, order_amount: eur(0), ticket_items };
+        let request = ValidateDiscount::new(event_id, code, ticket_items);
         json_of(&service.validate_discount(caller, request).expect("an answer"))
     };
     let valid = validate(2, "early");
@@ -94,7 +94,7 @@ fn every_response_has_exactly_the_fields_of_its_shape() {
     let details = json_of(&service.get_order_details(caller, order.id).expect("details"));
     has_fields(&details, "orderId companyName locale language shippingAddress checkoutRedirectUrls");
 
-    let request = IssueTickets { ticket_type_id: ticket_type.id, customer: new_customer(), quantity: 1 };
+    let request = IssueTickets::new(ticket_type.id, new_customer(), 1);
     let issued = service.issue_tickets(caller, request).expect("tickets");
     has_fields(&json_of(&issued), "success message issuedTickets");
     has_fields(&json_of(&issued)["issuedTickets"][0], "id code");

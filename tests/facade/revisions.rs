@@ -5,29 +5,29 @@ use ticketing::event::{Event, EventSettings, EventStatus, UpdateEvent};
 use ticketing::request::ConditionalCaller;
 use ticketing::ticket_type::{CreateTicketType, TicketType, TicketTypeStatus, UpdateTicketType};
 use ticketing::webhook::{NotificationType, UpdateWebhook, WebhookEndpoint};
-use ticketing::{Caller, Change, Error, Result, TicketingService};
+use ticketing::{Caller, Error, Result, TicketingService};
 
 use crate::common::threads::run_at_once;
 use crate::common::*;
 
 fn retitled(title: &str) -> UpdateEvent {
-    UpdateEvent { title: Change::Set(title.to_owned()), ..Default::default() }
+    UpdateEvent::default().title(title)
 }
 
 fn tagged() -> EventSettings {
-    EventSettings { tags: Change::Set(vec!["jazz".to_owned()]), ..Default::default() }
+    EventSettings::default().tags(["jazz"])
 }
 
 fn renamed(name: &str) -> UpdateTicketType {
-    UpdateTicketType { name: Change::Set(name.to_owned()), ..Default::default() }
+    UpdateTicketType::default().name(name)
 }
 
 fn described(text: &str) -> UpdateDiscount {
-    UpdateDiscount { description: Change::Set(text.to_owned()), ..Default::default() }
+    UpdateDiscount::default().description(text)
 }
 
 fn with_description(text: &str) -> UpdateWebhook {
-    UpdateWebhook { description: Change::Set(Some(text.to_owned())), ..Default::default() }
+    UpdateWebhook::default().description(text)
 }
 
 struct Resources {
@@ -121,7 +121,7 @@ fn a_revision_mismatch_comes_before_field_errors() {
     let resources = Resources::new();
     let service = resources.service();
     let conditional = resources.fixture.caller.if_revision(9);
-    let tags = EventSettings { tags: Change::Set(vec!["\0".to_owned()]), ..Default::default() };
+    let tags = EventSettings::default().tags(["\0"]);
     let mismatch = Error::RevisionMismatch(1);
     assert_eq!(service.update_event(&conditional, resources.event.id, retitled("")), Err(mismatch.clone()));
     assert_eq!(service.update_event_settings(&conditional, resources.event.id, tags), Err(mismatch.clone()));
@@ -181,7 +181,7 @@ fn every_change_raises_the_revision_of_its_resource_only() {
     fixture.service.update_event_settings(caller, resources.event.id, tagged()).expect("changed");
     assert_eq!(resources.revisions(), [4, 1, 1, 1]);
     fixture.service.update_ticket_type(caller, resources.ticket_type.id, renamed("Box")).expect("changed");
-    let hidden = UpdateTicketType { status: Change::Set(TicketTypeStatus::DisplayAsUnavailable), ..Default::default() };
+    let hidden = UpdateTicketType::default().status(TicketTypeStatus::DisplayAsUnavailable);
     fixture.service.update_ticket_type(caller, resources.ticket_type.id, hidden).expect("changed");
     assert_eq!(resources.revisions(), [4, 3, 1, 1]);
     fixture.service.update_discount(caller, resources.discount.id, described("Early birds")).expect("changed");
@@ -206,7 +206,7 @@ fn sales_page_views_and_discount_uses_raise_no_revision() {
     fixture.issue(&resources.ticket_type, 1);
     let event_id = resources.event.id;
     let code = "EARLY".to_owned();
-    let basket = ValidateDiscount { event_id, code, order_amount: eur(0), ticket_items: Vec::new() };
+    let basket = ValidateDiscount::new(event_id, code, []);
     fixture.service.validate_discount(caller, basket).expect("an answer");
     assert_eq!((fixture.sold(&resources.ticket_type), fixture.discount_uses(&resources.discount)), (3, 1));
     fixture.service.cancel_order(caller, order.id).expect("cancelled");

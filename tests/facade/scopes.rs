@@ -142,7 +142,7 @@ const OPERATIONS: &[(&str, Scope, Operation)] = &[
         resources.service().list_tickets(caller, ListTickets::default()).map(drop)
     }),
     ("issue_tickets", Scope::TicketsWrite, |resources, caller| {
-        let request = IssueTickets { ticket_type_id: resources.ticket_type.id, customer: new_customer(), quantity: 1 };
+        let request = IssueTickets::new(resources.ticket_type.id, new_customer(), 1);
         resources.service().issue_tickets(caller, request).map(drop)
     }),
     ("get_ticket", Scope::TicketsRead, |resources, caller| {
@@ -169,7 +169,7 @@ const OPERATIONS: &[(&str, Scope, Operation)] = &[
     ("validate_discount", Scope::DiscountsRead, |resources, caller| {
         let event_id = resources.event.id;
         let code = "EARLY".to_owned();
-        let request = ValidateDiscount { event_id, code, order_amount: eur(0), ticket_items: Vec::new() };
+        let request = ValidateDiscount::new(event_id, code, []);
         resources.service().validate_discount(caller, request).map(drop)
     }),
     ("get_discount", Scope::DiscountsRead, |resources, caller| {

@@ -35,8 +35,8 @@ fn new_discount(event: EventId) -> CreateDiscount {
 }
 
 fn validation(event_id: EventId, code: &str, ticket_type_id: TicketTypeId) -> ValidateDiscount {
-    let ticket_items = vec![BasketItem { ticket_type_id, quantity: 1, price: eur(0) }];
-    ValidateDiscount { event_id, code: code.to_owned(), order_amount: eur(0), ticket_items }
+    let ticket_items = vec![BasketItem::new(ticket_type_id, 1, eur(0))];
+    ValidateDiscount::new(event_id, code, ticket_items)
 }
 
 type Operation = fn(&TicketingService, &Caller, Ids) -> Result<()>;
@@ -120,20 +120,20 @@ const BY_FIELD: &[(&str, &str, Operation)] = &[
         service.create_order(caller, CreateOrder::new(ids.event, new_customer(), ids.ticket_type, 1)).map(drop)
     }),
     ("issue_tickets", "ticketId", |service, caller, ids| {
-        let request = IssueTickets { ticket_type_id: ids.ticket_type, customer: new_customer(), quantity: 1 };
+        let request = IssueTickets::new(ids.ticket_type, new_customer(), 1);
         service.issue_tickets(caller, request).map(drop)
     }),
     ("list_events", "cursor", |service, caller, ids| {
         let page = PageRequest::default().after(ids.event);
-        service.list_events(caller, ListEvents { page, ..Default::default() }).map(drop)
+        service.list_events(caller, ListEvents::default().page(page)).map(drop)
     }),
     ("list_orders", "cursor", |service, caller, ids| {
         let page = PageRequest::default().after(ids.order);
-        service.list_orders(caller, ListOrders { page, ..Default::default() }).map(drop)
+        service.list_orders(caller, ListOrders::default().page(page)).map(drop)
     }),
     ("list_tickets", "cursor", |service, caller, ids| {
         let page = PageRequest::default().after(ids.ticket);
-        service.list_tickets(caller, ListTickets { page, ..Default::default() }).map(drop)
+        service.list_tickets(caller, ListTickets::default().page(page)).map(drop)
     }),
     ("create_discount", "eventId", |service, caller, ids| {
         service.create_discount(caller, new_discount(ids.event)).map(drop)
@@ -143,11 +143,11 @@ const BY_FIELD: &[(&str, &str, Operation)] = &[
     }),
     ("list_discounts", "cursor", |service, caller, ids| {
         let page = PageRequest::default().after(ids.discount);
-        service.list_discounts(caller, ListDiscounts { page, ..Default::default() }).map(drop)
+        service.list_discounts(caller, ListDiscounts::default().page(page)).map(drop)
     }),
     ("list_webhooks", "cursor", |service, caller, ids| {
         let page = PageRequest::default().after(ids.webhook);
-        service.list_webhooks(caller, ListWebhooks { page }).map(drop)
+        service.list_webhooks(caller, ListWebhooks::default().page(page)).map(drop)
     }),
 ];
 
@@ -214,13 +214,13 @@ fn resources_of_another_organization_are_answered_like_unknown_ones() {
     let own_type = fixture.service.create_ticket_type(&caller, own.id, own_type).expect("a type");
     let order_of = |id| {
         let mut request = CreateOrder::new(own.id, new_customer(), own_type.id, 1);
-        request.items.push(NewOrderItem { ticket_type_id: id, quantity: 1 });
+        request.items.push(NewOrderItem::new(id, 1));
         fixture.service.create_order(&caller, request).map(drop)
     };
     assert_eq!(order_of(others.ticket_type), order_of(unknown.ticket_type));
     assert_eq!(paths(order_of(others.ticket_type)), ["items[1].ticketId"]);
     let cursor = |id| {
-        let request = ListTicketTypes { page: PageRequest::default().after(id), ..Default::default() };
+        let request = ListTicketTypes::default().after(id);
         fixture.service.list_ticket_types(&caller, own.id, request).map(drop)
     };
     assert_eq!(cursor(others.ticket_type), cursor(unknown.ticket_type));
@@ -229,7 +229,7 @@ fn resources_of_another_organization_are_answered_like_unknown_ones() {
     // A ticket type of the other organization in a discount and in a basket for an event of the caller, and its
     // discount code.
     let limited_to = |id| {
-        let limited = CreateDiscount { applicable_ticket_types: Some(vec![own_type.id, id]), ..new_discount(own.id) };
+        let limited = new_discount(own.id).applicable_ticket_types([own_type.id, id]);
         fixture.service.create_discount(&caller, limited).map(drop)
     };
     assert_eq!(limited_to(others.ticket_type), limited_to(unknown.ticket_type));
@@ -246,7 +246,7 @@ fn resources_of_another_organization_are_answered_like_unknown_ones() {
     assert_eq!(resend(others.delivery), resend(unknown.delivery));
     assert_not_found(resend(others.delivery));
     let cursor = |id| {
-        let request = ListWebhookDeliveries { page: PageRequest::default().after(id), ..Default::default() };
+        let request = ListWebhookDeliveries::default().after(id);
         fixture.service.list_webhook_deliveries(&caller, own_webhook, request).map(drop)
     };
     assert_eq!(cursor(others.delivery), cursor(unknown.delivery));
@@ -261,8 +261,7 @@ fn a_ticket_code_of_another_organization_is_unknown() {
     let ticket = fixture.issue(&fixture.ticket_type(&event, 0, 10), 1).remove(0);
     let caller = fixture.other_organization();
     let unknown = fixture.service.check_in_ticket(&caller, CheckInTicket::new("00000000000000000000"));
-    for event_id in [None, Some(event.id)] {
-        let scan = CheckInTicket { code: ticket.code.clone(), event_id };
+    for scan in [CheckInTicket::new(&ticket.code), CheckInTicket::at(&ticket.code, event.id)] {
         assert_eq!(fixture.service.check_in_ticket(&caller, scan.clone()), unknown);
         assert_eq!(fixture.service.check_out_ticket(&caller, scan), unknown);
     }
@@ -274,10 +273,10 @@ fn a_ticket_code_of_another_organization_is_unknown() {
     let own = fixture.service.create_event(&caller, new_event(|_| {})).expect("an event");
     let ticket_type = CreateTicketType::new("Seat", eur(0), 10);
     let ticket_type = fixture.service.create_ticket_type(&caller, own.id, ticket_type).expect("a type");
-    let request = IssueTickets { ticket_type_id: ticket_type.id, customer: new_customer(), quantity: 1 };
+    let request = IssueTickets::new(ticket_type.id, new_customer(), 1);
     let own_ticket = fixture.service.issue_tickets(&caller, request).expect("tickets").issued_tickets.remove(0);
     let scan_at = |event_id| {
-        let scan = CheckInTicket { code: own_ticket.code.clone(), event_id: Some(event_id) };
+        let scan = CheckInTicket::at(own_ticket.code.clone(), event_id);
         fixture.service.check_in_ticket(&caller, scan)
     };
     let nowhere = scan_at("event_0000000000001".parse().expect("an id"));
@@ -296,29 +295,24 @@ fn lists_and_filters_show_nothing_of_another_organization() {
         let page = page.expect("a page");
         assert!(page.data.is_empty() && page.next_cursor.is_none(), "{page:?}");
     }
-    let email = || Some("ada@example.com".to_owned());
+    let email = "ada@example.com";
     fixture.discount(percent_off(&event, "EARLY", 10));
     assert_empty(fixture.service.list_discounts(&caller, ListDiscounts::default()));
-    assert_empty(
-        fixture.service.list_discounts(&caller, ListDiscounts { event_id: Some(event.id), ..Default::default() }),
-    );
+    assert_empty(fixture.service.list_discounts(&caller, ListDiscounts::default().event_id(event.id)));
     fixture.webhook(NotificationType::ALL.iter().copied());
     assert_empty(fixture.service.list_webhooks(&caller, ListWebhooks::default()));
-    let code = Some("EARLY".to_owned());
-    assert_empty(fixture.service.list_discounts(&caller, ListDiscounts { code, ..Default::default() }));
+    assert_empty(fixture.service.list_discounts(&caller, ListDiscounts::default().code("EARLY")));
     assert_empty(fixture.service.list_events(&caller, ListEvents::default()));
-    assert_empty(
-        fixture.service.list_events(&caller, ListEvents { q: Some("event".to_owned()), ..Default::default() }),
-    );
+    assert_empty(fixture.service.list_events(&caller, ListEvents::default().q("event")));
     assert_empty(fixture.service.list_orders(&caller, ListOrders::default()));
-    assert_empty(fixture.service.list_orders(&caller, ListOrders { event_id: Some(event.id), ..Default::default() }));
-    assert_empty(fixture.service.list_orders(&caller, ListOrders { customer_email: email(), ..Default::default() }));
+    assert_empty(fixture.service.list_orders(&caller, ListOrders::default().event_id(event.id)));
+    assert_empty(fixture.service.list_orders(&caller, ListOrders::default().customer_email(email)));
     for filter in [
         ListTickets::default(),
-        ListTickets { event_id: Some(event.id), ..Default::default() },
-        ListTickets { ticket_type_id: Some(ticket_type.id), ..Default::default() },
-        ListTickets { order_id: Some(order.id), ..Default::default() },
-        ListTickets { customer_email: email(), ..Default::default() },
+        ListTickets::default().event_id(event.id),
+        ListTickets::default().ticket_type_id(ticket_type.id),
+        ListTickets::default().order_id(order.id),
+        ListTickets::default().customer_email(email),
     ] {
         assert_empty(fixture.service.list_tickets(&caller, filter));
     }

@@ -1,10 +1,10 @@
 //! Ticket types: defaults, status, sale window, quantity, limit per order, deletion and price.
 
+use ticketing::Amount;
 use ticketing::error::Reason;
 use ticketing::order::{CreateOrder, NewOrderItem, OrderStatus};
 use ticketing::text_enum::TextEnum;
 use ticketing::ticket_type::{CreateTicketType, TicketType, TicketTypeStatus, UpdateTicketType};
-use ticketing::{Amount, Change};
 
 use crate::common::*;
 
@@ -49,26 +49,22 @@ fn all_fields_of_a_ticket_type_are_stored() {
     let fixture = Fixture::new();
     let event = fixture.event();
     let ticket_type = fixture.ticket_type_with(&event, |new| {
-        *new = CreateTicketType {
-            name: "Balcony".to_owned(),
-            price: eur(2501),
-            quantity: 7,
-            description: Some("High up".to_owned()),
-            status: Some(TicketTypeStatus::DisplayAsUnavailable),
-            display_remaining: Some(true),
-            validity_days: Some(2),
-            validity_hours: Some(30),
-            access_areas: Some(vec!["hall".to_owned(), "bar".to_owned()]),
-            max_per_order: Some(100),
-            sort_order: Some(-3),
-            ticket_text: Some("No dogs".to_owned()),
-            ticket_logo: Some("https://example.com/logo.png".to_owned()),
-            valid_from: Some(at("2026-07-01T00:00Z")),
-            valid_until: Some(at("2026-07-02T00:00Z")),
-            allowed_dates: Some(vec![at("2026-07-01T12:00Z"), at("2026-07-02T12:00Z")]),
-            sale_start_date: Some(at("2026-06-01T00:00Z")),
-            sale_end_date: Some(at("2026-06-30T00:00Z")),
-        }
+        *new = CreateTicketType::new("Balcony", eur(2501), 7)
+            .description("High up")
+            .status(TicketTypeStatus::DisplayAsUnavailable)
+            .display_remaining(true)
+            .validity_days(2)
+            .validity_hours(30)
+            .access_areas(["hall", "bar"])
+            .max_per_order(100)
+            .sort_order(-3)
+            .ticket_text("No dogs")
+            .ticket_logo("https://example.com/logo.png")
+            .valid_from(at("2026-07-01T00:00Z"))
+            .valid_until(at("2026-07-02T00:00Z"))
+            .allowed_dates([at("2026-07-01T12:00Z"), at("2026-07-02T12:00Z")])
+            .sale_start_date(at("2026-06-01T00:00Z"))
+            .sale_end_date(at("2026-06-30T00:00Z"));
     });
     let expected = TicketType {
         id: ticket_type.id,
@@ -98,7 +94,7 @@ fn all_fields_of_a_ticket_type_are_stored() {
     };
     assert_eq!(ticket_type, expected);
     // An update of one field leaves all others unchanged.
-    let renamed = UpdateTicketType { name: Change::Set("Gallery".to_owned()), ..Default::default() };
+    let renamed = UpdateTicketType::default().name("Gallery");
     let renamed = fixture.service.update_ticket_type(&fixture.caller, ticket_type.id, renamed).expect("a name");
     assert_eq!(renamed, TicketType { name: "Gallery".to_owned(), revision: ticket_type.revision + 1, ..expected });
 }
@@ -110,7 +106,7 @@ fn every_status_may_follow_every_other() {
     for from in TicketTypeStatus::ALL {
         for to in TicketTypeStatus::ALL {
             let ticket_type = fixture.ticket_type_with(&event, |new| new.status = Some(*from));
-            let changes = UpdateTicketType { status: Change::Set(*to), ..Default::default() };
+            let changes = UpdateTicketType::default().status(*to);
             let moved = fixture.service.update_ticket_type(&fixture.caller, ticket_type.id, changes).expect("allowed");
             assert_eq!(moved.status, *to, "{from} to {to}");
         }
@@ -183,7 +179,7 @@ fn the_limit_per_order_applies_to_the_sum_of_entries_and_not_to_issuing() {
     let ticket_type = fixture.ticket_type_with(&event, |new| new.max_per_order = Some(3));
     let order = |quantities: &[i64]| {
         let mut request = CreateOrder::new(event.id, new_customer(), ticket_type.id, 1);
-        let entry = |quantity: &i64| NewOrderItem { ticket_type_id: ticket_type.id, quantity: *quantity };
+        let entry = |quantity: &i64| NewOrderItem::new(ticket_type.id, *quantity);
         request.items = quantities.iter().map(entry).collect();
         fixture.service.create_order(&fixture.caller, request)
     };
@@ -237,7 +233,7 @@ fn a_price_has_at_most_the_decimals_of_its_currency() {
         let ticket_type = create(fits).expect(currency);
         assert_eq!(ticket_type.price, fits, "{currency}");
         assert_eq!(paths(create(too_fine)), ["price"], "{currency}");
-        let changes = UpdateTicketType { price: Change::Set(too_fine), ..Default::default() };
+        let changes = UpdateTicketType::default().price(too_fine);
         assert_eq!(
             paths(fixture.service.update_ticket_type(&fixture.caller, ticket_type.id, changes)),
             ["price"],
@@ -253,7 +249,7 @@ fn an_order_keeps_the_price_at_its_creation() {
     let fixture = Fixture::new();
     let ticket_type = fixture.ticket_type(&fixture.event(), 1250, 10);
     let order = fixture.order(&ticket_type, 2);
-    let changes = UpdateTicketType { price: Change::Set(eur(9900)), ..Default::default() };
+    let changes = UpdateTicketType::default().price(eur(9900));
     fixture.service.update_ticket_type(&fixture.caller, ticket_type.id, changes).expect("a price");
     let paid = fixture.service.payment_completed(&fixture.caller, order.id).expect("paid");
     assert_eq!((paid.total, paid.items[0].item.price), (eur(2500), eur(1250)));

@@ -16,11 +16,7 @@ fn an_issued_ticket_is_internal_and_has_no_order() {
     let fixture = Fixture::new();
     let event = fixture.event();
     let ticket_type = fixture.ticket_type(&event, 1250, 10);
-    let request = IssueTickets {
-        ticket_type_id: ticket_type.id,
-        customer: NewCustomer::new("Press", "Press@Example.com"),
-        quantity: 2,
-    };
+    let request = IssueTickets::new(ticket_type.id, NewCustomer::new("Press", "Press@Example.com"), 2);
     let issued = fixture.service.issue_tickets(&fixture.caller, request).expect("tickets");
     assert!(issued.success && !issued.message.is_empty());
     assert_eq!(issued.issued_tickets.len(), 2);

@@ -12,7 +12,7 @@ use ticketing::payment::CheckoutOutcome;
 use ticketing::ticket::CheckInTicket;
 use ticketing::ticket_type::{CreateTicketType, TicketType, UpdateTicketType};
 use ticketing::webhook::{Notification, NotificationType};
-use ticketing::{Caller, Change, Error};
+use ticketing::{Caller, Error};
 
 use NotificationType::{OrderCancelled, OrderCompleted, TicketCheckedIn, TicketIssued};
 
@@ -97,7 +97,7 @@ fn a_free_order_reports_its_completion_and_each_of_its_tickets() {
     let first = fixture.ticket_type(&event, 0, 10);
     let second = fixture.ticket_type(&event, 0, 10);
     let mut request = CreateOrder::new(event.id, new_customer(), first.id, 2);
-    request.items.push(NewOrderItem { ticket_type_id: second.id, quantity: 1 });
+    request.items.push(NewOrderItem::new(second.id, 1));
     let (order, rows) =
         queued_by(&fixture, || fixture.service.create_order(&fixture.caller, request).expect("an order").order);
     assert_eq!(rows.len(), 4);
@@ -300,7 +300,7 @@ fn refused_requests_and_changes_without_a_notification_type_report_nothing() {
         // A payment after the cancellation is refunded.
         service.payment_completed(caller, cancelled.id).expect("recorded");
         // Refused scans.
-        let early = UpdateTicketType { valid_from: Change::Set(Some(at(EVENT_START))), ..Default::default() };
+        let early = UpdateTicketType::default().valid_from(at(EVENT_START));
         service.update_ticket_type(caller, ticket_type.id, early).expect("changed");
         let scan = || service.check_in_ticket(caller, CheckInTicket::new(&ticket.code));
         assert_eq!(reason(scan()), Reason::NotYetValid);
@@ -324,7 +324,7 @@ fn a_late_payment_without_free_seats_reports_nothing() {
     let first = fixture.ticket_type(&event, 1250, 1);
     let second = fixture.ticket_type(&event, 1250, 1);
     let mut request = CreateOrder::new(event.id, new_customer(), first.id, 1);
-    request.items.push(NewOrderItem { ticket_type_id: second.id, quantity: 1 });
+    request.items.push(NewOrderItem::new(second.id, 1));
     let order = fixture.service.create_order(&fixture.caller, request).expect("an order").order;
     fixture.expire_holds();
     fixture.paid_order(&second, 1);
@@ -472,8 +472,7 @@ fn a_replayed_request_reports_nothing() {
         fixture.service.create_order(&fixture.caller_with_key("order"), request).expect("an order");
         fixture.service.mark_order_paid(&fixture.caller_with_key("paid"), paid.id).expect("paid");
         fixture.service.cancel_order(&fixture.caller_with_key("cancel"), pending.id).expect("cancelled");
-        let request =
-            ticketing::ticket::IssueTickets { ticket_type_id: free.id, customer: new_customer(), quantity: 2 };
+        let request = ticketing::ticket::IssueTickets::new(free.id, new_customer(), 2);
         fixture.service.issue_tickets(&fixture.caller_with_key("issue"), request).expect("tickets");
         fixture
             .service

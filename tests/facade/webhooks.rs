@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use crate::common::*;
+use ticketing::Result;
 use ticketing::error::Reason;
 use ticketing::id::{Kind, WebhookId};
 use ticketing::page::{Page, PageRequest};
@@ -12,7 +13,6 @@ use ticketing::webhook::{
     CreateWebhook, DeliveryEventType, ListWebhookDeliveries, ListWebhooks, NotificationType, UpdateWebhook,
     WebhookDelivery, WebhookEndpoint,
 };
-use ticketing::{Change, Result};
 
 const ISSUED: NotificationType = NotificationType::TicketIssued;
 const CHECKED_IN: NotificationType = NotificationType::TicketCheckedIn;
@@ -44,11 +44,11 @@ impl Setup {
     }
 
     fn set_enabled(&self, id: WebhookId, enabled: bool) {
-        self.update(id, UpdateWebhook { enabled: Change::Set(enabled), ..Default::default() });
+        self.update(id, UpdateWebhook::default().enabled(enabled));
     }
 
     fn subscribe(&self, id: WebhookId, events: &[NotificationType]) -> WebhookEndpoint {
-        self.update(id, UpdateWebhook { events: Change::Set(events.to_vec()), ..Default::default() })
+        self.update(id, UpdateWebhook::default().events(events.iter().copied()))
     }
 
     /// Issues a ticket, which queues a notification.
@@ -101,7 +101,7 @@ fn an_endpoint_has_the_values_of_its_request_and_defaults() {
     assert_eq!((created.description.as_deref(), created.events.len()), (Some("Ours"), 4));
 
     setup.fixture.clock.advance(Duration::from_secs(60));
-    let changes = UpdateWebhook { url: Change::Set("https://example.org/".to_owned()), ..Default::default() };
+    let changes = UpdateWebhook::default().url("https://example.org/");
     let expected = WebhookEndpoint {
         url: "https://example.org/".to_owned(),
         updated_at: at("2026-06-01T12:01:00Z"),
@@ -120,21 +120,16 @@ fn all_field_errors_are_returned_at_once_and_nothing_is_changed() {
     let caller = &setup.fixture.caller;
     let id = setup.webhook(&[ISSUED]);
     let before = setup.fixture.all_rows();
-    let bad = CreateWebhook { description: Some("x".repeat(501)), ..CreateWebhook::new("http://example.com", []) };
+    let bad = CreateWebhook::new("http://example.com", []).description("x".repeat(501));
     assert_eq!(paths(service.create_webhook(caller, bad)), ["description", "events", "url"]);
-    let bad = UpdateWebhook {
-        url: Change::Set("\0".to_owned()),
-        description: Change::Set(Some("\0".to_owned())),
-        events: Change::Set(Vec::new()),
-        enabled: Change::Keep,
-    };
+    let bad = UpdateWebhook::default().url("\0").description("\0").events([]);
     let refused = service.update_webhook(caller, id, bad).expect_err("a refusal");
     let errors: Vec<_> = refused.fields().iter().map(|field| (field.path.as_str(), field.message.as_str())).collect();
     let nul = "must not contain U+0000";
     assert_eq!(errors, [("url", nul), ("description", nul), ("events", "must have at least one entry")]);
     for url in ["", "example.com", "/hook", "ftp://example.com", "https://", "https:///hook", "https://a b"] {
         assert_eq!(paths(service.create_webhook(caller, CreateWebhook::new(url, [ISSUED]))), ["url"], "{url}");
-        let changes = UpdateWebhook { url: Change::Set(url.to_owned()), ..Default::default() };
+        let changes = UpdateWebhook::default().url(url);
         assert_eq!(paths(service.update_webhook(caller, id, changes)), ["url"], "{url}");
     }
     assert_eq!(setup.fixture.all_rows(), before);
@@ -150,7 +145,7 @@ fn plain_http_to_the_same_machine_requires_an_option() {
 
     let fixture = Fixture::with(|builder| builder.allow_local_webhooks(true));
     let id = fixture.service.create_webhook(&fixture.caller, local()).expect("an endpoint").endpoint.id;
-    let changes = UpdateWebhook { url: Change::Set("http://localhost:8082".to_owned()), ..Default::default() };
+    let changes = UpdateWebhook::default().url("http://localhost:8082");
     fixture.service.update_webhook(&fixture.caller, id, changes).expect("changed");
 }
 
@@ -227,9 +222,9 @@ fn endpoints_are_listed_newest_first_page_by_page() {
     let caller = &setup.fixture.caller;
     let mut all: Vec<_> = (0..5).map(|_| setup.fixture.webhook([ISSUED]).endpoint).collect();
     all.reverse();
-    assert_eq!(read_all(|page| service.list_webhooks(caller, ListWebhooks { page })), all);
+    assert_eq!(read_all(|page| service.list_webhooks(caller, ListWebhooks::default().page(page))), all);
     service.delete_webhook(caller, all[1].id).expect("deleted");
-    let after_it = ListWebhooks { page: PageRequest::default().after(all[1].id) };
+    let after_it = ListWebhooks::default().page(PageRequest::default().after(all[1].id));
     assert_eq!(paths(service.list_webhooks(caller, after_it)), ["cursor"]);
 }
 
@@ -379,16 +374,18 @@ fn the_history_is_paged_and_filtered() {
             };
             let expected: Vec<_> = all.iter().filter(matches).cloned().collect();
             let list = |page| {
-                let request = ListWebhookDeliveries { success, event_type, page };
+                let mut request = ListWebhookDeliveries::default().page(page);
+                request.success = success;
+                request.event_type = event_type;
                 service.list_webhook_deliveries(caller, id, request)
             };
             assert_eq!(read_all(list), expected, "{success:?} {event_type:?}");
         }
     }
-    let none = ListWebhookDeliveries { event_type: Some(DeliveryEventType::OrderCancelled), ..Default::default() };
+    let none = ListWebhookDeliveries::default().event_type(DeliveryEventType::OrderCancelled);
     assert!(setup.list(id, none).is_empty());
     let foreign = setup.fixture.deliveries(other)[0].id;
-    let foreign = ListWebhookDeliveries { page: PageRequest::default().after(foreign), ..Default::default() };
+    let foreign = ListWebhookDeliveries::default().after(foreign);
     assert_eq!(
         paths(service.list_webhook_deliveries(caller, id, foreign)),
         ["cursor"],

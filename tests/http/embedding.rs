@@ -262,7 +262,7 @@ fn invalid_http_is_refused_before_the_routes_of_the_application() {
 #[tokio::test]
 async fn a_request_in_memory_needs_no_host() {
     let fixture = Fixture::new();
-    let request = CreateApiKey { name: "Test".to_owned(), scopes: Scopes::all(), expires_at: None };
+    let request = CreateApiKey::new("Test", Scopes::all());
     let key = fixture.service.create_api_key(fixture.caller.organization(), request).unwrap().key;
     let app: Router = Router::new().nest("/api", router(fixture.service.clone(), &ServerOptions::default()));
     let events = || Request::get("/api/v1/events");

@@ -134,8 +134,8 @@ fn invalid_keys(server: &Server, clock: &ManualClock) -> [String; 5] {
     let revoked = server.key_with([Scope::EventsRead]);
     let id = server.service.list_api_keys(server.organization).unwrap()[0].id;
     server.service.revoke_api_key(id).unwrap();
-    let expires_at = Some(Timestamp::from_millis(NOW.millis() + 1));
-    let request = CreateApiKey { name: "Test".to_owned(), scopes: Scopes::all(), expires_at };
+    let expires_at = Timestamp::from_millis(NOW.millis() + 1);
+    let request = CreateApiKey::new("Test", Scopes::all()).expires_at(expires_at);
     let expired = server.service.create_api_key(server.organization, request).unwrap();
     clock.advance(Duration::from_millis(1));
     let unknown = Server::start().key.clone();

@@ -92,7 +92,7 @@ impl System {
                 outcome(created.map(|created| self.types.push(created.id)))
             }
             Step::SetQuantity { ticket_type: index, quantity } => {
-                let changes = UpdateTicketType { quantity: Change::Set(*quantity), ..Default::default() };
+                let changes = UpdateTicketType::default().quantity(*quantity);
                 outcome(service.update_ticket_type(&caller, type_id(index), changes))
             }
             Step::DeleteType(index) => outcome(service.delete_ticket_type(&caller, type_id(index))),
@@ -112,15 +112,13 @@ impl System {
                 outcome(service.create_discount(&caller, new).map(|created| self.discounts.push(created.id)))
             }
             Step::UpdateDiscount { discount: index, active, limit } => {
-                let is_active = Change::Set(*active);
-                let usage_limit = Change::Set(*limit);
-                let changes = UpdateDiscount { is_active, usage_limit, ..Default::default() };
+                let mut changes = UpdateDiscount::default().is_active(*active);
+                changes.usage_limit = Change::Set(*limit);
                 outcome(service.update_discount(&caller, discount(index), changes))
             }
             Step::DeleteDiscount(index) => outcome(service.delete_discount(&caller, discount(index))),
             Step::Order { items, code: used } => {
-                let item =
-                    |item: &Item| NewOrderItem { ticket_type_id: type_id(&item.ticket_type), quantity: item.quantity };
+                let item = |item: &Item| NewOrderItem::new(type_id(&item.ticket_type), item.quantity);
                 let mut request = CreateOrder::new(self.event, new_customer(), type_id(&items[0].ticket_type), 1);
                 request.items = items.iter().map(item).collect();
                 request.discount_code = used.map(|used| code(used).to_lowercase());
@@ -133,8 +131,7 @@ impl System {
             Step::Cancel(index) => outcome(service.cancel_order(&caller, order(index))),
             Step::Remind(index) => outcome(service.mark_checkout_reminder_sent(&caller, order(index))),
             Step::Issue { ticket_type: index, quantity } => {
-                let request =
-                    IssueTickets { ticket_type_id: type_id(index), customer: new_customer(), quantity: *quantity };
+                let request = IssueTickets::new(type_id(index), new_customer(), *quantity);
                 outcome(service.issue_tickets(&caller, request).map(|issued| {
                     self.tickets.extend(
                         issued

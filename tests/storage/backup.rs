@@ -42,8 +42,7 @@ fn filled_fixture() -> (Fixture, TicketType) {
         }
     });
     let text = "x".repeat(8 << 20);
-    let change =
-        ticketing::event::UpdateEvent { description: ticketing::Change::Set(Some(text)), ..Default::default() };
+    let change = ticketing::event::UpdateEvent::default().description(text);
     fixture.service.update_event(&fixture.caller, fixture.default_event().id, change).unwrap();
     (fixture, ticket_type)
 }
@@ -433,9 +432,7 @@ fn a_log_that_grew_during_a_long_backup_is_truncated() {
                 if during > LIMIT {
                     return;
                 }
-                let text = Some(letter.repeat(8 << 20));
-                let change =
-                    ticketing::event::UpdateEvent { description: ticketing::Change::Set(text), ..Default::default() };
+                let change = ticketing::event::UpdateEvent::default().description(letter.repeat(8 << 20));
                 fixture.service.update_event(&fixture.caller, fixture.default_event().id, change).unwrap();
                 during = length();
             }

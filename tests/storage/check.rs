@@ -23,7 +23,7 @@ fn history() -> (std::sync::Arc<tempfile::TempDir>, PathBuf) {
     let fixture = Fixture::new();
     let service = &fixture.service;
     let caller = &fixture.caller;
-    let key = CreateApiKey { name: "Entrance".to_owned(), scopes: Scopes::all(), expires_at: None };
+    let key = CreateApiKey::new("Entrance", Scopes::all());
     service.create_api_key(caller.organization(), key).expect("a key");
     let event = fixture.event();
     let ticket_type = fixture.ticket_type(&event, 1250, 100);

@@ -93,7 +93,7 @@ impl Seller {
 
     fn issue_and_cancel_tickets(&self) {
         let customer = NewCustomer::new("Press", "press@example.com");
-        let request = IssueTickets { ticket_type_id: self.free, customer, quantity: 2 };
+        let request = IssueTickets::new(self.free, customer, 2);
         let issued = self.service.issue_tickets(&self.caller, request).unwrap().issued_tickets;
         for ticket in &issued {
             send_to_parent(format_args!("ticket {} {}", ticket.id, ticket.code));

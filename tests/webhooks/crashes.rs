@@ -89,7 +89,7 @@ fn queue() {
     let service = TicketingService::open(PathBuf::from(child_variable("TICKETING_TEST_FILE"))).unwrap();
     let caller = service.act_for(child_variable("TICKETING_TEST_ORGANIZATION").parse().unwrap()).unwrap();
     let ticket_type_id = child_variable("TICKETING_TEST_TICKET_TYPE").parse().unwrap();
-    let request = IssueTickets { ticket_type_id, customer: crate::common::new_customer(), quantity: 10 };
+    let request = IssueTickets::new(ticket_type_id, crate::common::new_customer(), 10);
     service.issue_tickets(&caller, request).unwrap();
     send_to_parent("queued");
     wait_to_be_killed();

@@ -195,8 +195,7 @@ fn started_before_the_first(hanging: usize, other_organization: bool) -> usize {
         let event = fixture.service.create_event(&caller, crate::common::new_event(|_| {})).expect("an event");
         let ticket_type = CreateTicketType::new("Seat", crate::common::eur(0), 1);
         let ticket_type = fixture.service.create_ticket_type(&caller, event.id, ticket_type).expect("a ticket type");
-        let issue =
-            IssueTickets { ticket_type_id: ticket_type.id, customer: crate::common::new_customer(), quantity: 1 };
+        let issue = IssueTickets::new(ticket_type.id, crate::common::new_customer(), 1);
         fixture.service.issue_tickets(&caller, issue).expect("issued");
     }
     // Throttled endpoints, such as new ones, get four workers.

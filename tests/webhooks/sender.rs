@@ -48,11 +48,8 @@ fn rows_that_another_process_queues_are_found_soon() {
     sleep(POLL_TIME);
     // A second service does not notify the sender of the first, so its rows are found by polling.
     let other = fixture.second_service_with(|builder| builder);
-    let request = ticketing::ticket::IssueTickets {
-        ticket_type_id: fixture.default_ticket_type().id,
-        customer: crate::common::new_customer(),
-        quantity: 3,
-    };
+    let request =
+        ticketing::ticket::IssueTickets::new(fixture.default_ticket_type().id, crate::common::new_customer(), 3);
     other.issue_tickets(&fixture.caller, request).expect("tickets");
     receiver.wait_for(3);
     fixture.wait_for_outbox(3, "DELIVERED");
