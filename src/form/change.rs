@@ -1,7 +1,7 @@
 //! A change to one field in an update.
 
 /// A field of an update: keep the current value, or set a new one. Fields that can be cleared have the type
-/// `Change<Option<T>>`.
+/// `Change<Option<T>>`. The setters of the updates make both: `UpdateEvent::default().title("Jazz").clear_location()`.
 ///
 /// ```
 /// use ticketing::Change;
