@@ -52,8 +52,8 @@ impl Caller {
     /// Returns this caller with an idempotency key, under which an operation is executed once.
     ///
     /// Repeating the same request with the same key within 24 hours returns the stored result and changes nothing, in
-    /// every process and also after a restart. [`Replayable::replayed`] reports whether that has happened. Errors are
-    /// not stored: after an error, the same key executes the operation again.
+    /// every process and also after a restart. The field [`replayed`](field@Replayable::replayed) of the result reports
+    /// whether that has happened. Errors are not stored: after an error, the same key executes the operation again.
     ///
     /// # Errors
     /// An operation with a key also fails with:

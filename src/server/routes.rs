@@ -81,7 +81,7 @@ impl Routes {
         self.part(operation_routes::routes(operations::all()))
     }
 
-    /// `/checkout/{token}`: the checkout page of the [`SandboxGateway`](crate::SandboxGateway). The
+    /// `/checkout/{token}`: the checkout page of the [`SandboxGateway`](crate::payment::SandboxGateway). The
     /// [public URL](crate::Builder::public_url) of the service must be where this is mounted.
     pub fn checkout<S: Clone + Send + Sync + 'static>(&self) -> Router<S> {
         self.part(checkout_routes::routes())

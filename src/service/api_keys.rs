@@ -27,6 +27,7 @@ fn hash(key: &str) -> [u8; 32] {
     Sha256::digest(key.as_bytes()).into()
 }
 
+/// # API keys
 impl TicketingService {
     /// Creates an API key of an organization. The result contains the key, which cannot be read again later.
     ///

@@ -6,6 +6,7 @@ use super::TicketingService;
 use crate::error::Result;
 use crate::model::backup::BackupProgress;
 
+/// # Backups
 impl TicketingService {
     /// Copies the database to a new file at `path` while this and other processes use it. The copy has the state of the
     /// moment at which the backup started; it is a complete database that a service can open.

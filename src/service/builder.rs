@@ -56,6 +56,9 @@ enum Gateway {
     Custom(Arc<dyn PaymentGateway>),
 }
 
+/// # Opening
+///
+/// A service is opened on the path of its database file.
 impl TicketingService {
     /// Opens the database at `path` with default settings. Creates it if there is none.
     ///

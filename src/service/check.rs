@@ -5,6 +5,7 @@ use crate::error::Result;
 use crate::model::check::CheckReport;
 use crate::store::check;
 
+/// # Checking the database
 impl TicketingService {
     /// Checks the consistency of the whole database: the file and its indexes, and every invariant of orders, seats,
     /// tickets, payments, discounts and webhooks.

@@ -15,6 +15,7 @@ use crate::sales::idempotent_operation::OperationTarget;
 use crate::scope::Scope;
 use crate::store::discounts;
 
+/// # Discounts
 impl TicketingService {
     /// Lists discounts, newest first. Filters select by event, code and whether the discount is active.
     ///
@@ -154,7 +155,7 @@ impl TicketingService {
     /// # Errors
     /// - [`Error::NotFound`](crate::Error::NotFound) if the discount does not exist.
     /// - [`Error::RevisionMismatch`](crate::Error::RevisionMismatch) if the caller
-    ///   [expects another revision](Caller::if_match).
+    ///   [expects another revision](Caller::if_revision).
     /// - [`Error::Validation`](crate::Error::Validation) lists every field outside its limits (see [`CreateDiscount`]),
     ///   and every reference to a ticket type that does not exist.
     /// - [`Error::Conflict`](crate::Error::Conflict) with the reason `code-taken` if another discount of the event has
@@ -189,7 +190,7 @@ impl TicketingService {
     /// # Errors
     /// - [`Error::NotFound`](crate::Error::NotFound) if the discount does not exist.
     /// - [`Error::RevisionMismatch`](crate::Error::RevisionMismatch) if the caller
-    ///   [expects another revision](Caller::if_match).
+    ///   [expects another revision](Caller::if_revision).
     /// - [`Error::Conflict`](crate::Error::Conflict) with the reason `in-use` if an order ever used the discount.
     ///
     /// ```

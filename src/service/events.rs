@@ -13,6 +13,7 @@ use crate::sales::idempotent_operation::OperationTarget;
 use crate::scope::Scope;
 use crate::store::events;
 
+/// # Events
 impl TicketingService {
     /// Lists events, newest first. Filters select by status, visibility, start date, and text in title or slug.
     ///
@@ -102,7 +103,7 @@ impl TicketingService {
     /// # Errors
     /// - [`Error::NotFound`](crate::Error::NotFound) if the event does not exist.
     /// - [`Error::RevisionMismatch`](crate::Error::RevisionMismatch) if the caller
-    ///   [expects another revision](Caller::if_match).
+    ///   [expects another revision](Caller::if_revision).
     /// - [`Error::Validation`](crate::Error::Validation) lists every field outside its limits (see [`CreateEvent`]).
     /// - [`Error::Conflict`](crate::Error::Conflict) with the reason `invalid-transition` if the status cannot follow
     ///   the current one, `in-use` if the currency changes although orders, prices or discounts have amounts in it, or
@@ -136,7 +137,7 @@ impl TicketingService {
     /// # Errors
     /// - [`Error::NotFound`](crate::Error::NotFound) if the event does not exist.
     /// - [`Error::RevisionMismatch`](crate::Error::RevisionMismatch) if the caller
-    ///   [expects another revision](Caller::if_match).
+    ///   [expects another revision](Caller::if_revision).
     /// - [`Error::Validation`](crate::Error::Validation) lists every field outside its limits (see [`EventSettings`]).
     ///
     /// ```
@@ -186,7 +187,7 @@ impl TicketingService {
     /// # Errors
     /// - [`Error::NotFound`](crate::Error::NotFound) if the event does not exist.
     /// - [`Error::RevisionMismatch`](crate::Error::RevisionMismatch) if the caller
-    ///   [expects another revision](Caller::if_match).
+    ///   [expects another revision](Caller::if_revision).
     /// - [`Error::Conflict`](crate::Error::Conflict) with the reason `in-use` if the event has orders or tickets.
     ///
     /// ```

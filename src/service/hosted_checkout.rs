@@ -6,6 +6,7 @@ use crate::model::checkout::{CheckoutOutcome, CheckoutResult, HostedCheckout};
 use crate::payment::sandbox_reference;
 use crate::sales::{hosted_checkout, order_lifecycle};
 
+/// # The checkout page of the sandbox
 impl TicketingService {
     /// Returns the contents of the sandbox's checkout page for a token. The order may have any status.
     ///

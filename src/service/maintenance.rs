@@ -36,6 +36,7 @@ pub struct MaintenanceReport {
     pub forgotten_deliveries: usize,
 }
 
+/// # Maintenance
 impl TicketingService {
     /// Runs the maintenance once, for all organizations:
     ///

@@ -19,29 +19,46 @@
 //! A new field of a resource changes nothing here: it belongs to `model` and `store`, and to `rules` if a decision
 //! depends on it. A new setting of the service is a field of the [`Builder`] and of [`TicketingService`].
 
-mod api_keys;
-mod backup;
+// rustdoc shows the methods of the facade in the order of these groups.
 mod builder;
-mod check;
-mod checkout_links;
-mod discounts;
-mod events;
-mod hosted_checkout;
-mod idempotency;
-mod in_flight;
-mod maintenance;
-mod orders;
+
+mod ticketing_service;
+
 mod organizations;
+
+mod api_keys;
+
+mod events;
+
+mod ticket_types;
+
+mod discounts;
+
+mod orders;
+
 mod payments;
 mod refunds;
-mod statistics;
-mod summary;
-mod ticket_types;
-mod ticketing_service;
+
+mod hosted_checkout;
+
 mod tickets;
-mod webhook_sender;
-mod webhook_settings;
+
+mod summary;
+
 mod webhooks;
+
+mod webhook_sender;
+
+mod maintenance;
+
+mod backup;
+mod check;
+mod statistics;
+
+mod checkout_links;
+mod idempotency;
+mod in_flight;
+mod webhook_settings;
 
 pub use builder::Builder;
 pub use maintenance::{MaintenanceReport, MaintenanceWorker};

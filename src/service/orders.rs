@@ -18,6 +18,7 @@ use crate::sales::{order_creation, order_lifecycle};
 use crate::scope::Scope;
 use crate::store::orders;
 
+/// # Orders
 impl TicketingService {
     /// Lists orders, newest first, without their tickets. Filters select by event, customer, status and creation date.
     ///

@@ -27,6 +27,9 @@ impl CreateOrganization {
     }
 }
 
+/// # Organizations
+///
+/// They are the tenants of a service. These methods are for the program that embeds the service: they need no caller.
 impl TicketingService {
     /// Creates an organization, which sells tickets. Its currency and time zone are the defaults of its events.
     ///

@@ -9,6 +9,9 @@ use crate::sales::order_lifecycle;
 use crate::scope::Scope;
 use crate::store::orders;
 
+/// # Payments
+///
+/// A payment gateway, or the program for it, reports the outcome of each payment.
 impl TicketingService {
     /// Records that a payment through the gateway was completed. The order is completed, and its tickets are issued.
     ///

@@ -24,6 +24,7 @@ pub(super) enum RefundOutcome {
     NotDue,
 }
 
+/// # Refunds
 impl TicketingService {
     /// Lists refunds, those of the newest orders first: due, done, and refused for good.
     ///

@@ -5,6 +5,7 @@ use crate::error::Result;
 use crate::model::statistics::{Backlog, Statistics};
 use crate::store::{outbox, refunds, seat_counts};
 
+/// # Monitoring
 impl TicketingService {
     /// Returns the counters of this process since the service was opened, over all organizations: commits, orders,
     /// scans and webhooks. Also returns how many writes are queued.

@@ -8,6 +8,7 @@ use crate::model::summary::EventSummary;
 use crate::scope::Scope;
 use crate::store::summary;
 
+/// # Summary of an event
 impl TicketingService {
     /// Summarizes an event: its orders, revenue, tickets and ticket types, all at the same instant.
     ///

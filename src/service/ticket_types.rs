@@ -13,6 +13,7 @@ use crate::sales::ticket_type_changes;
 use crate::scope::Scope;
 use crate::store::{events, ticket_types};
 
+/// # Ticket types
 impl TicketingService {
     /// Lists the ticket types of an event by sort order; types with the same sort order by creation, oldest first.
     ///
@@ -102,7 +103,7 @@ impl TicketingService {
     /// # Errors
     /// - [`Error::NotFound`](crate::Error::NotFound) if the ticket type does not exist.
     /// - [`Error::RevisionMismatch`](crate::Error::RevisionMismatch) if the caller
-    ///   [expects another revision](Caller::if_match).
+    ///   [expects another revision](Caller::if_revision).
     /// - [`Error::Validation`](crate::Error::Validation) lists every field outside its limits (see
     ///   [`CreateTicketType`]).
     /// - [`Error::Conflict`](crate::Error::Conflict) with the reason `quantity-below-sold` if the quantity is less than
@@ -136,7 +137,7 @@ impl TicketingService {
     /// # Errors
     /// - [`Error::NotFound`](crate::Error::NotFound) if the ticket type does not exist.
     /// - [`Error::RevisionMismatch`](crate::Error::RevisionMismatch) if the caller
-    ///   [expects another revision](Caller::if_match).
+    ///   [expects another revision](Caller::if_revision).
     /// - [`Error::Conflict`](crate::Error::Conflict) with the reason `in-use` if the ticket type was ever ordered or
     ///   issued.
     ///

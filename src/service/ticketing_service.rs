@@ -73,6 +73,7 @@ pub(super) struct Inner {
     pub(super) in_flight_keys: InFlightKeys,
 }
 
+/// # The service itself
 impl TicketingService {
     /// Checks that the database can be read. A readiness probe calls it.
     ///

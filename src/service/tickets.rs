@@ -18,6 +18,7 @@ use crate::sales::ticket_issuing;
 use crate::scope::Scope;
 use crate::store::tickets;
 
+/// # Tickets and check-in
 impl TicketingService {
     /// Lists tickets, newest first. Filters select by event, ticket type, order, customer and status.
     ///

@@ -4,6 +4,7 @@ use super::TicketingService;
 use crate::error::Result;
 use crate::webhook::{SenderOptions, WebhookSender};
 
+/// # Sending webhooks
 impl TicketingService {
     /// Starts the threads that send notifications to the webhook endpoints of all organizations. Dropping the result
     /// stops them. As long as they run, the database stays open.

@@ -16,6 +16,7 @@ use crate::sales::webhook_changes;
 use crate::scope::Scope;
 use crate::store::{deliveries, webhooks};
 
+/// # Webhook endpoints and deliveries
 impl TicketingService {
     /// Lists webhook endpoints, newest first.
     ///
@@ -106,7 +107,7 @@ impl TicketingService {
     /// # Errors
     /// - [`Error::NotFound`](crate::Error::NotFound) if the endpoint does not exist.
     /// - [`Error::RevisionMismatch`](crate::Error::RevisionMismatch) if the caller
-    ///   [expects another revision](Caller::if_match).
+    ///   [expects another revision](Caller::if_revision).
     /// - [`Error::Validation`](crate::Error::Validation) lists every field outside its limits (see [`CreateWebhook`]).
     ///
     /// ```
@@ -138,7 +139,7 @@ impl TicketingService {
     /// # Errors
     /// - [`Error::NotFound`](crate::Error::NotFound) if the endpoint does not exist.
     /// - [`Error::RevisionMismatch`](crate::Error::RevisionMismatch) if the caller
-    ///   [expects another revision](Caller::if_match).
+    ///   [expects another revision](Caller::if_revision).
     ///
     /// ```
     #[doc = include_str!("../doc_fixture.md")]
