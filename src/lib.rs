@@ -111,6 +111,7 @@
 //! | `webhooks` | yes | [`webhook::HttpsTransport`], which sends webhooks, with ureq and rustls. |
 //! | `ring` | no | The cryptography for it, in programs that do not use rustls themselves. |
 //! | `server` | no | The module `server`: the operations over HTTP, OpenAPI, the sandbox's checkout page, metrics. |
+//! | `docs-page` | no | The page `/docs` of the server. Its script adds 5 MB to the program. Enables `server`. |
 //!
 //! `ring` is not on by default, because Cargo enables it for the whole program. If the program is also compiled with
 //! another provider of cryptography for rustls, rustls can no longer choose one by itself, and

@@ -31,6 +31,7 @@ mod checkout_routes;
 mod client_connection;
 mod conditions;
 mod connections;
+#[cfg(feature = "docs-page")]
 mod docs;
 mod framing;
 mod invalid_http;
@@ -51,6 +52,8 @@ mod routes;
 mod run;
 mod serve;
 mod state;
+#[cfg(feature = "docs-page")]
+mod static_file;
 mod transport;
 
 pub use options::ServerOptions;

@@ -8,7 +8,7 @@ use axum::middleware::from_fn_with_state;
 use super::options::ServerOptions;
 use super::problem::Problem;
 use super::state::{AppState, ServerState};
-use super::{checkout_routes, docs, middleware, monitoring, openapi, operation_routes, operations};
+use super::{checkout_routes, middleware, monitoring, openapi, operation_routes, operations};
 use crate::service::TicketingService;
 
 /// Creates a router with all [`Routes`]. Unknown paths are answered with 404, as a problem: this is the fallback of the
@@ -69,8 +69,7 @@ impl Routes {
         let routes = operation_routes::routes(operations::all())
             .merge(checkout_routes::routes())
             .merge(monitoring::health())
-            .merge(openapi::routes())
-            .merge(docs::routes())
+            .merge(docs())
             .fallback(operation_routes::no_such_route);
         let middleware = from_fn_with_state(Arc::clone(&self.state), middleware::handle);
         with_problems(routes).layer(middleware).with_state(Arc::clone(&self.state))
@@ -97,10 +96,10 @@ impl Routes {
         self.part(monitoring::metrics())
     }
 
-    /// `/openapi.json`, the OpenAPI document of all routes, and `/docs`, a page to read and try it. Mount them where
-    /// the [operations](Self::operations) are.
+    /// `/openapi.json`, the OpenAPI document of all routes, and with the feature `docs-page` also `/docs`, a page to
+    /// read and try it. Mount them where the [operations](Self::operations) are.
     pub fn docs<S: Clone + Send + Sync + 'static>(&self) -> Router<S> {
-        self.part(openapi::routes().merge(docs::routes()))
+        self.part(docs())
     }
 
     /// Adds to routes of your own what those of the server have: the id of each request in `X-Request-Id`, a line in
@@ -115,6 +114,16 @@ impl Routes {
         let middleware = from_fn_with_state(Arc::clone(&self.state), middleware::handle);
         with_problems(routes).route_layer(middleware).with_state(Arc::clone(&self.state))
     }
+}
+
+#[cfg(feature = "docs-page")]
+fn docs() -> Router<AppState> {
+    openapi::routes().merge(super::docs::routes())
+}
+
+#[cfg(not(feature = "docs-page"))]
+fn docs() -> Router<AppState> {
+    openapi::routes()
 }
 
 fn with_problems(routes: Router<AppState>) -> Router<AppState> {

@@ -8,6 +8,8 @@ mod checkout_page;
 #[path = "../common/mod.rs"]
 mod common;
 mod conditions;
+#[cfg(feature = "docs-page")]
+mod docs_page;
 mod embedding;
 mod idempotency;
 mod limits;

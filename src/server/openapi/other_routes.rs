@@ -76,15 +76,20 @@ pub(super) fn paths() -> Value {
                 "200": response("The document.", json!({"application/json": {"schema": {"type": "object"}}})),
             },
         }},
-        "/docs": {"get": {
-            "operationId": "show_docs", "tags": ["Server"], "summary": "Show this document as a page",
-            "responses": {"200": page("The page.")},
-        }},
-        "/docs/scalar.js": {"get": {
-            "operationId": "get_docs_script", "tags": ["Server"], "summary": "Get the script of the page",
-            "responses": {"200": response("The script.", json!({"text/javascript": {"schema": {"type": "string"}}}))},
-        }},
     });
+    #[cfg(feature = "docs-page")]
+    {
+        let not_modified = json!({"description": "The client has this version.", "headers": headers});
+        paths["/docs"]["get"] = json!({
+            "operationId": "show_docs", "tags": ["Server"], "summary": "Show this document as a page",
+            "responses": {"200": page("The page."), "304": not_modified},
+        });
+        let script = response("The script.", json!({"text/javascript": {"schema": {"type": "string"}}}));
+        paths["/docs/scalar.js"]["get"] = json!({
+            "operationId": "get_docs_script", "tags": ["Server"], "summary": "Get the script of the page",
+            "responses": {"200": script, "304": not_modified},
+        });
+    }
     for path in paths.as_object_mut().into_iter().flat_map(serde_json::Map::values_mut) {
         for method in ["get", "post"] {
             if let Some(operation) = path.get_mut(method) {

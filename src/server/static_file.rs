@@ -1,0 +1,169 @@
+//! Files that are part of the program. They are sent compressed to clients that accept it, and not sent again to clients
+//! that have the same version.
+
+use std::io::Write;
+use std::sync::OnceLock;
+
+use axum::body::Bytes;
+use axum::http::header::{ACCEPT_ENCODING, CONTENT_ENCODING, ETAG, IF_NONE_MATCH, VARY};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use axum::response::{IntoResponse, Response};
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use sha2::{Digest, Sha256};
+
+use super::problem::Problem;
+use crate::error::Error;
+
+/// A file and the headers with which it is sent.
+pub(super) struct StaticFile {
+    headers: &'static [(HeaderName, &'static str)],
+    content: fn() -> Vec<u8>,
+    plain: OnceLock<Representation>,
+    gzip: OnceLock<Representation>,
+}
+
+/// The file in one encoding.
+#[derive(Clone)]
+struct Representation {
+    body: Bytes,
+    /// A hash of the body, so each encoding has a tag of its own (RFC 9110, 8.8.3.3).
+    etag: HeaderValue,
+}
+
+impl StaticFile {
+    /// The headers must not contain those that a [`StaticFile`] sets: `Content-Encoding`, `ETag` and `Vary`.
+    pub(super) const fn new(headers: &'static [(HeaderName, &'static str)], content: fn() -> Vec<u8>) -> Self {
+        Self { headers, content, plain: OnceLock::new(), gzip: OnceLock::new() }
+    }
+
+    /// Responds to a GET request with these headers.
+    pub(super) async fn respond(&'static self, request: &HeaderMap) -> Response {
+        let gzip = prefers_gzip(request);
+        // The first time, the file may have to be compressed.
+        let Ok(Representation { body, etag }) = tokio::task::spawn_blocking(move || self.representation(gzip)).await
+        else {
+            return Problem::from(Error::Internal("a file could not be compressed".to_owned())).into_response();
+        };
+        let not_modified = matches(request, &etag);
+        let mut response =
+            if not_modified { StatusCode::NOT_MODIFIED.into_response() } else { Response::new(body.into()) };
+        let headers = response.headers_mut();
+        headers.extend(self.headers.iter().map(|(name, value)| (name.clone(), HeaderValue::from_static(value))));
+        headers.insert(VARY, HeaderValue::from_static("accept-encoding"));
+        headers.insert(ETAG, etag);
+        if gzip && !not_modified {
+            headers.insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+        }
+        response
+    }
+
+    fn representation(&self, gzip: bool) -> Representation {
+        let representation = if gzip {
+            self.gzip.get_or_init(|| Representation::new(compress(&(self.content)())))
+        } else {
+            self.plain.get_or_init(|| Representation::new((self.content)()))
+        };
+        representation.clone()
+    }
+}
+
+impl Representation {
+    fn new(body: Vec<u8>) -> Self {
+        let hash = hex::encode(&Sha256::digest(&body)[..16]);
+        let etag = HeaderValue::try_from(format!("\"{hash}\"")).unwrap_or(HeaderValue::from_static("\"\""));
+        Self { body: body.into(), etag }
+    }
+}
+
+#[expect(clippy::expect_used, reason = "writing to memory does not fail")]
+fn compress(content: &[u8]) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+    encoder.write_all(content).and_then(|()| encoder.finish()).expect("memory")
+}
+
+/// Whether the client accepts gzip, and does not prefer the plain file (RFC 9110, 12.5.3).
+fn prefers_gzip(request: &HeaderMap) -> bool {
+    let values = request.get_all(ACCEPT_ENCODING).iter().filter_map(|value| value.to_str().ok());
+    let mut gzip = None;
+    let mut plain = None;
+    let mut others = None;
+    for coding in values.flat_map(|value| value.split(',')) {
+        let (name, parameters) = coding.split_once(';').unwrap_or((coding, ""));
+        match name.trim().to_ascii_lowercase().as_str() {
+            "gzip" | "x-gzip" => gzip = Some(weight(parameters)),
+            "identity" => plain = Some(weight(parameters)),
+            "*" => others = Some(weight(parameters)),
+            _ => {}
+        }
+    }
+    let gzip = gzip.or(others).unwrap_or(0.0);
+    gzip > 0.0 && gzip >= plain.unwrap_or(0.0)
+}
+
+/// The weight in the parameters of a coding, such as `q=0.5`. It is 1 by default, and 0 if it is not a number.
+fn weight(parameters: &str) -> f32 {
+    match parameters.trim().strip_prefix(['q', 'Q']).and_then(|rest| rest.trim_start().strip_prefix('=')) {
+        Some(weight) => weight.trim().parse().unwrap_or(0.0),
+        None => 1.0,
+    }
+}
+
+/// Whether the client has the version with this tag. Tags are compared weakly (RFC 9110, 13.1.2).
+fn matches(request: &HeaderMap, etag: &HeaderValue) -> bool {
+    let values = request.get_all(IF_NONE_MATCH).iter().filter_map(|value| value.to_str().ok());
+    let mut tags = values.flat_map(|value| value.split(',')).map(str::trim);
+    tags.any(|tag| tag == "*" || tag.strip_prefix("W/").unwrap_or(tag).as_bytes() == etag.as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn headers(name: &HeaderName, values: &[&'static str]) -> HeaderMap {
+        values.iter().map(|value| (name.clone(), HeaderValue::from_static(value))).collect()
+    }
+
+    #[test]
+    fn gzip_is_sent_to_clients_that_accept_it_and_do_not_prefer_the_plain_file() {
+        for (accepted, gzip) in [
+            (vec![], false),
+            (vec![""], false),
+            (vec!["gzip"], true),
+            (vec!["gzip, deflate, br, zstd"], true),
+            (vec!["deflate, GZIP;q=0.5"], true),
+            (vec!["br", "gzip"], true),
+            (vec!["x-gzip"], true),
+            (vec!["*"], true),
+            (vec!["*;q=0"], false),
+            (vec!["gzip;q=0"], false),
+            (vec!["gzip ; Q = 0.000"], false),
+            (vec!["gzip;q=0, *"], false),
+            (vec!["gzip;q=nonsense"], false),
+            (vec!["br, deflate"], false),
+            (vec!["identity"], false),
+            (vec!["identity, gzip;q=0.5"], false),
+            (vec!["identity;q=0.5, gzip;q=0.5"], true),
+            (vec!["identity;q=0, *"], true),
+        ] {
+            assert_eq!(prefers_gzip(&headers(&ACCEPT_ENCODING, &accepted)), gzip, "{accepted:?}");
+        }
+    }
+
+    #[test]
+    fn a_file_is_not_sent_again_if_one_of_the_tags_is_its_own() {
+        let etag = HeaderValue::from_static("\"one\"");
+        for (tags, same) in [
+            (vec![], false),
+            (vec!["\"one\""], true),
+            (vec!["W/\"one\""], true),
+            (vec!["\"two\", \"one\""], true),
+            (vec!["\"two\"", "\"one\""], true),
+            (vec!["*"], true),
+            (vec!["\"two\""], false),
+            (vec!["one"], false),
+        ] {
+            assert_eq!(matches(&headers(&IF_NONE_MATCH, &tags), &etag), same, "{tags:?}");
+        }
+    }
+}
