@@ -81,7 +81,8 @@
 //! # Embedding
 //!
 //! A [`TicketingService`] is cheap to clone. All clones share one store and can be used from any thread. The methods
-//! block: in asynchronous code, call them from a blocking thread, for example with `tokio::task::spawn_blocking`.
+//! block: asynchronous code calls them with `TicketingService::run` (feature `server`), or on a blocking thread of its
+//! own. The module `server` has a guide for axum applications.
 //!
 //! [`TicketingService::builder`] configures everything that has a default, in particular:
 //!
@@ -127,7 +128,7 @@
 //! |---|---|---|
 //! | `serde` 1 | `Serialize` and `Deserialize`, which resources and requests implement | |
 //! | `rustls` 0.23 | `crypto::CryptoProvider`, which [`webhook::HttpsTransportBuilder`] takes | `webhooks` |
-//! | `axum` 0.8 | `Router`, which `server::router` returns | `server` |
+//! | `axum` 0.8 | `Router`, which `server::router` returns; `IntoResponse` for errors, and the extractor of callers | `server` |
 //!
 //! All other dependencies can change in any version, among them hyper, rusqlite, schemars and ureq. With the feature
 //! `server`, public types implement `schemars::JsonSchema`; these implementations are not part of the API. The minimum

@@ -16,10 +16,153 @@
 //! # }
 //! ```
 //!
-//! # A login of your own
+//! # In an axum application
 //!
-//! A middleware that authenticates users itself inserts a [`Caller`](crate::Caller) into the extensions of a request.
-//! The request then needs no API key.
+//! An application mounts the routes under a prefix, next to pages of its own. This one also has its own login, and a
+//! handler that calls the service:
+//!
+//! ```no_run
+//! use axum::Router;
+//! use axum::extract::{FromRef, Path, Request, State};
+//! use axum::middleware::{Next, from_fn_with_state};
+//! use axum::response::Response;
+//! use axum::routing::get;
+//! use ticketing::id::{EventId, OrganizationId};
+//! use ticketing::server::{ServerOptions, router, serve};
+//! use ticketing::webhook::SenderOptions;
+//! use ticketing::{Caller, TicketingService};
+//!
+//! /// The state of the application.
+//! #[derive(Clone)]
+//! struct Shop {
+//!     service: TicketingService,
+//!     name: &'static str,
+//! }
+//!
+//! // Lets extractors find the service in the state.
+//! impl FromRef<Shop> for TicketingService {
+//!     fn from_ref(shop: &Shop) -> Self {
+//!         shop.service.clone()
+//!     }
+//! }
+//!
+//! /// Finds the organization of the user who is logged in. A real application looks up a session.
+//! fn organization_of_user(request: &Request) -> Option<OrganizationId> {
+//!     request.headers().get("cookie")?.to_str().ok()?.parse().ok()
+//! }
+//!
+//! async fn log_in(State(shop): State<Shop>, mut request: Request, next: Next) -> ticketing::Result<Response> {
+//!     if let Some(organization) = organization_of_user(&request) {
+//!         let caller = shop.service.run(move |service| service.act_for(organization)).await?;
+//!         request.extensions_mut().insert(caller);
+//!     }
+//!     Ok(next.run(request).await)
+//! }
+//!
+//! async fn home(State(shop): State<Shop>) -> &'static str {
+//!     shop.name
+//! }
+//!
+//! async fn revenue(
+//!     State(service): State<TicketingService>,
+//!     caller: Caller,
+//!     Path(event): Path<EventId>,
+//! ) -> ticketing::Result<String> {
+//!     let summary = service.run(move |service| service.get_event_summary(&caller, event)).await?;
+//!     Ok(summary.gross_revenue.to_string())
+//! }
+//!
+//! #[tokio::main]
+//! async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//!     let service = TicketingService::builder("shop.db")
+//!         .sandbox_gateway()
+//!         .public_url("https://shop.example/tickets")
+//!         .open()?;
+//!     let maintenance = service.start_maintenance()?;
+//!     let webhooks = service.start_webhook_sender(SenderOptions::default())?;
+//!
+//!     let options = ServerOptions::default();
+//!     let shop = Shop { service: service.clone(), name: "My shop" };
+//!     let app = Router::new()
+//!         .route("/", get(home))
+//!         .route("/revenue/{event}", get(revenue))
+//!         .nest("/tickets", router(service.clone(), &options))
+//!         .layer(from_fn_with_state(shop.clone(), log_in))
+//!         .with_state(shop);
+//!     let listener = std::net::TcpListener::bind("127.0.0.1:8080")?;
+//!     serve(app, listener, options, async { drop(tokio::signal::ctrl_c().await) }).await?;
+//!
+//!     drop(webhooks);
+//!     drop(maintenance);
+//!     drop(service);
+//!     Ok(())
+//! }
+//! ```
+//!
+//! ## Mounting
+//!
+//! The routes can be nested under any prefix: the headers `Location`, the `instance` of problems, the `servers` of the
+//! OpenAPI document and the links of its page include it. The [public URL](crate::Builder::public_url) must include it
+//! too, because checkout links begin with it. If a proxy removes a prefix from the requests, only the public URL tells
+//! the server about it.
+//!
+//! [`Routes`] has the parts of [`router`] one by one, for example to serve `/metrics` on an internal address.
+//!
+//! [`serve`] protects the routes of the application too: it limits the number of connections and the time that a client
+//! may take. `axum::serve` does not. It must then get the addresses of clients with
+//! `into_make_service_with_connect_info::<SocketAddr>()`, for [`ServerOptions::failed_authentications`].
+//!
+//! ## Calling the service
+//!
+//! The methods of [`TicketingService`](crate::TicketingService) wait for the disk. Handlers call them with
+//! [`run`](crate::TicketingService::run), on a blocking thread. An [`Error`](crate::Error) is a response: the same
+//! problem that the server sends. [`Routes::observe`] gives routes of the application the log, the metrics and the
+//! request ids of the server.
+//!
+//! ## A login of your own
+//!
+//! The server authenticates requests by the header `X-Api-Key`. A middleware that authenticates users itself inserts a
+//! [`Caller`](crate::Caller) into the extensions of the request, which is then used instead of the header: the one of
+//! [`act_for`](crate::TicketingService::act_for), with fewer scopes by [`with_only`](crate::Caller::with_only) if the
+//! user may not do everything. The [rate limit](ServerOptions::rate_limit) is one for each API key: the application
+//! limits its own users itself.
+//!
+//! As an extractor, [`Caller`](crate::Caller) gives a handler the caller of the middleware or of the header.
+//!
+//! ## Shutdown
+//!
+//! First stop the server: [`serve`] returns after the last request, once its `shutdown` completes. Then drop the
+//! webhook sender and the maintenance worker, and last the service. When its last clone is dropped, it leaves a single
+//! file; so tasks of the application that hold a clone must end before.
+//!
+//! # Tests
+//!
+//! A router can be called without a socket, with `oneshot` of the crate tower:
+//!
+//! ```
+//! use axum::Router;
+//! use axum::body::Body;
+//! use axum::http::Request;
+//! use ticketing::server::{ServerOptions, router};
+//! use tower::ServiceExt;
+#![doc = include_str!("../doc_fixture.md")]
+//! # tokio::runtime::Runtime::new()?.block_on(async {
+//!
+//! let key = CreateApiKey { name: "Test".to_owned(), scopes: Scopes::all(), expires_at: None };
+//! let key = service.create_api_key(organization.id, key)?.key;
+//! let app: Router = router(service, &ServerOptions::default());
+//! let request = Request::get("/v1/events").header("X-Api-Key", key.expose()).body(Body::empty())?;
+//! let response = app.oneshot(request).await?;
+//! assert_eq!(response.status(), 200);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! # })?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Versions
+//!
+//! axum 0.8 is part of the API of this module: the application must use the same version. It is used without its
+//! default features, so an application that needs them, such as `json`, has `axum = "0.8"` among its own dependencies.
 
 mod base_path;
 mod blocking;

@@ -33,8 +33,8 @@ pub struct ServerOptions {
     /// requests wait.
     pub calls: usize,
     /// The maximum number of requests per minute for each API key, or `None` for no limit. Default: 1,200. The minute
-    /// starts with the first request. Each process counts for itself. A [caller](super#a-login-of-your-own) of your own
-    /// that was authenticated without an API key has no limit.
+    /// starts with the first request. Each process counts for itself. A [caller of the
+    /// application](super#a-login-of-your-own) without an API key has no limit.
     pub rate_limit: Option<u32>,
     /// The maximum number of requests per minute without a valid API key from one client address; further ones are
     /// refused with 429. Default: 60. Requests with a valid key are not affected. An IPv6 network of 64 bits counts as
