@@ -20,7 +20,7 @@ type Step<T = ()> = Result<T, Box<dyn Error>>;
 
 fn main() -> Step {
     let folder = tempfile::tempdir()?;
-    let clock = ManualClock::at("2026-05-01T09:00:00Z".parse()?);
+    let clock = ManualClock::new("2026-05-01T09:00:00Z".parse()?);
     let service = TicketingService::builder(folder.path().join("ticketing.db"))
         .clock(clock.clone())
         .sandbox_gateway()

@@ -47,7 +47,7 @@ impl Clock for SystemClock {
 ///
 /// ```
 /// use ticketing::environment::{Clock, ManualClock};
-/// let clock = ManualClock::at("2026-06-01T18:00:00Z".parse()?);
+/// let clock = ManualClock::new("2026-06-01T18:00:00Z".parse()?);
 /// clock.advance(std::time::Duration::from_secs(90));
 /// assert_eq!(clock.now().to_string(), "2026-06-01T18:01:30.000Z");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -61,7 +61,7 @@ pub struct ManualClock {
 impl ManualClock {
     /// Creates a clock that shows `now`.
     #[must_use]
-    pub fn at(now: Timestamp) -> Self {
+    pub fn new(now: Timestamp) -> Self {
         Self { wall: Arc::new(AtomicI64::new(now.millis())), elapsed: Arc::default() }
     }
 

@@ -76,6 +76,7 @@
 //! | [`webhook`] | endpoints, notifications, and the sending of notifications |
 //! | [`id`], [`page`], [`request`], [`error`] | types that all operations share |
 //! | [`maintenance`], [`monitoring`] | background work, backups, and figures |
+//! | [`guide`] | writing a payment gateway, testing |
 //! | [`environment`] | clocks and random numbers, also deterministic ones for tests |
 //!
 //! # Embedding
@@ -149,6 +150,7 @@ mod store;
 
 pub mod environment;
 pub mod error;
+pub mod guide;
 pub mod payment;
 #[cfg(feature = "server")]
 pub mod server;

@@ -25,7 +25,7 @@ const DAY: Duration = Duration::from_hours(24);
 /// # let folder = tempfile::tempdir()?;
 /// # let path = folder.path().join("ticketing.db");
 /// let service = TicketingService::builder(path)
-///     .clock(ManualClock::at("2026-06-01T18:00:00Z".parse()?))
+///     .clock(ManualClock::new("2026-06-01T18:00:00Z".parse()?))
 ///     .entropy(SeededEntropy::new(7))
 ///     .sandbox_gateway()
 ///     .order_hold(Duration::from_secs(10 * 60))

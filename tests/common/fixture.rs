@@ -79,7 +79,7 @@ impl Fixture {
     }
 
     fn open(folder: TempDir, gateway: FakeGateway, configure: impl FnOnce(Builder) -> Builder) -> Self {
-        let clock = ManualClock::at(at(NOW));
+        let clock = ManualClock::new(at(NOW));
         let builder = TicketingService::builder(folder.path().join(database::FILE));
         let builder = builder.clock(clock.clone()).entropy(SeededEntropy::new(1));
         let service = configure(builder).open().expect("the file");

@@ -107,7 +107,7 @@ fn a_gateway_that_fails_after_the_hold_expired_cancels_the_order_too() {
         }
     }
     let folder = tempfile::tempdir().expect("a folder");
-    let clock = ManualClock::at(at(NOW));
+    let clock = ManualClock::new(at(NOW));
     let builder = TicketingService::builder(folder.path().join("ticketing.db")).clock(clock.clone());
     let service = builder.payment_gateway(Slow(clock)).open().expect("a file");
     let organization = service.create_organization(Default::default()).expect("an organization");
@@ -179,7 +179,7 @@ fn create_with_interference(
     let handle = Arc::new(OnceLock::new());
     let gateway = InterferingGateway { service: handle.clone(), interfere };
     let builder = TicketingService::builder(folder.path().join("ticketing.db"));
-    let service = builder.clock(ManualClock::at(at(NOW))).payment_gateway(gateway).open().expect("a file");
+    let service = builder.clock(ManualClock::new(at(NOW))).payment_gateway(gateway).open().expect("a file");
     assert!(handle.set(service.clone()).is_ok());
     let organization = service.create_organization(Default::default()).expect("an organization");
     let caller = service.act_for(organization.id).expect("the organization exists");

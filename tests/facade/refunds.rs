@@ -317,7 +317,7 @@ impl PaymentGateway for InterferingGateway {
 fn a_refund_just_requested_by_another_service_is_not_repeated() {
     let folder = tempfile::tempdir().expect("a folder");
     let gateway = InterferingGateway { other: Arc::default(), requests: Arc::default(), open: Arc::default() };
-    let clock = ManualClock::at(at(NOW));
+    let clock = ManualClock::new(at(NOW));
     let start = || {
         let builder = TicketingService::builder(folder.path().join("ticketing.db")).clock(clock.clone());
         builder.payment_gateway(gateway.clone()).readers(2).open().expect("the file")

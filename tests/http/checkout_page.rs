@@ -80,7 +80,7 @@ fn the_checkout_page_redirects_to_the_urls_of_the_order() {
 
 #[test]
 fn the_checkout_page_shows_the_event_the_order_and_amounts_that_add_up() {
-    let clock = ManualClock::at("2026-06-01T12:00:00Z".parse().unwrap());
+    let clock = ManualClock::new("2026-06-01T12:00:00Z".parse().unwrap());
     let server = Server::with(|builder| builder.sandbox_gateway().clock(clock.clone()), |_| {});
     let mut client = server.client();
     let event = json!({

@@ -17,7 +17,7 @@ const RESET: &str = "1800000061";
 
 /// Starts a server with a manual clock.
 fn start(adjust: impl FnOnce(&mut ServerOptions)) -> (Server, ManualClock) {
-    let clock = ManualClock::at(NOW);
+    let clock = ManualClock::new(NOW);
     let server_clock = clock.clone();
     (Server::with(|builder: Builder| builder.sandbox_gateway().clock(server_clock), adjust), clock)
 }

@@ -76,7 +76,7 @@ fn assert_not_cacheable(response: &Response) {
 #[test]
 fn a_response_to_a_key_states_its_rate_limit_and_is_not_cacheable() {
     let limit = |options: &mut ticketing::server::ServerOptions| options.rate_limit = Some(LIMIT);
-    let clock = ManualClock::at("2026-06-01T12:00:00Z".parse().unwrap());
+    let clock = ManualClock::new("2026-06-01T12:00:00Z".parse().unwrap());
     let server = Server::with(|builder: Builder| builder.payment_gateway(RefusingGateway).clock(clock), limit);
     for (number, response) in responses(&server).iter().enumerate() {
         assert_not_cacheable(response);

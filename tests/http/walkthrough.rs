@@ -178,7 +178,7 @@ impl Recorder<'_> {
 
 impl Walkthrough {
     pub(crate) fn run() -> Self {
-        let clock = ManualClock::at("2026-06-01T12:00:00Z".parse().unwrap());
+        let clock = ManualClock::new("2026-06-01T12:00:00Z".parse().unwrap());
         let server = Server::with(
             |builder| {
                 let builder = builder.public_url("https://tickets.example.com").sandbox_gateway();

@@ -31,7 +31,7 @@ struct PanickingEnvironment {
 impl PanickingEnvironment {
     fn new() -> Self {
         Self {
-            clock: ManualClock::at(at(NOW)),
+            clock: ManualClock::new(at(NOW)),
             entropy: Arc::new(SeededEntropy::new(1)),
             clock_breaks: Arc::default(),
             entropy_breaks: Arc::default(),

@@ -105,7 +105,7 @@ fn send_with(
     let now = Timestamp::from_millis(child_variable("TICKETING_TEST_NOW").parse().unwrap());
     let builder = TicketingService::builder(child_variable("TICKETING_TEST_FILE"));
     let builder = match child_variable("TICKETING_TEST_CLOCK").as_str() {
-        "stopped" => builder.clock(ManualClock::at(now)),
+        "stopped" => builder.clock(ManualClock::new(now)),
         _ => builder.clock(RunningClock { start: now, started: SystemClock.monotonic() }),
     };
     let _service = builder

@@ -45,7 +45,7 @@ mod tests {
 
     #[test]
     fn ids_rise_within_a_millisecond_and_while_the_clock_is_set_back() {
-        let clock = ManualClock::at(Timestamp::from_millis(1_000_000));
+        let clock = ManualClock::new(Timestamp::from_millis(1_000_000));
         let environment = Environment { clock: Arc::new(clock), entropy: Arc::new(SeededEntropy::new(1)) };
         let ids = IdSource::default();
         let mut last = 0;
