@@ -16,7 +16,9 @@ pub(super) struct ServerState {
     pub(super) service: BlockingService,
     pub(super) limits: RateLimits,
     pub(super) metrics: Metrics,
-    /// The path of the service's public URL.
+    /// The service's public URL, if one is set.
+    pub(super) public_url: Option<String>,
+    /// The path of the public URL.
     pub(super) public_path: String,
 }
 
@@ -25,7 +27,8 @@ impl ServerState {
         Self {
             limits: RateLimits::new(options.rate_limit, options.failed_authentications),
             metrics: Metrics::new(service.clone(), options.open_connections.clone()),
-            public_path: path_of_url(service.public_url()),
+            public_path: service.public_url().map(path_of_url).unwrap_or_default(),
+            public_url: service.public_url().map(str::to_owned),
             service: BlockingService::new(service, options.calls),
         }
     }

@@ -44,7 +44,7 @@ pub struct Builder {
     gateway_limits: CallLimits,
     order_hold: Duration,
     webhook_retention: Duration,
-    public_url: String,
+    public_url: Option<String>,
     webhook_transport: Option<Arc<dyn Transport>>,
     webhook_sender: Option<SenderOptions>,
     allow_local_webhooks: bool,
@@ -86,7 +86,7 @@ impl Builder {
             gateway_limits: CallLimits::default(),
             order_hold: Duration::from_mins(30),
             webhook_retention: 30 * DAY,
-            public_url: "http://127.0.0.1:8080".to_owned(),
+            public_url: None,
             webhook_transport: None,
             webhook_sender: None,
             allow_local_webhooks: false,
@@ -149,9 +149,10 @@ impl Builder {
         self
     }
 
-    /// Sets the public URL of this service, with which its checkout links start. Default: `http://127.0.0.1:8080`.
+    /// Sets the public URL of this service: the URL under which clients reach its routes. Checkout links start with it,
+    /// and it is the server in the OpenAPI document. Default: checkout links start with `http://127.0.0.1:8080`.
     pub fn public_url(mut self, url: impl Into<String>) -> Self {
-        self.public_url = url.into();
+        self.public_url = Some(url.into());
         self
     }
 
@@ -222,7 +223,7 @@ impl Builder {
             sandbox,
             order_hold: self.order_hold,
             webhook_retention: self.webhook_retention,
-            public_url: self.public_url.trim_end_matches('/').to_owned(),
+            public_url: self.public_url.map(|url| url.trim_end_matches('/').to_owned()),
             keys_used: Mutex::default(),
             in_flight_keys: InFlightKeys::default(),
         };
@@ -234,7 +235,8 @@ impl Builder {
         errors.check(self.readers >= 1, "readers", "must be at least 1");
         errors.check(self.order_hold >= Duration::from_secs(1), "order_hold", "must be at least a second");
         errors.check(self.webhook_retention >= DAY, "webhook_retention", "must be at least a day");
-        errors.check(is_uri(&self.public_url), "public_url", "must be a URI with a scheme (RFC 3986)");
+        let public_url_is_valid = self.public_url.as_deref().is_none_or(is_uri);
+        errors.check(public_url_is_valid, "public_url", "must be a URI with a scheme (RFC 3986)");
         errors.into_result()?;
         match &self.webhook_sender {
             Some(options) => options.check(),

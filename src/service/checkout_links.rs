@@ -12,6 +12,9 @@ use crate::sales::idempotent_operation::IdempotentOperation;
 use crate::sales::order_creation::CreatedOrder;
 use crate::store::checkouts::NewCheckout;
 
+/// What checkout links start with if no public URL is set.
+const DEFAULT_PUBLIC_URL: &str = "http://127.0.0.1:8080";
+
 /// Why an order got no checkout link.
 enum LinkFailure {
     /// The gateway failed, and the order must be cancelled.
@@ -87,7 +90,7 @@ impl TicketingService {
             currency,
             customer: order.customer,
             redirect_urls,
-            public_url: self.inner.public_url.clone(),
+            public_url: self.inner.public_url.clone().unwrap_or_else(|| DEFAULT_PUBLIC_URL.to_owned()),
             idempotency_key: format!("checkout-{}", order.id),
         }
     }

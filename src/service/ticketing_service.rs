@@ -67,7 +67,7 @@ pub(super) struct Inner {
     /// How long delivered notifications are kept.
     pub(super) webhook_retention: Duration,
     /// The address of this service in checkout links, without a trailing slash.
-    pub(super) public_url: String,
+    pub(super) public_url: Option<String>,
     /// When API keys were last used, until the next maintenance stores it.
     pub(super) keys_used: Mutex<HashMap<ApiKeyId, Timestamp>>,
     pub(super) in_flight_keys: InFlightKeys,
@@ -113,10 +113,10 @@ impl TicketingService {
         self.inner.environment.now()
     }
 
-    /// The public URL of the service, without a trailing slash.
+    /// The public URL of the service, without a trailing slash. `None` if none was set.
     #[cfg(feature = "server")]
-    pub(crate) fn public_url(&self) -> &str {
-        &self.inner.public_url
+    pub(crate) fn public_url(&self) -> Option<&str> {
+        self.inner.public_url.as_deref()
     }
 
     pub(super) fn store(&self) -> &Store {

@@ -128,7 +128,7 @@ fn the_document_and_its_page_work_under_a_prefix() {
     let mut client = server.client();
     let page = client.get("/api/tickets/docs").expect(200);
     // What the page loads is relative to it, as is the document that it shows.
-    for file in ["openapi.json", "docs/scalar.js"] {
+    for file in ["openapi.json", "openapi.json?server=same-origin", "docs/scalar.js"] {
         assert!(page.text().contains(&format!("\"{file}\"")), "{}", page.text());
         client.get(&format!("/api/tickets/{file}")).expect(200);
     }
@@ -138,8 +138,39 @@ fn the_document_and_its_page_work_under_a_prefix() {
     assert_eq!(base, "/api/tickets");
     assert!(document["paths"].get("/v1/events").is_some());
     client.get(&format!("{base}/v1/events")).expect(200);
-    let at_the_root = Server::start().client().get("/openapi.json").expect(200).json();
-    assert_eq!(at_the_root["servers"][0]["url"], "/");
+}
+
+#[test]
+fn the_server_in_the_document_is_the_public_url_of_the_routes() {
+    let servers = |server: &Server, path: &str| server.client().get(path).expect(200).json()["servers"].clone();
+    let with_url = |url: &str| Server::with(|builder| builder.public_url(url), |_| {});
+    let same_origin = "/openapi.json?server=same-origin";
+    for (server, path, expected) in [
+        (with_url("https://shop.example"), "/openapi.json", "https://shop.example"),
+        // A proxy removes the prefix.
+        (with_url("https://shop.example/tickets/"), "/openapi.json", "https://shop.example/tickets"),
+        (nested("https://shop.example/api/tickets"), "/api/tickets/openapi.json", "https://shop.example/api/tickets"),
+        // The public URL is not that of these routes.
+        (nested("https://shop.example/pay"), "/api/tickets/openapi.json", "/api/tickets"),
+        // The page at `/docs` is loaded from an address that is not the public one.
+        (with_url("https://shop.example"), same_origin, "/"),
+        (with_url("https://shop.example/tickets"), same_origin, "/tickets"),
+        (nested("https://shop.example/api/tickets"), &format!("/api/tickets{same_origin}"), "/api/tickets"),
+    ] {
+        assert_eq!(servers(&server, path), json!([{"url": expected, "description": "This server"}]), "{path}");
+    }
+}
+
+#[test]
+fn without_a_public_url_the_server_in_the_document_is_the_path_of_the_routes() {
+    let folder = tempfile::tempdir().unwrap();
+    let service = ticketing::TicketingService::open(folder.path().join("ticketing.db")).unwrap();
+    let app: Router = Router::new().nest("/shop", router(service, &ServerOptions::default()));
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let request = Request::get("/shop/openapi.json").body(Body::empty()).unwrap();
+    let body = runtime.block_on(async { to_bytes(app.oneshot(request).await.unwrap().into_body(), usize::MAX).await });
+    let document: serde_json::Value = serde_json::from_slice(&body.unwrap()).unwrap();
+    assert_eq!(document["servers"], json!([{"url": "/shop", "description": "This server"}]));
 }
 
 #[test]

@@ -226,9 +226,12 @@ fn every_json_body_of_an_operation_has_a_named_schema() {
 }
 
 #[test]
-fn the_document_names_a_contact_and_the_redirect_of_the_checkout_form() {
+fn the_document_has_a_contact_descriptions_and_the_redirect_of_the_checkout_form() {
     let document = document();
     assert!(!document.0["info"]["contact"]["name"].as_str().unwrap().is_empty());
+    for operation in document.operations() {
+        assert!(!operation.spec["description"].as_str().unwrap().is_empty(), "{}", operation.name);
+    }
     let redirect = &document.operation("finish_checkout").spec["responses"]["303"];
     assert!(document.resolve(&redirect["headers"]["Location"])["required"] == true, "{redirect}");
 }

@@ -31,6 +31,10 @@ use crate::text_enum::TextEnum;
 /// Stands for the URL of the server in [`DOCUMENT`].
 const SERVER_URL: &str = "urn:ticketing:server";
 
+/// The query string of a request for a document whose server is the one that sends it, however the client reaches it.
+/// The page at `/docs` may only call its own origin.
+const SAME_ORIGIN: &str = "server=same-origin";
+
 /// The document as it is sent, except for the URL of the server.
 static DOCUMENT: LazyLock<String> = LazyLock::new(|| {
     // schemars calls the two instances of the generic `OrderOf` `OrderOfOrderItem` and `OrderOfOrderItemSummary`. In
@@ -43,22 +47,30 @@ pub(super) fn routes() -> Router<AppState> {
 }
 
 async fn send(State(state): State<AppState>, request: Request) -> impl IntoResponse {
-    let base_path = match base_path(request.uri(), request.extensions(), &state.public_path) {
-        "" => "/",
-        base_path => base_path,
-    };
     // As JSON, because the path may contain quotes.
-    let document = DOCUMENT.replacen(&json!(SERVER_URL).to_string(), &json!(base_path).to_string(), 1);
+    let server = json!(server_url(&state, &request)).to_string();
+    let document = DOCUMENT.replacen(&json!(SERVER_URL).to_string(), &server, 1);
     ([(CONTENT_TYPE, "application/json")], document)
+}
+
+/// The public URL, if it is the place of these routes. Otherwise the path of the routes, to which clients add what
+/// precedes it in the URL of the document.
+fn server_url<'a>(state: &'a AppState, request: &'a Request) -> &'a str {
+    let path = base_path(request.uri(), request.extensions(), &state.public_path);
+    match &state.public_url {
+        Some(url) if path == state.public_path && request.uri().query() != Some(SAME_ORIGIN) => url,
+        _ if path.is_empty() => "/",
+        _ => path,
+    }
 }
 
 const DESCRIPTION: &str = "Sells tickets for events: ticket types, orders with payment, issued tickets with scannable \
     codes, check-in, discounts and webhooks. Every request acts for one organization: that of its API key.\n\n\
     Amounts are numbers in the event's currency. Timestamps are in UTC and end in `Z`, such as \
-    `2026-06-01T18:00:00Z`; requests may leave out the seconds. A field of a response that can be null is always present. Unknown fields of a request are ignored, and \
-    `null` is accepted only for fields that can be null. Lists have pages: pass the `nextCursor` of one page as \
-    `cursor` to get the next. Paths that support GET also support HEAD. Any other method that is not listed here is \
-    refused with 405 and an `Allow` header.";
+    `2026-06-01T18:00:00Z`; requests may leave out the seconds. A field of a response that can be null is always \
+    present. Unknown fields of a request are ignored, and `null` is accepted only for fields that can be null. Lists \
+    have pages: pass the `nextCursor` of one page as `cursor` to get the next. Paths that support GET also support \
+    HEAD. Any other method that is not listed here is refused with 405 and an `Allow` header.";
 
 /// Generates the document.
 fn document() -> Value {

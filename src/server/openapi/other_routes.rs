@@ -6,57 +6,19 @@ use super::headers;
 
 /// The path items of these routes.
 pub(super) fn paths() -> Value {
-    let request_id = json!([{"$ref": "#/components/parameters/RequestId"}]);
-    let headers = headers::references(&["X-Request-Id"]);
-    let response =
-        |description: &str, content: Value| json!({"description": description, "headers": headers, "content": content});
-    let page = |description: &str| response(description, json!({"text/html": {"schema": {"type": "string"}}}));
+    let request_id = json!({"$ref": "#/components/parameters/RequestId"});
     let mut paths = json!({
-        "/checkout/{token}": {
-            "parameters": [{
-                "name": "token", "in": "path", "required": true, "schema": {"type": "string"},
-                "description": "The last part of the order's `checkoutUrl`.",
-            }],
-            "get": {
-                "operationId": "show_checkout", "tags": ["Checkout"], "summary": "Show the sandbox checkout",
-                "description": "A page for the customer with the order, and buttons to pay, to let the payment fail, \
-                    and to cancel.",
-                "responses": {
-                    "200": page("The page."),
-                    "404": page("No checkout has this token."),
-                    "500": page("An internal error occurred."),
-                    "503": page("The server is busy."),
-                },
-            },
-            "post": {
-                "operationId": "finish_checkout", "tags": ["Checkout"],
-                "summary": "Pay or cancel an order in the sandbox checkout",
-                "description": "Sent by the buttons of the page.",
-                "requestBody": {"required": true, "content": {"application/x-www-form-urlencoded": {"schema": {
-                    "type": "object", "required": ["outcome"],
-                    "properties": {"outcome": {"type": "string", "enum": ["success", "failure", "cancel"]}},
-                }}}},
-                "responses": {
-                    "303": {
-                        "description": "Redirects to the order's redirect URL for the outcome, or back to the page.",
-                        "headers": headers::references(&["X-Request-Id", "Location"]),
-                    },
-                    "400": page("The form field `outcome` is missing or invalid."),
-                    "404": page("No checkout has this token."),
-                    "413": page("The form is too large."),
-                    "500": page("An internal error occurred."),
-                    "503": page("The server is busy."),
-                },
-            },
-        },
+        "/checkout/{token}": checkout(),
         "/health/live": {"get": {
             "operationId": "is_alive", "tags": ["Server"], "summary": "Check that the process is alive",
-            "responses": {"200": response("It is alive.", ok())},
+            "description": "For a probe that restarts the process if it does not answer.",
+            "responses": {"200": response("It is alive.", &ok())},
         }},
         "/health/ready": {"get": {
             "operationId": "is_ready", "tags": ["Server"], "summary": "Check that the store is ready",
+            "description": "For a probe that sends no requests to the process while it cannot read its database.",
             "responses": {
-                "200": response("It is ready.", ok()),
+                "200": response("It is ready.", &ok()),
                 "503": {"$ref": "#/components/responses/Unavailable"},
             },
         }},
@@ -64,7 +26,7 @@ pub(super) fn paths() -> Value {
             "operationId": "get_metrics", "tags": ["Server"], "summary": "Get metrics",
             "description": "Metrics for Prometheus, over all organizations. Do not expose them to the public.",
             "responses": {
-                "200": response("Metrics in the OpenMetrics text format.", json!({"application/openmetrics-text": {
+                "200": response("Metrics in the OpenMetrics text format.", &json!({"application/openmetrics-text": {
                     "schema": {"type": "string"},
                 }})),
                 "500": {"$ref": "#/components/responses/Internal"},
@@ -72,21 +34,30 @@ pub(super) fn paths() -> Value {
         }},
         "/openapi.json": {"get": {
             "operationId": "get_openapi", "tags": ["Server"], "summary": "Get this document",
+            "description": "The OpenAPI 3.1 document of all routes and of the notifications that webhooks receive.",
+            "parameters": [{
+                "name": "server", "in": "query", "schema": {"type": "string"},
+                "description": "If it is `same-origin`, the server in the document is the one that sends it, instead of \
+                    its public URL. The page at `/docs` needs that.",
+            }],
             "responses": {
-                "200": response("The document.", json!({"application/json": {"schema": {"type": "object"}}})),
+                "200": response("The document.", &json!({"application/json": {"schema": {"type": "object"}}})),
             },
         }},
     });
     #[cfg(feature = "docs-page")]
     {
-        let not_modified = json!({"description": "The client has this version.", "headers": headers});
+        let not_modified =
+            json!({"description": "The client has this version.", "headers": headers::references(&["X-Request-Id"])});
         paths["/docs"]["get"] = json!({
             "operationId": "show_docs", "tags": ["Server"], "summary": "Show this document as a page",
+            "description": "On the page, each operation can be tried with an API key.",
             "responses": {"200": page("The page."), "304": not_modified},
         });
-        let script = response("The script.", json!({"text/javascript": {"schema": {"type": "string"}}}));
+        let script = response("The script.", &json!({"text/javascript": {"schema": {"type": "string"}}}));
         paths["/docs/scalar.js"]["get"] = json!({
             "operationId": "get_docs_script", "tags": ["Server"], "summary": "Get the script of the page",
+            "description": "Loaded by the page at `/docs`.",
             "responses": {"200": script, "304": not_modified},
         });
     }
@@ -94,7 +65,8 @@ pub(super) fn paths() -> Value {
         for method in ["get", "post"] {
             if let Some(operation) = path.get_mut(method) {
                 operation["security"] = json!([]);
-                operation["parameters"] = request_id.clone();
+                let own = operation["parameters"].as_array().cloned().unwrap_or_default();
+                operation["parameters"] = own.into_iter().chain([request_id.clone()]).collect();
                 if operation["responses"].get("400").is_none() {
                     operation["responses"]["400"] = json!({"$ref": "#/components/responses/MalformedRequest"});
                 }
@@ -102,6 +74,55 @@ pub(super) fn paths() -> Value {
         }
     }
     paths
+}
+
+/// The path item of the sandbox's checkout page.
+fn checkout() -> Value {
+    json!({
+        "parameters": [{
+            "name": "token", "in": "path", "required": true, "schema": {"type": "string"},
+            "description": "The last part of the order's `checkoutUrl`.",
+        }],
+        "get": {
+            "operationId": "show_checkout", "tags": ["Checkout"], "summary": "Show the sandbox checkout",
+            "description": "A page for the customer with the order, and buttons to pay, to let the payment fail, \
+                and to cancel.",
+            "responses": {
+                "200": page("The page."),
+                "404": page("No checkout has this token."),
+                "500": page("An internal error occurred."),
+                "503": page("The server is busy."),
+            },
+        },
+        "post": {
+            "operationId": "finish_checkout", "tags": ["Checkout"],
+            "summary": "Pay or cancel an order in the sandbox checkout",
+            "description": "Sent by the buttons of the page.",
+            "requestBody": {"required": true, "content": {"application/x-www-form-urlencoded": {"schema": {
+                "type": "object", "required": ["outcome"],
+                "properties": {"outcome": {"type": "string", "enum": ["success", "failure", "cancel"]}},
+            }}}},
+            "responses": {
+                "303": {
+                    "description": "Redirects to the order's redirect URL for the outcome, or back to the page.",
+                    "headers": headers::references(&["X-Request-Id", "Location"]),
+                },
+                "400": page("The form field `outcome` is missing or invalid."),
+                "404": page("No checkout has this token."),
+                "413": page("The form is too large."),
+                "500": page("An internal error occurred."),
+                "503": page("The server is busy."),
+            },
+        },
+    })
+}
+
+fn response(description: &str, content: &Value) -> Value {
+    json!({"description": description, "headers": headers::references(&["X-Request-Id"]), "content": content})
+}
+
+fn page(description: &str) -> Value {
+    response(description, &json!({"text/html": {"schema": {"type": "string"}}}))
 }
 
 fn ok() -> Value {
