@@ -1,4 +1,4 @@
-//! The database file itself: backup, integrity check, crashes, damage, full disks.
+//! The database file itself: backup, integrity check, crashes, damage, full disks, upgrades.
 
 mod backup;
 mod check;
@@ -6,3 +6,4 @@ mod check;
 mod common;
 mod crashes;
 mod failures;
+mod upgrade;
