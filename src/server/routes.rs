@@ -12,7 +12,8 @@ use super::{checkout_routes, middleware, monitoring, openapi, operation_routes, 
 use crate::service::TicketingService;
 
 /// Creates a router with all [`Routes`]. Unknown paths are answered with 404, as a problem: this is the fallback of the
-/// returned router.
+/// returned router. axum cannot merge two routers with fallbacks: an application that has one nests this router, or
+/// merges the parts of [`Routes`].
 ///
 /// `/metrics` needs no API key and covers all organizations: do not expose it to the public.
 ///

@@ -1,5 +1,7 @@
 //! The routes inside another application: under a prefix, in parts, and without a socket.
 
+use std::time::Duration;
+
 use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::http::Request;
@@ -295,6 +297,33 @@ fn invalid_http_is_refused_before_the_routes_of_the_application() {
         assert_eq!(refused.code(), "malformed-request", "{head}");
         assert_eq!(refused.problem()["instance"], "/shop");
     }
+}
+
+#[test]
+fn slow_clients_of_the_application_are_disconnected() {
+    let server = Server::with_app(
+        |builder| builder,
+        |options| options.head_timeout = Duration::from_millis(50),
+        |_, _| Router::new().route("/shop", get(async || "My shop")),
+    );
+    let mut client = server.client_with("");
+    client.write(b"GET /shop HTTP/1.1\r\nHost: a\r\n");
+    assert!(client.is_closed_within(Duration::from_secs(30)));
+}
+
+#[test]
+fn everything_but_the_metrics_is_public() {
+    let server = Server::with_app(
+        ticketing::Builder::sandbox_gateway,
+        |_| {},
+        |service, options| Router::new().nest("/public", Routes::new(service, options).public()),
+    );
+    let mut client = server.client().under("/public");
+    for path in ["/v1/events", "/health/live", "/health/ready", "/openapi.json", "/docs"] {
+        client.get(path).expect(200);
+    }
+    assert_eq!(client.get("/checkout/unknown").expect(404).header("content-type"), Some("text/html; charset=utf-8"));
+    assert_eq!(client.get("/metrics").expect(404).problem()["instance"], "/public/metrics");
 }
 
 #[tokio::test]
