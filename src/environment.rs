@@ -2,9 +2,8 @@
 //! Nothing else in the crate reads the system time or draws random bytes.
 
 use std::fmt;
-use std::sync::atomic::{AtomicI64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, SystemTime};
 
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
@@ -26,20 +25,27 @@ pub trait Entropy: Send + Sync + fmt::Debug {
     fn fill(&self, bytes: &mut [u8]);
 }
 
-/// The system clock.
+/// The system clock. A time outside of the years 1970 to 9999 is read as 1970-01-01T00:00:00Z.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SystemClock;
 
 #[expect(clippy::disallowed_methods, reason = "the only place that reads the system time")]
 impl Clock for SystemClock {
     fn now(&self) -> Timestamp {
-        let since_epoch = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
-        Timestamp::from_millis(i64::try_from(since_epoch.as_millis()).unwrap_or(i64::MAX))
+        SystemTime::now().try_into().unwrap_or(Timestamp::UNIX_EPOCH)
     }
 
     fn monotonic(&self) -> Duration {
         static START: std::sync::LazyLock<std::time::Instant> = std::sync::LazyLock::new(std::time::Instant::now);
         START.elapsed()
+    }
+}
+
+impl Timestamp {
+    /// The current time of the system clock. A service with another [`Clock`] does not use it: ask that clock.
+    #[must_use]
+    pub fn now() -> Self {
+        SystemClock.now()
     }
 }
 
@@ -53,39 +59,48 @@ impl Clock for SystemClock {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone)]
-pub struct ManualClock {
-    wall: Arc<AtomicI64>,
-    elapsed: Arc<AtomicI64>,
+pub struct ManualClock(Arc<Mutex<ManualTime>>);
+
+#[derive(Debug)]
+struct ManualTime {
+    wall: Timestamp,
+    monotonic: Duration,
 }
 
 impl ManualClock {
     /// Creates a clock that shows `now`.
     #[must_use]
     pub fn new(now: Timestamp) -> Self {
-        Self { wall: Arc::new(AtomicI64::new(now.millis())), elapsed: Arc::default() }
+        Self(Arc::new(Mutex::new(ManualTime { wall: now, monotonic: Duration::ZERO })))
     }
 
     /// Sets the wall clock to `now`, forwards or backwards. The monotonic clock only follows forwards.
     pub fn set(&self, now: Timestamp) {
-        let before = self.wall.swap(now.millis(), Ordering::SeqCst);
-        self.elapsed.fetch_add((now.millis() - before).max(0), Ordering::SeqCst);
+        let mut time = self.time();
+        let forwards = now.duration_since(time.wall).unwrap_or_default();
+        time.monotonic = time.monotonic.saturating_add(forwards);
+        time.wall = now;
     }
 
-    /// Moves both clocks forwards.
+    /// Moves both clocks forwards, the wall clock up to [`Timestamp::MAX`].
     pub fn advance(&self, by: Duration) {
-        let millis = i64::try_from(by.as_millis()).unwrap_or(i64::MAX);
-        self.wall.fetch_add(millis, Ordering::SeqCst);
-        self.elapsed.fetch_add(millis, Ordering::SeqCst);
+        let mut time = self.time();
+        time.monotonic = time.monotonic.saturating_add(by);
+        time.wall = time.wall.saturating_add(by);
+    }
+
+    fn time(&self) -> MutexGuard<'_, ManualTime> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Clock for ManualClock {
     fn now(&self) -> Timestamp {
-        Timestamp::from_millis(self.wall.load(Ordering::SeqCst))
+        self.time().wall
     }
 
     fn monotonic(&self) -> Duration {
-        Duration::from_millis(u64::try_from(self.elapsed.load(Ordering::SeqCst)).unwrap_or(0))
+        self.time().monotonic
     }
 }
 

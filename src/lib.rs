@@ -112,6 +112,7 @@
 //! | `bundled` | yes | Compiles SQLite into the program. Otherwise the system's is linked: 3.51.3 or newer. |
 //! | `webhooks` | yes | [`webhook::HttpsTransport`], which sends webhooks, with ureq and rustls. |
 //! | `ring` | no | The cryptography for it, in programs that do not use rustls themselves. |
+//! | `time` | no | Conversions between [`Timestamp`] and `time::OffsetDateTime`. |
 //! | `server` | no | The module `server`: the operations over HTTP, OpenAPI, the sandbox's checkout page, metrics. |
 //! | `docs-page` | no | The page `/docs` of the server. Its script adds 5 MB to the program. Enables `server`. |
 //!
@@ -128,6 +129,7 @@
 //! | Crate | Types | Feature |
 //! |---|---|---|
 //! | `serde` 1 | `Serialize` and `Deserialize`, which resources and requests implement | |
+//! | `time` 0.3 | `OffsetDateTime`, which [`Timestamp`] can be converted from and to | `time` |
 //! | `rustls` 0.23 | `crypto::CryptoProvider`, which [`webhook::HttpsTransportBuilder`] takes | `webhooks` |
 //! | `axum` 0.8 | `Router`, which `server::router` returns; `IntoResponse` for errors, and the extractor of callers | `server` |
 //!
@@ -161,7 +163,7 @@ pub use error::{Error, Result};
 pub use form::change::Change;
 pub use model::amount::{Amount, AmountError};
 pub use model::caller::Caller;
-pub use model::timestamp::{ParseTimestampError, Timestamp};
+pub use model::timestamp::{Timestamp, TimestampError};
 pub use service::{Builder, TicketingService};
 
 /// Events: what tickets are sold for.

@@ -33,7 +33,7 @@ fn with_discounts(store: &LargeStore, codes: &[&str], application: Application) 
         store.fixture.service.create_ticket_type(&store.fixture.caller, store.event, ticket_type).expect("created");
     for (index, code) in codes.iter().enumerate() {
         let percent = if index + 1 == codes.len() { 100 } else { 10 * i64::try_from(index).unwrap_or(0) + 10 };
-        let from = Timestamp::from_millis(0);
+        let from = Timestamp::UNIX_EPOCH;
         let to = Timestamp::MAX;
         let mut new = CreateDiscount::percentage(store.event, *code, Amount::whole(percent), from, to);
         new.auto_apply = Some(application == Application::Automatic);

@@ -27,6 +27,7 @@ pub(crate) mod summary;
 pub(crate) mod ticket;
 pub(crate) mod ticket_type;
 pub(crate) mod timestamp;
+mod timestamp_arithmetic;
 pub(crate) mod webhook;
 
 /// The revision of a resource that is read from JSON, which does not contain the revision.

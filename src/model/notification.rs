@@ -154,7 +154,7 @@ mod tests {
 
     #[test]
     fn a_body_has_the_fields_of_its_type_and_reads_back() {
-        let at = Timestamp::from_millis(0);
+        let at = Timestamp::UNIX_EPOCH;
         let ticket = r#""issuedTicketId":"ticket_000000000000B","ticketId":"type_000000000000B","eventId":"event_000000000000B""#;
         let order =
             r#""orderId":"order_000000000000B","eventId":"event_000000000000B","customerId":"customer_000000000000B""#;

@@ -17,6 +17,9 @@ use crate::form::value::{FormValue, text};
 /// Its text has the format of RFC 3339 with three decimals and `Z`. When a text is read, the seconds and their fraction
 /// are optional, and digits beyond milliseconds are dropped. `T` and `Z` must be upper-case. Offsets are refused.
 ///
+/// Timestamps can be converted from and to [`SystemTime`](std::time::SystemTime), and with the feature `time` from and
+/// to `time::OffsetDateTime`.
+///
 /// ```
 /// use ticketing::Timestamp;
 /// let doors: Timestamp = "2026-06-01T18:00Z".parse()?;
@@ -28,38 +31,29 @@ use crate::form::value::{FormValue, text};
 pub struct Timestamp(i64);
 
 impl Timestamp {
+    /// 1970-01-01T00:00:00Z, the earliest timestamp.
+    pub const UNIX_EPOCH: Self = Self(0);
+
     /// 9999-12-31T23:59:59.999Z, the latest timestamp.
     pub const MAX: Self = Self(253_402_300_799_999);
 
-    /// Creates the timestamp `millis` milliseconds after 1970-01-01T00:00Z, clamped to the years 1970 to 9999.
-    #[must_use]
-    pub const fn from_millis(millis: i64) -> Self {
-        if millis < 0 {
-            Self(0)
-        } else if millis > Self::MAX.0 {
-            Self::MAX
-        } else {
-            Self(millis)
-        }
+    /// Creates the timestamp `millis` milliseconds after 1970-01-01T00:00:00Z.
+    ///
+    /// # Errors
+    /// [`TimestampError::OutOfRange`] if it would be before 1970 or after the year 9999.
+    pub const fn from_millis(millis: i64) -> Result<Self, TimestampError> {
+        if millis < 0 || millis > Self::MAX.0 { Err(TimestampError::OutOfRange) } else { Ok(Self(millis)) }
     }
 
-    /// The milliseconds since 1970-01-01T00:00Z.
+    /// The milliseconds since 1970-01-01T00:00:00Z.
     #[must_use]
     pub const fn millis(self) -> i64 {
         self.0
     }
 
-    /// The timestamp `duration` later, at most [`Timestamp::MAX`].
-    #[must_use]
-    pub fn plus(self, duration: std::time::Duration) -> Self {
-        Self::from_millis(self.0.saturating_add(i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)))
-    }
-
-    /// The timestamp `duration` earlier. `None` if it would be before 1970.
-    #[must_use]
-    pub fn minus(self, duration: std::time::Duration) -> Option<Self> {
-        let earlier = self.0.checked_sub(i64::try_from(duration.as_millis()).ok()?)?;
-        (earlier >= 0).then_some(Self(earlier))
+    /// The first timestamp of the minute.
+    pub(crate) const fn start_of_minute(self) -> Self {
+        Self(self.0 - self.0 % 60_000)
     }
 }
 
@@ -99,16 +93,23 @@ impl fmt::Display for Timestamp {
     }
 }
 
-/// The text is not a timestamp in the accepted format.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("must be a date and time in UTC such as 2026-06-01T18:00:00Z, in the years 1970 to 9999")]
-pub struct ParseTimestampError;
+/// A value cannot be a [`Timestamp`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]
+#[non_exhaustive]
+pub enum TimestampError {
+    /// The text does not have the accepted format, or its date does not exist.
+    #[error("must be a date and time in UTC such as 2026-06-01T18:00:00Z, in the years 1970 to 9999")]
+    Format,
+    /// The time is before 1970 or after the year 9999.
+    #[error("must be in the years 1970 to 9999")]
+    OutOfRange,
+}
 
 impl FromStr for Timestamp {
-    type Err = ParseTimestampError;
+    type Err = TimestampError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        parse(text).ok_or(ParseTimestampError)
+        parse(text).ok_or(TimestampError::Format)
     }
 }
 
@@ -139,7 +140,7 @@ fn parse(text: &str) -> Option<Timestamp> {
     let date = Date::from_calendar_date(i32::try_from(year).ok()?, month, small(day)?).ok()?;
     let time = Time::from_hms(small(hour)?, small(minute)?, small(second)?).ok()?;
     let seconds = OffsetDateTime::new_utc(date, time).unix_timestamp();
-    Some(Timestamp::from_millis(seconds * 1000 + millis))
+    Timestamp::from_millis(seconds * 1000 + millis).ok()
 }
 
 /// A number of exactly `length` ASCII digits.
@@ -164,7 +165,7 @@ impl FormValue for Timestamp {
     type Limit = NoLimit;
 
     fn placeholder() -> Self {
-        Self::from_millis(0)
+        Self::UNIX_EPOCH
     }
 
     fn read(value: &Value, path: Path<'_>, errors: &mut FieldErrors) -> Option<Self> {
@@ -238,8 +239,19 @@ mod tests {
     }
 
     #[test]
+    fn milliseconds_outside_of_the_years_1970_to_9999_are_refused() {
+        assert_eq!(Timestamp::from_millis(0), Ok(Timestamp::UNIX_EPOCH));
+        assert_eq!(Timestamp::from_millis(253_402_300_799_999), Ok(Timestamp::MAX));
+        for millis in [-1, 253_402_300_800_000, i64::MIN, i64::MAX] {
+            assert_eq!(Timestamp::from_millis(millis), Err(TimestampError::OutOfRange), "{millis}");
+        }
+    }
+
+    #[test]
     fn a_timestamp_is_written_with_milliseconds() {
-        assert_eq!(Timestamp::from_millis(951_825_600_123).to_string(), "2000-02-29T12:00:00.123Z");
+        let at = Timestamp::from_millis(951_825_600_123).expect("in the range");
+        assert_eq!(at.to_string(), "2000-02-29T12:00:00.123Z");
+        assert_eq!(Timestamp::UNIX_EPOCH.to_string(), "1970-01-01T00:00:00.000Z");
         assert_eq!(Timestamp::MAX.to_string(), "9999-12-31T23:59:59.999Z");
     }
 }

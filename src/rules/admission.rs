@@ -69,7 +69,9 @@ impl Scanned {
     /// Returns when the ticket expires if its first accepted scan is at `now`; `None` if it does not expire by that.
     pub(crate) fn expiry_after_first_scan(&self, now: Timestamp) -> Option<Timestamp> {
         let days = self.validity_days.map(|days| self.zone.start_of(self.zone.day(now), days));
-        let hours = self.validity_hours.map(|hours| now.plus(Duration::from_hours(hours.unsigned_abs().min(1 << 40))));
+        let hours = self
+            .validity_hours
+            .map(|hours| now.saturating_add(Duration::from_hours(hours.unsigned_abs().min(1 << 40))));
         [days, hours].into_iter().flatten().min()
     }
 

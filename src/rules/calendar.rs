@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 use std::sync::LazyLock;
+use std::time::Duration;
 
 use time::{Date, OffsetDateTime};
 use tz::TimeZoneRef;
@@ -67,7 +68,8 @@ impl Zone {
                 before = middle;
             }
         }
-        Timestamp::from_millis(from * 1000)
+        let seconds = u64::try_from(from).unwrap_or_default();
+        Timestamp::UNIX_EPOCH.saturating_add(Duration::from_secs(seconds))
     }
 
     fn local_seconds(self, unix: i64) -> i64 {

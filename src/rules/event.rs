@@ -13,7 +13,7 @@ const DEFAULT_DURATION: Duration = Duration::from_hours(24);
 impl EventFields {
     /// When the event ends.
     pub(crate) fn over_at(&self) -> Timestamp {
-        self.end_date.unwrap_or_else(|| self.start_date.plus(DEFAULT_DURATION))
+        self.end_date.unwrap_or_else(|| self.start_date.saturating_add(DEFAULT_DURATION))
     }
 
     /// The text that searches look through.

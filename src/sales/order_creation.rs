@@ -160,7 +160,7 @@ fn insert(
         total: priced.price.total,
         discounted: priced.price.discounted,
         discount: priced.discount.as_ref(),
-        hold_until: (!free).then(|| tx.now().plus(hold)),
+        hold_until: (!free).then(|| tx.now().saturating_add(hold)),
     };
     let mut order = orders::insert(tx, new)?;
     for (item, price) in request.items.iter().zip(priced.price.items) {

@@ -26,7 +26,7 @@ pub(crate) struct RefundAttempt {
 /// Claims the refund of an order. Returns `None` if none is due, or another process has claimed it.
 pub(crate) fn claim(tx: &Transaction<'_>, order: OrderId) -> Result<Option<RefundAttempt>> {
     tx.lock_event(order)?;
-    let Some(claimed) = refunds::claim(tx, order, tx.now().plus(CLAIM))? else { return Ok(None) };
+    let Some(claimed) = refunds::claim(tx, order, tx.now().saturating_add(CLAIM))? else { return Ok(None) };
     Ok(Some(RefundAttempt {
         order,
         amount: claimed.amount,
@@ -51,6 +51,6 @@ pub(crate) fn refused(tx: &Transaction<'_>, attempt: &RefundAttempt, problem: &s
 /// Records that the gateway was unavailable, and schedules the next attempt.
 pub(crate) fn unavailable(tx: &Transaction<'_>, attempt: &RefundAttempt, problem: &str) -> Result<()> {
     tx.lock_event(attempt.order)?;
-    let next = tx.now().plus(delay_after(attempt.number));
+    let next = tx.now().saturating_add(delay_after(attempt.number));
     refunds::postpone(tx, attempt.order, next, problem)
 }

@@ -175,7 +175,7 @@ mod tests {
     use super::*;
 
     fn at(millis: i64) -> Timestamp {
-        Timestamp::from_millis(millis)
+        Timestamp::from_millis(millis).expect("in the range")
     }
 
     fn count(windows: &mut Windows<u8>, key: u8, now: i64) -> (u32, i64, Option<u64>) {

@@ -15,8 +15,6 @@ use crate::rules::api_key as rules;
 use crate::sales::organizations::{self, NewApiKey};
 use crate::store::api_keys;
 
-const MINUTE: i64 = 60_000;
-
 /// A new API key and the key itself.
 pub(super) struct GeneratedApiKey {
     pub(super) stored: NewApiKey,
@@ -122,8 +120,7 @@ impl TicketingService {
 
     /// Remembers that a key was used, to the minute, until the next maintenance stores it.
     fn remember_key_use(&self, key: Option<ApiKeyId>, last_used_at: Option<Timestamp>) {
-        let now = self.inner.environment.now().millis();
-        let minute = Timestamp::from_millis(now - now % MINUTE);
+        let minute = self.inner.environment.now().start_of_minute();
         if let Some(key) = key
             && last_used_at.is_none_or(|last| last < minute)
         {

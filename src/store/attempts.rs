@@ -206,11 +206,11 @@ fn claim_row(tx: &Transaction<'_>, target: &Target, row: DueRow) -> Result<Optio
     let now = tx.now();
     let claim = new_claim(tx);
     if row.interrupted && row.interruptions + 1 < MAX_INTERRUPTIONS {
-        let retry_at = now.plus(random_part(INTERRUPTION_SPREAD, claim));
+        let retry_at = now.saturating_add(random_part(INTERRUPTION_SPREAD, claim));
         tx.execute(POSTPONE, &[row.id.into(), retry_at.into(), now.into()])?;
         return Ok(None);
     }
-    if tx.execute(CLAIM, &[row.id.into(), claim.into(), now.plus(LEASE).into(), now.into()])? == 0 {
+    if tx.execute(CLAIM, &[row.id.into(), claim.into(), now.saturating_add(LEASE).into(), now.into()])? == 0 {
         return Ok(None);
     }
     let attempt = ClaimedAttempt {
@@ -317,7 +317,7 @@ fn record_in_outbox(tx: &Transaction<'_>, attempt: &ClaimedAttempt, result: &Att
     let ended = if result.is_success() {
         end_claim(MARK_DELIVERED, tx.now())?
     } else if let Some(delay) = delay_after(attempt.number) {
-        end_claim(RETRY, result.finished_at.plus(delay))?
+        end_claim(RETRY, result.finished_at.saturating_add(delay))?
     } else {
         end_claim(MARK_DEAD, tx.now())?
     };

@@ -89,7 +89,8 @@ json_column!(serde_json::Value, Vec<String>, Vec<NotificationType>);
 impl Column for Vec<Timestamp> {
     fn read(row: &Row<'_>, column: &'static str) -> Result<Self> {
         let millis: Vec<i64> = row.json(column)?;
-        Ok(millis.into_iter().map(Timestamp::from_millis).collect())
+        let times: Result<Vec<_>, _> = millis.into_iter().map(Timestamp::from_millis).collect();
+        times.map_err(|_| row.corrupt(column, "has a time outside of the years 1970 to 9999"))
     }
 
     fn bind(&self) -> Result<Bind<'_>> {

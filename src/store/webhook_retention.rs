@@ -25,15 +25,15 @@ pub(super) const DELETE_NOTIFICATIONS: &str = "DELETE FROM webhook_outbox WHERE 
 
 /// Returns the smallest id of an attempt that is kept.
 fn first_kept_delivery(tx: &Transaction<'_>, kept: Duration) -> i64 {
-    match tx.now().minus(kept) {
-        Some(limit) => first_of(Timestamp::from_millis(limit.millis() + 1)),
+    match tx.now().checked_sub(kept) {
+        Some(limit) => first_of(limit.saturating_add(Duration::from_millis(1))),
         None => 0,
     }
 }
 
 /// Returns the latest `finished_at` of an outbox row that is deleted.
 fn last_deleted_notification(tx: &Transaction<'_>, kept: Duration) -> i64 {
-    tx.now().minus(kept.saturating_add(OUTBOX_MARGIN)).map_or(-1, Timestamp::millis)
+    tx.now().checked_sub(kept.saturating_add(OUTBOX_MARGIN)).map_or(-1, Timestamp::millis)
 }
 
 /// Whether there is webhook data that is old enough to be deleted.

@@ -95,8 +95,8 @@ pub fn rows(database: &Database) -> Vec<OutboxRow> {
         attempts: row.get("attempts"),
         interruptions: row.get("cuts"),
         claimed: row.get("claimed"),
-        due_at: Timestamp::from_millis(row.get("due_at")),
-        created_at: Timestamp::from_millis(row.get("created_at")),
+        due_at: Timestamp::from_millis(row.get("due_at")).unwrap(),
+        created_at: Timestamp::from_millis(row.get("created_at")).unwrap(),
     })
 }
 

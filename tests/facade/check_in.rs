@@ -1,5 +1,7 @@
 //! Check-in and check-out: which tickets are accepted, which refusal comes first, and what a scan changes.
 
+use std::time::Duration;
+
 use ticketing::Result;
 use ticketing::error::Reason;
 use ticketing::event::EventStatus;
@@ -181,7 +183,7 @@ fn the_first_scan_sets_when_the_ticket_expires() {
         assert_eq!(checked_in.expires_at, expires.map(at), "{days:?} days, {hours:?} hours from {first_scan}");
         check_out(&fixture, &ticket).expect("checked out");
         let Some(expires) = expires.map(at) else { continue };
-        fixture.clock.set(ticketing::Timestamp::from_millis(expires.millis() - 1));
+        fixture.clock.set(expires.checked_sub(Duration::from_millis(1)).expect("after 1970"));
         let again = scan(&fixture, &ticket).expect("just before");
         assert_eq!(again.expires_at, Some(expires), "only the first scan sets it");
         check_out(&fixture, &ticket).expect("checked out");

@@ -479,7 +479,7 @@ fn notifications_wait_until_they_are_sent_and_are_due_at_their_time() {
     let rows = outbox::rows(&database);
     let now = fixture.clock.now();
     outbox::record_success_at(&database, rows[0].id, now);
-    outbox::record_failure_at(&database, rows[1].id, now.plus(secs(5)));
+    outbox::record_failure_at(&database, rows[1].id, now.saturating_add(secs(5)));
     assert_eq!(notifications(), Notifications { waiting: 3, due: 2, oldest_due: Some(secs(90)) });
     outbox::record_success_at(&database, rows[2].id, now);
     assert_eq!(notifications(), Notifications { waiting: 2, due: 1, oldest_due: Some(secs(0)) });

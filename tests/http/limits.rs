@@ -10,14 +10,17 @@ use ticketing::organization::{CreateApiKey, Scope, Scopes};
 use ticketing::server::ServerOptions;
 use ticketing::{Builder, Timestamp};
 
-/// The initial time of the clock: half a second past a full second. A window that starts now ends at `RESET`, which is
-/// rounded up to a full second.
-const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_500);
+/// The initial time of the clock: half a second past a full second. The end of a window is rounded up.
+fn initial_time() -> Timestamp {
+    Timestamp::from_millis(1_800_000_000_500).unwrap()
+}
+
+/// The end of a window that starts at `initial_time`, in seconds.
 const RESET: &str = "1800000061";
 
 /// Starts a server with a manual clock.
 fn start(adjust: impl FnOnce(&mut ServerOptions)) -> (Server, ManualClock) {
-    let clock = ManualClock::new(NOW);
+    let clock = ManualClock::new(initial_time());
     let server_clock = clock.clone();
     (Server::with(|builder: Builder| builder.sandbox_gateway().clock(server_clock), adjust), clock)
 }
@@ -134,7 +137,7 @@ fn invalid_keys(server: &Server, clock: &ManualClock) -> [String; 5] {
     let revoked = server.key_with([Scope::EventsRead]);
     let id = server.service.list_api_keys(server.organization).unwrap()[0].id;
     server.service.revoke_api_key(id).unwrap();
-    let expires_at = Timestamp::from_millis(NOW.millis() + 1);
+    let expires_at = initial_time().saturating_add(Duration::from_millis(1));
     let request = CreateApiKey::new("Test", Scopes::all()).expires_at(expires_at);
     let expired = server.service.create_api_key(server.organization, request).unwrap();
     clock.advance(Duration::from_millis(1));

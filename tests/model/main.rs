@@ -60,7 +60,7 @@ fn code(index: usize) -> String {
 impl System {
     fn new() -> Self {
         let fixture = Fixture::new();
-        let over = Timestamp::from_millis(start().millis() + EVENT_DURATION);
+        let over = start().saturating_add(EVENT_DURATION);
         let event = fixture.event_with(|new| {
             new.start_date = start();
             new.end_date = Some(over);
@@ -148,7 +148,7 @@ impl System {
             Step::CancelTicket(index) => outcome(service.cancel_ticket(&caller, ticket(index).id)),
             Step::SetStatus(status) => outcome(self.fixture.set_event_status(self.event, *status)),
             Step::MoveClock(minutes) => {
-                let now = Timestamp::from_millis(model.now + minutes * 60_000);
+                let now = Timestamp::from_millis(model.now + minutes * 60_000).expect("in the range");
                 self.fixture.clock.set(now);
                 Outcome::Done
             }
@@ -238,7 +238,7 @@ fn start() -> Timestamp {
 }
 
 /// When the event ends after the first step, in milliseconds.
-const EVENT_DURATION: i64 = 20 * 60 * 60_000;
+const EVENT_DURATION: Duration = Duration::from_hours(20);
 
 fn cases() -> u32 {
     std::env::var("TICKETING_MODEL_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(48)
@@ -246,7 +246,7 @@ fn cases() -> u32 {
 
 /// Takes the steps in both, and compares both after each step.
 fn run<'s>(steps: impl IntoIterator<Item = &'s Step>) -> (System, Model) {
-    let mut model = Model::new(start().millis(), start().millis() + EVENT_DURATION);
+    let mut model = Model::new(start().millis(), start().saturating_add(EVENT_DURATION).millis());
     let mut system = System::new();
     for step in steps {
         let before = model.clone();

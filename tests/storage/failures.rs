@@ -288,14 +288,16 @@ fn a_corrupt_value_is_reported_with_table_column_and_row() {
     let get_discount = || service.get_discount(caller, discount).map(drop);
     let buy = || fixture.try_order(&ticket_type, 1).map(drop);
     type Operation<'a> = &'a dyn Fn() -> ticketing::Result<()>;
-    let cases: [(&str, &str, &str, &str, Operation<'_>); 11] = [
+    let cases: [(&str, &str, &str, &str, Operation<'_>); 13] = [
         ("orders", "status", "'secret'", "PENDING", &get_order),
         ("orders", "currency", "'secret'", "EUR", &get_order),
+        ("orders", "created_at", "-1", "the time of the order", &get_order),
         ("events", "timezone", "'secret'", "UTC", &get_event),
         ("events", "tags", "'secret'", "[]", &get_event),
         ("events", "timezone", "'secret'", "UTC", &scan),
         ("events", "currency", "'secret'", "EUR", &get_ticket_type),
         ("ticket_types", "allowed_dates", "'secret'", "[]", &scan),
+        ("ticket_types", "allowed_dates", "'[-1]'", "[]", &scan),
         ("ticket_types", "status", "'secret'", "ON_SALE", &buy),
         ("discounts", "type", "'secret'", "PERCENTAGE", &get_discount),
         ("discounts", "type", "'secret'", "PERCENTAGE", &buy),
@@ -303,7 +305,7 @@ fn a_corrupt_value_is_reported_with_table_column_and_row() {
     ];
     for (table, column, bad, good, attempt) in cases {
         let row: i64 = fixture.database().value(&format!("SELECT id FROM {table}"));
-        let before: String = fixture.database().value(&format!("SELECT {column} FROM {table}"));
+        let before: String = fixture.database().value(&format!("SELECT CAST({column} AS TEXT) FROM {table}"));
         corrupt(&fixture.path(), &format!("UPDATE {table} SET {column} = {bad}"));
         let error = attempt().unwrap_err();
         assert!(!format!("{error} {error:?}").contains("secret"), "{error:?}");

@@ -77,7 +77,7 @@ struct RunningClock {
 
 impl Clock for RunningClock {
     fn now(&self) -> Timestamp {
-        self.start.plus(self.monotonic() - self.started)
+        self.start.saturating_add(self.monotonic() - self.started)
     }
 
     fn monotonic(&self) -> Duration {
@@ -102,7 +102,7 @@ fn send_with(
     + Sync
     + 'static,
 ) {
-    let now = Timestamp::from_millis(child_variable("TICKETING_TEST_NOW").parse().unwrap());
+    let now = Timestamp::from_millis(child_variable("TICKETING_TEST_NOW").parse().unwrap()).unwrap();
     let builder = TicketingService::builder(child_variable("TICKETING_TEST_FILE"));
     let builder = match child_variable("TICKETING_TEST_CLOCK").as_str() {
         "stopped" => builder.clock(ManualClock::new(now)),

@@ -89,7 +89,7 @@ fn the_delay_starts_at_the_end_of_an_attempt_and_a_success_ends_the_retries() {
     let _sender = fixture.start_sender(SenderOptions::default());
     let started = fixture.clock.now();
     fixture.queue_notifications(1);
-    let after = |seconds| started.plus(Duration::from_secs(seconds));
+    let after = |seconds| started.saturating_add(Duration::from_secs(seconds));
     assert_eq!(fixture.wait_for_attempt(1).due_at, after(3 + 60));
     fixture.clock.advance(Duration::from_secs(60));
     assert_eq!(fixture.wait_for_attempt(2).due_at, after(3 + 60 + 3 + 120));
@@ -223,7 +223,7 @@ fn an_attempt_that_exceeds_the_timeout_fails() {
     let message = "timed out after 0.3 s while waiting for the response";
     assert_eq!(delivery.error_message.as_deref(), Some(message));
     assert_eq!((delivery.response_status, delivery.success, delivery.duration_ms), (None, false, Some(0)));
-    assert_eq!(fixture.outbox()[0].due_at, fixture.clock.now().plus(Duration::from_mins(1)));
+    assert_eq!(fixture.outbox()[0].due_at, fixture.clock.now().saturating_add(Duration::from_mins(1)));
 }
 
 #[test]

@@ -83,7 +83,7 @@ mod tests {
     #[test]
     fn every_query_returns_the_key_as_id() {
         let folder = tempfile::tempdir().unwrap();
-        let clock = Arc::new(ManualClock::new(Timestamp::from_millis(0)));
+        let clock = Arc::new(ManualClock::new(Timestamp::UNIX_EPOCH));
         let environment = Environment { clock, entropy: Arc::new(SeededEntropy::new(1)) };
         let store = Store::open(&Location::new(folder.path().join("ticketing.db"), None), 1, environment).unwrap();
         let violations = INVARIANTS.iter().copied().flatten().map(|invariant| invariant.violations);

@@ -43,14 +43,18 @@ mod tests {
     use super::*;
     use crate::environment::{ManualClock, SeededEntropy};
 
+    fn millis(millis: i64) -> Timestamp {
+        Timestamp::from_millis(millis).expect("in the range")
+    }
+
     #[test]
     fn ids_rise_within_a_millisecond_and_while_the_clock_is_set_back() {
-        let clock = ManualClock::new(Timestamp::from_millis(1_000_000));
+        let clock = ManualClock::new(millis(1_000_000));
         let environment = Environment { clock: Arc::new(clock), entropy: Arc::new(SeededEntropy::new(1)) };
         let ids = IdSource::default();
         let mut last = 0;
         for step in 0..5000_i64 {
-            let id = ids.next(&environment, Timestamp::from_millis(1_000_000 - step / 1000));
+            let id = ids.next(&environment, millis(1_000_000 - step / 1000));
             assert!(id > last);
             last = id;
         }

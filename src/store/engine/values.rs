@@ -115,7 +115,7 @@ impl FromValue for bool {
 
 impl FromValue for Timestamp {
     fn from_value(value: Value<'_>) -> Result<Self, &'static str> {
-        i64::from_value(value).map(Self::from_millis)
+        Self::from_millis(i64::from_value(value)?).map_err(|_| "is not a time in the years 1970 to 9999")
     }
 }
 

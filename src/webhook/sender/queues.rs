@@ -269,7 +269,7 @@ mod tests {
     }
 
     fn at(millis: i64) -> Timestamp {
-        Timestamp::from_millis(millis)
+        Timestamp::from_millis(millis).expect("in the range")
     }
 
     /// An attempt of one millisecond.

@@ -191,7 +191,7 @@ impl<'s> Scheduler<'s> {
             Savepoint::Released(claims) => claims,
             Savepoint::RolledBack(error) => {
                 tracing::error!(%endpoint, %error, "the rows due for a webhook endpoint cannot be read");
-                let later = self.sender.environment.now().plus(DAMAGED_PAUSE);
+                let later = self.sender.environment.now().saturating_add(DAMAGED_PAUSE);
                 self.damaged.insert(endpoint, later);
                 Claims { next_due: Some(later), ..Claims::default() }
             }

@@ -221,7 +221,7 @@ impl SenderContext {
 impl CommitListener for SenderContext {
     fn on_commit(&self, endpoints: &[WebhookId]) {
         // New rows are due now, even if the clock was set back.
-        let at = Timestamp::from_millis(0);
+        let at = Timestamp::UNIX_EPOCH;
         self.report_due(endpoints.iter().map(|id| DueEndpoint { id: *id, at }));
     }
 }
