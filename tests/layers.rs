@@ -40,6 +40,8 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("error", &["scope", "text_enum"]),
     ("scope", &["text_enum"]),
     ("text_enum", &[]),
+    // Documentation only.
+    ("guide", &[]),
 ];
 
 /// Which words stand in which files only: the words, and what the path of those files begins with.

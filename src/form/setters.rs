@@ -63,7 +63,7 @@ macro_rules! writable_setters {
     };
 }
 
-/// The setters of one field of a form.
+/// The setters of one field of a form. A file with a `PageRequest` also imports `Id`, the type of cursors.
 macro_rules! form_setter {
     ($docs:tt $field:ident: PageRequest<$kind:ty>) => {
         $crate::form::setters::setter! { $docs $field is_value: PageRequest<$kind> }
@@ -77,7 +77,7 @@ macro_rules! form_setter {
 
         /// Requests the page that follows `cursor`, the `next_cursor` of the previous page.
         #[must_use]
-        pub fn after(mut self, cursor: $crate::model::id::Id<$kind>) -> Self {
+        pub fn after(mut self, cursor: Id<$kind>) -> Self {
             self.$field.cursor = Some(cursor);
             self
         }
@@ -100,7 +100,7 @@ macro_rules! writable_setter {
     };
     (create [$($docs:tt)*] $field:ident: [$($type:tt)*] $presence:ident $(($default:expr))?) => {
         $crate::form::setters::setter! {
-            [$($docs)* #[doc = $crate::form::writable_fields::default_doc!($presence $(($default))?)]]
+            [$($docs)* #[doc = $crate::form::setters::default_doc!($presence $(($default))?)]]
             $field is_option: $($type)*
         }
     };
@@ -166,4 +166,16 @@ macro_rules! held {
     };
 }
 
-pub(crate) use {form_setter, form_setters, held, setter, with_setters, writable_setter, writable_setters};
+/// The sentence about a field's default, for its documentation.
+macro_rules! default_doc {
+    (default($default:expr)) => {
+        concat!("\nDefault: `", stringify!($default), "`.")
+    };
+    ($presence:ident $(($default:expr))?) => {
+        ""
+    };
+}
+
+pub(crate) use {
+    default_doc, form_setter, form_setters, held, setter, with_setters, writable_setter, writable_setters,
+};

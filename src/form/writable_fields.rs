@@ -79,7 +79,7 @@ macro_rules! create_form {
             )*
             $(
                 $(#[$($attribute)*])*
-                #[doc = $crate::form::writable_fields::default_doc!($presence $(($default))?)]
+                #[doc = $crate::form::setters::default_doc!($presence $(($default))?)]
                 pub $field: $crate::form::writable_fields::create_type!($presence $type),
             )*
         }
@@ -218,16 +218,6 @@ macro_rules! updated {
     };
 }
 
-macro_rules! default_doc {
-    (default($default:expr)) => {
-        concat!("\nDefault: `", stringify!($default), "`.")
-    };
-    ($presence:ident $(($default:expr))?) => {
-        ""
-    };
-}
-
 pub(crate) use {
-    create_field, create_form, create_type, created, default_doc, update_form, update_type, updated, writable_fields,
-    written_type,
+    create_field, create_form, create_type, created, update_form, update_type, updated, writable_fields, written_type,
 };

@@ -1,7 +1,7 @@
 //! Discounts: codes of an event that reduce the price of its tickets.
 
 use super::amount::{Amount, MAX_PRICE};
-use super::id::{DiscountId, EventId, TicketTypeId, kind};
+use super::id::{DiscountId, EventId, Id, TicketTypeId, kind};
 use super::page::PageRequest;
 use super::ticket_type::MAX_QUANTITY;
 use super::timestamp::Timestamp;

@@ -1,6 +1,6 @@
 //! Events: what tickets are sold for.
 
-use super::id::{EventId, OrganizationId, kind};
+use super::id::{EventId, Id, OrganizationId, kind};
 use super::organization::Organization;
 use super::page::PageRequest;
 use super::timestamp::Timestamp;

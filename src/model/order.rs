@@ -2,7 +2,7 @@
 
 use super::amount::Amount;
 use super::customer::{Customer, NewCustomer};
-use super::id::{CustomerId, EventId, OrderId, OrderItemId, OrganizationId, TicketId, TicketTypeId, kind};
+use super::id::{CustomerId, EventId, Id, OrderId, OrderItemId, OrganizationId, TicketId, TicketTypeId, kind};
 use super::page::PageRequest;
 use super::ticket::TicketStatus;
 use super::timestamp::Timestamp;

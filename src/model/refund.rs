@@ -1,7 +1,7 @@
 //! Refunds: payments returned through the gateway.
 
 use super::amount::Amount;
-use super::id::{OrderId, kind};
+use super::id::{Id, OrderId, kind};
 use super::page::PageRequest;
 use super::timestamp::Timestamp;
 use crate::form::declare::form;

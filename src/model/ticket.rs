@@ -1,7 +1,7 @@
 //! Issued tickets: what a person shows at the entrance.
 
 use super::customer::{Customer, NewCustomer};
-use super::id::{ApiKeyId, CustomerId, EventId, OrderId, OrderItemId, TicketId, TicketTypeId, kind};
+use super::id::{ApiKeyId, CustomerId, EventId, Id, OrderId, OrderItemId, TicketId, TicketTypeId, kind};
 use super::page::PageRequest;
 use super::timestamp::Timestamp;
 use crate::form::declare::form;

@@ -1,7 +1,7 @@
 //! Ticket types: what can be ordered for an event.
 
 use super::amount::{Amount, MAX_PRICE};
-use super::id::{EventId, TicketTypeId, kind};
+use super::id::{EventId, Id, TicketTypeId, kind};
 use super::page::PageRequest;
 use super::timestamp::Timestamp;
 use crate::form::declare::form;

@@ -1,6 +1,6 @@
 //! Webhook endpoints and the deliveries of notifications to them.
 
-use super::id::{NotificationId, OutboxId, WebhookDeliveryId, WebhookId, kind};
+use super::id::{Id, NotificationId, OutboxId, WebhookDeliveryId, WebhookId, kind};
 use super::page::PageRequest;
 use super::secret::Secret;
 use super::timestamp::Timestamp;
