@@ -92,12 +92,13 @@
 //!   [`payment_failed`](TicketingService::payment_failed). Without a gateway, organizers mark orders as paid;
 //! - [`Builder::webhook_sender`], which starts the threads that send webhooks.
 //!   [`start_webhook_sender`](TicketingService::start_webhook_sender) does the same later;
+//! - [`Builder::maintenance`], which starts a thread that retries refunds, records expired orders and events, and deletes
+//!   old data. Sales and check-in work without it;
 //! - a [`ManualClock`](environment::ManualClock) and a [`SeededEntropy`](environment::SeededEntropy), which make tests
 //!   deterministic.
 //!
-//! Call [`start_maintenance`](TicketingService::start_maintenance) and keep the returned
-//! [`MaintenanceWorker`](maintenance::MaintenanceWorker) while the program runs. It retries refunds, records expired
-//! orders and events, and deletes old data. Sales and check-in work without it.
+//! [`TicketingService::close`] ends the service and leaves one complete database file. A gateway, transport or handler
+//! that calls the service needs a [`WeakTicketingService`], because the service could not be closed otherwise.
 //!
 //! For monitoring, [`statistics`](TicketingService::statistics) returns counters of this process, and
 //! [`backlog`](TicketingService::backlog) counts the work that is still to be done.
@@ -164,7 +165,7 @@ pub use form::change::Change;
 pub use model::amount::{Amount, AmountError};
 pub use model::caller::Caller;
 pub use model::timestamp::{Timestamp, TimestampError};
-pub use service::{Builder, TicketingService};
+pub use service::{Builder, StillInUse, TicketingService, WeakTicketingService};
 
 /// Events: what tickets are sold for.
 pub mod event {

@@ -1,9 +1,11 @@
 //! The settings of a service.
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use super::background::Background;
 use super::in_flight::InFlightKeys;
 use super::ticketing_service::{Inner, TicketingService};
 use super::webhook_settings::WebhookSettings;
@@ -47,6 +49,7 @@ pub struct Builder {
     public_url: Option<String>,
     webhook_transport: Option<Arc<dyn Transport>>,
     webhook_sender: Option<SenderOptions>,
+    maintenance: bool,
     allow_local_webhooks: bool,
 }
 
@@ -89,6 +92,7 @@ impl Builder {
             public_url: None,
             webhook_transport: None,
             webhook_sender: None,
+            maintenance: false,
             allow_local_webhooks: false,
         }
     }
@@ -156,6 +160,20 @@ impl Builder {
         self
     }
 
+    /// Runs the [maintenance](TicketingService::run_maintenance) every second as long as the service lives. Default:
+    /// it runs after [`start_maintenance`](TicketingService::start_maintenance) is called.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("ticketing.db");
+    /// let service = ticketing::TicketingService::builder(path).maintenance().open()?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn maintenance(mut self) -> Self {
+        self.maintenance = true;
+        self
+    }
+
     /// Sends webhooks as long as the service lives. Default: none are sent until
     /// [`start_webhook_sender`](TicketingService::start_webhook_sender) is called.
     pub fn webhook_sender(mut self, options: SenderOptions) -> Self {
@@ -204,10 +222,10 @@ impl Builder {
         let location = Location::new(self.path, self.vfs);
         let store = Arc::new(Store::open(&location, self.readers, environment.clone())?);
         let webhooks = WebhookSettings { allow_local: self.allow_local_webhooks, transport: self.webhook_transport };
-        let webhook_sender = match self.webhook_sender {
-            Some(options) => Some(webhooks.start_sender(&store, &environment, options)?),
-            None => None,
-        };
+        let background = Background::default();
+        if let Some(options) = self.webhook_sender {
+            background.keep_webhook_sender(webhooks.start_sender(&store, &environment, options)?);
+        }
         let sandbox = matches!(self.gateway, Gateway::Sandbox);
         let gateway: Option<Arc<dyn PaymentGateway>> = match self.gateway {
             Gateway::None => None,
@@ -215,7 +233,8 @@ impl Builder {
             Gateway::Custom(gateway) => Some(gateway),
         };
         let inner = Inner {
-            _webhook_sender: webhook_sender,
+            background,
+            closing: AtomicBool::new(false),
             webhooks,
             store,
             environment,
@@ -227,7 +246,11 @@ impl Builder {
             keys_used: Mutex::default(),
             in_flight_keys: InFlightKeys::default(),
         };
-        Ok(TicketingService { inner: Arc::new(inner) })
+        let service = TicketingService { inner: Arc::new(inner) };
+        if self.maintenance {
+            service.inner.background.keep_maintenance(service.start_maintenance()?);
+        }
+        Ok(service)
     }
 
     fn check(&self) -> Result<()> {

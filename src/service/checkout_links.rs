@@ -64,7 +64,7 @@ impl TicketingService {
         let checkout = gateway.call(move |gateway| gateway.start_checkout(&request))?;
 
         let operation = operation.clone();
-        let recorded = self.store().write(move |tx| {
+        let recorded = self.store_in_operation().write(move |tx| {
             let checkout = NewCheckout { link: &checkout.link, reference: &checkout.reference };
             checkout_links::record(tx, &operation, organization, id, &checkout)
         });
@@ -105,8 +105,9 @@ impl TicketingService {
     ) -> Result<Replayable<CreateOrderResponse>> {
         tracing::warn!(order = %id, %failure, "the payment gateway returned no checkout link");
         let operation = operation.clone();
-        let response =
-            self.store().write(move |tx| checkout_links::cancel_without_link(tx, &operation, organization, id))?;
+        let response = self
+            .store_in_operation()
+            .write(move |tx| checkout_links::cancel_without_link(tx, &operation, organization, id))?;
         response.ok_or_else(|| Error::PaymentGatewayFailed(format!("{failure}; the order {id} was cancelled")))
     }
 }

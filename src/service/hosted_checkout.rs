@@ -57,7 +57,7 @@ impl TicketingService {
                 self.store().write(move |tx| order_lifecycle::cancel_if_pending(tx, order.organization, order.id))?;
             }
         }
-        self.store().read(|tx| hosted_checkout::result(tx, order, outcome))
+        self.store_in_operation().read(|tx| hosted_checkout::result(tx, order, outcome))
     }
 
     /// Returns the payment reference that belongs to a checkout token.

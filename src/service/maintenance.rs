@@ -3,14 +3,12 @@
 //! Sales and check-in do not depend on it. An order is treated as expired as soon as its hold expires, and an event as
 //! soon as it ends; maintenance only stores the new status.
 
-use std::sync::Arc;
-use std::sync::mpsc::{RecvTimeoutError, SyncSender, sync_channel};
-use std::thread::JoinHandle;
 use std::time::Duration;
 
 use super::TicketingService;
+use super::maintenance_worker::MaintenanceWorker;
 use super::refunds::RefundOutcome;
-use crate::error::{Result, StoreError};
+use crate::error::Result;
 use crate::sales::holds;
 use crate::store::{events, idempotency_records, refunds, webhook_retention};
 
@@ -77,19 +75,17 @@ impl TicketingService {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn start_maintenance(&self) -> Result<MaintenanceWorker> {
-        let service = Arc::downgrade(&self.inner);
-        let (stop, stopped) = sync_channel::<()>(0);
-        let run = move || {
-            while stopped.recv_timeout(Duration::from_secs(1)) == Err(RecvTimeoutError::Timeout) {
-                let Some(inner) = service.upgrade() else { return };
-                if let Err(error) = (TicketingService { inner }).run_maintenance() {
+        let service = self.downgrade();
+        MaintenanceWorker::start(move |stop| {
+            while !stop.wait(Duration::from_secs(1)) {
+                let Some(service) = service.upgrade() else { return };
+                if let Err(error) = service.run_maintenance()
+                    && !service.is_closing()
+                {
                     tracing::warn!(%error, "the maintenance failed; it runs again in a second");
                 }
             }
-        };
-        let thread = std::thread::Builder::new().name("ticketing-maintenance".to_owned()).spawn(run);
-        let thread = thread.map_err(|error| StoreError::Failed(error.to_string()))?;
-        Ok(MaintenanceWorker { stop: Some(stop), thread: Some(thread) })
+        })
     }
 
     fn expire_orders(&self) -> Result<usize> {
@@ -144,21 +140,5 @@ impl TicketingService {
             }
         }
         Ok(answered)
-    }
-}
-
-/// The thread that runs the maintenance. Dropping this waits for a run in progress and stops the thread.
-#[derive(Debug)]
-pub struct MaintenanceWorker {
-    stop: Option<SyncSender<()>>,
-    thread: Option<JoinHandle<()>>,
-}
-
-impl Drop for MaintenanceWorker {
-    fn drop(&mut self) {
-        drop(self.stop.take());
-        if self.thread.take().is_some_and(|thread| thread.join().is_err()) {
-            tracing::error!("the maintenance thread panicked");
-        }
     }
 }

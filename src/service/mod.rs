@@ -24,6 +24,8 @@ mod builder;
 
 mod ticketing_service;
 
+mod close;
+
 mod organizations;
 
 mod api_keys;
@@ -55,11 +57,16 @@ mod backup;
 mod check;
 mod statistics;
 
+mod background;
 mod checkout_links;
 mod idempotency;
 mod in_flight;
+mod maintenance_worker;
+mod open_store;
 mod webhook_settings;
 
 pub use builder::Builder;
-pub use maintenance::{MaintenanceReport, MaintenanceWorker};
+pub use close::{StillInUse, WeakTicketingService};
+pub use maintenance::MaintenanceReport;
+pub use maintenance_worker::MaintenanceWorker;
 pub use ticketing_service::TicketingService;

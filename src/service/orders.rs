@@ -98,7 +98,7 @@ impl TicketingService {
         let progress = self
             .store()
             .write(move |tx| checkout_links::create_or_resume(tx, &operation, organization, &request, terms));
-        match progress.inspect_err(|error| self.store().counters().order_failed(error))? {
+        match progress.inspect_err(|error| self.store_in_operation().counters().order_failed(error))? {
             OrderProgress::Finished(response) => Ok(C::output(*response)),
             OrderProgress::NeedsLink(created) => {
                 self.open_checkout(*created, redirect_urls, &running.operation()).map(C::output)

@@ -36,7 +36,7 @@ impl TicketingService {
     pub fn payment_completed(&self, caller: &Caller, id: OrderId) -> Result<Order> {
         caller.require(Scope::OrdersWrite)?;
         self.complete_payment(caller.organization, id)?;
-        self.store().read(|tx| orders::get(tx, caller.organization, id))
+        self.store_in_operation().read(|tx| orders::get(tx, caller.organization, id))
     }
 
     /// Records a completed payment, and attempts the refund if one is due.

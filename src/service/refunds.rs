@@ -80,7 +80,7 @@ impl TicketingService {
             Ok(()) | Err(GatewayError::Refused(_)) => RefundOutcome::Answered,
             Err(GatewayError::Unavailable(_)) => RefundOutcome::Unavailable,
         };
-        self.store().write(move |tx| match &answer {
+        self.store_in_operation().write(move |tx| match &answer {
             Ok(()) => refund_attempts::refunded(tx, &attempt),
             Err(GatewayError::Refused(problem)) => refund_attempts::refused(tx, &attempt, problem),
             Err(GatewayError::Unavailable(problem)) => refund_attempts::unavailable(tx, &attempt, problem),

@@ -24,7 +24,7 @@ impl TicketingService {
     /// ```
     #[must_use]
     pub fn statistics(&self) -> Statistics {
-        self.store().statistics()
+        self.store_in_operation().statistics()
     }
 
     /// Counts the work that is still to be done in the database, over all organizations and processes: refunds, seats
@@ -53,7 +53,7 @@ impl TicketingService {
                 webhooks_waiting: webhooks.waiting,
                 webhooks_due: webhooks.due,
                 webhook_oldest_due: webhooks.oldest_due,
-                wal_bytes: self.store().wal_bytes(),
+                wal_bytes: self.store_in_operation().wal_bytes(),
             })
         })
     }

@@ -2,9 +2,11 @@
 
 use std::collections::HashMap;
 use std::fmt;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use super::background::Background;
 use super::in_flight::InFlightKeys;
 use super::webhook_settings::WebhookSettings;
 use crate::environment::Environment;
@@ -13,7 +15,6 @@ use crate::model::id::ApiKeyId;
 use crate::model::timestamp::Timestamp;
 use crate::payment::GatewayCalls;
 use crate::store::Store;
-use crate::webhook::WebhookSender;
 
 /// The event-ticketing engine, over one SQLite database.
 ///
@@ -22,7 +23,7 @@ use crate::webhook::WebhookSender;
 /// returns after its transaction is synced to disk.
 ///
 /// Clones are cheap and share one store. They can be used from any thread. When the last clone is dropped, queued
-/// writes are finished and the write-ahead log is removed.
+/// writes are finished and the write-ahead log is removed; [`close`](Self::close) tells whether there are others.
 ///
 /// # Errors
 ///
@@ -54,8 +55,10 @@ pub struct TicketingService {
 
 /// The state that all clones of a service share.
 pub(super) struct Inner {
-    /// Sends webhooks as long as the service lives, if the builder has set it up.
-    pub(super) _webhook_sender: Option<WebhookSender>,
+    /// The threads that the builder has started. Dropped first: the webhook sender uses the store.
+    pub(super) background: Background,
+    /// Whether new work is refused, because the service is being closed.
+    pub(super) closing: AtomicBool,
     pub(super) store: Arc<Store>,
     pub(super) environment: Environment,
     pub(super) gateway: Option<GatewayCalls>,
@@ -117,10 +120,6 @@ impl TicketingService {
     #[cfg(feature = "server")]
     pub(crate) fn public_url(&self) -> Option<&str> {
         self.inner.public_url.as_deref()
-    }
-
-    pub(super) fn store(&self) -> &Store {
-        &self.inner.store
     }
 
     /// Whether there is a gateway that can refund payments.

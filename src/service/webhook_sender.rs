@@ -2,7 +2,7 @@
 
 use super::TicketingService;
 use crate::error::Result;
-use crate::webhook::{SenderOptions, WebhookSender};
+use crate::webhook::{SenderOptions, WebhookSender, deliver_due};
 
 /// # Sending webhooks
 impl TicketingService {
@@ -31,6 +31,53 @@ impl TicketingService {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn start_webhook_sender(&self, options: SenderOptions) -> Result<WebhookSender> {
-        self.inner.webhooks.start_sender(&self.inner.store, &self.inner.environment, options)
+        self.inner.webhooks.start_sender(self.store().get()?, &self.inner.environment, options)
+    }
+
+    /// Makes all attempts to send notifications that are due now, one after another on this thread, and returns how
+    /// many it made. For tests: with a [`ManualClock`](crate::environment::ManualClock) and a
+    /// [`Transport`](crate::webhook::Transport) of your own, they need neither threads nor waiting.
+    ///
+    /// An attempt that fails is due again later, by the service's clock: `ManualClock::advance` makes it due. The
+    /// results are in [`list_webhook_deliveries`](Self::list_webhook_deliveries). A sender that runs at the same time
+    /// takes a part of the attempts.
+    ///
+    /// # Errors
+    /// - [`Error::Validation`](crate::Error::Validation) if the default transport cannot be used, as for
+    ///   [`start_webhook_sender`](Self::start_webhook_sender).
+    ///
+    /// ```
+    #[doc = include_str!("../doc_fixture.md")]
+    /// use std::time::Duration;
+    /// # use ticketing::webhook::{Transport, WebhookFailure, WebhookRequest, WebhookResponse};
+    /// #[derive(Debug)]
+    /// struct AcceptEverything;
+    ///
+    /// impl Transport for AcceptEverything {
+    ///     fn send(&self, request: &WebhookRequest, _: Duration) -> Result<WebhookResponse, WebhookFailure> {
+    ///         Ok(WebhookResponse { status: 204, body: Vec::new(), timed_out: false })
+    ///     }
+    /// }
+    ///
+    /// let path = folder.path().join("test.db");
+    /// let service = TicketingService::builder(path).webhook_transport(AcceptEverything).open()?;
+    /// # let organization = service.create_organization(CreateOrganization::default())?;
+    /// # let caller = service.act_for(organization.id)?;
+    /// # let event = CreateEvent::new("Summer Night", "summer-night", Timestamp::MAX).status(EventStatus::Published);
+    /// # let event = service.create_event(&caller, event)?;
+    /// # let ticket_type = CreateTicketType::new("General admission", Amount::cents(1250), 100);
+    /// # let ticket_type = service.create_ticket_type(&caller, event.id, ticket_type)?;
+    /// # let ada = NewCustomer::new("Ada", "ada@example.com");
+    /// # let webhook = CreateWebhook::new("https://example.com/hook", [NotificationType::OrderCompleted]);
+    /// # let webhook = service.create_webhook(&caller, webhook)?;
+    /// let order = service.create_order(&caller, CreateOrder::new(event.id, ada, ticket_type.id, 2))?.order;
+    /// service.mark_order_paid(&caller, order.id)?;
+    /// assert_eq!(service.deliver_due_webhooks()?, 1);
+    /// let deliveries = service.list_webhook_deliveries(&caller, webhook.endpoint.id, ListWebhookDeliveries::default())?;
+    /// assert!(deliveries.data[0].success);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn deliver_due_webhooks(&self) -> Result<usize> {
+        deliver_due(self.store().get()?, &self.inner.environment, self.inner.webhooks.transport()?)
     }
 }

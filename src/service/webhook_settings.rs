@@ -22,12 +22,16 @@ impl WebhookSettings {
         environment: &Environment,
         options: SenderOptions,
     ) -> Result<WebhookSender> {
-        let transport = match &self.transport {
-            Some(transport) => Arc::clone(transport),
+        WebhookSender::start(Arc::clone(store), environment.clone(), self.transport()?, options)
+    }
+
+    /// The transport of a new sender.
+    pub(super) fn transport(&self) -> Result<Arc<dyn Transport>> {
+        match &self.transport {
+            Some(transport) => Ok(Arc::clone(transport)),
             // One for each sender: when a sender stops, the connections of its transport are closed.
-            None => https_transport(self.allow_local)?,
-        };
-        WebhookSender::start(Arc::clone(store), environment.clone(), transport, options)
+            None => https_transport(self.allow_local),
+        }
     }
 }
 

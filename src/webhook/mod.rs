@@ -48,6 +48,7 @@ pub use crate::model::webhook::{
 };
 #[cfg(feature = "webhooks")]
 pub use https::{CertificatesError, HttpsTransport, HttpsTransportBuilder, Resolver, SystemResolver};
+pub(crate) use sender::deliver_due;
 pub use sender::{SenderOptions, WebhookSender};
 pub use signature::{
     EVENT_ID_HEADER, EVENT_TYPE_HEADER, MAX_AGE, SIGNATURE_HEADER, TIMESTAMP_HEADER, USER_AGENT, VerifyError, sign,

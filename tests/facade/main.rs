@@ -2,8 +2,10 @@
 
 mod api_keys;
 mod check_in;
+mod closing;
 #[path = "../common/mod.rs"]
 mod common;
+mod deliver_due_webhooks;
 mod discount_amounts;
 mod discounts;
 mod events;

@@ -42,6 +42,7 @@
 //! scheduler records the results, releases the claims of the other attempts, and ends.
 
 mod attempt;
+mod deliver_due;
 mod health;
 mod options;
 mod poller;
@@ -60,6 +61,7 @@ use crate::environment::Environment;
 use crate::error::{Result, StoreError};
 use crate::store::{CommitListener, Store};
 use crate::webhook::transport::Transport;
+pub(crate) use deliver_due::deliver_due;
 pub use options::SenderOptions;
 use scheduler::Scheduler;
 use state::SenderContext;
@@ -67,8 +69,9 @@ use state::SenderContext;
 /// How long stopping waits for the attempts in progress: once before it interrupts them, and once after.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// The threads that send notifications. Dropping it stops them: attempts in progress have two seconds to finish and
-/// are then interrupted. The next sender makes interrupted attempts again.
+/// The threads that send notifications. Dropping this stops them, so keep it as long as notifications should be sent:
+/// attempts in progress have two seconds to finish and are then interrupted. The next sender makes interrupted attempts
+/// again. [`Builder::webhook_sender`](crate::Builder::webhook_sender) keeps a sender with the service.
 #[must_use = "dropping it stops the sender"]
 pub struct WebhookSender {
     context: Arc<SenderContext>,

@@ -1,0 +1,42 @@
+//! The background threads of a service that its builder starts, and which live as long as the service.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use super::maintenance_worker::MaintenanceWorker;
+use crate::webhook::WebhookSender;
+
+/// The guards of the threads. The threads have no strong reference to the service, so they do not keep it open.
+#[derive(Default)]
+pub(super) struct Background {
+    guards: Mutex<Guards>,
+}
+
+#[derive(Default)]
+struct Guards {
+    maintenance: Option<MaintenanceWorker>,
+    webhook_sender: Option<WebhookSender>,
+}
+
+impl Background {
+    fn guards(&self) -> MutexGuard<'_, Guards> {
+        self.guards.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn keep_maintenance(&self, worker: MaintenanceWorker) {
+        self.guards().maintenance = Some(worker);
+    }
+
+    pub(super) fn keep_webhook_sender(&self, sender: WebhookSender) {
+        self.guards().webhook_sender = Some(sender);
+    }
+
+    /// Stops the threads.
+    pub(super) fn stop(&self) {
+        let guards = std::mem::take(&mut *self.guards());
+        if let Some(maintenance) = guards.maintenance {
+            // A run in progress may wait for the payment gateway. It holds a handle of the service while it runs.
+            maintenance.stop_without_waiting();
+        }
+        drop(guards.webhook_sender);
+    }
+}

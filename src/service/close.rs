@@ -1,0 +1,133 @@
+//! The end of a service: closing it, and handles that do not keep it open.
+
+use std::fmt;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use super::TicketingService;
+use super::ticketing_service::Inner;
+
+/// How often closing looks whether the other handles are gone.
+const POLL: Duration = Duration::from_millis(2);
+
+/// The error of [`TicketingService::close`]: other handles of the service still exist.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct StillInUse {
+    /// How many: clones of the service, operations that are running on such a clone, and webhook senders that were
+    /// started with [`start_webhook_sender`](TicketingService::start_webhook_sender).
+    pub handles: usize,
+}
+
+impl fmt::Display for StillInUse {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let noun = if self.handles == 1 { "handle" } else { "handles" };
+        write!(f, "the service is still in use: {} other {noun} must be dropped", self.handles)
+    }
+}
+
+impl std::error::Error for StillInUse {}
+
+/// A handle that does not keep the service open, for everything that the service itself owns: a payment gateway, a
+/// webhook transport, or the handler of a notification. A [`TicketingService`] in one of those would never be closed.
+///
+/// ```
+#[doc = include_str!("../doc_fixture.md")]
+/// let weak = service.downgrade();
+/// assert!(weak.upgrade().is_some());
+/// service.close(std::time::Duration::from_secs(1))?;
+/// assert!(weak.upgrade().is_none());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone)]
+pub struct WeakTicketingService {
+    inner: Weak<Inner>,
+}
+
+impl WeakTicketingService {
+    /// Returns a handle of the service; `None` if the service is closed or being closed.
+    #[must_use]
+    pub fn upgrade(&self) -> Option<TicketingService> {
+        let service = TicketingService { inner: self.inner.upgrade()? };
+        (!service.is_closing()).then_some(service)
+    }
+}
+
+impl fmt::Debug for WeakTicketingService {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("WeakTicketingService")
+    }
+}
+
+/// # Closing
+impl TicketingService {
+    /// Returns a handle that does not keep the service open.
+    ///
+    /// ```
+    #[doc = include_str!("../doc_fixture.md")]
+    /// let weak = service.downgrade();
+    /// drop(service);
+    /// assert!(weak.upgrade().is_none());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn downgrade(&self) -> WeakTicketingService {
+        WeakTicketingService { inner: Arc::downgrade(&self.inner) }
+    }
+
+    /// Closes the service, so that the database is one complete file without a write-ahead log, which can be copied or
+    /// moved.
+    ///
+    /// From this call on, every operation of the other handles fails with
+    /// [`Error::Unavailable`](crate::Error::Unavailable). Operations that are running finish. The threads that the
+    /// [`Builder`](crate::Builder) has started are stopped, which can take a few seconds longer than `timeout`. Then
+    /// the method waits up to `timeout` for the other handles to be dropped.
+    ///
+    /// The write-ahead log remains if another process has the database open. It also remains if the last checkpoint
+    /// fails, for example because the disk is full; this is logged, and no data is lost.
+    ///
+    /// # Errors
+    /// [`StillInUse`] if there are other handles after `timeout`. Their operations still fail. The database is closed
+    /// when the last of them is dropped.
+    ///
+    /// ```
+    #[doc = include_str!("../doc_fixture.md")]
+    /// let path = folder.path().join("ticketing.db");
+    /// service.close(std::time::Duration::from_secs(10))?;
+    /// assert!(path.exists() && !path.with_extension("db-wal").exists());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn close(self, timeout: Duration) -> Result<(), StillInUse> {
+        self.inner.closing.store(true, Ordering::SeqCst);
+        self.inner.background.stop();
+        let mut inner = self.inner;
+        let mut remaining = timeout;
+        loop {
+            let handles = other_handles(&inner);
+            if handles == 0 {
+                match Arc::try_unwrap(inner) {
+                    // Dropping the store makes the last checkpoint.
+                    Ok(last) => {
+                        drop(last);
+                        return Ok(());
+                    }
+                    // A weak handle was upgraded in between, and is about to find out that the service is closing.
+                    Err(shared) => inner = shared,
+                }
+            } else if remaining.is_zero() {
+                return Err(StillInUse { handles });
+            }
+            let pause = POLL.min(remaining);
+            std::thread::sleep(pause);
+            remaining -= pause;
+        }
+    }
+}
+
+/// The handles that keep the database open, other than this one.
+fn other_handles(inner: &Arc<Inner>) -> usize {
+    let services = Arc::strong_count(inner) - 1;
+    let senders = Arc::strong_count(&inner.store) - 1;
+    services + senders
+}

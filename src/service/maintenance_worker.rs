@@ -1,0 +1,54 @@
+//! The thread that runs the maintenance.
+
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use crate::error::{Result, StoreError};
+
+/// The thread that runs the maintenance. Dropping this stops it, after a run in progress: keep it as long as the
+/// maintenance should run. [`Builder::maintenance`](crate::Builder::maintenance) keeps it with the service.
+#[derive(Debug)]
+#[must_use = "dropping it stops the maintenance"]
+pub struct MaintenanceWorker {
+    stop: Option<SyncSender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// Tells the thread when to stop.
+pub(super) struct StopSignal(Receiver<()>);
+
+impl StopSignal {
+    /// Waits for `pause`, or until the thread should stop. Returns whether it should.
+    pub(super) fn wait(&self, pause: Duration) -> bool {
+        self.0.recv_timeout(pause) != Err(RecvTimeoutError::Timeout)
+    }
+}
+
+impl MaintenanceWorker {
+    pub(super) fn start(run: impl FnOnce(StopSignal) + Send + 'static) -> Result<Self> {
+        let (stop, stopped) = sync_channel(0);
+        let thread = std::thread::Builder::new().name("ticketing-maintenance".to_owned());
+        let thread = thread.spawn(move || run(StopSignal(stopped)));
+        let thread = thread.map_err(|error| StoreError::Failed(error.to_string()))?;
+        Ok(Self { stop: Some(stop), thread: Some(thread) })
+    }
+
+    /// Lets the thread end after a run in progress.
+    pub(super) fn stop_without_waiting(mut self) {
+        drop(self.stop.take());
+        drop(self.thread.take());
+    }
+}
+
+impl Drop for MaintenanceWorker {
+    fn drop(&mut self) {
+        drop(self.stop.take());
+        let Some(thread) = self.thread.take() else { return };
+        // The last handle of the service may be the one of a run in progress, which is dropped on the thread itself.
+        let is_current = thread.thread().id() == std::thread::current().id();
+        if !is_current && thread.join().is_err() {
+            tracing::error!("the maintenance thread panicked");
+        }
+    }
+}

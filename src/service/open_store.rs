@@ -1,0 +1,74 @@
+//! Access to the store for new work, which is refused once the service is being closed.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use super::TicketingService;
+use crate::error::{Error, Result};
+use crate::model::backup::BackupProgress;
+use crate::store::{Store, Transaction};
+
+/// The store, for work that may be refused because the service is being closed. It has the methods of [`Store`].
+///
+/// An operation uses it until it has changed something. From then on it uses
+/// [`store_in_operation`](TicketingService::store_in_operation), so that it is not left half done.
+pub(super) struct OpenStore<'s> {
+    service: &'s TicketingService,
+}
+
+impl TicketingService {
+    /// The store, for work that is refused once the service is being closed.
+    pub(super) fn store(&self) -> OpenStore<'_> {
+        OpenStore { service: self }
+    }
+
+    /// The store, for the later steps of an operation that has changed something already, and for counters.
+    pub(super) fn store_in_operation(&self) -> &Store {
+        &self.inner.store
+    }
+
+    pub(super) fn is_closing(&self) -> bool {
+        self.inner.closing.load(Ordering::SeqCst)
+    }
+}
+
+impl<'s> OpenStore<'s> {
+    /// The store itself, or the error that the service is closed.
+    pub(super) fn get(&self) -> Result<&'s Arc<Store>> {
+        if self.service.is_closing() {
+            return Err(Error::Unavailable("the service is closed"));
+        }
+        Ok(&self.service.inner.store)
+    }
+
+    pub(super) fn write<T: Send + 'static>(
+        &self,
+        work: impl Fn(&Transaction<'_>) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        self.get()?.write(work)
+    }
+
+    pub(super) fn read<T>(&self, work: impl FnOnce(&Transaction<'_>) -> Result<T>) -> Result<T> {
+        self.get()?.read(work)
+    }
+
+    pub(super) fn read_one<T>(&self, work: impl FnOnce(&Transaction<'_>) -> Result<T>) -> Result<T> {
+        self.get()?.read_one(work)
+    }
+
+    pub(super) fn read_on_dedicated_connection<T>(
+        &self,
+        work: impl FnOnce(&Transaction<'_>) -> Result<T>,
+    ) -> Result<T> {
+        self.get()?.read_on_dedicated_connection(work)
+    }
+
+    pub(super) fn with_snapshot<T>(&self, work: impl FnOnce() -> T) -> Result<T> {
+        self.get()?.with_snapshot(work)
+    }
+
+    pub(super) fn backup(&self, target: &Path, progress: impl FnMut(BackupProgress)) -> Result<BackupProgress> {
+        self.get()?.backup(target, progress)
+    }
+}

@@ -1,0 +1,46 @@
+//! Sending without threads, for tests of programs that use webhooks.
+
+use std::sync::Arc;
+
+use super::attempt;
+use super::options::SenderOptions;
+use super::state::SenderContext;
+use crate::environment::Environment;
+use crate::error::Result;
+use crate::model::id::WebhookId;
+use crate::store::Store;
+use crate::store::attempts::{self, ClaimRequest};
+use crate::webhook::transport::Transport;
+
+/// Makes all attempts that are due, one after another, and returns how many.
+pub(crate) fn deliver_due(
+    store: &Arc<Store>,
+    environment: &Environment,
+    transport: Arc<dyn Transport>,
+) -> Result<usize> {
+    let sender = SenderContext::new(Arc::clone(store), environment.clone(), transport, SenderOptions::default());
+    let mut made = 0;
+    let mut endpoint = WebhookId::UNKNOWN;
+    while let Some(next) = store.read(|tx| attempts::next_endpoint(tx, endpoint))? {
+        endpoint = next.id;
+        made += deliver_to(&sender, endpoint)?;
+    }
+    Ok(made)
+}
+
+/// Makes the attempts that are due at one endpoint.
+fn deliver_to(sender: &SenderContext, endpoint: WebhookId) -> Result<usize> {
+    let request = ClaimRequest { endpoint, workers: 1, max_attempts: 1 };
+    let mut made = 0;
+    loop {
+        let claims = sender.store.write(move |tx| attempts::claim(tx, request))?;
+        for attempt in claims.attempts {
+            let result = attempt::make(sender, &attempt).result;
+            sender.store.write(move |tx| attempts::record(tx, &attempt, &result))?;
+            made += 1;
+        }
+        if !claims.more_due {
+            return Ok(made);
+        }
+    }
+}
