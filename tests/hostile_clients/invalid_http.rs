@@ -276,6 +276,28 @@ fn the_host_and_the_form_of_the_uri_do_not_affect_routing() {
 }
 
 #[test]
+fn a_host_header_that_is_no_host_is_refused() {
+    let server = server();
+    for host in ["bad host", "http://x", "a@b", "[::1", "x/../y", ":80", "a:b", "caf\u{e9}"] {
+        for path in ["/v1/events", "/health/live", "/nothing"] {
+            let mut client = server.client();
+            let request = format!("GET {path} HTTP/1.1\r\nHost: {host}\r\nX-Api-Key: {}\r\n\r\n", server.key);
+            client.write(request.as_bytes());
+            let refused = client.read_response().unwrap().expect(400);
+            assert_eq!(refused.code(), "malformed-request", "{host}");
+            // The connection can still be used.
+            client.write(head(&server, "GET /health/live HTTP/1.1", &[]).as_bytes());
+            client.read_response().unwrap().expect(200);
+        }
+    }
+    for host in ["localhost", "tickets.example.com:443", "127.0.0.1", "[::1]:8080"] {
+        let mut client = server.client();
+        client.write(format!("GET /health/live HTTP/1.1\r\nHost: {host}\r\n\r\n").as_bytes());
+        client.read_response().unwrap().expect(200);
+    }
+}
+
+#[test]
 fn an_expectation_gets_100_continue_only_if_the_body_is_wanted() {
     let server = server();
     let body = event("expected");
