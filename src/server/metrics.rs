@@ -4,9 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::http::header::CONTENT_TYPE;
 use axum::http::{Method, StatusCode};
-use axum::response::{IntoResponse, Response};
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeLabelSet, MetricEncoder, NoLabelSet, text};
 use prometheus_client::metrics::MetricType;
@@ -23,7 +21,8 @@ use crate::model::statistics::{Backlog, Distribution, Statistics};
 use crate::service::TicketingService;
 use crate::text_enum::TextEnum;
 
-const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+/// The media type of the metrics.
+pub(super) const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
 /// The prefix of every metric name.
 const PREFIX: &str = "ticketing";
@@ -113,8 +112,8 @@ impl Metrics {
         self.durations.get_or_create(&labels).observe(duration.as_secs_f64());
     }
 
-    /// All metrics as text.
-    pub(super) async fn scrape(&self) -> Result<Response, Problem> {
+    /// All metrics as OpenMetrics text.
+    pub(super) async fn scrape(&self) -> Result<String, Problem> {
         let backlog = self.backlog().await;
         let mut service_metrics = Registry::with_prefix(PREFIX);
         let collector = ServiceMetrics { statistics: self.service.statistics(), backlog };
@@ -124,7 +123,7 @@ impl Metrics {
             .and_then(|()| text::encode_registry(&mut text, &service_metrics))
             .and_then(|()| text::encode_eof(&mut text))
             .map_err(Problem::internal)?;
-        Ok(([(CONTENT_TYPE, OPEN_METRICS)], text).into_response())
+        Ok(text)
     }
 
     /// The backlog in the store, or `None` if it cannot be read in time. This does not need one of the permits for

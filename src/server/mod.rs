@@ -187,6 +187,7 @@ mod operation_routes;
 mod operations;
 mod options;
 mod problem;
+mod prometheus_text;
 mod query;
 mod rate_limit;
 mod request;
