@@ -37,13 +37,27 @@ fn parse_page(html: &str) -> Page {
         let (tag, after) = after.split_once('>').expect("a complete tag");
         texts.push_str(text);
         texts.push('\n');
-        tags.push(tag.to_owned());
+        tags.push(without_time(tag).to_owned());
         rest = after;
     }
     texts.push_str(rest);
     let entities = [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&#39;", "'"), ("&minus;", "−"), ("&amp;", "&")];
     let text = entities.iter().fold(texts, |text, (entity, character)| text.replace(entity, character));
     Page { tags, text }
+}
+
+/// Removes the value of a `<time>` element, which differs from order to order. It consists of digits and punctuation.
+fn without_time(tag: &str) -> &str {
+    let time = tag.strip_prefix("time datetime=\"").and_then(|rest| rest.strip_suffix('"'));
+    match time {
+        Some(time) if time.chars().all(|c| c.is_ascii_digit() || "-:TZ.".contains(c)) => "time",
+        _ => tag,
+    }
+}
+
+/// The name of the element that a tag begins or ends.
+fn element(tag: &str) -> &str {
+    tag.trim_start_matches('/').split_whitespace().next().unwrap_or_default()
 }
 
 fn path_of(link: &str) -> String {
@@ -109,9 +123,9 @@ fn html_in_names_is_text_on_the_checkout_page() {
     for path in &pages {
         client.send("POST", path, FORM, b"outcome=success").expect(303);
         let tags = parse_page(client.get(path).expect(200).text()).tags;
-        assert!(
-            ["alert", "svg", "img", "script", "button"].iter().all(|name| !tags.iter().any(|tag| tag.contains(name)))
-        );
+        for name in ["alert", "svg", "img", "script", "button"] {
+            assert!(tags.iter().all(|tag| element(tag) != name), "{name}: {tags:?}");
+        }
     }
     for hostile in HOSTILE {
         let response = client.get(&format!("/checkout/{}", percent_encoded(hostile.as_bytes())));
