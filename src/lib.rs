@@ -91,7 +91,8 @@
 //!   [`payment_completed`](TicketingService::payment_completed) or
 //!   [`payment_failed`](TicketingService::payment_failed). Without a gateway, organizers mark orders as paid;
 //! - [`Builder::webhook_sender`], which starts the threads that send webhooks.
-//!   [`start_webhook_sender`](TicketingService::start_webhook_sender) does the same later;
+//!   [`start_webhook_sender`](TicketingService::start_webhook_sender) does the same later. They need the feature `ring`,
+//!   or [another way](webhook#sending) to provide cryptography;
 //! - [`Builder::maintenance`], which starts a thread that retries refunds, records expired orders and events, and deletes
 //!   old data. Sales and check-in work without it;
 //! - a [`ManualClock`](environment::ManualClock) and a [`SeededEntropy`](environment::SeededEntropy), which make tests

@@ -79,6 +79,7 @@
 //!         .public_url("https://shop.example/tickets")
 //!         .open()?;
 //!     let maintenance = service.start_maintenance()?;
+//!     // The sender needs the feature `ring`, or a default provider of rustls that the program has installed.
 //!     let webhooks = service.start_webhook_sender(SenderOptions::default())?;
 //!
 //!     let options = ServerOptions::default();

@@ -176,6 +176,9 @@ impl Builder {
 
     /// Sends webhooks as long as the service lives. Default: none are sent until
     /// [`start_webhook_sender`](TicketingService::start_webhook_sender) is called.
+    ///
+    /// The service does not open if the default transport has no implementation of cryptography: see
+    /// [`webhook`](crate::webhook#sending).
     pub fn webhook_sender(mut self, options: SenderOptions) -> Self {
         self.webhook_sender = Some(options);
         self
