@@ -313,6 +313,9 @@ pub enum StoreError {
     /// The file cannot be opened.
     #[error("the database cannot be opened: {0}")]
     CannotOpen(String),
+    /// The program has stopped a backup. The incomplete copy was removed.
+    #[error("the backup was stopped")]
+    BackupStopped,
     /// A backup cannot be made. The incomplete copy was removed.
     #[error("the database cannot be copied: {0}")]
     CannotCopy(String),

@@ -76,7 +76,7 @@
 //! | [`webhook`] | endpoints, notifications, and the sending of notifications |
 //! | [`id`], [`page`], [`request`], [`error`] | types that all operations share |
 //! | [`maintenance`], [`monitoring`] | background work, backups, and figures |
-//! | [`guide`] | writing a payment gateway, testing |
+//! | [`guide`] | writing a payment gateway, testing, logging |
 //! | [`environment`] | clocks and random numbers, also deterministic ones for tests |
 //!
 //! # Embedding

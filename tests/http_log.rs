@@ -27,7 +27,7 @@ fn each_request_has_a_log_line_without_personal_data_or_secrets() {
     client.get(&format!("/v1/nothing/{code}")).expect(404);
 
     let lines = log.lines();
-    let server_lines: Vec<_> = lines.iter().filter(|line| line.starts_with("ticketing::server::middleware")).collect();
+    let server_lines: Vec<_> = lines.iter().filter(|line| line.starts_with("ticketing::request")).collect();
     assert_eq!(server_lines.len(), 9, "{lines:#?}");
     let line = server_lines.iter().find(|line| line.contains(r#"request_id="my-id""#)).unwrap();
     for part in ["method=GET", r#"route="/v1/events/{eventId}""#, "status=200", "milliseconds="] {

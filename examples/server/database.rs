@@ -1,5 +1,6 @@
 //! Commands on the database file: backup and check. A server may use the file at the same time.
 
+use std::ops::ControlFlow;
 use std::path::Path;
 
 use indicatif::{ProgressBar, ProgressStyle};
@@ -19,6 +20,7 @@ pub(crate) fn back_up(database: &Path, path: &str) -> Result<(), Failure> {
     let result = service.backup(path, |progress| {
         bar.set_length(progress.total_bytes);
         bar.set_position(progress.bytes);
+        ControlFlow::Continue(())
     });
     bar.finish_and_clear();
     let copy = result?;

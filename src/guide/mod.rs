@@ -5,3 +5,6 @@ pub mod payment_gateway {}
 
 #[doc = include_str!("testing.md")]
 pub mod testing {}
+
+#[doc = include_str!("logging.md")]
+pub mod logging {}

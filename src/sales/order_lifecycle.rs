@@ -61,11 +61,16 @@ pub(crate) fn mark_reminder_sent(tx: &Transaction<'_>, organization: Organizatio
 /// The detail of a conflict with another request for the same order.
 const CHANGED_CONCURRENTLY: &str = "another request changed the order at the same time; read its status again";
 
+/// Why a payment is not refunded without such a gateway.
+const NO_REFUNDS: &str = "there is no payment gateway that can refund";
+
 /// The result of recording a completed payment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct RecordedPayment {
     /// Whether to ask the gateway for a refund now, because the payment came too late for its order.
     pub(crate) refund_due: bool,
+    /// Why the payment, which came too late for its order, will not be refunded.
+    pub(crate) refund_refused: Option<&'static str>,
 }
 
 /// Records a completed payment that the gateway reports, once, and completes the order. A payment that comes too late
@@ -82,7 +87,7 @@ pub(crate) fn payment_completed(
         return Err(Error::conflict(Reason::OrderNotPending, detail));
     }
     if !order_status::record_payment(tx, id, PaymentStatus::Completed)? {
-        return Ok(RecordedPayment { refund_due: false });
+        return Ok(RecordedPayment { refund_due: false, refund_refused: None });
     }
     let completed = match state.status {
         OrderStatus::Pending | OrderStatus::Expired => {
@@ -91,15 +96,15 @@ pub(crate) fn payment_completed(
         OrderStatus::Cancelled | OrderStatus::Completed => false,
     };
     if completed {
-        return Ok(RecordedPayment { refund_due: false });
+        return Ok(RecordedPayment { refund_due: false, refund_refused: None });
     }
     let refund = refund_of(&state);
     if can_refund {
         refunds::insert_due(tx, &refund)?;
-    } else {
-        refunds::insert_refused(tx, &refund, "there is no payment gateway that can refund")?;
+        return Ok(RecordedPayment { refund_due: true, refund_refused: None });
     }
-    Ok(RecordedPayment { refund_due: can_refund })
+    refunds::insert_refused(tx, &refund, NO_REFUNDS)?;
+    Ok(RecordedPayment { refund_due: false, refund_refused: Some(NO_REFUNDS) })
 }
 
 /// Records a failed payment that the gateway reports. The order stays pending until its hold expires. An order that

@@ -94,14 +94,22 @@ impl Connections {
         self.shutdown.send_replace(true);
         let all_ended = async { while self.tasks.join_next().await.is_some() {} };
         if tokio::time::timeout(grace, all_ended).await.is_err() {
-            tracing::warn!(connections = self.tasks.len(), "closing connections with requests in progress");
+            tracing::warn!(
+                target: "ticketing::server",
+                connections = self.tasks.len(),
+                "closing connections with requests in progress"
+            );
             self.tasks.shutdown().await;
         }
     }
 
     fn open(&mut self, stream: TcpStream, client: SocketAddr) {
         if self.open.len() >= self.limit && !self.evict_one() {
-            tracing::warn!(limit = self.limit, "connection refused: every open connection has a request in progress");
+            tracing::warn!(
+                target: "ticketing::server",
+                limit = self.limit,
+                "connection refused: every open connection has a request in progress"
+            );
             return;
         }
         let connection = Arc::new(ClientConnection::new());
@@ -116,7 +124,7 @@ impl Connections {
             Ok((id, ())) => *id,
             Err(error) => {
                 if error.is_panic() {
-                    tracing::error!(%error, "the task of a connection panicked");
+                    tracing::error!(target: "ticketing::server", %error, "the task of a connection panicked");
                 }
                 error.id()
             }
@@ -140,10 +148,14 @@ impl Connections {
         const ENFILE_AND_EMFILE: [i32; 2] = [23, 24];
         if cfg!(unix) && error.raw_os_error().is_some_and(|code| ENFILE_AND_EMFILE.contains(&code)) {
             self.limit = self.open.len().saturating_sub(SPARE_HANDLES).max(SPARE_HANDLES);
-            tracing::warn!(limit = self.limit, "out of file handles: lowered the limit on connections");
+            tracing::warn!(
+                target: "ticketing::server",
+                limit = self.limit,
+                "out of file handles: lowered the limit on connections"
+            );
             while self.open.len() > self.limit && self.evict_one() {}
         } else {
-            tracing::warn!(%error, "cannot accept a connection");
+            tracing::warn!(target: "ticketing::server", %error, "cannot accept a connection");
         }
         tokio::time::sleep(ACCEPT_ERROR_PAUSE).await;
     }

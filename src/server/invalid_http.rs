@@ -21,6 +21,7 @@ pub(super) fn refusal(request: &Request<Body>, length_is_clear: bool) -> Option<
     let text = id.to_str().unwrap_or_default();
     let mut response = problem.render(request.uri().path(), text);
     tracing::info!(
+        target: "ticketing::request",
         method = method_label(request.method()),
         status = response.status().as_u16(),
         request_id = text,

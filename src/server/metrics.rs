@@ -134,7 +134,9 @@ impl Metrics {
             let service = self.service.clone();
             let read = move || {
                 let _permit = permit;
-                service.backlog().inspect_err(|error| tracing::warn!(%error, "cannot read the backlog from the store"))
+                service.backlog().inspect_err(|error| {
+                    tracing::warn!(target: "ticketing::server", %error, "cannot read the backlog from the store");
+                })
             };
             spawn_blocking(read).await.ok()?.ok()
         };

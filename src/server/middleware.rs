@@ -38,6 +38,7 @@ pub(super) async fn handle(State(state): State<AppState>, request: Request, next
     let duration = started.elapsed();
     state.metrics.request_finished(route, method, response.status(), duration);
     tracing::info!(
+        target: "ticketing::request",
         method = %method,
         route,
         status = response.status().as_u16(),

@@ -31,7 +31,7 @@ async fn ready(State(state): State<AppState>) -> Result<impl IntoResponse, Probl
     let check = |service: &TicketingService| match service.ready() {
         Ok(()) => Ok(OK),
         Err(error) => {
-            tracing::error!(%error, "the store is not ready");
+            tracing::error!(target: "ticketing::server", %error, "the store is not ready");
             Err(Problem::unavailable("the store is not ready"))
         }
     };

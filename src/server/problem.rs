@@ -171,7 +171,7 @@ impl Problem {
 
     /// 500: logs the cause, and reveals nothing of it to the client.
     pub(super) fn internal(cause: impl std::fmt::Display) -> Self {
-        tracing::error!(%cause, "internal error");
+        tracing::error!(target: "ticketing::request", %cause, "internal error");
         Self::new(&INTERNAL, "an internal error occurred")
     }
 

@@ -1,5 +1,6 @@
 //! Copies of a database that is in use.
 
+use std::ops::ControlFlow;
 use std::path::Path;
 
 use super::TicketingService;
@@ -11,7 +12,8 @@ impl TicketingService {
     /// Copies the database to a new file at `path` while this and other processes use it. The copy has the state of the
     /// moment at which the backup started; it is a complete database that a service can open.
     ///
-    /// Calls `progress` about every MiB and after the last page. Returns the final progress, with the size of the copy.
+    /// Calls `progress` about every MiB and after the last page. If it returns [`ControlFlow::Break`], for example because
+    /// the program is to end, the backup stops, and there is no copy. Returns the final progress, with the size of the copy.
     /// This method takes no caller: a program that can open the database may copy it.
     ///
     /// The copy is written under a temporary name in the folder of `path`, with the suffix `.partial`. It gets its name
@@ -23,20 +25,29 @@ impl TicketingService {
     /// delays commits as little as possible.
     ///
     /// # Errors
+    /// - [`StoreError::BackupStopped`](crate::error::StoreError::BackupStopped) if `progress` returns `Break`.
     /// - [`Error::Validation`](crate::Error::Validation) for `path` if a file exists there, or it is the database
     ///   itself or one of SQLite's files for it.
     /// - [`Error::Store`](crate::Error::Store) if the disk is full or the copy cannot be written. The partial copy is
     ///   removed.
     ///
     /// ```
+    /// use std::ops::ControlFlow;
     #[doc = include_str!("../doc_fixture.md")]
     /// let copy = folder.path().join("copy.db");
-    /// let done = service.backup(&copy, |progress| println!("{} of {}", progress.bytes, progress.total_bytes))?;
+    /// let done = service.backup(&copy, |progress| {
+    ///     println!("{} of {}", progress.bytes, progress.total_bytes);
+    ///     ControlFlow::Continue(())
+    /// })?;
     /// assert_eq!(done.bytes, std::fs::metadata(&copy)?.len());
     /// assert!(TicketingService::open(&copy)?.check()?.is_clean());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn backup(&self, path: impl AsRef<Path>, progress: impl FnMut(BackupProgress)) -> Result<BackupProgress> {
+    pub fn backup(
+        &self,
+        path: impl AsRef<Path>,
+        progress: impl FnMut(BackupProgress) -> ControlFlow<()>,
+    ) -> Result<BackupProgress> {
         self.store().backup(path.as_ref(), progress)
     }
 }

@@ -103,7 +103,12 @@ impl TicketingService {
         failure: &GatewayError,
         operation: &IdempotentOperation,
     ) -> Result<Replayable<CreateOrderResponse>> {
-        tracing::warn!(order = %id, %failure, "the payment gateway returned no checkout link");
+        tracing::warn!(
+            target: "ticketing::payment",
+            order = %id,
+            %failure,
+            "the payment gateway returned no checkout link"
+        );
         let operation = operation.clone();
         let response = self
             .store_in_operation()

@@ -59,7 +59,25 @@ impl TicketingService {
         let forgotten_keys = self.delete_expired_idempotency_keys()?;
         let forgotten_deliveries = self.delete_old_deliveries()?;
         let answered_refunds = self.attempt_due_refunds()?;
-        Ok(MaintenanceReport { expired_orders, expired_events, answered_refunds, forgotten_keys, forgotten_deliveries })
+        let report = MaintenanceReport {
+            expired_orders,
+            expired_events,
+            answered_refunds,
+            forgotten_keys,
+            forgotten_deliveries,
+        };
+        if report != MaintenanceReport::default() {
+            tracing::debug!(
+                target: "ticketing::maintenance",
+                expired_orders,
+                expired_events,
+                answered_refunds,
+                forgotten_keys,
+                forgotten_deliveries,
+                "maintenance done"
+            );
+        }
+        Ok(report)
     }
 
     /// Starts a thread that calls [`run_maintenance`](Self::run_maintenance) every second. It stops when the
@@ -82,7 +100,11 @@ impl TicketingService {
                 if let Err(error) = service.run_maintenance()
                     && !service.is_closing()
                 {
-                    tracing::warn!(%error, "the maintenance failed; it runs again in a second");
+                    tracing::warn!(
+                        target: "ticketing::maintenance",
+                        %error,
+                        "the maintenance failed; it runs again in a second"
+                    );
                 }
             }
         })

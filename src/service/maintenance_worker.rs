@@ -48,7 +48,7 @@ impl Drop for MaintenanceWorker {
         // The last handle of the service may be the one of a run in progress, which is dropped on the thread itself.
         let is_current = thread.thread().id() == std::thread::current().id();
         if !is_current && thread.join().is_err() {
-            tracing::error!("the maintenance thread panicked");
+            tracing::error!(target: "ticketing::maintenance", "the maintenance thread panicked");
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Access to the store for new work, which is refused once the service is being closed.
 
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -68,7 +69,11 @@ impl<'s> OpenStore<'s> {
         self.get()?.with_snapshot(work)
     }
 
-    pub(super) fn backup(&self, target: &Path, progress: impl FnMut(BackupProgress)) -> Result<BackupProgress> {
+    pub(super) fn backup(
+        &self,
+        target: &Path,
+        progress: impl FnMut(BackupProgress) -> ControlFlow<()>,
+    ) -> Result<BackupProgress> {
         self.get()?.backup(target, progress)
     }
 }

@@ -1,6 +1,7 @@
 //! The outcomes of payments, as the payment gateway reports them.
 
 use super::TicketingService;
+use super::refunds::warn_of_refused_refund;
 use crate::error::Result;
 use crate::model::caller::Caller;
 use crate::model::id::{OrderId, OrganizationId};
@@ -44,6 +45,9 @@ impl TicketingService {
         let can_refund = self.can_refund();
         let payment =
             self.store().write(move |tx| order_lifecycle::payment_completed(tx, organization, id, can_refund))?;
+        if let Some(problem) = payment.refund_refused {
+            warn_of_refused_refund(id, problem);
+        }
         if payment.refund_due {
             self.attempt_refund_now(id);
         }

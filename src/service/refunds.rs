@@ -56,7 +56,12 @@ impl TicketingService {
     /// Attempts a refund that was just recorded. After a failure, the maintenance attempts it again.
     pub(super) fn attempt_refund_now(&self, order: OrderId) {
         if let Err(error) = self.attempt_refund(order) {
-            tracing::warn!(%order, %error, "the refund could not be attempted; it stays due");
+            tracing::warn!(
+                target: "ticketing::payment",
+                %order,
+                %error,
+                "the refund could not be attempted; it stays due"
+            );
         }
     }
 
@@ -76,9 +81,23 @@ impl TicketingService {
             idempotency_key: format!("refund-{order}"),
         };
         let answer = gateway.call(move |gateway| gateway.refund(&request));
-        let outcome = match answer {
-            Ok(()) | Err(GatewayError::Refused(_)) => RefundOutcome::Answered,
-            Err(GatewayError::Unavailable(_)) => RefundOutcome::Unavailable,
+        let number = attempt.number;
+        let outcome = match &answer {
+            Ok(()) => RefundOutcome::Answered,
+            Err(GatewayError::Refused(problem)) => {
+                warn_of_refused_refund(order, problem);
+                RefundOutcome::Answered
+            }
+            Err(GatewayError::Unavailable(problem)) => {
+                tracing::warn!(
+                    target: "ticketing::payment",
+                    %order,
+                    attempt = number,
+                    problem,
+                    "the payment gateway did not answer a refund; it stays due"
+                );
+                RefundOutcome::Unavailable
+            }
         };
         self.store_in_operation().write(move |tx| match &answer {
             Ok(()) => refund_attempts::refunded(tx, &attempt),
@@ -87,4 +106,14 @@ impl TicketingService {
         })?;
         Ok(outcome)
     }
+}
+
+/// Logs a refund that will not be made: somebody has to give the money back by hand.
+pub(super) fn warn_of_refused_refund(order: OrderId, problem: &str) {
+    tracing::warn!(
+        target: "ticketing::payment",
+        %order,
+        problem,
+        "a refund was refused; the money must be given back by hand"
+    );
 }

@@ -48,6 +48,7 @@ pub(crate) mod tickets;
 pub(crate) mod webhook_retention;
 pub(crate) mod webhooks;
 
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -82,7 +83,7 @@ impl Store {
     /// Opens the database. Creates it if it does not exist, and migrates an older schema.
     pub(crate) fn open(location: &Location, readers: u32, environment: Environment) -> Result<Self> {
         let database = location.open()?;
-        database.migrate(migrations::ALL)?;
+        let schema = database.migrate(migrations::ALL)?;
         let ids = Arc::new(IdSource::default());
         let checkpointer = Checkpointer::start(location)?;
         let readers = location.readers(readers)?;
@@ -94,6 +95,13 @@ impl Store {
             commit_notifier: Arc::clone(&commit_notifier),
         };
         let writer = Writer::start(database, environment.clone(), Arc::clone(&ids), after_commit)?;
+        tracing::info!(
+            target: "ticketing::store",
+            file = %location.path().display(),
+            schema_version = schema.version,
+            migrated_from = (schema.migrated_from < schema.version).then_some(schema.migrated_from),
+            "database opened"
+        );
         Ok(Self { readers, writer, environment, ids, counters, commit_notifier, location: location.clone() })
     }
 
@@ -130,7 +138,11 @@ impl Store {
     }
 
     /// Copies one snapshot of the database to a new file at `target`, and passes the progress to `progress`.
-    pub(crate) fn backup(&self, target: &Path, progress: impl FnMut(BackupProgress)) -> Result<BackupProgress> {
+    pub(crate) fn backup(
+        &self,
+        target: &Path,
+        progress: impl FnMut(BackupProgress) -> ControlFlow<()>,
+    ) -> Result<BackupProgress> {
         self.location.back_up_to(target, &self.environment, progress)
     }
 

@@ -1,5 +1,6 @@
 //! Closing a service, and what lives as long as it: weak handles, the maintenance and the webhook sender of the builder.
 
+use std::ops::ControlFlow;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Mutex, OnceLock};
 use std::time::Duration;
@@ -87,7 +88,7 @@ fn other_handles_refuse_new_work_after_close() {
         other.run_maintenance().map(drop),
         other.deliver_due_webhooks().map(drop),
         other.start_webhook_sender(SenderOptions::default()).map(drop),
-        other.backup(opened.folder.path().join("copy.db"), |_| {}).map(drop),
+        other.backup(opened.folder.path().join("copy.db"), |_| ControlFlow::Continue(())).map(drop),
         other.check().map(drop),
         other.ready(),
         other.on_one_snapshot(|| {}),

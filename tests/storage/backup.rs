@@ -1,5 +1,6 @@
 //! Backups: made while threads and processes write, complete or not there at all.
 
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 
@@ -52,7 +53,19 @@ fn next_to(fixture: &Fixture, name: &str) -> PathBuf {
 }
 
 fn backup(fixture: &Fixture, to: &Path) -> Result<BackupProgress> {
-    fixture.service.backup(to, |_| {})
+    back_up(&fixture.service, to, |_| {})
+}
+
+/// Makes a backup to its end, and calls `at_each` whenever the service reports its progress.
+fn back_up(
+    service: &TicketingService,
+    to: impl AsRef<Path>,
+    mut at_each: impl FnMut(BackupProgress),
+) -> Result<BackupProgress> {
+    service.backup(to, |progress| {
+        at_each(progress);
+        ControlFlow::Continue(())
+    })
 }
 
 /// The names in a folder, without those of the database itself.
@@ -76,7 +89,7 @@ fn a_copy_is_a_complete_database_and_progress_grows_to_its_size() {
     let (fixture, _) = filled_fixture();
     let copy = next_to(&fixture, "copy.db");
     let mut seen: Vec<BackupProgress> = Vec::new();
-    let done = fixture.service.backup(&copy, |progress| seen.push(progress)).unwrap();
+    let done = back_up(&fixture.service, &copy, |progress| seen.push(progress)).unwrap();
     assert_eq!(other_files(fixture.folder().path()), ["copy.db"]);
     assert_eq!(done.bytes, std::fs::metadata(&copy).unwrap().len());
     assert!(seen.len() > 1);
@@ -107,7 +120,7 @@ fn a_copy_has_the_permissions_of_the_original_from_the_beginning() {
             let names = other_files(folder.path()).into_iter().filter(|name| name.ends_with(".partial"));
             partial.extend(names.map(|name| mode(&folder.path().join(name))));
         };
-        fixture.service.backup(&copy, look).unwrap();
+        back_up(&fixture.service, &copy, look).unwrap();
         assert!(!partial.is_empty() && partial.iter().all(|found| *found == wanted), "{partial:?}");
         assert_eq!(mode(&copy), wanted);
     }
@@ -130,7 +143,7 @@ fn a_backup_during_writes_finishes_with_the_state_at_its_start() {
         for copy in &copies {
             let before = sold.load(Ordering::SeqCst);
             let mut at_start = None;
-            let result = fixture.service.backup(copy, |_| {
+            let result = back_up(&fixture.service, copy, |_| {
                 // There are orders between any two pieces.
                 let now = sold.load(Ordering::SeqCst);
                 at_start.get_or_insert(now);
@@ -188,14 +201,12 @@ fn a_backup_finishes_while_another_process_writes() {
     assert_eq!(seller.next_message().as_deref(), Some("5"));
     let copy = next_to(&fixture, "copy.db");
     let mut orders_between = 0;
-    fixture
-        .service
-        .backup(&copy, |_| {
-            // Messages that were not read yet may be older than the copy, so that two more are counted each time.
-            orders_between += i64::from(seller.next_message().is_some());
-            orders_between += i64::from(seller.next_message().is_some());
-        })
-        .unwrap();
+    back_up(&fixture.service, &copy, |_| {
+        // Messages that were not read yet may be older than the copy, so that two more are counted each time.
+        orders_between += i64::from(seller.next_message().is_some());
+        orders_between += i64::from(seller.next_message().is_some());
+    })
+    .unwrap();
     assert!(orders_between > 4);
     seller.send("stop");
     let ended = seller.finish();
@@ -260,7 +271,7 @@ fn an_existing_file_is_refused_and_left_unchanged() {
 fn a_file_created_during_the_backup_is_not_overwritten() {
     let (fixture, _) = filled_fixture();
     let copy = next_to(&fixture, "copy.db");
-    let error = fixture.service.backup(&copy, |_| std::fs::write(&copy, "Dear Ada").unwrap()).unwrap_err();
+    let error = back_up(&fixture.service, &copy, |_| std::fs::write(&copy, "Dear Ada").unwrap()).unwrap_err();
     assert_eq!(error.fields()[0].path, "path");
     assert_eq!(std::fs::read_to_string(&copy).unwrap(), "Dear Ada");
     assert_eq!(other_files(fixture.folder().path()), ["copy.db"]);
@@ -289,7 +300,7 @@ fn a_missing_folder_is_named() {
 fn a_panic_in_the_progress_callback_leaves_nothing_behind() {
     let (fixture, _) = filled_fixture();
     let copy = next_to(&fixture, "copy.db");
-    let panicking = || fixture.service.backup(&copy, |_| panic!("the test panics"));
+    let panicking = || back_up(&fixture.service, &copy, |_| panic!("the test panics"));
     std::panic::catch_unwind(std::panic::AssertUnwindSafe(panicking)).unwrap_err();
     assert_eq!(other_files(fixture.folder().path()), [""; 0]);
     backup(&fixture, &copy).unwrap();
@@ -299,7 +310,7 @@ fn a_panic_in_the_progress_callback_leaves_nothing_behind() {
 /// Waits after each piece, so that the parent can kill it in between.
 fn back_up_slowly() {
     let service = TicketingService::open(PathBuf::from(child_variable("TICKETING_TEST_FILE"))).unwrap();
-    let result = service.backup(child_variable("TICKETING_TEST_COPY"), |progress| {
+    let result = back_up(&service, child_variable("TICKETING_TEST_COPY"), |progress| {
         send_to_parent(progress.pages);
         wait_for_parent();
     });
@@ -405,15 +416,13 @@ fn the_end_of_a_backup_moves_the_log_into_the_database() {
     let before = length();
     let mut orders = 100;
     let copy = next_to(&fixture, "copy.db");
-    fixture
-        .service
-        .backup(copy, |_| {
-            for _ in 0..std::mem::take(&mut orders) {
-                fixture.order(&ticket_type, 10);
-            }
-            assert_eq!(length(), before, "no checkpoint during the backup");
-        })
-        .unwrap();
+    back_up(&fixture.service, copy, |_| {
+        for _ in 0..std::mem::take(&mut orders) {
+            fixture.order(&ticket_type, 10);
+        }
+        assert_eq!(length(), before, "no checkpoint during the backup");
+    })
+    .unwrap();
     assert!(length() > before);
 }
 
@@ -425,23 +434,44 @@ fn a_log_that_grew_during_a_long_backup_is_truncated() {
     let length = || std::fs::metadata(&log).unwrap().len();
     let mut during = 0;
     let copy = next_to(&fixture, "copy.db");
-    fixture
-        .service
-        .backup(copy, |_| {
-            for letter in ["y", "z"].iter().cycle().take(32) {
-                if during > LIMIT {
-                    return;
-                }
-                let change = ticketing::event::UpdateEvent::default().description(letter.repeat(8 << 20));
-                fixture.service.update_event(&fixture.caller, fixture.default_event().id, change).unwrap();
-                during = length();
+    back_up(&fixture.service, copy, |_| {
+        for letter in ["y", "z"].iter().cycle().take(32) {
+            if during > LIMIT {
+                return;
             }
-        })
-        .unwrap();
+            let change = ticketing::event::UpdateEvent::default().description(letter.repeat(8 << 20));
+            fixture.service.update_event(&fixture.caller, fixture.default_event().id, change).unwrap();
+            during = length();
+        }
+    })
+    .unwrap();
     assert!(during > LIMIT, "no checkpoint during the backup: {during}");
     let shrunk = (0..100).any(|_| {
         fixture.try_order(&ticket_type, 1).unwrap();
         length() <= LIMIT
     });
     assert!(shrunk, "{}", length());
+}
+
+#[test]
+fn a_stopped_backup_leaves_no_file_and_the_next_one_succeeds() {
+    let (fixture, _) = filled_fixture();
+    let copy = next_to(&fixture, "copy.db");
+    let last = backup(&fixture, &next_to(&fixture, "whole.db")).unwrap();
+    for stop_at in [0, last.pages] {
+        let mut calls_after = 0;
+        let mut stopped = false;
+        let result = fixture.service.backup(&copy, |progress| {
+            calls_after += usize::from(stopped);
+            stopped |= progress.pages >= stop_at;
+            if stopped { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        });
+        let error = result.unwrap_err();
+        assert!(matches!(error, Error::Store(StoreError::BackupStopped)), "{error:?}");
+        assert_eq!((stopped, calls_after), (true, 0));
+        assert_eq!(other_files(fixture.folder().path()), ["whole.db"]);
+    }
+    fixture.event();
+    backup(&fixture, &copy).unwrap();
+    assert_clean(&copy);
 }

@@ -160,7 +160,7 @@ impl Drop for Writer {
         // The last handle of the store may be dropped with a job that captured it, on the thread itself.
         let is_current = thread.thread().id() == std::thread::current().id();
         if !is_current && thread.join().is_err() {
-            tracing::error!("the writer's thread panicked");
+            tracing::error!(target: "ticketing::store", "the writer's thread panicked");
         }
     }
 }
@@ -302,7 +302,7 @@ impl JobContext<'_> {
         if self.database.in_transaction()
             && let Err(error) = self.database.command("ROLLBACK")
         {
-            tracing::error!(%error, "a transaction could not be rolled back");
+            tracing::error!(target: "ticketing::store", %error, "a transaction could not be rolled back");
         }
     }
 }
@@ -312,8 +312,14 @@ impl Drop for GroupCommit {
     fn drop(&mut self) {
         self.after_commit.checkpointer.stop();
         let database = self.database.get_mut().unwrap_or_else(PoisonError::into_inner);
-        if let Err(error) = database.final_checkpoint() {
-            tracing::warn!(%error, "the last checkpoint failed; it is made when the database is opened again");
+        let checkpoint = database.final_checkpoint();
+        tracing::info!(target: "ticketing::store", "database closed");
+        if let Err(error) = checkpoint {
+            tracing::warn!(
+                target: "ticketing::store",
+                %error,
+                "the last checkpoint failed; it is made when the database is opened again"
+            );
         }
     }
 }

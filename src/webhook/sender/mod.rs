@@ -127,13 +127,13 @@ impl Drop for WebhookSender {
         self.context.wait_for_workers(GRACE);
         self.context.close();
         if self.scheduler.take().is_some_and(|scheduler| scheduler.join().is_err()) {
-            tracing::error!("the webhook scheduler panicked");
+            tracing::error!(target: "ticketing::webhooks", "the webhook scheduler panicked");
         }
         // A worker is still busy if its transport cannot be interrupted. It ends by itself after the attempt.
         let hanging = self.context.state().busy_workers > 0;
         for thread in self.others.drain(..) {
             if (!hanging || thread.is_finished()) && thread.join().is_err() {
-                tracing::error!("a thread of the webhook sender panicked");
+                tracing::error!(target: "ticketing::webhooks", "a thread of the webhook sender panicked");
             }
         }
     }

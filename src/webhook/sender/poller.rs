@@ -29,7 +29,11 @@ pub(super) fn run(sender: &SenderContext) {
     while sender.pause(pause) {
         let started = sender.environment.clock.monotonic();
         if let Err(error) = scan(sender) {
-            tracing::warn!(%error, "the webhook poller could not read the outbox; it tries again");
+            tracing::warn!(
+                target: "ticketing::webhooks",
+                %error,
+                "the webhook poller could not read the outbox; it tries again"
+            );
         }
         let duration = sender.environment.clock.monotonic().saturating_sub(started);
         pause = duration.saturating_mul(PAUSE_FACTOR).clamp(MIN_PAUSE, MAX_PAUSE);

@@ -48,7 +48,11 @@ impl<'s> Scheduler<'s> {
             let written = catch_unwind(AssertUnwindSafe(|| self.write()))
                 .unwrap_or_else(|_| Err(Error::Internal("the webhook scheduler panicked".to_owned())));
             if let Err(error) = &written {
-                tracing::warn!(%error, "the webhook scheduler could not write; it tries again");
+                tracing::warn!(
+                    target: "ticketing::webhooks",
+                    %error,
+                    "the webhook scheduler could not write; it tries again"
+                );
             }
             if closed {
                 return self.release_batches();
@@ -100,7 +104,11 @@ impl<'s> Scheduler<'s> {
         self.damaged.retain(|_, until| *until > now);
         due.retain(|due| !self.damaged.contains_key(&due.id));
         if let Err(error) = self.add_unknown(&due) {
-            tracing::warn!(%error, "the webhook scheduler could not read endpoints; it tries again");
+            tracing::warn!(
+                target: "ticketing::webhooks",
+                %error,
+                "the webhook scheduler could not read endpoints; it tries again"
+            );
             self.sender.report_due(due);
             self.sender.pause(FAILURE_PAUSE);
             return;
@@ -190,7 +198,12 @@ impl<'s> Scheduler<'s> {
         let mut claims = match claims {
             Savepoint::Released(claims) => claims,
             Savepoint::RolledBack(error) => {
-                tracing::error!(%endpoint, %error, "the rows due for a webhook endpoint cannot be read");
+                tracing::error!(
+                    target: "ticketing::webhooks",
+                    %endpoint,
+                    %error,
+                    "the rows due for a webhook endpoint cannot be read"
+                );
                 let later = self.sender.environment.now().saturating_add(DAMAGED_PAUSE);
                 self.damaged.insert(endpoint, later);
                 Claims { next_due: Some(later), ..Claims::default() }
@@ -229,6 +242,7 @@ impl<'s> Scheduler<'s> {
         });
         if let Err(error) = released {
             tracing::warn!(
+                target: "ticketing::webhooks",
                 %error,
                 "claimed webhook attempts could not be released; they are made again when their leases expire"
             );
@@ -257,7 +271,12 @@ fn record_all(tx: &Transaction<'_>, finished: &[Arc<FinishedAttempt>]) -> Result
             ) => return Err(error),
             Savepoint::RolledBack(error) => {
                 let outbox = finished.attempt.outbox_id;
-                tracing::error!(%outbox, %error, "the result of a webhook attempt could not be recorded");
+                tracing::error!(
+                    target: "ticketing::webhooks",
+                    %outbox,
+                    %error,
+                    "the result of a webhook attempt could not be recorded"
+                );
             }
         }
     }
@@ -270,6 +289,7 @@ fn record(tx: &Transaction<'_>, finished: &FinishedAttempt) -> Result<()> {
     };
     if !attempts::record(tx, &finished.attempt, result)? {
         tracing::warn!(
+            target: "ticketing::webhooks",
             outbox = %finished.attempt.outbox_id,
             "a webhook attempt finished too late to count: its lease has expired, or its endpoint was deleted"
         );

@@ -6,6 +6,7 @@
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, OpenOptions, Permissions};
 use std::io::{self, ErrorKind};
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use super::location::Location;
@@ -30,7 +31,7 @@ impl Location {
         &self,
         target: &Path,
         environment: &Environment,
-        mut progress: impl FnMut(BackupProgress),
+        mut progress: impl FnMut(BackupProgress) -> ControlFlow<()>,
     ) -> Result<BackupProgress> {
         check_target(self.path(), target)?;
         let source = self.open_existing()?;
@@ -42,8 +43,10 @@ impl Location {
                 partial.file.sync_data().map_err(|error| failed(target, &error))?;
                 synced = copied.bytes;
             }
-            progress(copied);
-            Ok(())
+            match progress(copied) {
+                ControlFlow::Continue(()) => Ok(()),
+                ControlFlow::Break(()) => Err(StoreError::BackupStopped.into()),
+            }
         })?;
         partial.finish(target)?;
         Ok(size)
@@ -127,7 +130,11 @@ impl Drop for PartialCopy {
     fn drop(&mut self) {
         match std::fs::remove_file(&self.path) {
             Err(error) if error.kind() != ErrorKind::NotFound => {
-                tracing::warn!(%error, "the temporary file of a backup could not be deleted");
+                tracing::warn!(
+                    target: "ticketing::store",
+                    %error,
+                    "the temporary file of a backup could not be deleted"
+                );
             }
             _ => {}
         }

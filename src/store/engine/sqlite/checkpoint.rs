@@ -84,7 +84,7 @@ impl Checkpointer {
             self.wait_for_readers_at.store(READERS_BOUND, Ordering::Relaxed);
         }
         if let Err(error) = checkpoint {
-            tracing::warn!(%error, "the writer's checkpoint failed");
+            tracing::warn!(target: "ticketing::store", %error, "the writer's checkpoint failed");
         }
     }
 
@@ -92,7 +92,7 @@ impl Checkpointer {
     pub(crate) fn stop(&mut self) {
         drop(self.wake.take());
         if self.thread.take().is_some_and(|thread| thread.join().is_err()) {
-            tracing::error!("the checkpoint thread panicked");
+            tracing::error!(target: "ticketing::store", "the checkpoint thread panicked");
         }
     }
 }
@@ -100,7 +100,7 @@ impl Checkpointer {
 fn checkpoint_when_woken(database: &Database, woken: &Receiver<()>) {
     while woken.recv().is_ok() {
         if let Err(error) = database.checkpoint() {
-            tracing::warn!(%error, "a checkpoint failed");
+            tracing::warn!(target: "ticketing::store", %error, "a checkpoint failed");
         }
     }
 }

@@ -21,6 +21,14 @@ pub(crate) struct Database {
     connection: SqliteConnection,
 }
 
+/// The schema of a database that was opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct SchemaVersion {
+    pub(crate) version: i64,
+    /// The version before the migrations of this opening; 0 for a new database.
+    pub(crate) migrated_from: i64,
+}
+
 thread_local! {
     /// The pages in the WAL after the last commit of this thread.
     static WAL_PAGES: Cell<u32> = const { Cell::new(0) };
@@ -111,25 +119,26 @@ impl Database {
     }
 
     /// Runs the migrations that are not applied yet, in one transaction. `user_version` in the header is the number of
-    /// applied migrations.
-    pub(crate) fn migrate(&self, migrations: &[&str]) -> Result<()> {
+    /// applied migrations. Returns that number, from before and now.
+    pub(crate) fn migrate(&self, migrations: &[&str]) -> Result<SchemaVersion> {
         let known = i64::try_from(migrations.len()).unwrap_or(i64::MAX);
         if self.schema_version()? == known {
-            return Ok(());
+            return Ok(SchemaVersion { version: known, migrated_from: known });
         }
         self.batch("BEGIN IMMEDIATE")?;
         let migrated = self.run_missing(migrations, known);
         migrated.inspect_err(|_| drop(self.batch("ROLLBACK")))
     }
 
-    fn run_missing(&self, migrations: &[&str], known: i64) -> Result<()> {
+    fn run_missing(&self, migrations: &[&str], known: i64) -> Result<SchemaVersion> {
         // Read again: another process may have migrated the database before this transaction began.
         let found = self.schema_version()?;
         let missing = usize::try_from(found).ok().and_then(|done| migrations.get(done..));
         for migration in missing.ok_or(StoreError::SchemaTooNew { found, known })? {
             self.batch(migration)?;
         }
-        self.batch(&format!("PRAGMA user_version = {known}; PRAGMA application_id = {APPLICATION_ID}; COMMIT"))
+        self.batch(&format!("PRAGMA user_version = {known}; PRAGMA application_id = {APPLICATION_ID}; COMMIT"))?;
+        Ok(SchemaVersion { version: known, migrated_from: found })
     }
 
     fn schema_version(&self) -> Result<i64> {
@@ -169,7 +178,7 @@ impl Database {
         }
         // Otherwise the next commit would have to move all that was written, and every writer would wait for it.
         if let Err(error) = self.checkpoint() {
-            tracing::warn!(%error, "the checkpoint after a long read failed");
+            tracing::warn!(target: "ticketing::store", %error, "the checkpoint after a long read failed");
         }
         result
     }

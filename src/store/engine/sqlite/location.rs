@@ -136,7 +136,7 @@ struct LogFailures;
 
 impl r2d2::HandleError<rusqlite::Error> for LogFailures {
     fn handle_error(&self, error: rusqlite::Error) {
-        tracing::warn!(%error, "cannot open a connection for reading");
+        tracing::warn!(target: "ticketing::store", %error, "cannot open a connection for reading");
     }
 }
 

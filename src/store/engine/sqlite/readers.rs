@@ -66,7 +66,7 @@ impl Drop for Reader {
         }
         let end = || self.connection.raw.prepare_cached("ROLLBACK")?.execute([]);
         if let Err(error) = end() {
-            tracing::warn!(%error, "a reading transaction could not be ended");
+            tracing::warn!(target: "ticketing::store", %error, "a reading transaction could not be ended");
         }
     }
 }

@@ -1,0 +1,70 @@
+//! What the service itself logs, without a server. A separate binary, because it captures the log of the process.
+
+mod common;
+
+use std::time::Duration;
+
+use common::log;
+use common::*;
+use ticketing::TicketingService;
+
+/// The lines of one target, from `from` on.
+fn lines_of(target: &str, from: usize) -> Vec<String> {
+    let start = format!("{target} ");
+    log::capture().lines().into_iter().skip(from).filter(|line| line.starts_with(&start)).collect()
+}
+
+#[track_caller]
+fn assert_one(lines: &[String], parts: &[&str]) {
+    let found = lines.iter().filter(|line| parts.iter().all(|part| line.contains(part))).count();
+    assert_eq!(found, 1, "{parts:?} in {lines:#?}");
+}
+
+// One test, because the log is that of the process.
+#[test]
+fn what_an_operator_has_to_know_is_logged_under_stable_targets() {
+    let log = log::capture();
+    let fixture = Fixture::new();
+    let path = fixture.path().display().to_string();
+    let lines = lines_of("ticketing::store", 0);
+    assert_one(&lines, &["database opened", &path, "schema_version=", "migrated_from=0"]);
+
+    let from = log.lines().len();
+    let second = fixture.second_service();
+    let lines = lines_of("ticketing::store", from);
+    assert_one(&lines, &["database opened"]);
+    assert!(!lines[0].contains("migrated_from"), "{lines:#?}");
+    drop(second);
+
+    let ticket_type = fixture.ticket_type(&fixture.event(), 1250, 10);
+    let unanswered = fixture.paid_order(&ticket_type, 1);
+    let refused = fixture.paid_order(&ticket_type, 1);
+    fixture.gateway.on_refund(GatewayBehavior::Unavailable);
+    fixture.service.cancel_order(&fixture.caller, unanswered.id).unwrap();
+    fixture.gateway.on_refund(GatewayBehavior::Refuse);
+    fixture.service.cancel_order(&fixture.caller, refused.id).unwrap();
+    let lines = lines_of("ticketing::payment", 0);
+    assert_one(&lines, &["did not answer a refund", &unanswered.id.to_string(), "attempt=1", "closed for lunch"]);
+    assert_one(&lines, &["refund was refused", &refused.id.to_string(), "the card is blocked"]);
+
+    // A payment that comes too late, with a gateway that cannot refund.
+    fixture.gateway.disable_refunds();
+    let late = fixture.order(&ticket_type, 1);
+    fixture.service.cancel_order(&fixture.caller, late.id).unwrap();
+    fixture.service.payment_completed(&fixture.caller, late.id).unwrap();
+    let lines = lines_of("ticketing::payment", 0);
+    assert_one(&lines, &["refund was refused", &late.id.to_string(), "no payment gateway that can refund"]);
+
+    fixture.service.run_maintenance().unwrap();
+    assert_eq!(lines_of("ticketing::maintenance", 0), [""; 0], "it did nothing");
+    fixture.order(&ticket_type, 1);
+    fixture.clock.advance(Duration::from_hours(1));
+    fixture.service.run_maintenance().unwrap();
+    assert_one(&lines_of("ticketing::maintenance", 0), &["maintenance done", "expired_orders=1", "expired_events=0"]);
+
+    let from = log.lines().len();
+    let folder = fixture.close();
+    assert_one(&lines_of("ticketing::store", from), &["database closed"]);
+    TicketingService::open(folder.path().join("ticketing.db")).unwrap();
+    log.assert_clean(&["ada@example.com", "Ada"]);
+}
