@@ -28,6 +28,9 @@ pub enum Error {
     /// The caller lacks the scope of the operation.
     #[error("the scope {0} is required")]
     Forbidden(Scope),
+    /// The caller's organization is [suspended](crate::TicketingService::suspend_organization).
+    #[error("the organization is suspended")]
+    OrganizationSuspended,
     /// The resource is at this revision, and not at the one that the caller expects.
     #[error("the resource is at revision {0}, not at the one that the request expects")]
     RevisionMismatch(i64),
@@ -85,6 +88,7 @@ impl Error {
             Self::NotFound(_) => "not-found",
             Self::Unauthenticated => "unauthenticated",
             Self::Forbidden(_) => "forbidden",
+            Self::OrganizationSuspended => "organization-suspended",
             Self::RevisionMismatch(_) => "precondition-failed",
             Self::IdempotencyKeyReused => "idempotency-key-reused",
             Self::IdempotencyInProgress => "idempotency-in-progress",
@@ -100,7 +104,7 @@ impl Error {
     pub const fn http_status(&self) -> u16 {
         match self {
             Self::Unauthenticated => 401,
-            Self::Forbidden(_) => 403,
+            Self::Forbidden(_) | Self::OrganizationSuspended => 403,
             Self::NotFound(_) => 404,
             Self::Conflict(_) | Self::IdempotencyInProgress => 409,
             Self::RevisionMismatch(_) => 412,
@@ -254,6 +258,8 @@ text_enum! {
     pub enum Reason {
         /// Another event of the organization has this slug.
         SlugTaken = "slug-taken",
+        /// Another organization has this reference.
+        ReferenceTaken = "reference-taken",
         /// Another discount of the event has this code.
         CodeTaken = "code-taken",
         /// The event is not PUBLISHED, or has ended.

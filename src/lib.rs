@@ -211,7 +211,9 @@ pub mod discount {
 
 /// Organizations, their API keys, and the scopes of those.
 pub mod organization {
-    pub use crate::model::organization::{ApiKey, CreateApiKey, CreateOrganization, CreatedApiKey, Organization};
+    pub use crate::model::organization::{
+        ApiKey, CreateApiKey, CreateOrganization, CreatedApiKey, Organization, OrganizationUsage, UpdateOrganization,
+    };
     pub use crate::model::secret::Secret;
     pub use crate::scope::{Scope, Scopes};
 }

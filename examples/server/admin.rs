@@ -6,6 +6,7 @@ use std::str::FromStr;
 
 use serde_json::{Value, json};
 use ticketing::TicketingService;
+use ticketing::id::{ApiKeyId, OrganizationId};
 
 use crate::database;
 use crate::failure::Failure;
@@ -21,8 +22,28 @@ pub(crate) fn execute(database: &Path, command: AdminCommand) -> Result<Value, F
     match command {
         AdminCommand::CreateOrganization(organization) => Ok(json!(service.create_organization(organization)?)),
         AdminCommand::ListOrganizations => Ok(json!({ "organizations": service.list_organizations()? })),
+        AdminCommand::GetOrganization { organization } => {
+            Ok(json!(service.get_organization(organization_id(&organization)?)?))
+        }
+        AdminCommand::UpdateOrganization { organization, changes } => {
+            Ok(json!(service.update_organization(organization_id(&organization)?, changes)?))
+        }
+        AdminCommand::SuspendOrganization { organization } => {
+            Ok(json!(service.suspend_organization(organization_id(&organization)?)?))
+        }
+        AdminCommand::ResumeOrganization { organization } => {
+            Ok(json!(service.resume_organization(organization_id(&organization)?)?))
+        }
+        AdminCommand::DeleteOrganization { organization } => {
+            let id = organization_id(&organization)?;
+            service.delete_organization(id)?;
+            Ok(json!({ "deleted": id }))
+        }
+        AdminCommand::OrganizationUsage { organization } => {
+            Ok(json!(service.organization_usage(organization_id(&organization)?)?))
+        }
         AdminCommand::CreateKey { organization, key } => {
-            let created = service.create_api_key(parse_id(&organization, "organization")?, key)?;
+            let created = service.create_api_key(organization_id(&organization)?, key)?;
             Ok(json!({
                 "id": created.api_key.id,
                 "key": created.key,
@@ -33,11 +54,28 @@ pub(crate) fn execute(database: &Path, command: AdminCommand) -> Result<Value, F
             }))
         }
         AdminCommand::ListKeys { organization } => {
-            let keys = service.list_api_keys(parse_id(&organization, "organization")?)?;
+            let keys = service.list_api_keys(organization_id(&organization)?)?;
             Ok(json!({ "keys": keys }))
         }
-        AdminCommand::RevokeKey { key } => Ok(json!(service.revoke_api_key(parse_id(&key, "API key")?)?)),
+        AdminCommand::RevokeKey { key } => {
+            let id = parse_id(&key, "API key")?;
+            Ok(json!(service.revoke_api_key(organization_of_key(&service, id)?, id)?))
+        }
     }
+}
+
+/// Returns the organization that an API key belongs to.
+fn organization_of_key(service: &TicketingService, id: ApiKeyId) -> Result<OrganizationId, Failure> {
+    for organization in service.list_organizations()? {
+        if service.list_api_keys(organization.id)?.iter().any(|key| key.id == id) {
+            return Ok(organization.id);
+        }
+    }
+    Err(Failure::Run(format!("there is no API key with the id {id}")))
+}
+
+fn organization_id(id: &str) -> Result<OrganizationId, Failure> {
+    parse_id(id, "organization")
 }
 
 /// Parses an id. A malformed id is reported like one that does not exist.

@@ -8,7 +8,7 @@ use std::time::Duration;
 use axum::http::Uri;
 use lexopt::{Arg, Parser};
 use ticketing::Timestamp;
-use ticketing::organization::{CreateApiKey, CreateOrganization, Scope, Scopes};
+use ticketing::organization::{CreateApiKey, CreateOrganization, Scope, Scopes, UpdateOrganization};
 use ticketing::text_enum::TextEnum;
 
 use crate::failure::{Failure, usage};
@@ -44,8 +44,17 @@ Options. Each can also be set by its environment variable; the command line take
   --version                                        Print the version
 
 Commands. They can run while a server uses the same file. Each prints one JSON object.
-  create-organization NAME [--currency CODE] [--timezone ZONE]
+  create-organization NAME [--currency CODE] [--timezone ZONE] [--reference TEXT]
   list-organizations
+  get-organization ORGANIZATION
+  update-organization ORGANIZATION [--name NAME] [--currency CODE] [--timezone ZONE] [--reference TEXT]
+  suspend-organization ORGANIZATION
+                          Refuse its API keys. Payments of its orders still arrive.
+  resume-organization ORGANIZATION
+  delete-organization ORGANIZATION
+                          Delete an organization that has no events, customers and webhooks
+  organization-usage ORGANIZATION
+                          Count its events, customers, orders, tickets, and estimate their bytes
   create-key ORGANIZATION [--name NAME] [--scopes SCOPE,SCOPE|all] [--expires TIMESTAMP]
   list-keys ORGANIZATION
   revoke-key KEY_ID
@@ -106,13 +115,19 @@ pub(crate) enum LogFormat {
 pub(crate) enum AdminCommand {
     CreateOrganization(CreateOrganization),
     ListOrganizations,
+    GetOrganization { organization: String },
+    UpdateOrganization { organization: String, changes: UpdateOrganization },
+    SuspendOrganization { organization: String },
+    ResumeOrganization { organization: String },
+    DeleteOrganization { organization: String },
+    OrganizationUsage { organization: String },
     CreateKey { organization: String, key: CreateApiKey },
     ListKeys { organization: String },
     RevokeKey { key: String },
 }
 
 /// The options with a value.
-const OPTIONS: [&str; 13] = [
+const OPTIONS: [&str; 14] = [
     "database",
     "listen",
     "metrics-listen",
@@ -123,6 +138,7 @@ const OPTIONS: [&str; 13] = [
     "log-format",
     "currency",
     "timezone",
+    "reference",
     "name",
     "scopes",
     "expires",
@@ -169,8 +185,14 @@ pub(crate) fn parse(
 /// Parses a command that manages organizations or API keys. `backup` and `check` get here only with wrong arguments.
 fn admin_command(words: &[&str], options: &RawOptions) -> Result<AdminCommand, Failure> {
     let (usage_line, accepted): (_, &[&str]) = match words[0] {
-        "create-organization" => ("create-organization NAME", &["currency", "timezone"]),
+        "create-organization" => ("create-organization NAME", &["currency", "timezone", "reference"]),
         "list-organizations" => ("list-organizations", &[]),
+        "get-organization" => ("get-organization ORGANIZATION", &[]),
+        "update-organization" => ("update-organization ORGANIZATION", &["name", "currency", "timezone", "reference"]),
+        "suspend-organization" => ("suspend-organization ORGANIZATION", &[]),
+        "resume-organization" => ("resume-organization ORGANIZATION", &[]),
+        "delete-organization" => ("delete-organization ORGANIZATION", &[]),
+        "organization-usage" => ("organization-usage ORGANIZATION", &[]),
         "create-key" => ("create-key ORGANIZATION", &["name", "scopes", "expires"]),
         "list-keys" => ("list-keys ORGANIZATION", &[]),
         "revoke-key" => ("revoke-key KEY_ID", &[]),
@@ -182,6 +204,15 @@ fn admin_command(words: &[&str], options: &RawOptions) -> Result<AdminCommand, F
     match words {
         ["create-organization", name] => organization(name, options).map(AdminCommand::CreateOrganization),
         ["list-organizations"] => Ok(AdminCommand::ListOrganizations),
+        ["get-organization", id] => Ok(AdminCommand::GetOrganization { organization: (*id).to_owned() }),
+        ["update-organization", id] => Ok(AdminCommand::UpdateOrganization {
+            organization: (*id).to_owned(),
+            changes: organization_changes(options)?,
+        }),
+        ["suspend-organization", id] => Ok(AdminCommand::SuspendOrganization { organization: (*id).to_owned() }),
+        ["resume-organization", id] => Ok(AdminCommand::ResumeOrganization { organization: (*id).to_owned() }),
+        ["delete-organization", id] => Ok(AdminCommand::DeleteOrganization { organization: (*id).to_owned() }),
+        ["organization-usage", id] => Ok(AdminCommand::OrganizationUsage { organization: (*id).to_owned() }),
         ["create-key", organization] => {
             Ok(AdminCommand::CreateKey { organization: (*organization).to_owned(), key: key(options)? })
         }
@@ -237,8 +268,26 @@ fn organization(name: &str, options: &RawOptions) -> Result<CreateOrganization, 
     if let Some(timezone) = options.text("timezone")? {
         organization.timezone = timezone;
     }
+    organization.reference = options.text("reference")?;
     organization.check()?;
     Ok(organization)
+}
+
+fn organization_changes(options: &RawOptions) -> Result<UpdateOrganization, Failure> {
+    let mut changes = UpdateOrganization::default();
+    if let Some(name) = options.text("name")? {
+        changes = changes.name(name);
+    }
+    if let Some(currency) = options.text("currency")? {
+        changes = changes.currency(currency);
+    }
+    if let Some(timezone) = options.text("timezone")? {
+        changes = changes.timezone(timezone);
+    }
+    if let Some(reference) = options.text("reference")? {
+        changes = changes.reference(reference);
+    }
+    Ok(changes)
 }
 
 fn key(options: &RawOptions) -> Result<CreateApiKey, Failure> {

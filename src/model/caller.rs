@@ -3,6 +3,7 @@
 
 use super::id::{ApiKeyId, OrganizationId};
 use super::idempotency::{IdempotencyKey, Replayable};
+use super::suspended::SuspendedOrganizations;
 use crate::error::{Error, Result};
 use crate::scope::{Scope, Scopes};
 
@@ -16,13 +17,10 @@ pub struct Caller {
     pub(crate) organization: OrganizationId,
     pub(crate) scopes: Scopes,
     pub(crate) key: Option<ApiKeyId>,
+    pub(crate) suspended: SuspendedOrganizations,
 }
 
 impl Caller {
-    pub(crate) const fn new(organization: OrganizationId, scopes: Scopes, key: Option<ApiKeyId>) -> Self {
-        Self { organization, scopes, key }
-    }
-
     /// Returns the organization that the caller acts for.
     #[must_use]
     pub const fn organization(&self) -> OrganizationId {
@@ -102,8 +100,17 @@ impl Caller {
         ConditionalCaller { caller: self.clone(), revisions: Some(revisions.into_iter().collect()) }
     }
 
-    /// Fails with [`Error::Forbidden`] if the caller lacks the scope.
+    /// Fails with [`Error::OrganizationSuspended`] if this process knows that the organization is suspended, and with
+    /// [`Error::Forbidden`] if the caller lacks the scope.
     pub(crate) fn require(&self, scope: Scope) -> Result<()> {
+        if self.suspended.contains(self.organization) {
+            return Err(Error::OrganizationSuspended);
+        }
+        self.require_even_if_suspended(scope)
+    }
+
+    /// Fails with [`Error::Forbidden`] if the caller lacks the scope. For what a suspended organization must still do.
+    pub(crate) fn require_even_if_suspended(&self, scope: Scope) -> Result<()> {
         if self.scopes.contains(scope) { Ok(()) } else { Err(Error::Forbidden(scope)) }
     }
 }

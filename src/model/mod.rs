@@ -24,6 +24,7 @@ mod response_schema;
 pub(crate) mod secret;
 pub(crate) mod statistics;
 pub(crate) mod summary;
+pub(crate) mod suspended;
 pub(crate) mod ticket;
 pub(crate) mod ticket_type;
 pub(crate) mod timestamp;

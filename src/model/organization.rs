@@ -3,7 +3,9 @@
 use super::id::{ApiKeyId, OrganizationId};
 use super::secret::Secret;
 use super::timestamp::Timestamp;
+use crate::form::limits::TextLimit::{MaxLength, MinLength};
 use crate::form::setters::with_setters;
+use crate::form::writable_fields::writable_fields;
 use crate::scope::Scopes;
 
 /// An organization. A caller only sees the events, orders and tickets of its organization.
@@ -18,6 +20,10 @@ pub struct Organization {
     pub currency: String,
     /// The default time zone of events: an IANA name.
     pub timezone: String,
+    /// The embedding program's own name for the organization.
+    pub reference: Option<String>,
+    /// Since when the organization is [suspended](crate::TicketingService::suspend_organization). Not set if it is not.
+    pub suspended_at: Option<Timestamp>,
     /// When the organization was created.
     pub created_at: Timestamp,
 }
@@ -33,6 +39,9 @@ with_setters! {
         pub currency: String,
         /// The default time zone of events: an IANA name. The default is `UTC`.
         pub timezone: String,
+        /// The embedding program's own name for the organization, such as a customer number: 1 to 255 characters. No
+        /// two organizations have the same.
+        pub reference: Option<String>,
     }
 }
 
@@ -46,8 +55,49 @@ impl CreateOrganization {
     /// Creates an organization with a name, the currency `EUR` and the time zone `UTC`.
     #[must_use]
     pub fn new(name: impl Into<String>) -> Self {
-        Self { name: name.into(), currency: "EUR".to_owned(), timezone: "UTC".to_owned() }
+        Self { name: name.into(), currency: "EUR".to_owned(), timezone: "UTC".to_owned(), reference: None }
     }
+}
+
+writable_fields! {
+    /// Changes to an organization, with the same limits as for its creation.
+    update UpdateOrganization;
+    fields OrganizationFields of Organization;
+
+    /// The name: at least 1 character.
+    name: String => required, MinLength(1);
+    /// The default currency of new events: an ISO 4217 code.
+    currency: String => required;
+    /// The default time zone of new events: an IANA name.
+    timezone: String => required;
+    /// The embedding program's own name for the organization: 1 to 255 characters. No two organizations have the same.
+    reference: String => nullable, MinLength(1), MaxLength(255);
+}
+
+impl From<CreateOrganization> for OrganizationFields {
+    fn from(request: CreateOrganization) -> Self {
+        let CreateOrganization { name, currency, timezone, reference } = request;
+        Self { name, currency, timezone, reference }
+    }
+}
+
+/// How much an organization stores.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct OrganizationUsage {
+    /// The events.
+    pub events: u64,
+    /// The customers.
+    pub customers: u64,
+    /// The orders, in every state.
+    pub orders: u64,
+    /// The tickets, including cancelled ones.
+    pub tickets: u64,
+    /// An estimate of the bytes that all this takes in the database file, with its indexes: the lengths of long texts,
+    /// and for each row what such a row usually takes. It can be wrong by half. Notifications, which are deleted after
+    /// some time, and discounts are not included.
+    pub bytes: u64,
 }
 
 /// An API key without its secret, of which only a hash is stored.

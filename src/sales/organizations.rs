@@ -1,9 +1,10 @@
-//! Creation of organizations and their API keys.
+//! Creation and changes of organizations and their API keys.
 
 use crate::error::Result;
+use crate::form::request::Request;
 use crate::model::id::OrganizationId;
-use crate::model::organization::{ApiKey, CreateApiKey, CreateOrganization, Organization};
-use crate::rules::Checked;
+use crate::model::organization::{ApiKey, CreateApiKey, Organization, OrganizationFields, UpdateOrganization};
+use crate::rules::{self, Checked};
 use crate::store::{Transaction, api_keys, organizations};
 
 /// A new API key as it is stored: without the key itself.
@@ -14,8 +15,8 @@ pub(crate) struct NewApiKey {
     pub(crate) hash: [u8; 32],
 }
 
-/// The first organization of a database and its API key.
-pub(crate) struct FirstOrganization {
+/// A new organization and its API key.
+pub(crate) struct OrganizationWithKey {
     pub(crate) organization: Organization,
     pub(crate) api_key: ApiKey,
 }
@@ -23,12 +24,36 @@ pub(crate) struct FirstOrganization {
 /// Creates an organization with an API key, unless there is an organization already.
 pub(crate) fn create_first(
     tx: &Transaction<'_>,
-    organization: &Checked<CreateOrganization>,
+    organization: &Checked<OrganizationFields>,
     key: &NewApiKey,
-) -> Result<Option<FirstOrganization>> {
+) -> Result<Option<OrganizationWithKey>> {
     let Some(organization) = organizations::insert_first(tx, organization)? else { return Ok(None) };
     let api_key = api_keys::insert(tx, organization.id, &key.request, &key.hash)?;
-    Ok(Some(FirstOrganization { organization, api_key }))
+    Ok(Some(OrganizationWithKey { organization, api_key }))
+}
+
+/// Creates an organization with an API key.
+pub(crate) fn create_with_key(
+    tx: &Transaction<'_>,
+    organization: &Checked<OrganizationFields>,
+    key: &NewApiKey,
+) -> Result<OrganizationWithKey> {
+    let organization = organizations::insert(tx, organization)?;
+    let api_key = api_keys::insert(tx, organization.id, &key.request, &key.hash)?;
+    Ok(OrganizationWithKey { organization, api_key })
+}
+
+/// Updates an organization.
+pub(crate) fn update(
+    tx: &Transaction<'_>,
+    id: OrganizationId,
+    request: &Request<UpdateOrganization>,
+) -> Result<Organization> {
+    let current = organizations::get(tx, id)?;
+    let fields = OrganizationFields::update(&current, request.body.clone());
+    let fields = rules::organization::check(fields, request.errors.clone())?;
+    organizations::update(tx, id, &fields)?;
+    organizations::get(tx, id)
 }
 
 /// Creates an API key of an organization.

@@ -55,10 +55,11 @@ impl ProblemCode {
 }
 
 /// Every problem, ordered by status.
-pub(super) const CODES: [&ProblemCode; 16] = [
+pub(super) const CODES: [&ProblemCode; 17] = [
     &MALFORMED_REQUEST,
     &UNAUTHENTICATED,
     &FORBIDDEN,
+    &ORGANIZATION_SUSPENDED,
     &NOT_FOUND,
     &METHOD_NOT_ALLOWED,
     &CONFLICT,
@@ -79,6 +80,8 @@ pub(super) const MALFORMED_REQUEST: ProblemCode =
 pub(super) const UNAUTHENTICATED: ProblemCode =
     ProblemCode::new(StatusCode::UNAUTHORIZED, "unauthenticated", "Authentication required");
 pub(super) const FORBIDDEN: ProblemCode = ProblemCode::new(StatusCode::FORBIDDEN, "forbidden", "Insufficient scope");
+pub(super) const ORGANIZATION_SUSPENDED: ProblemCode =
+    ProblemCode::new(StatusCode::FORBIDDEN, "organization-suspended", "Organization suspended");
 pub(super) const NOT_FOUND: ProblemCode = ProblemCode::new(StatusCode::NOT_FOUND, "not-found", "Not found");
 pub(super) const METHOD_NOT_ALLOWED: ProblemCode =
     ProblemCode::new(StatusCode::METHOD_NOT_ALLOWED, "method-not-allowed", "Method not allowed");
@@ -282,6 +285,7 @@ mod tests {
             Error::NotFound(ResourceKind::Event),
             Error::Unauthenticated,
             Error::Forbidden(Scope::EventsRead),
+            Error::OrganizationSuspended,
             Error::RevisionMismatch(1),
             Error::IdempotencyKeyReused,
             Error::IdempotencyInProgress,

@@ -74,30 +74,32 @@ impl TicketingService {
         self.store().read(|tx| organizations::list_api_keys(tx, organization))
     }
 
-    /// Revokes an API key. From the next request on it is refused, in every process. Revoking a key again changes
-    /// nothing.
+    /// Revokes an API key of an organization. From the next request on it is refused, in every process. Revoking a key
+    /// again changes nothing.
     ///
     /// This method takes no caller: it is for the program that embeds the service.
     ///
     /// # Errors
-    /// - [`Error::NotFound`] if the key does not exist.
+    /// - [`Error::NotFound`] if the organization has no such key.
     ///
     /// ```
     #[doc = include_str!("../doc_fixture.md")]
     /// let request = CreateApiKey::new("Lost", Scopes::all());
     /// let created = service.create_api_key(caller.organization(), request)?;
-    /// service.revoke_api_key(created.api_key.id)?;
+    /// service.revoke_api_key(caller.organization(), created.api_key.id)?;
     /// assert!(service.authenticate(created.key.expose()).is_err());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn revoke_api_key(&self, id: ApiKeyId) -> Result<ApiKey> {
-        self.store().write(move |tx| api_keys::revoke(tx, id))
+    pub fn revoke_api_key(&self, organization: OrganizationId, id: ApiKeyId) -> Result<ApiKey> {
+        self.store().write(move |tx| api_keys::revoke(tx, organization, id))
     }
 
     /// Returns the caller that an API key belongs to: its organization and scopes.
     ///
     /// # Errors
     /// - [`Error::Unauthenticated`] if the key is malformed, unknown, expired or revoked. The error does not say which.
+    /// - [`Error::OrganizationSuspended`] if the key is valid, and its organization is
+    ///   [suspended](Self::suspend_organization).
     ///
     /// ```
     #[doc = include_str!("../doc_fixture.md")]
@@ -114,16 +116,18 @@ impl TicketingService {
         let hash = hash(api_key);
         let found = self.store().read_one(|tx| api_keys::authenticate(tx, &hash))?;
         let found = found.ok_or(Error::Unauthenticated)?;
-        self.remember_key_use(found.caller.key, found.last_used_at);
-        Ok(found.caller)
+        self.inner.suspended.set(found.organization, found.is_suspended);
+        if found.is_suspended {
+            return Err(Error::OrganizationSuspended);
+        }
+        self.remember_key_use(found.id, found.last_used_at);
+        Ok(self.caller(found.organization, found.scopes, Some(found.id)))
     }
 
     /// Remembers that a key was used, to the minute, until the next maintenance stores it.
-    fn remember_key_use(&self, key: Option<ApiKeyId>, last_used_at: Option<Timestamp>) {
+    fn remember_key_use(&self, key: ApiKeyId, last_used_at: Option<Timestamp>) {
         let minute = self.inner.environment.now().start_of_minute();
-        if let Some(key) = key
-            && last_used_at.is_none_or(|last| last < minute)
-        {
+        if last_used_at.is_none_or(|last| last < minute) {
             self.inner.keys_used.lock().unwrap_or_else(PoisonError::into_inner).insert(key, minute);
         }
     }

@@ -12,6 +12,7 @@ use super::webhook_settings::WebhookSettings;
 use crate::environment::{Clock, Entropy, Environment, SystemClock, SystemEntropy};
 use crate::error::{FieldErrors, Result};
 use crate::form::text::is_uri;
+use crate::model::suspended::SuspendedOrganizations;
 use crate::payment::{CallLimits, GatewayCalls, PaymentGateway, SandboxGateway};
 use crate::store::{Location, Store};
 use crate::webhook::{SenderOptions, Transport};
@@ -248,8 +249,10 @@ impl Builder {
             public_url: self.public_url.map(|url| url.trim_end_matches('/').to_owned()),
             keys_used: Mutex::default(),
             in_flight_keys: InFlightKeys::default(),
+            suspended: SuspendedOrganizations::default(),
         };
         let service = TicketingService { inner: Arc::new(inner) };
+        service.read_suspended_organizations()?;
         if self.maintenance {
             service.inner.background.keep_maintenance(service.start_maintenance()?);
         }

@@ -180,7 +180,7 @@ impl TicketingService {
         let call = caller.into();
         call.caller.require(Scope::DiscountsWrite)?;
         let request = request.into();
-        self.store().write(move |tx| discount_changes::update(tx, &call, id, &request))
+        self.write_for(call.caller.organization, move |tx| discount_changes::update(tx, &call, id, &request))
     }
 
     /// Deletes a discount.
@@ -203,6 +203,6 @@ impl TicketingService {
     pub fn delete_discount(&self, caller: impl Into<ConditionalCaller>, id: DiscountId) -> Result<()> {
         let call = caller.into();
         call.caller.require(Scope::DiscountsWrite)?;
-        self.store().write(move |tx| discount_changes::delete(tx, &call, id))
+        self.write_for(call.caller.organization, move |tx| discount_changes::delete(tx, &call, id))
     }
 }

@@ -127,7 +127,7 @@ impl TicketingService {
         let call = caller.into();
         call.caller.require(Scope::EventsWrite)?;
         let request = request.into();
-        self.store().write(move |tx| event_changes::update(tx, &call, id, &request))
+        self.write_for(call.caller.organization, move |tx| event_changes::update(tx, &call, id, &request))
     }
 
     /// Updates the settings of an event that its sale does not depend on, such as its tags and tracking pixels.
@@ -158,7 +158,7 @@ impl TicketingService {
         let call = caller.into();
         call.caller.require(Scope::EventsWrite)?;
         let request = request.into();
-        self.store().write(move |tx| event_changes::update_settings(tx, &call, id, &request))
+        self.write_for(call.caller.organization, move |tx| event_changes::update_settings(tx, &call, id, &request))
     }
 
     /// Counts a view of the event's page. This does not change the event's revision.
@@ -177,7 +177,7 @@ impl TicketingService {
     pub fn record_page_view(&self, caller: &Caller, id: EventId) -> Result<()> {
         caller.require(Scope::EventsRead)?;
         let organization = caller.organization;
-        self.store().write(move |tx| events::record_page_view(tx, organization, id))
+        self.write_for(organization, move |tx| events::record_page_view(tx, organization, id))
     }
 
     /// Deletes an event with its ticket types and discounts.
@@ -199,6 +199,6 @@ impl TicketingService {
     pub fn delete_event(&self, caller: impl Into<ConditionalCaller>, id: EventId) -> Result<()> {
         let call = caller.into();
         call.caller.require(Scope::EventsWrite)?;
-        self.store().write(move |tx| event_changes::delete(tx, &call, id))
+        self.write_for(call.caller.organization, move |tx| event_changes::delete(tx, &call, id))
     }
 }

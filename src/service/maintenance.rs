@@ -56,6 +56,7 @@ impl TicketingService {
         let expired_orders = self.expire_orders()?;
         let expired_events = self.expire_events()?;
         self.store_key_uses()?;
+        self.read_suspended_organizations()?;
         let forgotten_keys = self.delete_expired_idempotency_keys()?;
         let forgotten_deliveries = self.delete_old_deliveries()?;
         let answered_refunds = self.attempt_due_refunds()?;

@@ -95,9 +95,9 @@ impl TicketingService {
         let terms = PaymentTerms { hold: self.inner.order_hold, by_link: self.inner.gateway.is_some() };
         let organization = call.caller.organization;
         let operation = running.operation();
-        let progress = self
-            .store()
-            .write(move |tx| checkout_links::create_or_resume(tx, &operation, organization, &request, terms));
+        let progress = self.write_for(organization, move |tx| {
+            checkout_links::create_or_resume(tx, &operation, organization, &request, terms)
+        });
         match progress.inspect_err(|error| self.store_in_operation().counters().order_failed(error))? {
             OrderProgress::Finished(response) => Ok(C::output(*response)),
             OrderProgress::NeedsLink(created) => {
@@ -186,8 +186,8 @@ impl TicketingService {
         let organization = call.caller.organization;
         let can_refund = self.can_refund();
         let operation = running.operation();
-        let cancellation =
-            self.store().write(move |tx| order_lifecycle::cancel(tx, &operation, organization, id, can_refund))?;
+        let cancellation = self
+            .write_for(organization, move |tx| order_lifecycle::cancel(tx, &operation, organization, id, can_refund))?;
         if cancellation.refund_due {
             self.attempt_refund_now(id);
         }

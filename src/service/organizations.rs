@@ -3,13 +3,16 @@
 use super::TicketingService;
 use super::api_keys::GeneratedApiKey;
 use crate::error::{FieldErrors, Result};
+use crate::form::request::Request;
 use crate::model::caller::Caller;
-use crate::model::id::OrganizationId;
-use crate::model::organization::{CreateApiKey, CreateOrganization, CreatedApiKey, Organization};
+use crate::model::id::{ApiKeyId, OrganizationId};
+use crate::model::organization::{
+    CreateApiKey, CreateOrganization, CreatedApiKey, Organization, OrganizationUsage, UpdateOrganization,
+};
 use crate::rules;
 use crate::sales;
 use crate::scope::Scopes;
-use crate::store::organizations;
+use crate::store::{organization_usage, organizations};
 
 impl CreateOrganization {
     /// Checks the request as [`TicketingService::create_organization`] does, without a database.
@@ -23,7 +26,7 @@ impl CreateOrganization {
     /// assert_eq!(request.check().unwrap_err().fields()[0].path, "currency");
     /// ```
     pub fn check(&self) -> Result<()> {
-        rules::organization::check(self.clone(), FieldErrors::default()).map(drop)
+        rules::organization::check(self.clone().into(), FieldErrors::default()).map(drop)
     }
 }
 
@@ -37,7 +40,9 @@ impl TicketingService {
     ///
     /// # Errors
     /// - [`Error::Validation`](crate::Error::Validation) for `name` (at least 1 character), `currency` (an ISO 4217
-    ///   code) or `timezone` (an IANA name).
+    ///   code), `timezone` (an IANA name) or `reference` (1 to 255 characters).
+    /// - [`Error::Conflict`](crate::Error::Conflict) with the reason `reference-taken` if another organization has the
+    ///   same reference.
     ///
     /// ```
     /// use ticketing::organization::CreateOrganization;
@@ -48,8 +53,36 @@ impl TicketingService {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn create_organization(&self, request: CreateOrganization) -> Result<Organization> {
-        let request = rules::organization::check(request, FieldErrors::default())?;
-        self.store().write(move |tx| organizations::insert(tx, &request))
+        let fields = rules::organization::check(request.into(), FieldErrors::default())?;
+        self.store().write(move |tx| organizations::insert(tx, &fields))
+    }
+
+    /// Creates an organization together with its first API key, in one transaction.
+    ///
+    /// This method takes no caller: it is for the program that embeds the service.
+    ///
+    /// # Errors
+    /// Those of [`create_organization`](Self::create_organization) and [`create_api_key`](Self::create_api_key).
+    ///
+    /// ```
+    /// use ticketing::organization::{CreateApiKey, CreateOrganization, Scopes};
+    #[doc = include_str!("../doc_fixture.md")]
+    /// let cellar = CreateOrganization::new("Jazz Cellar").reference("customer-17");
+    /// let key = CreateApiKey::new("Box office", Scopes::all());
+    /// let (organization, created) = service.create_organization_with_key(cellar, key)?;
+    /// assert_eq!(service.authenticate(created.key.expose())?.organization(), organization.id);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn create_organization_with_key(
+        &self,
+        organization: CreateOrganization,
+        key: CreateApiKey,
+    ) -> Result<(Organization, CreatedApiKey)> {
+        let organization = rules::organization::check(organization.into(), FieldErrors::default())?;
+        let GeneratedApiKey { stored, key } = self.generate_api_key(key)?;
+        let created =
+            self.store().write(move |tx| sales::organizations::create_with_key(tx, &organization, &stored))?;
+        Ok((created.organization, CreatedApiKey { api_key: created.api_key, key }))
     }
 
     /// Creates the first organization of a database together with an API key. A server uses it to make a new database
@@ -78,7 +111,7 @@ impl TicketingService {
         organization: CreateOrganization,
         key: CreateApiKey,
     ) -> Result<Option<(Organization, CreatedApiKey)>> {
-        let organization = rules::organization::check(organization, FieldErrors::default())?;
+        let organization = rules::organization::check(organization.into(), FieldErrors::default())?;
         let GeneratedApiKey { stored, key } = self.generate_api_key(key)?;
         let first = self.store().write(move |tx| sales::organizations::create_first(tx, &organization, &stored))?;
         Ok(first.map(|first| (first.organization, CreatedApiKey { api_key: first.api_key, key })))
@@ -100,7 +133,192 @@ impl TicketingService {
         self.store().read(organizations::all)
     }
 
-    /// Returns a caller that acts for an organization with all scopes and without an API key.
+    /// Returns an organization.
+    ///
+    /// This method takes no caller: it is for the program that embeds the service.
+    ///
+    /// # Errors
+    /// - [`Error::NotFound`](crate::Error::NotFound) if the organization does not exist.
+    ///
+    /// ```
+    #[doc = include_str!("../doc_fixture.md")]
+    /// let organization = service.get_organization(caller.organization())?;
+    /// assert_eq!(organization.currency, "EUR");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn get_organization(&self, id: OrganizationId) -> Result<Organization> {
+        self.store().read_one(|tx| organizations::get(tx, id))
+    }
+
+    /// Returns the organization with this `reference`: the name that the embedding program has given it.
+    ///
+    /// This method takes no caller: it is for the program that embeds the service.
+    ///
+    /// # Errors
+    /// - [`Error::NotFound`](crate::Error::NotFound) if no organization has exactly this reference.
+    ///
+    /// ```
+    /// use ticketing::organization::CreateOrganization;
+    #[doc = include_str!("../doc_fixture.md")]
+    /// let cellar = service.create_organization(CreateOrganization::new("Jazz Cellar").reference("customer-17"))?;
+    /// assert_eq!(service.find_organization("customer-17")?, cellar);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn find_organization(&self, reference: &str) -> Result<Organization> {
+        self.store().read_one(|tx| organizations::find_by_reference(tx, reference))
+    }
+
+    /// Updates an organization. A new currency or time zone is the default of events that are created from then on;
+    /// existing events keep theirs.
+    ///
+    /// This method takes no caller: it is for the program that embeds the service.
+    ///
+    /// # Errors
+    /// - [`Error::NotFound`](crate::Error::NotFound) if the organization does not exist.
+    /// - [`Error::Validation`](crate::Error::Validation) and [`Error::Conflict`](crate::Error::Conflict) as for
+    ///   [`create_organization`](Self::create_organization).
+    ///
+    /// ```
+    /// use ticketing::organization::UpdateOrganization;
+    #[doc = include_str!("../doc_fixture.md")]
+    /// let changes = UpdateOrganization::default().name("Jazz Cellar").timezone("Europe/Berlin");
+    /// let organization = service.update_organization(caller.organization(), changes)?;
+    /// assert_eq!(organization.timezone, "Europe/Berlin");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn update_organization(
+        &self,
+        id: OrganizationId,
+        request: impl Into<Request<UpdateOrganization>>,
+    ) -> Result<Organization> {
+        let request = request.into();
+        self.store().write(move |tx| sales::organizations::update(tx, id, &request))
+    }
+
+    /// Suspends an organization: its API keys and its callers are refused until it is
+    /// [resumed](Self::resume_organization). Suspending it again changes nothing.
+    ///
+    /// What was sold is kept, and what was begun is finished:
+    ///
+    /// - [`authenticate`](Self::authenticate) and all operations that take a caller fail with
+    ///   [`Error::OrganizationSuspended`](crate::Error::OrganizationSuspended), also check-in. A change that has not
+    ///   been committed when this method returns is not committed any more, in no process.
+    /// - Payments arrive: [`payment_completed`](Self::payment_completed) and [`payment_failed`](Self::payment_failed)
+    ///   accept a caller of [`act_for`](Self::act_for), and the sandbox's checkout page works. So an order whose
+    ///   customer is paying is completed, and its tickets are issued. An order that is not paid in time expires.
+    /// - Refunds that are due are made, and notifications are sent to webhooks.
+    /// - Tickets stay valid and are admitted again once the organization is resumed.
+    ///
+    /// Other processes that have opened the file may still let callers read until their next
+    /// [maintenance](Self::run_maintenance).
+    ///
+    /// This method takes no caller: it is for the program that embeds the service.
+    ///
+    /// # Errors
+    /// - [`Error::NotFound`](crate::Error::NotFound) if the organization does not exist.
+    ///
+    /// ```
+    #[doc = include_str!("../doc_fixture.md")]
+    /// let created = service.create_order(&caller, CreateOrder::new(event.id, ada, ticket_type.id, 2))?;
+    /// service.suspend_organization(caller.organization())?;
+    /// assert_eq!(service.get_order(&caller, created.order.id), Err(Error::OrganizationSuspended));
+    /// // The customer was about to pay.
+    /// assert_eq!(service.payment_completed(&caller, created.order.id)?.status, OrderStatus::Completed);
+    ///
+    /// service.resume_organization(caller.organization())?;
+    /// assert_eq!(service.get_order(&caller, created.order.id)?.status, OrderStatus::Completed);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn suspend_organization(&self, id: OrganizationId) -> Result<Organization> {
+        let organization = self.store().write(move |tx| organizations::suspend(tx, id))?;
+        self.inner.suspended.set(id, true);
+        Ok(organization)
+    }
+
+    /// Ends the [suspension](Self::suspend_organization) of an organization. Nothing changes if it is not suspended.
+    ///
+    /// This method takes no caller: it is for the program that embeds the service.
+    ///
+    /// # Errors
+    /// - [`Error::NotFound`](crate::Error::NotFound) if the organization does not exist.
+    ///
+    /// ```
+    #[doc = include_str!("../doc_fixture.md")]
+    /// service.suspend_organization(caller.organization())?;
+    /// let organization = service.resume_organization(caller.organization())?;
+    /// assert_eq!(organization.suspended_at, None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn resume_organization(&self, id: OrganizationId) -> Result<Organization> {
+        let organization = self.store().write(move |tx| organizations::resume(tx, id))?;
+        self.inner.suspended.set(id, false);
+        Ok(organization)
+    }
+
+    /// Deletes an empty organization with its API keys: one without events, customers and webhook endpoints. Orders and
+    /// tickets are kept for good, so an organization that has sold anything can be
+    /// [suspended](Self::suspend_organization), but not deleted.
+    ///
+    /// This method takes no caller: it is for the program that embeds the service.
+    ///
+    /// # Errors
+    /// - [`Error::NotFound`](crate::Error::NotFound) if the organization does not exist.
+    /// - [`Error::Conflict`](crate::Error::Conflict) with the reason `in-use` if the organization is not empty.
+    ///
+    /// ```
+    #[doc = include_str!("../doc_fixture.md")]
+    /// let mistake = service.create_organization(Default::default())?;
+    /// service.delete_organization(mistake.id)?;
+    /// assert!(service.get_organization(mistake.id).is_err());
+    ///
+    /// let refused = service.delete_organization(caller.organization()).unwrap_err();
+    /// assert_eq!(refused.reason(), Some(Reason::InUse));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn delete_organization(&self, id: OrganizationId) -> Result<()> {
+        self.store().write(move |tx| organizations::delete(tx, id))?;
+        self.inner.suspended.set(id, false);
+        Ok(())
+    }
+
+    /// Counts what an organization stores, for example to bill it.
+    ///
+    /// This reads all orders and tickets of the organization, on a connection of its own: about a second for a million
+    /// of them.
+    ///
+    /// This method takes no caller: it is for the program that embeds the service.
+    ///
+    /// # Errors
+    /// - [`Error::NotFound`](crate::Error::NotFound) if the organization does not exist.
+    ///
+    /// ```
+    #[doc = include_str!("../doc_fixture.md")]
+    /// service.create_order(&caller, CreateOrder::new(event.id, ada, ticket_type.id, 2))?;
+    /// let usage = service.organization_usage(caller.organization())?;
+    /// assert_eq!((usage.events, usage.orders, usage.tickets), (1, 1, 0));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn organization_usage(&self, id: OrganizationId) -> Result<OrganizationUsage> {
+        self.store().read_on_dedicated_connection(|tx| {
+            let organization = organizations::get(tx, id)?;
+            organization_usage::get(tx, organization.id)
+        })
+    }
+
+    /// Reads which organizations are suspended: another process may have suspended or resumed one.
+    pub(super) fn read_suspended_organizations(&self) -> Result<()> {
+        let suspended = self.store().read_one(organizations::all_suspended)?;
+        self.inner.suspended.replace(suspended.into_iter().collect());
+        Ok(())
+    }
+
+    /// Returns a caller that shares what this service knows.
+    pub(super) fn caller(&self, organization: OrganizationId, scopes: Scopes, key: Option<ApiKeyId>) -> Caller {
+        Caller { organization, scopes, key, suspended: self.inner.suspended.clone() }
+    }
+
+    /// Returns a caller that acts for an organization with all scopes and without an API key. For a
+    /// [suspended](Self::suspend_organization) organization, it can only report payments.
     ///
     /// It is for the program that embeds the service. Requests of clients are authenticated with
     /// [`authenticate`](Self::authenticate).
@@ -116,7 +334,8 @@ impl TicketingService {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn act_for(&self, organization: OrganizationId) -> Result<Caller> {
-        let organization = self.store().read(|tx| organizations::get(tx, organization))?;
-        Ok(Caller::new(organization.id, Scopes::all(), None))
+        let organization = self.store().read_one(|tx| organizations::get(tx, organization))?;
+        self.inner.suspended.set(organization.id, organization.suspended_at.is_some());
+        Ok(self.caller(organization.id, Scopes::all(), None))
     }
 }

@@ -127,7 +127,7 @@ impl TicketingService {
         let call = caller.into();
         call.caller.require(Scope::TicketTypesWrite)?;
         let request = request.into();
-        self.store().write(move |tx| ticket_type_changes::update(tx, &call, id, &request))
+        self.write_for(call.caller.organization, move |tx| ticket_type_changes::update(tx, &call, id, &request))
     }
 
     /// Deletes a ticket type.
@@ -150,6 +150,6 @@ impl TicketingService {
     pub fn delete_ticket_type(&self, caller: impl Into<ConditionalCaller>, id: TicketTypeId) -> Result<()> {
         let call = caller.into();
         call.caller.require(Scope::TicketTypesWrite)?;
-        self.store().write(move |tx| ticket_type_changes::delete(tx, &call, id))
+        self.write_for(call.caller.organization, move |tx| ticket_type_changes::delete(tx, &call, id))
     }
 }

@@ -11,10 +11,11 @@ use super::in_flight::InFlightKeys;
 use super::webhook_settings::WebhookSettings;
 use crate::environment::Environment;
 use crate::error::Result;
-use crate::model::id::ApiKeyId;
+use crate::model::id::{ApiKeyId, OrganizationId};
+use crate::model::suspended::SuspendedOrganizations;
 use crate::model::timestamp::Timestamp;
 use crate::payment::GatewayCalls;
-use crate::store::Store;
+use crate::store::{Store, Transaction, organizations};
 
 /// The event-ticketing engine, over one SQLite database.
 ///
@@ -30,6 +31,8 @@ use crate::store::Store;
 /// Apart from the errors that its documentation lists, every method can fail with:
 ///
 /// - [`Error::Forbidden`](crate::Error::Forbidden) if it takes a caller, and the caller lacks the scope;
+/// - [`Error::OrganizationSuspended`](crate::Error::OrganizationSuspended) if it takes a caller, and the organization
+///   is [suspended](Self::suspend_organization);
 /// - [`Error::Unavailable`](crate::Error::Unavailable) if the database is busy. A retry may succeed;
 /// - [`Error::Store`](crate::Error::Store) if the database cannot be read or written;
 /// - [`Error::IdempotencyKeyReused`](crate::Error::IdempotencyKeyReused) or
@@ -74,6 +77,7 @@ pub(super) struct Inner {
     /// When API keys were last used, until the next maintenance stores it.
     pub(super) keys_used: Mutex<HashMap<ApiKeyId, Timestamp>>,
     pub(super) in_flight_keys: InFlightKeys,
+    pub(super) suspended: SuspendedOrganizations,
 }
 
 /// # The service itself
@@ -89,7 +93,7 @@ impl TicketingService {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn ready(&self) -> Result<()> {
-        self.store().read(|tx| crate::store::organizations::all(tx).map(drop))
+        self.store().read(|tx| organizations::all(tx).map(drop))
     }
 
     /// Runs `work` so that all its reads on this thread see one snapshot of the database. The snapshot contains
@@ -120,6 +124,19 @@ impl TicketingService {
     #[cfg(feature = "server")]
     pub(crate) fn public_url(&self) -> Option<&str> {
         self.inner.public_url.as_deref()
+    }
+
+    /// Runs a change that a caller makes, in a transaction. Fails if the organization is suspended or was deleted: what
+    /// is committed after the suspension is refused, also in another process.
+    pub(super) fn write_for<T: Send + 'static>(
+        &self,
+        organization: OrganizationId,
+        work: impl Fn(&Transaction<'_>) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        self.store().write(move |tx| {
+            organizations::require_active(tx, organization)?;
+            work(tx)
+        })
     }
 
     /// Whether there is a gateway that can refund payments.

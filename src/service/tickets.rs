@@ -167,7 +167,8 @@ impl TicketingService {
         let organization = call.caller.organization;
         let api_key = call.caller.key;
         let operation = running.operation();
-        let scan = self.store().write(move |tx| check_in::check_in(tx, &operation, organization, &request, api_key));
+        let scan =
+            self.write_for(organization, move |tx| check_in::check_in(tx, &operation, organization, &request, api_key));
         let scan = scan.inspect_err(|error| self.store_in_operation().counters().scan_failed(error))?;
         match scan {
             Scan::Accepted(ticket) => Ok(C::output(ticket.map(|ticket| *ticket))),

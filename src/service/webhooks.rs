@@ -129,7 +129,9 @@ impl TicketingService {
         call.caller.require(Scope::WebhooksWrite)?;
         let request = request.into();
         let allow_local = self.inner.webhooks.allow_local;
-        self.store().write(move |tx| webhook_changes::update(tx, &call, id, &request, allow_local))
+        self.write_for(call.caller.organization, move |tx| {
+            webhook_changes::update(tx, &call, id, &request, allow_local)
+        })
     }
 
     /// Deletes a webhook endpoint and its queued notifications. Its deliveries can no longer be read.
@@ -150,7 +152,7 @@ impl TicketingService {
     pub fn delete_webhook(&self, caller: impl Into<ConditionalCaller>, id: WebhookId) -> Result<()> {
         let call = caller.into();
         call.caller.require(Scope::WebhooksWrite)?;
-        self.store().write(move |tx| webhook_changes::delete(tx, &call, id))
+        self.write_for(call.caller.organization, move |tx| webhook_changes::delete(tx, &call, id))
     }
 
     /// Replaces the signing secret of a webhook endpoint. Attempts that start after this returns are signed with the new
@@ -172,7 +174,7 @@ impl TicketingService {
     pub fn rotate_webhook_secret(&self, caller: &Caller, id: WebhookId) -> Result<RotatedWebhookSecret> {
         caller.require(Scope::WebhooksWrite)?;
         let organization = caller.organization;
-        self.store().write(move |tx| webhook_changes::rotate_secret(tx, organization, id))
+        self.write_for(organization, move |tx| webhook_changes::rotate_secret(tx, organization, id))
     }
 
     /// Lists the deliveries to a webhook endpoint, newest first: one for each attempt to send a notification.

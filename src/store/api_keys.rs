@@ -2,7 +2,6 @@
 
 use super::{Bind, Row, Transaction};
 use crate::error::{Error, ResourceKind, Result};
-use crate::model::caller::Caller;
 use crate::model::id::{ApiKeyId, OrganizationId};
 use crate::model::organization::{ApiKey, CreateApiKey};
 use crate::model::timestamp::Timestamp;
@@ -19,10 +18,12 @@ const INSERT: &str = "INSERT INTO api_keys (id, organization_id, key_hash, name,
     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT (id) DO NOTHING";
 pub(super) const BY_ORGANIZATION: &str =
     concat!("SELECT ", columns!(), " FROM api_keys WHERE organization_id = ?1 ORDER BY id DESC");
-const BY_ID: &str = concat!("SELECT ", columns!(), " FROM api_keys WHERE id = ?1");
-pub(super) const VALID: &str = "SELECT organization_id, scopes, id, last_used_at FROM api_keys
-    WHERE key_hash = ?1 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?2)";
-const REVOKE: &str = "UPDATE api_keys SET revoked_at = ?2 WHERE id = ?1 AND revoked_at IS NULL";
+const BY_ID: &str = concat!("SELECT ", columns!(), " FROM api_keys WHERE id = ?1 AND organization_id = ?2");
+pub(super) const VALID: &str = "SELECT k.organization_id, k.scopes, k.id, k.last_used_at, o.suspended_at
+    FROM api_keys k JOIN organizations o ON o.id = k.organization_id
+    WHERE k.key_hash = ?1 AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > ?2)";
+const REVOKE: &str =
+    "UPDATE api_keys SET revoked_at = ?2 WHERE id = ?1 AND organization_id = ?3 AND revoked_at IS NULL";
 const RECORD_USE: &str =
     "UPDATE api_keys SET last_used_at = ?2 WHERE id = ?1 AND (last_used_at IS NULL OR last_used_at < ?2)";
 
@@ -77,25 +78,34 @@ pub(crate) fn list(tx: &Transaction<'_>, organization: OrganizationId) -> Result
     tx.query_all(BY_ORGANIZATION, &[organization.into()], decode)
 }
 
-/// A valid key, and the caller that it authenticates.
+/// A valid key.
 pub(crate) struct AuthenticatedKey {
-    pub(crate) caller: Caller,
+    pub(crate) id: ApiKeyId,
+    pub(crate) organization: OrganizationId,
+    pub(crate) scopes: Scopes,
     /// The last use that is stored.
     pub(crate) last_used_at: Option<Timestamp>,
+    /// Whether the organization is suspended.
+    pub(crate) is_suspended: bool,
 }
 
 /// Returns the key with this hash; `None` if it is unknown, revoked or expired.
 pub(crate) fn authenticate(tx: &Transaction<'_>, hash: &[u8]) -> Result<Option<AuthenticatedKey>> {
     tx.query_opt(VALID, &[Bind::Blob(hash), tx.now().into()], |row| {
-        let caller = Caller::new(row.get("organization_id")?, scopes(row)?, Some(row.get("id")?));
-        Ok(AuthenticatedKey { caller, last_used_at: row.get("last_used_at")? })
+        Ok(AuthenticatedKey {
+            organization: row.get("organization_id")?,
+            scopes: scopes(row)?,
+            id: row.get("id")?,
+            last_used_at: row.get("last_used_at")?,
+            is_suspended: !row.is_null("suspended_at")?,
+        })
     })
 }
 
 /// Revokes a key. A key that was revoked before stays as it is.
-pub(crate) fn revoke(tx: &Transaction<'_>, id: ApiKeyId) -> Result<ApiKey> {
-    tx.execute(REVOKE, &[id.into(), tx.now().into()])?;
-    tx.query_opt(BY_ID, &[id.into()], decode)?.ok_or(Error::NotFound(ResourceKind::ApiKey))
+pub(crate) fn revoke(tx: &Transaction<'_>, organization: OrganizationId, id: ApiKeyId) -> Result<ApiKey> {
+    tx.execute(REVOKE, &[id.into(), tx.now().into(), organization.into()])?;
+    tx.query_opt(BY_ID, &[id.into(), organization.into()], decode)?.ok_or(Error::NotFound(ResourceKind::ApiKey))
 }
 
 /// Stores when a key was last used. Does nothing if a later use is stored already.

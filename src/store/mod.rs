@@ -37,6 +37,7 @@ mod migrations;
 pub(crate) mod order_items;
 pub(crate) mod order_status;
 pub(crate) mod orders;
+pub(crate) mod organization_usage;
 pub(crate) mod organizations;
 pub(crate) mod outbox;
 pub(crate) mod refunds;

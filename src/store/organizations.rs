@@ -1,17 +1,35 @@
 //! Organizations.
 
-use super::{Row, Transaction};
-use crate::error::{Error, ResourceKind, Result};
+use super::{Bind, Constraint, Row, Transaction, on_violation};
+use crate::error::{Error, Reason, ResourceKind, Result};
 use crate::model::id::OrganizationId;
-use crate::model::organization::{CreateOrganization, Organization};
+use crate::model::organization::{Organization, OrganizationFields};
 use crate::rules::Checked;
 
-const INSERT: &str = "INSERT INTO organizations (id, name, currency, timezone, created_at)
-    VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT (id) DO NOTHING";
-const INSERT_FIRST: &str = "INSERT INTO organizations (id, name, currency, timezone, created_at)
-    SELECT ?1, ?2, ?3, ?4, ?5 WHERE NOT EXISTS (SELECT 1 FROM organizations) ON CONFLICT (id) DO NOTHING";
-const BY_ID: &str = "SELECT id, name, currency, timezone, created_at FROM organizations WHERE id = ?1";
-const ALL: &str = "SELECT id, name, currency, timezone, created_at FROM organizations ORDER BY id DESC";
+macro_rules! select {
+    ($rest:literal) => {
+        concat!("SELECT id, name, currency, timezone, reference, suspended_at, created_at FROM organizations ", $rest)
+    };
+}
+
+const INSERT: &str = "INSERT INTO organizations (id, name, currency, timezone, reference, created_at)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT (id) DO NOTHING";
+const INSERT_FIRST: &str = "INSERT INTO organizations (id, name, currency, timezone, reference, created_at)
+    SELECT ?1, ?2, ?3, ?4, ?5, ?6 WHERE NOT EXISTS (SELECT 1 FROM organizations) ON CONFLICT (id) DO NOTHING";
+const UPDATE: &str = "UPDATE organizations SET name = ?2, currency = ?3, timezone = ?4, reference = ?5 WHERE id = ?1";
+const BY_ID: &str = select!("WHERE id = ?1");
+pub(super) const BY_REFERENCE: &str = select!("WHERE reference = ?1");
+const ALL: &str = select!("ORDER BY id DESC");
+const SUSPENDED: &str = "SELECT id, suspended_at FROM organizations WHERE id = ?1";
+pub(super) const ALL_SUSPENDED: &str = "SELECT id FROM organizations WHERE suspended_at IS NOT NULL";
+const SUSPEND: &str = "UPDATE organizations SET suspended_at = ?2 WHERE id = ?1 AND suspended_at IS NULL";
+const RESUME: &str = "UPDATE organizations SET suspended_at = NULL WHERE id = ?1";
+const DELETE_KEYS: &str = "DELETE FROM api_keys WHERE organization_id = ?1";
+const DELETE_IDEMPOTENCY_RECORDS: &str = "DELETE FROM idempotency_records WHERE organization_id = ?1";
+const DELETE: &str = "DELETE FROM organizations WHERE id = ?1
+    AND NOT EXISTS (SELECT 1 FROM events WHERE organization_id = ?1)
+    AND NOT EXISTS (SELECT 1 FROM customers WHERE organization_id = ?1)
+    AND NOT EXISTS (SELECT 1 FROM webhook_endpoints WHERE organization_id = ?1)";
 
 fn decode(row: &Row<'_>) -> Result<Organization> {
     Ok(Organization {
@@ -19,31 +37,96 @@ fn decode(row: &Row<'_>) -> Result<Organization> {
         name: row.get("name")?,
         currency: row.get("currency")?,
         timezone: row.get("timezone")?,
+        reference: row.get("reference")?,
+        suspended_at: row.get("suspended_at")?,
         created_at: row.get("created_at")?,
     })
 }
 
-pub(crate) fn insert(tx: &Transaction<'_>, new: &Checked<CreateOrganization>) -> Result<Organization> {
-    let name = new.name.clone();
-    let currency = new.currency.clone();
-    let timezone = new.timezone.clone();
-    let created_at = tx.now();
-    let id = tx.insert(INSERT, &[(&name).into(), (&currency).into(), (&timezone).into(), created_at.into()])?;
-    Ok(Organization { id, name, currency, timezone, created_at })
+fn values(fields: &OrganizationFields) -> [Bind<'_>; 4] {
+    let OrganizationFields { name, currency, timezone, reference } = fields;
+    [name.into(), currency.into(), timezone.into(), reference.as_ref().into()]
+}
+
+fn reference_taken(fields: &OrganizationFields) -> Error {
+    let reference = fields.reference.as_deref().unwrap_or_default();
+    Error::conflict(Reason::ReferenceTaken, format!("another organization has the reference {reference}"))
+}
+
+pub(crate) fn insert(tx: &Transaction<'_>, new: &Checked<OrganizationFields>) -> Result<Organization> {
+    let mut binds = values(new).to_vec();
+    binds.push(tx.now().into());
+    let inserted = tx.try_insert(INSERT, &binds);
+    let id = on_violation(inserted, Constraint::OrganizationReference, || reference_taken(new))?;
+    get(tx, id)
 }
 
 /// Inserts an organization if the database has none. Returns `None` if it has one.
-pub(crate) fn insert_first(tx: &Transaction<'_>, new: &Checked<CreateOrganization>) -> Result<Option<Organization>> {
+pub(crate) fn insert_first(tx: &Transaction<'_>, new: &Checked<OrganizationFields>) -> Result<Option<Organization>> {
     let id: OrganizationId = tx.new_id();
-    let binds = [id.into(), (&new.name).into(), (&new.currency).into(), (&new.timezone).into(), tx.now().into()];
+    let mut binds = vec![id.into()];
+    binds.extend(values(new));
+    binds.push(tx.now().into());
     tx.execute(INSERT_FIRST, &binds)?;
     tx.query_opt(BY_ID, &[id.into()], decode)
+}
+
+/// Writes all fields of an organization.
+pub(crate) fn update(tx: &Transaction<'_>, id: OrganizationId, fields: &Checked<OrganizationFields>) -> Result<()> {
+    let mut binds = vec![id.into()];
+    binds.extend(values(fields));
+    let updated = tx.try_execute(UPDATE, &binds);
+    on_violation(updated, Constraint::OrganizationReference, || reference_taken(fields))?;
+    Ok(())
 }
 
 pub(crate) fn get(tx: &Transaction<'_>, id: OrganizationId) -> Result<Organization> {
     tx.query_opt(BY_ID, &[id.into()], decode)?.ok_or(Error::NotFound(ResourceKind::Organization))
 }
 
+pub(crate) fn find_by_reference(tx: &Transaction<'_>, reference: &str) -> Result<Organization> {
+    tx.query_opt(BY_REFERENCE, &[reference.into()], decode)?.ok_or(Error::NotFound(ResourceKind::Organization))
+}
+
 pub(crate) fn all(tx: &Transaction<'_>) -> Result<Vec<Organization>> {
     tx.query_all(ALL, &[], decode)
+}
+
+/// Returns the organizations that are suspended.
+pub(crate) fn all_suspended(tx: &Transaction<'_>) -> Result<Vec<OrganizationId>> {
+    tx.query_all(ALL_SUSPENDED, &[], |row| row.get("id"))
+}
+
+/// Suspends an organization. One that is suspended already stays as it is.
+pub(crate) fn suspend(tx: &Transaction<'_>, id: OrganizationId) -> Result<Organization> {
+    tx.execute(SUSPEND, &[id.into(), tx.now().into()])?;
+    get(tx, id)
+}
+
+pub(crate) fn resume(tx: &Transaction<'_>, id: OrganizationId) -> Result<Organization> {
+    tx.execute(RESUME, &[id.into()])?;
+    get(tx, id)
+}
+
+/// Fails if an organization is suspended or was deleted. The transaction of every change that a caller makes begins
+/// with it, so that none is committed after the suspension.
+pub(crate) fn require_active(tx: &Transaction<'_>, id: OrganizationId) -> Result<()> {
+    match tx.query_opt(SUSPENDED, &[id.into()], |row| row.is_null("suspended_at"))? {
+        Some(true) => Ok(()),
+        Some(false) => Err(Error::OrganizationSuspended),
+        None => Err(Error::NotFound(ResourceKind::Organization)),
+    }
+}
+
+/// Deletes an organization with its API keys. Fails with the conflict `in-use` if it has events, customers or webhook
+/// endpoints. Everything else of an organization belongs to one of these.
+pub(crate) fn delete(tx: &Transaction<'_>, id: OrganizationId) -> Result<()> {
+    get(tx, id)?;
+    for sql in [DELETE_KEYS, DELETE_IDEMPOTENCY_RECORDS] {
+        tx.execute(sql, &[id.into()])?;
+    }
+    match tx.execute(DELETE, &[id.into()])? {
+        0 => Err(Error::conflict(Reason::InUse, "the organization has events, customers or webhook endpoints")),
+        _ => Ok(()),
+    }
 }

@@ -4,5 +4,6 @@
 mod common;
 mod idempotency_gateway;
 mod idempotency_races;
+mod organizations;
 mod processes;
 mod races;

@@ -128,7 +128,7 @@ fn a_key_revoked_in_one_process_is_refused_in_the_other() {
     };
     assert_eq!(authenticates(), "valid");
     assert_eq!(authenticates(), "valid");
-    fixture.service.revoke_api_key(key.api_key.id).unwrap();
+    fixture.service.revoke_api_key(key.api_key.organization_id, key.api_key.id).unwrap();
     assert_eq!(authenticates(), "refused");
     assert!(child.finish().status.success());
 }

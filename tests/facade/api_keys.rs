@@ -117,15 +117,23 @@ fn a_revoked_key_is_refused_from_the_next_request_in_every_service() {
     let key = created.key.expose();
     fixture.service.authenticate(key).expect("not revoked");
     second.authenticate(key).expect("not revoked");
-    let revoked = second.revoke_api_key(created.api_key.id).expect("revoked");
+    let revoked = second.revoke_api_key(created.api_key.organization_id, created.api_key.id).expect("revoked");
     assert_eq!(revoked.revoked_at, Some(at(NOW)));
     assert_refused(&fixture.service, key);
     assert_refused(&second, key);
     fixture.service.authenticate(other.key.expose()).expect("another key");
     fixture.clock.advance(Duration::from_secs(60));
-    let again = fixture.service.revoke_api_key(created.api_key.id).expect("revoking twice changes nothing");
+    let again = fixture
+        .service
+        .revoke_api_key(created.api_key.organization_id, created.api_key.id)
+        .expect("revoking twice changes nothing");
     assert_eq!(again, revoked);
-    assert_not_found(fixture.service.revoke_api_key("key_0000000000001".parse().expect("an id")));
+    let organization = fixture.caller.organization();
+    assert_not_found(fixture.service.revoke_api_key(organization, "key_0000000000001".parse().expect("an id")));
+    let other_key = create(&fixture);
+    let other = fixture.other_organization().organization();
+    assert_not_found(fixture.service.revoke_api_key(other, other_key.api_key.id));
+    fixture.service.authenticate(other_key.key.expose()).expect("a key of this organization");
 }
 
 #[test]
@@ -133,7 +141,7 @@ fn keys_are_listed_newest_first_including_revoked_ones() {
     let fixture = Fixture::new();
     let first = create(&fixture).api_key;
     let second = create(&fixture).api_key;
-    let revoked = fixture.service.revoke_api_key(first.id).expect("revoked");
+    let revoked = fixture.service.revoke_api_key(first.organization_id, first.id).expect("revoked");
     assert_eq!(fixture.service.list_api_keys(fixture.caller.organization()).expect("a list"), [second, revoked]);
     assert_eq!(fixture.service.list_api_keys(fixture.other_organization().organization()).expect("a list"), []);
     let unknown = "org_0000000000001".parse().expect("an id");
@@ -161,7 +169,7 @@ fn maintenance_stores_when_a_key_was_last_used_to_the_minute() {
     fixture.service.run_maintenance().expect("a run");
     assert_eq!(last_used(), Some(at("2026-06-01T12:40:00Z")));
     // A refused request does not count as a use.
-    fixture.service.revoke_api_key(created.api_key.id).expect("revoked");
+    fixture.service.revoke_api_key(created.api_key.organization_id, created.api_key.id).expect("revoked");
     assert_refused(&fixture.service, created.key.expose());
     fixture.service.run_maintenance().expect("a run");
     assert_eq!(last_used(), Some(at("2026-06-01T12:40:00Z")));

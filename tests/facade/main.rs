@@ -16,6 +16,7 @@ mod lists;
 mod maintenance;
 mod metrics;
 mod orders;
+mod organizations;
 mod payments;
 mod refunds;
 mod request_forms;

@@ -136,7 +136,7 @@ fn the_default_limit_is_1200_requests_per_minute() {
 fn invalid_keys(server: &Server, clock: &ManualClock) -> [String; 5] {
     let revoked = server.key_with([Scope::EventsRead]);
     let id = server.service.list_api_keys(server.organization).unwrap()[0].id;
-    server.service.revoke_api_key(id).unwrap();
+    server.service.revoke_api_key(server.organization, id).unwrap();
     let expires_at = initial_time().saturating_add(Duration::from_millis(1));
     let request = CreateApiKey::new("Test", Scopes::all()).expires_at(expires_at);
     let expired = server.service.create_api_key(server.organization, request).unwrap();
@@ -257,7 +257,7 @@ fn a_request_with_two_errors_gets_the_problem_of_the_first() {
         client.get("/v1/events").expect(429);
     }
     let revoked = server.service.authenticate(&used_up_and_revoked).unwrap().key().unwrap();
-    server.service.revoke_api_key(revoked).unwrap();
+    server.service.revoke_api_key(server.organization, revoked).unwrap();
 
     let request = |key, method, path, headers, body, (status, code, detail)| {
         let expected = ExpectedProblem { status, code, detail };

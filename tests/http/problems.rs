@@ -65,7 +65,7 @@ fn every_invalid_key_gets_the_same_response() {
     let server = Server::start();
     let revoked = server.key_with([Scope::EventsRead]);
     let id = server.service.list_api_keys(server.organization).unwrap()[0].id;
-    server.service.revoke_api_key(id).unwrap();
+    server.service.revoke_api_key(server.organization, id).unwrap();
     let long = "x".repeat(9000);
     let mut mistyped = server.key.clone();
     mistyped.replace_range(5..6, if &server.key[5..6] == "A" { "B" } else { "A" });

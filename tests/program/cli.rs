@@ -130,6 +130,10 @@ fn an_invalid_command_line_exits_with_2_names_the_error_and_creates_nothing() {
         (&["create-organization", "Cellar", "--timezone", "Europe/Atlantis"], "--timezone"),
         (&["create-organization", "Cellar", "--listen", "127.0.0.1:0"], "--listen"),
         (&["list-organizations", "all"], "list-organizations"),
+        (&["create-organization", "Cellar", "--reference", ""], "reference"),
+        (&["get-organization"], "get-organization"),
+        (&["update-organization", "a", "b"], "update-organization"),
+        (&["suspend-organization", "org_0000000000001", "--name", "x"], "--name"),
         (&["list-organizations", "--name", "x"], "--name"),
         (&["create-key"], "create-key"),
         (&["create-key", "org_0000000000001", "--scopes", "events:read,events:eat"], "events:eat"),
@@ -277,6 +281,34 @@ fn organizations_and_keys_are_managed_without_a_server() {
 }
 
 #[test]
+fn an_organization_is_changed_suspended_resumed_counted_and_deleted() {
+    let folder = folder();
+    let created = json_output(folder.path(), &["create-organization", "Cellar", "--reference", "customer-17"]);
+    assert_eq!((&created["reference"], &created["suspendedAt"]), (&"customer-17".into(), &Value::Null));
+    let id = created["id"].as_str().unwrap();
+    assert_eq!(json_output(folder.path(), &["get-organization", id]), created);
+    let changed = json_output(folder.path(), &["update-organization", id, "--name", "Attic", "--currency", "JPY"]);
+    assert_eq!((&changed["name"], &changed["currency"]), (&"Attic".into(), &"JPY".into()));
+    assert_eq!((&changed["timezone"], &changed["reference"]), (&created["timezone"], &created["reference"]));
+    let line = error_line(&mut program(folder.path(), &["update-organization", id, "--currency", "EURO"]), 2);
+    assert!(line.contains("currency"), "{line}");
+
+    let usage = json_output(folder.path(), &["organization-usage", id]);
+    assert_eq!((&usage["orders"], &usage["bytes"]), (&0.into(), &0.into()));
+    let key = json_output(folder.path(), &["create-key", id]);
+    let server = ExampleServer::start(folder.path(), &[]);
+    let secret = key["key"].as_str().unwrap();
+    assert_eq!(server.get("/v1/events", secret).0, 200);
+    assert!(json_output(folder.path(), &["suspend-organization", id])["suspendedAt"].is_string());
+    let (status, problem) = server.get("/v1/events", secret);
+    assert!(status == 403 && problem.contains("urn:ticketing:problem:organization-suspended"), "{problem}");
+    assert_eq!(json_output(folder.path(), &["resume-organization", id])["suspendedAt"], Value::Null);
+    assert_eq!(server.get("/v1/events", secret).0, 200);
+    assert_eq!(json_output(folder.path(), &["delete-organization", id])["deleted"], created["id"]);
+    assert_eq!(server.get("/v1/events", secret).0, 401);
+}
+
+#[test]
 fn keys_are_created_and_revoked_while_a_server_runs() {
     let folder = folder();
     let server = ExampleServer::start(folder.path(), &[]);
@@ -302,6 +334,12 @@ fn an_unknown_organization_or_key_exits_with_1_and_one_line() {
     for arguments in [
         ["create-key", "org_0000000000001"],
         ["create-key", "nobody"],
+        ["get-organization", "org_0000000000001"],
+        ["update-organization", "nobody"],
+        ["suspend-organization", "org_0000000000001"],
+        ["resume-organization", "org_0000000000001"],
+        ["delete-organization", "org_0000000000001"],
+        ["organization-usage", "org_0000000000001"],
         ["list-keys", "org_0000000000001"],
         ["list-keys", "key_0000000000001"],
         ["revoke-key", "key_0000000000001"],

@@ -120,8 +120,13 @@ pub(super) fn components() -> Value {
     let not_shared = [StatusCode::CONFLICT, StatusCode::METHOD_NOT_ALLOWED];
     let mut components = Map::new();
     for code in CODES {
-        if !not_shared.contains(&code.status) && *code != problem::IDEMPOTENCY_KEY_REUSED {
-            components.insert(pascal_case(code.name), problem_response(&[code], &[]));
+        // The name is that of the first problem with the status.
+        let is_first = shared_response(code.status) == pascal_case(code.name);
+        if is_first && !not_shared.contains(&code.status) {
+            let same_status = |other: &&&ProblemCode| other.status == code.status;
+            let codes: Vec<_> = CODES.iter().filter(same_status).copied().collect();
+            let codes: Vec<_> = codes.into_iter().filter(|code| **code != problem::IDEMPOTENCY_KEY_REUSED).collect();
+            components.insert(pascal_case(code.name), problem_response(&codes, &[]));
         }
     }
     let both = [&problem::VALIDATION_FAILED, &problem::IDEMPOTENCY_KEY_REUSED];

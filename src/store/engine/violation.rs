@@ -8,6 +8,8 @@ pub(crate) enum Constraint {
     /// The primary key of any table.
     PrimaryKey,
     ApiKeyHash,
+    /// An organization's reference.
+    OrganizationReference,
     /// A slug is unique in its organization.
     EventSlug,
     /// A customer's e-mail address is unique in its organization.

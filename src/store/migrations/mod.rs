@@ -17,4 +17,5 @@ pub(in crate::store) const ALL: &[&str] = &[
     include_str!("sqlite/0003_idempotency.sql"),
     include_str!("sqlite/0004_refused_refunds.sql"),
     include_str!("sqlite/0005_webhooks.sql"),
+    include_str!("sqlite/0006_tenants.sql"),
 ];

@@ -8,6 +8,7 @@ use crate::store::engine::violation::{Constraint, StatementError, Violation};
 /// The columns of each unique index, as SQLite's message lists them.
 const UNIQUE_COLUMNS: &[(&str, Constraint)] = &[
     ("api_keys.key_hash", Constraint::ApiKeyHash),
+    ("organizations.reference", Constraint::OrganizationReference),
     ("events.organization_id, events.slug", Constraint::EventSlug),
     ("customers.organization_id, customers.email_key", Constraint::CustomerEmail),
     ("discounts.event_id, discounts.code_key", Constraint::DiscountCode),

@@ -8,8 +8,8 @@ use crate::environment::{Environment, ManualClock, SeededEntropy};
 use crate::model::timestamp::Timestamp;
 use crate::store::{
     Bind, Location, Store, Transaction, api_keys, attempts, checkouts, customers, deliveries, discounts, events,
-    idempotency_records, order_items, order_status, orders, outbox, refunds, scans, summary, ticket_types, tickets,
-    webhook_retention, webhooks,
+    idempotency_records, order_items, order_status, orders, organization_usage, organizations, outbox, refunds, scans,
+    summary, ticket_types, tickets, webhook_retention, webhooks,
 };
 
 /// A statement and the indexes that its plan must use.
@@ -18,6 +18,12 @@ type Expected = (&'static str, &'static [&'static str]);
 const STATEMENTS: &[Expected] = &[
     (api_keys::VALID, &["api_keys_by_hash"]),
     (api_keys::BY_ORGANIZATION, &["api_keys_by_organization"]),
+    (organizations::BY_REFERENCE, &["organizations_by_reference"]),
+    (organization_usage::EVENTS, &["events_by_organization"]),
+    (organization_usage::TICKET_TYPES, &["events_by_organization", "ticket_types_by_event"]),
+    (organization_usage::CUSTOMERS, &["customers_by_email"]),
+    (organization_usage::ORDERS, &["orders_by_organization"]),
+    (organization_usage::TICKETS, &["tickets_by_organization"]),
     (events::LIST, &["events_by_organization"]),
     (events::EXPIRE, &["events_open"]),
     (events::ANY_OVER, &["events_open"]),
@@ -72,8 +78,9 @@ const STATEMENTS: &[Expected] = &[
     (webhook_retention::DELETE_NOTIFICATIONS, &["webhook_outbox_finished"]),
 ];
 
-/// Counts that read the whole of a partial index, which has few rows.
+/// Counts and lists that read the whole of a partial index, which has few rows.
 const COUNTS: &[Expected] = &[
+    (organizations::ALL_SUSPENDED, &["organizations_suspended"]),
     (refunds::COUNT_DUE, &["refunds_due"]),
     (refunds::COUNT_REFUSED, &["refunds_refused"]),
     (outbox::COUNT_WAITING, &["webhook_outbox_waiting"]),
@@ -85,7 +92,7 @@ const CONSTRAINTS: &[&str] = &["events_by_slug"];
 /// Ten organizations with 50 events, 4,000 orders and 8,000 tickets of 500 customers, and 200 webhook endpoints with
 /// 8,000 notifications; most orders are completed, and most notifications delivered.
 const ROWS: &[&str] = &[
-    "INSERT INTO organizations
+    "INSERT INTO organizations (id, name, currency, timezone, created_at)
         WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10) SELECT i, 'One', 'EUR', 'UTC', 0 FROM n",
     "INSERT INTO api_keys (id, organization_id, key_hash, name, scopes, created_at)
         WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20)

@@ -1,0 +1,131 @@
+//! Races about organizations: their references, their suspension and their deletion. Each test has a control that checks
+//! first and writes later: what the check has found then no longer holds.
+
+use std::sync::Barrier;
+
+use ticketing::Error;
+use ticketing::error::{Reason, ResourceKind};
+use ticketing::organization::CreateOrganization;
+
+use crate::common::threads::{run_at_once, run_both};
+use crate::common::*;
+
+const ROUNDS: usize = 30;
+
+#[test]
+fn one_of_sixteen_new_organizations_gets_the_reference() {
+    let fixture = Fixture::new();
+    let services = [fixture.second_service(), fixture.second_service()];
+    let created = run_at_once(16, |number| {
+        let new = CreateOrganization::new("Cellar").reference("customer-17");
+        services[number % 2].create_organization(new)
+    });
+    let refused = created.iter().filter_map(|created| created.as_ref().err());
+    assert_eq!(refused.map(Error::reason).collect::<Vec<_>>(), [Some(Reason::ReferenceTaken); 15]);
+}
+
+#[test]
+fn control_without_the_unique_index_sixteen_organizations_get_the_reference() {
+    let (_folder, path) = Fixture::new().into_file();
+    Database::open(&path).run("DROP INDEX organizations_by_reference");
+    let have_read = Barrier::new(16);
+    let count = "SELECT COUNT(*) FROM organizations WHERE reference = 'customer-17'";
+    run_at_once(16, |_| {
+        let database = Database::open(&path);
+        let is_free = database.value::<i64>(count) == 0;
+        have_read.wait();
+        if is_free {
+            let sql = "INSERT INTO organizations (name, currency, timezone, reference, created_at)
+                VALUES ('Cellar', 'EUR', 'UTC', 'customer-17', 0)";
+            database.execute(sql, []);
+        }
+    });
+    assert_eq!(Database::open(&path).value::<i64>(count), 16);
+}
+
+#[test]
+fn no_order_is_created_after_a_suspension_has_returned() {
+    let fixture = Fixture::new();
+    let ticket_type = fixture.new_ticket_type(0, 1_000_000);
+    let id = fixture.caller.organization();
+    // Another service, which does not learn of the suspension other than from the file.
+    let seller = fixture.second_service();
+    for _ in 0..ROUNDS {
+        let caller = seller.act_for(id).unwrap();
+        let sell = || {
+            let mut sold = 0;
+            loop {
+                match seller.create_order(&caller, new_order(ticket_type.event_id, ticket_type.id, 1)) {
+                    Ok(_) => sold += 1,
+                    Err(Error::OrganizationSuspended) => return sold,
+                    Err(error) => panic!("after {sold}: {error}"),
+                }
+            }
+        };
+        let before = fixture.sold(&ticket_type);
+        let sold_when_suspended = || {
+            fixture.service.suspend_organization(id).unwrap();
+            fixture.stored("SELECT sold FROM ticket_types")
+        };
+        let (sold, at_suspension) = run_both(sell, sold_when_suspended);
+        assert_eq!(before + sold, at_suspension);
+        fixture.service.resume_organization(id).unwrap();
+        assert_eq!(fixture.sold(&ticket_type), at_suspension);
+    }
+}
+
+#[test]
+fn control_with_a_check_before_the_transaction_an_order_follows_the_suspension() {
+    let fixture = Fixture::new();
+    fixture.new_ticket_type(0, 10);
+    let seller = fixture.database();
+    let is_active = seller.value::<bool>("SELECT suspended_at IS NULL FROM organizations");
+    fixture.service.suspend_organization(fixture.caller.organization()).unwrap();
+    if is_active {
+        seller.execute("UPDATE ticket_types SET sold = sold + 1", []);
+    }
+    assert_eq!(fixture.stored("SELECT sold FROM ticket_types"), 1);
+    fixture.skip_final_check();
+}
+
+#[test]
+fn an_event_and_the_deletion_of_its_organization_exclude_each_other() {
+    let fixture = Fixture::new();
+    let second = fixture.second_service();
+    let mut deletions = 0;
+    for _ in 0..ROUNDS {
+        let caller = fixture.other_organization();
+        let id = caller.organization();
+        let (event, deleted) =
+            run_both(|| second.create_event(&caller, new_event(|_| {})), || fixture.service.delete_organization(id));
+        match deleted {
+            Ok(()) => {
+                assert_eq!(event, Err(Error::NotFound(ResourceKind::Organization)));
+                deletions += 1;
+            }
+            Err(error) => {
+                assert_eq!(error.reason(), Some(Reason::InUse));
+                assert!(fixture.service.get_event(&caller, event.unwrap().id).is_ok());
+            }
+        }
+    }
+    let left = fixture.service.list_organizations().unwrap().len();
+    assert_eq!(left, 1 + ROUNDS - deletions);
+}
+
+#[test]
+fn control_with_a_check_before_the_transaction_an_event_loses_its_organization() {
+    let fixture = Fixture::new();
+    let caller = fixture.other_organization();
+    let database = Database::open_without_constraints(&fixture.path());
+    let condition = "organization_id = (SELECT MAX(id) FROM organizations)";
+    let is_empty = database.value::<i64>(&format!("SELECT COUNT(*) FROM events WHERE {condition}")) == 0;
+    let event = fixture.service.create_event(&caller, new_event(|_| {})).unwrap();
+    if is_empty {
+        database.execute("DELETE FROM organizations WHERE id = (SELECT MAX(id) FROM organizations)", []);
+    }
+    assert!(fixture.service.get_event(&caller, event.id).is_ok());
+    assert_eq!(fixture.service.list_organizations().unwrap().len(), 1);
+    assert!(!fixture.service.check().unwrap().is_clean());
+    fixture.skip_final_check();
+}

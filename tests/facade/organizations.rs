@@ -1,0 +1,269 @@
+//! Organizations as the embedding program manages them: references, changes, suspension, deletion and usage.
+
+use ticketing::error::{Reason, ResourceKind};
+use ticketing::event::ListEvents;
+use ticketing::id::OrganizationId;
+use ticketing::order::{ListOrders, OrderStatus, PaymentStatus};
+use ticketing::organization::{
+    CreateApiKey, CreateOrganization, CreatedApiKey, Organization, Scopes, UpdateOrganization,
+};
+use ticketing::ticket::CheckInTicket;
+use ticketing::webhook::{CreateWebhook, NotificationType};
+use ticketing::{Error, Result};
+
+use crate::common::*;
+
+const UNKNOWN: &str = "org_0000000000001";
+
+fn unknown() -> OrganizationId {
+    UNKNOWN.parse().expect("an id")
+}
+
+fn key() -> CreateApiKey {
+    CreateApiKey::new("Office", Scopes::all())
+}
+
+impl Fixture {
+    fn organization(&self) -> Organization {
+        self.service.get_organization(self.caller.organization()).expect("the organization")
+    }
+
+    fn update_organization(&self, changes: UpdateOrganization) -> Result<Organization> {
+        self.service.update_organization(self.caller.organization(), changes)
+    }
+
+    fn suspend(&self) -> Organization {
+        self.service.suspend_organization(self.caller.organization()).expect("suspended")
+    }
+
+    fn resume(&self) -> Organization {
+        self.service.resume_organization(self.caller.organization()).expect("resumed")
+    }
+
+    fn api_key(&self) -> CreatedApiKey {
+        self.service.create_api_key(self.caller.organization(), key()).expect("a key")
+    }
+}
+
+fn fields<T>(result: Result<T>) -> Vec<String> {
+    let error = result.err().expect("a refusal");
+    error.fields().iter().map(|field| field.path.clone()).collect()
+}
+
+fn reason<T>(result: Result<T>) -> Option<Reason> {
+    result.err().expect("a refusal").reason()
+}
+
+#[test]
+fn an_organization_is_found_by_its_id_and_by_its_exact_reference() {
+    let fixture = Fixture::new();
+    let service = &fixture.service;
+    let cellar = service.create_organization(CreateOrganization::new("Cellar").reference("customer-17")).expect("new");
+    assert_eq!(cellar.reference.as_deref(), Some("customer-17"));
+    assert_eq!(service.get_organization(cellar.id), Ok(cellar.clone()));
+    assert_eq!(service.find_organization("customer-17"), Ok(cellar));
+    for other in ["", "customer-1", "customer-170", "CUSTOMER-17", "customer-17 "] {
+        assert_eq!(service.find_organization(other), Err(Error::NotFound(ResourceKind::Organization)), "{other}");
+    }
+    assert_eq!(service.get_organization(unknown()), Err(Error::NotFound(ResourceKind::Organization)));
+}
+
+#[test]
+fn a_reference_has_1_to_255_characters_and_no_nul() {
+    let fixture = Fixture::new();
+    let longest = "ä".repeat(255);
+    for reference in ["", &"ä".repeat(256), "a\0b"] {
+        let new = CreateOrganization::new("Cellar").reference(reference);
+        assert_eq!(fields(fixture.service.create_organization(new)), ["reference"], "{reference:?}");
+        let changes = UpdateOrganization::default().reference(reference);
+        assert_eq!(fields(fixture.update_organization(changes)), ["reference"], "{reference:?}");
+    }
+    let new = CreateOrganization::new("Cellar").reference(&longest);
+    assert_eq!(fixture.service.create_organization(new).expect("new").reference, Some(longest));
+}
+
+#[test]
+fn no_two_organizations_have_the_same_reference() {
+    let fixture = Fixture::new();
+    let cellar = || CreateOrganization::new("Cellar").reference("customer-17");
+    let first = fixture.service.create_organization(cellar()).expect("new");
+    assert_eq!(reason(fixture.service.create_organization(cellar())), Some(Reason::ReferenceTaken));
+    let same = UpdateOrganization::default().reference("customer-17");
+    assert_eq!(reason(fixture.update_organization(same.clone())), Some(Reason::ReferenceTaken));
+    assert_eq!(fixture.organization().reference, None);
+
+    let cleared = UpdateOrganization::default().clear_reference();
+    assert_eq!(fixture.service.update_organization(first.id, cleared).expect("cleared").reference, None);
+    assert_eq!(fixture.update_organization(same).expect("free again").reference.as_deref(), Some("customer-17"));
+}
+
+#[test]
+fn an_update_changes_what_it_names_and_new_events_inherit_it() {
+    let fixture = Fixture::new();
+    let before = fixture.organization();
+    let event_before = fixture.event();
+    let changes = UpdateOrganization::default().currency("JPY").timezone("Asia/Tokyo");
+    let changed = fixture.update_organization(changes).expect("changed");
+    let expected = Organization { currency: "JPY".to_owned(), timezone: "Asia/Tokyo".to_owned(), ..before };
+    assert_eq!(changed, expected);
+    let event = fixture.event();
+    assert_eq!((event.currency.as_str(), event.timezone.as_str()), ("JPY", "Asia/Tokyo"));
+    assert_eq!(fixture.service.get_event(&fixture.caller, event_before.id), Ok(event_before));
+
+    let renamed = fixture.update_organization(UpdateOrganization::default().name("Cellar")).expect("renamed");
+    assert_eq!(renamed, Organization { name: "Cellar".to_owned(), ..expected });
+    let wrong = UpdateOrganization::default().name("").currency("EURO").timezone("Mars");
+    assert_eq!(fields(fixture.update_organization(wrong)), ["name", "currency", "timezone"]);
+    let unknown = fixture.service.update_organization(unknown(), UpdateOrganization::default());
+    assert_eq!(unknown, Err(Error::NotFound(ResourceKind::Organization)));
+}
+
+#[test]
+fn an_organization_and_its_first_key_are_created_together_or_not_at_all() {
+    let fixture = Fixture::new();
+    let service = &fixture.service;
+    let cellar = || CreateOrganization::new("Cellar").reference("customer-17");
+    let without_scopes = CreateApiKey::new("Office", Scopes::default());
+    assert_eq!(fields(service.create_organization_with_key(cellar(), without_scopes)), ["scopes"]);
+    assert_eq!(service.list_organizations().expect("a list").len(), 1);
+
+    let (organization, created) = service.create_organization_with_key(cellar(), key()).expect("both");
+    let caller = service.authenticate(created.key.expose()).expect("a caller");
+    assert_eq!((caller.organization(), caller.key()), (organization.id, Some(created.api_key.id)));
+    assert_eq!(reason(service.create_organization_with_key(cellar(), key())), Some(Reason::ReferenceTaken));
+    assert_eq!(service.list_organizations().expect("a list").len(), 2);
+}
+
+#[test]
+fn a_suspended_organization_is_refused_and_a_resumed_one_is_as_before() {
+    let fixture = Fixture::new();
+    let service = &fixture.service;
+    let api_key = fixture.api_key();
+    let by_key = service.authenticate(api_key.key.expose()).expect("a caller");
+    let event = fixture.event();
+    assert_eq!(fixture.suspend().suspended_at, Some(at(NOW)));
+    fixture.clock.advance(HOLD);
+    assert_eq!(fixture.suspend().suspended_at, Some(at(NOW)), "it was suspended before");
+
+    assert_eq!(service.authenticate(api_key.key.expose()), Err(Error::OrganizationSuspended));
+    let by_id = service.act_for(fixture.caller.organization()).expect("a caller for payments");
+    for caller in [&fixture.caller, &by_key, &by_id] {
+        assert_eq!(service.list_events(caller, ListEvents::default()), Err(Error::OrganizationSuspended));
+        assert_eq!(service.get_event(caller, event.id), Err(Error::OrganizationSuspended));
+        assert_eq!(service.create_event(caller, new_event(|_| {})), Err(Error::OrganizationSuspended));
+        assert_eq!(service.delete_event(caller, event.id), Err(Error::OrganizationSuspended));
+    }
+    let others = fixture.other_organization();
+    assert!(service.list_events(&others, ListEvents::default()).is_ok());
+
+    assert_eq!(fixture.resume().suspended_at, None);
+    service.authenticate(api_key.key.expose()).expect("a caller");
+    for caller in [&fixture.caller, &by_key, &by_id] {
+        assert_eq!(service.get_event(caller, event.id), Ok(event.clone()));
+    }
+    assert_eq!(service.suspend_organization(unknown()), Err(Error::NotFound(ResourceKind::Organization)));
+    assert_eq!(service.resume_organization(unknown()), Err(Error::NotFound(ResourceKind::Organization)));
+}
+
+#[test]
+fn another_service_refuses_changes_at_once_and_reads_after_its_maintenance() {
+    let fixture = Fixture::new();
+    let ticket_type = fixture.new_ticket_type(1250, 10);
+    let second = fixture.second_service();
+    let caller = second.act_for(fixture.caller.organization()).expect("a caller");
+    fixture.suspend();
+    let order = || second.create_order(&caller, new_order(ticket_type.event_id, ticket_type.id, 1));
+    assert_eq!(order(), Err(Error::OrganizationSuspended));
+    assert!(second.list_orders(&caller, ListOrders::default()).expect("still readable").data.is_empty());
+    second.run_maintenance().expect("a run");
+    assert_eq!(second.list_orders(&caller, ListOrders::default()), Err(Error::OrganizationSuspended));
+    // A service that is opened later knows it from the beginning.
+    let third = fixture.second_service();
+    let third_caller = third.act_for(fixture.caller.organization()).expect("a caller");
+    assert_eq!(third.list_orders(&third_caller, ListOrders::default()), Err(Error::OrganizationSuspended));
+
+    fixture.resume();
+    second.run_maintenance().expect("a run");
+    assert!(order().is_ok());
+}
+
+#[test]
+fn payments_that_arrive_during_a_suspension_complete_their_orders() {
+    let fixture = Fixture::new();
+    let service = &fixture.service;
+    let ticket_type = fixture.new_ticket_type(1250, 10);
+    let paid = fixture.try_order(&ticket_type, 1).expect("an order").id;
+    let failed = fixture.try_order(&ticket_type, 1).expect("an order").id;
+    fixture.suspend();
+    let psp = service.act_for(fixture.caller.organization()).expect("a caller");
+    let order = service.payment_completed(&psp, paid).expect("a payment");
+    assert_eq!(order.status, OrderStatus::Completed);
+    let code = order.items[0].issued_tickets[0].code.clone();
+    let order = service.payment_failed(&psp, failed).expect("a failed payment");
+    assert_eq!(order.payment_gateway.map(|payment| payment.status), Some(PaymentStatus::Failed));
+    fixture.clock.advance(HOLD);
+    assert_eq!(service.run_maintenance().expect("a run").expired_orders, 1);
+
+    assert_eq!(service.check_in_ticket(&psp, CheckInTicket::new(&code)), Err(Error::OrganizationSuspended));
+    fixture.resume();
+    assert!(service.check_in_ticket(&fixture.caller, CheckInTicket::new(&code)).is_ok());
+}
+
+#[test]
+fn only_an_empty_organization_can_be_deleted() {
+    let fixture = Fixture::new();
+    let service = &fixture.service;
+    let caller = fixture.other_organization();
+    let id = caller.organization();
+    let api_key = service.create_api_key(id, key()).expect("a key");
+    let keyed = caller.with_idempotency_key("once".parse().expect("a key"));
+    let event = service.create_event(&keyed, new_event(|_| {})).expect("an event").value;
+    assert_eq!(reason(service.delete_organization(id)), Some(Reason::InUse));
+    service.authenticate(api_key.key.expose()).expect("the refusal has changed nothing");
+    service.delete_event(&caller, event.id).expect("deleted");
+
+    let url = "https://receiver.example.com/";
+    let webhook = service.create_webhook(&caller, CreateWebhook::new(url, [NotificationType::OrderCompleted]));
+    assert_eq!(reason(service.delete_organization(id)), Some(Reason::InUse));
+    service.delete_webhook(&caller, webhook.expect("an endpoint").endpoint.id).expect("deleted");
+
+    service.delete_organization(id).expect("it is empty");
+    assert_eq!(service.get_organization(id), Err(Error::NotFound(ResourceKind::Organization)));
+    assert_eq!(service.authenticate(api_key.key.expose()), Err(Error::Unauthenticated));
+    let late = service.create_event(&caller, new_event(|_| {}));
+    assert_eq!(late, Err(Error::NotFound(ResourceKind::Organization)));
+    assert_eq!(service.delete_organization(id), Err(Error::NotFound(ResourceKind::Organization)));
+    assert_eq!(service.list_organizations().expect("a list").len(), 1);
+}
+
+#[test]
+fn an_organization_that_has_sold_something_cannot_be_deleted() {
+    let fixture = Fixture::new();
+    let ticket_type = fixture.new_ticket_type(0, 10);
+    fixture.try_order(&ticket_type, 1).expect("an order");
+    assert_eq!(reason(fixture.service.delete_organization(fixture.caller.organization())), Some(Reason::InUse));
+}
+
+#[test]
+fn usage_counts_the_rows_of_one_organization_and_estimates_their_bytes() {
+    let fixture = Fixture::without_gateway();
+    let other = fixture.other_organization();
+    let usage = |id| fixture.service.organization_usage(id).expect("the usage");
+    assert_eq!(usage(other.organization()).bytes, 0);
+    let ticket_type = fixture.new_ticket_type(0, 10_000);
+    let size = || fixture.stored("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size");
+    let (size_before, bytes_before) = (size(), usage(fixture.caller.organization()).bytes);
+    for number in 0..400 {
+        let mut order = new_order(ticket_type.event_id, ticket_type.id, 2);
+        order.customer.email = format!("customer{number}@example.com");
+        fixture.service.create_order(&fixture.caller, order).expect("an order");
+    }
+    let found = usage(fixture.caller.organization());
+    assert_eq!((found.events, found.customers, found.orders, found.tickets), (1, 400, 400, 800));
+    assert_eq!(usage(other.organization()).orders, 0);
+    // The estimate may be wrong by half.
+    let grown = u64::try_from(size() - size_before).expect("it has grown");
+    let estimated = found.bytes - bytes_before;
+    assert!(grown / 2 <= estimated && estimated <= grown * 3 / 2, "estimated {estimated}, grown by {grown}");
+    assert_eq!(fixture.service.organization_usage(unknown()), Err(Error::NotFound(ResourceKind::Organization)));
+}
