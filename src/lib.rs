@@ -116,12 +116,12 @@
 //! | `ring` | no | The cryptography for it, in programs that do not use rustls themselves. |
 //! | `time` | no | Conversions between [`Timestamp`] and `time::OffsetDateTime`. |
 //! | `server` | no | The module `server`: the operations over HTTP, OpenAPI, the sandbox's checkout page, metrics. |
-//! | `docs-page` | no | The page `/docs` of the server. Its script adds 5 MB to the program. Enables `server`. |
+//! | `http` | no | `server` without the page `/docs`, whose script adds 5 MB to the program. |
 //!
 //! `ring` is not on by default, because Cargo enables it for the whole program. If the program is also compiled with
 //! another provider of cryptography for rustls, rustls can no longer choose one by itself, and
 //! `rustls::ServerConfig::builder()` panics. The module [`webhook`](webhook#sending) has the other ways to provide one,
-//! and tells what remains of webhooks without the feature `webhooks`.
+//! and describes what remains of webhooks without the feature `webhooks`.
 //!
 //! # Semantic versioning
 //!
@@ -156,7 +156,7 @@ pub mod environment;
 pub mod error;
 pub mod guide;
 pub mod payment;
-#[cfg(feature = "server")]
+#[cfg(feature = "http")]
 pub mod server;
 pub mod text_enum;
 pub mod webhook;

@@ -47,7 +47,7 @@ macro_rules! text_enum {
             }
         }
 
-        #[cfg(feature = "server")]
+        #[cfg(feature = "http")]
         impl schemars::JsonSchema for $name {
             fn schema_name() -> std::borrow::Cow<'static, str> {
                 <Self as $crate::text_enum::TextEnum>::NAME.into()

@@ -15,7 +15,7 @@ mod check_in;
 #[path = "../../tests/common/mod.rs"]
 mod common;
 mod discounts;
-#[cfg(feature = "server")]
+#[cfg(feature = "http")]
 mod http;
 mod large_store;
 mod notifications;
@@ -43,7 +43,7 @@ fn main() {
     reads::bench(&mut bench);
     summary::bench(&mut bench);
     webhooks::bench(&mut bench);
-    #[cfg(feature = "server")]
+    #[cfg(feature = "http")]
     http::bench(&mut bench);
     bench.finish();
 }

@@ -1,4 +1,4 @@
-//! The ticketing server: `cargo run --example server --features server,docs-page`. For its options, add `-- --help`.
+//! The ticketing server: `cargo run --example server --features server`. For its options, add `-- --help`.
 
 mod admin;
 mod database;

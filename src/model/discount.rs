@@ -44,7 +44,7 @@ text_enum! {
 
 /// A discount.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "http", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Discount {
     /// The id.
@@ -213,7 +213,7 @@ impl BasketItem {
 
 /// Whether a code applies to a basket.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "http", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct DiscountValidationResponse {
     /// Whether it applies.
@@ -224,13 +224,13 @@ pub struct DiscountValidationResponse {
     pub discount: Option<ValidatedDiscount>,
     /// The amount that was not reached, if the basket costs too little. Omitted from the JSON otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "server", schemars(with = "DiscountErrorData"))]
+    #[cfg_attr(feature = "http", schemars(with = "DiscountErrorData"))]
     pub error_data: Option<DiscountErrorData>,
 }
 
 /// A discount that applies to a basket.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "http", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ValidatedDiscount {
     /// The id.
@@ -250,7 +250,7 @@ pub struct ValidatedDiscount {
 
 /// Details of why a discount does not apply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "http", derive(schemars::JsonSchema))]
 pub struct DiscountErrorData {
     /// The `minimumPurchase` of the discount.
     pub amount: Amount,

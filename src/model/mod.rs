@@ -19,7 +19,7 @@ pub(crate) mod order;
 pub(crate) mod organization;
 pub(crate) mod page;
 pub(crate) mod refund;
-#[cfg(feature = "server")]
+#[cfg(feature = "http")]
 mod response_schema;
 pub(crate) mod secret;
 pub(crate) mod statistics;

@@ -50,7 +50,7 @@ pub enum NotificationData {
 
 /// An order that was completed.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "http", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct OrderCompleted {
     /// The order.
@@ -67,7 +67,7 @@ pub struct OrderCompleted {
 
 /// An order that was cancelled.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "http", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct OrderCancelled {
     /// The order.
@@ -82,7 +82,7 @@ pub struct OrderCancelled {
 
 /// A ticket that was issued.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "http", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct TicketIssued {
     /// The ticket.
@@ -98,7 +98,7 @@ pub struct TicketIssued {
 
 /// A ticket that was checked in.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "http", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct TicketCheckedIn {
     /// The ticket.

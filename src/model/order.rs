@@ -43,8 +43,8 @@ text_enum! {
 /// An order. `Item` is the type of its items: [`Order`] lists the issued tickets of each item, [`OrderSummary`] does
 /// not.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
-#[cfg_attr(feature = "server", schemars(rename = "OrderOf{Item}", description = "An order."))]
+#[cfg_attr(feature = "http", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "http", schemars(rename = "OrderOf{Item}", description = "An order."))]
 #[serde(rename_all = "camelCase")]
 pub struct OrderOf<Item> {
     /// The id.
@@ -87,7 +87,7 @@ pub type OrderSummary = OrderOf<OrderItemSummary>;
 
 /// A payment through the gateway.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "http", derive(schemars::JsonSchema))]
 pub struct Payment {
     /// The URL at which the customer pays. Empty if the gateway reported a payment for an order without a checkout URL.
     pub link: String,
@@ -97,7 +97,7 @@ pub struct Payment {
 
 /// One item of an order, without its tickets.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "http", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct OrderItemSummary {
     /// The id.
@@ -125,7 +125,7 @@ pub struct OrderItemSummary {
 
 /// One item of an order.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "http", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct OrderItem {
     /// The item without its tickets.
@@ -137,7 +137,7 @@ pub struct OrderItem {
 
 /// A ticket as shown in its order.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "http", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct OrderTicket {
     /// The id.
@@ -154,7 +154,7 @@ pub struct OrderTicket {
 /// Details of the request that created an order. The order itself does not contain them. Fields that the request did not
 /// have are not set.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "http", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct OrderDetails {
     /// The order.
@@ -173,7 +173,7 @@ pub struct OrderDetails {
 
 /// The response to a new order.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "http", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct CreateOrderResponse {
     /// The order.
@@ -197,7 +197,7 @@ impl From<Order> for CreateOrderResponse {
 
 /// The response to a cancellation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "http", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct CancelOrderResponse {
     /// Always true.
@@ -275,7 +275,7 @@ impl NewOrderItem {
 form! {
     /// Where physical tickets are sent.
     #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-    #[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
+    #[cfg_attr(feature = "http", derive(schemars::JsonSchema))]
     pub struct ShippingAddress {
         /// Street and number: at least 1 character.
         pub street: String [MinLength(1)],
@@ -291,7 +291,7 @@ form! {
 form! {
     /// Where the customer is redirected after the checkout: URIs (RFC 3986).
     #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-    #[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
+    #[cfg_attr(feature = "http", derive(schemars::JsonSchema))]
     pub struct CheckoutRedirectUrls {
         /// After a successful payment.
         pub success: String [Uri],

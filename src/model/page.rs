@@ -71,7 +71,7 @@ impl<K: Kind> FormField for PageRequest<K> {
 /// One page of a list.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[cfg_attr(
-    feature = "server",
+    feature = "http",
     derive(schemars::JsonSchema),
     schemars(rename = "{T}Page", bound = "T: schemars::JsonSchema")
 )]

@@ -7,7 +7,7 @@ use super::id::{EventId, TicketTypeId};
 ///
 /// Amounts are in the currency of the event. A sum of more than 2^63 - 1 minor units is reported as that number.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "http", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct EventSummary {
     /// The event.
@@ -34,7 +34,7 @@ pub struct EventSummary {
 
 /// The number of orders of an event by status. A pending order counts as EXPIRED as soon as its hold has expired.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "http", derive(schemars::JsonSchema))]
 #[serde(rename_all = "UPPERCASE")]
 pub struct OrdersByStatus {
     /// Orders that reserve their seats and wait for the payment.
@@ -49,7 +49,7 @@ pub struct OrdersByStatus {
 
 /// The figures of one ticket type.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "http", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct TicketTypeSummary {
     /// The id.

@@ -23,7 +23,7 @@ text_enum! {
 
 /// An issued ticket with its type and its holder.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "http", derive(schemars::JsonSchema))]
 pub struct IssuedTicket {
     /// The ticket without its type and its holder.
     #[serde(flatten)]
@@ -44,7 +44,7 @@ impl std::ops::Deref for IssuedTicket {
 
 /// An issued ticket without its type and its holder: the response to its cancellation.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "http", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct CancelledIssuedTicket {
     /// The id.
@@ -90,7 +90,7 @@ pub struct CancelledIssuedTicket {
 
 /// A ticket type as shown in a ticket.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "http", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct TicketTypeOfTicket {
     /// The ticket type.
@@ -142,7 +142,7 @@ impl From<TicketHolder> for NewCustomer {
 
 /// The response to issuing tickets.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "http", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct IssueTicketsResponse {
     /// Always true.
@@ -155,7 +155,7 @@ pub struct IssueTicketsResponse {
 
 /// A newly issued ticket.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "http", derive(schemars::JsonSchema))]
 pub struct NewTicket {
     /// The id.
     pub id: TicketId,

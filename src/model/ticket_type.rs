@@ -30,7 +30,7 @@ text_enum! {
 
 /// A ticket type.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "http", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct TicketType {
     /// The id.

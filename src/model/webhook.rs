@@ -62,7 +62,7 @@ impl From<DeliveryEventType> for NotificationType {
 
 /// A webhook endpoint: a URL to which notifications are sent.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "http", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct WebhookEndpoint {
     /// The id.
@@ -89,7 +89,7 @@ pub struct WebhookEndpoint {
 
 /// A newly created webhook endpoint, with its signing secret.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "http", derive(schemars::JsonSchema))]
 pub struct CreatedWebhookEndpoint {
     /// The endpoint.
     #[serde(flatten)]
@@ -100,7 +100,7 @@ pub struct CreatedWebhookEndpoint {
 
 /// The new signing secret of a webhook endpoint.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "http", derive(schemars::JsonSchema))]
 pub struct RotatedWebhookSecret {
     /// The endpoint.
     pub id: WebhookId,
@@ -146,7 +146,7 @@ form! {
 
 /// One attempt to deliver a notification to a webhook endpoint.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "http", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct WebhookDelivery {
     /// The id.
@@ -192,7 +192,7 @@ form! {
 
 /// The response to the request to resend a notification.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "http", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ResentWebhookDelivery {
     /// The outbox id of the deliveries that follow.

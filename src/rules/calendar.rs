@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::sync::LazyLock;
 use std::time::Duration;
 
-#[cfg(any(feature = "server", test))]
+#[cfg(any(feature = "http", test))]
 use time::{Date, OffsetDateTime};
 use tz::TimeZoneRef;
 
@@ -46,7 +46,7 @@ impl Zone {
     }
 
     /// The local date and time at an instant, as people read it: `Wednesday, 1 July 2026, 20:00`.
-    #[cfg(any(feature = "server", test))]
+    #[cfg(any(feature = "http", test))]
     pub(crate) fn date_and_time(self, at: Timestamp) -> String {
         let local = self.local_seconds(at.millis().div_euclid(1000));
         // The last hours of timestamps may be in the year 10000 of the zone, which is no date.

@@ -115,13 +115,13 @@ impl TicketingService {
     }
 
     /// The current time of the service's clock.
-    #[cfg(feature = "server")]
+    #[cfg(feature = "http")]
     pub(crate) fn now(&self) -> Timestamp {
         self.inner.environment.now()
     }
 
     /// The public URL of the service, without a trailing slash. `None` if none was set.
-    #[cfg(feature = "server")]
+    #[cfg(feature = "http")]
     pub(crate) fn public_url(&self) -> Option<&str> {
         self.inner.public_url.as_deref()
     }

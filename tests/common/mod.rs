@@ -18,7 +18,7 @@ pub mod threads;
 pub mod transport;
 pub mod webhooks;
 
-#[cfg(feature = "server")]
+#[cfg(feature = "http")]
 pub mod http;
 
 pub use assertions::*;

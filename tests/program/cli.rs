@@ -1,5 +1,5 @@
 //! The command line of the example server: options, commands, output and exit status.
-#![cfg(all(feature = "server", unix))]
+#![cfg(all(feature = "http", unix))]
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};

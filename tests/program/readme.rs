@@ -1,5 +1,5 @@
 //! Runs the shell commands of the README against the example server.
-#![cfg(all(feature = "server", unix))]
+#![cfg(all(feature = "http", unix))]
 
 use std::process::Command;
 

@@ -1,5 +1,5 @@
 //! The log that the example server writes to standard error.
-#![cfg(all(feature = "server", unix))]
+#![cfg(all(feature = "http", unix))]
 
 use std::fs::File;
 use std::path::Path;
