@@ -145,6 +145,7 @@ fn describe(notification: &Notification) -> String {
         NotificationData::OrderCancelled(order) => format!("{} cancelled", order.order_id),
         NotificationData::TicketIssued(ticket) => format!("{} issued", ticket.issued_ticket_id),
         NotificationData::TicketCheckedIn(ticket) => format!("{} checked in", ticket.issued_ticket_id),
+        other => other.notification_type().to_string(),
     };
     format!("verified {} {} {change}", notification.created_at, notification.id)
 }

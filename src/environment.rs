@@ -27,6 +27,7 @@ pub trait Entropy: Send + Sync + fmt::Debug {
 
 /// The system clock. A time outside of the years 1970 to 9999 is read as 1970-01-01T00:00:00Z.
 #[derive(Debug, Clone, Copy, Default)]
+#[expect(clippy::exhaustive_structs, reason = "programs name it as a value; it can have no options")]
 pub struct SystemClock;
 
 #[expect(clippy::disallowed_methods, reason = "the only place that reads the system time")]
@@ -106,6 +107,7 @@ impl Clock for ManualClock {
 
 /// Randomness of the operating system, expanded by a cryptographic generator per thread.
 #[derive(Debug, Clone, Copy, Default)]
+#[expect(clippy::exhaustive_structs, reason = "programs name it as a value; it can have no options")]
 pub struct SystemEntropy;
 
 impl Entropy for SystemEntropy {

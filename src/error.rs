@@ -143,6 +143,7 @@ impl Error {
 
 /// A field that violates a constraint.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[non_exhaustive]
 pub struct FieldError {
     /// The path of the field, such as `items[0].quantity`; empty for the request as a whole.
     pub path: String,
@@ -246,6 +247,7 @@ text_enum! {
 /// A request that the current state does not allow.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{detail}")]
+#[non_exhaustive]
 pub struct Conflict {
     /// The machine-readable reason.
     pub reason: Reason,

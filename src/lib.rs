@@ -141,6 +141,8 @@
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![warn(missing_docs, unreachable_pub, clippy::pedantic)]
+// Public enums and structs can grow without a breaking release. Each exception states its reason where it is.
+#![warn(clippy::exhaustive_enums, clippy::exhaustive_structs)]
 #![allow(clippy::single_match_else, clippy::match_bool, clippy::struct_excessive_bools)]
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used))]
 

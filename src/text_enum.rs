@@ -20,6 +20,7 @@ pub trait TextEnum: Copy + Sized + 'static {
 /// The string does not name a variant of the enum.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("is not one of the known values")]
+#[non_exhaustive]
 pub struct UnknownText;
 
 /// Deserializes a value from its text.
@@ -36,6 +37,7 @@ macro_rules! text_enum {
     ($(#[$doc:meta])* pub enum $name:ident { $($(#[$value_doc:meta])* $value:ident = $text:literal,)+ }) => {
         $(#[$doc])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        #[non_exhaustive]
         pub enum $name { $($(#[$value_doc])* $value,)+ }
 
         impl $crate::text_enum::TextEnum for $name {

@@ -182,7 +182,7 @@ impl PaymentGateway for BlockingGateway {
         let _ = self.call_started.lock().unwrap_or_else(PoisonError::into_inner).send(());
         let _ = self.release.lock().unwrap_or_else(PoisonError::into_inner).recv();
         let reference = request.order_id.to_string();
-        Ok(Checkout { link: format!("https://pay.example/{reference}"), reference })
+        Ok(Checkout::new(format!("https://pay.example/{reference}"), reference))
     }
 
     fn refund(&self, _: &RefundRequest) -> Result<(), GatewayError> {

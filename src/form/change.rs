@@ -12,6 +12,7 @@
 /// assert_eq!(description, None);
 /// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "a field is kept or set: there is no third case")]
 pub enum Change<T> {
     /// Keep the current value.
     #[default]

@@ -70,6 +70,7 @@ impl<T: Form> Request<T> {
 
 /// The body of an operation that needs no input. The body may be absent, or an object whose fields are ignored.
 #[derive(Debug, Clone, Copy, Default)]
+#[expect(clippy::exhaustive_structs, reason = "it has no fields by definition")]
 pub struct Nothing;
 
 implement_form! { Nothing {} }

@@ -3,6 +3,7 @@
 /// The progress of a backup. The totals are known from the start, since a backup copies one snapshot of the database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct BackupProgress {
     /// The number of pages copied so far.
     pub pages: u64,

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 /// A violation of an invariant in a database. It names rows, but never their values.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct Finding {
     /// The stable name of the invariant, such as `places-sold`.
     pub invariant: &'static str,
@@ -20,6 +21,7 @@ pub struct Finding {
 /// The result of checking a whole database.
 #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct CheckReport {
     /// The number of violations of each invariant that does not hold, by its name. Violations of `integrity` are
     /// counted up to 100.

@@ -18,6 +18,7 @@ text_enum! {
 
 /// The contents of the sandbox's checkout page.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct HostedCheckout {
     /// The order to pay.
     pub order: Order,
@@ -41,6 +42,7 @@ pub struct HostedCheckout {
 
 /// The result of the customer's choice on the sandbox's checkout page.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct CheckoutResult {
     /// The outcome. A payment that came too late for its order is a failure.
     pub outcome: CheckoutOutcome,

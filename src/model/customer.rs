@@ -7,6 +7,7 @@ use crate::form::limits::TextLimit::{Email, MinLength};
 /// A customer as shown in an order or a ticket.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[cfg_attr(feature = "http", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct Customer {
     /// The id. It is the same for all orders with the same e-mail address.
     pub id: CustomerId,

@@ -46,6 +46,7 @@ text_enum! {
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[cfg_attr(feature = "http", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct Discount {
     /// The id.
     pub id: DiscountId,
@@ -80,8 +81,8 @@ pub struct Discount {
     pub created_at: Timestamp,
     /// When the discount was last changed. Uses do not count as changes.
     pub updated_at: Timestamp,
-    /// The number of the current version. Every change increases it; uses do not. Not part of the JSON.
-    #[serde(skip, default = "super::first_revision")]
+    /// The number of the current version. Every change increases it; uses do not.
+    #[serde(default = "super::first_revision")]
     pub revision: i64,
 }
 
@@ -215,6 +216,7 @@ impl BasketItem {
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[cfg_attr(feature = "http", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct DiscountValidationResponse {
     /// Whether it applies.
     pub valid: bool,
@@ -232,6 +234,7 @@ pub struct DiscountValidationResponse {
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[cfg_attr(feature = "http", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct ValidatedDiscount {
     /// The id.
     pub id: DiscountId,
@@ -251,6 +254,7 @@ pub struct ValidatedDiscount {
 /// Details of why a discount does not apply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[cfg_attr(feature = "http", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct DiscountErrorData {
     /// The `minimumPurchase` of the discount.
     pub amount: Amount,

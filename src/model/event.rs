@@ -48,6 +48,7 @@ text_enum! {
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[cfg_attr(feature = "http", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct Event {
     /// The id.
     pub id: EventId,
@@ -104,8 +105,8 @@ pub struct Event {
     pub created_at: Timestamp,
     /// When the event was last changed. Sales and page views do not count as changes.
     pub updated_at: Timestamp,
-    /// The number of the current version. Every change increases it; sales and page views do not. Not part of the JSON.
-    #[serde(skip, default = "super::first_revision")]
+    /// The number of the current version. Every change increases it; sales and page views do not.
+    #[serde(default = "super::first_revision")]
     pub revision: i64,
 }
 

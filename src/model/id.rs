@@ -152,6 +152,7 @@ macro_rules! kinds {
             $(
                 #[doc = concat!("A ", $name, ".")]
                 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+                #[expect(clippy::exhaustive_enums, reason = "it is only a type: it has no values")]
                 pub enum $kind {}
                 impl super::Kind for $kind {
                     const PREFIX: &'static str = $prefix;

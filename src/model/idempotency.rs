@@ -18,6 +18,7 @@ impl IdempotencyKey {
 /// The string is not an idempotency key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("an idempotency key must have 1 to 255 visible ASCII characters")]
+#[non_exhaustive]
 pub struct ParseIdempotencyKeyError;
 
 impl FromStr for IdempotencyKey {

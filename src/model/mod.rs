@@ -31,7 +31,7 @@ pub(crate) mod timestamp;
 mod timestamp_arithmetic;
 pub(crate) mod webhook;
 
-/// The revision of a resource that is read from JSON, which does not contain the revision.
+/// The revision of a resource in JSON that version 0.1 wrote, which does not contain the revision.
 const fn first_revision() -> i64 {
     1
 }

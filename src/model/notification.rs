@@ -20,6 +20,7 @@ use super::webhook::NotificationType;
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, serde::Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct Notification {
     /// The same for every endpoint, attempt and resend: what a receiver tells a repetition by.
     pub id: NotificationId,
@@ -33,6 +34,7 @@ pub struct Notification {
 /// What happened.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Deserialize)]
 #[serde(tag = "type", content = "data")]
+#[non_exhaustive]
 pub enum NotificationData {
     /// An order was completed.
     #[serde(rename = "order.completed")]
@@ -52,6 +54,7 @@ pub enum NotificationData {
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[cfg_attr(feature = "http", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct OrderCompleted {
     /// The order.
     pub order_id: OrderId,
@@ -69,6 +72,7 @@ pub struct OrderCompleted {
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[cfg_attr(feature = "http", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct OrderCancelled {
     /// The order.
     pub order_id: OrderId,
@@ -84,6 +88,7 @@ pub struct OrderCancelled {
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[cfg_attr(feature = "http", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct TicketIssued {
     /// The ticket.
     pub issued_ticket_id: TicketId,
@@ -100,6 +105,7 @@ pub struct TicketIssued {
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[cfg_attr(feature = "http", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct TicketCheckedIn {
     /// The ticket.
     pub issued_ticket_id: TicketId,

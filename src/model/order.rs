@@ -46,6 +46,7 @@ text_enum! {
 #[cfg_attr(feature = "http", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "http", schemars(rename = "OrderOf{Item}", description = "An order."))]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct OrderOf<Item> {
     /// The id.
     pub id: OrderId,
@@ -88,6 +89,7 @@ pub type OrderSummary = OrderOf<OrderItemSummary>;
 /// A payment through the gateway.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[cfg_attr(feature = "http", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct Payment {
     /// The URL at which the customer pays. Empty if the gateway reported a payment for an order without a checkout URL.
     pub link: String,
@@ -99,6 +101,7 @@ pub struct Payment {
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[cfg_attr(feature = "http", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct OrderItemSummary {
     /// The id.
     pub id: OrderItemId,
@@ -127,6 +130,7 @@ pub struct OrderItemSummary {
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[cfg_attr(feature = "http", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct OrderItem {
     /// The item without its tickets.
     #[serde(flatten)]
@@ -139,6 +143,7 @@ pub struct OrderItem {
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[cfg_attr(feature = "http", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct OrderTicket {
     /// The id.
     pub id: TicketId,
@@ -156,6 +161,7 @@ pub struct OrderTicket {
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[cfg_attr(feature = "http", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct OrderDetails {
     /// The order.
     pub order_id: OrderId,
@@ -175,6 +181,7 @@ pub struct OrderDetails {
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[cfg_attr(feature = "http", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct CreateOrderResponse {
     /// The order.
     pub order: Order,
@@ -199,6 +206,7 @@ impl From<Order> for CreateOrderResponse {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[cfg_attr(feature = "http", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct CancelOrderResponse {
     /// Always true.
     pub success: bool,

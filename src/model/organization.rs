@@ -11,6 +11,7 @@ use crate::scope::Scopes;
 /// An organization. A caller only sees the events, orders and tickets of its organization.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct Organization {
     /// The id.
     pub id: OrganizationId,
@@ -103,6 +104,7 @@ pub struct OrganizationUsage {
 /// An API key without its secret, of which only a hash is stored.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct ApiKey {
     /// The id.
     pub id: ApiKeyId,
@@ -146,6 +148,7 @@ impl CreateApiKey {
 
 /// A newly created API key, with its secret. The secret cannot be read again.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct CreatedApiKey {
     /// The key without its secret.
     pub api_key: ApiKey,

@@ -16,6 +16,7 @@ const DEFAULT_LIMIT: i64 = 25;
 
 /// The part of a list to return.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct PageRequest<K: Kind> {
     /// The greatest number of items: 1 to 100. The default is 25.
     pub limit: i64,
@@ -76,6 +77,7 @@ impl<K: Kind> FormField for PageRequest<K> {
     schemars(rename = "{T}Page", bound = "T: schemars::JsonSchema")
 )]
 #[serde(rename_all = "camelCase", bound(serialize = "T: serde::Serialize", deserialize = "T: serde::Deserialize<'de>"))]
+#[non_exhaustive]
 pub struct Page<T, K: Kind> {
     /// The items.
     pub data: Vec<T>,

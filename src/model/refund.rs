@@ -22,6 +22,7 @@ text_enum! {
 /// A refund of the full payment of an order. An order has at most one.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct Refund {
     /// The order.
     pub order_id: OrderId,

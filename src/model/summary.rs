@@ -9,6 +9,7 @@ use super::id::{EventId, TicketTypeId};
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[cfg_attr(feature = "http", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct EventSummary {
     /// The event.
     pub event_id: EventId,
@@ -36,6 +37,7 @@ pub struct EventSummary {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[cfg_attr(feature = "http", derive(schemars::JsonSchema))]
 #[serde(rename_all = "UPPERCASE")]
+#[non_exhaustive]
 pub struct OrdersByStatus {
     /// Orders that reserve their seats and wait for the payment.
     pub pending: i64,
@@ -51,6 +53,7 @@ pub struct OrdersByStatus {
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[cfg_attr(feature = "http", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct TicketTypeSummary {
     /// The id.
     #[serde(rename = "ticketId")]

@@ -24,6 +24,7 @@ text_enum! {
 /// An issued ticket with its type and its holder.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[cfg_attr(feature = "http", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct IssuedTicket {
     /// The ticket without its type and its holder.
     #[serde(flatten)]
@@ -46,6 +47,7 @@ impl std::ops::Deref for IssuedTicket {
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[cfg_attr(feature = "http", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct CancelledIssuedTicket {
     /// The id.
     pub id: TicketId,
@@ -92,6 +94,7 @@ pub struct CancelledIssuedTicket {
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[cfg_attr(feature = "http", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct TicketTypeOfTicket {
     /// The ticket type.
     pub id: TicketTypeId,
@@ -144,6 +147,7 @@ impl From<TicketHolder> for NewCustomer {
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[cfg_attr(feature = "http", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct IssueTicketsResponse {
     /// Always true.
     pub success: bool,
@@ -156,6 +160,7 @@ pub struct IssueTicketsResponse {
 /// A newly issued ticket.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[cfg_attr(feature = "http", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct NewTicket {
     /// The id.
     pub id: TicketId,

@@ -32,6 +32,7 @@ text_enum! {
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[cfg_attr(feature = "http", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct TicketType {
     /// The id.
     pub id: TicketTypeId,
@@ -80,8 +81,8 @@ pub struct TicketType {
     pub created_at: Timestamp,
     /// When the ticket type was last changed. Sales do not count as changes.
     pub updated_at: Timestamp,
-    /// The number of the current version. Every change increases it; sales do not. Not part of the JSON.
-    #[serde(skip, default = "super::first_revision")]
+    /// The number of the current version. Every change increases it; sales do not.
+    #[serde(default = "super::first_revision")]
     pub revision: i64,
 }
 

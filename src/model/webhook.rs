@@ -64,6 +64,7 @@ impl From<DeliveryEventType> for NotificationType {
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[cfg_attr(feature = "http", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct WebhookEndpoint {
     /// The id.
     pub id: WebhookId,
@@ -81,15 +82,15 @@ pub struct WebhookEndpoint {
     pub updated_at: Timestamp,
     /// The last four characters of the signing secret.
     pub secret_hint: Option<String>,
-    /// The number of the current version. Every change increases it, including the rotation of the secret. Not part of
-    /// the JSON.
-    #[serde(skip, default = "super::first_revision")]
+    /// The number of the current version. Every change increases it, including the rotation of the secret.
+    #[serde(default = "super::first_revision")]
     pub revision: i64,
 }
 
 /// A newly created webhook endpoint, with its signing secret.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[cfg_attr(feature = "http", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct CreatedWebhookEndpoint {
     /// The endpoint.
     #[serde(flatten)]
@@ -101,6 +102,7 @@ pub struct CreatedWebhookEndpoint {
 /// The new signing secret of a webhook endpoint.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[cfg_attr(feature = "http", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct RotatedWebhookSecret {
     /// The endpoint.
     pub id: WebhookId,
@@ -148,6 +150,7 @@ form! {
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[cfg_attr(feature = "http", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct WebhookDelivery {
     /// The id.
     pub id: WebhookDeliveryId,
@@ -194,6 +197,7 @@ form! {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[cfg_attr(feature = "http", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct ResentWebhookDelivery {
     /// The outbox id of the deliveries that follow.
     pub outbox_id: OutboxId,

@@ -34,7 +34,7 @@ use crate::model::order::CheckoutRedirectUrls;
 ///     fn start_checkout(&self, request: &CheckoutRequest) -> Result<Checkout, GatewayError> {
 ///         // Here the gateway sends the request to the provider, with `request.idempotency_key`.
 ///         let reference = format!("payment-{}", request.order_id);
-///         Ok(Checkout { link: format!("https://pay.example/{reference}"), reference })
+///         Ok(Checkout::new(format!("https://pay.example/{reference}"), reference))
 ///     }
 ///
 ///     fn refund(&self, request: &RefundRequest) -> Result<(), GatewayError> {
@@ -69,6 +69,7 @@ pub trait PaymentGateway: Send + Sync + 'static {
 
 /// An order for which the gateway is to create a checkout.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct CheckoutRequest {
     /// The order.
     pub order_id: OrderId,
@@ -92,6 +93,7 @@ pub struct CheckoutRequest {
 
 /// A checkout that the gateway has created.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Checkout {
     /// The URL of the page on which the customer pays.
     pub link: String,
@@ -99,8 +101,17 @@ pub struct Checkout {
     pub reference: String,
 }
 
+impl Checkout {
+    /// Creates a checkout with the URL of its page and the gateway's id of the payment.
+    #[must_use]
+    pub fn new(link: impl Into<String>, reference: impl Into<String>) -> Self {
+        Self { link: link.into(), reference: reference.into() }
+    }
+}
+
 /// A payment that the gateway is to refund.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct RefundRequest {
     /// The order.
     pub order_id: OrderId,
@@ -118,6 +129,7 @@ pub struct RefundRequest {
 
 /// Why a call to the gateway failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum GatewayError {
     /// A temporary failure: no answer, or the gateway cannot process the request now. Trying again may help.
     #[error("the payment gateway is unavailable: {0}")]

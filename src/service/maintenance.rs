@@ -20,6 +20,7 @@ const REFUNDS_PER_RUN: i64 = 100;
 
 /// What a run of the maintenance did.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct MaintenanceReport {
     /// Orders that were marked as expired.
     pub expired_orders: usize,

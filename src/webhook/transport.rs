@@ -30,6 +30,7 @@ pub trait Transport: fmt::Debug + Send + Sync + 'static {
 
 /// A POST request to a receiver.
 #[derive(Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct WebhookRequest {
     /// The URL of the endpoint. It may contain a secret of the receiver, so it must not be logged.
     pub url: String,
@@ -37,6 +38,18 @@ pub struct WebhookRequest {
     pub headers: Vec<(&'static str, String)>,
     /// The body, which must be sent byte for byte.
     pub body: String,
+}
+
+impl WebhookRequest {
+    /// Creates a request to `url`.
+    #[must_use]
+    pub fn new(
+        url: impl Into<String>,
+        headers: impl IntoIterator<Item = (&'static str, String)>,
+        body: impl Into<String>,
+    ) -> Self {
+        Self { url: url.into(), headers: headers.into_iter().collect(), body: body.into() }
+    }
 }
 
 impl fmt::Debug for WebhookRequest {
@@ -47,6 +60,7 @@ impl fmt::Debug for WebhookRequest {
 
 /// The response of a receiver.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct WebhookResponse {
     /// The HTTP status.
     pub status: u16,
@@ -56,8 +70,26 @@ pub struct WebhookResponse {
     pub timed_out: bool,
 }
 
+impl WebhookResponse {
+    /// Creates a response with a status and a body, of which the first [`BODY_KEPT`] bytes are kept.
+    #[must_use]
+    pub fn new(status: u16, body: impl Into<Vec<u8>>) -> Self {
+        let mut body = body.into();
+        body.truncate(BODY_KEPT);
+        Self { status, body, timed_out: false }
+    }
+
+    /// Sets whether the time was over before the body was complete. The default is `false`.
+    #[must_use]
+    pub fn timed_out(mut self, timed_out: bool) -> Self {
+        self.timed_out = timed_out;
+        self
+    }
+}
+
 /// The reason why there was no response.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct WebhookFailure {
     /// The kind of failure.
     pub kind: FailureKind,
@@ -68,8 +100,24 @@ pub struct WebhookFailure {
     pub connection_tried: bool,
 }
 
+impl WebhookFailure {
+    /// Creates a failure of this kind. A connection was tried, unless the kind is [`FailureKind::Refused`].
+    #[must_use]
+    pub fn new(kind: FailureKind, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into(), connection_tried: kind != FailureKind::Refused }
+    }
+
+    /// Sets whether a connection was tried.
+    #[must_use]
+    pub fn connection_tried(mut self, connection_tried: bool) -> Self {
+        self.connection_tried = connection_tried;
+        self
+    }
+}
+
 /// The kind of a [`WebhookFailure`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum FailureKind {
     /// The URL, or an address of its host, is not allowed.
     Refused,

@@ -91,7 +91,7 @@ impl PaymentGateway for FakeGateway {
         };
         respond(behavior, || {
             let reference = format!("pay-{}", request.order_id);
-            Checkout { link: format!("https://pay.example/{reference}"), reference }
+            Checkout::new(format!("https://pay.example/{reference}"), reference)
         })
     }
 

@@ -110,11 +110,11 @@ impl fmt::Debug for FakeTransport {
 
 /// A response with an empty body.
 pub fn respond(status: u16) -> Result<WebhookResponse, WebhookFailure> {
-    Ok(WebhookResponse { status, body: Vec::new(), timed_out: false })
+    Ok(WebhookResponse::new(status, []))
 }
 
 pub fn failure(kind: FailureKind, message: &str) -> WebhookFailure {
-    WebhookFailure { kind, message: message.to_owned(), connection_tried: true }
+    WebhookFailure::new(kind, message).connection_tried(true)
 }
 
 /// Returns the value of a header of a request.

@@ -106,7 +106,7 @@ impl PaymentGateway for ControlledGateway {
         self.0.lock().expect("no panic").send(Call { request: request.clone(), answer }).expect("the test receives");
         let succeeds = answered.recv_timeout(Duration::from_secs(15)).expect("an answer");
         let reference = format!("pay-{}", request.order_id);
-        let checkout = Checkout { link: format!("https://pay.example/{reference}"), reference };
+        let checkout = Checkout::new(format!("https://pay.example/{reference}"), reference);
         if succeeds { Ok(checkout) } else { Err(GatewayError::Unavailable("no answer in time".to_owned())) }
     }
 
@@ -266,7 +266,7 @@ impl PaymentGateway for StoppingParts {
         }
         self.arm();
         let reference = format!("pay-{}", request.order_id);
-        Ok(Checkout { link: format!("https://pay.example/{reference}"), reference })
+        Ok(Checkout::new(format!("https://pay.example/{reference}"), reference))
     }
 
     fn refund(&self, _: &RefundRequest) -> Result<(), GatewayError> {

@@ -136,7 +136,7 @@ impl PaymentGateway for GatedGateway {
             open = self.0.opened.wait(open).unwrap_or_else(PoisonError::into_inner);
         }
         let reference = format!("pay-{}", request.order_id);
-        Ok(Checkout { link: format!("https://pay.example/{reference}"), reference })
+        Ok(Checkout::new(format!("https://pay.example/{reference}"), reference))
     }
 
     fn refund(&self, _: &RefundRequest) -> Result<(), GatewayError> {

@@ -49,16 +49,16 @@ fn a_key_has_an_organization_and_scopes() {
     let scopes: Scopes = [Scope::EventsRead, Scope::TicketsCheckIn].into_iter().collect();
     let request = CreateApiKey::new("Entrance", scopes).expires_at(at(EVENT_END));
     let created = fixture.service.create_api_key(fixture.caller.organization(), request).expect("a key");
-    let expected = ApiKey {
-        id: created.api_key.id,
-        organization_id: fixture.caller.organization(),
-        name: "Entrance".to_owned(),
-        scopes,
-        expires_at: Some(at(EVENT_END)),
-        created_at: at(NOW),
-        last_used_at: None,
-        revoked_at: None,
-    };
+    let expected = from_json::<ApiKey>(json!({
+        "id": created.api_key.id,
+        "organizationId": fixture.caller.organization(),
+        "name": "Entrance",
+        "scopes": scopes,
+        "expiresAt": at(EVENT_END),
+        "createdAt": at(NOW),
+        "lastUsedAt": null,
+        "revokedAt": null
+    }));
     assert_eq!(created.api_key, expected);
     let caller = fixture.service.authenticate(created.key.expose()).expect("a caller");
     assert_eq!(

@@ -6,7 +6,7 @@ use std::time::Duration;
 use proptest::prelude::*;
 use ticketing::Amount;
 use ticketing::discount::{Discount, UpdateDiscount};
-use ticketing::event::{EventStatus, EventSummary, OrdersByStatus, TicketTypeSummary};
+use ticketing::event::{EventStatus, EventSummary, TicketTypeSummary};
 use ticketing::id::{EventId, OrderId};
 use ticketing::order::{CreateOrder, ListOrders, NewOrderItem, OrderStatus, OrderSummary, PaymentStatus};
 use ticketing::ticket::{CheckInTicket, ListTickets, TicketStatus};
@@ -170,40 +170,40 @@ impl History {
         let type_summary = |ticket_type: TicketType| {
             let pending = orders.data.iter().filter(|order| order.status == OrderStatus::Pending);
             let own = pending.flat_map(|order| &order.items).filter(|item| item.ticket_type_id == ticket_type.id);
-            let reserved = own.map(|item| item.quantity).sum();
+            let reserved: i64 = own.map(|item| item.quantity).sum();
             let bought =
                 completed.iter().flat_map(|order| &order.items).filter(|item| item.ticket_type_id == ticket_type.id);
             let is_checked_in = |ticket: &&ticketing::ticket::IssuedTicket| {
                 ticket.ticket_type_id == ticket_type.id && ticket.status == TicketStatus::CheckedIn
             };
-            TicketTypeSummary {
-                ticket_type_id: ticket_type.id,
-                name: ticket_type.name,
-                quantity: ticket_type.quantity,
-                sold: ticket_type.sold,
-                reserved,
-                available: ticket_type.quantity - ticket_type.sold - reserved,
-                checked_in: number(tickets.iter().filter(is_checked_in).count()),
-                revenue: eur_sum(&mut bought.map(|item| item.final_amount)),
-            }
+            from_json::<TicketTypeSummary>(json!({
+                "ticketId": ticket_type.id,
+                "name": ticket_type.name,
+                "quantity": ticket_type.quantity,
+                "sold": ticket_type.sold,
+                "reserved": reserved,
+                "available": ticket_type.quantity - ticket_type.sold - reserved,
+                "checkedIn": number(tickets.iter().filter(is_checked_in).count()),
+                "revenue": eur_sum(&mut bought.map(|item| item.final_amount))
+            }))
         };
-        EventSummary {
-            event_id: self.event,
-            currency: "EUR".to_owned(),
-            orders_by_status: OrdersByStatus {
-                pending: orders_in(OrderStatus::Pending),
-                completed: orders_in(OrderStatus::Completed),
-                cancelled: orders_in(OrderStatus::Cancelled),
-                expired: orders_in(OrderStatus::Expired),
+        from_json::<EventSummary>(json!({
+            "eventId": self.event,
+            "currency": "EUR",
+            "ordersByStatus": {
+                "PENDING": orders_in(OrderStatus::Pending),
+                "COMPLETED": orders_in(OrderStatus::Completed),
+                "CANCELLED": orders_in(OrderStatus::Cancelled),
+                "EXPIRED": orders_in(OrderStatus::Expired)
             },
-            gross_revenue: eur_sum(&mut completed.iter().map(|order| order.total)),
-            discount_total: eur_sum(&mut completed.iter().filter_map(|order| order.discounted_amount)),
-            refunded_total: eur_sum(&mut completed.iter().filter(refunded).map(|order| order.total)),
-            tickets_issued: number(tickets.len()),
-            tickets_checked_in: tickets_in(TicketStatus::CheckedIn),
-            tickets_cancelled: tickets_in(TicketStatus::Cancelled),
-            ticket_types: types.into_iter().map(type_summary).collect(),
-        }
+            "grossRevenue": eur_sum(&mut completed.iter().map(|order| order.total)),
+            "discountTotal": eur_sum(&mut completed.iter().filter_map(|order| order.discounted_amount)),
+            "refundedTotal": eur_sum(&mut completed.iter().filter(refunded).map(|order| order.total)),
+            "ticketsIssued": number(tickets.len()),
+            "ticketsCheckedIn": tickets_in(TicketStatus::CheckedIn),
+            "ticketsCancelled": tickets_in(TicketStatus::Cancelled),
+            "ticketTypes": types.into_iter().map(type_summary).collect::<Vec<_>>()
+        }))
     }
 
     fn check(&mut self, file: &Database) {
@@ -258,10 +258,11 @@ impl History {
             let number = i64::try_from(issued.len()).expect("few");
             match order.status {
                 OrderStatus::Completed => assert_eq!(number, wanted, "its tickets are issued"),
-                OrderStatus::Pending | OrderStatus::Expired => assert_eq!(number, 0, "it has no tickets"),
+
                 OrderStatus::Cancelled => {
                     assert!(issued.iter().all(|ticket| ticket.status == TicketStatus::Cancelled));
                 }
+                _ => assert_eq!(number, 0, "it has no tickets"),
             }
         }
         // Each payment is either kept for a completed order or refunded once.

@@ -27,7 +27,7 @@ fn walk<T, K: Kind>(
     let mut request = PageRequest::first(limit);
     let mut all = Vec::new();
     loop {
-        let Page { data, next_cursor } = page(request.clone()).expect("a page");
+        let Page { data, next_cursor, .. } = page(request.clone()).expect("a page");
         let full = i64::try_from(data.len()).expect("few") == limit;
         let last = data.last().map(id);
         all.extend(data);

@@ -384,7 +384,7 @@ fn an_order_that_costs_nothing_completes_at_once() {
     assert!(fixture.gateway.checkouts().is_empty());
 
     let cancelled = cancel(&fixture, created.order.id).expect("cancelled");
-    assert_eq!(cancelled, CancelOrderResponse { success: true, requires_manual_refund: false });
+    assert!(cancelled.success && !cancelled.requires_manual_refund);
     assert_eq!(fixture.sold(&ticket_type), 0);
     assert!(fixture.gateway.refunds().is_empty());
 }
@@ -451,26 +451,26 @@ fn the_details_of_an_order_are_those_of_its_request() {
     request.shipping_address = Some(address.clone());
     request.checkout_redirect_urls = Some(urls.clone());
     let order = fixture.service.create_order(&fixture.caller, request).expect("an order").order;
-    let expected = OrderDetails {
-        order_id: order.id,
-        company_name: Some("Ada Ltd".to_owned()),
-        locale: Some("en-GB".to_owned()),
-        language: Some(String::new()),
-        shipping_address: Some(address),
-        checkout_redirect_urls: Some(urls.clone()),
-    };
+    let expected = from_json::<OrderDetails>(json!({
+        "orderId": order.id,
+        "companyName": "Ada Ltd",
+        "locale": "en-GB",
+        "language": String::new(),
+        "shippingAddress": address,
+        "checkoutRedirectUrls": urls.clone()
+    }));
     assert_eq!(fixture.service.get_order_details(&fixture.caller, order.id).expect("details"), expected);
     assert_eq!(fixture.gateway.checkouts()[0].redirect_urls.as_ref(), Some(&urls));
 
     let plain = fixture.order(&ticket_type, 1);
-    let expected = OrderDetails {
-        order_id: plain.id,
-        company_name: None,
-        locale: None,
-        language: None,
-        shipping_address: None,
-        checkout_redirect_urls: None,
-    };
+    let expected = from_json::<OrderDetails>(json!({
+        "orderId": plain.id,
+        "companyName": null,
+        "locale": null,
+        "language": null,
+        "shippingAddress": null,
+        "checkoutRedirectUrls": null
+    }));
     assert_eq!(fixture.service.get_order_details(&fixture.caller, plain.id).expect("details"), expected);
 }
 

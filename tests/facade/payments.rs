@@ -131,7 +131,7 @@ fn a_link_received_after_the_hold_expired_is_the_last_change() {
     impl PaymentGateway for Slow {
         fn start_checkout(&self, _: &CheckoutRequest) -> Result<Checkout, GatewayError> {
             self.0.advance(LATE);
-            Ok(Checkout { link: "https://pay.example/1".to_owned(), reference: "1".to_owned() })
+            Ok(Checkout::new("https://pay.example/1", "1"))
         }
         fn refund(&self, _: &RefundRequest) -> Result<(), GatewayError> {
             Ok(())
@@ -162,7 +162,7 @@ where
         let service = self.service.get().expect("set before the first order");
         let caller = service.act_for(request.organization_id).expect("the organization exists");
         (self.interfere)(service, &caller, request.order_id);
-        Ok(Checkout { link: "https://pay.example/1".to_owned(), reference: "the same each time".to_owned() })
+        Ok(Checkout::new("https://pay.example/1", "the same each time"))
     }
 
     fn refund(&self, _: &RefundRequest) -> Result<(), GatewayError> {

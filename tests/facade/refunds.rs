@@ -8,7 +8,7 @@ use std::time::Duration;
 use ticketing::TicketingService;
 use ticketing::environment::ManualClock;
 use ticketing::id::OrderId;
-use ticketing::order::{CancelOrderResponse, CreateOrder, Order, OrderStatus, PaymentStatus};
+use ticketing::order::{CreateOrder, Order, OrderStatus, PaymentStatus};
 use ticketing::page::PageRequest;
 use ticketing::payment::{
     Checkout, CheckoutRequest, GatewayError, ListRefunds, PaymentGateway, Refund, RefundRequest, RefundStatus,
@@ -24,10 +24,9 @@ fn paid(fixture: &Fixture) -> (TicketType, Order) {
 }
 
 fn cancel(fixture: &Fixture, id: OrderId) -> bool {
-    let CancelOrderResponse { success, requires_manual_refund } =
-        fixture.service.cancel_order(&fixture.caller, id).expect("cancelled");
-    assert!(success);
-    requires_manual_refund
+    let cancelled = fixture.service.cancel_order(&fixture.caller, id).expect("cancelled");
+    assert!(cancelled.success);
+    cancelled.requires_manual_refund
 }
 
 fn refunds(fixture: &Fixture, status: Option<RefundStatus>) -> Vec<Refund> {
@@ -293,7 +292,7 @@ struct InterferingGateway {
 impl PaymentGateway for InterferingGateway {
     fn start_checkout(&self, request: &CheckoutRequest) -> Result<Checkout, GatewayError> {
         let reference = request.order_id.to_string();
-        Ok(Checkout { link: "https://pay.example".to_owned(), reference })
+        Ok(Checkout::new("https://pay.example", reference))
     }
 
     fn refund(&self, request: &RefundRequest) -> Result<(), GatewayError> {

@@ -3,16 +3,14 @@
 
 use crate::common::*;
 use serde_json::{Value, json};
-use ticketing::discount::{
-    BasketItem, CreateDiscount, Discount, DiscountType, ListDiscounts, UpdateDiscount, ValidateDiscount,
-};
+use ticketing::discount::{BasketItem, CreateDiscount, DiscountType, ListDiscounts, UpdateDiscount, ValidateDiscount};
 use ticketing::event::{CreateEvent, Event, EventSettings, ListEvents, UpdateEvent};
 use ticketing::order::{CheckoutRedirectUrls, CreateOrder, ListOrders, ShippingAddress};
 use ticketing::organization::{CreateApiKey, CreateOrganization, Scopes};
 use ticketing::request::Request;
 use ticketing::ticket::{CheckInTicket, IssueTickets, ListTickets};
-use ticketing::ticket_type::{CreateTicketType, ListTicketTypes, TicketType, UpdateTicketType};
-use ticketing::webhook::{CreateWebhook, ListWebhookDeliveries, ListWebhooks, UpdateWebhook, WebhookEndpoint};
+use ticketing::ticket_type::{CreateTicketType, ListTicketTypes, UpdateTicketType};
+use ticketing::webhook::{CreateWebhook, ListWebhookDeliveries, ListWebhooks, UpdateWebhook};
 use ticketing::{Amount, Result, TicketingService};
 
 /// A field of a request: whether it may be absent or null, and valid and invalid values, as raw JSON.
@@ -999,9 +997,9 @@ fn null_clears_nullable_fields_and_absent_fields_are_unchanged() {
     });
     let update = |body| fixture.service.update_event(&fixture.caller, event.id, read::<UpdateEvent>(body)).expect(body);
     let same = update("{}");
-    assert_eq!(Event { revision: event.revision, ..same }, event);
+    assert_eq!(with!(same, revision = event.revision), event);
     let cleared = update(r#"{"description": null, "location": null}"#);
-    assert_eq!(cleared, Event { description: None, location: None, revision: event.revision + 2, ..event.clone() });
+    assert_eq!(cleared, with!(event.clone(), description = None, location = None, revision = event.revision + 2));
 
     let ticket_type = fixture.ticket_type_with(&event, |new| {
         new.validity_days = Some(2);
@@ -1016,23 +1014,23 @@ fn null_clears_nullable_fields_and_absent_fields_are_unchanged() {
     let update = |body| {
         fixture.service.update_ticket_type(&fixture.caller, ticket_type.id, read::<UpdateTicketType>(body)).expect(body)
     };
-    assert_eq!(TicketType { revision: ticket_type.revision, ..update("{}") }, ticket_type);
+    assert_eq!(with!(update("{}"), revision = ticket_type.revision), ticket_type);
     let cleared = update(
         r#"{"validityDays": null, "validityHours": null, "ticketText": null, "ticketLogo": null, "validFrom": null,
             "validUntil": null, "saleStartDate": null, "saleEndDate": null}"#,
     );
-    let expected = TicketType {
-        validity_days: None,
-        validity_hours: None,
-        ticket_text: None,
-        ticket_logo: None,
-        valid_from: None,
-        valid_until: None,
-        sale_start_date: None,
-        sale_end_date: None,
-        revision: ticket_type.revision + 2,
-        ..ticket_type.clone()
-    };
+    let expected = with!(
+        ticket_type.clone(),
+        validity_days = None,
+        validity_hours = None,
+        ticket_text = None,
+        ticket_logo = None,
+        valid_from = None,
+        valid_until = None,
+        sale_start_date = None,
+        sale_end_date = None,
+        revision = ticket_type.revision + 2
+    );
     assert_eq!(cleared, expected);
 
     let mut new = percent_off(&event, "EARLY", 10);
@@ -1043,19 +1041,19 @@ fn null_clears_nullable_fields_and_absent_fields_are_unchanged() {
     let of = fixture.discount(new);
     let update =
         |body| fixture.service.update_discount(&fixture.caller, of.id, read::<UpdateDiscount>(body)).expect(body);
-    assert_eq!(Discount { revision: of.revision, ..update("{}") }, of);
+    assert_eq!(with!(update("{}"), revision = of.revision), of);
     let cleared = update(r#"{"usageLimit": null, "minimumPurchase": null}"#);
     let revision = of.revision + 2;
-    assert_eq!(cleared, Discount { usage_limit: None, minimum_purchase: None, revision, ..of.clone() });
+    assert_eq!(cleared, with!(of.clone(), usage_limit = None, minimum_purchase = None, revision = revision));
 
     let new = CreateWebhook::new("https://example.com/hook", [ticketing::webhook::NotificationType::TicketIssued])
         .description("Ours");
     let of = fixture.service.create_webhook(&fixture.caller, new).expect("an endpoint").endpoint;
     let update =
         |body| fixture.service.update_webhook(&fixture.caller, of.id, read::<UpdateWebhook>(body)).expect(body);
-    assert_eq!(WebhookEndpoint { revision: of.revision, ..update("{}") }, of);
+    assert_eq!(with!(update("{}"), revision = of.revision), of);
     let cleared = update(r#"{"description": null}"#);
-    assert_eq!(cleared, WebhookEndpoint { description: None, revision: of.revision + 2, ..of.clone() });
+    assert_eq!(cleared, with!(of.clone(), description = None, revision = of.revision + 2));
 
     let settings = r#"{"locationMetadata": {"a": 1}, "trackingPixels": [1]}"#;
     fixture

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::json;
 use ticketing::Amount;
-use ticketing::event::{Event, EventSummary, OrdersByStatus, TicketTypeSummary};
+use ticketing::event::{Event, EventSummary, TicketTypeSummary};
 use ticketing::order::OrderStatus;
 use ticketing::ticket::CheckInTicket;
 use ticketing::ticket_type::{TicketType, TicketTypeStatus};
@@ -18,16 +18,16 @@ fn summary(fixture: &Fixture, event: &Event) -> EventSummary {
 
 /// The summary of a ticket type without sales.
 fn unsold(ticket_type: &TicketType) -> TicketTypeSummary {
-    TicketTypeSummary {
-        ticket_type_id: ticket_type.id,
-        name: ticket_type.name.clone(),
-        quantity: ticket_type.quantity,
-        sold: 0,
-        reserved: 0,
-        available: ticket_type.quantity,
-        checked_in: 0,
-        revenue: Amount::ZERO,
-    }
+    from_json::<TicketTypeSummary>(json!({
+        "ticketId": ticket_type.id,
+        "name": ticket_type.name,
+        "quantity": ticket_type.quantity,
+        "sold": 0,
+        "reserved": 0,
+        "available": ticket_type.quantity,
+        "checkedIn": 0,
+        "revenue": Amount::ZERO
+    }))
 }
 
 #[test]
@@ -42,18 +42,19 @@ fn an_event_without_sales_has_zeros_and_all_its_types_in_order() {
         new.sort_order = Some(-2);
         new.status = Some(TicketTypeStatus::OnlyVisibleToOwner);
     });
-    let expected = EventSummary {
-        event_id: event.id,
-        currency: "EUR".to_owned(),
-        orders_by_status: OrdersByStatus { pending: 0, completed: 0, cancelled: 0, expired: 0 },
-        gross_revenue: Amount::ZERO,
-        discount_total: Amount::ZERO,
-        refunded_total: Amount::ZERO,
-        tickets_issued: 0,
-        tickets_checked_in: 0,
-        tickets_cancelled: 0,
-        ticket_types: [first, middle, middle_too, last].iter().map(unsold).collect(),
-    };
+    let ticket_types: Vec<_> = [first, middle, middle_too, last].iter().map(unsold).collect();
+    let expected = from_json::<EventSummary>(json!({
+        "eventId": event.id,
+        "currency": "EUR",
+        "ordersByStatus": {"PENDING": 0, "COMPLETED": 0, "CANCELLED": 0, "EXPIRED": 0},
+        "grossRevenue": Amount::ZERO,
+        "discountTotal": Amount::ZERO,
+        "refundedTotal": Amount::ZERO,
+        "ticketsIssued": 0,
+        "ticketsCheckedIn": 0,
+        "ticketsCancelled": 0,
+        "ticketTypes": ticket_types
+    }));
     assert_eq!(summary(&fixture, &event), expected);
 }
 
@@ -105,32 +106,26 @@ fn a_mixed_history_has_the_expected_figures() {
     let other_type = fixture.ticket_type(&other, 5000, 5);
     fixture.paid_order(&other_type, 2);
 
-    let expected = EventSummary {
-        event_id: event.id,
-        currency: "EUR".to_owned(),
-        orders_by_status: OrdersByStatus { pending: 1, completed: 3, cancelled: 4, expired: 1 },
+    let ticket_types = [
+        with!(unsold(&free), sold = 2, available = 3),
+        unsold(&never),
+        // Sold: one paid after it expired, two paid, two issued tickets.
+        with!(unsold(&ticket_type), sold = 5, reserved = 1, available = 14, checked_in = 2, revenue = eur(8 * 1250)),
+    ];
+    let expected = from_json::<EventSummary>(json!({
+        "eventId": event.id,
+        "currency": "EUR",
+        "ordersByStatus": {"PENDING": 1, "COMPLETED": 3, "CANCELLED": 4, "EXPIRED": 1},
         // One order paid after it expired, two paid, three refunded, two paid in cash.
-        gross_revenue: eur(8 * 1250),
-        discount_total: Amount::ZERO,
-        refunded_total: eur(3 * 1250),
+        "grossRevenue": eur(8 * 1250),
+        "discountTotal": Amount::ZERO,
+        "refundedTotal": eur(3 * 1250),
         // Tickets of the same orders, of the two free ones, and three issued tickets.
-        tickets_issued: 8 + 2 + 3,
-        tickets_checked_in: 2,
-        tickets_cancelled: 3 + 2 + 1,
-        ticket_types: vec![
-            TicketTypeSummary { sold: 2, available: 3, ..unsold(&free) },
-            unsold(&never),
-            TicketTypeSummary {
-                // One paid after it expired, two paid, two issued tickets.
-                sold: 5,
-                reserved: 1,
-                available: 14,
-                checked_in: 2,
-                revenue: eur(8 * 1250),
-                ..unsold(&ticket_type)
-            },
-        ],
-    };
+        "ticketsIssued": 8 + 2 + 3,
+        "ticketsCheckedIn": 2,
+        "ticketsCancelled": 3 + 2 + 1,
+        "ticketTypes": ticket_types
+    }));
     assert_eq!(summary(&fixture, &event), expected);
     service.run_maintenance().expect("a run");
     assert_eq!(summary(&fixture, &event), expected, "the summary is the same before maintenance stores the expiry");

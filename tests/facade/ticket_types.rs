@@ -14,32 +14,32 @@ fn omitted_fields_of_a_ticket_type_have_defaults() {
     let event = fixture.event();
     let new = CreateTicketType::new("Seat", eur(1250), 100);
     let ticket_type = fixture.service.create_ticket_type(&fixture.caller, event.id, new).expect("a type");
-    let expected = TicketType {
-        id: ticket_type.id,
-        name: "Seat".to_owned(),
-        description: None,
-        price: eur(1250),
-        quantity: 100,
-        sold: 0,
-        event_id: event.id,
-        status: TicketTypeStatus::OnSale,
-        display_remaining: false,
-        valid_from: None,
-        valid_until: None,
-        allowed_dates: Vec::new(),
-        validity_days: None,
-        validity_hours: None,
-        access_areas: Vec::new(),
-        max_per_order: 10,
-        sale_start_date: None,
-        sale_end_date: None,
-        sort_order: 0,
-        ticket_text: None,
-        ticket_logo: None,
-        created_at: at(NOW),
-        updated_at: at(NOW),
-        revision: ticket_type.revision,
-    };
+    let expected = from_json::<TicketType>(json!({
+        "id": ticket_type.id,
+        "name": "Seat",
+        "description": null,
+        "price": eur(1250),
+        "quantity": 100,
+        "sold": 0,
+        "eventId": event.id,
+        "status": TicketTypeStatus::OnSale,
+        "displayRemaining": false,
+        "validFrom": null,
+        "validUntil": null,
+        "allowedDates": [],
+        "validityDays": null,
+        "validityHours": null,
+        "accessAreas": [],
+        "maxPerOrder": 10,
+        "saleStartDate": null,
+        "saleEndDate": null,
+        "sortOrder": 0,
+        "ticketText": null,
+        "ticketLogo": null,
+        "createdAt": at(NOW),
+        "updatedAt": at(NOW),
+        "revision": ticket_type.revision
+    }));
     assert_eq!(ticket_type, expected);
     assert_eq!(fixture.service.get_ticket_type(&fixture.caller, ticket_type.id).expect("the type"), expected);
 }
@@ -66,37 +66,37 @@ fn all_fields_of_a_ticket_type_are_stored() {
             .sale_start_date(at("2026-06-01T00:00Z"))
             .sale_end_date(at("2026-06-30T00:00Z"));
     });
-    let expected = TicketType {
-        id: ticket_type.id,
-        name: "Balcony".to_owned(),
-        description: Some("High up".to_owned()),
-        price: eur(2501),
-        quantity: 7,
-        sold: 0,
-        event_id: event.id,
-        status: TicketTypeStatus::DisplayAsUnavailable,
-        display_remaining: true,
-        valid_from: Some(at("2026-07-01T00:00Z")),
-        valid_until: Some(at("2026-07-02T00:00Z")),
-        allowed_dates: vec![at("2026-07-01T12:00Z"), at("2026-07-02T12:00Z")],
-        validity_days: Some(2),
-        validity_hours: Some(30),
-        access_areas: vec!["hall".to_owned(), "bar".to_owned()],
-        max_per_order: 100,
-        sale_start_date: Some(at("2026-06-01T00:00Z")),
-        sale_end_date: Some(at("2026-06-30T00:00Z")),
-        sort_order: -3,
-        ticket_text: Some("No dogs".to_owned()),
-        ticket_logo: Some("https://example.com/logo.png".to_owned()),
-        created_at: at(NOW),
-        updated_at: at(NOW),
-        revision: ticket_type.revision,
-    };
+    let expected = from_json::<TicketType>(json!({
+        "id": ticket_type.id,
+        "name": "Balcony",
+        "description": "High up",
+        "price": eur(2501),
+        "quantity": 7,
+        "sold": 0,
+        "eventId": event.id,
+        "status": TicketTypeStatus::DisplayAsUnavailable,
+        "displayRemaining": true,
+        "validFrom": at("2026-07-01T00:00Z"),
+        "validUntil": at("2026-07-02T00:00Z"),
+        "allowedDates": [at("2026-07-01T12:00Z"), at("2026-07-02T12:00Z")],
+        "validityDays": 2,
+        "validityHours": 30,
+        "accessAreas": ["hall", "bar"],
+        "maxPerOrder": 100,
+        "saleStartDate": at("2026-06-01T00:00Z"),
+        "saleEndDate": at("2026-06-30T00:00Z"),
+        "sortOrder": -3,
+        "ticketText": "No dogs",
+        "ticketLogo": "https://example.com/logo.png",
+        "createdAt": at(NOW),
+        "updatedAt": at(NOW),
+        "revision": ticket_type.revision
+    }));
     assert_eq!(ticket_type, expected);
     // An update of one field leaves all others unchanged.
     let renamed = UpdateTicketType::default().name("Gallery");
     let renamed = fixture.service.update_ticket_type(&fixture.caller, ticket_type.id, renamed).expect("a name");
-    assert_eq!(renamed, TicketType { name: "Gallery".to_owned(), revision: ticket_type.revision + 1, ..expected });
+    assert_eq!(renamed, with!(expected, name = "Gallery".to_owned(), revision = ticket_type.revision + 1));
 }
 
 #[test]

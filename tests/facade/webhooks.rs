@@ -102,12 +102,12 @@ fn an_endpoint_has_the_values_of_its_request_and_defaults() {
 
     setup.fixture.clock.advance(Duration::from_secs(60));
     let changes = UpdateWebhook::default().url("https://example.org/");
-    let expected = WebhookEndpoint {
-        url: "https://example.org/".to_owned(),
-        updated_at: at("2026-06-01T12:01:00Z"),
-        revision: 2,
-        ..created.clone()
-    };
+    let expected = with!(
+        created.clone(),
+        url = "https://example.org/".to_owned(),
+        updated_at = at("2026-06-01T12:01:00Z"),
+        revision = 2
+    );
     assert_eq!(setup.update(created.id, changes), expected);
     assert_eq!(setup.get(created.id), expected);
     assert_eq!(setup.subscribe(created.id, &[ISSUED, ISSUED, COMPLETED]).events, [ISSUED, COMPLETED]);
@@ -208,7 +208,7 @@ fn read_all<T, K: Kind>(mut page: impl FnMut(PageRequest<K>) -> Result<Page<T, K
     let mut request = PageRequest::first(2);
     let mut all = Vec::new();
     loop {
-        let Page { data, next_cursor } = page(request.clone()).expect("a page");
+        let Page { data, next_cursor, .. } = page(request.clone()).expect("a page");
         all.extend(data);
         let Some(cursor) = next_cursor else { return all };
         request = request.after(cursor);

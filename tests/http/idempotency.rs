@@ -242,7 +242,7 @@ impl PaymentGateway for BlockingGateway {
         self.calls.lock().unwrap().send(outcome_sender).unwrap();
         let reference = format!("pay-{}", request.order_id);
         match outcome.recv_timeout(Duration::from_secs(15)) {
-            Ok(true) => Ok(Checkout { link: format!("https://pay.example/{reference}"), reference }),
+            Ok(true) => Ok(Checkout::new(format!("https://pay.example/{reference}"), reference)),
             _ => Err(GatewayError::Unavailable("no connection".to_owned())),
         }
     }

@@ -419,7 +419,7 @@ struct NoRefunds;
 impl PaymentGateway for NoRefunds {
     fn start_checkout(&self, request: &CheckoutRequest) -> Result<Checkout, GatewayError> {
         let reference = request.idempotency_key.clone();
-        Ok(Checkout { link: "https://pay.example/".to_owned(), reference })
+        Ok(Checkout::new("https://pay.example/", reference))
     }
 
     fn refund(&self, _: &RefundRequest) -> Result<(), GatewayError> {

@@ -56,7 +56,7 @@ impl PaymentGateway for LoggingGateway {
     fn start_checkout(&self, request: &CheckoutRequest) -> Result<Checkout, GatewayError> {
         tracing::info!("the gateway of this test is called");
         let reference = request.order_id.to_string();
-        Ok(Checkout { link: format!("https://pay.example/{reference}"), reference })
+        Ok(Checkout::new(format!("https://pay.example/{reference}"), reference))
     }
 
     fn refund(&self, _: &RefundRequest) -> Result<(), GatewayError> {

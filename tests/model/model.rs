@@ -238,11 +238,11 @@ impl Model {
                 let ticket = &mut self.tickets[ticket];
                 match ticket.status {
                     TicketStatus::Cancelled => Refused("ticket-cancelled"),
-                    TicketStatus::NotCheckedIn => Refused("not-checked-in"),
                     TicketStatus::CheckedIn => {
                         ticket.status = TicketStatus::NotCheckedIn;
                         Done
                     }
+                    _ => Refused("not-checked-in"),
                 }
             }),
             Step::CancelTicket(index) => pick(*index, self.tickets.len()).map_or(Skipped, |ticket| {

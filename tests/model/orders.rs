@@ -133,7 +133,7 @@ impl Model {
                     return Refused("discount-used-up");
                 }
             }
-            OrderStatus::Completed | OrderStatus::Cancelled => return Refused("order-not-pending"),
+            _ => return Refused("order-not-pending"),
         }
         self.orders[order].stored = OrderStatus::Completed;
         self.orders[order].paid_by_gateway = by_gateway;
@@ -145,7 +145,7 @@ impl Model {
         match self.orders[order].payment {
             None => return Refused("order-not-pending"),
             Some(PaymentStatus::Completed | PaymentStatus::Refunded) => return Done,
-            Some(PaymentStatus::Waiting | PaymentStatus::Failed) => {}
+            Some(_) => {}
         }
         self.orders[order].payment = Some(PaymentStatus::Completed);
         if self.complete(order, true) != Done {
@@ -173,7 +173,7 @@ impl Model {
                     self.refund(order);
                 }
             }
-            OrderStatus::Pending | OrderStatus::Expired => {}
+            _ => {}
         }
         self.set_cancelled(order);
         Done

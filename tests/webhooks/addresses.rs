@@ -25,13 +25,12 @@ const REFUSED: &str = "the URL is not allowed: it must be an https URL of a publ
 const NOT_PUBLIC: &str = "the host name does not resolve to public addresses";
 
 fn send(transport: &HttpsTransport, url: impl Into<String>) -> Result<WebhookResponse, WebhookFailure> {
-    let request = WebhookRequest { url: url.into(), headers: Vec::new(), body: "{}".to_owned() };
+    let request = WebhookRequest::new(url, [], "{}");
     transport.send(&request, LONG)
 }
 
 fn refused() -> Result<WebhookResponse, WebhookFailure> {
-    let message = REFUSED.to_owned();
-    Err(WebhookFailure { kind: FailureKind::Refused, message, connection_tried: false })
+    unconnected(FailureKind::Refused, REFUSED)
 }
 
 fn not_public() -> Result<WebhookResponse, WebhookFailure> {
@@ -40,7 +39,7 @@ fn not_public() -> Result<WebhookResponse, WebhookFailure> {
 
 /// A failure before a connection was tried.
 fn unconnected(kind: FailureKind, message: &str) -> Result<WebhookResponse, WebhookFailure> {
-    Err(WebhookFailure { kind, message: message.to_owned(), connection_tried: false })
+    Err(WebhookFailure::new(kind, message).connection_tried(false))
 }
 
 fn local(names: &FakeResolver) -> HttpsTransport {
@@ -197,8 +196,7 @@ impl Resolver for Hanging {
 fn a_hanging_lookup_fails_at_the_timeout() {
     let (ends, channel) = channel();
     let transport = HttpsTransport::builder().resolver(Hanging(Mutex::new(channel))).build().unwrap();
-    let request =
-        WebhookRequest { url: "https://hooks.example.com/".to_owned(), headers: Vec::new(), body: String::new() };
+    let request = WebhookRequest::new("https://hooks.example.com/", [], "");
     let message = "timed out after 0.6 s while resolving the host name";
     assert_eq!(transport.send(&request, SHORT), unconnected(FailureKind::TimedOut, message));
     // An interrupt ends the wait for a lookup.
@@ -222,9 +220,9 @@ fn an_address_that_does_not_accept_fails_at_the_timeout() {
         assert!(backlog.len() < 10_000, "the backlog is unlimited");
     }
     let transport = HttpsTransport::builder().allow_local(true).build().unwrap();
-    let request = WebhookRequest { url: format!("http://{address}/"), headers: Vec::new(), body: String::new() };
-    let message = "timed out after 0.6 s while connecting".to_owned();
-    let expected = WebhookFailure { kind: FailureKind::TimedOut, message, connection_tried: true };
+    let request = WebhookRequest::new(format!("http://{address}/"), [], "");
+    let message = "timed out after 0.6 s while connecting";
+    let expected = WebhookFailure::new(FailureKind::TimedOut, message).connection_tried(true);
     assert_eq!(transport.send(&request, SHORT), Err(expected));
     drop(backlog);
 }

@@ -13,7 +13,7 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use ticketing::TicketingService;
 use ticketing::id::WebhookId;
-use ticketing::webhook::{FailureKind, SenderOptions, WebhookFailure, WebhookSender};
+use ticketing::webhook::{FailureKind, SenderOptions, WebhookSender};
 use ticketing::webhook::{NotificationType::OrderCompleted, NotificationType::TicketIssued};
 
 /// The number of endpoints.
@@ -74,9 +74,7 @@ fn random_transport(seed: u64) -> FakeTransport {
             4..7 => respond(500),
             7 => respond(302),
             8 => Err(failure(FailureKind::Network, "the connection was closed")),
-            _ => {
-                Err(WebhookFailure { connection_tried: false, ..failure(FailureKind::Refused, "not a public address") })
-            }
+            _ => Err(failure(FailureKind::Refused, "not a public address").connection_tried(false)),
         }
     })
 }

@@ -57,7 +57,7 @@ fn send_to(
     receiver: &WebhookReceiver,
 ) -> Result<WebhookResponse, WebhookFailure> {
     let url = format!("https://{host}:{}/hook", receiver.address.port());
-    transport.send(&WebhookRequest { url, headers: Vec::new(), body: "{}".to_owned() }, LONG)
+    transport.send(&WebhookRequest::new(url, [], "{}"), LONG)
 }
 
 fn send(transport: &HttpsTransport, receiver: &WebhookReceiver) -> Result<WebhookResponse, WebhookFailure> {
@@ -65,7 +65,7 @@ fn send(transport: &HttpsTransport, receiver: &WebhookReceiver) -> Result<Webhoo
 }
 
 fn network(message: &str) -> Result<WebhookResponse, WebhookFailure> {
-    Err(WebhookFailure { kind: FailureKind::Network, message: message.to_owned(), connection_tried: true })
+    Err(WebhookFailure::new(FailureKind::Network, message).connection_tried(true))
 }
 
 #[test]
@@ -140,9 +140,9 @@ fn a_receiver_without_tls_gets_no_request() {
     assert!(failure.message.starts_with("the TLS handshake failed: "), "{}", failure.message);
     // Without an early response, the receiver waits for the rest of the TLS handshake as if it were a request.
     let url = format!("https://{NAME}:{}/", receiver.address.port());
-    let request = WebhookRequest { url, headers: Vec::new(), body: "{}".to_owned() };
-    let message = "timed out after 0.6 s while negotiating TLS".to_owned();
-    let timed_out = WebhookFailure { kind: FailureKind::TimedOut, message, connection_tried: true };
+    let request = WebhookRequest::new(url, [], "{}");
+    let message = "timed out after 0.6 s while negotiating TLS";
+    let timed_out = WebhookFailure::new(FailureKind::TimedOut, message).connection_tried(true);
     assert_eq!(issuer.transport().send(&request, SHORT), Err(timed_out));
     assert_eq!(receiver.requests().len(), 0);
 }
@@ -205,7 +205,7 @@ fn invalid_responses_fail_over_tls_as_without() {
         Duration::ZERO,
     ));
     let url = format!("https://{NAME}:{}/", receiver.address.port());
-    let request = WebhookRequest { url, headers: Vec::new(), body: "{}".to_owned() };
+    let request = WebhookRequest::new(url, [], "{}");
     let failure = issuer.transport().send(&request, LONG).unwrap_err();
     assert_eq!(failure.message, "the response is not valid HTTP");
     let failure = issuer.transport().send(&request, SHORT).unwrap_err();

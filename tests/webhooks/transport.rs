@@ -20,12 +20,12 @@ fn local() -> HttpsTransport {
 }
 
 fn request(url: String) -> WebhookRequest {
-    let headers = vec![
+    let headers = [
         ("Content-Type", "application/json".to_owned()),
         ("User-Agent", "Service-Webhooks/1.0".to_owned()),
         ("X-Service-Timestamp", "1780336800".to_owned()),
     ];
-    WebhookRequest { url, headers, body: BODY.to_owned() }
+    WebhookRequest::new(url, headers, BODY)
 }
 
 fn send(receiver: &WebhookReceiver, timeout: Duration) -> Result<WebhookResponse, WebhookFailure> {
@@ -53,11 +53,11 @@ fn failure_of(response: MockResponse, timeout: Duration) -> WebhookFailure {
 }
 
 fn network(message: &str) -> WebhookFailure {
-    WebhookFailure { kind: FailureKind::Network, message: message.to_owned(), connection_tried: true }
+    WebhookFailure::new(FailureKind::Network, message).connection_tried(true)
 }
 
 fn timed_out(message: &str) -> WebhookFailure {
-    WebhookFailure { kind: FailureKind::TimedOut, message: message.to_owned(), connection_tried: true }
+    WebhookFailure::new(FailureKind::TimedOut, message).connection_tried(true)
 }
 
 fn bytes(text: &str) -> Vec<u8> {
@@ -68,7 +68,7 @@ fn bytes(text: &str) -> Vec<u8> {
 fn the_request_is_a_post_with_exactly_these_headers_and_this_body() {
     let receiver = WebhookReceiver::start();
     let response = local().send(&request(receiver.url("/hook?token=a%20b#part")), LONG).unwrap();
-    assert_eq!(response, WebhookResponse { status: 204, body: Vec::new(), timed_out: false });
+    assert_eq!(response, WebhookResponse::new(204, []));
     let request = &receiver.wait_for(1)[0];
     let mut lines: Vec<&str> = request.head.trim_end().lines().collect();
     lines.sort_unstable();
@@ -131,10 +131,10 @@ fn a_response_counts_when_its_head_is_complete() {
         receiver.enqueue(mock.clone());
         let timeout = if timed_out { Duration::from_secs(2) } else { LONG };
         let response = send(&receiver, timeout).unwrap();
-        assert_eq!(response, WebhookResponse { status: 200, body: bytes(body), timed_out }, "{mock:?}");
+        assert_eq!(response, WebhookResponse::new(200, body).timed_out(timed_out), "{mock:?}");
     }
     let endless = response_to(MockResponse::Endless(bytes("HTTP/1.1 200 OK\r\n\r\n"), vec![b'x'; 1024]));
-    assert_eq!(endless, WebhookResponse { status: 200, body: vec![b'x'; 4096], timed_out: false });
+    assert_eq!(endless, WebhookResponse::new(200, [b'x'; 4096]));
     let switching = bytes("HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\nwhatever");
     assert_eq!(response_to(MockResponse::Last(switching)).status, 101);
 }

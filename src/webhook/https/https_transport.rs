@@ -156,8 +156,7 @@ impl HttpsTransportBuilder {
     ///
     /// # let _ = rustls::crypto::ring::default_provider().install_default();
     /// let transport = HttpsTransport::builder().resolver(PrivateResolver).build()?;
-    /// let url = "https://hooks.example.com/".to_owned();
-    /// let request = WebhookRequest { url, headers: Vec::new(), body: "{}".to_owned() };
+    /// let request = WebhookRequest::new("https://hooks.example.com/", [], "{}");
     /// let failure = transport.send(&request, Duration::from_secs(10)).unwrap_err();
     /// assert_eq!(failure.kind, FailureKind::Refused);
     /// assert!(!failure.connection_tried);

@@ -15,6 +15,7 @@ pub trait Resolver: fmt::Debug + Send + Sync + 'static {
 
 /// The resolver of the operating system.
 #[derive(Debug, Clone, Copy, Default)]
+#[expect(clippy::exhaustive_structs, reason = "programs name it as a value; it can have no options")]
 pub struct SystemResolver;
 
 impl Resolver for SystemResolver {
