@@ -1,4 +1,5 @@
-//! The form of responses: exactly the fields of the specification, those that may be null always there.
+//! The form of responses: exactly the fields of the specification and the revision. Fields that may be null are always
+//! there.
 
 use crate::common::*;
 use serde_json::{Value, json};
@@ -26,20 +27,20 @@ fn has_fields(value: &Value, fields: &str) {
 
 const EVENT: &str = "id title description location locationMetadata currency timezone startDate startTime endDate endTime
     coverImage status organizerId slug tags isFeatured pageViews isPublic trackingPixels deliveryMethod shippingCountries
-    acceptsCompany disableOrganizerOrderNotifications ticketPdfDesignVersion createdAt updatedAt";
+    acceptsCompany disableOrganizerOrderNotifications ticketPdfDesignVersion createdAt updatedAt revision";
 const TICKET_TYPE: &str = "id name description price quantity sold eventId status displayRemaining validFrom validUntil
     allowedDates validityDays validityHours accessAreas maxPerOrder saleStartDate saleEndDate sortOrder ticketText ticketLogo
-    createdAt updatedAt";
+    createdAt updatedAt revision";
 const DISCOUNT: &str =
     "id eventId code type value description autoApply usageLimit usedCount validFrom validTo isActive
-    minimumPurchase applicableTicketTypes createdAt updatedAt";
+    minimumPurchase applicableTicketTypes createdAt updatedAt revision";
 const ORDER: &str = "id total discountedAmount status customerId eventId organizerId affiliateCode discountCode
     checkoutReminderSent createdAt updatedAt customer paymentGateway items";
 const ITEM: &str = "id quantity price itemSubtotal itemDiscount finalAmount orderId ticketId createdAt updatedAt";
 const TICKET: &str =
     "id ticketId orderItemId customerId code downloadTicketUrl status checkInDate checkOutDate checkedInById
     isInternal internalAllocationId ticketLabel firstScanDate expiresAt lastScanDate scanCount createdAt updatedAt";
-const WEBHOOK: &str = "id url description events enabled createdAt updatedAt secretHint";
+const WEBHOOK: &str = "id url description events enabled createdAt updatedAt secretHint revision";
 const DELIVERY: &str =
     "id endpointId outboxId eventType eventId requestBody responseStatus responseBody success attempt
     durationMs errorMessage createdAt";
