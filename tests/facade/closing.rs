@@ -129,7 +129,7 @@ impl PaymentGateway for PausedGateway {
     fn start_checkout(&self, _: &CheckoutRequest) -> Result<Checkout, GatewayError> {
         self.called.lock().unwrap().send(()).unwrap();
         self.answer.lock().unwrap().recv().unwrap();
-        Ok(Checkout { link: "https://pay.example/1".to_owned(), reference: "1".to_owned() })
+        Ok(Checkout::new("https://pay.example/1", "1"))
     }
 
     fn refund(&self, _: &RefundRequest) -> Result<(), GatewayError> {
