@@ -104,14 +104,14 @@ fn an_update_changes_what_it_names_and_new_events_inherit_it() {
     let event_before = fixture.event();
     let changes = UpdateOrganization::default().currency("JPY").timezone("Asia/Tokyo");
     let changed = fixture.update_organization(changes).expect("changed");
-    let expected = Organization { currency: "JPY".to_owned(), timezone: "Asia/Tokyo".to_owned(), ..before };
+    let expected = with!(before, currency = "JPY".to_owned(), timezone = "Asia/Tokyo".to_owned());
     assert_eq!(changed, expected);
     let event = fixture.event();
     assert_eq!((event.currency.as_str(), event.timezone.as_str()), ("JPY", "Asia/Tokyo"));
     assert_eq!(fixture.service.get_event(&fixture.caller, event_before.id), Ok(event_before));
 
     let renamed = fixture.update_organization(UpdateOrganization::default().name("Cellar")).expect("renamed");
-    assert_eq!(renamed, Organization { name: "Cellar".to_owned(), ..expected });
+    assert_eq!(renamed, with!(expected, name = "Cellar".to_owned()));
     let wrong = UpdateOrganization::default().name("").currency("EURO").timezone("Mars");
     assert_eq!(fields(fixture.update_organization(wrong)), ["name", "currency", "timezone"]);
     let unknown = fixture.service.update_organization(unknown(), UpdateOrganization::default());
