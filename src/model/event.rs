@@ -107,7 +107,7 @@ pub struct Event {
     pub updated_at: Timestamp,
     /// The number of the current version. Every change increases it; sales and page views do not.
     #[serde(default = "super::first_revision")]
-    #[cfg_attr(feature = "server", schemars(!default))]
+    #[cfg_attr(feature = "http", schemars(!default))]
     pub revision: i64,
 }
 

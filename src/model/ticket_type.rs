@@ -83,7 +83,7 @@ pub struct TicketType {
     pub updated_at: Timestamp,
     /// The number of the current version. Every change increases it; sales do not.
     #[serde(default = "super::first_revision")]
-    #[cfg_attr(feature = "server", schemars(!default))]
+    #[cfg_attr(feature = "http", schemars(!default))]
     pub revision: i64,
 }
 

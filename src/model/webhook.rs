@@ -84,7 +84,7 @@ pub struct WebhookEndpoint {
     pub secret_hint: Option<String>,
     /// The number of the current version. Every change increases it, including the rotation of the secret.
     #[serde(default = "super::first_revision")]
-    #[cfg_attr(feature = "server", schemars(!default))]
+    #[cfg_attr(feature = "http", schemars(!default))]
     pub revision: i64,
 }
 
