@@ -206,9 +206,11 @@ pub mod ticket {
 /// Discounts: codes and automatic discounts.
 pub mod discount {
     pub use crate::model::discount::{
-        BasketItem, CreateDiscount, Discount, DiscountErrorData, DiscountRefusal, DiscountType,
-        DiscountValidationResponse, ListDiscounts, UpdateDiscount, ValidateDiscount, ValidatedDiscount,
+        BasketItem, CreateDiscount, Discount, DiscountErrorData, DiscountRefusal, DiscountValidationResponse,
+        ListDiscounts, UpdateDiscount, ValidateDiscount, ValidatedDiscount,
     };
+    pub use crate::model::discount_value::{DiscountType, DiscountValue};
+    pub use crate::model::percentage::{Percentage, PercentageError};
 }
 
 /// Organizations, their API keys, and the scopes of those.

@@ -1,8 +1,10 @@
 //! Discounts: codes of an event that reduce the price of its tickets.
 
 use super::amount::{Amount, MAX_PRICE};
+use super::discount_value::{DiscountType, DiscountValue};
 use super::id::{DiscountId, EventId, Id, TicketTypeId, kind};
 use super::page::PageRequest;
+use super::percentage::Percentage;
 use super::ticket_type::MAX_QUANTITY;
 use super::timestamp::Timestamp;
 use crate::form::declare::form;
@@ -11,16 +13,6 @@ use crate::form::limits::TextLimit::{MaxLength, MinLength};
 use crate::form::object::Form;
 use crate::form::writable_fields::writable_fields;
 use crate::text_enum::text_enum;
-
-text_enum! {
-    /// How the reduction of a discount is calculated.
-    pub enum DiscountType {
-        /// A percentage of each item.
-        Percentage = "PERCENTAGE",
-        /// An amount, distributed over the items.
-        FixedAmount = "FIXED_AMOUNT",
-    }
-}
 
 text_enum! {
     /// Why a discount does not apply. If there are several reasons, the first in this order is reported.
@@ -54,11 +46,9 @@ pub struct Discount {
     pub event_id: EventId,
     /// The code that a customer enters. Upper and lower case are equivalent.
     pub code: String,
-    /// How the reduction is calculated.
-    #[serde(rename = "type")]
-    pub discount_type: DiscountType,
     /// The reduction: a percentage, or an amount in the currency of the event.
-    pub value: Amount,
+    #[serde(flatten)]
+    pub value: DiscountValue,
     /// What the discount is for.
     pub description: Option<String>,
     /// Whether the discount applies to orders without a code.
@@ -95,16 +85,18 @@ writable_fields! {
     };
     /// Changes to a discount, with the same limits as for its creation. Existing orders keep their discount.
     update UpdateDiscount;
-    fields DiscountFields of Discount;
+    fields DiscountFields of CurrentDiscount;
 
     /// The code that a customer enters: 3 to 20 characters, unique within the event. Upper and lower case are
     /// equivalent.
     code: String => required, MinLength(3), MaxLength(20);
     /// How the reduction is calculated.
+    #[doc(hidden)]
     discount_type as "type": DiscountType => required;
     /// The reduction: 0 to 100 percent with at most 12 decimals, or an amount from 0 to 1,000,000,000 with at most as
     /// many decimals as the currency of the event.
-    value: Amount => required, Min(0), Max(MAX_PRICE);
+    #[doc(hidden)]
+    number as "value": Amount => required, Min(0), Max(MAX_PRICE);
     /// What the discount is for: at most 255 characters.
     description: String => optional, MaxLength(255);
     /// How many orders may use the discount: 1 to 10,000,000, or any number if not set.
@@ -125,18 +117,17 @@ writable_fields! {
 }
 
 impl CreateDiscount {
-    /// Creates a discount of `percent` percent on all ticket types of the event, for any number of orders with the
+    /// Creates a discount of a percentage on all ticket types of the event, for any number of orders with the
     /// code, between two times.
     #[must_use]
     pub fn percentage(
         event_id: EventId,
         code: impl Into<String>,
-        percent: Amount,
+        percentage: Percentage,
         valid_from: Timestamp,
         valid_to: Timestamp,
     ) -> Self {
-        let discount_type = DiscountType::Percentage;
-        Self { event_id, code: code.into(), discount_type, value: percent, valid_from, valid_to, ..Self::blank() }
+        Self { event_id, code: code.into(), valid_from, valid_to, ..Self::blank() }.value(percentage)
     }
 
     /// Creates a discount of an amount on each order, in the currency of the event.
@@ -148,8 +139,47 @@ impl CreateDiscount {
         valid_from: Timestamp,
         valid_to: Timestamp,
     ) -> Self {
-        let discount_type = DiscountType::FixedAmount;
-        Self { discount_type, ..Self::percentage(event_id, code, amount, valid_from, valid_to) }
+        Self { event_id, code: code.into(), valid_from, valid_to, ..Self::blank() }.value(amount)
+    }
+
+    /// Sets the reduction: a percentage, or an amount from 0 to 1,000,000,000 with at most as many decimals as the
+    /// currency of the event.
+    #[must_use]
+    pub fn value(self, value: impl Into<DiscountValue>) -> Self {
+        let value = value.into();
+        self.discount_type(value.discount_type()).number(value.number())
+    }
+}
+
+impl UpdateDiscount {
+    /// Sets the reduction: a percentage, or an amount from 0 to 1,000,000,000 with at most as many decimals as the
+    /// currency of the event.
+    #[must_use]
+    pub fn value(self, value: impl Into<DiscountValue>) -> Self {
+        let value = value.into();
+        self.discount_type(value.discount_type()).number(value.number())
+    }
+}
+
+/// A discount, with its reduction as the two fields in which requests write it.
+#[derive(Debug)]
+pub(crate) struct CurrentDiscount {
+    discount: Discount,
+    discount_type: DiscountType,
+    number: Amount,
+}
+
+impl From<Discount> for CurrentDiscount {
+    fn from(discount: Discount) -> Self {
+        Self { discount_type: discount.value.discount_type(), number: discount.value.number(), discount }
+    }
+}
+
+impl std::ops::Deref for CurrentDiscount {
+    type Target = Discount;
+
+    fn deref(&self) -> &Discount {
+        &self.discount
     }
 }
 
@@ -241,11 +271,9 @@ pub struct ValidatedDiscount {
     pub id: DiscountId,
     /// The code, as the organizer wrote it.
     pub code: String,
-    /// How the reduction is calculated.
-    #[serde(rename = "type")]
-    pub discount_type: DiscountType,
     /// The reduction: a percentage, or an amount in the currency of the event.
-    pub value: Amount,
+    #[serde(flatten)]
+    pub value: DiscountValue,
     /// The ticket types to which the discount applies. Empty means all ticket types of the event.
     pub applicable_ticket_types: Vec<TicketTypeId>,
     /// By how much it reduces the price of the basket.

@@ -11,6 +11,7 @@ pub(crate) mod checkout;
 pub(crate) mod currency;
 pub(crate) mod customer;
 pub(crate) mod discount;
+pub(crate) mod discount_value;
 pub(crate) mod event;
 pub(crate) mod id;
 pub(crate) mod idempotency;
@@ -18,6 +19,7 @@ pub(crate) mod notification;
 pub(crate) mod order;
 pub(crate) mod organization;
 pub(crate) mod page;
+pub(crate) mod percentage;
 pub(crate) mod refund;
 #[cfg(feature = "http")]
 mod response_schema;

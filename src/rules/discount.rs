@@ -5,19 +5,16 @@ use std::collections::BTreeSet;
 use super::pricing::{self, ItemPrice, OrderPrice};
 use super::{Checked, money};
 use crate::error::{FieldErrors, Result};
-use crate::form::limits::NumberLimit::Max;
-use crate::form::value::FormValue;
 use crate::model::amount::Amount;
 use crate::model::currency::Decimals;
 use crate::model::discount::{
-    Discount, DiscountErrorData, DiscountFields, DiscountRefusal, DiscountType, DiscountValidationResponse,
-    ValidateDiscount, ValidatedDiscount,
+    Discount, DiscountErrorData, DiscountFields, DiscountRefusal, DiscountValidationResponse, ValidateDiscount,
+    ValidatedDiscount,
 };
+use crate::model::discount_value::DiscountType;
 use crate::model::id::{EventId, TicketTypeId};
+use crate::model::percentage::Percentage;
 use crate::model::timestamp::Timestamp;
-
-/// The greatest number of decimals of a percentage, so that it is exact as a JSON number.
-const PERCENT_DECIMALS: u8 = 12;
 
 /// Checks a discount whose fields are within their limits, for an event whose currency has `decimals` decimals.
 /// Converts its amounts into minor units of that currency.
@@ -29,8 +26,12 @@ pub(crate) fn check(
     match fields.discount_type {
         // The type could not be read, so that it is unknown what the value means.
         _ if errors.covers("type") => {}
-        DiscountType::Percentage => check_percentage(&mut errors, "value", fields.value),
-        DiscountType::FixedAmount => fields.value = check_amount(&mut errors, "value", fields.value, decimals),
+        DiscountType::Percentage => {
+            if let Err(error) = Percentage::try_from(fields.number) {
+                errors.add("value", error.to_string());
+            }
+        }
+        DiscountType::FixedAmount => fields.number = check_amount(&mut errors, "value", fields.number, decimals),
     }
     errors.check(fields.valid_from < fields.valid_to, "validTo", "must be after validFrom");
     let minimum = fields.minimum_purchase;
@@ -40,13 +41,6 @@ pub(crate) fn check(
 
 fn check_amount(errors: &mut FieldErrors, path: &str, amount: Amount, decimals: Decimals) -> Amount {
     Amount::in_currency(money::check_decimals(errors, path, amount, decimals), decimals)
-}
-
-fn check_percentage(errors: &mut FieldErrors, path: &str, percent: Amount) {
-    errors.check(percent.is_within(Max(100)), path, "must be at most 100 percent");
-    if percent.minor_with(PERCENT_DECIMALS).is_none() {
-        errors.add(path, format!("must have at most {PERCENT_DECIMALS} decimals"));
-    }
 }
 
 /// A basket, and a code that may apply to it.
@@ -92,7 +86,7 @@ pub(crate) fn apply(
     match refusal(discount, full, now) {
         Some(refusal) => Err(refusal),
         None if !applies.contains(&true) => Err(DiscountRefusal::NotApplicable),
-        None => Ok(pricing::reduce(full, discount.discount_type, discount.value, &applies)),
+        None => Ok(pricing::reduce(full, discount.value, &applies)),
     }
 }
 
@@ -156,7 +150,6 @@ pub(crate) fn validate(
             discount: Some(ValidatedDiscount {
                 id: discount.id,
                 code: discount.code,
-                discount_type: discount.discount_type,
                 value: discount.value,
                 applicable_ticket_types: discount.applicable_ticket_types,
                 discounted_amount: Amount::in_currency(price.discounted.unwrap_or(0), basket.decimals),

@@ -2,8 +2,8 @@
 
 use super::money::MAX_TOTAL;
 use crate::error::Error;
-use crate::model::amount::Amount;
-use crate::model::discount::DiscountType;
+use crate::model::discount_value::DiscountValue;
+use crate::model::percentage::Percentage;
 
 /// The price of one item of an order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,23 +55,25 @@ pub(crate) fn too_expensive(path: &str) -> Error {
 
 /// Applies a discount to the items of a full price for which `applies` is true. A fixed amount is in minor units of the
 /// currency of the order.
-pub(crate) fn reduce(full: &OrderPrice, discount_type: DiscountType, value: Amount, applies: &[bool]) -> OrderPrice {
+pub(crate) fn reduce(full: &OrderPrice, value: DiscountValue, applies: &[bool]) -> OrderPrice {
     // Items to which the discount does not apply count as 0, so that they get no share of it.
     let subtotals: Vec<i64> =
         full.items.iter().zip(applies).map(|(item, applies)| if *applies { item.subtotal() } else { 0 }).collect();
-    let discounts = match discount_type {
-        DiscountType::Percentage => subtotals.iter().map(|subtotal| percent_of(*subtotal, value)).collect(),
-        DiscountType::FixedAmount => distribute(value.minor(), &subtotals),
+    let discounts = match value {
+        DiscountValue::Percentage(percentage) => {
+            subtotals.iter().map(|subtotal| percent_of(*subtotal, percentage)).collect()
+        }
+        DiscountValue::FixedAmount(amount) => distribute(amount.minor(), &subtotals),
     };
     let discounted = discounts.iter().sum();
     let items = full.items.iter().zip(discounts).map(|(item, discount)| ItemPrice { discount, ..*item }).collect();
     OrderPrice { items, total: full.total - discounted, discounted: Some(discounted) }
 }
 
-/// The percentage (at most 100) of a subtotal, rounded half up.
-fn percent_of(subtotal: i64, percent: Amount) -> i64 {
-    let whole = 100 * 10_i128.pow(u32::from(percent.decimals()));
-    let part = i128::from(subtotal) * i128::from(percent.minor());
+/// The percentage of a subtotal, rounded half up.
+fn percent_of(subtotal: i64, percentage: Percentage) -> i64 {
+    let whole = 100 * 10_i128.pow(u32::from(percentage.decimals()));
+    let part = i128::from(subtotal) * i128::from(percentage.units());
     narrow((2 * part + whole) / (2 * whole))
 }
 
@@ -129,7 +131,8 @@ mod tests {
 
     #[test]
     fn a_percentage_is_rounded_half_up_at_any_size() {
-        let of = |subtotal, minor, decimals| percent_of(subtotal, Amount::new(minor, decimals).expect("few decimals"));
+        let of =
+            |subtotal, units, decimals| percent_of(subtotal, Percentage::new(units, decimals).expect("a percentage"));
         assert_eq!(of(1, 50, 0), 1);
         assert_eq!(of(1, 49_999_999_999_999, 12), 0);
         assert_eq!(of(3, 50, 0), 2);

@@ -48,7 +48,7 @@ pub(crate) fn update(
         Change::Keep => Vec::new(),
     };
     let decimals = check_references(tx, organization, current.event_id, changed_types, &mut errors)?;
-    let fields = DiscountFields::update(&current, request.body.clone());
+    let fields = DiscountFields::update(&current.into(), request.body.clone());
     let fields = rules::check(fields, decimals, errors)?;
     discounts::update(tx, organization, id, &fields)?;
     discounts::get(tx, organization, id)

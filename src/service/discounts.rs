@@ -56,13 +56,13 @@ impl TicketingService {
     ///   the code.
     ///
     /// ```
-    /// use ticketing::discount::CreateDiscount;
+    /// use ticketing::Timestamp;
+    /// use ticketing::discount::{CreateDiscount, Percentage};
     /// use ticketing::order::CreateOrder;
-    /// use ticketing::{Amount, Timestamp};
     #[doc = include_str!("../doc_fixture.md")]
     /// // 10 % off with the code EARLY, for the first 100 orders.
     /// let (start, end) = ("2020-01-01T00:00:00Z".parse()?, Timestamp::MAX);
-    /// let mut early = CreateDiscount::percentage(event.id, "EARLY", Amount::whole(10), start, end);
+    /// let mut early = CreateDiscount::percentage(event.id, "EARLY", Percentage::whole(10)?, start, end);
     /// early.usage_limit = Some(100);
     /// service.create_discount(&caller, early)?;
     ///

@@ -9,15 +9,17 @@ use super::{Bind, Constraint, Row, Transaction, on_violation};
 use crate::error::{Error, Reason, ResourceKind, Result};
 use crate::model::amount::Amount;
 use crate::model::discount::{Discount, DiscountFields, ListDiscounts};
+use crate::model::discount_value::{DiscountType, DiscountValue};
 use crate::model::id::{DiscountId, EventId, OrganizationId, kind};
 use crate::model::page::Page;
+use crate::model::percentage::Percentage;
 use crate::rules::Checked;
 use crate::rules::text::fold;
+use crate::text_enum::TextEnum;
 
 columns! {
     write WRITTEN, selected_columns!("d."), values(fields: &DiscountFields) {
         code,
-        discount_type => type,
         description,
         auto_apply,
         usage_limit,
@@ -27,8 +29,9 @@ columns! {
         applicable_ticket_types,
     } and {
         code_key: fold(&fields.code).into(),
-        value: fields.value.minor().into(),
-        value_decimals: i64::from(fields.value.decimals()).into(),
+        type: fields.discount_type.as_str().into(),
+        value: fields.number.minor().into(),
+        value_decimals: i64::from(fields.number.decimals()).into(),
         minimum_purchase: fields.minimum_purchase.map(Amount::minor).into(),
     }
 
@@ -47,12 +50,19 @@ columns! {
     }
 }
 
-/// Reads the reduction: a number and its decimals.
-fn read_value(row: &Row<'_>) -> Result<Amount> {
-    let value = row.get("value")?;
+/// Reads the reduction: its type, a number, and the decimals of the number.
+fn read_value(row: &Row<'_>) -> Result<DiscountValue> {
+    let units = row.get("value")?;
     let decimals: i64 = row.get("value_decimals")?;
-    let read = u8::try_from(decimals).ok().and_then(|decimals| Amount::new(value, decimals).ok());
-    read.ok_or_else(|| row.corrupt("value_decimals", "is not a number of decimals"))
+    let decimals = u8::try_from(decimals).map_err(|_| row.corrupt("value_decimals", "is not a number of decimals"))?;
+    match row.text_enum("type")? {
+        DiscountType::Percentage => Percentage::new(units, decimals)
+            .map(DiscountValue::Percentage)
+            .map_err(|_| row.corrupt("value", "is not a percentage")),
+        DiscountType::FixedAmount => Amount::new(units, decimals)
+            .map(DiscountValue::FixedAmount)
+            .map_err(|_| row.corrupt("value_decimals", "is not a number of decimals")),
+    }
 }
 
 /// Selects discounts, with the number of their uses at the time `?1`. The orders whose hold has expired are subtracted
@@ -61,7 +71,7 @@ fn read_value(row: &Row<'_>) -> Result<Amount> {
 macro_rules! select {
     ($rest:literal) => {
         concat!(
-            "SELECT d.id, e.currency, d.value_decimals, d.minimum_purchase, d.event_id, d.value,
+            "SELECT d.id, e.currency, d.type, d.value_decimals, d.minimum_purchase, d.event_id, d.value,
                 d.used_count - (SELECT COUNT(*) FROM orders o WHERE o.status = 'PENDING' AND o.hold_until <= ?1
                     AND +o.event_id = d.event_id AND o.discount_id = d.id) AS used_count,
                 d.created_at, d.updated_at, d.revision",

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use ticketing::discount::{CreateDiscount, Discount, DiscountType};
+use ticketing::discount::{CreateDiscount, Discount, Percentage};
 use ticketing::event::{CreateEvent, Event, EventStatus, UpdateEvent};
 use ticketing::id::{DiscountId, EventId, OrderId, TicketTypeId};
 use ticketing::order::{CreateOrder, NewCustomer, Order, OrderStatus, PaymentStatus};
@@ -51,16 +51,21 @@ pub fn new_order(event: EventId, ticket_type: TicketTypeId, quantity: i64) -> Cr
     CreateOrder::new(event, new_customer(), ticket_type, quantity)
 }
 
-/// A discount of `percent` on every ticket type of the event, valid in 2026.
-pub fn percent_off(event: &Event, code: &str, percent: i64) -> CreateDiscount {
+/// A percentage of whole percent.
+pub fn percent(percent: u8) -> Percentage {
+    Percentage::whole(percent).expect("at most 100 percent")
+}
+
+/// A discount of `whole` percent on every ticket type of the event, valid in 2026.
+pub fn percent_off(event: &Event, code: &str, whole: u8) -> CreateDiscount {
     let from = at("2026-01-01T00:00:00Z");
     let to = at("2027-01-01T00:00:00Z");
-    CreateDiscount::percentage(event.id, code, Amount::whole(percent), from, to)
+    CreateDiscount::percentage(event.id, code, percent(whole), from, to)
 }
 
 /// A discount of a fixed amount on every ticket type of the event, valid in 2026.
 pub fn amount_off(event: &Event, code: &str, amount: Amount) -> CreateDiscount {
-    percent_off(event, code, 0).value(amount).discount_type(DiscountType::FixedAmount)
+    percent_off(event, code, 0).value(amount)
 }
 
 impl Fixture {

@@ -3,7 +3,8 @@
 
 use proptest::prelude::*;
 use ticketing::discount::{
-    BasketItem, CreateDiscount, DiscountRefusal, DiscountType, DiscountValidationResponse, ValidateDiscount,
+    BasketItem, CreateDiscount, DiscountRefusal, DiscountValidationResponse, DiscountValue, Percentage,
+    ValidateDiscount,
 };
 use ticketing::event::Event;
 use ticketing::order::{CreateOrder, NewOrderItem, Order};
@@ -62,8 +63,8 @@ fn order_amounts(fixture: &Fixture, code: &str, basket: &[(&TicketType, i64)]) -
     (parts, order.total.minor())
 }
 
-fn percent(event: &Event, code: &str, text: &str) -> CreateDiscount {
-    percent_off(event, code, 0).value(text.parse().expect(text))
+fn percent_text_off(event: &Event, code: &str, text: &str) -> CreateDiscount {
+    percent_off(event, code, 0).value(text.parse::<Percentage>().expect(text))
 }
 
 #[test]
@@ -71,10 +72,10 @@ fn a_percentage_is_rounded_half_up_for_each_item() {
     let fixture = Fixture::new();
     let (event, types) = event_in(&fixture, "EUR", 2, &[999, 1, 333]);
     let [ticket, cent, third] = types.as_slice() else { panic!("three") };
-    fixture.discount(percent(&event, "TENTH", "10"));
-    fixture.discount(percent(&event, "HALF", "50"));
-    fixture.discount(percent(&event, "ODD", "33.3333"));
-    fixture.discount(percent(&event, "JUST-BELOW-HALF", "49.999999999999"));
+    fixture.discount(percent_text_off(&event, "TENTH", "10"));
+    fixture.discount(percent_text_off(&event, "HALF", "50"));
+    fixture.discount(percent_text_off(&event, "ODD", "33.3333"));
+    fixture.discount(percent_text_off(&event, "JUST-BELOW-HALF", "49.999999999999"));
     // 0.999, 0.001, 0.333 and twice 9.99: 1.998.
     assert_eq!(
         order_amounts(&fixture, "TENTH", &[(ticket, 1), (cent, 1), (third, 1), (ticket, 2)]),
@@ -95,7 +96,7 @@ fn discounts_in_a_currency_without_decimals_are_whole_units() {
     let fixture = Fixture::new();
     let (event, types) = event_in(&fixture, "JPY", 0, &[1005, 333]);
     let [ticket, other] = types.as_slice() else { panic!("two") };
-    fixture.discount(percent(&event, "TENTH", "10"));
+    fixture.discount(percent_text_off(&event, "TENTH", "10"));
     fixture.discount(amount_off(&event, "FIVE", Amount::ZERO).value(Amount::whole(500)));
     // 100.5 and 33.3.
     assert_eq!(order_amounts(&fixture, "TENTH", &[(ticket, 1), (other, 1)]), ([101, 33].into(), 1204));
@@ -103,7 +104,7 @@ fn discounts_in_a_currency_without_decimals_are_whole_units() {
     assert_eq!(order_amounts(&fixture, "FIVE", &[(ticket, 1), (other, 3)]), ([251, 249].into(), 1504));
     let half_yen = amount_off(&event, "HALF", Amount::ZERO).value(amount(5, 1));
     assert_eq!(paths(fixture.service.create_discount(&fixture.caller, half_yen)), ["value"]);
-    let mut minimum = percent(&event, "MINIMUM", "0.5");
+    let mut minimum = percent_text_off(&event, "MINIMUM", "0.5");
     minimum.minimum_purchase = Some(amount(5, 1));
     assert_eq!(paths(fixture.service.create_discount(&fixture.caller, minimum)), ["minimumPurchase"]);
 }
@@ -113,7 +114,7 @@ fn discounts_in_a_currency_with_three_decimals_are_thousandths() {
     let fixture = Fixture::new();
     let (event, types) = event_in(&fixture, "KWD", 3, &[1_250, 2_005]);
     let [ticket, other] = types.as_slice() else { panic!("two") };
-    fixture.discount(percent(&event, "SOME", "12.5"));
+    fixture.discount(percent_text_off(&event, "SOME", "12.5"));
     fixture.discount(amount_off(&event, "ONE", Amount::ZERO).value(amount(1_001, 3)));
     // 0.15625 and 0.250625.
     assert_eq!(order_amounts(&fixture, "SOME", &[(ticket, 1), (other, 1)]), ([156, 251].into(), 2848));
@@ -183,9 +184,11 @@ fn entries() -> impl Strategy<Value = Vec<(usize, i64)>> {
 impl DiscountCase {
     fn request(&self, event: &Event, types: &[TicketType], code: &str) -> CreateDiscount {
         let listed = types.iter().zip(self.types).filter(|(_, listed)| *listed).map(|(ticket_type, _)| ticket_type.id);
-        let kind = if self.percentage { DiscountType::Percentage } else { DiscountType::FixedAmount };
-        let value = amount(self.value, self.decimals);
-        let mut request = percent_off(event, code, 0).discount_type(kind).value(value).applicable_ticket_types(listed);
+        let value = match self.percentage {
+            true => Percentage::new(self.value, self.decimals).expect("a percentage").into(),
+            false => DiscountValue::FixedAmount(amount(self.value, self.decimals)),
+        };
+        let mut request = percent_off(event, code, 0).value(value).applicable_ticket_types(listed);
         request.minimum_purchase = self.minimum.map(eur);
         request
     }

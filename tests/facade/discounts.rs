@@ -1,8 +1,8 @@
 //! Discounts: validation, when a code applies, automatic discounts, and when a use is claimed and released.
 
 use ticketing::discount::{
-    BasketItem, CreateDiscount, Discount, DiscountRefusal, DiscountType, DiscountValidationResponse, ListDiscounts,
-    UpdateDiscount, ValidateDiscount,
+    BasketItem, CreateDiscount, Discount, DiscountRefusal, DiscountValidationResponse, DiscountValue, ListDiscounts,
+    Percentage, UpdateDiscount, ValidateDiscount,
 };
 use ticketing::error::Reason;
 use ticketing::event::{Event, EventStatus, UpdateEvent};
@@ -10,6 +10,7 @@ use ticketing::id::EventId;
 use ticketing::order::{CreateOrder, NewOrderItem, Order, OrderStatus, PaymentStatus};
 use ticketing::page::PageRequest;
 use ticketing::payment::{ListRefunds, RefundStatus};
+use ticketing::request::Request;
 use ticketing::ticket_type::TicketType;
 use ticketing::{Amount, Change, Result};
 
@@ -19,6 +20,11 @@ impl Fixture {
     fn update(&self, discount: &Discount, change: impl FnOnce(&mut UpdateDiscount)) -> Result<Discount> {
         let mut changes = UpdateDiscount::default();
         change(&mut changes);
+        self.service.update_discount(&self.caller, discount.id, changes)
+    }
+
+    fn update_from_json(&self, discount: &Discount, changes: &str) -> Result<Discount> {
+        let changes = Request::<UpdateDiscount>::from_json(changes.as_bytes()).expect("JSON");
         self.service.update_discount(&self.caller, discount.id, changes)
     }
 
@@ -74,8 +80,8 @@ fn a_discount_is_created_with_defaults_read_updated_and_deleted() {
         "id": created.id,
         "eventId": event.id,
         "code": "Early",
-        "type": DiscountType::Percentage,
-        "value": Amount::whole(10),
+        "type": "PERCENTAGE",
+        "value": 10,
         "description": null,
         "autoApply": false,
         "usageLimit": null,
@@ -125,16 +131,15 @@ fn a_discount_is_created_with_defaults_read_updated_and_deleted() {
 #[test]
 fn an_update_is_validated_together_with_the_unchanged_fields() {
     let (fixture, event, _) = sale();
-    let discount = fixture.discount(percent_off(&event, "EARLY", 0).value("12.345".parse().expect("it")));
-    let fixed = fixture.update(&discount, |change| change.discount_type = Change::Set(DiscountType::FixedAmount));
+    let discount = fixture.discount(percent_off(&event, "EARLY", 0).value("12.345".parse::<Percentage>().expect("it")));
+    let fixed = fixture.update_from_json(&discount, r#"{"type": "FIXED_AMOUNT"}"#);
     assert_eq!(paths(fixed), ["value"], "12.345 is not an amount in EUR");
-    let fixed = fixture.update(&discount, |change| {
-        change.discount_type = Change::Set(DiscountType::FixedAmount);
-        change.value = Change::Set(eur(15_000));
-    });
-    assert_eq!(fixed.expect("an amount").value.to_string(), "150.00");
-    let percent = fixture.update(&discount, |change| change.discount_type = Change::Set(DiscountType::Percentage));
-    assert_eq!(paths(percent), ["value"], "150 percent is too much");
+    let fixed = fixture.update(&discount, |change| *change = change.clone().value(eur(15_000)));
+    assert_eq!(fixed.expect("an amount").value, DiscountValue::FixedAmount(eur(15_000)));
+    let fixed = fixture.update_from_json(&discount, r#"{"value": 160}"#);
+    assert_eq!(fixed.expect("an amount").value, DiscountValue::FixedAmount(eur(16_000)));
+    let percent = fixture.update_from_json(&discount, r#"{"type": "PERCENTAGE"}"#);
+    assert_eq!(paths(percent), ["value"], "160 percent is too much");
     assert_eq!(
         paths(fixture.update(&discount, |change| change.valid_from = Change::Set(discount.valid_to))),
         ["validTo"]
@@ -145,7 +150,7 @@ fn an_update_is_validated_together_with_the_unchanged_fields() {
     );
     let all = fixture.update(&discount, |change| {
         change.code = Change::Set("x".to_owned());
-        change.value = Change::Set(eur(-1));
+        *change = change.clone().value(eur(-1));
         change.usage_limit = Change::Set(Some(0));
         change.minimum_purchase = Change::Set(Some(amount(1, 3)));
         change.applicable_ticket_types = Change::Set(vec!["type_0000000000001".parse().expect("an id")]);
@@ -311,7 +316,7 @@ fn an_order_keeps_the_stored_code_and_the_discounted_amount() {
     fixture
         .update(&discount, |change| {
             change.code = Change::Set("LATE".to_owned());
-            change.value = Change::Set(Amount::whole(50));
+            *change = change.clone().value(percent(50));
         })
         .expect("a change");
     let read = fixture.read_order(order.id);
@@ -656,7 +661,7 @@ fn a_deleted_ticket_type_stays_among_the_applicable_ones() {
     assert_eq!(fixture.read_discount(discount.id).applicable_ticket_types, [deleted.id]);
     assert_eq!(fixture.refusal("EARLY", &ticket_type), Some(DiscountRefusal::NotApplicable));
     // An update checks only the fields that it sets.
-    fixture.update(&discount, |change| change.value = Change::Set(Amount::whole(20))).expect("a change");
+    fixture.update(&discount, |change| *change = change.clone().value(percent(20))).expect("a change");
     let again = fixture.update(&discount, |change| change.applicable_ticket_types = Change::Set(vec![deleted.id]));
     assert_eq!(paths(again), ["applicableTicketTypes[0]"]);
     fixture.update(&discount, |change| change.applicable_ticket_types = Change::Set(Vec::new())).expect("a change");

@@ -14,7 +14,7 @@ use ticketing::text_enum::TextEnum;
 use ticketing::ticket::{CheckInTicket, IssueTickets, ListTickets};
 use ticketing::ticket_type::{CreateTicketType, ListTicketTypes, UpdateTicketType};
 use ticketing::webhook::{CreateWebhook, ListWebhookDeliveries, ListWebhooks, NotificationType, UpdateWebhook};
-use ticketing::{Amount, Caller, Error, Result, TicketingService};
+use ticketing::{Caller, Error, Result, TicketingService};
 
 use crate::common::*;
 
@@ -31,7 +31,7 @@ struct Ids {
 }
 
 fn new_discount(event: EventId) -> CreateDiscount {
-    CreateDiscount::percentage(event, "OWN", Amount::whole(10), at(NOW), at(EVENT_END))
+    CreateDiscount::percentage(event, "OWN", percent(10), at(NOW), at(EVENT_END))
 }
 
 fn validation(event_id: EventId, code: &str, ticket_type_id: TicketTypeId) -> ValidateDiscount {

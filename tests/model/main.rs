@@ -14,13 +14,13 @@ mod steps;
 use std::time::Duration;
 
 use proptest::prelude::*;
-use ticketing::discount::{CreateDiscount, DiscountType, UpdateDiscount};
+use ticketing::discount::{CreateDiscount, DiscountValue, Percentage, UpdateDiscount};
 use ticketing::event::EventStatus;
 use ticketing::id::{DiscountId, EventId, OrderId, TicketId, TicketTypeId};
 use ticketing::order::{CreateOrder, NewOrderItem, OrderStatus};
 use ticketing::ticket::{CheckInTicket, IssueTickets};
 use ticketing::ticket_type::{CreateTicketType, UpdateTicketType};
-use ticketing::{Amount, Change, Result, TicketingService, Timestamp};
+use ticketing::{Change, Result, TicketingService, Timestamp};
 
 use common::outbox;
 use common::*;
@@ -99,11 +99,12 @@ impl System {
             Step::AddDiscount { percent, value, limit, minimum, automatic, only } => {
                 let from = at("2020-01-01T00:00:00Z");
                 let to = Timestamp::MAX;
-                let value = if *percent { Amount::whole(*value) } else { Amount::cents(*value) };
-                let mut new = CreateDiscount::percentage(self.event, code(self.discounts.len()), value, from, to);
-                if !percent {
-                    new.discount_type = DiscountType::FixedAmount;
-                }
+                let value = match percent {
+                    true => Percentage::new(*value, 0).expect("at most 100 percent").into(),
+                    false => DiscountValue::FixedAmount(eur(*value)),
+                };
+                let code = code(self.discounts.len());
+                let mut new = CreateDiscount::percentage(self.event, code, Percentage::ZERO, from, to).value(value);
                 new.usage_limit = *limit;
                 new.minimum_purchase = minimum.map(eur);
                 new.auto_apply = Some(*automatic);

@@ -274,12 +274,11 @@ fn a_corrupt_value_is_reported_with_table_column_and_row() {
     let get_order = || service.get_order(caller, order.id).map(drop);
     let get_event = || service.get_event(caller, fixture.default_event().id).map(drop);
     let get_ticket_type = || service.get_ticket_type(caller, ticket_type.id).map(drop);
-    let ten = ticketing::Amount::whole(10);
     let code = "EARLY";
     let mut discount = ticketing::discount::CreateDiscount::percentage(
         fixture.default_event().id,
         code,
-        ten,
+        percent(10),
         at(NOW),
         ticketing::Timestamp::MAX,
     );

@@ -6,6 +6,7 @@ use crate::error::Result;
 use crate::form::text::is_slug;
 use crate::model::check::{CheckReport, Finding};
 use crate::model::currency::Decimals;
+use crate::model::percentage::Percentage;
 use crate::model::timestamp::Timestamp;
 use crate::model::webhook::NotificationType;
 use crate::rules::calendar::Zone;
@@ -198,8 +199,7 @@ fn is_secret(text: &str) -> bool {
     digits.is_some_and(|digits| digits.len() == 43 && digits.bytes().all(is_digit) && digits.ends_with(is_last_digit))
 }
 
-/// Whether `value`, which counts units of 10^-`decimals`, is between 0 and 100.
-fn is_percentage(value: i64, decimals: i64) -> bool {
-    let scale = u32::try_from(decimals).ok().and_then(|decimals| 10_i128.checked_pow(decimals));
-    scale.is_some_and(|scale| (0..=100 * scale).contains(&i128::from(value)))
+/// Whether `units`, of which `10^decimals` are one percent, are a percentage.
+fn is_percentage(units: i64, decimals: i64) -> bool {
+    u8::try_from(decimals).is_ok_and(|decimals| Percentage::new(units, decimals).is_ok())
 }
