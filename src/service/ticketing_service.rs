@@ -96,8 +96,11 @@ impl TicketingService {
         self.store().read(|tx| organizations::all(tx).map(drop))
     }
 
-    /// Runs `work` so that all its reads on this thread see one snapshot of the database. The snapshot contains
-    /// no later writes, not even those of `work`.
+    /// Runs `work` so that all its reads on this thread see one snapshot of the database: the state at the moment when
+    /// `work` begins. The snapshot contains no later writes, not even those of `work`.
+    ///
+    /// Calls can be nested: inside another call for the same service, `work` sees the snapshot of the outer one. A
+    /// snapshot takes one of the [readers](crate::Builder::readers) until `work` returns.
     ///
     /// # Errors
     /// - [`Error::Unavailable`](crate::Error::Unavailable) if every reader stays busy.

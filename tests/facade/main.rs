@@ -23,6 +23,7 @@ mod request_forms;
 mod response_forms;
 mod revisions;
 mod scopes;
+mod snapshots;
 mod summary;
 mod tenants;
 mod ticket_types;

@@ -1,6 +1,6 @@
 //! The pool of connections that only read.
 
-use std::cell::Cell;
+use std::cell::RefCell;
 
 use r2d2_sqlite::SqliteConnectionManager;
 
@@ -72,8 +72,8 @@ impl Drop for Reader {
 }
 
 thread_local! {
-    /// The reader whose snapshot all reads of this thread share, inside `with_snapshot`.
-    static SHARED_READER: Cell<Option<Reader>> = const { Cell::new(None) };
+    /// The readers whose snapshots all reads of this thread share, inside `with_snapshot`: at most one of each store.
+    static SHARED_READERS: RefCell<Vec<Reader>> = const { RefCell::new(Vec::new()) };
 }
 
 impl Readers {
@@ -89,28 +89,42 @@ impl Readers {
         isolation: Isolation,
         work: impl FnOnce(&Transaction<'_>) -> Result<T>,
     ) -> Result<T> {
-        let (reader, is_shared) = match SHARED_READER.take() {
-            Some(shared) if std::ptr::eq(shared.readers, self) => (shared, true),
-            // It belongs to another store.
-            other => {
-                SHARED_READER.set(other);
-                (self.reader(environment, isolation)?, false)
-            }
+        let (reader, is_shared) = match self.take_shared_reader() {
+            Some(shared) => (shared, true),
+            None => (self.reader(environment, isolation)?, false),
         };
         let transaction = Transaction::new(&*reader.connection, reader.now, environment, ids);
         let result = work(&transaction);
         if is_shared {
-            SHARED_READER.set(Some(reader));
+            share(reader);
         }
         result
     }
 
-    /// Runs `work`. All reads of this thread inside it see one snapshot.
+    /// Runs `work`. All reads of this thread inside it see one snapshot: the state at the beginning of `work`, or the
+    /// one that the thread shares already.
     pub(crate) fn with_snapshot<T>(&self, environment: &Environment, work: impl FnOnce() -> T) -> Result<T> {
-        SHARED_READER.set(Some(self.reader(environment, Isolation::Snapshot)?));
+        if let Some(shared) = self.take_shared_reader() {
+            share(shared);
+            return Ok(work());
+        }
+        let reader = self.reader(environment, Isolation::Snapshot)?;
+        // The snapshot is taken by the first statement that reads.
+        let take =
+            || reader.connection.raw.prepare_cached("SELECT 1 FROM sqlite_schema LIMIT 1")?.query_row([], |_| Ok(()));
+        take().map_err(|error| convert(&error))?;
+        share(reader);
         let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work));
-        drop(SHARED_READER.take());
+        drop(self.take_shared_reader());
         result.or_else(|panic| std::panic::resume_unwind(panic))
+    }
+
+    /// Takes the reader of this store that the thread shares, if there is one.
+    fn take_shared_reader(&self) -> Option<Reader> {
+        SHARED_READERS.with_borrow_mut(|shared| {
+            let own = shared.iter().position(|reader| std::ptr::eq(reader.readers, self))?;
+            Some(shared.swap_remove(own))
+        })
     }
 
     /// Takes a connection from the pool.
@@ -122,4 +136,9 @@ impl Readers {
         }
         Ok(Reader { connection, now: environment.now(), isolation, readers: self })
     }
+}
+
+/// Makes the thread share a reader.
+fn share(reader: Reader) {
+    SHARED_READERS.with_borrow_mut(|shared| shared.push(reader));
 }
