@@ -230,9 +230,9 @@ pub mod id {
     };
 }
 
-/// Pages of lists.
+/// Pages of lists, and the iterator over all pages.
 pub mod page {
-    pub use crate::model::page::{Page, PageRequest};
+    pub use crate::model::page::{Page, PageRequest, all};
 }
 
 /// Requests as JSON or a query string, and options of a call: idempotency keys and expected revisions.

@@ -6,7 +6,7 @@
 //! |---|---|
 //! | `T`, `Option<T>` or `Change<T>` | `field(value)` |
 //! | `Change<Option<T>>` | `field(value)`, and `clear_field()`, which sets it to `None` |
-//! | `PageRequest<K>` | `page(value)`, `limit(value)` and `after(cursor)` |
+//! | `PageRequest<C>` | `page(value)`, `limit(value)` and `after(cursor)` |
 //!
 //! For a `String` it takes anything that converts into one, and for a `Vec` anything that iterates over the items. Other
 //! types are taken as they are, so that `"2100-06-01T18:00:00Z".parse()?` needs no type annotation.
@@ -65,8 +65,8 @@ macro_rules! writable_setters {
 
 /// The setters of one field of a form. A file with a `PageRequest` also imports `Id`, the type of cursors.
 macro_rules! form_setter {
-    ($docs:tt $field:ident: PageRequest<$kind:ty>) => {
-        $crate::form::setters::setter! { $docs $field is_value: PageRequest<$kind> }
+    ($docs:tt $field:ident: PageRequest<$cursor:ty>) => {
+        $crate::form::setters::setter! { $docs $field is_value: PageRequest<$cursor> }
 
         /// Sets the greatest number of items of the page: 1 to 100. The default is 25.
         #[must_use]
@@ -77,7 +77,7 @@ macro_rules! form_setter {
 
         /// Requests the page that follows `cursor`, the `next_cursor` of the previous page.
         #[must_use]
-        pub fn after(mut self, cursor: Id<$kind>) -> Self {
+        pub fn after(mut self, cursor: $cursor) -> Self {
             self.$field.cursor = Some(cursor);
             self
         }

@@ -2,7 +2,7 @@
 
 use super::amount::{Amount, MAX_PRICE};
 use super::discount_value::{DiscountType, DiscountValue};
-use super::id::{DiscountId, EventId, Id, TicketTypeId, kind};
+use super::id::{DiscountId, EventId, TicketTypeId};
 use super::page::PageRequest;
 use super::percentage::Percentage;
 use super::ticket_type::MAX_QUANTITY;
@@ -194,7 +194,7 @@ form! {
         /// Only enabled discounts, or only the others.
         pub is_active: Option<bool>,
         /// The part of the list to return.
-        pub page: PageRequest<kind::Discount>,
+        pub page: PageRequest<DiscountId>,
     }
 }
 

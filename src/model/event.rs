@@ -1,6 +1,6 @@
 //! Events: what tickets are sold for.
 
-use super::id::{EventId, Id, OrganizationId, kind};
+use super::id::{EventId, OrganizationId};
 use super::organization::Organization;
 use super::page::PageRequest;
 use super::timestamp::Timestamp;
@@ -194,6 +194,6 @@ form! {
         /// Only events that begin before this time.
         pub starts_before: Option<Timestamp>,
         /// The part of the list to return.
-        pub page: PageRequest<kind::Event>,
+        pub page: PageRequest<EventId>,
     }
 }

@@ -2,7 +2,7 @@
 
 use super::amount::Amount;
 use super::customer::{Customer, NewCustomer};
-use super::id::{CustomerId, EventId, Id, OrderId, OrderItemId, OrganizationId, TicketId, TicketTypeId, kind};
+use super::id::{CustomerId, DiscountId, EventId, OrderId, OrderItemId, OrganizationId, TicketId, TicketTypeId};
 use super::page::PageRequest;
 use super::ticket::TicketStatus;
 use super::timestamp::Timestamp;
@@ -324,7 +324,19 @@ form! {
         pub created_from: Option<Timestamp>,
         /// Only orders created before this time.
         pub created_before: Option<Timestamp>,
+        /// Only orders completed at this time or later. An order that was completed and then cancelled is one of them.
+        pub completed_from: Option<Timestamp>,
+        /// Only orders completed before this time.
+        pub completed_before: Option<Timestamp>,
+        /// Only orders that last changed at this time or later.
+        pub updated_from: Option<Timestamp>,
+        /// Only orders that last changed before this time.
+        pub updated_before: Option<Timestamp>,
+        /// Only orders that this discount applied to.
+        pub discount_id: Option<DiscountId>,
+        /// Only orders with tickets of this type.
+        pub ticket_type_id as "ticketId": Option<TicketTypeId>,
         /// The part of the list to return.
-        pub page: PageRequest<kind::Order>,
+        pub page: PageRequest<OrderId>,
     }
 }

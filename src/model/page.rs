@@ -1,7 +1,7 @@
 //! Pages of a list.
 
 use super::id::{Id, Kind};
-use crate::error::FieldErrors;
+use crate::error::{FieldErrors, Result};
 use crate::form::field::{Field, FormField};
 use crate::form::limits::NoLimit;
 use crate::form::limits::NumberLimit::{self, Max, Min};
@@ -13,24 +13,25 @@ use crate::form::schema::ObjectSchema;
 pub(crate) const UNKNOWN_CURSOR: &str = "must be a cursor returned by this list";
 
 const DEFAULT_LIMIT: i64 = 25;
+const MAX_LIMIT: i64 = 100;
 
-/// The part of a list to return.
+/// The part of a list to return. `C` is the type of the cursor: the id of an item.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct PageRequest<K: Kind> {
+pub struct PageRequest<C> {
     /// The greatest number of items: 1 to 100. The default is 25.
     pub limit: i64,
     /// Return the items that follow this one: the `next_cursor` of the previous page.
-    pub cursor: Option<Id<K>>,
+    pub cursor: Option<C>,
 }
 
-impl<K: Kind> Default for PageRequest<K> {
+impl<C> Default for PageRequest<C> {
     fn default() -> Self {
         Self { limit: DEFAULT_LIMIT, cursor: None }
     }
 }
 
-impl<K: Kind> PageRequest<K> {
+impl<C> PageRequest<C> {
     /// Requests the first `limit` items.
     #[must_use]
     pub fn first(limit: i64) -> Self {
@@ -39,18 +40,19 @@ impl<K: Kind> PageRequest<K> {
 
     /// The same request, for the page that follows `cursor`.
     #[must_use]
-    pub fn after(self, cursor: Id<K>) -> Self {
+    pub fn after(self, cursor: C) -> Self {
         Self { cursor: Some(cursor), ..self }
     }
 }
 
-const LIMIT: Field<NumberLimit> = Field::new("limit", "The greatest number of items: 1 to 100.", &[Min(1), Max(100)])
-    .with_default(|| DEFAULT_LIMIT.into());
+const LIMIT: Field<NumberLimit> =
+    Field::new("limit", "The greatest number of items: 1 to 100.", &[Min(1), Max(MAX_LIMIT)])
+        .with_default(|| DEFAULT_LIMIT.into());
 const CURSOR: Field<NoLimit> =
     Field::new("cursor", "Return the items that follow this one: the `nextCursor` of the previous page.", &[]);
 
 /// `limit` and `cursor` are fields of the list request itself, not of a nested object.
-impl<K: Kind> FormField for PageRequest<K> {
+impl<K: Kind> FormField for PageRequest<Id<K>> {
     type Limit = NoLimit;
 
     fn read(object: &mut ObjectReader<'_>, _: &Field<NoLimit>) -> Self {
@@ -69,29 +71,68 @@ impl<K: Kind> FormField for PageRequest<K> {
     }
 }
 
-/// One page of a list.
+/// One page of a list of `T`. `C` is the type of the cursor: the id of an item.
+///
+/// [`page::all`](all) iterates over the items of all pages.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[cfg_attr(
     feature = "http",
     derive(schemars::JsonSchema),
-    schemars(rename = "{T}Page", bound = "T: schemars::JsonSchema")
+    schemars(rename = "{T}Page", bound = "T: schemars::JsonSchema, C: schemars::JsonSchema")
 )]
-#[serde(rename_all = "camelCase", bound(serialize = "T: serde::Serialize", deserialize = "T: serde::Deserialize<'de>"))]
+#[serde(rename_all = "camelCase")]
 #[non_exhaustive]
-pub struct Page<T, K: Kind> {
+pub struct Page<T, C> {
     /// The items.
     pub data: Vec<T>,
     /// The cursor of the next page. Not set on the last page.
-    pub next_cursor: Option<Id<K>>,
+    pub next_cursor: Option<C>,
 }
 
-impl<T, K: Kind> Page<T, K> {
+impl<T, C> Page<T, C> {
     /// Makes a page of the first `limit` items. If `data` has more items, another page follows.
-    pub(crate) fn cut(mut data: Vec<T>, limit: i64, id: impl Fn(&T) -> Id<K>) -> Self {
+    pub(crate) fn cut(mut data: Vec<T>, limit: i64, cursor: impl Fn(&T) -> C) -> Self {
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
         let more = data.len() > limit;
         data.truncate(limit);
-        let next_cursor = if more { data.last().map(id) } else { None };
+        let next_cursor = if more { data.last().map(cursor) } else { None };
         Self { data, next_cursor }
     }
+}
+
+/// Iterates over the items of all pages of a list. `list` requests one page.
+///
+/// The pages have up to 100 items each, and are requested when the iterator comes to them. After an error the iterator
+/// ends. Each page is a read of its own, so other changes can happen in between: new items are not seen in a list that
+/// begins with the newest. To read all pages from one state, iterate inside
+/// [`on_one_snapshot`](crate::TicketingService::on_one_snapshot).
+///
+/// ```
+/// use ticketing::page;
+#[doc = include_str!("../doc_fixture.md")]
+/// let request = ListOrders::default().event_id(event.id).status(OrderStatus::Completed);
+/// for order in page::all(|page| service.list_orders(&caller, request.clone().page(page))) {
+///     println!("{}", order?.customer.email);
+/// }
+/// let types = page::all(|page| service.list_ticket_types(&caller, event.id, ListTicketTypes::default().page(page)));
+/// assert_eq!(types.collect::<ticketing::Result<Vec<_>>>()?, [ticket_type]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn all<T, C>(mut list: impl FnMut(PageRequest<C>) -> Result<Page<T, C>>) -> impl Iterator<Item = Result<T>> {
+    let mut items = Vec::new().into_iter();
+    let mut next = Some(PageRequest::first(MAX_LIMIT));
+    std::iter::from_fn(move || {
+        loop {
+            if let Some(item) = items.next() {
+                return Some(Ok(item));
+            }
+            match list(next.take()?) {
+                Ok(page) => {
+                    items = page.data.into_iter();
+                    next = page.next_cursor.map(|cursor| PageRequest::first(MAX_LIMIT).after(cursor));
+                }
+                Err(error) => return Some(Err(error)),
+            }
+        }
+    })
 }

@@ -1,7 +1,7 @@
 //! Refunds: payments returned through the gateway.
 
 use super::amount::Amount;
-use super::id::{Id, OrderId, kind};
+use super::id::{EventId, OrderId};
 use super::page::PageRequest;
 use super::timestamp::Timestamp;
 use crate::form::declare::form;
@@ -34,7 +34,8 @@ pub struct Refund {
     pub status: RefundStatus,
     /// How many requests were made to the gateway.
     pub attempts: i64,
-    /// The last error of the gateway, if the refund has not succeeded.
+    /// The last error of the gateway, if the refund has not succeeded. It is the gateway's own text, which may reveal
+    /// internal addresses: do not show it to customers.
     pub last_error: Option<String>,
     /// When the refund was decided.
     pub created_at: Timestamp,
@@ -48,7 +49,9 @@ form! {
     pub struct ListRefunds {
         /// Only refunds with this status.
         pub status: Option<RefundStatus>,
+        /// Only refunds of orders for this event.
+        pub event_id: Option<EventId>,
         /// The part of the list to return. Refunds are listed by order.
-        pub page: PageRequest<kind::Order>,
+        pub page: PageRequest<OrderId>,
     }
 }

@@ -1,7 +1,7 @@
 //! Issued tickets: what a person shows at the entrance.
 
 use super::customer::{Customer, NewCustomer};
-use super::id::{ApiKeyId, CustomerId, EventId, Id, OrderId, OrderItemId, TicketId, TicketTypeId, kind};
+use super::id::{ApiKeyId, CustomerId, EventId, OrderId, OrderItemId, TicketId, TicketTypeId};
 use super::page::PageRequest;
 use super::timestamp::Timestamp;
 use crate::form::declare::form;
@@ -207,7 +207,11 @@ form! {
         pub status: Option<TicketStatus>,
         /// Only tickets of the customer with exactly this e-mail address. Upper and lower case are equivalent.
         pub customer_email: Option<String>,
+        /// Only tickets that were first checked in at this time or later.
+        pub first_scan_from: Option<Timestamp>,
+        /// Only tickets that were first checked in before this time.
+        pub first_scan_before: Option<Timestamp>,
         /// The part of the list to return.
-        pub page: PageRequest<kind::Ticket>,
+        pub page: PageRequest<TicketId>,
     }
 }

@@ -1,7 +1,7 @@
 //! Ticket types: what can be ordered for an event.
 
 use super::amount::{Amount, MAX_PRICE};
-use super::id::{EventId, Id, TicketTypeId, kind};
+use super::id::{EventId, TicketTypeId};
 use super::page::PageRequest;
 use super::timestamp::Timestamp;
 use crate::form::declare::form;
@@ -148,6 +148,6 @@ form! {
         /// Only ticket types with this status.
         pub status: Option<TicketTypeStatus>,
         /// The part of the list to return.
-        pub page: PageRequest<kind::TicketType>,
+        pub page: PageRequest<TicketTypeId>,
     }
 }

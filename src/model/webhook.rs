@@ -1,6 +1,6 @@
 //! Webhook endpoints and the deliveries of notifications to them.
 
-use super::id::{Id, NotificationId, OutboxId, WebhookDeliveryId, WebhookId, kind};
+use super::id::{NotificationId, OutboxId, WebhookDeliveryId, WebhookId};
 use super::page::PageRequest;
 use super::secret::Secret;
 use super::timestamp::Timestamp;
@@ -143,7 +143,7 @@ form! {
     #[derive(Debug, Clone, Default, PartialEq, Eq)]
     pub struct ListWebhooks {
         /// The part of the list to return.
-        pub page: PageRequest<kind::Webhook>,
+        pub page: PageRequest<WebhookId>,
     }
 }
 
@@ -190,7 +190,7 @@ form! {
         /// Only deliveries of this type of notification.
         pub event_type: Option<DeliveryEventType>,
         /// The part of the list to return.
-        pub page: PageRequest<kind::WebhookDelivery>,
+        pub page: PageRequest<WebhookDeliveryId>,
     }
 }
 

@@ -115,6 +115,11 @@ impl Checkout {
 pub struct RefundRequest {
     /// The order.
     pub order_id: OrderId,
+    /// The organization that sold the tickets. If each organization has an account of its own at the provider, this
+    /// tells which one to use.
+    pub organization_id: OrganizationId,
+    /// The event that the tickets were for.
+    pub event_id: EventId,
     /// The gateway's id of the payment, from [`Checkout::reference`]. `None` if the gateway returned no checkout, or
     /// returned it after the timeout: then find the payment by the order id in the idempotency key of the checkout,
     /// `checkout-<order id>`.
@@ -127,7 +132,8 @@ pub struct RefundRequest {
     pub idempotency_key: String,
 }
 
-/// Why a call to the gateway failed.
+/// Why a call to the gateway failed. The text is for logs, and for [`Refund::last_error`]. It is not in the message of the
+/// error that [`create_order`](crate::TicketingService::create_order) returns, and the server sends it to no client.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum GatewayError {

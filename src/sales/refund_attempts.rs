@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::error::Result;
 use crate::model::amount::Amount;
-use crate::model::id::OrderId;
+use crate::model::id::{EventId, OrderId, OrganizationId};
 use crate::rules::refund::delay_after;
 use crate::store::{Transaction, checkouts, refunds};
 
@@ -15,6 +15,8 @@ const CLAIM: Duration = Duration::from_mins(1);
 #[derive(Debug, Clone)]
 pub(crate) struct RefundAttempt {
     pub(crate) order: OrderId,
+    pub(crate) organization: OrganizationId,
+    pub(crate) event: EventId,
     pub(crate) amount: Amount,
     pub(crate) currency: String,
     /// The gateway's id of the payment, if it returned one.
@@ -27,11 +29,14 @@ pub(crate) struct RefundAttempt {
 pub(crate) fn claim(tx: &Transaction<'_>, order: OrderId) -> Result<Option<RefundAttempt>> {
     tx.lock_event(order)?;
     let Some(claimed) = refunds::claim(tx, order, tx.now().saturating_add(CLAIM))? else { return Ok(None) };
+    let payment = checkouts::payment(tx, order)?;
     Ok(Some(RefundAttempt {
         order,
+        organization: payment.organization,
+        event: payment.event,
         amount: claimed.amount,
         currency: claimed.currency,
-        reference: checkouts::payment_reference(tx, order)?,
+        reference: payment.reference,
         number: claimed.attempt,
     }))
 }

@@ -7,7 +7,7 @@ use crate::model::caller::{Caller, ConditionalCaller, IdempotentCall};
 use crate::model::discount::{
     CreateDiscount, Discount, DiscountValidationResponse, ListDiscounts, UpdateDiscount, ValidateDiscount,
 };
-use crate::model::id::{DiscountId, kind};
+use crate::model::id::DiscountId;
 use crate::model::page::Page;
 use crate::rules::checked;
 use crate::sales::discount_changes;
@@ -37,7 +37,7 @@ impl TicketingService {
         &self,
         caller: &Caller,
         request: impl Into<Request<ListDiscounts>>,
-    ) -> Result<Page<Discount, kind::Discount>> {
+    ) -> Result<Page<Discount, DiscountId>> {
         caller.require(Scope::DiscountsRead)?;
         let Request { body, errors } = request.into();
         let request = checked(body, errors)?;

@@ -5,7 +5,7 @@ use crate::error::Result;
 use crate::form::request::Request;
 use crate::model::caller::{Caller, ConditionalCaller, IdempotentCall};
 use crate::model::event::{CreateEvent, Event, EventSettings, ListEvents, UpdateEvent};
-use crate::model::id::{EventId, kind};
+use crate::model::id::EventId;
 use crate::model::page::Page;
 use crate::rules::checked;
 use crate::sales::event_changes;
@@ -34,7 +34,7 @@ impl TicketingService {
         &self,
         caller: &Caller,
         request: impl Into<Request<ListEvents>>,
-    ) -> Result<Page<Event, kind::Event>> {
+    ) -> Result<Page<Event, EventId>> {
         caller.require(Scope::EventsRead)?;
         let Request { body, errors } = request.into();
         let request = checked(body, errors)?;
@@ -91,6 +91,23 @@ impl TicketingService {
     pub fn get_event(&self, caller: &Caller, id: EventId) -> Result<Event> {
         caller.require(Scope::EventsRead)?;
         self.store().read_one(|tx| events::get(tx, caller.organization, id))
+    }
+
+    /// Returns the event with a slug. The slug must be equal, also in upper and lower case.
+    ///
+    /// Requires the scope `events:read`.
+    ///
+    /// # Errors
+    /// - [`Error::NotFound`](crate::Error::NotFound) if no event of the organization has the slug.
+    ///
+    /// ```
+    #[doc = include_str!("../doc_fixture.md")]
+    /// assert_eq!(service.get_event_by_slug(&caller, "summer-night")?.id, event.id);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn get_event_by_slug(&self, caller: &Caller, slug: &str) -> Result<Event> {
+        caller.require(Scope::EventsRead)?;
+        self.store().read_one(|tx| events::get_by_slug(tx, caller.organization, slug))
     }
 
     /// Updates the fields of an event that the request sets.

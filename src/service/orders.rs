@@ -5,7 +5,7 @@ use super::idempotency::Start;
 use crate::error::{Error, Result};
 use crate::form::request::{Nothing, Request};
 use crate::model::caller::{Caller, IdempotentCall};
-use crate::model::id::{OrderId, kind};
+use crate::model::id::OrderId;
 use crate::model::idempotency::Replayable;
 use crate::model::order::{
     CancelOrderResponse, CreateOrder, CreateOrderResponse, ListOrders, Order, OrderDetails, OrderSummary,
@@ -20,7 +20,11 @@ use crate::store::orders;
 
 /// # Orders
 impl TicketingService {
-    /// Lists orders, newest first, without their tickets. Filters select by event, customer, status and creation date.
+    /// Lists orders, newest first, without their tickets. Filters select by event, ticket type, customer, discount,
+    /// status, and the times of creation, completion and last change.
+    ///
+    /// The filters by creation time, last change and status read every order that the other filters find, so combine them
+    /// with another one if there are very many orders.
     ///
     /// Requires the scope `orders:read`.
     ///
@@ -39,7 +43,7 @@ impl TicketingService {
         &self,
         caller: &Caller,
         request: impl Into<Request<ListOrders>>,
-    ) -> Result<Page<OrderSummary, kind::Order>> {
+    ) -> Result<Page<OrderSummary, OrderId>> {
         caller.require(Scope::OrdersRead)?;
         let Request { body, errors } = request.into();
         let request = checked(body, errors)?;

@@ -4,7 +4,7 @@ use super::TicketingService;
 use crate::error::Result;
 use crate::form::request::Request;
 use crate::model::caller::Caller;
-use crate::model::id::{OrderId, kind};
+use crate::model::id::OrderId;
 use crate::model::page::Page;
 use crate::model::refund::{ListRefunds, Refund};
 use crate::payment::{GatewayError, RefundRequest};
@@ -26,7 +26,8 @@ pub(super) enum RefundOutcome {
 
 /// # Refunds
 impl TicketingService {
-    /// Lists refunds, those of the newest orders first: due, done, and refused for good.
+    /// Lists refunds, those of the newest orders first: due, done, and refused for good. Filters select by status and
+    /// event.
     ///
     /// Requires the scope `orders:read`.
     ///
@@ -46,11 +47,11 @@ impl TicketingService {
         &self,
         caller: &Caller,
         request: impl Into<Request<ListRefunds>>,
-    ) -> Result<Page<Refund, kind::Order>> {
+    ) -> Result<Page<Refund, OrderId>> {
         caller.require(Scope::OrdersRead)?;
         let Request { body, errors } = request.into();
         let body = checked(body, errors)?;
-        self.store().read(|tx| refunds::list(tx, caller.organization, body.status, &body.page))
+        self.store().read(|tx| refunds::list(tx, caller.organization, &body))
     }
 
     /// Attempts a refund that was just recorded. After a failure, the maintenance attempts it again.
@@ -75,6 +76,8 @@ impl TicketingService {
         };
         let request = RefundRequest {
             order_id: order,
+            organization_id: attempt.organization,
+            event_id: attempt.event,
             reference: attempt.reference.clone(),
             amount: attempt.amount,
             currency: attempt.currency.clone(),

@@ -4,7 +4,7 @@ use super::TicketingService;
 use crate::error::Result;
 use crate::form::request::Request;
 use crate::model::caller::{Caller, ConditionalCaller, IdempotentCall};
-use crate::model::id::{EventId, TicketTypeId, kind};
+use crate::model::id::{EventId, TicketTypeId};
 use crate::model::page::Page;
 use crate::model::ticket_type::{CreateTicketType, ListTicketTypes, TicketType, UpdateTicketType};
 use crate::rules::checked;
@@ -35,7 +35,7 @@ impl TicketingService {
         caller: &Caller,
         event: EventId,
         request: impl Into<Request<ListTicketTypes>>,
-    ) -> Result<Page<TicketType, kind::TicketType>> {
+    ) -> Result<Page<TicketType, TicketTypeId>> {
         caller.require(Scope::TicketTypesRead)?;
         let Request { body, errors } = request.into();
         self.store().read(|tx| {

@@ -5,7 +5,7 @@ use super::idempotency::Start;
 use crate::error::{Error, Result};
 use crate::form::request::{Nothing, Request};
 use crate::model::caller::{Caller, IdempotentCall};
-use crate::model::id::{TicketId, kind};
+use crate::model::id::TicketId;
 use crate::model::idempotency::Replayable;
 use crate::model::page::Page;
 use crate::model::ticket::{
@@ -20,7 +20,8 @@ use crate::store::tickets;
 
 /// # Tickets and check-in
 impl TicketingService {
-    /// Lists tickets, newest first. Filters select by event, ticket type, order, customer and status.
+    /// Lists tickets, newest first. Filters select by event, ticket type, order, customer, status and the time of the
+    /// first check-in.
     ///
     /// Requires the scope `tickets:read`.
     ///
@@ -40,7 +41,7 @@ impl TicketingService {
         &self,
         caller: &Caller,
         request: impl Into<Request<ListTickets>>,
-    ) -> Result<Page<IssuedTicket, kind::Ticket>> {
+    ) -> Result<Page<IssuedTicket, TicketId>> {
         caller.require(Scope::TicketsRead)?;
         let Request { body, errors } = request.into();
         let request = checked(body, errors)?;

@@ -4,7 +4,7 @@ use super::TicketingService;
 use crate::error::Result;
 use crate::form::request::Request;
 use crate::model::caller::{Caller, ConditionalCaller, IdempotentCall};
-use crate::model::id::{WebhookDeliveryId, WebhookId, kind};
+use crate::model::id::{WebhookDeliveryId, WebhookId};
 use crate::model::page::Page;
 use crate::model::webhook::{
     CreateWebhook, CreatedWebhookEndpoint, ListWebhookDeliveries, ListWebhooks, ResentWebhookDelivery,
@@ -36,7 +36,7 @@ impl TicketingService {
         &self,
         caller: &Caller,
         request: impl Into<Request<ListWebhooks>>,
-    ) -> Result<Page<WebhookEndpoint, kind::Webhook>> {
+    ) -> Result<Page<WebhookEndpoint, WebhookId>> {
         caller.require(Scope::WebhooksRead)?;
         let Request { body, errors } = request.into();
         let request = checked(body, errors)?;
@@ -198,7 +198,7 @@ impl TicketingService {
         caller: &Caller,
         id: WebhookId,
         request: impl Into<Request<ListWebhookDeliveries>>,
-    ) -> Result<Page<WebhookDelivery, kind::WebhookDelivery>> {
+    ) -> Result<Page<WebhookDelivery, WebhookDeliveryId>> {
         caller.require(Scope::WebhooksRead)?;
         let Request { body, errors } = request.into();
         let request = checked(body, errors)?;

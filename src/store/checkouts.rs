@@ -1,14 +1,14 @@
 //! Checkouts: the payment link of an order, and the gateway's reference of its payment.
 
 use super::{Constraint, Transaction, on_violation};
-use crate::error::{Error, Result};
-use crate::model::id::{OrderId, OrganizationId};
+use crate::error::{Error, ResourceKind, Result};
+use crate::model::id::{EventId, OrderId, OrganizationId};
 
 const RECORD: &str = "UPDATE orders SET payment_link = ?3, payment_reference = ?4,
         payment_status = COALESCE(payment_status, 'WAITING'), updated_at = ?5
     WHERE id = ?1 AND organization_id = ?2 AND (payment_link IS NULL OR payment_link = '')";
 pub(super) const BY_REFERENCE: &str = "SELECT id, organization_id FROM orders WHERE payment_reference = ?1";
-const REFERENCE: &str = "SELECT id, payment_reference FROM orders WHERE id = ?1";
+const PAYMENT: &str = "SELECT id, organization_id, event_id, payment_reference FROM orders WHERE id = ?1";
 
 /// A checkout that the payment gateway has created for an order.
 pub(crate) struct NewCheckout<'a> {
@@ -46,8 +46,22 @@ pub(crate) fn find_order(tx: &Transaction<'_>, reference: &str) -> Result<Option
     })
 }
 
-/// Returns the gateway's reference of an order's payment. `None` if the gateway has returned no checkout.
-pub(crate) fn payment_reference(tx: &Transaction<'_>, order: OrderId) -> Result<Option<String>> {
-    let reference = tx.query_opt(REFERENCE, &[order.into()], |row| row.get("payment_reference"))?;
-    Ok(reference.flatten())
+/// The payment of an order.
+pub(crate) struct OrderPayment {
+    pub(crate) organization: OrganizationId,
+    pub(crate) event: EventId,
+    /// The gateway's reference of the payment. `None` if the gateway has returned no checkout.
+    pub(crate) reference: Option<String>,
+}
+
+/// Returns the payment of an order.
+pub(crate) fn payment(tx: &Transaction<'_>, order: OrderId) -> Result<OrderPayment> {
+    let found = tx.query_opt(PAYMENT, &[order.into()], |row| {
+        Ok(OrderPayment {
+            organization: row.get("organization_id")?,
+            event: row.get("event_id")?,
+            reference: row.get("payment_reference")?,
+        })
+    })?;
+    found.ok_or(Error::NotFound(ResourceKind::Order))
 }

@@ -3,7 +3,7 @@
 use super::lists::{cursor_bound, limit_plus_one};
 use super::{Row, Transaction, webhooks};
 use crate::error::{Error, ResourceKind, Result};
-use crate::model::id::{NotificationId, OrganizationId, WebhookDeliveryId, WebhookId, kind};
+use crate::model::id::{NotificationId, OrganizationId, WebhookDeliveryId, WebhookId};
 use crate::model::page::Page;
 use crate::model::webhook::{ListWebhookDeliveries, NotificationType, WebhookDelivery};
 use crate::rules::Checked;
@@ -44,7 +44,7 @@ pub(crate) fn list(
     organization: OrganizationId,
     endpoint: WebhookId,
     request: &Checked<ListWebhookDeliveries>,
-) -> Result<Page<WebhookDelivery, kind::WebhookDelivery>> {
+) -> Result<Page<WebhookDelivery, WebhookDeliveryId>> {
     webhooks::get(tx, organization, endpoint)?;
     let binds = [
         endpoint.into(),

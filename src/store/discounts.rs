@@ -10,7 +10,7 @@ use crate::error::{Error, Reason, ResourceKind, Result};
 use crate::model::amount::Amount;
 use crate::model::discount::{Discount, DiscountFields, ListDiscounts};
 use crate::model::discount_value::{DiscountType, DiscountValue};
-use crate::model::id::{DiscountId, EventId, OrganizationId, kind};
+use crate::model::id::{DiscountId, EventId, OrganizationId};
 use crate::model::page::Page;
 use crate::model::percentage::Percentage;
 use crate::rules::Checked;
@@ -73,7 +73,7 @@ macro_rules! select {
         concat!(
             "SELECT d.id, e.currency, d.type, d.value_decimals, d.minimum_purchase, d.event_id, d.value,
                 d.used_count - (SELECT COUNT(*) FROM orders o WHERE o.status = 'PENDING' AND o.hold_until <= ?1
-                    AND +o.event_id = d.event_id AND o.discount_id = d.id) AS used_count,
+                    AND +o.event_id = d.event_id AND +o.discount_id = d.id) AS used_count,
                 d.created_at, d.updated_at, d.revision",
             selected_columns!(),
             " FROM discounts d JOIN events e ON e.id = d.event_id WHERE ",
@@ -168,7 +168,7 @@ pub(crate) fn list(
     tx: &Transaction<'_>,
     organization: OrganizationId,
     request: &Checked<ListDiscounts>,
-) -> Result<Page<Discount, kind::Discount>> {
+) -> Result<Page<Discount, DiscountId>> {
     let mut binds = vec![
         tx.now().into(),
         organization.into(),

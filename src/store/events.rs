@@ -9,7 +9,7 @@ use super::{Bind, Constraint, Row, Transaction, on_violation};
 use crate::error::{Error, Reason, ResourceKind, Result};
 use crate::model::currency::Decimals;
 use crate::model::event::{Event, EventFields, EventSettingsFields, ListEvents, TicketPdfDesignVersion};
-use crate::model::id::{EventId, OrganizationId, kind};
+use crate::model::id::{EventId, OrganizationId};
 use crate::model::page::Page;
 use crate::model::timestamp::Timestamp;
 use crate::rules::Checked;
@@ -106,6 +106,7 @@ static UPDATE_SETTINGS: LazyLock<String> = LazyLock::new(|| {
     )
 });
 const BY_ID: &str = select!("WHERE id = ?1 AND organization_id = ?2");
+pub(super) const BY_SLUG: &str = select!("WHERE organization_id = ?1 AND slug = ?2");
 pub(super) const LIST: &str = select!(
     "WHERE organization_id = ?1 AND id < ?2
         AND (CAST(?4 AS TEXT) IS NULL OR ?4 =
@@ -199,6 +200,11 @@ pub(crate) fn get(tx: &Transaction<'_>, organization: OrganizationId, id: EventI
     find(tx, organization, id)?.ok_or(Error::NotFound(ResourceKind::Event))
 }
 
+pub(crate) fn get_by_slug(tx: &Transaction<'_>, organization: OrganizationId, slug: &str) -> Result<Event> {
+    let found = tx.query_opt(BY_SLUG, &[organization.into(), slug.into()], |row| decode(row, tx.now()))?;
+    found.ok_or(Error::NotFound(ResourceKind::Event))
+}
+
 pub(crate) fn find(tx: &Transaction<'_>, organization: OrganizationId, id: EventId) -> Result<Option<Event>> {
     tx.query_opt(BY_ID, &[id.into(), organization.into()], |row| decode(row, tx.now()))
 }
@@ -212,7 +218,7 @@ pub(crate) fn list(
     tx: &Transaction<'_>,
     organization: OrganizationId,
     request: &Checked<ListEvents>,
-) -> Result<Page<Event, kind::Event>> {
+) -> Result<Page<Event, EventId>> {
     let cursor = cursor_bound(tx, &request.page, EXISTS, organization.into())?;
     let found = tx.query_all(
         LIST,

@@ -10,7 +10,7 @@ use crate::model::page::{PageRequest, UNKNOWN_CURSOR};
 /// `?2`; a cursor that it does not find is an error.
 pub(crate) fn cursor_bound<K: Kind>(
     tx: &Transaction<'_>,
-    page: &PageRequest<K>,
+    page: &PageRequest<Id<K>>,
     exists: &str,
     owner: Bind<'_>,
 ) -> Result<Bind<'static>> {
@@ -27,7 +27,7 @@ pub(crate) fn unknown_cursor() -> Error {
 }
 
 /// Returns the limit of a page plus one. The extra row shows whether another page follows.
-pub(crate) fn limit_plus_one<K: Kind>(page: &PageRequest<K>) -> Bind<'static> {
+pub(crate) fn limit_plus_one<C>(page: &PageRequest<C>) -> Bind<'static> {
     Bind::Int(page.limit + 1)
 }
 

@@ -8,7 +8,7 @@ use super::lists::{limit_plus_one, unknown_cursor};
 use super::{Bind, Transaction};
 use crate::error::{Error, Reason, ResourceKind, Result};
 use crate::model::amount::Amount;
-use crate::model::id::{EventId, OrganizationId, TicketTypeId, kind};
+use crate::model::id::{EventId, OrganizationId, TicketTypeId};
 use crate::model::page::Page;
 use crate::model::ticket_type::{ListTicketTypes, TicketType, TicketTypeFields};
 use crate::rules::Checked;
@@ -137,7 +137,7 @@ pub(crate) fn list(
     organization: OrganizationId,
     event: EventId,
     request: &Checked<ListTicketTypes>,
-) -> Result<Page<TicketType, kind::TicketType>> {
+) -> Result<Page<TicketType, TicketTypeId>> {
     let after = match request.page.cursor {
         None => Position { sort_order: i64::MIN, id: TicketTypeId::UNKNOWN },
         Some(cursor) => find_position(tx, organization, cursor)?.ok_or_else(unknown_cursor)?,

@@ -7,7 +7,7 @@ use super::columns::columns;
 use super::lists::{cursor_bound, limit_plus_one};
 use super::{Bind, CommitEvent, Transaction};
 use crate::error::{Error, ResourceKind, Result};
-use crate::model::id::{OrganizationId, WebhookId, kind};
+use crate::model::id::{OrganizationId, WebhookId};
 use crate::model::page::Page;
 use crate::model::secret::Secret;
 use crate::model::webhook::{ListWebhooks, WebhookEndpoint, WebhookFields};
@@ -123,7 +123,7 @@ pub(crate) fn list(
     tx: &Transaction<'_>,
     organization: OrganizationId,
     request: &Checked<ListWebhooks>,
-) -> Result<Page<WebhookEndpoint, kind::Webhook>> {
+) -> Result<Page<WebhookEndpoint, WebhookId>> {
     let cursor = cursor_bound(tx, &request.page, EXISTS, organization.into())?;
     let found = tx.query_all(LIST, &[organization.into(), cursor, limit_plus_one(&request.page)], decode)?;
     Ok(Page::cut(found, request.page.limit, |endpoint| endpoint.id))

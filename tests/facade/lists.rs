@@ -22,7 +22,7 @@ use crate::common::*;
 fn walk<T, K: Kind>(
     limit: i64,
     id: fn(&T) -> Id<K>,
-    mut page: impl FnMut(PageRequest<K>) -> Result<Page<T, K>>,
+    mut page: impl FnMut(PageRequest<Id<K>>) -> Result<Page<T, Id<K>>>,
 ) -> Vec<T> {
     let mut request = PageRequest::first(limit);
     let mut all = Vec::new();

@@ -9,6 +9,7 @@ mod deliver_due_webhooks;
 mod discount_amounts;
 mod discounts;
 mod events;
+mod filters;
 mod first_organization;
 mod idempotency;
 mod invariants;

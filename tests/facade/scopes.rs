@@ -66,6 +66,9 @@ const OPERATIONS: &[(&str, Scope, Operation)] = &[
     ("get_event", Scope::EventsRead, |resources, caller| {
         resources.service().get_event(caller, resources.event.id).map(drop)
     }),
+    ("get_event_by_slug", Scope::EventsRead, |resources, caller| {
+        resources.service().get_event_by_slug(caller, &resources.event.slug).map(drop)
+    }),
     ("update_event", Scope::EventsWrite, |resources, caller| {
         resources.service().update_event(caller, resources.event.id, UpdateEvent::default()).map(drop)
     }),
@@ -239,7 +242,7 @@ fn the_table_has_every_operation_that_takes_a_caller() {
         let text = std::fs::read_to_string(file.expect("a file").path()).expect("text");
         for part in text.split("pub fn ").skip(1) {
             let signature = part.split('{').next().unwrap_or_default();
-            if signature.contains("&Caller") {
+            if signature.contains("caller: ") {
                 found.push(signature.split(['(', '<']).next().unwrap_or_default().to_owned());
             }
         }

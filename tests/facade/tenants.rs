@@ -291,7 +291,7 @@ fn lists_and_filters_show_nothing_of_another_organization() {
     let ticket_type = fixture.ticket_type(&event, 0, 10);
     let order = fixture.order(&ticket_type, 1);
     let caller = fixture.other_organization();
-    fn assert_empty<T: Debug, K: ticketing::id::Kind>(page: Result<ticketing::page::Page<T, K>>) {
+    fn assert_empty<T: Debug, C: Debug>(page: Result<ticketing::page::Page<T, C>>) {
         let page = page.expect("a page");
         assert!(page.data.is_empty() && page.next_cursor.is_none(), "{page:?}");
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::common::*;
 use ticketing::Result;
 use ticketing::error::Reason;
-use ticketing::id::{Kind, WebhookId};
+use ticketing::id::WebhookId;
 use ticketing::page::{Page, PageRequest};
 use ticketing::text_enum::TextEnum;
 use ticketing::ticket_type::TicketType;
@@ -204,7 +204,7 @@ fn every_rotation_creates_a_new_secret() {
 }
 
 /// Reads a whole list in pages of two.
-fn read_all<T, K: Kind>(mut page: impl FnMut(PageRequest<K>) -> Result<Page<T, K>>) -> Vec<T> {
+fn read_all<T, C: Clone>(mut page: impl FnMut(PageRequest<C>) -> Result<Page<T, C>>) -> Vec<T> {
     let mut request = PageRequest::first(2);
     let mut all = Vec::new();
     loop {

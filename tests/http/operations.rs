@@ -97,6 +97,31 @@ fn orders_are_created_listed_read_paid_and_cancelled() {
 }
 
 #[test]
+fn orders_and_tickets_are_filtered_by_time_discount_and_ticket_type() {
+    let server = Server::with(|builder| builder, |_| {});
+    let mut client = server.client();
+    let EventOnSale { event, ticket_type } = event_on_sale(&mut client, "summer-night");
+    let order = client.post("/v1/orders", &order_of(&event, &ticket_type, 1)).expect(201).json()["order"].clone();
+    client.post(&format!("/v1/orders/{}/mark-paid", order["id"].as_str().unwrap()), &json!({})).expect(200);
+    let issued = client.post("/v1/tickets/issue", &guest(&ticket_type)).expect(201).json();
+    client.post("/v1/tickets/check-in", &json!({"code": issued["issuedTickets"][0]["code"]})).expect(200);
+    let mut number = |path: &str| client.get(path).expect(200).json()["data"].as_array().unwrap().len();
+    let (long_ago, some_day) = ("2020-01-01T00:00:00Z", "2100-01-01T00:00:00Z");
+    for (list, from, before) in [
+        ("orders", "completedFrom", "completedBefore"),
+        ("orders", "updatedFrom", "updatedBefore"),
+        ("tickets", "firstScanFrom", "firstScanBefore"),
+    ] {
+        assert_eq!(number(&format!("/v1/{list}?{from}={long_ago}&{before}={some_day}")), 1, "{from}");
+        assert_eq!(number(&format!("/v1/{list}?{from}={some_day}")), 0, "{from}");
+        assert_eq!(number(&format!("/v1/{list}?{before}={long_ago}")), 0, "{before}");
+    }
+    assert_eq!(number(&format!("/v1/orders?ticketId={ticket_type}")), 1);
+    assert_eq!(number("/v1/orders?discountId=discount_0000000000001"), 0);
+    client.get("/v1/orders?completedFrom=yesterday").expect(422);
+}
+
+#[test]
 fn tickets_are_issued_listed_read_checked_in_checked_out_and_cancelled() {
     let server = Server::start();
     let mut client = server.client();

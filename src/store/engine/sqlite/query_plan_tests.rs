@@ -25,6 +25,7 @@ const STATEMENTS: &[Expected] = &[
     (organization_usage::ORDERS, &["orders_by_organization"]),
     (organization_usage::TICKETS, &["tickets_by_organization"]),
     (events::LIST, &["events_by_organization"]),
+    (events::BY_SLUG, &["events_by_slug"]),
     (events::EXPIRE, &["events_open"]),
     (events::ANY_OVER, &["events_open"]),
     (events::HAS_ORDERS, &["orders_by_event"]),
@@ -47,6 +48,8 @@ const STATEMENTS: &[Expected] = &[
     (orders::LIST, &["orders_by_organization"]),
     (orders::LIST_OF_EVENT, &["orders_by_event"]),
     (orders::LIST_OF_CUSTOMER, &["orders_by_customer"]),
+    (orders::LIST_OF_DISCOUNT, &["orders_by_discount"]),
+    (orders::LIST_OF_COMPLETED, &["orders_by_completion"]),
     (orders::ITEM_NAMES, &["order_items_by_order"]),
     (order_status::EXPIRED_HOLDS, &["orders_pending"]),
     (order_status::EXPIRED_HOLDS_OF_EVENT, &["orders_pending"]),
@@ -86,8 +89,8 @@ const COUNTS: &[Expected] = &[
     (outbox::COUNT_WAITING, &["webhook_outbox_waiting"]),
 ];
 
-/// Indexes for a constraint and not for a query.
-const CONSTRAINTS: &[&str] = &["events_by_slug"];
+/// Lists whose index finds few rows, in another order.
+const SORTED: &[&str] = &[orders::LIST_OF_COMPLETED];
 
 /// Ten organizations with 50 events, 4,000 orders and 8,000 tickets of 500 customers, and 200 webhook endpoints with
 /// 8,000 notifications; most orders are completed, and most notifications delivered.
@@ -110,10 +113,11 @@ const ROWS: &[&str] = &[
         WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 500)
         SELECT i, 1 + i % 10, 'c' || i, 'c' || i, 0 FROM n",
     "INSERT INTO orders (id, organization_id, event_id, customer_id, customer_name, status, hold_until, currency, total,
-            payment_link, payment_status, payment_reference, created_at, updated_at)
+            payment_link, payment_status, payment_reference, discount_id, completed_at, created_at, updated_at)
         WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 4000)
         SELECT i, 1 + i % 10, 1 + i % 50, 1 + i % 500, 'Ada', CASE i % 40 WHEN 0 THEN 'PENDING' ELSE 'COMPLETED' END, i, 'EUR',
-            1250, 'link', 'WAITING', 'p' || i, i, i FROM n",
+            1250, 'link', 'WAITING', 'p' || i, CASE i % 8 WHEN 0 THEN 1 + i % 500 END, CASE i % 40 WHEN 0 THEN NULL ELSE i END,
+            i, i FROM n",
     "INSERT INTO discounts (id, organization_id, event_id, code, code_key, type, value, value_decimals, auto_apply,
             valid_from, valid_to, is_active, applicable_ticket_types, created_at, updated_at)
         WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 500)
@@ -163,7 +167,7 @@ fn assert_plans(store: &Store) -> BTreeSet<&'static str> {
         assert!(!plan.iter().any(|step| step.starts_with("SCAN")), "a whole table is read: {plan:#?}\n{sql}");
         // Only groups may be sorted.
         let sorts = plan.iter().any(|step| step.contains("TEMP B-TREE") && !step.contains("FOR GROUP BY"));
-        assert!(!sorts || sql == children, "rows are sorted: {plan:#?}\n{sql}");
+        assert!(!sorts || sql == children || SORTED.contains(&sql), "rows are sorted: {plan:#?}\n{sql}");
     }
     for (sql, indexes) in COUNTS {
         let plan = plan(store, sql);
@@ -197,5 +201,5 @@ fn every_index_serves_a_query_and_every_list_has_its_index_before_and_after_anal
     let indexes = "SELECT name FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL ORDER BY name";
     let indexes: Vec<String> = store.read(|tx| tx.query_all(indexes, &[], |row| row.get("name"))).unwrap();
     let idle: Vec<_> = indexes.iter().map(String::as_str).filter(|index| !named.contains(index)).collect();
-    assert_eq!(idle, CONSTRAINTS);
+    assert!(idle.is_empty(), "{idle:?}");
 }

@@ -1,0 +1,245 @@
+//! Filters of lists by time, discount, ticket type and event, and the iterator over all pages.
+
+use std::time::Duration;
+
+use ticketing::error::ResourceKind;
+use ticketing::event::ListEvents;
+use ticketing::id::{OrderId, TicketId};
+use ticketing::order::{CreateOrder, ListOrders, NewOrderItem};
+use ticketing::page;
+use ticketing::payment::ListRefunds;
+use ticketing::ticket::{CheckInTicket, ListTickets};
+use ticketing::{Error, Result};
+
+use crate::common::*;
+
+const MINUTE: Duration = Duration::from_mins(1);
+
+/// The ids of all orders that a list finds, newest first. The pages have two items.
+fn orders(fixture: &Fixture, request: &ListOrders) -> Vec<OrderId> {
+    let mut found = Vec::new();
+    let mut request = request.clone().limit(2);
+    loop {
+        let page = fixture.service.list_orders(&fixture.caller, request.clone()).expect("a page");
+        found.extend(page.data.iter().map(|order| order.id));
+        let Some(cursor) = page.next_cursor else { return found };
+        request = request.after(cursor);
+    }
+}
+
+fn tickets(fixture: &Fixture, request: &ListTickets) -> Vec<TicketId> {
+    let page = fixture.service.list_tickets(&fixture.caller, request.clone()).expect("a page");
+    page.data.iter().map(|ticket| ticket.id).collect()
+}
+
+#[test]
+fn orders_are_found_by_the_time_of_their_completion() {
+    let fixture = Fixture::new();
+    let ticket_type = fixture.ticket_type(&fixture.event(), 1250, 100);
+    let created: Vec<_> = (0..5).map(|_| fixture.order(&ticket_type, 1).id).collect();
+    // Completed in another order than created, at 12:01, 12:02, 12:03 and 12:04. The last one is never paid.
+    for index in [2, 0, 3, 1] {
+        fixture.clock.advance(MINUTE);
+        fixture.service.payment_completed(&fixture.caller, created[index]).expect("a payment");
+    }
+    let all = ListOrders::default();
+    let (from, before) = (at("2026-06-01T12:02:00Z"), at("2026-06-01T12:04:00Z"));
+    assert_eq!(orders(&fixture, &all.clone().completed_from(from)), [created[3], created[1], created[0]]);
+    assert_eq!(orders(&fixture, &all.clone().completed_before(before)), [created[3], created[2], created[0]]);
+    let between = all.clone().completed_from(from).completed_before(before);
+    assert_eq!(orders(&fixture, &between), [created[3], created[0]]);
+    // A free order is completed when it is created. A cancelled one was completed.
+    let free = fixture.order(&fixture.ticket_type(&fixture.event(), 0, 1), 1).id;
+    fixture.service.cancel_order(&fixture.caller, created[1]).expect("a cancellation");
+    assert_eq!(orders(&fixture, &all.clone().completed_from(before)), [free, created[1]]);
+    // With other filters.
+    let event = ticket_type.event_id;
+    assert_eq!(orders(&fixture, &between.clone().event_id(event)), [created[3], created[0]]);
+    assert_eq!(orders(&fixture, &all.clone().completed_from(before).event_id(event)), [created[1]]);
+    assert_eq!(orders(&fixture, &between.customer_email("ada@example.com")), [created[3], created[0]]);
+    let other = fixture.other_organization();
+    let others = fixture.service.list_orders(&other, all.completed_from(at("2020-01-01T00:00:00Z"))).expect("a page");
+    assert_eq!(others.data, []);
+}
+
+#[test]
+fn orders_are_found_by_the_time_of_their_last_change() {
+    let fixture = Fixture::without_gateway();
+    let ticket_type = fixture.ticket_type(&fixture.event(), 1250, 100);
+    let first = fixture.order(&ticket_type, 1).id;
+    let second = fixture.order(&ticket_type, 1).id;
+    let third = fixture.order(&ticket_type, 1).id;
+    fixture.set_clock("2026-06-01T12:10:00Z");
+    fixture.service.mark_order_paid(&fixture.caller, first).expect("a payment");
+    fixture.set_clock("2026-06-01T12:20:00Z");
+    fixture.service.cancel_order(&fixture.caller, second).expect("a cancellation");
+    let since = |text| orders(&fixture, &ListOrders::default().updated_from(at(text)));
+    let before = |text| orders(&fixture, &ListOrders::default().updated_before(at(text)));
+    assert_eq!(since("2026-06-01T12:10:00Z"), [second, first]);
+    assert_eq!(since("2026-06-01T12:10:00.001Z"), [second]);
+    assert_eq!(before("2026-06-01T12:20:00Z"), [third, first]);
+    // The hold of the third ended at 12:30: it counts as changed then, whether that is stored or not.
+    fixture.set_clock("2026-06-01T12:40:00Z");
+    for _ in 0..2 {
+        assert_eq!(since("2026-06-01T12:30:00Z"), [third]);
+        assert_eq!(before("2026-06-01T12:30:00Z"), [second, first]);
+        assert_eq!(fixture.read_order(third).updated_at, at("2026-06-01T12:30:00Z"));
+        fixture.service.run_maintenance().expect("maintenance");
+    }
+}
+
+#[test]
+fn orders_are_found_by_their_discount() {
+    let fixture = Fixture::new();
+    let event = fixture.event();
+    let ticket_type = fixture.ticket_type(&event, 1000, 100);
+    let early = fixture.discount(percent_off(&event, "EARLY", 10));
+    let late = fixture.discount(percent_off(&event, "LATE", 20));
+    fixture.order(&ticket_type, 1);
+    let first = fixture.order_with_code(&ticket_type, 1, "EARLY").id;
+    let second = fixture.order_with_code(&ticket_type, 1, "early").id;
+    let third = fixture.order_with_code(&ticket_type, 1, "LATE").id;
+    fixture.service.cancel_order(&fixture.caller, first).expect("a cancellation");
+    assert_eq!(orders(&fixture, &ListOrders::default().discount_id(early.id)), [second, first]);
+    assert_eq!(orders(&fixture, &ListOrders::default().discount_id(late.id)), [third]);
+    let unknown = ListOrders::default().discount_id("discount_0000000000001".parse().expect("an id"));
+    assert_eq!(orders(&fixture, &unknown), []);
+    let other = fixture.other_organization();
+    let of_others = fixture.service.list_orders(&other, ListOrders::default().discount_id(early.id)).expect("a page");
+    assert_eq!(of_others.data, []);
+}
+
+#[test]
+fn orders_are_found_by_the_ticket_types_in_them() {
+    let fixture = Fixture::new();
+    let event = fixture.event();
+    let seat = fixture.ticket_type(&event, 1000, 100);
+    let lounge = fixture.ticket_type(&event, 5000, 100);
+    let seats = fixture.order(&seat, 2).id;
+    let mut both = CreateOrder::new(event.id, new_customer(), seat.id, 1);
+    both.items.push(NewOrderItem::new(lounge.id, 1));
+    let both = fixture.service.create_order(&fixture.caller, both).expect("an order").order.id;
+    let lounges = fixture.order(&lounge, 1).id;
+    assert_eq!(orders(&fixture, &ListOrders::default().ticket_type_id(seat.id)), [both, seats]);
+    assert_eq!(orders(&fixture, &ListOrders::default().ticket_type_id(lounge.id)), [lounges, both]);
+    let elsewhere = fixture.event();
+    assert_eq!(orders(&fixture, &ListOrders::default().ticket_type_id(seat.id).event_id(elsewhere.id)), []);
+    let other = fixture.other_organization();
+    let of_others = fixture.service.list_orders(&other, ListOrders::default().ticket_type_id(seat.id)).expect("a page");
+    assert_eq!(of_others.data, []);
+}
+
+#[test]
+fn refunds_are_found_by_their_event() {
+    let fixture = Fixture::new();
+    let types = [0, 1].map(|_| fixture.ticket_type(&fixture.event(), 1250, 10));
+    let refunded = [0, 1, 0].map(|index| {
+        let order = fixture.paid_order(&types[index], 1).id;
+        fixture.service.cancel_order(&fixture.caller, order).expect("a cancellation");
+        order
+    });
+    let of_event = |event| {
+        let request = ListRefunds::default().event_id(event);
+        let page = fixture.service.list_refunds(&fixture.caller, request).expect("a page");
+        page.data.iter().map(|refund| refund.order_id).collect::<Vec<_>>()
+    };
+    assert_eq!(of_event(types[0].event_id), [refunded[2], refunded[0]]);
+    assert_eq!(of_event(types[1].event_id), [refunded[1]]);
+    assert_eq!(of_event(fixture.event().id), []);
+}
+
+#[test]
+fn a_gateway_learns_whose_payment_it_refunds() {
+    let fixture = Fixture::new();
+    let ticket_type = fixture.ticket_type(&fixture.event(), 1250, 10);
+    let order = fixture.paid_order(&ticket_type, 1).id;
+    fixture.service.cancel_order(&fixture.caller, order).expect("a cancellation");
+    let refunds = fixture.gateway.refunds();
+    assert_eq!(refunds.len(), 1);
+    assert_eq!(refunds[0].organization_id, fixture.caller.organization());
+    assert_eq!(refunds[0].event_id, ticket_type.event_id);
+    assert_eq!(refunds[0].order_id, order);
+}
+
+#[test]
+fn tickets_are_found_by_the_time_of_their_first_scan() {
+    let fixture = Fixture::new();
+    let ticket_type = fixture.ticket_type(&fixture.event(), 0, 100);
+    let issued = fixture.issue(&ticket_type, 4);
+    let scan = |index: usize| {
+        fixture.clock.advance(MINUTE);
+        fixture.service.check_in_ticket(&fixture.caller, CheckInTicket::new(&issued[index].code))
+    };
+    // At 12:01, 12:02 and 12:03; the second scan of the first, at 12:04, is refused and changes nothing.
+    scan(2).expect("admitted");
+    scan(0).expect("admitted");
+    scan(1).expect("admitted");
+    scan(2).expect_err("checked in already");
+    let all = ListTickets::default();
+    let from = at("2026-06-01T12:02:00Z");
+    let mut late = [issued[0].id, issued[1].id];
+    late.sort_unstable_by(|one, other| other.cmp(one));
+    assert_eq!(tickets(&fixture, &all.clone().first_scan_from(from)), late);
+    assert_eq!(tickets(&fixture, &all.clone().first_scan_before(from)), [issued[2].id]);
+    let one = all.clone().first_scan_from(from).first_scan_before(at("2026-06-01T12:03:00Z"));
+    assert_eq!(tickets(&fixture, &one), [issued[0].id]);
+    assert_eq!(tickets(&fixture, &one.event_id(ticket_type.event_id)), [issued[0].id]);
+}
+
+#[test]
+fn an_event_is_found_by_its_slug() {
+    let fixture = Fixture::new();
+    let event = fixture.event_with(|new| new.slug = "winter-tale".to_owned());
+    let other = fixture.other_organization();
+    let others = fixture.service.create_event(&other, new_event(|new| new.slug = "winter-tale".to_owned()));
+    assert_eq!(fixture.service.get_event_by_slug(&fixture.caller, "winter-tale").expect("the event"), event);
+    assert_eq!(fixture.service.get_event_by_slug(&other, "winter-tale"), others);
+    for unknown in ["winter", "Winter-Tale", "winter-tale ", ""] {
+        let refused = fixture.service.get_event_by_slug(&fixture.caller, unknown);
+        assert_eq!(refused, Err(Error::NotFound(ResourceKind::Event)), "{unknown}");
+    }
+}
+
+#[test]
+fn all_pages_are_read_one_after_the_other() {
+    let fixture = Fixture::new();
+    let mut ids: Vec<_> = (0..205).map(|_| fixture.event().id).collect();
+    ids.reverse();
+    let mut pages = 0;
+    let found = page::all(|page| {
+        pages += 1;
+        fixture.service.list_events(&fixture.caller, ListEvents::default().page(page))
+    });
+    let found: Vec<_> = found.map(|event| event.expect("an event").id).collect();
+    assert!(found == ids, "all of them, newest first");
+    assert_eq!(pages, 3);
+    // A page is requested when its first item is.
+    let mut pages = 0;
+    let list = |page| {
+        pages += 1;
+        fixture.service.list_events(&fixture.caller, ListEvents::default().page(page))
+    };
+    assert_eq!(page::all(list).take(100).count(), 100);
+    assert_eq!(pages, 1);
+}
+
+#[test]
+fn the_iterator_over_all_pages_ends_after_an_error() {
+    let fixture = Fixture::new();
+    fixture.event();
+    let mut calls = 0;
+    let list = |page| {
+        calls += 1;
+        let mut request = ListEvents::default().page(page);
+        request.page.limit = 0;
+        fixture.service.list_events(&fixture.caller, request)
+    };
+    let all: Vec<Result<_>> = page::all(list).collect();
+    assert_eq!(all.len(), 1);
+    assert!(matches!(&all[0], Err(Error::Validation(_))), "{all:?}");
+    assert_eq!(calls, 1);
+    assert_eq!(
+        page::all(|page| fixture.service.list_orders(&fixture.caller, ListOrders::default().page(page))).count(),
+        0
+    );
+}
