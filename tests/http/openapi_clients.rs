@@ -96,7 +96,7 @@ fn timestamps_are_text_with_a_pattern_in_requests_and_dates_in_responses() {
             }
         }
     }
-    // 2 and 2 of events, 5 and 5 of ticket types, 2 and 2 of discounts; 2 of the list of events and of that of orders.
+    // 2 and 2 of events, 5 and 5 of ticket types, 2 and 2 of discounts; of lists 2 of events, 6 of orders, 2 of tickets.
     assert_eq!(in_requests, 28);
     let mut in_responses = 0;
     let is_response = |path: &str| path.starts_with("/paths/") && path.ends_with("/responses");
