@@ -190,8 +190,8 @@ pub mod order {
     pub use crate::model::customer::{Customer, NewCustomer};
     pub use crate::model::order::{
         CancelOrderResponse, CheckoutRedirectUrls, CreateOrder, CreateOrderResponse, ListOrders, NewOrderItem, Order,
-        OrderDetails, OrderItem, OrderItemSummary, OrderOf, OrderStatus, OrderSummary, OrderTicket, Payment,
-        PaymentStatus, ShippingAddress,
+        OrderDetails, OrderItem, OrderItemSummary, OrderStatus, OrderSummary, OrderTicket, Payment, PaymentStatus,
+        ShippingAddress,
     };
 }
 

@@ -24,6 +24,7 @@ pub(crate) mod refund;
 #[cfg(feature = "http")]
 mod response_schema;
 pub(crate) mod secret;
+mod shared_fields;
 pub(crate) mod statistics;
 pub(crate) mod summary;
 pub(crate) mod suspended;

@@ -4,6 +4,7 @@ use super::amount::Amount;
 use super::customer::{Customer, NewCustomer};
 use super::id::{CustomerId, DiscountId, EventId, OrderId, OrderItemId, OrganizationId, TicketId, TicketTypeId};
 use super::page::PageRequest;
+use super::shared_fields::with_shared_fields;
 use super::ticket::TicketStatus;
 use super::timestamp::Timestamp;
 use crate::form::declare::form;
@@ -40,51 +41,56 @@ text_enum! {
     }
 }
 
-/// An order. `Item` is the type of its items: [`Order`] lists the issued tickets of each item, [`OrderSummary`] does
-/// not.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[cfg_attr(feature = "http", derive(schemars::JsonSchema))]
-#[cfg_attr(feature = "http", schemars(rename = "OrderOf{Item}", description = "An order."))]
-#[serde(rename_all = "camelCase")]
-#[non_exhaustive]
-pub struct OrderOf<Item> {
-    /// The id.
-    pub id: OrderId,
-    /// What the customer pays, in the currency of the event: the sum of the final amounts of the items.
-    pub total: Amount,
-    /// The reduction by a discount. Not set if no discount applied.
-    pub discounted_amount: Option<Amount>,
-    /// The state. A pending order is reported as EXPIRED as soon as its hold has expired.
-    pub status: OrderStatus,
-    /// The customer.
-    pub customer_id: CustomerId,
-    /// The event.
-    pub event_id: EventId,
-    /// The organization.
-    pub organizer_id: OrganizationId,
-    /// The code of the affiliate who referred the customer.
-    pub affiliate_code: Option<String>,
-    /// The code of the discount that applied, as the organizer wrote it.
-    pub discount_code: Option<String>,
-    /// Whether the customer was reminded to pay.
-    pub checkout_reminder_sent: bool,
-    /// When the order was created.
-    pub created_at: Timestamp,
-    /// When the order last changed.
-    pub updated_at: Timestamp,
-    /// The customer, with the name given in this order.
-    pub customer: Customer,
-    /// The payment through the gateway. Not set for a free order, or if no gateway is configured.
-    pub payment_gateway: Option<Payment>,
-    /// The items, in the order of the request.
-    pub items: Vec<Item>,
+with_shared_fields! {
+    shared {
+        /// The id.
+        id: OrderId,
+        /// What the customer pays, in the currency of the event: the sum of the final amounts of the items.
+        total: Amount,
+        /// The reduction by a discount. Not set if no discount applied.
+        discounted_amount: Option<Amount>,
+        /// The state. A pending order is reported as EXPIRED as soon as its hold has expired.
+        status: OrderStatus,
+        /// The customer.
+        customer_id: CustomerId,
+        /// The event.
+        event_id: EventId,
+        /// The organization.
+        organizer_id: OrganizationId,
+        /// The code of the affiliate who referred the customer.
+        affiliate_code: Option<String>,
+        /// The code of the discount that applied, as the organizer wrote it.
+        discount_code: Option<String>,
+        /// Whether the customer was reminded to pay.
+        checkout_reminder_sent: bool,
+        /// When the order was created.
+        created_at: Timestamp,
+        /// When the order last changed.
+        updated_at: Timestamp,
+        /// The customer, with the name given in this order.
+        customer: Customer,
+        /// The payment through the gateway. Not set for a free order, or if no gateway is configured.
+        payment_gateway: Option<Payment>,
+    }
+
+    /// An order without its issued tickets.
+    pub struct OrderSummary {
+        /// The items, in the order of the request.
+        items: Vec<OrderItemSummary>,
+    }
+    /// An order with its issued tickets.
+    pub struct Order {
+        /// The items, in the order of the request.
+        items: Vec<OrderItem>,
+    }
 }
 
-/// An order with its issued tickets.
-pub type Order = OrderOf<OrderItem>;
-
-/// An order without its issued tickets.
-pub type OrderSummary = OrderOf<OrderItemSummary>;
+impl Order {
+    /// The issued tickets of all items.
+    pub fn tickets(&self) -> impl Iterator<Item = &OrderTicket> {
+        self.items.iter().flat_map(|item| &item.issued_tickets)
+    }
+}
 
 /// A payment through the gateway.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -97,46 +103,38 @@ pub struct Payment {
     pub status: PaymentStatus,
 }
 
-/// One item of an order, without its tickets.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[cfg_attr(feature = "http", derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
-#[non_exhaustive]
-pub struct OrderItemSummary {
-    /// The id.
-    pub id: OrderItemId,
-    /// The number of tickets.
-    pub quantity: i64,
-    /// The price of one ticket when the order was created.
-    pub price: Amount,
-    /// Price times quantity.
-    pub item_subtotal: Amount,
-    /// The reduction by a discount.
-    pub item_discount: Amount,
-    /// The subtotal less the discount.
-    pub final_amount: Amount,
-    /// The order.
-    pub order_id: OrderId,
-    /// The ticket type.
-    #[serde(rename = "ticketId")]
-    pub ticket_type_id: TicketTypeId,
-    /// When the order was created.
-    pub created_at: Timestamp,
-    /// The same as the time of creation: an item never changes.
-    pub updated_at: Timestamp,
-}
+with_shared_fields! {
+    shared {
+        /// The id.
+        id: OrderItemId,
+        /// The number of tickets.
+        quantity: i64,
+        /// The price of one ticket when the order was created.
+        price: Amount,
+        /// Price times quantity.
+        item_subtotal: Amount,
+        /// The reduction by a discount.
+        item_discount: Amount,
+        /// The subtotal less the discount.
+        final_amount: Amount,
+        /// The order.
+        order_id: OrderId,
+        /// The ticket type.
+        #[serde(rename = "ticketId")]
+        ticket_type_id: TicketTypeId,
+        /// When the order was created.
+        created_at: Timestamp,
+        /// The same as the time of creation: an item never changes.
+        updated_at: Timestamp,
+    }
 
-/// One item of an order.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[cfg_attr(feature = "http", derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
-#[non_exhaustive]
-pub struct OrderItem {
-    /// The item without its tickets.
-    #[serde(flatten)]
-    pub item: OrderItemSummary,
-    /// The tickets; empty until the order is completed.
-    pub issued_tickets: Vec<OrderTicket>,
+    /// One item of an order, without its tickets.
+    pub struct OrderItemSummary {}
+    /// One item of an order.
+    pub struct OrderItem {
+        /// The tickets; empty until the order is completed.
+        issued_tickets: Vec<OrderTicket>,
+    }
 }
 
 /// A ticket as shown in its order.
@@ -197,7 +195,7 @@ impl From<Order> for CreateOrderResponse {
         // The link is empty if the gateway reported a payment for an order without a checkout URL.
         let link = order.payment_gateway.as_ref().map(|payment| payment.link.clone());
         let checkout_url = link.filter(|link| !link.is_empty());
-        let issued_tickets = order.items.iter().flat_map(|item| item.issued_tickets.clone()).collect();
+        let issued_tickets = order.tickets().cloned().collect();
         Self { order, checkout_url, issued_tickets }
     }
 }

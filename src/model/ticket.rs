@@ -3,6 +3,7 @@
 use super::customer::{Customer, NewCustomer};
 use super::id::{ApiKeyId, CustomerId, EventId, OrderId, OrderItemId, TicketId, TicketTypeId};
 use super::page::PageRequest;
+use super::shared_fields::with_shared_fields;
 use super::timestamp::Timestamp;
 use crate::form::declare::form;
 use crate::form::limits::NumberLimit::{Max, Min};
@@ -21,73 +22,59 @@ text_enum! {
     }
 }
 
-/// An issued ticket with its type and its holder.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[cfg_attr(feature = "http", derive(schemars::JsonSchema))]
-#[non_exhaustive]
-pub struct IssuedTicket {
-    /// The ticket without its type and its holder.
-    #[serde(flatten)]
-    pub record: CancelledIssuedTicket,
-    /// The ticket type.
-    pub ticket: TicketTypeOfTicket,
-    /// The holder, with the name given when the ticket was issued.
-    pub customer: Option<Customer>,
-}
-
-impl std::ops::Deref for IssuedTicket {
-    type Target = CancelledIssuedTicket;
-
-    fn deref(&self) -> &Self::Target {
-        &self.record
+with_shared_fields! {
+    shared {
+        /// The id.
+        id: TicketId,
+        /// The ticket type.
+        #[serde(rename = "ticketId")]
+        ticket_type_id: TicketTypeId,
+        /// The item of the order. Not set if the organizer issued the ticket without an order.
+        order_item_id: Option<OrderItemId>,
+        /// The customer.
+        customer_id: Option<CustomerId>,
+        /// The code that is scanned at check-in: 20 characters of Crockford base32, which encode 100 random bits.
+        code: String,
+        /// Never set: tickets are not available as PDF.
+        download_ticket_url: Option<String>,
+        /// The state.
+        status: TicketStatus,
+        /// When the ticket was last checked in.
+        check_in_date: Option<Timestamp>,
+        /// When the ticket was last checked out.
+        check_out_date: Option<Timestamp>,
+        /// The API key with which the ticket was last checked in.
+        checked_in_by_id: Option<ApiKeyId>,
+        /// Whether the organizer issued the ticket without an order.
+        is_internal: bool,
+        /// Never set: internal allocations are not supported.
+        internal_allocation_id: Option<String>,
+        /// Never set: ticket labels are not supported.
+        ticket_label: Option<String>,
+        /// When the ticket was first checked in.
+        first_scan_date: Option<Timestamp>,
+        /// The ticket is refused from this time on. The first accepted scan sets it.
+        expires_at: Option<Timestamp>,
+        /// When the ticket was last scanned, including refused scans.
+        last_scan_date: Option<Timestamp>,
+        /// How often the ticket was scanned, including refused scans.
+        scan_count: i64,
+        /// When the ticket was issued.
+        created_at: Timestamp,
+        /// When the ticket last changed.
+        updated_at: Timestamp,
     }
-}
 
-/// An issued ticket without its type and its holder: the response to its cancellation.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[cfg_attr(feature = "http", derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
-#[non_exhaustive]
-pub struct CancelledIssuedTicket {
-    /// The id.
-    pub id: TicketId,
-    /// The ticket type.
-    #[serde(rename = "ticketId")]
-    pub ticket_type_id: TicketTypeId,
-    /// The item of the order. Not set if the organizer issued the ticket without an order.
-    pub order_item_id: Option<OrderItemId>,
-    /// The customer.
-    pub customer_id: Option<CustomerId>,
-    /// The code that is scanned at check-in: 20 characters of Crockford base32, which encode 100 random bits.
-    pub code: String,
-    /// Never set: tickets are not available as PDF.
-    pub download_ticket_url: Option<String>,
-    /// The state.
-    pub status: TicketStatus,
-    /// When the ticket was last checked in.
-    pub check_in_date: Option<Timestamp>,
-    /// When the ticket was last checked out.
-    pub check_out_date: Option<Timestamp>,
-    /// The API key with which the ticket was last checked in.
-    pub checked_in_by_id: Option<ApiKeyId>,
-    /// Whether the organizer issued the ticket without an order.
-    pub is_internal: bool,
-    /// Never set: internal allocations are not supported.
-    pub internal_allocation_id: Option<String>,
-    /// Never set: ticket labels are not supported.
-    pub ticket_label: Option<String>,
-    /// When the ticket was first checked in.
-    pub first_scan_date: Option<Timestamp>,
-    /// The ticket is refused from this time on. The first accepted scan sets it.
-    pub expires_at: Option<Timestamp>,
-    /// When the ticket was last scanned, including refused scans.
-    pub last_scan_date: Option<Timestamp>,
-    /// How often the ticket was scanned, including refused scans.
-    pub scan_count: i64,
-    /// When the ticket was issued.
-    pub created_at: Timestamp,
-    /// When the ticket last changed.
-    pub updated_at: Timestamp,
+    /// An issued ticket with its type and its holder.
+    pub struct IssuedTicket {
+        /// The ticket type.
+        #[serde(rename = "ticket")]
+        ticket_type: TicketTypeOfTicket,
+        /// The holder, with the name given when the ticket was issued.
+        customer: Option<Customer>,
+    }
+    /// An issued ticket without its type and its holder: the response to its cancellation.
+    pub struct CancelledIssuedTicket {}
 }
 
 /// A ticket type as shown in a ticket.

@@ -162,7 +162,8 @@ pub struct WebhookDelivery {
     /// The type of the notification.
     pub event_type: DeliveryEventType,
     /// The id of the notification.
-    pub event_id: NotificationId,
+    #[serde(rename = "eventId")]
+    pub notification_id: NotificationId,
     /// The body that was sent, byte for byte.
     pub request_body: String,
     /// The HTTP status of the response, if there was one.

@@ -71,15 +71,14 @@ fn accept(
     });
     outbox::report(tx, organization, [notification])?;
 
-    let record = &mut ticket.record;
-    record.status = TicketStatus::CheckedIn;
-    record.check_in_date = Some(now);
-    record.checked_in_by_id = api_key;
-    record.first_scan_date = record.first_scan_date.or(Some(now));
-    record.expires_at = expires_at;
-    record.last_scan_date = Some(now);
-    record.scan_count += 1;
-    record.updated_at = now;
+    ticket.status = TicketStatus::CheckedIn;
+    ticket.check_in_date = Some(now);
+    ticket.checked_in_by_id = api_key;
+    ticket.first_scan_date = ticket.first_scan_date.or(Some(now));
+    ticket.expires_at = expires_at;
+    ticket.last_scan_date = Some(now);
+    ticket.scan_count += 1;
+    ticket.updated_at = now;
     Ok(Scan::Accepted(Replayable::executed(Box::new(ticket))))
 }
 
@@ -103,8 +102,8 @@ pub(crate) fn check_out(
         return Err(Error::conflict(Reason::NotCheckedIn, "the ticket is not checked in"));
     }
     let now = tx.now();
-    ticket.record.status = TicketStatus::NotCheckedIn;
-    ticket.record.check_out_date = Some(now);
-    ticket.record.updated_at = now;
+    ticket.status = TicketStatus::NotCheckedIn;
+    ticket.check_out_date = Some(now);
+    ticket.updated_at = now;
     Ok(ticket)
 }

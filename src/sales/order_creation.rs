@@ -167,7 +167,7 @@ fn insert(
         let stored = order_items::insert(tx, order.id, item.ticket_type_id, price)?;
         let item = stored.summary(decimals, order.created_at);
         let issued_tickets = if free { tickets::issue_for_item(tx, &holder(&order), stored)? } else { Vec::new() };
-        order.items.push(OrderItem { item, issued_tickets });
+        order.items.push(OrderItem::with_fields_of(item, issued_tickets));
     }
     tx.record(CommitEvent::OrderCreated);
     if free {
@@ -194,7 +194,7 @@ fn report_completed(tx: &Transaction<'_>, order: &Order, currency: &str) -> Resu
         total: order.total,
         currency: currency.to_owned(),
     })];
-    for ticket in order.items.iter().flat_map(|item| &item.issued_tickets) {
+    for ticket in order.tickets() {
         notifications.push(tickets::issued_notification(ticket, order.event_id, order.id));
     }
     outbox::report(tx, order.organizer_id, notifications)

@@ -69,6 +69,6 @@ pub(crate) fn cancel(
     if !cancelled {
         return Err(Error::conflict(Reason::TicketCancelled, "the ticket is already cancelled"));
     }
-    inventory::restock(tx, Seats { event: ticket.ticket.event_id, ticket_type: ticket.ticket_type_id, count: 1 })?;
-    Ok(ticket.record)
+    inventory::restock(tx, Seats { event: ticket.ticket_type.event_id, ticket_type: ticket.ticket_type_id, count: 1 })?;
+    Ok(CancelledIssuedTicket::with_fields_of(ticket))
 }

@@ -157,7 +157,6 @@ fn items(checkout: &HostedCheckout) -> String {
     let money = |amount| Money { amount, currency: &checkout.currency };
     let mut rows = String::new();
     for (item, name) in order.items.iter().zip(&checkout.item_names) {
-        let item = &item.item;
         let name = Escaped(name);
         let price = money(item.price);
         let amount = money(item.item_subtotal);

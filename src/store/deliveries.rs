@@ -26,7 +26,7 @@ fn decode(row: &Row<'_>) -> Result<WebhookDelivery> {
         endpoint_id: row.get("endpoint_id")?,
         outbox_id: row.get("outbox_id")?,
         event_type: row.text_enum::<NotificationType>("type")?.into(),
-        event_id: row.get("event_id")?,
+        notification_id: row.get("event_id")?,
         request_body: row.get("body")?,
         response_status: row.get("response_status")?,
         response_body: row.get("response_body")?,

@@ -13,8 +13,8 @@ use crate::model::customer::Customer;
 use crate::model::discount::Discount;
 use crate::model::id::{OrderId, OrganizationId};
 use crate::model::order::{
-    CheckoutRedirectUrls, CreateOrder, ListOrders, Order, OrderDetails, OrderItem, OrderOf, OrderStatus, OrderSummary,
-    Payment, ShippingAddress,
+    CheckoutRedirectUrls, CreateOrder, ListOrders, Order, OrderDetails, OrderItem, OrderStatus, OrderSummary, Payment,
+    ShippingAddress,
 };
 use crate::model::page::Page;
 use crate::model::timestamp::Timestamp;
@@ -97,7 +97,7 @@ const REMINDED: &str = "UPDATE orders SET reminder_sent = 1, updated_at = ?3
     WHERE id = ?1 AND organization_id = ?2 AND status = 'PENDING' AND hold_until > ?3";
 
 /// Reads an order without its items, and the decimals of its currency.
-fn decode<Item>(row: &Row<'_>, now: Timestamp) -> Result<(OrderOf<Item>, Decimals)> {
+fn decode(row: &Row<'_>, now: Timestamp) -> Result<(OrderSummary, Decimals)> {
     let currency: String = row.get("currency")?;
     let decimals =
         Decimals::of_currency(&currency).ok_or_else(|| row.corrupt("currency", "is not a known currency"))?;
@@ -108,7 +108,7 @@ fn decode<Item>(row: &Row<'_>, now: Timestamp) -> Result<(OrderOf<Item>, Decimal
     // The same instant that the expiry will have when it is stored, unless a payment link was stored later.
     let updated_at = if status == stored { changed_at } else { changed_at.max(hold_until.unwrap_or(now)) };
     let customer_id = row.get("customer_id")?;
-    let order = OrderOf {
+    let order = OrderSummary {
         customer_id,
         id: row.get("id")?,
         organizer_id: row.get("organization_id")?,
@@ -195,16 +195,18 @@ pub(crate) fn insert(tx: &Transaction<'_>, new: NewOrder<'_>) -> Result<Order> {
 
 pub(crate) fn get(tx: &Transaction<'_>, organization: OrganizationId, id: OrderId) -> Result<Order> {
     let found = tx.query_opt(BY_ID, &[id.into(), organization.into()], |row| decode(row, tx.now()))?;
-    let (mut order, decimals): (Order, Decimals) = found.ok_or(Error::NotFound(ResourceKind::Order))?;
+    let (order, decimals) = found.ok_or(Error::NotFound(ResourceKind::Order))?;
+    let mut items = Vec::new();
     let mut issued = tickets::of_order(tx, id)?;
     for stored in order_items::of_orders(tx, &[id])? {
         let item = stored.summary(decimals, order.created_at);
         let (own, others) = issued.into_iter().partition(|(item, _)| *item == stored.id);
         issued = others;
         let own: Vec<_> = own;
-        order.items.push(OrderItem { item, issued_tickets: own.into_iter().map(|(_, ticket)| ticket).collect() });
+        let own = own.into_iter().map(|(_, ticket)| ticket).collect();
+        items.push(OrderItem::with_fields_of(item, own));
     }
-    Ok(order)
+    Ok(Order::with_fields_of(order, items))
 }
 
 pub(crate) fn list(
@@ -256,7 +258,7 @@ pub(crate) fn list(
         request.discount_id.into(),
         request.ticket_type_id.into(),
     ];
-    let mut found: Vec<(OrderSummary, Decimals)> = tx.query_all(sql, &binds, |row| decode(row, tx.now()))?;
+    let mut found = tx.query_all(sql, &binds, |row| decode(row, tx.now()))?;
     let shown = found.len().min(usize::try_from(request.page.limit).unwrap_or(usize::MAX));
     let ids: Vec<_> = found[..shown].iter().map(|(order, _)| order.id).collect();
     let mut items: HashMap<OrderId, Vec<StoredItem>> = HashMap::new();

@@ -49,7 +49,7 @@ fn decode_scanned(row: &Row<'_>) -> Result<ScannedTicket> {
     let zone = Zone::stored(&row.get::<String>("timezone")?)
         .map_err(|_| row.corrupt("timezone", "is not a known time zone"))?;
     let state = Scanned {
-        event_id: ticket.ticket.event_id,
+        event_id: ticket.ticket_type.event_id,
         event_status: row.text_enum("event_status")?,
         zone,
         status: ticket.status,

@@ -9,9 +9,7 @@ use crate::model::id::{CustomerId, EventId, OrderId, OrderItemId, OrganizationId
 use crate::model::notification::{NotificationData, TicketIssued};
 use crate::model::order::OrderTicket;
 use crate::model::page::Page;
-use crate::model::ticket::{
-    CancelledIssuedTicket, IssuedTicket, ListTickets, NewTicket, TicketStatus, TicketTypeOfTicket,
-};
+use crate::model::ticket::{IssuedTicket, ListTickets, NewTicket, TicketStatus, TicketTypeOfTicket};
 use crate::rules::Checked;
 use crate::rules::ticket::code_from_random;
 use crate::text_enum::TextEnum;
@@ -82,28 +80,26 @@ pub(super) fn decode(row: &Row<'_>) -> Result<IssuedTicket> {
     let ticket_type_id = row.get("ticket_type_id")?;
     let customer_id = row.get("customer_id")?;
     Ok(IssuedTicket {
-        record: CancelledIssuedTicket {
-            id: row.get("id")?,
-            ticket_type_id,
-            order_item_id,
-            customer_id: Some(customer_id),
-            code: row.get("code")?,
-            download_ticket_url: None,
-            status: row.text_enum("status")?,
-            check_in_date: row.get("check_in_at")?,
-            check_out_date: row.get("check_out_at")?,
-            checked_in_by_id: row.get("checked_in_by")?,
-            is_internal: order_item_id.is_none(),
-            internal_allocation_id: None,
-            ticket_label: None,
-            first_scan_date: row.get("first_scan_at")?,
-            expires_at: row.get("expires_at")?,
-            last_scan_date: row.get("last_scan_at")?,
-            scan_count: row.get("scan_count")?,
-            created_at: row.get("created_at")?,
-            updated_at: row.get("updated_at")?,
-        },
-        ticket: TicketTypeOfTicket {
+        id: row.get("id")?,
+        ticket_type_id,
+        order_item_id,
+        customer_id: Some(customer_id),
+        code: row.get("code")?,
+        download_ticket_url: None,
+        status: row.text_enum("status")?,
+        check_in_date: row.get("check_in_at")?,
+        check_out_date: row.get("check_out_at")?,
+        checked_in_by_id: row.get("checked_in_by")?,
+        is_internal: order_item_id.is_none(),
+        internal_allocation_id: None,
+        ticket_label: None,
+        first_scan_date: row.get("first_scan_at")?,
+        expires_at: row.get("expires_at")?,
+        last_scan_date: row.get("last_scan_at")?,
+        scan_count: row.get("scan_count")?,
+        created_at: row.get("created_at")?,
+        updated_at: row.get("updated_at")?,
+        ticket_type: TicketTypeOfTicket {
             id: ticket_type_id,
             name: row.get("ticket_type_name")?,
             event_id: row.get("event_id")?,

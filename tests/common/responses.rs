@@ -14,6 +14,14 @@ pub fn from_json<T: Serialize + DeserializeOwned + Debug>(json: Value) -> T {
     response
 }
 
+/// Returns the JSON of a response without some of its fields.
+pub fn json_without(response: &impl Serialize, fields: &[&str]) -> Value {
+    let mut json = serde_json::to_value(response).expect("JSON");
+    let members = json.as_object_mut().expect("an object");
+    members.retain(|name, _| !fields.contains(&name.as_str()));
+    json
+}
+
 /// A response with other values of some fields: `with!(event, title = "Jazz".to_owned(), revision = 2)`.
 #[macro_export]
 macro_rules! with {

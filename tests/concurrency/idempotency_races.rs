@@ -177,7 +177,7 @@ fn an_order_with_one_key_is_created_once_while_the_others_are_refused() {
     assert_eq!(fixture.stored("SELECT SUM(held) FROM ticket_types"), 1);
     // The key is no longer in use.
     let ticket_type =
-        fixture.service.get_ticket_type(&fixture.caller, created.order.items[0].item.ticket_type_id).expect("the type");
+        fixture.service.get_ticket_type(&fixture.caller, created.order.items[0].ticket_type_id).expect("the type");
     assert_eq!(order(&fixture.service, &fixture.caller_with_key("key"), &ticket_type, 1), Ok(created));
 }
 

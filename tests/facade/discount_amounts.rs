@@ -47,9 +47,8 @@ fn validate(fixture: &Fixture, code: &str, basket: &[(&TicketType, i64)]) -> Dis
 fn order_amounts(fixture: &Fixture, code: &str, basket: &[(&TicketType, i64)]) -> (Vec<i64>, i64) {
     let validated = validate(fixture, code, basket).discount.expect("it applies").discounted_amount;
     let order = try_order(fixture, Some(code), basket).expect("an order");
-    let parts: Vec<_> = order.items.iter().map(|item| item.item.item_discount.minor()).collect();
+    let parts: Vec<_> = order.items.iter().map(|item| item.item_discount.minor()).collect();
     for (item, (ticket_type, quantity)) in order.items.iter().zip(basket) {
-        let item = &item.item;
         assert_eq!((item.ticket_type_id, item.quantity, item.price), (ticket_type.id, *quantity, ticket_type.price));
         assert_eq!(item.item_subtotal.minor(), ticket_type.price.minor() * quantity);
         assert_eq!(item.final_amount.minor(), item.item_subtotal.minor() - item.item_discount.minor());
@@ -57,7 +56,7 @@ fn order_amounts(fixture: &Fixture, code: &str, basket: &[(&TicketType, i64)]) -
     }
     let discounted = order.discounted_amount.expect("a discount applied");
     assert_eq!(discounted.minor(), parts.iter().sum::<i64>());
-    assert_eq!(order.total.minor(), order.items.iter().map(|item| item.item.final_amount.minor()).sum::<i64>());
+    assert_eq!(order.total.minor(), order.items.iter().map(|item| item.final_amount.minor()).sum::<i64>());
     assert_eq!(validated, discounted, "validation and order agree");
     assert_eq!(fixture.read_order(order.id), order);
     (parts, order.total.minor())

@@ -307,7 +307,7 @@ fn an_order_keeps_the_stored_code_and_the_discounted_amount() {
     let order = fixture.order_with_code(&ticket_type, 2, "eARLY");
     assert_eq!((order.total, order.discounted_amount), (eur(1500), Some(eur(500))));
     assert_eq!(order.discount_code.as_deref(), Some("Early"));
-    let item = &order.items[0].item;
+    let item = &order.items[0];
     assert_eq!((item.item_subtotal, item.item_discount, item.final_amount), (eur(2000), eur(500), eur(1500)));
     assert_eq!(fixture.gateway.checkouts()[0].amount, eur(1500));
     let used = fixture.read_discount(discount.id);
@@ -701,7 +701,7 @@ fn two_entries_of_one_type_stay_two_items_with_their_own_discounts() {
     request.items.push(NewOrderItem::new(ticket_type.id, 2));
     request.discount_code = Some("FIVE".to_owned());
     let order = fixture.service.create_order(&fixture.caller, request).expect("an order").order;
-    let parts: Vec<_> = order.items.iter().map(|item| (item.item.quantity, item.item.item_discount)).collect();
+    let parts: Vec<_> = order.items.iter().map(|item| (item.quantity, item.item_discount)).collect();
     // 5.00 over 10.00 and 20.00: 1.67 and 3.33.
     assert_eq!(parts, [(1, eur(167)), (2, eur(333))]);
     assert_eq!(order.total, eur(2500));

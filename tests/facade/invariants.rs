@@ -253,8 +253,8 @@ impl History {
 
         for id in &self.orders {
             let order = self.fixture.read_order(*id);
-            let wanted: i64 = order.items.iter().map(|item| item.item.quantity).sum();
-            let issued: Vec<_> = order.items.iter().flat_map(|item| &item.issued_tickets).collect();
+            let wanted: i64 = order.items.iter().map(|item| item.quantity).sum();
+            let issued: Vec<_> = order.tickets().collect();
             let number = i64::try_from(issued.len()).expect("few");
             match order.status {
                 OrderStatus::Completed => assert_eq!(number, wanted, "its tickets are issued"),

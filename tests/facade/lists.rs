@@ -212,10 +212,8 @@ fn every_combination_of_order_and_ticket_filters_finds_the_matching_ones() {
     let every = list(&ListTickets::default(), 3);
     assert_eq!(every.len(), 2 * types.len() * emails.len() + 2);
     assert!(every.is_sorted_by(|first, next| first.id > next.id), "newest first");
-    let order_of: std::collections::HashMap<TicketId, OrderId> = all
-        .iter()
-        .flat_map(|order| order.items.iter().flat_map(|item| &item.issued_tickets).map(|ticket| (ticket.id, order.id)))
-        .collect();
+    let order_of: std::collections::HashMap<TicketId, OrderId> =
+        all.iter().flat_map(|order| order.tickets().map(|ticket| (ticket.id, order.id))).collect();
     let type_ids: Vec<_> = types.iter().map(|ticket_type| ticket_type.id).collect();
     let with_tickets = [all[0].id, all.last().expect("many").id];
     for event_id in choices(&event_ids) {
@@ -233,7 +231,7 @@ fn every_combination_of_order_and_ticket_filters_finds_the_matching_ones() {
                             .iter()
                             .filter(|ticket| {
                                 let email = ticket.customer.as_ref().map(|customer| customer.email.to_lowercase());
-                                event_id.is_none_or(|event| ticket.ticket.event_id == event)
+                                event_id.is_none_or(|event| ticket.ticket_type.event_id == event)
                                     && ticket_type_id.is_none_or(|id| ticket.ticket_type_id == id)
                                     && order_id.is_none_or(|order| order_of.get(&ticket.id) == Some(&order))
                                     && status.is_none_or(|status| ticket.status == status)

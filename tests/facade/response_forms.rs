@@ -195,14 +195,14 @@ fn every_id_carries_the_prefix_of_its_kind_and_reads_back() {
         event.id.to_string(),
         ticket_type.id.to_string(),
         order.id.to_string(),
-        item.item.id.to_string(),
+        item.id.to_string(),
         item.issued_tickets[0].id.to_string(),
         order.customer_id.to_string(),
         fixture.caller.organization().to_string(),
         fixture.discount(percent_off(&event, "EARLY", 10)).id.to_string(),
         webhook.to_string(),
         delivery.id.to_string(),
-        delivery.event_id.to_string(),
+        delivery.notification_id.to_string(),
         delivery.outbox_id.expect("its item").to_string(),
     ];
     let prefixes: std::collections::HashSet<_> =

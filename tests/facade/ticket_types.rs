@@ -252,6 +252,6 @@ fn an_order_keeps_the_price_at_its_creation() {
     let changes = UpdateTicketType::default().price(eur(9900));
     fixture.service.update_ticket_type(&fixture.caller, ticket_type.id, changes).expect("a price");
     let paid = fixture.service.payment_completed(&fixture.caller, order.id).expect("paid");
-    assert_eq!((paid.total, paid.items[0].item.price), (eur(2500), eur(1250)));
+    assert_eq!((paid.total, paid.items[0].price), (eur(2500), eur(1250)));
     assert_eq!(fixture.order(&ticket_type, 2).total, eur(19_800));
 }

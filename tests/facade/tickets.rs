@@ -63,7 +63,7 @@ fn a_ticket_of_an_order_names_its_item_and_is_not_internal() {
     let order = fixture.paid_order(&ticket_type, 1);
     let item = &order.items[0];
     let ticket = fixture.service.get_ticket(&fixture.caller, item.issued_tickets[0].id).expect("the ticket");
-    assert_eq!((ticket.order_item_id, ticket.is_internal), (Some(item.item.id), false));
+    assert_eq!((ticket.order_item_id, ticket.is_internal), (Some(item.id), false));
     assert_eq!(
         (ticket.customer_id, ticket.code.as_str()),
         (Some(order.customer_id), item.issued_tickets[0].code.as_str())
@@ -151,7 +151,8 @@ fn cancelling_a_ticket_releases_its_seat_once() {
     fixture.clock.advance(std::time::Duration::from_secs(1));
     let cancelled = fixture.service.cancel_ticket(&fixture.caller, id).expect("cancelled");
     assert_eq!((cancelled.status, cancelled.updated_at), (TicketStatus::Cancelled, at("2026-06-01T12:00:01Z")));
-    assert_eq!(fixture.service.get_ticket(&fixture.caller, id).expect("the ticket").record, cancelled);
+    let ticket = fixture.service.get_ticket(&fixture.caller, id).expect("the ticket");
+    assert_eq!(json_without(&ticket, &["ticket", "customer"]), json!(cancelled));
     assert_eq!(fixture.sold(&ticket_type), 1);
     assert_eq!(reason(fixture.service.cancel_ticket(&fixture.caller, id)), Reason::TicketCancelled);
     assert_eq!(fixture.sold(&ticket_type), 1);

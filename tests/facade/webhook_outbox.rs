@@ -62,7 +62,7 @@ fn completion(order: &Order, at: &str, total: &Value) -> Vec<Value> {
     let event = order.event_id.to_string();
     let completed = json!({"orderId": id, "eventId": event, "customerId": order.customer_id.to_string(),
         "total": total, "currency": "EUR"});
-    let issued = order.items.iter().flat_map(|item| &item.issued_tickets).map(|ticket| {
+    let issued = order.tickets().map(|ticket| {
         json!({"type": "ticket.issued", "createdAt": at, "data": {"issuedTicketId": ticket.id.to_string(),
             "ticketId": ticket.ticket_type_id.to_string(), "eventId": event, "orderId": id}})
     });

@@ -338,7 +338,7 @@ fn the_history_has_each_attempt_the_newest_first() {
         assert_eq!((each.event_type, each.duration_ms), (DeliveryEventType::TicketIssued, Some(40)));
         assert_eq!(each.created_at, at("2026-06-01T12:00:01.040Z"));
         // A notification has the id of its first row.
-        let event_id = each.event_id.to_string();
+        let event_id = each.notification_id.to_string();
         assert_eq!(
             event_id.strip_prefix("evt_"),
             each.outbox_id.expect("an outbox id").to_string().strip_prefix("outbox_")

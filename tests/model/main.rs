@@ -161,7 +161,7 @@ impl System {
     fn find_new_tickets(&mut self, model: &Model) {
         while let Some(new) = model.tickets.get(self.tickets.len()) {
             let order = self.fixture.read_order(self.orders[new.order.expect("a ticket of an order")]);
-            let tickets = order.items.iter().flat_map(|item| &item.issued_tickets);
+            let tickets = order.tickets();
             let known = self.tickets.len();
             self.tickets.extend(tickets.map(|ticket| IssuedTicket { id: ticket.id, code: ticket.code.clone() }));
             assert!(self.tickets.len() > known, "an order that is complete has tickets");
@@ -216,7 +216,7 @@ impl System {
             assert_eq!(system.discount_code, order.discount.map(code), "{id}");
             assert_eq!(system.payment_gateway.map(|payment| payment.status), order.payment, "{id}");
             assert_eq!(system.checkout_reminder_sent, order.reminded, "{id}");
-            let of_items: i64 = system.items.iter().map(|item| item.item.final_amount.minor()).sum();
+            let of_items: i64 = system.items.iter().map(|item| item.final_amount.minor()).sum();
             assert_eq!(of_items, order.total, "{id}: its items");
         }
         for (IssuedTicket { id, .. }, ticket) in self.tickets.iter().zip(&model.tickets) {

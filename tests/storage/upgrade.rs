@@ -185,8 +185,8 @@ fn a_database_of_0_1_0_sells_pays_and_admits() {
     let of_type = ListTickets::default().ticket_type_id(seat.id).limit(100);
     let tickets = fixture.service.list_tickets(&fixture.caller, of_type).expect("tickets").data;
     for ticket in tickets {
-        let scan = fixture.service.check_in_ticket(&fixture.caller, CheckInTicket::new(&ticket.record.code));
-        match ticket.record.status {
+        let scan = fixture.service.check_in_ticket(&fixture.caller, CheckInTicket::new(&ticket.code));
+        match ticket.status {
             TicketStatus::NotCheckedIn => assert_eq!(scan.expect("admitted").status, TicketStatus::CheckedIn),
             TicketStatus::CheckedIn => assert_eq!(reason(scan), Reason::AlreadyCheckedIn),
             _ => assert_eq!(reason(scan), Reason::TicketCancelled),

@@ -36,11 +36,7 @@ const SERVER_URL: &str = "urn:ticketing:server";
 const SAME_ORIGIN: &str = "server=same-origin";
 
 /// The document as it is sent, except for the URL of the server.
-static DOCUMENT: LazyLock<String> = LazyLock::new(|| {
-    // schemars calls the two instances of the generic `OrderOf` `OrderOfOrderItem` and `OrderOfOrderItemSummary`. In
-    // the document they have the names of their aliases, `Order` and `OrderSummary`.
-    document().to_string().replace("OrderOfOrderItem", "Order")
-});
+static DOCUMENT: LazyLock<String> = LazyLock::new(|| document().to_string());
 
 pub(super) fn routes() -> Router<AppState> {
     Router::new().route("/openapi.json", get(send))
