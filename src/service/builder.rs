@@ -38,7 +38,8 @@ const DAY: Duration = Duration::from_hours(24);
 /// ```
 #[must_use = "nothing is opened before open() is called"]
 pub struct Builder {
-    path: PathBuf,
+    /// `None` for a temporary database.
+    path: Option<PathBuf>,
     vfs: Option<String>,
     readers: u32,
     clock: Arc<dyn Clock>,
@@ -74,14 +75,30 @@ impl TicketingService {
 
     /// Returns a builder, which sets up a service for the database at `path`.
     pub fn builder(path: impl AsRef<Path>) -> Builder {
-        Builder::new(path.as_ref())
+        Builder::new(Some(path.as_ref()))
+    }
+
+    /// Returns a builder, which sets up a service for a new, empty database. It is for tests and demonstrations.
+    ///
+    /// The file is in a folder of its own among the system's temporary files, which is created by
+    /// [`open`](Builder::open) and deleted when the last clone of the service and its background threads have ended.
+    /// Nothing is synced to disk, which makes writes fast. Otherwise the database behaves like any other.
+    ///
+    /// ```
+    /// use ticketing::TicketingService;
+    /// let service = TicketingService::temporary().sandbox_gateway().open()?;
+    /// assert!(service.list_organizations()?.is_empty());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn temporary() -> Builder {
+        Builder::new(None)
     }
 }
 
 impl Builder {
-    pub(super) fn new(path: &Path) -> Self {
+    pub(super) fn new(path: Option<&Path>) -> Self {
         Self {
-            path: path.to_owned(),
+            path: path.map(Path::to_owned),
             vfs: None,
             readers: 8,
             clock: Arc::new(SystemClock),
@@ -223,7 +240,10 @@ impl Builder {
     pub fn open(self) -> Result<TicketingService> {
         self.check()?;
         let environment = Environment { clock: self.clock, entropy: Arc::clone(&self.entropy) };
-        let location = Location::new(self.path, self.vfs);
+        let location = match self.path {
+            Some(path) => Location::new(path, self.vfs),
+            None => Location::temporary(self.vfs)?,
+        };
         let store = Arc::new(Store::open(&location, self.readers, environment.clone())?);
         let webhooks = WebhookSettings { allow_local: self.allow_local_webhooks, transport: self.webhook_transport };
         let background = Background::default();

@@ -6,4 +6,5 @@ mod check;
 mod common;
 mod crashes;
 mod failures;
+mod temporary;
 mod upgrade;

@@ -1,6 +1,7 @@
 //! The location of a database file, and opening connections to it.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use r2d2_sqlite::SqliteConnectionManager;
@@ -10,6 +11,7 @@ use super::database::Database;
 use super::errors::convert;
 use super::readers::{ConnectionManager, Readers};
 use super::settings::{CACHED_STATEMENTS, use_stable_plans, wait_while_busy};
+use super::temporary_folder::TemporaryFolder;
 use crate::error::{Error, Result, StoreError};
 
 /// Version 3.51.3 fixes a race when the WAL is restarted, which could lose commits.
@@ -21,6 +23,8 @@ const OLDEST_VERSION_TEXT: &str = "3.51.3";
 pub(crate) struct Location {
     path: PathBuf,
     vfs: Option<String>,
+    /// The folder of a temporary database. It is deleted with the last clone of its location.
+    temporary_folder: Option<Arc<TemporaryFolder>>,
 }
 
 impl Location {
@@ -29,7 +33,15 @@ impl Location {
         // SQLite would read a path that begins with `file:` as a URI.
         let is_uri = path.as_os_str().as_encoded_bytes().starts_with(b"file:");
         let path = if is_uri { Path::new(".").join(path) } else { path };
-        Self { path, vfs }
+        Self { path, vfs, temporary_folder: None }
+    }
+
+    /// A file in a new folder, which is deleted when the last clone of the location is dropped.
+    pub(crate) fn temporary(vfs: Option<String>) -> Result<Self> {
+        let folder = TemporaryFolder::create()
+            .map_err(|error| StoreError::CannotOpen(format!("a temporary folder ({error})")))?;
+        let path = folder.path().join("ticketing.db");
+        Ok(Self { path, vfs, temporary_folder: Some(Arc::new(folder)) })
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -54,7 +66,12 @@ impl Location {
     fn open_database(&self, flags: OpenFlags) -> Result<Database> {
         check_version(rusqlite::version_number(), rusqlite::version())?;
         let connection = self.connect(flags)?;
-        Database::prepare(connection).map_err(|error| self.with_path(error))
+        let database = Database::prepare(connection).map_err(|error| self.with_path(error))?;
+        if self.temporary_folder.is_some() {
+            // Nobody reads the file after a crash of the system.
+            database.batch("PRAGMA synchronous = OFF")?;
+        }
+        Ok(database)
     }
 
     /// Opens a connection to an existing, empty file.

@@ -12,6 +12,7 @@ mod location;
 mod query_plan_tests;
 mod readers;
 mod settings;
+mod temporary_folder;
 
 pub(in crate::store) use checkpoint::Checkpointer;
 pub(in crate::store) use database::Database;
