@@ -74,6 +74,7 @@
 //! | [`order`], [`ticket`] | sales, issued tickets and check-in |
 //! | [`payment`] | gateways, the sandbox checkout, and refunds |
 //! | [`webhook`] | endpoints, notifications, and the sending of notifications |
+//! | [`notification`] | notifications for functions inside the program |
 //! | [`id`], [`page`], [`request`], [`error`] | types that all operations share |
 //! | [`maintenance`], [`monitoring`] | background work, backups, and figures |
 //! | [`guide`] | writing a payment gateway, testing, logging |
@@ -90,6 +91,7 @@
 //! - a [`PaymentGateway`](payment::PaymentGateway) of your own, which reports the outcome of each payment with
 //!   [`payment_completed`](TicketingService::payment_completed) or
 //!   [`payment_failed`](TicketingService::payment_failed). Without a gateway, organizers mark orders as paid;
+//! - [`Builder::on_notification`], which calls a function of the program with every change, to send e-mails for example;
 //! - [`Builder::webhook_sender`], which starts the threads that send webhooks.
 //!   [`start_webhook_sender`](TicketingService::start_webhook_sender) does the same later. They need the feature `ring`,
 //!   or [another way](webhook#sending) to provide cryptography;
@@ -220,6 +222,15 @@ pub mod organization {
     };
     pub use crate::model::secret::Secret;
     pub use crate::scope::{Scope, Scopes};
+}
+
+/// Notifications for functions inside the program: see [`Builder::on_notification`].
+pub mod notification {
+    pub use crate::model::handler_notification::{
+        Notification, NotificationDetails, NotificationTopic, OrderCreated, OrderExpired, RefundNotification,
+        TicketCancelled,
+    };
+    pub use crate::model::notification::{OrderCancelled, OrderCompleted, TicketCheckedIn, TicketIssued};
 }
 
 /// Typed ids.

@@ -13,6 +13,7 @@ pub(crate) mod customer;
 pub(crate) mod discount;
 pub(crate) mod discount_value;
 pub(crate) mod event;
+pub(crate) mod handler_notification;
 pub(crate) mod id;
 pub(crate) mod idempotency;
 pub(crate) mod notification;

@@ -5,10 +5,11 @@
 //! another order needs the seats or the discount use.
 
 use crate::error::Result;
+use crate::model::handler_notification::{NotificationDetails, OrderExpired};
 use crate::model::id::{EventId, OrderId};
 use crate::store::order_status::{self, ExpiredHold};
 use crate::store::seat_counts::Seats;
-use crate::store::{CommitEvent, Transaction, discount_uses, order_items, seat_counts};
+use crate::store::{CommitEvent, Transaction, discount_uses, handler_queue, order_items, seat_counts};
 
 /// Whether there is an order to mark as expired.
 pub(crate) fn any_expired(tx: &Transaction<'_>) -> Result<bool> {
@@ -51,6 +52,12 @@ pub(super) fn expire(tx: &Transaction<'_>, order: OrderId, event: EventId) -> Re
     if let Some(discount) = expired.discount {
         discount_uses::release(tx, event, discount)?;
     }
+    let notification = NotificationDetails::OrderExpired(OrderExpired {
+        order_id: order,
+        event_id: event,
+        customer_id: expired.customer,
+    });
+    handler_queue::report(tx, expired.organization, [notification])?;
     Ok(true)
 }
 

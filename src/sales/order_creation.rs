@@ -6,6 +6,7 @@ use super::discount_use::{self, OrderPricing, Priced};
 use super::inventory;
 use super::references::{TicketTypeReference, UNKNOWN_EVENT, UNKNOWN_TICKET_TYPE, check_ticket_types};
 use crate::error::{Error, FieldErrors, Result};
+use crate::model::handler_notification::{NotificationDetails, OrderCreated};
 use crate::model::id::{OrganizationId, TicketTypeId};
 use crate::model::notification::{NotificationData, OrderCompleted};
 use crate::model::order::{CreateOrder, Order, OrderItem};
@@ -17,7 +18,9 @@ use crate::rules::ticket_type::Offer;
 use crate::store::orders::NewOrder;
 use crate::store::seat_counts::Seats;
 use crate::store::tickets::TicketHolder;
-use crate::store::{CommitEvent, Transaction, customers, events, order_items, orders, outbox, ticket_types, tickets};
+use crate::store::{
+    CommitEvent, Transaction, customers, events, handler_queue, order_items, orders, outbox, ticket_types, tickets,
+};
 use crate::text_enum::TextEnum;
 
 /// An order that was just created, and the currency of its amounts.
@@ -170,6 +173,7 @@ fn insert(
         order.items.push(OrderItem::with_fields_of(item, issued_tickets));
     }
     tx.record(CommitEvent::OrderCreated);
+    report_created(tx, &order, &sale.currency)?;
     if free {
         tx.record(CommitEvent::OrderCompleted);
         report_completed(tx, &order, &sale.currency)?;
@@ -184,6 +188,17 @@ fn holder(order: &Order) -> TicketHolder<'_> {
         customer: order.customer_id,
         customer_name: &order.customer.name,
     }
+}
+
+fn report_created(tx: &Transaction<'_>, order: &Order, currency: &str) -> Result<()> {
+    let notification = NotificationDetails::OrderCreated(OrderCreated {
+        order_id: order.id,
+        event_id: order.event_id,
+        customer_id: order.customer_id,
+        total: order.total,
+        currency: currency.to_owned(),
+    });
+    handler_queue::report(tx, order.organizer_id, [notification])
 }
 
 fn report_completed(tx: &Transaction<'_>, order: &Order, currency: &str) -> Result<()> {

@@ -16,6 +16,7 @@ use super::idempotent_operation::{IdempotentOperation, PriorOutcome};
 use super::{discount_use, holds, inventory};
 use crate::error::{Error, Reason, Result};
 use crate::model::amount::Amount;
+use crate::model::handler_notification::{NotificationDetails, RefundNotification, TicketCancelled};
 use crate::model::id::{EventId, OrderId, OrganizationId, TicketTypeId};
 use crate::model::idempotency::Replayable;
 use crate::model::notification::{NotificationData, OrderCancelled, OrderCompleted};
@@ -27,7 +28,7 @@ use crate::store::refunds::NewRefund;
 use crate::store::seat_counts::Seats;
 use crate::store::tickets::TicketHolder;
 use crate::store::{
-    CommitEvent, Transaction, discount_uses, order_items, orders, outbox, refunds, seat_counts, tickets,
+    CommitEvent, Transaction, discount_uses, handler_queue, order_items, orders, outbox, refunds, seat_counts, tickets,
 };
 
 /// Locks the event of an order and loads the order. If its hold has expired, marks the order as expired first, so that
@@ -98,12 +99,13 @@ pub(crate) fn payment_completed(
     if completed {
         return Ok(RecordedPayment { refund_due: false, refund_refused: None });
     }
-    let refund = refund_of(&state);
     if can_refund {
-        refunds::insert_due(tx, &refund)?;
+        insert_due_refund(tx, &state)?;
         return Ok(RecordedPayment { refund_due: true, refund_refused: None });
     }
-    refunds::insert_refused(tx, &refund, NO_REFUNDS)?;
+    refunds::insert_refused(tx, &refund_of(&state), NO_REFUNDS)?;
+    let notification = NotificationDetails::RefundRefused(refund_notification(&state)?);
+    handler_queue::report(tx, organization, [notification])?;
     Ok(RecordedPayment { refund_due: false, refund_refused: Some(NO_REFUNDS) })
 }
 
@@ -272,7 +274,7 @@ fn cancel_loaded(tx: &Transaction<'_>, state: &OrderState, can_refund: bool) -> 
         OrderStatus::Expired | OrderStatus::Cancelled => {}
     }
     if refund_due {
-        refunds::insert_due(tx, &refund_of(state))?;
+        insert_due_refund(tx, state)?;
     }
     let notification = NotificationData::OrderCancelled(OrderCancelled {
         order_id: state.id,
@@ -287,13 +289,22 @@ fn cancel_loaded(tx: &Transaction<'_>, state: &OrderState, can_refund: bool) -> 
 
 /// Cancels the tickets of an order that are not cancelled yet, and releases their seats.
 fn cancel_tickets(tx: &Transaction<'_>, state: &OrderState) -> Result<()> {
-    let mut types: Vec<TicketTypeId> = tickets::cancel_of_order(tx, state.id)?;
+    let cancelled = tickets::cancel_of_order(tx, state.id)?;
+    let mut types: Vec<TicketTypeId> = cancelled.iter().map(|ticket| ticket.ticket_type).collect();
     types.sort_unstable();
     for same_type in types.chunk_by(|one, other| one == other) {
         let count = i64::try_from(same_type.len()).unwrap_or(i64::MAX);
         inventory::restock(tx, Seats { event: state.event, ticket_type: same_type[0], count })?;
     }
-    Ok(())
+    let notifications = cancelled.iter().map(|ticket| {
+        NotificationDetails::TicketCancelled(TicketCancelled {
+            issued_ticket_id: ticket.id,
+            ticket_type_id: ticket.ticket_type,
+            event_id: state.event,
+            order_id: ticket.order,
+        })
+    });
+    handler_queue::report(tx, state.organization, notifications)
 }
 
 fn release_discount_use(tx: &Transaction<'_>, state: &OrderState) -> Result<()> {
@@ -301,6 +312,21 @@ fn release_discount_use(tx: &Transaction<'_>, state: &OrderState) -> Result<()> 
         Some(discount) => discount_uses::release(tx, state.event, discount),
         None => Ok(()),
     }
+}
+
+/// Records that the payment of an order is to be refunded through the gateway, and reports it.
+fn insert_due_refund(tx: &Transaction<'_>, state: &OrderState) -> Result<()> {
+    refunds::insert_due(tx, &refund_of(state))?;
+    let notification = NotificationDetails::RefundDue(refund_notification(state)?);
+    handler_queue::report(tx, state.organization, [notification])
+}
+
+fn refund_notification(state: &OrderState) -> Result<RefundNotification> {
+    Ok(RefundNotification {
+        order_id: state.id,
+        amount: Amount::in_currency(state.total, decimals_of_stored(&state.currency)?),
+        currency: state.currency.clone(),
+    })
 }
 
 /// A refund of the whole payment of an order.

@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use crate::error::Result;
 use crate::model::amount::Amount;
+use crate::model::handler_notification::{NotificationDetails, RefundNotification};
 use crate::model::id::{EventId, OrderId, OrganizationId};
 use crate::rules::refund::delay_after;
-use crate::store::{Transaction, checkouts, refunds};
+use crate::store::{Transaction, checkouts, handler_queue, refunds};
 
 /// How long a claim keeps other processes from attempting the same refund. This is longer than a call to the gateway.
 const CLAIM: Duration = Duration::from_mins(1);
@@ -50,7 +51,15 @@ pub(crate) fn refunded(tx: &Transaction<'_>, attempt: &RefundAttempt) -> Result<
 /// Records that the gateway refused the refund for good. It is not attempted again.
 pub(crate) fn refused(tx: &Transaction<'_>, attempt: &RefundAttempt, problem: &str) -> Result<()> {
     tx.lock_event(attempt.order)?;
-    refunds::mark_refused(tx, attempt.order, problem)
+    if !refunds::mark_refused(tx, attempt.order, problem)? {
+        return Ok(());
+    }
+    let notification = NotificationDetails::RefundRefused(RefundNotification {
+        order_id: attempt.order,
+        amount: attempt.amount,
+        currency: attempt.currency.clone(),
+    });
+    handler_queue::report(tx, attempt.organization, [notification])
 }
 
 /// Records that the gateway was unavailable, and schedules the next attempt.

@@ -3,13 +3,14 @@
 use super::inventory;
 use crate::error::{Error, Reason, ResourceKind, Result};
 use crate::form::request::Request;
+use crate::model::handler_notification::{NotificationDetails, TicketCancelled};
 use crate::model::id::{OrganizationId, TicketId};
 use crate::model::notification::{NotificationData, TicketIssued};
 use crate::model::ticket::{CancelledIssuedTicket, IssueTickets, IssueTicketsResponse, NewTicket};
 use crate::rules::{checked, ticket as rules};
 use crate::store::seat_counts::Seats;
 use crate::store::tickets::TicketHolder;
-use crate::store::{Transaction, customers, events, outbox, ticket_types, tickets};
+use crate::store::{Transaction, customers, events, handler_queue, outbox, ticket_types, tickets};
 
 /// Issues tickets for available seats.
 pub(crate) fn issue(
@@ -66,9 +67,17 @@ pub(crate) fn cancel(
     tx.lock_event(id)?;
     let cancelled = tickets::cancel(tx, organization, id)?;
     let ticket = tickets::get(tx, organization, id)?;
-    if !cancelled {
+    let Some(cancelled) = cancelled else {
         return Err(Error::conflict(Reason::TicketCancelled, "the ticket is already cancelled"));
-    }
-    inventory::restock(tx, Seats { event: ticket.ticket_type.event_id, ticket_type: ticket.ticket_type_id, count: 1 })?;
+    };
+    let event = ticket.ticket_type.event_id;
+    inventory::restock(tx, Seats { event, ticket_type: ticket.ticket_type_id, count: 1 })?;
+    let notification = NotificationDetails::TicketCancelled(TicketCancelled {
+        issued_ticket_id: cancelled.id,
+        ticket_type_id: cancelled.ticket_type,
+        event_id: event,
+        order_id: cancelled.order,
+    });
+    handler_queue::report(tx, organization, [notification])?;
     Ok(CancelledIssuedTicket::with_fields_of(ticket))
 }

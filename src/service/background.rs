@@ -2,6 +2,7 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use super::handler_thread::{HandlerThread, Registration};
 use super::maintenance_worker::MaintenanceWorker;
 use crate::webhook::WebhookSender;
 
@@ -15,6 +16,7 @@ pub(super) struct Background {
 struct Guards {
     maintenance: Option<MaintenanceWorker>,
     webhook_sender: Option<WebhookSender>,
+    handlers: Vec<HandlerThread>,
 }
 
 impl Background {
@@ -30,6 +32,15 @@ impl Background {
         self.guards().webhook_sender = Some(sender);
     }
 
+    pub(super) fn keep_handler(&self, handler: HandlerThread) {
+        self.guards().handlers.push(handler);
+    }
+
+    /// The handlers whose threads are running.
+    pub(super) fn handlers(&self) -> Vec<Registration> {
+        self.guards().handlers.iter().map(|handler| handler.registration.clone()).collect()
+    }
+
     /// Stops the threads.
     pub(super) fn stop(&self) {
         let guards = std::mem::take(&mut *self.guards());
@@ -37,6 +48,10 @@ impl Background {
             // A run in progress may wait for the payment gateway. It holds a handle of the service while it runs.
             maintenance.stop_without_waiting();
         }
+        for handler in &guards.handlers {
+            handler.signal_stop();
+        }
         drop(guards.webhook_sender);
+        drop(guards.handlers);
     }
 }

@@ -6,12 +6,15 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use super::background::Background;
+use super::handler_thread::Registration;
 use super::in_flight::InFlightKeys;
+use super::notification_handlers::{self, NotificationHandler};
 use super::ticketing_service::{Inner, TicketingService};
 use super::webhook_settings::WebhookSettings;
 use crate::environment::{Clock, Entropy, Environment, SystemClock, SystemEntropy};
 use crate::error::{FieldErrors, Result};
 use crate::form::text::is_uri;
+use crate::model::handler_notification::{Notification, NotificationTopic};
 use crate::model::suspended::SuspendedOrganizations;
 use crate::payment::{CallLimits, GatewayCalls, PaymentGateway, SandboxGateway};
 use crate::store::{Location, Store};
@@ -52,6 +55,7 @@ pub struct Builder {
     webhook_transport: Option<Arc<dyn Transport>>,
     webhook_sender: Option<SenderOptions>,
     maintenance: bool,
+    handlers: Vec<NotificationHandler>,
     allow_local_webhooks: bool,
 }
 
@@ -111,6 +115,7 @@ impl Builder {
             webhook_transport: None,
             webhook_sender: None,
             maintenance: false,
+            handlers: Vec::new(),
             allow_local_webhooks: false,
         }
     }
@@ -189,6 +194,72 @@ impl Builder {
     /// ```
     pub fn maintenance(mut self) -> Self {
         self.maintenance = true;
+        self
+    }
+
+    /// Calls a function of the program with every notification of these topics, of all organizations: to send e-mails,
+    /// for example, or to update another system. `name` identifies the function in the database.
+    ///
+    /// A notification is queued in the transaction of the change that it reports, and the handler is called once the
+    /// change is durable: **at least once**, usually within milliseconds, and again after an error or a panic, on the
+    /// schedule of webhooks: up to eight times, after 1, 2, 5, 10, 20, 40 and 80 minutes. After the last one, the
+    /// notification is logged as an error and given up. A handler should do nothing the second time for a notification
+    /// with the same [`id`](crate::notification::Notification::id).
+    ///
+    /// Each handler has a thread of its own, which calls it with one notification after another. A handler that fails
+    /// or is slow delays no other handler, no webhook, and no operation. It gets the service, and can call every
+    /// operation. Organizations do not see handlers: not in lists, and not in metrics.
+    ///
+    /// Several processes with the same file may have the same handler; one of them is called with each notification.
+    /// The changes of processes without the handler are reported too. If a process ends during a call, the call is
+    /// repeated after a minute; a call that takes longer than a minute is repeated by another process, if one has the
+    /// handler. All processes should name the same topics: those of the process that was opened last are queued.
+    ///
+    /// If no program has the handler any more, for example because its name was changed, its notifications wait. They are
+    /// called when a program has the name again. The maintenance deletes them at the age of the
+    /// [`webhook_retention`](Self::webhook_retention). A handler with a new name gets the changes from its first opening
+    /// on.
+    ///
+    /// When the service is closed or dropped, a call in progress has two seconds to end.
+    ///
+    /// ```
+    #[doc = include_str!("../doc_fixture.md")]
+    /// # let path = folder.path().join("hall.db");
+    /// # let (mails, mail) = std::sync::mpsc::channel();
+    /// use ticketing::notification::{NotificationDetails, NotificationTopic};
+    ///
+    /// let service = TicketingService::builder(path)
+    ///     .on_notification("mail", [NotificationTopic::OrderCompleted], move |service, notification| {
+    ///         if let NotificationDetails::OrderCompleted(completed) = &notification.details {
+    ///             let caller = service.act_for(notification.organization_id)?;
+    ///             let order = service.get_order(&caller, completed.order_id)?;
+    ///             mails.send(format!("Dear {}, here are your tickets", order.customer.name))?;
+    ///         }
+    ///         Ok(())
+    ///     })
+    ///     .open()?;
+    /// # let organization = service.create_organization(CreateOrganization::default())?;
+    /// # let caller = service.act_for(organization.id)?;
+    /// # let event = CreateEvent::new("Summer Night", "summer-night", Timestamp::MAX).status(EventStatus::Published);
+    /// # let event = service.create_event(&caller, event)?;
+    /// # let ticket_type = CreateTicketType::new("General admission", Amount::cents(0), 100);
+    /// # let ticket_type = service.create_ticket_type(&caller, event.id, ticket_type)?;
+    /// # let ada = NewCustomer::new("Ada", "ada@example.com");
+    /// service.create_order(&caller, CreateOrder::new(event.id, ada, ticket_type.id, 2))?;
+    /// assert_eq!(mail.recv()?, "Dear Ada, here are your tickets");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn on_notification(
+        mut self,
+        name: impl Into<String>,
+        topics: impl IntoIterator<Item = NotificationTopic>,
+        handler: impl Fn(&TicketingService, &Notification) -> Result<(), Box<dyn std::error::Error + Send + Sync>>
+        + Send
+        + Sync
+        + 'static,
+    ) -> Self {
+        let registration = Registration { name: name.into(), topics: topics.into_iter().collect() };
+        self.handlers.push(NotificationHandler { registration, call: Arc::new(handler) });
         self
     }
 
@@ -273,6 +344,7 @@ impl Builder {
         };
         let service = TicketingService { inner: Arc::new(inner) };
         service.read_suspended_organizations()?;
+        service.start_handlers(self.handlers)?;
         if self.maintenance {
             service.inner.background.keep_maintenance(service.start_maintenance()?);
         }
@@ -286,6 +358,7 @@ impl Builder {
         errors.check(self.webhook_retention >= DAY, "webhook_retention", "must be at least a day");
         let public_url_is_valid = self.public_url.as_deref().is_none_or(is_uri);
         errors.check(public_url_is_valid, "public_url", "must be a URI with a scheme (RFC 3986)");
+        notification_handlers::check(&self.handlers, &mut errors);
         errors.into_result()?;
         match &self.webhook_sender {
             Some(options) => options.check(),

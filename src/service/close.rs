@@ -15,8 +15,8 @@ const POLL: Duration = Duration::from_millis(2);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct StillInUse {
-    /// How many: clones of the service, operations that are running on such a clone, and webhook senders that were
-    /// started with [`start_webhook_sender`](TicketingService::start_webhook_sender).
+    /// How many: clones of the service, operations and notification handlers that are running, and webhook senders that
+    /// were started with [`start_webhook_sender`](TicketingService::start_webhook_sender).
     pub handles: usize,
 }
 

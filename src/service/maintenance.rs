@@ -10,7 +10,7 @@ use super::maintenance_worker::MaintenanceWorker;
 use super::refunds::RefundOutcome;
 use crate::error::Result;
 use crate::sales::holds;
-use crate::store::{events, idempotency_records, refunds, webhook_retention};
+use crate::store::{events, handler_queue, idempotency_records, refunds, webhook_retention};
 
 /// How many orders are expired in one transaction. Other writes wait at most for one such transaction.
 const ORDERS_PER_BATCH: usize = 200;
@@ -33,6 +33,9 @@ pub struct MaintenanceReport {
     /// Webhook deliveries that were deleted at the age of the
     /// [`webhook_retention`](crate::Builder::webhook_retention).
     pub forgotten_deliveries: usize,
+    /// Notifications for handlers that were deleted unprocessed, because no program has had their handler for the
+    /// [`webhook_retention`](crate::Builder::webhook_retention).
+    pub forgotten_notifications: usize,
 }
 
 /// # Maintenance
@@ -60,6 +63,7 @@ impl TicketingService {
         self.read_suspended_organizations()?;
         let forgotten_keys = self.delete_expired_idempotency_keys()?;
         let forgotten_deliveries = self.delete_old_deliveries()?;
+        let forgotten_notifications = self.delete_old_notifications()?;
         let answered_refunds = self.attempt_due_refunds()?;
         let report = MaintenanceReport {
             expired_orders,
@@ -67,6 +71,7 @@ impl TicketingService {
             answered_refunds,
             forgotten_keys,
             forgotten_deliveries,
+            forgotten_notifications,
         };
         if report != MaintenanceReport::default() {
             tracing::debug!(
@@ -76,6 +81,7 @@ impl TicketingService {
                 answered_refunds,
                 forgotten_keys,
                 forgotten_deliveries,
+                forgotten_notifications,
                 "maintenance done"
             );
         }
@@ -146,6 +152,19 @@ impl TicketingService {
         let mut deleted = 0;
         while self.store().read(|tx| webhook_retention::any_old(tx, retention))? {
             deleted += self.store().write(move |tx| webhook_retention::delete_old(tx, retention))?;
+        }
+        Ok(deleted)
+    }
+
+    fn delete_old_notifications(&self) -> Result<usize> {
+        let retention = self.inner.webhook_retention;
+        let mut deleted = 0;
+        if self.store().read(|tx| handler_queue::any_old(tx, retention))? {
+            // This process may have been suspended for long.
+            self.register_handlers_again()?;
+        }
+        while self.store().read(|tx| handler_queue::any_old(tx, retention))? {
+            deleted += self.store().write(move |tx| handler_queue::delete_old(tx, retention))?;
         }
         Ok(deleted)
     }

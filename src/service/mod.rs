@@ -59,9 +59,11 @@ mod statistics;
 
 mod background;
 mod checkout_links;
+mod handler_thread;
 mod idempotency;
 mod in_flight;
 mod maintenance_worker;
+mod notification_handlers;
 mod open_store;
 mod webhook_settings;
 

@@ -7,11 +7,14 @@ use std::sync::{Arc, PoisonError, RwLock, Weak};
 use super::counters::CommitEvent;
 use crate::model::id::WebhookId;
 
-/// A receiver of the notifier's calls: the webhook sender.
+/// A receiver of the notifier's calls: the webhook sender, or the thread of a notification handler.
 pub(crate) trait CommitListener: Send + Sync {
     /// Called after a commit that queued notifications for these endpoints or changed them. The callers whose work
     /// was in the commit wait until this returns, so it must not block.
     fn on_commit(&self, endpoints: &[WebhookId]);
+
+    /// Called, likewise, after a commit that queued notifications for handlers.
+    fn on_handler_notified(&self) {}
 }
 
 /// The number of change counters. Endpoints share them by the last byte of their ids, which is random.
@@ -59,6 +62,11 @@ impl CommitNotifier {
         let listeners = self.listeners.read().unwrap_or_else(PoisonError::into_inner);
         if listeners.is_empty() {
             return;
+        }
+        if events.contains(&CommitEvent::HandlerNotified) {
+            for listener in listeners.iter().filter_map(Weak::upgrade) {
+                listener.on_handler_notified();
+            }
         }
         let mut endpoints: Vec<WebhookId> = events.iter().filter_map(CommitEvent::endpoint_with_work).collect();
         endpoints.sort_unstable();

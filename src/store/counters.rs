@@ -20,6 +20,8 @@ pub(crate) enum CommitEvent {
     ScanAccepted,
     ScanRefused(Reason),
     NotificationQueued(WebhookId),
+    /// Not a metric: wakes the threads of notification handlers.
+    HandlerNotified,
     /// Not a metric: wakes the webhook sender.
     EndpointChanged(WebhookId),
     /// An attempt to send a notification.
@@ -217,7 +219,7 @@ impl Counters {
                     }
                 }
                 CommitEvent::NotificationDead => self.notifications_dead.add(1),
-                CommitEvent::EndpointChanged(_) => {}
+                CommitEvent::EndpointChanged(_) | CommitEvent::HandlerNotified => {}
             }
         }
     }

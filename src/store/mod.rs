@@ -31,6 +31,7 @@ pub(crate) mod discount_uses;
 pub(crate) mod discounts;
 mod engine;
 pub(crate) mod events;
+pub(crate) mod handler_queue;
 pub(crate) mod idempotency_records;
 mod lists;
 mod migrations;

@@ -21,7 +21,7 @@ const COMPLETE_EXPIRED: &str =
 const CANCEL: &str = "UPDATE orders SET status = 'CANCELLED', updated_at = ?2 WHERE id = ?1 AND status = ?3";
 const EXPIRE: &str = "UPDATE orders SET status = 'EXPIRED',
         updated_at = CASE WHEN updated_at > hold_until THEN updated_at ELSE hold_until END
-    WHERE id = ?1 AND status = 'PENDING' AND hold_until <= ?2 RETURNING id, discount_id";
+    WHERE id = ?1 AND status = 'PENDING' AND hold_until <= ?2 RETURNING id, organization_id, customer_id, discount_id";
 pub(super) const EXPIRED_HOLDS: &str =
     "SELECT id, event_id FROM orders WHERE status = 'PENDING' AND hold_until <= ?1 ORDER BY hold_until LIMIT ?2";
 // The unary plus keeps the planner on the index of pending orders: the index by event has every order of the event, and
@@ -109,6 +109,8 @@ fn transition(tx: &Transaction<'_>, sql: &str, binds: &[Bind<'_>]) -> Result<boo
 
 /// An order that was marked as EXPIRED.
 pub(crate) struct Expired {
+    pub(crate) organization: OrganizationId,
+    pub(crate) customer: CustomerId,
     /// The discount of the order, whose use the caller has to release.
     pub(crate) discount: Option<DiscountId>,
 }
@@ -116,7 +118,13 @@ pub(crate) struct Expired {
 /// Marks an order as EXPIRED. Returns `None` if its hold has not expired, or if it was marked already.
 pub(crate) fn expire(tx: &Transaction<'_>, id: OrderId) -> Result<Option<Expired>> {
     tx.debug_assert_event_locked();
-    tx.query_opt(EXPIRE, &[id.into(), tx.now().into()], |row| Ok(Expired { discount: row.get("discount_id")? }))
+    tx.query_opt(EXPIRE, &[id.into(), tx.now().into()], |row| {
+        Ok(Expired {
+            organization: row.get("organization_id")?,
+            customer: row.get("customer_id")?,
+            discount: row.get("discount_id")?,
+        })
+    })
 }
 
 /// Up to `limit` pending orders whose hold has expired, the earliest first.

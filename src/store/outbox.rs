@@ -6,8 +6,9 @@
 use std::fmt::Write;
 use std::time::Duration;
 
-use super::{Bind, CommitEvent, Transaction};
+use super::{Bind, CommitEvent, Transaction, handler_queue};
 use crate::error::{Error, Result};
+use crate::model::handler_notification::NotificationDetails;
 use crate::model::id::{NotificationId, OrganizationId, OutboxId, WebhookId};
 use crate::model::notification::{Notification, NotificationData};
 use crate::model::timestamp::Timestamp;
@@ -78,19 +79,21 @@ struct IdentifiedNotification {
     body: String,
 }
 
-/// Queues a notification of each change for every enabled endpoint of the organization that is subscribed to its type.
+/// Queues a notification of each change for every enabled endpoint of the organization that is subscribed to its type,
+/// and for the handlers of the program.
 pub(crate) fn report(
     tx: &Transaction<'_>,
     organization: OrganizationId,
     changes: impl IntoIterator<Item = NotificationData>,
 ) -> Result<()> {
+    let changes: Vec<NotificationData> = changes.into_iter().collect();
+    handler_queue::report(tx, organization, changes.iter().cloned().map(NotificationDetails::from))?;
     let subscriptions = tx.query_all(SUBSCRIPTIONS, &[organization.into()], |row| {
         Ok(Subscription { endpoint: row.get("id")?, types: row.json("events")? })
     })?;
     if subscriptions.is_empty() {
         return Ok(());
     }
-    let changes: Vec<NotificationData> = changes.into_iter().collect();
     let mut rows = Vec::new();
     for (change, data) in changes.iter().enumerate() {
         for subscription in &subscriptions {

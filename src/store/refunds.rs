@@ -135,10 +135,9 @@ pub(crate) fn mark_done(tx: &Transaction<'_>, order: OrderId) -> Result<()> {
     Ok(())
 }
 
-/// Sets a due refund to REFUSED. It is not attempted again.
-pub(crate) fn mark_refused(tx: &Transaction<'_>, order: OrderId, problem: &str) -> Result<()> {
-    close(tx, order, RefundStatus::Refused, Some(problem))?;
-    Ok(())
+/// Sets a due refund to REFUSED. It is not attempted again. Returns `false` if the refund is not due.
+pub(crate) fn mark_refused(tx: &Transaction<'_>, order: OrderId, problem: &str) -> Result<bool> {
+    close(tx, order, RefundStatus::Refused, Some(problem))
 }
 
 /// Sets the final status of a due refund. Returns `false` if the refund is not due.

@@ -71,9 +71,9 @@ const EXISTS: &str = "SELECT 1 FROM tickets WHERE id = ?1 AND organization_id = 
 pub(super) const OF_ORDER: &str =
     "SELECT id, order_item_id, code, status, ticket_type_id FROM tickets WHERE order_id = ?1 ORDER BY id";
 const CANCEL: &str = "UPDATE tickets SET status = 'CANCELLED', updated_at = ?3
-    WHERE id = ?1 AND organization_id = ?2 AND status <> 'CANCELLED'";
+    WHERE id = ?1 AND organization_id = ?2 AND status <> 'CANCELLED' RETURNING id, ticket_type_id, order_id";
 pub(super) const CANCEL_OF_ORDER: &str = "UPDATE tickets SET status = 'CANCELLED', updated_at = ?2
-    WHERE order_id = ?1 AND status <> 'CANCELLED' RETURNING ticket_type_id";
+    WHERE order_id = ?1 AND status <> 'CANCELLED' RETURNING id, ticket_type_id, order_id";
 
 pub(super) fn decode(row: &Row<'_>) -> Result<IssuedTicket> {
     let order_item_id: Option<OrderItemId> = row.get("order_item_id")?;
@@ -236,14 +236,29 @@ pub(crate) fn list(
     Ok(Page::cut(found, request.page.limit, |ticket| ticket.id))
 }
 
-/// Cancels a ticket. Returns whether it was valid until now.
-pub(crate) fn cancel(tx: &Transaction<'_>, organization: OrganizationId, id: TicketId) -> Result<bool> {
+/// Cancels a ticket, and returns it. Returns `None` if it was cancelled already.
+pub(crate) fn cancel(
+    tx: &Transaction<'_>,
+    organization: OrganizationId,
+    id: TicketId,
+) -> Result<Option<CancelledTicket>> {
     tx.debug_assert_event_locked();
-    tx.execute(CANCEL, &[id.into(), organization.into(), tx.now().into()]).map(|rows| rows == 1)
+    tx.query_opt(CANCEL, &[id.into(), organization.into(), tx.now().into()], decode_cancelled)
 }
 
-/// Cancels the order's remaining valid tickets. Returns the ticket type of each.
-pub(crate) fn cancel_of_order(tx: &Transaction<'_>, order: OrderId) -> Result<Vec<TicketTypeId>> {
+/// A ticket that was cancelled.
+pub(crate) struct CancelledTicket {
+    pub(crate) id: TicketId,
+    pub(crate) ticket_type: TicketTypeId,
+    pub(crate) order: Option<OrderId>,
+}
+
+fn decode_cancelled(row: &Row<'_>) -> Result<CancelledTicket> {
+    Ok(CancelledTicket { id: row.get("id")?, ticket_type: row.get("ticket_type_id")?, order: row.get("order_id")? })
+}
+
+/// Cancels the order's remaining valid tickets, and returns them.
+pub(crate) fn cancel_of_order(tx: &Transaction<'_>, order: OrderId) -> Result<Vec<CancelledTicket>> {
     tx.debug_assert_event_locked();
-    tx.query_all(CANCEL_OF_ORDER, &[order.into(), tx.now().into()], |row| row.get("ticket_type_id"))
+    tx.query_all(CANCEL_OF_ORDER, &[order.into(), tx.now().into()], decode_cancelled)
 }

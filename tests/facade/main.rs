@@ -16,6 +16,7 @@ mod invariants;
 mod lists;
 mod maintenance;
 mod metrics;
+mod notification_handlers;
 mod orders;
 mod organizations;
 mod payments;

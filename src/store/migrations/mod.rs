@@ -19,4 +19,5 @@ pub(in crate::store) const ALL: &[&str] = &[
     include_str!("sqlite/0005_webhooks.sql"),
     include_str!("sqlite/0006_tenants.sql"),
     include_str!("sqlite/0007_order_filters.sql"),
+    include_str!("sqlite/0008_notification_handlers.sql"),
 ];

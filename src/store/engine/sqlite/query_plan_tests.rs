@@ -8,8 +8,8 @@ use crate::environment::{Environment, ManualClock, SeededEntropy};
 use crate::model::timestamp::Timestamp;
 use crate::store::{
     Bind, Location, Store, Transaction, api_keys, attempts, checkouts, customers, deliveries, discounts, events,
-    idempotency_records, order_items, order_status, orders, organization_usage, organizations, outbox, refunds, scans,
-    summary, ticket_types, tickets, webhook_retention, webhooks,
+    handler_queue, idempotency_records, order_items, order_status, orders, organization_usage, organizations, outbox,
+    refunds, scans, summary, ticket_types, tickets, webhook_retention, webhooks,
 };
 
 /// A statement and the indexes that its plan must use.
@@ -75,6 +75,9 @@ const STATEMENTS: &[Expected] = &[
     (attempts::NEXT_ENDPOINT, &["webhook_outbox_waiting"]),
     (attempts::LAST_ATTEMPT, &["webhook_deliveries_by_endpoint"]),
     (outbox::SUBSCRIPTIONS, &["webhook_endpoints_by_organization"]),
+    (handler_queue::DUE, &["handler_queue_due"]),
+    (handler_queue::OLD, &[]),
+    (handler_queue::DELETE_OLD, &[]),
     (webhook_retention::OLD_DELIVERIES, &[]),
     (webhook_retention::DELETE_DELIVERIES, &[]),
     (webhook_retention::OLD_NOTIFICATIONS, &["webhook_outbox_finished"]),

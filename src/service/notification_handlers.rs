@@ -1,0 +1,153 @@
+//! Calls the notification handlers of the program.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::TicketingService;
+use super::close::WeakTicketingService;
+use super::handler_thread::{HandlerThread, Registration, Wakeup};
+use crate::error::{FieldErrors, Result};
+use crate::model::handler_notification::Notification;
+use crate::model::id::NotificationId;
+use crate::store::handler_queue::{self, Claim, ClaimedNotification};
+
+/// How often a handler's queue is read, for the notifications of other processes and the repetitions that are due.
+const POLL: Duration = Duration::from_millis(250);
+
+/// The pause after the queue could not be read or written.
+const FAILURE_PAUSE: Duration = Duration::from_millis(500);
+
+/// After how many rounds a handler is registered again, so that the database knows that it is in use: about an hour if
+/// there are no notifications.
+const ROUNDS_UNTIL_REGISTERED: u32 = 14_400;
+
+type BoxError = Box<dyn std::error::Error + Send + Sync>;
+type Call = dyn Fn(&TicketingService, &Notification) -> Result<(), BoxError> + Send + Sync;
+
+/// A notification handler, as the builder was given it.
+#[derive(Clone)]
+pub(super) struct NotificationHandler {
+    pub(super) registration: Registration,
+    pub(super) call: Arc<Call>,
+}
+
+/// Checks that the names are usable and different, and that each handler has a topic.
+pub(super) fn check(handlers: &[NotificationHandler], errors: &mut FieldErrors) {
+    for (index, handler) in handlers.iter().enumerate() {
+        let length = handler.registration.name.chars().count();
+        let known = handlers[..index].iter().any(|other| other.registration.name == handler.registration.name);
+        let field = |name| format!("on_notification[{index}].{name}");
+        errors.check((1..=100).contains(&length), field("name"), "must have 1 to 100 characters");
+        errors.check(!handler.registration.name.contains('\0'), field("name"), "must not contain U+0000");
+        errors.check(!known, field("name"), "must not be the name of another handler");
+        errors.check(!handler.registration.topics.is_empty(), field("topics"), "must not be empty");
+    }
+}
+
+impl TicketingService {
+    /// Registers the handlers in the database, and starts a thread for each.
+    pub(super) fn start_handlers(&self, handlers: Vec<NotificationHandler>) -> Result<()> {
+        for handler in handlers {
+            let registration = handler.registration.clone();
+            self.register(registration.clone())?;
+            let service = self.downgrade();
+            let thread = HandlerThread::start(self.store_in_operation(), registration, move |wakeup| {
+                run(&service, &handler, wakeup);
+            })?;
+            self.inner.background.keep_handler(thread);
+        }
+        Ok(())
+    }
+
+    /// Calls a handler with the next notification that is due. Returns `false` if none is.
+    fn call_next(&self, handler: &NotificationHandler) -> Result<bool> {
+        let store = self.store_in_operation();
+        if !store.read(|tx| handler_queue::any_due(tx, &handler.registration.name))? {
+            return Ok(false);
+        }
+        let name = handler.registration.name.clone();
+        match store.write(move |tx| handler_queue::claim(tx, &name))? {
+            Claim::Nothing => return Ok(false),
+            Claim::Call(claimed) => self.call(handler, claimed)?,
+            Claim::Removed { id, problem } => give_up(handler, id, &problem),
+        }
+        Ok(true)
+    }
+
+    /// Records that the handlers of this service are in use.
+    pub(super) fn register_handlers_again(&self) -> Result<()> {
+        for registration in self.inner.background.handlers() {
+            self.register(registration)?;
+        }
+        Ok(())
+    }
+
+    fn register(&self, registration: Registration) -> Result<()> {
+        let Registration { name, topics } = registration;
+        self.store_in_operation().write(move |tx| handler_queue::register(tx, &name, &topics))
+    }
+
+    fn call(&self, handler: &NotificationHandler, claimed: ClaimedNotification) -> Result<()> {
+        let store = self.store_in_operation();
+        let called = catch_unwind(AssertUnwindSafe(|| (handler.call)(self, &claimed.notification)));
+        let problem = match called {
+            Ok(Ok(())) => return store.write(move |tx| handler_queue::finish(tx, &claimed)),
+            Ok(Err(error)) => error.to_string(),
+            Err(_) => "the handler panicked".to_owned(),
+        };
+        let Notification { id, attempt, .. } = claimed.notification;
+        if let Some(next) = store.write(move |tx| handler_queue::retry(tx, &claimed))? {
+            let name = &handler.registration.name;
+            tracing::warn!(
+                target: "ticketing::notifications",
+                handler = name,
+                notification = %id,
+                attempt,
+                problem,
+                %next,
+                "a notification handler failed; it is called again"
+            );
+        } else {
+            give_up(handler, id, &problem);
+        }
+        Ok(())
+    }
+}
+
+/// Calls a handler whenever a notification is due, until the service is closed.
+fn run(service: &WeakTicketingService, handler: &NotificationHandler, wakeup: &Wakeup) {
+    let mut rounds: u32 = 0;
+    while !wakeup.is_stopping() {
+        // The handle is dropped before the thread waits, because it keeps the service open.
+        let Some(service) = service.upgrade() else { return };
+        rounds = (rounds + 1) % ROUNDS_UNTIL_REGISTERED;
+        let registered = if rounds == 0 { service.register(handler.registration.clone()) } else { Ok(()) };
+        let called = registered.and_then(|()| service.call_next(handler));
+        drop(service);
+        match called {
+            Ok(true) => {}
+            Ok(false) => wakeup.wait(POLL),
+            Err(error) => {
+                tracing::warn!(
+                    target: "ticketing::notifications",
+                    handler = handler.registration.name,
+                    %error,
+                    "the queue of a notification handler could not be read or written; this is tried again"
+                );
+                wakeup.pause(FAILURE_PAUSE);
+            }
+        }
+    }
+}
+
+/// Logs a notification that is lost for a handler.
+fn give_up(handler: &NotificationHandler, id: NotificationId, problem: &str) {
+    tracing::error!(
+        target: "ticketing::notifications",
+        handler = handler.registration.name,
+        notification = %id,
+        problem,
+        "a notification is given up: its handler was called eight times, or it cannot be read"
+    );
+}

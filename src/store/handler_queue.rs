@@ -1,0 +1,185 @@
+//! The queues of notification handlers: functions of the programs that use the database.
+//!
+//! A row is one notification for one handler. It is inserted in the transaction of the change that it reports, also if
+//! another process has the handler: every handler is registered in the database. A claim has a lease, as with webhooks,
+//! so that one process at a time calls the handler with a notification.
+
+use std::time::Duration;
+
+use super::engine::ids::first_of;
+use super::{CommitEvent, Row, Transaction};
+use crate::error::{Error, Result};
+use crate::model::handler_notification::{Notification, NotificationDetails, NotificationTopic};
+use crate::model::id::{NotificationId, OrganizationId};
+use crate::model::timestamp::Timestamp;
+use crate::rules::delivery::{MAX_ATTEMPTS, delay_after};
+
+/// How long a claim lasts. If the process ends during a call, the handler is called again after this time.
+const LEASE: Duration = Duration::from_mins(1);
+
+/// How many rows one transaction deletes. Other writers wait for as long as this takes.
+const BATCH: i64 = 1000;
+
+const REGISTER: &str = "INSERT INTO notification_handlers (name, topics, seen_at) VALUES (?1, ?2, ?3)
+    ON CONFLICT (name) DO UPDATE SET topics = ?2, seen_at = ?3";
+const HANDLERS: &str = "SELECT name, topics FROM notification_handlers ORDER BY name";
+const INSERT: &str = "INSERT INTO handler_queue (id, handler, organization_id, body, due_at, created_at)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?5) ON CONFLICT (id) DO NOTHING";
+pub(super) const DUE: &str = "SELECT id, organization_id, body, attempts, created_at FROM handler_queue
+    WHERE handler = ?1 AND due_at <= ?2 ORDER BY due_at, id LIMIT 1";
+const CLAIM: &str = "UPDATE handler_queue SET claim = ?2, attempts = attempts + 1, due_at = ?3 WHERE id = ?1";
+const RETRY: &str = "UPDATE handler_queue SET claim = NULL, due_at = ?3 WHERE id = ?1 AND claim = ?2";
+const DELETE_CLAIMED: &str = "DELETE FROM handler_queue WHERE id = ?1 AND claim = ?2";
+const DELETE: &str = "DELETE FROM handler_queue WHERE id = ?1";
+// Ids contain the time of creation.
+pub(super) const OLD: &str = "SELECT id FROM handler_queue WHERE id < ?1 ORDER BY id LIMIT ?2";
+pub(super) const DELETE_OLD: &str = "DELETE FROM handler_queue
+    WHERE id IN (SELECT id FROM handler_queue WHERE id < ?1 ORDER BY id LIMIT ?2)";
+const UNUSED_HANDLERS: &str = "SELECT name FROM notification_handlers WHERE seen_at <= ?1
+    AND NOT EXISTS (SELECT 1 FROM handler_queue q WHERE q.handler = name)";
+const DELETE_UNUSED_HANDLERS: &str = "DELETE FROM notification_handlers WHERE seen_at <= ?1
+    AND NOT EXISTS (SELECT 1 FROM handler_queue q WHERE q.handler = name)";
+
+/// Registers a handler with its topics, or records that it is still in use.
+pub(crate) fn register(tx: &Transaction<'_>, name: &str, topics: &[NotificationTopic]) -> Result<()> {
+    let topics = serde_json::to_string(topics).map_err(|error| Error::Internal(error.to_string()))?;
+    tx.execute(REGISTER, &[name.into(), topics.into(), tx.now().into()])?;
+    Ok(())
+}
+
+struct Handler {
+    name: String,
+    /// The texts of the topics: those of a newer version may be unknown here.
+    topics: Vec<String>,
+}
+
+/// Queues a notification of each change for every handler of its topic.
+pub(crate) fn report(
+    tx: &Transaction<'_>,
+    organization: OrganizationId,
+    changes: impl IntoIterator<Item = NotificationDetails>,
+) -> Result<()> {
+    let handlers =
+        tx.query_all(HANDLERS, &[], |row| Ok(Handler { name: row.get("name")?, topics: row.json("topics")? }))?;
+    if handlers.is_empty() {
+        return Ok(());
+    }
+    for details in changes {
+        let topic = details.topic().to_string();
+        let body = serde_json::to_string(&details).map_err(|error| Error::Internal(error.to_string()))?;
+        for handler in handlers.iter().filter(|handler| handler.topics.contains(&topic)) {
+            let binds = [handler.name.as_str().into(), organization.into(), body.as_str().into(), tx.now().into()];
+            let _: NotificationId = tx.insert(INSERT, &binds)?;
+            tx.record(CommitEvent::HandlerNotified);
+        }
+    }
+    Ok(())
+}
+
+/// A notification with which this process may call the handler.
+pub(crate) struct ClaimedNotification {
+    pub(crate) notification: Notification,
+    /// The token of the claim.
+    claim: i64,
+}
+
+/// What there is to do for a handler.
+pub(crate) enum Claim {
+    Nothing,
+    Call(ClaimedNotification),
+    /// The notification was removed: it cannot be read, or all its calls were interrupted by the end of their process.
+    Removed {
+        id: NotificationId,
+        problem: String,
+    },
+}
+
+struct DueRow {
+    id: NotificationId,
+    attempts: i64,
+    notification: Result<Notification>,
+}
+
+fn decode_due(row: &Row<'_>) -> Result<DueRow> {
+    let id = row.get("id")?;
+    let attempts: i64 = row.get("attempts")?;
+    let read = || {
+        Ok(Notification {
+            id,
+            organization_id: row.get("organization_id")?,
+            created_at: row.get("created_at")?,
+            attempt: u32::try_from(attempts + 1).unwrap_or(u32::MAX),
+            details: row.json("body")?,
+        })
+    };
+    Ok(DueRow { id, attempts, notification: read() })
+}
+
+/// Whether a notification is due for the handler.
+pub(crate) fn any_due(tx: &Transaction<'_>, handler: &str) -> Result<bool> {
+    tx.exists(DUE, &[handler.into(), tx.now().into()])
+}
+
+/// Claims the notification that has been due for the longest time.
+pub(crate) fn claim(tx: &Transaction<'_>, handler: &str) -> Result<Claim> {
+    let Some(due) = tx.query_opt(DUE, &[handler.into(), tx.now().into()], decode_due)? else {
+        return Ok(Claim::Nothing);
+    };
+    let remove = |problem: String| {
+        tx.execute(DELETE, &[due.id.into()])?;
+        Ok(Claim::Removed { id: due.id, problem })
+    };
+    if due.attempts >= MAX_ATTEMPTS {
+        return remove("the process ended during the last call".to_owned());
+    }
+    let notification = match due.notification {
+        Ok(notification) => notification,
+        Err(error) => return remove(error.to_string()),
+    };
+    let mut random = [0; 8];
+    tx.environment().entropy.fill(&mut random);
+    let claim = i64::from_le_bytes(random);
+    tx.execute(CLAIM, &[due.id.into(), claim.into(), tx.now().saturating_add(LEASE).into()])?;
+    Ok(Claim::Call(ClaimedNotification { notification, claim }))
+}
+
+/// Removes a notification that the handler has processed.
+pub(crate) fn finish(tx: &Transaction<'_>, claimed: &ClaimedNotification) -> Result<()> {
+    tx.execute(DELETE_CLAIMED, &[claimed.notification.id.into(), claimed.claim.into()])?;
+    Ok(())
+}
+
+/// Schedules the next call after one that failed. Returns when it is; `None` if it was the last one, and the
+/// notification is removed.
+pub(crate) fn retry(tx: &Transaction<'_>, claimed: &ClaimedNotification) -> Result<Option<Timestamp>> {
+    let Some(delay) = delay_after(claimed.notification.attempt.into()) else {
+        finish(tx, claimed)?;
+        return Ok(None);
+    };
+    let at = tx.now().saturating_add(delay);
+    tx.execute(RETRY, &[claimed.notification.id.into(), claimed.claim.into(), at.into()])?;
+    Ok(Some(at))
+}
+
+/// The limits of what is old: the first id that is kept, and the latest `seen_at` that is not.
+fn limits(tx: &Transaction<'_>, kept: Duration) -> (i64, i64) {
+    match tx.now().checked_sub(kept) {
+        Some(limit) => (first_of(limit.saturating_add(Duration::from_millis(1))), limit.millis()),
+        None => (0, -1),
+    }
+}
+
+/// Whether there are notifications or handlers that are old enough to be deleted.
+pub(crate) fn any_old(tx: &Transaction<'_>, kept: Duration) -> Result<bool> {
+    let (first_kept, last_unseen) = limits(tx, kept);
+    Ok(tx.exists(OLD, &[first_kept.into(), 1.into()])? || tx.exists(UNUSED_HANDLERS, &[last_unseen.into()])?)
+}
+
+/// Deletes a batch of notifications that no handler has processed, and handlers that no program has had for as long.
+/// Returns how many notifications were deleted.
+pub(crate) fn delete_old(tx: &Transaction<'_>, kept: Duration) -> Result<usize> {
+    let (first_kept, last_unseen) = limits(tx, kept);
+    let deleted = tx.execute(DELETE_OLD, &[first_kept.into(), BATCH.into()])?;
+    tx.execute(DELETE_UNUSED_HANDLERS, &[last_unseen.into()])?;
+    Ok(deleted)
+}
