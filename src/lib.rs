@@ -169,6 +169,7 @@ pub use error::{Error, Result};
 pub use form::change::Change;
 pub use model::amount::{Amount, AmountError};
 pub use model::caller::Caller;
+pub use model::metadata::Metadata;
 pub use model::timestamp::{Timestamp, TimestampError};
 pub use service::{Builder, StillInUse, TicketingService, WeakTicketingService};
 

@@ -23,6 +23,7 @@ pub(crate) mod declare;
 pub(crate) mod field;
 pub(crate) mod json;
 pub(crate) mod limits;
+mod metadata;
 pub(crate) mod object;
 pub(crate) mod path;
 pub(crate) mod request;

@@ -1,6 +1,7 @@
 //! Customers: one for each organization and e-mail address.
 
 use super::id::CustomerId;
+use super::metadata::Metadata;
 use crate::form::declare::form;
 use crate::form::limits::TextLimit::{Email, MinLength};
 
@@ -15,6 +16,10 @@ pub struct Customer {
     pub name: String,
     /// The e-mail address as it was first given.
     pub email: String,
+    /// What the organization has attached to the customer. It is the same in all orders and tickets of the customer.
+    #[serde(default)]
+    #[cfg_attr(feature = "http", schemars(!default))]
+    pub metadata: Metadata,
 }
 
 form! {
@@ -29,6 +34,9 @@ form! {
         pub company_name: Option<String> [nullable],
         /// The language and country of the customer.
         pub locale: Option<String> [nullable],
+        /// What the organization attaches to the customer: strings by name, at most 16,384 bytes. It replaces what
+        /// earlier orders and tickets have attached. Without it, that is kept.
+        pub metadata: Option<Metadata> [nullable],
     }
 }
 
@@ -36,6 +44,6 @@ impl NewCustomer {
     /// Creates a customer with a name and an e-mail address.
     #[must_use]
     pub fn new(name: impl Into<String>, email: impl Into<String>) -> Self {
-        Self { email: email.into(), name: name.into(), company_name: None, locale: None }
+        Self { email: email.into(), name: name.into(), company_name: None, locale: None, metadata: None }
     }
 }

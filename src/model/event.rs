@@ -1,6 +1,7 @@
 //! Events: what tickets are sold for.
 
 use super::id::{EventId, OrganizationId};
+use super::metadata::Metadata;
 use super::organization::Organization;
 use super::page::PageRequest;
 use super::timestamp::Timestamp;
@@ -101,6 +102,12 @@ pub struct Event {
     pub disable_organizer_order_notifications: bool,
     /// The layout of a ticket's PDF.
     pub ticket_pdf_design_version: TicketPdfDesignVersion,
+    /// The organization's own name for the event.
+    pub reference: Option<String>,
+    /// What the organization has attached to the event.
+    #[serde(default)]
+    #[cfg_attr(feature = "http", schemars(!default))]
+    pub metadata: Metadata,
     /// When the event was created.
     pub created_at: Timestamp,
     /// When the event was last changed. Sales and page views do not count as changes.
@@ -149,6 +156,10 @@ writable_fields! {
     shipping_countries: Vec<String> => default(Vec::new());
     /// Whether an order may name a company.
     accepts_company: bool => default(false);
+    /// The organization's own name for the event: 1 to 255 characters. Lists can be filtered by it. It need not be unique.
+    reference: String => nullable, MinLength(1), MaxLength(255);
+    /// What the organization attaches to the event: strings by name, at most 16,384 bytes. An update replaces all of it.
+    metadata: Metadata => default(Metadata::new());
 }
 
 impl CreateEvent {
@@ -193,6 +204,8 @@ form! {
         pub starts_from: Option<Timestamp>,
         /// Only events that begin before this time.
         pub starts_before: Option<Timestamp>,
+        /// Only events with exactly this reference.
+        pub reference: Option<String>,
         /// The part of the list to return.
         pub page: PageRequest<EventId>,
     }

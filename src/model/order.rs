@@ -3,6 +3,7 @@
 use super::amount::Amount;
 use super::customer::{Customer, NewCustomer};
 use super::id::{CustomerId, DiscountId, EventId, OrderId, OrderItemId, OrganizationId, TicketId, TicketTypeId};
+use super::metadata::Metadata;
 use super::page::PageRequest;
 use super::shared_fields::with_shared_fields;
 use super::ticket::TicketStatus;
@@ -10,7 +11,7 @@ use super::timestamp::Timestamp;
 use crate::form::declare::form;
 use crate::form::limits::ListLimit::MinItems;
 use crate::form::limits::NumberLimit::{Max, Min};
-use crate::form::limits::TextLimit::{CountryCode, MinLength, Uri};
+use crate::form::limits::TextLimit::{CountryCode, MaxLength, MinLength, Uri};
 use crate::text_enum::text_enum;
 
 text_enum! {
@@ -61,6 +62,12 @@ with_shared_fields! {
         affiliate_code: Option<String>,
         /// The code of the discount that applied, as the organizer wrote it.
         discount_code: Option<String>,
+        /// The organization's own name for the order.
+        reference: Option<String>,
+        /// What the organization has attached to the order.
+        #[serde(default)]
+        #[cfg_attr(feature = "http", schemars(!default))]
+        metadata: Metadata,
         /// Whether the customer was reminded to pay.
         checkout_reminder_sent: bool,
         /// When the order was created.
@@ -232,6 +239,11 @@ form! {
         pub shipping_address: Option<ShippingAddress> [nullable],
         /// Where the customer is redirected after the checkout.
         pub checkout_redirect_urls: Option<CheckoutRedirectUrls>,
+        /// The organization's own name for the order: 1 to 255 characters. Lists can be filtered by it. It need not be
+        /// unique.
+        pub reference: Option<String> [nullable, MinLength(1), MaxLength(255)],
+        /// What the organization attaches to the order: strings by name, at most 16,384 bytes.
+        pub metadata: Option<Metadata> [nullable],
     }
 }
 
@@ -248,6 +260,8 @@ impl CreateOrder {
             language: None,
             shipping_address: None,
             checkout_redirect_urls: None,
+            reference: None,
+            metadata: None,
         }
     }
 
@@ -334,6 +348,8 @@ form! {
         pub discount_id: Option<DiscountId>,
         /// Only orders with tickets of this type.
         pub ticket_type_id as "ticketId": Option<TicketTypeId>,
+        /// Only orders with exactly this reference.
+        pub reference: Option<String>,
         /// The part of the list to return.
         pub page: PageRequest<OrderId>,
     }

@@ -2,6 +2,7 @@
 
 use super::customer::{Customer, NewCustomer};
 use super::id::{ApiKeyId, CustomerId, EventId, OrderId, OrderItemId, TicketId, TicketTypeId};
+use super::metadata::Metadata;
 use super::page::PageRequest;
 use super::shared_fields::with_shared_fields;
 use super::timestamp::Timestamp;
@@ -121,12 +122,16 @@ form! {
         name: String [MinLength(1)],
         /// The language and country of the customer.
         locale: Option<String> [nullable],
+        /// What the organization attaches to the customer: strings by name, at most 16,384 bytes. It replaces what
+        /// earlier orders and tickets have attached. Without it, that is kept.
+        metadata: Option<Metadata> [nullable],
     }
 }
 
 impl From<TicketHolder> for NewCustomer {
     fn from(holder: TicketHolder) -> Self {
-        Self { email: holder.email, name: holder.name, company_name: None, locale: holder.locale }
+        let TicketHolder { email, name, locale, metadata } = holder;
+        Self { email, name, company_name: None, locale, metadata }
     }
 }
 

@@ -2,11 +2,12 @@
 
 use super::amount::{Amount, MAX_PRICE};
 use super::id::{EventId, TicketTypeId};
+use super::metadata::Metadata;
 use super::page::PageRequest;
 use super::timestamp::Timestamp;
 use crate::form::declare::form;
 use crate::form::limits::NumberLimit::{Max, Min};
-use crate::form::limits::TextLimit::{MinLength, Uri};
+use crate::form::limits::TextLimit::{MaxLength, MinLength, Uri};
 use crate::form::object::Form;
 use crate::form::writable_fields::writable_fields;
 use crate::text_enum::text_enum;
@@ -77,6 +78,12 @@ pub struct TicketType {
     pub ticket_text: Option<String>,
     /// The URI of a logo printed on the ticket.
     pub ticket_logo: Option<String>,
+    /// The organization's own name for the ticket type.
+    pub reference: Option<String>,
+    /// What the organization has attached to the ticket type.
+    #[serde(default)]
+    #[cfg_attr(feature = "http", schemars(!default))]
+    pub metadata: Metadata,
     /// When the ticket type was created.
     pub created_at: Timestamp,
     /// When the ticket type was last changed. Sales do not count as changes.
@@ -131,6 +138,10 @@ writable_fields! {
     sale_start_date: Timestamp => nullable;
     /// When the sale ends. Must be after its start.
     sale_end_date: Timestamp => nullable;
+    /// The organization's own name for the ticket type: 1 to 255 characters. Lists can be filtered by it. It need not be unique.
+    reference: String => nullable, MinLength(1), MaxLength(255);
+    /// What the organization attaches to the ticket type: strings by name, at most 16,384 bytes. An update replaces all of it.
+    metadata: Metadata => default(Metadata::new());
 }
 
 impl CreateTicketType {
@@ -147,6 +158,8 @@ form! {
     pub struct ListTicketTypes {
         /// Only ticket types with this status.
         pub status: Option<TicketTypeStatus>,
+        /// Only ticket types with exactly this reference.
+        pub reference: Option<String>,
         /// The part of the list to return.
         pub page: PageRequest<TicketTypeId>,
     }

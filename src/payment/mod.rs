@@ -13,6 +13,7 @@ pub use crate::model::refund::{ListRefunds, Refund, RefundStatus};
 use crate::model::amount::Amount;
 use crate::model::customer::Customer;
 use crate::model::id::{EventId, OrderId, OrganizationId};
+use crate::model::metadata::Metadata;
 use crate::model::order::CheckoutRedirectUrls;
 
 /// A payment service provider: takes customers' payments and refunds them.
@@ -85,6 +86,10 @@ pub struct CheckoutRequest {
     pub customer: Customer,
     /// The pages to send the customer to afterwards, if the order names them.
     pub redirect_urls: Option<CheckoutRedirectUrls>,
+    /// The organization's own name for the order, if it has one.
+    pub order_reference: Option<String>,
+    /// What the organization has attached to the order.
+    pub metadata: Metadata,
     /// The public URL of this service ([`Builder::public_url`](crate::Builder::public_url)), without a trailing slash.
     pub public_url: String,
     /// The idempotency key: the same for every attempt to create a checkout for this order.

@@ -90,6 +90,8 @@ impl TicketingService {
             currency,
             customer: order.customer,
             redirect_urls,
+            order_reference: order.reference,
+            metadata: order.metadata,
             public_url: self.inner.public_url.clone().unwrap_or_else(|| DEFAULT_PUBLIC_URL.to_owned()),
             idempotency_key: format!("checkout-{}", order.id),
         }

@@ -6,6 +6,7 @@
 use super::{Bind, Row};
 use crate::error::{Error, Result};
 use crate::model::id::{Id, Kind};
+use crate::model::metadata::Metadata;
 use crate::model::timestamp::Timestamp;
 use crate::model::webhook::NotificationType;
 use crate::text_enum::TextEnum;
@@ -84,6 +85,17 @@ macro_rules! json_column {
 }
 
 json_column!(serde_json::Value, Vec<String>, Vec<NotificationType>);
+
+/// A JSON object; NULL if it is empty.
+impl Column for Metadata {
+    fn read(row: &Row<'_>, column: &'static str) -> Result<Self> {
+        if row.is_null(column)? { Ok(Self::new()) } else { row.json(column) }
+    }
+
+    fn bind(&self) -> Result<Bind<'_>> {
+        if self.is_empty() { Ok(Bind::Null) } else { json(self).map(Bind::from) }
+    }
+}
 
 /// A JSON array of milliseconds.
 impl Column for Vec<Timestamp> {

@@ -1,16 +1,20 @@
 //! Customers: one for each organization and e-mail address.
 
 use super::Transaction;
+use super::columns::{self, Column};
 use crate::error::Result;
 use crate::model::customer::{Customer, NewCustomer};
 use crate::model::id::{CustomerId, OrganizationId};
 use crate::rules::text::fold;
 
-pub(super) const BY_EMAIL: &str = "SELECT id, email FROM customers WHERE organization_id = ?1 AND email_key = ?2";
-const INSERT: &str = "INSERT INTO customers (id, organization_id, email, email_key, created_at)
-    VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT (id) DO NOTHING";
+pub(super) const BY_EMAIL: &str =
+    "SELECT id, email, metadata FROM customers WHERE organization_id = ?1 AND email_key = ?2";
+const INSERT: &str = "INSERT INTO customers (id, organization_id, email, email_key, metadata, created_at)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT (id) DO NOTHING";
 
-/// Returns the customer with this e-mail address. Inserts the customer if there is none. The name is not stored with
+const UPDATE_METADATA: &str = "UPDATE customers SET metadata = ?3 WHERE id = ?1 AND organization_id = ?2";
+
+/// Returns the customer with this e-mail address. Stores new metadata if the request has any. Inserts the customer if there is none. The name is not stored with
 /// the customer: the result has the name of the request.
 pub(crate) fn find_or_insert(
     tx: &Transaction<'_>,
@@ -19,14 +23,24 @@ pub(crate) fn find_or_insert(
 ) -> Result<Customer> {
     let key = fold(&new.email);
     let found = tx.query_opt(BY_EMAIL, &[organization.into(), (&key).into()], |row| {
-        Ok(Customer { id: row.get("id")?, name: new.name.clone(), email: row.get("email")? })
+        Ok(Customer {
+            id: row.get("id")?,
+            email: row.get("email")?,
+            metadata: columns::read(row, "metadata")?,
+            name: new.name.clone(),
+        })
     })?;
-    if let Some(customer) = found {
+    if let Some(mut customer) = found {
+        if let Some(metadata) = new.metadata.as_ref().filter(|metadata| **metadata != customer.metadata) {
+            tx.execute(UPDATE_METADATA, &[customer.id.into(), organization.into(), metadata.bind()?])?;
+            customer.metadata.clone_from(metadata);
+        }
         return Ok(customer);
     }
-    let values = [organization.into(), (&new.email).into(), (&key).into(), tx.now().into()];
+    let metadata = new.metadata.clone().unwrap_or_default();
+    let values = [organization.into(), (&new.email).into(), (&key).into(), metadata.bind()?, tx.now().into()];
     let id = tx.insert(INSERT, &values)?;
-    Ok(Customer { id, name: new.name.clone(), email: new.email.clone() })
+    Ok(Customer { id, name: new.name.clone(), email: new.email.clone(), metadata })
 }
 
 /// Returns the id of the customer with this e-mail address. Upper and lower case are equivalent.

@@ -31,6 +31,8 @@ columns! {
         delivery_method,
         shipping_countries,
         accepts_company,
+        reference,
+        metadata,
     } and {
         start_at: fields.start_date.into(),
         end_at: fields.end_date.into(),
@@ -73,7 +75,7 @@ columns! {
 }
 
 macro_rules! select {
-    ($rest:literal) => {
+    ($rest:expr) => {
         concat!(
             "SELECT start_at, end_at, over_at, status, updated_at, id, organization_id, page_views, revision,
                 created_at",
@@ -107,8 +109,14 @@ static UPDATE_SETTINGS: LazyLock<String> = LazyLock::new(|| {
 });
 const BY_ID: &str = select!("WHERE id = ?1 AND organization_id = ?2");
 pub(super) const BY_SLUG: &str = select!("WHERE organization_id = ?1 AND slug = ?2");
-pub(super) const LIST: &str = select!(
-    "WHERE organization_id = ?1 AND id < ?2
+
+/// A list that uses one index.
+macro_rules! list {
+    ($anchor:literal) => {
+        select!(concat!(
+            "WHERE ",
+            $anchor,
+            " AND id < ?2
         AND (CAST(?4 AS TEXT) IS NULL OR ?4 =
             CASE WHEN status IN ('PUBLISHED', 'SOLD_OUT') AND over_at <= ?5 THEN 'EXPIRED' ELSE status END)
         AND (CAST(?6 AS BIGINT) IS NULL OR is_public = ?6)
@@ -116,7 +124,12 @@ pub(super) const LIST: &str = select!(
         AND (CAST(?8 AS BIGINT) IS NULL OR start_at >= ?8)
         AND (CAST(?9 AS BIGINT) IS NULL OR start_at < ?9)
     ORDER BY id DESC LIMIT ?3"
-);
+        ))
+    };
+}
+
+pub(super) const LIST: &str = list!("organization_id = ?1");
+pub(super) const LIST_BY_REFERENCE: &str = list!("organization_id = ?1 AND reference = ?10");
 const EXISTS: &str = "SELECT 1 FROM events WHERE id = ?1 AND organization_id = ?2";
 const SALE: &str = "SELECT id, status, over_at, currency, delivery_method, shipping_countries, accepts_company
     FROM events WHERE id = ?1 AND organization_id = ?2";
@@ -220,21 +233,25 @@ pub(crate) fn list(
     request: &Checked<ListEvents>,
 ) -> Result<Page<Event, EventId>> {
     let cursor = cursor_bound(tx, &request.page, EXISTS, organization.into())?;
-    let found = tx.query_all(
-        LIST,
-        &[
-            organization.into(),
-            cursor,
-            limit_plus_one(&request.page),
-            request.status.map(TextEnum::as_str).into(),
-            tx.now().into(),
-            request.is_public.into(),
-            request.q.as_deref().map(like_pattern).into(),
-            request.starts_from.into(),
-            request.starts_before.into(),
-        ],
-        |row| decode(row, tx.now()),
-    )?;
+    let mut binds = vec![
+        organization.into(),
+        cursor,
+        limit_plus_one(&request.page),
+        request.status.map(TextEnum::as_str).into(),
+        tx.now().into(),
+        request.is_public.into(),
+        request.q.as_deref().map(like_pattern).into(),
+        request.starts_from.into(),
+        request.starts_before.into(),
+    ];
+    let sql = match &request.reference {
+        Some(reference) => {
+            binds.push(reference.into());
+            LIST_BY_REFERENCE
+        }
+        None => LIST,
+    };
+    let found = tx.query_all(sql, &binds, |row| decode(row, tx.now()))?;
     Ok(Page::cut(found, request.page.limit, |event| event.id))
 }
 

@@ -2,10 +2,10 @@
 
 use std::collections::HashMap;
 
-use super::columns::json;
+use super::columns::{self, Column, json};
 use super::lists::{cursor_bound, limit_plus_one};
 use super::order_items::{self, StoredItem};
-use super::{Row, Transaction, customers, tickets};
+use super::{Bind, Row, Transaction, customers, tickets};
 use crate::error::{Error, ResourceKind, Result};
 use crate::model::amount::Amount;
 use crate::model::currency::Decimals;
@@ -27,8 +27,8 @@ macro_rules! select {
     ($rest:expr) => {
         concat!(
             "SELECT o.currency, o.status, o.hold_until, o.updated_at, o.customer_id, o.id, o.organization_id, o.event_id,
-                o.customer_name, c.email, o.total, o.discounted_amount, o.discount_code, o.affiliate_code,
-                o.reminder_sent, o.created_at, o.payment_link, o.payment_status
+                o.customer_name, c.email, c.metadata AS customer_metadata, o.total, o.discounted_amount, o.discount_code, o.affiliate_code,
+                o.reference, o.metadata, o.reminder_sent, o.created_at, o.payment_link, o.payment_status
             FROM orders o JOIN customers c ON c.id = o.customer_id WHERE ",
             $rest
         )
@@ -81,6 +81,7 @@ pub(super) const LIST_OF_CUSTOMER: &str = list!("o.customer_id = ?9 AND +o.organ
 pub(super) const LIST_OF_DISCOUNT: &str = list!("o.discount_id = ?14 AND +o.organization_id = ?1");
 /// Sorts the orders of the requested time by id. The unary plus keeps the planner from walking all orders by id.
 pub(super) const LIST_OF_COMPLETED: &str = list!("o.organization_id = ?1 AND o.completed_at >= ?10", "+o.id");
+pub(super) const LIST_BY_REFERENCE: &str = list!("o.organization_id = ?1 AND o.reference = ?16");
 const EXISTS: &str = "SELECT 1 FROM orders WHERE id = ?1 AND organization_id = ?2";
 const DETAILS: &str = "SELECT id, details FROM orders WHERE id = ?1 AND organization_id = ?2";
 const HOLD_UNTIL: &str = "SELECT id, hold_until FROM orders WHERE id = ?1";
@@ -90,8 +91,9 @@ pub(super) const ITEM_NAMES: &str =
     WHERE i.order_id = ?1 ORDER BY i.id";
 const INSERT: &str =
     "INSERT INTO orders (id, organization_id, event_id, customer_id, customer_name, status, hold_until, currency,
-        total, discounted_amount, discount_id, discount_code, affiliate_code, details, completed_at, created_at, updated_at)
-    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?16)
+        total, discounted_amount, discount_id, discount_code, affiliate_code, details, reference, metadata,
+        completed_at, created_at, updated_at)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?18)
     ON CONFLICT (id) DO NOTHING";
 const REMINDED: &str = "UPDATE orders SET reminder_sent = 1, updated_at = ?3
     WHERE id = ?1 AND organization_id = ?2 AND status = 'PENDING' AND hold_until > ?3";
@@ -113,7 +115,12 @@ fn decode(row: &Row<'_>, now: Timestamp) -> Result<(OrderSummary, Decimals)> {
         id: row.get("id")?,
         organizer_id: row.get("organization_id")?,
         event_id: row.get("event_id")?,
-        customer: Customer { id: customer_id, name: row.get("customer_name")?, email: row.get("email")? },
+        customer: Customer {
+            id: customer_id,
+            name: row.get("customer_name")?,
+            email: row.get("email")?,
+            metadata: columns::read(row, "customer_metadata")?,
+        },
         status,
         total: Amount::in_currency(row.get("total")?, decimals),
         discounted_amount: row
@@ -121,6 +128,8 @@ fn decode(row: &Row<'_>, now: Timestamp) -> Result<(OrderSummary, Decimals)> {
             .map(|minor| Amount::in_currency(minor, decimals)),
         discount_code: row.get("discount_code")?,
         affiliate_code: row.get("affiliate_code")?,
+        reference: row.get("reference")?,
+        metadata: columns::read(row, "metadata")?,
         checkout_reminder_sent: row.get("reminder_sent")?,
         created_at: row.get("created_at")?,
         updated_at,
@@ -154,6 +163,7 @@ pub(crate) fn insert(tx: &Transaction<'_>, new: NewOrder<'_>) -> Result<Order> {
     let status = if new.hold_until.is_some() { OrderStatus::Pending } else { OrderStatus::Completed };
     let completed_at = if new.hold_until.is_some() { None } else { Some(now) };
     let discount_code = new.discount.map(|discount| discount.code.clone());
+    let metadata = new.request.metadata.clone().unwrap_or_default();
     let id: OrderId = tx.insert(
         INSERT,
         &[
@@ -170,6 +180,8 @@ pub(crate) fn insert(tx: &Transaction<'_>, new: NewOrder<'_>) -> Result<Order> {
             discount_code.as_ref().into(),
             new.request.affiliate_code.as_ref().into(),
             details_column(new.request)?.into(),
+            new.request.reference.as_ref().into(),
+            metadata.bind()?,
             completed_at.into(),
             now.into(),
         ],
@@ -184,6 +196,8 @@ pub(crate) fn insert(tx: &Transaction<'_>, new: NewOrder<'_>) -> Result<Order> {
         organizer_id: new.organization,
         affiliate_code: new.request.affiliate_code.clone(),
         discount_code,
+        reference: new.request.reference.clone(),
+        metadata,
         checkout_reminder_sent: false,
         created_at: now,
         updated_at: now,
@@ -230,7 +244,9 @@ pub(crate) fn list(
         },
         (event, _) => event,
     };
-    let sql = if customer.is_some() {
+    let sql = if request.reference.is_some() {
+        LIST_BY_REFERENCE
+    } else if customer.is_some() {
         LIST_OF_CUSTOMER
     } else if request.discount_id.is_some() {
         LIST_OF_DISCOUNT
@@ -241,7 +257,7 @@ pub(crate) fn list(
     } else {
         LIST
     };
-    let binds = [
+    let mut binds = vec![
         organization.into(),
         cursor,
         limit_plus_one(&request.page),
@@ -258,6 +274,8 @@ pub(crate) fn list(
         request.discount_id.into(),
         request.ticket_type_id.into(),
     ];
+    // Only the list by reference has this parameter.
+    binds.extend(request.reference.as_ref().map(Bind::from));
     let mut found = tx.query_all(sql, &binds, |row| decode(row, tx.now()))?;
     let shown = found.len().min(usize::try_from(request.page.limit).unwrap_or(usize::MAX));
     let ids: Vec<_> = found[..shown].iter().map(|(order, _)| order.id).collect();

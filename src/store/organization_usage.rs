@@ -7,18 +7,20 @@ use crate::model::organization::OrganizationUsage;
 
 pub(super) const EVENTS: &str = "SELECT COUNT(*) AS rows, CAST(SUM(OCTET_LENGTH(title) * 2 + OCTET_LENGTH(slug) * 3
         + COALESCE(OCTET_LENGTH(description), 0) + OCTET_LENGTH(location_metadata) + OCTET_LENGTH(tracking_pixels)
-        + OCTET_LENGTH(tags)) AS BIGINT) AS bytes
+        + OCTET_LENGTH(tags) + COALESCE(OCTET_LENGTH(reference), 0) * 2 + COALESCE(OCTET_LENGTH(metadata), 0)) AS BIGINT) AS bytes
     FROM events WHERE organization_id = ?1";
 pub(super) const TICKET_TYPES: &str = "SELECT COUNT(*) AS rows, CAST(SUM(OCTET_LENGTH(t.name)
         + COALESCE(OCTET_LENGTH(t.description), 0) + COALESCE(OCTET_LENGTH(t.ticket_text), 0)
-        + COALESCE(OCTET_LENGTH(t.ticket_logo), 0)) AS BIGINT) AS bytes
+        + COALESCE(OCTET_LENGTH(t.ticket_logo), 0) + COALESCE(OCTET_LENGTH(t.reference), 0)
+        + COALESCE(OCTET_LENGTH(t.metadata), 0)) AS BIGINT) AS bytes
     FROM events e JOIN ticket_types t ON t.event_id = e.id WHERE e.organization_id = ?1";
-pub(super) const CUSTOMERS: &str =
-    "SELECT COUNT(*) AS rows, CAST(SUM(OCTET_LENGTH(email) + OCTET_LENGTH(email_key) * 2) AS BIGINT) AS bytes
+pub(super) const CUSTOMERS: &str = "SELECT COUNT(*) AS rows, CAST(SUM(OCTET_LENGTH(email) + OCTET_LENGTH(email_key) * 2
+        + COALESCE(OCTET_LENGTH(metadata), 0)) AS BIGINT) AS bytes
     FROM customers WHERE organization_id = ?1";
 pub(super) const ORDERS: &str = "SELECT COUNT(*) AS rows, CAST(SUM(OCTET_LENGTH(customer_name)
         + COALESCE(OCTET_LENGTH(details), 0) + COALESCE(OCTET_LENGTH(payment_link), 0)
-        + COALESCE(OCTET_LENGTH(payment_reference), 0) * 2) AS BIGINT) AS bytes
+        + COALESCE(OCTET_LENGTH(payment_reference), 0) * 2 + COALESCE(OCTET_LENGTH(reference), 0) * 2
+        + COALESCE(OCTET_LENGTH(metadata), 0)) AS BIGINT) AS bytes
     FROM orders WHERE organization_id = ?1";
 pub(super) const TICKETS: &str = "SELECT COUNT(*) AS rows,
         CAST(SUM(OCTET_LENGTH(customer_name) + OCTET_LENGTH(code) * 2) AS BIGINT) AS bytes

@@ -34,6 +34,8 @@ columns! {
         sort_order,
         ticket_text,
         ticket_logo,
+        reference,
+        metadata,
     } and {
         price: fields.price.minor().into(),
     }
@@ -80,6 +82,7 @@ static UPDATE: LazyLock<String> = LazyLock::new(|| {
 const BY_ID: &str = select!("WHERE t.id = ?1 AND t.organization_id = ?2");
 pub(super) const LIST: &str = select!(
     "WHERE t.event_id = ?1 AND (t.sort_order, t.id) > (?2, ?3) AND (CAST(?5 AS TEXT) IS NULL OR t.status = ?5)
+        AND (CAST(?6 AS TEXT) IS NULL OR t.reference = ?6)
     ORDER BY t.sort_order, t.id LIMIT ?4"
 );
 const POSITION: &str = "SELECT id, sort_order FROM ticket_types WHERE id = ?1 AND organization_id = ?2";
@@ -148,6 +151,7 @@ pub(crate) fn list(
         after.id.into(),
         limit_plus_one(&request.page),
         request.status.map(TextEnum::as_str).into(),
+        request.reference.as_ref().into(),
     ];
     let found = tx.query_all(LIST, &binds, decode)?;
     Ok(Page::cut(found, request.page.limit, |ticket_type| ticket_type.id))

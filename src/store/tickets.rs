@@ -2,7 +2,7 @@
 
 use super::lists::{cursor_bound, limit_plus_one};
 use super::order_items::StoredItem;
-use super::{Row, Transaction, customers};
+use super::{Row, Transaction, columns, customers};
 use crate::error::{Error, ResourceKind, Result};
 use crate::model::customer::Customer;
 use crate::model::id::{CustomerId, EventId, OrderId, OrderItemId, OrganizationId, TicketId, TicketTypeId};
@@ -20,7 +20,7 @@ macro_rules! ticket_columns {
     () => {
         "t.order_item_id, t.ticket_type_id, t.customer_id, t.id, t.code, t.status, t.check_in_at, t.check_out_at,
         t.checked_in_by, t.first_scan_at, t.expires_at, t.last_scan_at, t.scan_count, t.created_at, t.updated_at,
-        tt.name AS ticket_type_name, t.event_id, t.customer_name, c.email"
+        tt.name AS ticket_type_name, t.event_id, t.customer_name, c.email, c.metadata AS customer_metadata"
     };
 }
 pub(super) use ticket_columns;
@@ -104,7 +104,12 @@ pub(super) fn decode(row: &Row<'_>) -> Result<IssuedTicket> {
             name: row.get("ticket_type_name")?,
             event_id: row.get("event_id")?,
         },
-        customer: Some(Customer { id: customer_id, name: row.get("customer_name")?, email: row.get("email")? }),
+        customer: Some(Customer {
+            id: customer_id,
+            name: row.get("customer_name")?,
+            email: row.get("email")?,
+            metadata: columns::read(row, "customer_metadata")?,
+        }),
     })
 }
 

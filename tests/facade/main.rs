@@ -15,6 +15,7 @@ mod idempotency;
 mod invariants;
 mod lists;
 mod maintenance;
+mod metadata;
 mod metrics;
 mod notification_handlers;
 mod orders;

@@ -247,6 +247,8 @@ const EVENT: &[Field] = &[
         ],
     ),
     field("acceptsCompany", &["true"], &[("\"yes\"", HERE), ("1", HERE)]),
+    field("reference", &["\"x\"", "\" äö \""], &[("\"\"", HERE), ("5", HERE), ("\"\\u0000\"", HERE)]).nullable(),
+    field("metadata", &["{}", "{\"crm\": \"17\", \"\\ud83d\\ude00.[0]\": \"\"}"], METADATA_ERRORS),
 ];
 
 fn event_base() -> Value {
@@ -305,6 +307,18 @@ fn every_field_of_an_events_settings_is_checked_against_its_limits() {
         fixture.service.update_event_settings(&fixture.caller, event.id, read::<EventSettings>(body)).map(drop)
     });
 }
+
+const METADATA_ERRORS: &[(&str, &[&str])] = &[
+    ("5", HERE),
+    ("[]", HERE),
+    ("\"x\"", HERE),
+    ("{\"\": \"x\"}", HERE),
+    ("{\"a\\u0000\": \"x\"}", HERE),
+    ("{\"a\": 5}", &["metadata.a"]),
+    ("{\"a\": null, \"b\": \"x\", \"c\": {}}", &["metadata.a", "metadata.c"]),
+    ("{\"a\": \"\\u0000\"}", &["metadata.a"]),
+    ("{\"a\": \"1\", \"a\": \"2\"}", &["metadata.a"]),
+];
 
 const TICKET_TYPE: &[Field] = &[
     field("name", &["\"ab\"", "\"äö\""], &[("\"a\"", HERE), ("\"\"", HERE), ("5", HERE), ("\"ab\\u0000\"", HERE)])
@@ -383,6 +397,8 @@ const TICKET_TYPE: &[Field] = &[
     field("saleStartDate", &[], &[("\"2026-06-30T00:00:00Z\"", &["saleEndDate"])]).nullable(),
     field("saleEndDate", &["\"2026-06-02T00:00:00Z\""], DATES).nullable(),
     field("saleEndDate", &[], &[("\"2026-06-01T00:00:00Z\"", HERE)]).nullable(),
+    field("reference", &["\"x\"", "\" äö \""], &[("\"\"", HERE), ("5", HERE), ("\"\\u0000\"", HERE)]).nullable(),
+    field("metadata", &["{}", "{\"crm\": \"17\", \"\\ud83d\\ude00.[0]\": \"\"}"], METADATA_ERRORS),
 ];
 
 fn ticket_type_base() -> Value {
@@ -470,6 +486,10 @@ const ORDER: &[Field] = &[
     )
     .required(),
     field("discountCode", &[], &[("5", HERE), ("\"\"", HERE), ("\"NOPE\"", HERE), ("\"\\u0000\"", HERE)]).nullable(),
+    field("reference", &["\"x\"", "\" äö \""], &[("\"\"", HERE), ("5", HERE), ("\"\\u0000\"", HERE)]).nullable(),
+    field("metadata", &["{}", "{\"crm\": \"17\"}"], METADATA_ERRORS).nullable(),
+    field("customer.metadata", &["{}", "{\"crm\": \"17\"}"], &[("5", HERE), ("{\"a\": 1}", &["customer.metadata.a"])])
+        .nullable(),
     field("affiliateCode", &["\"FRIEND\"", "\"\""], &[("5", HERE), ("\"\\u0000\"", HERE)]).nullable(),
     field("language", &["\"de\"", "\"\""], &[("5", HERE), ("\"\\u0000\"", HERE)]).nullable(),
     field(
@@ -543,6 +563,7 @@ fn every_field_of_an_issue_request_is_checked_against_its_limits() {
         field("customer", &[], &[("[]", HERE), ("{}", &["customer.email", "customer.name"])]).required(),
         field("customer.email", &["\"a@example.org\""], EMAILS).required(),
         field("customer.name", &["\"A\""], &[("\"\"", HERE), ("5", HERE), ("\"\\u0000\"", HERE)]).required(),
+        field("customer.metadata", &["{}"], &[("5", HERE), ("{\"a\": 1}", &["customer.metadata.a"])]).nullable(),
         field("customer.locale", &["\"de\""], &[("5", HERE), ("\"\\u0000\"", HERE)]).nullable(),
         field(
             "quantity",

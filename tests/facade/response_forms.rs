@@ -27,15 +27,15 @@ fn has_fields(value: &Value, fields: &str) {
 
 const EVENT: &str = "id title description location locationMetadata currency timezone startDate startTime endDate endTime
     coverImage status organizerId slug tags isFeatured pageViews isPublic trackingPixels deliveryMethod shippingCountries
-    acceptsCompany disableOrganizerOrderNotifications ticketPdfDesignVersion createdAt updatedAt revision";
+    acceptsCompany disableOrganizerOrderNotifications ticketPdfDesignVersion reference metadata createdAt updatedAt revision";
 const TICKET_TYPE: &str = "id name description price quantity sold eventId status displayRemaining validFrom validUntil
     allowedDates validityDays validityHours accessAreas maxPerOrder saleStartDate saleEndDate sortOrder ticketText ticketLogo
-    createdAt updatedAt revision";
+    reference metadata createdAt updatedAt revision";
 const DISCOUNT: &str =
     "id eventId code type value description autoApply usageLimit usedCount validFrom validTo isActive
     minimumPurchase applicableTicketTypes createdAt updatedAt revision";
 const ORDER: &str = "id total discountedAmount status customerId eventId organizerId affiliateCode discountCode
-    checkoutReminderSent createdAt updatedAt customer paymentGateway items";
+    reference metadata checkoutReminderSent createdAt updatedAt customer paymentGateway items";
 const ITEM: &str = "id quantity price itemSubtotal itemDiscount finalAmount orderId ticketId createdAt updatedAt";
 const TICKET: &str =
     "id ticketId orderItemId customerId code downloadTicketUrl status checkInDate checkOutDate checkedInById
@@ -83,7 +83,7 @@ fn every_response_has_exactly_the_fields_of_its_shape() {
     );
     has_fields(&placed, "order checkoutUrl issuedTickets");
     has_fields(&placed["order"], ORDER);
-    has_fields(&placed["order"]["customer"], "id name email");
+    has_fields(&placed["order"]["customer"], "id name email metadata");
     has_fields(&placed["order"]["paymentGateway"], "link status");
     has_fields(&placed["order"]["items"][0], &format!("{ITEM} issuedTickets"));
     let order = fixture.paid_order(&ticket_type, 1);
@@ -103,7 +103,7 @@ fn every_response_has_exactly_the_fields_of_its_shape() {
     let ticket = json_of(&service.check_in_ticket(caller, CheckInTicket::new(&new.code)).expect("checked in"));
     has_fields(&ticket, &format!("{TICKET} ticket customer"));
     has_fields(&ticket["ticket"], "id name eventId");
-    has_fields(&ticket["customer"], "id name email");
+    has_fields(&ticket["customer"], "id name email metadata");
     has_fields(&json_of(&service.cancel_ticket(caller, new.id).expect("cancelled")), TICKET);
 
     let cancelled = json_of(&service.cancel_order(caller, order.id).expect("cancelled"));

@@ -169,7 +169,23 @@ pub(crate) const EVENT_FIELDS: &[Field] = &[
     required("deliveryMethod", one_of(&["\"DIGITAL\"", "\"PHYSICAL\""])),
     optional("shippingCountries", list(&TEXT, 0)),
     optional("acceptsCompany", FLAG),
+    nullable("reference", TEXT_FROM_1),
+    optional("metadata", METADATA),
 ];
+
+const METADATA: Schema = value(
+    &["{}", "{\"crm\": \"17\"}", "{\"🎷.[0]\": \"\"}"],
+    &[
+        "5",
+        "[]",
+        "\"x\"",
+        "{\"\": \"x\"}",
+        "{\"a\": 1}",
+        "{\"a\": null}",
+        "{\"a\": \"\\u0000\"}",
+        "{\"\\u0000\": \"a\"}",
+    ],
+);
 
 /// Any JSON value without the character U+0000.
 const ANY_JSON: Schema = value(
@@ -207,6 +223,8 @@ pub(crate) const TICKET_TYPE_FIELDS: &[Field] = &[
     optional("allowedDates", list(&INSTANT, 0)),
     nullable("saleStartDate", INSTANT),
     nullable("saleEndDate", LATER),
+    nullable("reference", TEXT_FROM_1),
+    optional("metadata", METADATA),
 ];
 
 const fn customer(name: &'static str, fields: &'static [Field]) -> Field {
@@ -222,6 +240,7 @@ pub(crate) const ORDER_FIELDS: &[Field] = &[
             required("name", TEXT_FROM_1),
             nullable("companyName", TEXT),
             nullable("locale", TEXT),
+            nullable("metadata", METADATA),
         ],
     ),
     required(
@@ -236,6 +255,8 @@ pub(crate) const ORDER_FIELDS: &[Field] = &[
     ),
     nullable("discountCode", value(&["\"always\"", "\"ALWAYS\""], &["\"ALWAYS\\u0000\"", "5", "[]", "{}"])),
     nullable("affiliateCode", TEXT),
+    nullable("reference", TEXT_FROM_1),
+    nullable("metadata", METADATA),
     nullable("language", TEXT),
     nullable(
         "shippingAddress",

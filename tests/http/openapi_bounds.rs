@@ -368,5 +368,5 @@ fn an_absent_field_gets_the_documented_default() {
             checked += 1;
         }
     }
-    assert_eq!(checked, 14);
+    assert_eq!(checked, 16);
 }

@@ -207,6 +207,7 @@ fn call_sales_operations(recorder: &mut Recorder<'_>) {
         "startDate": "2026-07-01T18:00:00Z", "endDate": "2026-07-01T22:00:00Z",
         "coverImage": "https://example.com/summer-night.jpg", "isPublic": true, "status": "PUBLISHED",
         "deliveryMethod": "PHYSICAL", "shippingCountries": ["DE", "AT"], "acceptsCompany": true,
+        "reference": "tour-2026-3", "metadata": {"stage": "east"},
     });
     let event = recorder.call("create_event", &[], "", Some(event))["id"].clone();
     let changes = json!({"description": "Jazz under the old trees", "endDate": "2026-07-01T23:00:00Z"});
@@ -225,6 +226,7 @@ fn call_sales_operations(recorder: &mut Recorder<'_>) {
         "validFrom": "2026-06-01T00:00:00Z", "validUntil": "2026-07-03T00:00:00Z",
         "allowedDates": ["2026-06-01T12:00:00Z", "2026-07-01T18:00:00Z"],
         "saleStartDate": "2026-05-01T00:00:00Z", "saleEndDate": "2026-07-01T18:00:00Z",
+        "reference": "lawn", "metadata": {"block": "A"},
     });
     let ticket_type = recorder.call("create_ticket_type", &[&event], "", Some(ticket_type))["id"].clone();
     recorder.call("update_ticket_type", &[&ticket_type], "", Some(json!({"quantity": 1200, "validityHours": null})));
@@ -251,9 +253,11 @@ fn call_sales_operations(recorder: &mut Recorder<'_>) {
 
     let order = json!({
         "eventId": event,
-        "customer": {"email": "ada@example.com", "name": "Ada Lovelace", "companyName": "Engines Ltd", "locale": "en-GB"},
+        "customer": {"email": "ada@example.com", "name": "Ada Lovelace", "companyName": "Engines Ltd", "locale": "en-GB",
+            "metadata": {"crm": "4711"}},
         "items": [{"ticketId": ticket_type, "quantity": 2}],
         "discountCode": "EARLY", "affiliateCode": "newsletter", "language": "en",
+        "reference": "basket-815", "metadata": {"campaign": "spring"},
         "shippingAddress": {"street": "1 Park Row", "zip": "10115", "city": "Berlin", "country": "DE"},
         "checkoutRedirectUrls": {
             "success": "https://example.com/thanks", "failure": "https://example.com/again",
@@ -266,7 +270,7 @@ fn call_sales_operations(recorder: &mut Recorder<'_>) {
     recorder.call("get_order", &[&order], "", None);
     recorder.call("get_order_details", &[&order], "", None);
     let guest = json!({
-        "ticketId": ticket_type, "quantity": 2, "customer": {"email": "grace@example.com", "name": "Grace Hopper", "locale": "en-US"},
+        "ticketId": ticket_type, "quantity": 2, "customer": {"email": "grace@example.com", "name": "Grace Hopper", "locale": "en-US", "metadata": {"crm": "4712"}},
     });
     let issued = recorder.call("issue_tickets", &[], "", Some(guest))["issuedTickets"].clone();
     let scan = json!({"code": issued[0]["code"], "eventId": event});

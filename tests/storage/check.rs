@@ -171,6 +171,9 @@ const DAMAGE: &[(&str, &[&str])] = &[
     ("UPDATE organizations SET currency = 'secret' WHERE id = (SELECT MIN(id) FROM organizations)", &["organization-settings"]),
     ("UPDATE api_keys SET scopes = 'secret'", &["key-scopes"]),
     ("UPDATE customers SET email_key = 'BOB@example.com' WHERE email_key = 'bob@example.com'", &["customer-email-key"]),
+    ("UPDATE customers SET metadata = '[\"secret\"]' WHERE email_key = 'bob@example.com'", &["customer-metadata"]),
+    ("UPDATE events SET metadata = '{\"a\": 5}' WHERE title = 'Other'", &["event-settings"]),
+    ("UPDATE ticket_types SET metadata = 'secret' WHERE id = (SELECT MIN(id) FROM ticket_types)", &["ticket-type-lists"]),
     ("UPDATE discounts SET used_count = used_count - 1", &["discount-used-count"]),
     ("UPDATE discounts SET used = 0", &["discount-used"]),
     ("UPDATE discounts SET organization_id = (SELECT MAX(id) FROM organizations)", &["discount-event"]),
@@ -207,6 +210,7 @@ const DAMAGE: &[(&str, &[&str])] = &[
     ("UPDATE orders SET hold_until = NULL WHERE customer_name = 'paid'", &["order-hold"]),
     ("UPDATE orders SET completed_at = NULL WHERE customer_name = 'free'", &["item-tickets", "order-completed-at"]),
     ("UPDATE orders SET details = 'secret' WHERE customer_name = 'free'", &["order-details"]),
+    ("UPDATE orders SET metadata = 'secret' WHERE customer_name = 'free'", &["order-details"]),
     ("UPDATE orders SET payment_status = NULL WHERE customer_name = 'pending'", &["integrity", "payment-status"]),
     (
         "UPDATE orders SET payment_status = 'COMPLETED' WHERE customer_name = 'pending'",

@@ -6,6 +6,7 @@ use crate::error::Result;
 use crate::form::text::is_slug;
 use crate::model::check::{CheckReport, Finding};
 use crate::model::currency::Decimals;
+use crate::model::metadata::Metadata;
 use crate::model::percentage::Percentage;
 use crate::model::timestamp::Timestamp;
 use crate::model::webhook::NotificationType;
@@ -63,23 +64,26 @@ const RULES: &[RowRule] = &[
         name: "event-settings",
         table: "events",
         sentence: "the currency and the time zone of an event must be known ones, and its JSON columns must be readable",
-        rows: "SELECT id, currency, timezone, shipping_countries, tags, location_metadata, tracking_pixels FROM events",
+        rows: "SELECT id, currency, timezone, shipping_countries, tags, location_metadata, tracking_pixels, metadata
+            FROM events",
         is_obeyed: |row| {
             row.json::<Vec<String>>("shipping_countries")?;
             row.json::<Vec<String>>("tags")?;
             row.json::<serde_json::Value>("location_metadata")?;
             row.json::<serde_json::Value>("tracking_pixels")?;
+            columns::read::<Metadata>(row, "metadata")?;
             Ok(is_currency(row, "currency")? && is_zone(row, "timezone")?)
         },
     },
     RowRule {
         name: "ticket-type-lists",
         table: "ticket_types",
-        sentence: "the allowed dates and the access areas of a ticket type must be lists",
-        rows: "SELECT id, allowed_dates, access_areas, name FROM ticket_types",
+        sentence: "the allowed dates and the access areas of a ticket type must be lists, and its metadata must be readable",
+        rows: "SELECT id, allowed_dates, access_areas, metadata, name FROM ticket_types",
         is_obeyed: |row| {
             columns::read::<Vec<Timestamp>>(row, "allowed_dates")?;
             columns::read::<Vec<String>>(row, "access_areas")?;
+            columns::read::<Metadata>(row, "metadata")?;
             is_text(row, "name")
         },
     },
@@ -89,6 +93,13 @@ const RULES: &[RowRule] = &[
         sentence: "the key of a customer must be the e-mail address in lower case",
         rows: "SELECT id, email, email_key FROM customers",
         is_obeyed: |row| Ok(fold(&row.get::<String>("email")?) == row.get::<String>("email_key")?),
+    },
+    RowRule {
+        name: "customer-metadata",
+        table: "customers",
+        sentence: "the metadata of a customer must be readable",
+        rows: "SELECT id, metadata FROM customers",
+        is_obeyed: |row| columns::read::<Metadata>(row, "metadata").map(|_| true),
     },
     RowRule {
         name: "discount-code-key",
@@ -111,9 +122,10 @@ const RULES: &[RowRule] = &[
     RowRule {
         name: "order-details",
         table: "orders",
-        sentence: "the currency of an order must be a known one, and its details must be readable",
-        rows: "SELECT id, currency, customer_name, details FROM orders",
+        sentence: "the currency of an order must be a known one, and its details and its metadata must be readable",
+        rows: "SELECT id, currency, customer_name, details, metadata FROM orders",
         is_obeyed: |row| {
+            columns::read::<Metadata>(row, "metadata")?;
             Ok(is_currency(row, "currency")?
                 && is_text(row, "customer_name")?
                 && (row.is_null("details")? || orders::has_details(row, "details")?))
