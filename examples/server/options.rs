@@ -28,7 +28,7 @@ Options. Each can also be set by its environment variable; the command line take
   --metrics-listen ADDRESS:PORT
                           TICKETING_METRICS_LISTEN Serve /metrics on this address only
                                                    [default: on the address of --listen]
-  --public-url URL        TICKETING_PUBLIC_URL     Base URL of checkout links [default: the address listened on]
+  --public-url URL        TICKETING_PUBLIC_URL     Base URL for clients [default: the address listened on]
   --order-hold SECONDS    TICKETING_ORDER_HOLD     How long an unpaid order reserves its seats [default: 1800]
   --rate-limit N          TICKETING_RATE_LIMIT     Requests per minute and API key; 0 for no limit [default: 1200]
   --failed-authentications N
