@@ -65,7 +65,7 @@ impl From<Amount> for DiscountValue {
     }
 }
 
-#[cfg(feature = "server")]
+#[cfg(feature = "http")]
 impl schemars::JsonSchema for DiscountValue {
     fn schema_name() -> std::borrow::Cow<'static, str> {
         "DiscountValue".into()
