@@ -72,8 +72,6 @@ impl<K: Kind> FormField for PageRequest<Id<K>> {
 }
 
 /// One page of a list of `T`. `C` is the type of the cursor: the id of an item.
-///
-/// [`page::all`](all) iterates over the items of all pages.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[cfg_attr(
     feature = "http",

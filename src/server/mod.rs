@@ -149,7 +149,7 @@
 #![doc = include_str!("../doc_fixture.md")]
 //! # tokio::runtime::Runtime::new()?.block_on(async {
 //!
-//! let key = CreateApiKey { name: "Test".to_owned(), scopes: Scopes::all(), expires_at: None };
+//! let key = CreateApiKey::new("Test", Scopes::all());
 //! let key = service.create_api_key(organization.id, key)?.key;
 //! let app: Router = router(service, &ServerOptions::default());
 //! let request = Request::get("/v1/events").header("X-Api-Key", key.expose()).body(Body::empty())?;

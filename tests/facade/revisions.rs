@@ -144,6 +144,10 @@ fn the_table_has_every_operation_that_accepts_a_revision() {
         for part in
             text.split("pub fn ").skip(1).filter(|part| part.starts_with("update_") || part.starts_with("delete_"))
         {
+            // The operations on organizations are for the program that embeds the service, and have no caller.
+            if !part.split('{').next().is_some_and(|signature| signature.contains("caller: ")) {
+                continue;
+            }
             let name = part.split(['(', '<']).next().unwrap_or_default();
             assert!(part.contains("(tx, &call, "), "{name} passes the revisions on");
             found.push(name.to_owned());
