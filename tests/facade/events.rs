@@ -348,6 +348,8 @@ fn omitted_fields_of_an_event_have_defaults() {
         "deliveryMethod": DeliveryMethod::Digital,
         "shippingCountries": [],
         "acceptsCompany": false,
+        "reference": null,
+        "metadata": {},
         "disableOrganizerOrderNotifications": false,
         "ticketPdfDesignVersion": TicketPdfDesignVersion::V1,
         "createdAt": at(NOW),

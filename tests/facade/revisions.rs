@@ -149,6 +149,11 @@ fn the_table_has_every_operation_that_accepts_a_revision() {
                 continue;
             }
             let name = part.split(['(', '<']).next().unwrap_or_default();
+            let parameters = part.split("->").next().unwrap_or_default();
+            if !parameters.contains("caller: ") {
+                // It is for the program that embeds the service. An organization has no revision.
+                continue;
+            }
             assert!(part.contains("(tx, &call, "), "{name} passes the revisions on");
             found.push(name.to_owned());
         }

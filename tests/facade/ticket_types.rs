@@ -36,6 +36,8 @@ fn omitted_fields_of_a_ticket_type_have_defaults() {
         "sortOrder": 0,
         "ticketText": null,
         "ticketLogo": null,
+        "reference": null,
+        "metadata": {},
         "createdAt": at(NOW),
         "updatedAt": at(NOW),
         "revision": ticket_type.revision
@@ -88,6 +90,8 @@ fn all_fields_of_a_ticket_type_are_stored() {
         "sortOrder": -3,
         "ticketText": "No dogs",
         "ticketLogo": "https://example.com/logo.png",
+        "reference": null,
+        "metadata": {},
         "createdAt": at(NOW),
         "updatedAt": at(NOW),
         "revision": ticket_type.revision

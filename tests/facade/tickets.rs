@@ -49,7 +49,8 @@ fn an_issued_ticket_is_internal_and_has_no_order() {
         "customer": {
             "id": customer.id,
             "name": "Press",
-            "email": "Press@Example.com"
+            "email": "Press@Example.com",
+            "metadata": {}
         }
     }));
     assert_eq!(ticket, expected);
