@@ -142,7 +142,7 @@
 //! version of Rust, 1.95, can rise in a minor version.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
-#![warn(missing_docs, unreachable_pub, clippy::pedantic)]
+#![warn(missing_docs, missing_debug_implementations, unreachable_pub, clippy::pedantic)]
 // Public enums and structs can grow without a breaking release. Each exception states its reason where it is.
 #![warn(clippy::exhaustive_enums, clippy::exhaustive_structs)]
 #![allow(clippy::single_match_else, clippy::match_bool, clippy::struct_excessive_bools)]
@@ -222,7 +222,7 @@ pub mod organization {
         ApiKey, CreateApiKey, CreateOrganization, CreatedApiKey, Organization, OrganizationUsage, UpdateOrganization,
     };
     pub use crate::model::secret::Secret;
-    pub use crate::scope::{Scope, Scopes};
+    pub use crate::scope::{Scope, Scopes, ScopesIter};
 }
 
 /// Notifications for functions inside the program: see [`Builder::on_notification`].

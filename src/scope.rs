@@ -1,5 +1,7 @@
 //! Permission scopes, named resource:action.
 
+use std::fmt;
+
 use super::text_enum::{TextEnum, text_enum};
 
 text_enum! {
@@ -38,10 +40,12 @@ text_enum! {
 ///
 /// ```
 /// use ticketing::organization::{Scope, Scopes};
-/// let scanner = Scopes::from([Scope::TicketsCheckIn]);
+/// let mut scanner = Scopes::from([Scope::TicketsCheckIn]);
 /// assert!(scanner.contains(Scope::TicketsCheckIn) && !scanner.contains(Scope::OrdersRead));
+/// scanner.extend([Scope::OrdersRead]);
+/// assert_eq!(scanner.to_string(), "orders:read tickets:check-in");
 /// ```
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct Scopes(u16);
 
 impl Scopes {
@@ -64,33 +68,86 @@ impl Scopes {
     }
 
     /// The scopes, in the order of their declaration.
-    pub fn iter(self) -> impl Iterator<Item = Scope> {
-        Scope::ALL.iter().copied().filter(move |scope| self.contains(*scope))
+    #[must_use]
+    pub fn iter(self) -> ScopesIter {
+        ScopesIter { scopes: self, all: Scope::ALL.iter() }
     }
 
-    /// The names of the scopes, separated by spaces, as they are stored with a key.
-    pub(crate) fn to_text(self) -> String {
-        self.iter().map(TextEnum::as_str).collect::<Vec<_>>().join(" ")
-    }
-
-    /// Reads the text that [`Scopes::to_text`] writes. Returns `None` if a name is unknown or out of order. The names
-    /// are in the order of the declaration, so one pass over both lists is enough. Every request reads the scopes of
-    /// its key.
+    /// Reads the text that `Display` writes, as it is stored with a key. Returns `None` if a name is unknown or out of
+    /// order. The names are in the order of the declaration, so one pass over both lists is enough. Every request reads
+    /// the scopes of its key.
     pub(crate) fn from_text(text: &str) -> Option<Self> {
         let mut known = Scope::ALL.iter().copied();
         text.split(' ').map(|name| known.find(|scope| scope.as_str() == name)).collect()
     }
 }
 
+/// The scopes of a set, in the order of their declaration.
+#[derive(Debug, Clone)]
+pub struct ScopesIter {
+    scopes: Scopes,
+    all: std::slice::Iter<'static, Scope>,
+}
+
+impl Iterator for ScopesIter {
+    type Item = Scope;
+
+    fn next(&mut self) -> Option<Scope> {
+        self.all.find(|scope| self.scopes.contains(**scope)).copied()
+    }
+}
+
+impl IntoIterator for Scopes {
+    type Item = Scope;
+    type IntoIter = ScopesIter;
+
+    fn into_iter(self) -> ScopesIter {
+        self.iter()
+    }
+}
+
+impl Extend<Scope> for Scopes {
+    fn extend<I: IntoIterator<Item = Scope>>(&mut self, scopes: I) {
+        for scope in scopes {
+            self.0 |= 1 << scope as u16;
+        }
+    }
+}
+
 impl FromIterator<Scope> for Scopes {
     fn from_iter<I: IntoIterator<Item = Scope>>(scopes: I) -> Self {
-        Self(scopes.into_iter().fold(0, |bits, scope| bits | 1 << scope as u16))
+        let mut set = Self::default();
+        set.extend(scopes);
+        set
+    }
+}
+
+impl From<Scope> for Scopes {
+    fn from(scope: Scope) -> Self {
+        [scope].into()
     }
 }
 
 impl<const N: usize> From<[Scope; N]> for Scopes {
     fn from(scopes: [Scope; N]) -> Self {
         scopes.into_iter().collect()
+    }
+}
+
+impl fmt::Debug for Scopes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.iter()).finish()
+    }
+}
+
+impl fmt::Display for Scopes {
+    /// Writes the names of the scopes, separated by spaces.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, scope) in self.iter().enumerate() {
+            let separator = if index == 0 { "" } else { " " };
+            write!(f, "{separator}{scope}")?;
+        }
+        Ok(())
     }
 }
 
@@ -111,13 +168,26 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_set_lists_its_scopes_once_and_in_the_order_of_their_declaration() {
+        let mut scopes = Scopes::from([Scope::WebhooksWrite, Scope::EventsRead, Scope::WebhooksWrite]);
+        assert_eq!(scopes.into_iter().collect::<Vec<_>>(), [Scope::EventsRead, Scope::WebhooksWrite]);
+        assert_eq!(scopes.to_string(), "events:read webhooks:write");
+        assert_eq!(format!("{scopes:?}"), "{EventsRead, WebhooksWrite}");
+        scopes.extend([Scope::EventsWrite, Scope::EventsRead]);
+        assert_eq!(scopes, [Scope::EventsRead, Scope::EventsWrite, Scope::WebhooksWrite].into());
+        assert_eq!(Scopes::default().to_string(), "");
+        assert_eq!(Scopes::from(Scope::OrdersRead), [Scope::OrdersRead].into());
+        assert_eq!(Scopes::all().into_iter().collect::<Scopes>(), Scopes::all());
+    }
+
+    #[test]
     fn a_set_reads_back_from_its_text_and_from_no_other() {
         for scopes in [
             Scopes::all(),
             [Scope::TicketsCheckIn].into_iter().collect(),
             [Scope::WebhooksWrite, Scope::EventsRead].into_iter().collect(),
         ] {
-            assert_eq!(Scopes::from_text(&scopes.to_text()), Some(scopes));
+            assert_eq!(Scopes::from_text(&scopes.to_string()), Some(scopes));
         }
         for text in ["", "events", "events:read ", "events:read  orders:read", "events:read all", "EVENTS:READ"] {
             assert_eq!(Scopes::from_text(text), None, "{text:?}");

@@ -1,7 +1,9 @@
 //! Enums with one text per value, which JSON and SQL share.
 
 /// An enum with a text for each value.
-pub trait TextEnum: Copy + Sized + 'static {
+///
+/// The trait is sealed: only enums of this crate implement it.
+pub trait TextEnum: sealed::Sealed + Copy + Sized + 'static {
     /// The name of the enum.
     const NAME: &'static str;
 
@@ -17,8 +19,12 @@ pub trait TextEnum: Copy + Sized + 'static {
     }
 }
 
+pub(crate) mod sealed {
+    pub trait Sealed {}
+}
+
 /// The string does not name a variant of the enum.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]
 #[error("is not one of the known values")]
 #[non_exhaustive]
 pub struct UnknownText;
@@ -36,16 +42,26 @@ where
 macro_rules! text_enum {
     ($(#[$doc:meta])* pub enum $name:ident { $($(#[$value_doc:meta])* $value:ident = $text:literal,)+ }) => {
         $(#[$doc])*
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[non_exhaustive]
         pub enum $name { $($(#[$value_doc])* $value,)+ }
+
+        impl $name {
+            /// The text of the value, as in JSON.
+            #[must_use]
+            pub const fn as_str(self) -> &'static str {
+                match self { $(Self::$value => $text,)+ }
+            }
+        }
+
+        impl $crate::text_enum::sealed::Sealed for $name {}
 
         impl $crate::text_enum::TextEnum for $name {
             const NAME: &'static str = stringify!($name);
             const ALL: &'static [Self] = &[$(Self::$value,)+];
 
             fn as_str(self) -> &'static str {
-                match self { $(Self::$value => $text,)+ }
+                self.as_str()
             }
         }
 
@@ -63,13 +79,19 @@ macro_rules! text_enum {
 
         impl std::fmt::Display for $name {
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str($crate::text_enum::TextEnum::as_str(*self))
+                f.write_str(self.as_str())
             }
         }
 
         impl serde::Serialize for $name {
             fn serialize<S: serde::Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
-                serializer.serialize_str($crate::text_enum::TextEnum::as_str(*self))
+                serializer.serialize_str(self.as_str())
+            }
+        }
+
+        impl AsRef<str> for $name {
+            fn as_ref(&self) -> &str {
+                self.as_str()
             }
         }
 

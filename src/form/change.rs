@@ -10,8 +10,9 @@
 /// assert_eq!(description.as_deref(), Some("Old"));
 /// Change::Set(None).apply(&mut description);
 /// assert_eq!(description, None);
+/// assert_eq!(Change::from("New"), Change::Set("New".to_owned()));
 /// ```
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 #[expect(clippy::exhaustive_enums, reason = "a field is kept or set: there is no third case")]
 pub enum Change<T> {
     /// Keep the current value.
@@ -50,5 +51,23 @@ impl<T> Change<T> {
 impl<T> From<T> for Change<T> {
     fn from(value: T) -> Self {
         Self::Set(value)
+    }
+}
+
+impl<T> From<T> for Change<Option<T>> {
+    fn from(value: T) -> Self {
+        Self::Set(Some(value))
+    }
+}
+
+impl From<&str> for Change<String> {
+    fn from(text: &str) -> Self {
+        Self::Set(text.to_owned())
+    }
+}
+
+impl From<&str> for Change<Option<String>> {
+    fn from(text: &str) -> Self {
+        Self::Set(Some(text.to_owned()))
     }
 }

@@ -19,7 +19,7 @@ use crate::error::FieldErrors;
 /// assert_eq!(paths, ["startDate", "deliveryMethod", "slug"]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Request<T> {
     pub(crate) body: T,
     pub(crate) errors: FieldErrors,
@@ -69,7 +69,7 @@ impl<T: Form> Request<T> {
 }
 
 /// The body of an operation that needs no input. The body may be absent, or an object whose fields are ignored.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 #[expect(clippy::exhaustive_structs, reason = "it has no fields by definition")]
 pub struct Nothing;
 

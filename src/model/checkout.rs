@@ -17,7 +17,8 @@ text_enum! {
 }
 
 /// The contents of the sandbox's checkout page.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct HostedCheckout {
     /// The order to pay.
@@ -41,7 +42,8 @@ pub struct HostedCheckout {
 }
 
 /// The result of the customer's choice on the sandbox's checkout page.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct CheckoutResult {
     /// The outcome. A payment that came too late for its order is a failure.

@@ -14,7 +14,9 @@ use crate::form::text::CONTAINS_NUL;
 use crate::form::value::{FormValue, or_error, text};
 
 /// A kind of resource that has ids.
-pub trait Kind: Copy + Ord + Hash + fmt::Debug + 'static {
+///
+/// The trait is sealed: only the types of [`kind`] implement it.
+pub trait Kind: sealed::Sealed + Copy + Ord + Hash + fmt::Debug + 'static {
     /// The prefix of the ids, without the underscore.
     const PREFIX: &'static str;
     /// The name of the resource in messages, such as `ticket type`.
@@ -23,6 +25,10 @@ pub trait Kind: Copy + Ord + Hash + fmt::Debug + 'static {
     const ID: &'static str;
     /// The description of the ids in the OpenAPI document.
     const ID_DOC: &'static str;
+}
+
+mod sealed {
+    pub trait Sealed {}
 }
 
 /// The id of a resource of the kind `K`. Opaque to callers. Ids sort by creation, until the year 2248.
@@ -72,7 +78,7 @@ impl<K: Kind> fmt::Debug for Id<K> {
 }
 
 /// The text is not an id of the expected kind.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]
 #[error("not a valid {name} id: must be {prefix}_ and 13 characters of Crockford base32")]
 pub struct ParseIdError {
     name: &'static str,
@@ -94,6 +100,22 @@ impl<K: Kind> FromStr for Id<K> {
             Some((raw << 5) | i64::try_from(value).ok()?)
         });
         raw.map(Self::from_raw).ok_or(error)
+    }
+}
+
+impl<K: Kind> TryFrom<&str> for Id<K> {
+    type Error = ParseIdError;
+
+    fn try_from(text: &str) -> Result<Self, Self::Error> {
+        text.parse()
+    }
+}
+
+impl<K: Kind> TryFrom<String> for Id<K> {
+    type Error = ParseIdError;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        text.parse()
     }
 }
 
@@ -154,6 +176,7 @@ macro_rules! kinds {
                 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
                 #[expect(clippy::exhaustive_enums, reason = "it is only a type: it has no values")]
                 pub enum $kind {}
+                impl super::sealed::Sealed for $kind {}
                 impl super::Kind for $kind {
                     const PREFIX: &'static str = $prefix;
                     const NAME: &'static str = $name;
@@ -209,6 +232,8 @@ mod tests {
     #[test]
     fn an_id_is_parsed_from_its_own_text_only() {
         assert_eq!("order_7ZZZZZZZZZZZZ".parse(), Ok(OrderId::from_raw(i64::MAX)));
+        assert_eq!("order_7ZZZZZZZZZZZZ".try_into(), Ok(OrderId::from_raw(i64::MAX)));
+        assert_eq!(OrderId::try_from("order_7ZZZZZZZZZZZZ".to_owned()), Ok(OrderId::from_raw(i64::MAX)));
         for text in [
             "",
             "order_",

@@ -1,10 +1,19 @@
 //! Idempotency keys.
 
+use std::fmt;
 use std::str::FromStr;
 
 /// A key that identifies the retries of one request: 1 to 255 visible ASCII characters, chosen by the client. Keys of
 /// different organizations are independent.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+///
+/// ```
+/// use ticketing::request::IdempotencyKey;
+/// let key = IdempotencyKey::try_from(format!("basket-{}", 4711))?;
+/// assert_eq!(key, "basket-4711".parse()?);
+/// assert!(IdempotencyKey::try_from("two words").is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct IdempotencyKey(String);
 
 impl IdempotencyKey {
@@ -16,7 +25,7 @@ impl IdempotencyKey {
 }
 
 /// The string is not an idempotency key.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]
 #[error("an idempotency key must have 1 to 255 visible ASCII characters")]
 #[non_exhaustive]
 pub struct ParseIdempotencyKeyError;
@@ -25,8 +34,48 @@ impl FromStr for IdempotencyKey {
     type Err = ParseIdempotencyKeyError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
+        text.to_owned().try_into()
+    }
+}
+
+impl TryFrom<String> for IdempotencyKey {
+    type Error = ParseIdempotencyKeyError;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
         let valid = (1..=255).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic());
-        if valid { Ok(Self(text.to_owned())) } else { Err(ParseIdempotencyKeyError) }
+        if valid { Ok(Self(text)) } else { Err(ParseIdempotencyKeyError) }
+    }
+}
+
+impl TryFrom<&str> for IdempotencyKey {
+    type Error = ParseIdempotencyKeyError;
+
+    fn try_from(text: &str) -> Result<Self, Self::Error> {
+        text.parse()
+    }
+}
+
+impl AsRef<str> for IdempotencyKey {
+    fn as_ref(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for IdempotencyKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl serde::Serialize for IdempotencyKey {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.0)
+    }
+}
+
+impl<'de> serde::Deserialize<'de> for IdempotencyKey {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer)?.try_into().map_err(serde::de::Error::custom)
     }
 }
 
@@ -64,10 +113,14 @@ mod tests {
     #[test]
     fn a_key_has_1_to_255_visible_ascii_characters() {
         for text in ["!", "~", &"k".repeat(255), "8e03978e-40d5-43dd-bc93-6894a57f9324"] {
-            assert_eq!(text.parse::<IdempotencyKey>().map(|key| key.as_str().to_owned()), Ok(text.to_owned()));
+            let key: IdempotencyKey = text.parse().expect(text);
+            assert_eq!((key.as_str(), key.to_string().as_str()), (text, text));
+            let json = serde_json::to_string(&key).expect("JSON");
+            assert_eq!((json.clone(), serde_json::from_str(&json).ok()), (format!("{text:?}"), Some(key)));
         }
         for text in ["", " ", "a b", "a\tb", "\u{7f}", "ö", &"k".repeat(256)] {
             assert!(text.parse::<IdempotencyKey>().is_err(), "{text:?}");
+            assert!(serde_json::from_value::<IdempotencyKey>(text.into()).is_err(), "{text:?}");
         }
     }
 }

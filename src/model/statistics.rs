@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use serde::Serialize;
+
 use crate::error::Reason;
 use crate::text_enum::text_enum;
 
@@ -28,7 +30,8 @@ text_enum! {
 ///
 /// Orders and scans are counted when they are durable; what a failed commit rolled back is not counted. The counters
 /// are read one after the other while the service continues, so that they may differ by a moment.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+#[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Statistics {
     /// Commits.
@@ -42,7 +45,8 @@ pub struct Statistics {
 }
 
 /// Counters of commits. One commit contains the writes of all callers that wait at the same time.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+#[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct CommitStatistics {
     /// Commits that succeeded.
@@ -60,7 +64,8 @@ pub struct CommitStatistics {
 
 /// Counters of orders. An order may be counted several times: when it is created, when it expires, and when a late
 /// payment completes it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct OrderStatistics {
     /// Orders that were created.
@@ -72,29 +77,34 @@ pub struct OrderStatistics {
     /// Orders whose hold expired. They are counted when that is stored.
     pub expired: u64,
     /// Orders that were refused because of a conflict, by reason. Common reasons are listed even if their counter is 0.
+    #[serde(serialize_with = "as_object")]
     pub refused: Vec<(Reason, u64)>,
 }
 
 /// Counters of scans at check-in. Check-outs are not included.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ScanStatistics {
     /// Scans that were accepted.
     pub accepted: u64,
     /// Scans of known tickets that were refused, by reason. All possible reasons are listed, even if their counter is
     /// 0.
+    #[serde(serialize_with = "as_object")]
     pub refused: Vec<(Reason, u64)>,
     /// Scans of codes that the organization does not have.
     pub unknown: u64,
 }
 
 /// Counters of notifications.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+#[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct WebhookStatistics {
     /// Notifications that were queued, including resends. Each is counted once for each endpoint.
     pub queued: u64,
     /// Attempts to deliver a notification, by outcome. All outcomes are listed, even if their counter is 0.
+    #[serde(serialize_with = "as_object")]
     pub attempts: Vec<(WebhookOutcome, u64)>,
     /// The duration of each attempt in seconds, if it tried to connect.
     pub seconds: Distribution,
@@ -107,11 +117,12 @@ pub struct WebhookStatistics {
 }
 
 /// A distribution of values: a histogram.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+#[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Distribution {
     /// The buckets of the histogram: each upper bound, in ascending order, with the number of values up to that bound
-    /// and above the previous one. The last bound is infinite.
+    /// and above the previous one. The last bound is infinite, in JSON null.
     pub buckets: Vec<(f64, u64)>,
     /// The sum of all values.
     pub sum: f64,
@@ -126,7 +137,8 @@ impl Distribution {
 }
 
 /// The backlog in the database, over all organizations and from all processes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Backlog {
     /// Refunds that the gateway has not yet confirmed.
@@ -141,9 +153,62 @@ pub struct Backlog {
     /// attempt is in progress.
     pub webhooks_due: u64,
     /// For how long the oldest due notification has been due; `None` if none is due. It shows how far the sender lags
-    /// behind. The delay between two attempts is not included.
+    /// behind. The delay between two attempts is not included. In JSON it is a number of seconds.
+    #[serde(serialize_with = "as_seconds")]
     pub webhook_oldest_due: Option<Duration>,
     /// The size of SQLite's write-ahead log in bytes. SQLite reuses the log from its beginning, so that it keeps the
     /// largest size that it had.
     pub wal_bytes: u64,
+}
+
+/// Serializes counters by name as an object.
+fn as_object<K: serde::Serialize, S: serde::Serializer>(
+    counters: &[(K, u64)],
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(counters.iter().map(|(name, count)| (name, count)))
+}
+
+/// Serializes a duration as a number of seconds.
+#[expect(clippy::ref_option, reason = "serde passes a reference to the field")]
+fn as_seconds<S: serde::Serializer>(duration: &Option<Duration>, serializer: S) -> Result<S::Ok, S::Error> {
+    duration.map(|duration| duration.as_secs_f64()).serialize(serializer)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn figures_can_be_written_as_json() {
+        let seconds = Distribution { buckets: vec![(0.5, 2), (f64::INFINITY, 1)], sum: 3.25 };
+        let webhooks = WebhookStatistics {
+            queued: 4,
+            attempts: vec![(WebhookOutcome::Delivered, 2), (WebhookOutcome::TimedOut, 1)],
+            seconds,
+            dead: 0,
+            throttled: 1,
+        };
+        let expected = json!({
+            "queued": 4, "attempts": {"delivered": 2, "timed-out": 1},
+            "seconds": {"buckets": [[0.5, 2], [null, 1]], "sum": 3.25}, "dead": 0, "throttled": 1,
+        });
+        assert_eq!(serde_json::to_value(webhooks).ok(), Some(expected));
+        let backlog = Backlog {
+            refunds_due: 1,
+            refunds_refused: 2,
+            reserved_seats: 3,
+            webhooks_waiting: 4,
+            webhooks_due: 5,
+            webhook_oldest_due: Some(Duration::from_millis(1500)),
+            wal_bytes: 6,
+        };
+        let expected = json!({
+            "refundsDue": 1, "refundsRefused": 2, "reservedSeats": 3, "webhooksWaiting": 4, "webhooksDue": 5,
+            "webhookOldestDue": 1.5, "walBytes": 6,
+        });
+        assert_eq!(serde_json::to_value(backlog).ok(), Some(expected));
+    }
 }

@@ -11,7 +11,6 @@ use crate::model::order::CreateOrder;
 use crate::rules::discount::{apply, choose_best};
 use crate::rules::pricing::OrderPrice;
 use crate::store::{Transaction, discount_uses, discounts};
-use crate::text_enum::TextEnum;
 
 /// The price of an order, and the discount that it uses.
 #[derive(Debug, Clone)]

@@ -21,7 +21,6 @@ use crate::store::tickets::TicketHolder;
 use crate::store::{
     CommitEvent, Transaction, customers, events, handler_queue, order_items, orders, outbox, ticket_types, tickets,
 };
-use crate::text_enum::TextEnum;
 
 /// An order that was just created, and the currency of its amounts.
 pub(crate) struct CreatedOrder {

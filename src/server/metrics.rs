@@ -19,7 +19,6 @@ use super::blocking::spawn_blocking;
 use super::problem::Problem;
 use crate::model::statistics::{Backlog, Distribution, Statistics};
 use crate::service::TicketingService;
-use crate::text_enum::TextEnum;
 
 /// The media type of the metrics.
 pub(super) const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";

@@ -9,7 +9,6 @@ use serde_json::{Value, json};
 use crate::error::{Error, FieldError, Reason};
 use crate::form::json::SyntaxError;
 use crate::scope::Scope;
-use crate::text_enum::TextEnum;
 
 /// A kind of problem.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,5 +1,6 @@
 //! The settings of a service.
 
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
@@ -39,6 +40,7 @@ const DAY: Duration = Duration::from_hours(24);
 /// # drop(service);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+#[derive(Debug)]
 #[must_use = "nothing is opened before open() is called"]
 pub struct Builder {
     /// `None` for a temporary database.
@@ -63,6 +65,16 @@ enum Gateway {
     None,
     Sandbox,
     Custom(Arc<dyn PaymentGateway>),
+}
+
+impl fmt::Debug for Gateway {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::None => "None",
+            Self::Sandbox => "Sandbox",
+            Self::Custom(_) => "Custom",
+        })
+    }
 }
 
 /// # Opening

@@ -19,7 +19,8 @@ const ORDERS_PER_BATCH: usize = 200;
 const REFUNDS_PER_RUN: i64 = 100;
 
 /// What a run of the maintenance did.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct MaintenanceReport {
     /// Orders that were marked as expired.

@@ -1,5 +1,6 @@
 //! Calls the notification handlers of the program.
 
+use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
@@ -30,6 +31,12 @@ type Call = dyn Fn(&TicketingService, &Notification) -> Result<(), BoxError> + S
 pub(super) struct NotificationHandler {
     pub(super) registration: Registration,
     pub(super) call: Arc<Call>,
+}
+
+impl fmt::Debug for NotificationHandler {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("NotificationHandler").field("name", &self.registration.name).finish_non_exhaustive()
+    }
 }
 
 /// Checks that the names are usable and different, and that each handler has a topic.

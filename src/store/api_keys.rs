@@ -56,7 +56,7 @@ pub(crate) fn insert(
         organization_id.into(),
         Bind::Blob(hash),
         (&new.name).into(),
-        new.scopes.to_text().into(),
+        new.scopes.to_string().into(),
         new.expires_at.into(),
         tx.now().into(),
     ];

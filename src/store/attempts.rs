@@ -14,7 +14,6 @@ use crate::model::statistics::WebhookOutcome;
 use crate::model::timestamp::Timestamp;
 use crate::model::webhook::NotificationType;
 use crate::rules::delivery::{MAX_ATTEMPTS, MAX_INTERRUPTIONS, delay_after};
-use crate::text_enum::TextEnum;
 
 /// How long a claim lasts. This is longer than an attempt and the recording of its result can take.
 const LEASE: Duration = Duration::from_secs(18);

@@ -7,7 +7,6 @@ use crate::model::id::{NotificationId, OrganizationId, WebhookDeliveryId, Webhoo
 use crate::model::page::Page;
 use crate::model::webhook::{ListWebhookDeliveries, NotificationType, WebhookDelivery};
 use crate::rules::Checked;
-use crate::text_enum::TextEnum;
 
 // The body that was sent is in the outbox. An outbox row is deleted later than the attempts that refer to it.
 pub(super) const LIST: &str = "SELECT d.id, d.endpoint_id, d.outbox_id, d.type, o.event_id, o.body, d.response_status,

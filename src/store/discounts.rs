@@ -15,7 +15,6 @@ use crate::model::page::Page;
 use crate::model::percentage::Percentage;
 use crate::rules::Checked;
 use crate::rules::text::fold;
-use crate::text_enum::TextEnum;
 
 columns! {
     write WRITTEN, selected_columns!("d."), values(fields: &DiscountFields) {

@@ -5,7 +5,6 @@ use crate::error::{Error, ResourceKind, Result};
 use crate::model::id::{CustomerId, DiscountId, EventId, OrderId, OrganizationId};
 use crate::model::order::{OrderStatus, PaymentStatus};
 use crate::model::timestamp::Timestamp;
-use crate::text_enum::TextEnum;
 
 const STATE: &str =
     "SELECT o.id, o.organization_id, o.event_id, o.customer_id, o.customer_name, o.status, o.hold_until, o.currency,

@@ -13,7 +13,6 @@ use crate::model::id::{NotificationId, OrganizationId, OutboxId, WebhookId};
 use crate::model::notification::{Notification, NotificationData};
 use crate::model::timestamp::Timestamp;
 use crate::model::webhook::NotificationType;
-use crate::text_enum::TextEnum;
 
 pub(super) const SUBSCRIPTIONS: &str =
     "SELECT id, events FROM webhook_endpoints WHERE organization_id = ?1 AND enabled = 1 ORDER BY id";

@@ -12,7 +12,6 @@ use crate::model::page::Page;
 use crate::model::secret::Secret;
 use crate::model::webhook::{ListWebhooks, WebhookEndpoint, WebhookFields};
 use crate::rules::Checked;
-use crate::text_enum::TextEnum;
 
 columns! {
     write WRITTEN, selected_columns!(""), values(fields: &WebhookFields) {

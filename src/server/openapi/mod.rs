@@ -26,7 +26,6 @@ use crate::form::schema::NamedSchemas;
 use crate::form::value::FormValue;
 use crate::model::id::{DiscountId, EventId, OrderId, TicketId, TicketTypeId, WebhookDeliveryId, WebhookId};
 use crate::scope::Scope;
-use crate::text_enum::TextEnum;
 
 /// Stands for the URL of the server in [`DOCUMENT`].
 const SERVER_URL: &str = "urn:ticketing:server";

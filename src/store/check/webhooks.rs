@@ -7,7 +7,6 @@ use crate::model::check::{CheckReport, Finding};
 use crate::model::id::{NotificationId, OrganizationId};
 use crate::model::notification::{Notification, NotificationData};
 use crate::store::{Row, Transaction};
-use crate::text_enum::TextEnum;
 
 pub(super) const INVARIANTS: &[Invariant] = &[
     Invariant {
