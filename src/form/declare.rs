@@ -65,8 +65,8 @@ macro_rules! form_struct {
     };
 }
 
-/// Implements [`Form`](super::object::Form) for a struct, each of whose fields comes with its
-/// [`Field`](super::field::Field).
+/// Implements [`Form`](super::object::Form), `Serialize` and `Deserialize` for a struct, each of whose fields comes with
+/// its [`Field`](super::field::Field).
 macro_rules! implement_form {
     (
         $(#[$($attribute:tt)*])*
@@ -85,8 +85,25 @@ macro_rules! implement_form {
                 $($crate::form::field::FormField::check(&self.$field, const { &$described }, path, errors);)*
             }
 
+            fn write_fields<M: serde::ser::SerializeMap>(&self, object: &mut M) -> Result<(), M::Error> {
+                $($crate::form::field::FormField::write(&self.$field, object, const { &$described })?;)*
+                Ok(())
+            }
+
             fn describe_fields(object: &mut $crate::form::schema::ObjectSchema<'_>) {
                 $(<$type as $crate::form::field::FormField>::describe(object, const { &$described });)*
+            }
+        }
+
+        impl serde::Serialize for $name {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                $crate::form::object::serialize(self, serializer)
+            }
+        }
+
+        impl<'de> serde::Deserialize<'de> for $name {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                $crate::form::object::deserialize(deserializer)
             }
         }
 

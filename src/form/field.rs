@@ -1,5 +1,7 @@
 //! Fields of a request: required, optional, nullable, or a change.
 
+use serde::ser::SerializeMap;
+
 use super::change::Change;
 use super::json::Value;
 use super::limits::Limit;
@@ -77,6 +79,9 @@ pub(crate) trait FormField: Sized {
     /// Adds an error for each limit that the field of the object at `path` exceeds.
     fn check(&self, field: &Field<Self::Limit>, path: Path<'_>, errors: &mut FieldErrors);
 
+    /// Writes the field as a member of its object, unless it is absent.
+    fn write<M: SerializeMap>(&self, object: &mut M, field: &Field<Self::Limit>) -> Result<(), M::Error>;
+
     /// Adds the field to the schema of its object.
     fn describe(object: &mut ObjectSchema<'_>, field: &Field<Self::Limit>);
 }
@@ -97,6 +102,10 @@ impl<T: FormValue> FormField for T {
 
     fn check(&self, field: &Field<T::Limit>, path: Path<'_>, errors: &mut FieldErrors) {
         FormValue::check(self, field.limits, path.field(field.name), errors);
+    }
+
+    fn write<M: SerializeMap>(&self, object: &mut M, field: &Field<T::Limit>) -> Result<(), M::Error> {
+        object.serialize_entry(field.name, self)
     }
 
     fn describe(object: &mut ObjectSchema<'_>, field: &Field<T::Limit>) {
@@ -122,6 +131,13 @@ impl<T: FormValue> FormField for Option<T> {
         }
     }
 
+    fn write<M: SerializeMap>(&self, object: &mut M, field: &Field<T::Limit>) -> Result<(), M::Error> {
+        match self {
+            None => Ok(()),
+            Some(value) => object.serialize_entry(field.name, value),
+        }
+    }
+
     fn describe(object: &mut ObjectSchema<'_>, field: &Field<T::Limit>) {
         let schema = field.schema::<T>(object, field.is_nullable);
         object.optional(field.name, schema);
@@ -138,6 +154,13 @@ impl<T: FormValue> FormField for Change<T> {
     fn check(&self, field: &Field<T::Limit>, path: Path<'_>, errors: &mut FieldErrors) {
         if let Self::Set(value) = self {
             FormValue::check(value, field.limits, path.field(field.name), errors);
+        }
+    }
+
+    fn write<M: SerializeMap>(&self, object: &mut M, field: &Field<T::Limit>) -> Result<(), M::Error> {
+        match self {
+            Self::Keep => Ok(()),
+            Self::Set(value) => object.serialize_entry(field.name, value),
         }
     }
 
@@ -160,6 +183,13 @@ impl<T: FormValue> FormField for Change<Option<T>> {
     fn check(&self, field: &Field<T::Limit>, path: Path<'_>, errors: &mut FieldErrors) {
         if let Self::Set(value) = self {
             FormField::check(value, field, path, errors);
+        }
+    }
+
+    fn write<M: SerializeMap>(&self, object: &mut M, field: &Field<T::Limit>) -> Result<(), M::Error> {
+        match self {
+            Self::Keep => Ok(()),
+            Self::Set(value) => object.serialize_entry(field.name, value),
         }
     }
 

@@ -1,5 +1,8 @@
 //! Objects: requests and their parts, which are read field by field.
 
+use serde::de::{Deserialize, Deserializer, Error as _};
+use serde::ser::{SerializeMap, Serializer};
+
 use super::json::Value;
 use super::path::Path;
 use super::schema::{NamedSchemas, ObjectSchema};
@@ -19,6 +22,9 @@ pub(crate) trait Form: Sized {
 
     /// Adds an error for each limit that a field exceeds.
     fn check_fields(&self, path: Path<'_>, errors: &mut FieldErrors);
+
+    /// Writes the fields of this type, except for those that are absent.
+    fn write_fields<M: SerializeMap>(&self, object: &mut M) -> Result<(), M::Error>;
 
     /// Adds the fields of this type to a schema.
     fn describe_fields(object: &mut ObjectSchema<'_>);
@@ -67,6 +73,21 @@ pub(crate) fn read<T: Form>(value: &Value, path: Path<'_>, errors: &mut FieldErr
         }
     };
     T::read_fields(&mut ObjectReader::new(members, path, errors))
+}
+
+/// Serializes a form as an object.
+pub(crate) fn serialize<T: Form, S: Serializer>(form: &T, serializer: S) -> Result<S::Ok, S::Error> {
+    let mut object = serializer.serialize_map(None)?;
+    form.write_fields(&mut object)?;
+    object.end()
+}
+
+/// Deserializes a form. The error names every field that is missing or of the wrong kind. Limits are not checked.
+pub(crate) fn deserialize<'de, T: Form, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
+    let value = Value::deserialize(deserializer)?;
+    let mut errors = FieldErrors::default();
+    let form = read(&value, Path::Root, &mut errors);
+    if errors.is_empty() { Ok(form) } else { Err(D::Error::custom(errors)) }
 }
 
 /// The JSON Schema of the objects that are read as a `T`.

@@ -12,7 +12,7 @@ use crate::error::FieldErrors;
 use crate::text_enum::TextEnum;
 
 /// A type that is read from one JSON value.
-pub(crate) trait FormValue: Sized {
+pub(crate) trait FormValue: serde::Serialize + Sized {
     /// What can limit a field of this type.
     type Limit: Limit;
 
@@ -150,7 +150,7 @@ impl FormValue for i64 {
     }
 }
 
-impl<T: TextEnum> FormValue for T {
+impl<T: TextEnum + serde::Serialize> FormValue for T {
     type Limit = NoLimit;
 
     fn placeholder() -> Self {

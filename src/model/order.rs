@@ -294,7 +294,7 @@ impl NewOrderItem {
 
 form! {
     /// Where physical tickets are sent.
-    #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+    #[derive(Debug, Clone, Default, PartialEq, Eq)]
     #[cfg_attr(feature = "http", derive(schemars::JsonSchema))]
     pub struct ShippingAddress {
         /// Street and number: at least 1 character.
@@ -310,7 +310,7 @@ form! {
 
 form! {
     /// Where the customer is redirected after the checkout: URIs (RFC 3986).
-    #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+    #[derive(Debug, Clone, Default, PartialEq, Eq)]
     #[cfg_attr(feature = "http", derive(schemars::JsonSchema))]
     pub struct CheckoutRedirectUrls {
         /// After a successful payment.

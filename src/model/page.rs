@@ -1,5 +1,7 @@
 //! Pages of a list.
 
+use serde::ser::SerializeMap;
+
 use super::id::{Id, Kind};
 use crate::error::{FieldErrors, Result};
 use crate::form::field::{Field, FormField};
@@ -63,6 +65,12 @@ impl<K: Kind> FormField for PageRequest<Id<K>> {
     fn check(&self, _: &Field<NoLimit>, path: Path<'_>, errors: &mut FieldErrors) {
         FormField::check(&self.limit, &LIMIT, path, errors);
         errors.check(self.cursor != Some(Id::UNKNOWN), path.field(CURSOR.name), UNKNOWN_CURSOR);
+    }
+
+    fn write<M: SerializeMap>(&self, object: &mut M, _: &Field<NoLimit>) -> Result<(), M::Error> {
+        let limit = (self.limit != DEFAULT_LIMIT).then_some(self.limit);
+        limit.write(object, &LIMIT)?;
+        self.cursor.write(object, &CURSOR)
     }
 
     fn describe(object: &mut ObjectSchema<'_>, _: &Field<NoLimit>) {

@@ -23,6 +23,7 @@ mod organizations;
 mod payments;
 mod refunds;
 mod request_forms;
+mod request_serde;
 mod response_forms;
 mod revisions;
 mod scopes;
