@@ -248,6 +248,21 @@ pub mod page {
 }
 
 /// Requests as JSON or a query string, and options of a call: idempotency keys and expected revisions.
+///
+/// Every request implements `Serialize` and `Deserialize`, in the JSON of the HTTP operations: an absent field is not
+/// written, and `null` clears a field of an update. Reading with `Deserialize` fails if a field is missing or of the
+/// wrong kind; the error names all such fields. The operation checks the limits, as for a request that was made in Rust.
+/// [`Request`] keeps the errors instead, so that the operation reports all of them together.
+///
+/// ```
+/// use ticketing::event::CreateEvent;
+/// let event: CreateEvent = serde_json::from_str(
+///     r#"{"title": "Jazz", "slug": "jazz", "startDate": "2100-06-01T18:00:00Z", "deliveryMethod": "DIGITAL"}"#,
+/// )?;
+/// assert_eq!(event, CreateEvent::new("Jazz", "jazz", "2100-06-01T18:00:00Z".parse()?));
+/// assert_eq!(serde_json::to_value(event)?["slug"], "jazz");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub mod request {
     pub use crate::form::json::SyntaxError;
     pub use crate::form::request::{Nothing, Request};

@@ -60,6 +60,19 @@ impl Value {
         })
     }
 
+    pub(crate) fn from_serde_json(value: serde_json::Value) -> Self {
+        match value {
+            serde_json::Value::Null => Self::Null,
+            serde_json::Value::Bool(value) => Self::Bool(value),
+            serde_json::Value::Number(number) => Self::Number(number.to_string()),
+            serde_json::Value::String(text) => Self::String(text),
+            serde_json::Value::Array(items) => Self::Array(items.into_iter().map(Self::from_serde_json).collect()),
+            serde_json::Value::Object(members) => {
+                Self::Object(members.into_iter().map(|(key, value)| (key, Self::from_serde_json(value))).collect())
+            }
+        }
+    }
+
     /// Converts the value, for fields that accept any JSON.
     pub(crate) fn to_serde_json(&self) -> serde_json::Value {
         match self {

@@ -1,7 +1,8 @@
 //! Forms: what requests look like in JSON and in query strings. A form reads a request and collects every error with
-//! the path of its field, checks the limits of single fields, and describes the request for the OpenAPI document.
+//! the path of its field, checks the limits of single fields, writes the request, and describes it for the OpenAPI
+//! document.
 //!
-//! All three come from one list of fields: the macro [`form!`](declare::form) declares the struct of a request together
+//! All of these, and the setters, come from one list of fields: the macro [`form!`](declare::form) declares the struct of a request together
 //! with its form. [`writable_fields!`](writable_fields::writable_fields) declares the requests that create and
 //! update a resource from one list.
 //!

@@ -4,7 +4,7 @@ use super::declare::implement_form;
 use super::json::{SyntaxError, Value};
 use super::object::{self, Form, ObjectReader};
 use super::path::Path;
-use crate::error::FieldErrors;
+use crate::error::{FieldErrors, Result};
 
 /// A request, together with the errors of its fields. Every operation accepts a `Request<T>` or a plain `T`.
 /// Errors found while reading JSON and errors found by the operation are reported together.
@@ -50,6 +50,32 @@ impl<T: Form> Request<T> {
         let mut errors = FieldErrors::default();
         let body = object::read(&value, Path::Root, &mut errors);
         Ok(Self::check(body, errors))
+    }
+
+    /// Reads the request from JSON that is parsed already, for example after a field from the path of a URL was added.
+    ///
+    /// ```
+    /// use ticketing::order::CreateOrder;
+    /// use ticketing::request::Request;
+    /// let mut body = serde_json::json!({"customer": {"name": "Ada", "email": "ada@example.com"}, "items": []});
+    /// body["eventId"] = "event_1KT1GW6G0099V".into();
+    /// let refused = Request::<CreateOrder>::from_value(body).into_inner().unwrap_err();
+    /// assert_eq!(refused.to_string(), "items must have at least one entry");
+    /// ```
+    #[must_use]
+    pub fn from_value(json: serde_json::Value) -> Self {
+        let mut errors = FieldErrors::default();
+        let body = object::read(&Value::from_serde_json(json), Path::Root, &mut errors);
+        Self::check(body, errors)
+    }
+
+    /// Returns the plain request.
+    ///
+    /// # Errors
+    /// - [`Error::Validation`](crate::Error::Validation) lists the fields that are missing, of the wrong kind, or outside
+    ///   the limits that the request alone decides.
+    pub fn into_inner(self) -> Result<T> {
+        self.errors.into_result().map(|()| self.body)
     }
 
     /// Reads the request from the name-value pairs of a query string.
