@@ -142,7 +142,7 @@ impl Error {
 }
 
 /// A field that violates a constraint.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, serde::Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[non_exhaustive]
 pub struct FieldError {
     /// The path of the field, such as `items[0].quantity`; empty for the request as a whole.

@@ -1,7 +1,7 @@
 //! The progress of a backup.
 
 /// The progress of a backup. The totals are known from the start, since a backup copies one snapshot of the database.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct BackupProgress {

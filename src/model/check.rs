@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 /// A violation of an invariant in a database. It names rows, but never their values.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Finding {
     /// The stable name of the invariant, such as `places-sold`.
-    pub invariant: &'static str,
+    pub invariant: String,
     /// The table of the row; empty if unknown.
     pub table: String,
     /// The primary key of the row, as it is stored; `None` if the violation does not concern a single row, or the key is
@@ -19,13 +19,13 @@ pub struct Finding {
 }
 
 /// The result of checking a whole database.
-#[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct CheckReport {
     /// The number of violations of each invariant that does not hold, by its name. Violations of `integrity` are
     /// counted up to 100.
-    pub counts: BTreeMap<&'static str, u64>,
+    pub counts: BTreeMap<String, u64>,
     /// The first 100 violations of each invariant.
     pub findings: Vec<Finding>,
 }
@@ -42,7 +42,7 @@ impl CheckReport {
 
     /// Counts a finding, and lists it unless there are too many.
     pub(crate) fn add(&mut self, finding: Finding) {
-        let count = self.counts.entry(finding.invariant).or_default();
+        let count = self.counts.entry(finding.invariant.clone()).or_default();
         *count += 1;
         if *count <= Self::LISTED {
             self.findings.push(finding);

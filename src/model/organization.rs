@@ -147,7 +147,8 @@ impl CreateApiKey {
 }
 
 /// A newly created API key, with its secret. The secret cannot be read again.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct CreatedApiKey {
     /// The key without its secret.

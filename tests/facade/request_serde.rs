@@ -20,8 +20,10 @@ fn rewritten<T: Serialize + DeserializeOwned>(json: Value) -> Value {
     serde_json::to_value(serde_json::from_value::<T>(json).expect("a request")).expect("JSON")
 }
 
+type Rewrite = fn(Value) -> Value;
+
 /// The requests with a body over HTTP, by the name of their operation.
-const BODIES: &[(&str, fn(Value) -> Value)] = &[
+const BODIES: &[(&str, Rewrite)] = &[
     ("check_in_ticket", rewritten::<CheckInTicket>),
     ("check_out_ticket", rewritten::<CheckInTicket>),
     ("create_discount", rewritten::<CreateDiscount>),

@@ -146,7 +146,7 @@ fn found_after(path: &Path, damage: impl FnOnce(&Database)) -> CheckReport {
 }
 
 fn names(report: &CheckReport) -> Vec<&str> {
-    report.counts.keys().copied().collect()
+    report.counts.keys().map(String::as_str).collect()
 }
 
 /// A change of one row, and the names of the invariants that it violates, in alphabetical order.
@@ -382,7 +382,7 @@ fn a_finding_names_the_row_and_the_invariant() {
         file.execute("UPDATE orders SET total = 1 WHERE id = ?1", [key]);
     });
     let finding = &report.findings[0];
-    assert_eq!((finding.invariant, finding.table.as_str()), ("order-total", "orders"));
+    assert_eq!((finding.invariant.as_str(), finding.table.as_str()), ("order-total", "orders"));
     assert_eq!(finding.row, Some(key.to_string()));
     assert_eq!(finding.sentence, "the total of an order must be the sum of its items after their discounts");
 }
@@ -396,7 +396,7 @@ fn the_first_hundred_findings_are_listed_and_all_are_counted() {
             SELECT i, (SELECT MIN(id) FROM organizations), 'C' || i || '@example.com', 'C' || i || '@example.com', 0 FROM n";
         assert_eq!(file.execute(more, []), 250);
     });
-    assert_eq!(report.counts.into_iter().collect::<Vec<_>>(), [("customer-email-key", 250)]);
+    assert_eq!(report.counts.into_iter().collect::<Vec<_>>(), [("customer-email-key".to_owned(), 250)]);
     assert_eq!(report.findings.len(), 100);
 }
 

@@ -45,7 +45,7 @@ pub(crate) fn run(tx: &Transaction<'_>) -> Result<CheckReport> {
 
 /// Checks the pages, the indexes, the CHECK constraints and the foreign keys of the file.
 fn check_file(tx: &Transaction<'_>, report: &mut CheckReport) -> Result<()> {
-    let damaged = |sentence| Finding { invariant: INTEGRITY, table: String::new(), row: None, sentence };
+    let damaged = |sentence| Finding { invariant: INTEGRITY.into(), table: String::new(), row: None, sentence };
     let checked = tx.check_integrity(CheckReport::LISTED, |problem| report.add(damaged(problem)));
     report_damage(checked, |problem| report.add(damaged(problem)))?;
 
@@ -53,14 +53,14 @@ fn check_file(tx: &Transaction<'_>, report: &mut CheckReport) -> Result<()> {
         let table = reference.referenced_table;
         let sentence = format!("the row must refer to an existing row of {table}");
         let row = reference.row.map(|key| key.to_string());
-        report.add(Finding { invariant: FOREIGN_KEYS, table: reference.table, row, sentence });
+        report.add(Finding { invariant: FOREIGN_KEYS.into(), table: reference.table, row, sentence });
     });
     report_damage(checked, |problem| report.add(damaged(problem)))
 }
 
 fn check_invariant(tx: &Transaction<'_>, invariant: &Invariant, report: &mut CheckReport) -> Result<()> {
     let finding =
-        |row, sentence| Finding { invariant: invariant.name, table: invariant.table.to_owned(), row, sentence };
+        |row, sentence| Finding { invariant: invariant.name.into(), table: invariant.table.to_owned(), row, sentence };
     let checked = tx.query_each(invariant.violations, &[], |row| {
         let key = row.get("id").ok().map(|key: i64| key.to_string());
         report.add(finding(key, invariant.sentence.to_owned()));

@@ -164,7 +164,7 @@ pub(super) fn check(tx: &Transaction<'_>, report: &mut CheckReport) -> Result<()
 }
 
 fn check_rule(tx: &Transaction<'_>, rule: &RowRule, report: &mut CheckReport) -> Result<()> {
-    let finding = |row, sentence| Finding { invariant: rule.name, table: rule.table.to_owned(), row, sentence };
+    let finding = |row, sentence| Finding { invariant: rule.name.into(), table: rule.table.to_owned(), row, sentence };
     let checked = tx.query_each(rule.rows, &[], |row| {
         let key = row.get("id").ok().map(|key: i64| key.to_string());
         match (rule.is_obeyed)(row) {

@@ -96,7 +96,7 @@ const CHECKED_IN: &str = "SELECT organization_id FROM tickets WHERE id = ?1 AND 
 /// Compares each notification with the orders and tickets.
 pub(super) fn check(tx: &Transaction<'_>, report: &mut CheckReport) -> Result<()> {
     let finding = |rule: &Rule, row| Finding {
-        invariant: rule.name,
+        invariant: rule.name.into(),
         table: "webhook_outbox".to_owned(),
         row,
         sentence: rule.sentence.to_owned(),
