@@ -55,7 +55,7 @@ impl TicketingService {
     ///
     /// impl Transport for AcceptEverything {
     ///     fn send(&self, request: &WebhookRequest, _: Duration) -> Result<WebhookResponse, WebhookFailure> {
-    ///         Ok(WebhookResponse { status: 204, body: Vec::new(), timed_out: false })
+    ///         Ok(WebhookResponse::new(204, Vec::new()))
     ///     }
     /// }
     ///
