@@ -46,7 +46,7 @@ fn without_the_https_transport_the_sender_needs_another() {
     struct Accepting;
     impl Transport for Accepting {
         fn send(&self, _: &WebhookRequest, _: Duration) -> Result<WebhookResponse, WebhookFailure> {
-            Ok(WebhookResponse { status: 204, body: Vec::new(), timed_out: false })
+            Ok(WebhookResponse::new(204, Vec::new()))
         }
     }
 
