@@ -143,7 +143,7 @@
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![warn(missing_docs, missing_debug_implementations, unreachable_pub, clippy::pedantic)]
-// Public enums and structs can grow without a breaking release. Each exception states its reason where it is.
+// Public enums and structs must be able to grow without a breaking release. Each exception states its reason.
 #![warn(clippy::exhaustive_enums, clippy::exhaustive_structs)]
 #![allow(clippy::single_match_else, clippy::match_bool, clippy::struct_excessive_bools)]
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used))]

@@ -55,8 +55,8 @@ impl Amount {
         amounts.into_iter().try_fold(Self::ZERO, |sum, amount| sum.checked_add(*amount.borrow()))
     }
 
-    /// The minor units with `decimals` decimals, of which there must be at least as many as the amount has. They are
-    /// less than 10³⁷.
+    /// The amount as a number of units with `decimals` decimals, at least as many as the amount has. The number is less
+    /// than 10³⁷.
     fn scaled_to(self, decimals: u8) -> i128 {
         i128::from(self.minor) * 10_i128.pow(u32::from(decimals - self.decimals))
     }

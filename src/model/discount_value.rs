@@ -75,7 +75,7 @@ impl schemars::JsonSchema for DiscountValue {
         true
     }
 
-    /// The two fields that are added to the object of which the value is a part.
+    /// The two fields of a value, which stand among the fields of its discount.
     fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
         let mut discount_type = generator.subschema_for::<DiscountType>();
         discount_type.insert("description".to_owned(), "How the reduction is calculated.".into());

@@ -101,7 +101,7 @@ pub struct OrganizationUsage {
     pub bytes: u64,
 }
 
-/// An API key without its secret, of which only a hash is stored.
+/// An API key without its secret. Only a hash of the secret is stored.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]

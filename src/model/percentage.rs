@@ -50,7 +50,7 @@ impl Percentage {
         Amount::new(units, decimals).map_err(|_| PercentageError::TooManyDecimals)?.try_into()
     }
 
-    /// The number of units, of which `10^decimals` are one percent.
+    /// The number of units. One percent is `10^decimals` units.
     #[must_use]
     pub const fn units(self) -> i64 {
         self.0.minor()

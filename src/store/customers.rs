@@ -14,8 +14,8 @@ const INSERT: &str = "INSERT INTO customers (id, organization_id, email, email_k
 
 const UPDATE_METADATA: &str = "UPDATE customers SET metadata = ?3 WHERE id = ?1 AND organization_id = ?2";
 
-/// Returns the customer with this e-mail address. Stores new metadata if the request has any. Inserts the customer if there is none. The name is not stored with
-/// the customer: the result has the name of the request.
+/// Returns the customer with this e-mail address, and inserts one if there is none. If the request has metadata, it
+/// replaces the stored metadata. The name is not stored with the customer: the result has the name of the request.
 pub(crate) fn find_or_insert(
     tx: &Transaction<'_>,
     organization: OrganizationId,

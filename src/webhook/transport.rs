@@ -71,7 +71,7 @@ pub struct WebhookResponse {
 }
 
 impl WebhookResponse {
-    /// Creates a response with a status and a body, of which the first [`BODY_KEPT`] bytes are kept.
+    /// Creates a response with a status and a body. Only the first [`BODY_KEPT`] bytes of the body are kept.
     #[must_use]
     pub fn new(status: u16, body: impl Into<Vec<u8>>) -> Self {
         let mut body = body.into();

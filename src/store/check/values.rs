@@ -211,7 +211,7 @@ fn is_secret(text: &str) -> bool {
     digits.is_some_and(|digits| digits.len() == 43 && digits.bytes().all(is_digit) && digits.ends_with(is_last_digit))
 }
 
-/// Whether `units`, of which `10^decimals` are one percent, are a percentage.
+/// Whether `units` are a valid percentage. One percent is `10^decimals` units.
 fn is_percentage(units: i64, decimals: i64) -> bool {
     u8::try_from(decimals).is_ok_and(|decimals| Percentage::new(units, decimals).is_ok())
 }
