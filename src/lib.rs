@@ -252,7 +252,7 @@ pub mod page {
 /// Every request implements `Serialize` and `Deserialize`, in the JSON of the HTTP operations: an absent field is not
 /// written, and `null` clears a field of an update. Reading with `Deserialize` fails if a field is missing or of the
 /// wrong kind; the error names all such fields. The operation checks the limits, as for a request that was made in Rust.
-/// [`Request`] keeps the errors instead, so that the operation reports all of them together.
+/// [`Request`](request::Request) keeps the errors instead, so that the operation reports all of them together.
 ///
 /// ```
 /// use ticketing::event::CreateEvent;
