@@ -79,16 +79,18 @@ impl Orders {
             .prepare_cached("SELECT id FROM customers WHERE organization_id = ?1 AND email_key = ?2")?
             .query_row(params![self.organization, email], |row| row.get(0))
             .optional()?;
-        let customer =
-            match existing {
-                Some(existing) => existing,
-                None => {
-                    connection
-                        .prepare_cached("INSERT INTO customers VALUES (?1, ?2, ?3, ?3, ?4)")?
-                        .execute(params![id, self.organization, email, now])?;
-                    id
-                }
-            };
+        let customer = match existing {
+            Some(existing) => existing,
+            None => {
+                connection
+                    .prepare_cached(
+                        "INSERT INTO customers (id, organization_id, email, email_key, created_at)
+                        VALUES (?1, ?2, ?3, ?3, ?4)",
+                    )?
+                    .execute(params![id, self.organization, email, now])?;
+                id
+            }
+        };
         connection
             .prepare_cached(
                 "INSERT INTO orders (id, organization_id, event_id, customer_id, customer_name, status, currency, total,
@@ -96,7 +98,10 @@ impl Orders {
             )?
             .execute(params![id, self.organization, self.event, customer, "Ada Lovelace", currency, now])?;
         connection
-            .prepare_cached("INSERT INTO order_items VALUES (?1, ?1, ?2, 2, 0, 0)")?
+            .prepare_cached(
+                "INSERT INTO order_items (id, order_id, ticket_type_id, quantity, price, discount)
+                VALUES (?1, ?1, ?2, 2, 0, 0)",
+            )?
             .execute(params![id, self.ticket_type])?;
         for index in 0..2 {
             connection

@@ -74,8 +74,12 @@ pub fn scatter(number: u64) -> u64 {
 
 fn template() -> PathBuf {
     // The name depends on the schema, so that another schema gets another database.
-    let schema = include_str!("../../src/store/migrations/sqlite/0001_main_job.sql");
-    let stamp = schema.bytes().fold(0_u64, |stamp, byte| scatter(stamp ^ u64::from(byte)));
+    let migrations = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/store/migrations/sqlite");
+    let files = std::fs::read_dir(migrations).expect("the sources of the crate");
+    let mut files: Vec<PathBuf> = files.map(|file| file.expect("readable").path()).collect();
+    files.sort();
+    let schema = files.iter().flat_map(|file| std::fs::read(file).expect("readable"));
+    let stamp = schema.fold(0_u64, |stamp, byte| scatter(stamp ^ u64::from(byte)));
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/bench-store");
     std::fs::create_dir_all(&folder).expect("target can be written to");
     let path = folder.join(format!("million-{stamp:016x}.db"));
@@ -116,7 +120,9 @@ fn fill(path: &Path) {
 
 fn insert_rows(connection: &Connection, organization: i64, types: &[(i64, i64)]) -> rusqlite::Result<()> {
     const BASE: i64 = 1_700_000_000_000;
-    let mut customer = connection.prepare("INSERT INTO customers VALUES (?1, ?2, ?3, ?3, ?4)")?;
+    let mut customer = connection.prepare(
+        "INSERT INTO customers (id, organization_id, email, email_key, created_at) VALUES (?1, ?2, ?3, ?3, ?4)",
+    )?;
     for number in 0..CUSTOMERS {
         customer.execute(params![number + 1, organization, format!("customer{number}@example.com"), BASE])?;
     }
@@ -124,7 +130,9 @@ fn insert_rows(connection: &Connection, organization: i64, types: &[(i64, i64)])
         "INSERT INTO orders (id, organization_id, event_id, customer_id, customer_name, status, currency, total, completed_at,
             created_at, updated_at) VALUES (?1, ?2, ?3, ?4, 'Ada Lovelace', 'COMPLETED', 'EUR', 0, ?5, ?5, ?5)",
     )?;
-    let mut item = connection.prepare("INSERT INTO order_items VALUES (?1, ?2, ?3, 2, 0, 0)")?;
+    let mut item = connection.prepare(
+        "INSERT INTO order_items (id, order_id, ticket_type_id, quantity, price, discount) VALUES (?1, ?2, ?3, 2, 0, 0)",
+    )?;
     let mut ticket = connection.prepare(
         "INSERT INTO tickets (id, organization_id, event_id, ticket_type_id, order_id, order_item_id, customer_id,
             customer_name, code, status, created_at, updated_at)
