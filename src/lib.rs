@@ -77,7 +77,7 @@
 //! | [`notification`] | notifications for functions inside the program |
 //! | [`id`], [`page`], [`request`], [`error`] | types that all operations share |
 //! | [`maintenance`], [`monitoring`] | background work, backups, and figures |
-//! | [`guide`] | writing a payment gateway, testing, logging |
+//! | [`guide`] | payment gateways, many organizations, testing, running in production, logging, metrics |
 //! | [`environment`] | clocks and random numbers, also deterministic ones for tests |
 //!
 //! # Embedding

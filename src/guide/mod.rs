@@ -3,8 +3,17 @@
 #[doc = include_str!("payment_gateway.md")]
 pub mod payment_gateway {}
 
+#[doc = include_str!("tenants.md")]
+pub mod tenants {}
+
 #[doc = include_str!("testing.md")]
 pub mod testing {}
 
+#[doc = include_str!("production.md")]
+pub mod production {}
+
 #[doc = include_str!("logging.md")]
 pub mod logging {}
+
+#[doc = include_str!("metrics.md")]
+pub mod metrics {}
