@@ -74,7 +74,7 @@
 //! | [`order`], [`ticket`] | sales, issued tickets and check-in |
 //! | [`payment`] | gateways, the sandbox checkout, and refunds |
 //! | [`webhook`] | endpoints, notifications, and the sending of notifications |
-//! | [`notification`] | notifications for functions inside the program |
+//! | [`notification`] | notifications for functions and views inside the program |
 //! | [`id`], [`page`], [`request`], [`error`] | types that all operations share |
 //! | [`maintenance`], [`monitoring`] | background work, backups, and figures |
 //! | [`guide`] | payment gateways, many organizations, testing, running in production, logging, metrics |
@@ -91,7 +91,8 @@
 //! - a [`PaymentGateway`](payment::PaymentGateway) of your own, which reports the outcome of each payment with
 //!   [`payment_completed`](TicketingService::payment_completed) or
 //!   [`payment_failed`](TicketingService::payment_failed). Without a gateway, organizers mark orders as paid;
-//! - [`Builder::on_notification`], which calls a function of the program with every change, to send e-mails for example;
+//! - [`Builder::on_notification`], which calls a function of the program with every change, to send e-mails for example.
+//!   [`subscribe`](TicketingService::subscribe) is the best-effort alternative for views;
 //! - [`Builder::webhook_sender`], which starts the threads that send webhooks.
 //!   [`start_webhook_sender`](TicketingService::start_webhook_sender) does the same later. They need the feature `ring`,
 //!   or [another way](webhook#sending) to provide cryptography;
@@ -225,13 +226,15 @@ pub mod organization {
     pub use crate::scope::{Scope, Scopes, ScopesIter};
 }
 
-/// Notifications for functions inside the program: see [`Builder::on_notification`].
+/// Notifications inside the program: for functions, durably ([`Builder::on_notification`]), and for views, best effort
+/// ([`TicketingService::subscribe`]).
 pub mod notification {
     pub use crate::model::handler_notification::{
         Notification, NotificationDetails, NotificationTopic, OrderCreated, OrderExpired, RefundNotification,
         TicketCancelled,
     };
     pub use crate::model::notification::{OrderCancelled, OrderCompleted, TicketCheckedIn, TicketIssued};
+    pub use crate::service::NotificationReceiver;
 }
 
 /// Typed ids.

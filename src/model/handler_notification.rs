@@ -1,4 +1,4 @@
-//! Notifications for handlers inside the program.
+//! Notifications for handlers and subscribers inside the program.
 
 use super::amount::Amount;
 use super::id::{CustomerId, EventId, NotificationId, OrderId, OrganizationId, TicketId, TicketTypeId};
@@ -31,19 +31,20 @@ text_enum! {
     }
 }
 
-/// A notification as a handler in the program receives it, with its organization. See
-/// [`Builder::on_notification`](crate::Builder::on_notification).
+/// A notification inside the program, with its organization. See
+/// [`Builder::on_notification`](crate::Builder::on_notification) and
+/// [`subscribe`](crate::TicketingService::subscribe).
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Notification {
-    /// The id, which is the same for every call of the handler with this notification. Each handler has an id of its
-    /// own, and so has a webhook that reports the same change.
+    /// The id, which is the same for every call of a handler with this notification, and for all subscriptions. Each
+    /// handler has an id of its own, and so has a webhook that reports the same change.
     pub id: NotificationId,
     /// The organization whose data has changed. [`act_for`](crate::TicketingService::act_for) returns a caller for it.
     pub organization_id: OrganizationId,
     /// When the change happened.
     pub created_at: Timestamp,
-    /// The number of this call: 1 to 8.
+    /// The number of this call of the handler: 1 to 8. It is 1 in a subscription.
     pub attempt: u32,
     /// What happened.
     pub details: NotificationDetails,

@@ -81,8 +81,8 @@ impl TicketingService {
     ///
     /// From this call on, every operation of the other handles fails with
     /// [`Error::Unavailable`](crate::Error::Unavailable). Operations that are running finish. The threads that the
-    /// [`Builder`](crate::Builder) has started are stopped, which can take a few seconds longer than `timeout`. Then
-    /// the method waits up to `timeout` for the other handles to be dropped.
+    /// [`Builder`](crate::Builder) has started are stopped, which can take a few seconds longer than `timeout`.
+    /// [Subscriptions](Self::subscribe) end. Then the method waits up to `timeout` for the other handles to be dropped.
     ///
     /// The write-ahead log remains if another process has the database open. It also remains if the last checkpoint
     /// fails, for example because the disk is full; this is logged, and no data is lost.
@@ -101,6 +101,8 @@ impl TicketingService {
     pub fn close(self, timeout: Duration) -> Result<(), StillInUse> {
         self.inner.closing.store(true, Ordering::SeqCst);
         self.inner.background.stop();
+        // A thread that waits for notifications may have a handle of the service.
+        self.inner.store.end_subscriptions();
         let mut inner = self.inner;
         let mut remaining = timeout;
         loop {

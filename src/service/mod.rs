@@ -51,6 +51,8 @@ mod webhooks;
 
 mod webhook_sender;
 
+mod subscriptions;
+
 mod maintenance;
 
 mod backup;
@@ -71,4 +73,5 @@ pub use builder::Builder;
 pub use close::{StillInUse, WeakTicketingService};
 pub use maintenance::MaintenanceReport;
 pub use maintenance_worker::MaintenanceWorker;
+pub use subscriptions::NotificationReceiver;
 pub use ticketing_service::TicketingService;

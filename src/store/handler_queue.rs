@@ -53,7 +53,7 @@ struct Handler {
     topics: Vec<String>,
 }
 
-/// Queues a notification of each change for every handler of its topic.
+/// Queues a notification of each change for every handler of its topic, and records one for the subscribers.
 pub(crate) fn report(
     tx: &Transaction<'_>,
     organization: OrganizationId,
@@ -61,17 +61,35 @@ pub(crate) fn report(
 ) -> Result<()> {
     let handlers =
         tx.query_all(HANDLERS, &[], |row| Ok(Handler { name: row.get("name")?, topics: row.json("topics")? }))?;
-    if handlers.is_empty() {
+    if handlers.is_empty() && !tx.has_subscribers() {
         return Ok(());
     }
     for details in changes {
-        let topic = details.topic().to_string();
-        let body = serde_json::to_string(&details).map_err(|error| Error::Internal(error.to_string()))?;
-        for handler in handlers.iter().filter(|handler| handler.topics.contains(&topic)) {
-            let binds = [handler.name.as_str().into(), organization.into(), body.as_str().into(), tx.now().into()];
-            let _: NotificationId = tx.insert(INSERT, &binds)?;
-            tx.record(CommitEvent::HandlerNotified);
+        insert(tx, organization, &handlers, &details)?;
+        if tx.has_subscribers() {
+            tx.record_notification(organization, details);
         }
+    }
+    Ok(())
+}
+
+/// Queues a notification for the handlers of its topic.
+fn insert(
+    tx: &Transaction<'_>,
+    organization: OrganizationId,
+    handlers: &[Handler],
+    details: &NotificationDetails,
+) -> Result<()> {
+    let topic = details.topic().as_str();
+    let mut handlers = handlers.iter().filter(|handler| handler.topics.iter().any(|known| known == topic)).peekable();
+    if handlers.peek().is_none() {
+        return Ok(());
+    }
+    let body = serde_json::to_string(details).map_err(|error| Error::Internal(error.to_string()))?;
+    for handler in handlers {
+        let binds = [handler.name.as_str().into(), organization.into(), body.as_str().into(), tx.now().into()];
+        let _: NotificationId = tx.insert(INSERT, &binds)?;
+        tx.record(CommitEvent::HandlerNotified);
     }
     Ok(())
 }

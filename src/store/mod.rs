@@ -44,6 +44,7 @@ pub(crate) mod outbox;
 pub(crate) mod refunds;
 pub(crate) mod scans;
 pub(crate) mod seat_counts;
+mod subscriptions;
 pub(crate) mod summary;
 pub(crate) mod ticket_types;
 pub(crate) mod tickets;
@@ -68,6 +69,8 @@ use engine::sqlite::{Checkpointer, Isolation, Readers};
 use engine::{AfterCommit, Writer};
 pub(crate) use engine::{Bind, Location, Row, Savepoint, Transaction};
 use engine::{Constraint, on_violation};
+pub(crate) use subscriptions::Subscription;
+use subscriptions::Subscriptions;
 
 /// An open database.
 pub(crate) struct Store {
@@ -78,6 +81,7 @@ pub(crate) struct Store {
     ids: Arc<IdSource>,
     counters: Arc<Counters>,
     commit_notifier: Arc<CommitNotifier>,
+    subscriptions: Arc<Subscriptions>,
     location: Location,
 }
 
@@ -91,10 +95,12 @@ impl Store {
         let readers = location.readers(readers)?;
         let counters = Arc::new(Counters::default());
         let commit_notifier = Arc::new(CommitNotifier::default());
+        let subscriptions = Arc::new(Subscriptions::default());
         let after_commit = AfterCommit {
             checkpointer,
             counters: Arc::clone(&counters),
             commit_notifier: Arc::clone(&commit_notifier),
+            subscriptions: Arc::clone(&subscriptions),
         };
         let writer = Writer::start(database, environment.clone(), Arc::clone(&ids), after_commit)?;
         tracing::info!(
@@ -104,7 +110,8 @@ impl Store {
             migrated_from = (schema.migrated_from < schema.version).then_some(schema.migrated_from),
             "database opened"
         );
-        Ok(Self { readers, writer, environment, ids, counters, commit_notifier, location: location.clone() })
+        let location = location.clone();
+        Ok(Self { readers, writer, environment, ids, counters, commit_notifier, subscriptions, location })
     }
 
     /// Runs `work` in a transaction and returns its result when the transaction is durable. If `work` fails, nothing is
@@ -137,6 +144,16 @@ impl Store {
     /// Returns a number that changes whenever a change of the webhook endpoint is committed through this store.
     pub(crate) fn endpoint_changes(&self, endpoint: WebhookId) -> u64 {
         self.commit_notifier.endpoint_changes(endpoint)
+    }
+
+    /// Subscribes to the notifications of the commits of this store. The subscription ends when it is dropped.
+    pub(crate) fn subscribe(&self, capacity: usize) -> Arc<Subscription> {
+        self.subscriptions.add(capacity)
+    }
+
+    /// Ends all subscriptions, because the store is being closed.
+    pub(crate) fn end_subscriptions(&self) {
+        self.subscriptions.end();
     }
 
     /// Copies one snapshot of the database to a new file at `target`, and passes the progress to `progress`.

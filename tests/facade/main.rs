@@ -28,6 +28,7 @@ mod response_forms;
 mod revisions;
 mod scopes;
 mod snapshots;
+mod subscriptions;
 mod summary;
 mod tenants;
 mod ticket_types;

@@ -11,7 +11,8 @@ use super::values::Bind;
 use super::violation::StatementError;
 use crate::environment::Environment;
 use crate::error::{Error, Result};
-use crate::model::id::{Id, Kind};
+use crate::model::handler_notification::{Notification, NotificationDetails};
+use crate::model::id::{Id, Kind, OrganizationId};
 use crate::model::timestamp::Timestamp;
 use crate::store::counters::CommitEvent;
 
@@ -32,8 +33,25 @@ pub(crate) struct Transaction<'c> {
     now: Timestamp,
     environment: &'c Environment,
     ids: &'c IdSource,
-    events: RefCell<Vec<CommitEvent>>,
+    recorded: RefCell<Recorded>,
+    /// Whether the notifications of the transaction are recorded.
+    has_subscribers: bool,
     event_locked: Cell<bool>,
+}
+
+/// What a transaction reports when it is durable.
+#[derive(Debug, Default)]
+pub(super) struct Recorded {
+    pub(super) events: Vec<CommitEvent>,
+    /// Empty if there are no subscribers.
+    pub(super) notifications: Vec<Notification>,
+}
+
+impl Recorded {
+    pub(super) fn append(&mut self, mut other: Self) {
+        self.events.append(&mut other.events);
+        self.notifications.append(&mut other.notifications);
+    }
 }
 
 impl<'c> Transaction<'c> {
@@ -44,7 +62,13 @@ impl<'c> Transaction<'c> {
         environment: &'c Environment,
         ids: &'c IdSource,
     ) -> Self {
-        Self { connection, now, environment, ids, events: RefCell::default(), event_locked: Cell::new(false) }
+        let recorded = RefCell::default();
+        Self { connection, now, environment, ids, recorded, has_subscribers: false, event_locked: Cell::new(false) }
+    }
+
+    /// Sets whether notifications are recorded. The default is `false`.
+    pub(super) fn with_subscribers(self, has_subscribers: bool) -> Self {
+        Self { has_subscribers, ..self }
     }
 
     /// The current time, which is the same throughout the transaction.
@@ -58,12 +82,25 @@ impl<'c> Transaction<'c> {
 
     /// Records an event, which is counted and reported when the transaction is durable.
     pub(crate) fn record(&self, event: CommitEvent) {
-        self.events.borrow_mut().push(event);
+        self.recorded.borrow_mut().events.push(event);
     }
 
-    /// The recorded events.
-    pub(super) fn into_events(self) -> Vec<CommitEvent> {
-        self.events.into_inner()
+    /// Whether this process has subscribers, for which notifications are recorded.
+    pub(in crate::store) fn has_subscribers(&self) -> bool {
+        self.has_subscribers
+    }
+
+    /// Records a notification for the subscribers, who receive it when the transaction is durable.
+    pub(in crate::store) fn record_notification(&self, organization: OrganizationId, details: NotificationDetails) {
+        let id = self.new_id();
+        let notification =
+            Notification { id, organization_id: organization, created_at: self.now, attempt: 1, details };
+        self.recorded.borrow_mut().notifications.push(notification);
+    }
+
+    /// What was recorded.
+    pub(super) fn into_recorded(self) -> Recorded {
+        self.recorded.into_inner()
     }
 
     /// Locks the event for the rest of the transaction, so that no other transaction changes its sale. A job that reads
@@ -121,15 +158,21 @@ impl<'c> Transaction<'c> {
         Err(StatementError::Other(Error::Unavailable("no free id was found")))
     }
 
-    /// Runs `work` in a savepoint. If it fails, its writes and events are undone, and the transaction goes on.
+    /// Runs `work` in a savepoint. If it fails, its writes and what it has recorded are undone, and the transaction goes
+    /// on.
     pub(crate) fn savepoint<T>(&self, work: impl FnOnce(&Self) -> Result<T>) -> Result<Savepoint<T>> {
         self.execute("SAVEPOINT step", &[])?;
-        let events_before = self.events.borrow().len();
+        let (events, notifications) = {
+            let recorded = self.recorded.borrow();
+            (recorded.events.len(), recorded.notifications.len())
+        };
         let result = match work(self) {
             Ok(value) => Savepoint::Released(value),
             Err(error) => {
                 self.execute("ROLLBACK TO step", &[])?;
-                self.events.borrow_mut().truncate(events_before);
+                let mut recorded = self.recorded.borrow_mut();
+                recorded.events.truncate(events);
+                recorded.notifications.truncate(notifications);
                 Savepoint::RolledBack(error)
             }
         };

@@ -16,19 +16,20 @@ use std::time::Duration;
 
 use super::ids::IdSource;
 use super::sqlite::{Checkpointer, Database};
-use super::transaction::Transaction;
+use super::transaction::{Recorded, Transaction};
 use crate::environment::Environment;
 use crate::error::{Error, Result, StoreError};
 use crate::store::commit_notifier::CommitNotifier;
-use crate::store::counters::{CommitEvent, Counters};
+use crate::store::counters::Counters;
+use crate::store::subscriptions::Subscriptions;
 
 /// How many jobs one commit contains at most. This limits how long the first of them waits.
 const MAX_GROUP: usize = 256;
 
 /// A job in the queue.
 trait Job: Send {
-    /// Runs the job and returns its events. After an error, what it wrote must be undone.
-    fn run(&mut self, context: &JobContext<'_>) -> Result<Vec<CommitEvent>>;
+    /// Runs the job and returns what it has recorded. After an error, what it wrote must be undone.
+    fn run(&mut self, context: &JobContext<'_>) -> Result<Recorded>;
 
     /// Sends the result of the job to the caller, or the error of the commit if that failed.
     fn answer(self: Box<Self>, commit: Result<()>);
@@ -42,17 +43,17 @@ struct CallerJob<T, F> {
 }
 
 impl<T: Send, F: Fn(&Transaction<'_>) -> Result<T> + Send> Job for CallerJob<T, F> {
-    fn run(&mut self, context: &JobContext<'_>) -> Result<Vec<CommitEvent>> {
-        let mut events = Vec::new();
+    fn run(&mut self, context: &JobContext<'_>) -> Result<Recorded> {
+        let mut recorded = Recorded::default();
         // The clock of the embedding program may panic as well, when the transaction reads it.
         let ran = catch_unwind(AssertUnwindSafe(|| {
             let transaction = context.transaction();
             let result = (self.work)(&transaction);
-            events = transaction.into_events();
+            recorded = transaction.into_recorded();
             result
         }));
         self.result = ran.unwrap_or_else(|_| Err(Error::Internal("the operation panicked and was undone".to_owned())));
-        self.result.as_ref().map(|_| events).map_err(Error::clone)
+        self.result.as_ref().map(|_| recorded).map_err(Error::clone)
     }
 
     fn answer(self: Box<Self>, commit: Result<()>) {
@@ -86,6 +87,7 @@ pub(in crate::store) struct AfterCommit {
     pub(in crate::store) checkpointer: Checkpointer,
     pub(in crate::store) counters: Arc<Counters>,
     pub(in crate::store) commit_notifier: Arc<CommitNotifier>,
+    pub(in crate::store) subscriptions: Arc<Subscriptions>,
 }
 
 #[derive(Default)]
@@ -214,16 +216,18 @@ impl GroupCommit {
     fn write_group(&self) {
         let mut group = Vec::new();
         let database = self.database.lock().unwrap_or_else(PoisonError::into_inner);
-        let context = JobContext { database: &database, environment: &self.environment, ids: &self.ids };
+        let AfterCommit { checkpointer, counters, commit_notifier, subscriptions } = &self.after_commit;
+        let context = JobContext { database: &database, environment: &self.environment, ids: &self.ids, subscriptions };
         let start = self.instant();
         let committed = self.commit_group(&context, &mut group);
 
-        // Before the answers, so that a caller that was answered finds its commit in the statistics.
-        let AfterCommit { checkpointer, counters, commit_notifier } = &self.after_commit;
+        // Before the answers, so that a caller that was answered finds its commit in the statistics, and its notifications
+        // in the subscriptions.
         let committed = match committed {
-            Ok(events) => {
+            Ok(Recorded { events, notifications }) => {
                 counters.committed(group.len(), self.instant().saturating_sub(start), &events);
                 commit_notifier.notify(&events);
+                subscriptions.publish(notifications);
                 Ok(())
             }
             Err(error) => {
@@ -244,23 +248,23 @@ impl GroupCommit {
     }
 
     /// Runs the queued jobs, including those that are queued in the meantime, in one transaction and commits it.
-    /// Returns their events. `group` receives the jobs that have to be answered.
-    fn commit_group(&self, context: &JobContext<'_>, group: &mut Vec<Box<dyn Job>>) -> Result<Vec<CommitEvent>> {
+    /// Returns what they have recorded. `group` receives the jobs that have to be answered.
+    fn commit_group(&self, context: &JobContext<'_>, group: &mut Vec<Box<dyn Job>>) -> Result<Recorded> {
         if let Err(error) = context.database.command("BEGIN IMMEDIATE") {
             // Fail everything that is queued: it has waited for the same lock, and one job after another would wait for
             // the full busy timeout again.
             group.extend(self.queue().jobs.drain(..));
             return Err(error);
         }
-        let mut events = Vec::new();
+        let mut recorded = Recorded::default();
         while let Some(mut job) = self.next_job(group) {
             let ran = context.run_in_savepoint(job.as_mut());
             group.push(job);
             // If the job cannot be undone by itself, the whole transaction is rolled back, and the group gets the
             // error.
-            events.append(&mut ran.inspect_err(|_| context.roll_back())?);
+            recorded.append(ran.inspect_err(|_| context.roll_back())?);
         }
-        context.database.command("COMMIT").map(|()| events).inspect_err(|_| context.roll_back())
+        context.database.command("COMMIT").map(|()| recorded).inspect_err(|_| context.roll_back())
     }
 
     fn next_job(&self, group: &[Box<dyn Job>]) -> Option<Box<dyn Job>> {
@@ -273,16 +277,17 @@ struct JobContext<'c> {
     database: &'c Database,
     environment: &'c Environment,
     ids: &'c IdSource,
+    subscriptions: &'c Subscriptions,
 }
 
 impl JobContext<'_> {
     fn transaction(&self) -> Transaction<'_> {
-        self.database.transaction(self.environment, self.ids)
+        self.database.transaction(self.environment, self.ids).with_subscribers(self.subscriptions.any())
     }
 
-    /// Runs one job. If the job fails, only its own writes are undone, and it has no events. An error means that the
-    /// whole transaction has to be rolled back.
-    fn run_in_savepoint(&self, job: &mut dyn Job) -> Result<Vec<CommitEvent>> {
+    /// Runs one job. If the job fails, only its own writes are undone, and it has recorded nothing. An error means that
+    /// the whole transaction has to be rolled back.
+    fn run_in_savepoint(&self, job: &mut dyn Job) -> Result<Recorded> {
         self.database.command("SAVEPOINT job")?;
         let ran = job.run(self);
         if !self.database.in_transaction() {
