@@ -168,6 +168,11 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_scope_is_padded_like_text() {
+        assert_eq!(format!("{0:>13}|{0:13}|", Scope::EventsRead), "  events:read|events:read  |");
+    }
+
+    #[test]
     fn a_set_lists_its_scopes_once_and_in_the_order_of_their_declaration() {
         let mut scopes = Scopes::from([Scope::WebhooksWrite, Scope::EventsRead, Scope::WebhooksWrite]);
         assert_eq!(scopes.into_iter().collect::<Vec<_>>(), [Scope::EventsRead, Scope::WebhooksWrite]);

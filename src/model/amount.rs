@@ -27,6 +27,7 @@ pub(crate) const MAX_PRICE: i64 = 1_000_000_000;
 /// assert_eq!(price, "12.5".parse()?);
 /// assert_eq!(price, Amount::of_minor(1250, "EUR")?);
 /// assert_eq!(price.to_string(), "12.50");
+/// assert_eq!(format!("{price:>8}"), "   12.50");
 /// assert_eq!(serde_json::to_string(&price)?, "12.5");
 ///
 /// let fee = "0.35".parse()?;
@@ -161,14 +162,15 @@ impl From<Decimal> for Amount {
 }
 
 impl fmt::Display for Amount {
+    /// Writes all decimals. Width, alignment, `+` and `0` have the same effect as for integers; a precision has none.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let unit = 10_u64.pow(u32::from(self.decimals));
-        let sign = if self.minor < 0 { "-" } else { "" };
         let size = self.minor.unsigned_abs();
-        match self.decimals {
-            0 => write!(f, "{sign}{size}"),
-            decimals => write!(f, "{sign}{}.{:0width$}", size / unit, size % unit, width = usize::from(decimals)),
-        }
+        let digits = match self.decimals {
+            0 => size.to_string(),
+            decimals => format!("{}.{:0width$}", size / unit, size % unit, width = usize::from(decimals)),
+        };
+        f.pad_integral(self.minor >= 0, "", &digits)
     }
 }
 
@@ -289,6 +291,17 @@ mod tests {
         assert_eq!(Amount::new(5, 18).map(|amount| amount.to_string()), Ok("0.000000000000000005".to_owned()));
         assert_eq!(Amount::new(5, 19), Err(AmountError::TooManyDecimals));
         assert_eq!(Amount::new(0, u8::MAX), Err(AmountError::TooManyDecimals));
+    }
+
+    #[test]
+    fn an_amount_is_padded_like_an_integer() {
+        let amount = Amount::cents(-1205);
+        assert_eq!(
+            format!("{amount:10}|{amount:<10}|{amount:^10}|{amount:*>3}"),
+            "    -12.05|-12.05    |  -12.05  |-12.05"
+        );
+        assert_eq!(format!("{amount:010}|{:+}|{:+.1}", Amount::cents(5), Amount::whole(3)), "-000012.05|+0.05|+3");
+        assert_eq!(Amount::whole(i64::MIN).to_string(), "-9223372036854775808");
     }
 
     #[test]

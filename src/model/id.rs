@@ -13,6 +13,9 @@ use crate::form::schema::{NamedSchemas, add_description, text_without_nul};
 use crate::form::text::CONTAINS_NUL;
 use crate::form::value::{FormValue, or_error, text};
 
+/// The number of base32 digits of an id.
+const DIGITS: usize = 13;
+
 /// A kind of resource that has ids.
 ///
 /// The trait is sealed: only the types of [`kind`] implement it.
@@ -59,15 +62,15 @@ impl<K: Kind> Id<K> {
 
 impl<K: Kind> fmt::Display for Id<K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut digits = [b'0'; 13];
+        let end = K::PREFIX.len() + 1 + DIGITS;
+        let mut text = [b'_'; 32];
+        text[..K::PREFIX.len()].copy_from_slice(K::PREFIX.as_bytes());
         let mut rest = self.0.cast_unsigned();
-        for digit in digits.iter_mut().rev() {
+        for digit in text[end - DIGITS..end].iter_mut().rev() {
             *digit = crockford::ALPHABET[(rest & 31) as usize];
             rest >>= 5;
         }
-        f.write_str(K::PREFIX)?;
-        f.write_str("_")?;
-        f.write_str(std::str::from_utf8(&digits).map_err(|_| fmt::Error)?)
+        f.pad(std::str::from_utf8(&text[..end]).map_err(|_| fmt::Error)?)
     }
 }
 
@@ -91,8 +94,8 @@ impl<K: Kind> FromStr for Id<K> {
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let error = ParseIdError { name: K::NAME, prefix: K::PREFIX };
         let digits = text.strip_prefix(K::PREFIX).and_then(|rest| rest.strip_prefix('_')).ok_or(error)?;
-        // 13 characters hold 65 bits. The upper two must be zero, so that every id has exactly one text.
-        if digits.len() != 13 || digits.as_bytes()[0] > b'7' {
+        // The digits hold 65 bits. The upper two must be zero, so that every id has exactly one text.
+        if digits.len() != DIGITS || digits.as_bytes()[0] > b'7' {
             return Err(error);
         }
         let raw = digits.bytes().try_fold(0_i64, |raw, letter| {
@@ -227,6 +230,8 @@ mod tests {
         assert_eq!(OrderId::from_raw(0).to_string(), "order_0000000000000");
         assert_eq!(OrderId::from_raw(33).to_string(), "order_0000000000011");
         assert_eq!(OrderId::from_raw(i64::MAX).to_string(), "order_7ZZZZZZZZZZZZ");
+        assert_eq!(format!("{:>21}", OrderId::from_raw(33)), "  order_0000000000011");
+        assert_eq!(format!("{:-<25}|", DiscountId::from_raw(0)), "discount_0000000000000---|");
     }
 
     #[test]

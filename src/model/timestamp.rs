@@ -89,7 +89,7 @@ impl Timestamp {
 
 impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(std::str::from_utf8(&self.text()).map_err(|_| fmt::Error)?)
+        f.pad(std::str::from_utf8(&self.text()).map_err(|_| fmt::Error)?)
     }
 }
 
@@ -204,6 +204,12 @@ mod tests {
         ] {
             assert_eq!(text.parse::<Timestamp>().map(Timestamp::millis), Ok(millis), "{text}");
         }
+    }
+
+    #[test]
+    fn a_timestamp_is_padded_and_cut_like_text() {
+        assert_eq!(format!("{:>26}", Timestamp::UNIX_EPOCH), "  1970-01-01T00:00:00.000Z");
+        assert_eq!(format!("{:.10}", Timestamp::UNIX_EPOCH), "1970-01-01");
     }
 
     #[test]
