@@ -28,7 +28,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "text_enum",
         ],
     ),
-    ("payment", &["store", "rules", "environment", "model", "error", "text_enum"]),
+    ("payment", &["store", "rules", "environment", "model", "form", "error", "text_enum"]),
     ("webhook", &["store", "rules", "environment", "model", "error", "text_enum"]),
     ("sales", &["store", "rules", "model", "form", "error", "text_enum"]),
     ("store", &["rules", "environment", "model", "form", "error", "scope", "text_enum"]),

@@ -22,6 +22,15 @@ pub struct Customer {
     pub metadata: Metadata,
 }
 
+impl Customer {
+    /// Creates a customer without metadata, for tests. Operations return customers and do not take them: see
+    /// [`NewCustomer`].
+    #[must_use]
+    pub fn new(id: CustomerId, name: impl Into<String>, email: impl Into<String>) -> Self {
+        Self { id, name: name.into(), email: email.into(), metadata: Metadata::new() }
+    }
+}
+
 form! {
     /// The customer of a new order or ticket.
     #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -1,20 +1,16 @@
-//! Payments: the [`PaymentGateway`] trait, calls with a timeout, and the [`SandboxGateway`].
+//! Payments: the [`PaymentGateway`] trait, its requests, calls with a timeout, and the [`SandboxGateway`].
 
 mod calls;
+mod requests;
 mod sandbox;
 
 pub(crate) use calls::{CallLimits, GatewayCalls};
+pub use requests::{CheckoutRequest, RefundRequest};
 pub use sandbox::SandboxGateway;
 pub(crate) use sandbox::sandbox_reference;
 
 pub use crate::model::checkout::{CheckoutOutcome, CheckoutResult, HostedCheckout};
 pub use crate::model::refund::{ListRefunds, Refund, RefundStatus};
-
-use crate::model::amount::Amount;
-use crate::model::customer::Customer;
-use crate::model::id::{EventId, OrderId, OrganizationId};
-use crate::model::metadata::Metadata;
-use crate::model::order::CheckoutRedirectUrls;
 
 /// A payment service provider: takes customers' payments and refunds them.
 ///
@@ -68,34 +64,6 @@ pub trait PaymentGateway: Send + Sync + 'static {
     }
 }
 
-/// An order for which the gateway is to create a checkout.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct CheckoutRequest {
-    /// The order.
-    pub order_id: OrderId,
-    /// The organization that sells the tickets.
-    pub organization_id: OrganizationId,
-    /// The event that the tickets are for.
-    pub event_id: EventId,
-    /// The amount to pay.
-    pub amount: Amount,
-    /// The currency, as an ISO 4217 code.
-    pub currency: String,
-    /// The customer who pays.
-    pub customer: Customer,
-    /// The pages to send the customer to afterwards, if the order names them.
-    pub redirect_urls: Option<CheckoutRedirectUrls>,
-    /// The organization's own name for the order, if it has one.
-    pub order_reference: Option<String>,
-    /// What the organization has attached to the order.
-    pub metadata: Metadata,
-    /// The public URL of this service ([`Builder::public_url`](crate::Builder::public_url)), without a trailing slash.
-    pub public_url: String,
-    /// The idempotency key: the same for every attempt to create a checkout for this order.
-    pub idempotency_key: String,
-}
-
 /// A checkout that the gateway has created.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -112,29 +80,6 @@ impl Checkout {
     pub fn new(link: impl Into<String>, reference: impl Into<String>) -> Self {
         Self { link: link.into(), reference: reference.into() }
     }
-}
-
-/// A payment that the gateway is to refund.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct RefundRequest {
-    /// The order.
-    pub order_id: OrderId,
-    /// The organization that sold the tickets. If each organization has an account of its own at the provider, this
-    /// tells which one to use.
-    pub organization_id: OrganizationId,
-    /// The event that the tickets were for.
-    pub event_id: EventId,
-    /// The gateway's id of the payment, from [`Checkout::reference`]. `None` if the gateway returned no checkout, or
-    /// returned it after the timeout: then find the payment by the order id in the idempotency key of the checkout,
-    /// `checkout-<order id>`.
-    pub reference: Option<String>,
-    /// The amount to refund: always the whole payment.
-    pub amount: Amount,
-    /// The currency, as an ISO 4217 code.
-    pub currency: String,
-    /// The idempotency key: the same for every attempt to refund this order.
-    pub idempotency_key: String,
 }
 
 /// Why a call to the gateway failed. The text is for logs, and for [`Refund::last_error`]. It is not in the message of the

@@ -12,9 +12,6 @@ use crate::sales::idempotent_operation::IdempotentOperation;
 use crate::sales::order_creation::CreatedOrder;
 use crate::store::checkouts::NewCheckout;
 
-/// What checkout links start with if no public URL is set.
-const DEFAULT_PUBLIC_URL: &str = "http://127.0.0.1:8080";
-
 /// Why an order got no checkout link.
 enum LinkFailure {
     /// The gateway failed, and the order must be cancelled.
@@ -82,19 +79,17 @@ impl TicketingService {
         currency: String,
         redirect_urls: Option<CheckoutRedirectUrls>,
     ) -> CheckoutRequest {
-        CheckoutRequest {
-            order_id: order.id,
-            organization_id: order.organizer_id,
-            event_id: order.event_id,
-            amount: order.total,
-            currency,
-            customer: order.customer,
-            redirect_urls,
-            order_reference: order.reference,
-            metadata: order.metadata,
-            public_url: self.inner.public_url.clone().unwrap_or_else(|| DEFAULT_PUBLIC_URL.to_owned()),
-            idempotency_key: format!("checkout-{}", order.id),
+        let mut request = CheckoutRequest::new(order.id, order.total, currency)
+            .organization_id(order.organizer_id)
+            .event_id(order.event_id)
+            .customer(order.customer)
+            .metadata(order.metadata);
+        request.redirect_urls = redirect_urls;
+        request.order_reference = order.reference;
+        if let Some(url) = &self.inner.public_url {
+            request.public_url.clone_from(url);
         }
+        request
     }
 
     /// Cancels an order for which the gateway returned no link, unless it was paid or cancelled meanwhile.

@@ -74,15 +74,10 @@ impl TicketingService {
         let Some(attempt) = self.store().write(move |tx| refund_attempts::claim(tx, order))? else {
             return Ok(RefundOutcome::NotDue);
         };
-        let request = RefundRequest {
-            order_id: order,
-            organization_id: attempt.organization,
-            event_id: attempt.event,
-            reference: attempt.reference.clone(),
-            amount: attempt.amount,
-            currency: attempt.currency.clone(),
-            idempotency_key: format!("refund-{order}"),
-        };
+        let mut request = RefundRequest::new(order, attempt.amount, attempt.currency.clone())
+            .organization_id(attempt.organization)
+            .event_id(attempt.event);
+        request.reference.clone_from(&attempt.reference);
         let answer = gateway.call(move |gateway| gateway.refund(&request));
         let number = attempt.number;
         let outcome = match &answer {
