@@ -251,10 +251,26 @@ impl CreateOrder {
     /// Creates an order of `quantity` tickets of one type.
     #[must_use]
     pub fn new(event_id: EventId, customer: NewCustomer, ticket_type_id: TicketTypeId, quantity: i64) -> Self {
+        Self::with_items(event_id, customer, [NewOrderItem::new(ticket_type_id, quantity)])
+    }
+
+    /// Creates an order of all these items, such as the contents of a basket.
+    ///
+    /// ```
+    /// use ticketing::order::NewOrderItem;
+    #[doc = include_str!("../doc_fixture.md")]
+    /// let basket = vec![(ticket_type.id, 2), (ticket_type.id, 1)];
+    /// let items = basket.into_iter().map(|(ticket_type, quantity)| NewOrderItem::new(ticket_type, quantity));
+    /// let created = service.create_order(&caller, CreateOrder::with_items(event.id, ada, items))?;
+    /// assert_eq!(created.order.total, Amount::cents(3 * 1250));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn with_items(event_id: EventId, customer: NewCustomer, items: impl IntoIterator<Item = NewOrderItem>) -> Self {
         Self {
             event_id,
             customer,
-            items: vec![NewOrderItem::new(ticket_type_id, quantity)],
+            items: items.into_iter().collect(),
             discount_code: None,
             affiliate_code: None,
             language: None,
