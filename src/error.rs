@@ -276,6 +276,8 @@ text_enum! {
         SoldOut = "sold-out",
         /// The order has more tickets of one type than allowed.
         MaxPerOrderExceeded = "max-per-order-exceeded",
+        /// There are as many resources of the kind as there may be.
+        LimitReached = "limit-reached",
         /// The status cannot change in this way, or the notification to resend is of a type to which its endpoint is no
         /// longer subscribed.
         InvalidTransition = "invalid-transition",

@@ -85,6 +85,10 @@ macro_rules! implement_form {
                 $($crate::form::field::FormField::check(&self.$field, const { &$described }, path, errors);)*
             }
 
+            fn flatten_fields(&mut self) {
+                $($crate::form::field::FormField::flatten(&mut self.$field);)*
+            }
+
             fn write_fields<M: serde::ser::SerializeMap>(&self, object: &mut M) -> Result<(), M::Error> {
                 $($crate::form::field::FormField::write(&self.$field, object, const { &$described })?;)*
                 Ok(())

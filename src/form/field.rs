@@ -79,6 +79,9 @@ pub(crate) trait FormField: Sized {
     /// Adds an error for each limit that the field of the object at `path` exceeds.
     fn check(&self, field: &Field<Self::Limit>, path: Path<'_>, errors: &mut FieldErrors);
 
+    /// Replaces a value that nests too deep, as [`FormValue::flatten`] does.
+    fn flatten(&mut self);
+
     /// Writes the field as a member of its object, unless it is absent.
     fn write<M: SerializeMap>(&self, object: &mut M, field: &Field<Self::Limit>) -> Result<(), M::Error>;
 
@@ -91,7 +94,7 @@ impl<T: FormValue> FormField for T {
 
     fn read(object: &mut ObjectReader<'_>, field: &Field<T::Limit>) -> Self {
         let read = match object.find(field.name) {
-            Some(value) => object.read_value(field.name, value),
+            Some(value) => object.read_value(field.name, field.limits, value),
             None => {
                 object.errors.add(object.path.field(field.name), "is required");
                 None
@@ -102,6 +105,10 @@ impl<T: FormValue> FormField for T {
 
     fn check(&self, field: &Field<T::Limit>, path: Path<'_>, errors: &mut FieldErrors) {
         FormValue::check(self, field.limits, path.field(field.name), errors);
+    }
+
+    fn flatten(&mut self) {
+        FormValue::flatten(self);
     }
 
     fn write<M: SerializeMap>(&self, object: &mut M, field: &Field<T::Limit>) -> Result<(), M::Error> {
@@ -121,7 +128,7 @@ impl<T: FormValue> FormField for Option<T> {
     fn read(object: &mut ObjectReader<'_>, field: &Field<T::Limit>) -> Self {
         match object.find(field.name)? {
             Value::Null if field.is_nullable => None,
-            value => object.read_value(field.name, value),
+            value => object.read_value(field.name, field.limits, value),
         }
     }
 
@@ -129,6 +136,10 @@ impl<T: FormValue> FormField for Option<T> {
         if let Some(value) = self {
             FormValue::check(value, field.limits, path.field(field.name), errors);
         }
+    }
+
+    fn flatten(&mut self) {
+        self.iter_mut().for_each(FormValue::flatten);
     }
 
     fn write<M: SerializeMap>(&self, object: &mut M, field: &Field<T::Limit>) -> Result<(), M::Error> {
@@ -157,6 +168,12 @@ impl<T: FormValue> FormField for Change<T> {
         }
     }
 
+    fn flatten(&mut self) {
+        if let Self::Set(value) = self {
+            FormValue::flatten(value);
+        }
+    }
+
     fn write<M: SerializeMap>(&self, object: &mut M, field: &Field<T::Limit>) -> Result<(), M::Error> {
         match self {
             Self::Keep => Ok(()),
@@ -176,13 +193,21 @@ impl<T: FormValue> FormField for Change<Option<T>> {
         match object.find(field.name) {
             None => Self::Keep,
             Some(Value::Null) => Self::Set(None),
-            Some(value) => object.read_value(field.name, value).map_or(Self::Keep, |value: T| Self::Set(Some(value))),
+            Some(value) => {
+                object.read_value(field.name, field.limits, value).map_or(Self::Keep, |value: T| Self::Set(Some(value)))
+            }
         }
     }
 
     fn check(&self, field: &Field<T::Limit>, path: Path<'_>, errors: &mut FieldErrors) {
         if let Self::Set(value) = self {
             FormField::check(value, field, path, errors);
+        }
+    }
+
+    fn flatten(&mut self) {
+        if let Self::Set(value) = self {
+            FormField::flatten(value);
         }
     }
 

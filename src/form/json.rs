@@ -4,7 +4,7 @@ use serde::de::{Deserializer, Error as _, MapAccess, SeqAccess, Unexpected, Visi
 use serde_json::value::RawValue;
 
 /// The greatest depth to which arrays and objects may nest.
-const MAX_DEPTH: usize = 64;
+pub(super) const MAX_DEPTH: usize = 64;
 
 /// A JSON value.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::text::{SLUG_PATTERN, is_email, is_slug, is_uri};
+use super::text::{SLUG_PATTERN, has_safe_scheme, is_email, is_logo, is_slug, is_uri};
 
 /// A limit on values of one type.
 pub(crate) trait Limit: Copy + 'static {
@@ -12,6 +12,21 @@ pub(crate) trait Limit: Copy + 'static {
     /// Adds the keywords of JSON Schema for the limit.
     fn describe(self, schema: &mut Value);
 }
+
+/// The greatest length of a text of one line, such as a name or a title, in characters.
+pub(crate) const LINE_LENGTH: usize = 255;
+
+/// The greatest length of an e-mail address, in characters.
+pub(crate) const EMAIL_LENGTH: usize = 254;
+
+/// The greatest length of a description, in characters.
+pub(crate) const DESCRIPTION_LENGTH: usize = 20_000;
+
+/// The greatest length of a tag, an access area and the like, in characters.
+pub(crate) const ENTRY_LENGTH: usize = 100;
+
+/// The greatest length of a URL, in characters.
+pub(crate) const URL_LENGTH: usize = 2048;
 
 /// A limit on text.
 #[derive(Debug, Clone, Copy)]
@@ -30,6 +45,10 @@ pub(crate) enum TextLimit {
     Email,
     /// A URI with a scheme (RFC 3986).
     Uri,
+    /// Not a URI that a browser runs as a script or that reads local data, such as `javascript:` or `data:`.
+    SafeScheme,
+    /// An `http` or `https` URL, or a `data:` URI of a PNG or JPEG image.
+    Logo,
     /// A URL to which webhooks can be sent. `rules::webhook_url` checks it, since development settings allow more.
     WebhookUrl,
 }
@@ -45,6 +64,8 @@ impl TextLimit {
             Self::Slug => is_slug(text),
             Self::Email => is_email(text),
             Self::Uri => is_uri(text),
+            Self::SafeScheme => has_safe_scheme(text),
+            Self::Logo => is_logo(text),
             Self::WebhookUrl => true,
         }
     }
@@ -61,6 +82,10 @@ impl Limit for TextLimit {
             Self::Slug => "must be lower-case letters and digits, in groups joined by single hyphens".to_owned(),
             Self::Email => "must be an e-mail address".to_owned(),
             Self::Uri | Self::WebhookUrl => "must be a URI with a scheme (RFC 3986)".to_owned(),
+            Self::SafeScheme => "must not be a javascript:, data:, vbscript:, file: or blob: URI".to_owned(),
+            Self::Logo => {
+                "must be an http or https URL, or a data: URI of an image/png or image/jpeg (RFC 2397)".to_owned()
+            }
         }
     }
 
@@ -75,7 +100,9 @@ impl Limit for TextLimit {
             Self::CountryCode => Self::ExactLength(2).describe(schema),
             Self::Slug => schema["pattern"] = json!(SLUG_PATTERN),
             Self::Email => schema["format"] = json!("email"),
-            Self::Uri | Self::WebhookUrl => schema["format"] = json!("uri"),
+            Self::Uri | Self::Logo | Self::WebhookUrl => schema["format"] = json!("uri"),
+            // JSON Schema has no portable keyword for it: the documentation of the field says it.
+            Self::SafeScheme => {}
         }
     }
 }
@@ -105,24 +132,36 @@ impl Limit for NumberLimit {
     }
 }
 
-/// A limit on a list.
+/// A limit on a list. `L` is what can limit its entries.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum ListLimit {
+pub(crate) enum ListLimit<L: 'static> {
     /// At least this many entries.
     MinItems(usize),
+    /// At most this many entries.
+    MaxItems(usize),
+    /// No two entries are equal.
+    Unique,
+    /// Limits on each entry.
+    Each(&'static [L]),
 }
 
-impl Limit for ListLimit {
+impl<L: Limit> Limit for ListLimit<L> {
     fn message(self) -> String {
         match self {
             Self::MinItems(1) => "must have at least one entry".to_owned(),
             Self::MinItems(least) => format!("must have at least {least} entries"),
+            Self::MaxItems(most) => format!("must have at most {most} entries"),
+            Self::Unique => "must not repeat an earlier entry".to_owned(),
+            Self::Each(limits) => limits.first().map_or_else(String::new, |limit| limit.message()),
         }
     }
 
     fn describe(self, schema: &mut Value) {
         match self {
             Self::MinItems(least) => schema["minItems"] = json!(least),
+            Self::MaxItems(most) => schema["maxItems"] = json!(most),
+            Self::Unique => schema["uniqueItems"] = json!(true),
+            Self::Each(limits) => limits.iter().for_each(|limit| limit.describe(&mut schema["items"])),
         }
     }
 }

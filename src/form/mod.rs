@@ -22,6 +22,7 @@ pub(crate) mod change;
 pub(crate) mod decimal;
 pub(crate) mod declare;
 pub(crate) mod field;
+pub(crate) mod free_json;
 pub(crate) mod json;
 pub(crate) mod limits;
 mod metadata;

@@ -26,6 +26,9 @@ pub(crate) trait Form: Sized {
     /// Writes the fields of this type, except for those that are absent.
     fn write_fields<M: SerializeMap>(&self, object: &mut M) -> Result<(), M::Error>;
 
+    /// Replaces values that nest too deep, as [`FormValue::flatten`] does.
+    fn flatten_fields(&mut self);
+
     /// Adds the fields of this type to a schema.
     fn describe_fields(object: &mut ObjectSchema<'_>);
 
@@ -57,9 +60,9 @@ impl<'a> ObjectReader<'a> {
         first
     }
 
-    /// Reads the value of the field `name`.
-    pub(crate) fn read_value<T: FormValue>(&mut self, name: &str, value: &Value) -> Option<T> {
-        T::read(value, self.path.field(name), self.errors)
+    /// Reads the value of the field `name`, which has these limits.
+    pub(crate) fn read_value<T: FormValue>(&mut self, name: &str, limits: &[T::Limit], value: &Value) -> Option<T> {
+        T::read_within(value, limits, self.path.field(name), self.errors)
     }
 }
 

@@ -1,7 +1,8 @@
 //! The requests that the operations of the facade accept.
 
 use super::declare::implement_form;
-use super::json::{SyntaxError, Value};
+use super::free_json::{nests_deeper_than, take_apart};
+use super::json::{MAX_DEPTH, SyntaxError, Value};
 use super::object::{self, Form, ObjectReader};
 use super::path::Path;
 use crate::error::{FieldErrors, Result};
@@ -65,7 +66,14 @@ impl<T: Form> Request<T> {
     #[must_use]
     pub fn from_value(json: serde_json::Value) -> Self {
         let mut errors = FieldErrors::default();
-        let body = object::read(&Value::from_serde_json(json), Path::Root, &mut errors);
+        let value = if nests_deeper_than(&json, MAX_DEPTH) {
+            take_apart(json);
+            errors.add(Path::Root, format!("must nest at most {MAX_DEPTH} levels deep"));
+            Value::Null
+        } else {
+            Value::from_serde_json(json)
+        };
+        let body = object::read(&value, Path::Root, &mut errors);
         Self::check(body, errors)
     }
 
@@ -88,8 +96,11 @@ impl<T: Form> Request<T> {
     }
 
     /// Checks the limits of the fields of a request, in addition to the errors that were found while it was read.
-    fn check(body: T, mut errors: FieldErrors) -> Self {
+    fn check(mut body: T, mut errors: FieldErrors) -> Self {
         body.check_fields(Path::Root, &mut errors);
+        if !errors.is_empty() {
+            body.flatten_fields();
+        }
         Self { body, errors }
     }
 }

@@ -21,6 +21,28 @@ pub(crate) fn is_uri(text: &str) -> bool {
     Uri::parse(text).is_ok()
 }
 
+/// Whether a URI has none of the schemes that a browser runs as a script or that stand for local data. The scheme of
+/// an app is safe. Must be called with a URI.
+pub(crate) fn has_safe_scheme(uri: &str) -> bool {
+    let scheme = uri.split(':').next().unwrap_or_default();
+    !["javascript", "data", "vbscript", "file", "blob"].iter().any(|unsafe_one| scheme.eq_ignore_ascii_case(unsafe_one))
+}
+
+/// Whether a text is an `http` or `https` URL, or a `data:` URI (RFC 2397) of a PNG or JPEG image. The image itself is
+/// not looked at.
+pub(crate) fn is_logo(text: &str) -> bool {
+    let Some((scheme, rest)) = text.split_once(':') else { return false };
+    let is_allowed = match scheme.to_ascii_lowercase().as_str() {
+        "http" | "https" => rest.starts_with("//"),
+        "data" => rest.split_once(',').is_some_and(|(media_type, _)| {
+            let essence = media_type.split(';').next().unwrap_or_default();
+            ["image/png", "image/jpeg"].iter().any(|image| essence.eq_ignore_ascii_case(image))
+        }),
+        _ => false,
+    };
+    is_allowed && is_uri(text)
+}
+
 /// Whether a text is a slug: lower-case letters and digits, in groups joined by single hyphens.
 pub(crate) fn is_slug(text: &str) -> bool {
     let group = |group: &str| !group.is_empty() && group.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit());
@@ -73,6 +95,44 @@ mod tests {
             "http://a\\b",
         ] {
             assert!(!is_uri(uri), "{uri}");
+        }
+    }
+
+    #[test]
+    fn the_schemes_of_scripts_and_of_local_data_are_not_safe() {
+        for uri in ["https://example.com/", "http://example.com", "myapp://paid", "myapp:paid", "intent:x", "mailto:a"]
+        {
+            assert!(has_safe_scheme(uri), "{uri}");
+        }
+        for uri in ["javascript:alert(1)", "JavaScript:1", "data:,x", "vbscript:x", "file:///etc/passwd", "BLOB:x"] {
+            assert!(!has_safe_scheme(uri), "{uri}");
+        }
+    }
+
+    #[test]
+    fn a_logo_is_a_web_address_or_a_png_or_jpeg_in_a_data_uri() {
+        for logo in [
+            "https://example.com/logo.png",
+            "HTTP://example.com/logo",
+            "data:image/png;base64,iVBORw0KGgo=",
+            "data:image/jpeg;base64,/9j/",
+            "DATA:Image/PNG,%89PNG",
+        ] {
+            assert!(is_logo(logo), "{logo}");
+        }
+        for logo in [
+            "",
+            "logo.png",
+            "https:logo.png",
+            "ftp://example.com/logo.png",
+            "javascript:alert(1)",
+            "data:image/png;base64",
+            "data:image/svg+xml,x",
+            "data:text/html,image/png",
+            "data:,image/png",
+            "data:image/png;base64,a b",
+        ] {
+            assert!(!is_logo(logo), "{logo}");
         }
     }
 

@@ -22,21 +22,37 @@ pub(crate) trait FormValue: serde::Serialize + Sized {
     /// Reads the value. If it is of the wrong kind, adds an error at `path` and returns `None`.
     fn read(value: &Value, path: Path<'_>, errors: &mut FieldErrors) -> Option<Self>;
 
+    /// Reads the value of a field with these limits. Stops early if the value is so far beyond them that reading it
+    /// would be a waste.
+    fn read_within(value: &Value, _limits: &[Self::Limit], path: Path<'_>, errors: &mut FieldErrors) -> Option<Self> {
+        Self::read(value, path, errors)
+    }
+
     /// Whether the value is within a limit.
     fn is_within(&self, limit: Self::Limit) -> bool;
+
+    /// Whether two entries of a list are the same.
+    fn is_same(&self, other: &Self) -> bool
+    where
+        Self: PartialEq,
+    {
+        self == other
+    }
 
     /// Adds an error for each part of the value that is invalid in every field, regardless of its limits.
     fn check_parts(&self, _: Path<'_>, _: &mut FieldErrors) {}
 
-    /// Adds an error for each limit that the value exceeds.
+    /// Adds an error for the first limit that the value exceeds.
     fn check(&self, limits: &[Self::Limit], path: Path<'_>, errors: &mut FieldErrors) {
         self.check_parts(path, errors);
-        for limit in limits {
-            if !self.is_within(*limit) {
-                errors.add(path, limit.message());
-            }
+        if let Some(exceeded) = limits.iter().find(|limit| !self.is_within(**limit)) {
+            errors.add(path, exceeded.message());
         }
     }
+
+    /// Replaces what nests so deep that recursive functions, such as `clone` and `drop`, would overflow the stack. Called
+    /// after [`check`](Self::check) has added an error about it.
+    fn flatten(&mut self) {}
 
     /// The JSON Schema of the values that can be read.
     fn schema(named: &mut NamedSchemas) -> serde_json::Value;
@@ -176,47 +192,8 @@ impl<T: TextEnum + serde::Serialize> FormValue for T {
     }
 }
 
-/// Any JSON.
-impl FormValue for serde_json::Value {
-    type Limit = NoLimit;
-
-    fn placeholder() -> Self {
-        Self::Null
-    }
-
-    fn read(value: &Value, _: Path<'_>, _: &mut FieldErrors) -> Option<Self> {
-        Some(value.to_serde_json())
-    }
-
-    fn is_within(&self, limit: NoLimit) -> bool {
-        match limit {}
-    }
-
-    fn check_parts(&self, path: Path<'_>, errors: &mut FieldErrors) {
-        if contains_nul(self) {
-            errors.add(path, CONTAINS_NUL);
-        }
-    }
-
-    fn schema(_: &mut NamedSchemas) -> serde_json::Value {
-        json!({})
-    }
-}
-
-/// Whether a string or a key of a JSON value contains U+0000.
-fn contains_nul(value: &serde_json::Value) -> bool {
-    match value {
-        serde_json::Value::String(text) => text.contains('\0'),
-        serde_json::Value::Array(items) => items.iter().any(contains_nul),
-        serde_json::Value::Object(members) => {
-            members.iter().any(|(key, value)| key.contains('\0') || contains_nul(value))
-        }
-        _ => false,
-    }
-}
-
-impl<T: FormValue> FormValue for Vec<T> {
-    type Limit = ListLimit;
+impl<T: FormValue + PartialEq> FormValue for Vec<T> {
+    type Limit = ListLimit<T::Limit>;
 
     fn placeholder() -> Self {
         Self::new()
@@ -233,9 +210,22 @@ impl<T: FormValue> FormValue for Vec<T> {
         Some(list)
     }
 
-    fn is_within(&self, limit: ListLimit) -> bool {
+    /// Does not read the entries of a list that has too many.
+    fn read_within(value: &Value, limits: &[Self::Limit], path: Path<'_>, errors: &mut FieldErrors) -> Option<Self> {
+        if let Value::Array(items) = value
+            && let Some(exceeded) = too_many_items(items.len(), limits)
+        {
+            return or_error(None, path, errors, &exceeded.message());
+        }
+        Self::read(value, path, errors)
+    }
+
+    fn is_within(&self, limit: Self::Limit) -> bool {
         match limit {
             ListLimit::MinItems(least) => self.len() >= least,
+            ListLimit::MaxItems(most) => self.len() <= most,
+            // `check` looks at the entries.
+            ListLimit::Unique | ListLimit::Each(_) => true,
         }
     }
 
@@ -245,7 +235,43 @@ impl<T: FormValue> FormValue for Vec<T> {
         }
     }
 
+    /// Adds an error for the list, or errors for its entries. Does not look at the entries of a list that has too many.
+    fn check(&self, limits: &[Self::Limit], path: Path<'_>, errors: &mut FieldErrors) {
+        if let Some(exceeded) = too_many_items(self.len(), limits) {
+            return errors.add(path, exceeded.message());
+        }
+        self.check_parts(path, errors);
+        for limit in limits {
+            match limit {
+                ListLimit::Each(limits) => {
+                    for (index, item) in self.iter().enumerate() {
+                        item.check(limits, path.entry(index), errors);
+                    }
+                }
+                ListLimit::Unique => check_unique(self, path, errors),
+                limit => errors.check(self.is_within(*limit), path, limit.message()),
+            }
+        }
+    }
+
     fn schema(named: &mut NamedSchemas) -> serde_json::Value {
         json!({"type": "array", "items": T::schema(named)})
+    }
+}
+
+/// The limit on the number of entries, if a list with this many exceeds it.
+fn too_many_items<L: Limit>(count: usize, limits: &[ListLimit<L>]) -> Option<ListLimit<L>> {
+    limits.iter().copied().find(|limit| matches!(limit, ListLimit::MaxItems(most) if count > *most))
+}
+
+/// Adds an error for each entry that is equal to an earlier one. The work is quadratic: lists with this limit also have
+/// one on their length.
+fn check_unique<T: FormValue + PartialEq>(list: &[T], path: Path<'_>, errors: &mut FieldErrors) {
+    for (index, item) in list.iter().enumerate() {
+        // An entry that could not be read has a placeholder, which may be equal to a valid entry.
+        let repeats = |earlier: usize| list[earlier].is_same(item) && !errors.covers(&path.entry(earlier).to_string());
+        if (0..index).any(repeats) {
+            errors.add(path.entry(index), ListLimit::<T::Limit>::Unique.message());
+        }
     }
 }

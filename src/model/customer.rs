@@ -3,7 +3,8 @@
 use super::id::CustomerId;
 use super::metadata::Metadata;
 use crate::form::declare::form;
-use crate::form::limits::TextLimit::{Email, MinLength};
+use crate::form::limits::TextLimit::{Email, MaxLength, MinLength};
+use crate::form::limits::{EMAIL_LENGTH, LINE_LENGTH};
 
 /// A customer as shown in an order or a ticket.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -35,14 +36,14 @@ form! {
     /// The customer of a new order or ticket.
     #[derive(Debug, Clone, Default, PartialEq, Eq)]
     pub struct NewCustomer {
-        /// The e-mail address. It identifies the customer; upper and lower case are equivalent.
-        pub email: String [Email],
-        /// The name: at least 1 character.
-        pub name: String [MinLength(1)],
-        /// The company that buys. Only allowed in orders for events that accept companies.
-        pub company_name: Option<String> [nullable],
-        /// The language and country of the customer.
-        pub locale: Option<String> [nullable],
+        /// The e-mail address: at most 254 characters. It identifies the customer; upper and lower case are equivalent.
+        pub email: String [MaxLength(EMAIL_LENGTH), Email],
+        /// The name: 1 to 255 characters.
+        pub name: String [MinLength(1), MaxLength(LINE_LENGTH)],
+        /// The company that buys: at most 255 characters. Only allowed in orders for events that accept companies.
+        pub company_name: Option<String> [nullable, MaxLength(LINE_LENGTH)],
+        /// The language and country of the customer: at most 255 characters.
+        pub locale: Option<String> [nullable, MaxLength(LINE_LENGTH)],
         /// What the organization attaches to the customer: strings by name, at most 16,384 bytes. It replaces what
         /// earlier orders and tickets have attached. Without it, that is kept.
         pub metadata: Option<Metadata> [nullable],

@@ -3,11 +3,14 @@
 use super::amount::{Amount, MAX_PRICE};
 use super::discount_value::{DiscountType, DiscountValue};
 use super::id::{DiscountId, EventId, TicketTypeId};
+use super::order::MAX_ITEMS;
 use super::page::PageRequest;
 use super::percentage::Percentage;
-use super::ticket_type::MAX_QUANTITY;
+use super::ticket_type::{MAX_QUANTITY, MAX_TICKET_TYPES};
 use super::timestamp::Timestamp;
 use crate::form::declare::form;
+use crate::form::limits::LINE_LENGTH;
+use crate::form::limits::ListLimit::{MaxItems, Unique};
 use crate::form::limits::NumberLimit::{Max, Min};
 use crate::form::limits::TextLimit::{MaxLength, MinLength};
 use crate::form::object::Form;
@@ -108,8 +111,8 @@ writable_fields! {
     /// The least price of a basket before the discount: 0 to 1,000,000,000, with at most as many decimals as the
     /// currency of the event.
     minimum_purchase: Amount => nullable, Min(0), Max(MAX_PRICE);
-    /// The ticket types to which the discount applies. Empty means all ticket types of the event.
-    applicable_ticket_types: Vec<TicketTypeId> => default(Vec::new());
+    /// The ticket types to which the discount applies: at most 500, each once. Empty means all ticket types of the event.
+    applicable_ticket_types: Vec<TicketTypeId> => default(Vec::new()), MaxItems(MAX_TICKET_TYPES), Unique;
     /// Whether the discount is enabled.
     is_active: bool => default(true);
     /// Whether the discount applies to orders without a code.
@@ -190,7 +193,7 @@ form! {
         /// Only discounts of this event.
         pub event_id: Option<EventId>,
         /// Only discounts with exactly this code. Upper and lower case are equivalent.
-        pub code: Option<String>,
+        pub code: Option<String> [MaxLength(LINE_LENGTH)],
         /// Only enabled discounts, or only the others.
         pub is_active: Option<bool>,
         /// The part of the list to return.
@@ -204,12 +207,12 @@ form! {
     pub struct ValidateDiscount {
         /// The event.
         pub event_id: EventId,
-        /// The code that the customer entered: at least 1 character.
-        pub code: String [MinLength(1)],
+        /// The code that the customer entered: 1 to 255 characters.
+        pub code: String [MinLength(1), MaxLength(LINE_LENGTH)],
         /// The price of the basket according to the client. It is ignored: the sum of the items counts.
         pub order_amount: Amount [Min(0)],
-        /// The items of the basket.
-        pub ticket_items: Vec<BasketItem>,
+        /// The items of the basket: at most 100.
+        pub ticket_items: Vec<BasketItem> [MaxItems(MAX_ITEMS)],
     }
 }
 

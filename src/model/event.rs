@@ -6,7 +6,9 @@ use super::organization::Organization;
 use super::page::PageRequest;
 use super::timestamp::Timestamp;
 use crate::form::declare::form;
-use crate::form::limits::TextLimit::{ExactLength, MaxLength, MinLength, Slug, Uri};
+use crate::form::limits::ListLimit::{Each, MaxItems, Unique};
+use crate::form::limits::TextLimit::{ExactLength, MaxLength, MinLength, SafeScheme, Slug, Uri};
+use crate::form::limits::{DESCRIPTION_LENGTH, ENTRY_LENGTH, LINE_LENGTH, URL_LENGTH};
 use crate::form::object::Form;
 use crate::form::writable_fields::writable_fields;
 use crate::text_enum::text_enum;
@@ -125,12 +127,12 @@ writable_fields! {
     update UpdateEvent;
     fields EventFields of Event;
 
-    /// The title: at least 3 characters.
-    title: String => required, MinLength(3);
-    /// What the event is about: at least 5 characters.
-    description: String => nullable, MinLength(5);
-    /// Where the event takes place: at least 3 characters.
-    location: String => nullable, MinLength(3);
+    /// The title: 3 to 255 characters.
+    title: String => required, MinLength(3), MaxLength(LINE_LENGTH);
+    /// What the event is about: 5 to 20,000 characters.
+    description: String => nullable, MinLength(5), MaxLength(DESCRIPTION_LENGTH);
+    /// Where the event takes place: 3 to 255 characters.
+    location: String => nullable, MinLength(3), MaxLength(LINE_LENGTH);
     /// The currency of all prices: an ISO 4217 code. The default is the currency of the organization. Once the event
     /// has prices or orders, the currency cannot change.
     currency: String => inherited(organization.currency.clone()), ExactLength(3);
@@ -140,24 +142,26 @@ writable_fields! {
     start_date: Timestamp => required;
     /// When the event ends. Must not be before its start.
     end_date: Timestamp => optional;
-    /// The name of the event in URLs: lower-case letters and digits, in groups joined by single hyphens. Unique within
-    /// the organization.
-    slug: String => required, Slug;
-    /// A picture: a URI (RFC 3986).
-    cover_image: String => optional, Uri;
+    /// The name of the event in URLs: up to 255 lower-case letters and digits, in groups joined by single hyphens.
+    /// Unique within the organization.
+    slug: String => required, Slug, MaxLength(LINE_LENGTH);
+    /// A picture: a URI (RFC 3986) of at most 2,048 characters, but not one with the scheme `javascript`, `data`,
+    /// `vbscript`, `file` or `blob`.
+    cover_image: String => optional, MaxLength(URL_LENGTH), Uri, SafeScheme;
     /// Whether the event is visible to everyone.
     is_public: bool => default(true);
     /// The state.
     status: EventStatus => default(EventStatus::Drafted);
     /// How tickets reach the customer.
     delivery_method: DeliveryMethod => required;
-    /// The countries to which physical tickets are sent, as two-letter codes (ISO 3166-1 alpha-2). Empty means all
-    /// countries.
-    shipping_countries: Vec<String> => default(Vec::new());
+    /// The countries to which physical tickets are sent, as two-letter codes (ISO 3166-1 alpha-2): at most 300, each
+    /// once. Empty means all countries.
+    shipping_countries: Vec<String> => default(Vec::new()),
+        MaxItems(300), Each(&[MaxLength(ENTRY_LENGTH)]), Unique;
     /// Whether an order may name a company.
     accepts_company: bool => default(false);
     /// The organization's own name for the event: 1 to 255 characters. Lists can be filtered by it. It need not be unique.
-    reference: String => nullable, MinLength(1), MaxLength(255);
+    reference: String => nullable, MinLength(1), MaxLength(LINE_LENGTH);
     /// What the organization attaches to the event: strings by name, at most 16,384 bytes. An update replaces all of it.
     metadata: Metadata => default(Metadata::new());
 }
@@ -177,13 +181,13 @@ writable_fields! {
     update EventSettings;
     fields EventSettingsFields of Event;
 
-    /// Tags.
-    tags: Vec<String> => required;
+    /// Tags: at most 50, each once and of at most 100 characters.
+    tags: Vec<String> => required, MaxItems(50), Each(&[MaxLength(ENTRY_LENGTH)]), Unique;
     /// Whether listings highlight the event.
     is_featured: bool => required;
-    /// Any JSON about the location.
+    /// Any JSON about the location: at most 16,384 bytes, and 32 levels deep.
     location_metadata: serde_json::Value => required;
-    /// Any JSON about tracking.
+    /// Any JSON about tracking: at most 16,384 bytes, and 32 levels deep.
     tracking_pixels: serde_json::Value => required;
     /// Whether the organizer receives no notifications of orders.
     disable_organizer_order_notifications: bool => required;
@@ -197,15 +201,15 @@ form! {
         pub status: Option<EventStatus>,
         /// Only public events, or only the others.
         pub is_public: Option<bool>,
-        /// Only events with this text in their title or slug: at most 1,000 characters. Upper and lower case are
+        /// Only events with this text in their title or slug: at most 100 characters. Upper and lower case are
         /// equivalent.
-        pub q: Option<String> [MaxLength(1000)],
+        pub q: Option<String> [MaxLength(100)],
         /// Only events that begin at this time or later.
         pub starts_from: Option<Timestamp>,
         /// Only events that begin before this time.
         pub starts_before: Option<Timestamp>,
         /// Only events with exactly this reference.
-        pub reference: Option<String>,
+        pub reference: Option<String> [MaxLength(LINE_LENGTH)],
         /// The part of the list to return.
         pub page: PageRequest<EventId>,
     }

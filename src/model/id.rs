@@ -160,6 +160,11 @@ impl<K: Kind> FormValue for Id<K> {
         match limit {}
     }
 
+    /// Different texts that are not ids are read as the same unknown id.
+    fn is_same(&self, other: &Self) -> bool {
+        self == other && *self != Self::UNKNOWN
+    }
+
     fn schema(named: &mut NamedSchemas) -> serde_json::Value {
         named.refer_to(K::ID, Self::json_schema())
     }

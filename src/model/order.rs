@@ -9,10 +9,20 @@ use super::shared_fields::with_shared_fields;
 use super::ticket::TicketStatus;
 use super::timestamp::Timestamp;
 use crate::form::declare::form;
-use crate::form::limits::ListLimit::MinItems;
+use crate::form::limits::ListLimit::{MaxItems, MinItems};
 use crate::form::limits::NumberLimit::{Max, Min};
-use crate::form::limits::TextLimit::{CountryCode, MaxLength, MinLength, Uri};
+use crate::form::limits::TextLimit::{CountryCode, MaxLength, MinLength, SafeScheme, Uri};
+use crate::form::limits::{EMAIL_LENGTH, LINE_LENGTH, URL_LENGTH};
 use crate::text_enum::text_enum;
+
+/// The greatest number of items of an order, and of a basket.
+pub(super) const MAX_ITEMS: usize = 100;
+
+/// The greatest quantity of one item of an order.
+pub(crate) const MAX_ITEM_QUANTITY: i64 = 100;
+
+/// The greatest number of tickets of an order, all items together.
+pub(crate) const MAX_TICKETS: i64 = 500;
 
 text_enum! {
     /// The state of an order.
@@ -227,21 +237,21 @@ form! {
         pub event_id: EventId,
         /// The customer.
         pub customer: NewCustomer,
-        /// The ticket types and the quantity of each: at least one item.
-        pub items: Vec<NewOrderItem> [MinItems(1)],
-        /// The code of a discount. Without a code, the best automatic discount applies.
-        pub discount_code: Option<String> [nullable],
-        /// The code of the affiliate who referred the customer.
-        pub affiliate_code: Option<String> [nullable],
-        /// The language of the order.
-        pub language: Option<String> [nullable],
+        /// The ticket types and the quantity of each: 1 to 100 items, with at most 500 tickets in total.
+        pub items: Vec<NewOrderItem> [MinItems(1), MaxItems(MAX_ITEMS)],
+        /// The code of a discount: at most 255 characters. Without a code, the best automatic discount applies.
+        pub discount_code: Option<String> [nullable, MaxLength(LINE_LENGTH)],
+        /// The code of the affiliate who referred the customer: at most 255 characters.
+        pub affiliate_code: Option<String> [nullable, MaxLength(LINE_LENGTH)],
+        /// The language of the order: at most 255 characters.
+        pub language: Option<String> [nullable, MaxLength(LINE_LENGTH)],
         /// Where physical tickets are sent. Required if the delivery method of the event is PHYSICAL.
         pub shipping_address: Option<ShippingAddress> [nullable],
         /// Where the customer is redirected after the checkout.
         pub checkout_redirect_urls: Option<CheckoutRedirectUrls>,
         /// The organization's own name for the order: 1 to 255 characters. Lists can be filtered by it. It need not be
         /// unique.
-        pub reference: Option<String> [nullable, MinLength(1), MaxLength(255)],
+        pub reference: Option<String> [nullable, MinLength(1), MaxLength(LINE_LENGTH)],
         /// What the organization attaches to the order: strings by name, at most 16,384 bytes.
         pub metadata: Option<Metadata> [nullable],
     }
@@ -296,7 +306,7 @@ form! {
         /// The ticket type.
         pub ticket_type_id as "ticketId": TicketTypeId,
         /// The number of tickets: 1 to 100.
-        pub quantity: i64 [Min(1), Max(100)],
+        pub quantity: i64 [Min(1), Max(MAX_ITEM_QUANTITY)],
     }
 }
 
@@ -313,28 +323,29 @@ form! {
     #[derive(Debug, Clone, Default, PartialEq, Eq)]
     #[cfg_attr(feature = "http", derive(schemars::JsonSchema))]
     pub struct ShippingAddress {
-        /// Street and number: at least 1 character.
-        pub street: String [MinLength(1)],
-        /// Postal code: at least 1 character.
-        pub zip: String [MinLength(1)],
-        /// Town: at least 1 character.
-        pub city: String [MinLength(1)],
+        /// Street and number: 1 to 255 characters.
+        pub street: String [MinLength(1), MaxLength(LINE_LENGTH)],
+        /// Postal code: 1 to 255 characters.
+        pub zip: String [MinLength(1), MaxLength(LINE_LENGTH)],
+        /// Town: 1 to 255 characters.
+        pub city: String [MinLength(1), MaxLength(LINE_LENGTH)],
         /// A two-letter country code (ISO 3166-1 alpha-2).
         pub country: String [CountryCode],
     }
 }
 
 form! {
-    /// Where the customer is redirected after the checkout: URIs (RFC 3986).
+    /// Where the customer is redirected after the checkout: URIs (RFC 3986) of at most 2,048 characters, but not with the
+    /// scheme `javascript`, `data`, `vbscript`, `file` or `blob`.
     #[derive(Debug, Clone, Default, PartialEq, Eq)]
     #[cfg_attr(feature = "http", derive(schemars::JsonSchema))]
     pub struct CheckoutRedirectUrls {
         /// After a successful payment.
-        pub success: String [Uri],
+        pub success: String [MaxLength(URL_LENGTH), Uri, SafeScheme],
         /// After a failed payment.
-        pub failure: String [Uri],
+        pub failure: String [MaxLength(URL_LENGTH), Uri, SafeScheme],
         /// After the customer has cancelled the checkout.
-        pub cancel: String [Uri],
+        pub cancel: String [MaxLength(URL_LENGTH), Uri, SafeScheme],
     }
 }
 
@@ -347,7 +358,7 @@ form! {
         /// Only orders that currently have this status.
         pub status: Option<OrderStatus>,
         /// Only orders of the customer with exactly this e-mail address. Upper and lower case are equivalent.
-        pub customer_email: Option<String>,
+        pub customer_email: Option<String> [MaxLength(EMAIL_LENGTH)],
         /// Only orders created at this time or later.
         pub created_from: Option<Timestamp>,
         /// Only orders created before this time.
@@ -365,7 +376,7 @@ form! {
         /// Only orders with tickets of this type.
         pub ticket_type_id as "ticketId": Option<TicketTypeId>,
         /// Only orders with exactly this reference.
-        pub reference: Option<String>,
+        pub reference: Option<String> [MaxLength(LINE_LENGTH)],
         /// The part of the list to return.
         pub page: PageRequest<OrderId>,
     }

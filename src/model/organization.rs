@@ -3,6 +3,8 @@
 use super::id::{ApiKeyId, OrganizationId};
 use super::secret::Secret;
 use super::timestamp::Timestamp;
+use crate::form::change::Change;
+use crate::form::limits::LINE_LENGTH;
 use crate::form::limits::TextLimit::{MaxLength, MinLength};
 use crate::form::setters::with_setters;
 use crate::form::writable_fields::writable_fields;
@@ -34,7 +36,7 @@ with_setters! {
     #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
     #[serde(rename_all = "camelCase", default)]
     pub struct CreateOrganization {
-        /// The name: at least 1 character. The default is `My organization`.
+        /// The name: 1 to 255 characters. The default is `My organization`.
         pub name: String,
         /// The default currency of events: an ISO 4217 code. The default is `EUR`.
         pub currency: String,
@@ -65,14 +67,26 @@ writable_fields! {
     update UpdateOrganization;
     fields OrganizationFields of Organization;
 
-    /// The name: at least 1 character.
-    name: String => required, MinLength(1);
+    /// The name: 1 to 255 characters.
+    name: String => required, MinLength(1), MaxLength(LINE_LENGTH);
     /// The default currency of new events: an ISO 4217 code.
     currency: String => required;
     /// The default time zone of new events: an IANA name.
     timezone: String => required;
     /// The embedding program's own name for the organization: 1 to 255 characters. No two organizations have the same.
-    reference: String => nullable, MinLength(1), MaxLength(255);
+    reference: String => nullable, MinLength(1), MaxLength(LINE_LENGTH);
+}
+
+impl From<CreateOrganization> for UpdateOrganization {
+    fn from(request: CreateOrganization) -> Self {
+        let CreateOrganization { name, currency, timezone, reference } = request;
+        Self {
+            name: Change::Set(name),
+            currency: Change::Set(currency),
+            timezone: Change::Set(timezone),
+            reference: Change::Set(reference),
+        }
+    }
 }
 
 impl From<CreateOrganization> for OrganizationFields {
@@ -129,7 +143,7 @@ with_setters! {
     #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
     #[serde(rename_all = "camelCase")]
     pub struct CreateApiKey {
-        /// The name: at least 1 character.
+        /// The name: 1 to 255 characters.
         pub name: String,
         /// The scopes: at least one.
         pub scopes: Scopes,

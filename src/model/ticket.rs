@@ -8,7 +8,8 @@ use super::shared_fields::with_shared_fields;
 use super::timestamp::Timestamp;
 use crate::form::declare::form;
 use crate::form::limits::NumberLimit::{Max, Min};
-use crate::form::limits::TextLimit::{Email, MinLength};
+use crate::form::limits::TextLimit::{Email, MaxLength, MinLength};
+use crate::form::limits::{EMAIL_LENGTH, LINE_LENGTH};
 use crate::text_enum::text_enum;
 
 text_enum! {
@@ -116,12 +117,12 @@ impl IssueTickets {
 form! {
     /// The holder of issued tickets: a customer without a company.
     struct TicketHolder {
-        /// The e-mail address. It identifies the customer; upper and lower case are equivalent.
-        email: String [Email],
-        /// The name: at least 1 character.
-        name: String [MinLength(1)],
-        /// The language and country of the customer.
-        locale: Option<String> [nullable],
+        /// The e-mail address: at most 254 characters. It identifies the customer; upper and lower case are equivalent.
+        email: String [MaxLength(EMAIL_LENGTH), Email],
+        /// The name: 1 to 255 characters.
+        name: String [MinLength(1), MaxLength(LINE_LENGTH)],
+        /// The language and country of the customer: at most 255 characters.
+        locale: Option<String> [nullable, MaxLength(LINE_LENGTH)],
         /// What the organization attaches to the customer: strings by name, at most 16,384 bytes. It replaces what
         /// earlier orders and tickets have attached. Without it, that is kept.
         metadata: Option<Metadata> [nullable],
@@ -164,8 +165,9 @@ form! {
     /// A scan of a ticket.
     #[derive(Debug, Clone, PartialEq, Eq)]
     pub struct CheckInTicket {
-        /// The code of the ticket. Upper and lower case are equivalent; spaces and hyphens are ignored.
-        pub code: String [MinLength(1)],
+        /// The code of the ticket: at most 255 characters. Upper and lower case are equivalent; spaces and hyphens are
+        /// ignored.
+        pub code: String [MinLength(1), MaxLength(LINE_LENGTH)],
         /// The event at whose entrance the ticket is scanned. Tickets for other events are refused.
         pub event_id: Option<EventId>,
     }
@@ -198,7 +200,7 @@ form! {
         /// Only tickets with this status.
         pub status: Option<TicketStatus>,
         /// Only tickets of the customer with exactly this e-mail address. Upper and lower case are equivalent.
-        pub customer_email: Option<String>,
+        pub customer_email: Option<String> [MaxLength(EMAIL_LENGTH)],
         /// Only tickets that were first checked in at this time or later.
         pub first_scan_from: Option<Timestamp>,
         /// Only tickets that were first checked in before this time.

@@ -6,11 +6,16 @@ use super::metadata::Metadata;
 use super::page::PageRequest;
 use super::timestamp::Timestamp;
 use crate::form::declare::form;
+use crate::form::limits::ListLimit::{Each, MaxItems, Unique};
 use crate::form::limits::NumberLimit::{Max, Min};
-use crate::form::limits::TextLimit::{MaxLength, MinLength, Uri};
+use crate::form::limits::TextLimit::{Logo, MaxLength, MinLength};
+use crate::form::limits::{DESCRIPTION_LENGTH, ENTRY_LENGTH, LINE_LENGTH};
 use crate::form::object::Form;
 use crate::form::writable_fields::writable_fields;
 use crate::text_enum::text_enum;
+
+/// The highest number of ticket types of an event.
+pub(crate) const MAX_TICKET_TYPES: usize = 500;
 
 /// The highest number of seats of a ticket type, and of uses of a discount.
 pub(crate) const MAX_QUANTITY: i64 = 10_000_000;
@@ -101,15 +106,15 @@ writable_fields! {
     update UpdateTicketType;
     fields TicketTypeFields of TicketType;
 
-    /// The name: at least 2 characters.
-    name: String => required, MinLength(2);
+    /// The name: 2 to 255 characters.
+    name: String => required, MinLength(2), MaxLength(LINE_LENGTH);
     /// The price of one ticket: 0 to 1,000,000,000, with at most as many decimals as the currency of the event.
     /// Existing orders keep their price.
     price: Amount => required, Min(0), Max(MAX_PRICE);
     /// The number of seats: 1 to 10,000,000, and not less than the number of seats that are sold or reserved.
     quantity: i64 => required, Min(1), Max(MAX_QUANTITY);
-    /// What a buyer gets.
-    description: String => optional;
+    /// What a buyer gets: at most 20,000 characters.
+    description: String => optional, MaxLength(DESCRIPTION_LENGTH);
     /// How the ticket type is offered.
     status: TicketTypeStatus => default(TicketTypeStatus::OnSale);
     /// Whether buyers see how many seats are left.
@@ -118,28 +123,31 @@ writable_fields! {
     validity_days: i64 => nullable, Min(1);
     /// For how many hours a ticket is valid from its first scan on: at least 1.
     validity_hours: i64 => nullable, Min(1);
-    /// The areas to which a ticket admits.
-    access_areas: Vec<String> => default(Vec::new());
+    /// The areas to which a ticket admits: at most 50, each once and of at most 100 characters.
+    access_areas: Vec<String> => default(Vec::new()),
+        MaxItems(50), Each(&[MaxLength(ENTRY_LENGTH)]), Unique;
     /// How many tickets of this type one order may contain: 1 to 100.
     max_per_order: i64 => default(10), Min(1), Max(100);
     /// The position in lists: lower numbers come first.
     sort_order: i64 => default(0);
-    /// Text printed on the ticket.
-    ticket_text: String => nullable;
-    /// A logo printed on the ticket: a URI (RFC 3986).
-    ticket_logo: String => nullable, Uri;
+    /// Text printed on the ticket: at most 2,000 characters.
+    ticket_text: String => nullable, MaxLength(2000);
+    /// A logo printed on the ticket: an `http` or `https` URL, or a `data:` URI of a PNG or JPEG image. At most 700,000
+    /// characters.
+    ticket_logo: String => nullable, MaxLength(700_000), Logo;
     /// Entry is refused before this time.
     valid_from: Timestamp => nullable;
     /// Entry is refused from this time on. Must be after the start of the validity.
     valid_until: Timestamp => nullable;
-    /// If not empty, entry is only possible on the days of these timestamps, in the time zone of the event.
-    allowed_dates: Vec<Timestamp> => default(Vec::new());
+    /// If not empty, entry is only possible on the days of these timestamps, in the time zone of the event: at most 366,
+    /// each once.
+    allowed_dates: Vec<Timestamp> => default(Vec::new()), MaxItems(366), Unique;
     /// When the sale begins.
     sale_start_date: Timestamp => nullable;
     /// When the sale ends. Must be after its start.
     sale_end_date: Timestamp => nullable;
     /// The organization's own name for the ticket type: 1 to 255 characters. Lists can be filtered by it. It need not be unique.
-    reference: String => nullable, MinLength(1), MaxLength(255);
+    reference: String => nullable, MinLength(1), MaxLength(LINE_LENGTH);
     /// What the organization attaches to the ticket type: strings by name, at most 16,384 bytes. An update replaces all of it.
     metadata: Metadata => default(Metadata::new());
 }
@@ -159,7 +167,7 @@ form! {
         /// Only ticket types with this status.
         pub status: Option<TicketTypeStatus>,
         /// Only ticket types with exactly this reference.
-        pub reference: Option<String>,
+        pub reference: Option<String> [MaxLength(LINE_LENGTH)],
         /// The part of the list to return.
         pub page: PageRequest<TicketTypeId>,
     }

@@ -5,8 +5,9 @@ use super::page::PageRequest;
 use super::secret::Secret;
 use super::timestamp::Timestamp;
 use crate::form::declare::form;
-use crate::form::limits::ListLimit::MinItems;
+use crate::form::limits::ListLimit::{MaxItems, MinItems};
 use crate::form::limits::TextLimit::{MaxLength, WebhookUrl};
+use crate::form::limits::URL_LENGTH;
 use crate::form::writable_fields::writable_fields;
 use crate::text_enum::text_enum;
 
@@ -119,13 +120,13 @@ writable_fields! {
     fields WebhookFields of WebhookEndpoint;
 
     /// The URL to which notifications are sent: `https` at a public address, on port 443 or a port from 1024 to 65535.
-    /// A changed URL is used from the next attempt on.
-    url: String => required, WebhookUrl;
+    /// At most 2,048 characters. A changed URL is used from the next attempt on.
+    url: String => required, MaxLength(URL_LENGTH), WebhookUrl;
     /// What the endpoint is for: at most 500 characters.
     description: String => nullable, MaxLength(500);
-    /// The types of notifications to send: at least one. Duplicates are ignored. Queued notifications of a type that is
+    /// The types of notifications to send: 1 to 100. Duplicates are ignored. Queued notifications of a type that is
     /// removed are dropped.
-    events: Vec<NotificationType> => required, MinItems(1);
+    events: Vec<NotificationType> => required, MinItems(1), MaxItems(100);
     /// Whether notifications are sent. While disabled, no new ones are queued, and queued ones wait.
     enabled: bool => default(true);
 }

@@ -3,8 +3,15 @@
 use super::event::status_at;
 use crate::error::{Error, FieldErrors, Reason, Result};
 use crate::model::event::{DeliveryMethod, EventStatus};
-use crate::model::order::{CreateOrder, OrderStatus};
+use crate::model::order::{CreateOrder, MAX_ITEM_QUANTITY, MAX_TICKETS, OrderStatus};
 use crate::model::timestamp::Timestamp;
+
+/// Checks the tickets of an order, all items together.
+pub(crate) fn check_tickets(request: &CreateOrder, errors: &mut FieldErrors) {
+    // A quantity beyond its own limit has an error already.
+    let tickets: i64 = request.items.iter().map(|item| item.quantity.clamp(0, MAX_ITEM_QUANTITY)).sum();
+    errors.check(tickets <= MAX_TICKETS, "items", format!("must have at most {MAX_TICKETS} tickets in total"));
+}
 
 /// The conditions of an event for orders.
 #[derive(Debug, Clone)]

@@ -1,13 +1,14 @@
 //! Text operations that several rules share.
 
 use crate::error::FieldErrors;
-use crate::form::limits::TextLimit;
+use crate::form::limits::LINE_LENGTH;
+use crate::form::limits::TextLimit::{MaxLength, MinLength};
 use crate::form::path::Path;
 use crate::form::value::FormValue;
 
-/// Checks a name: at least 1 character.
+/// Checks a name: 1 to 255 characters.
 pub(crate) fn check_name(errors: &mut FieldErrors, name: &String) {
-    name.check(&[TextLimit::MinLength(1)], Path::Root.field("name"), errors);
+    name.check(&[MinLength(1), MaxLength(LINE_LENGTH)], Path::Root.field("name"), errors);
 }
 
 /// Converts a text into the form in which it is compared with others if upper and lower case are equivalent.

@@ -10,12 +10,11 @@ use crate::error::FieldErrors;
 /// One message for all invalid URLs, so that it reveals nothing about the internal network.
 pub(crate) const MESSAGE: &str = "must be an https URL of a public address, on port 443 or a port from 1024 to 65535";
 
-/// The maximum length of a URL in bytes. The server accepts the same in its own requests.
+/// The maximum length of a URL in bytes to which notifications are sent. New URLs have a lower limit.
 const MAX_BYTES: usize = 8192;
 
-/// Checks the URL of a webhook endpoint.
+/// Checks the URL of a webhook endpoint whose length is within its limit.
 pub(crate) fn check(errors: &mut FieldErrors, path: &str, url: &str, allow_local: bool) {
-    errors.check(url.len() <= MAX_BYTES, path, format!("must have at most {MAX_BYTES} bytes"));
     errors.check(ReceiverUrl::parse(url, allow_local).is_some(), path, MESSAGE);
 }
 

@@ -10,6 +10,7 @@ use crate::model::discount::{
     BasketItem, CreateDiscount, Discount, DiscountFields, DiscountValidationResponse, UpdateDiscount, ValidateDiscount,
 };
 use crate::model::id::{DiscountId, EventId, OrganizationId, TicketTypeId};
+use crate::rules::count_limit::{AUTOMATIC_DISCOUNTS, is_enabled_automatic};
 use crate::rules::discount as rules;
 use crate::store::{Transaction, discounts, events};
 
@@ -26,6 +27,9 @@ pub(crate) fn create(
     let decimals = check_references(tx, organization, event, applicable_types(ticket_types), &mut errors)?;
     let fields = DiscountFields::create(request.body.clone());
     let fields = rules::check(fields, decimals, errors)?;
+    if is_enabled_automatic(&fields) {
+        check_room_for_automatic(tx, event)?;
+    }
     discounts::insert(tx, organization, event, &fields)
 }
 
@@ -48,10 +52,19 @@ pub(crate) fn update(
         Change::Keep => Vec::new(),
     };
     let decimals = check_references(tx, organization, current.event_id, changed_types, &mut errors)?;
+    let (event, counts_already) = (current.event_id, current.auto_apply && current.is_active);
     let fields = DiscountFields::update(&current.into(), request.body.clone());
     let fields = rules::check(fields, decimals, errors)?;
+    if is_enabled_automatic(&fields) && !counts_already {
+        check_room_for_automatic(tx, event)?;
+    }
     discounts::update(tx, organization, id, &fields)?;
     discounts::get(tx, organization, id)
+}
+
+/// Checks that one more automatic discount of an event may be enabled.
+fn check_room_for_automatic(tx: &Transaction<'_>, event: EventId) -> Result<()> {
+    AUTOMATIC_DISCOUNTS.check_room(discounts::count_automatic(tx, event, AUTOMATIC_DISCOUNTS.most)?)
 }
 
 /// Deletes a discount. A discount that an order ever used cannot be deleted.

@@ -4,6 +4,7 @@ use crate::error::Result;
 use crate::form::request::Request;
 use crate::model::id::OrganizationId;
 use crate::model::organization::{ApiKey, CreateApiKey, Organization, OrganizationFields, UpdateOrganization};
+use crate::rules::count_limit::API_KEYS;
 use crate::rules::{self, Checked};
 use crate::store::{Transaction, api_keys, organizations};
 
@@ -59,6 +60,7 @@ pub(crate) fn update(
 /// Creates an API key of an organization.
 pub(crate) fn create_api_key(tx: &Transaction<'_>, organization: OrganizationId, key: &NewApiKey) -> Result<ApiKey> {
     let organization = organizations::get(tx, organization)?;
+    API_KEYS.check_room(api_keys::count_usable(tx, organization.id, API_KEYS.most)?)?;
     api_keys::insert(tx, organization.id, &key.request, &key.hash)
 }
 

@@ -6,6 +6,7 @@ use crate::form::request::Request;
 use crate::model::caller::ConditionalCaller;
 use crate::model::id::{EventId, OrganizationId, TicketTypeId};
 use crate::model::ticket_type::{CreateTicketType, TicketType, TicketTypeFields, UpdateTicketType};
+use crate::rules::count_limit::TICKET_TYPES;
 use crate::rules::money::decimals_of_stored;
 use crate::rules::ticket_type as rules;
 use crate::store::{Transaction, events, ticket_types};
@@ -21,6 +22,7 @@ pub(crate) fn create(
     let event = events::get(tx, organization, event)?;
     let fields = TicketTypeFields::create(request.body.clone());
     let fields = rules::check(fields, decimals_of_stored(&event.currency)?, request.errors.clone())?;
+    TICKET_TYPES.check_room(ticket_types::count_of_event(tx, event.id, TICKET_TYPES.most)?)?;
     let id = ticket_types::insert(tx, organization, event.id, &fields)?;
     events::reopen_if_first_unsold(tx, event.id, fields.quantity)?;
     ticket_types::get(tx, organization, id)

@@ -9,6 +9,7 @@ use crate::model::webhook::{
     CreateWebhook, CreatedWebhookEndpoint, ResentWebhookDelivery, RotatedWebhookSecret, UpdateWebhook, WebhookEndpoint,
     WebhookFields,
 };
+use crate::rules::count_limit::WEBHOOK_ENDPOINTS;
 use crate::rules::{webhook as rules, webhook_url};
 use crate::store::{Transaction, deliveries, outbox, webhooks};
 
@@ -22,6 +23,7 @@ pub(crate) fn create(
     let mut errors = request.errors.clone();
     webhook_url::check(&mut errors, "url", &request.body.url, allow_local);
     let fields = rules::check(WebhookFields::create(request.body.clone()), errors)?;
+    WEBHOOK_ENDPOINTS.check_room(webhooks::count_of_organization(tx, organization, WEBHOOK_ENDPOINTS.most)?)?;
     let secret = rules::secret_from_random(tx.environment().random());
     let endpoint = webhooks::insert(tx, organization, &fields, &secret)?;
     Ok(CreatedWebhookEndpoint { endpoint, secret })

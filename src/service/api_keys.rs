@@ -33,8 +33,9 @@ impl TicketingService {
     ///
     /// # Errors
     /// - [`Error::NotFound`] if the organization does not exist.
-    /// - [`Error::Validation`] for `name` (at least 1 character), `scopes` (at least one) or `expiresAt` (must be in
+    /// - [`Error::Validation`] for `name` (1 to 255 characters), `scopes` (at least one) or `expiresAt` (must be in
     ///   the future).
+    /// - [`Error::Conflict`] with the reason `limit-reached` if the organization has 1,000 keys that are not revoked.
     ///
     /// ```
     /// use ticketing::organization::{CreateApiKey, Scope};

@@ -53,7 +53,7 @@ impl TicketingService {
     /// - [`Error::Validation`](crate::Error::Validation) lists every field outside its limits (see [`CreateDiscount`]),
     ///   and every reference to an event or ticket type that does not exist.
     /// - [`Error::Conflict`](crate::Error::Conflict) with the reason `code-taken` if another discount of the event has
-    ///   the code.
+    ///   the code, and `limit-reached` if 20 other automatic discounts of the event are enabled.
     ///
     /// ```
     /// use ticketing::Timestamp;
@@ -159,7 +159,7 @@ impl TicketingService {
     /// - [`Error::Validation`](crate::Error::Validation) lists every field outside its limits (see [`CreateDiscount`]),
     ///   and every reference to a ticket type that does not exist.
     /// - [`Error::Conflict`](crate::Error::Conflict) with the reason `code-taken` if another discount of the event has
-    ///   the code.
+    ///   the code, and `limit-reached` if 20 other automatic discounts of the event are enabled.
     ///
     /// ```
     /// use ticketing::discount::UpdateDiscount;

@@ -11,7 +11,7 @@ use crate::model::order::{
     CancelOrderResponse, CreateOrder, CreateOrderResponse, ListOrders, Order, OrderDetails, OrderSummary,
 };
 use crate::model::page::Page;
-use crate::rules::{Checked, checked};
+use crate::rules::{self, Checked, checked};
 use crate::sales::checkout_links::{self, OrderProgress, PaymentTerms};
 use crate::sales::idempotent_operation::OperationTarget;
 use crate::sales::{order_creation, order_lifecycle};
@@ -114,6 +114,7 @@ impl TicketingService {
     /// the client gets all errors at once.
     fn check_order(&self, caller: &Caller, request: Request<CreateOrder>) -> Result<Checked<CreateOrder>> {
         let Request { body, mut errors } = request;
+        rules::order::check_tickets(&body, &mut errors);
         if errors.is_empty() {
             return checked(body, errors);
         }

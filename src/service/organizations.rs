@@ -2,7 +2,7 @@
 
 use super::TicketingService;
 use super::api_keys::GeneratedApiKey;
-use crate::error::{FieldErrors, Result};
+use crate::error::Result;
 use crate::form::request::Request;
 use crate::model::caller::Caller;
 use crate::model::id::{ApiKeyId, OrganizationId};
@@ -26,7 +26,7 @@ impl CreateOrganization {
     /// assert_eq!(request.check().unwrap_err().fields()[0].path, "currency");
     /// ```
     pub fn check(&self) -> Result<()> {
-        rules::organization::check(self.clone().into(), FieldErrors::default()).map(drop)
+        rules::organization::check_new(self.clone()).map(drop)
     }
 }
 
@@ -53,7 +53,7 @@ impl TicketingService {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn create_organization(&self, request: CreateOrganization) -> Result<Organization> {
-        let fields = rules::organization::check(request.into(), FieldErrors::default())?;
+        let fields = rules::organization::check_new(request)?;
         self.store().write(move |tx| organizations::insert(tx, &fields))
     }
 
@@ -78,7 +78,7 @@ impl TicketingService {
         organization: CreateOrganization,
         key: CreateApiKey,
     ) -> Result<(Organization, CreatedApiKey)> {
-        let organization = rules::organization::check(organization.into(), FieldErrors::default())?;
+        let organization = rules::organization::check_new(organization)?;
         let GeneratedApiKey { stored, key } = self.generate_api_key(key)?;
         let created =
             self.store().write(move |tx| sales::organizations::create_with_key(tx, &organization, &stored))?;
@@ -111,7 +111,7 @@ impl TicketingService {
         organization: CreateOrganization,
         key: CreateApiKey,
     ) -> Result<Option<(Organization, CreatedApiKey)>> {
-        let organization = rules::organization::check(organization.into(), FieldErrors::default())?;
+        let organization = rules::organization::check_new(organization)?;
         let GeneratedApiKey { stored, key } = self.generate_api_key(key)?;
         let first = self.store().write(move |tx| sales::organizations::create_first(tx, &organization, &stored))?;
         Ok(first.map(|first| (first.organization, CreatedApiKey { api_key: first.api_key, key })))

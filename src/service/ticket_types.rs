@@ -53,6 +53,7 @@ impl TicketingService {
     /// - [`Error::NotFound`](crate::Error::NotFound) if the event does not exist.
     /// - [`Error::Validation`](crate::Error::Validation) lists every field outside its limits (see
     ///   [`CreateTicketType`]).
+    /// - [`Error::Conflict`](crate::Error::Conflict) with the reason `limit-reached` if the event has 500 ticket types.
     ///
     /// ```
     /// use ticketing::ticket_type::CreateTicketType;

@@ -52,6 +52,8 @@ impl TicketingService {
     ///
     /// # Errors
     /// - [`Error::Validation`](crate::Error::Validation) lists every field outside its limits (see [`CreateWebhook`]).
+    /// - [`Error::Conflict`](crate::Error::Conflict) with the reason `limit-reached` if the organization has 100
+    ///   endpoints.
     ///
     /// ```
     /// use ticketing::webhook::{CreateWebhook, NotificationType};

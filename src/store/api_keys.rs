@@ -1,5 +1,6 @@
 //! API keys. Only their hashes are stored.
 
+use super::lists::count;
 use super::{Bind, Row, Transaction};
 use crate::error::{Error, ResourceKind, Result};
 use crate::model::id::{ApiKeyId, OrganizationId};
@@ -18,6 +19,8 @@ const INSERT: &str = "INSERT INTO api_keys (id, organization_id, key_hash, name,
     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT (id) DO NOTHING";
 pub(super) const BY_ORGANIZATION: &str =
     concat!("SELECT ", columns!(), " FROM api_keys WHERE organization_id = ?1 ORDER BY id DESC");
+const COUNT: &str = "SELECT COUNT(*) AS number FROM
+    (SELECT 1 FROM api_keys WHERE organization_id = ?1 AND revoked_at IS NULL LIMIT ?2) AS counted";
 const BY_ID: &str = concat!("SELECT ", columns!(), " FROM api_keys WHERE id = ?1 AND organization_id = ?2");
 pub(super) const VALID: &str = "SELECT k.organization_id, k.scopes, k.id, k.last_used_at, o.suspended_at
     FROM api_keys k JOIN organizations o ON o.id = k.organization_id
@@ -71,6 +74,11 @@ pub(crate) fn insert(
         last_used_at: None,
         revoked_at: None,
     })
+}
+
+/// Counts the keys of an organization that are not revoked, up to a limit.
+pub(crate) fn count_usable(tx: &Transaction<'_>, organization: OrganizationId, most: usize) -> Result<usize> {
+    count(tx, COUNT, organization.into(), most)
 }
 
 /// Lists the keys of an organization, newest first.

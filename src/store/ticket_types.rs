@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use super::columns::columns;
 use super::currency::read_currency;
-use super::lists::{limit_plus_one, unknown_cursor};
+use super::lists::{count, limit_plus_one, unknown_cursor};
 use super::{Bind, Transaction};
 use crate::error::{Error, Reason, ResourceKind, Result};
 use crate::model::amount::Amount;
@@ -89,7 +89,14 @@ const POSITION: &str = "SELECT id, sort_order FROM ticket_types WHERE id = ?1 AN
 const DELETE: &str = "DELETE FROM ticket_types WHERE id = ?1 AND organization_id = ?2 AND used = 0";
 const OFFER: &str = "SELECT id, name, price, status, max_per_order, sale_start_at, sale_end_at
     FROM ticket_types WHERE id = ?1 AND event_id = ?2";
+const COUNT: &str =
+    "SELECT COUNT(*) AS number FROM (SELECT 1 FROM ticket_types WHERE event_id = ?1 LIMIT ?2) AS counted";
 const NAME: &str = "SELECT id, event_id, name FROM ticket_types WHERE id = ?1 AND organization_id = ?2";
+
+/// Counts the ticket types of an event, up to a limit.
+pub(crate) fn count_of_event(tx: &Transaction<'_>, event: EventId, most: usize) -> Result<usize> {
+    count(tx, COUNT, event.into(), most)
+}
 
 pub(crate) fn insert(
     tx: &Transaction<'_>,

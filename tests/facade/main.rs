@@ -13,6 +13,7 @@ mod filters;
 mod first_organization;
 mod idempotency;
 mod invariants;
+mod limits;
 mod lists;
 mod maintenance;
 mod metadata;

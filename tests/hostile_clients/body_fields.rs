@@ -1,7 +1,7 @@
 //! The fields of each request body, with valid and invalid values.
 
 use super::body_generator::Schema::{Object, Value};
-use super::body_generator::{Field, Schema, list, nullable, optional, required, value};
+use super::body_generator::{Field, Schema, list, nullable, optional, required, set, value};
 
 const TEXT: Schema = text(&["\"\"", "\"x\"", "\"\\ud83d\\ude00\\u0001\\u202e\"", "\"<script>' OR 1=1;--\""]);
 /// A text of at least one character.
@@ -10,15 +10,35 @@ const TEXT_FROM_2: Schema = value(&["\"ab\"", "\"🎷🎷\""], &["\"a\"", "\"�
 const TEXT_FROM_3: Schema = value(&["\"abc\"", "\"äöü\""], &["\"ab\"", "\"🎷🎷\"", "\"abc\\u0000\"", "7", "[]"]);
 const TEXT_FROM_5: Schema = value(&["\"abcde\"", "\"     \""], &["\"abcd\"", "\"\"", "\"abcde\\u0000\"", "0", "false"]);
 const URI: Schema = value(
-    &["\"https://example.com/a?b=%20#c\"", "\"urn:x:y\"", "\"javascript:alert(1)\""],
+    &["\"https://example.com/a?b=%20#c\"", "\"urn:x:y\"", "\"myapp://paid\""],
     &[
         "\"\"",
+        "\"javascript:alert(1)\"",
+        "\"JavaScript:x\"",
+        "\"data:text/html,x\"",
+        "\"vbscript:x\"",
+        "\"file:///etc/passwd\"",
+        "\"blob:x\"",
         "\"/a\"",
         "\"//a\"",
         "\"https://a b\"",
         "\"https://a/%zz\"",
         "\"https://a\\r\\nX: y\"",
         "\"a:b\\u0000\"",
+        "1",
+    ],
+);
+const LOGO: Schema = value(
+    &["\"https://example.com/a?b=%20#c\"", "\"data:image/png;base64,iVBORw0KGgo=\"", "\"data:image/jpeg,%ff\""],
+    &[
+        "\"\"",
+        "\"/a\"",
+        "\"urn:x:y\"",
+        "\"javascript:alert(1)\"",
+        "\"data:image/svg+xml,x\"",
+        "\"data:image/png\"",
+        "\"data:image/png,a b\"",
+        "\"https://a/\\u0000\"",
         "1",
     ],
 );
@@ -55,6 +75,11 @@ const INSTANT: Schema = value(
         "253402300799",
         "true",
     ],
+);
+/// One of two different instants.
+const DATE: Schema = value(
+    &["\"9000-06-01T18:00:00Z\"", "\"9000-06-02T18:00Z\""],
+    &["\"\"", "\"9000-06-01\"", "\"10000-01-01T00:00:00Z\"", "0", "{}"],
 );
 /// An instant after every valid [`INSTANT`].
 const LATER: Schema = value(
@@ -167,7 +192,7 @@ pub(crate) const EVENT_FIELDS: &[Field] = &[
     optional("isPublic", FLAG),
     optional("status", one_of(&["\"PUBLISHED\"", "\"DRAFTED\""])),
     required("deliveryMethod", one_of(&["\"DIGITAL\"", "\"PHYSICAL\""])),
-    optional("shippingCountries", list(&TEXT, 0)),
+    optional("shippingCountries", set(&TEXT)),
     optional("acceptsCompany", FLAG),
     nullable("reference", REFERENCE),
     optional("metadata", METADATA),
@@ -189,7 +214,7 @@ const ANY_JSON: Schema = value(
 );
 
 pub(crate) const SETTINGS_FIELDS: &[Field] = &[
-    optional("tags", list(&TEXT, 0)),
+    optional("tags", set(&TEXT)),
     optional("isFeatured", FLAG),
     nullable("locationMetadata", ANY_JSON),
     nullable("trackingPixels", ANY_JSON),
@@ -205,17 +230,17 @@ pub(crate) const TICKET_TYPE_FIELDS: &[Field] = &[
     optional("displayRemaining", FLAG),
     nullable("validityDays", positive_integer(&["1", "2e0", "9007199254740993"], &["1e19"])),
     nullable("validityHours", positive_integer(&["1", "10.0", "9223372036854775807"], &["9223372036854775808"])),
-    optional("accessAreas", list(&TEXT, 0)),
+    optional("accessAreas", set(&TEXT)),
     optional("maxPerOrder", positive_integer(&["1", "100", "1e2"], &["101", "1e3"])),
     optional(
         "sortOrder",
         value(&["0", "-0", "-5", "1e2", "9007199254740993"], &["0.5", "1e19", "\"1\"", "true", "[]"]),
     ),
     nullable("ticketText", TEXT),
-    nullable("ticketLogo", URI),
+    nullable("ticketLogo", LOGO),
     nullable("validFrom", INSTANT),
     nullable("validUntil", LATER),
-    optional("allowedDates", list(&INSTANT, 0)),
+    optional("allowedDates", set(&DATE)),
     nullable("saleStartDate", INSTANT),
     nullable("saleEndDate", LATER),
     nullable("reference", REFERENCE),
@@ -302,7 +327,7 @@ pub(crate) const DISCOUNT_FIELDS: &[Field] = &[
     required("validFrom", INSTANT),
     required("validTo", LATER),
     nullable("minimumPurchase", PRICE),
-    optional("applicableTicketTypes", list(&TICKET_TYPE, 0)),
+    optional("applicableTicketTypes", set(&TICKET_TYPE)),
     optional("isActive", FLAG),
     optional("autoApply", value(&["false"], &["0", "\"false\"", "[]"])),
 ];

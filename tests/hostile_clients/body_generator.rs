@@ -19,6 +19,8 @@ pub(crate) enum Schema {
     List {
         items: &'static Schema,
         min_length: usize,
+        /// Whether each entry may occur only once.
+        is_set: bool,
     },
     Object(&'static [Field]),
 }
@@ -47,7 +49,12 @@ pub(crate) const fn value(valid: &'static [&'static str], invalid: &'static [&'s
 }
 
 pub(crate) const fn list(items: &'static Schema, min_length: usize) -> Schema {
-    Schema::List { items, min_length }
+    Schema::List { items, min_length, is_set: false }
+}
+
+/// A list in which each entry may occur only once.
+pub(crate) const fn set(items: &'static Schema) -> Schema {
+    Schema::List { items, min_length: 0, is_set: true }
 }
 
 const NOT_AN_OBJECT: &[&str] = &["[]", "[{}]", "\"\"", "\"{}\"", "0", "-0", "1e30", "true"];
@@ -297,9 +304,22 @@ impl<'a> BodyGenerator<'a> {
                 self.add_error(path);
                 "[]"
             }
-            Schema::List { items, min_length } if !is_invalid => {
+            Schema::List { items, min_length, is_set } if !is_invalid => {
                 let length = min_length + self.random.below(3);
-                let entries: Vec<_> = (0..length).map(|index| self.value(items, &format!("{path}[{index}]"))).collect();
+                let mut entries: Vec<String> = Vec::new();
+                for _ in 0..length {
+                    let path = format!("{path}[{}]", entries.len());
+                    let errors = self.errors.len();
+                    let entry = self.value(items, &path);
+                    // An entry that is invalid by itself has that error, and no other.
+                    if *is_set && self.errors.len() == errors && entries.contains(&entry) {
+                        if self.error_interval.is_none() {
+                            continue;
+                        }
+                        self.add_error(&path);
+                    }
+                    entries.push(entry);
+                }
                 return format!("[{}]", entries.join(","));
             }
             Schema::Object(_) => {

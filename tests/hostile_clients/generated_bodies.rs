@@ -24,6 +24,8 @@ struct Operation<'a> {
     fields: &'static [Field],
     /// The status of the response to a valid request.
     success: u16,
+    /// Whether there may only be so many of the resources that it creates. They are deleted.
+    is_limited: bool,
 }
 
 /// A server, and the ids of resources.
@@ -61,7 +63,7 @@ impl Setup {
     }
 
     /// Sends generated bodies to an operation, and checks the responses and the log. Returns how many requests were
-    /// accepted.
+    /// accepted whose resources are still there.
     fn attack(&self, seed: u64, operation: &Operation<'_>) -> usize {
         let placeholders = [
             Placeholder { name: "$event", replacement: &self.event },
@@ -72,6 +74,7 @@ impl Setup {
         let mut client = self.server.client();
         let is_update = operation.method == "PATCH";
         let mut accepted = 0;
+        let mut deleted = 0;
         let mut secrets = Vec::new();
         for _ in 0..GENERATED {
             let Body { text, expected } = generator.random_body(operation.fields, is_update);
@@ -85,6 +88,7 @@ impl Setup {
                     assert_eq!(response.status, operation.success, "{text}: {}", response.text());
                     accepted += 1;
                     collect_secrets(&response, &mut secrets);
+                    deleted += usize::from(operation.is_limited && delete_created(&mut client, &response));
                 }
                 Expected::FieldErrors(expected_paths) => {
                     assert_eq!(response.status, 422, "{expected_paths:?}: {text}: {}", response.text());
@@ -100,12 +104,15 @@ impl Setup {
             let text = generator.valid_body(operation.fields, is_update);
             let bytes = mutated(&mut generator.random, &text);
             let response = client.send(operation.method, operation.path, JSON, &bytes);
-            accepted += usize::from(is_accepted(&response, operation, &bytes));
+            if is_accepted(&response, operation, &bytes) {
+                accepted += 1;
+                deleted += usize::from(operation.is_limited && delete_created(&mut client, &response));
+            }
         }
         let known_secrets = [self.server.key.as_str(), "ada@example.com", "ADA@", "@example.org"];
         let new_secrets = secrets.iter().map(String::as_str).take(50);
         log::capture().assert_clean(&known_secrets.into_iter().chain(new_secrets).collect::<Vec<_>>());
-        accepted
+        accepted - deleted
     }
 
     /// Creates a webhook endpoint and returns its path.
@@ -163,6 +170,12 @@ fn collect_secrets(response: &Response, secrets: &mut Vec<String>) {
     secrets.extend(tickets.filter_map(|ticket| ticket["code"].as_str()).map(str::to_owned));
 }
 
+/// Deletes the resource that a request has created. Returns true.
+fn delete_created(client: &mut Client, response: &Response) -> bool {
+    client.send("DELETE", response.header("location").expect("it was created"), &[], b"").expect(204);
+    true
+}
+
 /// Asserts that the status is one that the operation may return, and returns whether the request was accepted.
 fn is_accepted(response: &Response, operation: &Operation<'_>, bytes: &[u8]) -> bool {
     match response.status {
@@ -176,11 +189,11 @@ fn is_accepted(response: &Response, operation: &Operation<'_>, bytes: &[u8]) -> 
 }
 
 const fn post<'a>(path: &'a str, fields: &'static [Field], success: u16) -> Operation<'a> {
-    Operation { method: "POST", path, fields, success }
+    Operation { method: "POST", path, fields, success, is_limited: false }
 }
 
 const fn patch<'a>(path: &'a str, fields: &'static [Field]) -> Operation<'a> {
-    Operation { method: "PATCH", path, fields, success: 200 }
+    Operation { method: "PATCH", path, fields, success: 200, is_limited: false }
 }
 
 #[test]
@@ -210,7 +223,8 @@ fn errors_in_event_settings_are_reported() {
 fn errors_in_a_new_ticket_type_are_reported() {
     let setup = Setup::new();
     let path = format!("/v1/events/{}/ticket-types", setup.event);
-    setup.attack_create(4, &post(&path, TICKET_TYPE_FIELDS, 201), &path);
+    let create = Operation { is_limited: true, ..post(&path, TICKET_TYPE_FIELDS, 201) };
+    setup.attack_create(4, &create, &path);
 }
 
 #[test]
@@ -262,7 +276,8 @@ fn errors_in_a_discount_validation_are_reported() {
 #[test]
 fn errors_in_a_new_webhook_endpoint_are_reported() {
     let setup = Setup::new();
-    setup.attack_create(13, &post("/v1/webhooks", WEBHOOK_FIELDS, 201), "/v1/webhooks");
+    let create = Operation { is_limited: true, ..post("/v1/webhooks", WEBHOOK_FIELDS, 201) };
+    setup.attack_create(13, &create, "/v1/webhooks");
 }
 
 #[test]
@@ -339,12 +354,15 @@ fn very_long_values_are_stored_completely_or_rejected() {
         );
         client.send("POST", "/v1/events", JSON, body.as_bytes())
     };
-    let title = "\u{202e}ä\"\\\u{1}🎷".repeat(10_000);
-    let slug = "a-".repeat(50_000) + "a";
+    // 255 characters each.
+    let title = "\u{202e}ä\"\\\u{1}".repeat(51);
+    let slug = "a-".repeat(127) + "a";
     let created = event(&mut client, &title, &slug).expect(201).json();
     assert!(created["title"] == title.as_str() && created["slug"] == slug.as_str());
     assert_eq!(event(&mut client, &title, &slug).expect(409).json()["reason"], "slug-taken");
-    assert_eq!(event(&mut client, &title, &(slug + "-")).paths(), ["slug"]);
+    assert_eq!(event(&mut client, &title, &(slug.clone() + "-")).paths(), ["slug"]);
+    assert_eq!(event(&mut client, &(title + "🎷"), &(slug + "a")).paths(), ["title", "slug"]);
+    assert_eq!(event(&mut client, &"🎷".repeat(200_000), &"a".repeat(100_000)).paths(), ["title", "slug"]);
     // Numbers may have any number of digits.
     let path = format!("/v1/ticket-types/{}", setup.ticket_type);
     for (digits, price) in [("0".repeat(100_000), 0.0), (format!("5{}", "0".repeat(100_000)), 0.5)] {
@@ -357,35 +375,33 @@ fn very_long_values_are_stored_completely_or_rejected() {
     let guest = json!({"ticketId": setup.ticket_type, "quantity": 1, "customer": {"name": "A", "email": email}});
     assert_eq!(client.post("/v1/tickets/issue", &guest).paths(), ["customer.email"]);
     let scan = json!({"code": "A".repeat(1_000_000)});
-    client.post("/v1/tickets/check-in", &scan).expect(404);
+    assert_eq!(client.post("/v1/tickets/check-in", &scan).paths(), ["code"]);
 }
 
 #[test]
-fn every_entry_of_a_list_of_ten_thousand_is_checked() {
+fn a_list_of_ten_thousand_entries_has_one_error() {
     let setup = Setup::new();
     let mut client = setup.server.client();
     let long_list = |entry: &str| format!("[{}]", vec![entry; 10_000].join(","));
-    let paths = |list: &str| -> Vec<String> { (0..10_000).map(|index| format!("{list}[{index}]")).collect() };
     let path = format!("/v1/events/{}/settings", setup.event);
-    let tags = client.send("PATCH", &path, JSON, format!("{{\"tags\":{}}}", long_list("\"x\"")).as_bytes()).expect(200);
-    assert_eq!(tags.json()["tags"].as_array().unwrap().len(), 10_000);
-    let tags = client.send("PATCH", &path, JSON, format!("{{\"tags\":{}}}", long_list("0")).as_bytes());
-    assert_eq!(tags.paths(), paths("tags"));
+    for entry in ["\"x\"", "0", "{}"] {
+        let tags = client.send("PATCH", &path, JSON, format!("{{\"tags\":{}}}", long_list(entry)).as_bytes());
+        assert_eq!(tags.paths(), ["tags"]);
+    }
     let order = |items: &str| {
         let event = &setup.event;
         let customer = "{\"name\":\"Ada\",\"email\":\"ada@example.com\"}";
         format!("{{\"eventId\":\"{event}\",\"customer\":{customer},\"items\":{items}}}")
     };
     let item = format!("{{\"ticketId\":\"{}\",\"quantity\":1}}", setup.ticket_type);
-    let rejected = client.send("POST", "/v1/orders", JSON, order(&long_list(&item)).as_bytes()).expect(409);
-    assert_eq!(rejected.json()["reason"], "max-per-order-exceeded");
-    let rejected = client.send("POST", "/v1/orders", JSON, order(&long_list("[]")).as_bytes());
-    assert_eq!(rejected.paths(), paths("items"));
-    // Each of a hundred thousand entries gets an error, in time that is not quadratic: the client would time out.
+    for entry in [item.as_str(), "[]"] {
+        let rejected = client.send("POST", "/v1/orders", JSON, order(&long_list(entry)).as_bytes());
+        assert_eq!(rejected.paths(), ["items"]);
+    }
     let ticket_types = format!("[0{}]", ",0".repeat(100_000));
     let body = format!("{{\"applicableTicketTypes\":{ticket_types}}}");
     let rejected = client.send("PATCH", &format!("/v1/discounts/{}", setup.discount), JSON, body.as_bytes());
-    assert_eq!(rejected.expect(422).json()["errors"].as_array().unwrap().len(), 100_001);
+    assert_eq!(rejected.paths(), ["applicableTicketTypes"]);
     assert_eq!(setup.count("/v1/orders"), 0);
 }
 

@@ -369,8 +369,8 @@ fn a_search_has_no_wildcards() {
         let found: Vec<_> = found["data"].as_array().unwrap().iter().map(|event| event["title"].clone()).collect();
         assert_eq!(found, expected, "{q:?}");
     }
-    assert_eq!(client.get(&format!("/v1/events?q={}", "a".repeat(1001))).paths(), ["q"]);
-    client.get(&format!("/v1/events?q={}", "%25".repeat(1000))).expect(200);
+    assert_eq!(client.get(&format!("/v1/events?q={}", "a".repeat(101))).paths(), ["q"]);
+    client.get(&format!("/v1/events?q={}", "%25".repeat(100))).expect(200);
 }
 
 #[test]

@@ -82,6 +82,8 @@ fn samples(document: &Document, schema: &Value, base: Option<&Value>) -> Samples
                 None => samples.valid.push(json!([])),
                 other => panic!("this test does not know minItems {other:?}"),
             }
+            let max_items = usize::try_from(schema["maxItems"].as_u64().expect("every list has a limit")).unwrap();
+            samples.invalid.push(Value::Array(vec![Value::Null; max_items + 1]));
         }
         "object" => samples.invalid.extend([json!([]), json!("x")]),
         "integer" | "number" => {
@@ -124,6 +126,11 @@ fn add_strings(schema: &Value, base: Option<&Value>, samples: &mut Samples) {
     }
     // Lengths are in characters: each of these has two bytes.
     let of_length = |length: u64| json!("ä".repeat(usize::try_from(length).unwrap()));
+    // A text that begins and ends like this, and has this length.
+    let padded = |start: &str, length: usize, end: &str| {
+        json!(format!("{start}{}{end}", "a".repeat(length - start.len() - end.len())))
+    };
+    let max_length = schema["maxLength"].as_u64().map(|length| usize::try_from(length).unwrap());
     let min_length = schema["minLength"].as_u64().unwrap_or(0);
     let pattern = schema["pattern"].as_str().unwrap();
     let is_plain_text = pattern == r"^[^\x00]*$";
@@ -142,10 +149,34 @@ fn add_strings(schema: &Value, base: Option<&Value>, samples: &mut Samples) {
         Some("email") => {
             valid.extend(["a@b.co", "O'Neill+x@sub.example.org"].map(Value::from));
             invalid.extend(["", "ada", "ada@", "a@b@example.com"].map(Value::from));
+            // 64 characters, @, and a domain of labels with at most 63 characters: 189 in the longest, 190 in the other.
+            let of_labels = |labels: [usize; 3]| {
+                let domain = labels.map(|length| "b".repeat(length)).join(".");
+                json!(format!("{}@{domain}", "a".repeat(64)))
+            };
+            assert_eq!(max_length, Some(254));
+            valid.push(of_labels([63, 63, 61]));
+            invalid.push(of_labels([63, 63, 62]));
         }
         Some("uri") => {
-            valid.extend(["urn:x:y", "https://example.com/a?b#c"].map(Value::from));
+            let max_length = max_length.expect("every URL has a limit");
+            valid.push(json!("https://example.com/a?b#c"));
             invalid.extend(["", "example.com", "https://exa mple.com"].map(Value::from));
+            invalid.extend(
+                ["javascript:alert(1)", "vbscript:x", "file:///x", "blob:x", "data:text/html,x"].map(Value::from),
+            );
+            // Only a logo may be a `data:` URI, which is longer than other URLs.
+            if max_length > 2048 {
+                valid.extend([json!("data:image/jpeg;base64,/9j/"), padded("data:image/png;base64,", max_length, "")]);
+                invalid.extend([json!("urn:x:y"), padded("data:image/png;base64,", max_length + 1, "")]);
+            } else {
+                valid.extend([
+                    json!("urn:x:y"),
+                    json!("myapp://paid"),
+                    padded("https://example.com/", max_length, "#c"),
+                ]);
+                invalid.push(padded("https://example.com/", max_length + 1, "#c"));
+            }
         }
         None if is_plain_text && schema["maxLength"] == 3 => {
             valid.push(json!("EUR"));
@@ -165,6 +196,9 @@ fn add_strings(schema: &Value, base: Option<&Value>, samples: &mut Samples) {
             assert_eq!(pattern, "^[a-z0-9]+(?:-[a-z0-9]+)*$");
             valid.extend(["a", "0-9", "a-b-c"].map(Value::from));
             invalid.extend(["", "A", "a-", "-a", "a--b", "a_b", "ä"].map(Value::from));
+            let max_length = max_length.expect("every slug has a limit");
+            valid.push(padded("a", max_length, "b"));
+            invalid.push(padded("a", max_length + 1, "b"));
         }
         Some(other) => panic!("this test does not know the format {other}"),
     }

@@ -1,7 +1,7 @@
 //! Operations on discounts.
 
 use super::super::operation::Operation;
-use crate::error::Reason::{CodeTaken, InUse};
+use crate::error::Reason::{CodeTaken, InUse, LimitReached};
 use crate::form::request::Request;
 use crate::model::discount::{CreateDiscount, ListDiscounts, UpdateDiscount, ValidateDiscount};
 use crate::scope::Scope::{DiscountsRead, DiscountsWrite};
@@ -19,8 +19,8 @@ pub(super) fn operations() -> Vec<Operation> {
             |call, request: Request<CreateDiscount>| call.service.create_discount(call.keyed, request),
             |discount| format!("discounts/{}", discount.id),
         )
-        .docs("Create a discount", "")
-        .conflicts(&[CodeTaken]),
+        .docs("Create a discount", "At most 20 automatic discounts of an event may be enabled.")
+        .conflicts(&[CodeTaken, LimitReached]),
         Operation::action(
             "validate_discount",
             "/discounts/validate",
@@ -43,7 +43,7 @@ pub(super) fn operations() -> Vec<Operation> {
             |call, changes: Request<UpdateDiscount>| call.service.update_discount(call.conditional, call.id(), changes),
         )
         .docs("Update a discount", "Absent fields keep their value. Existing orders keep their discount.")
-        .conflicts(&[CodeTaken]),
+        .conflicts(&[CodeTaken, LimitReached]),
         Operation::delete("delete_discount", "/discounts/{discountId}", DiscountsWrite, |call| {
             call.service.delete_discount(call.conditional, call.id())
         })

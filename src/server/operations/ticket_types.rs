@@ -1,7 +1,7 @@
 //! Operations on ticket types.
 
 use super::super::operation::Operation;
-use crate::error::Reason::{InUse, QuantityBelowSold};
+use crate::error::Reason::{InUse, LimitReached, QuantityBelowSold};
 use crate::form::request::Request;
 use crate::model::ticket_type::{CreateTicketType, ListTicketTypes, UpdateTicketType};
 use crate::scope::Scope::{TicketTypesRead, TicketTypesWrite};
@@ -22,7 +22,8 @@ pub(super) fn operations() -> Vec<Operation> {
             |call, request: Request<CreateTicketType>| call.service.create_ticket_type(call.keyed, call.id(), request),
             |ticket_type| format!("ticket-types/{}", ticket_type.id),
         )
-        .docs("Create a ticket type", ""),
+        .docs("Create a ticket type", "An event may have at most 500 ticket types.")
+        .conflicts(&[LimitReached]),
         Operation::get_with_etag("get_ticket_type", "/ticket-types/{ticketTypeId}", TicketTypesRead, |call| {
             call.service.get_ticket_type(call.caller, call.id())
         })

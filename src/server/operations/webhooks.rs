@@ -1,7 +1,7 @@
 //! Operations on webhook endpoints and on the history of their deliveries.
 
 use super::super::operation::Operation;
-use crate::error::Reason::InvalidTransition;
+use crate::error::Reason::{InvalidTransition, LimitReached};
 use crate::form::request::Request;
 use crate::model::idempotency::Replayable;
 use crate::model::webhook::{CreateWebhook, ListWebhookDeliveries, ListWebhooks, UpdateWebhook};
@@ -22,8 +22,10 @@ pub(super) fn operations() -> Vec<Operation> {
         )
         .docs(
             "Create a webhook endpoint",
-            "The response contains the signing secret. It is shown only here and when it is rotated.",
-        ),
+            "The response contains the signing secret. It is shown only here and when it is rotated. An organization may \
+             have at most 100 endpoints.",
+        )
+        .conflicts(&[LimitReached]),
         Operation::get_with_etag("get_webhook", "/webhooks/{webhookId}", WebhooksRead, |call| {
             call.service.get_webhook(call.caller, call.id())
         })

@@ -1,0 +1,153 @@
+//! Free JSON: fields that accept any JSON, up to a size and a depth.
+
+use serde_json::{Value as Json, json};
+
+use super::json::Value;
+use super::limits::NoLimit;
+use super::path::Path;
+use super::schema::NamedSchemas;
+use super::text::CONTAINS_NUL;
+use super::value::FormValue;
+use crate::error::FieldErrors;
+
+/// The greatest size, in bytes of compact JSON.
+const MAX_BYTES: usize = 16 * 1024;
+
+/// The greatest depth to which arrays and objects may nest.
+const MAX_DEPTH: usize = 32;
+
+impl FormValue for Json {
+    type Limit = NoLimit;
+
+    fn placeholder() -> Self {
+        Self::Null
+    }
+
+    fn read(value: &Value, _: Path<'_>, _: &mut FieldErrors) -> Option<Self> {
+        Some(value.to_serde_json())
+    }
+
+    fn is_within(&self, limit: NoLimit) -> bool {
+        match limit {}
+    }
+
+    fn check_parts(&self, path: Path<'_>, errors: &mut FieldErrors) {
+        if nests_deeper_than(self, MAX_DEPTH) {
+            errors.add(path, format!("must nest at most {MAX_DEPTH} levels deep"));
+        } else if contains_nul(self) {
+            errors.add(path, CONTAINS_NUL);
+        } else {
+            let fits = !is_longer_than(self, MAX_BYTES);
+            errors.check(fits, path, format!("must have at most {MAX_BYTES} bytes as JSON"));
+        }
+    }
+
+    fn flatten(&mut self) {
+        if nests_deeper_than(self, MAX_DEPTH) {
+            take_apart(self.take());
+        }
+    }
+
+    fn schema(_: &mut NamedSchemas) -> Json {
+        json!({})
+    }
+}
+
+/// Whether arrays and objects nest deeper than `levels`. Does not recurse, because a value that a program has built may
+/// nest deeper than the stack allows.
+pub(crate) fn nests_deeper_than(value: &Json, levels: usize) -> bool {
+    let mut open = vec![(value, 0)];
+    while let Some((value, outer)) = open.pop() {
+        if matches!(value, Json::Array(_) | Json::Object(_)) && outer >= levels {
+            return true;
+        }
+        match value {
+            Json::Array(items) => open.extend(items.iter().map(|item| (item, outer + 1))),
+            Json::Object(members) => open.extend(members.values().map(|member| (member, outer + 1))),
+            _ => {}
+        }
+    }
+    false
+}
+
+/// Drops a value of any depth. The destructor of [`serde_json::Value`] recurses.
+pub(crate) fn take_apart(value: Json) {
+    let mut parts = vec![value];
+    while let Some(part) = parts.pop() {
+        match part {
+            Json::Array(items) => parts.extend(items),
+            Json::Object(members) => parts.extend(members.into_iter().map(|(_, member)| member)),
+            _ => {}
+        }
+    }
+}
+
+/// Whether a string or a key of a JSON value contains U+0000. The value must not nest deep.
+fn contains_nul(value: &Json) -> bool {
+    match value {
+        Json::String(text) => text.contains('\0'),
+        Json::Array(items) => items.iter().any(contains_nul),
+        Json::Object(members) => members.iter().any(|(key, value)| key.contains('\0') || contains_nul(value)),
+        _ => false,
+    }
+}
+
+/// Whether the compact JSON of a value has more than `most` bytes. The value must not nest deep.
+fn is_longer_than(value: &Json, most: usize) -> bool {
+    serde_json::to_writer(BytesLeft(most), value).is_err()
+}
+
+/// A writer that fails after this many bytes.
+struct BytesLeft(usize);
+
+impl std::io::Write for BytesLeft {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0 = self.0.checked_sub(bytes.len()).ok_or(std::io::ErrorKind::StorageFull)?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn nested(levels: usize) -> Json {
+        (0..levels).fold(Json::Null, |inner, _| Json::Array(vec![inner]))
+    }
+
+    fn errors(value: &Json) -> Vec<String> {
+        let mut errors = FieldErrors::default();
+        value.check(&[], Path::Root.field("x"), &mut errors);
+        errors.as_slice().iter().map(|error| error.message.clone()).collect()
+    }
+
+    #[test]
+    fn free_json_nests_at_most_32_levels_deep() {
+        assert_eq!(errors(&nested(32)), [""; 0]);
+        assert_eq!(errors(&nested(33)), ["must nest at most 32 levels deep"]);
+        assert_eq!(errors(&json!({"a": nested(31)})), [""; 0]);
+        assert_eq!(errors(&json!({"a": nested(32)})), ["must nest at most 32 levels deep"]);
+    }
+
+    #[test]
+    fn free_json_has_at_most_16_kib() {
+        let of_length = |bytes: usize| json!("x".repeat(bytes - 2));
+        assert_eq!(errors(&of_length(16_384)), [""; 0]);
+        assert_eq!(errors(&of_length(16_385)), ["must have at most 16384 bytes as JSON"]);
+    }
+
+    #[test]
+    fn a_value_deeper_than_the_stack_is_refused_and_dropped() {
+        let mut value = nested(1_000_000);
+        assert_eq!(errors(&value), ["must nest at most 32 levels deep"]);
+        value.flatten();
+        assert_eq!(value, Json::Null);
+        let mut fine = nested(32);
+        fine.flatten();
+        assert_eq!(fine, nested(32));
+    }
+}
