@@ -94,6 +94,7 @@ impl Error {
             Self::IdempotencyInProgress => "idempotency-in-progress",
             Self::PaymentGatewayFailed(_) => "payment-gateway-failed",
             Self::Unavailable(_) => "unavailable",
+            Self::Store(error) if error.is_temporary() => "unavailable",
             Self::Store(_) | Self::Internal(_) => "internal",
         }
     }
@@ -109,9 +110,10 @@ impl Error {
             Self::Conflict(_) | Self::IdempotencyInProgress => 409,
             Self::RevisionMismatch(_) => 412,
             Self::Validation(_) | Self::IdempotencyKeyReused => 422,
-            Self::Store(_) | Self::Internal(_) => 500,
             Self::PaymentGatewayFailed(_) => 502,
             Self::Unavailable(_) => 503,
+            Self::Store(error) if error.is_temporary() => 503,
+            Self::Store(_) | Self::Internal(_) => 500,
         }
     }
 
@@ -119,7 +121,13 @@ impl Error {
     /// key](crate::Caller::with_idempotency_key), the retry must have the same key.
     #[must_use]
     pub const fn is_retryable(&self) -> bool {
-        matches!(self, Self::IdempotencyInProgress | Self::PaymentGatewayFailed(_) | Self::Unavailable(_))
+        matches!(
+            self,
+            Self::IdempotencyInProgress
+                | Self::PaymentGatewayFailed(_)
+                | Self::Unavailable(_)
+                | Self::Store(StoreError::Full)
+        )
     }
 
     /// The reason for a conflict; `None` for other errors.
@@ -317,6 +325,15 @@ pub enum StoreError {
     /// The disk is full. Nothing was written.
     #[error("the disk is full: nothing was written")]
     Full,
+    /// The disk could not store what was written to the database file: a sync failed, here or in another process. What
+    /// was acknowledged is in the write-ahead log. Nothing more is written until every program that has the file open
+    /// has ended; the next one to open it recovers everything.
+    #[error("the disk failed to sync the database: writes are refused until all programs that use it are restarted")]
+    SyncFailed,
+    /// The database file was removed or replaced while the program had it open. Nothing more is written until the
+    /// program is restarted: it would be lost.
+    #[error("the database file was removed or replaced: {0}; writes are refused until the program is restarted")]
+    FileReplaced(String),
     /// The file, or its folder, cannot be written to.
     #[error("the database cannot be written to: {0}")]
     ReadOnly(String),
@@ -373,6 +390,13 @@ pub enum StoreError {
     /// Anything else that SQLite or the operating system reported.
     #[error("the database failed: {0}")]
     Failed(String),
+}
+
+impl StoreError {
+    /// Whether the request may succeed when the disk has room again, or the program was restarted.
+    pub(crate) const fn is_temporary(&self) -> bool {
+        matches!(self, Self::Full | Self::SyncFailed | Self::FileReplaced(_))
+    }
 }
 
 #[cfg(test)]

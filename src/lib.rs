@@ -172,7 +172,7 @@ pub use model::amount::{Amount, AmountError};
 pub use model::caller::Caller;
 pub use model::metadata::Metadata;
 pub use model::timestamp::{Timestamp, TimestampError};
-pub use service::{Builder, StillInUse, TicketingService, WeakTicketingService};
+pub use service::{Builder, CloseError, TicketingService, WeakTicketingService};
 
 /// Events: what tickets are sold for.
 pub mod event {

@@ -1,9 +1,10 @@
-//! Runs the server until SIGTERM or Ctrl-C.
+//! Runs the server until SIGTERM or Ctrl-C, or until a sync of the database fails.
 
 use std::net::{SocketAddr, TcpListener};
 use std::time::Duration;
 
 use ticketing::TicketingService;
+use ticketing::error::StoreError;
 use ticketing::organization::{CreateApiKey, CreateOrganization, Scopes};
 use ticketing::server::{Routes, ServerOptions, serve};
 use ticketing::webhook::SenderOptions;
@@ -13,7 +14,8 @@ use crate::failure::Failure;
 use crate::options::{LogFormat, Settings};
 use crate::print_line;
 
-/// Binds the socket, opens the database and serves requests until SIGTERM or Ctrl-C.
+/// Binds the socket, opens the database and serves requests until SIGTERM or Ctrl-C. Fails if a sync of the database
+/// fails: the next start recovers what was acknowledged.
 pub(crate) fn run(settings: Settings) -> Result<(), Failure> {
     start_log(settings.log_format);
     // The sockets come before the database: if a port is in use, no file is created. The default of the public URL needs
@@ -42,6 +44,13 @@ pub(crate) fn run(settings: Settings) -> Result<(), Failure> {
     options.rate_limit = settings.rate_limit;
     options.failed_authentications = settings.failed_authentications;
     let routes = Routes::new(service.clone(), &options);
+    let watched = service.clone();
+    let stop = async move {
+        tokio::select! {
+            () = stop => {}
+            () = sync_failure(watched) => {}
+        }
+    };
     let served = runtime.block_on(async move {
         let public = match metrics {
             None => routes.public().merge(routes.metrics()),
@@ -56,9 +65,21 @@ pub(crate) fn run(settings: Settings) -> Result<(), Failure> {
     runtime.shutdown_timeout(Duration::from_secs(1));
     drop(webhooks);
     drop(maintenance);
+    let stopped = service.stopped();
     // The last handle of the service: dropping it merges the write-ahead log into the database file.
     drop(service);
+    if let Some(error @ StoreError::SyncFailed) = stopped {
+        return Err(Failure::Run(format!("the server has ended: {error}")));
+    }
     served.map_err(|error| Failure::Run(format!("the server failed: {error}")))
+}
+
+/// Waits until a sync of the database has failed. If its file was replaced, the server goes on without writing: after a
+/// restart it would create a new database.
+async fn sync_failure(service: TicketingService) {
+    while service.stopped() != Some(StoreError::SyncFailed) {
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
 }
 
 /// A socket, and the address on which it listens.

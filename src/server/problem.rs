@@ -106,6 +106,9 @@ pub(super) const PAYMENT_GATEWAY_FAILED: ProblemCode =
 pub(super) const UNAVAILABLE: ProblemCode =
     ProblemCode::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", "Service unavailable");
 
+/// The detail if the disk is full, or if the store has stopped. The cause is only in the log.
+const STORE_NOT_WRITABLE: &str = "the store cannot be written at the moment";
+
 /// A problem that is returned to the client. [`Problem::render`] writes its body.
 #[derive(Debug, Clone)]
 pub(super) struct Problem {
@@ -232,6 +235,10 @@ impl From<Error> for Problem {
             Error::Forbidden(scope) => Self::forbidden(scope),
             Error::IdempotencyInProgress => Self { retry_after: Some(1), ..Self::new(code, error.to_string()) },
             Error::Unavailable(detail) => Self::unavailable(detail),
+            Error::Store(cause) if cause.is_temporary() => {
+                tracing::error!(target: "ticketing::request", %cause, "the store cannot be written");
+                Self::unavailable(STORE_NOT_WRITABLE)
+            }
             Error::Store(cause) => Self::internal(cause),
             Error::Internal(cause) => Self::internal(cause),
             error => Self::new(code, error.to_string()),
@@ -291,6 +298,9 @@ mod tests {
             Error::PaymentGatewayFailed(String::new()),
             Error::Unavailable("busy"),
             Error::Store(StoreError::Full),
+            Error::Store(StoreError::SyncFailed),
+            Error::Store(StoreError::FileReplaced(String::new())),
+            Error::Store(StoreError::Failed(String::new())),
             Error::Internal(String::new()),
         ] {
             let (code, status) = (error.code(), error.http_status());

@@ -7,27 +7,29 @@ use std::time::Duration;
 
 use super::TicketingService;
 use super::ticketing_service::Inner;
+use crate::error::Error;
 
 /// How often closing looks whether the other handles are gone.
 const POLL: Duration = Duration::from_millis(2);
 
-/// The error of [`TicketingService::close`]: other handles of the service still exist.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// The error of [`TicketingService::close`].
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub struct StillInUse {
-    /// How many: clones of the service, operations and notification handlers that are running, and webhook senders that
-    /// were started with [`start_webhook_sender`](TicketingService::start_webhook_sender).
-    pub handles: usize,
+pub enum CloseError {
+    /// Other handles of the service still exist. Their operations fail, and the database is closed when the last of them
+    /// is dropped.
+    #[error("the service is still in use: {handles} other {} must be dropped", if *.handles == 1 { "handle" } else { "handles" })]
+    #[non_exhaustive]
+    StillInUse {
+        /// How many: clones of the service, operations and notification handlers that are running, and webhook senders
+        /// that were started with [`start_webhook_sender`](TicketingService::start_webhook_sender).
+        handles: usize,
+    },
+    /// The service is closed, but the database file is not complete by itself: the write-ahead log next to it is needed.
+    /// The next opening uses it, so no data is lost.
+    #[error("the service is closed, but its write-ahead log is still needed: {0}")]
+    LogRemains(Error),
 }
-
-impl fmt::Display for StillInUse {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let noun = if self.handles == 1 { "handle" } else { "handles" };
-        write!(f, "the service is still in use: {} other {noun} must be dropped", self.handles)
-    }
-}
-
-impl std::error::Error for StillInUse {}
 
 /// A handle that does not keep the service open, for everything that the service itself owns: a payment gateway, a
 /// webhook transport, or the handler of a notification. A [`TicketingService`] in one of those would never be closed.
@@ -84,12 +86,13 @@ impl TicketingService {
     /// [`Builder`](crate::Builder) has started are stopped, which can take a few seconds longer than `timeout`.
     /// [Subscriptions](Self::subscribe) end. Then the method waits up to `timeout` for the other handles to be dropped.
     ///
-    /// The write-ahead log remains if another process has the database open. It also remains if the last checkpoint
-    /// fails, for example because the disk is full; this is logged, and no data is lost.
+    /// The write-ahead log remains if another process has the database open.
     ///
     /// # Errors
-    /// [`StillInUse`] if there are other handles after `timeout`. Their operations still fail. The database is closed
-    /// when the last of them is dropped.
+    /// - [`CloseError::StillInUse`] if there are other handles after `timeout`. Their operations still fail. The database
+    ///   is closed when the last of them is dropped.
+    /// - [`CloseError::LogRemains`] if the last checkpoint could not be made, for example because the disk is full, or
+    ///   because the store has [`stopped`](Self::stopped).
     ///
     /// ```
     #[doc = include_str!("../doc_fixture.md")]
@@ -98,7 +101,7 @@ impl TicketingService {
     /// assert!(path.exists() && !path.with_extension("db-wal").exists());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn close(self, timeout: Duration) -> Result<(), StillInUse> {
+    pub fn close(self, timeout: Duration) -> Result<(), CloseError> {
         self.inner.closing.store(true, Ordering::SeqCst);
         self.inner.background.stop();
         // A thread that waits for notifications may have a handle of the service.
@@ -111,14 +114,15 @@ impl TicketingService {
                 match Arc::try_unwrap(inner) {
                     // Dropping the store makes the last checkpoint.
                     Ok(last) => {
+                        let result = last.store.closing_result();
                         drop(last);
-                        return Ok(());
+                        return result.get().cloned().unwrap_or(Ok(())).map_err(CloseError::LogRemains);
                     }
                     // A weak handle was upgraded in between, and is about to find out that the service is closing.
                     Err(shared) => inner = shared,
                 }
             } else if remaining.is_zero() {
-                return Err(StillInUse { handles });
+                return Err(CloseError::StillInUse { handles });
             }
             let pause = POLL.min(remaining);
             std::thread::sleep(pause);

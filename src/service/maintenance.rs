@@ -90,7 +90,8 @@ impl TicketingService {
     }
 
     /// Starts a thread that calls [`run_maintenance`](Self::run_maintenance) every second. It stops when the
-    /// returned [`MaintenanceWorker`] or the last clone of the service is dropped.
+    /// returned [`MaintenanceWorker`] or the last clone of the service is dropped, or when the store has
+    /// [`stopped`](Self::stopped).
     ///
     /// # Errors
     /// - [`Error::Store`](crate::Error::Store) if the thread cannot be started.
@@ -106,8 +107,12 @@ impl TicketingService {
         MaintenanceWorker::start(move |stop| {
             while !stop.wait(Duration::from_secs(1)) {
                 let Some(service) = service.upgrade() else { return };
+                if service.stopped().is_some() {
+                    return;
+                }
                 if let Err(error) = service.run_maintenance()
                     && !service.is_closing()
+                    && service.stopped().is_none()
                 {
                     tracing::warn!(
                         target: "ticketing::maintenance",

@@ -70,7 +70,7 @@ mod open_store;
 mod webhook_settings;
 
 pub use builder::Builder;
-pub use close::{StillInUse, WeakTicketingService};
+pub use close::{CloseError, WeakTicketingService};
 pub use maintenance::MaintenanceReport;
 pub use maintenance_worker::MaintenanceWorker;
 pub use subscriptions::NotificationReceiver;

@@ -128,13 +128,18 @@ fn run(service: &WeakTicketingService, handler: &NotificationHandler, wakeup: &W
     while !wakeup.is_stopping() {
         // The handle is dropped before the thread waits, because it keeps the service open.
         let Some(service) = service.upgrade() else { return };
+        if service.stopped().is_some() {
+            return;
+        }
         rounds = (rounds + 1) % ROUNDS_UNTIL_REGISTERED;
         let registered = if rounds == 0 { service.register(handler.registration.clone()) } else { Ok(()) };
         let called = registered.and_then(|()| service.call_next(handler));
+        let stopped = service.stopped().is_some();
         drop(service);
         match called {
             Ok(true) => {}
             Ok(false) => wakeup.wait(POLL),
+            Err(_) if stopped => return,
             Err(error) => {
                 tracing::warn!(
                     target: "ticketing::notifications",

@@ -10,7 +10,7 @@ use super::background::Background;
 use super::in_flight::InFlightKeys;
 use super::webhook_settings::WebhookSettings;
 use crate::environment::Environment;
-use crate::error::Result;
+use crate::error::{Result, StoreError};
 use crate::model::id::{ApiKeyId, OrganizationId};
 use crate::model::suspended::SuspendedOrganizations;
 use crate::model::timestamp::Timestamp;
@@ -82,10 +82,15 @@ pub(super) struct Inner {
 
 /// # The service itself
 impl TicketingService {
-    /// Checks that the database can be read. A readiness probe calls it.
+    /// Checks that the database can be read and written. A readiness probe calls it.
+    ///
+    /// It reads one row. If the last attempt to write failed, for example because the disk is full, it also writes a page
+    /// of the database as it is.
     ///
     /// # Errors
-    /// - [`Error::Unavailable`](crate::Error::Unavailable) or [`Error::Store`](crate::Error::Store) if it cannot.
+    /// - The error for which the store has [`stopped`](Self::stopped).
+    /// - [`Error::Unavailable`](crate::Error::Unavailable) or [`Error::Store`](crate::Error::Store) if the database
+    ///   cannot be read, or not be written after a failed attempt.
     ///
     /// ```
     #[doc = include_str!("../doc_fixture.md")]
@@ -93,7 +98,31 @@ impl TicketingService {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn ready(&self) -> Result<()> {
-        self.store().read(|tx| organizations::all(tx).map(drop))
+        self.store().get()?.ready()
+    }
+
+    /// Returns why the store has stopped to write, or `None` as long as it works. It looks at the disk once a second, and
+    /// before each transaction.
+    ///
+    /// - [`StoreError::SyncFailed`]: the disk could not sync the database file, in this process or in another one. The
+    ///   operating system may have lost pages that it reports as written. What was acknowledged is in the write-ahead
+    ///   log, and the next start recovers it, once all programs that have the file open have ended. So end the program,
+    ///   and replace the disk if this happens again.
+    /// - [`StoreError::FileReplaced`]: the database file was removed, moved or replaced. What is in the old file is lost
+    ///   at the end of the program, unless it has another name.
+    ///
+    /// A store that has stopped refuses every write with this error, and [`ready`](Self::ready) fails with it. Reads still
+    /// work, but after a failed sync they may show older states. Maintenance, webhook senders and notification handlers
+    /// end. Closing the service leaves the write-ahead log as it is.
+    ///
+    /// ```
+    #[doc = include_str!("../doc_fixture.md")]
+    /// assert_eq!(service.stopped(), None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn stopped(&self) -> Option<StoreError> {
+        self.inner.store.stopped().cloned()
     }
 
     /// Runs `work` so that all its reads on this thread see one snapshot of the database: the state at the moment when

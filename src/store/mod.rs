@@ -56,7 +56,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::environment::Environment;
-use crate::error::Result;
+use crate::error::{Result, StoreError};
 use crate::model::backup::BackupProgress;
 use crate::model::id::WebhookId;
 use crate::model::statistics::Statistics;
@@ -65,8 +65,8 @@ use commit_notifier::CommitNotifier;
 pub(crate) use counters::CommitEvent;
 use counters::Counters;
 use engine::ids::IdSource;
-use engine::sqlite::{Checkpointer, Isolation, Readers};
-use engine::{AfterCommit, Writer};
+use engine::sqlite::{Checkpointer, Isolation, Readers, rewrite_header};
+use engine::{AfterCommit, ClosingResult, Writer};
 pub(crate) use engine::{Bind, Location, Row, Savepoint, Transaction};
 use engine::{Constraint, on_violation};
 pub(crate) use subscriptions::Subscription;
@@ -88,6 +88,7 @@ pub(crate) struct Store {
 impl Store {
     /// Opens the database. Creates it if it does not exist, and migrates an older schema.
     pub(crate) fn open(location: &Location, readers: u32, environment: Environment) -> Result<Self> {
+        location.recover_from_failed_sync()?;
         let database = location.open()?;
         let schema = database.migrate(migrations::ALL)?;
         let ids = Arc::new(IdSource::default());
@@ -124,6 +125,26 @@ impl Store {
         work: impl Fn(&Transaction<'_>) -> Result<T> + Send + 'static,
     ) -> Result<T> {
         self.writer.write(work)
+    }
+
+    /// Fails if the store has stopped, if it cannot be read, or if the last attempt to write failed and another one fails
+    /// too.
+    pub(crate) fn ready(&self) -> Result<()> {
+        self.writer.check_file()?;
+        if self.writer.last_write_failed() {
+            self.write(rewrite_header)?;
+        }
+        self.read_one(organizations::any).map(drop)
+    }
+
+    /// Why the store has stopped to write: it writes again when it is opened anew.
+    pub(crate) fn stopped(&self) -> Option<&StoreError> {
+        self.writer.stopped()
+    }
+
+    /// How the last checkpoint ended: filled when the store is dropped.
+    pub(crate) fn closing_result(&self) -> ClosingResult {
+        self.writer.closing_result()
     }
 
     /// Returns the current statistics.

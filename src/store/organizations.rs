@@ -20,6 +20,7 @@ const UPDATE: &str = "UPDATE organizations SET name = ?2, currency = ?3, timezon
 const BY_ID: &str = select!("WHERE id = ?1");
 pub(super) const BY_REFERENCE: &str = select!("WHERE reference = ?1");
 const ALL: &str = select!("ORDER BY id DESC");
+const ANY: &str = "SELECT id FROM organizations LIMIT 1";
 const SUSPENDED: &str = "SELECT id, suspended_at FROM organizations WHERE id = ?1";
 pub(super) const ALL_SUSPENDED: &str = "SELECT id FROM organizations WHERE suspended_at IS NOT NULL";
 const SUSPEND: &str = "UPDATE organizations SET suspended_at = ?2 WHERE id = ?1 AND suspended_at IS NULL";
@@ -90,6 +91,11 @@ pub(crate) fn find_by_reference(tx: &Transaction<'_>, reference: &str) -> Result
 
 pub(crate) fn all(tx: &Transaction<'_>) -> Result<Vec<Organization>> {
     tx.query_all(ALL, &[], decode)
+}
+
+/// Whether there is an organization. Reads one row.
+pub(crate) fn any(tx: &Transaction<'_>) -> Result<bool> {
+    tx.exists(ANY, &[])
 }
 
 /// Returns the organizations that are suspended.

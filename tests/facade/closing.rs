@@ -14,7 +14,7 @@ use ticketing::order::{CreateOrder, OrderStatus};
 use ticketing::payment::{Checkout, CheckoutRequest, GatewayError, PaymentGateway, RefundRequest};
 use ticketing::ticket_type::CreateTicketType;
 use ticketing::webhook::{CreateWebhook, NotificationType, SenderOptions};
-use ticketing::{Builder, Caller, Error, StillInUse, TicketingService, WeakTicketingService};
+use ticketing::{Builder, Caller, CloseError, Error, TicketingService, WeakTicketingService};
 
 /// Longer than any handle in these tests exists, if the code is right.
 const LONG: Duration = Duration::from_secs(30);
@@ -48,6 +48,14 @@ fn files(folder: &tempfile::TempDir) -> Vec<String> {
     names.map(|name| name.into_string().unwrap()).collect()
 }
 
+/// The number of handles that keep a service open.
+fn handles(error: &CloseError) -> usize {
+    match error {
+        CloseError::StillInUse { handles, .. } => *handles,
+        other => panic!("{other}"),
+    }
+}
+
 #[test]
 fn closing_the_last_handle_leaves_one_file_with_everything_in_it() {
     let opened = open(|builder| builder);
@@ -65,11 +73,11 @@ fn closing_fails_while_there_are_other_handles_and_says_how_many() {
     let opened = open(|builder| builder);
     let clones = [opened.service.clone(), opened.service.clone()];
     let error = opened.service.close(Duration::from_millis(10)).unwrap_err();
-    assert_eq!(error.handles, 2);
+    assert_eq!(handles(&error), 2);
     assert_eq!(error.to_string(), "the service is still in use: 2 other handles must be dropped");
     let [first, second] = clones;
     drop(first);
-    assert_eq!(second.clone().close(NOT_AT_ALL).map_err(|error| error.handles), Err(1));
+    assert_eq!(second.clone().close(NOT_AT_ALL).map_err(|error| handles(&error)), Err(1));
     second.close(NOT_AT_ALL).expect("it is the last one");
     assert_eq!(files(&opened.folder), ["ticketing.db"]);
 }
@@ -221,7 +229,7 @@ fn maintenance_and_webhooks_of_the_builder_run_with_the_service_and_end_with_it(
 fn a_webhook_sender_that_is_still_running_counts_as_a_handle() {
     let opened = open(|builder| builder.webhook_transport(FakeTransport::succeeding()));
     let sender = opened.service.start_webhook_sender(SenderOptions::default()).unwrap();
-    let StillInUse { handles, .. } = opened.service.close(NOT_AT_ALL).unwrap_err();
+    let handles = handles(&opened.service.close(NOT_AT_ALL).unwrap_err());
     assert_eq!(handles, 1);
     drop(sender);
     assert_eq!(files(&opened.folder), ["ticketing.db"]);

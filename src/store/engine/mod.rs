@@ -18,4 +18,4 @@ pub(crate) use sqlite::Location;
 pub(crate) use transaction::{Savepoint, Transaction};
 pub(crate) use values::Bind;
 pub(super) use violation::{Constraint, on_violation};
-pub(super) use writer::{AfterCommit, Writer};
+pub(super) use writer::{AfterCommit, ClosingResult, Writer};

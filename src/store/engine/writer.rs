@@ -9,8 +9,9 @@
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{SyncSender, sync_channel};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -80,7 +81,14 @@ struct GroupCommit {
     environment: Environment,
     ids: Arc<IdSource>,
     after_commit: AfterCommit,
+    /// Whether the store could not write a group, and has written none since.
+    write_failed: AtomicBool,
+    /// How the last checkpoint ended, once the database is closed.
+    closed: ClosingResult,
 }
+
+/// How the last checkpoint ended: empty until the database is closed.
+pub(in crate::store) type ClosingResult = Arc<OnceLock<Result<()>>>;
 
 /// What is updated after each commit.
 pub(in crate::store) struct AfterCommit {
@@ -122,6 +130,8 @@ impl Writer {
             environment,
             ids,
             after_commit,
+            write_failed: AtomicBool::new(false),
+            closed: ClosingResult::default(),
         });
         let thread = std::thread::Builder::new().name("ticketing-writer".to_owned()).spawn({
             let group_commit = Arc::clone(&group_commit);
@@ -145,6 +155,26 @@ impl Writer {
             self.group_commit.hand_over();
         }
         answer.recv().unwrap_or_else(|_| unanswered())
+    }
+
+    /// Fails if the store has stopped, which it finds out here at the latest.
+    pub(crate) fn check_file(&self) -> Result<()> {
+        self.group_commit.after_commit.checkpointer.file().check()
+    }
+
+    /// Why the store has stopped to write.
+    pub(crate) fn stopped(&self) -> Option<&StoreError> {
+        self.group_commit.after_commit.checkpointer.file().stopped()
+    }
+
+    /// Whether the store could not write a group, and has written none since.
+    pub(crate) fn last_write_failed(&self) -> bool {
+        self.group_commit.write_failed.load(Ordering::Relaxed)
+    }
+
+    /// How the last checkpoint ended, once the database is closed.
+    pub(crate) fn closing_result(&self) -> ClosingResult {
+        Arc::clone(&self.group_commit.closed)
     }
 
     /// How many jobs are queued.
@@ -232,13 +262,21 @@ impl GroupCommit {
             }
             Err(error) => {
                 counters.commit_failed();
+                if matches!(error, Error::Store(_)) {
+                    self.write_failed.store(true, Ordering::Relaxed);
+                }
                 Err(error)
             }
         };
+        let wal_pages = Database::take_wal_pages();
+        if wal_pages > 0 {
+            // Not after a commit of jobs that changed nothing: it succeeds on a full disk as well.
+            self.write_failed.store(false, Ordering::Relaxed);
+        }
         for job in group {
             job.answer(committed.clone());
         }
-        checkpointer.after_commit(&database);
+        checkpointer.after_commit(&database, wal_pages);
     }
 
     /// Reads the clock for the statistics. The clock of the embedding program may panic, but the leader must
@@ -250,7 +288,7 @@ impl GroupCommit {
     /// Runs the queued jobs, including those that are queued in the meantime, in one transaction and commits it.
     /// Returns what they have recorded. `group` receives the jobs that have to be answered.
     fn commit_group(&self, context: &JobContext<'_>, group: &mut Vec<Box<dyn Job>>) -> Result<Recorded> {
-        if let Err(error) = context.database.command("BEGIN IMMEDIATE") {
+        if let Err(error) = context.begin() {
             // Fail everything that is queued: it has waited for the same lock, and one job after another would wait for
             // the full busy timeout again.
             group.extend(self.queue().jobs.drain(..));
@@ -283,6 +321,16 @@ struct JobContext<'c> {
 impl JobContext<'_> {
     fn transaction(&self) -> Transaction<'_> {
         self.database.transaction(self.environment, self.ids).with_subscribers(self.subscriptions.any())
+    }
+
+    /// Begins a transaction, unless the store has stopped. Another process may have found a reason while this one
+    /// waited for the lock.
+    fn begin(&self) -> Result<()> {
+        if let Some(reason) = self.database.file().stopped() {
+            return Err(reason.clone().into());
+        }
+        self.database.command("BEGIN IMMEDIATE")?;
+        self.database.file().check().inspect_err(|_| self.roll_back())
     }
 
     /// Runs one job. If the job fails, only its own writes are undone, and it has recorded nothing. An error means that
@@ -319,12 +367,13 @@ impl Drop for GroupCommit {
         let database = self.database.get_mut().unwrap_or_else(PoisonError::into_inner);
         let checkpoint = database.final_checkpoint();
         tracing::info!(target: "ticketing::store", "database closed");
-        if let Err(error) = checkpoint {
+        if let Err(error) = &checkpoint {
             tracing::warn!(
                 target: "ticketing::store",
                 %error,
-                "the last checkpoint failed; it is made when the database is opened again"
+                "the last checkpoint was not made; it is made when the database is opened again"
             );
         }
+        let _ = self.closed.set(checkpoint);
     }
 }

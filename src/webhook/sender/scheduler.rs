@@ -40,13 +40,17 @@ impl<'s> Scheduler<'s> {
         Self { sender, queues: EndpointQueues::new(limits), finished: Vec::new(), damaged: BTreeMap::new() }
     }
 
-    /// Runs until the sender is closed and everything is recorded.
+    /// Runs until the sender is closed and everything is recorded, or until the store has stopped.
     pub(super) fn run(mut self) {
         loop {
             let closed = self.collect_events();
             // A round that fails or panics is repeated: it must not end the sender.
             let written = catch_unwind(AssertUnwindSafe(|| self.write()))
                 .unwrap_or_else(|_| Err(Error::Internal("the webhook scheduler panicked".to_owned())));
+            if self.sender.store.stopped().is_some() {
+                // Nothing can be claimed or recorded any more: attempts that are not recorded are made again.
+                return self.sender.stop();
+            }
             if let Err(error) = &written {
                 tracing::warn!(
                     target: "ticketing::webhooks",

@@ -4,11 +4,14 @@
 //! group commit helps: it makes a checkpoint itself before the next transaction, and beyond another limit it also waits
 //! for readers.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use super::database::Database;
+use super::file_state::FileState;
 use super::location::Location;
 use crate::error::{Result, StoreError};
 
@@ -28,8 +31,13 @@ const RETRY_STEP: u32 = 4096;
 /// From this many pages on, 192 MiB, a reader takes very long, and the leader waits less and less often.
 const LONG_READ: u32 = 2 * READERS_BOUND;
 
+/// How often the thread looks at the file if there is nothing to do: whether it was removed or replaced, and whether a
+/// sync has failed in another process.
+const LOOK: Duration = Duration::from_secs(1);
+
 /// The thread that makes checkpoints.
 pub(crate) struct Checkpointer {
+    file: Arc<FileState>,
     wake: Option<SyncSender<()>>,
     thread: Option<JoinHandle<()>>,
     /// The pages in the WAL when the thread was woken last.
@@ -41,11 +49,13 @@ pub(crate) struct Checkpointer {
 impl Checkpointer {
     pub(crate) fn start(location: &Location) -> Result<Self> {
         let database = location.open()?;
+        let file = database.shared_file();
         let (wake, woken) = sync_channel(1);
         let run = move || checkpoint_when_woken(&database, &woken);
         let thread = std::thread::Builder::new().name("ticketing-checkpoint".to_owned()).spawn(run);
         let thread = thread.map_err(|error| StoreError::Failed(error.to_string()))?;
         Ok(Self {
+            file,
             wake: Some(wake),
             thread: Some(thread),
             woken_at: AtomicU32::new(0),
@@ -54,9 +64,8 @@ impl Checkpointer {
     }
 
     /// Wakes the thread, or makes a checkpoint if the WAL is large. The leader calls this after each commit, before
-    /// the next transaction begins.
-    pub(crate) fn after_commit(&self, writer: &Database) {
-        let pages = Database::take_wal_pages();
+    /// the next transaction begins. `pages` are in the WAL.
+    pub(crate) fn after_commit(&self, writer: &Database, pages: u32) {
         // After a restart, the WAL is shorter than it was.
         let woken_at = self.woken_at.load(Ordering::Relaxed);
         let grown = if pages < woken_at { pages } else { pages - woken_at };
@@ -83,9 +92,16 @@ impl Checkpointer {
         if pages < READERS_BOUND {
             self.wait_for_readers_at.store(READERS_BOUND, Ordering::Relaxed);
         }
-        if let Err(error) = checkpoint {
+        if let Err(error) = checkpoint
+            && writer.file().stopped().is_none()
+        {
             tracing::warn!(target: "ticketing::store", %error, "the writer's checkpoint failed");
         }
+    }
+
+    /// Whether the file may still be written.
+    pub(crate) fn file(&self) -> &FileState {
+        &self.file
     }
 
     /// Ends the thread.
@@ -98,9 +114,17 @@ impl Checkpointer {
 }
 
 fn checkpoint_when_woken(database: &Database, woken: &Receiver<()>) {
-    while woken.recv().is_ok() {
-        if let Err(error) = database.checkpoint() {
-            tracing::warn!(target: "ticketing::store", %error, "a checkpoint failed");
+    loop {
+        match woken.recv_timeout(LOOK) {
+            Ok(()) => {
+                if let Err(error) = database.checkpoint()
+                    && database.file().stopped().is_none()
+                {
+                    tracing::warn!(target: "ticketing::store", %error, "a checkpoint failed");
+                }
+            }
+            Err(RecvTimeoutError::Timeout) => database.file().look(),
+            Err(RecvTimeoutError::Disconnected) => return,
         }
     }
 }

@@ -1,13 +1,16 @@
 //! Connections for writing: their settings, the schema, and checkpoints.
 
 use std::cell::Cell;
+use std::path::Path;
+use std::sync::Arc;
 
 use rusqlite::Connection;
 use rusqlite::config::DbConfig;
 
 use super::connection::SqliteConnection;
 use super::errors::convert;
-use super::settings::{CACHED_STATEMENTS, use_stable_plans, wait_briefly, wait_while_busy};
+use super::file_state::{FileState, OtherCheckpoint};
+use super::settings::{CACHED_STATEMENTS, never_checkpoint_on_close, use_stable_plans, wait_briefly, wait_while_busy};
 use crate::environment::Environment;
 use crate::error::{Error, Result, StoreError};
 use crate::store::engine::ids::IdSource;
@@ -19,6 +22,7 @@ const APPLICATION_ID: i64 = 0x5443_4b54;
 /// A connection for writing.
 pub(crate) struct Database {
     connection: SqliteConnection,
+    file: Arc<FileState>,
 }
 
 /// The schema of a database that was opened.
@@ -35,10 +39,28 @@ thread_local! {
 }
 
 impl Database {
-    /// Prepares a connection for writing. Refuses a database of another program.
-    pub(super) fn prepare(connection: Connection) -> Result<Self> {
-        let database = Self { connection: SqliteConnection::new(connection) };
+    /// Prepares a connection to the file at `path` for writing. Refuses a database of another program, and a file that
+    /// may not be written any more.
+    pub(super) fn prepare(connection: Connection, path: &Path) -> Result<Self> {
+        let database = Self::new(connection, path)?;
+        database.file.check()?;
         database.set_up()?;
+        Ok(database)
+    }
+
+    /// Locks the file at `path` for this connection. Fails if another connection is open.
+    pub(super) fn open_exclusively(connection: Connection, path: &Path) -> Result<Self> {
+        let database = Self::new(connection, path)?;
+        database.set_busy_handler(None)?;
+        // Before the first read: SQLite then makes an index of the WAL for this connection only.
+        database.batch("PRAGMA locking_mode = EXCLUSIVE; PRAGMA synchronous = FULL")?;
+        database.check_owner()?;
+        Ok(database)
+    }
+
+    fn new(connection: Connection, path: &Path) -> Result<Self> {
+        let database = Self { connection: SqliteConnection::new(connection), file: FileState::of(path) };
+        never_checkpoint_on_close(database.raw()).map_err(|error| convert(&error))?;
         Ok(database)
     }
 
@@ -47,10 +69,7 @@ impl Database {
         self.set_busy_handler(Some(wait_while_busy))?;
         connection.set_prepared_statement_cache_capacity(CACHED_STATEMENTS);
 
-        // Until the owner is known: closing this connection must not checkpoint the WAL of another program.
-        self.set_checkpoint_on_close(false)?;
         self.check_owner()?;
-        self.set_checkpoint_on_close(true)?;
 
         if connection.is_readonly(rusqlite::MAIN_DB).map_err(|error| convert(&error))? {
             return Err(StoreError::ReadOnly(String::new()).into());
@@ -68,11 +87,6 @@ impl Database {
             Ok(())
         }));
         Ok(())
-    }
-
-    fn set_checkpoint_on_close(&self, enabled: bool) -> Result<()> {
-        let set = self.raw().set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, !enabled);
-        set.map(drop).map_err(|error| convert(&error))
     }
 
     /// Refuses a database of another program, before anything in it is changed.
@@ -189,23 +203,54 @@ impl Database {
     }
 
     /// Makes a passive checkpoint: moves pages from the WAL into the database file without waiting for readers or
-    /// writers.
+    /// writers. Does nothing while another checkpoint is being made.
     pub(crate) fn checkpoint(&self) -> Result<()> {
-        self.number("PRAGMA wal_checkpoint(PASSIVE)").map(drop)
+        self.file.checkpoint(OtherCheckpoint::Skip, || self.run_checkpoint("PASSIVE")).map(drop)
     }
 
     /// Moves all of the WAL, so that the next commit restarts it. Waits briefly for readers of older states, and
     /// blocks writers meanwhile. If the readers do not finish, the WAL is not restarted.
     pub(crate) fn restart_wal(&self) -> Result<()> {
         self.set_busy_handler(Some(wait_briefly))?;
-        let restarted = self.number("PRAGMA wal_checkpoint(RESTART)");
+        let restarted = self.file.checkpoint(OtherCheckpoint::Skip, || self.run_checkpoint("RESTART"));
         self.set_busy_handler(Some(wait_while_busy))?;
         restarted.map(drop)
     }
 
-    /// Moves all of the WAL and truncates its file, unless other processes use the database.
+    /// Moves all of the WAL and truncates its file, unless other processes use the database. Then closing this
+    /// connection removes the WAL. Fails if the store has stopped: the WAL is needed at the next start.
     pub(crate) fn final_checkpoint(&self) -> Result<()> {
-        self.number("PRAGMA wal_checkpoint(TRUNCATE)").map(drop)
+        self.file.checkpoint(OtherCheckpoint::Wait, || self.run_checkpoint("TRUNCATE"))?;
+        let allowed = self.raw().set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false);
+        allowed.map(drop).map_err(|error| convert(&error))
+    }
+
+    /// Moves all of the WAL, whatever was moved before. The connection must be open
+    /// [exclusively](Self::open_exclusively).
+    pub(super) fn copy_whole_wal(&self) -> Result<()> {
+        match self.run_checkpoint("TRUNCATE").map_err(|error| convert(&error))? {
+            true => Ok(()),
+            false => Err(Error::Unavailable("the store is busy")),
+        }
+    }
+
+    /// Makes a checkpoint. Returns whether all of the WAL is in the database file.
+    fn run_checkpoint(&self, mode: &str) -> rusqlite::Result<bool> {
+        self.raw().query_row(&format!("PRAGMA wal_checkpoint({mode})"), [], |row| {
+            let was_busy: bool = row.get("busy")?;
+            let frames: i64 = row.get("log")?;
+            let moved: i64 = row.get("checkpointed")?;
+            Ok(!was_busy && moved == frames)
+        })
+    }
+
+    /// Whether the file may still be written.
+    pub(crate) fn file(&self) -> &FileState {
+        &self.file
+    }
+
+    pub(super) fn shared_file(&self) -> Arc<FileState> {
+        Arc::clone(&self.file)
     }
 
     /// Returns the pages in the WAL after the last commit on this thread, and resets the number to 0.

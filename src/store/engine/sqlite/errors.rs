@@ -21,6 +21,12 @@ pub(super) fn convert(error: &rusqlite::Error) -> Error {
     statement_error(error).into()
 }
 
+/// Whether a file could not be synced to the disk.
+pub(super) fn is_failed_sync(error: &rusqlite::Error) -> bool {
+    let codes = [ffi::SQLITE_IOERR_FSYNC, ffi::SQLITE_IOERR_DIR_FSYNC];
+    error.sqlite_error().is_some_and(|error| codes.contains(&error.extended_code))
+}
+
 /// Maps an error of a statement, which may have violated a constraint.
 pub(super) fn statement_error(error: &rusqlite::Error) -> StatementError {
     let message = error.to_string();

@@ -1,4 +1,4 @@
-//! SQLite's own checks of a database file.
+//! SQLite's own checks of a database file, and a write that changes nothing.
 
 use crate::error::Result;
 use crate::store::engine::transaction::Transaction;
@@ -34,4 +34,14 @@ impl Transaction<'_> {
             Ok(())
         })
     }
+}
+
+/// Writes the first page of the file as it is, to find out whether the disk accepts writes.
+pub(in crate::store) fn rewrite_header(tx: &Transaction<'_>) -> Result<()> {
+    let mut version: i64 = 0;
+    tx.query_each("PRAGMA user_version", &[], |row| {
+        version = row.get("user_version")?;
+        Ok(())
+    })?;
+    tx.execute(&format!("PRAGMA user_version = {version}"), &[]).map(drop)
 }

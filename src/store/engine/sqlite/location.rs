@@ -10,7 +10,7 @@ use rusqlite::{Connection, OpenFlags};
 use super::database::Database;
 use super::errors::convert;
 use super::readers::{ConnectionManager, Readers};
-use super::settings::{CACHED_STATEMENTS, use_stable_plans, wait_while_busy};
+use super::settings::{CACHED_STATEMENTS, never_checkpoint_on_close, use_stable_plans, wait_while_busy};
 use super::temporary_folder::TemporaryFolder;
 use crate::error::{Error, Result, StoreError};
 
@@ -66,7 +66,7 @@ impl Location {
     fn open_database(&self, flags: OpenFlags) -> Result<Database> {
         check_version(rusqlite::version_number(), rusqlite::version())?;
         let connection = self.connect(flags)?;
-        let database = Database::prepare(connection).map_err(|error| self.with_path(error))?;
+        let database = Database::prepare(connection, &self.path).map_err(|error| self.with_path(error))?;
         if self.temporary_folder.is_some() {
             // Nobody reads the file after a crash of the system.
             database.batch("PRAGMA synchronous = OFF")?;
@@ -79,7 +79,7 @@ impl Location {
         self.connect(OpenFlags::empty())
     }
 
-    fn connect(&self, flags: OpenFlags) -> Result<Connection> {
+    pub(super) fn connect(&self, flags: OpenFlags) -> Result<Connection> {
         let flags = flags | OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = match &self.vfs {
             Some(vfs) => Connection::open_with_flags_and_vfs(&self.path, flags, vfs.as_str()),
@@ -110,6 +110,7 @@ impl Location {
         let manager = manager.with_flags(flags).with_init(|connection| {
             connection.busy_handler(Some(wait_while_busy))?;
             connection.set_prepared_statement_cache_capacity(CACHED_STATEMENTS);
+            never_checkpoint_on_close(connection)?;
             use_stable_plans(connection)
         });
         let pool = r2d2::Pool::builder()

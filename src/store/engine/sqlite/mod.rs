@@ -6,15 +6,19 @@ mod connection;
 mod copy;
 mod database;
 mod errors;
+mod file_state;
 mod integrity;
 mod location;
 #[cfg(test)]
 mod query_plan_tests;
 mod readers;
+mod recovery;
 mod settings;
+mod sync_failure;
 mod temporary_folder;
 
 pub(in crate::store) use checkpoint::Checkpointer;
 pub(in crate::store) use database::Database;
+pub(in crate::store) use integrity::rewrite_header;
 pub(crate) use location::Location;
 pub(in crate::store) use readers::{Isolation, Readers};

@@ -14,6 +14,12 @@ pub(super) fn use_stable_plans(connection: &Connection) -> rusqlite::Result<()> 
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).map(drop)
 }
 
+/// Lets SQLite not checkpoint the WAL when the last connection is closed: it could be that of another program, and after
+/// a failed sync it must stay as it is.
+pub(super) fn never_checkpoint_on_close(connection: &Connection) -> rusqlite::Result<()> {
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true).map(drop)
+}
+
 /// A busy handler that waits for another process's write lock, about five seconds in total. Each wait has a random
 /// part, so that several waiting processes do not retry at the same time.
 pub(super) fn wait_while_busy(attempt: i32) -> bool {
