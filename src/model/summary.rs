@@ -21,8 +21,21 @@ pub struct EventSummary {
     pub gross_revenue: Amount,
     /// The sum of the discounts of the same orders.
     pub discount_total: Amount,
-    /// The sum of what the payment gateway has refunded for the same orders.
+    /// The sum of the totals of the same orders whose payment the gateway has refunded. A payment that did not complete
+    /// its order, because it came too late or the order was marked as paid, is not included.
     pub refunded_total: Amount,
+    /// The part of the gross revenue that was not paid through the gateway: the sum of the totals of the same orders
+    /// that were marked as paid.
+    #[serde(default)]
+    #[cfg_attr(feature = "http", schemars(!default))]
+    pub manual_payment_total: Amount,
+    /// What is to be returned by hand: the sum of the totals of the same orders that were cancelled and that the gateway
+    /// does not refund, because they were marked as paid, or because the gateway cannot refund or has refused to. It is
+    /// not stored whether the money was returned. If it was, and from the same till, the till has the manual payments
+    /// less this sum.
+    #[serde(default)]
+    #[cfg_attr(feature = "http", schemars(!default))]
+    pub manual_refund_total: Amount,
     /// The number of tickets, including cancelled ones.
     pub tickets_issued: i64,
     /// The number of tickets that are currently checked in.
@@ -70,6 +83,7 @@ pub struct TicketTypeSummary {
     pub available: i64,
     /// The number of tickets that are currently checked in.
     pub checked_in: i64,
-    /// The sum of the items of this type after discounts, in all orders that were ever completed.
+    /// The sum of the items of this type after discounts, in all orders that were ever completed, even if they were
+    /// cancelled later. Refunds are not subtracted. The sum over all ticket types is the gross revenue.
     pub revenue: Amount,
 }

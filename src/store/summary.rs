@@ -12,15 +12,24 @@ use crate::model::summary::{EventSummary, OrdersByStatus, TicketTypeSummary};
 // Amounts are summed in two halves, the lower 32 bits and the rest, because the sum of all totals may exceed 64 bits.
 
 const CURRENCY: &str = "SELECT id, currency FROM events WHERE id = ?1 AND organization_id = ?2";
+// An order that was completed through the gateway and cancelled is refunded by hand unless its refund is due or done.
 pub(super) const ORDERS: &str = "SELECT COUNT(*) FILTER (WHERE status = 'PENDING' AND hold_until > ?2) AS pending,
         COUNT(*) FILTER (WHERE status = 'COMPLETED') AS completed,
         COUNT(*) FILTER (WHERE status = 'CANCELLED') AS cancelled,
         COUNT(*) FILTER (WHERE status = 'EXPIRED' OR status = 'PENDING' AND hold_until <= ?2) AS expired,
-        CAST(SUM(total >> 32) FILTER (WHERE payment_status = 'REFUNDED' AND completed_at IS NOT NULL) AS BIGINT)
-            AS refunded_high,
-        CAST(SUM(total & 4294967295) FILTER (WHERE payment_status = 'REFUNDED' AND completed_at IS NOT NULL) AS BIGINT)
-            AS refunded_low
-    FROM orders WHERE event_id = ?1";
+        CAST(SUM(total >> 32) FILTER (WHERE refunded) AS BIGINT) AS refunded_high,
+        CAST(SUM(total & 4294967295) FILTER (WHERE refunded) AS BIGINT) AS refunded_low,
+        CAST(SUM(total >> 32) FILTER (WHERE paid_by_hand) AS BIGINT) AS paid_by_hand_high,
+        CAST(SUM(total & 4294967295) FILTER (WHERE paid_by_hand) AS BIGINT) AS paid_by_hand_low,
+        CAST(SUM(total >> 32) FILTER (WHERE refunded_by_hand) AS BIGINT) AS refunded_by_hand_high,
+        CAST(SUM(total & 4294967295) FILTER (WHERE refunded_by_hand) AS BIGINT) AS refunded_by_hand_low
+    FROM (SELECT status, hold_until, total,
+            completed_at IS NOT NULL AND paid_by_gateway = 1 AND payment_status = 'REFUNDED' AS refunded,
+            completed_at IS NOT NULL AND paid_by_gateway = 0 AS paid_by_hand,
+            completed_at IS NOT NULL AND status = 'CANCELLED' AND (paid_by_gateway = 0 OR payment_status = 'COMPLETED'
+                AND NOT EXISTS (SELECT 1 FROM refunds r WHERE r.order_id = o.id AND r.status = 'DUE'))
+                AS refunded_by_hand
+        FROM orders o WHERE event_id = ?1) figures";
 pub(super) const ITEMS: &str = "SELECT i.ticket_type_id,
         CAST(SUM(i.quantity) FILTER (WHERE o.status = 'PENDING' AND o.hold_until > ?2) AS BIGINT) AS reserved,
         CAST(SUM((i.price * i.quantity - i.discount) >> 32) FILTER (WHERE o.completed_at IS NOT NULL) AS BIGINT)
@@ -56,8 +65,11 @@ struct Issued {
 /// The orders of an event.
 struct Orders {
     by_status: OrdersByStatus,
-    /// The amount that the gateway refunded for completed orders, in minor units.
+    /// The sums of the totals of completed orders that the gateway has refunded, that were marked as paid, and that are
+    /// to be refunded by hand, in minor units.
     refunded: i128,
+    paid_by_hand: i128,
+    refunded_by_hand: i128,
 }
 
 pub(crate) fn of_event(tx: &Transaction<'_>, organization: OrganizationId, event: EventId) -> Result<EventSummary> {
@@ -94,6 +106,8 @@ pub(crate) fn of_event(tx: &Transaction<'_>, organization: OrganizationId, event
         gross_revenue: amount(bought.values().map(|bought| bought.revenue).sum()),
         discount_total: amount(bought.values().map(|bought| bought.discount).sum()),
         refunded_total: amount(orders.refunded),
+        manual_payment_total: amount(orders.paid_by_hand),
+        manual_refund_total: amount(orders.refunded_by_hand),
         tickets_issued: issued.values().map(|issued| issued.all).sum(),
         tickets_checked_in: issued.values().map(|issued| issued.checked_in).sum(),
         tickets_cancelled: issued.values().map(|issued| issued.cancelled).sum(),
@@ -109,7 +123,12 @@ fn orders(tx: &Transaction<'_>, event: EventId) -> Result<Orders> {
             cancelled: row.get("cancelled")?,
             expired: row.get("expired")?,
         };
-        Ok(Orders { by_status, refunded: sum(row, "refunded_high", "refunded_low")? })
+        Ok(Orders {
+            by_status,
+            refunded: sum(row, "refunded_high", "refunded_low")?,
+            paid_by_hand: sum(row, "paid_by_hand_high", "paid_by_hand_low")?,
+            refunded_by_hand: sum(row, "refunded_by_hand_high", "refunded_by_hand_low")?,
+        })
     })?;
     counted.ok_or_else(|| Error::Internal("a count returned no row".to_owned()))
 }

@@ -1,6 +1,6 @@
 //! Invariants that hold after any history of orders, payments, cancellations, expiries, issued tickets and scans.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use proptest::prelude::*;
@@ -67,6 +67,8 @@ struct History {
     orders: Vec<OrderId>,
     /// The amounts that the gateway reported as paid.
     paid: HashMap<OrderId, i64>,
+    /// The orders that were completed by marking them as paid.
+    marked: HashSet<OrderId>,
 }
 
 impl History {
@@ -77,7 +79,16 @@ impl History {
         let mut new = [percent_off(&event, "HALF", 50), percent_off(&event, "ALL", 100)];
         new[0].auto_apply = Some(true);
         let discounts = new.map(|new| fixture.discount(new.usage_limit(2)));
-        Self { fixture, event: event.id, types, discounts, uses: [(0, 2); 2], orders: Vec::new(), paid: HashMap::new() }
+        Self {
+            fixture,
+            event: event.id,
+            types,
+            discounts,
+            uses: [(0, 2); 2],
+            orders: Vec::new(),
+            paid: HashMap::new(),
+            marked: HashSet::new(),
+        }
     }
 
     fn tickets(&self) -> Vec<ticketing::ticket::IssuedTicket> {
@@ -115,7 +126,12 @@ impl History {
                 None => Ok(()),
             },
             Step::Fail(index) => order(index).map_or(Ok(()), |id| service.payment_failed(caller, id).map(drop)),
-            Step::MarkPaid(index) => order(index).map_or(Ok(()), |id| service.mark_order_paid(caller, id).map(drop)),
+            Step::MarkPaid(index) => match order(index) {
+                Some(id) => service.mark_order_paid(caller, id).map(|_| {
+                    self.marked.insert(id);
+                }),
+                None => Ok(()),
+            },
             Step::CancelOrder(index) => order(index).map_or(Ok(()), |id| service.cancel_order(caller, id).map(drop)),
             Step::Issue { ticket_type, quantity } => {
                 self.fixture.try_issue(self.types[*ticket_type].id, *quantity).map(drop)
@@ -163,8 +179,11 @@ impl History {
         };
         let completed: Vec<_> = orders.data.iter().filter(completed).collect();
         let eur_sum = |amounts: &mut dyn Iterator<Item = Amount>| eur(amounts.map(Amount::minor).sum());
+        let marked = |order: &&&OrderSummary| self.marked.contains(&order.id);
+        let cancelled = |order: &&&OrderSummary| order.status == OrderStatus::Cancelled;
         let refunded = |order: &&&OrderSummary| {
-            order.payment_gateway.as_ref().is_some_and(|payment| payment.status == PaymentStatus::Refunded)
+            !marked(order)
+                && order.payment_gateway.as_ref().is_some_and(|payment| payment.status == PaymentStatus::Refunded)
         };
         let types = service.list_ticket_types(caller, self.event, ListTicketTypes::default()).expect("a page").data;
         let type_summary = |ticket_type: TicketType| {
@@ -199,6 +218,9 @@ impl History {
             "grossRevenue": eur_sum(&mut completed.iter().map(|order| order.total)),
             "discountTotal": eur_sum(&mut completed.iter().filter_map(|order| order.discounted_amount)),
             "refundedTotal": eur_sum(&mut completed.iter().filter(refunded).map(|order| order.total)),
+            "manualPaymentTotal": eur_sum(&mut completed.iter().filter(marked).map(|order| order.total)),
+            "manualRefundTotal":
+                eur_sum(&mut completed.iter().filter(marked).filter(cancelled).map(|order| order.total)),
             "ticketsIssued": number(tickets.len()),
             "ticketsCheckedIn": tickets_in(TicketStatus::CheckedIn),
             "ticketsCancelled": tickets_in(TicketStatus::Cancelled),

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use serde_json::json;
 use ticketing::Amount;
 use ticketing::event::{Event, EventSummary, TicketTypeSummary};
-use ticketing::order::OrderStatus;
+use ticketing::order::{OrderStatus, PaymentStatus};
 use ticketing::ticket::CheckInTicket;
 use ticketing::ticket_type::{TicketType, TicketTypeStatus};
 
@@ -50,6 +50,8 @@ fn an_event_without_sales_has_zeros_and_all_its_types_in_order() {
         "grossRevenue": Amount::ZERO,
         "discountTotal": Amount::ZERO,
         "refundedTotal": Amount::ZERO,
+        "manualPaymentTotal": Amount::ZERO,
+        "manualRefundTotal": Amount::ZERO,
         "ticketsIssued": 0,
         "ticketsCheckedIn": 0,
         "ticketsCancelled": 0,
@@ -120,6 +122,8 @@ fn a_mixed_history_has_the_expected_figures() {
         "grossRevenue": eur(8 * 1250),
         "discountTotal": Amount::ZERO,
         "refundedTotal": eur(3 * 1250),
+        "manualPaymentTotal": eur(2 * 1250),
+        "manualRefundTotal": eur(2 * 1250),
         // Tickets of the same orders, of the two free ones, and three issued tickets.
         "ticketsIssued": 8 + 2 + 3,
         "ticketsCheckedIn": 2,
@@ -169,6 +173,67 @@ fn discounts_count_for_completed_orders() {
     assert_eq!(summary.refunded_total, eur(450));
     let revenues: Vec<_> = summary.ticket_types.iter().map(|ticket_type| ticket_type.revenue).collect();
     assert_eq!(revenues, [eur(1800), eur(450)]);
+}
+
+#[test]
+fn the_cash_in_the_till_is_the_manual_payments_less_the_manual_refunds() {
+    let fixture = Fixture::without_gateway();
+    let event = fixture.event();
+    let ticket_type = fixture.ticket_type(&event, 2500, 10);
+    let [kept, cancelled, pending] = [1, 3, 1].map(|quantity| fixture.order(&ticket_type, quantity));
+    for order in [&kept, &cancelled] {
+        fixture.service.mark_order_paid(&fixture.caller, order.id).expect("paid in cash");
+    }
+    let before = summary(&fixture, &event);
+    assert_eq!((before.manual_payment_total, before.manual_refund_total), (eur(10_000), eur(0)));
+    for order in [&cancelled, &pending] {
+        fixture.service.cancel_order(&fixture.caller, order.id).expect("cancellable");
+    }
+    let after = summary(&fixture, &event);
+    assert_eq!((after.gross_revenue, after.refunded_total), (eur(10_000), eur(0)));
+    assert_eq!((after.manual_payment_total, after.manual_refund_total), (eur(10_000), eur(7500)));
+    assert_eq!(after.ticket_types[0].revenue, eur(10_000), "with what was refunded");
+    assert_eq!(after.ticket_types[0].sold, 1, "without what was cancelled");
+}
+
+#[test]
+fn a_refund_is_manual_if_the_gateway_cannot_make_it_or_refuses_but_not_while_it_is_due() {
+    for (behavior, manual, refunded) in
+        [(GatewayBehavior::Succeed, 0, 2500), (GatewayBehavior::Unavailable, 0, 0), (GatewayBehavior::Refuse, 2500, 0)]
+    {
+        let fixture = Fixture::new();
+        let event = fixture.event();
+        let ticket_type = fixture.ticket_type(&event, 2500, 10);
+        fixture.gateway.on_refund(behavior);
+        let order = fixture.paid_order(&ticket_type, 1);
+        let response = fixture.service.cancel_order(&fixture.caller, order.id).expect("completed");
+        assert!(!response.requires_manual_refund);
+        let summary = summary(&fixture, &event);
+        assert_eq!(summary.manual_payment_total, eur(0), "{behavior:?}");
+        assert_eq!((summary.manual_refund_total, summary.refunded_total), (eur(manual), eur(refunded)), "{behavior:?}");
+    }
+
+    let fixture = Fixture::new();
+    let event = fixture.event();
+    let order = fixture.paid_order(&fixture.ticket_type(&event, 2500, 10), 1);
+    fixture.gateway.disable_refunds();
+    let response = fixture.service.cancel_order(&fixture.caller, order.id).expect("completed");
+    assert!(response.requires_manual_refund);
+    let summary = summary(&fixture, &event);
+    assert_eq!((summary.manual_payment_total, summary.manual_refund_total), (eur(0), eur(2500)));
+}
+
+#[test]
+fn the_refund_of_a_second_payment_does_not_lower_the_revenue() {
+    let fixture = Fixture::new();
+    let event = fixture.event();
+    let order = fixture.order(&fixture.ticket_type(&event, 2500, 10), 1);
+    fixture.service.mark_order_paid(&fixture.caller, order.id).expect("paid in cash");
+    let again = fixture.service.payment_completed(&fixture.caller, order.id).expect("it is refunded");
+    assert_eq!(again.payment_gateway.map(|payment| payment.status), Some(PaymentStatus::Refunded));
+    let summary = summary(&fixture, &event);
+    assert_eq!((summary.gross_revenue, summary.refunded_total), (eur(2500), eur(0)));
+    assert_eq!((summary.manual_payment_total, summary.manual_refund_total), (eur(2500), eur(0)));
 }
 
 #[test]
@@ -264,6 +329,7 @@ fn the_json_is_as_documented() {
         "eventId": event.id, "currency": "EUR",
         "ordersByStatus": {"PENDING": 0, "COMPLETED": 1, "CANCELLED": 0, "EXPIRED": 0},
         "grossRevenue": 37.5, "discountTotal": 0, "refundedTotal": 0,
+        "manualPaymentTotal": 0, "manualRefundTotal": 0,
         "ticketsIssued": 3, "ticketsCheckedIn": 0, "ticketsCancelled": 0,
         "ticketTypes": [{
             "ticketId": ticket_type.id, "name": "Seat", "quantity": 10, "sold": 3, "reserved": 0, "available": 7,
