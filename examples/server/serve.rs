@@ -4,7 +4,7 @@ use std::net::{SocketAddr, TcpListener};
 use std::time::Duration;
 
 use ticketing::TicketingService;
-use ticketing::error::StoreError;
+use ticketing::error::{StoreError, StoreErrorKind};
 use ticketing::organization::{CreateApiKey, CreateOrganization, Scopes};
 use ticketing::server::{Routes, ServerOptions, serve};
 use ticketing::webhook::SenderOptions;
@@ -68,7 +68,7 @@ pub(crate) fn run(settings: Settings) -> Result<(), Failure> {
     let stopped = service.stopped();
     // The last handle of the service: dropping it merges the write-ahead log into the database file.
     drop(service);
-    if let Some(error @ StoreError::SyncFailed) = stopped {
+    if let Some(error) = stopped.filter(is_failed_sync) {
         return Err(Failure::Run(format!("the server has ended: {error}")));
     }
     served.map_err(|error| Failure::Run(format!("the server failed: {error}")))
@@ -77,9 +77,13 @@ pub(crate) fn run(settings: Settings) -> Result<(), Failure> {
 /// Waits until a sync of the database has failed. If its file was replaced, the server goes on without writing: after a
 /// restart it would create a new database.
 async fn sync_failure(service: TicketingService) {
-    while service.stopped() != Some(StoreError::SyncFailed) {
+    while !service.stopped().is_some_and(|error| is_failed_sync(&error)) {
         tokio::time::sleep(Duration::from_millis(200)).await;
     }
+}
+
+fn is_failed_sync(error: &StoreError) -> bool {
+    *error.kind() == StoreErrorKind::SyncFailed
 }
 
 /// A socket, and the address on which it listens.

@@ -9,6 +9,7 @@ pub use requests::{CheckoutRequest, RefundRequest};
 pub use sandbox::SandboxGateway;
 pub(crate) use sandbox::sandbox_reference;
 
+pub use crate::error::gateway::GatewayError;
 pub use crate::model::checkout::{CheckoutOutcome, CheckoutResult, HostedCheckout};
 pub use crate::model::refund::{ListRefunds, Refund, RefundStatus};
 
@@ -80,17 +81,4 @@ impl Checkout {
     pub fn new(link: impl Into<String>, reference: impl Into<String>) -> Self {
         Self { link: link.into(), reference: reference.into() }
     }
-}
-
-/// Why a call to the gateway failed. The text is for logs, and for [`Refund::last_error`]. It is not in the message of the
-/// error that [`create_order`](crate::TicketingService::create_order) returns, and the server sends it to no client.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum GatewayError {
-    /// A temporary failure: no answer, or the gateway cannot process the request now. Trying again may help.
-    #[error("the payment gateway is unavailable: {0}")]
-    Unavailable(String),
-    /// A final refusal: the same request will be refused every time.
-    #[error("the payment gateway refused the request: {0}")]
-    Refused(String),
 }

@@ -280,7 +280,8 @@ impl IntoResponse for Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::{Conflict, FieldErrors, ResourceKind, StoreError};
+    use crate::error::{Conflict, FieldErrors, ResourceKind, StoreErrorKind};
+    use crate::payment::GatewayError;
 
     #[test]
     fn every_error_has_the_code_and_the_status_of_its_problem() {
@@ -295,12 +296,12 @@ mod tests {
             Error::RevisionMismatch(1),
             Error::IdempotencyKeyReused,
             Error::IdempotencyInProgress,
-            Error::PaymentGatewayFailed(String::new()),
+            Error::PaymentGatewayFailed(GatewayError::Refused(String::new())),
             Error::Unavailable("busy"),
-            Error::Store(StoreError::Full),
-            Error::Store(StoreError::SyncFailed),
-            Error::Store(StoreError::FileReplaced(String::new())),
-            Error::Store(StoreError::Failed(String::new())),
+            StoreErrorKind::Full.into(),
+            StoreErrorKind::SyncFailed.into(),
+            StoreErrorKind::FileReplaced(String::new()).into(),
+            StoreErrorKind::Failed(String::new()).into(),
             Error::Internal(String::new()),
         ] {
             let (code, status) = (error.code(), error.http_status());

@@ -25,11 +25,10 @@ impl TicketingService {
     /// delays commits as little as possible.
     ///
     /// # Errors
-    /// - [`StoreError::BackupStopped`](crate::error::StoreError::BackupStopped) if `progress` returns `Break`.
     /// - [`Error::Validation`](crate::Error::Validation) for `path` if a file exists there, or it is the database
     ///   itself or one of SQLite's files for it.
-    /// - [`Error::Store`](crate::Error::Store) if the disk is full or the copy cannot be written. The partial copy is
-    ///   removed.
+    /// - [`Error::Store`](crate::Error::Store) if `progress` returns `Break`, the disk is full, or the copy cannot be
+    ///   written. Its [kind](crate::error::StoreErrorKind) tells which. The partial copy is removed.
     ///
     /// ```
     /// use std::ops::ControlFlow;

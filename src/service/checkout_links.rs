@@ -42,7 +42,7 @@ impl TicketingService {
         let id = created.order.id;
         match self.request_link(gateway, created, redirect_urls, operation) {
             Ok(response) => Ok(response),
-            Err(LinkFailure::Gateway(failure)) => self.cancel_without_link(organization, id, &failure, operation),
+            Err(LinkFailure::Gateway(failure)) => self.cancel_without_link(organization, id, failure, operation),
             Err(LinkFailure::Store(error)) => Err(error),
         }
     }
@@ -68,7 +68,7 @@ impl TicketingService {
         match recorded {
             Ok(Some(response)) => Ok(response),
             Ok(None) => Err(GatewayError::Unavailable("it returned no link to another process".to_owned()).into()),
-            Err(Error::PaymentGatewayFailed(problem)) => Err(GatewayError::Refused(problem).into()),
+            Err(Error::PaymentGatewayFailed(failure)) => Err(failure.into()),
             Err(error) => Err(LinkFailure::Store(error)),
         }
     }
@@ -97,7 +97,7 @@ impl TicketingService {
         &self,
         organization: OrganizationId,
         id: OrderId,
-        failure: &GatewayError,
+        failure: GatewayError,
         operation: &IdempotentOperation,
     ) -> Result<Replayable<CreateOrderResponse>> {
         tracing::warn!(
@@ -110,6 +110,6 @@ impl TicketingService {
         let response = self
             .store_in_operation()
             .write(move |tx| checkout_links::cancel_without_link(tx, &operation, organization, id))?;
-        response.ok_or_else(|| Error::PaymentGatewayFailed(format!("{failure}; the order {id} was cancelled")))
+        response.ok_or(Error::PaymentGatewayFailed(failure))
     }
 }

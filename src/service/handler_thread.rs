@@ -88,7 +88,7 @@ impl HandlerThread {
             let wakeup = Arc::clone(&wakeup);
             move || run(&wakeup)
         });
-        let thread = thread.map_err(|error| StoreError::Failed(format!("could not start a thread: {error}")))?;
+        let thread = thread.map_err(StoreError::no_thread)?;
         Ok(Self { registration, wakeup, thread: Some(thread) })
     }
 

@@ -30,7 +30,7 @@ impl MaintenanceWorker {
         let (stop, stopped) = sync_channel(0);
         let thread = std::thread::Builder::new().name("ticketing-maintenance".to_owned());
         let thread = thread.spawn(move || run(StopSignal(stopped)));
-        let thread = thread.map_err(|error| StoreError::Failed(error.to_string()))?;
+        let thread = thread.map_err(StoreError::no_thread)?;
         Ok(Self { stop: Some(stop), thread: Some(thread) })
     }
 

@@ -1,6 +1,7 @@
 //! Checkouts: the payment link of an order, and the gateway's reference of its payment.
 
 use super::{Constraint, Transaction, on_violation};
+use crate::error::gateway::GatewayError;
 use crate::error::{Error, ResourceKind, Result};
 use crate::model::id::{EventId, OrderId, OrganizationId};
 
@@ -27,7 +28,10 @@ pub(crate) fn record(
 ) -> Result<()> {
     tx.debug_assert_event_locked();
     let binds = [order.into(), organization.into(), checkout.link.into(), checkout.reference.into(), tx.now().into()];
-    let reference_taken = || Error::PaymentGatewayFailed("it returned the reference of another payment".to_owned());
+    let reference_taken = || {
+        let problem = "it returned the reference of another payment".to_owned();
+        Error::PaymentGatewayFailed(GatewayError::Refused(problem))
+    };
     on_violation(tx.try_execute(RECORD, &binds), Constraint::PaymentReference, reference_taken)?;
     Ok(())
 }

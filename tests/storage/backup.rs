@@ -1,10 +1,11 @@
 //! Backups: made while threads and processes write, complete or not there at all.
 
+use std::error::Error as _;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 
-use ticketing::error::StoreError;
+use ticketing::error::StoreErrorKind;
 use ticketing::maintenance::BackupProgress;
 use ticketing::ticket_type::TicketType;
 use ticketing::{Error, Result, TicketingService};
@@ -273,6 +274,8 @@ fn a_file_created_during_the_backup_is_not_overwritten() {
     let copy = next_to(&fixture, "copy.db");
     let error = back_up(&fixture.service, &copy, |_| std::fs::write(&copy, "Dear Ada").unwrap()).unwrap_err();
     assert_eq!(error.fields()[0].path, "path");
+    let path = copy.display();
+    assert_eq!(error.to_string(), format!("path must be a new file: {path} exists, and a backup overwrites nothing"));
     assert_eq!(std::fs::read_to_string(&copy).unwrap(), "Dear Ada");
     assert_eq!(other_files(fixture.folder().path()), ["copy.db"]);
 }
@@ -292,8 +295,12 @@ fn of_two_simultaneous_backups_to_one_path_one_succeeds() {
 fn a_missing_folder_is_named() {
     let (fixture, _) = filled_fixture();
     let error = backup(&fixture, &next_to(&fixture, "no-such-folder/copy.db")).unwrap_err();
-    let Error::Store(StoreError::CannotCopy(text)) = error else { panic!("{error:?}") };
+    let Error::Store(of_store) = &error else { panic!("{error:?}") };
+    let StoreErrorKind::CannotCopy(text) = of_store.kind() else { panic!("{error:?}") };
     assert!(text.contains("no-such-folder/copy.db"), "{text}");
+    // The operating system's own error is the source.
+    let source = error.source().and_then(|source| source.downcast_ref::<std::io::Error>());
+    assert_eq!(source.map(std::io::Error::kind), Some(std::io::ErrorKind::NotFound));
 }
 
 #[test]
@@ -356,7 +363,7 @@ fn back_up_to_a_full_disk() {
         return send_to_parent("skipped: nothing can be mounted");
     }
     let error = backup(&fixture, &small.join("copy.db")).unwrap_err();
-    assert_eq!(error, Error::Store(StoreError::Full));
+    assert_eq!(error, StoreErrorKind::Full.into());
     assert_eq!(std::fs::read_dir(&small).unwrap().count(), 0);
     fixture.try_order(&ticket_type, 1).unwrap();
     std::process::Command::new("umount").arg(&small).status().unwrap();
@@ -372,7 +379,8 @@ fn back_up_to_a_read_only_folder() {
     permissions.set_readonly(true);
     std::fs::set_permissions(&folder, permissions).unwrap();
     let error = backup(&fixture, &folder.join("copy.db")).unwrap_err();
-    let Error::Store(StoreError::CannotCopy(text)) = error else { panic!("{error:?}") };
+    let Error::Store(error) = error else { panic!("{error:?}") };
+    let StoreErrorKind::CannotCopy(text) = error.kind() else { panic!("{error:?}") };
     assert!(text.contains("copy.db") && text.contains("denied"), "{text}");
     assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 0);
     fixture.try_order(&ticket_type, 1).unwrap();
@@ -467,7 +475,7 @@ fn a_stopped_backup_leaves_no_file_and_the_next_one_succeeds() {
             if stopped { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
         let error = result.unwrap_err();
-        assert!(matches!(error, Error::Store(StoreError::BackupStopped)), "{error:?}");
+        assert_eq!(error, StoreErrorKind::BackupStopped.into());
         assert_eq!((stopped, calls_after), (true, 0));
         assert_eq!(other_files(fixture.folder().path()), ["whole.db"]);
     }

@@ -1,13 +1,14 @@
 //! Failures of the database: foreign files, a full disk, corrupt values, operations that panic. Each has its own error,
 //! and nothing that was acknowledged is missing afterwards.
 
+use std::error::Error as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use ticketing::environment::{Clock, Entropy, ManualClock, SeededEntropy};
-use ticketing::error::StoreError;
+use ticketing::error::StoreErrorKind;
 use ticketing::event::UpdateEvent;
 use ticketing::ticket::CheckInTicket;
 use ticketing::ticket_type::{CreateTicketType, TicketType};
@@ -106,9 +107,9 @@ fn writes_fail_as_busy_while_another_program_locks_the_file() {
     assert_eq!(fixture.sold(&ticket_type), 1);
 }
 
-fn open_error(path: impl AsRef<Path>) -> StoreError {
+fn open_error(path: impl AsRef<Path>) -> StoreErrorKind {
     match TicketingService::open(path.as_ref()) {
-        Err(Error::Store(error)) => error,
+        Err(Error::Store(error)) => error.kind().clone(),
         Err(other) => panic!("{other:?}"),
         Ok(_) => panic!("the file was opened"),
     }
@@ -120,7 +121,7 @@ fn a_file_that_is_not_a_database_is_refused_and_left_unchanged() {
     let path = folder.path().join("letter.txt");
     for content in ["Dear Ada".to_owned(), "x".repeat(512), "x".repeat(10_000)] {
         std::fs::write(&path, &content).unwrap();
-        assert_eq!(open_error(&path), StoreError::NotADatabase(path.display().to_string()));
+        assert_eq!(open_error(&path), StoreErrorKind::NotADatabase(path.display().to_string()));
         assert_eq!(std::fs::read_to_string(&path).unwrap(), content);
     }
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
@@ -149,7 +150,7 @@ fn a_database_of_another_program_is_refused_and_left_unchanged() {
         let path = folder.path().join("other.db");
         Database::open(&path).run(setup);
         let before = std::fs::read(&path).unwrap();
-        assert_eq!(open_error(&path), StoreError::ForeignDatabase(id), "{setup}");
+        assert_eq!(open_error(&path), StoreErrorKind::ForeignDatabase(id), "{setup}");
         assert!(std::fs::read(&path).unwrap() == before, "{setup}");
     }
 }
@@ -167,7 +168,7 @@ fn the_log_of_another_program_is_left_unchanged() {
     assert!(!content[1].is_empty());
     std::fs::write(&copy, &content[0]).unwrap();
     std::fs::write(log(&copy), &content[1]).unwrap();
-    assert_eq!(open_error(&copy), StoreError::ForeignDatabase(0));
+    assert_eq!(open_error(&copy), StoreErrorKind::ForeignDatabase(0));
     assert!(std::fs::read(&copy).unwrap() == content[0]);
     assert!(std::fs::read(log(&copy)).unwrap() == content[1]);
 }
@@ -180,7 +181,7 @@ fn a_newer_schema_is_refused_and_left_unchanged() {
     connection.run(&format!("PRAGMA user_version = {}", known + 1));
     drop(connection);
     let before = std::fs::read(&path).unwrap();
-    assert_eq!(open_error(&path), StoreError::SchemaTooNew { found: known + 1, known });
+    assert_eq!(open_error(&path), StoreErrorKind::SchemaTooNew { found: known + 1, known });
     assert!(std::fs::read(&path).unwrap() == before);
 }
 
@@ -188,7 +189,7 @@ fn a_newer_schema_is_refused_and_left_unchanged() {
 fn a_path_where_no_file_can_be_is_named() {
     let folder = tempfile::tempdir().unwrap();
     for path in [folder.path().join("missing/ticketing.db"), folder.path().to_owned()] {
-        let StoreError::CannotOpen(text) = open_error(&path) else { panic!() };
+        let StoreErrorKind::CannotOpen(text) = open_error(&path) else { panic!() };
         assert!(text.contains(path.to_str().unwrap()), "{text}");
     }
     assert!(!folder.path().join("missing").exists());
@@ -211,7 +212,8 @@ fn a_vfs_is_used_for_readers_too_and_an_unknown_one_is_named() {
     {
         let folder = tempfile::tempdir().unwrap();
         let opened = TicketingService::builder(folder.path().join("ticketing.db")).vfs(vfs).open();
-        let Err(Error::Store(StoreError::CannotOpen(text))) = opened else { panic!("{opened:?}") };
+        let Err(Error::Store(error)) = opened else { panic!("{opened:?}") };
+        let StoreErrorKind::CannotOpen(text) = error.kind() else { panic!("{error:?}") };
         assert!(text.contains(expected), "{text}");
     }
 }
@@ -308,11 +310,12 @@ fn a_corrupt_value_is_reported_with_table_column_and_row() {
         corrupt(&fixture.path(), &format!("UPDATE {table} SET {column} = {bad}"));
         let error = attempt().unwrap_err();
         assert!(!format!("{error} {error:?}").contains("secret"), "{error:?}");
-        let Error::Store(StoreError::CorruptRow { table: in_table, column: in_column, row: in_row, .. }) = error else {
+        let Error::Store(error) = error else { panic!("{error:?}") };
+        let StoreErrorKind::CorruptRow { table: in_table, column: in_column, row: in_row, .. } = error.kind() else {
             panic!("{error:?}")
         };
         assert_eq!((in_table.as_str(), in_column.as_str()), (table, column));
-        assert_eq!(in_row, row.to_string(), "{table}.{column}");
+        assert_eq!(*in_row, row.to_string(), "{table}.{column}");
         assert!(before == good || table == "orders");
         corrupt(&fixture.path(), &format!("UPDATE {table} SET {column} = '{before}'"));
         // The other rows are not affected, and the repaired row works again.
@@ -395,14 +398,14 @@ fn sell_on_a_full_disk() {
     let ballast = fixture.folder().path().join("ballast");
     std::fs::write(&ballast, vec![1; 1 << 20]).unwrap();
     let (errors, sold) = sell_until_refused(&fixture, &ticket_type);
-    assert!(errors.iter().all(|error| *error == Error::Store(StoreError::Full)), "{errors:?}");
+    assert!(errors.iter().all(|error| *error == StoreErrorKind::Full.into()), "{errors:?}");
     assert!(sold > 0);
     // Readers work, and see what was acknowledged.
     assert_eq!(fixture.sold(&ticket_type), sold * 10);
     std::fs::remove_file(&ballast).unwrap();
     fixture.try_order(&ticket_type, 10).unwrap();
     let (errors, more) = sell_until_refused(&fixture, &ticket_type);
-    assert!(errors.contains(&Error::Store(StoreError::Full)), "{errors:?}");
+    assert!(errors.contains(&StoreErrorKind::Full.into()), "{errors:?}");
     let (folder, path) = fixture.into_file();
     let connection = Database::open(&path);
     assert_eq!(connection.value::<i64>("SELECT sold FROM ticket_types"), (sold + 1 + more) * 10);
@@ -428,7 +431,9 @@ fn sell_while_writes_are_refused() {
     let ticket_type = fixture.new_ticket_type(0, 1_000_000);
     let (errors, sold) = sell_until_refused(&fixture, &ticket_type);
     for error in errors {
-        let Error::Store(StoreError::Failed(text)) = &error else { panic!("{error:?}") };
+        assert!(error.source().is_some(), "{error:?}");
+        let Error::Store(error) = &error else { panic!("{error:?}") };
+        let StoreErrorKind::Io(text) = error.kind() else { panic!("{error:?}") };
         assert!(text.contains("disk I/O error"), "{text}");
     }
     assert_eq!(fixture.sold(&ticket_type), sold * 10);
@@ -464,15 +469,15 @@ fn open_read_only_files() {
         mode(&path, of_file);
         mode(folder.path(), of_folder);
         match open_error(&path) {
-            StoreError::ReadOnly(text) => assert_eq!(text, path.display().to_string()),
+            StoreErrorKind::ReadOnly(text) => assert_eq!(text, path.display().to_string()),
             // Without a log next to it, not even the schema can be read.
-            StoreError::CannotOpen(text) if of_folder == 0o555 => {
+            StoreErrorKind::CannotOpen(text) if of_folder == 0o555 => {
                 assert!(text.contains(path.to_str().unwrap()), "{text}")
             }
             other => panic!("{of_file:o} {of_folder:o}: {other:?}"),
         }
         if of_folder == 0o555 {
-            let StoreError::CannotOpen(text) = open_error(folder.path().join("fresh.db")) else { panic!() };
+            let StoreErrorKind::CannotOpen(text) = open_error(folder.path().join("fresh.db")) else { panic!() };
             assert!(text.contains("fresh.db"), "{text}");
         }
         assert!(std::fs::read(&path).unwrap() == before);

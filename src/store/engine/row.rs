@@ -3,7 +3,7 @@
 use std::cell::Cell;
 
 use super::values::{FromValue, Value};
-use crate::error::{Error, Result, StoreError};
+use crate::error::{Error, Result, StoreErrorKind};
 use crate::text_enum::TextEnum;
 
 /// A row as an engine returns it. Columns are counted from 0.
@@ -108,7 +108,7 @@ impl<'r> Row<'r> {
 
     fn corrupt_at(&self, index: usize, problem: &str) -> Error {
         let Origin { table, column, row } = self.raw.origin(index);
-        StoreError::CorruptRow { table, column, row, problem: problem.to_owned() }.into()
+        StoreErrorKind::CorruptRow { table, column, row, problem: problem.to_owned() }.into()
     }
 
     /// Returns the index of a column.

@@ -26,8 +26,8 @@ pub(crate) enum Constraint {
 pub(crate) struct Violation {
     /// `None` for a constraint that no statement handles.
     pub(crate) constraint: Option<Constraint>,
-    /// The engine's message.
-    pub(crate) message: String,
+    /// The error for a constraint that the operation does not handle.
+    pub(crate) error: StoreError,
 }
 
 /// Why a statement failed.
@@ -41,7 +41,7 @@ pub(crate) enum StatementError {
 impl From<StatementError> for Error {
     fn from(error: StatementError) -> Self {
         match error {
-            StatementError::Violation(violation) => StoreError::Taken(violation.message).into(),
+            StatementError::Violation(violation) => violation.error.into(),
             StatementError::Other(error) => error,
         }
     }

@@ -19,7 +19,7 @@ use super::ids::IdSource;
 use super::sqlite::{Checkpointer, Database};
 use super::transaction::{Recorded, Transaction};
 use crate::environment::Environment;
-use crate::error::{Error, Result, StoreError};
+use crate::error::{Error, Result, StoreError, StoreErrorKind};
 use crate::store::commit_notifier::CommitNotifier;
 use crate::store::counters::Counters;
 use crate::store::subscriptions::Subscriptions;
@@ -137,7 +137,7 @@ impl Writer {
             let group_commit = Arc::clone(&group_commit);
             move || group_commit.lead_when_handed_over()
         });
-        let thread = thread.map_err(|error| StoreError::Failed(error.to_string()))?;
+        let thread = thread.map_err(StoreError::no_thread)?;
         Ok(Self { group_commit, thread: Some(thread) })
     }
 
@@ -342,7 +342,7 @@ impl JobContext<'_> {
             // SQLite rolls a transaction back by itself after some errors, for example if the disk is full.
             return Err(match ran {
                 Err(error @ (Error::Store(_) | Error::Unavailable(_))) => error,
-                _ => StoreError::Failed("SQLite ended the transaction".to_owned()).into(),
+                _ => StoreErrorKind::Failed("SQLite ended the transaction".to_owned()).into(),
             });
         }
         if ran.is_err() {

@@ -116,7 +116,7 @@ impl WebhookSender {
 
 fn spawn(name: String, work: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>> {
     let thread = std::thread::Builder::new().name(name).spawn(work);
-    thread.map_err(|error| StoreError::Failed(format!("could not start a thread: {error}")).into())
+    thread.map_err(|error| StoreError::no_thread(error).into())
 }
 
 impl Drop for WebhookSender {

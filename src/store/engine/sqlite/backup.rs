@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use super::location::Location;
 use crate::environment::Environment;
-use crate::error::{Error, Result, StoreError};
+use crate::error::{Error, Result, StoreError, StoreErrorKind};
 use crate::model::backup::BackupProgress;
 use crate::model::id::crockford;
 
@@ -21,8 +21,6 @@ const BYTES_PER_SYNC: u64 = 16 << 20;
 
 /// The suffixes of the files that SQLite keeps next to a database.
 const COMPANIONS: [&str; 3] = ["-wal", "-shm", "-journal"];
-
-const EXISTS: &str = "must not exist: a backup overwrites nothing";
 
 impl Location {
     /// Copies one snapshot of the database to a new file at `target`. Passes the progress to `progress` after each
@@ -35,17 +33,17 @@ impl Location {
     ) -> Result<BackupProgress> {
         check_target(self.path(), target)?;
         let source = self.open_existing()?;
-        let permissions = std::fs::metadata(self.path()).map_err(|error| failed(target, &error))?.permissions();
+        let permissions = std::fs::metadata(self.path()).map_err(|error| failed(target, error))?.permissions();
         let partial = PartialCopy::create(target, permissions, environment)?;
         let mut synced = 0;
         let size = source.copy_to(&self.on_same_vfs(partial.path.clone()), |copied| {
             if copied.bytes - synced >= BYTES_PER_SYNC {
-                partial.file.sync_data().map_err(|error| failed(target, &error))?;
+                partial.file.sync_data().map_err(|error| failed(target, error))?;
                 synced = copied.bytes;
             }
             match progress(copied) {
                 ControlFlow::Continue(()) => Ok(()),
-                ControlFlow::Break(()) => Err(StoreError::BackupStopped.into()),
+                ControlFlow::Break(()) => Err(StoreErrorKind::BackupStopped.into()),
             }
         })?;
         partial.finish(target)?;
@@ -72,12 +70,17 @@ fn check_target(source: &Path, target: &Path) -> Result<()> {
 
     let exists = |path: &Path| path.symlink_metadata().is_ok();
     if exists(target) {
-        return refuse(EXISTS);
+        return Err(target_exists(target));
     }
     if COMPANIONS.iter().any(|suffix| exists(&with_suffix(target, suffix))) {
         return refuse("must not have the log of another database next to it");
     }
     Ok(())
+}
+
+fn target_exists(target: &Path) -> Error {
+    let target = target.display();
+    Error::field("path", format!("must be a new file: {target} exists, and a backup overwrites nothing"))
 }
 
 /// An unfinished copy. If it is dropped unfinished, its file is deleted.
@@ -96,9 +99,9 @@ impl PartialCopy {
         options.write(true).create_new(true);
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let file = options.open(&path).map_err(|error| failed(target, &error))?;
+        let file = options.open(&path).map_err(|error| failed(target, error))?;
         let partial = Self { path, file };
-        partial.file.set_permissions(permissions).map_err(|error| failed(target, &error))?;
+        partial.file.set_permissions(permissions).map_err(|error| failed(target, error))?;
         Ok(partial)
     }
 
@@ -106,8 +109,8 @@ impl PartialCopy {
     fn finish(self, target: &Path) -> Result<()> {
         let finished = self.file.sync_all().and_then(|()| self.rename_to(target)).and_then(|()| sync_folder(target));
         finished.map_err(|error| match error.kind() {
-            ErrorKind::AlreadyExists => Error::field("path", EXISTS),
-            _ => failed(target, &error),
+            ErrorKind::AlreadyExists => target_exists(target),
+            _ => failed(target, error),
         })
     }
 
@@ -156,9 +159,10 @@ fn sync_folder(target: &Path) -> io::Result<()> {
     if cfg!(unix) { File::open(folder_of(target))?.sync_all() } else { Ok(()) }
 }
 
-fn failed(target: &Path, error: &io::Error) -> Error {
-    match error.kind() {
-        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => StoreError::Full.into(),
-        _ => StoreError::CannotCopy(format!("{} ({error})", target.display())).into(),
-    }
+fn failed(target: &Path, error: io::Error) -> Error {
+    let kind = match error.kind() {
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => StoreErrorKind::Full,
+        _ => StoreErrorKind::CannotCopy(format!("{} ({error})", target.display())),
+    };
+    StoreError::new(kind, error).into()
 }

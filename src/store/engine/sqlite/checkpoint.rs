@@ -53,7 +53,7 @@ impl Checkpointer {
         let (wake, woken) = sync_channel(1);
         let run = move || checkpoint_when_woken(&database, &woken);
         let thread = std::thread::Builder::new().name("ticketing-checkpoint".to_owned()).spawn(run);
-        let thread = thread.map_err(|error| StoreError::Failed(error.to_string()))?;
+        let thread = thread.map_err(StoreError::no_thread)?;
         Ok(Self {
             file,
             wake: Some(wake),

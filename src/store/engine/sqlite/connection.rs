@@ -60,15 +60,15 @@ impl SqliteConnection {
 
 impl Connection for SqliteConnection {
     fn execute(&self, sql: &str, binds: &[Bind<'_>]) -> Result<usize, StatementError> {
-        let mut statement = self.raw.prepare_cached(sql).map_err(|error| statement_error(&error))?;
-        statement.execute(params_from_iter(binds)).map_err(|error| statement_error(&error))
+        let mut statement = self.raw.prepare_cached(sql).map_err(statement_error)?;
+        statement.execute(params_from_iter(binds)).map_err(statement_error)
     }
 
     fn query(&self, sql: &str, binds: &[Bind<'_>], visit: &mut Visit<'_>) -> Result<()> {
-        let mut statement = self.raw.prepare_cached(sql).map_err(|error| convert(&error))?;
+        let mut statement = self.raw.prepare_cached(sql).map_err(convert)?;
         let columns = self.columns(sql, &statement);
-        let mut rows = statement.query(params_from_iter(binds)).map_err(|error| convert(&error))?;
-        while let Some(row) = rows.next().map_err(|error| convert(&error))? {
+        let mut rows = statement.query(params_from_iter(binds)).map_err(convert)?;
+        while let Some(row) = rows.next().map_err(convert)? {
             if visit(&Row::new(row, &columns))?.is_break() {
                 break;
             }

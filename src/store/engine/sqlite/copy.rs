@@ -36,10 +36,10 @@ impl Database {
         let mut target = target.open_empty()?;
         // Without a journal and syncs: an unfinished copy is deleted as a whole.
         let pragmas = "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF";
-        target.execute_batch(pragmas).map_err(|error| convert(&error))?;
-        let backup = Backup::new(self.raw(), &mut target).map_err(|error| convert(&error))?;
+        target.execute_batch(pragmas).map_err(convert)?;
+        let backup = Backup::new(self.raw(), &mut target).map_err(convert)?;
         loop {
-            let step = backup.step(PAGES_PER_STEP).map_err(|error| convert(&error))?;
+            let step = backup.step(PAGES_PER_STEP).map_err(convert)?;
             let progress = progress_of(&backup, page_size);
             match step {
                 StepResult::Done => {

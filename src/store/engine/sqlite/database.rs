@@ -12,7 +12,7 @@ use super::errors::convert;
 use super::file_state::{FileState, OtherCheckpoint};
 use super::settings::{CACHED_STATEMENTS, never_checkpoint_on_close, use_stable_plans, wait_briefly, wait_while_busy};
 use crate::environment::Environment;
-use crate::error::{Error, Result, StoreError};
+use crate::error::{Error, Result, StoreErrorKind};
 use crate::store::engine::ids::IdSource;
 use crate::store::engine::transaction::Transaction;
 
@@ -60,7 +60,7 @@ impl Database {
 
     fn new(connection: Connection, path: &Path) -> Result<Self> {
         let database = Self { connection: SqliteConnection::new(connection), file: FileState::of(path) };
-        never_checkpoint_on_close(database.raw()).map_err(|error| convert(&error))?;
+        never_checkpoint_on_close(database.raw()).map_err(convert)?;
         Ok(database)
     }
 
@@ -71,8 +71,8 @@ impl Database {
 
         self.check_owner()?;
 
-        if connection.is_readonly(rusqlite::MAIN_DB).map_err(|error| convert(&error))? {
-            return Err(StoreError::ReadOnly(String::new()).into());
+        if connection.is_readonly(rusqlite::MAIN_DB).map_err(convert)? {
+            return Err(StoreErrorKind::ReadOnly(String::new()).into());
         }
         self.switch_to_wal()?;
         // The WAL file is truncated to 96 MiB when the WAL restarts, so that a long backup leaves no huge file behind.
@@ -81,7 +81,7 @@ impl Database {
             PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA temp_store = MEMORY;
             PRAGMA trusted_schema = OFF; PRAGMA cache_size = -32768; PRAGMA wal_autocheckpoint = 0;",
         )?;
-        use_stable_plans(connection).map_err(|error| convert(&error))?;
+        use_stable_plans(connection).map_err(convert)?;
         connection.wal_hook(Some(|_, pages| {
             WAL_PAGES.set(u32::try_from(pages).unwrap_or(u32::MAX));
             Ok(())
@@ -97,7 +97,7 @@ impl Database {
         match self.number("PRAGMA application_id")? {
             APPLICATION_ID => Ok(()),
             0 if tables == 0 && version == 0 => Ok(()),
-            other => Err(StoreError::ForeignDatabase(other).into()),
+            other => Err(StoreErrorKind::ForeignDatabase(other).into()),
         }
     }
 
@@ -115,11 +115,11 @@ impl Database {
             let mode = |sql| self.raw().query_row(sql, [], |row| row.get::<_, String>(0));
             let switched = mode("PRAGMA journal_mode")
                 .and_then(|now| if now == "wal" { Ok(now) } else { mode("PRAGMA journal_mode = WAL") });
-            match switched.map_err(|error| convert(&error)) {
+            match switched.map_err(convert) {
                 Ok(mode) if mode == "wal" => return Ok(()),
                 Ok(mode) => {
                     let problem = format!("WAL mode is not possible here; the journal mode stays {mode}");
-                    return Err(StoreError::CannotOpen(problem).into());
+                    return Err(StoreErrorKind::CannotOpen(problem).into());
                 }
                 Err(Error::Unavailable(_)) if wait_while_busy(attempt) => {}
                 Err(error) => return Err(error),
@@ -129,7 +129,7 @@ impl Database {
     }
 
     fn set_busy_handler(&self, handler: Option<fn(i32) -> bool>) -> Result<()> {
-        self.raw().busy_handler(handler).map_err(|error| convert(&error))
+        self.raw().busy_handler(handler).map_err(convert)
     }
 
     /// Runs the migrations that are not applied yet, in one transaction. `user_version` in the header is the number of
@@ -148,7 +148,7 @@ impl Database {
         // Read again: another process may have migrated the database before this transaction began.
         let found = self.schema_version()?;
         let missing = usize::try_from(found).ok().and_then(|done| migrations.get(done..));
-        for migration in missing.ok_or(StoreError::SchemaTooNew { found, known })? {
+        for migration in missing.ok_or(StoreErrorKind::SchemaTooNew { found, known })? {
             self.batch(migration)?;
         }
         self.batch(&format!("PRAGMA user_version = {known}; PRAGMA application_id = {APPLICATION_ID}; COMMIT"))?;
@@ -161,18 +161,18 @@ impl Database {
 
     /// Runs several statements.
     pub(crate) fn batch(&self, sql: &str) -> Result<()> {
-        self.raw().execute_batch(sql).map_err(|error| convert(&error))
+        self.raw().execute_batch(sql).map_err(convert)
     }
 
     /// Runs a statement without parameters and rows, which is prepared once.
     pub(crate) fn command(&self, sql: &str) -> Result<()> {
         let run = || self.raw().prepare_cached(sql)?.execute([]);
-        run().map(drop).map_err(|error| convert(&error))
+        run().map(drop).map_err(convert)
     }
 
     /// Reads one number.
     pub(super) fn number(&self, sql: &str) -> Result<i64> {
-        self.raw().query_row(sql, [], |row| row.get(0)).map_err(|error| convert(&error))
+        self.raw().query_row(sql, [], |row| row.get(0)).map_err(convert)
     }
 
     /// Whether a transaction is open. After some errors, SQLite rolls a transaction back by itself.
@@ -222,13 +222,13 @@ impl Database {
     pub(crate) fn final_checkpoint(&self) -> Result<()> {
         self.file.checkpoint(OtherCheckpoint::Wait, || self.run_checkpoint("TRUNCATE"))?;
         let allowed = self.raw().set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false);
-        allowed.map(drop).map_err(|error| convert(&error))
+        allowed.map(drop).map_err(convert)
     }
 
     /// Moves all of the WAL, whatever was moved before. The connection must be open
     /// [exclusively](Self::open_exclusively).
     pub(super) fn copy_whole_wal(&self) -> Result<()> {
-        match self.run_checkpoint("TRUNCATE").map_err(|error| convert(&error))? {
+        match self.run_checkpoint("TRUNCATE").map_err(convert)? {
             true => Ok(()),
             false => Err(Error::Unavailable("the store is busy")),
         }

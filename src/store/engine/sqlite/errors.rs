@@ -2,7 +2,7 @@
 
 use rusqlite::{ErrorCode, ffi};
 
-use crate::error::{Error, StoreError};
+use crate::error::{Error, StoreError, StoreErrorKind};
 use crate::store::engine::violation::{Constraint, StatementError, Violation};
 
 /// The columns of each unique index, as SQLite's message lists them.
@@ -17,7 +17,7 @@ const UNIQUE_COLUMNS: &[(&str, Constraint)] = &[
 ];
 
 /// Maps an error of any call.
-pub(super) fn convert(error: &rusqlite::Error) -> Error {
+pub(super) fn convert(error: rusqlite::Error) -> Error {
     statement_error(error).into()
 }
 
@@ -28,17 +28,18 @@ pub(super) fn is_failed_sync(error: &rusqlite::Error) -> bool {
 }
 
 /// Maps an error of a statement, which may have violated a constraint.
-pub(super) fn statement_error(error: &rusqlite::Error) -> StatementError {
+pub(super) fn statement_error(error: rusqlite::Error) -> StatementError {
     let message = error.to_string();
     let Some(sqlite_error) = error.sqlite_error() else {
-        return StatementError::Other(StoreError::Failed(message).into());
+        return StatementError::Other(StoreError::new(StoreErrorKind::Failed(message), error).into());
     };
     let constraint = match sqlite_error.extended_code {
         ffi::SQLITE_CONSTRAINT_PRIMARYKEY | ffi::SQLITE_CONSTRAINT_ROWID => Some(Constraint::PrimaryKey),
         ffi::SQLITE_CONSTRAINT_UNIQUE => unique_constraint(&message),
-        _ => return StatementError::Other(other_error(*sqlite_error, message)),
+        _ => return StatementError::Other(other_error(*sqlite_error, message, error)),
     };
-    StatementError::Violation(Violation { constraint, message })
+    let error = StoreError::new(StoreErrorKind::Taken(message), error);
+    StatementError::Violation(Violation { constraint, error })
 }
 
 /// SQLite reports the columns of a unique index, and not its name.
@@ -47,19 +48,21 @@ fn unique_constraint(message: &str) -> Option<Constraint> {
     UNIQUE_COLUMNS.iter().find(|(known, _)| *known == columns).map(|(_, constraint)| *constraint)
 }
 
-fn other_error(error: ffi::Error, message: String) -> Error {
-    let error = match error.code {
+fn other_error(sqlite_error: ffi::Error, message: String, error: rusqlite::Error) -> Error {
+    let with_code = |message| format!("{message} (code {})", sqlite_error.extended_code);
+    let kind = match sqlite_error.code {
         ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked | ErrorCode::FileLockingProtocolFailed => {
             return Error::Unavailable("the store is busy");
         }
-        ErrorCode::DiskFull => StoreError::Full,
-        ErrorCode::ReadOnly => StoreError::ReadOnly(message),
-        ErrorCode::CannotOpen => StoreError::CannotOpen(message),
-        ErrorCode::NotADatabase => StoreError::NotADatabase(message),
-        ErrorCode::DatabaseCorrupt => StoreError::Damaged(message),
-        _ => StoreError::Failed(format!("{message} (code {})", error.extended_code)),
+        ErrorCode::DiskFull => StoreErrorKind::Full,
+        ErrorCode::ReadOnly => StoreErrorKind::ReadOnly(message),
+        ErrorCode::CannotOpen => StoreErrorKind::CannotOpen(message),
+        ErrorCode::NotADatabase => StoreErrorKind::NotADatabase(message),
+        ErrorCode::DatabaseCorrupt => StoreErrorKind::Damaged(message),
+        ErrorCode::SystemIoFailure => StoreErrorKind::Io(with_code(message)),
+        _ => StoreErrorKind::Failed(with_code(message)),
     };
-    error.into()
+    StoreError::new(kind, error).into()
 }
 
 #[cfg(test)]
@@ -92,7 +95,7 @@ mod tests {
             .unwrap();
         let insert = |id: i64, code: &str, seat: &str| {
             let inserted = connection.execute("INSERT INTO tickets VALUES (?1, ?2, ?3)", (id, code, seat));
-            inserted.map_err(|error| statement_error(&error))
+            inserted.map_err(statement_error)
         };
         let constraint_of = |inserted| match inserted {
             Err(StatementError::Violation(violation)) => violation.constraint,

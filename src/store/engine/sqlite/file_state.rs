@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError, Wea
 
 use super::errors::{convert, is_failed_sync};
 use super::sync_failure::SyncFailureMarker;
-use crate::error::{Result, StoreError};
+use crate::error::{Result, StoreError, StoreErrorKind};
 
 /// The state of a database file that this process has open.
 pub(crate) struct FileState {
@@ -92,9 +92,9 @@ impl FileState {
     pub(crate) fn check(&self) -> Result<()> {
         if self.stopped.get().is_none() {
             if self.marker.exists() {
-                self.stop(StoreError::SyncFailed);
+                self.stop(StoreErrorKind::SyncFailed);
             } else if self.is_replaced() {
-                self.stop(StoreError::FileReplaced(self.path.display().to_string()));
+                self.stop(StoreErrorKind::FileReplaced(self.path.display().to_string()));
             }
         }
         self.stopped.get().map_or(Ok(()), |reason| Err(reason.clone().into()))
@@ -123,10 +123,10 @@ impl FileState {
             && is_failed_sync(error)
         {
             tracing::error!(target: "ticketing::store", %error, "a checkpoint could not sync a file to the disk");
-            self.stop(StoreError::SyncFailed);
+            self.stop(StoreErrorKind::SyncFailed);
             self.create_marker();
         }
-        result.map_err(|error| convert(&error))
+        result.map_err(convert)
     }
 
     fn checkpoint_turn(&self, other: OtherCheckpoint) -> Option<MutexGuard<'_, ()>> {
@@ -151,9 +151,9 @@ impl FileState {
         }
     }
 
-    fn stop(&self, reason: StoreError) {
+    fn stop(&self, reason: StoreErrorKind) {
         let text = reason.to_string();
-        if self.stopped.set(reason).is_ok() {
+        if self.stopped.set(reason.into()).is_ok() {
             tracing::error!(
                 target: "ticketing::store",
                 file = %self.path.display(),

@@ -12,7 +12,7 @@ use super::errors::convert;
 use super::readers::{ConnectionManager, Readers};
 use super::settings::{CACHED_STATEMENTS, never_checkpoint_on_close, use_stable_plans, wait_while_busy};
 use super::temporary_folder::TemporaryFolder;
-use crate::error::{Error, Result, StoreError};
+use crate::error::{Error, Result, StoreError, StoreErrorKind};
 
 /// Version 3.51.3 fixes a race when the WAL is restarted, which could lose commits.
 const OLDEST_VERSION: i32 = 3_051_003;
@@ -38,8 +38,9 @@ impl Location {
 
     /// A file in a new folder, which is deleted when the last clone of the location is dropped.
     pub(crate) fn temporary(vfs: Option<String>) -> Result<Self> {
-        let folder = TemporaryFolder::create()
-            .map_err(|error| StoreError::CannotOpen(format!("a temporary folder ({error})")))?;
+        let folder = TemporaryFolder::create().map_err(|error| {
+            StoreError::new(StoreErrorKind::CannotOpen(format!("a temporary folder ({error})")), error)
+        })?;
         let path = folder.path().join("ticketing.db");
         Ok(Self { path, vfs, temporary_folder: Some(Arc::new(folder)) })
     }
@@ -86,10 +87,10 @@ impl Location {
             None => Connection::open_with_flags(&self.path, flags),
         };
         connection.map_err(|error| {
-            let error = match convert(&error) {
-                Error::Store(StoreError::Failed(text)) => StoreError::CannotOpen(text).into(),
+            let error = map_kind(convert(error), |kind| match kind {
+                StoreErrorKind::Failed(text) | StoreErrorKind::Io(text) => StoreErrorKind::CannotOpen(text),
                 other => other,
-            };
+            });
             self.with_path(error)
         })
     }
@@ -123,7 +124,9 @@ impl Location {
             .connection_timeout(Duration::from_secs(5))
             .error_handler(Box::new(LogFailures))
             .build(ConnectionManager(manager))
-            .map_err(|error| self.with_path(StoreError::CannotOpen(error.to_string()).into()))?;
+            .map_err(|error| {
+                self.with_path(StoreError::new(StoreErrorKind::CannotOpen(error.to_string()), error).into())
+            })?;
         Ok(Readers::new(pool))
     }
 
@@ -139,12 +142,20 @@ impl Location {
     /// Adds the path to an error about the file as a whole.
     fn with_path(&self, error: Error) -> Error {
         let path = self.path.display().to_string();
-        match error {
-            Error::Store(StoreError::NotADatabase(_)) => StoreError::NotADatabase(path).into(),
-            Error::Store(StoreError::ReadOnly(_)) => StoreError::ReadOnly(path).into(),
-            Error::Store(StoreError::CannotOpen(text)) => StoreError::CannotOpen(format!("{path} ({text})")).into(),
+        map_kind(error, |kind| match kind {
+            StoreErrorKind::NotADatabase(_) => StoreErrorKind::NotADatabase(path),
+            StoreErrorKind::ReadOnly(_) => StoreErrorKind::ReadOnly(path),
+            StoreErrorKind::CannotOpen(text) => StoreErrorKind::CannotOpen(format!("{path} ({text})")),
             other => other,
-        }
+        })
+    }
+}
+
+/// Changes the kind of an error of the database.
+fn map_kind(error: Error, change: impl FnOnce(StoreErrorKind) -> StoreErrorKind) -> Error {
+    match error {
+        Error::Store(error) => error.map_kind(change).into(),
+        other => other,
     }
 }
 
@@ -162,7 +173,7 @@ fn check_version(number: i32, text: &str) -> Result<()> {
     if number >= OLDEST_VERSION {
         return Ok(());
     }
-    Err(StoreError::SqliteTooOld { found: text.to_owned(), required: OLDEST_VERSION_TEXT }.into())
+    Err(StoreErrorKind::SqliteTooOld { found: text.to_owned(), required: OLDEST_VERSION_TEXT }.into())
 }
 
 fn percent_encoded(path: &Path) -> String {

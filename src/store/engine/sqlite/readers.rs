@@ -112,7 +112,7 @@ impl Readers {
         // The snapshot is taken by the first statement that reads.
         let take =
             || reader.connection.raw.prepare_cached("SELECT 1 FROM sqlite_schema LIMIT 1")?.query_row([], |_| Ok(()));
-        take().map_err(|error| convert(&error))?;
+        take().map_err(convert)?;
         share(reader);
         let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work));
         drop(self.take_shared_reader());
@@ -132,7 +132,7 @@ impl Readers {
         let connection = self.pool.get().map_err(|_| Error::Unavailable("every reader of the store is busy"))?;
         if isolation == Isolation::Snapshot {
             let begin = || connection.raw.prepare_cached("BEGIN")?.execute([]);
-            begin().map_err(|error| convert(&error))?;
+            begin().map_err(convert)?;
         }
         Ok(Reader { connection, now: environment.now(), isolation, readers: self })
     }

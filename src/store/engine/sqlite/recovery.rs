@@ -6,7 +6,7 @@ use super::database::Database;
 use super::location::Location;
 use super::settings::wait_while_busy;
 use super::sync_failure::SyncFailureMarker;
-use crate::error::{Error, Result, StoreError};
+use crate::error::{Error, Result, StoreErrorKind};
 
 impl Location {
     /// If a sync of the file has failed, copies the whole WAL into the file. Waits about five seconds for other
@@ -19,7 +19,7 @@ impl Location {
             }
             match self.recover(&marker) {
                 Err(Error::Unavailable(_)) if wait_while_busy(attempt) => {}
-                Err(Error::Unavailable(_)) => return Err(StoreError::SyncFailed.into()),
+                Err(Error::Unavailable(_)) => return Err(StoreErrorKind::SyncFailed.into()),
                 recovered => return recovered,
             }
         }

@@ -22,7 +22,7 @@ use std::fs::OpenOptions;
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
-use crate::error::{Result, StoreError};
+use crate::error::{Result, StoreError, StoreErrorKind};
 
 /// What follows the name of the database file in that of the marker.
 const SUFFIX: &str = "-sync-failed";
@@ -67,7 +67,8 @@ impl SyncFailureMarker {
     pub(super) fn remove(&self) -> Result<()> {
         match std::fs::remove_file(&self.path) {
             Err(error) if error.kind() != ErrorKind::NotFound => {
-                Err(StoreError::CannotOpen(format!("{} cannot be deleted ({error})", self.path.display())).into())
+                let problem = format!("{} cannot be deleted ({error})", self.path.display());
+                Err(StoreError::new(StoreErrorKind::CannotOpen(problem), error).into())
             }
             _ => Ok(()),
         }

@@ -1,0 +1,69 @@
+//! Conflicts: requests that the current state does not allow.
+
+use crate::text_enum::text_enum;
+
+/// A request that the current state does not allow.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{detail}")]
+#[non_exhaustive]
+pub struct Conflict {
+    /// The machine-readable reason.
+    pub reason: Reason,
+    /// A message for people.
+    pub detail: String,
+}
+
+text_enum! {
+    /// Why the current state does not allow a request.
+    pub enum Reason {
+        /// Another event of the organization has this slug.
+        SlugTaken = "slug-taken",
+        /// Another organization has this reference.
+        ReferenceTaken = "reference-taken",
+        /// Another discount of the event has this code.
+        CodeTaken = "code-taken",
+        /// The event is not PUBLISHED, or has ended.
+        EventNotOnSale = "event-not-on-sale",
+        /// The ticket type is not ON_SALE.
+        TicketTypeNotOnSale = "ticket-type-not-on-sale",
+        /// The sale of the ticket type has not begun.
+        SaleNotStarted = "sale-not-started",
+        /// The sale of the ticket type is over.
+        SaleEnded = "sale-ended",
+        /// There are not enough seats left.
+        SoldOut = "sold-out",
+        /// The order has more tickets of one type than allowed.
+        MaxPerOrderExceeded = "max-per-order-exceeded",
+        /// There are as many resources of the kind as there may be.
+        LimitReached = "limit-reached",
+        /// The status cannot change in this way, or the notification to resend is of a type to which its endpoint is no
+        /// longer subscribed.
+        InvalidTransition = "invalid-transition",
+        /// The quantity would be less than the number of sold and reserved seats.
+        QuantityBelowSold = "quantity-below-sold",
+        /// Other resources depend on the resource.
+        InUse = "in-use",
+        /// The order is not PENDING.
+        OrderNotPending = "order-not-pending",
+        /// The order is already CANCELLED.
+        OrderNotCancellable = "order-not-cancellable",
+        /// The ticket is CANCELLED.
+        TicketCancelled = "ticket-cancelled",
+        /// The ticket is checked in already.
+        AlreadyCheckedIn = "already-checked-in",
+        /// The ticket is not checked in.
+        NotCheckedIn = "not-checked-in",
+        /// The ticket is for another event.
+        WrongEvent = "wrong-event",
+        /// The event is CANCELLED.
+        EventCancelled = "event-cancelled",
+        /// The ticket is not valid yet.
+        NotYetValid = "not-yet-valid",
+        /// The ticket is not valid any more.
+        NoLongerValid = "no-longer-valid",
+        /// The ticket is for other days than today.
+        NotValidToday = "not-valid-today",
+        /// The discount has reached its usage limit.
+        DiscountUsedUp = "discount-used-up",
+    }
+}

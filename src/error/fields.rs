@@ -1,0 +1,107 @@
+//! The fields of a request that violate constraints.
+
+use std::collections::HashSet;
+use std::fmt;
+
+/// A field that violates a constraint.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[non_exhaustive]
+pub struct FieldError {
+    /// The path of the field, such as `items[0].quantity`; empty for the request as a whole.
+    pub path: String,
+    /// A message for people. It completes the sentence `<field> …`.
+    pub message: String,
+}
+
+/// All fields of a request that violate constraints, in the order in which they were found.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct FieldErrors {
+    errors: Vec<FieldError>,
+    /// The paths of `errors`, for a fast lookup: a long list may have an error in every entry.
+    paths: HashSet<String>,
+}
+
+/// How many errors the message contains at most.
+const MAX_IN_MESSAGE: usize = 20;
+
+impl FieldErrors {
+    /// Adds an error, unless the field or its parent has one already: a field that could not be read has a placeholder,
+    /// about which further errors would make no sense.
+    pub(crate) fn add(&mut self, path: impl Into<String>, message: impl Into<String>) {
+        let path = path.into();
+        if !self.covers(&path) {
+            self.paths.insert(path.clone());
+            self.errors.push(FieldError { path, message: message.into() });
+        }
+    }
+
+    /// Adds an error unless the condition `holds`.
+    pub(crate) fn check(&mut self, holds: bool, path: impl Into<String>, message: impl Into<String>) {
+        if !holds {
+            self.add(path, message);
+        }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.errors.is_empty()
+    }
+
+    /// The errors, in the order in which they were found.
+    #[must_use]
+    pub fn as_slice(&self) -> &[FieldError] {
+        &self.errors
+    }
+
+    /// Whether the field or its parent has an error.
+    pub(crate) fn covers(&self, path: &str) -> bool {
+        let ends = path.match_indices(['.', '[']).map(|(end, _)| end);
+        std::iter::once(0).chain(ends).chain([path.len()]).any(|end| self.paths.contains(&path[..end]))
+    }
+}
+
+impl fmt::Display for FieldErrors {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, error) in self.errors.iter().take(MAX_IN_MESSAGE).enumerate() {
+            let separator = if index == 0 { "" } else { "; " };
+            if error.path.is_empty() {
+                write!(f, "{separator}the request {}", error.message)?;
+            } else {
+                write!(f, "{separator}{} {}", error.path, error.message)?;
+            }
+        }
+        match self.errors.len().saturating_sub(MAX_IN_MESSAGE) {
+            0 => Ok(()),
+            more => write!(f, "; and {more} more"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_field_gets_no_error_if_its_parent_has_one() {
+        let mut errors = FieldErrors::default();
+        for path in ["items[1]", "items[1].quantity", "items[10]", "items[1]x", "customer", "customer.email", "custom"]
+        {
+            errors.add(path, "is wrong");
+        }
+        let paths: Vec<_> = errors.as_slice().iter().map(|error| error.path.as_str()).collect();
+        assert_eq!(paths, ["items[1]", "items[10]", "items[1]x", "customer", "custom"]);
+        errors.add("", "must be an object");
+        assert!(errors.covers("anything") && errors.covers(""));
+    }
+
+    #[test]
+    fn the_message_has_the_first_errors_and_the_number_of_the_others() {
+        let mut errors = FieldErrors::default();
+        for index in 0..MAX_IN_MESSAGE + 5 {
+            errors.add(format!("tags[{index}]"), "must be a string");
+        }
+        let sentence = errors.to_string();
+        assert!(sentence.starts_with("tags[0] must be a string; tags[1] must be a string; "), "{sentence}");
+        assert!(sentence.ends_with("; tags[19] must be a string; and 5 more"), "{sentence}");
+        assert_eq!(errors.as_slice().len(), 25);
+    }
+}

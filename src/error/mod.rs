@@ -1,0 +1,168 @@
+//! The errors of all operations. They are independent of HTTP, apart from a code and a status for each variant.
+
+mod conflict;
+mod fields;
+pub(crate) mod gateway;
+mod resource_kind;
+mod store;
+
+pub use conflict::{Conflict, Reason};
+pub use fields::{FieldError, FieldErrors};
+pub use resource_kind::ResourceKind;
+pub use store::{StoreError, StoreErrorKind};
+
+use crate::scope::Scope;
+use gateway::GatewayError;
+
+/// The result of every operation.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Why an operation failed. Unless the variant says otherwise, a failed operation has changed nothing.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The request violates constraints. Every invalid field is listed with its path.
+    #[error("{0}")]
+    Validation(FieldErrors),
+    /// The current state of a resource does not allow the request.
+    #[error("{0}")]
+    Conflict(Conflict),
+    /// The caller's organization has no such resource.
+    #[error("there is no such {0}")]
+    NotFound(ResourceKind),
+    /// The API key is missing, malformed, unknown, expired or revoked. The error does not tell which.
+    #[error("the API key is not valid")]
+    Unauthenticated,
+    /// The caller lacks the scope of the operation.
+    #[error("the scope {0} is required")]
+    Forbidden(Scope),
+    /// The caller's organization is [suspended](crate::TicketingService::suspend_organization).
+    #[error("the organization is suspended")]
+    OrganizationSuspended,
+    /// The resource is at this revision, and not at the one that the caller expects.
+    #[error("the resource is at revision {0}, not at the one that the request expects")]
+    RevisionMismatch(i64),
+    /// The idempotency key was used for a different request before.
+    #[error("the idempotency key was used for another request; a new request needs a new key")]
+    IdempotencyKeyReused,
+    /// A request with the same idempotency key is in progress.
+    #[error("a request with the same idempotency key is in progress")]
+    IdempotencyInProgress,
+    /// The payment gateway refused or did not answer. The order was cancelled and its seats were released.
+    ///
+    /// The gateway's own message is for logs, because it may reveal internal addresses. It is in the source, and not in
+    /// the message of this error.
+    #[error("the payment gateway returned no checkout link; the order was cancelled and its seats were released")]
+    PaymentGatewayFailed(#[source] GatewayError),
+    /// The database is busy or shutting down. The same request may succeed a moment later.
+    #[error("{0}")]
+    Unavailable(&'static str),
+    /// The database failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// A bug in this crate or in the program that uses it.
+    #[error("{0}")]
+    Internal(String),
+}
+
+impl Error {
+    /// Creates a conflict. `detail` is a message for the caller.
+    pub(crate) fn conflict(reason: Reason, detail: impl Into<String>) -> Self {
+        Self::Conflict(Conflict { reason, detail: detail.into() })
+    }
+
+    /// Creates a validation error about one field.
+    pub(crate) fn field(path: impl Into<String>, message: impl Into<String>) -> Self {
+        let mut errors = FieldErrors::default();
+        errors.add(path, message);
+        Self::Validation(errors)
+    }
+
+    /// A stable code for the kind of error, such as `validation-failed`. The server sends it as the last part of a
+    /// problem's `type`.
+    ///
+    /// ```
+    #[doc = include_str!("../doc_fixture.md")]
+    /// let error = service.create_event(&caller, CreateEvent::new("Another", "summer-night",
+    /// Timestamp::MAX)).unwrap_err(); assert_eq!((error.code(), error.http_status()), ("conflict", 409));
+    /// assert_eq!(error.reason(), Some(Reason::SlugTaken));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Validation(_) => "validation-failed",
+            Self::Conflict(_) => "conflict",
+            Self::NotFound(_) => "not-found",
+            Self::Unauthenticated => "unauthenticated",
+            Self::Forbidden(_) => "forbidden",
+            Self::OrganizationSuspended => "organization-suspended",
+            Self::RevisionMismatch(_) => "precondition-failed",
+            Self::IdempotencyKeyReused => "idempotency-key-reused",
+            Self::IdempotencyInProgress => "idempotency-in-progress",
+            Self::PaymentGatewayFailed(_) => "payment-gateway-failed",
+            Self::Unavailable(_) => "unavailable",
+            Self::Store(error) if error.is_temporary() => "unavailable",
+            Self::Store(_) | Self::Internal(_) => "internal",
+        }
+    }
+
+    /// The status of an HTTP response that reports the error. With the feature `server`, the error is such a response:
+    /// it implements axum's `IntoResponse`.
+    #[must_use]
+    pub fn http_status(&self) -> u16 {
+        match self {
+            Self::Unauthenticated => 401,
+            Self::Forbidden(_) | Self::OrganizationSuspended => 403,
+            Self::NotFound(_) => 404,
+            Self::Conflict(_) | Self::IdempotencyInProgress => 409,
+            Self::RevisionMismatch(_) => 412,
+            Self::Validation(_) | Self::IdempotencyKeyReused => 422,
+            Self::PaymentGatewayFailed(_) => 502,
+            Self::Unavailable(_) => 503,
+            Self::Store(error) if error.is_temporary() => 503,
+            Self::Store(_) | Self::Internal(_) => 500,
+        }
+    }
+
+    /// Whether the same request may succeed a moment later. If the request has an [idempotency
+    /// key](crate::Caller::with_idempotency_key), the retry must have the same key.
+    #[must_use]
+    pub fn is_retryable(&self) -> bool {
+        match self {
+            Self::IdempotencyInProgress | Self::PaymentGatewayFailed(_) | Self::Unavailable(_) => true,
+            Self::Store(error) => *error.kind() == StoreErrorKind::Full,
+            _ => false,
+        }
+    }
+
+    /// The reason for a conflict; `None` for other errors.
+    #[must_use]
+    pub fn reason(&self) -> Option<Reason> {
+        match self {
+            Self::Conflict(conflict) => Some(conflict.reason),
+            _ => None,
+        }
+    }
+
+    /// The errors of fields; empty if this is not a validation error.
+    #[must_use]
+    pub fn fields(&self) -> &[FieldError] {
+        match self {
+            Self::Validation(errors) => errors.as_slice(),
+            _ => &[],
+        }
+    }
+}
+
+impl From<StoreErrorKind> for Error {
+    fn from(kind: StoreErrorKind) -> Self {
+        Self::Store(kind.into())
+    }
+}
+
+impl FieldErrors {
+    pub(crate) fn into_result(self) -> Result<()> {
+        if self.is_empty() { Ok(()) } else { Err(Error::Validation(self)) }
+    }
+}

@@ -1,0 +1,29 @@
+//! The kinds of resources that can be missing.
+
+use crate::text_enum::text_enum;
+
+text_enum! {
+    /// A kind of resource that can be missing.
+    pub enum ResourceKind {
+        /// An organization.
+        Organization = "organization",
+        /// An API key.
+        ApiKey = "API key",
+        /// An event.
+        Event = "event",
+        /// A ticket type.
+        TicketType = "ticket type",
+        /// An order.
+        Order = "order",
+        /// A checkout page of the sandbox.
+        Checkout = "checkout",
+        /// An issued ticket.
+        Ticket = "ticket",
+        /// A discount.
+        Discount = "discount",
+        /// A webhook endpoint.
+        WebhookEndpoint = "webhook endpoint",
+        /// A delivery to a webhook endpoint.
+        WebhookDelivery = "webhook delivery",
+    }
+}

@@ -1,0 +1,177 @@
+//! The errors of the database.
+
+use std::fmt;
+use std::sync::Arc;
+
+/// An error of the database: its [kind](StoreError::kind), and what SQLite or the operating system reported.
+///
+/// The message is for the operator of the program. It has the text of the [source](std::error::Error::source) too, if
+/// that says more than the kind. The source is an [`std::io::Error`] if the operating system reported the error itself;
+/// otherwise its type can change in any version of this crate. Errors are equal if they are of the same kind.
+///
+/// A database that is only busy is an [`Error::Unavailable`](super::Error::Unavailable).
+///
+/// ```
+/// use std::error::Error as _;
+/// use ticketing::error::StoreErrorKind;
+/// use ticketing::{Error, TicketingService};
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("letter.txt");
+/// std::fs::write(&path, "Dear Ada, ...")?;
+/// let error = TicketingService::open(&path).err().ok_or("a letter is no database")?;
+/// let Error::Store(error) = error else { return Err(error.into()) };
+/// assert!(matches!(error.kind(), StoreErrorKind::NotADatabase(_)));
+/// assert!(error.source().is_some());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone)]
+pub struct StoreError(Arc<Inner>);
+
+#[derive(Clone)]
+struct Inner {
+    kind: StoreErrorKind,
+    source: Option<Arc<dyn std::error::Error + Send + Sync>>,
+}
+
+/// The kind of a [`StoreError`].
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum StoreErrorKind {
+    /// The disk is full. Nothing was written.
+    #[error("the disk is full: nothing was written")]
+    Full,
+    /// The disk could not store what was written to the database file: a sync failed, here or in another process. What
+    /// was acknowledged is in the write-ahead log. Nothing more is written until every program that has the file open
+    /// has ended; the next one to open it recovers everything.
+    #[error("the disk failed to sync the database: writes are refused until all programs that use it are restarted")]
+    SyncFailed,
+    /// The database file was removed or replaced while the program had it open. Nothing more is written until the
+    /// program is restarted: it would be lost.
+    #[error("the database file was removed or replaced: {0}; writes are refused until the program is restarted")]
+    FileReplaced(String),
+    /// The file, or its folder, cannot be written to.
+    #[error("the database cannot be written to: {0}")]
+    ReadOnly(String),
+    /// The file cannot be opened.
+    #[error("the database cannot be opened: {0}")]
+    CannotOpen(String),
+    /// The program has stopped a backup. The incomplete copy was removed.
+    #[error("the backup was stopped")]
+    BackupStopped,
+    /// A backup cannot be made. The incomplete copy was removed.
+    #[error("the database cannot be copied: {0}")]
+    CannotCopy(String),
+    /// The file is not an SQLite database.
+    #[error("the file is not a database: {0}")]
+    NotADatabase(String),
+    /// The database file is damaged.
+    #[error("the database is damaged: {0}")]
+    Damaged(String),
+    /// A stored value is invalid.
+    #[error("corrupt data in table {table}, column {column}, row {row}: {problem}")]
+    CorruptRow {
+        /// The table.
+        table: String,
+        /// The column.
+        column: String,
+        /// The row's key.
+        row: String,
+        /// What is wrong with the value. Never contains the value itself, which may be personal data.
+        problem: String,
+    },
+    /// The database was written by a newer version of this crate.
+    #[error("the database has schema version {found}, but this program supports only versions up to {known}")]
+    SchemaTooNew {
+        /// The schema version of the file.
+        found: i64,
+        /// The newest schema that this version of the crate supports.
+        known: i64,
+    },
+    /// The database belongs to another program, with this `application_id` in its header.
+    #[error("the database belongs to another program (application id {0})")]
+    ForeignDatabase(i64),
+    /// The SQLite library is too old.
+    #[error("SQLite {found} is too old: {required} or newer is required")]
+    SqliteTooOld {
+        /// The version of the library.
+        found: String,
+        /// The oldest version that works.
+        required: &'static str,
+    },
+    /// Another row has the same value in a unique column. Values that callers set are reported as a
+    /// [`Conflict`](super::Conflict) instead.
+    #[error("another row has the same value: {0}")]
+    Taken(String),
+    /// The operating system could not read or write the file, or a file next to it.
+    #[error("reading or writing the database failed: {0}")]
+    Io(String),
+    /// A thread cannot be started.
+    #[error("a thread could not be started: {0}")]
+    NoThread(String),
+    /// Anything else that SQLite reported.
+    #[error("the database failed: {0}")]
+    Failed(String),
+}
+
+impl StoreError {
+    /// Creates an error with the error that caused it.
+    pub(crate) fn new(kind: StoreErrorKind, source: impl std::error::Error + Send + Sync + 'static) -> Self {
+        Self(Arc::new(Inner { kind, source: Some(Arc::new(source)) }))
+    }
+
+    /// Changes the kind, and keeps the source.
+    pub(crate) fn map_kind(self, change: impl FnOnce(StoreErrorKind) -> StoreErrorKind) -> Self {
+        let Inner { kind, source } = Arc::unwrap_or_clone(self.0);
+        Self(Arc::new(Inner { kind: change(kind), source }))
+    }
+
+    /// Creates an error about a thread that cannot be started.
+    pub(crate) fn no_thread(error: std::io::Error) -> Self {
+        Self::new(StoreErrorKind::NoThread(error.to_string()), error)
+    }
+
+    /// Whether the request may succeed when the disk has room again, or the program was restarted.
+    pub(crate) fn is_temporary(&self) -> bool {
+        use StoreErrorKind::{FileReplaced, Full, SyncFailed};
+        matches!(self.kind(), Full | SyncFailed | FileReplaced(_))
+    }
+
+    /// The kind of error.
+    #[must_use]
+    pub fn kind(&self) -> &StoreErrorKind {
+        &self.0.kind
+    }
+}
+
+impl From<StoreErrorKind> for StoreError {
+    /// Creates an error that no other error has caused.
+    fn from(kind: StoreErrorKind) -> Self {
+        Self(Arc::new(Inner { kind, source: None }))
+    }
+}
+
+impl fmt::Debug for StoreError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("StoreError").field("kind", &self.0.kind).field("source", &self.0.source).finish()
+    }
+}
+
+impl fmt::Display for StoreError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.kind.fmt(f)
+    }
+}
+
+impl PartialEq for StoreError {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.kind == other.0.kind
+    }
+}
+
+impl Eq for StoreError {}
+
+impl std::error::Error for StoreError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.0.source.as_deref().map(|source| source as _)
+    }
+}
