@@ -13,9 +13,10 @@ pub(crate) struct Decimal {
     pub(crate) decimals: u8,
 }
 
-/// The text is not a number, or the number cannot be represented exactly.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum ParseDecimalError {
+/// A value cannot be an [`Amount`](crate::Amount).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]
+#[non_exhaustive]
+pub enum AmountError {
     /// The text is not a decimal number.
     #[error("must be a number")]
     NotANumber,
@@ -25,14 +26,17 @@ pub(crate) enum ParseDecimalError {
     /// The number has more than 18 decimals.
     #[error("must have at most 18 decimals")]
     TooManyDecimals,
+    /// There is no such currency.
+    #[error("must be in a currency of ISO 4217")]
+    UnknownCurrency,
 }
 
 impl FromStr for Decimal {
-    type Err = ParseDecimalError;
+    type Err = AmountError;
 
     /// Reads a decimal number in the notation of JSON, with an optional exponent. Never rounds.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        use ParseDecimalError::{NotANumber, TooLarge, TooManyDecimals};
+        use AmountError::{NotANumber, TooLarge, TooManyDecimals};
         let (mantissa, exponent) = match text.split_once(['e', 'E']) {
             Some((mantissa, exponent)) => (mantissa, exponent.parse::<i64>().ok()),
             None => (text, Some(0)),

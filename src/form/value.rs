@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::decimal::{Decimal, ParseDecimalError};
+use super::decimal::{AmountError, Decimal};
 use super::json::Value;
 use super::limits::{Limit, ListLimit, NoLimit, NumberLimit, TextLimit};
 use super::path::Path;
@@ -129,7 +129,7 @@ impl FormValue for bool {
 pub(crate) fn read_decimal(value: &Value, path: Path<'_>, errors: &mut FieldErrors) -> Option<Decimal> {
     let parsed = match value {
         Value::Number(text) | Value::Query(text) => text.parse(),
-        _ => Err(ParseDecimalError::NotANumber),
+        _ => Err(AmountError::NotANumber),
     };
     match parsed {
         Ok(number) => Some(number),

@@ -5,7 +5,8 @@ use std::str::FromStr;
 
 use super::currency::Decimals;
 use crate::error::FieldErrors;
-use crate::form::decimal::{Decimal, MAX_DECIMALS, ParseDecimalError};
+pub use crate::form::decimal::AmountError;
+use crate::form::decimal::{Decimal, MAX_DECIMALS};
 use crate::form::json::Value;
 use crate::form::limits::NumberLimit;
 use crate::form::path::Path;
@@ -124,34 +125,6 @@ impl Amount {
             decimals -= 1;
         }
         (minor, decimals)
-    }
-}
-
-/// A value cannot be an [`Amount`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]
-#[non_exhaustive]
-pub enum AmountError {
-    /// The text is not a decimal number.
-    #[error("must be a number")]
-    NotANumber,
-    /// The number has more digits than 64 bits can hold.
-    #[error("is too large: it must have at most 18 digits")]
-    TooLarge,
-    /// The number has more than 18 decimals.
-    #[error("must have at most 18 decimals")]
-    TooManyDecimals,
-    /// There is no such currency.
-    #[error("must be in a currency of ISO 4217")]
-    UnknownCurrency,
-}
-
-impl From<ParseDecimalError> for AmountError {
-    fn from(error: ParseDecimalError) -> Self {
-        match error {
-            ParseDecimalError::NotANumber => Self::NotANumber,
-            ParseDecimalError::TooLarge => Self::TooLarge,
-            ParseDecimalError::TooManyDecimals => Self::TooManyDecimals,
-        }
     }
 }
 

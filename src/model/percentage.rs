@@ -3,8 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::amount::Amount;
-use crate::form::decimal::{Decimal, ParseDecimalError};
+use super::amount::{Amount, AmountError};
 
 /// The greatest number of decimals, so that a percentage is exact as a JSON number.
 const MAX_DECIMALS: u8 = 12;
@@ -110,11 +109,11 @@ impl FromStr for Percentage {
 
     /// Reads a decimal number in the notation of JSON, with an optional exponent. Never rounds.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        match text.parse::<Decimal>() {
-            Ok(number) => Amount::from(number).try_into(),
-            Err(ParseDecimalError::NotANumber) => Err(PercentageError::NotANumber),
-            Err(ParseDecimalError::TooLarge) => Err(PercentageError::OutOfRange),
-            Err(ParseDecimalError::TooManyDecimals) => Err(PercentageError::TooManyDecimals),
+        match text.parse::<Amount>() {
+            Ok(number) => number.try_into(),
+            Err(AmountError::NotANumber) => Err(PercentageError::NotANumber),
+            Err(AmountError::TooManyDecimals) => Err(PercentageError::TooManyDecimals),
+            Err(_) => Err(PercentageError::OutOfRange),
         }
     }
 }
