@@ -25,6 +25,29 @@ pub trait Entropy: Send + Sync + fmt::Debug {
     fn fill(&self, bytes: &mut [u8]);
 }
 
+/// Implements the traits for pointers, so that a program can keep the clock that it gives to the service.
+macro_rules! for_pointers {
+    ($($pointer:ident),+) => {$(
+        impl<T: Clock + ?Sized> Clock for $pointer<T> {
+            fn now(&self) -> Timestamp {
+                (**self).now()
+            }
+
+            fn monotonic(&self) -> Duration {
+                (**self).monotonic()
+            }
+        }
+
+        impl<T: Entropy + ?Sized> Entropy for $pointer<T> {
+            fn fill(&self, bytes: &mut [u8]) {
+                (**self).fill(bytes);
+            }
+        }
+    )+};
+}
+
+for_pointers!(Arc, Box);
+
 /// The system clock. A time outside of the years 1970 to 9999 is read as 1970-01-01T00:00:00Z.
 #[derive(Debug, Clone, Copy, Default)]
 #[expect(clippy::exhaustive_structs, reason = "programs name it as a value; it can have no options")]

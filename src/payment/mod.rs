@@ -9,6 +9,8 @@ pub use requests::{CheckoutRequest, RefundRequest};
 pub use sandbox::SandboxGateway;
 pub(crate) use sandbox::sandbox_reference;
 
+use std::sync::Arc;
+
 pub use crate::error::gateway::GatewayError;
 pub use crate::model::checkout::{CheckoutOutcome, CheckoutResult, HostedCheckout};
 pub use crate::model::refund::{ListRefunds, Refund, RefundStatus};
@@ -64,6 +66,27 @@ pub trait PaymentGateway: Send + Sync + 'static {
         true
     }
 }
+
+/// Implements the trait for pointers, so that a program can keep the gateway that it gives to the service.
+macro_rules! for_pointers {
+    ($($pointer:ident),+) => {$(
+        impl<T: PaymentGateway + ?Sized> PaymentGateway for $pointer<T> {
+            fn start_checkout(&self, request: &CheckoutRequest) -> Result<Checkout, GatewayError> {
+                (**self).start_checkout(request)
+            }
+
+            fn refund(&self, request: &RefundRequest) -> Result<(), GatewayError> {
+                (**self).refund(request)
+            }
+
+            fn can_refund(&self) -> bool {
+                (**self).can_refund()
+            }
+        }
+    )+};
+}
+
+for_pointers!(Arc, Box);
 
 /// A checkout that the gateway has created.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,6 +1,7 @@
 //! The interface between the sender and the network.
 
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// How many bytes of a response body are kept: 4 KiB.
@@ -27,6 +28,23 @@ pub trait Transport: fmt::Debug + Send + Sync + 'static {
     /// usual: another sender may use the same transport.
     fn interrupt(&self) {}
 }
+
+/// Implements the trait for pointers, so that a program can keep the transport that it gives to the service.
+macro_rules! for_pointers {
+    ($($pointer:ident),+) => {$(
+        impl<T: Transport + ?Sized> Transport for $pointer<T> {
+            fn send(&self, request: &WebhookRequest, timeout: Duration) -> Result<WebhookResponse, WebhookFailure> {
+                (**self).send(request, timeout)
+            }
+
+            fn interrupt(&self) {
+                (**self).interrupt();
+            }
+        }
+    )+};
+}
+
+for_pointers!(Arc, Box);
 
 /// A POST request to a receiver.
 #[derive(Clone, PartialEq, Eq)]

@@ -28,6 +28,7 @@ mod request_serde;
 mod response_forms;
 mod revisions;
 mod scopes;
+mod shared_parts;
 mod snapshots;
 mod subscriptions;
 mod summary;

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::io;
 use std::net::{IpAddr, ToSocketAddrs};
+use std::sync::Arc;
 
 /// Resolves host names. It is called on a limited number of threads that do nothing else, so it may block.
 pub trait Resolver: fmt::Debug + Send + Sync + 'static {
@@ -11,6 +12,18 @@ pub trait Resolver: fmt::Debug + Send + Sync + 'static {
     /// # Errors
     /// The name has no addresses, or the DNS servers did not answer.
     fn resolve(&self, host: &str) -> io::Result<Vec<IpAddr>>;
+}
+
+impl<T: Resolver + ?Sized> Resolver for Arc<T> {
+    fn resolve(&self, host: &str) -> io::Result<Vec<IpAddr>> {
+        (**self).resolve(host)
+    }
+}
+
+impl<T: Resolver + ?Sized> Resolver for Box<T> {
+    fn resolve(&self, host: &str) -> io::Result<Vec<IpAddr>> {
+        (**self).resolve(host)
+    }
 }
 
 /// The resolver of the operating system.
