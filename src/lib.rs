@@ -277,7 +277,7 @@ pub mod request {
 pub mod maintenance {
     pub use crate::model::backup::BackupProgress;
     pub use crate::model::check::{CheckReport, Finding};
-    pub use crate::service::{MaintenanceReport, MaintenanceWorker};
+    pub use crate::service::{MaintenanceGuard, MaintenanceReport};
 }
 
 /// Figures for monitoring.

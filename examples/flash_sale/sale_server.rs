@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use ticketing::TicketingService;
-use ticketing::maintenance::MaintenanceWorker;
+use ticketing::maintenance::MaintenanceGuard;
 use ticketing::organization::{CreateApiKey, CreateOrganization, Scopes};
 use ticketing::server::{ServerOptions, router, serve};
 use tokio::sync::oneshot;
@@ -28,7 +28,7 @@ pub(crate) struct SaleServer {
     next_event: AtomicU32,
     stop: oneshot::Sender<()>,
     server: JoinHandle<io::Result<()>>,
-    maintenance: MaintenanceWorker,
+    maintenance: MaintenanceGuard,
     /// The folder of a temporary database. Dropping it deletes the folder.
     _folder: Option<tempfile::TempDir>,
 }

@@ -31,9 +31,11 @@ text_enum! {
     }
 }
 
-/// A notification inside the program, with its organization. See
-/// [`Builder::on_notification`](crate::Builder::on_notification) and
+/// A notification inside the program, with its organization: from
+/// [`Builder::on_notification`](crate::Builder::on_notification) or
 /// [`subscribe`](crate::TicketingService::subscribe).
+///
+/// A webhook receiver gets a [`WebhookNotification`](crate::webhook::WebhookNotification).
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Notification {

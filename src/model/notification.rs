@@ -7,21 +7,23 @@ use super::id::{CustomerId, EventId, NotificationId, OrderId, TicketId, TicketTy
 use super::timestamp::Timestamp;
 use super::webhook::NotificationType;
 
-/// A notification: the body of a webhook request.
+/// A notification as a webhook receiver gets it: the JSON body of a webhook request.
+///
+/// [`notification::Notification`](crate::notification::Notification) is the one that a function inside the program gets.
 ///
 /// ```
-/// use ticketing::webhook::{Notification, NotificationData};
+/// use ticketing::webhook::{NotificationData, WebhookNotification};
 /// let body = br#"{"id": "evt_1NR6E9XB00000", "type": "ticket.issued", "createdAt": "2026-06-01T12:00:00.000Z",
 ///     "data": {"issuedTicketId": "ticket_1NR6E9XB00001", "ticketId": "type_1NR6E9XB00002",
 ///              "eventId": "event_1NR6E9XB00003", "orderId": null}}"#;
-/// let notification: Notification = serde_json::from_slice(body)?;
+/// let notification: WebhookNotification = serde_json::from_slice(body)?;
 /// assert!(matches!(notification.data, NotificationData::TicketIssued(ticket) if ticket.order_id.is_none()));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, serde::Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
-pub struct Notification {
+pub struct WebhookNotification {
     /// The same for every endpoint, attempt and resend: what a receiver tells a repetition by.
     pub id: NotificationId,
     /// When what it reports happened.
@@ -133,9 +135,9 @@ impl NotificationData {
     }
 }
 
-impl serde::Serialize for Notification {
+impl serde::Serialize for WebhookNotification {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut body = serializer.serialize_struct("Notification", 4)?;
+        let mut body = serializer.serialize_struct("WebhookNotification", 4)?;
         body.serialize_field("id", &self.id)?;
         body.serialize_field("type", &self.data.notification_type())?;
         body.serialize_field("createdAt", &self.created_at)?;
@@ -214,12 +216,12 @@ mod tests {
                 format!(r#"{ticket},"orderId":"order_000000000000B","checkInDate":"1970-01-01T00:00:00.000Z""#),
             ),
         ] {
-            let notification = Notification { id: id(), created_at: at, data };
+            let notification = WebhookNotification { id: id(), created_at: at, data };
             let expected = format!(
                 r#"{{"id":"evt_000000000000B","type":"{name}","createdAt":"1970-01-01T00:00:00.000Z","data":{{{expected}}}}}"#
             );
             assert_eq!(serde_json::to_string(&notification).unwrap(), expected);
-            assert_eq!(serde_json::from_str::<Notification>(&expected).unwrap(), notification);
+            assert_eq!(serde_json::from_str::<WebhookNotification>(&expected).unwrap(), notification);
         }
     }
 }

@@ -3,8 +3,8 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::handler_thread::{HandlerThread, Registration};
-use super::maintenance_worker::MaintenanceWorker;
-use crate::webhook::WebhookSender;
+use super::maintenance_guard::MaintenanceGuard;
+use crate::webhook::WebhookSenderGuard;
 
 /// The guards of the threads. The threads have no strong reference to the service, so they do not keep it open.
 #[derive(Default)]
@@ -14,8 +14,8 @@ pub(super) struct Background {
 
 #[derive(Default)]
 struct Guards {
-    maintenance: Option<MaintenanceWorker>,
-    webhook_sender: Option<WebhookSender>,
+    maintenance: Option<MaintenanceGuard>,
+    webhook_sender: Option<WebhookSenderGuard>,
     handlers: Vec<HandlerThread>,
 }
 
@@ -24,12 +24,12 @@ impl Background {
         self.guards.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn keep_maintenance(&self, worker: MaintenanceWorker) {
-        self.guards().maintenance = Some(worker);
+    pub(super) fn keep_maintenance(&self, guard: MaintenanceGuard) {
+        self.guards().maintenance = Some(guard);
     }
 
-    pub(super) fn keep_webhook_sender(&self, sender: WebhookSender) {
-        self.guards().webhook_sender = Some(sender);
+    pub(super) fn keep_webhook_sender(&self, guard: WebhookSenderGuard) {
+        self.guards().webhook_sender = Some(guard);
     }
 
     pub(super) fn keep_handler(&self, handler: HandlerThread) {

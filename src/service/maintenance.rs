@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use super::TicketingService;
-use super::maintenance_worker::MaintenanceWorker;
+use super::maintenance_guard::MaintenanceGuard;
 use super::refunds::RefundOutcome;
 use crate::error::Result;
 use crate::sales::holds;
@@ -89,22 +89,21 @@ impl TicketingService {
         Ok(report)
     }
 
-    /// Starts a thread that calls [`run_maintenance`](Self::run_maintenance) every second. It stops when the
-    /// returned [`MaintenanceWorker`] or the last clone of the service is dropped, or when the store has
-    /// [`stopped`](Self::stopped).
+    /// Starts a thread that calls [`run_maintenance`](Self::run_maintenance) every second. It stops when the returned
+    /// guard or the last clone of the service is dropped, or when the store has [`stopped`](Self::stopped).
     ///
     /// # Errors
     /// - [`Error::Store`](crate::Error::Store) if the thread cannot be started.
     ///
     /// ```
     #[doc = include_str!("../doc_fixture.md")]
-    /// let worker = service.start_maintenance()?;
-    /// drop(worker); // waits for a run in progress
+    /// let guard = service.start_maintenance()?;
+    /// drop(guard); // waits for a run in progress
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn start_maintenance(&self) -> Result<MaintenanceWorker> {
+    pub fn start_maintenance(&self) -> Result<MaintenanceGuard> {
         let service = self.downgrade();
-        MaintenanceWorker::start(move |stop| {
+        MaintenanceGuard::start(move |stop| {
             while !stop.wait(Duration::from_secs(1)) {
                 let Some(service) = service.upgrade() else { return };
                 if service.stopped().is_some() {

@@ -2,12 +2,12 @@
 
 use super::TicketingService;
 use crate::error::Result;
-use crate::webhook::{SenderOptions, WebhookSender, deliver_due};
+use crate::webhook::{SenderOptions, WebhookSenderGuard, deliver_due};
 
 /// # Sending webhooks
 impl TicketingService {
-    /// Starts the threads that send notifications to the webhook endpoints of all organizations. Dropping the result
-    /// stops them. As long as they run, the database stays open.
+    /// Starts the threads that send notifications to the webhook endpoints of all organizations. They stop when
+    /// the returned guard is dropped. As long as they run, the database stays open.
     ///
     /// A notification is sent as soon as the change that it reports is durable. After a failed attempt there are up to
     /// seven more, 1, 2, 5, 10, 20, 40 and 80 minutes after the previous one. Delivery is at least once: an attempt
@@ -26,11 +26,11 @@ impl TicketingService {
     /// use ticketing::webhook::SenderOptions;
     #[doc = include_str!("../doc_fixture.md")]
     /// # let _ = rustls::crypto::ring::default_provider().install_default();
-    /// let sender = service.start_webhook_sender(SenderOptions::default())?;
-    /// drop(sender); // waits a moment for attempts in progress
+    /// let guard = service.start_webhook_sender(SenderOptions::default())?;
+    /// drop(guard); // waits a moment for attempts in progress
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn start_webhook_sender(&self, options: SenderOptions) -> Result<WebhookSender> {
+    pub fn start_webhook_sender(&self, options: SenderOptions) -> Result<WebhookSenderGuard> {
         self.inner.webhooks.start_sender(self.store().get()?, &self.inner.environment, options)
     }
 

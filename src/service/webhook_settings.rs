@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::environment::Environment;
 use crate::error::Result;
 use crate::store::Store;
-use crate::webhook::{SenderOptions, Transport, WebhookSender};
+use crate::webhook::{SenderOptions, Transport, WebhookSenderGuard};
 
 /// The webhook settings of a service.
 pub(super) struct WebhookSettings {
@@ -21,8 +21,8 @@ impl WebhookSettings {
         store: &Arc<Store>,
         environment: &Environment,
         options: SenderOptions,
-    ) -> Result<WebhookSender> {
-        WebhookSender::start(Arc::clone(store), environment.clone(), self.transport()?, options)
+    ) -> Result<WebhookSenderGuard> {
+        WebhookSenderGuard::start(Arc::clone(store), environment.clone(), self.transport()?, options)
     }
 
     /// The transport of a new sender.

@@ -10,7 +10,7 @@ use super::{Bind, CommitEvent, Transaction, handler_queue};
 use crate::error::{Error, Result};
 use crate::model::handler_notification::NotificationDetails;
 use crate::model::id::{NotificationId, OrganizationId, OutboxId, WebhookId};
-use crate::model::notification::{Notification, NotificationData};
+use crate::model::notification::{NotificationData, WebhookNotification};
 use crate::model::timestamp::Timestamp;
 use crate::model::webhook::NotificationType;
 
@@ -154,7 +154,7 @@ fn identify(
     data: NotificationData,
     now: Timestamp,
 ) -> Result<IdentifiedNotification> {
-    let notification = Notification { id: NotificationId::from_raw(first_row.raw()), created_at: now, data };
+    let notification = WebhookNotification { id: NotificationId::from_raw(first_row.raw()), created_at: now, data };
     let body = serde_json::to_string(&notification).map_err(|error| Error::Internal(error.to_string()))?;
     Ok(IdentifiedNotification { change, id: notification.id, body })
 }

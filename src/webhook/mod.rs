@@ -1,9 +1,9 @@
 //! Webhooks: sending signed notifications, and verifying them in a receiver.
 //!
-//! Endpoints are registered with [`create_webhook`](crate::TicketingService::create_webhook). A [`WebhookSender`]
-//! sends the notifications that are queued for them over a [`Transport`], by default an [`HttpsTransport`].
+//! Endpoints are registered with [`create_webhook`](crate::TicketingService::create_webhook). A sender
+//! ([`Builder::webhook_sender`](crate::Builder::webhook_sender)) sends the notifications that are queued for them over a [`Transport`], by default an [`HttpsTransport`].
 //!
-//! Each notification is a POST with a JSON body, a [`Notification`], and these headers:
+//! Each notification is a POST with a JSON body, a [`WebhookNotification`], and these headers:
 //!
 //! | Header | Value |
 //! |---|---|
@@ -40,7 +40,7 @@ mod signature;
 mod transport;
 
 pub use crate::model::notification::{
-    Notification, NotificationData, OrderCancelled, OrderCompleted, TicketCheckedIn, TicketIssued,
+    NotificationData, OrderCancelled, OrderCompleted, TicketCheckedIn, TicketIssued, WebhookNotification,
 };
 pub use crate::model::webhook::{
     CreateWebhook, CreatedWebhookEndpoint, DeliveryEventType, ListWebhookDeliveries, ListWebhooks, NotificationType,
@@ -49,7 +49,7 @@ pub use crate::model::webhook::{
 #[cfg(feature = "webhooks")]
 pub use https::{CertificatesError, HttpsTransport, HttpsTransportBuilder, Resolver, SystemResolver};
 pub(crate) use sender::deliver_due;
-pub use sender::{SenderOptions, WebhookSender};
+pub use sender::{SenderOptions, WebhookSenderGuard};
 pub use signature::{
     EVENT_ID_HEADER, EVENT_TYPE_HEADER, MAX_AGE, SIGNATURE_HEADER, TIMESTAMP_HEADER, USER_AGENT, VerifyError, sign,
     verify,

@@ -7,7 +7,7 @@ use ticketing::id::WebhookId;
 use ticketing::webhook::{
     CreateWebhook, CreatedWebhookEndpoint, ListWebhookDeliveries, NotificationType, UpdateWebhook, WebhookDelivery,
 };
-use ticketing::webhook::{SenderOptions, WebhookSender};
+use ticketing::webhook::{SenderOptions, WebhookSenderGuard};
 use ticketing::{Builder, Change};
 
 use super::fixture::Fixture;
@@ -55,7 +55,7 @@ impl Fixture {
         fixture
     }
 
-    pub fn start_sender(&self, options: SenderOptions) -> WebhookSender {
+    pub fn start_sender(&self, options: SenderOptions) -> WebhookSenderGuard {
         self.service.start_webhook_sender(options).expect("a sender")
     }
 

@@ -11,7 +11,7 @@ use ticketing::order::{CreateOrder, NewCustomer, NewOrderItem, Order, OrderStatu
 use ticketing::payment::CheckoutOutcome;
 use ticketing::ticket::CheckInTicket;
 use ticketing::ticket_type::{CreateTicketType, TicketType, UpdateTicketType};
-use ticketing::webhook::{Notification, NotificationType};
+use ticketing::webhook::{NotificationType, WebhookNotification};
 use ticketing::{Caller, Error};
 
 use NotificationType::{OrderCancelled, OrderCompleted, TicketCheckedIn, TicketIssued};
@@ -526,8 +526,8 @@ fn notifications_contain_no_code_name_or_e_mail_address() {
         for secret in ["Grace", "navy", code] {
             assert!(!row.body.contains(secret), "{}", row.body);
         }
-        // The body can be read as a `Notification`.
-        let read: Notification = serde_json::from_str(&row.body).expect("a notification");
+        // The body can be read as a `WebhookNotification`.
+        let read: WebhookNotification = serde_json::from_str(&row.body).expect("a notification");
         assert_eq!((read.id, read.created_at), (row.event_id, row.created_at));
     }
 }

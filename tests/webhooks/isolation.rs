@@ -14,7 +14,7 @@ use ticketing::id::WebhookId;
 use ticketing::ticket::IssueTickets;
 use ticketing::ticket_type::CreateTicketType;
 use ticketing::webhook::{CreateWebhook, ListWebhookDeliveries, NotificationType};
-use ticketing::webhook::{FailureKind, SenderOptions, WebhookSender};
+use ticketing::webhook::{FailureKind, SenderOptions, WebhookSenderGuard};
 
 /// Creates an endpoint and delivers a first notification to it, so that it is healthy.
 fn healthy_endpoint(fixture: &Fixture, url: &str) -> WebhookId {
@@ -39,7 +39,7 @@ struct Scenario {
 }
 
 /// Creates both endpoints, and waits until `hanging` attempts hang: as many as may at once.
-fn beside_a_hanging_endpoint(options: SenderOptions, rows: i64, hanging: usize) -> (Scenario, WebhookSender) {
+fn beside_a_hanging_endpoint(options: SenderOptions, rows: i64, hanging: usize) -> (Scenario, WebhookSenderGuard) {
     let ended = AtomicUsize::new(0);
     let ended_before = Arc::new(Mutex::new(Vec::new()));
     let transport = FakeTransport::new({

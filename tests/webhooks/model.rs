@@ -13,7 +13,7 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use ticketing::TicketingService;
 use ticketing::id::WebhookId;
-use ticketing::webhook::{FailureKind, SenderOptions, WebhookSender};
+use ticketing::webhook::{FailureKind, SenderOptions, WebhookSenderGuard};
 use ticketing::webhook::{NotificationType::OrderCompleted, NotificationType::TicketIssued};
 
 /// The number of endpoints.
@@ -82,7 +82,7 @@ fn random_transport(seed: u64) -> FakeTransport {
 struct World {
     fixture: Fixture,
     services: [TicketingService; 2],
-    senders: [Option<WebhookSender>; 2],
+    senders: [Option<WebhookSenderGuard>; 2],
     endpoints: Vec<WebhookId>,
     deleted: Vec<WebhookId>,
     transport: FakeTransport,

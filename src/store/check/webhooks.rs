@@ -5,7 +5,7 @@ use super::invariant::Invariant;
 use crate::error::Result;
 use crate::model::check::{CheckReport, Finding};
 use crate::model::id::{NotificationId, OrganizationId};
-use crate::model::notification::{Notification, NotificationData};
+use crate::model::notification::{NotificationData, WebhookNotification};
 use crate::store::{Row, Transaction};
 
 pub(super) const INVARIANTS: &[Invariant] = &[
@@ -116,7 +116,7 @@ pub(super) fn check(tx: &Transaction<'_>, report: &mut CheckReport) -> Result<()
 fn broken_rule(tx: &Transaction<'_>, row: &Row<'_>) -> Result<Option<&'static Rule>> {
     let id: NotificationId = row.get("event_id")?;
     let type_name: String = row.get("type")?;
-    let notification: Notification = row.json("body")?;
+    let notification: WebhookNotification = row.json("body")?;
     if notification.id != id || notification.data.notification_type().as_str() != type_name {
         return Ok(Some(&BODY));
     }

@@ -37,7 +37,7 @@
 //!
 //! # Stopping
 //!
-//! Dropping the [`WebhookSender`] starts no more attempts, waits up to [`GRACE`] for those in progress, then
+//! Dropping the [`WebhookSenderGuard`] starts no more attempts, waits up to [`GRACE`] for those in progress, then
 //! interrupts the transport and waits once more. An attempt that fails after the interrupt does not count. The
 //! scheduler records the results, releases the claims of the other attempts, and ends.
 
@@ -69,24 +69,26 @@ use state::SenderContext;
 /// How long stopping waits for the attempts in progress: once before it interrupts them, and once after.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// The threads that send notifications. Dropping this stops them, so keep it as long as notifications should be sent:
-/// attempts in progress have two seconds to finish and are then interrupted. The next sender makes interrupted attempts
-/// again. [`Builder::webhook_sender`](crate::Builder::webhook_sender) keeps a sender with the service.
-#[must_use = "dropping it stops the sender"]
-pub struct WebhookSender {
+/// Keeps a webhook sender running: dropping the guard stops its threads.
+///
+/// When it is dropped, attempts in progress have two seconds to finish and are then interrupted. The next sender makes
+/// interrupted attempts again. [`Builder::webhook_sender`](crate::Builder::webhook_sender) keeps a guard with the
+/// service.
+#[must_use = "dropping the guard stops the webhook sender"]
+pub struct WebhookSenderGuard {
     context: Arc<SenderContext>,
     scheduler: Option<JoinHandle<()>>,
     /// The workers and the poller.
     others: Vec<JoinHandle<()>>,
 }
 
-impl std::fmt::Debug for WebhookSender {
+impl std::fmt::Debug for WebhookSenderGuard {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("WebhookSender").field("options", &self.context.options).finish_non_exhaustive()
+        f.debug_struct("WebhookSenderGuard").field("options", &self.context.options).finish_non_exhaustive()
     }
 }
 
-impl WebhookSender {
+impl WebhookSenderGuard {
     /// Starts the threads.
     pub(crate) fn start(
         store: Arc<Store>,
@@ -119,7 +121,7 @@ fn spawn(name: String, work: impl FnOnce() + Send + 'static) -> Result<JoinHandl
     thread.map_err(|error| StoreError::no_thread(error).into())
 }
 
-impl Drop for WebhookSender {
+impl Drop for WebhookSenderGuard {
     fn drop(&mut self) {
         self.context.stop();
         self.context.wait_for_workers(GRACE);

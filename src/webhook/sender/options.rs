@@ -5,8 +5,7 @@ use std::time::Duration;
 use super::queues::WorkerLimits;
 use crate::error::{FieldErrors, Result};
 
-/// Options of a [`WebhookSender`](super::WebhookSender). By default 64 threads send, and at most 8 of them for the same
-/// endpoint.
+/// Options of a webhook sender. By default 64 threads send, and at most 8 of them for the same endpoint.
 ///
 /// ```
 /// use ticketing::webhook::SenderOptions;

@@ -1,4 +1,4 @@
-//! The thread that runs the maintenance.
+//! The thread that runs the maintenance, and the guard that stops it.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread::JoinHandle;
@@ -6,11 +6,13 @@ use std::time::Duration;
 
 use crate::error::{Result, StoreError};
 
-/// The thread that runs the maintenance. Dropping this stops it, after a run in progress: keep it as long as the
-/// maintenance should run. [`Builder::maintenance`](crate::Builder::maintenance) keeps it with the service.
+/// Keeps the maintenance running: dropping the guard stops it.
+///
+/// Drop it when the maintenance should end; it waits for a run in progress.
+/// [`Builder::maintenance`](crate::Builder::maintenance) keeps a guard with the service.
 #[derive(Debug)]
-#[must_use = "dropping it stops the maintenance"]
-pub struct MaintenanceWorker {
+#[must_use = "dropping the guard stops the maintenance"]
+pub struct MaintenanceGuard {
     stop: Option<SyncSender<()>>,
     thread: Option<JoinHandle<()>>,
 }
@@ -25,7 +27,7 @@ impl StopSignal {
     }
 }
 
-impl MaintenanceWorker {
+impl MaintenanceGuard {
     pub(super) fn start(run: impl FnOnce(StopSignal) + Send + 'static) -> Result<Self> {
         let (stop, stopped) = sync_channel(0);
         let thread = std::thread::Builder::new().name("ticketing-maintenance".to_owned());
@@ -41,7 +43,7 @@ impl MaintenanceWorker {
     }
 }
 
-impl Drop for MaintenanceWorker {
+impl Drop for MaintenanceGuard {
     fn drop(&mut self) {
         drop(self.stop.take());
         let Some(thread) = self.thread.take() else { return };
