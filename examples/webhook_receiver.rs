@@ -18,15 +18,13 @@ use axum::body::Bytes;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::routing::post;
-use ticketing::environment::{Clock, SystemClock};
 use ticketing::event::{CreateEvent, EventStatus};
 use ticketing::id::NotificationId;
 use ticketing::order::{CreateOrder, NewCustomer};
-use ticketing::organization::Secret;
 use ticketing::text_enum::TextEnum;
 use ticketing::ticket_type::CreateTicketType;
-use ticketing::webhook::{CreateWebhook, Notification, NotificationData, NotificationType};
-use ticketing::webhook::{MAX_AGE, SIGNATURE_HEADER, SenderOptions, TIMESTAMP_HEADER, verify};
+use ticketing::webhook::{CreateWebhook, NotificationData, NotificationType, SenderOptions};
+use ticketing::webhook::{Verifier, VerifyError, WebhookNotification};
 use ticketing::{Amount, TicketingService};
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
@@ -35,7 +33,8 @@ fn main() -> Result<()> {
     match std::env::var("WEBHOOK_SECRET") {
         Ok(secret) => {
             let address = std::env::args().nth(1).unwrap_or_else(|| "127.0.0.1:9000".to_owned());
-            let (receiver, accepted) = WebhookReceiver::new(move || Some(secret.clone()));
+            let verifier = Arc::new(OnceLock::from(Verifier::new(secret)));
+            let (receiver, accepted) = WebhookReceiver::new(verifier);
             let address = listen(address.parse()?, receiver)?;
             println!("listening on http://{address}/");
             for notification in accepted {
@@ -49,31 +48,32 @@ fn main() -> Result<()> {
 
 /// Verifies notifications and passes new ones on for processing.
 struct WebhookReceiver {
-    secret: Box<dyn Fn() -> Option<String> + Send + Sync>,
+    /// Not set before the secret of the endpoint is known.
+    verifier: Arc<OnceLock<Verifier>>,
     recent: Mutex<RecentIds>,
-    accepted: SyncSender<Notification>,
+    accepted: SyncSender<WebhookNotification>,
 }
 
 impl WebhookReceiver {
     /// Returns a receiver, and the channel to which it sends the notifications that it accepts.
-    fn new(secret: impl Fn() -> Option<String> + Send + Sync + 'static) -> (Self, Receiver<Notification>) {
+    fn new(verifier: Arc<OnceLock<Verifier>>) -> (Self, Receiver<WebhookNotification>) {
         let (accepted, notifications) = sync_channel(1000);
-        (Self { secret: Box::new(secret), recent: Mutex::default(), accepted }, notifications)
+        (Self { verifier, recent: Mutex::default(), accepted }, notifications)
     }
 
     /// Accepts or refuses a notification and returns the status of the response. It must not block: the sender gives up
     /// after 10 seconds.
     fn receive(&self, headers: &HeaderMap, body: &[u8]) -> StatusCode {
-        let Some(secret) = (self.secret)() else { return StatusCode::SERVICE_UNAVAILABLE };
-        let header = |name| headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
-        let timestamp = header(TIMESTAMP_HEADER);
-        let signature = header(SIGNATURE_HEADER);
+        let Some(verifier) = self.verifier.get() else { return StatusCode::SERVICE_UNAVAILABLE };
         // The signature covers the received bytes: JSON that was parsed and serialized again may differ.
-        if let Err(error) = verify(&secret, timestamp, signature, body, SystemClock.now(), MAX_AGE) {
-            eprintln!("refused: {error}");
-            return StatusCode::UNAUTHORIZED;
-        }
-        let Ok(notification) = serde_json::from_slice::<Notification>(body) else { return StatusCode::BAD_REQUEST };
+        let notification = match verifier.verify(headers, body) {
+            Ok(notification) => notification,
+            Err(error) => {
+                eprintln!("refused: {error}");
+                let is_genuine = matches!(error, VerifyError::Body(_));
+                return if is_genuine { StatusCode::BAD_REQUEST } else { StatusCode::UNAUTHORIZED };
+            }
+        };
         let mut recent = self.recent.lock().expect("no thread panics while it holds the lock");
         if recent.contains(notification.id) {
             // A repetition: the response to the earlier one was lost.
@@ -137,7 +137,7 @@ fn listen(address: SocketAddr, receiver: WebhookReceiver) -> Result<SocketAddr> 
 }
 
 /// Describes a notification in one line.
-fn describe(notification: &Notification) -> String {
+fn describe(notification: &WebhookNotification) -> String {
     let change = match &notification.data {
         NotificationData::OrderCompleted(order) => {
             format!("{} completed: {} {}", order.order_id, order.total, order.currency)
@@ -153,9 +153,8 @@ fn describe(notification: &Notification) -> String {
 /// Sells a ticket and prints the two notifications about it, with the service and the receiver in one program.
 fn demonstrate() -> Result<()> {
     // The receiver starts first, because the URL is needed to register the endpoint. Its secret is set after that.
-    let secret: Arc<OnceLock<Secret>> = Arc::default();
-    let known_secret = Arc::clone(&secret);
-    let (receiver, accepted) = WebhookReceiver::new(move || Some(known_secret.get()?.expose().to_owned()));
+    let verifier: Arc<OnceLock<Verifier>> = Arc::default();
+    let (receiver, accepted) = WebhookReceiver::new(Arc::clone(&verifier));
     let address = listen(SocketAddr::from(([127, 0, 0, 1], 0)), receiver)?;
 
     // A sender needs an implementation of cryptography for TLS. A program without rustls enables the feature `ring`.
@@ -170,7 +169,7 @@ fn demonstrate() -> Result<()> {
     let caller = service.act_for(organization.id)?;
     let all_types = NotificationType::ALL.iter().copied();
     let endpoint = service.create_webhook(&caller, CreateWebhook::new(format!("http://{address}/"), all_types))?;
-    secret.set(endpoint.secret).map_err(|_| "the secret was set before")?;
+    verifier.set(Verifier::new(endpoint.secret)).map_err(|_| "the verifier was set before")?;
 
     let mut event = CreateEvent::new("Summer Night", "summer-night", "2100-06-01T18:00:00Z".parse()?);
     event.status = Some(EventStatus::Published);

@@ -10,6 +10,7 @@ use super::webhook::NotificationType;
 /// A notification as a webhook receiver gets it: the JSON body of a webhook request.
 ///
 /// [`notification::Notification`](crate::notification::Notification) is the one that a function inside the program gets.
+/// [`Verifier::verify`](crate::webhook::Verifier::verify) returns a verified one.
 ///
 /// ```
 /// use ticketing::webhook::{NotificationData, WebhookNotification};

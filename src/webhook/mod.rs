@@ -13,7 +13,7 @@
 //! | [`X-Service-Event-Type`](EVENT_TYPE_HEADER) | the type of the notification, such as `order.completed` |
 //! | `User-Agent` | [`Service-Webhooks/1.0`](USER_AGENT) |
 //!
-//! A receiver should [`verify`] the signature, ignore notifications whose id it has processed before, and respond
+//! A receiver should [verify](Verifier) the signature, ignore notifications whose id it has processed before, and respond
 //! with a 2xx status within 10 seconds, before it does any long work. Any other status, a redirect included, is a
 //! failed attempt, and so is a response that comes too late.
 //!
@@ -38,6 +38,7 @@ mod https;
 mod sender;
 mod signature;
 mod transport;
+mod verifier;
 
 pub use crate::model::notification::{
     NotificationData, OrderCancelled, OrderCompleted, TicketCheckedIn, TicketIssued, WebhookNotification,
@@ -55,3 +56,4 @@ pub use signature::{
     verify,
 };
 pub use transport::{BODY_KEPT, FailureKind, Transport, WebhookFailure, WebhookRequest, WebhookResponse};
+pub use verifier::Verifier;

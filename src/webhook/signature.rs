@@ -19,11 +19,11 @@ pub const EVENT_TYPE_HEADER: &str = "X-Service-Event-Type";
 /// The value of the sender's `User-Agent` header.
 pub const USER_AGENT: &str = "Service-Webhooks/1.0";
 
-/// The recommended `max_age` for [`verify`]: 5 minutes.
+/// The recommended maximum age of a notification: 5 minutes. It is the default of a [`Verifier`](super::Verifier).
 pub const MAX_AGE: Duration = Duration::from_mins(5);
 
-/// Why [`verify`] rejected a notification.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]
+/// Why a notification was rejected by a [`Verifier`](super::Verifier) or by [`verify`].
+#[derive(Debug, Clone, PartialEq, Eq, Hash, thiserror::Error)]
 #[non_exhaustive]
 pub enum VerifyError {
     /// The timestamp is not a Unix time in plain digits.
@@ -35,6 +35,13 @@ pub enum VerifyError {
     /// The signature does not match the body, the timestamp and the secret.
     #[error("the signature does not match")]
     Signature,
+    /// A header that the signature needs is missing, or the request has it more than once. Only of a
+    /// [`Verifier`](super::Verifier).
+    #[error("the header {0} is missing or repeated")]
+    Header(&'static str),
+    /// The request is genuine, but its body is not a notification. Only of a [`Verifier`](super::Verifier).
+    #[error("the body is not a notification: {0}")]
+    Body(String),
 }
 
 /// Returns the signature of a body: HMAC-SHA256 of `<timestamp>.<body>` in hexadecimal. The key is the whole secret,
@@ -50,7 +57,8 @@ pub fn sign(secret: &str, timestamp: i64, body: &[u8]) -> String {
 }
 
 /// Verifies that a notification was signed with this secret, and no longer ago than `max_age`. A receiver should do
-/// so before it trusts the body.
+/// so before it trusts the body. A [`Verifier`](super::Verifier) does the same with the headers of a request, and reads
+/// the notification.
 ///
 /// `timestamp` and `signature` are the values of the headers [`TIMESTAMP_HEADER`] and [`SIGNATURE_HEADER`], and
 /// `body` is the body as it was received, byte for byte: parsing and serializing JSON may change it. Signatures are
