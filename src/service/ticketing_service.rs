@@ -104,12 +104,14 @@ impl TicketingService {
     /// Returns why the store has stopped to write, or `None` as long as it works. It looks at the disk once a second, and
     /// before each transaction.
     ///
-    /// - [`SyncFailed`](crate::error::StoreErrorKind::SyncFailed): the disk could not sync the database file, in this process or in
-    ///   another one. The operating system may have lost pages that it reports as written. What was acknowledged is in
-    ///   the write-ahead log, and the next start recovers it, once all programs that have the file open have ended. So end the program,
-    ///   and replace the disk if this happens again.
-    /// - [`FileReplaced`](crate::error::StoreErrorKind::FileReplaced): the database file was removed, moved or replaced. What is in the
-    ///   old file is lost at the end of the program, unless it has another name.
+    /// The [kind](StoreError::kind) of the error tells which:
+    ///
+    /// - `SyncFailed`: the disk could not sync the database file, in this process or in another one. The operating system
+    ///   may have lost pages that it reports as written. What was acknowledged is in the write-ahead log, and the next
+    ///   start recovers it, once all programs that have the file open have ended. So end the program, and replace the
+    ///   disk if this happens again.
+    /// - `FileReplaced`: the database file was removed, moved or replaced. What is in the old file is lost at the end of
+    ///   the program, unless it has another name.
     ///
     /// A store that has stopped refuses every write with this error, and [`ready`](Self::ready) fails with it. Reads still
     /// work, but after a failed sync they may show older states. Maintenance, webhook senders and notification handlers
