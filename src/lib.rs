@@ -27,9 +27,10 @@
 //! let ticket_type = CreateTicketType::new("General admission", Amount::cents(1250), 100);
 //! let ticket_type = service.create_ticket_type(&caller, event.id, ticket_type)?;
 //!
-//! // Ada orders two tickets. The pending order reserves two seats until she pays on the checkout page.
+//! // Ada orders two tickets. The order reserves two seats until she pays on the checkout page.
 //! let ada = NewCustomer::new("Ada", "ada@example.com");
-//! let created = service.create_order(&caller, CreateOrder::new(event.id, ada, ticket_type.id, 2))?;
+//! let order = CreateOrder::new(event.id, ada, ticket_type.id, 2);
+//! let created = service.create_order(&caller, order)?;
 //! assert_eq!(created.order.status, OrderStatus::Pending);
 //! assert!(created.checkout_url.is_some());
 //!
@@ -75,16 +76,17 @@
 //! | [`payment`] | gateways, the sandbox checkout, and refunds |
 //! | [`webhook`] | endpoints, notifications, and the sending of notifications |
 //! | [`notification`] | notifications for functions and views inside the program |
-//! | [`id`], [`page`], [`request`], [`error`] | types that all operations share |
+//! | [`server`] | the operations over HTTP, alone or in an axum application (feature `server`) |
+//! | [`id`], [`page`], [`request`], [`error`], [`text_enum`] | types that all operations share |
 //! | [`maintenance`], [`monitoring`] | background work, backups, and figures |
-//! | [`guide`] | payment gateways, many organizations, testing, running in production, logging, metrics |
+//! | [`guide`] | [payment gateways](guide::payment_gateway), [many organizations](guide::tenants), [testing](guide::testing), [production](guide::production), [logging](guide::logging), [metrics](guide::metrics) |
 //! | [`environment`] | clocks and random numbers, also deterministic ones for tests |
 //!
 //! # Embedding
 //!
 //! A [`TicketingService`] is cheap to clone. All clones share one store and can be used from any thread. The methods
 //! block: asynchronous code calls them with `TicketingService::run` (feature `server`), or on a blocking thread of its
-//! own. The module `server` has a guide for axum applications.
+//! own. The module [`server`] has a guide for axum applications.
 //!
 //! [`TicketingService::builder`] configures everything that has a default, in particular:
 //!
@@ -118,7 +120,7 @@
 //! | `webhooks` | yes | [`webhook::HttpsTransport`], which sends webhooks, with ureq and rustls. |
 //! | `ring` | no | The cryptography for it, in programs that do not use rustls themselves. |
 //! | `time` | no | Conversions between [`Timestamp`] and `time::OffsetDateTime`. |
-//! | `server` | no | The module `server`: the operations over HTTP, OpenAPI, the sandbox's checkout page, metrics. |
+//! | `server` | no | The module [`server`]: the operations over HTTP, OpenAPI, the sandbox's checkout page, metrics. |
 //! | `http` | no | `server` without the page `/docs`, whose script adds 5 MB to the program. |
 //!
 //! `ring` is not on by default, because Cargo enables it for the whole program. If the program is also compiled with
@@ -141,6 +143,8 @@
 //! All other dependencies can change in any version, among them hyper, rusqlite, schemars and ureq. With the feature
 //! `server`, public types implement `schemars::JsonSchema`; these implementations are not part of the API. The minimum
 //! version of Rust, 1.95, can rise in a minor version.
+#![cfg_attr(feature = "http", doc = "\n[`server`]: crate::server")]
+#![cfg_attr(not(feature = "http"), doc = "\n[`server`]: https://docs.rs/ticketing/latest/ticketing/server/")]
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![warn(missing_docs, missing_debug_implementations, unreachable_pub, clippy::pedantic)]
@@ -189,7 +193,7 @@ pub mod ticket_type {
     };
 }
 
-/// Orders and their customers.
+/// Orders, their items and their customers.
 pub mod order {
     pub use crate::model::customer::{Customer, NewCustomer};
     pub use crate::model::order::{
@@ -237,7 +241,7 @@ pub mod notification {
     pub use crate::service::NotificationReceiver;
 }
 
-/// Typed ids.
+/// Ids: one type for each kind of resource.
 pub mod id {
     pub use crate::model::id::{
         ApiKeyId, CustomerId, DiscountId, EventId, Id, Kind, NotificationId, OrderId, OrderItemId, OrganizationId,
@@ -280,7 +284,7 @@ pub mod maintenance {
     pub use crate::service::{MaintenanceGuard, MaintenanceReport};
 }
 
-/// Figures for monitoring.
+/// Figures for monitoring: what this process has counted, and the backlog in the database.
 pub mod monitoring {
     pub use crate::model::statistics::{
         Backlog, CommitStatistics, Distribution, OrderStatistics, ScanStatistics, Statistics, WebhookOutcome,
