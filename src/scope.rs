@@ -5,7 +5,7 @@ use std::fmt;
 use super::text_enum::{TextEnum, text_enum};
 
 text_enum! {
-    /// What a caller may do. No scope implies another.
+    /// A permission of a caller, such as `orders:read`. No scope implies another.
     pub enum Scope {
         /// Read events.
         EventsRead = "events:read",

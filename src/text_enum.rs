@@ -1,4 +1,4 @@
-//! Enums with one text per value, which JSON and SQL share.
+//! The trait of enums whose values have a text: the one that JSON and the database contain.
 
 /// An enum with a text for each value.
 ///

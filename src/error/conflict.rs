@@ -14,7 +14,7 @@ pub struct Conflict {
 }
 
 text_enum! {
-    /// Why the current state does not allow a request.
+    /// The reason for a conflict: why the current state does not allow a request.
     pub enum Reason {
         /// Another event of the organization has this slug.
         SlugTaken = "slug-taken",

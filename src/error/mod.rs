@@ -17,7 +17,7 @@ use gateway::GatewayError;
 /// The result of every operation.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Why an operation failed. Unless the variant says otherwise, a failed operation has changed nothing.
+/// The error of an operation: why it failed. Unless the variant says otherwise, a failed operation has changed nothing.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -83,8 +83,9 @@ impl Error {
     ///
     /// ```
     #[doc = include_str!("../doc_fixture.md")]
-    /// let error = service.create_event(&caller, CreateEvent::new("Another", "summer-night",
-    /// Timestamp::MAX)).unwrap_err(); assert_eq!((error.code(), error.http_status()), ("conflict", 409));
+    /// let same_slug = CreateEvent::new("Another", "summer-night", Timestamp::MAX);
+    /// let error = service.create_event(&caller, same_slug).unwrap_err();
+    /// assert_eq!((error.code(), error.http_status()), ("conflict", 409));
     /// assert_eq!(error.reason(), Some(Reason::SlugTaken));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```

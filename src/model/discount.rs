@@ -81,7 +81,7 @@ pub struct Discount {
 }
 
 writable_fields! {
-    /// A new discount.
+    /// A request to create a discount.
     create CreateDiscount {
         /// The event.
         event_id: EventId;
@@ -202,7 +202,7 @@ form! {
 }
 
 form! {
-    /// A question whether a code applies to a basket, and how much it reduces the price.
+    /// A request to validate a code: whether it applies to a basket, and how much it reduces the price.
     #[derive(Debug, Clone, PartialEq, Eq)]
     pub struct ValidateDiscount {
         /// The event.
@@ -246,7 +246,7 @@ impl BasketItem {
     }
 }
 
-/// Whether a code applies to a basket.
+/// The response to the validation of a code: whether it applies to a basket.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[cfg_attr(feature = "http", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]

@@ -5,7 +5,7 @@ use super::percentage::Percentage;
 use crate::text_enum::text_enum;
 
 text_enum! {
-    /// How the reduction of a discount is calculated.
+    /// The type of a discount: a percentage or an amount.
     pub enum DiscountType {
         /// A percentage of each item.
         Percentage = "PERCENTAGE",

@@ -14,7 +14,7 @@ use crate::form::writable_fields::writable_fields;
 use crate::text_enum::text_enum;
 
 text_enum! {
-    /// The state of an event.
+    /// The status of an event.
     pub enum EventStatus {
         /// Its tickets are on sale.
         Published = "PUBLISHED",
@@ -30,7 +30,7 @@ text_enum! {
 }
 
 text_enum! {
-    /// How tickets reach the customer.
+    /// The delivery method of an event: how its tickets reach the customer.
     pub enum DeliveryMethod {
         /// As a code.
         Digital = "DIGITAL",
@@ -121,7 +121,7 @@ pub struct Event {
 }
 
 writable_fields! {
-    /// A new event.
+    /// A request to create an event.
     create CreateEvent(organization: &Organization);
     /// Changes to an event, with the same limits as for its creation.
     update UpdateEvent;

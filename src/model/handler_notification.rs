@@ -7,7 +7,7 @@ use super::timestamp::Timestamp;
 use crate::text_enum::text_enum;
 
 text_enum! {
-    /// What a notification is about. The first four are also sent to webhooks.
+    /// The topic of a notification: the kind of change that it reports. The first four are also sent to webhooks.
     pub enum NotificationTopic {
         /// An order was completed.
         OrderCompleted = "order.completed",
@@ -52,7 +52,7 @@ pub struct Notification {
     pub details: NotificationDetails,
 }
 
-/// What happened.
+/// The details of a notification: what happened.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(tag = "topic", content = "data")]
 #[non_exhaustive]

@@ -25,7 +25,7 @@ pub(crate) const MAX_ITEM_QUANTITY: i64 = 100;
 pub(crate) const MAX_TICKETS: i64 = 500;
 
 text_enum! {
-    /// The state of an order.
+    /// The status of an order.
     pub enum OrderStatus {
         /// It reserves its seats and waits for the payment.
         Pending = "PENDING",
@@ -39,7 +39,7 @@ text_enum! {
 }
 
 text_enum! {
-    /// The state of a payment.
+    /// The status of a payment.
     pub enum PaymentStatus {
         /// The customer has not paid yet.
         Waiting = "WAITING",
@@ -116,7 +116,7 @@ impl Order {
 pub struct Payment {
     /// The URL at which the customer pays. Empty if the gateway reported a payment for an order without a checkout URL.
     pub link: String,
-    /// The state of the payment.
+    /// The status of the payment.
     pub status: PaymentStatus,
 }
 
@@ -230,7 +230,7 @@ pub struct CancelOrderResponse {
 }
 
 form! {
-    /// A new order.
+    /// A request to create an order.
     #[derive(Debug, Clone, PartialEq, Eq)]
     pub struct CreateOrder {
         /// The event.
@@ -319,7 +319,7 @@ impl NewOrderItem {
 }
 
 form! {
-    /// Where physical tickets are sent.
+    /// The address that physical tickets are sent to.
     #[derive(Debug, Clone, Default, PartialEq, Eq)]
     #[cfg_attr(feature = "http", derive(schemars::JsonSchema))]
     pub struct ShippingAddress {

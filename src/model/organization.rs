@@ -32,7 +32,7 @@ pub struct Organization {
 }
 
 with_setters! {
-    /// A new organization. In JSON, an absent field has its default.
+    /// A request to create an organization. In JSON, an absent field has its default.
     #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
     #[serde(rename_all = "camelCase", default)]
     pub struct CreateOrganization {
@@ -139,7 +139,7 @@ pub struct ApiKey {
 }
 
 with_setters! {
-    /// A new API key.
+    /// A request to create an API key.
     #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
     #[serde(rename_all = "camelCase")]
     pub struct CreateApiKey {

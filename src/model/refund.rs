@@ -8,7 +8,7 @@ use crate::form::declare::form;
 use crate::text_enum::text_enum;
 
 text_enum! {
-    /// The state of a refund.
+    /// The status of a refund.
     pub enum RefundStatus {
         /// The gateway has not confirmed it yet. The request is repeated.
         Due = "DUE",

@@ -3,7 +3,7 @@
 use super::amount::Amount;
 use super::id::{EventId, TicketTypeId};
 
-/// The figures of an event. All of them are from one consistent state of its orders and tickets.
+/// The sales figures of an event. All of them are from one consistent state of its orders and tickets.
 ///
 /// Amounts are in the currency of the event. A sum of more than 2^63 - 1 minor units is reported as that number.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]

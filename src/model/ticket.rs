@@ -13,7 +13,7 @@ use crate::form::limits::{EMAIL_LENGTH, LINE_LENGTH};
 use crate::text_enum::text_enum;
 
 text_enum! {
-    /// The state of a ticket.
+    /// The status of a ticket.
     pub enum TicketStatus {
         /// It is checked in: its holder is inside.
         CheckedIn = "CHECKED_IN",
@@ -162,7 +162,7 @@ pub struct NewTicket {
 }
 
 form! {
-    /// A scan of a ticket.
+    /// A request to check a ticket in or out: the scan of its code.
     #[derive(Debug, Clone, PartialEq, Eq)]
     pub struct CheckInTicket {
         /// The code of the ticket: at most 255 characters. Upper and lower case are equivalent; spaces and hyphens are

@@ -21,7 +21,7 @@ pub(crate) const MAX_TICKET_TYPES: usize = 500;
 pub(crate) const MAX_QUANTITY: i64 = 10_000_000;
 
 text_enum! {
-    /// How a ticket type is offered.
+    /// The status of a ticket type: whether it is on sale.
     pub enum TicketTypeStatus {
         /// It can be ordered.
         OnSale = "ON_SALE",
@@ -100,7 +100,7 @@ pub struct TicketType {
 }
 
 writable_fields! {
-    /// A new ticket type.
+    /// A request to create a ticket type.
     create CreateTicketType;
     /// Changes to a ticket type, with the same limits as for its creation.
     update UpdateTicketType;

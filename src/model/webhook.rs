@@ -113,7 +113,7 @@ pub struct RotatedWebhookSecret {
 }
 
 writable_fields! {
-    /// A new webhook endpoint.
+    /// A request to create a webhook endpoint.
     create CreateWebhook;
     /// Changes to a webhook endpoint, with the same limits as for its creation.
     update UpdateWebhook;
