@@ -143,9 +143,8 @@
 //! All other dependencies can change in any version, among them hyper, rusqlite, schemars and ureq. With the feature
 //! `server`, public types implement `schemars::JsonSchema`; these implementations are not part of the API. The minimum
 //! version of Rust, 1.95, can rise in a minor version.
-#![cfg_attr(feature = "http", doc = "\n[`server`]: crate::server")]
-#![cfg_attr(not(feature = "http"), doc = "\n[`server`]: https://docs.rs/ticketing/latest/ticketing/server/")]
-
+#![cfg_attr(feature = "http", doc = "\n\n[`server`]: crate::server")]
+#![cfg_attr(not(feature = "http"), doc = "\n\n[`server`]: https://docs.rs/ticketing/latest/ticketing/server/")]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![warn(missing_docs, missing_debug_implementations, unreachable_pub, clippy::pedantic)]
 // Public enums and structs must be able to grow without a breaking release. Each exception states its reason.

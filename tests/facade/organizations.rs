@@ -63,7 +63,11 @@ fn an_organization_is_found_by_its_id_and_by_its_exact_reference() {
     assert_eq!(service.get_organization(cellar.id), Ok(cellar.clone()));
     assert_eq!(service.get_organization_by_reference("customer-17"), Ok(cellar));
     for other in ["", "customer-1", "customer-170", "CUSTOMER-17", "customer-17 "] {
-        assert_eq!(service.get_organization_by_reference(other), Err(Error::NotFound(ResourceKind::Organization)), "{other}");
+        assert_eq!(
+            service.get_organization_by_reference(other),
+            Err(Error::NotFound(ResourceKind::Organization)),
+            "{other}"
+        );
     }
     assert_eq!(service.get_organization(unknown()), Err(Error::NotFound(ResourceKind::Organization)));
 }
