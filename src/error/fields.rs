@@ -13,13 +13,17 @@ pub struct FieldError {
     pub message: String,
 }
 
-/// All fields of a request that violate constraints, in the order in which they were found.
+/// The fields of a request that violate constraints, in the order in which they were found: at most 100.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FieldErrors {
     errors: Vec<FieldError>,
-    /// The paths of `errors`, for a fast lookup: a long list may have an error in every entry.
+    /// The paths of `errors`, for a fast lookup.
     paths: HashSet<String>,
+    has_more: bool,
 }
+
+/// How many errors are collected at most, so that a request with many errors needs little work and memory.
+const MAX_ERRORS: usize = 100;
 
 /// How many errors the message contains at most.
 const MAX_IN_MESSAGE: usize = 20;
@@ -28,11 +32,19 @@ impl FieldErrors {
     /// Adds an error, unless the field or its parent has one already: a field that could not be read has a placeholder,
     /// about which further errors would make no sense.
     pub(crate) fn add(&mut self, path: impl Into<String>, message: impl Into<String>) {
-        let path = path.into();
-        if !self.covers(&path) {
-            self.paths.insert(path.clone());
-            self.errors.push(FieldError { path, message: message.into() });
+        if self.has_more {
+            return;
         }
+        let path = path.into();
+        if self.covers(&path) {
+            return;
+        }
+        if self.errors.len() == MAX_ERRORS {
+            self.has_more = true;
+            return;
+        }
+        self.paths.insert(path.clone());
+        self.errors.push(FieldError { path, message: message.into() });
     }
 
     /// Adds an error unless the condition `holds`.
@@ -44,6 +56,12 @@ impl FieldErrors {
 
     pub(crate) fn is_empty(&self) -> bool {
         self.errors.is_empty()
+    }
+
+    /// Whether there are more errors than the first 100, which are the only ones that are kept.
+    #[must_use]
+    pub fn has_more(&self) -> bool {
+        self.has_more
     }
 
     /// The errors, in the order in which they were found.
@@ -71,6 +89,9 @@ impl fmt::Display for FieldErrors {
         }
         match self.errors.len().saturating_sub(MAX_IN_MESSAGE) {
             0 => Ok(()),
+            more if self.has_more => {
+                write!(f, "; and {more} more; only the first {MAX_ERRORS} errors are listed, and there are more")
+            }
             more => write!(f, "; and {more} more"),
         }
     }
@@ -103,5 +124,23 @@ mod tests {
         assert!(sentence.starts_with("tags[0] must be a string; tags[1] must be a string; "), "{sentence}");
         assert!(sentence.ends_with("; tags[19] must be a string; and 5 more"), "{sentence}");
         assert_eq!(errors.as_slice().len(), 25);
+    }
+
+    #[test]
+    fn only_the_first_100_errors_are_kept() {
+        let mut errors = FieldErrors::default();
+        for index in 0..100 {
+            errors.add(format!("tags[{index}]"), "must be a string");
+        }
+        errors.add("tags[7]", "is listed already");
+        assert!(!errors.has_more());
+        errors.add("tags[100]", "must be a string");
+        errors.add("title", "is required");
+        assert!(errors.has_more());
+        assert_eq!(errors.as_slice().last().map(|error| error.path.as_str()), Some("tags[99]"));
+        assert_eq!(errors.as_slice().len(), 100);
+        let sentence = errors.to_string();
+        let end = "; and 80 more; only the first 100 errors are listed, and there are more";
+        assert!(sentence.ends_with(end), "{sentence}");
     }
 }

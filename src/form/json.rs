@@ -1,10 +1,16 @@
 //! JSON that keeps repeated keys and the text of numbers. `serde_json::Value` loses both.
 
-use serde::de::{Deserializer, Error as _, MapAccess, SeqAccess, Unexpected, Visitor};
+use serde::Deserialize;
+use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Unexpected, Visitor};
 use serde_json::value::RawValue;
+
+use super::json_tokens::Tokens;
 
 /// The greatest depth to which arrays and objects may nest.
 pub(super) const MAX_DEPTH: usize = 64;
+
+/// The error about a value that nests deeper.
+const TOO_DEEP: &str = "nests too deep";
 
 /// A JSON value.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,34 +36,12 @@ impl Value {
     /// Parses a document (RFC 8259) that nests at most 64 levels deep and whose numbers fit into a 64-bit float.
     pub(crate) fn parse(bytes: &[u8]) -> Result<Self, SyntaxError> {
         let text = std::str::from_utf8(bytes).map_err(|_| SyntaxError("the body is not UTF-8".to_owned()))?;
-        // Every level scans its text once more: without a limit on the depth, the work would be quadratic.
-        if depth(text) > MAX_DEPTH {
-            return Err(SyntaxError(format!("the body nests deeper than {MAX_DEPTH} levels")));
-        }
-        let raw = serde_json::from_str::<&RawValue>(text).map_err(|error| describe(&error))?;
-        Self::read(raw).map_err(|error| describe(&error))
-    }
-
-    fn read(raw: &RawValue) -> serde_json::Result<Self> {
-        let text = raw.get();
-        Ok(match text.as_bytes().first() {
-            Some(b'{') => {
-                let Members(members) = serde_json::from_str(text)?;
-                let members = members.into_iter().map(|(key, raw)| Ok((key, Self::read(raw)?)));
-                Self::Object(members.collect::<serde_json::Result<_>>()?)
-            }
-            Some(b'[') => {
-                let items: Vec<&RawValue> = serde_json::from_str(text)?;
-                Self::Array(items.into_iter().map(Self::read).collect::<serde_json::Result<_>>()?)
-            }
-            Some(b'"') => Self::String(serde_json::from_str(text)?),
-            Some(b't' | b'f') => Self::Bool(serde_json::from_str(text)?),
-            Some(b'n') => Self::Null,
-            _ => {
-                serde_json::from_str::<f64>(text)?;
-                Self::Number(text.to_owned())
-            }
-        })
+        let mut tokens = Tokens::of(text);
+        let mut deserializer = serde_json::Deserializer::from_str(text);
+        let reader = ValueReader { tokens: Some(&mut tokens), levels: MAX_DEPTH };
+        let value = reader.deserialize(&mut deserializer).map_err(|error| describe(&error))?;
+        deserializer.end().map_err(|error| describe(&error))?;
+        Ok(value)
     }
 
     pub(crate) fn from_serde_json(value: serde_json::Value) -> Self {
@@ -91,6 +75,9 @@ impl Value {
 }
 
 fn describe(error: &serde_json::Error) -> SyntaxError {
+    if error.to_string().starts_with(TOO_DEEP) {
+        return SyntaxError(format!("the body nests deeper than {MAX_DEPTH} levels"));
+    }
     // The parser's own message may quote the input. The position is enough to find the error.
     let what = if error.is_eof() { "the body ends too early" } else { "the body is not valid JSON" };
     SyntaxError(match (error.line(), error.column()) {
@@ -99,38 +86,45 @@ fn describe(error: &serde_json::Error) -> SyntaxError {
     })
 }
 
-/// The greatest nesting depth of brackets outside strings. The result for invalid JSON is arbitrary.
-fn depth(text: &str) -> usize {
-    let mut depth = 0_usize;
-    let mut deepest = 0;
-    let mut in_string = false;
-    let mut escaped = false;
-    for byte in text.bytes() {
-        match byte {
-            _ if escaped => escaped = false,
-            b'\\' if in_string => escaped = true,
-            b'"' => in_string = !in_string,
-            b'{' | b'[' if !in_string => {
-                depth += 1;
-                deepest = deepest.max(depth);
+/// Reads a value from any data format. Floating-point numbers have the shortest text that reads back as the same number.
+impl<'de> Deserialize<'de> for Value {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        ValueReader { tokens: None, levels: MAX_DEPTH }.deserialize(deserializer)
+    }
+}
+
+/// Reads one value, in one pass over its text.
+struct ValueReader<'a, 't> {
+    /// The tokens that follow, if a JSON text is read. They show which values are numbers, whose text is kept.
+    tokens: Option<&'a mut Tokens<'t>>,
+    /// How many levels may nest in this value.
+    levels: usize,
+}
+
+impl<'t> ValueReader<'_, 't> {
+    /// The reader of a part of this value.
+    fn part<E: serde::de::Error>(&mut self) -> Result<ValueReader<'_, 't>, E> {
+        let levels = self.levels.checked_sub(1).ok_or_else(|| E::custom(TOO_DEEP))?;
+        Ok(ValueReader { tokens: self.tokens.as_deref_mut(), levels })
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for ValueReader<'_, '_> {
+    type Value = Value;
+
+    fn deserialize<D: Deserializer<'de>>(mut self, deserializer: D) -> Result<Value, D::Error> {
+        match self.tokens.as_mut().and_then(Iterator::next) {
+            Some(b'-' | b'0'..=b'9') => {
+                let text = <&RawValue>::deserialize(deserializer)?.get();
+                let fits = text.parse().is_ok_and(f64::is_finite);
+                if fits { Ok(Value::Number(text.to_owned())) } else { Err(D::Error::custom("number out of range")) }
             }
-            b'}' | b']' if !in_string => depth = depth.saturating_sub(1),
-            _ => {}
+            _ => deserializer.deserialize_any(self),
         }
     }
-    deepest
 }
 
-/// Reads a value from any data format. Floating-point numbers have the shortest text that reads back as the same number.
-impl<'de> serde::Deserialize<'de> for Value {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(ValueVisitor)
-    }
-}
-
-struct ValueVisitor;
-
-impl<'de> Visitor<'de> for ValueVisitor {
+impl<'de> Visitor<'de> for ValueReader<'_, '_> {
     type Value = Value;
 
     fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -175,45 +169,23 @@ impl<'de> Visitor<'de> for ValueVisitor {
         Ok(Value::String(text))
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
+    fn visit_seq<A: SeqAccess<'de>>(mut self, mut items: A) -> Result<Value, A::Error> {
         let mut array = Vec::new();
-        while let Some(item) = items.next_element()? {
+        while let Some(item) = items.next_element_seed(self.part()?)? {
             array.push(item);
         }
         Ok(Value::Array(array))
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Value, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<Value, A::Error> {
         let mut members = Vec::new();
-        while let Some(member) = map.next_entry()? {
-            members.push(member);
+        loop {
+            let mut part = self.part()?;
+            let Some(key) = map.next_key()? else { return Ok(Value::Object(members)) };
+            // The key is a token too.
+            part.tokens.as_mut().and_then(Iterator::next);
+            members.push((key, map.next_value_seed(part)?));
         }
-        Ok(Value::Object(members))
-    }
-}
-
-/// The members of an object, repeated keys included.
-struct Members<'a>(Vec<(String, &'a RawValue)>);
-
-impl<'de> serde::Deserialize<'de> for Members<'de> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct MembersVisitor;
-        impl<'de> Visitor<'de> for MembersVisitor {
-            type Value = Members<'de>;
-
-            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str("an object")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-                let mut members = Vec::new();
-                while let Some(member) = map.next_entry().map_err(A::Error::custom)? {
-                    members.push(member);
-                }
-                Ok(Members(members))
-            }
-        }
-        deserializer.deserialize_map(MembersVisitor)
     }
 }
 

@@ -24,6 +24,7 @@ pub(crate) mod declare;
 pub(crate) mod field;
 pub(crate) mod free_json;
 pub(crate) mod json;
+mod json_tokens;
 pub(crate) mod limits;
 mod metadata;
 pub(crate) mod object;

@@ -59,7 +59,7 @@ impl BlockingService {
         let service = self.service.clone();
         let run = move || {
             let _permits = (permit, gateway_permit);
-            work(&service)
+            work(&service).map_err(Problem::prepare)
         };
         spawn_blocking(run).await.unwrap_or_else(|panic| Err(Problem::internal(panic)))
     }

@@ -113,20 +113,30 @@ const STORE_NOT_WRITABLE: &str = "the store cannot be written at the moment";
 #[derive(Debug, Clone)]
 pub(super) struct Problem {
     code: &'static ProblemCode,
-    detail: String,
+    detail: Box<str>,
     /// Only of a conflict.
     reason: Option<Reason>,
     /// Only of a failed validation.
-    errors: Vec<FieldError>,
+    errors: Box<[FieldError]>,
     /// The header `Allow`: only of a method that is not allowed.
     allow: Option<HeaderValue>,
     /// The header `Retry-After`, in seconds.
     retry_after: Option<u64>,
+    /// The JSON of the body, without what depends on the request, if it was written already.
+    prepared_body: Option<Box<str>>,
 }
 
 impl Problem {
     fn new(code: &'static ProblemCode, detail: impl Into<String>) -> Self {
-        Self { code, detail: detail.into(), reason: None, errors: Vec::new(), allow: None, retry_after: None }
+        Self {
+            code,
+            detail: detail.into().into(),
+            reason: None,
+            errors: Box::default(),
+            allow: None,
+            retry_after: None,
+            prepared_body: None,
+        }
     }
 
     /// 400: the request cannot be parsed.
@@ -198,14 +208,21 @@ impl Problem {
 
     /// The response to the request with this path and id.
     pub(super) fn render(&self, path: &str, request_id: &str) -> Response {
-        let mut body = self.body();
-        body["instance"] = path.into();
-        body["requestId"] = request_id.into();
-        self.response(&body)
+        let mut body = self.prepared_body.as_deref().map_or_else(|| self.body(), str::to_owned);
+        // The other two members come before the brace that ends the object.
+        body.pop();
+        self.response(format!("{body},\"instance\":{},\"requestId\":{}}}", json!(path), json!(request_id)))
     }
 
-    /// The body, without what depends on the request.
-    fn body(&self) -> Value {
+    /// Writes the body, so that [`render`](Self::render) has little left to do on an async thread: a body may list many
+    /// errors.
+    pub(super) fn prepare(mut self) -> Self {
+        self.prepared_body = Some(self.body().into());
+        self
+    }
+
+    /// The JSON of the body, without what depends on the request.
+    fn body(&self) -> String {
         let mut problem = self.code.body(&self.detail);
         if let Some(reason) = self.reason {
             problem["reason"] = reason.as_str().into();
@@ -213,13 +230,13 @@ impl Problem {
         if !self.errors.is_empty() {
             problem["errors"] = json!(self.errors);
         }
-        problem
+        problem.to_string()
     }
 
-    fn response(&self, body: &Value) -> Response {
+    fn response(&self, body: String) -> Response {
         let mut headers = HeaderMap::from_iter(self.header());
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
-        (self.status(), headers, body.to_string()).into_response()
+        (self.status(), headers, body).into_response()
     }
 }
 
@@ -228,7 +245,7 @@ impl From<Error> for Problem {
         let code = ProblemCode::of(&error);
         match error {
             Error::Validation(errors) => {
-                Self { errors: errors.as_slice().to_vec(), ..Self::new(code, errors.to_string()) }
+                Self { errors: errors.as_slice().into(), ..Self::new(code, errors.to_string()) }
             }
             Error::Conflict(conflict) => Self { reason: Some(conflict.reason), ..Self::new(code, conflict.detail) },
             Error::Unauthenticated => Self::unauthenticated(),
@@ -271,7 +288,7 @@ impl IntoResponse for Error {
     /// [`Routes::observe`](super::Routes::observe) adds them.
     fn into_response(self) -> Response {
         let problem = Problem::from(self);
-        let mut response = problem.response(&problem.body());
+        let mut response = problem.response(problem.body());
         response.extensions_mut().insert(problem);
         response
     }

@@ -406,6 +406,32 @@ fn a_list_of_ten_thousand_entries_has_one_error() {
 }
 
 #[test]
+fn the_first_100_errors_are_listed_and_the_detail_says_that_there_are_more() {
+    let setup = Setup::new();
+    let mut client = setup.server.client();
+    // The customer, and two fields of each item.
+    let errors = |items: usize| 1 + 2 * items;
+    let expected = |items: usize| {
+        let of_item = |index| [format!("items[{index}].ticketId"), format!("items[{index}].quantity")];
+        let paths = std::iter::once("customer".to_owned()).chain((0..items).flat_map(of_item));
+        paths.take(100).collect::<Vec<_>>()
+    };
+    for items in [49, 50, 100] {
+        let body = format!("{{\"eventId\":\"{}\",\"items\":[{}]}}", setup.event, vec!["{}"; items].join(","));
+        let refused = client.send("POST", "/v1/orders", JSON, body.as_bytes()).expect(422);
+        assert_eq!(refused.paths(), expected(items));
+        let detail = refused.json()["detail"].as_str().unwrap().to_owned();
+        let says_more = detail.ends_with("; only the first 100 errors are listed, and there are more");
+        assert_eq!(says_more, errors(items) > 100, "{detail}");
+    }
+    // A body of 1 MB with an error in each of 70,000 entries.
+    let metadata: Vec<_> = (0..70_000).map(|number| format!("\"{number}\":0")).collect();
+    let body = format!("{{\"metadata\":{{{}}}}}", metadata.join(","));
+    let refused = client.send("PATCH", &format!("/v1/events/{}", setup.event), JSON, body.as_bytes()).expect(422);
+    assert_eq!(refused.json()["errors"].as_array().unwrap().len(), 100);
+}
+
+#[test]
 fn a_ticket_with_the_longest_validity_can_be_checked_in() {
     let setup = Setup::new();
     let mut client = setup.server.client();
