@@ -30,8 +30,9 @@ pub enum Error {
     /// The caller's organization has no such resource.
     #[error("there is no such {0}")]
     NotFound(ResourceKind),
-    /// The API key is missing, malformed, unknown, expired or revoked. The error does not tell which.
-    #[error("the API key is not valid")]
+    /// The caller is unknown: the API key is missing, malformed, unknown, expired or revoked. The error does not tell
+    /// which.
+    #[error("authentication failed")]
     Unauthenticated,
     /// The caller lacks the scope of the operation.
     #[error("the scope {0} is required")]

@@ -5,7 +5,7 @@
 
 use super::holds;
 use crate::error::{Error, Reason, Result};
-use crate::store::seat_counts::{self, Seats};
+use crate::store::seat_counts::{self, Seats, TooFewSeats};
 use crate::store::{Transaction, events};
 
 /// Sells available seats. Fails with the conflict `sold-out` if there are too few.
@@ -48,8 +48,17 @@ fn claim(tx: &Transaction<'_>, seats: Seats, claim: fn(&Transaction<'_>, Seats) 
     {
         return Ok(unsold);
     }
-    let detail = format!("fewer than {} seats of the ticket type {} are available", seats.count, seats.ticket_type);
-    Err(Error::conflict(Reason::SoldOut, detail))
+    Err(sold_out(seats.count, &seat_counts::too_few(tx, seats)?))
+}
+
+/// The conflict of a request for more seats than are available.
+fn sold_out(wanted: i64, found: &TooFewSeats) -> Error {
+    let TooFewSeats { ticket_type, available } = found;
+    let detail = match available {
+        1.. => format!("fewer than {wanted} seats of the ticket type {ticket_type} are available"),
+        _ => format!("the ticket type {ticket_type} is sold out"),
+    };
+    Error::conflict(Reason::SoldOut, detail)
 }
 
 fn close_if_sold_out(tx: &Transaction<'_>, seats: Seats, unsold: i64) -> Result<()> {

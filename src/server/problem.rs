@@ -8,7 +8,6 @@ use serde_json::{Value, json};
 
 use crate::error::{Error, FieldError, Reason};
 use crate::form::json::SyntaxError;
-use crate::scope::Scope;
 
 /// A kind of problem.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -144,13 +143,11 @@ impl Problem {
         Self::new(&MALFORMED_REQUEST, detail)
     }
 
-    /// 401: the API key is missing or invalid. The text does not depend on what is wrong with it.
+    /// 401: there is neither a valid API key, nor a caller that the program has authenticated by a login of its own. The
+    /// text does not depend on what is wrong with the key.
     pub(super) fn unauthenticated() -> Self {
-        Self::new(&UNAUTHENTICATED, "a valid API key is required in the header X-Api-Key")
-    }
-
-    fn forbidden(scope: Scope) -> Self {
-        Self::new(&FORBIDDEN, format!("the API key lacks the scope {}", scope.as_str()))
+        let detail = "authentication is required, for example with a valid API key in the header X-Api-Key";
+        Self::new(&UNAUTHENTICATED, detail)
     }
 
     /// 404: no route has the path of the request.
@@ -249,7 +246,6 @@ impl From<Error> for Problem {
             }
             Error::Conflict(conflict) => Self { reason: Some(conflict.reason), ..Self::new(code, conflict.detail) },
             Error::Unauthenticated => Self::unauthenticated(),
-            Error::Forbidden(scope) => Self::forbidden(scope),
             Error::IdempotencyInProgress => Self { retry_after: Some(1), ..Self::new(code, error.to_string()) },
             Error::Unavailable(detail) => Self::unavailable(detail),
             Error::Store(cause) if cause.is_temporary() => {
@@ -299,6 +295,7 @@ mod tests {
     use super::*;
     use crate::error::{Conflict, FieldErrors, ResourceKind, StoreErrorKind};
     use crate::payment::GatewayError;
+    use crate::scope::Scope;
 
     #[test]
     fn every_error_has_the_code_and_the_status_of_its_problem() {

@@ -2,7 +2,7 @@
 //! `sold + held <= quantity` holds under any concurrency.
 
 use super::Transaction;
-use crate::error::{Error, Result};
+use crate::error::{Error, ResourceKind, Result};
 use crate::model::id::{EventId, TicketTypeId};
 
 const SELL: &str = "UPDATE ticket_types SET sold = sold + ?3, used = 1
@@ -14,6 +14,9 @@ const SELL_RESERVED: &str = "UPDATE ticket_types SET sold = sold + ?3, held = he
 const RELEASE: &str = "UPDATE ticket_types SET held = held - ?3 WHERE id = ?1 AND event_id = ?2 AND held >= ?3";
 const RESTOCK: &str = "UPDATE ticket_types SET sold = sold - ?3
     WHERE id = ?1 AND event_id = ?2 AND sold >= ?3 RETURNING quantity - sold AS unsold";
+
+const AVAILABLE: &str = "SELECT id, name, quantity - sold - held AS available FROM ticket_types
+    WHERE id = ?1 AND event_id = ?2";
 
 // `held` still includes pending orders whose hold has expired. There are few of those, and few ticket types, so that
 // this reads far fewer rows than the order items of all pending orders.
@@ -77,6 +80,21 @@ fn update_if_possible(tx: &Transaction<'_>, sql: &str, seats: Seats) -> Result<O
     tx.debug_assert_event_locked();
     let binds = [seats.ticket_type.into(), seats.event.into(), seats.count.into()];
     tx.query_opt(sql, &binds, |row| row.get("unsold"))
+}
+
+/// A ticket type of which there are too few available seats.
+pub(crate) struct TooFewSeats {
+    /// The name of the ticket type.
+    pub(crate) ticket_type: String,
+    pub(crate) available: i64,
+}
+
+/// Returns the name of a ticket type and the number of its available seats.
+pub(crate) fn too_few(tx: &Transaction<'_>, seats: Seats) -> Result<TooFewSeats> {
+    let found = tx.query_opt(AVAILABLE, &[seats.ticket_type.into(), seats.event.into()], |row| {
+        Ok(TooFewSeats { ticket_type: row.get("name")?, available: row.get("available")? })
+    })?;
+    found.ok_or(Error::NotFound(ResourceKind::TicketType))
 }
 
 /// How many seats pending orders reserve now, over all organizations.

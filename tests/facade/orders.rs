@@ -476,6 +476,27 @@ fn the_details_of_an_order_are_those_of_its_request() {
 }
 
 #[test]
+fn an_order_for_too_many_seats_is_told_the_ticket_type_and_whether_it_is_sold_out() {
+    let fixture = Fixture::new();
+    let balcony = fixture.ticket_type_with(fixture.default_event(), |new| {
+        new.name = "Balcony".to_owned();
+        new.quantity = 3;
+    });
+    let refusal = |quantity| {
+        let error = fixture.try_order(&balcony, quantity).unwrap_err();
+        assert_eq!(error.reason(), Some(Reason::SoldOut));
+        error.to_string()
+    };
+    fixture.order(&balcony, 2);
+    assert_eq!(refusal(2), "fewer than 2 seats of the ticket type Balcony are available");
+    let last = fixture.order(&balcony, 1);
+    assert_eq!(refusal(1), "the ticket type Balcony is sold out");
+    assert_eq!(refusal(2), "the ticket type Balcony is sold out");
+    cancel(&fixture, last.id).unwrap();
+    assert_eq!(refusal(3), "fewer than 3 seats of the ticket type Balcony are available");
+}
+
+#[test]
 fn the_seats_of_a_hold_are_free_from_the_instant_it_expires() {
     let fixture = Fixture::new();
     let ticket_type = fixture.ticket_type(&fixture.event(), 1250, 2);

@@ -98,6 +98,8 @@ fn a_caller_in_the_extensions_needs_no_key_and_has_its_own_scopes() {
     }
     let refused = client.send("GET", "/v1/events", &[&user("entrance")], b"").expect(403);
     assert_eq!(refused.code(), "forbidden");
+    // The caller has no API key, so the text speaks of none.
+    assert_eq!(refused.json()["detail"], "the scope events:read is required");
     assert_eq!(client.send("GET", "/v1/nothing", &[&user("entrance")], b"").expect(404).code(), "not-found");
     client.get("/v1/events").expect(401);
     // The application's caller counts, not the key in the request.

@@ -73,7 +73,7 @@ fn every_invalid_key_gets_the_same_response() {
         let response = server.client_with(key).get("/v1/events");
         assert_eq!(response.header("www-authenticate"), Some("ApiKey"));
         let detail = expect(response, 401, "unauthenticated")["detail"].clone();
-        assert_eq!(detail, "a valid API key is required in the header X-Api-Key");
+        assert_eq!(detail, "authentication is required, for example with a valid API key in the header X-Api-Key");
     }
     let twice = format!("X-Api-Key: {}", server.key);
     expect(server.client().send("GET", "/v1/events", &[&twice], b""), 401, "unauthenticated");
