@@ -46,7 +46,7 @@ const LAYERS: &[(&str, &[&str])] = &[
 
 /// Which words stand in which files only: the words, and what the path of those files begins with.
 const OWNED: &[(&[&str], &str)] = &[
-    (&["rusqlite", "r2d2", "r2d2_sqlite"], "store/engine/sqlite/"),
+    (&["rusqlite"], "store/engine/sqlite/"),
     (&["ureq", "rustls"], "webhook/https/"),
     (&["unversioned", "unversioned_rustls_crypto_provider"], "webhook/https/ureq_traits.rs"),
     (&["axum", "form_urlencoded", "httparse", "hyper", "hyper_util", "prometheus_client", "tokio", "tower"], "server/"),

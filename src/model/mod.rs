@@ -6,6 +6,7 @@ pub(crate) mod amount;
 mod amount_arithmetic;
 pub(crate) mod backup;
 pub(crate) mod caller;
+pub(crate) mod cancellation;
 pub(crate) mod check;
 pub(crate) mod checkout;
 pub(crate) mod currency;

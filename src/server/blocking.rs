@@ -5,9 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::task::JoinHandle;
+use tokio::task::JoinError;
 
 use super::problem::Problem;
+use crate::model::cancellation::{CancelOnDrop, CancellationToken};
 use crate::service::TicketingService;
 
 /// How long a request waits for a permit before it is refused with 503.
@@ -45,7 +46,8 @@ impl BlockingService {
         self.gateway_permits.available_permits() == 0
     }
 
-    /// Runs `work` on a blocking thread. Once started it runs to its end, even if the client has gone away.
+    /// Runs `work` on a blocking thread. Once started, it runs to its end even if the client has gone away. Only reads
+    /// that may take long stop then.
     pub(super) async fn call<T: Send + 'static>(
         &self,
         waits_for: WaitsFor,
@@ -65,10 +67,15 @@ impl BlockingService {
     }
 }
 
-/// Runs `work` on a blocking thread, in the current span.
-pub(super) fn spawn_blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> JoinHandle<T> {
+/// Runs `work` on a blocking thread, in the current span. If the returned future is dropped, `work` is told that nobody
+/// waits for its result.
+pub(super) async fn spawn_blocking<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, JoinError> {
     let span = tracing::Span::current();
-    tokio::task::spawn_blocking(move || span.in_scope(work))
+    let token = CancellationToken::default();
+    let _cancel = CancelOnDrop(token.clone());
+    tokio::task::spawn_blocking(move || span.in_scope(|| token.run(work))).await
 }
 
 async fn acquire(permits: &Arc<Semaphore>) -> Result<OwnedSemaphorePermit, Problem> {

@@ -6,9 +6,9 @@ use std::sync::{Arc, OnceLock};
 
 use axum::body::Body;
 use axum::extract::{ConnectInfo, Request};
+use axum::http::HeaderValue;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::http::request::Parts;
-use axum::http::{HeaderValue, Method};
 use axum::response::{IntoResponse, Response};
 
 use super::base_path::base_path;
@@ -82,7 +82,6 @@ async fn authorize_and_execute(
     } else {
         body::check_length(headers).map(|()| Vec::new())
     };
-    let only_reads = target.operation.method == Method::GET;
     let request = Arc::clone(request);
     let work = move |service: &TicketingService| {
         let caller = match caller {
@@ -91,12 +90,7 @@ async fn authorize_and_execute(
         };
         request.execute(service, &target, &caller, body)
     };
-    if !only_reads {
-        return service.call(waits_for, work).await;
-    }
-    // The API key and the data are read from the same snapshot.
-    let on_one_snapshot = move |service: &TicketingService| service.on_one_snapshot(|| work(service))?;
-    service.call(waits_for, on_one_snapshot).await
+    service.call(waits_for, work).await
 }
 
 /// A request below `/v1`, without its body.

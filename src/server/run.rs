@@ -17,7 +17,7 @@ impl TicketingService {
     ///
     /// At most 256 calls run at the same time in a process; they do not count towards the
     /// [calls](crate::server::ServerOptions::calls) of a server. Once started, `work` runs to its end, even if the
-    /// returned future is dropped.
+    /// returned future is dropped. Only searches and other reads of many rows stop then.
     ///
     /// # Errors
     /// - What `work` returns.

@@ -18,7 +18,7 @@ use crate::form::text::is_uri;
 use crate::model::handler_notification::{Notification, NotificationTopic};
 use crate::model::suspended::SuspendedOrganizations;
 use crate::payment::{CallLimits, GatewayCalls, PaymentGateway, SandboxGateway};
-use crate::store::{Location, Store};
+use crate::store::{Location, ReaderOptions, Store};
 use crate::webhook::{SenderOptions, Transport};
 
 const DAY: Duration = Duration::from_hours(24);
@@ -46,7 +46,7 @@ pub struct Builder {
     /// `None` for a temporary database.
     path: Option<PathBuf>,
     vfs: Option<String>,
-    readers: u32,
+    readers: ReaderOptions,
     clock: Arc<dyn Clock>,
     entropy: Arc<dyn Entropy>,
     gateway: Gateway,
@@ -116,7 +116,7 @@ impl Builder {
         Self {
             path: path.map(Path::to_owned),
             vfs: None,
-            readers: 8,
+            readers: ReaderOptions::default(),
             clock: Arc::new(SystemClock),
             entropy: Arc::new(SystemEntropy),
             gateway: Gateway::None,
@@ -312,8 +312,19 @@ impl Builder {
     }
 
     /// Sets the number of connections that read at the same time. Default: 8; minimum: 1.
+    ///
+    /// Half of them, and at least one, are for reads that may look at many rows: searches, lists with filters,
+    /// summaries, the backlog, and [snapshots](TicketingService::on_one_snapshot). Of these, at most half serve the same
+    /// organization at a time. The others are for look-ups, such as authentication, which never wait for a search.
     pub fn readers(mut self, connections: u32) -> Self {
-        self.readers = connections;
+        self.readers.connections = connections as usize;
+        self
+    }
+
+    /// Sets how long a read may take that looks at many rows, such as a search. Then it fails with
+    /// [`Error::Unavailable`](crate::Error::Unavailable). Default: 2 seconds; minimum: 10 milliseconds.
+    pub fn search_timeout(mut self, timeout: Duration) -> Self {
+        self.readers.scan_budget = timeout;
         self
     }
 
@@ -367,7 +378,9 @@ impl Builder {
 
     fn check(&self) -> Result<()> {
         let mut errors = FieldErrors::default();
-        errors.check(self.readers >= 1, "readers", "must be at least 1");
+        errors.check(self.readers.connections >= 1, "readers", "must be at least 1");
+        let shortest = Duration::from_millis(10);
+        errors.check(self.readers.scan_budget >= shortest, "search_timeout", "must be at least 10 milliseconds");
         errors.check(self.order_hold >= Duration::from_secs(1), "order_hold", "must be at least a second");
         errors.check(self.webhook_retention >= DAY, "webhook_retention", "must be at least a day");
         let public_url_is_valid = self.public_url.as_deref().is_none_or(is_uri);

@@ -41,7 +41,9 @@ impl TicketingService {
         caller.require(Scope::DiscountsRead)?;
         let Request { body, errors } = request.into();
         let request = checked(body, errors)?;
-        self.store().read(|tx| discounts::list(tx, caller.organization, &request))
+        let unfiltered = ListDiscounts { page: request.page.clone(), ..ListDiscounts::default() };
+        let has_filters = *request != unfiltered;
+        self.store().list(caller.organization, has_filters, |tx| discounts::list(tx, caller.organization, &request))
     }
 
     /// Creates a discount of an event. Customers enter its code with an order, in upper or lower case; an order without

@@ -38,7 +38,9 @@ impl TicketingService {
         caller.require(Scope::EventsRead)?;
         let Request { body, errors } = request.into();
         let request = checked(body, errors)?;
-        self.store().read(|tx| events::list(tx, caller.organization, &request))
+        let unfiltered = ListEvents { page: request.page.clone(), ..ListEvents::default() };
+        let has_filters = *request != unfiltered;
+        self.store().list(caller.organization, has_filters, |tx| events::list(tx, caller.organization, &request))
     }
 
     /// Creates an event. Its status is `DRAFTED` unless the request sets another; its currency and time zone default to

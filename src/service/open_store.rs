@@ -8,6 +8,7 @@ use std::sync::atomic::Ordering;
 use super::TicketingService;
 use crate::error::{Error, Result};
 use crate::model::backup::BackupProgress;
+use crate::model::id::OrganizationId;
 use crate::store::{Store, Transaction};
 
 /// The store, for work that may be refused because the service is being closed. It has the methods of [`Store`].
@@ -56,6 +57,27 @@ impl<'s> OpenStore<'s> {
 
     pub(super) fn read_one<T>(&self, work: impl FnOnce(&Transaction<'_>) -> Result<T>) -> Result<T> {
         self.get()?.read_one(work)
+    }
+
+    pub(super) fn scan<T>(
+        &self,
+        organization: Option<OrganizationId>,
+        work: impl FnOnce(&Transaction<'_>) -> Result<T>,
+    ) -> Result<T> {
+        self.get()?.scan(organization, work)
+    }
+
+    /// Reads a page of a list. A list without filters is a look-up: the page is a range of an index.
+    pub(super) fn list<T>(
+        &self,
+        organization: OrganizationId,
+        has_filters: bool,
+        work: impl FnOnce(&Transaction<'_>) -> Result<T>,
+    ) -> Result<T> {
+        match has_filters {
+            true => self.scan(Some(organization), work),
+            false => self.read(work),
+        }
     }
 
     pub(super) fn read_on_dedicated_connection<T>(

@@ -50,8 +50,9 @@ impl TicketingService {
     ) -> Result<Page<Refund, OrderId>> {
         caller.require(Scope::OrdersRead)?;
         let Request { body, errors } = request.into();
-        let body = checked(body, errors)?;
-        self.store().read(|tx| refunds::list(tx, caller.organization, &body))
+        let request = checked(body, errors)?;
+        let has_filters = *request != ListRefunds { page: request.page.clone(), ..ListRefunds::default() };
+        self.store().list(caller.organization, has_filters, |tx| refunds::list(tx, caller.organization, &request))
     }
 
     /// Attempts a refund that was just recorded. After a failure, the maintenance attempts it again.

@@ -43,7 +43,7 @@ impl TicketingService {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn backlog(&self) -> Result<Backlog> {
-        self.store().read(|tx| {
+        self.store().scan(None, |tx| {
             let refunds = refunds::count_open(tx)?;
             let webhooks = outbox::backlog(tx)?;
             Ok(Backlog {

@@ -45,7 +45,10 @@ impl TicketingService {
         caller.require(Scope::TicketsRead)?;
         let Request { body, errors } = request.into();
         let request = checked(body, errors)?;
-        self.store().read(|tx| tickets::list(tx, caller.organization, &request))
+        // The tickets of one order are few.
+        let (order_id, page) = (request.order_id, request.page.clone());
+        let has_filters = *request != ListTickets { order_id, page, ..ListTickets::default() };
+        self.store().list(caller.organization, has_filters, |tx| tickets::list(tx, caller.organization, &request))
     }
 
     /// Issues tickets for available seats without an order, for example to guests. The ticket type may have any status.

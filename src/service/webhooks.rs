@@ -204,7 +204,10 @@ impl TicketingService {
         caller.require(Scope::WebhooksRead)?;
         let Request { body, errors } = request.into();
         let request = checked(body, errors)?;
-        self.store().read(|tx| deliveries::list(tx, caller.organization, id, &request))
+        let unfiltered = ListWebhookDeliveries { page: request.page.clone(), ..ListWebhookDeliveries::default() };
+        let has_filters = *request != unfiltered;
+        self.store()
+            .list(caller.organization, has_filters, |tx| deliveries::list(tx, caller.organization, id, &request))
     }
 
     /// Queues the notification of a delivery again, with the same body and notification id. Attempts are counted from 1

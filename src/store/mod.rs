@@ -54,11 +54,12 @@ pub(crate) mod webhooks;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::environment::Environment;
 use crate::error::{Result, StoreError};
 use crate::model::backup::BackupProgress;
-use crate::model::id::WebhookId;
+use crate::model::id::{OrganizationId, WebhookId};
 use crate::model::statistics::Statistics;
 pub(crate) use commit_notifier::CommitListener;
 use commit_notifier::CommitNotifier;
@@ -71,6 +72,21 @@ pub(crate) use engine::{Bind, Location, Row, Savepoint, Transaction};
 use engine::{Constraint, on_violation};
 pub(crate) use subscriptions::Subscription;
 use subscriptions::Subscriptions;
+
+/// The connections that only read.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ReaderOptions {
+    /// How many connections there are.
+    pub(crate) connections: usize,
+    /// How long a read may take that looks at many rows.
+    pub(crate) scan_budget: Duration,
+}
+
+impl Default for ReaderOptions {
+    fn default() -> Self {
+        Self { connections: 8, scan_budget: Duration::from_secs(2) }
+    }
+}
 
 /// An open database.
 pub(crate) struct Store {
@@ -87,13 +103,13 @@ pub(crate) struct Store {
 
 impl Store {
     /// Opens the database. Creates it if it does not exist, and migrates an older schema.
-    pub(crate) fn open(location: &Location, readers: u32, environment: Environment) -> Result<Self> {
+    pub(crate) fn open(location: &Location, readers: ReaderOptions, environment: Environment) -> Result<Self> {
         location.recover_from_failed_sync()?;
         let database = location.open()?;
         let schema = database.migrate(migrations::ALL)?;
         let ids = Arc::new(IdSource::default());
         let checkpointer = Checkpointer::start(location)?;
-        let readers = location.readers(readers)?;
+        let readers = location.readers(readers.connections, readers.scan_budget, environment.clone())?;
         let counters = Arc::new(Counters::default());
         let commit_notifier = Arc::new(CommitNotifier::default());
         let subscriptions = Arc::new(Subscriptions::default());
@@ -191,15 +207,28 @@ impl Store {
         self.location.wal_bytes()
     }
 
-    /// Runs `work` on one snapshot of the database.
+    /// Runs `work`, which looks up a few rows by an index, on one snapshot of the database.
     pub(crate) fn read<T>(&self, work: impl FnOnce(&Transaction<'_>) -> Result<T>) -> Result<T> {
-        self.readers.read(&self.environment, &self.ids, Isolation::Snapshot, work)
+        self.readers.look_up(&self.ids, Isolation::Snapshot, work)
     }
 
-    /// Runs `work`, which must be a single statement, without a transaction around it. A single statement is consistent
-    /// anyway, and a transaction would add a third to the cost of a lookup.
+    /// Runs `work`, which must be a single statement that looks up a few rows, without a transaction around it. A
+    /// single statement is consistent anyway, and a transaction would add a third to the cost of a look-up.
     pub(crate) fn read_one<T>(&self, work: impl FnOnce(&Transaction<'_>) -> Result<T>) -> Result<T> {
-        self.readers.read(&self.environment, &self.ids, Isolation::Statement, work)
+        self.readers.look_up(&self.ids, Isolation::Statement, work)
+    }
+
+    /// Runs `work`, which may look at many rows, on one snapshot of the database. Only a part of the connections for
+    /// this serves one organization. Look-ups do not wait for it. `None` is the program itself.
+    ///
+    /// Fails with [`Error::Unavailable`](crate::Error::Unavailable) if it takes longer than the budget of a scan, or if
+    /// the current [`CancellationToken`](crate::model::cancellation::CancellationToken) is cancelled.
+    pub(crate) fn scan<T>(
+        &self,
+        organization: Option<OrganizationId>,
+        work: impl FnOnce(&Transaction<'_>) -> Result<T>,
+    ) -> Result<T> {
+        self.readers.scan(&self.ids, organization, work)
     }
 
     /// Runs `work` on one snapshot of the database, on a new connection. For work that reads large parts of the
@@ -215,6 +244,6 @@ impl Store {
 
     /// Runs `work`. All reads of this thread inside it see one snapshot, which does not include what `work` writes.
     pub(crate) fn with_snapshot<T>(&self, work: impl FnOnce() -> T) -> Result<T> {
-        self.readers.with_snapshot(&self.environment, work)
+        self.readers.with_snapshot(work)
     }
 }

@@ -21,5 +21,6 @@ mod openapi_webhooks;
 mod operations;
 mod problems;
 mod response_headers;
+mod slow_searches;
 mod spans;
 mod walkthrough;

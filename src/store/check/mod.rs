@@ -78,14 +78,19 @@ mod tests {
     use super::*;
     use crate::environment::{Environment, ManualClock, SeededEntropy};
     use crate::model::timestamp::Timestamp;
-    use crate::store::{Location, Store};
+    use crate::store::{Location, ReaderOptions, Store};
 
     #[test]
     fn every_query_returns_the_key_as_id() {
         let folder = tempfile::tempdir().unwrap();
         let clock = Arc::new(ManualClock::new(Timestamp::UNIX_EPOCH));
         let environment = Environment { clock, entropy: Arc::new(SeededEntropy::new(1)) };
-        let store = Store::open(&Location::new(folder.path().join("ticketing.db"), None), 1, environment).unwrap();
+        let store = Store::open(
+            &Location::new(folder.path().join("ticketing.db"), None),
+            ReaderOptions::default(),
+            environment,
+        )
+        .unwrap();
         let violations = INVARIANTS.iter().copied().flatten().map(|invariant| invariant.violations);
         for sql in violations.chain(values::queries()) {
             let ids =

@@ -1,12 +1,13 @@
 //! The database engine: transactions, rows and values, constraints, ids, and the group commit.
 //!
-//! Only `sqlite/` uses rusqlite and r2d2. Another engine would be a folder next to it with its own implementation of
+//! Only `sqlite/` uses rusqlite. Another engine would be a folder next to it with its own implementation of
 //! `connection::Connection`.
 
 mod connection;
 mod event_key;
 pub(super) mod ids;
 mod row;
+mod scan_permits;
 pub(super) mod sqlite;
 mod transaction;
 mod values;

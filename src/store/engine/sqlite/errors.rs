@@ -54,6 +54,9 @@ fn other_error(sqlite_error: ffi::Error, message: String, error: rusqlite::Error
         ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked | ErrorCode::FileLockingProtocolFailed => {
             return Error::Unavailable("the store is busy");
         }
+        ErrorCode::OperationInterrupted => {
+            return Error::Unavailable("the search takes too long; ask for less, for example for one event");
+        }
         ErrorCode::DiskFull => StoreErrorKind::Full,
         ErrorCode::ReadOnly => StoreErrorKind::ReadOnly(message),
         ErrorCode::CannotOpen => StoreErrorKind::CannotOpen(message),

@@ -4,14 +4,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use r2d2_sqlite::SqliteConnectionManager;
 use rusqlite::{Connection, OpenFlags};
 
+use super::connection::SqliteConnection;
 use super::database::Database;
 use super::errors::convert;
-use super::readers::{ConnectionManager, Readers};
+use super::readers::Readers;
 use super::settings::{CACHED_STATEMENTS, never_checkpoint_on_close, use_stable_plans, wait_while_busy};
 use super::temporary_folder::TemporaryFolder;
+use crate::environment::Environment;
 use crate::error::{Error, Result, StoreError, StoreErrorKind};
 
 /// Version 3.51.3 fixes a race when the WAL is restarted, which could lose commits.
@@ -66,7 +67,7 @@ impl Location {
 
     fn open_database(&self, flags: OpenFlags) -> Result<Database> {
         check_version(rusqlite::version_number(), rusqlite::version())?;
-        let connection = self.connect(flags)?;
+        let connection = self.connect(flags | OpenFlags::SQLITE_OPEN_READ_WRITE)?;
         let database = Database::prepare(connection, &self.path).map_err(|error| self.with_path(error))?;
         if self.temporary_folder.is_some() {
             // Nobody reads the file after a crash of the system.
@@ -77,11 +78,11 @@ impl Location {
 
     /// Opens a connection to an existing, empty file.
     pub(super) fn open_empty(&self) -> Result<Connection> {
-        self.connect(OpenFlags::empty())
+        self.connect(OpenFlags::SQLITE_OPEN_READ_WRITE)
     }
 
     pub(super) fn connect(&self, flags: OpenFlags) -> Result<Connection> {
-        let flags = flags | OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let flags = flags | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = match &self.vfs {
             Some(vfs) => Connection::open_with_flags_and_vfs(&self.path, flags, vfs.as_str()),
             None => Connection::open_with_flags(&self.path, flags),
@@ -95,39 +96,25 @@ impl Location {
         })
     }
 
-    /// Opens a pool of `size` connections that only read.
-    pub(crate) fn readers(&self, size: u32) -> Result<Readers> {
-        let mut flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let manager = match &self.vfs {
-            // The pool has no other way to set the VFS.
-            Some(vfs) => {
-                flags |= OpenFlags::SQLITE_OPEN_URI;
-                let path = percent_encoded(&self.path);
-                let vfs = percent_encoded(vfs.as_ref());
-                SqliteConnectionManager::file(format!("file:{path}?vfs={vfs}"))
-            }
-            None => SqliteConnectionManager::file(&self.path),
-        };
-        let manager = manager.with_flags(flags).with_init(|connection| {
+    /// Opens `count` connections that only read: half of them for look-ups, and half for scans, which may take
+    /// `scan_budget`.
+    pub(crate) fn readers(&self, count: usize, scan_budget: Duration, environment: Environment) -> Result<Readers> {
+        let scans = (count / 2).max(1);
+        let look_ups = count.saturating_sub(scans).max(1);
+        let open = |count| (0..count).map(|_| self.open_reader()).collect::<Result<Vec<_>>>();
+        Ok(Readers::new(open(look_ups)?, open(scans)?, scan_budget, environment))
+    }
+
+    fn open_reader(&self) -> Result<SqliteConnection> {
+        let connection = self.connect(OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+        let set_up = || {
             connection.busy_handler(Some(wait_while_busy))?;
             connection.set_prepared_statement_cache_capacity(CACHED_STATEMENTS);
-            never_checkpoint_on_close(connection)?;
-            use_stable_plans(connection)
-        });
-        let pool = r2d2::Pool::builder()
-            .max_size(size)
-            // All connections are opened now and stay open. One that is opened later, on a thread of the pool, could
-            // outlive the writer, and if a reader closes the database last, the WAL file is left behind.
-            .max_lifetime(None)
-            .idle_timeout(None)
-            .test_on_check_out(false)
-            .connection_timeout(Duration::from_secs(5))
-            .error_handler(Box::new(LogFailures))
-            .build(ConnectionManager(manager))
-            .map_err(|error| {
-                self.with_path(StoreError::new(StoreErrorKind::CannotOpen(error.to_string()), error).into())
-            })?;
-        Ok(Readers::new(pool))
+            never_checkpoint_on_close(&connection)?;
+            use_stable_plans(&connection)
+        };
+        set_up().map_err(convert)?;
+        Ok(SqliteConnection::new(connection))
     }
 
     /// The size of the WAL file in bytes; 0 if it does not exist or cannot be read.
@@ -159,30 +146,11 @@ fn map_kind(error: Error, change: impl FnOnce(StoreErrorKind) -> StoreErrorKind)
     }
 }
 
-/// Logs why the pool could not open a connection: the caller that waits for it gets only a timeout error.
-#[derive(Debug)]
-struct LogFailures;
-
-impl r2d2::HandleError<rusqlite::Error> for LogFailures {
-    fn handle_error(&self, error: rusqlite::Error) {
-        tracing::warn!(target: "ticketing::store", %error, "cannot open a connection for reading");
-    }
-}
-
 fn check_version(number: i32, text: &str) -> Result<()> {
     if number >= OLDEST_VERSION {
         return Ok(());
     }
     Err(StoreErrorKind::SqliteTooOld { found: text.to_owned(), required: OLDEST_VERSION_TEXT }.into())
-}
-
-fn percent_encoded(path: &Path) -> String {
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/-._~".contains(&byte);
-    let encode = |byte: &u8| match *byte {
-        plain if is_plain(plain) => char::from(plain).to_string(),
-        other => format!("%{other:02X}"),
-    };
-    path.as_os_str().as_encoded_bytes().iter().map(encode).collect()
 }
 
 #[cfg(test)]
@@ -194,10 +162,5 @@ mod tests {
         assert!(check_version(3_051_003, "3.51.3").is_ok());
         let refused = check_version(3_051_002, "3.51.2").expect_err("too old");
         assert_eq!(refused.to_string(), "SQLite 3.51.2 is too old: 3.51.3 or newer is required");
-    }
-
-    #[test]
-    fn a_path_in_a_uri_is_percent_encoded() {
-        assert_eq!(percent_encoded(Path::new("/a b/c?d#e%f.db")), "/a%20b/c%3Fd%23e%25f.db");
     }
 }

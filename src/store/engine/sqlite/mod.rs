@@ -1,8 +1,9 @@
-//! The SQLite engine: the only folder that uses rusqlite and r2d2.
+//! The SQLite engine: the only folder that uses rusqlite.
 
 mod backup;
 mod checkpoint;
 mod connection;
+mod connection_pool;
 mod copy;
 mod database;
 mod errors;
@@ -11,6 +12,7 @@ mod integrity;
 mod location;
 #[cfg(test)]
 mod query_plan_tests;
+mod read_budget;
 mod readers;
 mod recovery;
 mod settings;

@@ -7,9 +7,9 @@ use std::sync::Arc;
 use crate::environment::{Environment, ManualClock, SeededEntropy};
 use crate::model::timestamp::Timestamp;
 use crate::store::{
-    Bind, Location, Store, Transaction, api_keys, attempts, checkouts, customers, deliveries, discounts, events,
-    handler_queue, idempotency_records, order_items, order_status, orders, organization_usage, organizations, outbox,
-    refunds, scans, summary, ticket_types, tickets, webhook_retention, webhooks,
+    Bind, Location, ReaderOptions, Store, Transaction, api_keys, attempts, checkouts, customers, deliveries, discounts,
+    events, handler_queue, idempotency_records, order_items, order_status, orders, organization_usage, organizations,
+    outbox, refunds, scans, summary, ticket_types, tickets, webhook_retention, webhooks,
 };
 
 /// A statement and the indexes that its plan must use.
@@ -151,7 +151,8 @@ const ROWS: &[&str] = &[
 fn open(folder: &tempfile::TempDir) -> Store {
     let clock = Arc::new(ManualClock::new(Timestamp::UNIX_EPOCH));
     let environment = Environment { clock, entropy: Arc::new(SeededEntropy::new(1)) };
-    Store::open(&Location::new(folder.path().join("ticketing.db"), None), 1, environment).unwrap()
+    Store::open(&Location::new(folder.path().join("ticketing.db"), None), ReaderOptions::default(), environment)
+        .unwrap()
 }
 
 fn plan(store: &Store, sql: &str) -> Vec<String> {

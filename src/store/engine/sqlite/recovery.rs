@@ -30,7 +30,7 @@ impl Location {
         if !self.path().exists() {
             return marker.remove();
         }
-        let database = Database::open_exclusively(self.connect(OpenFlags::empty())?, self.path())?;
+        let database = Database::open_exclusively(self.connect(OpenFlags::SQLITE_OPEN_READ_WRITE)?, self.path())?;
         database.copy_whole_wal()?;
         // While the file is locked: another process that waits for the lock looks for the marker again.
         marker.remove()?;
