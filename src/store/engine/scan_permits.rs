@@ -155,9 +155,9 @@ mod tests {
 
     use super::*;
 
-    fn organization(number: i64) -> Holder {
-        Some(OrganizationId::from_raw(number))
-    }
+    const FIRST: Holder = Some(OrganizationId::from_raw(1));
+    const SECOND: Holder = Some(OrganizationId::from_raw(2));
+    const THIRD: Holder = Some(OrganizationId::from_raw(3));
 
     /// Waits until this number of reads waits.
     fn wait_for(permits: &ScanPermits, waiting: usize) {
@@ -169,49 +169,49 @@ mod tests {
     #[test]
     fn an_organization_gets_half_of_the_permits_and_one_is_reserved_for_the_program() {
         let permits = ScanPermits::new(4);
-        let _first = [permits.acquire(organization(1)).unwrap(), permits.acquire(organization(1)).unwrap()];
-        assert!(!permits.fits(&permits.state(), organization(1)));
-        let other = permits.acquire(organization(2)).unwrap();
-        assert!(!permits.fits(&permits.state(), organization(3)));
+        let _first = [permits.acquire(FIRST).unwrap(), permits.acquire(FIRST).unwrap()];
+        assert!(!permits.fits(&permits.state(), FIRST));
+        let other = permits.acquire(SECOND).unwrap();
+        assert!(!permits.fits(&permits.state(), THIRD));
         let _program = permits.acquire(None).unwrap();
         assert!(!permits.fits(&permits.state(), None));
         drop(other);
-        assert!(!permits.fits(&permits.state(), organization(1)));
-        assert!(!permits.fits(&permits.state(), organization(3)), "three of four are in use");
+        assert!(!permits.fits(&permits.state(), FIRST));
+        assert!(!permits.fits(&permits.state(), THIRD), "three of four are in use");
         assert!(permits.fits(&permits.state(), None));
     }
 
     #[test]
     fn a_single_permit_serves_organizations_too() {
         let permits = ScanPermits::new(1);
-        let permit = permits.acquire(organization(1)).unwrap();
+        let permit = permits.acquire(FIRST).unwrap();
         assert!(!permits.fits(&permits.state(), None));
         drop(permit);
-        assert!(permits.acquire(organization(2)).is_ok());
+        assert!(permits.acquire(SECOND).is_ok());
     }
 
     #[test]
     fn the_waiting_organization_with_the_fewest_permits_is_next() {
         let permits = ScanPermits::new(4);
-        let busy = permits.acquire(organization(1)).unwrap();
-        let _busy = permits.acquire(organization(1)).unwrap();
-        let third = permits.acquire(organization(3)).unwrap();
+        let busy = permits.acquire(FIRST).unwrap();
+        let _busy = permits.acquire(FIRST).unwrap();
+        let third = permits.acquire(THIRD).unwrap();
         let (sender, granted) = mpsc::channel();
         std::thread::scope(|scope| {
-            for (number, waiting) in [(1, 1), (1, 2), (2, 3)] {
+            for (holder, waiting) in [(FIRST, 1), (FIRST, 2), (SECOND, 3)] {
                 let (permits, sender) = (&permits, sender.clone());
                 scope.spawn(move || {
-                    let permit = permits.acquire(organization(number)).unwrap();
-                    sender.send(number).unwrap();
+                    let permit = permits.acquire(holder).unwrap();
+                    sender.send(holder).unwrap();
                     drop(permit);
                 });
                 wait_for(permits, waiting);
             }
-            // Organization 1 has waited longer, but has a permit.
+            // The first organization has waited longer, but has a permit.
             drop(third);
-            assert_eq!(granted.recv(), Ok(2));
+            assert_eq!(granted.recv(), Ok(SECOND));
             drop(busy);
-            assert_eq!([granted.recv(), granted.recv()], [Ok(1), Ok(1)]);
+            assert_eq!([granted.recv(), granted.recv()], [Ok(FIRST), Ok(FIRST)]);
         });
         assert!(permits.state().waiting.is_empty());
     }
@@ -219,13 +219,13 @@ mod tests {
     #[test]
     fn reads_past_the_limit_on_waiting_ones_fail_at_once() {
         let permits = ScanPermits::new(2);
-        let permit = permits.acquire(organization(1)).unwrap();
+        let permit = permits.acquire(FIRST).unwrap();
         std::thread::scope(|scope| {
             for _ in 0..MAX_WAITING_OF_ONE {
-                scope.spawn(|| drop(permits.acquire(organization(1)).unwrap()));
+                scope.spawn(|| drop(permits.acquire(FIRST).unwrap()));
             }
             wait_for(&permits, MAX_WAITING_OF_ONE);
-            assert!(matches!(permits.acquire(organization(1)), Err(Error::Unavailable(_))));
+            assert!(matches!(permits.acquire(FIRST), Err(Error::Unavailable(_))));
             drop(permit);
         });
     }
@@ -233,10 +233,10 @@ mod tests {
     #[test]
     fn a_read_whose_result_is_not_needed_any_more_stops_waiting() {
         let permits = ScanPermits::new(1);
-        let _permit = permits.acquire(organization(1)).unwrap();
+        let _permit = permits.acquire(FIRST).unwrap();
         let token = CancellationToken::default();
         std::thread::scope(|scope| {
-            let waiting = scope.spawn(|| token.run(|| permits.acquire(organization(2)).map(drop)));
+            let waiting = scope.spawn(|| token.run(|| permits.acquire(SECOND).map(drop)));
             wait_for(&permits, 1);
             token.cancel();
             assert!(waiting.join().unwrap().is_err());
