@@ -204,6 +204,8 @@ form! {
         /// Only events with this text in their title or slug: at most 100 characters. Upper and lower case are
         /// equivalent.
         pub q: Option<String> [MaxLength(100)],
+        /// Only the event with exactly this slug.
+        pub slug: Option<String> [MaxLength(LINE_LENGTH)],
         /// Only events that begin at this time or later.
         pub starts_from: Option<Timestamp>,
         /// Only events that begin before this time.

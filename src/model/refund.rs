@@ -35,7 +35,7 @@ pub struct Refund {
     /// How many requests were made to the gateway.
     pub attempts: i64,
     /// The last error of the gateway, if the refund has not succeeded. It is the gateway's own text, which may reveal
-    /// internal addresses: do not show it to customers.
+    /// internal addresses: do not show it to customers. The server leaves it out.
     pub last_error: Option<String>,
     /// When the refund was decided.
     pub created_at: Timestamp,

@@ -123,13 +123,15 @@ macro_rules! list {
         AND (CAST(?7 AS TEXT) IS NULL OR search_text LIKE ?7 ESCAPE '!')
         AND (CAST(?8 AS BIGINT) IS NULL OR start_at >= ?8)
         AND (CAST(?9 AS BIGINT) IS NULL OR start_at < ?9)
+        AND (CAST(?10 AS TEXT) IS NULL OR slug = ?10)
     ORDER BY id DESC LIMIT ?3"
         ))
     };
 }
 
 pub(super) const LIST: &str = list!("organization_id = ?1");
-pub(super) const LIST_BY_REFERENCE: &str = list!("organization_id = ?1 AND reference = ?10");
+pub(super) const LIST_BY_SLUG: &str = list!("organization_id = ?1 AND slug = ?10");
+pub(super) const LIST_BY_REFERENCE: &str = list!("organization_id = ?1 AND reference = ?11");
 const EXISTS: &str = "SELECT 1 FROM events WHERE id = ?1 AND organization_id = ?2";
 const SALE: &str = "SELECT id, status, over_at, currency, delivery_method, shipping_countries, accepts_company
     FROM events WHERE id = ?1 AND organization_id = ?2";
@@ -243,12 +245,14 @@ pub(crate) fn list(
         request.q.as_deref().map(like_pattern).into(),
         request.starts_from.into(),
         request.starts_before.into(),
+        request.slug.as_ref().into(),
     ];
     let sql = match &request.reference {
         Some(reference) => {
             binds.push(reference.into());
             LIST_BY_REFERENCE
         }
+        None if request.slug.is_some() => LIST_BY_SLUG,
         None => LIST,
     };
     let found = tx.query_all(sql, &binds, |row| decode(row, tx.now()))?;

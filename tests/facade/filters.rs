@@ -197,7 +197,16 @@ fn an_event_is_found_by_its_slug() {
     for unknown in ["winter", "Winter-Tale", "winter-tale ", ""] {
         let refused = fixture.service.get_event_by_slug(&fixture.caller, unknown);
         assert_eq!(refused, Err(Error::NotFound(ResourceKind::Event)), "{unknown}");
+        let filter = ListEvents::default().slug(unknown);
+        assert_eq!(fixture.service.list_events(&fixture.caller, filter).expect("a page").data, [], "{unknown}");
     }
+    // In a list, together with other filters.
+    let filter = ListEvents::default().slug("winter-tale");
+    let listed = |filter| fixture.service.list_events(&fixture.caller, filter).expect("a page").data;
+    assert_eq!(listed(filter.clone()), std::slice::from_ref(&event));
+    assert_eq!(listed(filter.clone().q("tale").is_public(true)), [event]);
+    assert_eq!(listed(filter.clone().reference("tour")), []);
+    assert_eq!(listed(filter.is_public(false)), []);
 }
 
 #[test]

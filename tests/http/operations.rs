@@ -1,7 +1,7 @@
 //! Every operation over HTTP: its status, its `Location` header, its scope, and its isolation between organizations.
 
 use crate::common::http::{EventOnSale, Server, event_on_sale, id, order_of, other_organization_key};
-use crate::common::outbox;
+use crate::common::{FakeGateway, GatewayBehavior, outbox};
 use serde_json::{Value, json};
 use ticketing::Builder;
 use ticketing::organization::{Scope, Scopes};
@@ -119,6 +119,53 @@ fn orders_and_tickets_are_filtered_by_time_discount_and_ticket_type() {
     assert_eq!(number(&format!("/v1/orders?ticketId={ticket_type}")), 1);
     assert_eq!(number("/v1/orders?discountId=discount_0000000000001"), 0);
     client.get("/v1/orders?completedFrom=yesterday").expect(422);
+}
+
+#[test]
+fn an_event_is_found_by_its_slug() {
+    let server = Server::start();
+    let mut client = server.client();
+    event_on_sale(&mut client, "summer");
+    let EventOnSale { event, .. } = event_on_sale(&mut client, "summer-night");
+    let found = client.get("/v1/events?slug=summer-night").expect(200).json();
+    assert_eq!((found["data"][0]["id"].as_str(), found["data"].as_array().unwrap().len()), (Some(event.as_str()), 1));
+    assert_eq!(client.get("/v1/events?slug=night").expect(200).json()["data"], json!([]));
+    assert_eq!(client.get(&format!("/v1/events?slug={}", "a".repeat(256))).expect(422).paths(), ["slug"]);
+}
+
+#[test]
+fn refunds_are_listed_without_the_text_of_the_gateway() {
+    let gateway = FakeGateway::new();
+    let server = Server::with(|builder| builder.payment_gateway(gateway.clone()), |_| {});
+    let mut client = server.client();
+    let EventOnSale { event, ticket_type } = event_on_sale(&mut client, "summer-night");
+    let caller = server.service.act_for(server.service.list_organizations().unwrap()[0].id).unwrap();
+    let mut cancelled = |behavior: GatewayBehavior| {
+        gateway.on_refund(behavior);
+        let order = client.post("/v1/orders", &order_of(&event, &ticket_type, 2)).expect(201).json()["order"].clone();
+        let id = order["id"].as_str().unwrap();
+        server.service.payment_completed(&caller, id.parse().unwrap()).unwrap();
+        client.post_empty(&format!("/v1/orders/{id}/cancel")).expect(200);
+        order
+    };
+    let done = cancelled(GatewayBehavior::Succeed);
+    let refused = cancelled(GatewayBehavior::Refuse);
+    let mut list = |query: &str| client.get(&format!("/v1/refunds{query}")).expect(200).json();
+    let page = list("?limit=1");
+    let newest = &page["data"][0];
+    assert_eq!(
+        *newest,
+        json!({
+            "orderId": refused["id"], "amount": refused["total"], "currency": "EUR", "status": "REFUSED", "attempts": 1,
+            "createdAt": newest["createdAt"], "updatedAt": newest["updatedAt"],
+        })
+    );
+    assert_eq!(page["nextCursor"], refused["id"]);
+    let last = list(&format!("?limit=1&cursor={}", refused["id"].as_str().unwrap()));
+    assert_eq!((&last["data"][0]["orderId"], &last["nextCursor"]), (&done["id"], &Value::Null));
+    assert_eq!(list(&format!("?status=DONE&eventId={event}"))["data"], last["data"]);
+    assert_eq!(list("?eventId=event_0000000000001")["data"], json!([]));
+    client.get("/v1/refunds?status=PAID").expect(422);
 }
 
 #[test]
@@ -262,7 +309,7 @@ fn webhooks_are_created_read_updated_and_deleted_and_their_deliveries_resent() {
 }
 
 /// The method and path of every operation, and the scope that it requires.
-const OPERATIONS: [(&str, &str, Scope); 40] = [
+const OPERATIONS: [(&str, &str, Scope); 41] = [
     ("GET", "/v1/events", Scope::EventsRead),
     ("POST", "/v1/events", Scope::EventsWrite),
     ("GET", "/v1/events/event_0000000000001", Scope::EventsRead),
@@ -283,6 +330,7 @@ const OPERATIONS: [(&str, &str, Scope); 40] = [
     ("POST", "/v1/orders/order_0000000000001/cancel", Scope::OrdersWrite),
     ("POST", "/v1/orders/order_0000000000001/mark-paid", Scope::OrdersWrite),
     ("POST", "/v1/orders/order_0000000000001/reminder-sent", Scope::OrdersWrite),
+    ("GET", "/v1/refunds", Scope::OrdersRead),
     ("GET", "/v1/tickets", Scope::TicketsRead),
     ("POST", "/v1/tickets/issue", Scope::TicketsWrite),
     ("POST", "/v1/tickets/check-in", Scope::TicketsCheckIn),
@@ -371,7 +419,7 @@ fn resources_of_another_organization_are_not_found() {
         "not-found"
     );
     assert_eq!(other_client.post("/v1/orders", &order_of(&event, &ticket_type, 1)).paths(), ["eventId"]);
-    for list in ["/v1/events", "/v1/orders", "/v1/tickets", "/v1/discounts", "/v1/webhooks"] {
+    for list in ["/v1/events", "/v1/orders", "/v1/refunds", "/v1/tickets", "/v1/discounts", "/v1/webhooks"] {
         assert_eq!(other_client.get(list).expect(200).json(), json!({"data": [], "nextCursor": null}));
         assert_eq!(other_client.get(&format!("{list}?eventId={event}")).expect(200).json()["data"], json!([]));
     }

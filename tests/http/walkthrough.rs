@@ -195,6 +195,7 @@ impl Walkthrough {
         };
         call_sales_operations(&mut recorder);
         call_webhook_operations(&mut recorder);
+        list_refunds(&mut recorder);
         let examples = recorder.examples;
         Self { server, document, examples }
     }
@@ -326,4 +327,16 @@ fn call_webhook_operations(recorder: &mut Recorder<'_>) {
     let unused = recorder
         .create_unrecorded("/v1/webhooks", &json!({"url": "https://example.com/unused", "events": ["ticket.issued"]}));
     recorder.call("delete_webhook", &[&unused], "", None);
+}
+
+/// Lists the refund of an order that was paid on the sandbox's checkout page, and then cancelled.
+fn list_refunds(recorder: &mut Recorder<'_>) {
+    let mut order = recorder.examples["create_order"]["request"].clone();
+    order["discountCode"] = Value::Null;
+    let created = recorder.client.post("/v1/orders", &order).expect(201).json();
+    let page = created["checkoutUrl"].as_str().unwrap().strip_prefix("https://tickets.example.com").unwrap();
+    let form = ["Content-Type: application/x-www-form-urlencoded"];
+    recorder.client.send("POST", page, &form, b"outcome=success").expect(303);
+    recorder.client.post_empty(&format!("/v1/orders/{}/cancel", created["order"]["id"].as_str().unwrap())).expect(200);
+    recorder.call("list_refunds", &[], "?status=DONE", None);
 }

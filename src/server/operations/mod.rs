@@ -6,6 +6,7 @@
 mod discounts;
 mod events;
 mod orders;
+mod refunds;
 mod ticket_types;
 mod tickets;
 mod webhooks;
@@ -17,6 +18,7 @@ pub(super) fn all() -> Vec<Operation> {
     let mut operations = events::operations();
     operations.extend(ticket_types::operations());
     operations.extend(orders::operations());
+    operations.extend(refunds::operations());
     operations.extend(tickets::operations());
     operations.extend(discounts::operations());
     operations.extend(webhooks::operations());

@@ -26,6 +26,7 @@ const STATEMENTS: &[Expected] = &[
     (organization_usage::TICKETS, &["tickets_by_organization"]),
     (events::LIST, &["events_by_organization"]),
     (events::BY_SLUG, &["events_by_slug"]),
+    (events::LIST_BY_SLUG, &["events_by_slug"]),
     (events::LIST_BY_REFERENCE, &["events_by_reference"]),
     (events::EXPIRE, &["events_open"]),
     (events::ANY_OVER, &["events_open"]),
