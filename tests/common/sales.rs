@@ -30,6 +30,16 @@ pub fn amount(minor: i64, decimals: u8) -> Amount {
     Amount::new(minor, decimals).expect("at most 18 decimals")
 }
 
+/// The size of the logo of [`set_large_logo`]: the largest text that a request may have.
+pub const LARGE_LOGO: usize = 690_000;
+
+/// Gives a ticket type a large logo that consists of one letter.
+pub fn set_large_logo(fixture: &Fixture, ticket_type: &TicketType, letter: &str) {
+    let logo = format!("data:image/png;base64,{}", letter.repeat(LARGE_LOGO));
+    let change = UpdateTicketType::default().ticket_logo(logo);
+    fixture.service.update_ticket_type(&fixture.caller, ticket_type.id, change).expect("changed");
+}
+
 /// A customer named Ada.
 pub fn new_customer() -> NewCustomer {
     NewCustomer::new("Ada", "ada@example.com")

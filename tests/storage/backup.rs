@@ -43,9 +43,8 @@ fn filled_fixture() -> (Fixture, TicketType) {
             fixture.order(&ticket_type, 10);
         }
     });
-    let text = "x".repeat(8 << 20);
-    let change = ticketing::event::UpdateEvent::default().description(text);
-    fixture.service.update_event(&fixture.caller, fixture.default_event().id, change).unwrap();
+    // Larger than any text that a request may have.
+    fixture.database().run("UPDATE events SET description = printf('%.*c', 8388608, 'x')");
     (fixture, ticket_type)
 }
 
@@ -443,12 +442,11 @@ fn a_log_that_grew_during_a_long_backup_is_truncated() {
     let mut during = 0;
     let copy = next_to(&fixture, "copy.db");
     back_up(&fixture.service, copy, |_| {
-        for letter in ["y", "z"].iter().cycle().take(32) {
+        for letter in ["y", "z"].iter().cycle().take(400) {
             if during > LIMIT {
                 return;
             }
-            let change = ticketing::event::UpdateEvent::default().description(letter.repeat(8 << 20));
-            fixture.service.update_event(&fixture.caller, fixture.default_event().id, change).unwrap();
+            set_large_logo(&fixture, &ticket_type, letter);
             during = length();
         }
     })
