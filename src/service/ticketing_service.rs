@@ -84,8 +84,8 @@ pub(super) struct Inner {
 impl TicketingService {
     /// Checks that the database can be read and written. A readiness probe calls it.
     ///
-    /// It reads one row. If the last attempt to write failed, for example because the disk is full, it also writes a page
-    /// of the database as it is.
+    /// It reads one row. If the last attempt to write failed, for example because the disk is full, it also writes a few
+    /// pages to the write-ahead log, which change nothing.
     ///
     /// # Errors
     /// - The error for which the store has [`stopped`](Self::stopped).

@@ -88,6 +88,9 @@ impl Default for ReaderOptions {
     }
 }
 
+/// How many pages are written to find out whether the disk accepts writes again: more than a usual order needs.
+const PROBE_WRITES: usize = 16;
+
 /// An open database.
 pub(crate) struct Store {
     // Dropped first, so that no reader blocks the writer's last checkpoint.
@@ -148,7 +151,10 @@ impl Store {
     pub(crate) fn ready(&self) -> Result<()> {
         self.writer.check_file()?;
         if self.writer.last_write_failed() {
-            self.write(rewrite_header)?;
+            // One page alone may fit into what the failed transaction left behind at the end of the WAL.
+            for _ in 0..PROBE_WRITES {
+                self.write(rewrite_header)?;
+            }
         }
         self.read_one(organizations::any).map(drop)
     }

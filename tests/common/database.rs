@@ -83,6 +83,18 @@ impl Database {
         rows.collect::<rusqlite::Result<_>>().expect(sql)
     }
 
+    /// Makes a passive checkpoint.
+    pub fn checkpoint(&self) -> Result<(), String> {
+        let checkpoint = self.0.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()));
+        checkpoint.map_err(|error| error.to_string())
+    }
+
+    /// Returns the only column of each row, or the error of a database that may be damaged.
+    pub fn try_column<T: FromSql>(&self, sql: &str) -> Result<Vec<T>, String> {
+        let read = || self.0.prepare(sql)?.query_map([], |row| row.get(0))?.collect::<rusqlite::Result<_>>();
+        read().map_err(|error| error.to_string())
+    }
+
     /// Returns the numbers of sold and of reserved seats of the only ticket type.
     pub fn sold_and_held(&self) -> (i64, i64) {
         (self.value("SELECT sold FROM ticket_types"), self.value("SELECT held FROM ticket_types"))

@@ -15,6 +15,7 @@ pub mod receiver;
 pub mod resolver;
 pub mod responses;
 pub mod sales;
+pub mod sync_shim;
 pub mod threads;
 pub mod transport;
 pub mod webhooks;

@@ -385,6 +385,24 @@ fn sell_until_refused(fixture: &Fixture, ticket_type: &TicketType) -> (Vec<Error
     (ends.into_iter().map(|(error, _)| error).collect(), sold)
 }
 
+fn assert_not_ready_until_there_is_room(fixture: &Fixture, ticket_type: &TicketType, ballast: &Path) {
+    // A reader of an old state keeps the log from being restarted, so every write needs room.
+    let reader = fixture.database();
+    reader.run("BEGIN; SELECT COUNT(*) FROM orders");
+    assert!(std::fs::write(ballast, vec![1; 3 << 20]).is_err());
+    let full = Error::from(StoreErrorKind::Full);
+    assert_eq!(fixture.try_order(ticket_type, 10).unwrap_err(), full);
+    assert!(full.is_retryable() && full.http_status() == 503);
+    assert_eq!(fixture.service.ready().unwrap_err(), full);
+    // A transaction that has nothing to write succeeds, and says nothing about the disk.
+    let unknown = "order_0000000000001".parse().unwrap();
+    assert!(matches!(fixture.service.cancel_order(&fixture.caller, unknown), Err(Error::NotFound(_))));
+    assert_eq!(fixture.service.ready().unwrap_err(), full);
+    std::fs::remove_file(ballast).unwrap();
+    assert_eq!(fixture.service.ready(), Ok(()));
+    reader.run("COMMIT");
+}
+
 fn sell_on_a_full_disk() {
     let folder = tempfile::tempdir().unwrap();
     let mount = ["-t", "tmpfs", "-o", "size=3m", "ticketing-test", folder.path().to_str().unwrap()];
@@ -402,11 +420,13 @@ fn sell_on_a_full_disk() {
     assert_eq!(fixture.sold(&ticket_type), sold * 10);
     std::fs::remove_file(&ballast).unwrap();
     fixture.try_order(&ticket_type, 10).unwrap();
+    assert_not_ready_until_there_is_room(&fixture, &ticket_type, &ballast);
+    fixture.try_order(&ticket_type, 10).unwrap();
     let (errors, more) = sell_until_refused(&fixture, &ticket_type);
     assert!(errors.contains(&StoreErrorKind::Full.into()), "{errors:?}");
     let (folder, path) = fixture.into_file();
     let connection = Database::open(&path);
-    assert_eq!(connection.value::<i64>("SELECT sold FROM ticket_types"), (sold + 1 + more) * 10);
+    assert_eq!(connection.value::<i64>("SELECT sold FROM ticket_types"), (sold + 2 + more) * 10);
     assert_consistent(&connection);
     drop(connection);
     std::process::Command::new("umount").arg(folder.path()).status().unwrap();

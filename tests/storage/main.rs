@@ -5,6 +5,8 @@ mod check;
 #[path = "../common/mod.rs"]
 mod common;
 mod crashes;
+mod failed_sync;
 mod failures;
+mod power_loss;
 mod temporary;
 mod upgrade;

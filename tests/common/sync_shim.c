@@ -1,0 +1,163 @@
+/* Preloaded into a process, this library lets a sync of one database file fail, and records what happens to the file.
+ *
+ *   SHIM_FILE     the path of the database file
+ *   SHIM_FAIL_AT  which sync of the file fails, counted from 1; none if missing
+ *   SHIM_THREAD   only syncs of the thread with this name are counted
+ *   SHIM_RECORD   a file to which every operation is appended, if set
+ *
+ * A record is a header and the written bytes. Its file is 'd' (the database), 'w' (its write-ahead log) or 'n' (notes: a
+ * file whose name ends in ".notes").
+ */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct header {
+    uint8_t operation; /* 'w' write, 't' truncate, 's' sync, 'f' failed sync, 'u' unlink */
+    uint8_t file;
+    uint8_t padding[6];
+    uint64_t offset; /* of a truncation: the new size */
+    uint64_t length;
+};
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static const char *path;
+static const char *thread;
+static long fail_at;
+static long syncs;
+static int record_fd = -1;
+
+static int (*real_fsync)(int);
+static int (*real_fdatasync)(int);
+static int (*real_ftruncate)(int, off_t);
+static int (*real_unlink)(const char *);
+static ssize_t (*real_write)(int, const void *, size_t);
+static ssize_t (*real_pwrite)(int, const void *, size_t, off_t);
+
+__attribute__((constructor)) static void start(void) {
+    real_fsync = dlsym(RTLD_NEXT, "fsync");
+    real_fdatasync = dlsym(RTLD_NEXT, "fdatasync");
+    real_ftruncate = dlsym(RTLD_NEXT, "ftruncate64");
+    real_unlink = dlsym(RTLD_NEXT, "unlink");
+    real_write = dlsym(RTLD_NEXT, "write");
+    real_pwrite = dlsym(RTLD_NEXT, "pwrite64");
+    path = getenv("SHIM_FILE");
+    thread = getenv("SHIM_THREAD");
+    const char *at = getenv("SHIM_FAIL_AT");
+    fail_at = at ? atol(at) : 0;
+    const char *record = getenv("SHIM_RECORD");
+    if (record) record_fd = open(record, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+}
+
+static int kind_of_name(const char *name, size_t length) {
+    if (!path) return 0;
+    size_t known = strlen(path);
+    if (length >= 6 && memcmp(name + length - 6, ".notes", 6) == 0) return 'n';
+    if (length < known || memcmp(name, path, known) != 0) return 0;
+    if (length == known) return 'd';
+    if (length == known + 4 && memcmp(name + known, "-wal", 4) == 0) return 'w';
+    return 0;
+}
+
+static int kind_of(int fd) {
+    char link[64], name[4096];
+    if (!path || fd <= 2 || fd == record_fd) return 0;
+    int saved = errno;
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    ssize_t length = readlink(link, name, sizeof name);
+    errno = saved;
+    return length < 0 ? 0 : kind_of_name(name, (size_t)length);
+}
+
+/* The mutex is held, so that the order in the record is that of the operations. */
+static void record(int operation, int file, uint64_t offset, const void *bytes, uint64_t length) {
+    if (record_fd < 0) return;
+    struct header header = {(uint8_t)operation, (uint8_t)file, {0}, offset, length};
+    int saved = errno;
+    if (real_write(record_fd, &header, sizeof header) != (ssize_t)sizeof header) abort();
+    if (length > 0 && real_write(record_fd, bytes, length) != (ssize_t)length) abort();
+    errno = saved;
+}
+
+static int must_fail(int file) {
+    if (file != 'd' || fail_at == 0) return 0;
+    if (thread) {
+        char name[16] = "";
+        pthread_getname_np(pthread_self(), name, sizeof name);
+        if (strncmp(name, thread, sizeof name - 1) != 0) return 0;
+    }
+    return ++syncs == fail_at;
+}
+
+static int sync_file(int fd, int (*real)(int)) {
+    int file = kind_of(fd);
+    if (!file) return real(fd);
+    pthread_mutex_lock(&mutex);
+    int result;
+    if (must_fail(file)) {
+        record('f', file, 0, NULL, 0);
+        errno = EIO;
+        result = -1;
+    } else {
+        result = real(fd);
+        record(result == 0 ? 's' : 'f', file, 0, NULL, 0);
+    }
+    pthread_mutex_unlock(&mutex);
+    return result;
+}
+
+int fsync(int fd) { return sync_file(fd, real_fsync); }
+
+int fdatasync(int fd) { return sync_file(fd, real_fdatasync); }
+
+ssize_t write(int fd, const void *bytes, size_t length) {
+    int file = kind_of(fd);
+    if (!file) return real_write(fd, bytes, length);
+    pthread_mutex_lock(&mutex);
+    off_t offset = lseek(fd, 0, SEEK_CUR);
+    ssize_t written = real_write(fd, bytes, length);
+    if (written > 0) record('w', file, (uint64_t)offset, bytes, (uint64_t)written);
+    pthread_mutex_unlock(&mutex);
+    return written;
+}
+
+ssize_t pwrite64(int fd, const void *bytes, size_t length, off_t offset) {
+    int file = kind_of(fd);
+    if (!file) return real_pwrite(fd, bytes, length, offset);
+    pthread_mutex_lock(&mutex);
+    ssize_t written = real_pwrite(fd, bytes, length, offset);
+    if (written > 0) record('w', file, (uint64_t)offset, bytes, (uint64_t)written);
+    pthread_mutex_unlock(&mutex);
+    return written;
+}
+
+ssize_t pwrite(int fd, const void *bytes, size_t length, off_t offset) { return pwrite64(fd, bytes, length, offset); }
+
+int ftruncate64(int fd, off_t size) {
+    int file = kind_of(fd);
+    if (!file) return real_ftruncate(fd, size);
+    pthread_mutex_lock(&mutex);
+    int result = real_ftruncate(fd, size);
+    if (result == 0) record('t', file, (uint64_t)size, NULL, 0);
+    pthread_mutex_unlock(&mutex);
+    return result;
+}
+
+int ftruncate(int fd, off_t size) { return ftruncate64(fd, size); }
+
+int unlink(const char *name) {
+    int file = kind_of_name(name, strlen(name));
+    if (!file) return real_unlink(name);
+    pthread_mutex_lock(&mutex);
+    int result = real_unlink(name);
+    if (result == 0) record('u', file, 0, NULL, 0);
+    pthread_mutex_unlock(&mutex);
+    return result;
+}
