@@ -130,6 +130,23 @@ impl ExampleServer {
         (response.split(' ').nth(1).unwrap().parse().unwrap(), response)
     }
 
+    /// Sends a request like [`send`](Self::send). Returns `None` if the server has ended or does not respond.
+    pub fn try_send(&self, method: &str, path: &str, key: &str, body: &str) -> Option<(u16, String)> {
+        let mut connection = TcpStream::connect(self.address()).ok()?;
+        connection.set_read_timeout(Some(TIMEOUT)).ok()?;
+        let head = format!("{method} {path} HTTP/1.1\r\nHost: {}\r\nX-Api-Key: {key}\r\n", self.address());
+        let length = format!("Content-Type: application/json\r\nContent-Length: {}\r\n", body.len());
+        connection.write_all(format!("{head}{length}Connection: close\r\n\r\n{body}").as_bytes()).ok()?;
+        let mut response = String::new();
+        connection.read_to_string(&mut response).ok()?;
+        Some((response.split(' ').nth(1)?.parse().ok()?, response))
+    }
+
+    /// Waits until it ends by itself.
+    pub fn wait(mut self) -> ExitStatus {
+        wait_for_exit(&mut self.child).expect("the server ends")
+    }
+
     /// Sends a signal, as `kill -TERM` does, and waits for the end. Returns the exit status and the last lines printed.
     pub fn stop(mut self, signal: &str) -> (ExitStatus, Vec<String>) {
         let kill = Command::new("kill").args([&format!("-{signal}"), &self.child.id().to_string()]).status().unwrap();

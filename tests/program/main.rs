@@ -3,5 +3,6 @@
 mod cli;
 #[path = "../common/mod.rs"]
 mod common;
+mod failed_sync;
 mod readme;
 mod server_log;
