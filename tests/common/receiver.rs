@@ -53,9 +53,14 @@ pub struct ReceivedRequest {
 }
 
 impl ReceivedRequest {
+    /// The headers, as pairs of a name and a value.
+    pub fn headers(&self) -> impl Iterator<Item = (&str, &str)> {
+        let lines = self.head.lines().skip(1).filter_map(|line| line.split_once(':'));
+        lines.map(|(name, value)| (name, value.trim()))
+    }
+
     pub fn header(&self, name: &str) -> Option<&str> {
-        let mut headers = self.head.lines().skip(1).filter_map(|line| line.split_once(':'));
-        headers.find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, value)| value.trim())
+        self.headers().find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, value)| value)
     }
 }
 

@@ -10,8 +10,9 @@ use crate::common::*;
 use ticketing::environment::Clock;
 use ticketing::error::Reason;
 use ticketing::organization::Secret;
-use ticketing::webhook::NotificationType;
 use ticketing::webhook::{EVENT_ID_HEADER, MAX_AGE, SIGNATURE_HEADER, SenderOptions, TIMESTAMP_HEADER, sign, verify};
+use ticketing::webhook::{NotificationData, NotificationType, Verifier, VerifyError};
+use ureq::http::{HeaderMap, HeaderName, HeaderValue};
 
 const MINUTE: Duration = Duration::from_mins(1);
 
@@ -37,6 +38,40 @@ fn each_attempt_is_signed_with_the_current_secret() {
     assert!(is_signed_with(&created.secret, &requests[0], &fixture));
     assert!(!is_signed_with(&created.secret, &requests[1], &fixture));
     assert!(is_signed_with(&rotated.secret, &requests[1], &fixture));
+}
+
+#[test]
+fn a_verifier_with_both_secrets_accepts_the_requests_before_and_after_a_rotation() {
+    let fixture = Fixture::with_local_webhooks();
+    let receiver = WebhookReceiver::start();
+    receiver.enqueue(MockResponse::Status(500));
+    let created = fixture.ticket_webhook(receiver.url("/hook"));
+    let _sender = fixture.start_sender(SenderOptions::default());
+    let ticket = fixture.issue(fixture.default_ticket_type(), 1)[0].id;
+    fixture.wait_for_attempt(1);
+    let rotated = fixture.service.rotate_webhook_secret(&fixture.caller, created.endpoint.id).expect("rotated");
+    fixture.clock.advance(MINUTE);
+    fixture.wait_for_attempt(2);
+    let requests = receiver.requests();
+
+    let verifier = |secret: &Secret| Verifier::new(secret.clone()).clock(fixture.clock.clone());
+    let before = verifier(&created.secret).tolerance(MINUTE);
+    let after = verifier(&rotated.secret);
+    let both = after.clone().or_secret(created.secret.clone());
+    let notification = both.verify(requests[0].headers(), &requests[0].body).expect("genuine");
+    let NotificationData::TicketIssued(issued) = &notification.data else { panic!("{notification:?}") };
+    assert_eq!(issued.issued_ticket_id, ticket);
+    // The map of headers that HTTP libraries use.
+    let name = |name: &str| HeaderName::from_bytes(name.as_bytes()).expect("a name");
+    let value = |value: &str| HeaderValue::from_str(value).expect("a value");
+    let headers: HeaderMap = requests[1].headers().map(|(n, v)| (name(n), value(v))).collect();
+    assert_eq!(both.verify(&headers, &requests[1].body), Ok(notification.clone()));
+    assert_eq!(after.verify(&headers, &requests[1].body), Ok(notification.clone()));
+    assert_eq!(before.verify(&headers, &requests[1].body), Err(VerifyError::Signature));
+    assert_eq!(after.verify(requests[0].headers(), &requests[0].body), Err(VerifyError::Signature));
+    assert_eq!(before.verify(requests[0].headers(), &requests[0].body), Ok(notification));
+    fixture.clock.advance(Duration::from_millis(1));
+    assert_eq!(before.verify(requests[0].headers(), &requests[0].body), Err(VerifyError::Age));
 }
 
 #[test]
