@@ -21,7 +21,7 @@ const MAX_LIMIT: i64 = 100;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PageRequest<C> {
-    /// The greatest number of items: 1 to 100. The default is 25.
+    /// The greatest number of items: 1 to 100. The default is 25. A page of large items has fewer.
     pub limit: i64,
     /// Return the items that follow this one: the `next_cursor` of the previous page.
     pub cursor: Option<C>,
@@ -47,9 +47,12 @@ impl<C> PageRequest<C> {
     }
 }
 
-const LIMIT: Field<NumberLimit> =
-    Field::new("limit", "The greatest number of items: 1 to 100.", &[Min(1), Max(MAX_LIMIT)])
-        .with_default(|| DEFAULT_LIMIT.into());
+const LIMIT: Field<NumberLimit> = Field::new(
+    "limit",
+    "The greatest number of items: 1 to 100. A page ends earlier if its items have more than 4 MiB.",
+    &[Min(1), Max(MAX_LIMIT)],
+)
+.with_default(|| DEFAULT_LIMIT.into());
 const CURSOR: Field<NoLimit> =
     Field::new("cursor", "Return the items that follow this one: the `nextCursor` of the previous page.", &[]);
 
@@ -81,7 +84,8 @@ impl<K: Kind> FormField for PageRequest<Id<K>> {
     }
 }
 
-/// One page of a list of `T`. `C` is the type of the cursor: the id of an item.
+/// One page of a list of `T`. It has at most 4 MiB as JSON: a page of large items may have fewer than the request asks
+/// for, and still be followed by another. `C` is the type of the cursor: the id of an item.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[cfg_attr(
     feature = "http",
@@ -95,17 +99,6 @@ pub struct Page<T, C> {
     pub data: Vec<T>,
     /// The cursor of the next page. Not set on the last page.
     pub next_cursor: Option<C>,
-}
-
-impl<T, C> Page<T, C> {
-    /// Makes a page of the first `limit` items. If `data` has more items, another page follows.
-    pub(crate) fn cut(mut data: Vec<T>, limit: i64, cursor: impl Fn(&T) -> C) -> Self {
-        let limit = usize::try_from(limit).unwrap_or(usize::MAX);
-        let more = data.len() > limit;
-        data.truncate(limit);
-        let next_cursor = if more { data.last().map(cursor) } else { None };
-        Self { data, next_cursor }
-    }
 }
 
 /// Iterates over the items of all pages of a list. `list` requests one page.

@@ -1,6 +1,7 @@
 //! Webhook deliveries: the history of the attempts to send notifications.
 
 use super::lists::{cursor_bound, limit_plus_one};
+use super::pages::read_page;
 use super::{Row, Transaction, webhooks};
 use crate::error::{Error, ResourceKind, Result};
 use crate::model::id::{NotificationId, OrganizationId, WebhookDeliveryId, WebhookId};
@@ -52,8 +53,7 @@ pub(crate) fn list(
         request.success.into(),
         request.event_type.map(|event_type| NotificationType::from(event_type).as_str()).into(),
     ];
-    let found = tx.query_all(LIST, &binds, decode)?;
-    Ok(Page::cut(found, request.page.limit, |delivery| delivery.id))
+    read_page(tx, LIST, &binds, &request.page, decode, |delivery| delivery.id)
 }
 
 /// The notification that an attempt sent.

@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 use super::columns::columns;
 use super::currency::read_currency;
 use super::lists::{count, cursor_bound, limit_plus_one};
+use super::pages::read_page;
 use super::{Bind, Constraint, Row, Transaction, on_violation};
 use crate::error::{Error, Reason, ResourceKind, Result};
 use crate::model::amount::Amount;
@@ -190,8 +191,7 @@ pub(crate) fn list(
             LIST_OF_EVENT
         }
     };
-    let found = tx.query_all(sql, &binds, decode)?;
-    Ok(Page::cut(found, request.page.limit, |discount| discount.id))
+    read_page(tx, sql, &binds, &request.page, decode, |discount| discount.id)
 }
 
 /// Deletes a discount. Fails with the conflict `in-use` if an order has ever used it.

@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 use super::columns::columns;
 use super::currency::read_currency;
 use super::lists::{cursor_bound, limit_plus_one};
+use super::pages::read_page;
 use super::{Bind, Constraint, Row, Transaction, on_violation};
 use crate::error::{Error, Reason, ResourceKind, Result};
 use crate::model::currency::Decimals;
@@ -255,8 +256,7 @@ pub(crate) fn list(
         None if request.slug.is_some() => LIST_BY_SLUG,
         None => LIST,
     };
-    let found = tx.query_all(sql, &binds, |row| decode(row, tx.now()))?;
-    Ok(Page::cut(found, request.page.limit, |event| event.id))
+    read_page(tx, sql, &binds, &request.page, |row| decode(row, tx.now()), |event| event.id)
 }
 
 /// Returns a LIKE pattern for search texts that contain `part`. Wildcards in `part` are escaped with `!`.

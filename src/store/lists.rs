@@ -1,5 +1,7 @@
 //! Pagination of lists by cursor, and queries for the children of all resources of a page.
 
+use std::ops::ControlFlow;
+
 use super::{Bind, Row, Transaction};
 use crate::error::{Error, Result};
 use crate::model::id::{Id, Kind};
@@ -66,20 +68,27 @@ fn children_sql(before_list: &str, length: usize, after_list: &str) -> String {
     format!("{before_list} IN ({}) {after_list}", placeholders.join(", "))
 }
 
-/// Reads the children of all `parents` with one statement.
+/// Reads the first `most` children of all `parents` with one statement.
 pub(crate) fn children<K: Kind, T>(
     tx: &Transaction<'_>,
     query: &ChildrenQuery,
     parents: &[Id<K>],
-    decode: impl FnMut(&Row<'_>) -> Result<T>,
+    most: usize,
+    mut decode: impl FnMut(&Row<'_>) -> Result<T>,
 ) -> Result<Vec<T>> {
     let Some(last) = parents.last() else { return Ok(Vec::new()) };
     let mut binds: Vec<Bind<'_>> = parents.iter().map(|parent| (*parent).into()).collect();
+    let mut found = Vec::new();
+    let visit = |row: &Row<'_>| {
+        found.push(decode(row)?);
+        Ok(if found.len() < most { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
+    };
     match LIST_LENGTHS.iter().position(|length| *length >= parents.len()) {
         Some(index) => {
             binds.resize_with(LIST_LENGTHS[index], || (*last).into());
-            tx.query_all(&query.by_length[index], &binds, decode)
+            tx.query_while(&query.by_length[index], &binds, visit)?;
         }
-        None => tx.query_all(&children_sql(query.before_list, parents.len(), query.after_list), &binds, decode),
+        None => tx.query_while(&children_sql(query.before_list, parents.len(), query.after_list), &binds, visit)?,
     }
+    Ok(found)
 }

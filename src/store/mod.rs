@@ -41,6 +41,7 @@ pub(crate) mod orders;
 pub(crate) mod organization_usage;
 pub(crate) mod organizations;
 pub(crate) mod outbox;
+mod pages;
 pub(crate) mod refunds;
 pub(crate) mod scans;
 pub(crate) mod seat_counts;

@@ -67,7 +67,17 @@ pub(crate) fn insert(
     Ok(StoredItem { id: tx.insert(INSERT, &binds)?, order_id, ticket_type_id, price })
 }
 
+/// Returns the items of these orders as [`of_orders`] does, or `None` if there are more than `most`.
+pub(crate) fn of_orders_up_to(
+    tx: &Transaction<'_>,
+    orders: &[OrderId],
+    most: usize,
+) -> Result<Option<Vec<StoredItem>>> {
+    let items = children(tx, &OF_ORDERS, orders, most + 1, decode)?;
+    Ok((items.len() <= most).then_some(items))
+}
+
 /// Returns the items of these orders. The items of an order are in the order of its request.
 pub(crate) fn of_orders(tx: &Transaction<'_>, orders: &[OrderId]) -> Result<Vec<StoredItem>> {
-    children(tx, &OF_ORDERS, orders, decode)
+    children(tx, &OF_ORDERS, orders, usize::MAX, decode)
 }

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use super::columns::{self, Column, json};
 use super::lists::{cursor_bound, limit_plus_one};
 use super::order_items::{self, StoredItem};
+use super::pages::PageItems;
 use super::{Bind, Row, Transaction, customers, tickets};
 use crate::error::{Error, ResourceKind, Result};
 use crate::model::amount::Amount;
@@ -21,6 +22,13 @@ use crate::model::timestamp::Timestamp;
 use crate::rules::Checked;
 use crate::rules::order::status_at_hold;
 use crate::text_enum::TextEnum;
+
+/// How many items of all orders on a page are read at once. Orders of version 0.1 may have more: their items are read
+/// order by order, until the page is full.
+const MAX_ITEMS_AT_ONCE: usize = 10_000;
+
+/// No item of an order has more bytes as JSON: it has no texts.
+const MAX_ITEM_BYTES: usize = 512;
 
 /// The columns are in the order in which `decode` reads them, which saves searches for their names.
 macro_rules! select {
@@ -276,18 +284,34 @@ pub(crate) fn list(
     ];
     // Only the list by reference has this parameter.
     binds.extend(request.reference.as_ref().map(Bind::from));
-    let mut found = tx.query_all(sql, &binds, |row| decode(row, tx.now()))?;
-    let shown = found.len().min(usize::try_from(request.page.limit).unwrap_or(usize::MAX));
-    let ids: Vec<_> = found[..shown].iter().map(|(order, _)| order.id).collect();
-    let mut items: HashMap<OrderId, Vec<StoredItem>> = HashMap::new();
-    for item in order_items::of_orders(tx, &ids)? {
-        items.entry(item.order_id).or_default().push(item);
+    let found = PageItems::read(tx, sql, &binds, &request.page, |row| decode(row, tx.now()), |(order, _)| order)?;
+    Ok(with_items(tx, found)?.into_page(|order| order.id))
+}
+
+/// Adds their items to the orders of a page, which ends early if it gets too large by them.
+fn with_items(tx: &Transaction<'_>, found: PageItems<(OrderSummary, Decimals)>) -> Result<PageItems<OrderSummary>> {
+    let mut page = PageItems::new(found.has_more());
+    page.upper_bound = found.upper_bound;
+    let ids: Vec<_> = found.items.iter().map(|(order, _)| order.id).collect();
+    let mut items_of_all = order_items::of_orders_up_to(tx, &ids, MAX_ITEMS_AT_ONCE)?.map(|items| {
+        let mut by_order: HashMap<OrderId, Vec<StoredItem>> = HashMap::new();
+        for item in items {
+            by_order.entry(item.order_id).or_default().push(item);
+        }
+        by_order
+    });
+    for (mut order, decimals) in found.items {
+        let items = match &mut items_of_all {
+            Some(items) => items.remove(&order.id).unwrap_or_default(),
+            None => order_items::of_orders(tx, &[order.id])?,
+        };
+        let upper_bound = items.len() * MAX_ITEM_BYTES;
+        order.items = items.into_iter().map(|item| item.summary(decimals, order.created_at)).collect();
+        if page.push(order, upper_bound, |order| order)?.is_break() {
+            break;
+        }
     }
-    for (order, decimals) in &mut found {
-        let own = items.remove(&order.id).unwrap_or_default();
-        order.items = own.into_iter().map(|item| item.summary(*decimals, order.created_at)).collect();
-    }
-    Ok(Page::cut(found.into_iter().map(|(order, _)| order).collect(), request.page.limit, |order| order.id))
+    Ok(page)
 }
 
 /// The fields of an order's request that are stored as JSON and not in columns.

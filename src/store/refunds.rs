@@ -3,6 +3,7 @@
 
 use super::currency::read_currency;
 use super::lists::{cursor_bound, limit_plus_one};
+use super::pages::read_page;
 use super::{Row, Transaction};
 use crate::error::Result;
 use crate::model::amount::Amount;
@@ -168,8 +169,7 @@ pub(crate) fn list(
         request.status.map(TextEnum::as_str).into(),
         request.event_id.into(),
     ];
-    let found = tx.query_all(LIST, &binds, decode)?;
-    Ok(Page::cut(found, request.page.limit, |refund| refund.order_id))
+    read_page(tx, LIST, &binds, &request.page, decode, |refund| refund.order_id)
 }
 
 /// The numbers of refunds that were not made, over all organizations.

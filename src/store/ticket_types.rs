@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 use super::columns::columns;
 use super::currency::read_currency;
 use super::lists::{count, limit_plus_one, unknown_cursor};
+use super::pages::read_page;
 use super::{Bind, Transaction};
 use crate::error::{Error, Reason, ResourceKind, Result};
 use crate::model::amount::Amount;
@@ -160,8 +161,7 @@ pub(crate) fn list(
         request.status.map(TextEnum::as_str).into(),
         request.reference.as_ref().into(),
     ];
-    let found = tx.query_all(LIST, &binds, decode)?;
-    Ok(Page::cut(found, request.page.limit, |ticket_type| ticket_type.id))
+    read_page(tx, LIST, &binds, &request.page, decode, |ticket_type| ticket_type.id)
 }
 
 /// Deletes a ticket type. Fails with the conflict `in-use` if it was ever ordered or issued.

@@ -2,6 +2,7 @@
 
 use super::lists::{cursor_bound, limit_plus_one};
 use super::order_items::StoredItem;
+use super::pages::read_page;
 use super::{Row, Transaction, columns, customers};
 use crate::error::{Error, ResourceKind, Result};
 use crate::model::customer::Customer;
@@ -237,8 +238,7 @@ pub(crate) fn list(
         request.first_scan_from.into(),
         request.first_scan_before.into(),
     ];
-    let found = tx.query_all(sql, &binds, decode)?;
-    Ok(Page::cut(found, request.page.limit, |ticket| ticket.id))
+    read_page(tx, sql, &binds, &request.page, decode, |ticket| ticket.id)
 }
 
 /// Cancels a ticket, and returns it. Returns `None` if it was cancelled already.

@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 
 use super::columns::columns;
 use super::lists::{count, cursor_bound, limit_plus_one};
+use super::pages::read_page;
 use super::{Bind, CommitEvent, Transaction};
 use crate::error::{Error, ResourceKind, Result};
 use crate::model::id::{OrganizationId, WebhookId};
@@ -131,8 +132,14 @@ pub(crate) fn list(
     request: &Checked<ListWebhooks>,
 ) -> Result<Page<WebhookEndpoint, WebhookId>> {
     let cursor = cursor_bound(tx, &request.page, EXISTS, organization.into())?;
-    let found = tx.query_all(LIST, &[organization.into(), cursor, limit_plus_one(&request.page)], decode)?;
-    Ok(Page::cut(found, request.page.limit, |endpoint| endpoint.id))
+    read_page(
+        tx,
+        LIST,
+        &[organization.into(), cursor, limit_plus_one(&request.page)],
+        &request.page,
+        decode,
+        |endpoint| endpoint.id,
+    )
 }
 
 /// Deletes an endpoint and its queued notifications. Its deliveries can no longer be read. They are deleted when they

@@ -21,6 +21,7 @@ mod metrics;
 mod notification_handlers;
 mod orders;
 mod organizations;
+mod page_size;
 mod payments;
 mod refunds;
 mod request_forms;

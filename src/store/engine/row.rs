@@ -97,6 +97,15 @@ impl<'r> Row<'r> {
         Ok(self.raw.value(index) == Value::Null)
     }
 
+    /// The length of all texts in the row, in bytes.
+    pub(crate) fn text_bytes(&self) -> usize {
+        let length = |index| match self.raw.value(index) {
+            Value::Text(text) => text.len(),
+            _ => 0,
+        };
+        (0..self.names.0.len()).map(length).sum()
+    }
+
     /// Returns an error about a stored value. It names the table, the column and the row, but not the value, which may
     /// be personal data.
     pub(crate) fn corrupt(&self, name: &str, problem: &str) -> Error {

@@ -233,6 +233,16 @@ impl<'c> Transaction<'c> {
         })
     }
 
+    /// Passes rows to `visit`, one after another, until it breaks.
+    pub(crate) fn query_while(
+        &self,
+        sql: &str,
+        binds: &[Bind<'_>],
+        mut visit: impl FnMut(&Row<'_>) -> Result<ControlFlow<()>>,
+    ) -> Result<()> {
+        self.connection.query(sql, binds, &mut visit)
+    }
+
     /// Whether a query finds any row.
     pub(crate) fn exists(&self, sql: &str, binds: &[Bind<'_>]) -> Result<bool> {
         let found = self.query_opt(sql, binds, |_| Ok(()))?;
