@@ -22,6 +22,8 @@
 //! handler that calls the service:
 //!
 //! ```no_run
+//! use std::time::Duration;
+//!
 //! use axum::Router;
 //! use axum::extract::{FromRef, Path, Request, State};
 //! use axum::middleware::{Next, from_fn_with_state};
@@ -77,10 +79,10 @@
 //!     let service = TicketingService::builder("shop.db")
 //!         .sandbox_gateway()
 //!         .public_url("https://shop.example/tickets")
+//!         .maintenance()
+//!         // Needs the feature `ring`, or a default provider of rustls that the program has installed.
+//!         .webhook_sender(SenderOptions::default())
 //!         .open()?;
-//!     let maintenance = service.start_maintenance()?;
-//!     // The sender needs the feature `ring`, or a default provider of rustls that the program has installed.
-//!     let webhooks = service.start_webhook_sender(SenderOptions::default())?;
 //!
 //!     let options = ServerOptions::default();
 //!     let shop = Shop { service: service.clone(), name: "My shop" };
@@ -93,9 +95,7 @@
 //!     let listener = std::net::TcpListener::bind("127.0.0.1:8080")?;
 //!     serve(app, listener, options, async { drop(tokio::signal::ctrl_c().await) }).await?;
 //!
-//!     drop(webhooks);
-//!     drop(maintenance);
-//!     drop(service);
+//!     service.close(Duration::from_secs(10))?;
 //!     Ok(())
 //! }
 //! ```
@@ -132,9 +132,10 @@
 //!
 //! ## Shutdown
 //!
-//! First stop the server: [`serve`] returns after the last request, once its `shutdown` completes. Then drop the
-//! webhook sender and the maintenance worker, and last the service. When its last clone is dropped, it leaves a single
-//! file; so tasks of the application that hold a clone must end before.
+//! First stop the server: [`serve`] returns after the last request, once its `shutdown` completes. Then
+//! [`close`](crate::TicketingService::close) stops the threads that the builder has started, and leaves a single file.
+//! Tasks of the application that hold a clone of the service must end before. The guide
+//! [`production`](crate::guide::production) has more about running a server.
 //!
 //! # Tests
 //!
