@@ -9,7 +9,7 @@ use super::webhook::NotificationType;
 
 /// A notification as a webhook receiver gets it: the JSON body of a webhook request.
 ///
-/// [`notification::Notification`](crate::notification::Notification) is the one that a function inside the program gets.
+/// [`notification::Notification`](crate::notification::Notification) is the one that functions inside the program get.
 /// [`Verifier::verify`](crate::webhook::Verifier::verify) returns a verified one.
 ///
 /// ```

@@ -143,8 +143,8 @@ impl Problem {
         Self::new(&MALFORMED_REQUEST, detail)
     }
 
-    /// 401: there is neither a valid API key, nor a caller that the program has authenticated by a login of its own. The
-    /// text does not depend on what is wrong with the key.
+    /// 401: there is neither a valid API key, nor a caller that the program has authenticated by a login of its own.
+    /// The text does not depend on what is wrong with the key.
     pub(super) fn unauthenticated() -> Self {
         let detail = "authentication is required, for example with a valid API key in the header X-Api-Key";
         Self::new(&UNAUTHENTICATED, detail)

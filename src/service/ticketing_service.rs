@@ -106,8 +106,8 @@ impl TicketingService {
     ///
     /// The [kind](StoreError::kind) of the error tells which:
     ///
-    /// - `SyncFailed`: the disk could not sync the database file, in this process or in another one. The operating system
-    ///   may have lost pages that it reports as written. What was acknowledged is in the write-ahead log, and the next
+    /// - `SyncFailed`: the disk could not sync the database file, in this process or in another one. The operating
+    ///   system may have lost pages that it reports as written. What was acknowledged is in the write-ahead log, and the next
     ///   start recovers it, once all programs that have the file open have ended. So end the program, and replace the
     ///   disk if this happens again.
     /// - `FileReplaced`: the database file was removed, moved or replaced. What is in the old file is lost at the end of

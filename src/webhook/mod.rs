@@ -1,7 +1,8 @@
 //! Webhooks: sending signed notifications, and verifying them in a receiver.
 //!
 //! Endpoints are registered with [`create_webhook`](crate::TicketingService::create_webhook). A sender
-//! ([`Builder::webhook_sender`](crate::Builder::webhook_sender)) sends the notifications that are queued for them over a [`Transport`], by default an [`HttpsTransport`].
+//! ([`Builder::webhook_sender`](crate::Builder::webhook_sender)) sends the notifications that are queued for them over
+//! a [`Transport`], by default an [`HttpsTransport`].
 //!
 //! Each notification is a POST with a JSON body, a [`WebhookNotification`], and these headers:
 //!
@@ -13,9 +14,9 @@
 //! | [`X-Service-Event-Type`](EVENT_TYPE_HEADER) | the type of the notification, such as `order.completed` |
 //! | `User-Agent` | [`Service-Webhooks/1.0`](USER_AGENT) |
 //!
-//! A receiver should [verify](Verifier) the signature, ignore notifications whose id it has processed before, and respond
-//! with a 2xx status within 10 seconds, before it does any long work. Any other status, a redirect included, is a
-//! failed attempt, and so is a response that comes too late.
+//! A receiver should [verify](Verifier) the signature, ignore notifications whose id it has processed before, and
+//! respond with a 2xx status within 10 seconds, before it does any long work. Any other status, a redirect included, is
+//! a failed attempt, and so is a response that comes too late.
 //!
 //! # Sending
 //!
