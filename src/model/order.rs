@@ -139,6 +139,10 @@ with_shared_fields! {
         /// The ticket type.
         #[serde(rename = "ticketId")]
         ticket_type_id: TicketTypeId,
+        /// The name of the ticket type: the current one, even if it was changed after the order.
+        #[serde(default)]
+        #[cfg_attr(feature = "http", schemars(!default))]
+        ticket_type_name: String,
         /// When the order was created.
         created_at: Timestamp,
         /// The same as the time of creation: an item never changes.

@@ -18,6 +18,7 @@ pub(crate) fn page(tx: &Transaction<'_>, reference: &str) -> Result<HostedChecko
     let order = orders::get(tx, organization, id)?;
     let event = events::get(tx, organization, order.event_id)?;
     let hold_until = if order.status == OrderStatus::Pending { orders::hold_until(tx, id)? } else { None };
+    let item_names = order.items.iter().map(|item| item.ticket_type_name.clone()).collect();
     Ok(HostedCheckout {
         order,
         currency: orders::currency(tx, id)?,
@@ -26,7 +27,7 @@ pub(crate) fn page(tx: &Transaction<'_>, reference: &str) -> Result<HostedChecko
         event_location: event.location,
         event_start: event.start_date,
         timezone: event.timezone,
-        item_names: orders::item_names(tx, id)?,
+        item_names,
         redirect_urls: orders::details(tx, organization, id)?.checkout_redirect_urls,
     })
 }

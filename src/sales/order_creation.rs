@@ -86,7 +86,7 @@ pub(super) fn create(
     if let Some(discount) = &priced.discount {
         discount_use::claim(tx, request.event_id, discount.id)?;
     }
-    insert(tx, organization, request, &sale, priced, hold)
+    insert(tx, organization, request, &sale, entries, priced, hold)
 }
 
 fn load_entries(tx: &Transaction<'_>, request: &CreateOrder) -> Result<Vec<Entry>> {
@@ -147,6 +147,7 @@ fn insert(
     organization: OrganizationId,
     request: &CreateOrder,
     sale: &Sale,
+    entries: Vec<Entry>,
     priced: Priced,
     hold: Duration,
 ) -> Result<CreatedOrder> {
@@ -165,9 +166,9 @@ fn insert(
         hold_until: (!free).then(|| tx.now().saturating_add(hold)),
     };
     let mut order = orders::insert(tx, new)?;
-    for (item, price) in request.items.iter().zip(priced.price.items) {
-        let stored = order_items::insert(tx, order.id, item.ticket_type_id, price)?;
-        let item = stored.summary(decimals, order.created_at);
+    for (entry, price) in entries.into_iter().zip(priced.price.items) {
+        let stored = order_items::insert(tx, order.id, entry.ticket_type, price)?;
+        let item = stored.summary(entry.offer.name, decimals, order.created_at);
         let issued_tickets = if free { tickets::issue_for_item(tx, &holder(&order), stored)? } else { Vec::new() };
         order.items.push(OrderItem::with_fields_of(item, issued_tickets));
     }

@@ -16,6 +16,8 @@ const INSERT: &str = "INSERT INTO order_items (id, order_id, ticket_type_id, qua
     VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT (id) DO NOTHING";
 pub(super) const BY_ORDERS: &str =
     "SELECT id, order_id, ticket_type_id, quantity, price, discount FROM order_items WHERE order_id";
+pub(super) const WITH_NAMES: &str = "SELECT i.id, i.order_id, i.ticket_type_id, i.quantity, i.price, i.discount, t.name
+    FROM order_items i JOIN ticket_types t ON t.id = i.ticket_type_id WHERE i.order_id = ?1 ORDER BY i.id";
 static OF_ORDERS: LazyLock<ChildrenQuery> = LazyLock::new(|| ChildrenQuery::new(BY_ORDERS, "ORDER BY id"));
 
 /// An item as it is stored.
@@ -28,8 +30,14 @@ pub(crate) struct StoredItem {
 }
 
 impl StoredItem {
-    /// Returns the item of an order that was created at `created_at`, in a currency with `decimals` decimals.
-    pub(crate) fn summary(self, decimals: Decimals, created_at: Timestamp) -> OrderItemSummary {
+    /// Returns the item of an order that was created at `created_at`, in a currency with `decimals` decimals, with the
+    /// name of its ticket type.
+    pub(crate) fn summary(
+        self,
+        ticket_type_name: String,
+        decimals: Decimals,
+        created_at: Timestamp,
+    ) -> OrderItemSummary {
         let amount = |minor| Amount::in_currency(minor, decimals);
         OrderItemSummary {
             id: self.id,
@@ -40,6 +48,7 @@ impl StoredItem {
             final_amount: amount(self.price.final_amount()),
             order_id: self.order_id,
             ticket_type_id: self.ticket_type_id,
+            ticket_type_name,
             created_at,
             updated_at: created_at,
         }
@@ -80,4 +89,9 @@ pub(crate) fn of_orders_up_to(
 /// Returns the items of these orders. The items of an order are in the order of its request.
 pub(crate) fn of_orders(tx: &Transaction<'_>, orders: &[OrderId]) -> Result<Vec<StoredItem>> {
     children(tx, &OF_ORDERS, orders, usize::MAX, decode)
+}
+
+/// Returns the items of an order with the names of their ticket types, in the order of its request.
+pub(crate) fn with_names(tx: &Transaction<'_>, order: OrderId) -> Result<Vec<(StoredItem, String)>> {
+    tx.query_all(WITH_NAMES, &[order.into()], |row| Ok((decode(row)?, row.get("name")?)))
 }

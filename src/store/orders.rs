@@ -6,7 +6,7 @@ use super::columns::{self, Column, json};
 use super::lists::{cursor_bound, limit_plus_one};
 use super::order_items::{self, StoredItem};
 use super::pages::PageItems;
-use super::{Bind, Row, Transaction, customers, tickets};
+use super::{Bind, Row, Transaction, customers, ticket_types, tickets};
 use crate::error::{Error, ResourceKind, Result};
 use crate::model::amount::Amount;
 use crate::model::currency::Decimals;
@@ -27,7 +27,7 @@ use crate::text_enum::TextEnum;
 /// order by order, until the page is full.
 const MAX_ITEMS_AT_ONCE: usize = 10_000;
 
-/// No item of an order has more bytes as JSON: it has no texts.
+/// No item of an order has more bytes as JSON, without the name of its ticket type.
 const MAX_ITEM_BYTES: usize = 512;
 
 /// The columns are in the order in which `decode` reads them, which saves searches for their names.
@@ -94,9 +94,6 @@ const EXISTS: &str = "SELECT 1 FROM orders WHERE id = ?1 AND organization_id = ?
 const DETAILS: &str = "SELECT id, details FROM orders WHERE id = ?1 AND organization_id = ?2";
 const HOLD_UNTIL: &str = "SELECT id, hold_until FROM orders WHERE id = ?1";
 const CURRENCY: &str = "SELECT id, currency FROM orders WHERE id = ?1";
-pub(super) const ITEM_NAMES: &str =
-    "SELECT i.id, t.name FROM order_items i JOIN ticket_types t ON t.id = i.ticket_type_id
-    WHERE i.order_id = ?1 ORDER BY i.id";
 const INSERT: &str =
     "INSERT INTO orders (id, organization_id, event_id, customer_id, customer_name, status, hold_until, currency,
         total, discounted_amount, discount_id, discount_code, affiliate_code, details, reference, metadata,
@@ -220,8 +217,8 @@ pub(crate) fn get(tx: &Transaction<'_>, organization: OrganizationId, id: OrderI
     let (order, decimals) = found.ok_or(Error::NotFound(ResourceKind::Order))?;
     let mut items = Vec::new();
     let mut issued = tickets::of_order(tx, id)?;
-    for stored in order_items::of_orders(tx, &[id])? {
-        let item = stored.summary(decimals, order.created_at);
+    for (stored, name) in order_items::with_names(tx, id)? {
+        let item = stored.summary(name, decimals, order.created_at);
         let (own, others) = issued.into_iter().partition(|(item, _)| *item == stored.id);
         issued = others;
         let own: Vec<_> = own;
@@ -246,7 +243,7 @@ pub(crate) fn list(
     };
     // The orders with a ticket type are listed by the index of its event. If the type does not exist, there are none.
     let event = match (request.event_id, request.ticket_type_id) {
-        (None, Some(ticket_type)) => match super::ticket_types::find_name(tx, organization, ticket_type)? {
+        (None, Some(ticket_type)) => match ticket_types::find_name(tx, organization, ticket_type)? {
             None => return Ok(Page { data: Vec::new(), next_cursor: None }),
             Some(ticket_type) => Some(ticket_type.event_id),
         },
@@ -293,25 +290,34 @@ fn with_items(tx: &Transaction<'_>, found: PageItems<(OrderSummary, Decimals)>) 
     let mut page = PageItems::new(found.has_more());
     page.upper_bound = found.upper_bound;
     let ids: Vec<_> = found.items.iter().map(|(order, _)| order.id).collect();
-    let mut items_of_all = order_items::of_orders_up_to(tx, &ids, MAX_ITEMS_AT_ONCE)?.map(|items| {
-        let mut by_order: HashMap<OrderId, Vec<StoredItem>> = HashMap::new();
-        for item in items {
-            by_order.entry(item.order_id).or_default().push(item);
-        }
-        by_order
-    });
+    let items = order_items::of_orders_up_to(tx, &ids, MAX_ITEMS_AT_ONCE)?;
+    let mut items_of_all = items.map(|items| with_names(tx, items)).transpose()?;
     for (mut order, decimals) in found.items {
         let items = match &mut items_of_all {
             Some(items) => items.remove(&order.id).unwrap_or_default(),
-            None => order_items::of_orders(tx, &[order.id])?,
+            None => order_items::with_names(tx, order.id)?,
         };
-        let upper_bound = items.len() * MAX_ITEM_BYTES;
-        order.items = items.into_iter().map(|item| item.summary(decimals, order.created_at)).collect();
+        // A character of a name may become an escape of 6 bytes.
+        let upper_bound = items.iter().map(|(_, name)| MAX_ITEM_BYTES + 6 * name.len()).sum();
+        let summary = |(item, name): (StoredItem, String)| item.summary(name, decimals, order.created_at);
+        order.items = items.into_iter().map(summary).collect();
         if page.push(order, upper_bound, |order| order)?.is_break() {
             break;
         }
     }
     Ok(page)
+}
+
+/// Adds the names of their ticket types to the items of many orders. The orders of a page have few ticket types, so this
+/// costs less than to read the name of each item.
+fn with_names(tx: &Transaction<'_>, items: Vec<StoredItem>) -> Result<HashMap<OrderId, Vec<(StoredItem, String)>>> {
+    let names = ticket_types::names(tx, items.iter().map(|item| item.ticket_type_id))?;
+    let mut by_order: HashMap<OrderId, Vec<(StoredItem, String)>> = HashMap::new();
+    for item in items {
+        let name = names.get(&item.ticket_type_id).cloned().unwrap_or_default();
+        by_order.entry(item.order_id).or_default().push((item, name));
+    }
+    Ok(by_order)
 }
 
 /// The fields of an order's request that are stored as JSON and not in columns.
@@ -376,11 +382,6 @@ pub(crate) fn currency(tx: &Transaction<'_>, id: OrderId) -> Result<String> {
 /// Returns when the hold of an order expires. `None` if the order was completed when it was created.
 pub(crate) fn hold_until(tx: &Transaction<'_>, id: OrderId) -> Result<Option<Timestamp>> {
     tx.query_opt(HOLD_UNTIL, &[id.into()], |row| row.get("hold_until"))?.ok_or(Error::NotFound(ResourceKind::Order))
-}
-
-/// Returns the name of the ticket type of each item, in the order of the items.
-pub(crate) fn item_names(tx: &Transaction<'_>, id: OrderId) -> Result<Vec<String>> {
-    tx.query_all(ITEM_NAMES, &[id.into()], |row| row.get("name"))
 }
 
 /// Records that the customer was reminded, if the order is still PENDING. Returns whether it was.

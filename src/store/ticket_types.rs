@@ -1,10 +1,11 @@
 //! Ticket types.
 
+use std::collections::{BTreeSet, HashMap};
 use std::sync::LazyLock;
 
 use super::columns::columns;
 use super::currency::read_currency;
-use super::lists::{count, limit_plus_one, unknown_cursor};
+use super::lists::{ChildrenQuery, children, count, limit_plus_one, unknown_cursor};
 use super::pages::read_page;
 use super::{Bind, Transaction};
 use crate::error::{Error, Reason, ResourceKind, Result};
@@ -93,6 +94,8 @@ const OFFER: &str = "SELECT id, name, price, status, max_per_order, sale_start_a
 const COUNT: &str =
     "SELECT COUNT(*) AS number FROM (SELECT 1 FROM ticket_types WHERE event_id = ?1 LIMIT ?2) AS counted";
 const NAME: &str = "SELECT id, event_id, name FROM ticket_types WHERE id = ?1 AND organization_id = ?2";
+static NAMES: LazyLock<ChildrenQuery> =
+    LazyLock::new(|| ChildrenQuery::new("SELECT id, name FROM ticket_types WHERE id", ""));
 
 /// Counts the ticket types of an event, up to a limit.
 pub(crate) fn count_of_event(tx: &Transaction<'_>, event: EventId, most: usize) -> Result<usize> {
@@ -192,6 +195,17 @@ pub(crate) fn offer(tx: &Transaction<'_>, event: EventId, id: TicketTypeId) -> R
 pub(crate) struct TicketTypeName {
     pub(crate) event_id: EventId,
     pub(crate) name: String,
+}
+
+/// Returns the names of these ticket types, some of which may be the same.
+pub(crate) fn names(
+    tx: &Transaction<'_>,
+    ids: impl IntoIterator<Item = TicketTypeId>,
+) -> Result<HashMap<TicketTypeId, String>> {
+    let ids: BTreeSet<TicketTypeId> = ids.into_iter().collect();
+    let ids: Vec<TicketTypeId> = ids.into_iter().collect();
+    let names = children(tx, &NAMES, &ids, usize::MAX, |row| Ok((row.get("id")?, row.get("name")?)))?;
+    Ok(names.into_iter().collect())
 }
 
 /// Returns the event and the name of a ticket type.

@@ -281,6 +281,36 @@ fn only_a_published_event_accepts_orders() {
 }
 
 #[test]
+fn items_have_the_names_of_their_ticket_types() {
+    let fixture = Fixture::without_gateway();
+    let event = fixture.event();
+    let [seat, stand, free] = [("Seat", 1250), ("Stand", 500), ("Child", 0)].map(|(name, cents)| {
+        fixture.ticket_type_with(&event, |new| {
+            new.name = name.to_owned();
+            new.price = eur(cents);
+        })
+    });
+    let items = [&stand, &seat, &stand, &free].map(|ticket_type| NewOrderItem::new(ticket_type.id, 1));
+    let request = CreateOrder::with_items(event.id, new_customer(), items);
+    let created = fixture.service.create_order(&fixture.caller, request).expect("an order").order;
+    let names = |order: &Order| order.items.iter().map(|item| item.ticket_type_name.clone()).collect::<Vec<_>>();
+    assert_eq!(names(&created), ["Stand", "Seat", "Stand", "Child"]);
+    let gratis = fixture.order(&free, 1);
+    assert_eq!(names(&gratis), ["Child"]);
+
+    // The name is the current one.
+    let changes = UpdateTicketType::default().name("Standing");
+    fixture.service.update_ticket_type(&fixture.caller, stand.id, changes).expect("renamed");
+    let expected = ["Standing", "Seat", "Standing", "Child"];
+    assert_eq!(names(&fixture.read_order(created.id)), expected);
+    assert_eq!(names(&mark_paid(&fixture, created.id).expect("paid")), expected);
+    let listed = fixture.service.list_orders(&fixture.caller, ListOrders::default()).expect("a page").data;
+    let listed: Vec<Vec<_>> =
+        listed.iter().map(|order| order.items.iter().map(|item| item.ticket_type_name.as_str()).collect()).collect();
+    assert_eq!(listed, [vec!["Child"], expected.to_vec()]);
+}
+
+#[test]
 fn without_a_list_of_countries_an_event_ships_everywhere() {
     let fixture = Fixture::new();
     let event = fixture.event_with(|new| new.delivery_method = DeliveryMethod::Physical);

@@ -36,7 +36,8 @@ const DISCOUNT: &str =
     minimumPurchase applicableTicketTypes createdAt updatedAt revision";
 const ORDER: &str = "id total discountedAmount status customerId eventId organizerId affiliateCode discountCode
     reference metadata checkoutReminderSent createdAt updatedAt customer paymentGateway items";
-const ITEM: &str = "id quantity price itemSubtotal itemDiscount finalAmount orderId ticketId createdAt updatedAt";
+const ITEM: &str =
+    "id quantity price itemSubtotal itemDiscount finalAmount orderId ticketId ticketTypeName createdAt updatedAt";
 const TICKET: &str =
     "id ticketId orderItemId customerId code downloadTicketUrl status checkInDate checkOutDate checkedInById
     isInternal internalAllocationId ticketLabel firstScanDate expiresAt lastScanDate scanCount createdAt updatedAt";

@@ -53,7 +53,7 @@ const STATEMENTS: &[Expected] = &[
     (orders::LIST_OF_CUSTOMER, &["orders_by_customer"]),
     (orders::LIST_OF_DISCOUNT, &["orders_by_discount"]),
     (orders::LIST_OF_COMPLETED, &["orders_by_completion"]),
-    (orders::ITEM_NAMES, &["order_items_by_order"]),
+    (order_items::WITH_NAMES, &["order_items_by_order"]),
     (order_status::EXPIRED_HOLDS, &["orders_pending"]),
     (order_status::EXPIRED_HOLDS_OF_EVENT, &["orders_pending"]),
     (order_status::PENDING_OF_EVENT, &["orders_pending"]),
