@@ -115,7 +115,8 @@ impl Metrics {
     pub(super) async fn scrape(&self) -> Result<String, Problem> {
         let backlog = self.backlog().await;
         let mut service_metrics = Registry::with_prefix(PREFIX);
-        let collector = ServiceMetrics { statistics: self.service.statistics(), backlog };
+        let collector =
+            ServiceMetrics { statistics: self.service.statistics(), backlog, writable: self.service.is_writable() };
         service_metrics.register_collector(Box::new(collector));
         let mut text = String::with_capacity(16 * 1024);
         text::encode_registry(&mut text, &self.registry)
@@ -148,6 +149,7 @@ impl Metrics {
 struct ServiceMetrics {
     statistics: Statistics,
     backlog: Option<Backlog>,
+    writable: bool,
 }
 
 impl Collector for ServiceMetrics {
@@ -182,8 +184,9 @@ impl Collector for ServiceMetrics {
         let help = "Endpoints with due notifications that are limited to a part of the sender's threads";
         metrics.gauge("webhook_endpoints_held_back", help, None, webhooks.throttled)?;
 
-        let up = u64::from(self.backlog.is_some());
-        metrics.gauge("store_up", "Whether the backlog in the store could be read (1) or not (0)", None, up)?;
+        let up = u64::from(self.backlog.is_some() && self.writable);
+        let help = "Whether the store could be read and the last write did not fail (1) or not (0)";
+        metrics.gauge("store_up", help, None, up)?;
         let Some(backlog) = self.backlog else { return Ok(()) };
         metrics.gauge(
             "refunds_due",

@@ -148,6 +148,12 @@ impl TicketingService {
         self.store().with_snapshot(work)
     }
 
+    /// Whether the store has not stopped, and the last attempt to write did not fail.
+    #[cfg(feature = "http")]
+    pub(crate) fn is_writable(&self) -> bool {
+        self.inner.store.is_writable()
+    }
+
     /// The current time of the service's clock.
     #[cfg(feature = "http")]
     pub(crate) fn now(&self) -> Timestamp {

@@ -165,6 +165,12 @@ impl Store {
         self.writer.stopped()
     }
 
+    /// Whether the store has not stopped, and the last attempt to write did not fail.
+    #[cfg(feature = "http")]
+    pub(crate) fn is_writable(&self) -> bool {
+        self.stopped().is_none() && !self.writer.last_write_failed()
+    }
+
     /// How the last checkpoint ended: filled when the store is dropped.
     pub(crate) fn closing_result(&self) -> ClosingResult {
         self.writer.closing_result()

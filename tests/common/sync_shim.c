@@ -4,6 +4,7 @@
  *   SHIM_FAIL_AT  which sync of the file fails, counted from 1; none if missing
  *   SHIM_THREAD   only syncs of the thread with this name are counted
  *   SHIM_RECORD   a file to which every operation is appended, if set
+ *   SHIM_MARKER   how often the marker of a failed sync cannot be opened
  *
  * A record is a header and the written bytes. Its file is 'd' (the database), 'w' (its write-ahead log) or 'n' (notes: a
  * file whose name ends in ".notes").
@@ -13,6 +14,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,6 +33,7 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static const char *path;
 static const char *thread;
 static long fail_at;
+static long marker_failures;
 static long syncs;
 static int record_fd = -1;
 
@@ -38,6 +41,7 @@ static int (*real_fsync)(int);
 static int (*real_fdatasync)(int);
 static int (*real_ftruncate)(int, off_t);
 static int (*real_unlink)(const char *);
+static int (*real_open)(const char *, int, ...);
 static ssize_t (*real_write)(int, const void *, size_t);
 static ssize_t (*real_pwrite)(int, const void *, size_t, off_t);
 
@@ -46,12 +50,15 @@ __attribute__((constructor)) static void start(void) {
     real_fdatasync = dlsym(RTLD_NEXT, "fdatasync");
     real_ftruncate = dlsym(RTLD_NEXT, "ftruncate64");
     real_unlink = dlsym(RTLD_NEXT, "unlink");
+    real_open = dlsym(RTLD_NEXT, "open64");
     real_write = dlsym(RTLD_NEXT, "write");
     real_pwrite = dlsym(RTLD_NEXT, "pwrite64");
     path = getenv("SHIM_FILE");
     thread = getenv("SHIM_THREAD");
     const char *at = getenv("SHIM_FAIL_AT");
     fail_at = at ? atol(at) : 0;
+    const char *marker = getenv("SHIM_MARKER");
+    marker_failures = marker ? atol(marker) : 0;
     const char *record = getenv("SHIM_RECORD");
     if (record) record_fd = open(record, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
 }
@@ -151,6 +158,24 @@ int ftruncate64(int fd, off_t size) {
 }
 
 int ftruncate(int fd, off_t size) { return ftruncate64(fd, size); }
+
+int open64(const char *name, int flags, ...) {
+    va_list arguments;
+    va_start(arguments, flags);
+    mode_t mode = va_arg(arguments, mode_t);
+    va_end(arguments);
+    size_t length = strlen(name), suffix = strlen("-sync-failed");
+    if (length > suffix && strcmp(name + length - suffix, "-sync-failed") == 0) {
+        pthread_mutex_lock(&mutex);
+        int fails = marker_failures > 0 && marker_failures--;
+        pthread_mutex_unlock(&mutex);
+        if (fails) {
+            errno = EROFS;
+            return -1;
+        }
+    }
+    return real_open(name, flags, mode);
+}
 
 int unlink(const char *name) {
     int file = kind_of_name(name, strlen(name));

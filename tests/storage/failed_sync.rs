@@ -291,6 +291,24 @@ fn all_processes_stop_and_the_next_start_waits_for_the_last_of_them() {
     assert!(service.check().unwrap().is_clean());
 }
 
+#[test]
+fn a_marker_that_cannot_be_created_is_tried_again() {
+    let shop = Shop::new();
+    let Some(shim) = SyncShim::for_database(&shop.path) else { return };
+    let mut seller = shop.child("sell", 1000);
+    shim.fail_at(1, &mut seller).env("SHIM_MARKER", "2");
+    let mut seller = ChildProcess::start(seller);
+    assert_eq!(seller.next_message().as_deref(), Some("stopped"));
+    let marker = beside(&shop.path, "-sync-failed");
+    assert!(!marker.exists());
+    while !marker.exists() {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    assert_eq!(open_error(&shop.path), sync_failed());
+    assert_eq!(seller.finish().messages, ["the log remains"]);
+    assert!(TicketingService::open(&shop.path).unwrap().check().unwrap().is_clean());
+}
+
 fn open_error(path: &Path) -> Error {
     TicketingService::open(path).map(drop).unwrap_err()
 }
