@@ -34,7 +34,8 @@ macro_rules! form_setters {
                 $([$($option:tt)*])?
         ),* $(,)?
     }) => {
-        /// Setters.
+        /// # Setters
+        /// Each sets one field.
         impl $request {
             $($crate::form::setters::form_setter! {
                 [$(#[$($doc)*])*] $field: $type $(::$path)* $(<$item $(::$item_path)*>)?
@@ -54,7 +55,8 @@ macro_rules! writable_setters {
                 => $presence:ident $(($default:expr))? $(, $limit:expr)*;
         )*
     }) => {
-        /// Setters.
+        /// # Setters
+        /// Each sets one field.
         impl $request {
             $($crate::form::setters::writable_setter! {
                 $verb [$(#[$($doc)*])*] $field: [$type $(::$path)* $(<$item>)?] $presence $(($default))?

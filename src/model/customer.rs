@@ -50,6 +50,7 @@ form! {
     }
 }
 
+/// # Constructors
 impl NewCustomer {
     /// Creates a customer with a name and an e-mail address.
     #[must_use]

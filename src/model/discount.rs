@@ -119,6 +119,7 @@ writable_fields! {
     auto_apply: bool => default(false);
 }
 
+/// # Constructors
 impl CreateDiscount {
     /// Creates a discount of a percentage on all ticket types of the event, for any number of orders with the
     /// code, between two times.
@@ -216,6 +217,7 @@ form! {
     }
 }
 
+/// # Constructors
 impl ValidateDiscount {
     /// Creates a question about a code that the customer entered and the items of the basket.
     #[must_use]

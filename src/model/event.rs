@@ -166,6 +166,7 @@ writable_fields! {
     metadata: Metadata => default(Metadata::new());
 }
 
+/// # Constructors
 impl CreateEvent {
     /// Creates a draft of an event with digital tickets and no optional fields.
     #[must_use]

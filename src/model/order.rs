@@ -261,6 +261,7 @@ form! {
     }
 }
 
+/// # Constructors
 impl CreateOrder {
     /// Creates an order of `quantity` tickets of one type.
     #[must_use]

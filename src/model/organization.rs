@@ -54,6 +54,7 @@ impl Default for CreateOrganization {
     }
 }
 
+/// # Constructors
 impl CreateOrganization {
     /// Creates an organization with a name, the currency `EUR` and the time zone `UTC`.
     #[must_use]
@@ -152,6 +153,7 @@ with_setters! {
     }
 }
 
+/// # Constructors
 impl CreateApiKey {
     /// Creates a key with a name and scopes that does not expire.
     #[must_use]

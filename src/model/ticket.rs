@@ -106,6 +106,7 @@ form! {
     }
 }
 
+/// # Constructors
 impl IssueTickets {
     /// Creates a request for `quantity` tickets of one type.
     #[must_use]
@@ -173,6 +174,7 @@ form! {
     }
 }
 
+/// # Constructors
 impl CheckInTicket {
     /// Creates a scan that accepts tickets for any event.
     #[must_use]

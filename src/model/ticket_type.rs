@@ -152,6 +152,7 @@ writable_fields! {
     metadata: Metadata => default(Metadata::new());
 }
 
+/// # Constructors
 impl CreateTicketType {
     /// Creates a ticket type that is on sale immediately and valid at any time.
     #[must_use]

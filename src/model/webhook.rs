@@ -131,6 +131,7 @@ writable_fields! {
     enabled: bool => default(true);
 }
 
+/// # Constructors
 impl CreateWebhook {
     /// Creates an endpoint at `url` for notifications of these types.
     #[must_use]

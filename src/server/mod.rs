@@ -48,14 +48,19 @@
 //!     }
 //! }
 //!
-//! /// Finds the organization of the user who is logged in. A real application looks up a session.
+//! /// Finds the organization of the user who is logged in.
+//! /// A real application looks up a session.
 //! fn organization_of_user(request: &Request) -> Option<OrganizationId> {
 //!     request.headers().get("cookie")?.to_str().ok()?.parse().ok()
 //! }
 //!
-//! async fn log_in(State(shop): State<Shop>, mut request: Request, next: Next) -> ticketing::Result<Response> {
+//! async fn log_in(
+//!     State(service): State<TicketingService>,
+//!     mut request: Request,
+//!     next: Next,
+//! ) -> ticketing::Result<Response> {
 //!     if let Some(organization) = organization_of_user(&request) {
-//!         let caller = shop.service.run(move |service| service.act_for(organization)).await?;
+//!         let caller = service.run(move |service| service.act_for(organization)).await?;
 //!         request.extensions_mut().insert(caller);
 //!     }
 //!     Ok(next.run(request).await)
@@ -70,7 +75,8 @@
 //!     caller: Caller,
 //!     Path(event): Path<EventId>,
 //! ) -> ticketing::Result<String> {
-//!     let summary = service.run(move |service| service.get_event_summary(&caller, event)).await?;
+//!     let summary = move |service: &TicketingService| service.get_event_summary(&caller, event);
+//!     let summary = service.run(summary).await?;
 //!     Ok(summary.gross_revenue.to_string())
 //! }
 //!
@@ -80,7 +86,7 @@
 //!         .sandbox_gateway()
 //!         .public_url("https://shop.example/tickets")
 //!         .maintenance()
-//!         // Needs the feature `ring`, or a default provider of rustls that the program has installed.
+//!         // Needs the feature `ring`, or a provider that the program has installed.
 //!         .webhook_sender(SenderOptions::default())
 //!         .open()?;
 //!
@@ -93,7 +99,8 @@
 //!         .layer(from_fn_with_state(shop.clone(), log_in))
 //!         .with_state(shop);
 //!     let listener = std::net::TcpListener::bind("127.0.0.1:8080")?;
-//!     serve(app, listener, options, async { drop(tokio::signal::ctrl_c().await) }).await?;
+//!     let shutdown = async { drop(tokio::signal::ctrl_c().await) };
+//!     serve(app, listener, options, shutdown).await?;
 //!
 //!     service.close(Duration::from_secs(10))?;
 //!     Ok(())
