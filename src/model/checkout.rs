@@ -35,8 +35,6 @@ pub struct HostedCheckout {
     pub event_start: Timestamp,
     /// The time zone of the event, as a name of the IANA database.
     pub timezone: String,
-    /// The name of each item's ticket type, in the order of the items.
-    pub item_names: Vec<String>,
     /// The pages to send the customer to afterwards, if the order names them.
     pub redirect_urls: Option<CheckoutRedirectUrls>,
 }

@@ -31,9 +31,9 @@ pub(crate) const API_KEYS: CountLimit =
     CountLimit { most: 1000, owner: "an organization", things: "API keys that are not revoked" };
 
 impl CountLimit {
-    /// Checks that one more may be added to `existing`.
-    pub(crate) fn check_room(self, existing: usize) -> Result<()> {
-        if existing < self.most {
+    /// Checks that one more may be added. `is_reached` is whether there are as many as there may be.
+    pub(crate) fn check_room(self, is_reached: bool) -> Result<()> {
+        if !is_reached {
             return Ok(());
         }
         let Self { most, owner, things } = self;

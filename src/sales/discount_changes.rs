@@ -64,7 +64,7 @@ pub(crate) fn update(
 
 /// Checks that one more automatic discount of an event may be enabled.
 fn check_room_for_automatic(tx: &Transaction<'_>, event: EventId) -> Result<()> {
-    AUTOMATIC_DISCOUNTS.check_room(discounts::count_automatic(tx, event, AUTOMATIC_DISCOUNTS.most)?)
+    AUTOMATIC_DISCOUNTS.check_room(discounts::has_at_least_automatic(tx, event, AUTOMATIC_DISCOUNTS.most)?)
 }
 
 /// Deletes a discount. A discount that an order ever used cannot be deleted.

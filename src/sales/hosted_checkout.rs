@@ -18,7 +18,6 @@ pub(crate) fn page(tx: &Transaction<'_>, reference: &str) -> Result<HostedChecko
     let order = orders::get(tx, organization, id)?;
     let event = events::get(tx, organization, order.event_id)?;
     let hold_until = if order.status == OrderStatus::Pending { orders::hold_until(tx, id)? } else { None };
-    let item_names = order.items.iter().map(|item| item.ticket_type_name.clone()).collect();
     Ok(HostedCheckout {
         order,
         currency: orders::currency(tx, id)?,
@@ -27,7 +26,6 @@ pub(crate) fn page(tx: &Transaction<'_>, reference: &str) -> Result<HostedChecko
         event_location: event.location,
         event_start: event.start_date,
         timezone: event.timezone,
-        item_names,
         redirect_urls: orders::details(tx, organization, id)?.checkout_redirect_urls,
     })
 }

@@ -60,7 +60,7 @@ pub(crate) fn update(
 /// Creates an API key of an organization.
 pub(crate) fn create_api_key(tx: &Transaction<'_>, organization: OrganizationId, key: &NewApiKey) -> Result<ApiKey> {
     let organization = organizations::get(tx, organization)?;
-    API_KEYS.check_room(api_keys::count_usable(tx, organization.id, API_KEYS.most)?)?;
+    API_KEYS.check_room(api_keys::has_at_least_usable(tx, organization.id, API_KEYS.most)?)?;
     api_keys::insert(tx, organization.id, &key.request, &key.hash)
 }
 

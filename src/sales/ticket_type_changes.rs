@@ -22,7 +22,7 @@ pub(crate) fn create(
     let event = events::get(tx, organization, event)?;
     let fields = TicketTypeFields::create(request.body.clone());
     let fields = rules::check(fields, decimals_of_stored(&event.currency)?, request.errors.clone())?;
-    TICKET_TYPES.check_room(ticket_types::count_of_event(tx, event.id, TICKET_TYPES.most)?)?;
+    TICKET_TYPES.check_room(ticket_types::has_at_least_in_event(tx, event.id, TICKET_TYPES.most)?)?;
     let id = ticket_types::insert(tx, organization, event.id, &fields)?;
     events::reopen_if_first_unsold(tx, event.id, fields.quantity)?;
     ticket_types::get(tx, organization, id)

@@ -23,7 +23,7 @@ pub(crate) fn create(
     let mut errors = request.errors.clone();
     webhook_url::check(&mut errors, "url", &request.body.url, allow_local);
     let fields = rules::check(WebhookFields::create(request.body.clone()), errors)?;
-    WEBHOOK_ENDPOINTS.check_room(webhooks::count_of_organization(tx, organization, WEBHOOK_ENDPOINTS.most)?)?;
+    WEBHOOK_ENDPOINTS.check_room(webhooks::has_at_least_in_organization(tx, organization, WEBHOOK_ENDPOINTS.most)?)?;
     let secret = rules::secret_from_random(tx.environment().random());
     let endpoint = webhooks::insert(tx, organization, &fields, &secret)?;
     Ok(CreatedWebhookEndpoint { endpoint, secret })

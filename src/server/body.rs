@@ -14,14 +14,18 @@ use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE, EXPECT};
 
 use super::problem::Problem;
 
-/// The maximum size of a body: 1 MiB.
+/// The maximum size of the body of an operation: 1 MiB.
 const MAX_BYTES: usize = 1024 * 1024;
 
-/// Refuses a body whose `Content-Length` is over the limit.
+/// Refuses a body whose `Content-Length` is over the limit of operations.
 pub(super) fn check_length(headers: &HeaderMap) -> Result<(), Problem> {
+    check_length_up_to(headers, MAX_BYTES)
+}
+
+fn check_length_up_to(headers: &HeaderMap, most: usize) -> Result<(), Problem> {
     let length = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok());
     match length.and_then(|length| length.parse::<u64>().ok()) {
-        Some(length) if length > MAX_BYTES as u64 => Err(Problem::too_large(MAX_BYTES)),
+        Some(length) if length > most as u64 => Err(Problem::too_large(most)),
         _ => Ok(()),
     }
 }
@@ -30,18 +34,26 @@ pub(super) fn check_length(headers: &HeaderMap) -> Result<(), Problem> {
 pub(super) struct RequestBody {
     body: Body,
     bytes: Vec<u8>,
+    /// The maximum size, in bytes.
+    most: usize,
     /// Set once the body was read to its end, or cannot be read.
     end: Option<Result<(), Problem>>,
 }
 
 impl RequestBody {
+    /// The body of an operation.
     pub(super) fn new(body: Body) -> Self {
-        Self { body, bytes: Vec::new(), end: None }
+        Self::up_to(MAX_BYTES, body)
+    }
+
+    /// A body of at most this many bytes.
+    pub(super) fn up_to(most: usize, body: Body) -> Self {
+        Self { body, bytes: Vec::new(), most, end: None }
     }
 
     /// Whether [`RequestBody::read`] would return without waiting for the client.
     pub(super) async fn has_arrived(&mut self, headers: &HeaderMap) -> bool {
-        if check_length(headers).is_err() {
+        if check_length_up_to(headers, self.most).is_err() {
             return true;
         }
         // With `Expect: 100-continue`, do not poll yet: polling makes hyper send `100 Continue`.
@@ -50,7 +62,7 @@ impl RequestBody {
 
     /// Reads the whole body, or fails as soon as it is over the limit.
     pub(super) async fn read(mut self, headers: &HeaderMap) -> Result<Vec<u8>, Problem> {
-        check_length(headers)?;
+        check_length_up_to(headers, self.most)?;
         poll_fn(|cx| self.poll(cx)).await.map(|()| self.bytes)
     }
 
@@ -67,8 +79,8 @@ impl RequestBody {
                 return Poll::Ready(Err(Problem::malformed("the body ended before it was complete")));
             };
             let Ok(data) = frame.into_data() else { continue };
-            if self.bytes.len() + data.len() > MAX_BYTES {
-                return Poll::Ready(Err(Problem::too_large(MAX_BYTES)));
+            if self.bytes.len() + data.len() > self.most {
+                return Poll::Ready(Err(Problem::too_large(self.most)));
             }
             self.bytes.extend_from_slice(&data);
         }

@@ -4,6 +4,7 @@ use std::fmt::{self, Write};
 
 use axum::http::StatusCode;
 
+use crate::form::limits::LINE_LENGTH;
 use crate::model::amount::Amount;
 use crate::model::checkout::HostedCheckout;
 use crate::model::order::{Order, OrderStatus, PaymentStatus};
@@ -115,7 +116,7 @@ impl fmt::Display for Money<'_> {
 pub(super) fn render(checkout: &HostedCheckout) -> String {
     let order = &checkout.order;
     let state = CheckoutState::of(order);
-    let title = Escaped(&checkout.event_title);
+    let title = Escaped(shortened(&checkout.event_title));
     let notice = state.notice().map_or_else(String::new, |Notice { tone, title, text }| {
         format!("<p class=\"notice {tone}\" role=\"status\"><strong>{title}</strong>{text}</p>")
     });
@@ -145,7 +146,7 @@ pub(super) fn render(checkout: &HostedCheckout) -> String {
 fn event(checkout: &HostedCheckout) -> String {
     let start = local_time(checkout.event_start, &checkout.timezone);
     let location = checkout.event_location.as_deref().map_or_else(String::new, |location| {
-        let location = Escaped(location);
+        let location = Escaped(shortened(location));
         format!("<br>{location}")
     });
     format!("<p class=\"event\">{start}{location}</p>")
@@ -156,8 +157,8 @@ fn items(checkout: &HostedCheckout) -> String {
     let order = &checkout.order;
     let money = |amount| Money { amount, currency: &checkout.currency };
     let mut rows = String::new();
-    for (item, name) in order.items.iter().zip(&checkout.item_names) {
-        let name = Escaped(name);
+    for item in &order.items {
+        let name = Escaped(&item.ticket_type_name);
         let price = money(item.price);
         let amount = money(item.item_subtotal);
         // Writing to a string cannot fail.
@@ -176,6 +177,11 @@ fn items(checkout: &HostedCheckout) -> String {
         "<table><thead><tr><th scope=\"col\">Tickets</th><th scope=\"col\">Amount</th></tr></thead><tbody>{rows}</tbody>\
          <tfoot><tr><th scope=\"row\">Total</th><td>{total}</td></tr></tfoot></table>"
     )
+}
+
+/// The beginning of a text. Those of version 0.1 may have any length.
+fn shortened(name: &str) -> &str {
+    name.char_indices().nth(LINE_LENGTH).map_or(name, |(end, _)| &name[..end])
 }
 
 /// The number of the order, and until when it can be paid.

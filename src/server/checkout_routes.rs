@@ -18,6 +18,9 @@ use crate::model::checkout::CheckoutOutcome;
 use crate::service::TicketingService;
 use crate::text_enum::TextEnum;
 
+/// The maximum size of the form: 4 KiB. It has one field.
+const MAX_FORM_BYTES: usize = 4 * 1024;
+
 /// The parameters in the path. They cannot be read if an escape in the path does not decode to UTF-8.
 type PathParams = Result<RawPathParams, RawPathParamsRejection>;
 
@@ -47,7 +50,10 @@ async fn redirect(service: &BlockingService, token: String, request: Request) ->
     // Relative, so that it is right under any prefix.
     let checkout = request.uri().path().rsplit('/').next().unwrap_or_default().to_owned();
     let (head, body) = request.into_parts();
-    let form = RequestBody::new(body).read(&head.headers).await?;
+    // Anyone can send a form, so nothing of it is read before the token was found.
+    let known = token.clone();
+    service.call(WaitsFor::Store, move |service| Ok(service.find_hosted_checkout(&known)?)).await?;
+    let form = RequestBody::up_to(MAX_FORM_BYTES, body).read(&head.headers).await?;
     let outcome = outcome(&form)
         .ok_or_else(|| Problem::malformed("the form field outcome must be success, failure or cancel"))?;
     let finish = move |service: &TicketingService| Ok(service.finish_hosted_checkout(&token, outcome)?);

@@ -29,6 +29,13 @@ impl TicketingService {
         self.store().read(|tx| hosted_checkout::page(tx, &reference))
     }
 
+    /// Checks that there is a checkout with this token.
+    #[cfg(feature = "http")]
+    pub(crate) fn find_hosted_checkout(&self, token: &str) -> Result<()> {
+        let reference = self.payment_reference(token)?;
+        self.store().read_one(|tx| hosted_checkout::find(tx, &reference)).map(drop)
+    }
+
     /// Applies the outcome that the customer chose on the sandbox's checkout page. Cancelling an order that is not
     /// pending changes nothing.
     ///

@@ -1,6 +1,6 @@
 //! API keys. Only their hashes are stored.
 
-use super::lists::count;
+use super::lists::has_at_least;
 use super::{Bind, Row, Transaction};
 use crate::error::{Error, ResourceKind, Result};
 use crate::model::id::{ApiKeyId, OrganizationId};
@@ -19,8 +19,8 @@ const INSERT: &str = "INSERT INTO api_keys (id, organization_id, key_hash, name,
     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT (id) DO NOTHING";
 pub(super) const BY_ORGANIZATION: &str =
     concat!("SELECT ", columns!(), " FROM api_keys WHERE organization_id = ?1 ORDER BY id DESC");
-const COUNT: &str = "SELECT COUNT(*) AS number FROM
-    (SELECT 1 FROM api_keys WHERE organization_id = ?1 AND revoked_at IS NULL LIMIT ?2) AS counted";
+pub(super) const NTH: &str =
+    "SELECT 1 FROM api_keys WHERE organization_id = ?1 AND revoked_at IS NULL LIMIT 1 OFFSET ?2";
 const BY_ID: &str = concat!("SELECT ", columns!(), " FROM api_keys WHERE id = ?1 AND organization_id = ?2");
 pub(super) const VALID: &str = "SELECT k.organization_id, k.scopes, k.id, k.last_used_at, o.suspended_at
     FROM api_keys k JOIN organizations o ON o.id = k.organization_id
@@ -76,9 +76,9 @@ pub(crate) fn insert(
     })
 }
 
-/// Counts the keys of an organization that are not revoked, up to a limit.
-pub(crate) fn count_usable(tx: &Transaction<'_>, organization: OrganizationId, most: usize) -> Result<usize> {
-    count(tx, COUNT, organization.into(), most)
+/// Whether an organization has at least this number of keys that are not revoked.
+pub(crate) fn has_at_least_usable(tx: &Transaction<'_>, organization: OrganizationId, number: usize) -> Result<bool> {
+    has_at_least(tx, NTH, organization.into(), number)
 }
 
 /// Lists the keys of an organization, newest first.

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use super::columns::columns;
 use super::currency::read_currency;
-use super::lists::{count, cursor_bound, limit_plus_one};
+use super::lists::{cursor_bound, has_at_least, limit_plus_one};
 use super::pages::read_page;
 use super::{Bind, Constraint, Row, Transaction, on_violation};
 use crate::error::{Error, Reason, ResourceKind, Result};
@@ -99,8 +99,8 @@ static UPDATE: LazyLock<String> = LazyLock::new(|| {
 const BY_ID: &str = select!("d.id = ?2 AND d.organization_id = ?3");
 pub(super) const BY_CODE: &str = select!("d.event_id = ?2 AND d.code_key = ?3 AND +d.organization_id = ?4");
 pub(super) const AUTOMATIC: &str = select!("d.event_id = ?2 AND d.auto_apply = 1 ORDER BY d.id");
-pub(super) const COUNT_AUTOMATIC: &str = "SELECT COUNT(*) AS number FROM
-    (SELECT 1 FROM discounts WHERE event_id = ?1 AND auto_apply = 1 AND is_active = 1 LIMIT ?2) AS counted";
+pub(super) const NTH_AUTOMATIC: &str =
+    "SELECT 1 FROM discounts WHERE event_id = ?1 AND auto_apply = 1 AND is_active = 1 LIMIT 1 OFFSET ?2";
 const EXISTS: &str = "SELECT 1 FROM discounts WHERE id = ?1 AND organization_id = ?2";
 pub(super) const LIST: &str = select!(
     "d.organization_id = ?2 AND d.id < ?3 AND (CAST(?5 AS TEXT) IS NULL OR d.code_key = ?5)
@@ -165,9 +165,9 @@ pub(crate) fn automatic(tx: &Transaction<'_>, event: EventId) -> Result<Vec<Disc
     tx.query_all(AUTOMATIC, &[tx.now().into(), event.into()], decode)
 }
 
-/// Counts the automatic discounts of an event that are enabled, up to a limit.
-pub(crate) fn count_automatic(tx: &Transaction<'_>, event: EventId, most: usize) -> Result<usize> {
-    count(tx, COUNT_AUTOMATIC, event.into(), most)
+/// Whether an event has at least this number of automatic discounts that are enabled.
+pub(crate) fn has_at_least_automatic(tx: &Transaction<'_>, event: EventId, number: usize) -> Result<bool> {
+    has_at_least(tx, NTH_AUTOMATIC, event.into(), number)
 }
 
 /// Lists the discounts of an organization or of one event, newest first.

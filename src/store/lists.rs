@@ -33,12 +33,11 @@ pub(crate) fn limit_plus_one<C>(page: &PageRequest<C>) -> Bind<'static> {
     Bind::Int(page.limit + 1)
 }
 
-/// Runs a statement that counts the rows of the owner `?1` up to the number `?2`, as the column `number`. So the work is
-/// bounded, also if there are more rows than a limit allows.
-pub(super) fn count(tx: &Transaction<'_>, sql: &str, owner: Bind<'_>, most: usize) -> Result<usize> {
-    let most = i64::try_from(most).unwrap_or(i64::MAX);
-    let number = tx.query_opt(sql, &[owner, Bind::Int(most)], |row| row.get::<i64>("number"))?;
-    Ok(number.and_then(|number| usize::try_from(number).ok()).unwrap_or(0))
+/// Whether the owner `?1` has at least `number` rows. The statement returns one row, unless there are at most `?2`. So the
+/// work is bounded, also if there are more rows than a limit allows.
+pub(super) fn has_at_least(tx: &Transaction<'_>, sql: &str, owner: Bind<'_>, number: usize) -> Result<bool> {
+    let others = i64::try_from(number).unwrap_or(i64::MAX) - 1;
+    tx.exists(sql, &[owner, Bind::Int(others)])
 }
 
 /// The lengths of `IN` lists. A list is filled up to the next of these lengths with copies of its last entry. A page

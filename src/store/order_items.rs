@@ -16,7 +16,9 @@ const INSERT: &str = "INSERT INTO order_items (id, order_id, ticket_type_id, qua
     VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT (id) DO NOTHING";
 pub(super) const BY_ORDERS: &str =
     "SELECT id, order_id, ticket_type_id, quantity, price, discount FROM order_items WHERE order_id";
-pub(super) const WITH_NAMES: &str = "SELECT i.id, i.order_id, i.ticket_type_id, i.quantity, i.price, i.discount, t.name
+/// Names of version 0.1 may have any length, and there is one for each item: only 255 characters are read.
+pub(super) const WITH_NAMES: &str = "SELECT i.id, i.order_id, i.ticket_type_id, i.quantity, i.price, i.discount,
+        SUBSTR(t.name, 1, 255) AS name
     FROM order_items i JOIN ticket_types t ON t.id = i.ticket_type_id WHERE i.order_id = ?1 ORDER BY i.id";
 static OF_ORDERS: LazyLock<ChildrenQuery> = LazyLock::new(|| ChildrenQuery::new(BY_ORDERS, "ORDER BY id"));
 

@@ -12,10 +12,10 @@ use crate::model::amount::Amount;
 use crate::model::currency::Decimals;
 use crate::model::customer::Customer;
 use crate::model::discount::Discount;
-use crate::model::id::{OrderId, OrganizationId};
+use crate::model::id::{OrderId, OrderItemId, OrganizationId};
 use crate::model::order::{
-    CheckoutRedirectUrls, CreateOrder, ListOrders, Order, OrderDetails, OrderItem, OrderStatus, OrderSummary, Payment,
-    ShippingAddress,
+    CheckoutRedirectUrls, CreateOrder, ListOrders, Order, OrderDetails, OrderItem, OrderStatus, OrderSummary,
+    OrderTicket, Payment, ShippingAddress,
 };
 use crate::model::page::Page;
 use crate::model::timestamp::Timestamp;
@@ -215,15 +215,14 @@ pub(crate) fn insert(tx: &Transaction<'_>, new: NewOrder<'_>) -> Result<Order> {
 pub(crate) fn get(tx: &Transaction<'_>, organization: OrganizationId, id: OrderId) -> Result<Order> {
     let found = tx.query_opt(BY_ID, &[id.into(), organization.into()], |row| decode(row, tx.now()))?;
     let (order, decimals) = found.ok_or(Error::NotFound(ResourceKind::Order))?;
+    let mut issued: HashMap<OrderItemId, Vec<OrderTicket>> = HashMap::new();
+    for (item, ticket) in tickets::of_order(tx, id)? {
+        issued.entry(item).or_default().push(ticket);
+    }
     let mut items = Vec::new();
-    let mut issued = tickets::of_order(tx, id)?;
     for (stored, name) in order_items::with_names(tx, id)? {
         let item = stored.summary(name, decimals, order.created_at);
-        let (own, others) = issued.into_iter().partition(|(item, _)| *item == stored.id);
-        issued = others;
-        let own: Vec<_> = own;
-        let own = own.into_iter().map(|(_, ticket)| ticket).collect();
-        items.push(OrderItem::with_fields_of(item, own));
+        items.push(OrderItem::with_fields_of(item, issued.remove(&stored.id).unwrap_or_default()));
     }
     Ok(Order::with_fields_of(order, items))
 }

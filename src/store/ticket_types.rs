@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use super::columns::columns;
 use super::currency::read_currency;
-use super::lists::{ChildrenQuery, children, count, limit_plus_one, unknown_cursor};
+use super::lists::{ChildrenQuery, children, has_at_least, limit_plus_one, unknown_cursor};
 use super::pages::read_page;
 use super::{Bind, Transaction};
 use crate::error::{Error, Reason, ResourceKind, Result};
@@ -89,17 +89,16 @@ pub(super) const LIST: &str = select!(
 );
 const POSITION: &str = "SELECT id, sort_order FROM ticket_types WHERE id = ?1 AND organization_id = ?2";
 const DELETE: &str = "DELETE FROM ticket_types WHERE id = ?1 AND organization_id = ?2 AND used = 0";
-const OFFER: &str = "SELECT id, name, price, status, max_per_order, sale_start_at, sale_end_at
+const OFFER: &str = "SELECT id, SUBSTR(name, 1, 255) AS name, price, status, max_per_order, sale_start_at, sale_end_at
     FROM ticket_types WHERE id = ?1 AND event_id = ?2";
-const COUNT: &str =
-    "SELECT COUNT(*) AS number FROM (SELECT 1 FROM ticket_types WHERE event_id = ?1 LIMIT ?2) AS counted";
+pub(super) const NTH: &str = "SELECT 1 FROM ticket_types WHERE event_id = ?1 LIMIT 1 OFFSET ?2";
 const NAME: &str = "SELECT id, event_id, name FROM ticket_types WHERE id = ?1 AND organization_id = ?2";
 static NAMES: LazyLock<ChildrenQuery> =
-    LazyLock::new(|| ChildrenQuery::new("SELECT id, name FROM ticket_types WHERE id", ""));
+    LazyLock::new(|| ChildrenQuery::new("SELECT id, SUBSTR(name, 1, 255) AS name FROM ticket_types WHERE id", ""));
 
-/// Counts the ticket types of an event, up to a limit.
-pub(crate) fn count_of_event(tx: &Transaction<'_>, event: EventId, most: usize) -> Result<usize> {
-    count(tx, COUNT, event.into(), most)
+/// Whether an event has at least this number of ticket types.
+pub(crate) fn has_at_least_in_event(tx: &Transaction<'_>, event: EventId, number: usize) -> Result<bool> {
+    has_at_least(tx, NTH, event.into(), number)
 }
 
 pub(crate) fn insert(

@@ -4,7 +4,7 @@
 use std::sync::LazyLock;
 
 use super::columns::columns;
-use super::lists::{count, cursor_bound, limit_plus_one};
+use super::lists::{cursor_bound, has_at_least, limit_plus_one};
 use super::pages::read_page;
 use super::{Bind, CommitEvent, Transaction};
 use crate::error::{Error, ResourceKind, Result};
@@ -62,8 +62,7 @@ const ROTATE: &str = "UPDATE webhook_endpoints SET secret = ?3, updated_at = ?4,
 const BY_ID: &str = select!("id = ?1 AND organization_id = ?2");
 const EXISTS: &str = "SELECT 1 FROM webhook_endpoints WHERE id = ?1 AND organization_id = ?2";
 pub(super) const LIST: &str = select!("organization_id = ?1 AND id < ?2 ORDER BY id DESC LIMIT ?3");
-const COUNT: &str = "SELECT COUNT(*) AS number FROM
-    (SELECT 1 FROM webhook_endpoints WHERE organization_id = ?1 LIMIT ?2) AS counted";
+pub(super) const NTH: &str = "SELECT 1 FROM webhook_endpoints WHERE organization_id = ?1 LIMIT 1 OFFSET ?2";
 const DELETE: &str = "DELETE FROM webhook_endpoints WHERE id = ?1 AND organization_id = ?2";
 pub(super) const REMOVE_WAITING_OF_TYPE: &str =
     "UPDATE webhook_outbox SET state = 'REMOVED', finished_at = ?3, claim = NULL
@@ -120,9 +119,13 @@ pub(crate) fn get(tx: &Transaction<'_>, organization: OrganizationId, id: Webhoo
     tx.query_opt(BY_ID, &[id.into(), organization.into()], decode)?.ok_or_else(not_found)
 }
 
-/// Counts the endpoints of an organization, up to a limit.
-pub(crate) fn count_of_organization(tx: &Transaction<'_>, organization: OrganizationId, most: usize) -> Result<usize> {
-    count(tx, COUNT, organization.into(), most)
+/// Whether an organization has at least this number of endpoints.
+pub(crate) fn has_at_least_in_organization(
+    tx: &Transaction<'_>,
+    organization: OrganizationId,
+    number: usize,
+) -> Result<bool> {
+    has_at_least(tx, NTH, organization.into(), number)
 }
 
 /// Lists the endpoints of an organization, newest first.

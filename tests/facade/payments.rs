@@ -465,8 +465,9 @@ fn the_outcome_chosen_on_the_sandbox_page_decides_about_the_order() {
         assert_eq!((result.outcome, result.redirect_url.as_deref()), (outcome, Some(redirect)));
         assert_eq!((fixture.order_status(order.id), fixture.payment_status(order.id)), (status, Some(payment)));
         let page = fixture.service.hosted_checkout(&token).expect("the page stays readable");
+        assert_eq!(page.order.items[0].ticket_type_name, "Seat");
         assert_eq!((page.order, page.event_title.as_str()), (fixture.read_order(order.id), "Summer Night"));
-        assert_eq!((page.currency.as_str(), page.item_names), ("EUR", vec!["Seat".to_owned()]));
+        assert_eq!(page.currency, "EUR");
     }
     let (_, token) = sandbox_order(&fixture, &ticket_type, None);
     let result = fixture.service.finish_hosted_checkout(&token, CheckoutOutcome::Success).expect("an accepted outcome");

@@ -203,3 +203,29 @@ fn unknown_checkouts_and_invalid_outcomes_get_an_error_page() {
         "PENDING"
     );
 }
+
+#[test]
+fn a_form_has_at_most_4_kib() {
+    let server = Server::start();
+    let mut client = server.client();
+    let EventOnSale { event, ticket_type } = event_on_sale(&mut client, "summer-night");
+    let created = client.post("/v1/orders", &order_of(&event, &ticket_type, 1)).expect(201).json();
+    let page = path_of(created["checkoutUrl"].as_str().unwrap());
+    let form = |length: usize| format!("{:a<length$}", "outcome=failure&x=");
+    let send = |client: &mut Client, form: &str| client.send("POST", &page, &[], form.as_bytes());
+    send(&mut client, &form(4097)).expect(413);
+    // Without a Content-Length, the form is refused as soon as it has too many bytes.
+    let mut chunked = server.client_with("");
+    let head = format!("POST {page} HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n");
+    chunked.write(format!("{head}1001\r\n{}\r\n", form(4097)).as_bytes());
+    assert_eq!(chunked.read_response().unwrap().status, 413);
+    send(&mut client, &form(4096)).expect(303);
+}
+
+#[test]
+fn a_form_for_an_unknown_checkout_is_refused_before_it_has_arrived() {
+    let server = Server::start();
+    let mut client = server.client_with("");
+    client.write(b"POST /checkout/x HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\noutcome=");
+    assert_eq!(client.read_response().unwrap().status, 404);
+}
