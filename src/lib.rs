@@ -50,7 +50,8 @@
 //! # Guarantees
 //!
 //! - **Durability.** A method that writes returns after its transaction is synced to disk. A crash loses nothing that
-//!   was acknowledged, and leaves nothing half done.
+//!   was acknowledged, and leaves nothing half done. If the disk fails to sync the database file, the store
+//!   [stops](TicketingService::stopped) to write until the next start.
 //! - **No overselling.** The seats that are sold or reserved never exceed the quantity of a ticket type, also when
 //!   threads and processes compete for the last seat.
 //! - **No overuse of discounts.** A discount never applies to more pending and completed orders than its usage limit

@@ -21,9 +21,7 @@ fn the_threads_of_a_service_that_has_stopped_end_without_a_word() {
     fixture.order(&ticket_type, 1);
     let marker = format!("{}-sync-failed", fixture.path().display());
     std::fs::write(&marker, "").unwrap();
-    while fixture.service.stopped().is_none() {
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    webhooks::wait_until("the store stops", || fixture.service.stopped().is_some());
     // Orders expire, and the maintenance would mark them.
     fixture.clock.advance(Duration::from_hours(24));
     for _ in 0..3 {
