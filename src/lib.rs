@@ -155,6 +155,7 @@
 
 mod form;
 mod model;
+mod round_robin;
 mod rules;
 mod sales;
 mod scope;

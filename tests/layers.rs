@@ -29,9 +29,9 @@ const LAYERS: &[(&str, &[&str])] = &[
         ],
     ),
     ("payment", &["store", "rules", "environment", "model", "form", "error", "text_enum"]),
-    ("webhook", &["store", "rules", "environment", "model", "error", "text_enum"]),
+    ("webhook", &["store", "rules", "environment", "model", "error", "round_robin", "text_enum"]),
     ("sales", &["store", "rules", "model", "form", "error", "text_enum"]),
-    ("store", &["rules", "environment", "model", "form", "error", "scope", "text_enum"]),
+    ("store", &["rules", "environment", "model", "form", "error", "round_robin", "scope", "text_enum"]),
     ("rules", &["model", "form", "error", "text_enum"]),
     ("environment", &["model"]),
     ("model", &["form", "error", "scope", "text_enum"]),
@@ -40,6 +40,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("error", &["scope", "text_enum"]),
     ("scope", &["text_enum"]),
     ("text_enum", &[]),
+    ("round_robin", &[]),
     // Documentation only.
     ("guide", &[]),
 ];

@@ -47,7 +47,8 @@ impl TicketingService {
     /// ```
     pub fn create_api_key(&self, organization: OrganizationId, request: CreateApiKey) -> Result<CreatedApiKey> {
         let GeneratedApiKey { stored, key } = self.generate_api_key(request)?;
-        let api_key = self.store().write(move |tx| organizations::create_api_key(tx, organization, &stored))?;
+        let api_key =
+            self.store().write_for(organization, move |tx| organizations::create_api_key(tx, organization, &stored))?;
         Ok(CreatedApiKey { api_key, key })
     }
 
@@ -92,7 +93,7 @@ impl TicketingService {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn revoke_api_key(&self, organization: OrganizationId, id: ApiKeyId) -> Result<ApiKey> {
-        self.store().write(move |tx| api_keys::revoke(tx, organization, id))
+        self.store().write_for(organization, move |tx| api_keys::revoke(tx, organization, id))
     }
 
     /// Returns the caller that an API key belongs to: its organization and scopes.

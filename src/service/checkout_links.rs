@@ -61,7 +61,7 @@ impl TicketingService {
         let checkout = gateway.call(move |gateway| gateway.start_checkout(&request))?;
 
         let operation = operation.clone();
-        let recorded = self.store_in_operation().write(move |tx| {
+        let recorded = self.store_in_operation().write_for(organization, move |tx| {
             let checkout = NewCheckout { link: &checkout.link, reference: &checkout.reference };
             checkout_links::record(tx, &operation, organization, id, &checkout)
         });
@@ -109,7 +109,7 @@ impl TicketingService {
         let operation = operation.clone();
         let response = self
             .store_in_operation()
-            .write(move |tx| checkout_links::cancel_without_link(tx, &operation, organization, id))?;
+            .write_for(organization, move |tx| checkout_links::cancel_without_link(tx, &operation, organization, id))?;
         response.ok_or(Error::PaymentGatewayFailed(failure))
     }
 }

@@ -58,10 +58,14 @@ impl TicketingService {
         match outcome {
             CheckoutOutcome::Success => self.complete_payment(order.organization, order.id)?,
             CheckoutOutcome::Failure => {
-                self.store().write(move |tx| order_lifecycle::payment_failed(tx, order.organization, order.id))?;
+                self.store().write_for(order.organization, move |tx| {
+                    order_lifecycle::payment_failed(tx, order.organization, order.id)
+                })?;
             }
             CheckoutOutcome::Cancel => {
-                self.store().write(move |tx| order_lifecycle::cancel_if_pending(tx, order.organization, order.id))?;
+                self.store().write_for(order.organization, move |tx| {
+                    order_lifecycle::cancel_if_pending(tx, order.organization, order.id)
+                })?;
             }
         }
         self.store_in_operation().read(|tx| hosted_checkout::result(tx, order, outcome))

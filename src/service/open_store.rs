@@ -51,6 +51,14 @@ impl<'s> OpenStore<'s> {
         self.get()?.write(work)
     }
 
+    pub(super) fn write_for<T: Send + 'static>(
+        &self,
+        organization: OrganizationId,
+        work: impl Fn(&Transaction<'_>) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        self.get()?.write_for(organization, work)
+    }
+
     pub(super) fn read<T>(&self, work: impl FnOnce(&Transaction<'_>) -> Result<T>) -> Result<T> {
         self.get()?.read(work)
     }

@@ -192,7 +192,7 @@ impl TicketingService {
         request: impl Into<Request<UpdateOrganization>>,
     ) -> Result<Organization> {
         let request = request.into();
-        self.store().write(move |tx| sales::organizations::update(tx, id, &request))
+        self.store().write_for(id, move |tx| sales::organizations::update(tx, id, &request))
     }
 
     /// Suspends an organization: its API keys and its callers are refused until it is
@@ -230,7 +230,7 @@ impl TicketingService {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn suspend_organization(&self, id: OrganizationId) -> Result<Organization> {
-        let organization = self.store().write(move |tx| organizations::suspend(tx, id))?;
+        let organization = self.store().write_for(id, move |tx| organizations::suspend(tx, id))?;
         self.inner.suspended.set(id, true);
         Ok(organization)
     }
@@ -250,7 +250,7 @@ impl TicketingService {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn resume_organization(&self, id: OrganizationId) -> Result<Organization> {
-        let organization = self.store().write(move |tx| organizations::resume(tx, id))?;
+        let organization = self.store().write_for(id, move |tx| organizations::resume(tx, id))?;
         self.inner.suspended.set(id, false);
         Ok(organization)
     }
@@ -276,7 +276,7 @@ impl TicketingService {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn delete_organization(&self, id: OrganizationId) -> Result<()> {
-        self.store().write(move |tx| organizations::delete(tx, id))?;
+        self.store().write_for(id, move |tx| organizations::delete(tx, id))?;
         self.inner.suspended.set(id, false);
         Ok(())
     }

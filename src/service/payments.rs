@@ -43,8 +43,9 @@ impl TicketingService {
     /// Records a completed payment, and attempts the refund if one is due.
     pub(super) fn complete_payment(&self, organization: OrganizationId, id: OrderId) -> Result<()> {
         let can_refund = self.can_refund();
-        let payment =
-            self.store().write(move |tx| order_lifecycle::payment_completed(tx, organization, id, can_refund))?;
+        let payment = self
+            .store()
+            .write_for(organization, move |tx| order_lifecycle::payment_completed(tx, organization, id, can_refund))?;
         if let Some(problem) = payment.refund_refused {
             warn_of_refused_refund(id, problem);
         }
@@ -72,6 +73,6 @@ impl TicketingService {
     pub fn payment_failed(&self, caller: &Caller, id: OrderId) -> Result<Order> {
         caller.require_even_if_suspended(Scope::OrdersWrite)?;
         let organization = caller.organization;
-        self.store().write(move |tx| order_lifecycle::payment_failed(tx, organization, id))
+        self.store().write_for(organization, move |tx| order_lifecycle::payment_failed(tx, organization, id))
     }
 }

@@ -173,7 +173,7 @@ impl TicketingService {
         organization: OrganizationId,
         work: impl Fn(&Transaction<'_>) -> Result<T> + Send + 'static,
     ) -> Result<T> {
-        self.store().write(move |tx| {
+        self.store().write_for(organization, move |tx| {
             organizations::require_active(tx, organization)?;
             work(tx)
         })

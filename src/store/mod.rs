@@ -144,7 +144,16 @@ impl Store {
         &self,
         work: impl Fn(&Transaction<'_>) -> Result<T> + Send + 'static,
     ) -> Result<T> {
-        self.writer.write(work)
+        self.writer.write(None, work)
+    }
+
+    /// Like [`write`](Self::write), for a change of an organization. The organizations take turns.
+    pub(crate) fn write_for<T: Send + 'static>(
+        &self,
+        organization: OrganizationId,
+        work: impl Fn(&Transaction<'_>) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        self.writer.write(Some(organization), work)
     }
 
     /// Fails if the store has stopped, if it cannot be read, or if the last attempt to write failed and another one fails

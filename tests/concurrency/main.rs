@@ -7,3 +7,4 @@ mod idempotency_races;
 mod organizations;
 mod processes;
 mod races;
+mod writer;

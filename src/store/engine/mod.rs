@@ -6,9 +6,11 @@
 mod connection;
 mod event_key;
 pub(super) mod ids;
+mod leadership;
 mod row;
 mod scan_permits;
 pub(super) mod sqlite;
+mod sync;
 mod transaction;
 mod values;
 mod violation;

@@ -4,28 +4,33 @@
 //! of one transaction, commits, and only then answers the callers. Many callers share one sync of the disk, and no
 //! caller gets a result that a crash could undo.
 //!
-//! A caller that finds no leader leads one group itself: if there is only one caller, no thread is woken. Jobs that
-//! were queued in the meantime are handed over to the writer's thread, which leads until the queue is empty.
+//! A caller that finds no leader leads one group itself; [`leadership`](super::leadership) has the details. The
+//! organizations take turns in the queue, so that one with many jobs does not delay the others.
 
-use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{SyncSender, sync_channel};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use super::ids::IdSource;
+use super::leadership::{Leadership, Queue};
 use super::sqlite::{Checkpointer, Database};
 use super::transaction::{Recorded, Transaction};
 use crate::environment::Environment;
 use crate::error::{Error, Result, StoreError, StoreErrorKind};
+use crate::model::id::OrganizationId;
+use crate::round_robin::RoundRobin;
 use crate::store::commit_notifier::CommitNotifier;
 use crate::store::counters::Counters;
 use crate::store::subscriptions::Subscriptions;
 
 /// How many jobs one commit contains at most. This limits how long the first of them waits.
 const MAX_GROUP: usize = 256;
+
+/// How long jobs are added to a group. This limits how long the first of them waits, if the jobs are large.
+const MAX_GROUP_TIME: Duration = Duration::from_millis(20);
 
 /// A job in the queue.
 trait Job: Send {
@@ -73,9 +78,7 @@ pub(crate) struct Writer {
 
 /// The state that callers share with the writer's thread.
 struct GroupCommit {
-    queue: Mutex<Queue>,
-    /// Wakes the writer's thread.
-    handed_over: Condvar,
+    leadership: Leadership<Jobs>,
     /// Locked by the leader.
     database: Mutex<Database>,
     environment: Environment,
@@ -98,22 +101,14 @@ pub(in crate::store) struct AfterCommit {
     pub(in crate::store) subscriptions: Arc<Subscriptions>,
 }
 
+/// The jobs that wait, by the organization that they are for. Jobs of the program itself have a turn of their own.
 #[derive(Default)]
-struct Queue {
-    jobs: VecDeque<Box<dyn Job>>,
-    leader: Leader,
-    closed: bool,
-}
+struct Jobs(RoundRobin<Option<OrganizationId>, Box<dyn Job>>);
 
-#[derive(Default, PartialEq, Eq)]
-enum Leader {
-    /// There is no leader: the next caller becomes it.
-    #[default]
-    None,
-    /// A caller or the writer's thread is the leader.
-    Active,
-    /// The writer's thread becomes the leader as soon as it is awake.
-    HandedOver,
+impl Queue for Jobs {
+    fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
 }
 
 impl Writer {
@@ -124,8 +119,7 @@ impl Writer {
         after_commit: AfterCommit,
     ) -> Result<Self> {
         let group_commit = Arc::new(GroupCommit {
-            queue: Mutex::default(),
-            handed_over: Condvar::new(),
+            leadership: Leadership::new(),
             database: Mutex::new(database),
             environment,
             ids,
@@ -142,17 +136,18 @@ impl Writer {
     }
 
     /// Runs `work` in a transaction and returns its result when the transaction is durable. If `work` fails or panics,
-    /// nothing is changed. `work` may run on another thread than the caller's.
+    /// nothing is changed. `work` may run on another thread than the caller's. It is for this organization, or for the
+    /// program itself.
     pub(crate) fn write<T: Send + 'static>(
         &self,
+        organization: Option<OrganizationId>,
         work: impl Fn(&Transaction<'_>) -> Result<T> + Send + 'static,
     ) -> Result<T> {
         let unanswered = || Err(Error::Internal("the operation was not answered".to_owned()));
         let (caller, answer) = sync_channel(1);
-        let must_lead = self.group_commit.enqueue(Box::new(CallerJob { work, result: unanswered(), caller }));
-        if must_lead {
+        let job = Box::new(CallerJob { work, result: unanswered(), caller });
+        if let Some(_lead) = self.group_commit.leadership.add(|jobs| jobs.0.push(organization, job)) {
             self.group_commit.write_group();
-            self.group_commit.hand_over();
         }
         answer.recv().unwrap_or_else(|_| unanswered())
     }
@@ -179,15 +174,14 @@ impl Writer {
 
     /// How many jobs are queued.
     pub(crate) fn jobs_waiting(&self) -> usize {
-        self.group_commit.queue().jobs.len()
+        self.group_commit.leadership.with_queue(|jobs| jobs.0.iter().count())
     }
 }
 
 impl Drop for Writer {
     /// Ends the writer's thread. The queue is empty: every caller keeps the store alive until its job is answered.
     fn drop(&mut self) {
-        self.group_commit.queue().closed = true;
-        self.group_commit.handed_over.notify_one();
+        self.group_commit.leadership.close();
         let Some(thread) = self.thread.take() else { return };
         // The last handle of the store may be dropped with a job that captured it, on the thread itself.
         let is_current = thread.thread().id() == std::thread::current().id();
@@ -198,77 +192,45 @@ impl Drop for Writer {
 }
 
 impl GroupCommit {
-    fn queue(&self) -> MutexGuard<'_, Queue> {
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Queues a job. Returns whether its caller has to lead.
-    fn enqueue(&self, job: Box<dyn Job>) -> bool {
-        let mut queue = self.queue();
-        queue.jobs.push_back(job);
-        let must_lead = queue.leader == Leader::None;
-        if must_lead {
-            queue.leader = Leader::Active;
-        }
-        must_lead
-    }
-
-    /// Ends the leadership of a caller. If jobs are queued, the writer's thread becomes the leader.
-    fn hand_over(&self) {
-        let mut queue = self.queue();
-        if queue.jobs.is_empty() {
-            queue.leader = Leader::None;
-        } else {
-            queue.leader = Leader::HandedOver;
-            self.handed_over.notify_one();
-        }
-    }
-
     /// The main loop of the writer's thread.
     fn lead_when_handed_over(&self) {
-        loop {
-            let is_idle = |queue: &mut Queue| queue.leader != Leader::HandedOver && !queue.closed;
-            let mut queue = self.handed_over.wait_while(self.queue(), is_idle).unwrap_or_else(PoisonError::into_inner);
-            if queue.leader != Leader::HandedOver {
-                return;
-            }
-            queue.leader = Leader::Active;
-            while !queue.jobs.is_empty() {
-                drop(queue);
-                self.write_group();
-                queue = self.queue();
-            }
-            queue.leader = Leader::None;
+        while let Some(_lead) = self.leadership.wait_for_lead() {
+            self.write_group();
         }
     }
 
     /// Runs the queued jobs as one group, commits it, and answers the callers.
+    ///
+    /// Code of the embedding program runs in it: the clock, and whatever receives log lines. If that panics, the
+    /// transaction is rolled back, the callers are answered, and the leader goes on.
     fn write_group(&self) {
         let mut group = Vec::new();
         let database = self.database.lock().unwrap_or_else(PoisonError::into_inner);
-        let AfterCommit { checkpointer, counters, commit_notifier, subscriptions } = &self.after_commit;
+        let subscriptions = &self.after_commit.subscriptions;
         let context = JobContext { database: &database, environment: &self.environment, ids: &self.ids, subscriptions };
         let start = self.instant();
-        let committed = self.commit_group(&context, &mut group);
+        let committed = catch_unwind(AssertUnwindSafe(|| self.commit_group(&context, start, &mut group)));
+        let committed = committed.unwrap_or_else(|_| {
+            quietly(|| context.roll_back());
+            Err(Error::Internal("a panic undid the transaction".to_owned()))
+        });
+        let wal_pages = Database::take_wal_pages();
 
         // Before the answers, so that a caller that was answered finds its commit in the statistics, and its notifications
         // in the subscriptions.
         let committed = match committed {
-            Ok(Recorded { events, notifications }) => {
-                counters.committed(group.len(), self.instant().saturating_sub(start), &events);
-                commit_notifier.notify(&events);
-                subscriptions.publish(notifications);
+            Ok(recorded) => {
+                quietly(|| self.report_commit(group.len(), start, recorded));
                 Ok(())
             }
             Err(error) => {
-                counters.commit_failed();
+                self.after_commit.counters.commit_failed();
                 if matches!(error, Error::Store(_)) {
                     self.write_failed.store(true, Ordering::Relaxed);
                 }
                 Err(error)
             }
         };
-        let wal_pages = Database::take_wal_pages();
         if wal_pages > 0 {
             // Not after a commit of jobs that changed nothing: it succeeds on a full disk as well.
             self.write_failed.store(false, Ordering::Relaxed);
@@ -276,7 +238,14 @@ impl GroupCommit {
         for job in group {
             job.answer(committed.clone());
         }
-        checkpointer.after_commit(&database, wal_pages);
+        quietly(|| self.after_commit.checkpointer.after_commit(&database, wal_pages));
+    }
+
+    fn report_commit(&self, jobs: usize, start: Duration, Recorded { events, notifications }: Recorded) {
+        let AfterCommit { counters, commit_notifier, subscriptions, .. } = &self.after_commit;
+        counters.committed(jobs, self.instant().saturating_sub(start), &events);
+        commit_notifier.notify(&events);
+        subscriptions.publish(notifications);
     }
 
     /// Reads the clock for the statistics. The clock of the embedding program may panic, but the leader must
@@ -287,17 +256,22 @@ impl GroupCommit {
 
     /// Runs the queued jobs, including those that are queued in the meantime, in one transaction and commits it.
     /// Returns what they have recorded. `group` receives the jobs that have to be answered.
-    fn commit_group(&self, context: &JobContext<'_>, group: &mut Vec<Box<dyn Job>>) -> Result<Recorded> {
+    fn commit_group(
+        &self,
+        context: &JobContext<'_>,
+        start: Duration,
+        group: &mut Vec<Box<dyn Job>>,
+    ) -> Result<Recorded> {
         if let Err(error) = context.begin() {
             // Fail everything that is queued: it has waited for the same lock, and one job after another would wait for
             // the full busy timeout again.
-            group.extend(self.queue().jobs.drain(..));
+            self.leadership.with_queue(|jobs| group.extend(std::iter::from_fn(|| jobs.0.pop())));
             return Err(error);
         }
         let mut recorded = Recorded::default();
-        while let Some(mut job) = self.next_job(group) {
+        while let Some(job) = self.next_job(group, start) {
+            let job = group.push_mut(job);
             let ran = context.run_in_savepoint(job.as_mut());
-            group.push(job);
             // If the job cannot be undone by itself, the whole transaction is rolled back, and the group gets the
             // error.
             recorded.append(ran.inspect_err(|_| context.roll_back())?);
@@ -305,9 +279,15 @@ impl GroupCommit {
         context.database.command("COMMIT").map(|()| recorded).inspect_err(|_| context.roll_back())
     }
 
-    fn next_job(&self, group: &[Box<dyn Job>]) -> Option<Box<dyn Job>> {
-        if group.len() < MAX_GROUP { self.queue().jobs.pop_front() } else { None }
+    fn next_job(&self, group: &[Box<dyn Job>], start: Duration) -> Option<Box<dyn Job>> {
+        let is_full = group.len() >= MAX_GROUP || self.instant().saturating_sub(start) >= MAX_GROUP_TIME;
+        if is_full && !group.is_empty() { None } else { self.leadership.with_queue(|jobs| jobs.0.pop()) }
     }
+}
+
+/// Runs `work`. Ignores a panic, of which the panic hook of the program has been told.
+fn quietly(work: impl FnOnce()) {
+    drop(catch_unwind(AssertUnwindSafe(work)));
 }
 
 /// What the leader needs to run jobs.

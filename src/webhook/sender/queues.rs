@@ -10,10 +10,10 @@
 use std::collections::HashMap;
 
 use super::health::{Health, Observation};
-use super::round_robin::RoundRobin;
 use super::timers::Timers;
 use crate::model::id::{OrganizationId, WebhookId};
 use crate::model::timestamp::Timestamp;
+use crate::round_robin::RoundRobin;
 
 /// The number of workers, and how many of them may be busy at once for a group of endpoints.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,7 +57,7 @@ pub(super) struct EndpointQueues {
     limits: WorkerLimits,
     queues: HashMap<WebhookId, EndpointQueue>,
     /// The endpoints that may have a row due and are below their limit of workers, by health.
-    ready: [RoundRobin; 3],
+    ready: [RoundRobin<OrganizationId, WebhookId>; 3],
     /// Busy workers, by the health of their endpoint.
     busy: [usize; 3],
     timers: Timers,
@@ -223,7 +223,7 @@ impl EndpointQueues {
                 self.busy[before.index()] -= queue.busy.min(self.busy[before.index()]);
                 self.busy[last.health.index()] += queue.busy;
                 if std::mem::take(&mut queue.ready) {
-                    self.ready[before.index()].remove(queue.organization, endpoint);
+                    self.ready[before.index()].remove(queue.organization, &endpoint);
                 }
                 self.make_ready(endpoint);
             }

@@ -4,6 +4,7 @@
 //! group commit helps: it makes a checkpoint itself before the next transaction, and beyond another limit it also waits
 //! for readers.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
@@ -114,17 +115,20 @@ impl Checkpointer {
 }
 
 fn checkpoint_when_woken(database: &Database, woken: &Receiver<()>) {
-    loop {
-        match woken.recv_timeout(LOOK) {
-            Ok(()) => {
-                if let Err(error) = database.checkpoint()
-                    && database.file().stopped().is_none()
-                {
-                    tracing::warn!(target: "ticketing::store", %error, "a checkpoint failed");
-                }
-            }
-            Err(RecvTimeoutError::Timeout) => database.file().look(),
-            Err(RecvTimeoutError::Disconnected) => return,
+    let checkpoint = || {
+        if let Err(error) = database.checkpoint()
+            && database.file().stopped().is_none()
+        {
+            tracing::warn!(target: "ticketing::store", %error, "a checkpoint failed");
         }
+    };
+    loop {
+        // Whatever receives the log lines of the embedding program may panic. The thread goes on.
+        let done = match woken.recv_timeout(LOOK) {
+            Ok(()) => catch_unwind(AssertUnwindSafe(checkpoint)),
+            Err(RecvTimeoutError::Timeout) => catch_unwind(AssertUnwindSafe(|| database.file().look())),
+            Err(RecvTimeoutError::Disconnected) => return,
+        };
+        drop(done);
     }
 }

@@ -1,0 +1,133 @@
+//! The queue of writes: how large a group gets, whose turn it is, and what a panic in the leader does.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc;
+use std::time::Duration;
+
+use ticketing::environment::{Clock, SystemClock};
+use ticketing::error::StoreErrorKind;
+use ticketing::id::EventId;
+use ticketing::{Caller, Error, Timestamp};
+use tracing::span::{Attributes, Id, Record};
+use tracing::{Event, Metadata, Subscriber};
+
+use crate::common::*;
+
+const JOBS: usize = 8;
+
+/// A clock whose monotonic time goes on by a fixed step whenever it is read.
+#[derive(Debug, Clone)]
+struct SteppingClock {
+    step: Duration,
+    reads: Arc<AtomicU64>,
+}
+
+impl Clock for SteppingClock {
+    fn now(&self) -> Timestamp {
+        at("2026-06-01T18:00:00Z")
+    }
+
+    fn monotonic(&self) -> Duration {
+        self.step * u32::try_from(self.reads.fetch_add(1, Ordering::SeqCst)).expect("few reads")
+    }
+}
+
+fn fixture_with_step(step: Duration) -> Fixture {
+    Fixture::with(|builder| builder.clock(SteppingClock { step, reads: Arc::default() }))
+}
+
+/// Creates an event of each caller while the database is locked, so that all of them wait in the queue in this order.
+/// Returns the events.
+fn create_events_at_once(fixture: &Fixture, callers: &[&Caller]) -> Vec<EventId> {
+    let database = fixture.database();
+    database.run("BEGIN IMMEDIATE");
+    let waiting = || fixture.service.statistics().commits.jobs_waiting;
+    std::thread::scope(|scope| {
+        let mut threads = Vec::new();
+        for &caller in callers {
+            let before = waiting();
+            let request = new_event(|_| {});
+            threads.push(scope.spawn(move || fixture.service.create_event(caller, request).expect("an event").id));
+            while waiting() == before {
+                std::thread::yield_now();
+            }
+        }
+        database.run("COMMIT");
+        threads.into_iter().map(|thread| thread.join().expect("no panic")).collect()
+    })
+}
+
+#[test]
+fn jobs_are_added_to_a_group_for_twenty_milliseconds() {
+    // The clock is read at the start of a group and before each job: with a step of 6 ms, after 6, 12, 18 and 24 ms.
+    for (millis, jobs_of_a_group) in [(0, 8), (6, 3), (9, 2), (25, 1)] {
+        let fixture = fixture_with_step(Duration::from_millis(millis));
+        let before = fixture.service.statistics().commits.done;
+        create_events_at_once(&fixture, &[&fixture.caller; JOBS]);
+        let commits = fixture.service.statistics().commits.done - before;
+        assert_eq!(commits, (JOBS as u64).div_ceil(jobs_of_a_group), "{millis} ms");
+    }
+}
+
+#[test]
+fn organizations_take_turns_in_the_queue() {
+    let fixture = fixture_with_step(Duration::ZERO);
+    let busy = &fixture.caller;
+    let others = [fixture.other_organization(), fixture.other_organization()];
+    let [second, third] = &others;
+    let events = create_events_at_once(&fixture, &[busy, busy, busy, busy, second, second, third]);
+    // Ids are given in the order in which the jobs run.
+    let mut in_order: Vec<usize> = (0..events.len()).collect();
+    in_order.sort_by_key(|index| events[*index]);
+    assert_eq!(in_order, [0, 4, 6, 1, 5, 2, 3]);
+}
+
+/// Panics at each error that is logged.
+struct PanickingSubscriber;
+
+impl Subscriber for PanickingSubscriber {
+    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+        *metadata.level() == tracing::Level::ERROR
+    }
+
+    fn new_span(&self, _: &Attributes<'_>) -> Id {
+        Id::from_u64(1)
+    }
+
+    fn record(&self, _: &Id, _: &Record<'_>) {}
+
+    fn record_follows_from(&self, _: &Id, _: &Id) {}
+
+    fn event(&self, _: &Event<'_>) {
+        panic!("the subscriber panics");
+    }
+
+    fn enter(&self, _: &Id) {}
+
+    fn exit(&self, _: &Id) {}
+}
+
+#[cfg(unix)]
+#[test]
+fn writes_are_answered_after_a_subscriber_of_log_lines_has_panicked_in_the_leader() {
+    let fixture = Fixture::with(|builder| builder.clock(SystemClock));
+    fixture.skip_final_check();
+    // The leader finds that the file is gone, and logs it as an error.
+    std::fs::remove_file(fixture.path()).expect("removed");
+    let create = || fixture.service.create_event(&fixture.caller, new_event(|_| {})).expect_err("no file");
+    let first = tracing::subscriber::with_default(PanickingSubscriber, create);
+    let stopped = Error::from(StoreErrorKind::FileReplaced(fixture.path().display().to_string()));
+    // The background thread may have found it first.
+    assert!(matches!(first, Error::Internal(_)) || first == stopped, "{first:?}");
+    let (sender, answers) = mpsc::channel();
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            let sender = sender.clone();
+            scope.spawn(move || sender.send(create()).expect("the test waits"));
+        }
+        for _ in 0..4 {
+            assert_eq!(answers.recv_timeout(Duration::from_mins(1)), Ok(stopped.clone()));
+        }
+    });
+}
