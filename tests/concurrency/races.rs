@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::Barrier;
 use std::time::Duration;
 
-use ticketing::discount::Discount;
+use ticketing::discount::{Discount, UpdateDiscount};
 use ticketing::error::Reason;
 use ticketing::id::{OrderId, TicketTypeId};
 use ticketing::order::{CreateOrder, ListOrders, NewOrderItem, OrderStatus, PaymentStatus};
