@@ -1,4 +1,4 @@
-//! The settings of a service.
+//! The builder of a service, and what it opens.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,6 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use super::background::Background;
-use super::handler_thread::Registration;
 use super::in_flight::InFlightKeys;
 use super::notification_handlers::{self, NotificationHandler};
 use super::ticketing_service::{Inner, TicketingService};
@@ -15,7 +14,6 @@ use super::webhook_settings::WebhookSettings;
 use crate::environment::{Clock, Entropy, Environment, SystemClock, SystemEntropy};
 use crate::error::{FieldErrors, Result};
 use crate::form::text::is_uri;
-use crate::model::handler_notification::{Notification, NotificationTopic};
 use crate::model::suspended::SuspendedOrganizations;
 use crate::payment::{CallLimits, GatewayCalls, PaymentGateway, SandboxGateway};
 use crate::store::{Location, ReaderOptions, Store};
@@ -27,15 +25,14 @@ const DAY: Duration = Duration::from_hours(24);
 ///
 /// ```
 /// use std::time::Duration;
-/// use ticketing::environment::{ManualClock, SeededEntropy};
 /// use ticketing::TicketingService;
 /// # let folder = tempfile::tempdir()?;
 /// # let path = folder.path().join("ticketing.db");
 /// let service = TicketingService::builder(path)
-///     .clock(ManualClock::new("2026-06-01T18:00:00Z".parse()?))
-///     .entropy(SeededEntropy::new(7))
 ///     .sandbox_gateway()
 ///     .order_hold(Duration::from_secs(10 * 60))
+///     .public_url("https://tickets.example.com")
+///     .maintenance()
 ///     .open()?;
 /// # drop(service);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -44,24 +41,24 @@ const DAY: Duration = Duration::from_hours(24);
 #[must_use = "nothing is opened before open() is called"]
 pub struct Builder {
     /// `None` for a temporary database.
-    path: Option<PathBuf>,
-    vfs: Option<String>,
-    readers: ReaderOptions,
-    clock: Arc<dyn Clock>,
-    entropy: Arc<dyn Entropy>,
-    gateway: Gateway,
-    gateway_limits: CallLimits,
-    order_hold: Duration,
-    webhook_retention: Duration,
-    public_url: Option<String>,
-    webhook_transport: Option<Arc<dyn Transport>>,
-    webhook_sender: Option<SenderOptions>,
-    maintenance: bool,
-    handlers: Vec<NotificationHandler>,
-    allow_local_webhooks: bool,
+    pub(super) path: Option<PathBuf>,
+    pub(super) vfs: Option<String>,
+    pub(super) readers: ReaderOptions,
+    pub(super) clock: Arc<dyn Clock>,
+    pub(super) entropy: Arc<dyn Entropy>,
+    pub(super) gateway: Gateway,
+    pub(super) gateway_limits: CallLimits,
+    pub(super) order_hold: Duration,
+    pub(super) webhook_retention: Duration,
+    pub(super) public_url: Option<String>,
+    pub(super) webhook_transport: Option<Arc<dyn Transport>>,
+    pub(super) webhook_sender: Option<SenderOptions>,
+    pub(super) maintenance: bool,
+    pub(super) handlers: Vec<NotificationHandler>,
+    pub(super) allow_local_webhooks: bool,
 }
 
-enum Gateway {
+pub(super) enum Gateway {
     None,
     Sandbox,
     Custom(Arc<dyn PaymentGateway>),
@@ -111,6 +108,7 @@ impl TicketingService {
     }
 }
 
+/// # Opening
 impl Builder {
     pub(super) fn new(path: Option<&Path>) -> Self {
         Self {
@@ -130,202 +128,6 @@ impl Builder {
             handlers: Vec::new(),
             allow_local_webhooks: false,
         }
-    }
-
-    /// Sets the clock. Default: the [system clock](SystemClock).
-    pub fn clock(mut self, clock: impl Clock + 'static) -> Self {
-        self.clock = Arc::new(clock);
-        self
-    }
-
-    /// Sets the source of randomness for ids, ticket codes and keys. Default: the [system's](SystemEntropy).
-    ///
-    /// With anything less than cryptographic randomness, codes and keys can be guessed.
-    pub fn entropy(mut self, entropy: impl Entropy + 'static) -> Self {
-        self.entropy = Arc::new(entropy);
-        self
-    }
-
-    /// Sets the payment gateway. Default: none; orders have no checkout link, and organizers mark them as paid.
-    pub fn payment_gateway(mut self, gateway: impl PaymentGateway) -> Self {
-        self.gateway = Gateway::Custom(Arc::new(gateway));
-        self
-    }
-
-    /// Uses the [sandbox gateway](SandboxGateway), which takes no money. It is for tests and demonstrations, not for
-    /// sales.
-    pub fn sandbox_gateway(mut self) -> Self {
-        self.gateway = Gateway::Sandbox;
-        self
-    }
-
-    /// Sets the timeout of calls to the payment gateway. Default: 20 seconds.
-    pub fn gateway_timeout(mut self, timeout: Duration) -> Self {
-        self.gateway_limits.timeout = timeout;
-        self
-    }
-
-    /// Sets how many calls to the payment gateway may run at the same time. Default: 64.
-    ///
-    /// At the limit, an order that needs a checkout link fails at once instead of waiting.
-    pub fn gateway_calls(mut self, max_concurrent: usize) -> Self {
-        self.gateway_limits.max_concurrent = max_concurrent;
-        self
-    }
-
-    /// Sets the hold: how long a pending order reserves its seats. Default: 30 minutes; minimum: 1 second.
-    pub fn order_hold(mut self, hold: Duration) -> Self {
-        self.order_hold = hold;
-        self
-    }
-
-    /// Sets how long the history of webhook deliveries is kept. Default: 30 days; minimum: 1 day.
-    ///
-    /// An attempt is deleted at this age, and its notification a day after the last of its attempts. A notification
-    /// that waits to be sent is kept until it is sent or given up.
-    pub fn webhook_retention(mut self, kept: Duration) -> Self {
-        self.webhook_retention = kept;
-        self
-    }
-
-    /// Sets the public URL of this service: the URL under which clients reach its routes. Checkout links start with it,
-    /// and it is the server in the OpenAPI document. Default: checkout links start with `http://127.0.0.1:8080`.
-    pub fn public_url(mut self, url: impl Into<String>) -> Self {
-        self.public_url = Some(url.into());
-        self
-    }
-
-    /// Runs the [maintenance](TicketingService::run_maintenance) every second as long as the service lives. Default:
-    /// it runs after [`start_maintenance`](TicketingService::start_maintenance) is called.
-    ///
-    /// ```
-    /// # let folder = tempfile::tempdir()?;
-    /// # let path = folder.path().join("ticketing.db");
-    /// let service = ticketing::TicketingService::builder(path).maintenance().open()?;
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn maintenance(mut self) -> Self {
-        self.maintenance = true;
-        self
-    }
-
-    /// Calls a function of the program with every notification of these topics, of all organizations: to send e-mails,
-    /// for example, or to update another system. `name` identifies the function in the database.
-    ///
-    /// A notification is queued in the transaction of the change that it reports, and the handler is called once the
-    /// change is durable: **at least once**, usually within milliseconds, and again after an error or a panic, on the
-    /// schedule of webhooks: up to eight times, after 1, 2, 5, 10, 20, 40 and 80 minutes. After the last one, the
-    /// notification is logged as an error and given up. A handler should do nothing the second time for a notification
-    /// with the same [`id`](crate::notification::Notification::id).
-    ///
-    /// Each handler has a thread of its own, which calls it with one notification after another. A handler that fails
-    /// or is slow delays no other handler, no webhook, and no operation. It gets the service, and can call every
-    /// operation. Organizations do not see handlers: not in lists, and not in metrics.
-    ///
-    /// Several processes with the same file may have the same handler; one of them is called with each notification.
-    /// The changes of processes without the handler are reported too. If a process ends during a call, the call is
-    /// repeated after a minute; a call that takes longer than a minute is repeated by another process, if one has the
-    /// handler. All processes should name the same topics: those of the process that was opened last are queued.
-    ///
-    /// If no program has the handler any more, for example because its name was changed, its notifications wait. They are
-    /// called when a program has the name again. The maintenance deletes them at the age of the
-    /// [`webhook_retention`](Self::webhook_retention). A handler with a new name gets the changes from its first opening
-    /// on.
-    ///
-    /// When the service is closed or dropped, a call in progress has two seconds to end.
-    ///
-    /// A view that may miss notifications can [subscribe](TicketingService::subscribe) instead: nothing is stored then.
-    ///
-    /// ```
-    #[doc = include_str!("../doc_fixture.md")]
-    /// # let path = folder.path().join("hall.db");
-    /// # let (mails, mail) = std::sync::mpsc::channel();
-    /// use ticketing::notification::{NotificationDetails, NotificationTopic};
-    ///
-    /// let service = TicketingService::builder(path)
-    ///     .on_notification("mail", [NotificationTopic::OrderCompleted], move |service, notification| {
-    ///         if let NotificationDetails::OrderCompleted(completed) = &notification.details {
-    ///             let caller = service.act_for(notification.organization_id)?;
-    ///             let order = service.get_order(&caller, completed.order_id)?;
-    ///             mails.send(format!("Dear {}, here are your tickets", order.customer.name))?;
-    ///         }
-    ///         Ok(())
-    ///     })
-    ///     .open()?;
-    /// # let organization = service.create_organization(CreateOrganization::default())?;
-    /// # let caller = service.act_for(organization.id)?;
-    /// # let event = CreateEvent::new("Summer Night", "summer-night", Timestamp::MAX).status(EventStatus::Published);
-    /// # let event = service.create_event(&caller, event)?;
-    /// # let ticket_type = CreateTicketType::new("General admission", Amount::cents(0), 100);
-    /// # let ticket_type = service.create_ticket_type(&caller, event.id, ticket_type)?;
-    /// # let ada = NewCustomer::new("Ada", "ada@example.com");
-    /// service.create_order(&caller, CreateOrder::new(event.id, ada, ticket_type.id, 2))?;
-    /// assert_eq!(mail.recv()?, "Dear Ada, here are your tickets");
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn on_notification(
-        mut self,
-        name: impl Into<String>,
-        topics: impl IntoIterator<Item = NotificationTopic>,
-        handler: impl Fn(&TicketingService, &Notification) -> Result<(), Box<dyn std::error::Error + Send + Sync>>
-        + Send
-        + Sync
-        + 'static,
-    ) -> Self {
-        let registration = Registration { name: name.into(), topics: topics.into_iter().collect() };
-        self.handlers.push(NotificationHandler { registration, call: Arc::new(handler) });
-        self
-    }
-
-    /// Sends webhooks as long as the service lives. Default: none are sent until
-    /// [`start_webhook_sender`](TicketingService::start_webhook_sender) is called.
-    ///
-    /// The service does not open if the default transport has no implementation of cryptography: see
-    /// [`webhook`](crate::webhook#sending).
-    pub fn webhook_sender(mut self, options: SenderOptions) -> Self {
-        self.webhook_sender = Some(options);
-        self
-    }
-
-    /// Sets the transport of webhooks. Default: HTTPS.
-    ///
-    /// A custom transport must do its own SSRF filtering. All senders of the service share it: when one of several
-    /// senders stops, the attempts of the others are interrupted too, and fail.
-    pub fn webhook_transport(mut self, transport: impl Transport) -> Self {
-        self.webhook_transport = Some(Arc::new(transport));
-        self
-    }
-
-    /// Permits webhooks to loopback addresses and over plain `http`, for development. Default: false.
-    ///
-    /// If it is false, webhook endpoints must have public addresses, so that a client that registers an endpoint cannot
-    /// reach internal services.
-    pub fn allow_local_webhooks(mut self, allow: bool) -> Self {
-        self.allow_local_webhooks = allow;
-        self
-    }
-
-    /// Sets the SQLite VFS by its name. Default: SQLite's default VFS.
-    pub fn vfs(mut self, name: impl Into<String>) -> Self {
-        self.vfs = Some(name.into());
-        self
-    }
-
-    /// Sets the number of connections that read at the same time. Default: 8; minimum: 1.
-    ///
-    /// Half of them, and at least one, are for reads that may look at many rows: searches, lists with filters,
-    /// summaries, the backlog, and [snapshots](TicketingService::on_one_snapshot). Of these, at most half serve the same
-    /// organization at a time. The others are for look-ups, such as authentication, which never wait for a search.
-    pub fn readers(mut self, connections: u32) -> Self {
-        self.readers.connections = connections as usize;
-        self
-    }
-
-    /// Sets how long a read may take that looks at many rows, such as a search. Then it fails with
-    /// [`Error::Unavailable`](crate::Error::Unavailable). Default: 2 seconds; minimum: 10 milliseconds.
-    pub fn search_timeout(mut self, timeout: Duration) -> Self {
-        self.readers.scan_budget = timeout;
-        self
     }
 
     /// Opens the database. Creates it if there is none, and migrates an older schema to the current one.

@@ -21,6 +21,7 @@
 
 // rustdoc shows the methods of the facade in the order of these groups.
 mod builder;
+mod builder_settings;
 
 mod ticketing_service;
 
