@@ -1,5 +1,6 @@
 //! Order creation: everything that happens in the one transaction that creates an order.
 
+use std::collections::{BTreeMap, btree_map};
 use std::time::Duration;
 
 use super::discount_use::{self, OrderPricing, Priced};
@@ -47,6 +48,10 @@ pub(crate) fn check_references(
         errors.add("eventId", UNKNOWN_EVENT);
         return Ok(());
     }
+    if errors.covers("items") {
+        // Nobody reads further errors, and there may be very many items.
+        return Ok(());
+    }
     let mut references = Vec::with_capacity(request.items.len());
     for (index, item) in request.items.iter().enumerate() {
         references.push(TicketTypeReference { path: path_of_type(index), id: item.ticket_type_id });
@@ -58,6 +63,37 @@ fn path_of_type(index: usize) -> String {
     format!("items[{index}].ticketId")
 }
 
+/// Whether an order has so many items that [`check_sale`] checks it first. The look-ups of a few items cost less than
+/// the additional transaction.
+pub(crate) fn has_many_items(request: &CreateOrder) -> bool {
+    request.items.len() > 10
+}
+
+/// Checks an order on a reader before it is created, so that one which cannot succeed costs the writer nothing. The
+/// transaction that creates it checks the same again, because it may have changed.
+pub(crate) fn check_sale(
+    tx: &Transaction<'_>,
+    organization: OrganizationId,
+    request: &Checked<CreateOrder>,
+) -> Result<()> {
+    load(tx, organization, request).map(drop)
+}
+
+/// Loads the event and the ticket types of an order, and checks that they are on sale.
+fn load(
+    tx: &Transaction<'_>,
+    organization: OrganizationId,
+    request: &CreateOrder,
+) -> Result<(Sale, Vec<Entry>, Vec<Seats>)> {
+    let sale = events::sale(tx, organization, request.event_id)?;
+    let sale = sale.ok_or_else(|| Error::field("eventId", UNKNOWN_EVENT))?;
+    sale.check_on_sale(tx.now())?;
+    let entries = load_entries(tx, request)?;
+    let seats = seats_by_type(request);
+    check_offers(tx, &entries, &seats)?;
+    Ok((sale, entries, seats))
+}
+
 /// Creates an order. An order that costs nothing is completed at once, and its tickets are issued. Any other reserves
 /// its seats for the duration of `hold`.
 pub(super) fn create(
@@ -67,12 +103,7 @@ pub(super) fn create(
     hold: Duration,
 ) -> Result<CreatedOrder> {
     tx.lock_event(request.event_id)?;
-    let sale = events::sale(tx, organization, request.event_id)?;
-    let sale = sale.ok_or_else(|| Error::field("eventId", UNKNOWN_EVENT))?;
-    sale.check_on_sale(tx.now())?;
-    let entries = load_entries(tx, request)?;
-    let seats = seats_by_type(request);
-    check_offers(tx, &entries, &seats)?;
+    let (sale, entries, seats) = load(tx, organization, request)?;
     let pricing = discount_use::price(tx, organization, request, full_price(&entries)?)?;
 
     // If there are several reasons to refuse an order, the first one is reported: too few seats, the buyer, the discount.
@@ -89,11 +120,19 @@ pub(super) fn create(
     insert(tx, organization, request, &sale, entries, priced, hold)
 }
 
+/// Loads the ticket types of the items, each one once.
 fn load_entries(tx: &Transaction<'_>, request: &CreateOrder) -> Result<Vec<Entry>> {
     let mut errors = FieldErrors::default();
+    let mut offers: BTreeMap<TicketTypeId, Option<Offer>> = BTreeMap::new();
     let mut entries = Vec::with_capacity(request.items.len());
     for (index, item) in request.items.iter().enumerate() {
-        match ticket_types::offer(tx, request.event_id, item.ticket_type_id)? {
+        let offer = match offers.entry(item.ticket_type_id) {
+            btree_map::Entry::Occupied(loaded) => loaded.get().clone(),
+            btree_map::Entry::Vacant(new) => {
+                new.insert(ticket_types::offer(tx, request.event_id, item.ticket_type_id)?).clone()
+            }
+        };
+        match offer {
             Some(offer) => entries.push(Entry { ticket_type: item.ticket_type_id, quantity: item.quantity, offer }),
             None => errors.add(path_of_type(index), UNKNOWN_TICKET_TYPE),
         }

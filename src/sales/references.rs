@@ -1,5 +1,8 @@
 //! Checks of the events and ticket types that a request refers to.
 
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+
 use crate::error::{FieldErrors, Result};
 use crate::model::id::{EventId, TicketTypeId};
 use crate::store::{Transaction, ticket_types};
@@ -15,16 +18,20 @@ pub(super) struct TicketTypeReference {
     pub(super) id: TicketTypeId,
 }
 
-/// Adds an error for each reference to something that is not a ticket type of the event.
+/// Adds an error for each reference to something that is not a ticket type of the event. Looks up each id once.
 pub(super) fn check_ticket_types(
     tx: &Transaction<'_>,
     event: EventId,
     references: Vec<TicketTypeReference>,
     errors: &mut FieldErrors,
 ) -> Result<()> {
+    let mut known_ids: BTreeMap<TicketTypeId, bool> = BTreeMap::new();
     for TicketTypeReference { path, id } in references {
-        let known = ticket_types::offer(tx, event, id)?.is_some();
-        errors.check(known, path, UNKNOWN_TICKET_TYPE);
+        let is_known = match known_ids.entry(id) {
+            Entry::Occupied(known) => *known.get(),
+            Entry::Vacant(new) => *new.insert(ticket_types::exists_in_event(tx, event, id)?),
+        };
+        errors.check(is_known, path, UNKNOWN_TICKET_TYPE);
     }
     Ok(())
 }

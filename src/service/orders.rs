@@ -101,8 +101,15 @@ impl TicketingService {
         let terms = PaymentTerms { hold: self.inner.order_hold, by_link: self.inner.gateway.is_some() };
         let organization = call.caller.organization;
         let operation = running.operation();
-        let progress = self.write_for(organization, move |tx| {
-            checkout_links::create_or_resume(tx, &operation, organization, &request, terms)
+        // With a key, the order may exist already: then it is only resumed.
+        let first = match order_creation::has_many_items(&request) && !operation.has_key() {
+            true => self.store().read(|tx| order_creation::check_sale(tx, organization, &request)),
+            false => Ok(()),
+        };
+        let progress = first.and_then(|()| {
+            self.write_for(organization, move |tx| {
+                checkout_links::create_or_resume(tx, &operation, organization, &request, terms)
+            })
         });
         match progress.inspect_err(|error| self.store_in_operation().counters().order_failed(error))? {
             OrderProgress::Finished(response) => Ok(C::output(*response)),

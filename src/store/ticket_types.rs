@@ -91,6 +91,7 @@ const POSITION: &str = "SELECT id, sort_order FROM ticket_types WHERE id = ?1 AN
 const DELETE: &str = "DELETE FROM ticket_types WHERE id = ?1 AND organization_id = ?2 AND used = 0";
 const OFFER: &str = "SELECT id, SUBSTR(name, 1, 255) AS name, price, status, max_per_order, sale_start_at, sale_end_at
     FROM ticket_types WHERE id = ?1 AND event_id = ?2";
+const EXISTS_IN_EVENT: &str = "SELECT 1 FROM ticket_types WHERE id = ?1 AND event_id = ?2";
 pub(super) const NTH: &str = "SELECT 1 FROM ticket_types WHERE event_id = ?1 LIMIT 1 OFFSET ?2";
 const NAME: &str = "SELECT id, event_id, name FROM ticket_types WHERE id = ?1 AND organization_id = ?2";
 static NAMES: LazyLock<ChildrenQuery> =
@@ -174,6 +175,11 @@ pub(crate) fn delete(tx: &Transaction<'_>, organization: OrganizationId, id: Tic
     }
     let current = get(tx, organization, id)?;
     Err(Error::conflict(Reason::InUse, format!("the ticket type {} was ordered or issued", current.name)))
+}
+
+/// Whether an event has this ticket type.
+pub(crate) fn exists_in_event(tx: &Transaction<'_>, event: EventId, id: TicketTypeId) -> Result<bool> {
+    tx.exists(EXISTS_IN_EVENT, &[id.into(), event.into()])
 }
 
 /// Reads the fields of a ticket type of an event that decide whether it can be ordered.

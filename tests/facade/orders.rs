@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use ticketing::error::Reason;
 use ticketing::event::{DeliveryMethod, Event, EventStatus, UpdateEvent};
-use ticketing::id::OrderId;
+use ticketing::id::{OrderId, TicketTypeId};
 use ticketing::order::{
     CancelOrderResponse, CheckoutRedirectUrls, CreateOrder, CreateOrderResponse, ListOrders, NewCustomer, NewOrderItem,
     Order, OrderDetails, OrderStatus, PaymentStatus, ShippingAddress,
@@ -664,6 +664,31 @@ fn a_total_above_the_maximum_is_a_field_error() {
     assert_eq!(created.order.total, Amount::whole(100_000_000_000));
     request.items.push(NewOrderItem::new(two.id, 1));
     assert_eq!(paths(fixture.service.create_order(&fixture.caller, request)), ["items"]);
+}
+
+#[test]
+fn an_order_of_many_items_that_cannot_succeed_does_not_need_the_writer() {
+    let fixture = Fixture::new();
+    let event = fixture.event();
+    let known = fixture.ticket_type(&event, 1250, 100);
+    let unknown = fixture.new_ticket_type(1250, 100);
+    let many = |first: TicketTypeId| {
+        let mut request = CreateOrder::new(event.id, new_customer(), first, 1);
+        request.items.extend((0..11).map(|_| NewOrderItem::new(known.id, 1)));
+        request
+    };
+    // Another process writes, for as long as the test needs.
+    let other = fixture.database();
+    other.run("BEGIN IMMEDIATE");
+    let create = |request| fixture.service.create_order(&fixture.caller, request);
+    assert_eq!(paths(create(many(unknown.id))), ["items[0].ticketId"]);
+    assert_eq!(reason(create(many(known.id))), Reason::MaxPerOrderExceeded);
+    other.run("ROLLBACK");
+    // An event that is not on sale is reported first, as it is for orders of few items.
+    let update = UpdateEvent::default().status(EventStatus::Drafted);
+    fixture.service.update_event(&fixture.caller, event.id, update).expect("drafted");
+    assert_eq!(reason(create(many(unknown.id))), Reason::EventNotOnSale);
+    assert_eq!(reason(create(new_order(event.id, unknown.id, 1))), Reason::EventNotOnSale);
 }
 
 #[test]
