@@ -1,10 +1,10 @@
 //! Rate limits: requests per API key, and failed authentications per client address. Both use fixed windows of one
 //! minute, counted in the memory of this process.
 
-use std::collections::HashMap;
-use std::hash::Hash;
+use std::collections::{HashMap, HashSet};
+use std::hash::{BuildHasher, Hash, RandomState};
 use std::net::{IpAddr, Ipv6Addr};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError, RwLock};
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 
@@ -18,6 +18,12 @@ const WINDOW: i64 = 60_000;
 /// How many client addresses have a window of their own. All further addresses share one, so that a client with many
 /// addresses can neither escape its limit nor use up memory.
 const MAX_ADDRESSES: usize = 65_536;
+
+/// How many failures of an address in a minute are looked up at least.
+const MANY_FAILURES: u32 = 1000;
+
+/// How many valid keys are remembered. When there are more, all are forgotten.
+const MAX_VALID_KEYS: usize = 65_536;
 
 /// From this number of keys on, expired windows are removed.
 const MANY_KEYS: usize = 1024;
@@ -66,6 +72,11 @@ pub(super) struct RateLimits {
     requests: Option<Mutex<Windows<ApiKeyId>>>,
     /// By client network; `None` is the window that all addresses without one of their own share.
     failures: Mutex<Windows<Option<IpAddr>>>,
+    /// From this number of failures of an address on, its unknown keys are refused without a look-up.
+    failures_until_unchecked: u32,
+    /// Hashes of the keys that were valid when they were last used.
+    valid_keys: RwLock<HashSet<u64>>,
+    hasher: RandomState,
 }
 
 impl RateLimits {
@@ -74,7 +85,38 @@ impl RateLimits {
         Self {
             requests: requests.map(|limit| Mutex::new(Windows::new(limit))),
             failures: Mutex::new(Windows::new(failures)),
+            failures_until_unchecked: failures.saturating_mul(10).max(MANY_FAILURES),
+            valid_keys: RwLock::default(),
+            hasher: RandomState::new(),
         }
+    }
+
+    /// Remembers that a key is valid. Its requests are then always checked, whatever others send from their address.
+    pub(super) fn remember_valid(&self, key: &str) {
+        let hash = self.hasher.hash_one(key);
+        if self.valid_keys.read().unwrap_or_else(PoisonError::into_inner).contains(&hash) {
+            return;
+        }
+        let mut valid_keys = self.valid_keys.write().unwrap_or_else(PoisonError::into_inner);
+        if valid_keys.len() >= MAX_VALID_KEYS {
+            valid_keys.clear();
+        }
+        valid_keys.insert(hash);
+    }
+
+    /// Refuses a key without a look-up if its address is far beyond the limit of failed authentications, unless the key
+    /// was valid before. So a flood of invented keys costs the store nothing.
+    pub(super) fn refuse_unchecked(&self, key: &str, address: Option<IpAddr>, now: Timestamp) -> Result<(), Problem> {
+        let client = address.map(network);
+        let failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner).current(&client, now.millis());
+        if failures < self.failures_until_unchecked {
+            return Ok(());
+        }
+        let hash = self.hasher.hash_one(key);
+        if self.valid_keys.read().unwrap_or_else(PoisonError::into_inner).contains(&hash) {
+            return Ok(());
+        }
+        Err(self.count_failure(address, now))
     }
 
     /// Counts a request of a key. `None` if requests are not limited.
@@ -142,7 +184,13 @@ impl<K: Hash + Eq> Windows<K> {
         self.by_key.contains_key(key)
     }
 
-    /// Counts one more for `key`, unless its limit is reached.
+    /// What was counted for `key` in its present window.
+    fn current(&self, key: &K, now: i64) -> u32 {
+        let window = self.by_key.get(key).filter(|window| now < window.started_at + WINDOW);
+        window.map_or(0, |window| window.count)
+    }
+
+    /// Counts one more for `key`.
     fn count(&mut self, key: K, now: i64) -> RateLimitStatus {
         let window = self.by_key.entry(key).or_insert(Window { started_at: now, count: 0 });
         if now >= window.started_at + WINDOW {
@@ -154,10 +202,10 @@ impl<K: Hash + Eq> Windows<K> {
         let mut retry_after = None;
         if window.count >= self.limit {
             retry_after = Some(seconds_rounded_up(resets_at - now).max(1));
-        } else {
-            window.count += 1;
         }
-        RateLimitStatus { limit: self.limit, remaining: self.limit - window.count, resets_at, retry_after }
+        window.count = window.count.saturating_add(1);
+        let remaining = self.limit.saturating_sub(window.count);
+        RateLimitStatus { limit: self.limit, remaining, resets_at, retry_after }
     }
 
     /// Removes the windows that have ended. This looks at every window, so it does nothing if it ran within the last
@@ -220,6 +268,22 @@ mod tests {
         assert_ne!(of("2001:db8:1:2::1"), of("2001:db8:1:3::1"));
         assert_eq!(of("::ffff:192.0.2.1"), of("192.0.2.1"));
         assert_ne!(of("192.0.2.1"), of("192.0.2.2"));
+    }
+
+    #[test]
+    fn far_beyond_the_limit_only_keys_that_were_valid_are_looked_up() {
+        let limits = RateLimits::new(None, 200);
+        let [address, other] = [1_u32, 2].map(|number| Some(IpAddr::V4(number.into())));
+        limits.remember_valid("valid");
+        for _ in 0..1999 {
+            limits.count_failure(address, at(0));
+        }
+        assert!(limits.refuse_unchecked("unknown", address, at(59_999)).is_ok());
+        limits.count_failure(address, at(0));
+        assert_eq!(limits.refuse_unchecked("unknown", address, at(59_999)).unwrap_err().status(), 429);
+        assert!(limits.refuse_unchecked("valid", address, at(59_999)).is_ok());
+        assert!(limits.refuse_unchecked("unknown", other, at(59_999)).is_ok());
+        assert!(limits.refuse_unchecked("unknown", address, at(60_000)).is_ok(), "the window is over");
     }
 
     #[test]

@@ -122,12 +122,16 @@ impl IncomingRequest {
     }
 
     fn authenticate_key(&self, service: &TicketingService) -> Result<Caller, Problem> {
+        let limits = &self.state.limits;
         let authenticated = match api_key(&self.head.headers) {
-            Some(key) => service.authenticate(key),
+            Some(key) => {
+                limits.refuse_unchecked(key, self.client, service.now())?;
+                service.authenticate(key).inspect(|_| limits.remember_valid(key))
+            }
             None => Err(Error::Unauthenticated),
         };
         authenticated.map_err(|error| match error {
-            Error::Unauthenticated => self.state.limits.count_failure(self.client, service.now()),
+            Error::Unauthenticated => limits.count_failure(self.client, service.now()),
             error => error.into(),
         })
     }

@@ -137,10 +137,10 @@ impl WebhookFailure {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum FailureKind {
-    /// The URL, or an address of its host, is not allowed.
+    /// The URL is not allowed, or the name of its host does not resolve to public addresses.
     Refused,
     /// The time was over.
     TimedOut,
-    /// Any other failure, such as an unknown host name, a refused connection, an untrusted certificate or invalid HTTP.
+    /// Any other failure, such as a refused connection, an untrusted certificate or invalid HTTP.
     Network,
 }

@@ -187,6 +187,23 @@ fn failed_authentications_are_limited_even_if_requests_are_not() {
 }
 
 #[test]
+fn a_flood_of_unknown_keys_is_refused_without_a_look_up_but_known_keys_pass() {
+    let (server, clock) = start(|options| options.rate_limit = None);
+    let unused = server.key_with([ticketing::organization::Scope::EventsRead]);
+    server.client().get("/v1/events").expect(200);
+    let unknown = Server::start().key.clone();
+    let mut flood = server.client_with(&unknown);
+    for _ in 0..1000 {
+        flood.get("/v1/events");
+    }
+    // This key is valid, but the server cannot know it without a look-up.
+    server.client_with(&unused).get("/v1/events").expect(429);
+    server.client().get("/v1/events").expect(200);
+    clock.advance(Duration::from_secs(60));
+    server.client_with(&unused).get("/v1/events").expect(200);
+}
+
+#[test]
 fn each_of_many_concurrent_failed_authentications_is_counted() {
     let (server, _) = start(|_| {});
     let statuses: Vec<u16> = std::thread::scope(|scope| {

@@ -7,6 +7,8 @@ mod common;
 mod crashes;
 mod failed_sync;
 mod failures;
+#[cfg(unix)]
+mod permissions;
 mod power_loss;
 mod temporary;
 mod upgrade;

@@ -176,7 +176,7 @@ fn addresses_and_localhost_are_not_looked_up() {
 #[test]
 fn an_unknown_name_fails_with_the_message_for_internal_names() {
     let names = FakeResolver::default();
-    let unknown = unconnected(FailureKind::Network, NOT_PUBLIC);
+    let unknown = unconnected(FailureKind::Refused, NOT_PUBLIC);
     assert_eq!(send(&public(&names), "https://hooks.example.com/"), unknown);
     assert_eq!(names.lookups(), ["hooks.example.com"]);
 }

@@ -13,7 +13,7 @@ use crate::rules::webhook_url;
 use crate::webhook::transport::{FailureKind, WebhookFailure};
 
 /// The same message for a name that is unknown and for one that has a private address, so that it does not reveal which
-/// names exist in the sender's network.
+/// names exist in the sender's network. The kind of the failure, which the metrics count, is the same too.
 const NO_PUBLIC_ADDRESS: &str = "the host name does not resolve to public addresses";
 
 impl WebhookFailure {
@@ -23,7 +23,7 @@ impl WebhookFailure {
         Self { kind: FailureKind::Refused, message, connection_tried: false }
     }
 
-    /// The name has an address that is not public.
+    /// The name is unknown, or has an address that is not public.
     pub(super) fn not_public() -> Self {
         Self { kind: FailureKind::Refused, message: NO_PUBLIC_ADDRESS.to_owned(), connection_tried: false }
     }
@@ -37,10 +37,7 @@ impl WebhookFailure {
         match error {
             LookupError::Closed => Self::interrupted(connection_tried),
             LookupError::TimedOut => Self::timed_out(Phase::Resolving, timeout, connection_tried),
-            LookupError::NotFound => {
-                let message = NO_PUBLIC_ADDRESS.to_owned();
-                Self { kind: FailureKind::Network, message, connection_tried }
-            }
+            LookupError::NotFound => Self::not_public(),
         }
     }
 

@@ -1,5 +1,6 @@
 //! The location of a database file, and opening connections to it.
 
+use std::fs::OpenOptions;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -56,7 +57,19 @@ impl Location {
     }
 
     /// Opens a connection for writing. Creates the file if it does not exist.
+    ///
+    /// The file is readable for its owner only: it contains secrets and personal data. SQLite gives the WAL and the
+    /// shared memory the same permissions.
     pub(crate) fn open(&self) -> Result<Database> {
+        // Another VFS may mean something else by the path.
+        if self.vfs.is_none() {
+            let mut options = OpenOptions::new();
+            options.write(true).create_new(true);
+            #[cfg(unix)]
+            std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+            // An existing file keeps its permissions. If there is another problem, SQLite reports it.
+            let _ = options.open(&self.path);
+        }
         self.open_database(OpenFlags::SQLITE_OPEN_CREATE)
     }
 
