@@ -26,10 +26,11 @@ fn hash(key: &str) -> [u8; 32] {
 }
 
 /// # API keys
+///
+/// These methods take no caller, because they are for the program that embeds the service. The server has no routes for
+/// them.
 impl TicketingService {
     /// Creates an API key of an organization. The result contains the key, which cannot be read again later.
-    ///
-    /// This method takes no caller: it is for the program that embeds the service.
     ///
     /// # Errors
     /// - [`Error::NotFound`] if the organization does not exist.
@@ -62,8 +63,6 @@ impl TicketingService {
 
     /// Returns the API keys of an organization, newest first, including revoked ones.
     ///
-    /// This method takes no caller: it is for the program that embeds the service.
-    ///
     /// # Errors
     /// - [`Error::NotFound`] if the organization does not exist.
     ///
@@ -78,8 +77,6 @@ impl TicketingService {
 
     /// Revokes an API key of an organization. From the next request on it is refused, in every process. Revoking a key
     /// again changes nothing.
-    ///
-    /// This method takes no caller: it is for the program that embeds the service.
     ///
     /// # Errors
     /// - [`Error::NotFound`] if the organization has no such key.

@@ -32,11 +32,10 @@ impl CreateOrganization {
 
 /// # Organizations
 ///
-/// They are the tenants of a service. These methods are for the program that embeds the service: they need no caller.
+/// They are the tenants of a service: see the [guide](crate::guide::tenants). These methods take no caller, because they
+/// are for the program that embeds the service. The server has no routes for them.
 impl TicketingService {
     /// Creates an organization, which sells tickets. Its currency and time zone are the defaults of its events.
-    ///
-    /// This method takes no caller: it is for the program that embeds the service. The HTTP server has no route for it.
     ///
     /// # Errors
     /// - [`Error::Validation`](crate::Error::Validation) for `name` (at least 1 character), `currency` (an ISO 4217
@@ -58,8 +57,6 @@ impl TicketingService {
     }
 
     /// Creates an organization together with its first API key, in one transaction.
-    ///
-    /// This method takes no caller: it is for the program that embeds the service.
     ///
     /// # Errors
     /// Those of [`create_organization`](Self::create_organization) and [`create_api_key`](Self::create_api_key).
@@ -119,8 +116,6 @@ impl TicketingService {
 
     /// Returns all organizations, newest first.
     ///
-    /// This method takes no caller: it is for the program that embeds the service.
-    ///
     /// # Errors
     /// Only those of the [store](crate::Error::Store).
     ///
@@ -134,8 +129,6 @@ impl TicketingService {
     }
 
     /// Returns an organization.
-    ///
-    /// This method takes no caller: it is for the program that embeds the service.
     ///
     /// # Errors
     /// - [`Error::NotFound`](crate::Error::NotFound) if the organization does not exist.
@@ -151,8 +144,6 @@ impl TicketingService {
     }
 
     /// Returns the organization with this `reference`: the name that the embedding program has given it.
-    ///
-    /// This method takes no caller: it is for the program that embeds the service.
     ///
     /// # Errors
     /// - [`Error::NotFound`](crate::Error::NotFound) if no organization has exactly this reference.
@@ -170,8 +161,6 @@ impl TicketingService {
 
     /// Updates an organization. A new currency or time zone is the default of events that are created from then on;
     /// existing events keep theirs.
-    ///
-    /// This method takes no caller: it is for the program that embeds the service.
     ///
     /// # Errors
     /// - [`Error::NotFound`](crate::Error::NotFound) if the organization does not exist.
@@ -212,8 +201,6 @@ impl TicketingService {
     /// Other processes that have opened the file may still let callers read until their next
     /// [maintenance](Self::run_maintenance).
     ///
-    /// This method takes no caller: it is for the program that embeds the service.
-    ///
     /// # Errors
     /// - [`Error::NotFound`](crate::Error::NotFound) if the organization does not exist.
     ///
@@ -237,8 +224,6 @@ impl TicketingService {
 
     /// Ends the [suspension](Self::suspend_organization) of an organization. Nothing changes if it is not suspended.
     ///
-    /// This method takes no caller: it is for the program that embeds the service.
-    ///
     /// # Errors
     /// - [`Error::NotFound`](crate::Error::NotFound) if the organization does not exist.
     ///
@@ -258,8 +243,6 @@ impl TicketingService {
     /// Deletes an empty organization with its API keys: one without events, customers and webhook endpoints. Orders and
     /// tickets are kept for good, so an organization that has sold anything can be
     /// [suspended](Self::suspend_organization), but not deleted.
-    ///
-    /// This method takes no caller: it is for the program that embeds the service.
     ///
     /// # Errors
     /// - [`Error::NotFound`](crate::Error::NotFound) if the organization does not exist.
@@ -285,8 +268,6 @@ impl TicketingService {
     ///
     /// This reads all orders and tickets of the organization, on a connection of its own: about a second for a million
     /// of them.
-    ///
-    /// This method takes no caller: it is for the program that embeds the service.
     ///
     /// # Errors
     /// - [`Error::NotFound`](crate::Error::NotFound) if the organization does not exist.

@@ -23,6 +23,10 @@ use crate::store::{Store, Transaction, organizations};
 /// check that the caller has the required scope, and access only the data of its organization. A method that writes
 /// returns after its transaction is synced to disk.
 ///
+/// Operations that create something or act on it return a `C::Output<T>`: that is a `T` if they are called with a
+/// `&Caller`, and a [`Replayable<T>`](crate::request::Replayable) if they are called with an
+/// [idempotency key](crate::Caller::with_idempotency_key).
+///
 /// Clones are cheap and share one store. They can be used from any thread. When the last clone is dropped, queued
 /// writes are finished and the write-ahead log is removed; [`close`](Self::close) tells whether there are others.
 ///
