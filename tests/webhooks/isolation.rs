@@ -145,7 +145,7 @@ fn control_without_limits_a_healthy_endpoint_waits_for_slow_ones() {
 fn many_slow_endpoints_delay_no_new_one() {
     let attempts = AtomicUsize::new(0);
     let transport = FakeTransport::new(move |transport, request, timeout| match request.url.contains("/hanging") {
-        true if attempts.fetch_add(1, Ordering::SeqCst) < 100 => Err(failure(FailureKind::TimedOut, "timed out")),
+        true if attempts.fetch_add(1, Ordering::SeqCst) < 97 => Err(failure(FailureKind::TimedOut, "timed out")),
         true => transport.block(timeout),
         false => respond(204),
     });
