@@ -17,8 +17,10 @@ text_enum! {
         TicketTypesWrite = "ticket-types:write",
         /// Read orders.
         OrdersRead = "orders:read",
-        /// Create and cancel orders, and record their payment.
+        /// Create and cancel orders.
         OrdersWrite = "orders:write",
+        /// Record that orders were paid, or that a payment failed.
+        PaymentsWrite = "payments:write",
         /// Read issued tickets.
         TicketsRead = "tickets:read",
         /// Issue and cancel tickets.

@@ -62,8 +62,8 @@ Commands. They can run while a server uses the same file. Each prints one JSON o
   check                   Check the database for corruption and inconsistent data
 
 A TIMESTAMP is in UTC, such as 2030-01-31T18:00:00Z. A key without --scopes has all of them. The scopes are:
-  events:read, events:write, ticket-types:read, ticket-types:write, orders:read, orders:write, tickets:read,
-  tickets:write, tickets:check-in, discounts:read, discounts:write, webhooks:read, webhooks:write
+  events:read, events:write, ticket-types:read, ticket-types:write, orders:read, orders:write, payments:write,
+  tickets:read, tickets:write, tickets:check-in, discounts:read, discounts:write, webhooks:read, webhooks:write
 
 If the database is new, the server creates an organization and an API key with all scopes, and prints the key.
 The key is not shown again.

@@ -212,7 +212,7 @@ impl TicketingService {
     ///
     /// An expired order is completed if its seats and its discount use are still available.
     ///
-    /// Requires the scope `orders:write`.
+    /// Requires the scope `payments:write`.
     ///
     /// # Errors
     /// - [`Error::NotFound`] if the order does not exist.
@@ -228,7 +228,7 @@ impl TicketingService {
     /// ```
     pub fn mark_order_paid<C: IdempotentCall>(&self, caller: &C, id: OrderId) -> Result<C::Output<Order>> {
         let call = caller.keyed();
-        call.caller.require(Scope::OrdersWrite)?;
+        call.caller.require(Scope::PaymentsWrite)?;
         let organization = call.caller.organization;
         let result =
             self.write_idempotent(&call, OperationTarget::on("mark_order_paid", id), Nothing, move |tx, _| {

@@ -20,7 +20,7 @@ impl TicketingService {
     /// refunded through the gateway: the order was cancelled, was paid in another way, or has expired and its seats or
     /// its discount use are no longer available.
     ///
-    /// Requires the scope `orders:write`.
+    /// Requires the scope `payments:write`.
     ///
     /// # Errors
     /// - [`Error::NotFound`](crate::Error::NotFound) if the order does not exist.
@@ -35,7 +35,7 @@ impl TicketingService {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn payment_completed(&self, caller: &Caller, id: OrderId) -> Result<Order> {
-        caller.require_even_if_suspended(Scope::OrdersWrite)?;
+        caller.require_even_if_suspended(Scope::PaymentsWrite)?;
         self.complete_payment(caller.organization, id)?;
         self.store_in_operation().read(|tx| orders::get(tx, caller.organization, id))
     }
@@ -58,7 +58,7 @@ impl TicketingService {
     /// Records that a payment through the gateway failed. The order stays pending until its hold expires, and the
     /// customer may try again. An order that is not pending stays as it is.
     ///
-    /// Requires the scope `orders:write`.
+    /// Requires the scope `payments:write`.
     ///
     /// # Errors
     /// - [`Error::NotFound`](crate::Error::NotFound) if the order does not exist.
@@ -71,7 +71,7 @@ impl TicketingService {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn payment_failed(&self, caller: &Caller, id: OrderId) -> Result<Order> {
-        caller.require_even_if_suspended(Scope::OrdersWrite)?;
+        caller.require_even_if_suspended(Scope::PaymentsWrite)?;
         let organization = caller.organization;
         self.store().write_for(organization, move |tx| order_lifecycle::payment_failed(tx, organization, id))
     }

@@ -126,16 +126,16 @@ const OPERATIONS: &[(&str, Scope, Operation)] = &[
     ("cancel_order", Scope::OrdersWrite, |resources, caller| {
         resources.service().cancel_order(caller, resources.pending.id).map(drop)
     }),
-    ("mark_order_paid", Scope::OrdersWrite, |resources, caller| {
+    ("mark_order_paid", Scope::PaymentsWrite, |resources, caller| {
         resources.service().mark_order_paid(caller, resources.pending.id).map(drop)
     }),
     ("mark_checkout_reminder_sent", Scope::OrdersWrite, |resources, caller| {
         resources.service().mark_checkout_reminder_sent(caller, resources.pending.id).map(drop)
     }),
-    ("payment_completed", Scope::OrdersWrite, |resources, caller| {
+    ("payment_completed", Scope::PaymentsWrite, |resources, caller| {
         resources.service().payment_completed(caller, resources.pending.id).map(drop)
     }),
-    ("payment_failed", Scope::OrdersWrite, |resources, caller| {
+    ("payment_failed", Scope::PaymentsWrite, |resources, caller| {
         resources.service().payment_failed(caller, resources.pending.id).map(drop)
     }),
     ("list_refunds", Scope::OrdersRead, |resources, caller| {

@@ -328,7 +328,7 @@ const OPERATIONS: [(&str, &str, Scope); 41] = [
     ("GET", "/v1/orders/order_0000000000001", Scope::OrdersRead),
     ("GET", "/v1/orders/order_0000000000001/details", Scope::OrdersRead),
     ("POST", "/v1/orders/order_0000000000001/cancel", Scope::OrdersWrite),
-    ("POST", "/v1/orders/order_0000000000001/mark-paid", Scope::OrdersWrite),
+    ("POST", "/v1/orders/order_0000000000001/mark-paid", Scope::PaymentsWrite),
     ("POST", "/v1/orders/order_0000000000001/reminder-sent", Scope::OrdersWrite),
     ("GET", "/v1/refunds", Scope::OrdersRead),
     ("GET", "/v1/tickets", Scope::TicketsRead),

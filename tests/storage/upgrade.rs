@@ -24,10 +24,19 @@ fn file_of_0_1_0(name: &str) -> std::path::PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/0.1.0").join(name)
 }
 
-/// What 0.1.0 returned about everything in its database.
+/// What 0.1.0 returned about everything in its database. Keys with `orders:write` have got the scope `payments:write`.
 fn answers_of_0_1_0() -> Value {
     let text = std::fs::read_to_string(file_of_0_1_0("answers.json")).expect("the answers");
-    serde_json::from_str(&text).expect("JSON")
+    let mut answers: Value = serde_json::from_str(&text).expect("JSON");
+    for organization in ["first", "other"] {
+        for key in answers[organization]["apiKeys"].as_array_mut().expect("the keys") {
+            let scopes = key["scopes"].as_array_mut().expect("the scopes");
+            if let Some(index) = scopes.iter().position(|scope| scope == "orders:write") {
+                scopes.insert(index + 1, json!("payments:write"));
+            }
+        }
+    }
+    answers
 }
 
 /// A service on a copy of the database that 0.1.0 wrote, which acts for its organization "first".
@@ -136,7 +145,12 @@ fn the_migration_of_0_1_0_keeps_every_value_of_every_row() {
         let columns: Vec<String> = before.column(&format!("SELECT name FROM pragma_table_info('{table}')"));
         let values: Vec<_> = columns.iter().map(|column| format!("quote({column})")).collect();
         let sql = format!("SELECT {} FROM {table} ORDER BY 1", values.join(" || ',' || "));
-        let stored: Vec<String> = before.column(&sql);
+        let mut stored: Vec<String> = before.column(&sql);
+        if table == "api_keys" {
+            for row in &mut stored {
+                *row = row.replace("orders:write", "orders:write payments:write");
+            }
+        }
         assert_eq!(after.column::<String>(&sql), stored, "{table}");
         assert!(!stored.is_empty(), "the fixture has rows in {table}");
         rows += stored.len();

@@ -216,7 +216,7 @@ const fn tag(scope: Scope) -> &'static str {
     match scope {
         Scope::EventsRead | Scope::EventsWrite => "Events",
         Scope::TicketTypesRead | Scope::TicketTypesWrite => "Ticket Types",
-        Scope::OrdersRead | Scope::OrdersWrite => "Orders",
+        Scope::OrdersRead | Scope::OrdersWrite | Scope::PaymentsWrite => "Orders",
         Scope::TicketsRead | Scope::TicketsWrite | Scope::TicketsCheckIn => "Tickets",
         Scope::DiscountsRead | Scope::DiscountsWrite => "Discounts",
         Scope::WebhooksRead | Scope::WebhooksWrite => "Webhooks",

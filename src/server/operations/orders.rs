@@ -7,7 +7,7 @@ use crate::error::Reason::{
 };
 use crate::form::request::Request;
 use crate::model::order::{CreateOrder, ListOrders};
-use crate::scope::Scope::{OrdersRead, OrdersWrite};
+use crate::scope::Scope::{OrdersRead, OrdersWrite, PaymentsWrite};
 
 pub(super) fn operations() -> Vec<Operation> {
     vec![
@@ -55,7 +55,7 @@ pub(super) fn operations() -> Vec<Operation> {
              payment gateway.",
         )
         .conflicts(&[OrderNotCancellable]),
-        Operation::action_on("mark_order_paid", "/orders/{orderId}/mark-paid", OrdersWrite, |call| {
+        Operation::action_on("mark_order_paid", "/orders/{orderId}/mark-paid", PaymentsWrite, |call| {
             call.service.mark_order_paid(call.keyed, call.id())
         })
         .docs(
