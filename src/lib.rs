@@ -282,14 +282,15 @@ pub mod request {
 pub mod maintenance {
     pub use crate::model::backup::BackupProgress;
     pub use crate::model::check::{CheckReport, Finding};
-    pub use crate::service::{MaintenanceGuard, MaintenanceReport};
+    pub use crate::model::maintenance::MaintenanceReport;
+    pub use crate::service::MaintenanceGuard;
 }
 
 /// Figures for monitoring: what this process has counted, and the backlog in the database.
 pub mod monitoring {
     pub use crate::model::statistics::{
-        Backlog, CommitStatistics, Distribution, OrderStatistics, ScanStatistics, Statistics, WebhookOutcome,
-        WebhookStatistics,
+        Backlog, CommitStatistics, Distribution, MaintenanceStatistics, OrderStatistics, ScanStatistics, Statistics,
+        WebhookOutcome, WebhookStatistics,
     };
 }
 

@@ -79,6 +79,19 @@ impl Error {
         Self::Validation(errors)
     }
 
+    /// Whether background work that fails with this error for one row would fail for every other row too: the database
+    /// is busy, or cannot be written to.
+    pub(crate) fn concerns_all_rows(&self) -> bool {
+        use StoreErrorKind::{FileReplaced, Full, Io, ReadOnly, SyncFailed};
+        match self {
+            Self::Unavailable(_) => true,
+            Self::Store(error) => {
+                matches!(error.kind(), Full | ReadOnly(_) | Io(_) | SyncFailed | FileReplaced(_))
+            }
+            _ => false,
+        }
+    }
+
     /// A stable code for the kind of error, such as `validation-failed`. The server sends it as the last part of a
     /// problem's `type`.
     ///

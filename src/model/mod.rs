@@ -17,6 +17,7 @@ pub(crate) mod event;
 pub(crate) mod handler_notification;
 pub(crate) mod id;
 pub(crate) mod idempotency;
+pub(crate) mod maintenance;
 pub(crate) mod metadata;
 pub(crate) mod notification;
 pub(crate) mod order;

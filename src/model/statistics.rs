@@ -43,6 +43,8 @@ pub struct Statistics {
     pub scans: ScanStatistics,
     /// Notifications.
     pub webhooks: WebhookStatistics,
+    /// Background work.
+    pub maintenance: MaintenanceStatistics,
 }
 
 /// Counters of commits. One commit contains the writes of all callers that wait at the same time.
@@ -115,6 +117,16 @@ pub struct WebhookStatistics {
     /// threads. An endpoint is throttled if it has had no attempt, or if its last attempt failed or took more than a
     /// second.
     pub throttled: u64,
+}
+
+/// Counters of background work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct MaintenanceStatistics {
+    /// Rows that the maintenance or the webhook sender skipped, because they cannot be read or contradict other rows. A
+    /// row is tried again, and counted again, about every minute.
+    pub skipped_rows: u64,
 }
 
 /// A distribution of values: a histogram.

@@ -4,6 +4,7 @@
 //! reported as expired. The stored counts change when the order is marked as expired: by the maintenance, or earlier if
 //! another order needs the seats or the discount use.
 
+use super::each_row::{EachRow, each_row};
 use crate::error::Result;
 use crate::model::handler_notification::{NotificationDetails, OrderExpired};
 use crate::model::id::{EventId, OrderId};
@@ -11,34 +12,22 @@ use crate::store::order_status::{self, ExpiredHold};
 use crate::store::seat_counts::Seats;
 use crate::store::{CommitEvent, Transaction, discount_uses, handler_queue, order_items, seat_counts};
 
-/// Whether there is an order to mark as expired.
-pub(crate) fn any_expired(tx: &Transaction<'_>) -> Result<bool> {
-    Ok(!order_status::expired_holds(tx, 1)?.is_empty())
-}
-
-/// Marks up to `limit` orders whose hold has expired as expired. Returns their number.
-pub(crate) fn expire_due(tx: &Transaction<'_>, limit: i64) -> Result<usize> {
-    let mut holds = order_status::expired_holds(tx, limit)?;
+/// Marks the orders of these holds as expired, those whose hold has expired.
+pub(crate) fn expire_all(tx: &Transaction<'_>, holds: &[ExpiredHold]) -> Result<EachRow<ExpiredHold>> {
+    let mut holds = holds.to_vec();
     // Every transaction that locks several events locks them in this order.
     holds.sort_by_key(|hold| hold.event);
-    expire_all(tx, &holds)
+    each_row(tx, &holds, |tx, hold| {
+        tx.lock_event(hold.event)?;
+        expire(tx, hold.order, hold.event)
+    })
 }
 
-/// Marks the orders of an event whose hold has expired as expired. Returns their number.
+/// Marks the orders of an event whose hold has expired as expired. Returns their number. An order that cannot be
+/// expired keeps its seats; the maintenance reports it.
 pub(super) fn expire_of_event(tx: &Transaction<'_>, event: EventId) -> Result<usize> {
     let holds = order_status::expired_holds_of_event(tx, event)?;
-    expire_all(tx, &holds)
-}
-
-fn expire_all(tx: &Transaction<'_>, holds: &[ExpiredHold]) -> Result<usize> {
-    let mut expired = 0;
-    for hold in holds {
-        tx.lock_event(hold.event)?;
-        if expire(tx, hold.order, hold.event)? {
-            expired += 1;
-        }
-    }
-    Ok(expired)
+    Ok(expire_all(tx, &holds)?.changed)
 }
 
 /// If the hold of an order has expired, marks the order as expired and releases its seats and its discount use. Returns

@@ -25,6 +25,7 @@ pub(crate) mod check_in;
 pub(crate) mod checkout_links;
 pub(crate) mod discount_changes;
 mod discount_use;
+mod each_row;
 pub(crate) mod event_changes;
 pub(crate) mod holds;
 pub(crate) mod hosted_checkout;
@@ -38,3 +39,5 @@ pub(crate) mod refund_attempts;
 pub(crate) mod ticket_issuing;
 pub(crate) mod ticket_type_changes;
 pub(crate) mod webhook_changes;
+
+pub(crate) use each_row::{EachRow, each_row};

@@ -155,7 +155,7 @@ struct ServiceMetrics {
 impl Collector for ServiceMetrics {
     fn encode(&self, encoder: DescriptorEncoder<'_>) -> fmt::Result {
         let mut metrics = Encoder(encoder);
-        let Statistics { commits, orders, scans, webhooks, .. } = &self.statistics;
+        let Statistics { commits, orders, scans, webhooks, maintenance, .. } = &self.statistics;
         metrics.counter("commits", "Successful commits", commits.done)?;
         metrics.counter("commits_failed", "Commits that failed; all their jobs were rolled back", commits.failed)?;
         metrics.histogram("commit_jobs", "Jobs per commit", None, &commits.jobs)?;
@@ -180,6 +180,8 @@ impl Collector for ServiceMetrics {
         metrics.counters("webhook_attempts", "Attempts to deliver a notification, by outcome", "outcome", attempts)?;
         let help = "Duration of the attempts that tried to connect";
         metrics.histogram("webhook_attempt_duration", help, Some(&Unit::Seconds), &webhooks.seconds)?;
+        let help = "Damaged rows that background work skipped, counted each minute";
+        metrics.counter("rows_skipped", help, maintenance.skipped_rows)?;
         metrics.counter("webhooks_dead", "Notifications that were given up after the last attempt", webhooks.dead)?;
         let help = "Endpoints with due notifications that are limited to a part of the sender's threads";
         metrics.gauge("webhook_endpoints_held_back", help, None, webhooks.throttled)?;

@@ -9,6 +9,7 @@ use std::time::Duration;
 use super::background::Background;
 use super::in_flight::InFlightKeys;
 use super::notification_handlers::{self, NotificationHandler};
+use super::skipped_rows::SkippedRows;
 use super::ticketing_service::{Inner, TicketingService};
 use super::webhook_settings::WebhookSettings;
 use crate::environment::{Clock, Entropy, Environment, SystemClock, SystemEntropy};
@@ -168,6 +169,7 @@ impl Builder {
             keys_used: Mutex::default(),
             in_flight_keys: InFlightKeys::default(),
             suspended: SuspendedOrganizations::default(),
+            skipped_rows: SkippedRows::default(),
         };
         let service = TicketingService { inner: Arc::new(inner) };
         service.read_suspended_organizations()?;

@@ -1,14 +1,21 @@
 //! The thread that runs the maintenance, and the guard that stops it.
 
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TryRecvError, sync_channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use crate::error::{Result, StoreError};
 
+/// How long dropping the guard waits for a run in progress.
+const GRACE: Duration = Duration::from_millis(1500);
+
+/// How often it looks whether the thread has ended.
+const POLL: Duration = Duration::from_millis(2);
+
 /// Keeps the maintenance running: dropping the guard stops it.
 ///
-/// Drop it when the maintenance should end; it waits for a run in progress.
+/// A run in progress ends after its current batch of rows, or after the call to the payment gateway that it waits for.
+/// Dropping the guard waits for that, but at most for two seconds: the thread then ends by itself.
 /// [`Builder::maintenance`](crate::Builder::maintenance) keeps a guard with the service.
 #[derive(Debug)]
 #[must_use = "dropping the guard stops the maintenance"]
@@ -24,6 +31,11 @@ impl StopSignal {
     /// Waits for `pause`, or until the thread should stop. Returns whether it should.
     pub(super) fn wait(&self, pause: Duration) -> bool {
         self.0.recv_timeout(pause) != Err(RecvTimeoutError::Timeout)
+    }
+
+    /// Whether the thread should stop.
+    pub(super) fn is_set(&self) -> bool {
+        self.0.try_recv() != Err(TryRecvError::Empty)
     }
 }
 
@@ -48,8 +60,18 @@ impl Drop for MaintenanceGuard {
         drop(self.stop.take());
         let Some(thread) = self.thread.take() else { return };
         // The last handle of the service may be the one of a run in progress, which is dropped on the thread itself.
-        let is_current = thread.thread().id() == std::thread::current().id();
-        if !is_current && thread.join().is_err() {
+        if thread.thread().id() == std::thread::current().id() {
+            return;
+        }
+        let mut waited = Duration::ZERO;
+        while !thread.is_finished() {
+            if waited >= GRACE {
+                return;
+            }
+            std::thread::sleep(POLL);
+            waited += POLL;
+        }
+        if thread.join().is_err() {
             tracing::error!(target: "ticketing::maintenance", "the maintenance thread panicked");
         }
     }

@@ -66,13 +66,14 @@ mod handler_thread;
 mod idempotency;
 mod in_flight;
 mod maintenance_guard;
+mod maintenance_steps;
 mod notification_handlers;
 mod open_store;
+mod skipped_rows;
 mod webhook_settings;
 
 pub use builder::Builder;
 pub use close::{CloseError, WeakTicketingService};
-pub use maintenance::MaintenanceReport;
 pub use maintenance_guard::MaintenanceGuard;
 pub use subscriptions::NotificationReceiver;
 pub use ticketing_service::TicketingService;

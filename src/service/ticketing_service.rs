@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use super::background::Background;
 use super::in_flight::InFlightKeys;
+use super::skipped_rows::SkippedRows;
 use super::webhook_settings::WebhookSettings;
 use crate::environment::Environment;
 use crate::error::{Result, StoreError};
@@ -82,6 +83,8 @@ pub(super) struct Inner {
     pub(super) keys_used: Mutex<HashMap<ApiKeyId, Timestamp>>,
     pub(super) in_flight_keys: InFlightKeys,
     pub(super) suspended: SuspendedOrganizations,
+    /// Rows that the maintenance could not process.
+    pub(super) skipped_rows: SkippedRows,
 }
 
 /// # The service itself

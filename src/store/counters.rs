@@ -6,7 +6,8 @@ use std::time::Duration;
 use crate::error::{Error, Reason};
 use crate::model::id::WebhookId;
 use crate::model::statistics::{
-    CommitStatistics, Distribution, OrderStatistics, ScanStatistics, Statistics, WebhookOutcome, WebhookStatistics,
+    CommitStatistics, Distribution, MaintenanceStatistics, OrderStatistics, ScanStatistics, Statistics, WebhookOutcome,
+    WebhookStatistics,
 };
 use crate::text_enum::TextEnum;
 
@@ -163,6 +164,7 @@ pub(crate) struct Counters {
     attempt_micros: Histogram,
     notifications_dead: Counter,
     throttled_endpoints: AtomicU64,
+    rows_skipped: Counter,
 }
 
 impl Default for Counters {
@@ -194,6 +196,7 @@ impl Default for Counters {
             attempt_micros: Histogram::new(ATTEMPT_MICROS, 1e6),
             notifications_dead: Counter::default(),
             throttled_endpoints: AtomicU64::default(),
+            rows_skipped: Counter::default(),
         }
     }
 }
@@ -248,6 +251,11 @@ impl Counters {
         self.throttled_endpoints.store(u64::try_from(endpoints).unwrap_or(u64::MAX), Ordering::Relaxed);
     }
 
+    /// Counts a row that background work could not process.
+    pub(crate) fn row_skipped(&self) {
+        self.rows_skipped.add(1);
+    }
+
     /// Returns all counts. `jobs_waiting` is the number of jobs that wait for the writer now.
     pub(super) fn get(&self, jobs_waiting: usize) -> Statistics {
         let jobs = self.jobs_per_commit.get();
@@ -281,6 +289,7 @@ impl Counters {
                 dead: self.notifications_dead.get(),
                 throttled: self.throttled_endpoints.load(Ordering::Relaxed),
             },
+            maintenance: MaintenanceStatistics { skipped_rows: self.rows_skipped.get() },
         }
     }
 }

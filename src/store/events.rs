@@ -147,11 +147,12 @@ pub(super) const HAS_DISCOUNTS_WITH_AMOUNTS: &str =
     "SELECT 1 FROM discounts WHERE event_id = ?1 AND (type = 'FIXED_AMOUNT' OR minimum_purchase IS NOT NULL)";
 const DELETE: &str = "DELETE FROM events WHERE id = ?1 AND organization_id = ?2
     AND NOT EXISTS (SELECT 1 FROM orders WHERE event_id = ?1) AND NOT EXISTS (SELECT 1 FROM tickets WHERE event_id = ?1)";
-pub(super) const EXPIRE: &str = "UPDATE events SET status = 'EXPIRED', revision = revision + 1,
+const EXPIRE: &str = "UPDATE events SET status = 'EXPIRED', revision = revision + 1,
         updated_at = CASE WHEN updated_at > over_at THEN updated_at ELSE over_at END
-    WHERE status IN ('PUBLISHED', 'SOLD_OUT') AND over_at <= ?1";
-pub(super) const ANY_OVER: &str =
-    "SELECT 1 FROM events WHERE status IN ('PUBLISHED', 'SOLD_OUT') AND over_at <= ?1 LIMIT 1";
+    WHERE id = ?1 AND status IN ('PUBLISHED', 'SOLD_OUT') AND over_at <= ?2";
+pub(super) const OVER: &str = "SELECT id, over_at FROM events
+    WHERE status IN ('PUBLISHED', 'SOLD_OUT') AND over_at <= ?1 AND (over_at, id) > (?3, ?4)
+    ORDER BY over_at, id LIMIT ?2";
 pub(super) const SOLD_OUT: &str = "UPDATE events SET status = 'SOLD_OUT', revision = revision + 1, updated_at = ?2
     WHERE id = ?1 AND status = 'PUBLISHED' AND over_at > ?2
         AND NOT EXISTS (SELECT 1 FROM ticket_types WHERE event_id = ?1 AND sold < quantity)";
@@ -323,14 +324,25 @@ pub(crate) fn delete(tx: &Transaction<'_>, organization: OrganizationId, id: Eve
     Err(Error::conflict(Reason::InUse, "the event has orders or tickets"))
 }
 
-/// Whether there is a PUBLISHED or `SOLD_OUT` event that is over.
-pub(crate) fn any_over(tx: &Transaction<'_>) -> Result<bool> {
-    tx.exists(ANY_OVER, &[tx.now().into()])
+/// A PUBLISHED or `SOLD_OUT` event that is over.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct OverEvent {
+    pub(crate) id: EventId,
+    /// When it ended, in milliseconds. It may be no time that a [`Timestamp`] can represent.
+    at: i64,
 }
 
-/// Sets PUBLISHED and `SOLD_OUT` events that are over to EXPIRED. Returns their number.
-pub(crate) fn expire(tx: &Transaction<'_>) -> Result<usize> {
-    tx.execute(EXPIRE, &[tx.now().into()])
+/// Up to `limit` PUBLISHED and `SOLD_OUT` events that are over, the earliest first, beginning after `after`.
+pub(crate) fn over(tx: &Transaction<'_>, after: Option<OverEvent>, limit: i64) -> Result<Vec<OverEvent>> {
+    let (at, id) = after.map_or((i64::MIN, i64::MIN), |event| (event.at, event.id.raw()));
+    tx.query_all(OVER, &[tx.now().into(), limit.into(), at.into(), id.into()], |row| {
+        Ok(OverEvent { id: row.get("id")?, at: row.get("over_at")? })
+    })
+}
+
+/// Sets a PUBLISHED or `SOLD_OUT` event that is over to EXPIRED. Returns whether it was.
+pub(crate) fn expire(tx: &Transaction<'_>, id: EventId) -> Result<bool> {
+    tx.execute(EXPIRE, &[id.into(), tx.now().into()]).map(|rows| rows == 1)
 }
 
 /// Sets a PUBLISHED event to `SOLD_OUT` if all its seats are sold.

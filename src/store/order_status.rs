@@ -21,12 +21,13 @@ const CANCEL: &str = "UPDATE orders SET status = 'CANCELLED', updated_at = ?2 WH
 const EXPIRE: &str = "UPDATE orders SET status = 'EXPIRED',
         updated_at = CASE WHEN updated_at > hold_until THEN updated_at ELSE hold_until END
     WHERE id = ?1 AND status = 'PENDING' AND hold_until <= ?2 RETURNING id, organization_id, customer_id, discount_id";
-pub(super) const EXPIRED_HOLDS: &str =
-    "SELECT id, event_id FROM orders WHERE status = 'PENDING' AND hold_until <= ?1 ORDER BY hold_until LIMIT ?2";
+pub(super) const EXPIRED_HOLDS: &str = "SELECT id, event_id, hold_until FROM orders
+    WHERE status = 'PENDING' AND hold_until <= ?1 AND (hold_until, event_id, id) > (?3, ?4, ?5)
+    ORDER BY hold_until, event_id, id LIMIT ?2";
 // The unary plus keeps the planner on the index of pending orders: the index by event has every order of the event, and
 // this runs for each order that finds a ticket type sold out.
 pub(super) const EXPIRED_HOLDS_OF_EVENT: &str =
-    "SELECT id, event_id FROM orders WHERE status = 'PENDING' AND hold_until <= ?1 AND +event_id = ?2";
+    "SELECT id, event_id, hold_until FROM orders WHERE status = 'PENDING' AND hold_until <= ?1 AND +event_id = ?2";
 pub(super) const PENDING_OF_EVENT: &str =
     "SELECT id FROM orders WHERE status = 'PENDING' AND hold_until > ?1 AND +event_id = ?2";
 const PAYMENT: &str =
@@ -57,6 +58,8 @@ pub(crate) struct OrderState {
 pub(crate) struct ExpiredHold {
     pub(crate) order: OrderId,
     pub(crate) event: EventId,
+    /// When the hold expired, in milliseconds. It may be no time that a [`Timestamp`] can represent.
+    at: i64,
 }
 
 fn decode(row: &Row<'_>) -> Result<OrderState> {
@@ -126,9 +129,12 @@ pub(crate) fn expire(tx: &Transaction<'_>, id: OrderId) -> Result<Option<Expired
     })
 }
 
-/// Up to `limit` pending orders whose hold has expired, the earliest first.
-pub(crate) fn expired_holds(tx: &Transaction<'_>, limit: i64) -> Result<Vec<ExpiredHold>> {
-    tx.query_all(EXPIRED_HOLDS, &[tx.now().into(), limit.into()], decode_hold)
+/// Up to `limit` pending orders whose hold has expired, the earliest first, beginning after `after`.
+pub(crate) fn expired_holds(tx: &Transaction<'_>, after: Option<ExpiredHold>, limit: i64) -> Result<Vec<ExpiredHold>> {
+    let (at, event, order) =
+        after.map_or((i64::MIN, i64::MIN, i64::MIN), |hold| (hold.at, hold.event.raw(), hold.order.raw()));
+    let binds = [tx.now().into(), limit.into(), at.into(), event.into(), order.into()];
+    tx.query_all(EXPIRED_HOLDS, &binds, decode_hold)
 }
 
 /// The pending orders of an event whose hold has expired.
@@ -137,7 +143,7 @@ pub(crate) fn expired_holds_of_event(tx: &Transaction<'_>, event: EventId) -> Re
 }
 
 fn decode_hold(row: &Row<'_>) -> Result<ExpiredHold> {
-    Ok(ExpiredHold { order: row.get("id")?, event: row.get("event_id")? })
+    Ok(ExpiredHold { order: row.get("id")?, event: row.get("event_id")?, at: row.get("hold_until")? })
 }
 
 /// The orders of an event that are PENDING within their hold.

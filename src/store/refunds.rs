@@ -27,8 +27,9 @@ const INSERT: &str =
 const CLAIM: &str = "UPDATE refunds SET attempts = attempts + 1, next_attempt_at = ?3, updated_at = ?2
     WHERE order_id = ?1 AND status = 'DUE' AND next_attempt_at <= ?2
     RETURNING order_id, organization_id, amount, currency, attempts";
-pub(super) const DUE: &str =
-    "SELECT order_id FROM refunds WHERE status = 'DUE' AND next_attempt_at <= ?1 ORDER BY next_attempt_at LIMIT ?2";
+pub(super) const DUE: &str = "SELECT order_id, next_attempt_at FROM refunds
+    WHERE status = 'DUE' AND next_attempt_at <= ?1 AND (next_attempt_at, order_id) > (?3, ?4)
+    ORDER BY next_attempt_at, order_id LIMIT ?2";
 const CLOSE: &str =
     "UPDATE refunds SET status = ?2, last_error = ?3, updated_at = ?4 WHERE order_id = ?1 AND status = 'DUE'";
 const POSTPONE: &str = "UPDATE refunds SET next_attempt_at = ?2, last_error = ?3, updated_at = ?4
@@ -123,9 +124,21 @@ pub(crate) fn claim(tx: &Transaction<'_>, order: OrderId, until: Timestamp) -> R
     })
 }
 
-/// Returns up to `limit` orders whose refunds are due now. The one that has been due for the longest time comes first.
-pub(crate) fn due(tx: &Transaction<'_>, limit: i64) -> Result<Vec<OrderId>> {
-    tx.query_all(DUE, &[tx.now().into(), limit.into()], |row| row.get("order_id"))
+/// A refund that is due.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct DueRefund {
+    pub(crate) order: OrderId,
+    /// Since when, in milliseconds. It may be no time that a [`Timestamp`] can represent.
+    at: i64,
+}
+
+/// Returns up to `limit` refunds that are due now, beginning after `after`. The one that has been due for the longest
+/// time comes first.
+pub(crate) fn due(tx: &Transaction<'_>, after: Option<DueRefund>, limit: i64) -> Result<Vec<DueRefund>> {
+    let (at, order) = after.map_or((i64::MIN, i64::MIN), |refund| (refund.at, refund.order.raw()));
+    tx.query_all(DUE, &[tx.now().into(), limit.into(), at.into(), order.into()], |row| {
+        Ok(DueRefund { order: row.get("order_id")?, at: row.get("next_attempt_at")? })
+    })
 }
 
 /// Sets a due refund to DONE, and the payment status of its order to REFUNDED.

@@ -5,6 +5,7 @@ mod check_in;
 mod closing;
 #[path = "../common/mod.rs"]
 mod common;
+mod damaged_rows;
 mod deliver_due_webhooks;
 mod discount_amounts;
 mod discounts;

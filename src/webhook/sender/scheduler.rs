@@ -11,7 +11,7 @@ use std::time::Duration;
 use super::health::Observation;
 use super::queues::{Assignment, EndpointQueues, WorkerLimits};
 use super::state::{Batch, FinishedAttempt, SenderContext};
-use crate::error::{Error, Result, StoreErrorKind};
+use crate::error::{Error, Result};
 use crate::model::id::WebhookId;
 use crate::model::timestamp::Timestamp;
 use crate::store::attempts::{self, ClaimRequest, Claims, DueEndpoint};
@@ -269,7 +269,7 @@ fn record_all(tx: &Transaction<'_>, finished: &[Arc<FinishedAttempt>]) -> Result
     for finished in finished {
         match tx.savepoint(|tx| record(tx, finished))? {
             Savepoint::Released(()) => {}
-            Savepoint::RolledBack(error) if nothing_can_be_written(&error) => return Err(error),
+            Savepoint::RolledBack(error) if error.concerns_all_rows() => return Err(error),
             Savepoint::RolledBack(error) => {
                 let outbox = finished.attempt.outbox_id;
                 tracing::error!(
@@ -282,15 +282,6 @@ fn record_all(tx: &Transaction<'_>, finished: &[Arc<FinishedAttempt>]) -> Result
         }
     }
     Ok(())
-}
-
-/// Whether the whole round has to be repeated later.
-fn nothing_can_be_written(error: &Error) -> bool {
-    match error {
-        Error::Unavailable(_) => true,
-        Error::Store(error) => matches!(error.kind(), StoreErrorKind::Full | StoreErrorKind::ReadOnly(_)),
-        _ => false,
-    }
 }
 
 fn record(tx: &Transaction<'_>, finished: &FinishedAttempt) -> Result<()> {

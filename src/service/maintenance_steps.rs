@@ -1,0 +1,201 @@
+//! The steps of a maintenance run. Each one works in batches, and looks between two of them whether it should stop.
+
+use std::time::Duration;
+
+use super::TicketingService;
+use super::refunds::RefundOutcome;
+use super::skipped_rows::SkippedTable;
+use crate::error::{Error, Result};
+use crate::model::maintenance::MaintenanceReport;
+use crate::sales::{EachRow, each_row, holds};
+use crate::store::order_status::{self, ExpiredHold};
+use crate::store::refunds::DueRefund;
+use crate::store::{Transaction, events, handler_queue, idempotency_records, refunds, webhook_retention};
+
+/// How many orders or events are expired in one transaction. Other writes wait at most for one such transaction.
+const BATCH: i64 = 200;
+
+/// How many refunds are attempted in one run.
+const REFUNDS_PER_RUN: i64 = 100;
+
+/// After which time a run attempts no more refunds: a slow gateway must not delay the other steps for long.
+const REFUND_TIME: Duration = Duration::from_secs(1);
+
+/// A run of the maintenance.
+pub(super) struct Run<'r> {
+    stop: &'r dyn Fn() -> bool,
+    pub(super) report: MaintenanceReport,
+}
+
+impl<'r> Run<'r> {
+    /// A run that ends when `stop` returns `true`.
+    pub(super) fn new(stop: &'r dyn Fn() -> bool) -> Self {
+        Self { stop, report: MaintenanceReport::default() }
+    }
+
+    pub(super) fn stops(&self) -> bool {
+        (self.stop)()
+    }
+}
+
+type Step = fn(&TicketingService, &mut Run<'_>) -> Result<()>;
+
+/// The steps, in this order. The refunds come last, because they wait for the payment gateway.
+pub(super) const STEPS: [Step; 8] = [
+    expire_orders,
+    expire_events,
+    |service, _| service.store_key_uses(),
+    |service, _| service.read_suspended_organizations(),
+    delete_idempotency_keys,
+    delete_deliveries,
+    delete_notifications,
+    attempt_refunds,
+];
+
+/// Rows that are read and changed in batches.
+struct Batches<R> {
+    table: SkippedTable,
+    /// The next rows after a row. Usually there are none: a read finds that out without waiting for the writer.
+    read: fn(&Transaction<'_>, Option<R>, i64) -> Result<Vec<R>>,
+    change: fn(&Transaction<'_>, &[R]) -> Result<EachRow<R>>,
+    /// The primary key of a row.
+    key: fn(&R) -> i64,
+}
+
+/// Changes all rows, and adds the number of those that were changed to `changed`. Rows that cannot be processed are
+/// skipped.
+fn in_batches<R: Copy + Send + Sync + 'static>(
+    service: &TicketingService,
+    run: &mut Run<'_>,
+    batches: &Batches<R>,
+    changed: fn(&mut MaintenanceReport) -> &mut usize,
+) -> Result<()> {
+    let mut after = None;
+    while !run.stops() {
+        let rows = service.store().read(|tx| (batches.read)(tx, after, BATCH))?;
+        let Some(last) = rows.last() else { return Ok(()) };
+        after = Some(*last);
+        let pending: Vec<R> =
+            rows.into_iter().filter(|row| !service.is_skipped(batches.table, (batches.key)(row))).collect();
+        if pending.is_empty() {
+            continue;
+        }
+        let change = batches.change;
+        let batch = service.store().write(move |tx| change(tx, &pending))?;
+        *changed(&mut run.report) += batch.changed;
+        for skipped in batch.skipped {
+            run.skip(service, batches.table, (batches.key)(&skipped.row), &skipped.error);
+        }
+    }
+    Ok(())
+}
+
+impl Run<'_> {
+    fn skip(&mut self, service: &TicketingService, table: SkippedTable, key: i64, error: &Error) {
+        self.report.skipped_rows += 1;
+        service.skip_row(table, key, error);
+    }
+}
+
+fn expire_orders(service: &TicketingService, run: &mut Run<'_>) -> Result<()> {
+    let batches = Batches {
+        table: SkippedTable::Orders,
+        read: order_status::expired_holds,
+        change: holds::expire_all,
+        key: |hold: &ExpiredHold| hold.order.raw(),
+    };
+    in_batches(service, run, &batches, |report| &mut report.expired_orders)
+}
+
+fn expire_events(service: &TicketingService, run: &mut Run<'_>) -> Result<()> {
+    let batches = Batches {
+        table: SkippedTable::Events,
+        read: events::over,
+        change: |tx, over| each_row(tx, over, |tx, event: events::OverEvent| events::expire(tx, event.id)),
+        key: |event| event.id.raw(),
+    };
+    in_batches(service, run, &batches, |report| &mut report.expired_events)
+}
+
+fn delete_idempotency_keys(service: &TicketingService, run: &mut Run<'_>) -> Result<()> {
+    while !run.stops() && service.store().read(idempotency_records::any_expired)? {
+        run.report.forgotten_keys += service.store().write(idempotency_records::delete_expired)?;
+    }
+    Ok(())
+}
+
+fn delete_deliveries(service: &TicketingService, run: &mut Run<'_>) -> Result<()> {
+    let retention = service.inner.webhook_retention;
+    while !run.stops() && service.store().read(|tx| webhook_retention::any_old(tx, retention))? {
+        run.report.forgotten_deliveries +=
+            service.store().write(move |tx| webhook_retention::delete_old(tx, retention))?;
+    }
+    Ok(())
+}
+
+fn delete_notifications(service: &TicketingService, run: &mut Run<'_>) -> Result<()> {
+    let retention = service.inner.webhook_retention;
+    if service.store().read(|tx| handler_queue::any_old(tx, retention))? {
+        // This process may have been suspended for long.
+        service.register_handlers_again()?;
+    }
+    while !run.stops() && service.store().read(|tx| handler_queue::any_old(tx, retention))? {
+        run.report.forgotten_notifications +=
+            service.store().write(move |tx| handler_queue::delete_old(tx, retention))?;
+    }
+    Ok(())
+}
+
+fn attempt_refunds(service: &TicketingService, run: &mut Run<'_>) -> Result<()> {
+    if !service.can_refund() {
+        return Ok(());
+    }
+    let monotonic = || service.inner.environment.clock.monotonic();
+    let started = monotonic();
+    let mut after: Option<DueRefund> = None;
+    let mut attempts = 0;
+    loop {
+        let due = service.store().read(|tx| refunds::due(tx, after, REFUNDS_PER_RUN))?;
+        let Some(last) = due.last() else { return Ok(()) };
+        after = Some(*last);
+        for refund in due {
+            if service.is_skipped(SkippedTable::Refunds, refund.order.raw()) {
+                continue;
+            }
+            if run.stops() || attempts == REFUNDS_PER_RUN || monotonic().saturating_sub(started) > REFUND_TIME {
+                return Ok(());
+            }
+            attempts += 1;
+            match service.attempt_refund(refund.order) {
+                Ok(RefundOutcome::Answered) => run.report.answered_refunds += 1,
+                Ok(RefundOutcome::NotDue) => {}
+                // The gateway would not answer the other requests either.
+                Ok(RefundOutcome::Unavailable) => return Ok(()),
+                Err(error) if error.concerns_all_rows() => return Err(error),
+                Err(error) => run.skip(service, SkippedTable::Refunds, refund.order.raw(), &error),
+            }
+        }
+    }
+}
+
+impl TicketingService {
+    /// Whether a row could not be processed within the last minute.
+    fn is_skipped(&self, table: SkippedTable, key: i64) -> bool {
+        self.inner.skipped_rows.contains(table, key, self.inner.environment.clock.monotonic())
+    }
+
+    /// Counts and logs a row that could not be processed, and skips it for a minute.
+    fn skip_row(&self, table: SkippedTable, key: i64, error: &Error) {
+        self.store_in_operation().counters().row_skipped();
+        if self.inner.skipped_rows.add(table, key, self.inner.environment.clock.monotonic()) {
+            tracing::error!(
+                target: "ticketing::maintenance",
+                table = table.name(),
+                row = key,
+                %error,
+                "a row cannot be processed and is skipped; a check shows what is wrong. Further rows of this table are \
+                 not logged for an hour"
+            );
+        }
+    }
+}
