@@ -7,7 +7,7 @@ use super::limits::NoLimit;
 use super::path::Path;
 use super::schema::NamedSchemas;
 use super::text::CONTAINS_NUL;
-use super::value::FormValue;
+use super::value::{FormValue, or_error};
 use crate::error::FieldErrors;
 
 /// The greatest size, in bytes of compact JSON.
@@ -23,8 +23,10 @@ impl FormValue for Json {
         Self::Null
     }
 
-    fn read(value: &Value, _: Path<'_>, _: &mut FieldErrors) -> Option<Self> {
-        Some(value.to_serde_json())
+    /// Does not convert a value that is far too large.
+    fn read(value: &Value, path: Path<'_>, errors: &mut FieldErrors) -> Option<Self> {
+        let fits = bytes_left(value, MAX_BYTES).is_some();
+        or_error(fits.then(|| value.to_serde_json()), path, errors, &too_large())
     }
 
     fn is_within(&self, limit: NoLimit) -> bool {
@@ -38,7 +40,7 @@ impl FormValue for Json {
             errors.add(path, CONTAINS_NUL);
         } else {
             let fits = !is_longer_than(self, MAX_BYTES);
-            errors.check(fits, path, format!("must have at most {MAX_BYTES} bytes as JSON"));
+            errors.check(fits, path, too_large());
         }
     }
 
@@ -50,6 +52,24 @@ impl FormValue for Json {
 
     fn schema(_: &mut NamedSchemas) -> Json {
         json!({})
+    }
+}
+
+fn too_large() -> String {
+    format!("must have at most {MAX_BYTES} bytes as JSON")
+}
+
+/// What is left of `bytes` after the strings of a value and one byte for each value in it: a lower bound of its size.
+/// `None` if it has more.
+fn bytes_left(value: &Value, bytes: usize) -> Option<usize> {
+    let left = bytes.checked_sub(1)?;
+    match value {
+        Value::String(text) => left.checked_sub(text.len()),
+        Value::Array(items) => items.iter().try_fold(left, |left, item| bytes_left(item, left)),
+        Value::Object(members) => {
+            members.iter().try_fold(left, |left, (key, value)| bytes_left(value, left.checked_sub(key.len())?))
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Query(_) => Some(left),
     }
 }
 

@@ -1,5 +1,7 @@
 //! The argument of an operation's handler function, an authorized request, and the responses that it returns.
 
+use std::sync::{Mutex, PoisonError};
+
 use axum::body::Body;
 use axum::http::HeaderValue;
 use axum::http::header::{CONTENT_TYPE, ETAG};
@@ -59,11 +61,18 @@ impl Call<'_> {
     }
 }
 
+/// Bodies larger than this are parsed one after another: 64 KiB. While a body is parsed, it may take fifty times its size.
+const LARGE_BODY: usize = 64 * 1024;
+
+/// Held while a large body is parsed, which takes some hundredths of a second.
+static LARGE_BODY_IS_PARSED: Mutex<()> = Mutex::new(());
+
 /// Reads a request from a body.
 pub(super) fn read_json<T: Form>(body: &[u8]) -> Result<Request<T>, Problem> {
     if body.is_empty() {
         return Err(Problem::malformed("the body is empty"));
     }
+    let _turn = (body.len() > LARGE_BODY).then(|| LARGE_BODY_IS_PARSED.lock().unwrap_or_else(PoisonError::into_inner));
     Ok(Request::from_json(body)?)
 }
 

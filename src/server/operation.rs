@@ -292,7 +292,7 @@ impl Operation {
     /// Calls the service and returns its response.
     pub(super) fn run(&self, call: &Call<'_>) -> Result<Response, Problem> {
         if matches!(self.input, Input::OptionalBody(_)) && !call.body.is_empty() {
-            Request::<Nothing>::from_json(call.body)?.errors.into_result()?;
+            read_json::<Nothing>(call.body)?.errors.into_result()?;
         }
         let mut response = (self.run)(call)?;
         *response.status_mut() = self.success.status;

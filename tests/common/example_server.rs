@@ -132,14 +132,7 @@ impl ExampleServer {
 
     /// Sends a request like [`send`](Self::send). Returns `None` if the server has ended or does not respond.
     pub fn try_send(&self, method: &str, path: &str, key: &str, body: &str) -> Option<(u16, String)> {
-        let mut connection = TcpStream::connect(self.address()).ok()?;
-        connection.set_read_timeout(Some(TIMEOUT)).ok()?;
-        let head = format!("{method} {path} HTTP/1.1\r\nHost: {}\r\nX-Api-Key: {key}\r\n", self.address());
-        let length = format!("Content-Type: application/json\r\nContent-Length: {}\r\n", body.len());
-        connection.write_all(format!("{head}{length}Connection: close\r\n\r\n{body}").as_bytes()).ok()?;
-        let mut response = String::new();
-        connection.read_to_string(&mut response).ok()?;
-        Some((response.split(' ').nth(1)?.parse().ok()?, response))
+        try_send_to(self.address(), method, path, key, body)
     }
 
     /// Waits until it ends by itself.
@@ -154,6 +147,18 @@ impl ExampleServer {
         let status = wait_for_exit(&mut self.child).expect("the server ends after the signal");
         (status, self.output.iter().collect())
     }
+}
+
+/// Sends a request like [`ExampleServer::try_send`], from any thread, to the server at an address.
+pub fn try_send_to(address: &str, method: &str, path: &str, key: &str, body: &str) -> Option<(u16, String)> {
+    let mut connection = TcpStream::connect(address).ok()?;
+    connection.set_read_timeout(Some(TIMEOUT)).ok()?;
+    let head = format!("{method} {path} HTTP/1.1\r\nHost: {address}\r\nX-Api-Key: {key}\r\n");
+    let length = format!("Content-Type: application/json\r\nContent-Length: {}\r\n", body.len());
+    connection.write_all(format!("{head}{length}Connection: close\r\n\r\n{body}").as_bytes()).ok()?;
+    let mut response = String::new();
+    connection.read_to_string(&mut response).ok()?;
+    Some((response.split(' ').nth(1)?.parse().ok()?, response))
 }
 
 impl Drop for ExampleServer {

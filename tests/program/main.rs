@@ -4,5 +4,6 @@ mod cli;
 #[path = "../common/mod.rs"]
 mod common;
 mod failed_sync;
+mod memory;
 mod readme;
 mod server_log;
