@@ -3,8 +3,6 @@
 //! The result is stored in the transaction that does the work, so that a crash leaves both or neither. Errors are not
 //! stored: after an error, the same key runs the operation again.
 
-use std::fmt::Debug;
-
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use sha2::{Digest, Sha256};
@@ -53,12 +51,10 @@ pub(crate) enum PriorOutcome<T> {
 }
 
 impl IdempotentOperation {
-    pub(crate) fn new<B: Debug>(call: &KeyedCaller, target: OperationTarget, request: &Request<B>) -> Self {
-        Self(call.key.clone().map(|key| IdempotentRequest {
-            organization: call.caller.organization,
-            key,
-            fingerprint: fingerprint(target, request),
-        }))
+    pub(crate) fn new<B: Serialize>(call: &KeyedCaller, target: OperationTarget, request: &Request<B>) -> Result<Self> {
+        let Some(key) = call.key.clone() else { return Ok(Self(None)) };
+        let fingerprint = fingerprint(target, request)?;
+        Ok(Self(Some(IdempotentRequest { organization: call.caller.organization, key, fingerprint })))
     }
 
     pub(crate) fn has_key(&self) -> bool {
@@ -119,8 +115,16 @@ impl IdempotentOperation {
     }
 }
 
-/// Distinguishes requests by target and body. Values that could not be read are part of the body.
-fn fingerprint<B: Debug>(target: OperationTarget, request: &Request<B>) -> [u8; 32] {
+/// Distinguishes requests by target and body. Stored fingerprints are compared with those of later versions, so this is
+/// over the JSON of the request, which does not contain fields that the request does not set.
+fn fingerprint<B: Serialize>(target: OperationTarget, request: &Request<B>) -> Result<[u8; 32]> {
     let OperationTarget { operation, resource } = target;
-    Sha256::digest(format!("{operation} {resource} {:?} {:?}", request.body, request.errors)).into()
+    let mut hash = Sha256::new();
+    hash.update(format!("{operation} {resource} "));
+    hash.update(serde_json::to_vec(&request.body).map_err(|error| Error::Internal(error.to_string()))?);
+    if !request.errors.is_empty() {
+        // Values that could not be read. Such a request never succeeds, so this is never stored.
+        hash.update(format!(" {:?}", request.errors));
+    }
+    Ok(hash.finalize().into())
 }

@@ -43,13 +43,13 @@ impl RunningOperation {
 
 impl TicketingService {
     /// Starts an operation. If the caller gave a key under which the same request has succeeded, returns its result.
-    pub(super) fn begin_idempotent<B: Debug, T: DeserializeOwned>(
+    pub(super) fn begin_idempotent<B: Serialize, T: DeserializeOwned>(
         &self,
         call: &KeyedCaller,
         target: OperationTarget,
         request: &Request<B>,
     ) -> Result<Start<T>> {
-        let operation = IdempotentOperation::new(call, target, request);
+        let operation = IdempotentOperation::new(call, target, request)?;
         let Some(keyed) = operation.keyed_request() else {
             return Ok(Start::Run(RunningOperation { operation, _in_flight: None }));
         };
@@ -69,7 +69,7 @@ impl TicketingService {
         work: impl Fn(&Transaction<'_>, &Request<B>) -> Result<T> + Send + 'static,
     ) -> Result<Replayable<T>>
     where
-        B: Debug + Send + 'static,
+        B: Serialize + Send + 'static,
         T: Serialize + DeserializeOwned + Send + 'static,
     {
         let request = request.into();
@@ -90,7 +90,7 @@ impl TicketingService {
         work: impl Fn(&Transaction<'_>, &Request<B>) -> Result<T> + Send + 'static,
     ) -> Result<Replayable<T>>
     where
-        B: Debug + Send + 'static,
+        B: Serialize + Send + 'static,
         T: Serialize + DeserializeOwned + Send + 'static,
     {
         if call.key.is_some() {
