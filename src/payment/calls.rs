@@ -44,6 +44,11 @@ impl GatewayCalls {
         Self { gateway, limits, running: Arc::default() }
     }
 
+    /// How long a call may take.
+    pub(crate) fn timeout(&self) -> Duration {
+        self.limits.timeout
+    }
+
     pub(crate) fn can_refund(&self) -> bool {
         self.gateway.can_refund()
     }

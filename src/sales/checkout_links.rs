@@ -3,28 +3,37 @@
 //!
 //! The first transaction creates the order, which reserves its seats. If the request has an idempotency key, it also
 //! stores the order under the key, so that a retry continues with the same order, even in another process or after a
-//! crash. The second transaction records the link, or cancels the order if the gateway returned none.
+//! crash. The record has a lease: until it ends, another process does not ask for a second link. The second transaction records the link, or cancels the order if the gateway returned none.
 
 use std::time::Duration;
 
 use super::idempotent_operation::{IdempotentOperation, PriorOutcome};
 use super::order_creation::{self, CreatedOrder};
 use super::order_lifecycle;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::model::id::{OrderId, OrganizationId};
 use crate::model::idempotency::Replayable;
 use crate::model::order::{CreateOrder, CreateOrderResponse, Order, OrderStatus};
+use crate::model::timestamp::Timestamp;
 use crate::rules::Checked;
 use crate::store::checkouts::NewCheckout;
+use crate::store::idempotency_records::PendingOrder;
 use crate::store::{Transaction, checkouts, orders};
+
+/// How long a process needs to record the link after the gateway has returned it, at most.
+const TIME_TO_RECORD: Duration = Duration::from_secs(10);
+
+/// The longest lease.
+const MAX_LEASE: Duration = Duration::from_mins(10);
 
 /// How a new order is paid.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PaymentTerms {
     /// How long a pending order reserves its seats.
     pub(crate) hold: Duration,
-    /// Whether pending orders are paid under a link of a payment gateway.
-    pub(crate) by_link: bool,
+    /// How long the payment gateway may take to return the link under which a pending order is paid. `None` if orders
+    /// have no link.
+    pub(crate) link_timeout: Option<Duration>,
 }
 
 /// An order after its first transaction.
@@ -49,19 +58,30 @@ pub(crate) fn create_or_resume(
         PriorOutcome::Result(response) => {
             return Ok(OrderProgress::Finished(Box::new(Replayable::replayed(response))));
         }
-        PriorOutcome::PendingOrder(id) => {
-            let order = orders::get(tx, organization, id)?;
-            CreatedOrder { order, currency: orders::currency(tx, id)? }
+        PriorOutcome::PendingOrder(pending) => {
+            if is_leased(&pending, tx.now()) {
+                return Err(Error::IdempotencyInProgress);
+            }
+            let order = orders::get(tx, organization, pending.id)?;
+            CreatedOrder { order, currency: orders::currency(tx, pending.id)? }
         }
         PriorOutcome::None => order_creation::create(tx, organization, request, terms.hold)?,
     };
-    if terms.by_link && is_without_link(&created.order) {
-        operation.store_pending_order(tx, created.order.id)?;
+    if let Some(timeout) = terms.link_timeout
+        && is_without_link(&created.order)
+    {
+        operation.store_pending_order(tx, created.order.id, timeout.saturating_add(TIME_TO_RECORD).min(MAX_LEASE))?;
         return Ok(OrderProgress::NeedsLink(Box::new(created)));
     }
     let response = CreateOrderResponse::from(created.order);
     operation.store_result(tx, &response)?;
     Ok(OrderProgress::Finished(Box::new(Replayable::executed(response))))
+}
+
+/// Whether another process may still wait for the link. A lease that is longer than any begins in the future: the clock
+/// was put back, and nobody knows when it ends.
+fn is_leased(pending: &PendingOrder, now: Timestamp) -> bool {
+    pending.lease_ends_at.is_some_and(|end| now < end && end <= now.saturating_add(MAX_LEASE))
 }
 
 fn is_without_link(order: &Order) -> bool {
@@ -82,7 +102,7 @@ pub(crate) fn record(
     match operation.prior_outcome(tx)? {
         // Another process has recorded its link first.
         PriorOutcome::Result(response) => return Ok(Some(Replayable::replayed(response))),
-        PriorOutcome::PendingOrder(pending) if pending == id => {}
+        PriorOutcome::PendingOrder(pending) if pending.id == id => {}
         PriorOutcome::None if !operation.has_key() => {}
         PriorOutcome::None | PriorOutcome::PendingOrder(_) => return Ok(None),
     }

@@ -11,6 +11,7 @@ use crate::model::order::{
     CancelOrderResponse, CreateOrder, CreateOrderResponse, ListOrders, Order, OrderDetails, OrderSummary,
 };
 use crate::model::page::Page;
+use crate::payment::GatewayCalls;
 use crate::rules::{self, Checked, checked};
 use crate::sales::checkout_links::{self, OrderProgress, PaymentTerms};
 use crate::sales::idempotent_operation::OperationTarget;
@@ -98,7 +99,10 @@ impl TicketingService {
         };
         let request = self.check_order(&call.caller, request)?;
         let redirect_urls = request.checkout_redirect_urls.clone();
-        let terms = PaymentTerms { hold: self.inner.order_hold, by_link: self.inner.gateway.is_some() };
+        let terms = PaymentTerms {
+            hold: self.inner.order_hold,
+            link_timeout: self.inner.gateway.as_ref().map(GatewayCalls::timeout),
+        };
         let organization = call.caller.organization;
         let operation = running.operation();
         // With a key, the order may exist already: then it is only resumed.

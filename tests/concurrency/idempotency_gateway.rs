@@ -115,6 +115,10 @@ impl PaymentGateway for ControlledGateway {
     }
 }
 
+/// How long a request that waits for its gateway keeps others with the same key away: the 20 seconds that a gateway may
+/// take, and 10 to record the link.
+const LEASE: Duration = Duration::from_secs(30);
+
 /// Two services on one file, each with a [`ControlledGateway`] of its own.
 struct TwoServices {
     fixture: Fixture,
@@ -132,6 +136,11 @@ impl TwoServices {
         let other = builder.clock(fixture.clock.clone()).open().expect("the file");
         let services = [fixture.service.clone(), other];
         Self { fixture, ticket_type, services, calls: [first_calls, second_calls] }
+    }
+
+    /// Lets the time pass in which a service may wait for its gateway and record the link.
+    fn end_lease(&self) {
+        self.fixture.clock.advance(LEASE);
     }
 
     /// Starts to create an order at one of the services, and waits until the gateway is called.
@@ -153,6 +162,7 @@ fn a_call_that_fails_after_another_service_got_the_link_cancels_nothing() {
     let two = TwoServices::new();
     std::thread::scope(|scope| {
         let (slow, slow_call) = two.order(scope, 0);
+        two.end_lease();
         let (fast, fast_call) = two.order(scope, 1);
         assert_eq!(slow_call.request.idempotency_key, fast_call.request.idempotency_key);
         fast_call.answer(true);
@@ -164,10 +174,41 @@ fn a_call_that_fails_after_another_service_got_the_link_cancels_nothing() {
 }
 
 #[test]
+fn while_a_service_waits_for_its_gateway_another_one_does_not_ask_for_a_second_link() {
+    let two = TwoServices::new();
+    std::thread::scope(|scope| {
+        let (first, call) = two.order(scope, 0);
+        let at_other = || order(&two.services[1], &two.fixture.caller_with_key("key"), &two.ticket_type);
+        assert_eq!(at_other(), Err(Error::IdempotencyInProgress));
+        two.fixture.clock.advance(LEASE - Duration::from_millis(1));
+        assert_eq!(at_other(), Err(Error::IdempotencyInProgress));
+        call.answer(true);
+        let created = first.join().expect("no panic").expect("an order");
+        assert_eq!(at_other(), Ok(created));
+    });
+    assert!(two.calls[1].try_recv().is_err(), "one link was asked for");
+}
+
+#[test]
+fn after_the_clock_was_put_back_far_a_pending_order_is_continued_at_once() {
+    let two = TwoServices::new();
+    std::thread::scope(|scope| {
+        let (_, call) = two.order(scope, 0);
+        two.fixture.clock.set(at("2026-05-01T12:00:00Z"));
+        let (second, second_call) = two.order(scope, 1);
+        second_call.answer(true);
+        let created = second.join().expect("no panic").expect("an order");
+        assert!(created.checkout_url.is_some());
+        call.answer(true);
+    });
+}
+
+#[test]
 fn a_link_is_ignored_after_another_service_has_cancelled_the_order() {
     let two = TwoServices::new();
     std::thread::scope(|scope| {
         let (first, first_call) = two.order(scope, 0);
+        two.end_lease();
         let (second, second_call) = two.order(scope, 1);
         first_call.answer(false);
         assert_gateway_failed(first.join().expect("no panic"));
@@ -187,6 +228,7 @@ fn a_cancelled_order_does_not_take_the_key_from_the_next_one() {
         let two = TwoServices::new();
         std::thread::scope(|scope| {
             let (late, late_call) = two.order(scope, 0);
+            two.end_lease();
             let (failed, call) = two.order(scope, 1);
             call.answer(false);
             assert_gateway_failed(failed.join().expect("no panic"));
@@ -195,6 +237,7 @@ fn a_cancelled_order_does_not_take_the_key_from_the_next_one() {
             late_call.answer(late_link);
             assert_gateway_failed(late.join().expect("no panic"));
             // The key still belongs to the pending order: another request with the key continues that one.
+            two.end_lease();
             let (again, again_call) = two.order(scope, 0);
             assert_eq!(again_call.request.idempotency_key, next_call.request.idempotency_key);
             next_call.answer(true);
@@ -323,6 +366,12 @@ fn after_a_kill_at_any_stage_the_same_key_leads_to_one_order_and_payment() {
         let links = fixture.stored("SELECT COUNT(payment_link) FROM orders");
         assert_eq!(links, i64::from(answered), "{stage}");
 
+        if orders_left == 1 && !answered {
+            // Nobody knows yet that the process does not wait for its gateway any more.
+            let early = order(&fixture.service, &fixture.caller_with_key("key"), &ticket_type);
+            assert_eq!(early, Err(Error::IdempotencyInProgress), "{stage}");
+            fixture.clock.advance(LEASE);
+        }
         let created = replayable_order(&fixture.service, &fixture.caller_with_key("key"), &ticket_type);
         let Replayable { value: created, replayed, .. } = created.expect("an order");
         assert_eq!(replayed, answered, "{stage}");
