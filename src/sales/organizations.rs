@@ -29,7 +29,7 @@ pub(crate) fn create_first(
     key: &NewApiKey,
 ) -> Result<Option<OrganizationWithKey>> {
     let Some(organization) = organizations::insert_first(tx, organization)? else { return Ok(None) };
-    let api_key = api_keys::insert(tx, organization.id, &key.request, &key.hash)?;
+    let api_key = api_keys::insert(tx, &organization, &key.request, &key.hash)?;
     Ok(Some(OrganizationWithKey { organization, api_key }))
 }
 
@@ -40,7 +40,7 @@ pub(crate) fn create_with_key(
     key: &NewApiKey,
 ) -> Result<OrganizationWithKey> {
     let organization = organizations::insert(tx, organization)?;
-    let api_key = api_keys::insert(tx, organization.id, &key.request, &key.hash)?;
+    let api_key = api_keys::insert(tx, &organization, &key.request, &key.hash)?;
     Ok(OrganizationWithKey { organization, api_key })
 }
 
@@ -57,11 +57,25 @@ pub(crate) fn update(
     organizations::get(tx, id)
 }
 
+/// Suspends an organization.
+pub(crate) fn suspend(tx: &Transaction<'_>, id: OrganizationId) -> Result<Organization> {
+    let organization = organizations::suspend(tx, id)?;
+    api_keys::set_suspended(tx, &organization)?;
+    Ok(organization)
+}
+
+/// Ends the suspension of an organization.
+pub(crate) fn resume(tx: &Transaction<'_>, id: OrganizationId) -> Result<Organization> {
+    let organization = organizations::resume(tx, id)?;
+    api_keys::set_suspended(tx, &organization)?;
+    Ok(organization)
+}
+
 /// Creates an API key of an organization.
 pub(crate) fn create_api_key(tx: &Transaction<'_>, organization: OrganizationId, key: &NewApiKey) -> Result<ApiKey> {
     let organization = organizations::get(tx, organization)?;
     API_KEYS.check_room(api_keys::has_at_least_usable(tx, organization.id, API_KEYS.most)?)?;
-    api_keys::insert(tx, organization.id, &key.request, &key.hash)
+    api_keys::insert(tx, &organization, &key.request, &key.hash)
 }
 
 /// Returns the API keys of an organization, newest first.

@@ -10,10 +10,9 @@ use crate::model::caller::Caller;
 use crate::model::id::{ApiKeyId, OrganizationId};
 use crate::model::organization::{ApiKey, CreateApiKey, CreatedApiKey};
 use crate::model::secret::Secret;
-use crate::model::timestamp::Timestamp;
 use crate::rules::api_key as rules;
 use crate::sales::organizations::{self, NewApiKey};
-use crate::store::api_keys;
+use crate::store::api_keys::{self, AuthenticatedKey};
 
 /// A new API key and the key itself.
 pub(super) struct GeneratedApiKey {
@@ -119,15 +118,15 @@ impl TicketingService {
         if found.is_suspended {
             return Err(Error::OrganizationSuspended);
         }
-        self.remember_key_use(found.id, found.last_used_at);
+        self.remember_key_use(&found);
         Ok(self.caller(found.organization, found.scopes, Some(found.id)))
     }
 
     /// Remembers that a key was used, to the minute, until the next maintenance stores it.
-    fn remember_key_use(&self, key: ApiKeyId, last_used_at: Option<Timestamp>) {
-        let minute = self.inner.environment.now().start_of_minute();
-        if last_used_at.is_none_or(|last| last < minute) {
-            self.inner.keys_used.lock().unwrap_or_else(PoisonError::into_inner).insert(key, minute);
+    fn remember_key_use(&self, key: &AuthenticatedKey) {
+        let minute = key.read_at.start_of_minute();
+        if key.last_used_at.is_none_or(|last| last < minute) {
+            self.inner.keys_used.lock().unwrap_or_else(PoisonError::into_inner).insert(key.id, minute);
         }
     }
 

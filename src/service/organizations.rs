@@ -217,7 +217,7 @@ impl TicketingService {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn suspend_organization(&self, id: OrganizationId) -> Result<Organization> {
-        let organization = self.store().write_for(id, move |tx| organizations::suspend(tx, id))?;
+        let organization = self.store().write_for(id, move |tx| sales::organizations::suspend(tx, id))?;
         self.inner.suspended.set(id, true);
         Ok(organization)
     }
@@ -235,7 +235,7 @@ impl TicketingService {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn resume_organization(&self, id: OrganizationId) -> Result<Organization> {
-        let organization = self.store().write_for(id, move |tx| organizations::resume(tx, id))?;
+        let organization = self.store().write_for(id, move |tx| sales::organizations::resume(tx, id))?;
         self.inner.suspended.set(id, false);
         Ok(organization)
     }

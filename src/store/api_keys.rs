@@ -4,7 +4,7 @@ use super::lists::has_at_least;
 use super::{Bind, Row, Transaction};
 use crate::error::{Error, ResourceKind, Result};
 use crate::model::id::{ApiKeyId, OrganizationId};
-use crate::model::organization::{ApiKey, CreateApiKey};
+use crate::model::organization::{ApiKey, CreateApiKey, Organization};
 use crate::model::timestamp::Timestamp;
 use crate::rules::Checked;
 use crate::scope::Scopes;
@@ -15,16 +15,19 @@ macro_rules! columns {
     };
 }
 
-const INSERT: &str = "INSERT INTO api_keys (id, organization_id, key_hash, name, scopes, expires_at, created_at)
-    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT (id) DO NOTHING";
+const INSERT: &str = "INSERT INTO api_keys (id, organization_id, key_hash, name, scopes, expires_at, created_at,
+        organization_suspended_at)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT (id) DO NOTHING";
 pub(super) const BY_ORGANIZATION: &str =
     concat!("SELECT ", columns!(), " FROM api_keys WHERE organization_id = ?1 ORDER BY id DESC");
 pub(super) const NTH: &str =
     "SELECT 1 FROM api_keys WHERE organization_id = ?1 AND revoked_at IS NULL LIMIT 1 OFFSET ?2";
 const BY_ID: &str = concat!("SELECT ", columns!(), " FROM api_keys WHERE id = ?1 AND organization_id = ?2");
-pub(super) const VALID: &str = "SELECT k.organization_id, k.scopes, k.id, k.last_used_at, o.suspended_at
-    FROM api_keys k JOIN organizations o ON o.id = k.organization_id
-    WHERE k.key_hash = ?1 AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > ?2)";
+/// The organization is not read, because every request authenticates: its keys have a copy of `suspended_at`.
+pub(super) const VALID: &str = "SELECT organization_id, scopes, id, last_used_at, organization_suspended_at
+    FROM api_keys
+    WHERE key_hash = ?1 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?2)";
+const SET_SUSPENDED: &str = "UPDATE api_keys SET organization_suspended_at = ?2 WHERE organization_id = ?1";
 const REVOKE: &str =
     "UPDATE api_keys SET revoked_at = ?2 WHERE id = ?1 AND organization_id = ?3 AND revoked_at IS NULL";
 const RECORD_USE: &str =
@@ -51,22 +54,23 @@ fn decode(row: &Row<'_>) -> Result<ApiKey> {
 /// Inserts a key with this hash. The key itself is not stored.
 pub(crate) fn insert(
     tx: &Transaction<'_>,
-    organization_id: OrganizationId,
+    organization: &Organization,
     new: &Checked<CreateApiKey>,
     hash: &[u8],
 ) -> Result<ApiKey> {
-    let values: [Bind<'_>; 6] = [
-        organization_id.into(),
+    let values: [Bind<'_>; 7] = [
+        organization.id.into(),
         Bind::Blob(hash),
         (&new.name).into(),
         new.scopes.to_string().into(),
         new.expires_at.into(),
         tx.now().into(),
+        organization.suspended_at.into(),
     ];
     let id = tx.insert(INSERT, &values)?;
     Ok(ApiKey {
         id,
-        organization_id,
+        organization_id: organization.id,
         name: new.name.clone(),
         scopes: new.scopes,
         expires_at: new.expires_at,
@@ -74,6 +78,12 @@ pub(crate) fn insert(
         last_used_at: None,
         revoked_at: None,
     })
+}
+
+/// Copies to the keys of an organization since when it is suspended.
+pub(crate) fn set_suspended(tx: &Transaction<'_>, organization: &Organization) -> Result<()> {
+    tx.execute(SET_SUSPENDED, &[organization.id.into(), organization.suspended_at.into()])?;
+    Ok(())
 }
 
 /// Whether an organization has at least this number of keys that are not revoked.
@@ -95,6 +105,8 @@ pub(crate) struct AuthenticatedKey {
     pub(crate) last_used_at: Option<Timestamp>,
     /// Whether the organization is suspended.
     pub(crate) is_suspended: bool,
+    /// When the key was read.
+    pub(crate) read_at: Timestamp,
 }
 
 /// Returns the key with this hash; `None` if it is unknown, revoked or expired.
@@ -105,7 +117,8 @@ pub(crate) fn authenticate(tx: &Transaction<'_>, hash: &[u8]) -> Result<Option<A
             scopes: scopes(row)?,
             id: row.get("id")?,
             last_used_at: row.get("last_used_at")?,
-            is_suspended: !row.is_null("suspended_at")?,
+            is_suspended: !row.is_null("organization_suspended_at")?,
+            read_at: tx.now(),
         })
     })
 }

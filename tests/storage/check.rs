@@ -180,6 +180,7 @@ const DAMAGE: &[(&str, &[&str])] = &[
     ("UPDATE discounts SET code_key = 'winter'", &["discount-code-key"]),
     ("UPDATE discounts SET value = 101, value_decimals = 0", &["discount-values"]),
     ("UPDATE discounts SET event_id = (SELECT id FROM events WHERE title = 'Winter Night')", &["order-discount"]),
+    ("UPDATE api_keys SET organization_suspended_at = 1", &["api-key-suspended"]),
     (
         "INSERT INTO idempotency_records (organization_id, key, fingerprint, order_id, created_at)
             SELECT MIN(id), 'secret', x'00', 1, 0 FROM organizations",

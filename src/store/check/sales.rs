@@ -78,6 +78,13 @@ pub(super) const INVARIANTS: &[Invariant] = &[
             WHERE e.organization_id <> d.organization_id",
     },
     Invariant {
+        name: "api-key-suspended",
+        table: "api_keys",
+        sentence: "an API key must be suspended since the same time as its organization",
+        violations: "SELECT k.id FROM api_keys k JOIN organizations o ON o.id = k.organization_id
+            WHERE COALESCE(k.organization_suspended_at, -1) <> COALESCE(o.suspended_at, -1)",
+    },
+    Invariant {
         name: "idempotency-record",
         table: "idempotency_records",
         sentence: "an idempotency key must have a stored response or an order of its organization (the row is the organization)",
