@@ -280,8 +280,12 @@ impl GroupCommit {
     }
 
     fn next_job(&self, group: &[Box<dyn Job>], start: Duration) -> Option<Box<dyn Job>> {
-        let is_full = group.len() >= MAX_GROUP || self.instant().saturating_sub(start) >= MAX_GROUP_TIME;
-        if is_full && !group.is_empty() { None } else { self.leadership.with_queue(|jobs| jobs.0.pop()) }
+        // A group has at least one job, however long that takes.
+        let is_full = || group.len() >= MAX_GROUP || self.instant().saturating_sub(start) >= MAX_GROUP_TIME;
+        if !group.is_empty() && (self.leadership.with_queue(|jobs| jobs.is_empty()) || is_full()) {
+            return None;
+        }
+        self.leadership.with_queue(|jobs| jobs.0.pop())
     }
 }
 
