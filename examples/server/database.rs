@@ -1,5 +1,6 @@
-//! Commands on the database file: backup and check. A server may use the file at the same time.
+//! Commands on the database file: backup, restore and check. None of them migrates it.
 
+use std::fmt::Display;
 use std::ops::ControlFlow;
 use std::path::Path;
 
@@ -10,14 +11,15 @@ use ticketing::TicketingService;
 use crate::failure::Failure;
 use crate::print_line;
 
-/// Copies the database to a new file and prints the size of the copy. On a terminal, a progress bar is shown.
+/// Copies the database to a new file and prints the size of the copy. On a terminal, a progress bar is shown. A server
+/// may use the file at the same time.
 pub(crate) fn back_up(database: &Path, path: &str) -> Result<(), Failure> {
-    let service = open(database)?;
+    require_file(database)?;
     // indicatif draws to standard error, and only if that is a terminal.
     let bar = ProgressBar::new(0);
     let style = ProgressStyle::with_template("{wide_bar} {bytes} of {total_bytes}, {bytes_per_sec}");
     bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-    let result = service.backup(path, |progress| {
+    let result = TicketingService::backup_file(database, path, |progress| {
         bar.set_length(progress.total_bytes);
         bar.set_position(progress.bytes);
         ControlFlow::Continue(())
@@ -27,9 +29,18 @@ pub(crate) fn back_up(database: &Path, path: &str) -> Result<(), Failure> {
     print_line(&json!({ "path": path, "bytes": copy.bytes, "pages": copy.pages }).to_string())
 }
 
-/// Checks the database and prints the findings. Findings are a failure.
+/// Replaces the database by a copy of a backup. Fails if a server uses the file.
+pub(crate) fn restore(backup: &str, database: &Path) -> Result<(), Failure> {
+    TicketingService::restore(backup, database)?;
+    print_line(&json!({ "backup": backup, "database": database.display().to_string() }).to_string())
+}
+
+/// Checks the database and prints the findings. Findings are a failure, and another one than a file that cannot be
+/// looked at. A server may use the file at the same time.
 pub(crate) fn check(database: &Path) -> Result<(), Failure> {
-    let report = open(database)?.check()?;
+    let not_checked = |error: &dyn Display| Failure::NotChecked(error.to_string());
+    require_file(database).map_err(|failure| not_checked(&failure))?;
+    let report = TicketingService::check_file(database).map_err(|error| not_checked(&error))?;
     let json = json!({ "clean": report.is_clean(), "counts": report.counts, "findings": report.findings });
     print_line(&json.to_string())?;
     match report.counts.len() {
@@ -45,9 +56,4 @@ pub(crate) fn require_file(database: &Path) -> Result<(), Failure> {
         return Ok(());
     }
     Err(Failure::Run(format!("there is no database at {}", database.display())))
-}
-
-fn open(database: &Path) -> Result<TicketingService, Failure> {
-    require_file(database)?;
-    Ok(TicketingService::builder(database).readers(1).open()?)
 }

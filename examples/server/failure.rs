@@ -13,12 +13,14 @@ pub(crate) enum Failure {
     Usage(String),
     /// The command failed: exit status 1.
     Run(String),
+    /// The database could not be checked: exit status 2.
+    NotChecked(String),
 }
 
 impl Failure {
     pub(crate) fn exit_code(&self) -> ExitCode {
         match self {
-            Self::Usage(_) => ExitCode::from(2),
+            Self::Usage(_) | Self::NotChecked(_) => ExitCode::from(2),
             Self::Run(_) => ExitCode::from(1),
         }
     }
@@ -27,7 +29,7 @@ impl Failure {
 impl fmt::Display for Failure {
     /// Writes one line: control characters, which quoted input may contain, are escaped.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (Self::Usage(text) | Self::Run(text)) = self;
+        let (Self::Usage(text) | Self::Run(text) | Self::NotChecked(text)) = self;
         for character in text.chars() {
             if character.is_control() {
                 write!(f, "{}", character.escape_default())?;
@@ -56,6 +58,7 @@ pub(crate) fn usage(message: impl fmt::Display) -> Failure {
 /// Describes a field error by the option or argument that the field came from.
 fn describe(error: &FieldError) -> String {
     let option = match error.path.as_str() {
+        "backup" => return format!("BACKUP {}", error.message),
         "path" => return format!("PATH {}", error.message),
         "expiresAt" => "expires",
         "order_hold" => "order-hold",

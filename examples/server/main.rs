@@ -30,6 +30,7 @@ fn execute(command: Command) -> Result<(), Failure> {
         Command::Serve(settings) => serve::run(settings),
         Command::Admin { database, command } => print_line(&admin::execute(&database, command)?.to_string()),
         Command::Backup { database, path } => database::back_up(&database, &path),
+        Command::Restore { database, backup } => database::restore(&backup, &database),
         Command::Check { database } => database::check(&database),
     }
 }

@@ -43,7 +43,7 @@ Options. Each can also be set by its environment variable; the command line take
   --help                                           Print this help
   --version                                        Print the version
 
-Commands. They can run while a server uses the same file. Each prints one JSON object.
+Commands. They can run while a server uses the same file, except restore. Each prints one JSON object.
   create-organization NAME [--currency CODE] [--timezone ZONE] [--reference TEXT]
   list-organizations
   get-organization ORGANIZATION
@@ -59,7 +59,8 @@ Commands. They can run while a server uses the same file. Each prints one JSON o
   list-keys ORGANIZATION
   revoke-key KEY_ID
   backup PATH             Copy the database to a new file
-  check                   Check the database for corruption and inconsistent data
+  restore BACKUP          Check BACKUP, and replace the database by a copy of it. Stop the server first.
+  check                   Check the database for corruption and inconsistent data. Changes nothing in the file.
 
 A TIMESTAMP is in UTC, such as 2030-01-31T18:00:00Z. A key without --scopes has all of them. The scopes are:
   events:read, events:write, ticket-types:read, ticket-types:write, orders:read, orders:write, payments:write,
@@ -68,7 +69,8 @@ A TIMESTAMP is in UTC, such as 2030-01-31T18:00:00Z. A key without --scopes has 
 If the database is new, the server creates an organization and an API key with all scopes, and prints the key.
 The key is not shown again.
 
-Exit status: 0 success; 1 failure, or check found a problem; 2 invalid command line or environment.";
+Exit status: 0 success; 1 failure, or check found a problem; 2 invalid command line or environment, or check could
+not read the database.";
 
 /// A parsed command line.
 #[derive(Debug, PartialEq, Eq)]
@@ -78,6 +80,7 @@ pub(crate) enum Command {
     Serve(Settings),
     Admin { database: PathBuf, command: AdminCommand },
     Backup { database: PathBuf, path: String },
+    Restore { database: PathBuf, backup: String },
     Check { database: PathBuf },
 }
 
@@ -173,6 +176,10 @@ pub(crate) fn parse(
         ["backup", path] => {
             options.allow_only("backup", &[])?;
             Ok(Command::Backup { path: (*path).to_owned(), database: database(&options)? })
+        }
+        ["restore", backup] => {
+            options.allow_only("restore", &[])?;
+            Ok(Command::Restore { backup: (*backup).to_owned(), database: database(&options)? })
         }
         ["check"] => {
             options.allow_only("check", &[])?;

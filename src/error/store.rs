@@ -61,6 +61,27 @@ pub enum StoreErrorKind {
     /// A backup cannot be made. The incomplete copy was removed.
     #[error("the database cannot be copied: {0}")]
     CannotCopy(String),
+    /// A program has the database open, so it is not replaced.
+    #[error("the database is in use: {0}; stop all programs that have it open")]
+    InUse(String),
+    /// A database is not replaced by a backup in which a check has found problems.
+    #[error("{path} has problems, which check lists: {invariants}")]
+    Unsound {
+        /// The path of the backup.
+        path: String,
+        /// The names of the invariants that do not hold.
+        invariants: String,
+    },
+    /// A backup cannot be restored. The database is as it was.
+    #[error("{backup} cannot be restored to {database}: {problem}")]
+    CannotRestore {
+        /// The path of the backup.
+        backup: String,
+        /// The path of the database.
+        database: String,
+        /// What the problem is.
+        problem: String,
+    },
     /// The file is not an SQLite database.
     #[error("the file is not a database: {0}")]
     NotADatabase(String),

@@ -58,6 +58,7 @@ mod maintenance;
 
 mod backup;
 mod check;
+mod database_file;
 mod statistics;
 
 mod background;

@@ -110,7 +110,7 @@ impl Store {
     pub(crate) fn open(location: &Location, readers: ReaderOptions, environment: Environment) -> Result<Self> {
         location.recover_from_failed_sync()?;
         let database = location.open()?;
-        let schema = database.migrate(migrations::ALL)?;
+        let schema = database.migrate(migrations::ALL, |_| Ok(()))?;
         let ids = Arc::new(IdSource::default());
         let checkpointer = Checkpointer::start(location)?;
         let readers = location.readers(readers.connections, readers.scan_budget, environment.clone())?;
@@ -222,6 +222,26 @@ impl Store {
         progress: impl FnMut(BackupProgress) -> ControlFlow<()>,
     ) -> Result<BackupProgress> {
         self.location.back_up_to(target, &self.environment, progress)
+    }
+
+    /// Copies a database that is not open to a new file at `target`. Its schema may be older.
+    pub(crate) fn backup_file(
+        location: &Location,
+        target: &Path,
+        environment: &Environment,
+        progress: impl FnMut(BackupProgress) -> ControlFlow<()>,
+    ) -> Result<BackupProgress> {
+        location.back_up_file_to(target, environment, progress)
+    }
+
+    /// Replaces the database at `location` by a copy of `backup`, for which `check` must succeed.
+    pub(crate) fn restore(
+        location: &Location,
+        backup: &Location,
+        environment: &Environment,
+        check: impl FnOnce(&Location) -> Result<()>,
+    ) -> Result<()> {
+        location.replace_by(backup, environment, check)
     }
 
     /// The size of the write-ahead log in bytes.

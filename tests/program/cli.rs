@@ -350,7 +350,7 @@ fn an_unknown_organization_or_key_exits_with_1_and_one_line() {
 }
 
 #[test]
-fn a_missing_database_exits_with_1_and_is_not_created() {
+fn a_missing_database_is_a_failure_and_is_not_created() {
     for arguments in [
         &["list-organizations"][..],
         &["create-key", "org_0000000000001"],
@@ -360,7 +360,8 @@ fn a_missing_database_exits_with_1_and_is_not_created() {
         &["check"],
     ] {
         let folder = folder();
-        let line = error_line(program(folder.path(), arguments).args(["--database", "elsewhere.db"]), 1);
+        let status = if arguments == ["check"] { 2 } else { 1 };
+        let line = error_line(program(folder.path(), arguments).args(["--database", "elsewhere.db"]), status);
         assert!(line.contains("elsewhere.db"), "{line}");
         assert!(files(folder.path()).is_empty(), "{arguments:?}");
     }
@@ -493,6 +494,40 @@ fn check_reports_a_violated_invariant_and_exits_with_1() {
     assert_eq!((&finding["invariant"], &finding["table"]), (&"organization-settings".into(), &"organizations".into()));
     assert!(finding["row"].is_string() && finding["sentence"].as_str().unwrap().contains("time zone"));
     assert_eq!(text(&output.stderr).lines().count(), 1);
+}
+
+#[test]
+fn restore_brings_back_the_backup_and_refuses_while_a_server_runs() {
+    let folder = folder();
+    let organizations = || {
+        let listed = json_output(folder.path(), &["list-organizations"]);
+        listed["organizations"].as_array().unwrap().len()
+    };
+    json_output(folder.path(), &["create-organization", "Cellar"]);
+    json_output(folder.path(), &["backup", "copy.db"]);
+    json_output(folder.path(), &["create-organization", "Attic"]);
+    let server = ExampleServer::start(folder.path(), &[]);
+    let line = error_line(&mut program(folder.path(), &["restore", "copy.db"]), 1);
+    assert!(line.contains("ticketing.db") && line.contains("stop all programs"), "{line}");
+    assert_eq!(server.stop("TERM").0.code(), Some(0));
+    assert_eq!(organizations(), 2);
+    let restored = json_output(folder.path(), &["restore", "copy.db"]);
+    assert_eq!(restored, serde_json::json!({ "backup": "copy.db", "database": "ticketing.db" }));
+    assert_eq!(organizations(), 1);
+    assert_eq!(files(folder.path()), ["copy.db", "ticketing.db"]);
+    let line = error_line(&mut program(folder.path(), &["restore", "ticketing.db"]), 2);
+    assert!(line.starts_with("BACKUP must "), "{line}");
+}
+
+#[test]
+fn check_exits_with_2_if_it_cannot_look() {
+    let folder = folder();
+    std::fs::write(folder.path().join("letter.txt"), "Dear Ada").unwrap();
+    for file in ["no.db", "letter.txt"] {
+        let line = error_line(&mut program(folder.path(), &["check", "--database", file]), 2);
+        assert!(line.contains(file), "{line}");
+    }
+    assert_eq!(files(folder.path()), ["letter.txt"]);
 }
 
 #[test]

@@ -10,5 +10,6 @@ mod failures;
 #[cfg(unix)]
 mod permissions;
 mod power_loss;
+mod restore;
 mod temporary;
 mod upgrade;

@@ -18,7 +18,8 @@ mod tickets;
 mod values;
 mod webhooks;
 
-use super::Transaction;
+use super::{Location, Transaction, migrations};
+use crate::environment::Environment;
 use crate::error::Result;
 use crate::model::check::{CheckReport, Finding};
 use damage::report_damage;
@@ -34,18 +35,41 @@ const FOREIGN_KEYS: &str = "foreign-keys";
 /// Checks everything in the snapshot that `tx` reads.
 pub(crate) fn run(tx: &Transaction<'_>) -> Result<CheckReport> {
     let mut report = CheckReport::default();
-    check_file(tx, &mut report)?;
-    for invariant in INVARIANTS.iter().copied().flatten() {
-        check_invariant(tx, invariant, &mut report)?;
-    }
-    values::check(tx, &mut report)?;
-    webhooks::check(tx, &mut report)?;
+    check_integrity(tx, &mut report)?;
+    check_invariants(tx, &mut report)?;
     Ok(report)
 }
 
+fn check_invariants(tx: &Transaction<'_>, report: &mut CheckReport) -> Result<()> {
+    for invariant in INVARIANTS.iter().copied().flatten() {
+        check_invariant(tx, invariant, report)?;
+    }
+    values::check(tx, report)?;
+    webhooks::check(tx, report)
+}
+
+/// Checks the database at `location` without changing it.
+pub(crate) fn check_file(location: &Location, environment: &Environment) -> Result<CheckReport> {
+    let mut report = CheckReport::default();
+    let checked = location.inspect(migrations::ALL).and_then(|database| {
+        // Damaged data cannot be migrated.
+        database.read(environment, |tx| check_integrity(tx, &mut report))?;
+        let is_current = database.is_current(migrations::ALL);
+        if !report.is_clean() && !is_current {
+            return Ok(());
+        }
+        database.migrated(migrations::ALL)?.read(environment, |tx| check_invariants(tx, &mut report))
+    });
+    report_damage(checked, |problem| report.add(damaged(problem)))?;
+    Ok(report)
+}
+
+fn damaged(sentence: String) -> Finding {
+    Finding { invariant: INTEGRITY.into(), table: String::new(), row: None, sentence }
+}
+
 /// Checks the pages, the indexes, the CHECK constraints and the foreign keys of the file.
-fn check_file(tx: &Transaction<'_>, report: &mut CheckReport) -> Result<()> {
-    let damaged = |sentence| Finding { invariant: INTEGRITY.into(), table: String::new(), row: None, sentence };
+fn check_integrity(tx: &Transaction<'_>, report: &mut CheckReport) -> Result<()> {
     let checked = tx.check_integrity(CheckReport::LISTED, |problem| report.add(damaged(problem)));
     report_damage(checked, |problem| report.add(damaged(problem)))?;
 
@@ -76,9 +100,9 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::environment::{Environment, ManualClock, SeededEntropy};
+    use crate::environment::{ManualClock, SeededEntropy};
     use crate::model::timestamp::Timestamp;
-    use crate::store::{Location, ReaderOptions, Store};
+    use crate::store::{ReaderOptions, Store};
 
     #[test]
     fn every_query_returns_the_key_as_id() {

@@ -3,17 +3,15 @@
 //! The copy is written under a temporary name. It is renamed when it is complete and synced, so that a crash never
 //! leaves an incomplete copy under its final name. Existing files are never overwritten.
 
-use std::ffi::{OsStr, OsString};
-use std::fs::{File, OpenOptions, Permissions};
-use std::io::{self, ErrorKind};
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
+use super::database::Database;
 use super::location::Location;
+use super::partial_copy::{PartialCopy, failed, folder_of, target_exists, with_suffix};
 use crate::environment::Environment;
-use crate::error::{Error, Result, StoreError, StoreErrorKind};
+use crate::error::{Error, Result, StoreErrorKind};
 use crate::model::backup::BackupProgress;
-use crate::model::id::crockford;
 
 /// How many bytes are copied between two syncs: 16 MiB. Commits wait while the disk works on a sync, so each is kept
 /// small.
@@ -29,16 +27,37 @@ impl Location {
         &self,
         target: &Path,
         environment: &Environment,
-        mut progress: impl FnMut(BackupProgress) -> ControlFlow<()>,
+        progress: impl FnMut(BackupProgress) -> ControlFlow<()>,
     ) -> Result<BackupProgress> {
         check_target(self.path(), target)?;
-        let source = self.open_existing()?;
+        self.back_up(&self.open_existing()?, target, environment, progress)
+    }
+
+    /// Does the same for a database that this process need not have open. Its schema may be older.
+    pub(in crate::store) fn back_up_file_to(
+        &self,
+        target: &Path,
+        environment: &Environment,
+        progress: impl FnMut(BackupProgress) -> ControlFlow<()>,
+    ) -> Result<BackupProgress> {
+        check_target(self.path(), target)?;
+        self.back_up(&self.open_unchanged()?, target, environment, progress)
+    }
+
+    fn back_up(
+        &self,
+        source: &Database,
+        target: &Path,
+        environment: &Environment,
+        mut progress: impl FnMut(BackupProgress) -> ControlFlow<()>,
+    ) -> Result<BackupProgress> {
         let permissions = std::fs::metadata(self.path()).map_err(|error| failed(target, error))?.permissions();
-        let partial = PartialCopy::create(target, permissions, environment)?;
+        let partial = PartialCopy::create(target, environment)?;
+        partial.set_permissions(target, permissions)?;
         let mut synced = 0;
-        let size = source.copy_to(&self.on_same_vfs(partial.path.clone()), |copied| {
+        let size = source.copy_to(&self.on_same_vfs(partial.path().to_owned()), |copied| {
             if copied.bytes - synced >= BYTES_PER_SYNC {
-                partial.file.sync_data().map_err(|error| failed(target, error))?;
+                partial.sync_data().map_err(|error| failed(target, error))?;
                 synced = copied.bytes;
             }
             match progress(copied) {
@@ -76,93 +95,4 @@ fn check_target(source: &Path, target: &Path) -> Result<()> {
         return refuse("must not have the log of another database next to it");
     }
     Ok(())
-}
-
-fn target_exists(target: &Path) -> Error {
-    let target = target.display();
-    Error::field("path", format!("must be a new file: {target} exists, and a backup overwrites nothing"))
-}
-
-/// An unfinished copy. If it is dropped unfinished, its file is deleted.
-struct PartialCopy {
-    path: PathBuf,
-    file: File,
-}
-
-impl PartialCopy {
-    /// Creates an empty file in the folder of `target`. From the first moment, only those that can read the store can
-    /// read the file.
-    fn create(target: &Path, permissions: Permissions, environment: &Environment) -> Result<Self> {
-        let random = environment.random_text(crockford::ALPHABET, 8);
-        let path = with_suffix(target, &format!(".{random}.partial"));
-        let mut options = OpenOptions::new();
-        options.write(true).create_new(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let file = options.open(&path).map_err(|error| failed(target, error))?;
-        let partial = Self { path, file };
-        partial.file.set_permissions(permissions).map_err(|error| failed(target, error))?;
-        Ok(partial)
-    }
-
-    /// Syncs the complete copy and renames it to `target`.
-    fn finish(self, target: &Path) -> Result<()> {
-        let finished = self.file.sync_all().and_then(|()| self.rename_to(target)).and_then(|()| sync_folder(target));
-        finished.map_err(|error| match error.kind() {
-            ErrorKind::AlreadyExists => target_exists(target),
-            _ => failed(target, error),
-        })
-    }
-
-    /// Links the file to its second name, which fails if that exists; the first name is deleted with `self`. On a file
-    /// system without links, the file is renamed after another check that nothing is overwritten.
-    fn rename_to(&self, target: &Path) -> io::Result<()> {
-        match std::fs::hard_link(&self.path, target) {
-            Err(error) if error.kind() != ErrorKind::AlreadyExists => {
-                if target.symlink_metadata().is_ok() {
-                    return Err(ErrorKind::AlreadyExists.into());
-                }
-                std::fs::rename(&self.path, target)
-            }
-            linked => linked,
-        }
-    }
-}
-
-impl Drop for PartialCopy {
-    fn drop(&mut self) {
-        match std::fs::remove_file(&self.path) {
-            Err(error) if error.kind() != ErrorKind::NotFound => {
-                tracing::warn!(
-                    target: "ticketing::store",
-                    %error,
-                    "the temporary file of a backup could not be deleted"
-                );
-            }
-            _ => {}
-        }
-    }
-}
-
-fn folder_of(target: &Path) -> &Path {
-    target.parent().filter(|folder| *folder != OsStr::new("")).unwrap_or(Path::new("."))
-}
-
-fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
-    let mut name = OsString::from(path);
-    name.push(suffix);
-    name.into()
-}
-
-/// Syncs the folder of a file, so that the file's new name survives a crash.
-fn sync_folder(target: &Path) -> io::Result<()> {
-    if cfg!(unix) { File::open(folder_of(target))?.sync_all() } else { Ok(()) }
-}
-
-fn failed(target: &Path, error: io::Error) -> Error {
-    let kind = match error.kind() {
-        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => StoreErrorKind::Full,
-        _ => StoreErrorKind::CannotCopy(format!("{} ({error})", target.display())),
-    };
-    StoreError::new(kind, error).into()
 }

@@ -23,6 +23,8 @@ const APPLICATION_ID: i64 = 0x5443_4b54;
 pub(crate) struct Database {
     connection: SqliteConnection,
     file: Arc<FileState>,
+    /// Whether this connection makes no checkpoints.
+    leaves_wal: bool,
 }
 
 /// The schema of a database that was opened.
@@ -58,8 +60,26 @@ impl Database {
         Ok(database)
     }
 
+    /// Prepares a connection that changes nothing in the database at `path`. `has_wal` says whether there was a WAL with
+    /// content before.
+    pub(super) fn open_unchanged(connection: Connection, path: &Path, has_wal: bool) -> Result<Self> {
+        let database = Self { leaves_wal: true, ..Self::new(connection, path)? };
+        database.file.check()?;
+        database.set_busy_handler(Some(wait_while_busy))?;
+        database.raw().set_prepared_statement_cache_capacity(CACHED_STATEMENTS);
+        database.check_owner()?;
+        database.batch("PRAGMA query_only = ON; PRAGMA temp_store = MEMORY; PRAGMA trusted_schema = OFF")?;
+        use_stable_plans(database.raw()).map_err(convert)?;
+        if !has_wal {
+            // Closing this connection then removes the files that opening it has created.
+            database.let_close_remove_wal()?;
+        }
+        Ok(database)
+    }
+
     fn new(connection: Connection, path: &Path) -> Result<Self> {
-        let database = Self { connection: SqliteConnection::new(connection), file: FileState::of(path) };
+        let database =
+            Self { connection: SqliteConnection::new(connection), file: FileState::of(path), leaves_wal: false };
         never_checkpoint_on_close(database.raw()).map_err(convert)?;
         Ok(database)
     }
@@ -71,7 +91,7 @@ impl Database {
 
         self.check_owner()?;
 
-        if connection.is_readonly(rusqlite::MAIN_DB).map_err(convert)? {
+        if self.is_read_only()? {
             return Err(StoreErrorKind::ReadOnly(String::new()).into());
         }
         self.switch_to_wal()?;
@@ -87,6 +107,11 @@ impl Database {
             Ok(())
         }));
         Ok(())
+    }
+
+    /// Whether the file cannot be written to.
+    pub(super) fn is_read_only(&self) -> Result<bool> {
+        self.raw().is_readonly(rusqlite::MAIN_DB).map_err(convert)
     }
 
     /// Refuses a database of another program, before anything in it is changed.
@@ -134,28 +159,46 @@ impl Database {
 
     /// Runs the migrations that are not applied yet, in one transaction. `user_version` in the header is the number of
     /// applied migrations. Returns that number, from before and now.
-    pub(crate) fn migrate(&self, migrations: &[&str]) -> Result<SchemaVersion> {
+    ///
+    /// If some are missing, calls `before` first, when no other connection can write any more.
+    pub(crate) fn migrate(
+        &self,
+        migrations: &[&str],
+        before: impl FnOnce(SchemaVersion) -> Result<()>,
+    ) -> Result<SchemaVersion> {
         let known = i64::try_from(migrations.len()).unwrap_or(i64::MAX);
         if self.schema_version()? == known {
             return Ok(SchemaVersion { version: known, migrated_from: known });
         }
         self.batch("BEGIN IMMEDIATE")?;
-        let migrated = self.run_missing(migrations, known);
+        let migrated = self.run_missing(migrations, known, before);
         migrated.inspect_err(|_| drop(self.batch("ROLLBACK")))
     }
 
-    fn run_missing(&self, migrations: &[&str], known: i64) -> Result<SchemaVersion> {
+    fn run_missing(
+        &self,
+        migrations: &[&str],
+        known: i64,
+        before: impl FnOnce(SchemaVersion) -> Result<()>,
+    ) -> Result<SchemaVersion> {
+        // Another process may have replaced the file before this transaction began.
+        self.file.check()?;
         // Read again: another process may have migrated the database before this transaction began.
         let found = self.schema_version()?;
         let missing = usize::try_from(found).ok().and_then(|done| migrations.get(done..));
-        for migration in missing.ok_or(StoreErrorKind::SchemaTooNew { found, known })? {
+        let missing = missing.ok_or(StoreErrorKind::SchemaTooNew { found, known })?;
+        let schema = SchemaVersion { version: known, migrated_from: found };
+        if !missing.is_empty() {
+            before(schema)?;
+        }
+        for migration in missing {
             self.batch(migration)?;
         }
         self.batch(&format!("PRAGMA user_version = {known}; PRAGMA application_id = {APPLICATION_ID}; COMMIT"))?;
-        Ok(SchemaVersion { version: known, migrated_from: found })
+        Ok(schema)
     }
 
-    fn schema_version(&self) -> Result<i64> {
+    pub(super) fn schema_version(&self) -> Result<i64> {
         self.number("PRAGMA user_version")
     }
 
@@ -190,6 +233,9 @@ impl Database {
         if self.in_transaction() {
             self.batch("ROLLBACK")?;
         }
+        if self.leaves_wal {
+            return result;
+        }
         // Otherwise the next commit would have to move all that was written, and every writer would wait for it.
         if let Err(error) = self.checkpoint() {
             tracing::warn!(target: "ticketing::store", %error, "the checkpoint after a long read failed");
@@ -221,6 +267,10 @@ impl Database {
     /// connection removes the WAL. Fails if the store has stopped: the WAL is needed at the next start.
     pub(crate) fn final_checkpoint(&self) -> Result<()> {
         self.file.checkpoint(OtherCheckpoint::Wait, || self.run_checkpoint("TRUNCATE"))?;
+        self.let_close_remove_wal()
+    }
+
+    fn let_close_remove_wal(&self) -> Result<()> {
         let allowed = self.raw().set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false);
         allowed.map(drop).map_err(convert)
     }

@@ -61,6 +61,12 @@ impl Location {
     /// The file is readable for its owner only: it contains secrets and personal data. SQLite gives the WAL and the
     /// shared memory the same permissions.
     pub(crate) fn open(&self) -> Result<Database> {
+        self.create_file();
+        self.open_database(OpenFlags::SQLITE_OPEN_CREATE)
+    }
+
+    /// Creates the file if it does not exist.
+    pub(super) fn create_file(&self) {
         // Another VFS may mean something else by the path.
         if self.vfs.is_none() {
             let mut options = OpenOptions::new();
@@ -70,7 +76,6 @@ impl Location {
             // An existing file keeps its permissions. If there is another problem, SQLite reports it.
             let _ = options.open(&self.path);
         }
-        self.open_database(OpenFlags::SQLITE_OPEN_CREATE)
     }
 
     /// Opens a connection for writing to an existing file.
@@ -79,7 +84,7 @@ impl Location {
     }
 
     fn open_database(&self, flags: OpenFlags) -> Result<Database> {
-        check_version(rusqlite::version_number(), rusqlite::version())?;
+        Self::check_sqlite()?;
         let connection = self.connect(flags | OpenFlags::SQLITE_OPEN_READ_WRITE)?;
         let database = Database::prepare(connection, &self.path).map_err(|error| self.with_path(error))?;
         if self.temporary_folder.is_some() {
@@ -87,6 +92,16 @@ impl Location {
             database.batch("PRAGMA synchronous = OFF")?;
         }
         Ok(database)
+    }
+
+    /// Fails if the SQLite library is too old.
+    pub(super) fn check_sqlite() -> Result<()> {
+        check_version(rusqlite::version_number(), rusqlite::version())
+    }
+
+    /// Whether the path is that of a file of the operating system, and not of another VFS.
+    pub(super) fn is_plain_file(&self) -> bool {
+        self.vfs.is_none()
     }
 
     /// Opens a connection to an existing, empty file.
@@ -140,7 +155,7 @@ impl Location {
     }
 
     /// Adds the path to an error about the file as a whole.
-    fn with_path(&self, error: Error) -> Error {
+    pub(super) fn with_path(&self, error: Error) -> Error {
         let path = self.path.display().to_string();
         map_kind(error, |kind| match kind {
             StoreErrorKind::NotADatabase(_) => StoreErrorKind::NotADatabase(path),

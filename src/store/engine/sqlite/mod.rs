@@ -8,13 +8,16 @@ mod copy;
 mod database;
 mod errors;
 mod file_state;
+mod inspection;
 mod integrity;
 mod location;
+mod partial_copy;
 #[cfg(test)]
 mod query_plan_tests;
 mod read_budget;
 mod readers;
 mod recovery;
+mod restore;
 mod settings;
 mod sync_failure;
 mod temporary_folder;
