@@ -1,7 +1,7 @@
 //! Check-in and check-out: a ticket is scanned at the entrance.
 //!
-//! A scan changes nothing but its ticket, so it does not lock the event. The conditional UPDATEs of `store::scans` make
-//! sure that exactly one of several simultaneous scans succeeds.
+//! A scan changes only its ticket, and the number of checked-in tickets of its ticket type, so it does not lock the event.
+//! The conditional UPDATEs of `store::scans` make sure that exactly one of several simultaneous scans succeeds.
 
 use super::idempotent_operation::{IdempotentOperation, PriorOutcome};
 use crate::error::{Conflict, Error, Reason, Result};
@@ -13,7 +13,7 @@ use crate::model::ticket::{CheckInTicket, IssuedTicket, TicketStatus};
 use crate::rules::Checked;
 use crate::rules::ticket as rules;
 use crate::store::scans::{self, AcceptedScan, ScannedTicket};
-use crate::store::{CommitEvent, Transaction, outbox};
+use crate::store::{CommitEvent, Transaction, outbox, sales_figures};
 
 /// The result of a scan. A refusal is not an error: the transaction commits, because refused scans are counted too.
 pub(crate) enum Scan {
@@ -56,10 +56,19 @@ fn accept(
         None => state.expiry_after_first_scan(now),
         Some(_) => state.expires_at,
     };
-    let accepted = AcceptedScan { checked_in_by: api_key, expires_at, previous_check_in: state.check_in_date };
+    let accepted = AcceptedScan {
+        checked_in_by: api_key,
+        expires_at,
+        previous_status: state.status,
+        previous_check_in: state.check_in_date,
+    };
     if !scans::check_in(tx, ticket.id, &accepted)? {
         let detail = "the ticket is already checked in".to_owned();
         return refuse(tx, ticket.id, Conflict { reason: Reason::AlreadyCheckedIn, detail });
+    }
+    // A ticket that admits its holder again on another day is checked in already.
+    if state.status != TicketStatus::CheckedIn {
+        sales_figures::checked_in(tx, ticket.ticket_type_id)?;
     }
     tx.record(CommitEvent::ScanAccepted);
     let notification = NotificationData::TicketCheckedIn(TicketCheckedIn {
@@ -101,6 +110,7 @@ pub(crate) fn check_out(
     if !scans::check_out(tx, ticket.id)? {
         return Err(Error::conflict(Reason::NotCheckedIn, "the ticket is not checked in"));
     }
+    sales_figures::checked_out(tx, ticket.ticket_type_id)?;
     let now = tx.now();
     ticket.status = TicketStatus::NotCheckedIn;
     ticket.check_out_date = Some(now);

@@ -36,7 +36,7 @@ pub(super) fn expire(tx: &Transaction<'_>, order: OrderId, event: EventId) -> Re
     let Some(expired) = order_status::expire(tx, order)? else { return Ok(false) };
     tx.record(CommitEvent::OrderExpired);
     for seats in seats_of_order(tx, order, event)? {
-        seat_counts::release(tx, seats)?;
+        seat_counts::release_expired(tx, seats)?;
     }
     if let Some(discount) = expired.discount {
         discount_uses::release(tx, event, discount)?;
@@ -53,11 +53,5 @@ pub(super) fn expire(tx: &Transaction<'_>, order: OrderId, event: EventId) -> Re
 /// The seats of an order, added up by ticket type, in the order in which ticket types are locked.
 pub(super) fn seats_of_order(tx: &Transaction<'_>, order: OrderId, event: EventId) -> Result<Vec<Seats>> {
     let items = order_items::of_orders(tx, &[order])?;
-    let mut seats = Seats::add_up(items.iter().map(|item| Seats {
-        event,
-        ticket_type: item.ticket_type_id,
-        count: item.price.quantity,
-    }));
-    seats.sort_by_key(|seats| seats.ticket_type);
-    Ok(seats)
+    Ok(Seats::of_order(event, items.iter().map(|item| (item.ticket_type_id, item.price))))
 }

@@ -5,7 +5,7 @@
 
 use super::holds;
 use crate::error::{Error, Reason, Result};
-use crate::store::seat_counts::{self, Seats, TooFewSeats};
+use crate::store::seat_counts::{self, PaidThrough, Seats, TooFewSeats};
 use crate::store::{Transaction, events};
 
 /// Sells available seats. Fails with the conflict `sold-out` if there are too few.
@@ -20,15 +20,21 @@ pub(super) fn reserve(tx: &Transaction<'_>, seats: Seats) -> Result<()> {
     Ok(())
 }
 
-/// Sells seats that an order has reserved.
-pub(super) fn sell_reserved(tx: &Transaction<'_>, seats: Seats) -> Result<()> {
-    let unsold = seat_counts::sell_reserved(tx, seats)?;
+/// Sells available seats to an order that has expired. Fails with the conflict `sold-out` if there are too few.
+pub(super) fn sell_to_expired(tx: &Transaction<'_>, seats: Seats, paid_through: PaidThrough) -> Result<()> {
+    let unsold = claim(tx, seats, |tx, seats| seat_counts::sell_to_expired(tx, seats, paid_through))?;
     close_if_sold_out(tx, seats, unsold)
 }
 
-/// Frees the seats of cancelled tickets.
-pub(super) fn restock(tx: &Transaction<'_>, seats: Seats) -> Result<()> {
-    let unsold = seat_counts::restock(tx, seats)?;
+/// Sells seats that an order has reserved.
+pub(super) fn sell_reserved(tx: &Transaction<'_>, seats: Seats, paid_through: PaidThrough) -> Result<()> {
+    let unsold = seat_counts::sell_reserved(tx, seats, paid_through)?;
+    close_if_sold_out(tx, seats, unsold)
+}
+
+/// Frees the seats of cancelled tickets, of which `checked_in` were checked in.
+pub(super) fn restock(tx: &Transaction<'_>, seats: Seats, checked_in: i64) -> Result<()> {
+    let unsold = seat_counts::restock(tx, seats, checked_in)?;
     // If this type had unsold seats before, the event was not sold out.
     if unsold == seats.count {
         events::reopen_if_first_unsold(tx, seats.event, seats.count)?;
@@ -38,7 +44,11 @@ pub(super) fn restock(tx: &Transaction<'_>, seats: Seats) -> Result<()> {
 
 /// Claims available seats with `claim`. If there are too few, releases the seats of the event's expired holds and tries
 /// once more. Returns the number of unsold seats of the type.
-fn claim(tx: &Transaction<'_>, seats: Seats, claim: fn(&Transaction<'_>, Seats) -> Result<Option<i64>>) -> Result<i64> {
+fn claim(
+    tx: &Transaction<'_>,
+    seats: Seats,
+    claim: impl Fn(&Transaction<'_>, Seats) -> Result<Option<i64>>,
+) -> Result<i64> {
     if let Some(unsold) = claim(tx, seats)? {
         return Ok(unsold);
     }

@@ -80,18 +80,13 @@ pub(crate) fn check_sale(
 }
 
 /// Loads the event and the ticket types of an order, and checks that they are on sale.
-fn load(
-    tx: &Transaction<'_>,
-    organization: OrganizationId,
-    request: &CreateOrder,
-) -> Result<(Sale, Vec<Entry>, Vec<Seats>)> {
+fn load(tx: &Transaction<'_>, organization: OrganizationId, request: &CreateOrder) -> Result<(Sale, Vec<Entry>)> {
     let sale = events::sale(tx, organization, request.event_id)?;
     let sale = sale.ok_or_else(|| Error::field("eventId", UNKNOWN_EVENT))?;
     sale.check_on_sale(tx.now())?;
     let entries = load_entries(tx, request)?;
-    let seats = seats_by_type(request);
-    check_offers(tx, &entries, &seats)?;
-    Ok((sale, entries, seats))
+    check_offers(tx, &entries)?;
+    Ok((sale, entries))
 }
 
 /// Creates an order. An order that costs nothing is completed at once, and its tickets are issued. Any other reserves
@@ -103,12 +98,11 @@ pub(super) fn create(
     hold: Duration,
 ) -> Result<CreatedOrder> {
     tx.lock_event(request.event_id)?;
-    let (sale, entries, seats) = load(tx, organization, request)?;
+    let (sale, entries) = load(tx, organization, request)?;
     let pricing = discount_use::price(tx, organization, request, full_price(&entries)?)?;
 
     // If there are several reasons to refuse an order, the first one is reported: too few seats, the buyer, the discount.
-    let free = pricing.is_free();
-    claim_seats(tx, &seats, free)?;
+    claim_seats(tx, request, &entries, &pricing)?;
     sale.check_buyer(request)?;
     let priced = match pricing {
         OrderPricing::Priced(priced) => *priced,
@@ -141,26 +135,20 @@ fn load_entries(tx: &Transaction<'_>, request: &CreateOrder) -> Result<Vec<Entry
     Ok(entries)
 }
 
-/// The seats of each ticket type, in the order in which the request names the types.
-fn seats_by_type(request: &CreateOrder) -> Vec<Seats> {
-    Seats::add_up(request.items.iter().map(|item| Seats {
-        event: request.event_id,
-        ticket_type: item.ticket_type_id,
-        count: item.quantity,
-    }))
-}
-
-fn check_offers(tx: &Transaction<'_>, entries: &[Entry], seats: &[Seats]) -> Result<()> {
+fn check_offers(tx: &Transaction<'_>, entries: &[Entry]) -> Result<()> {
     for entry in entries {
         entry.offer.check_on_sale()?;
     }
     for entry in entries {
         entry.offer.check_sale_window(tx.now())?;
     }
-    for seats in seats {
-        if let Some(entry) = entries.iter().find(|entry| entry.ticket_type == seats.ticket_type) {
-            entry.offer.check_quantity(seats.count)?;
-        }
+    let mut quantities: BTreeMap<TicketTypeId, i64> = BTreeMap::new();
+    for entry in entries {
+        let quantity = quantities.entry(entry.ticket_type).or_default();
+        *quantity = quantity.saturating_add(entry.quantity);
+    }
+    for entry in entries {
+        entry.offer.check_quantity(quantities.get(&entry.ticket_type).copied().unwrap_or_default())?;
     }
     Ok(())
 }
@@ -171,9 +159,18 @@ fn full_price(entries: &[Entry]) -> Result<OrderPrice> {
 }
 
 /// Sells the seats of a free order, and reserves those of any other, in the order in which ticket types are locked.
-fn claim_seats(tx: &Transaction<'_>, seats: &[Seats], free: bool) -> Result<()> {
-    let mut seats = seats.to_vec();
-    seats.sort_by_key(|seats| seats.ticket_type);
+fn claim_seats(tx: &Transaction<'_>, request: &CreateOrder, entries: &[Entry], pricing: &OrderPricing) -> Result<()> {
+    let types = entries.iter().map(|entry| entry.ticket_type);
+    let seats = match pricing {
+        OrderPricing::Priced(priced) => {
+            Seats::of_order(request.event_id, types.zip(priced.price.items.iter().copied()))
+        }
+        OrderPricing::Refused(_) => {
+            let prices = entries.iter().map(|entry| ItemPrice::full(entry.offer.price, entry.quantity));
+            Seats::of_order(request.event_id, types.zip(prices))
+        }
+    };
+    let free = pricing.is_free();
     for seats in seats {
         if free { inventory::sell(tx, seats)? } else { inventory::reserve(tx, seats)? }
     }

@@ -17,7 +17,7 @@ use super::{discount_use, holds, inventory};
 use crate::error::{Error, Reason, Result};
 use crate::model::amount::Amount;
 use crate::model::handler_notification::{NotificationDetails, RefundNotification, TicketCancelled};
-use crate::model::id::{EventId, OrderId, OrganizationId, TicketTypeId};
+use crate::model::id::{EventId, OrderId, OrganizationId};
 use crate::model::idempotency::Replayable;
 use crate::model::notification::{NotificationData, OrderCancelled, OrderCompleted};
 use crate::model::order::{CancelOrderResponse, Order, OrderStatus, PaymentStatus};
@@ -25,10 +25,11 @@ use crate::rules::money::decimals_of_stored;
 use crate::rules::order::{check_cancellable, check_payable, check_pending, status_at_hold};
 use crate::store::order_status::{self, OrderState};
 use crate::store::refunds::NewRefund;
-use crate::store::seat_counts::Seats;
+use crate::store::seat_counts::{PaidThrough, Seats};
 use crate::store::tickets::TicketHolder;
 use crate::store::{
-    CommitEvent, Transaction, discount_uses, handler_queue, order_items, orders, outbox, refunds, seat_counts, tickets,
+    CommitEvent, Transaction, discount_uses, handler_queue, order_items, orders, outbox, refunds, sales_figures,
+    seat_counts, tickets,
 };
 
 /// Locks the event of an order and loads the order. If its hold has expired, marks the order as expired first, so that
@@ -119,14 +120,6 @@ pub(crate) fn payment_failed(tx: &Transaction<'_>, organization: OrganizationId,
     orders::get(tx, organization, id)
 }
 
-/// How a completed order was paid.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum PaidThrough {
-    Gateway,
-    /// The organizer marked the order as paid.
-    AnotherWay,
-}
-
 /// Completes an order and issues its tickets. An expired order must claim its seats and its discount use again. It is
 /// refused if they are no longer available, or if its event is cancelled.
 fn complete(tx: &Transaction<'_>, state: &OrderState, paid_through: PaidThrough) -> Result<()> {
@@ -149,7 +142,11 @@ fn complete(tx: &Transaction<'_>, state: &OrderState, paid_through: PaidThrough)
         return Err(Error::conflict(Reason::OrderNotPending, CHANGED_CONCURRENTLY));
     }
     for seats in holds::seats_of_order(tx, state.id, state.event)? {
-        if expired { inventory::sell(tx, seats)? } else { inventory::sell_reserved(tx, seats)? }
+        if expired {
+            inventory::sell_to_expired(tx, seats, paid_through)?;
+        } else {
+            inventory::sell_reserved(tx, seats, paid_through)?;
+        }
     }
     if let Some(discount) = state.discount
         && expired
@@ -262,16 +259,21 @@ fn cancel_loaded(tx: &Transaction<'_>, state: &OrderState, can_refund: bool) -> 
     match state.status {
         OrderStatus::Pending => {
             for seats in holds::seats_of_order(tx, state.id, state.event)? {
-                seat_counts::release(tx, seats)?;
+                seat_counts::release_cancelled(tx, seats)?;
             }
             release_discount_use(tx, state)?;
         }
         OrderStatus::Completed => {
             cancel_tickets(tx, state)?;
+            sales_figures::completed_order_cancelled(tx, state.id)?;
             release_discount_use(tx, state)?;
         }
         // Its expiry has released everything.
-        OrderStatus::Expired | OrderStatus::Cancelled => {}
+        OrderStatus::Expired => sales_figures::expired_order_cancelled(tx, state.id)?,
+        OrderStatus::Cancelled => {}
+    }
+    if requires_manual_refund {
+        sales_figures::refund_manual(tx, state.id)?;
     }
     if refund_due {
         insert_due_refund(tx, state)?;
@@ -289,12 +291,12 @@ fn cancel_loaded(tx: &Transaction<'_>, state: &OrderState, can_refund: bool) -> 
 
 /// Cancels the tickets of an order that are not cancelled yet, and releases their seats.
 fn cancel_tickets(tx: &Transaction<'_>, state: &OrderState) -> Result<()> {
-    let cancelled = tickets::cancel_of_order(tx, state.id)?;
-    let mut types: Vec<TicketTypeId> = cancelled.iter().map(|ticket| ticket.ticket_type).collect();
-    types.sort_unstable();
-    for same_type in types.chunk_by(|one, other| one == other) {
+    let mut cancelled = tickets::cancel_of_order(tx, state.id)?;
+    cancelled.sort_by_key(|ticket| ticket.ticket_type);
+    for same_type in cancelled.chunk_by(|one, other| one.ticket_type == other.ticket_type) {
         let count = i64::try_from(same_type.len()).unwrap_or(i64::MAX);
-        inventory::restock(tx, Seats { event: state.event, ticket_type: same_type[0], count })?;
+        let checked_in = same_type.iter().map(|ticket| i64::from(ticket.was_checked_in)).sum();
+        inventory::restock(tx, Seats::uncounted(state.event, same_type[0].ticket_type, count), checked_in)?;
     }
     let notifications = cancelled.iter().map(|ticket| {
         NotificationDetails::TicketCancelled(TicketCancelled {

@@ -7,7 +7,7 @@ use crate::model::amount::Amount;
 use crate::model::handler_notification::{NotificationDetails, RefundNotification};
 use crate::model::id::{EventId, OrderId, OrganizationId};
 use crate::rules::refund::delay_after;
-use crate::store::{Transaction, checkouts, handler_queue, refunds};
+use crate::store::{Transaction, checkouts, handler_queue, refunds, sales_figures};
 
 /// How long a claim keeps other processes from attempting the same refund. This is longer than a call to the gateway.
 const CLAIM: Duration = Duration::from_mins(1);
@@ -22,6 +22,8 @@ pub(crate) struct RefundAttempt {
     pub(crate) currency: String,
     /// The gateway's id of the payment, if it returned one.
     pub(crate) reference: Option<String>,
+    /// Whether the payment completed the order. Otherwise it came too late, or the order was marked as paid.
+    pub(crate) completed_order: bool,
     /// The number of the attempt, counted from 1.
     pub(crate) number: i64,
 }
@@ -38,6 +40,7 @@ pub(crate) fn claim(tx: &Transaction<'_>, order: OrderId) -> Result<Option<Refun
         amount: claimed.amount,
         currency: claimed.currency,
         reference: payment.reference,
+        completed_order: payment.completed_order,
         number: claimed.attempt,
     }))
 }
@@ -45,7 +48,10 @@ pub(crate) fn claim(tx: &Transaction<'_>, order: OrderId) -> Result<Option<Refun
 /// Records that the gateway refunded the payment.
 pub(crate) fn refunded(tx: &Transaction<'_>, attempt: &RefundAttempt) -> Result<()> {
     tx.lock_event(attempt.order)?;
-    refunds::mark_done(tx, attempt.order)
+    if refunds::mark_done(tx, attempt.order)? && attempt.completed_order {
+        sales_figures::refunded(tx, attempt.order)?;
+    }
+    Ok(())
 }
 
 /// Records that the gateway refused the refund for good. It is not attempted again.
@@ -53,6 +59,9 @@ pub(crate) fn refused(tx: &Transaction<'_>, attempt: &RefundAttempt, problem: &s
     tx.lock_event(attempt.order)?;
     if !refunds::mark_refused(tx, attempt.order, problem)? {
         return Ok(());
+    }
+    if attempt.completed_order {
+        sales_figures::refund_manual(tx, attempt.order)?;
     }
     let notification = NotificationDetails::RefundRefused(RefundNotification {
         order_id: attempt.order,

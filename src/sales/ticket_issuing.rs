@@ -27,7 +27,7 @@ pub(crate) fn issue(
     let sale = events::sale(tx, organization, ticket_type.event_id)?.ok_or(Error::NotFound(ResourceKind::Event))?;
     rules::check_issuable(sale.status, sale.over_at, tx.now())?;
 
-    let seats = Seats { event: ticket_type.event_id, ticket_type: request.ticket_type_id, count: request.quantity };
+    let seats = Seats::uncounted(ticket_type.event_id, request.ticket_type_id, request.quantity);
     inventory::sell(tx, seats)?;
     let customer = customers::find_or_insert(tx, organization, &request.customer)?;
     let holder =
@@ -71,7 +71,8 @@ pub(crate) fn cancel(
         return Err(Error::conflict(Reason::TicketCancelled, "the ticket is already cancelled"));
     };
     let event = ticket.ticket_type.event_id;
-    inventory::restock(tx, Seats { event, ticket_type: ticket.ticket_type_id, count: 1 })?;
+    let checked_in = i64::from(cancelled.was_checked_in);
+    inventory::restock(tx, Seats::uncounted(event, ticket.ticket_type_id, 1), checked_in)?;
     let notification = NotificationDetails::TicketCancelled(TicketCancelled {
         issued_ticket_id: cancelled.id,
         ticket_type_id: cancelled.ticket_type,

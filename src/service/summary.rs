@@ -12,7 +12,8 @@ use crate::store::summary;
 impl TicketingService {
     /// Summarizes an event: its orders, revenue, tickets and ticket types, all at the same instant.
     ///
-    /// Every call counts again, in time proportional to what was sold: about 0.2 seconds for 100,000 tickets.
+    /// The figures are kept up to date by the operations that change them, so that a summary costs the same however much
+    /// was sold.
     ///
     /// Requires the scope `events:read`.
     ///
@@ -38,6 +39,6 @@ impl TicketingService {
     /// ```
     pub fn get_event_summary(&self, caller: &Caller, id: EventId) -> Result<EventSummary> {
         caller.require(Scope::EventsRead)?;
-        self.store().scan(Some(caller.organization), |tx| summary::of_event(tx, caller.organization, id))
+        self.store().read(|tx| summary::of_event(tx, caller.organization, id))
     }
 }

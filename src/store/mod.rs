@@ -43,6 +43,7 @@ pub(crate) mod organizations;
 pub(crate) mod outbox;
 mod pages;
 pub(crate) mod refunds;
+pub(crate) mod sales_figures;
 pub(crate) mod scans;
 pub(crate) mod seat_counts;
 mod subscriptions;

@@ -141,12 +141,12 @@ pub(crate) fn due(tx: &Transaction<'_>, after: Option<DueRefund>, limit: i64) ->
     })
 }
 
-/// Sets a due refund to DONE, and the payment status of its order to REFUNDED.
-pub(crate) fn mark_done(tx: &Transaction<'_>, order: OrderId) -> Result<()> {
-    if close(tx, order, RefundStatus::Done, None)? {
-        tx.execute(MARK_PAYMENT_REFUNDED, &[order.into(), tx.now().into()])?;
+/// Sets a due refund to DONE, and the payment status of its order to REFUNDED. Returns whether it did both.
+pub(crate) fn mark_done(tx: &Transaction<'_>, order: OrderId) -> Result<bool> {
+    if !close(tx, order, RefundStatus::Done, None)? {
+        return Ok(false);
     }
-    Ok(())
+    Ok(tx.execute(MARK_PAYMENT_REFUNDED, &[order.into(), tx.now().into()])? == 1)
 }
 
 /// Sets a due refund to REFUSED. It is not attempted again. Returns `false` if the refund is not due.

@@ -4,7 +4,7 @@ use super::tickets::{decode, ticket_columns};
 use super::{Row, Transaction, columns};
 use crate::error::{Error, ResourceKind, Result};
 use crate::model::id::{ApiKeyId, OrderId, OrganizationId, TicketId};
-use crate::model::ticket::{CheckInTicket, IssuedTicket};
+use crate::model::ticket::{CheckInTicket, IssuedTicket, TicketStatus};
 use crate::model::timestamp::Timestamp;
 use crate::rules::admission::Scanned;
 use crate::rules::calendar::Zone;
@@ -25,7 +25,7 @@ const REFUSED: &str =
 const CHECK_IN: &str = "UPDATE tickets SET status = 'CHECKED_IN', check_in_at = ?2, checked_in_by = ?3,
         first_scan_at = COALESCE(first_scan_at, ?2), expires_at = ?4, last_scan_at = ?2, scan_count = scan_count + 1,
         updated_at = ?2
-    WHERE id = ?1 AND (status = 'NOT_CHECKED_IN' OR status = 'CHECKED_IN' AND check_in_at = ?5)";
+    WHERE id = ?1 AND status = ?6 AND (status = 'NOT_CHECKED_IN' OR status = 'CHECKED_IN' AND check_in_at = ?5)";
 const CHECK_OUT: &str = "UPDATE tickets SET status = 'NOT_CHECKED_IN', check_out_at = ?2, updated_at = ?2
     WHERE id = ?1 AND status = 'CHECKED_IN'";
 
@@ -40,7 +40,8 @@ pub(crate) struct ScannedTicket {
 pub(crate) struct AcceptedScan {
     pub(crate) checked_in_by: Option<ApiKeyId>,
     pub(crate) expires_at: Option<Timestamp>,
-    /// The check-in that the ticket had when the decision was made.
+    /// The status and the check-in that the ticket had when the decision was made.
+    pub(crate) previous_status: TicketStatus,
     pub(crate) previous_check_in: Option<Timestamp>,
 }
 
@@ -84,6 +85,7 @@ pub(crate) fn check_in(tx: &Transaction<'_>, ticket: TicketId, scan: &AcceptedSc
         scan.checked_in_by.into(),
         scan.expires_at.into(),
         scan.previous_check_in.into(),
+        scan.previous_status.as_str().into(),
     ];
     tx.execute(CHECK_IN, &binds).map(|rows| rows == 1)
 }

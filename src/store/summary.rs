@@ -1,4 +1,5 @@
-//! The sales figures of an event, counted from its orders and tickets.
+//! The sales figures of an event, added up from the figures that are kept with its ticket types. What this costs does not
+//! depend on how many orders and tickets the event has.
 
 use std::collections::HashMap;
 
@@ -9,159 +10,111 @@ use crate::model::amount::Amount;
 use crate::model::id::{EventId, OrganizationId, TicketTypeId};
 use crate::model::summary::{EventSummary, OrdersByStatus, TicketTypeSummary};
 
-// Amounts are summed in two halves, the lower 32 bits and the rest, because the sum of all totals may exceed 64 bits.
-
 const CURRENCY: &str = "SELECT id, currency FROM events WHERE id = ?1 AND organization_id = ?2";
-// An order that was completed through the gateway and cancelled is refunded by hand unless its refund is due or done.
-pub(super) const ORDERS: &str = "SELECT COUNT(*) FILTER (WHERE status = 'PENDING' AND hold_until > ?2) AS pending,
-        COUNT(*) FILTER (WHERE status = 'COMPLETED') AS completed,
-        COUNT(*) FILTER (WHERE status = 'CANCELLED') AS cancelled,
-        COUNT(*) FILTER (WHERE status = 'EXPIRED' OR status = 'PENDING' AND hold_until <= ?2) AS expired,
-        CAST(SUM(total >> 32) FILTER (WHERE refunded) AS BIGINT) AS refunded_high,
-        CAST(SUM(total & 4294967295) FILTER (WHERE refunded) AS BIGINT) AS refunded_low,
-        CAST(SUM(total >> 32) FILTER (WHERE paid_by_hand) AS BIGINT) AS paid_by_hand_high,
-        CAST(SUM(total & 4294967295) FILTER (WHERE paid_by_hand) AS BIGINT) AS paid_by_hand_low,
-        CAST(SUM(total >> 32) FILTER (WHERE refunded_by_hand) AS BIGINT) AS refunded_by_hand_high,
-        CAST(SUM(total & 4294967295) FILTER (WHERE refunded_by_hand) AS BIGINT) AS refunded_by_hand_low
-    FROM (SELECT status, hold_until, total,
-            completed_at IS NOT NULL AND paid_by_gateway = 1 AND payment_status = 'REFUNDED' AS refunded,
-            completed_at IS NOT NULL AND paid_by_gateway = 0 AS paid_by_hand,
-            completed_at IS NOT NULL AND status = 'CANCELLED' AND (paid_by_gateway = 0 OR payment_status = 'COMPLETED'
-                AND NOT EXISTS (SELECT 1 FROM refunds r WHERE r.order_id = o.id AND r.status = 'DUE'))
-                AS refunded_by_hand
-        FROM orders o WHERE event_id = ?1) figures";
-pub(super) const ITEMS: &str = "SELECT i.ticket_type_id,
-        CAST(SUM(i.quantity) FILTER (WHERE o.status = 'PENDING' AND o.hold_until > ?2) AS BIGINT) AS reserved,
-        CAST(SUM((i.price * i.quantity - i.discount) >> 32) FILTER (WHERE o.completed_at IS NOT NULL) AS BIGINT)
-            AS revenue_high,
-        CAST(SUM((i.price * i.quantity - i.discount) & 4294967295) FILTER (WHERE o.completed_at IS NOT NULL) AS BIGINT)
-            AS revenue_low,
-        CAST(SUM(i.discount >> 32) FILTER (WHERE o.completed_at IS NOT NULL) AS BIGINT) AS discount_high,
-        CAST(SUM(i.discount & 4294967295) FILTER (WHERE o.completed_at IS NOT NULL) AS BIGINT) AS discount_low
-    FROM orders o JOIN order_items i ON i.order_id = o.id WHERE o.event_id = ?1 GROUP BY i.ticket_type_id";
-pub(super) const TICKETS: &str =
-    "SELECT ticket_type_id, COUNT(*) AS issued, COUNT(*) FILTER (WHERE status = 'CHECKED_IN') AS checked_in,
-        COUNT(*) FILTER (WHERE status = 'CANCELLED') AS cancelled
-    FROM tickets WHERE event_id = ?1 GROUP BY ticket_type_id";
-pub(super) const TYPES: &str =
-    "SELECT id, name, quantity, sold FROM ticket_types WHERE event_id = ?1 ORDER BY sort_order, id";
+pub(super) const TYPES: &str = "SELECT id, name, quantity, sold, held, pending_orders, completed_orders,
+        cancelled_orders, expired_orders, checked_in_tickets, cancelled_tickets, revenue, discount_total,
+        manual_payment_total, refunded_total, manual_refund_total
+    FROM ticket_types WHERE event_id = ?1 ORDER BY sort_order, id";
+// The unary plus keeps the planner on the index of pending orders, as in `order_status`.
+pub(super) const EXPIRED_ORDERS: &str = "SELECT COUNT(*) AS number FROM orders
+    WHERE status = 'PENDING' AND hold_until <= ?2 AND +event_id = ?1";
+pub(super) const EXPIRED_SEATS: &str = "SELECT i.ticket_type_id, CAST(SUM(i.quantity) AS BIGINT) AS seats
+    FROM orders o JOIN order_items i ON i.order_id = o.id
+    WHERE o.status = 'PENDING' AND o.hold_until <= ?2 AND +o.event_id = ?1 GROUP BY i.ticket_type_id";
 
-/// The sales of one ticket type by orders. Amounts are in minor units.
-#[derive(Debug, Clone, Copy, Default)]
-struct Bought {
-    reserved: i64,
-    revenue: i128,
-    discount: i128,
+/// The figures of a ticket type that are reported only for the whole event. Amounts are in minor units.
+struct Figures {
+    orders: OrdersByStatus,
+    cancelled_tickets: i64,
+    revenue: i64,
+    discount: i64,
+    manual_payment: i64,
+    refunded: i64,
+    manual_refund: i64,
 }
 
-/// The tickets of one type.
-#[derive(Debug, Clone, Copy, Default)]
-struct Issued {
-    all: i64,
-    checked_in: i64,
-    cancelled: i64,
-}
-
-/// The orders of an event.
-struct Orders {
-    by_status: OrdersByStatus,
-    /// The sums of the totals of completed orders that the gateway has refunded, that were marked as paid, and that are
-    /// to be refunded by hand, in minor units.
-    refunded: i128,
-    paid_by_hand: i128,
-    refunded_by_hand: i128,
+fn decode_figures(row: &Row<'_>) -> Result<Figures> {
+    Ok(Figures {
+        orders: OrdersByStatus {
+            pending: row.get("pending_orders")?,
+            completed: row.get("completed_orders")?,
+            cancelled: row.get("cancelled_orders")?,
+            expired: row.get("expired_orders")?,
+        },
+        cancelled_tickets: row.get("cancelled_tickets")?,
+        revenue: row.get("revenue")?,
+        discount: row.get("discount_total")?,
+        manual_payment: row.get("manual_payment_total")?,
+        refunded: row.get("refunded_total")?,
+        manual_refund: row.get("manual_refund_total")?,
+    })
 }
 
 pub(crate) fn of_event(tx: &Transaction<'_>, organization: OrganizationId, event: EventId) -> Result<EventSummary> {
     let currency = tx.query_opt(CURRENCY, &[event.into(), organization.into()], read_currency)?;
     let currency = currency.ok_or(Error::NotFound(ResourceKind::Event))?;
-    let amount = |sum: i128| Amount::in_currency(i64::try_from(sum).unwrap_or(i64::MAX), currency.decimals);
+    let amount = |minor| Amount::in_currency(minor, currency.decimals);
 
-    let orders = orders(tx, event)?;
-    let bought = bought(tx, event)?;
-    let issued = issued(tx, event)?;
-    let ticket_types = tx.query_all(TYPES, &[event.into()], |row| {
+    // These orders are still stored and counted as PENDING.
+    let expired = expired_orders(tx, event)?;
+    let expired_seats = if expired == 0 { HashMap::new() } else { expired_seats(tx, event)? };
+    let types = tx.query_all(TYPES, &[event.into()], |row| {
         let ticket_type_id = row.get("id")?;
         let name = row.get("name")?;
         let quantity = row.get("quantity")?;
         let sold = row.get("sold")?;
-        let Bought { reserved, revenue, .. } = bought.get(&ticket_type_id).copied().unwrap_or_default();
-        let checked_in = issued.get(&ticket_type_id).map_or(0, |issued| issued.checked_in);
-        Ok(TicketTypeSummary {
+        let held: i64 = row.get("held")?;
+        let reserved = held - expired_seats.get(&ticket_type_id).copied().unwrap_or_default();
+        let figures = decode_figures(row)?;
+        let summary = TicketTypeSummary {
             ticket_type_id,
             name,
             quantity,
             sold,
             reserved,
             available: quantity - sold - reserved,
-            checked_in,
-            revenue: amount(revenue),
-        })
+            checked_in: row.get("checked_in_tickets")?,
+            revenue: amount(figures.revenue),
+        };
+        Ok((summary, figures))
     })?;
+    let count = |figure: fn(&Figures) -> i64| types.iter().map(|(_, figures)| figure(figures)).sum::<i64>();
+    let total = |figure: fn(&Figures) -> i64| {
+        amount(types.iter().fold(0, |sum: i64, (_, figures)| sum.saturating_add(figure(figures))))
+    };
+    let cancelled_tickets = count(|figures| figures.cancelled_tickets);
     Ok(EventSummary {
         event_id: event,
         currency: currency.code,
-        orders_by_status: orders.by_status,
+        orders_by_status: OrdersByStatus {
+            pending: count(|figures| figures.orders.pending) - expired,
+            completed: count(|figures| figures.orders.completed),
+            cancelled: count(|figures| figures.orders.cancelled),
+            expired: count(|figures| figures.orders.expired) + expired,
+        },
         // An order's total is the sum of its items.
-        gross_revenue: amount(bought.values().map(|bought| bought.revenue).sum()),
-        discount_total: amount(bought.values().map(|bought| bought.discount).sum()),
-        refunded_total: amount(orders.refunded),
-        manual_payment_total: amount(orders.paid_by_hand),
-        manual_refund_total: amount(orders.refunded_by_hand),
-        tickets_issued: issued.values().map(|issued| issued.all).sum(),
-        tickets_checked_in: issued.values().map(|issued| issued.checked_in).sum(),
-        tickets_cancelled: issued.values().map(|issued| issued.cancelled).sum(),
-        ticket_types,
+        gross_revenue: total(|figures| figures.revenue),
+        discount_total: total(|figures| figures.discount),
+        refunded_total: total(|figures| figures.refunded),
+        manual_payment_total: total(|figures| figures.manual_payment),
+        manual_refund_total: total(|figures| figures.manual_refund),
+        tickets_issued: types.iter().map(|(summary, _)| summary.sold).sum::<i64>() + cancelled_tickets,
+        tickets_checked_in: types.iter().map(|(summary, _)| summary.checked_in).sum(),
+        tickets_cancelled: cancelled_tickets,
+        ticket_types: types.into_iter().map(|(summary, _)| summary).collect(),
     })
 }
 
-fn orders(tx: &Transaction<'_>, event: EventId) -> Result<Orders> {
-    let counted = tx.query_opt(ORDERS, &[event.into(), tx.now().into()], |row| {
-        let by_status = OrdersByStatus {
-            pending: row.get("pending")?,
-            completed: row.get("completed")?,
-            cancelled: row.get("cancelled")?,
-            expired: row.get("expired")?,
-        };
-        Ok(Orders {
-            by_status,
-            refunded: sum(row, "refunded_high", "refunded_low")?,
-            paid_by_hand: sum(row, "paid_by_hand_high", "paid_by_hand_low")?,
-            refunded_by_hand: sum(row, "refunded_by_hand_high", "refunded_by_hand_low")?,
-        })
-    })?;
-    counted.ok_or_else(|| Error::Internal("a count returned no row".to_owned()))
+/// Counts the orders whose hold has expired, and which are not marked as expired yet.
+fn expired_orders(tx: &Transaction<'_>, event: EventId) -> Result<i64> {
+    let number = tx.query_opt(EXPIRED_ORDERS, &[event.into(), tx.now().into()], |row| row.get("number"))?;
+    Ok(number.unwrap_or_default())
 }
 
-fn bought(tx: &Transaction<'_>, event: EventId) -> Result<HashMap<TicketTypeId, Bought>> {
-    let mut by_type = HashMap::new();
-    tx.query_each(ITEMS, &[event.into(), tx.now().into()], |row| {
-        let ticket_type = row.get("ticket_type_id")?;
-        let reserved = row.get::<Option<i64>>("reserved")?.unwrap_or_default();
-        let revenue = sum(row, "revenue_high", "revenue_low")?;
-        let discount = sum(row, "discount_high", "discount_low")?;
-        by_type.insert(ticket_type, Bought { reserved, revenue, discount });
-        Ok(())
+/// Counts the seats of the same orders by ticket type.
+fn expired_seats(tx: &Transaction<'_>, event: EventId) -> Result<HashMap<TicketTypeId, i64>> {
+    let seats = tx.query_all(EXPIRED_SEATS, &[event.into(), tx.now().into()], |row| {
+        Ok((row.get("ticket_type_id")?, row.get("seats")?))
     })?;
-    Ok(by_type)
-}
-
-fn issued(tx: &Transaction<'_>, event: EventId) -> Result<HashMap<TicketTypeId, Issued>> {
-    let mut by_type = HashMap::new();
-    tx.query_each(TICKETS, &[event.into()], |row| {
-        let ticket_type = row.get("ticket_type_id")?;
-        let all = row.get("issued")?;
-        let checked_in = row.get("checked_in")?;
-        let cancelled = row.get("cancelled")?;
-        by_type.insert(ticket_type, Issued { all, checked_in, cancelled });
-        Ok(())
-    })?;
-    Ok(by_type)
-}
-
-/// Returns the amount whose halves were summed in these columns. The sum of no rows is NULL and counts as 0.
-fn sum(row: &Row<'_>, high: &str, low: &str) -> Result<i128> {
-    let high: Option<i64> = row.get(high)?;
-    let low: Option<i64> = row.get(low)?;
-    Ok((i128::from(high.unwrap_or_default()) << 32) + i128::from(low.unwrap_or_default()))
+    Ok(seats.into_iter().collect())
 }

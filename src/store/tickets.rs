@@ -71,10 +71,14 @@ pub(super) const LIST_OF_CUSTOMER: &str = list!("t.customer_id = ?8 AND +t.organ
 const EXISTS: &str = "SELECT 1 FROM tickets WHERE id = ?1 AND organization_id = ?2";
 pub(super) const OF_ORDER: &str =
     "SELECT id, order_item_id, code, status, ticket_type_id FROM tickets WHERE order_id = ?1 ORDER BY id";
-const CANCEL: &str = "UPDATE tickets SET status = 'CANCELLED', updated_at = ?3
-    WHERE id = ?1 AND organization_id = ?2 AND status <> 'CANCELLED' RETURNING id, ticket_type_id, order_id";
-pub(super) const CANCEL_OF_ORDER: &str = "UPDATE tickets SET status = 'CANCELLED', updated_at = ?2
-    WHERE order_id = ?1 AND status <> 'CANCELLED' RETURNING id, ticket_type_id, order_id";
+// RETURNING has only new values, so the old status is kept in a column.
+const CANCEL: &str = "UPDATE tickets SET status = 'CANCELLED', updated_at = ?3,
+        was_checked_in = CASE WHEN status = 'CHECKED_IN' THEN 1 ELSE 0 END
+    WHERE id = ?1 AND organization_id = ?2 AND status <> 'CANCELLED'
+    RETURNING id, ticket_type_id, order_id, was_checked_in";
+pub(super) const CANCEL_OF_ORDER: &str = "UPDATE tickets SET status = 'CANCELLED', updated_at = ?2,
+        was_checked_in = CASE WHEN status = 'CHECKED_IN' THEN 1 ELSE 0 END
+    WHERE order_id = ?1 AND status <> 'CANCELLED' RETURNING id, ticket_type_id, order_id, was_checked_in";
 
 pub(super) fn decode(row: &Row<'_>) -> Result<IssuedTicket> {
     let order_item_id: Option<OrderItemId> = row.get("order_item_id")?;
@@ -256,10 +260,17 @@ pub(crate) struct CancelledTicket {
     pub(crate) id: TicketId,
     pub(crate) ticket_type: TicketTypeId,
     pub(crate) order: Option<OrderId>,
+    /// Whether it was checked in until then.
+    pub(crate) was_checked_in: bool,
 }
 
 fn decode_cancelled(row: &Row<'_>) -> Result<CancelledTicket> {
-    Ok(CancelledTicket { id: row.get("id")?, ticket_type: row.get("ticket_type_id")?, order: row.get("order_id")? })
+    Ok(CancelledTicket {
+        id: row.get("id")?,
+        ticket_type: row.get("ticket_type_id")?,
+        order: row.get("order_id")?,
+        was_checked_in: row.get("was_checked_in")?,
+    })
 }
 
 /// Cancels the order's remaining valid tickets, and returns them.

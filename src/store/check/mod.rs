@@ -1,8 +1,8 @@
 //! Checks a store: the database file itself, and every invariant of the data in it. A check reads one snapshot and
 //! writes nothing.
 //!
-//! - An [`Invariant`] is a rule whose violations SQL can find. There is a list for each area: `sales`, `orders`,
-//!   `payments`, `tickets`, `webhooks`.
+//! - An [`Invariant`] is a rule whose violations SQL can find. There is a list for each area: `sales`, `summary`,
+//!   `orders`, `payments`, `tickets`, `webhooks`.
 //! - A [`RowRule`](values::RowRule) is a rule about the values of one row that SQL cannot express, such as the form of
 //!   a slug.
 //! - Notifications are parsed one by one and compared with the orders and tickets that they report (`webhooks`).
@@ -14,6 +14,7 @@ mod invariant;
 mod orders;
 mod payments;
 mod sales;
+mod summary;
 mod tickets;
 mod values;
 mod webhooks;
@@ -25,8 +26,14 @@ use crate::model::check::{CheckReport, Finding};
 use damage::report_damage;
 use invariant::Invariant;
 
-const INVARIANTS: &[&[Invariant]] =
-    &[sales::INVARIANTS, orders::INVARIANTS, payments::INVARIANTS, tickets::INVARIANTS, webhooks::INVARIANTS];
+const INVARIANTS: &[&[Invariant]] = &[
+    sales::INVARIANTS,
+    summary::INVARIANTS,
+    orders::INVARIANTS,
+    payments::INVARIANTS,
+    tickets::INVARIANTS,
+    webhooks::INVARIANTS,
+];
 
 /// The names of the checks of the file itself.
 const INTEGRITY: &str = "integrity";
