@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use serde_json::json;
 use ticketing::Amount;
 use ticketing::event::{Event, EventSummary, TicketTypeSummary};
-use ticketing::order::{OrderStatus, PaymentStatus};
+use ticketing::order::{CreateOrder, NewOrderItem, OrderStatus, PaymentStatus};
 use ticketing::ticket::CheckInTicket;
 use ticketing::ticket_type::{TicketType, TicketTypeStatus};
 
@@ -240,30 +240,119 @@ fn the_refund_of_a_second_payment_does_not_lower_the_revenue() {
 fn sums_are_exact_beyond_32_bits_and_limited_to_the_largest_amount() {
     let fixture = Fixture::new();
     let event = fixture.event();
-    let ticket_type = fixture.ticket_type(&event, 1000, 10);
-    for _ in 0..2 {
-        let order = fixture.paid_order(&ticket_type, 1);
-        fixture.service.cancel_order(&fixture.caller, order.id).expect("completed");
-    }
+    let [seat, stand] = [1000, 1000].map(|price| fixture.ticket_type(&event, price, 10));
     fixture.skip_final_check();
     let file = fixture.database();
-    let set = |one: i64, other: i64| {
-        for (sql, least) in [
-            ("UPDATE order_items SET price = ?1 WHERE id", "order_items"),
-            ("UPDATE orders SET total = ?1 WHERE id", "orders"),
-        ] {
-            file.execute(&format!("{sql} = (SELECT MIN(id) FROM {least})"), [one]);
-            file.execute(&format!("{sql} = (SELECT MAX(id) FROM {least})"), [other]);
-        }
-        summary(&fixture, &event)
+    let set = |ticket_type: &TicketType, sum: i64| {
+        let sql = "UPDATE ticket_types SET revenue = ?1, discount_total = ?1, manual_payment_total = ?1,
+            refunded_total = ?1, manual_refund_total = ?1 WHERE id = ?2";
+        file.execute(sql, [sum, database::stored_id(ticket_type.id)]);
     };
-    let large = set((1 << 62) + 0xffff_ffff, (1 << 61) + 1);
-    let sum = eur((1 << 62) + (1 << 61) + 0x1_0000_0000);
-    assert_eq!((large.gross_revenue, large.refunded_total, large.ticket_types[0].revenue), (sum, sum, sum));
-    let too_large = set(i64::MAX, 1);
+    let totals = |summary: &EventSummary| {
+        [
+            summary.gross_revenue,
+            summary.discount_total,
+            summary.refunded_total,
+            summary.manual_payment_total,
+            summary.manual_refund_total,
+        ]
+    };
+    set(&seat, (1 << 62) + 0xffff_ffff);
+    set(&stand, (1 << 61) + 1);
+    assert_eq!(totals(&summary(&fixture, &event)), [eur((1 << 62) + (1 << 61) + 0x1_0000_0000); 5]);
+    set(&seat, i64::MAX);
+    assert_eq!(totals(&summary(&fixture, &event)), [eur(i64::MAX); 5]);
+}
+
+#[test]
+fn a_sum_at_the_largest_amount_stays_there_and_does_not_stop_the_sale() {
+    let fixture = Fixture::new();
+    let event = fixture.event();
+    let ticket_type = fixture.ticket_type(&event, 1000, 10);
+    fixture.discount(percent_off(&event, "HALF", 50));
+    fixture.skip_final_check();
+    fixture.database().execute(
+        "UPDATE ticket_types SET revenue = ?1, discount_total = ?1, manual_payment_total = ?1, refunded_total = ?1,
+            manual_refund_total = ?1",
+        [i64::MAX - 499],
+    );
+    // 5.00 each: one is paid through the gateway and refunded, the other is paid and returned in cash.
+    for by_gateway in [true, false] {
+        let order = fixture.order_with_code(&ticket_type, 1, "HALF");
+        if by_gateway {
+            fixture.service.payment_completed(&fixture.caller, order.id).expect("a payment");
+        } else {
+            fixture.service.mark_order_paid(&fixture.caller, order.id).expect("pending");
+        }
+        fixture.service.cancel_order(&fixture.caller, order.id).expect("completed");
+    }
+    let summary = summary(&fixture, &event);
     let most = eur(i64::MAX);
-    assert_eq!((too_large.gross_revenue, too_large.refunded_total), (most, most));
-    assert_eq!(too_large.ticket_types[0].revenue, most);
+    assert_eq!((summary.gross_revenue, summary.discount_total, summary.refunded_total), (most, most, most));
+    assert_eq!((summary.manual_payment_total, summary.manual_refund_total), (most, most));
+    assert_eq!(summary.orders_by_status.cancelled, 2);
+}
+
+#[test]
+fn an_order_of_several_types_is_counted_once_in_every_status() {
+    let fixture = Fixture::new();
+    let event = fixture.event();
+    let types = [1000, 500].map(|price| fixture.ticket_type(&event, price, 10));
+    // The types are named in both orders, and one of them twice.
+    let order = |first: usize| {
+        let mut request = CreateOrder::new(event.id, new_customer(), types[first].id, 1);
+        request.items.push(NewOrderItem::new(types[1 - first].id, 2));
+        request.items.push(NewOrderItem::new(types[first].id, 1));
+        fixture.service.create_order(&fixture.caller, request).expect("an order").order.id
+    };
+    let counts = || {
+        let by_status = summary(&fixture, &event).orders_by_status;
+        (by_status.pending, by_status.completed, by_status.cancelled, by_status.expired)
+    };
+    let [paid, cancelled, unpaid, expired] = [0, 1, 0, 1].map(order);
+    assert_eq!(counts(), (4, 0, 0, 0));
+    for paid in [paid, cancelled] {
+        fixture.service.payment_completed(&fixture.caller, paid).expect("a payment");
+    }
+    assert_eq!(counts(), (2, 2, 0, 0));
+    // 2 of 10.00 and 2 of 5.00, and the other way round, are the same.
+    assert_eq!(summary(&fixture, &event).gross_revenue, eur(2 * 3000));
+    for cancelled in [cancelled, unpaid] {
+        fixture.service.cancel_order(&fixture.caller, cancelled).expect("cancellable");
+    }
+    assert_eq!(counts(), (1, 1, 2, 0));
+    fixture.expire_holds();
+    assert_eq!(counts(), (0, 1, 2, 1));
+    fixture.service.run_maintenance().expect("a run");
+    assert_eq!(counts(), (0, 1, 2, 1));
+    fixture.service.cancel_order(&fixture.caller, expired).expect("expired");
+    assert_eq!(counts(), (0, 1, 3, 0));
+}
+
+#[test]
+fn a_checked_in_ticket_is_counted_until_it_is_checked_out_or_cancelled() {
+    let fixture = Fixture::new();
+    let event = fixture.event();
+    let ticket_type = fixture.ticket_type(&event, 1250, 10);
+    let order = fixture.paid_order(&ticket_type, 4);
+    let counts = || {
+        let summary = summary(&fixture, &event);
+        (summary.tickets_checked_in, summary.tickets_cancelled, summary.ticket_types[0].checked_in)
+    };
+    let tickets = &order.items[0].issued_tickets;
+    for ticket in &tickets[..3] {
+        fixture.service.check_in_ticket(&fixture.caller, CheckInTicket::new(&ticket.code)).expect("valid");
+        fixture.service.check_in_ticket(&fixture.caller, CheckInTicket::new(&ticket.code)).expect_err("inside");
+    }
+    assert_eq!(counts(), (3, 0, 3));
+    fixture.service.check_out_ticket(&fixture.caller, CheckInTicket::new(&tickets[0].code)).expect("inside");
+    assert_eq!(counts(), (2, 0, 2));
+    fixture.service.cancel_ticket(&fixture.caller, tickets[0].id).expect("outside");
+    assert_eq!(counts(), (2, 1, 2));
+    fixture.service.cancel_ticket(&fixture.caller, tickets[1].id).expect("inside");
+    assert_eq!(counts(), (1, 2, 1));
+    fixture.service.cancel_order(&fixture.caller, order.id).expect("completed");
+    assert_eq!(counts(), (0, 4, 0));
 }
 
 /// Issues tickets and cancels every second one while `work` runs.

@@ -10,6 +10,7 @@ mod model;
 mod notifications;
 mod orders;
 mod steps;
+mod summary;
 
 use std::time::Duration;
 
@@ -231,6 +232,7 @@ impl System {
         let expected: Vec<_> =
             model.refunds.iter().map(|(order, amount)| (self.orders[*order], eur(*amount))).collect();
         assert_eq!(refunds, expected, "the refunds");
+        summary::compare(self, model);
     }
 }
 

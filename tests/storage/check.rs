@@ -153,6 +153,18 @@ fn names(report: &CheckReport) -> Vec<&str> {
 const DAMAGE: &[(&str, &[&str])] = &[
     ("UPDATE ticket_types SET sold = sold + 1 WHERE name = 'Seat'", &["places-sold"]),
     ("UPDATE ticket_types SET held = held + 1 WHERE name = 'Seat'", &["places-held"]),
+    ("UPDATE ticket_types SET checked_in_tickets = checked_in_tickets + 1 WHERE name = 'Seat'", &["summary-tickets"]),
+    ("UPDATE ticket_types SET cancelled_tickets = cancelled_tickets - 1 WHERE name = 'Seat'", &["summary-tickets"]),
+    ("UPDATE ticket_types SET pending_orders = pending_orders + 1 WHERE name = 'Unsold'", &["summary-orders"]),
+    ("UPDATE ticket_types SET completed_orders = completed_orders + 1 WHERE name = 'Seat'", &["summary-orders"]),
+    ("UPDATE ticket_types SET cancelled_orders = cancelled_orders - 1 WHERE name = 'Seat'", &["summary-orders"]),
+    ("UPDATE ticket_types SET expired_orders = expired_orders + 1 WHERE name = 'Seat'", &["summary-orders"]),
+    ("UPDATE ticket_types SET revenue = 1 WHERE name = 'Unsold'", &["summary-amounts"]),
+    ("UPDATE ticket_types SET revenue = revenue + 1 WHERE name = 'Seat'", &["summary-amounts"]),
+    ("UPDATE ticket_types SET discount_total = discount_total + 1 WHERE name = 'Seat'", &["summary-amounts"]),
+    ("UPDATE ticket_types SET manual_payment_total = manual_payment_total - 1 WHERE name = 'Seat'", &["summary-amounts"]),
+    ("UPDATE ticket_types SET refunded_total = refunded_total - 1 WHERE name = 'Seat'", &["summary-amounts"]),
+    ("UPDATE ticket_types SET manual_refund_total = 9223372036854775807 WHERE name = 'Seat'", &["summary-amounts"]),
     ("UPDATE ticket_types SET quantity = 1 WHERE name = 'Seat'", &["integrity", "places-oversold"]),
     ("UPDATE ticket_types SET used = 0 WHERE name = 'Seat'", &["ticket-type-used"]),
     (
@@ -187,15 +199,15 @@ const DAMAGE: &[(&str, &[&str])] = &[
         &["idempotency-record"],
     ),
     ("UPDATE orders SET currency = 'USD' WHERE customer_name = 'paid'", &["order-currency"]),
-    ("UPDATE orders SET status = 'SECRET' WHERE customer_name = 'cancelled'", &["integrity", "order-status"]),
+    ("UPDATE orders SET status = 'SECRET' WHERE customer_name = 'cancelled'", &["integrity", "order-status", "summary-orders"]),
     (
         "UPDATE orders SET status = 'CANCELLED' WHERE customer_name = 'paid'",
-        &["ticket-of-cancelled-order"],
+        &["summary-amounts", "summary-orders", "ticket-of-cancelled-order"],
     ),
-    ("UPDATE orders SET status = 'EXPIRED' WHERE customer_name = 'pending'", &["places-held"]),
+    ("UPDATE orders SET status = 'EXPIRED' WHERE customer_name = 'pending'", &["places-held", "summary-orders"]),
     (
         "UPDATE orders SET status = 'EXPIRED' WHERE customer_name = 'discounted'",
-        &["discount-used-count", "order-completed-at", "ticket-of-cancelled-order"],
+        &["discount-used-count", "order-completed-at", "summary-orders", "ticket-of-cancelled-order"],
     ),
     ("UPDATE orders SET customer_id = 1 WHERE customer_name = 'cancelled'", &["foreign-keys"]),
     (
@@ -217,8 +229,8 @@ const DAMAGE: &[(&str, &[&str])] = &[
         "UPDATE orders SET payment_status = 'COMPLETED' WHERE customer_name = 'pending'",
         &["payment-for-nothing", "payment-of-pending"],
     ),
-    ("UPDATE orders SET paid_by_gateway = 1 WHERE customer_name = 'marked paid'", &["payment-completed-order"]),
-    ("UPDATE orders SET paid_by_gateway = 0 WHERE customer_name = 'paid'", &["payment-for-nothing"]),
+    ("UPDATE orders SET paid_by_gateway = 1 WHERE customer_name = 'marked paid'", &["payment-completed-order", "summary-amounts"]),
+    ("UPDATE orders SET paid_by_gateway = 0 WHERE customer_name = 'paid'", &["payment-for-nothing", "summary-amounts"]),
     ("DELETE FROM refunds WHERE status = 'DUE'", &["payment-for-nothing"]),
     ("UPDATE refunds SET amount = amount + 1 WHERE status = 'DUE'", &["refund-amount"]),
     ("UPDATE refunds SET status = 'DUE' WHERE status = 'DONE'", &["refund-done"]),
@@ -230,7 +242,7 @@ const DAMAGE: &[(&str, &[&str])] = &[
     ),
     (
         "DELETE FROM order_items WHERE order_id = (SELECT id FROM orders WHERE customer_name = 'cancelled')",
-        &["order-items", "order-total"],
+        &["order-items", "order-total", "summary-orders"],
     ),
     (
         "UPDATE order_items SET discount = -1 WHERE order_id = (SELECT id FROM orders WHERE customer_name = 'cancelled')",
@@ -239,17 +251,17 @@ const DAMAGE: &[(&str, &[&str])] = &[
     (
         "UPDATE order_items SET ticket_type_id = (SELECT id FROM ticket_types WHERE name = 'Other')
             WHERE order_id = (SELECT id FROM orders WHERE customer_name = 'cancelled')",
-        &["item-ticket-type"],
+        &["item-ticket-type", "summary-orders"],
     ),
     (
         "DELETE FROM tickets WHERE id = (SELECT MIN(t.id) FROM tickets t JOIN orders o ON o.id = t.order_id
             WHERE o.customer_name = 'refunded')",
-        &["item-tickets"],
+        &["item-tickets", "summary-tickets"],
     ),
     (
         "UPDATE tickets SET status = 'NOT_CHECKED_IN' WHERE id = (SELECT MIN(t.id) FROM tickets t
             JOIN orders o ON o.id = t.order_id WHERE o.customer_name = 'refunded')",
-        &["places-sold", "ticket-of-cancelled-order"],
+        &["places-sold", "summary-tickets", "ticket-of-cancelled-order"],
     ),
     (
         "UPDATE tickets SET customer_id = (SELECT id FROM customers WHERE email_key = 'bob@example.com')
@@ -264,7 +276,7 @@ const DAMAGE: &[(&str, &[&str])] = &[
     (
         "UPDATE tickets SET ticket_type_id = (SELECT id FROM ticket_types WHERE name = 'Other')
             WHERE order_id IS NULL AND status = 'CANCELLED'",
-        &["ticket-type"],
+        &["summary-tickets", "ticket-type"],
     ),
     (
         "UPDATE tickets SET customer_id = (SELECT MAX(id) FROM customers
@@ -274,7 +286,7 @@ const DAMAGE: &[(&str, &[&str])] = &[
     (
         "UPDATE tickets SET status = 'CHECKED_IN' WHERE order_id IS NULL AND customer_name = 'Ada' AND status <> 'CANCELLED'
             AND event_id = (SELECT id FROM events WHERE title = 'Winter Night')",
-        &["integrity", "ticket-status"],
+        &["integrity", "summary-tickets", "ticket-status"],
     ),
     ("UPDATE tickets SET scan_count = 0 WHERE status = 'CHECKED_IN'", &["ticket-scans"]),
     ("UPDATE tickets SET first_scan_at = NULL WHERE status = 'CHECKED_IN'", &["ticket-scans"]),
