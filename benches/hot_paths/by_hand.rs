@@ -70,7 +70,8 @@ impl Orders {
         assert!(price == 0 && status == "ON_SALE" && max_per_order >= 2, "the ticket type is on sale");
         let updated = connection
             .prepare_cached(
-                "UPDATE ticket_types SET sold = sold + 2, used = 1 WHERE id = ?1 AND sold + held + 2 <= quantity",
+                "UPDATE ticket_types SET sold = sold + 2, used = 1, completed_orders = completed_orders + 1
+                WHERE id = ?1 AND sold + held + 2 <= quantity",
             )?
             .execute([self.ticket_type])?;
         assert_eq!(updated, 1, "seats are available");

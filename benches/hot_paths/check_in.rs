@@ -69,11 +69,12 @@ fn check_in(connection: &Connection, organization: i64, code: &str) -> rusqlite:
             JOIN events e ON e.id = t.event_id
         WHERE t.code = ?1 AND t.organization_id = ?2",
     )?;
-    let (id, status, event): (i64, String, String) = find.query_row(params![code, organization], |row| {
-        let _: (Option<i64>, Option<i64>, String) = (row.get(21)?, row.get(22)?, row.get(23)?);
-        let _: (String, String, String, String) = (row.get(4)?, row.get(16)?, row.get(17)?, row.get(18)?);
-        Ok((row.get(0)?, row.get(5)?, row.get(19)?))
-    })?;
+    let (id, ticket_type, status, event): (i64, i64, String, String) =
+        find.query_row(params![code, organization], |row| {
+            let _: (Option<i64>, Option<i64>, String) = (row.get(21)?, row.get(22)?, row.get(23)?);
+            let _: (String, String, String, String) = (row.get(4)?, row.get(16)?, row.get(17)?, row.get(18)?);
+            Ok((row.get(0)?, row.get(1)?, row.get(5)?, row.get(19)?))
+        })?;
     assert!(status == "NOT_CHECKED_IN" && event == "PUBLISHED", "the ticket is valid");
     let mut update = connection.prepare_cached(
         "UPDATE tickets SET status = 'CHECKED_IN', check_in_at = ?2, first_scan_at = COALESCE(first_scan_at, ?2),
@@ -81,5 +82,8 @@ fn check_in(connection: &Connection, organization: i64, code: &str) -> rusqlite:
         WHERE id = ?1 AND status = 'NOT_CHECKED_IN'",
     )?;
     assert_eq!(update.execute(params![id, now])?, 1, "accepted");
+    let mut count = connection
+        .prepare_cached("UPDATE ticket_types SET checked_in_tickets = checked_in_tickets + 1 WHERE id = ?1")?;
+    assert_eq!(count.execute([ticket_type])?, 1, "counted");
     Ok(())
 }

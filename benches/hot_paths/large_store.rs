@@ -152,5 +152,5 @@ fn insert_rows(connection: &Connection, organization: i64, types: &[(i64, i64)])
         }
     }
     let each = i64::try_from(TICKETS).unwrap_or(0) / i64::try_from(types.len()).unwrap_or(1);
-    connection.execute("UPDATE ticket_types SET used = 1, sold = ?1", [each]).map(drop)
+    connection.execute("UPDATE ticket_types SET used = 1, sold = ?1, completed_orders = ?1 / 2", [each]).map(drop)
 }
