@@ -186,7 +186,7 @@ impl Builder {
     /// Sets the number of connections that read at the same time. Default: 8; minimum: 1.
     ///
     /// Half of them, and at least one, are for reads that may look at many rows: searches, lists with filters,
-    /// summaries, the backlog, and [snapshots](TicketingService::on_one_snapshot). Of these, at most half serve the same
+    /// the backlog, and [snapshots](TicketingService::on_one_snapshot). Of these, at most half serve the same
     /// organization at a time. The others are for look-ups, such as authentication, which never wait for a search.
     pub fn readers(mut self, connections: u32) -> Self {
         self.readers.connections = connections as usize;
