@@ -54,6 +54,18 @@ impl FieldErrors {
         }
     }
 
+    /// Removes the errors of a field and of its parts if they are exactly those in `forgiven`. Does nothing if there are
+    /// more errors than are kept.
+    pub(crate) fn forgive(&mut self, field: &str, forgiven: &Self) {
+        let is_of_field =
+            |path: &str| path.strip_prefix(field).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']));
+        let of_field = self.errors.iter().filter(|error| is_of_field(&error.path));
+        if !self.has_more && of_field.eq(&forgiven.errors) {
+            self.errors.retain(|error| !is_of_field(&error.path));
+            self.paths.retain(|path| !is_of_field(path));
+        }
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.errors.is_empty()
     }
@@ -124,6 +136,26 @@ mod tests {
         assert!(sentence.starts_with("tags[0] must be a string; tags[1] must be a string; "), "{sentence}");
         assert!(sentence.ends_with("; tags[19] must be a string; and 5 more"), "{sentence}");
         assert_eq!(errors.as_slice().len(), 25);
+    }
+
+    #[test]
+    fn the_errors_of_a_field_and_of_its_parts_are_forgiven_together() {
+        let mut errors = FieldErrors::default();
+        let mut forgiven = FieldErrors::default();
+        for path in ["tags[3]", "tags[5].x"] {
+            errors.add(path, "is wrong");
+            errors.forgive("tags", &forgiven);
+            forgiven.add(path, "is wrong");
+        }
+        for path in ["tagsets", "title"] {
+            errors.add(path, "is wrong");
+        }
+        assert_eq!(errors.as_slice().len(), 4, "not all errors of the field were forgiven");
+        errors.forgive("tags", &forgiven);
+        let paths: Vec<_> = errors.as_slice().iter().map(|error| error.path.as_str()).collect();
+        assert_eq!(paths, ["tagsets", "title"]);
+        errors.add("tags[3]", "is wrong again");
+        assert!(errors.covers("tags[3]"));
     }
 
     #[test]

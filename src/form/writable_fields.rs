@@ -31,7 +31,8 @@
 /// event_id: EventId; };` has required fields that an update cannot change. Without `create …;` there is only an
 /// update.
 ///
-/// `…Fields` is a struct of all fields, with the functions `create` and `update` that apply a request.
+/// `…Fields` is a struct of all fields, with the functions `create` and `update` that apply a request. The update has the
+/// function `forgive_unchanged`.
 macro_rules! writable_fields {
     (
         $(#[$($create_attribute:tt)*])*
@@ -143,6 +144,27 @@ macro_rules! update_form {
             }
         }
 
+        impl $update {
+            /// Removes the errors of fields that are set to the value which they have already, if they are about their
+            /// limits. A value that was stored before a limit was introduced is refused only if it is changed.
+            pub(crate) fn forgive_unchanged(&self, current: &$resource, errors: &mut $crate::error::FieldErrors) {
+                $(
+                    if $crate::form::writable_fields::is_unchanged!($presence, self.$field, current.$field) {
+                        let field = const {
+                            &$crate::form::declare::described_field!(
+                                $type, [$field $(as $json)?] [$(#[$($attribute)*])*] [$($limit),*]
+                            )
+                        };
+                        let mut beyond = $crate::error::FieldErrors::default();
+                        $crate::form::field::FormField::check(
+                            &self.$field, field, $crate::form::path::Path::Root, &mut beyond,
+                        );
+                        errors.forgive(field.name, &beyond);
+                    }
+                )*
+            }
+        }
+
         #[doc = concat!("The writable fields of [`", stringify!($resource), "`].")]
         #[derive(Debug, Clone)]
         pub(crate) struct $fields {
@@ -218,6 +240,17 @@ macro_rules! updated {
     };
 }
 
+/// Whether a field is set to the value that it has already.
+macro_rules! is_unchanged {
+    (optional, $change:expr, $current:expr) => {
+        matches!(&$change, $crate::form::change::Change::Set(new) if Some(new) == $current.as_ref())
+    };
+    ($presence:ident, $change:expr, $current:expr) => {
+        matches!(&$change, $crate::form::change::Change::Set(new) if *new == $current)
+    };
+}
+
 pub(crate) use {
-    create_field, create_form, create_type, created, update_form, update_type, updated, writable_fields, written_type,
+    create_field, create_form, create_type, created, is_unchanged, update_form, update_type, updated, writable_fields,
+    written_type,
 };

@@ -7,7 +7,8 @@ use crate::form::request::Request;
 use crate::model::caller::ConditionalCaller;
 use crate::model::currency::Decimals;
 use crate::model::discount::{
-    BasketItem, CreateDiscount, Discount, DiscountFields, DiscountValidationResponse, UpdateDiscount, ValidateDiscount,
+    BasketItem, CreateDiscount, CurrentDiscount, Discount, DiscountFields, DiscountValidationResponse, UpdateDiscount,
+    ValidateDiscount,
 };
 use crate::model::id::{DiscountId, EventId, OrganizationId, TicketTypeId};
 use crate::rules::count_limit::{AUTOMATIC_DISCOUNTS, is_enabled_automatic};
@@ -42,10 +43,11 @@ pub(crate) fn update(
 ) -> Result<Discount> {
     tx.lock_event(id)?;
     let organization = call.caller.organization;
-    let current = discounts::get(tx, organization, id)?;
+    let current = CurrentDiscount::from(discounts::get(tx, organization, id)?);
     call.check_revision(current.revision)?;
 
     let mut errors = request.errors.clone();
+    request.body.forgive_unchanged(&current, &mut errors);
     // If the list stays as it is, it may contain ticket types that were deleted.
     let changed_types = match &request.body.applicable_ticket_types {
         Change::Set(types) => applicable_types(types),
@@ -53,7 +55,7 @@ pub(crate) fn update(
     };
     let decimals = check_references(tx, organization, current.event_id, changed_types, &mut errors)?;
     let (event, counts_already) = (current.event_id, current.auto_apply && current.is_active);
-    let fields = DiscountFields::update(&current.into(), request.body.clone());
+    let fields = DiscountFields::update(&current, request.body.clone());
     let fields = rules::check(fields, decimals, errors)?;
     if is_enabled_automatic(&fields) && !counts_already {
         check_room_for_automatic(tx, event)?;

@@ -35,8 +35,10 @@ pub(crate) fn update(
     let current = events::get(tx, organization, id)?;
     call.check_revision(current.revision)?;
 
+    let mut errors = request.errors.clone();
+    request.body.forgive_unchanged(&current, &mut errors);
     let fields = EventFields::update(&current, request.body.clone());
-    let fields = rules::check(fields, request.errors.clone())?;
+    let fields = rules::check(fields, errors)?;
     // The query may read many orders, and only a change of the status depends on it.
     let is_in_use = fields.status != current.status && events::has_live_orders_or_tickets(tx, id)?;
     rules::check_transition(current.status, fields.status, fields.over_at(), tx.now(), is_in_use)?;
@@ -63,8 +65,10 @@ pub(crate) fn update_settings(
     tx.lock_event(id)?;
     let current = events::get(tx, call.caller.organization, id)?;
     call.check_revision(current.revision)?;
+    let mut errors = request.errors.clone();
+    request.body.forgive_unchanged(&current, &mut errors);
     let settings = EventSettingsFields::update(&current, request.body.clone());
-    let settings = checked(settings, request.errors.clone())?;
+    let settings = checked(settings, errors)?;
     events::update_settings(tx, &current, &settings)?;
     events::get(tx, call.caller.organization, id)
 }

@@ -51,8 +51,10 @@ pub(crate) fn update(
     request: &Request<UpdateOrganization>,
 ) -> Result<Organization> {
     let current = organizations::get(tx, id)?;
+    let mut errors = request.errors.clone();
+    request.body.forgive_unchanged(&current, &mut errors);
     let fields = OrganizationFields::update(&current, request.body.clone());
-    let fields = rules::organization::check(fields, request.errors.clone())?;
+    let fields = rules::organization::check(fields, errors)?;
     organizations::update(tx, id, &fields)?;
     organizations::get(tx, id)
 }

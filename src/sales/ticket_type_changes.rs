@@ -41,8 +41,10 @@ pub(crate) fn update(
     call.check_revision(current.revision)?;
     let event = events::get(tx, organization, current.event_id)?;
 
+    let mut errors = request.errors.clone();
+    request.body.forgive_unchanged(&current, &mut errors);
     let fields = TicketTypeFields::update(&current, request.body.clone());
-    let fields = rules::check(fields, decimals_of_stored(&event.currency)?, request.errors.clone())?;
+    let fields = rules::check(fields, decimals_of_stored(&event.currency)?, errors)?;
     let added = fields.quantity - current.quantity;
     if added < 0 {
         // The seats of expired holds are available: the quantity may fall by them.

@@ -40,6 +40,7 @@ pub(crate) fn update(
     let current = webhooks::get(tx, call.caller.organization, id)?;
     call.check_revision(current.revision)?;
     let mut errors = request.errors.clone();
+    request.body.forgive_unchanged(&current, &mut errors);
     if let Change::Set(url) = &request.body.url {
         webhook_url::check(&mut errors, "url", url, allow_local);
     }

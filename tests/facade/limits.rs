@@ -384,28 +384,43 @@ fn stored_values_beyond_a_limit_are_only_refused_when_they_are_changed() {
     assert_eq!((read.title.as_str(), read.tags.len()), (long.as_str(), 200));
     let changed = service.update_event(caller, event, UpdateEvent::default().location("The barn")).expect("changed");
     assert_eq!((changed.title, changed.cover_image.as_deref()), (read.title, Some("javascript:x")));
-    assert_eq!(paths(service.update_event(caller, event, UpdateEvent::default().title(&long))), ["title"]);
-    let featured = service.update_event_settings(caller, event, EventSettings::default().is_featured(true));
-    assert_eq!(featured.expect("changed").tags.len(), 200);
-    assert_eq!(paths(service.update_event_settings(caller, event, EventSettings::default().tags(tags))), ["tags"]);
+    let longer = format!("{long}x");
+    service.update_event(caller, event, UpdateEvent::default().title(&long)).expect("the title is not changed");
+    assert_eq!(paths(service.update_event(caller, event, UpdateEvent::default().title(&longer))), ["title"]);
+    let set = |settings: EventSettings| service.update_event_settings(caller, event, settings);
+    assert_eq!(set(EventSettings::default().is_featured(true)).expect("changed").tags.len(), 200);
+    set(EventSettings::default().tags(tags.clone())).expect("the tags are not changed");
+    assert_eq!(paths(set(EventSettings::default().tags(tags[1..].to_vec()))), ["tags"]);
+    // A value of the wrong kind is no value that is stored already.
+    let wrong = Request::<EventSettings>::from_value(json!({"tags": ["", 5], "locationMetadata": 1}));
+    let event_of = |tags: Value| format!("UPDATE events SET tags = '{tags}'");
+    fixture.database().run(&event_of(json!(["", ""])));
+    assert_eq!(paths(service.update_event_settings(caller, event, wrong)), ["tags[1]"]);
+    let deep = (0..100).fold(json!(1), |inner, _| json!([inner]));
+    assert_eq!(paths(set(EventSettings::default().tracking_pixels(deep))), ["trackingPixels"]);
 
     let changes = UpdateTicketType::default().quantity(20);
     let changed = service.update_ticket_type(caller, ticket_type.id, changes).expect("changed");
     assert_eq!((changed.name.as_str(), changed.ticket_logo.as_deref()), (long.as_str(), Some("urn:x:y")));
-    let changes = UpdateTicketType::default().name(&long).ticket_logo("urn:x:z");
-    assert_eq!(paths(service.update_ticket_type(caller, ticket_type.id, changes)), ["name", "ticketLogo"]);
+    let update = |changes| service.update_ticket_type(caller, ticket_type.id, changes);
+    update(UpdateTicketType::default().name(&long).ticket_logo("urn:x:y")).expect("both are not changed");
+    let changes = UpdateTicketType::default().name(&longer).ticket_logo("urn:x:z");
+    assert_eq!(paths(update(changes)), ["name", "ticketLogo"]);
 
     let changes = UpdateDiscount::default().description("Ten percent");
-    let changed = service.update_discount(caller, discount.id, changes).expect("changed");
-    assert_eq!(changed.applicable_ticket_types.len(), 600);
-    let changes = UpdateDiscount::default().applicable_ticket_types(changed.applicable_ticket_types);
-    assert_eq!(paths(service.update_discount(caller, discount.id, changes)), ["applicableTicketTypes"]);
+    let types = service.update_discount(caller, discount.id, changes).expect("changed").applicable_ticket_types;
+    assert_eq!(types.len(), 600);
+    let update = |changes| service.update_discount(caller, discount.id, changes);
+    update(UpdateDiscount::default().applicable_ticket_types(types.clone())).expect("the list is not changed");
+    let changes = UpdateDiscount::default().applicable_ticket_types(types[1..].to_vec());
+    assert_eq!(paths(update(changes)), ["applicableTicketTypes"]);
 
     let organization = caller.organization();
     let changes = UpdateOrganization::default().timezone("Europe/Berlin");
     assert_eq!(service.update_organization(organization, changes).expect("changed").name, long);
-    let changes = UpdateOrganization::default().name(&long);
-    assert_eq!(paths(service.update_organization(organization, changes)), ["name"]);
+    let update = |name: &str| service.update_organization(organization, UpdateOrganization::default().name(name));
+    update(&long).expect("the name is not changed");
+    assert_eq!(paths(update(&longer)), ["name"]);
 
     // It can still be sold.
     assert_eq!(fixture.try_order(&ticket_type, 2).expect("an order").items[0].quantity, 2);
