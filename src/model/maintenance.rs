@@ -9,6 +9,8 @@ pub struct MaintenanceReport {
     pub expired_orders: usize,
     /// Events that were marked as expired.
     pub expired_events: usize,
+    /// Pending orders that were cancelled because their event was, by a program that has ended meanwhile.
+    pub cancelled_orders: usize,
     /// Refunds that the gateway made or refused.
     pub answered_refunds: usize,
     /// Idempotency keys that were deleted at the age of 24 hours.

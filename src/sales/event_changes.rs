@@ -1,6 +1,5 @@
 //! Creation, update and deletion of events.
 
-use super::order_lifecycle;
 use crate::error::{Error, Reason, Result};
 use crate::form::request::Request;
 use crate::model::caller::ConditionalCaller;
@@ -9,7 +8,7 @@ use crate::model::event::{
 };
 use crate::model::id::{EventId, OrganizationId};
 use crate::rules::{checked, event as rules};
-use crate::store::{Transaction, events, organizations};
+use crate::store::{Transaction, event_cancellations, events, organizations};
 
 /// Creates an event. Its currency and time zone default to those of the organization.
 pub(crate) fn create(
@@ -23,7 +22,7 @@ pub(crate) fn create(
     events::insert(tx, organization.id, &fields)
 }
 
-/// Updates an event. Cancelling it cancels its pending orders.
+/// Updates an event. If it is cancelled, the caller cancels its pending orders in transactions of their own.
 pub(crate) fn update(
     tx: &Transaction<'_>,
     call: &ConditionalCaller,
@@ -50,7 +49,7 @@ pub(crate) fn update(
 
     events::update(tx, &current, &fields)?;
     if fields.status == EventStatus::Cancelled && current.status != EventStatus::Cancelled {
-        order_lifecycle::cancel_pending_of_event(tx, organization, id)?;
+        event_cancellations::insert(tx, id)?;
     }
     events::get(tx, organization, id)
 }

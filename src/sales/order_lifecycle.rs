@@ -6,23 +6,25 @@
 //! | from | to | when |
 //! |---|---|---|
 //! | pending | completed | it is paid: [`payment_completed`], [`mark_paid`] |
-//! | pending | cancelled | [`cancel`], or its event is cancelled |
+//! | pending | cancelled | [`cancel`], or its event is cancelled: [`cancel_of_cancelled_event`] |
 //! | pending | expired | its hold expires: [`holds`] |
 //! | completed | cancelled | [`cancel`] |
 //! | expired | completed | a late payment, if its seats and its discount use are still available |
 //! | expired | cancelled | [`cancel`] |
 
+use super::each_row::{EachRow, each_row};
 use super::idempotent_operation::{IdempotentOperation, PriorOutcome};
 use super::{discount_use, holds, inventory};
 use crate::error::{Error, Reason, Result};
 use crate::model::amount::Amount;
 use crate::model::handler_notification::{NotificationDetails, RefundNotification, TicketCancelled};
-use crate::model::id::{EventId, OrderId, OrganizationId};
+use crate::model::id::{OrderId, OrganizationId};
 use crate::model::idempotency::Replayable;
 use crate::model::notification::{NotificationData, OrderCancelled, OrderCompleted};
 use crate::model::order::{CancelOrderResponse, Order, OrderStatus, PaymentStatus};
 use crate::rules::money::decimals_of_stored;
 use crate::rules::order::{check_cancellable, check_payable, check_pending, status_at_hold};
+use crate::store::event_cancellations::OrderToCancel;
 use crate::store::order_status::{self, OrderState};
 use crate::store::refunds::NewRefund;
 use crate::store::seat_counts::{PaidThrough, Seats};
@@ -33,7 +35,8 @@ use crate::store::{
 };
 
 /// Locks the event of an order and loads the order. If its hold has expired, marks the order as expired first, so that
-/// the stored status is the actual one.
+/// the stored status is the actual one. If it is pending although its event is cancelled, cancels it first: the orders
+/// of a cancelled event are cancelled in batches, and it may not have been its turn.
 fn load(tx: &Transaction<'_>, organization: OrganizationId, id: OrderId) -> Result<OrderState> {
     tx.lock_event(id)?;
     let mut state = order_status::load(tx, organization, id)?;
@@ -41,6 +44,10 @@ fn load(tx: &Transaction<'_>, organization: OrganizationId, id: OrderId) -> Resu
     if status != state.status {
         holds::expire(tx, id, state.event)?;
         state.status = status;
+    }
+    if state.status == OrderStatus::Pending && state.event_cancelled {
+        cancel_uncompleted(tx, &state)?;
+        state.status = OrderStatus::Cancelled;
     }
     Ok(state)
 }
@@ -226,18 +233,13 @@ pub(super) fn cancel_unless_paid(tx: &Transaction<'_>, organization: Organizatio
     Ok(())
 }
 
-/// Cancels the pending orders of an event that was cancelled. Completed orders stay as they are.
-pub(super) fn cancel_pending_of_event(
+/// Cancels orders of an event that is cancelled, those that are still pending. An order whose hold has expired is marked
+/// as expired instead.
+pub(crate) fn cancel_of_cancelled_event(
     tx: &Transaction<'_>,
-    organization: OrganizationId,
-    event: EventId,
-) -> Result<()> {
-    holds::expire_of_event(tx, event)?;
-    for order in order_status::pending_of_event(tx, event)? {
-        let state = load(tx, organization, order)?;
-        cancel_uncompleted(tx, &state)?;
-    }
-    Ok(())
+    orders: &[OrderToCancel],
+) -> Result<EachRow<OrderToCancel>> {
+    each_row(tx, orders, |tx, order| Ok(load(tx, order.organization, order.order)?.status == OrderStatus::Cancelled))
 }
 
 /// Cancels an order that is not completed, so that there is nothing to refund.

@@ -1,17 +1,18 @@
 //! Operations on events.
 
 use super::TicketingService;
-use crate::error::Result;
+use super::maintenance_steps::{Run, cancel_orders_of};
+use crate::error::{Error, Result};
 use crate::form::request::Request;
 use crate::model::caller::{Caller, ConditionalCaller, IdempotentCall};
-use crate::model::event::{CreateEvent, Event, EventSettings, ListEvents, UpdateEvent};
+use crate::model::event::{CreateEvent, Event, EventSettings, EventStatus, ListEvents, UpdateEvent};
 use crate::model::id::EventId;
 use crate::model::page::Page;
 use crate::rules::checked;
 use crate::sales::event_changes;
 use crate::sales::idempotent_operation::OperationTarget;
 use crate::scope::Scope;
-use crate::store::events;
+use crate::store::{event_cancellations, events};
 
 /// # Events
 impl TicketingService {
@@ -114,8 +115,13 @@ impl TicketingService {
 
     /// Updates the fields of an event that the request sets.
     ///
-    /// Setting the status to `CANCELLED` cancels the event's pending orders. Completed orders stay: refunds are the
-    /// organizer's decision. Tickets of a cancelled event cannot be checked in.
+    /// Setting the status to `CANCELLED` ends sales and check-in at once, and cancels the event's pending orders.
+    /// Completed orders stay: refunds are the organizer's decision.
+    ///
+    /// The pending orders are cancelled after the event, in transactions of up to 200 orders, so that other writes do not
+    /// wait. They are cancelled when this method returns. Until then, some are still reported as `PENDING`, but they can
+    /// no longer be paid: a payment is refunded. If the program ends meanwhile, or the database cannot be written to,
+    /// [maintenance](Self::run_maintenance) cancels the rest.
     ///
     /// Requires the scope `events:write`.
     ///
@@ -146,7 +152,31 @@ impl TicketingService {
         let call = caller.into();
         call.caller.require(Scope::EventsWrite)?;
         let request = request.into();
-        self.write_for(call.caller.organization, move |tx| event_changes::update(tx, &call, id, &request))
+        let event =
+            self.write_for(call.caller.organization, move |tx| event_changes::update(tx, &call, id, &request))?;
+        if event.status == EventStatus::Cancelled {
+            self.cancel_pending_orders(id);
+        }
+        Ok(event)
+    }
+
+    /// Cancels the pending orders of a cancelled event. What fails is left to the maintenance.
+    fn cancel_pending_orders(&self, event: EventId) {
+        let cancel = || {
+            if self.store().read_one(|tx| event_cancellations::exists(tx, event))? {
+                let never = || false;
+                cancel_orders_of(self, &mut Run::new(&never), event)?;
+            }
+            Ok::<(), Error>(())
+        };
+        if let Err(error) = cancel() {
+            tracing::warn!(
+                target: "ticketing::maintenance",
+                %event,
+                %error,
+                "the pending orders of a cancelled event could not be cancelled; the maintenance does it"
+            );
+        }
     }
 
     /// Updates the settings of an event that its sale does not depend on, such as its tags and tracking pixels.

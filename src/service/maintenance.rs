@@ -17,6 +17,7 @@ impl TicketingService {
     /// Runs the maintenance once, for all organizations:
     ///
     /// - marks orders whose hold has expired, and events that have ended, as expired;
+    /// - cancels the pending orders of cancelled events that the program which cancelled the event did not get to;
     /// - stores when API keys were last used;
     /// - deletes idempotency keys after 24 hours, and webhook deliveries after the
     ///   [retention](crate::Builder::webhook_retention);
@@ -61,6 +62,7 @@ impl TicketingService {
                 target: "ticketing::maintenance",
                 expired_orders = report.expired_orders,
                 expired_events = report.expired_events,
+                cancelled_orders = report.cancelled_orders,
                 answered_refunds = report.answered_refunds,
                 forgotten_keys = report.forgotten_keys,
                 forgotten_deliveries = report.forgotten_deliveries,

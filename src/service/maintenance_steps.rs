@@ -6,11 +6,15 @@ use super::TicketingService;
 use super::refunds::RefundOutcome;
 use super::skipped_rows::SkippedTable;
 use crate::error::{Error, Result};
+use crate::model::id::EventId;
 use crate::model::maintenance::MaintenanceReport;
-use crate::sales::{EachRow, each_row, holds};
+use crate::sales::{EachRow, each_row, holds, order_lifecycle};
+use crate::store::event_cancellations::OrderToCancel;
 use crate::store::order_status::{self, ExpiredHold};
 use crate::store::refunds::DueRefund;
-use crate::store::{Transaction, events, handler_queue, idempotency_records, refunds, webhook_retention};
+use crate::store::{
+    Transaction, event_cancellations, events, handler_queue, idempotency_records, refunds, webhook_retention,
+};
 
 /// How many orders or events are expired in one transaction. Other writes wait at most for one such transaction.
 const BATCH: i64 = 200;
@@ -41,9 +45,10 @@ impl<'r> Run<'r> {
 type Step = fn(&TicketingService, &mut Run<'_>) -> Result<()>;
 
 /// The steps, in this order. The refunds come last, because they wait for the payment gateway.
-pub(super) const STEPS: [Step; 8] = [
+pub(super) const STEPS: [Step; 9] = [
     expire_orders,
     expire_events,
+    cancel_orders,
     |service, _| service.store_key_uses(),
     |service, _| service.read_suspended_organizations(),
     delete_idempotency_keys,
@@ -53,10 +58,10 @@ pub(super) const STEPS: [Step; 8] = [
 ];
 
 /// Rows that are read and changed in batches.
-struct Batches<R> {
+struct Batches<'b, R> {
     table: SkippedTable,
     /// The next rows after a row. Usually there are none: a read finds that out without waiting for the writer.
-    read: fn(&Transaction<'_>, Option<R>, i64) -> Result<Vec<R>>,
+    read: &'b dyn Fn(&Transaction<'_>, Option<R>, i64) -> Result<Vec<R>>,
     change: fn(&Transaction<'_>, &[R]) -> Result<EachRow<R>>,
     /// The primary key of a row.
     key: fn(&R) -> i64,
@@ -67,7 +72,7 @@ struct Batches<R> {
 fn in_batches<R: Copy + Send + Sync + 'static>(
     service: &TicketingService,
     run: &mut Run<'_>,
-    batches: &Batches<R>,
+    batches: &Batches<'_, R>,
     changed: fn(&mut MaintenanceReport) -> &mut usize,
 ) -> Result<()> {
     let mut after = None;
@@ -100,7 +105,7 @@ impl Run<'_> {
 fn expire_orders(service: &TicketingService, run: &mut Run<'_>) -> Result<()> {
     let batches = Batches {
         table: SkippedTable::Orders,
-        read: order_status::expired_holds,
+        read: &order_status::expired_holds,
         change: holds::expire_all,
         key: |hold: &ExpiredHold| hold.order.raw(),
     };
@@ -110,11 +115,39 @@ fn expire_orders(service: &TicketingService, run: &mut Run<'_>) -> Result<()> {
 fn expire_events(service: &TicketingService, run: &mut Run<'_>) -> Result<()> {
     let batches = Batches {
         table: SkippedTable::Events,
-        read: events::over,
+        read: &events::over,
         change: |tx, over| each_row(tx, over, |tx, event: events::OverEvent| events::expire(tx, event.id)),
         key: |event| event.id.raw(),
     };
     in_batches(service, run, &batches, |report| &mut report.expired_events)
+}
+
+fn cancel_orders(service: &TicketingService, run: &mut Run<'_>) -> Result<()> {
+    let mut event = EventId::UNKNOWN;
+    while !run.stops()
+        && let Some(next) = service.store().read(|tx| event_cancellations::next(tx, event))?
+    {
+        event = next;
+        cancel_orders_of(service, run, event)?;
+    }
+    Ok(())
+}
+
+/// Cancels the pending orders of a cancelled event. No new ones are created.
+pub(super) fn cancel_orders_of(service: &TicketingService, run: &mut Run<'_>, event: EventId) -> Result<()> {
+    let batches = Batches {
+        table: SkippedTable::Orders,
+        read: &|tx, after, limit| event_cancellations::pending(tx, event, after, limit),
+        change: order_lifecycle::cancel_of_cancelled_event,
+        key: |order: &OrderToCancel| order.order.raw(),
+    };
+    in_batches(service, run, &batches, |report| &mut report.cancelled_orders)?;
+    // None is left if the run does not stop and none was skipped.
+    let is_finished = service.store().read(|tx| Ok(event_cancellations::pending(tx, event, None, 1)?.is_empty()))?;
+    if is_finished {
+        service.store().write(move |tx| event_cancellations::delete(tx, event))?;
+    }
+    Ok(())
 }
 
 fn delete_idempotency_keys(service: &TicketingService, run: &mut Run<'_>) -> Result<()> {

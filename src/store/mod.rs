@@ -30,6 +30,7 @@ pub(crate) mod deliveries;
 pub(crate) mod discount_uses;
 pub(crate) mod discounts;
 mod engine;
+pub(crate) mod event_cancellations;
 pub(crate) mod events;
 pub(crate) mod handler_queue;
 pub(crate) mod idempotency_records;

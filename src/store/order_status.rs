@@ -28,8 +28,6 @@ pub(super) const EXPIRED_HOLDS: &str = "SELECT id, event_id, hold_until FROM ord
 // this runs for each order that finds a ticket type sold out.
 pub(super) const EXPIRED_HOLDS_OF_EVENT: &str =
     "SELECT id, event_id, hold_until FROM orders WHERE status = 'PENDING' AND hold_until <= ?1 AND +event_id = ?2";
-pub(super) const PENDING_OF_EVENT: &str =
-    "SELECT id FROM orders WHERE status = 'PENDING' AND hold_until > ?1 AND +event_id = ?2";
 const PAYMENT: &str =
     "UPDATE orders SET payment_status = ?2, payment_link = COALESCE(payment_link, ''), updated_at = ?3
     WHERE id = ?1 AND (payment_status IS NULL OR payment_status IN ('WAITING', 'FAILED'))";
@@ -144,9 +142,4 @@ pub(crate) fn expired_holds_of_event(tx: &Transaction<'_>, event: EventId) -> Re
 
 fn decode_hold(row: &Row<'_>) -> Result<ExpiredHold> {
     Ok(ExpiredHold { order: row.get("id")?, event: row.get("event_id")?, at: row.get("hold_until")? })
-}
-
-/// The orders of an event that are PENDING within their hold.
-pub(crate) fn pending_of_event(tx: &Transaction<'_>, event: EventId) -> Result<Vec<OrderId>> {
-    tx.query_all(PENDING_OF_EVENT, &[tx.now().into(), event.into()], |row| row.get("id"))
 }

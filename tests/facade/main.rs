@@ -9,6 +9,7 @@ mod damaged_rows;
 mod deliver_due_webhooks;
 mod discount_amounts;
 mod discounts;
+mod event_cancellation;
 mod events;
 mod filters;
 mod first_organization;

@@ -69,9 +69,10 @@ pub(super) const INVARIANTS: &[Invariant] = &[
     Invariant {
         name: "order-of-cancelled-event",
         table: "orders",
-        sentence: "an order of a CANCELLED event must not be PENDING",
+        sentence: "an order of a CANCELLED event must not be PENDING, unless the cancellation of its orders is recorded as unfinished",
         violations: "SELECT o.id FROM orders o JOIN events e ON e.id = o.event_id
-            WHERE o.status = 'PENDING' AND e.status = 'CANCELLED'",
+            WHERE o.status = 'PENDING' AND e.status = 'CANCELLED'
+                AND NOT EXISTS (SELECT 1 FROM event_cancellations c WHERE c.event_id = e.id)",
     },
     Invariant {
         name: "item-amounts",

@@ -25,4 +25,5 @@ pub(in crate::store) const ALL: &[&str] = &[
     include_str!("sqlite/0011_checkout_leases.sql"),
     include_str!("sqlite/0012_suspended_keys.sql"),
     include_str!("sqlite/0013_sales_figures.sql"),
+    include_str!("sqlite/0014_event_cancellations.sql"),
 ];

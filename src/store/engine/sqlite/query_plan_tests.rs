@@ -8,8 +8,9 @@ use crate::environment::{Environment, ManualClock, SeededEntropy};
 use crate::model::timestamp::Timestamp;
 use crate::store::{
     Bind, Location, ReaderOptions, Store, Transaction, api_keys, attempts, checkouts, customers, deliveries, discounts,
-    events, handler_queue, idempotency_records, order_items, order_status, orders, organization_usage, organizations,
-    outbox, refunds, scans, summary, ticket_types, tickets, webhook_retention, webhooks,
+    event_cancellations, events, handler_queue, idempotency_records, order_items, order_status, orders,
+    organization_usage, organizations, outbox, refunds, scans, summary, ticket_types, tickets, webhook_retention,
+    webhooks,
 };
 
 /// A statement and the indexes that its plan must use.
@@ -58,7 +59,7 @@ const STATEMENTS: &[Expected] = &[
     (order_items::WITH_NAMES, &["order_items_by_order"]),
     (order_status::EXPIRED_HOLDS, &["orders_pending"]),
     (order_status::EXPIRED_HOLDS_OF_EVENT, &["orders_pending"]),
-    (order_status::PENDING_OF_EVENT, &["orders_pending"]),
+    (event_cancellations::PENDING, &["orders_pending"]),
     (checkouts::BY_REFERENCE, &["orders_by_payment"]),
     (tickets::BY_CODE, &["tickets_by_code"]),
     (tickets::LIST, &["tickets_by_organization"]),
