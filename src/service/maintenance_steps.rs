@@ -58,10 +58,10 @@ pub(super) const STEPS: [Step; 9] = [
 ];
 
 /// Rows that are read and changed in batches.
-struct Batches<'b, R> {
+struct Batches<R, F> {
     table: SkippedTable,
     /// The next rows after a row. Usually there are none: a read finds that out without waiting for the writer.
-    read: &'b dyn Fn(&Transaction<'_>, Option<R>, i64) -> Result<Vec<R>>,
+    read: F,
     change: fn(&Transaction<'_>, &[R]) -> Result<EachRow<R>>,
     /// The primary key of a row.
     key: fn(&R) -> i64,
@@ -69,12 +69,16 @@ struct Batches<'b, R> {
 
 /// Changes all rows, and adds the number of those that were changed to `changed`. Rows that cannot be processed are
 /// skipped.
-fn in_batches<R: Copy + Send + Sync + 'static>(
+fn in_batches<R, F>(
     service: &TicketingService,
     run: &mut Run<'_>,
-    batches: &Batches<'_, R>,
+    batches: &Batches<R, F>,
     changed: fn(&mut MaintenanceReport) -> &mut usize,
-) -> Result<()> {
+) -> Result<()>
+where
+    R: Copy + Send + Sync + 'static,
+    F: Fn(&Transaction<'_>, Option<R>, i64) -> Result<Vec<R>>,
+{
     let mut after = None;
     while !run.stops() {
         let rows = service.store().read(|tx| (batches.read)(tx, after, BATCH))?;
@@ -105,7 +109,7 @@ impl Run<'_> {
 fn expire_orders(service: &TicketingService, run: &mut Run<'_>) -> Result<()> {
     let batches = Batches {
         table: SkippedTable::Orders,
-        read: &order_status::expired_holds,
+        read: order_status::expired_holds,
         change: holds::expire_all,
         key: |hold: &ExpiredHold| hold.order.raw(),
     };
@@ -115,7 +119,7 @@ fn expire_orders(service: &TicketingService, run: &mut Run<'_>) -> Result<()> {
 fn expire_events(service: &TicketingService, run: &mut Run<'_>) -> Result<()> {
     let batches = Batches {
         table: SkippedTable::Events,
-        read: &events::over,
+        read: events::over,
         change: |tx, over| each_row(tx, over, |tx, event: events::OverEvent| events::expire(tx, event.id)),
         key: |event| event.id.raw(),
     };
@@ -137,7 +141,7 @@ fn cancel_orders(service: &TicketingService, run: &mut Run<'_>) -> Result<()> {
 pub(super) fn cancel_orders_of(service: &TicketingService, run: &mut Run<'_>, event: EventId) -> Result<()> {
     let batches = Batches {
         table: SkippedTable::Orders,
-        read: &|tx, after, limit| event_cancellations::pending(tx, event, after, limit),
+        read: |tx: &Transaction<'_>, after, limit| event_cancellations::pending(tx, event, after, limit),
         change: order_lifecycle::cancel_of_cancelled_event,
         key: |order: &OrderToCancel| order.order.raw(),
     };
