@@ -18,7 +18,8 @@ pub(crate) fn execute(database: &Path, command: AdminCommand) -> Result<Value, F
     if !creates_database {
         database::require_file(database)?;
     }
-    let service = TicketingService::builder(database).readers(1).open()?;
+    // Only the server migrates: an older one may have the file open.
+    let service = TicketingService::builder(database).readers(1).migrate(false).open()?;
     match command {
         AdminCommand::CreateOrganization(organization) => Ok(json!(service.create_organization(organization)?)),
         AdminCommand::ListOrganizations => Ok(json!({ "organizations": service.list_organizations()? })),

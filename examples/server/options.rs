@@ -38,6 +38,9 @@ Options. Each can also be set by its environment variable; the command line take
   --allow-local-webhooks  TICKETING_ALLOW_LOCAL_WEBHOOKS
                                                    Allow webhook receivers on this machine, and plain http, for
                                                    development; the variable is true or false [default: false]
+  --no-migration-copy     TICKETING_NO_MIGRATION_COPY
+                                                   Keep no copy of a database that is migrated to a newer schema; the
+                                                   variable is true or false [default: false]
   --log-format FORMAT     TICKETING_LOG_FORMAT     Format of the log on standard error: text or json
                                                    [default: text]
   --help                                           Print this help
@@ -66,6 +69,7 @@ A TIMESTAMP is in UTC, such as 2030-01-31T18:00:00Z. A key without --scopes has 
   events:read, events:write, ticket-types:read, ticket-types:write, orders:read, orders:write, payments:write,
   tickets:read, tickets:write, tickets:check-in, discounts:read, discounts:write, webhooks:read, webhooks:write
 
+Only the server migrates a database of an older version. It keeps a copy from before next to it.
 If the database is new, the server creates an organization and an API key with all scopes, and prints the key.
 The key is not shown again.
 
@@ -100,6 +104,8 @@ pub(crate) struct Settings {
     pub(crate) failed_authentications: u32,
     /// Whether webhook receivers may be on this machine and use plain HTTP.
     pub(crate) allow_local_webhooks: bool,
+    /// Whether a copy of the database is kept when it is migrated.
+    pub(crate) migration_copy: bool,
     pub(crate) log_format: LogFormat,
 }
 
@@ -160,6 +166,7 @@ pub(crate) fn parse(
             Arg::Long("help") | Arg::Short('h') => return Ok(Command::Help),
             Arg::Long("version") | Arg::Short('V') => return Ok(Command::Version),
             Arg::Long("allow-local-webhooks") => options.add("allow-local-webhooks", "true".into()),
+            Arg::Long("no-migration-copy") => options.add("no-migration-copy", "true".into()),
             Arg::Long(name) => match OPTIONS.into_iter().find(|known| *known == name) {
                 Some(name) => options.add(name, parser.value().map_err(usage)?),
                 None => return Err(usage(format!("unknown option --{name}: --help lists the options"))),
@@ -239,6 +246,7 @@ fn settings(options: &RawOptions) -> Result<Settings, Failure> {
         "failed-authentications",
         "allow-local-webhooks",
         "log-format",
+        "no-migration-copy",
     ];
     options.allow_only("the server", &accepted)?;
     let requests = |text: &str| text.parse::<u32>().map_err(|_| "must be a whole number of requests per minute");
@@ -252,6 +260,7 @@ fn settings(options: &RawOptions) -> Result<Settings, Failure> {
         rate_limit: Some(rate_limit).filter(|limit| *limit > 0),
         failed_authentications: options.parsed("failed-authentications", requests)?.unwrap_or(60),
         allow_local_webhooks: options.parsed("allow-local-webhooks", boolean)?.unwrap_or(false),
+        migration_copy: !options.parsed("no-migration-copy", boolean)?.unwrap_or(false),
         log_format: options.parsed("log-format", log_format)?.unwrap_or(LogFormat::Text),
     })
 }

@@ -7,7 +7,7 @@ use std::fmt::Display;
 use crate::failure::{Failure, usage};
 
 /// The options that can also be set by an environment variable.
-const WITH_VARIABLE: [&str; 9] = [
+const WITH_VARIABLE: [&str; 10] = [
     "database",
     "listen",
     "metrics-listen",
@@ -17,6 +17,7 @@ const WITH_VARIABLE: [&str; 9] = [
     "failed-authentications",
     "allow-local-webhooks",
     "log-format",
+    "no-migration-copy",
 ];
 
 /// Option values by name, without the leading dashes.

@@ -31,6 +31,7 @@ pub(crate) fn run(settings: Settings) -> Result<(), Failure> {
         .order_hold(settings.order_hold)
         .public_url(public_url)
         .allow_local_webhooks(settings.allow_local_webhooks)
+        .copy_before_migration(settings.migration_copy)
         .open()?;
     print_startup(&service, address, metrics.as_ref().map(|metrics| metrics.address))?;
     if settings.allow_local_webhooks {

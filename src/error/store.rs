@@ -100,13 +100,34 @@ pub enum StoreErrorKind {
         /// What is wrong with the value. Never contains the value itself, which may be personal data.
         problem: String,
     },
-    /// The database was written by a newer version of this crate.
+    /// The database was written by a newer version of this crate. If a newer program migrates it while it is open,
+    /// nothing more is written.
     #[error("the database has schema version {found}, but this program supports only versions up to {known}")]
     SchemaTooNew {
         /// The schema version of the file.
         found: i64,
         /// The newest schema that this version of the crate supports.
         known: i64,
+    },
+    /// The database has an older schema, and the [builder](crate::Builder::migrate) does not permit to migrate it.
+    #[error("the database has schema version {found}, older than {known}: start the server to migrate it")]
+    SchemaTooOld {
+        /// The schema version of the file.
+        found: i64,
+        /// The schema that this version of the crate needs.
+        known: i64,
+    },
+    /// The database is not migrated, because no copy of it from before can be made. It is as it was.
+    #[error("the database is not migrated from schema version {found} to {known}: the copy {copy} fails: {problem}")]
+    NoCopyBeforeMigration {
+        /// The schema version of the file.
+        found: i64,
+        /// The schema that this version of the crate needs.
+        known: i64,
+        /// The path of the copy.
+        copy: String,
+        /// What the problem is.
+        problem: String,
     },
     /// The database belongs to another program, with this `application_id` in its header.
     #[error("the database belongs to another program (application id {0})")]
@@ -153,8 +174,8 @@ impl StoreError {
 
     /// Whether the request may succeed when the disk has room again, or the program was restarted.
     pub(crate) fn is_temporary(&self) -> bool {
-        use StoreErrorKind::{FileReplaced, Full, SyncFailed};
-        matches!(self.kind(), Full | SyncFailed | FileReplaced(_))
+        use StoreErrorKind::{FileReplaced, Full, SchemaTooNew, SyncFailed};
+        matches!(self.kind(), Full | SyncFailed | FileReplaced(_) | SchemaTooNew { .. })
     }
 
     /// The kind of error.

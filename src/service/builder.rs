@@ -17,7 +17,7 @@ use crate::error::{FieldErrors, Result};
 use crate::form::text::is_uri;
 use crate::model::suspended::SuspendedOrganizations;
 use crate::payment::{CallLimits, GatewayCalls, PaymentGateway, SandboxGateway};
-use crate::store::{Location, ReaderOptions, Store};
+use crate::store::{Location, MigrationOptions, ReaderOptions, Store};
 use crate::webhook::{SenderOptions, Transport};
 
 const DAY: Duration = Duration::from_hours(24);
@@ -45,6 +45,7 @@ pub struct Builder {
     pub(super) path: Option<PathBuf>,
     pub(super) vfs: Option<String>,
     pub(super) readers: ReaderOptions,
+    pub(super) migration: MigrationOptions,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) entropy: Arc<dyn Entropy>,
     pub(super) gateway: Gateway,
@@ -116,6 +117,7 @@ impl Builder {
             path: path.map(Path::to_owned),
             vfs: None,
             readers: ReaderOptions::default(),
+            migration: MigrationOptions::default(),
             clock: Arc::new(SystemClock),
             entropy: Arc::new(SystemEntropy),
             gateway: Gateway::None,
@@ -143,7 +145,7 @@ impl Builder {
             Some(path) => Location::new(path, self.vfs),
             None => Location::temporary(self.vfs)?,
         };
-        let store = Arc::new(Store::open(&location, self.readers, environment.clone())?);
+        let store = Arc::new(Store::open(&location, self.readers, self.migration, environment.clone())?);
         let webhooks = WebhookSettings { allow_local: self.allow_local_webhooks, transport: self.webhook_transport };
         let background = Background::default();
         if let Some(options) = self.webhook_sender {

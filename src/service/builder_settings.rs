@@ -200,6 +200,26 @@ impl Builder {
         self
     }
 
+    /// Sets whether a database with an older schema is migrated. Default: true. If false, opening one fails with
+    /// [`StoreErrorKind::SchemaTooOld`](crate::error::StoreErrorKind::SchemaTooOld), which suits tools that must not
+    /// migrate the file of a program that is still running.
+    pub fn migrate(mut self, migrate: bool) -> Self {
+        self.migration.migrate = migrate;
+        self
+    }
+
+    /// Sets whether a copy of the database is kept when it is migrated to a newer schema. Default: true.
+    ///
+    /// The copy is next to the database, with the version of the old schema in its name, such as
+    /// `ticketing.db.schema-5`. It is complete and on disk before the migration begins, and nothing is sold in between.
+    /// If it cannot be made, for example because the disk is full, the database is not migrated and opening it fails
+    /// with [`StoreErrorKind::NoCopyBeforeMigration`](crate::error::StoreErrorKind::NoCopyBeforeMigration).
+    /// [`restore`](TicketingService::restore) brings the copy back, for the older version of the program.
+    pub fn copy_before_migration(mut self, copy: bool) -> Self {
+        self.migration.keep_copy = copy;
+        self
+    }
+
     /// Sets the SQLite VFS by its name. Default: SQLite's default VFS.
     pub fn vfs(mut self, name: impl Into<String>) -> Self {
         self.vfs = Some(name.into());

@@ -60,7 +60,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::environment::Environment;
-use crate::error::{Result, StoreError};
+use crate::error::{Result, StoreError, StoreErrorKind};
 use crate::model::backup::BackupProgress;
 use crate::model::id::{OrganizationId, WebhookId};
 use crate::model::statistics::Statistics;
@@ -69,7 +69,7 @@ use commit_notifier::CommitNotifier;
 pub(crate) use counters::CommitEvent;
 use counters::Counters;
 use engine::ids::IdSource;
-use engine::sqlite::{Checkpointer, Isolation, Readers, rewrite_header};
+use engine::sqlite::{Checkpointer, Isolation, Readers, SchemaVersion, rewrite_header};
 use engine::{AfterCommit, ClosingResult, Writer};
 pub(crate) use engine::{Bind, Location, Row, Savepoint, Transaction};
 use engine::{Constraint, on_violation};
@@ -91,6 +91,21 @@ impl Default for ReaderOptions {
     }
 }
 
+/// What is done with an older schema.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct MigrationOptions {
+    /// Whether it is migrated, or refused.
+    pub(crate) migrate: bool,
+    /// Whether a copy from before is kept.
+    pub(crate) keep_copy: bool,
+}
+
+impl Default for MigrationOptions {
+    fn default() -> Self {
+        Self { migrate: true, keep_copy: true }
+    }
+}
+
 /// How many pages are written to find out whether the disk accepts writes again: more than a usual order needs.
 const PROBE_WRITES: usize = 16;
 
@@ -109,10 +124,22 @@ pub(crate) struct Store {
 
 impl Store {
     /// Opens the database. Creates it if it does not exist, and migrates an older schema.
-    pub(crate) fn open(location: &Location, readers: ReaderOptions, environment: Environment) -> Result<Self> {
+    pub(crate) fn open(
+        location: &Location,
+        readers: ReaderOptions,
+        migration: MigrationOptions,
+        environment: Environment,
+    ) -> Result<Self> {
         location.recover_from_failed_sync()?;
         let database = location.open()?;
-        let schema = database.migrate(migrations::ALL, |_| Ok(()))?;
+        let schema = database.migrate(migrations::ALL, |schema| match schema {
+            SchemaVersion { migrated_from: 0, .. } => Ok(()),
+            SchemaVersion { version: known, migrated_from: found } if !migration.migrate => {
+                Err(StoreErrorKind::SchemaTooOld { found, known }.into())
+            }
+            schema if migration.keep_copy => location.copy_before_migration(schema, &environment),
+            _ => Ok(()),
+        })?;
         let ids = Arc::new(IdSource::default());
         let checkpointer = Checkpointer::start(location)?;
         let readers = location.readers(readers.connections, readers.scan_budget, environment.clone())?;

@@ -520,6 +520,34 @@ fn restore_brings_back_the_backup_and_refuses_while_a_server_runs() {
 }
 
 #[test]
+fn only_the_server_migrates_an_older_database_and_it_keeps_a_copy() {
+    let old = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/0.1.0/ticketing.sqlite");
+    let folder = folder();
+    std::fs::copy(&old, folder.path().join("ticketing.db")).unwrap();
+    let version = || {
+        let file = crate::common::Database::open(&folder.path().join("ticketing.db"));
+        file.value::<i64>("PRAGMA user_version")
+    };
+    assert_eq!(json_output(folder.path(), &["check"])["clean"], true);
+    json_output(folder.path(), &["backup", "copy.db"]);
+    for command in [&["list-organizations"][..], &["create-organization", "Cellar"]] {
+        let line = error_line(&mut program(folder.path(), command), 1);
+        assert!(line.contains("schema version 5") && line.contains("start the server"), "{line}");
+    }
+    assert_eq!(version(), 5);
+    let server = ExampleServer::start(folder.path(), &[]);
+    assert_eq!(server.stop("TERM").0.code(), Some(0));
+    assert!(version() > 5);
+    assert_eq!(files(folder.path()), ["copy.db", "ticketing.db", "ticketing.db.schema-5"]);
+
+    json_output(folder.path(), &["restore", "copy.db"]);
+    std::fs::remove_file(folder.path().join("ticketing.db.schema-5")).unwrap();
+    let server = ExampleServer::start(folder.path(), &["--no-migration-copy"]);
+    assert_eq!(server.stop("TERM").0.code(), Some(0));
+    assert_eq!(files(folder.path()), ["copy.db", "ticketing.db"]);
+}
+
+#[test]
 fn check_exits_with_2_if_it_cannot_look() {
     let folder = folder();
     std::fs::write(folder.path().join("letter.txt"), "Dear Ada").unwrap();

@@ -1,17 +1,17 @@
 //! Upgrades: the current version opens the database of a released version, finds everything in it, and works with it.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use ticketing::discount::ListDiscounts;
-use ticketing::error::Reason;
+use ticketing::error::{Reason, StoreErrorKind};
 use ticketing::event::ListEvents;
 use ticketing::order::{CreateOrder, ListOrders, OrderStatus};
 use ticketing::payment::{ListRefunds, RefundStatus};
 use ticketing::ticket::{CheckInTicket, ListTickets, TicketStatus};
 use ticketing::ticket_type::{ListTicketTypes, TicketType};
 use ticketing::webhook::{ListWebhookDeliveries, ListWebhooks, SenderOptions};
-use ticketing::{Caller, Error};
+use ticketing::{Caller, Error, TicketingService};
 
 use crate::common::transport::FakeTransport;
 use crate::common::webhooks::wait_until;
@@ -115,6 +115,121 @@ fn ticket_type(fixture: &Fixture, name: &str) -> TicketType {
     let event = events.iter().find(|event| event.slug == "summer-night").expect("the event");
     let types = fixture.service.list_ticket_types(&fixture.caller, event.id, ListTicketTypes::default());
     types.expect("types").data.into_iter().find(|found| found.name == name).expect(name)
+}
+
+/// A copy of the database that 0.1.0 wrote, in a folder of its own.
+fn old_database() -> (tempfile::TempDir, PathBuf) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join(database::FILE);
+    std::fs::copy(file_of_0_1_0("ticketing.sqlite"), &path).expect("a copy");
+    (folder, path)
+}
+
+/// The version of the schema of 0.1.0: the number of its migrations.
+const SCHEMA_OF_0_1_0: i64 = 5;
+
+fn schema_version(path: &Path) -> i64 {
+    Database::open(path).value("PRAGMA user_version")
+}
+
+/// The names in a folder.
+fn names(folder: &tempfile::TempDir) -> Vec<String> {
+    let entries = std::fs::read_dir(folder.path()).expect("a folder");
+    let mut names: Vec<_> =
+        entries.map(|entry| entry.expect("an entry").file_name().into_string().expect("text")).collect();
+    names.sort();
+    names
+}
+
+fn store_error<T: std::fmt::Debug>(result: ticketing::Result<T>) -> StoreErrorKind {
+    match result {
+        Err(Error::Store(error)) => error.kind().clone(),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_copy_from_before_the_migration_is_kept_and_brings_everything_back() {
+    let (folder, path) = old_database();
+    let rows = Database::open(&path).all_rows();
+    drop(TicketingService::open(&path).expect("a service"));
+    assert!(schema_version(&path) > SCHEMA_OF_0_1_0);
+    let copy = folder.path().join("ticketing.db.schema-5");
+    assert_eq!(names(&folder), ["ticketing.db", "ticketing.db.schema-5"]);
+    assert_eq!(schema_version(&copy), SCHEMA_OF_0_1_0);
+    assert_eq!(Database::open(&copy).all_rows(), rows);
+
+    // Going back, and migrating again, keeps the first copy.
+    TicketingService::restore(&copy, &path).expect("a restore");
+    assert_eq!(schema_version(&path), SCHEMA_OF_0_1_0);
+    assert_eq!(Database::open(&path).all_rows(), rows);
+    drop(TicketingService::open(&path).expect("a service"));
+    assert_eq!(names(&folder), ["ticketing.db", "ticketing.db.schema-5", "ticketing.db.schema-5-2"]);
+}
+
+#[test]
+fn no_copy_is_made_if_it_is_turned_off_or_nothing_is_migrated() {
+    let (folder, path) = old_database();
+    for _ in 0..2 {
+        drop(TicketingService::builder(&path).copy_before_migration(false).open().expect("a service"));
+    }
+    drop(TicketingService::open(&path).expect("a service"));
+    drop(TicketingService::open(folder.path().join("new.db")).expect("a service"));
+    assert_eq!(names(&folder), ["new.db", "ticketing.db"]);
+}
+
+#[test]
+fn an_older_database_is_refused_if_it_must_not_be_migrated() {
+    let (folder, path) = old_database();
+    let refused = TicketingService::builder(&path).migrate(false).open();
+    let StoreErrorKind::SchemaTooOld { found, known } = store_error(refused.map(drop)) else { panic!("another") };
+    assert!(found == SCHEMA_OF_0_1_0 && known > found);
+    assert_eq!(schema_version(&path), SCHEMA_OF_0_1_0);
+    // A new database is created all the same.
+    let new = TicketingService::builder(folder.path().join("new.db")).migrate(false).open().expect("a service");
+    assert!(new.list_organizations().expect("organizations").is_empty());
+}
+
+#[cfg(unix)]
+#[test]
+fn without_the_copy_nothing_is_migrated() {
+    // The name of the copy is too long for the file system, that of the database is not.
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("t".repeat(245));
+    std::fs::copy(file_of_0_1_0("ticketing.sqlite"), &path).expect("a copy");
+    let kind = store_error(TicketingService::open(&path).map(drop));
+    let StoreErrorKind::NoCopyBeforeMigration { found, copy, .. } = kind else { panic!("{kind:?}") };
+    assert!(found == SCHEMA_OF_0_1_0 && copy.ends_with(".schema-5"), "{copy}");
+    assert_eq!(schema_version(&path), SCHEMA_OF_0_1_0);
+}
+
+#[test]
+fn a_program_stops_writing_when_a_newer_one_has_migrated_its_database() {
+    let fixture = Fixture::new();
+    let ticket_type = fixture.new_ticket_type(0, 100);
+    fixture.order(&ticket_type, 1);
+    // A stopped service checks nothing.
+    fixture.skip_final_check();
+    let newer = fixture.stored("PRAGMA user_version") + 1;
+    fixture.database().run(&format!("PRAGMA user_version = {newer}"));
+    for _ in 0..2 {
+        let kind = store_error(fixture.try_order(&ticket_type, 1));
+        assert_eq!(kind, StoreErrorKind::SchemaTooNew { found: newer, known: newer - 1 });
+    }
+    assert_eq!(fixture.stored("SELECT COUNT(*) FROM tickets"), 1);
+    assert!(fixture.service.ready().is_err());
+    assert!(fixture.service.stopped().is_some());
+}
+
+#[test]
+fn a_program_that_writes_nothing_notices_a_newer_schema_too() {
+    let fixture = Fixture::new();
+    // A stopped service checks nothing.
+    fixture.skip_final_check();
+    let newer = fixture.stored("PRAGMA user_version") + 1;
+    fixture.database().run(&format!("PRAGMA user_version = {newer}"));
+    wait_until("the service has stopped", || fixture.service.stopped().is_some());
+    assert!(fixture.service.ready().is_err());
 }
 
 #[test]

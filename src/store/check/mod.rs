@@ -109,7 +109,7 @@ mod tests {
     use super::*;
     use crate::environment::{ManualClock, SeededEntropy};
     use crate::model::timestamp::Timestamp;
-    use crate::store::{ReaderOptions, Store};
+    use crate::store::{MigrationOptions, ReaderOptions, Store};
 
     #[test]
     fn every_query_returns_the_key_as_id() {
@@ -119,6 +119,7 @@ mod tests {
         let store = Store::open(
             &Location::new(folder.path().join("ticketing.db"), None),
             ReaderOptions::default(),
+            MigrationOptions::default(),
             environment,
         )
         .unwrap();

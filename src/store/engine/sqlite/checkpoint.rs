@@ -32,8 +32,8 @@ const RETRY_STEP: u32 = 4096;
 /// From this many pages on, 192 MiB, a reader takes very long, and the leader waits less and less often.
 const LONG_READ: u32 = 2 * READERS_BOUND;
 
-/// How often the thread looks at the file if there is nothing to do: whether it was removed or replaced, and whether a
-/// sync has failed in another process.
+/// How often the thread looks at the file if there is nothing to do: whether it was removed, replaced or migrated by
+/// a newer program, and whether a sync has failed in another process.
 const LOOK: Duration = Duration::from_secs(1);
 
 /// The thread that makes checkpoints.
@@ -126,7 +126,11 @@ fn checkpoint_when_woken(database: &Database, woken: &Receiver<()>) {
         // Whatever receives the log lines of the embedding program may panic. The thread goes on.
         let done = match woken.recv_timeout(LOOK) {
             Ok(()) => catch_unwind(AssertUnwindSafe(checkpoint)),
-            Err(RecvTimeoutError::Timeout) => catch_unwind(AssertUnwindSafe(|| database.file().look())),
+            Err(RecvTimeoutError::Timeout) => catch_unwind(AssertUnwindSafe(|| {
+                database.file().look();
+                // A reason to stop is logged when it is found.
+                let _ = database.check();
+            })),
             Err(RecvTimeoutError::Disconnected) => return,
         };
         drop(done);

@@ -167,12 +167,15 @@ impl Database {
         before: impl FnOnce(SchemaVersion) -> Result<()>,
     ) -> Result<SchemaVersion> {
         let known = i64::try_from(migrations.len()).unwrap_or(i64::MAX);
-        if self.schema_version()? == known {
-            return Ok(SchemaVersion { version: known, migrated_from: known });
-        }
-        self.batch("BEGIN IMMEDIATE")?;
-        let migrated = self.run_missing(migrations, known, before);
-        migrated.inspect_err(|_| drop(self.batch("ROLLBACK")))
+        let migrated = if self.schema_version()? == known {
+            SchemaVersion { version: known, migrated_from: known }
+        } else {
+            self.batch("BEGIN IMMEDIATE")?;
+            let migrated = self.run_missing(migrations, known, before);
+            migrated.inspect_err(|_| drop(self.batch("ROLLBACK")))?
+        };
+        self.file.set_schema_version(known);
+        Ok(migrated)
     }
 
     fn run_missing(
@@ -199,7 +202,15 @@ impl Database {
     }
 
     pub(super) fn schema_version(&self) -> Result<i64> {
-        self.number("PRAGMA user_version")
+        let read = || self.raw().prepare_cached("PRAGMA user_version")?.query_row([], |row| row.get(0));
+        read().map_err(convert)
+    }
+
+    /// Fails if nothing may be written any more: see [`FileState::check`]. Also if a newer program has migrated the
+    /// database, which this reads from its header.
+    pub(crate) fn check(&self) -> Result<()> {
+        self.file.check()?;
+        self.file.check_schema_version(self.schema_version()?)
     }
 
     /// Runs several statements.

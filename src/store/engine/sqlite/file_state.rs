@@ -1,7 +1,8 @@
 //! Whether a database file may still be written: the state that all connections of this process to the file share.
 //!
 //! A store stops writing for good if a sync of the file fails (see [`sync_failure`](super::sync_failure)), here or in
-//! another process, or if the file is removed or replaced: what is written then would be lost at the next start.
+//! another process, or if the file is removed or replaced: what is written then would be lost at the next start. It also
+//! stops if a newer program migrates the file, whose rules this one does not know.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -21,6 +22,8 @@ pub(crate) struct FileState {
     stopped: OnceLock<StoreError>,
     /// Whether a sync failed in this process, and the other processes could not be told yet.
     marker_missing: AtomicBool,
+    /// The version of the schema that this process works with, once it is known.
+    schema_version: OnceLock<i64>,
     /// Held during a checkpoint, so that none begins between a failed sync and the stop.
     checkpoint: Mutex<()>,
 }
@@ -76,6 +79,7 @@ impl FileState {
             identity,
             stopped: OnceLock::new(),
             marker_missing: AtomicBool::new(false),
+            schema_version: OnceLock::new(),
             checkpoint: Mutex::default(),
         });
         files.push(Arc::downgrade(&file));
@@ -98,6 +102,22 @@ impl FileState {
             }
         }
         self.stopped.get().map_or(Ok(()), |reason| Err(reason.clone().into()))
+    }
+
+    /// Tells which version of the schema this process works with.
+    pub(super) fn set_schema_version(&self, known: i64) {
+        let _ = self.schema_version.set(known);
+    }
+
+    /// Stops writing if the schema has the newer version `found`: a newer program has migrated the database.
+    pub(super) fn check_schema_version(&self, found: i64) -> Result<()> {
+        match self.schema_version.get() {
+            Some(&known) if found > known => {
+                self.stop(StoreErrorKind::SchemaTooNew { found, known });
+                self.stopped.get().map_or(Ok(()), |reason| Err(reason.clone().into()))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Does what is due now and then: [`check`](Self::check), and another attempt to tell the other processes.

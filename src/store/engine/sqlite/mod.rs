@@ -11,6 +11,7 @@ mod file_state;
 mod inspection;
 mod integrity;
 mod location;
+mod migration_copy;
 mod partial_copy;
 #[cfg(test)]
 mod query_plan_tests;
@@ -23,7 +24,7 @@ mod sync_failure;
 mod temporary_folder;
 
 pub(in crate::store) use checkpoint::Checkpointer;
-pub(in crate::store) use database::Database;
+pub(in crate::store) use database::{Database, SchemaVersion};
 pub(in crate::store) use integrity::rewrite_header;
 pub(crate) use location::Location;
 pub(in crate::store) use readers::{Isolation, Readers};

@@ -7,10 +7,10 @@ use std::sync::Arc;
 use crate::environment::{Environment, ManualClock, SeededEntropy};
 use crate::model::timestamp::Timestamp;
 use crate::store::{
-    Bind, Location, ReaderOptions, Store, Transaction, api_keys, attempts, checkouts, customers, deliveries, discounts,
-    event_cancellations, events, handler_queue, idempotency_records, order_items, order_status, orders,
-    organization_usage, organizations, outbox, refunds, scans, summary, ticket_types, tickets, webhook_retention,
-    webhooks,
+    Bind, Location, MigrationOptions, ReaderOptions, Store, Transaction, api_keys, attempts, checkouts, customers,
+    deliveries, discounts, event_cancellations, events, handler_queue, idempotency_records, order_items, order_status,
+    orders, organization_usage, organizations, outbox, refunds, scans, summary, ticket_types, tickets,
+    webhook_retention, webhooks,
 };
 
 /// A statement and the indexes that its plan must use.
@@ -155,8 +155,13 @@ const ROWS: &[&str] = &[
 fn open(folder: &tempfile::TempDir) -> Store {
     let clock = Arc::new(ManualClock::new(Timestamp::UNIX_EPOCH));
     let environment = Environment { clock, entropy: Arc::new(SeededEntropy::new(1)) };
-    Store::open(&Location::new(folder.path().join("ticketing.db"), None), ReaderOptions::default(), environment)
-        .unwrap()
+    Store::open(
+        &Location::new(folder.path().join("ticketing.db"), None),
+        ReaderOptions::default(),
+        MigrationOptions::default(),
+        environment,
+    )
+    .unwrap()
 }
 
 fn plan(store: &Store, sql: &str) -> Vec<String> {
