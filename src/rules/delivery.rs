@@ -15,6 +15,10 @@ pub(crate) fn delay_after(attempt: i64) -> Option<Duration> {
     MINUTES.get(index).map(|minutes| Duration::from_mins(*minutes))
 }
 
+/// The longest time between a failed attempt and the next one, and a minute in which clocks may differ. No attempt is
+/// due later: a due time beyond it comes from a clock that was wrong, and counts as due now.
+pub(crate) const LATEST_DUE: Duration = Duration::from_mins(80 + 1);
+
 /// Converts the body of a response into text that every database can store: invalid UTF-8 and U+0000 become U+FFFD. An
 /// incomplete character at the end is removed.
 pub(crate) fn response_text(bytes: &[u8]) -> String {

@@ -13,7 +13,7 @@ use crate::model::secret::Secret;
 use crate::model::statistics::WebhookOutcome;
 use crate::model::timestamp::Timestamp;
 use crate::model::webhook::NotificationType;
-use crate::rules::delivery::{MAX_ATTEMPTS, MAX_INTERRUPTIONS, delay_after};
+use crate::rules::delivery::{LATEST_DUE, MAX_ATTEMPTS, MAX_INTERRUPTIONS, delay_after};
 
 /// How long a claim lasts. This is longer than an attempt and the recording of its result can take.
 const LEASE: Duration = Duration::from_secs(18);
@@ -29,6 +29,9 @@ const ENABLED_ENDPOINT: &str = "SELECT id, url, secret FROM webhook_endpoints WH
 const ORGANIZATION: &str = "SELECT id, organization_id FROM webhook_endpoints WHERE id = ?1";
 pub(super) const DUE: &str = "SELECT id, event_id, type, body, attempts, cuts, claim FROM webhook_outbox
     WHERE endpoint_id = ?1 AND state = 'WAITING' AND due_at <= ?2 ORDER BY due_at, id LIMIT ?3";
+pub(super) const DUE_TOO_LATE: &str = "SELECT id FROM webhook_outbox
+    WHERE endpoint_id = ?1 AND state = 'WAITING' AND due_at > ?2 ORDER BY due_at LIMIT ?3";
+const MAKE_DUE: &str = "UPDATE webhook_outbox SET due_at = ?2 WHERE id = ?1 AND state = 'WAITING'";
 pub(super) const NEXT_DUE: &str = "SELECT endpoint_id, due_at FROM webhook_outbox
     WHERE endpoint_id = ?1 AND state = 'WAITING' ORDER BY due_at LIMIT 1";
 pub(super) const NEXT_ENDPOINT: &str = "SELECT endpoint_id, due_at FROM webhook_outbox
@@ -182,6 +185,9 @@ pub(crate) fn claim(tx: &Transaction<'_>, request: ClaimRequest) -> Result<Claim
         return Ok(claims);
     };
     let limit = i64::try_from(max_attempts).unwrap_or(i64::MAX);
+    for row in due_too_late(tx, endpoint, limit)? {
+        tx.execute(MAKE_DUE, &[row.into(), tx.now().into()])?;
+    }
     let mut due = tx.query_all(DUE, &[endpoint.into(), tx.now().into(), limit.into()], decode_due)?;
     claims.more_due = due.len() == max_attempts;
     // A row that was interrupted before may be the one that crashes the process. In that case, claim only one row for
@@ -251,6 +257,12 @@ fn random_part(duration: Duration, random: i64) -> Duration {
     Duration::from_millis(random.unsigned_abs() % millis)
 }
 
+/// Returns rows whose due time is later than any delay allows: the clock was wrong when it was stored, and was put right.
+fn due_too_late(tx: &Transaction<'_>, endpoint: WebhookId, limit: i64) -> Result<Vec<OutboxId>> {
+    let latest = tx.now().saturating_add(LATEST_DUE);
+    tx.query_all(DUE_TOO_LATE, &[endpoint.into(), latest.into(), limit.into()], |row| row.get("id"))
+}
+
 /// Returns when the next waiting row of the endpoint is due.
 pub(crate) fn next_due(tx: &Transaction<'_>, endpoint: WebhookId) -> Result<Option<Timestamp>> {
     tx.query_opt(NEXT_DUE, &[endpoint.into()], |row| row.get("due_at"))
@@ -258,9 +270,14 @@ pub(crate) fn next_due(tx: &Transaction<'_>, endpoint: WebhookId) -> Result<Opti
 
 /// Returns the next endpoint that has waiting rows, by ascending id after `after`. It may be disabled.
 pub(crate) fn next_endpoint(tx: &Transaction<'_>, after: WebhookId) -> Result<Option<DueEndpoint>> {
-    tx.query_opt(NEXT_ENDPOINT, &[after.into()], |row| {
+    let next = tx.query_opt(NEXT_ENDPOINT, &[after.into()], |row| {
         Ok(DueEndpoint { id: row.get("endpoint_id")?, at: row.get("due_at")? })
-    })
+    })?;
+    let Some(mut next) = next else { return Ok(None) };
+    if next.at > tx.now() && !due_too_late(tx, next.id, 1)?.is_empty() {
+        next.at = tx.now();
+    }
+    Ok(Some(next))
 }
 
 /// Whether the endpoint is enabled.

@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::model::handler_notification::{Notification, NotificationDetails, NotificationTopic};
 use crate::model::id::{NotificationId, OrganizationId};
 use crate::model::timestamp::Timestamp;
-use crate::rules::delivery::{MAX_ATTEMPTS, delay_after};
+use crate::rules::delivery::{LATEST_DUE, MAX_ATTEMPTS, delay_after};
 
 /// How long a claim lasts. If the process ends during a call, the handler is called again after this time.
 const LEASE: Duration = Duration::from_mins(1);
@@ -27,6 +27,8 @@ const INSERT: &str = "INSERT INTO handler_queue (id, handler, organization_id, b
     VALUES (?1, ?2, ?3, ?4, ?5, ?5) ON CONFLICT (id) DO NOTHING";
 pub(super) const DUE: &str = "SELECT id, organization_id, body, attempts, created_at FROM handler_queue
     WHERE handler = ?1 AND due_at <= ?2 ORDER BY due_at, id LIMIT 1";
+pub(super) const DUE_TOO_LATE: &str = "SELECT id, organization_id, body, attempts, created_at FROM handler_queue
+    WHERE handler = ?1 AND due_at > ?2 ORDER BY due_at, id LIMIT 1";
 const CLAIM: &str = "UPDATE handler_queue SET claim = ?2, attempts = attempts + 1, due_at = ?3 WHERE id = ?1";
 const RETRY: &str = "UPDATE handler_queue SET claim = NULL, due_at = ?3 WHERE id = ?1 AND claim = ?2";
 const DELETE_CLAIMED: &str = "DELETE FROM handler_queue WHERE id = ?1 AND claim = ?2";
@@ -135,14 +137,22 @@ fn decode_due(row: &Row<'_>) -> Result<DueRow> {
 
 /// Whether a notification is due for the handler.
 pub(crate) fn any_due(tx: &Transaction<'_>, handler: &str) -> Result<bool> {
-    tx.exists(DUE, &[handler.into(), tx.now().into()])
+    Ok(find_due(tx, handler)?.is_some())
+}
+
+/// Returns the notification that has been due for the longest time, or one whose due time comes from a clock that was
+/// wrong: it counts as due.
+fn find_due(tx: &Transaction<'_>, handler: &str) -> Result<Option<DueRow>> {
+    if let Some(due) = tx.query_opt(DUE, &[handler.into(), tx.now().into()], decode_due)? {
+        return Ok(Some(due));
+    }
+    let latest = tx.now().saturating_add(LATEST_DUE);
+    tx.query_opt(DUE_TOO_LATE, &[handler.into(), latest.into()], decode_due)
 }
 
 /// Claims the notification that has been due for the longest time.
 pub(crate) fn claim(tx: &Transaction<'_>, handler: &str) -> Result<Claim> {
-    let Some(due) = tx.query_opt(DUE, &[handler.into(), tx.now().into()], decode_due)? else {
-        return Ok(Claim::Nothing);
-    };
+    let Some(due) = find_due(tx, handler)? else { return Ok(Claim::Nothing) };
     let remove = |problem: String| {
         tx.execute(DELETE, &[due.id.into()])?;
         Ok(Claim::Removed { id: due.id, problem })
