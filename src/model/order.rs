@@ -354,6 +354,13 @@ form! {
     }
 }
 
+impl ListOrders {
+    /// Whether the request asks for only some of the orders.
+    pub(crate) fn has_filters(&self) -> bool {
+        *self != Self { page: self.page.clone(), ..Self::default() }
+    }
+}
+
 form! {
     /// A request to list orders.
     #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -48,9 +48,8 @@ impl TicketingService {
         caller.require(Scope::OrdersRead)?;
         let Request { body, errors } = request.into();
         let request = checked(body, errors)?;
-        let unfiltered = ListOrders { page: request.page.clone(), ..ListOrders::default() };
-        let has_filters = *request != unfiltered;
-        self.store().list(caller.organization, has_filters, |tx| orders::list(tx, caller.organization, &request))
+        self.store()
+            .list(caller.organization, request.has_filters(), |tx| orders::list(tx, caller.organization, &request))
     }
 
     /// Creates an order.

@@ -51,6 +51,7 @@ const STATEMENTS: &[Expected] = &[
     (discounts::LIST, &["discounts_by_organization", "orders_pending"]),
     (discounts::LIST_OF_EVENT, &["discounts_by_event", "orders_pending"]),
     (orders::LIST, &["orders_by_organization"]),
+    (orders::LIST_OF_ALL, &["orders_by_organization"]),
     (orders::LIST_BY_REFERENCE, &["orders_by_reference"]),
     (orders::LIST_OF_EVENT, &["orders_by_event"]),
     (orders::LIST_OF_CUSTOMER, &["orders_by_customer"]),
