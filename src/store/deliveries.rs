@@ -9,16 +9,18 @@ use crate::model::page::Page;
 use crate::model::webhook::{ListWebhookDeliveries, NotificationType, WebhookDelivery};
 use crate::rules::Checked;
 
-// The body that was sent is in the outbox. An outbox row is deleted later than the attempts that refer to it.
+// The body that was sent is in the outbox. An outbox row is deleted later than the attempts that refer to it, but if the
+// clock was set back, an attempt may outlive it for a while: it is then not listed.
 pub(super) const LIST: &str = "SELECT d.id, d.endpoint_id, d.outbox_id, d.type, o.event_id, o.body, d.response_status,
         d.response_body, d.success, d.attempt, d.duration_ms, d.error_message, d.created_at
     FROM webhook_deliveries d LEFT JOIN webhook_outbox o ON o.id = d.outbox_id
-    WHERE d.endpoint_id = ?1 AND d.id < ?2 AND (CAST(?4 AS BIGINT) IS NULL OR d.success = ?4)
+    WHERE d.endpoint_id = ?1 AND d.id < ?2 AND o.id IS NOT NULL AND (CAST(?4 AS BIGINT) IS NULL OR d.success = ?4)
         AND (CAST(?5 AS TEXT) IS NULL OR d.type = ?5)
     ORDER BY d.id DESC LIMIT ?3";
 const EXISTS: &str = "SELECT 1 FROM webhook_deliveries WHERE id = ?1 AND endpoint_id = ?2";
 const NOTIFICATION: &str = "SELECT d.id, d.type, o.event_id, o.body
-    FROM webhook_deliveries d LEFT JOIN webhook_outbox o ON o.id = d.outbox_id WHERE d.id = ?1 AND d.endpoint_id = ?2";
+    FROM webhook_deliveries d LEFT JOIN webhook_outbox o ON o.id = d.outbox_id WHERE d.id = ?1 AND d.endpoint_id = ?2
+        AND o.id IS NOT NULL";
 
 fn decode(row: &Row<'_>) -> Result<WebhookDelivery> {
     Ok(WebhookDelivery {

@@ -36,6 +36,7 @@ pub(crate) mod handler_queue;
 pub(crate) mod idempotency_records;
 mod lists;
 mod migrations;
+mod newest_id;
 pub(crate) mod order_items;
 pub(crate) mod order_status;
 pub(crate) mod orders;
@@ -141,6 +142,10 @@ impl Store {
             _ => Ok(()),
         })?;
         let ids = Arc::new(IdSource::default());
+        // A damaged table must not keep the others from being used.
+        if let Ok(Some(newest)) = newest_id::newest_id(&database.transaction(&environment, &ids)) {
+            ids.continue_after(newest, environment.now());
+        }
         let checkpointer = Checkpointer::start(location)?;
         let readers = location.readers(readers.connections, readers.scan_budget, environment.clone())?;
         let counters = Arc::new(Counters::default());

@@ -701,3 +701,20 @@ fn errors_have_readable_messages() {
     let refused = fixture.service.update_event(&fixture.caller, ticket_type.event_id, changes).expect_err("too short");
     assert!(refused.to_string().starts_with("title "), "{refused}");
 }
+
+#[test]
+fn orders_after_a_restart_are_the_newest_although_the_clock_was_set_back() {
+    let fixture = Fixture::without_gateway();
+    let event = fixture.event();
+    let ticket_type = fixture.ticket_type(&event, 1250, 10);
+    fixture.clock.advance(std::time::Duration::from_hours(48));
+    fixture.set_quantity(ticket_type.id, 20).expect("updated");
+    let earlier = fixture.order(&ticket_type, 1);
+    fixture.set_clock(NOW);
+    let second = fixture.second_service();
+    let request = new_order(event.id, ticket_type.id, 1);
+    let later = second.create_order(&fixture.caller, request).expect("an order").order;
+    assert!(later.id > earlier.id);
+    let listed = second.list_orders(&fixture.caller, ticketing::order::ListOrders::default()).expect("a page").data;
+    assert_eq!(listed.iter().map(|order| order.id).collect::<Vec<_>>(), [later.id, earlier.id]);
+}

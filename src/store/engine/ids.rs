@@ -1,6 +1,7 @@
 //! Ids that sort by creation: milliseconds, a sequence number, and random bits.
 
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use crate::environment::Environment;
 use crate::model::timestamp::Timestamp;
@@ -17,6 +18,10 @@ pub(in crate::store) fn first_of(instant: Timestamp) -> i64 {
     instant.millis().min((1 << TIME_BITS) - 1) << LOWER_BITS
 }
 
+/// How far the newest stored id may be in the future for new ids to continue after it. If the clock was further ahead,
+/// new ids sort before those of that time: else nothing would reach the age at which it is deleted for long.
+const MAX_AHEAD: Duration = Duration::from_hours(31 * 24);
+
 /// Generates ids, each greater than the one before, even if the clock is set back. The random bits make it unlikely
 /// that several processes generate the same id.
 #[derive(Debug, Default)]
@@ -25,6 +30,14 @@ pub(crate) struct IdSource {
 }
 
 impl IdSource {
+    /// Makes all further ids greater than `newest`, the newest stored id, also if the clock was set back since.
+    pub(in crate::store) fn continue_after(&self, newest: i64, now: Timestamp) {
+        if newest < first_of(now.saturating_add(MAX_AHEAD)) {
+            let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+            *last = newest.max(*last);
+        }
+    }
+
     pub(crate) fn next(&self, environment: &Environment, now: Timestamp) -> i64 {
         let mut random = [0; 2];
         environment.entropy.fill(&mut random);
