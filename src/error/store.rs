@@ -82,6 +82,10 @@ pub enum StoreErrorKind {
         /// What the problem is.
         problem: String,
     },
+    /// The write-ahead log next to the database belongs to another file: a backup was copied over a database whose
+    /// program had been killed. Together they would be damaged, so nothing was changed.
+    #[error("{0} has the write-ahead log of another file next to it: restore the backup with the command restore")]
+    ForeignLog(String),
     /// The file is not an SQLite database.
     #[error("the file is not a database: {0}")]
     NotADatabase(String),

@@ -132,6 +132,7 @@ impl Store {
         environment: Environment,
     ) -> Result<Self> {
         location.recover_from_failed_sync()?;
+        location.check_wal()?;
         let database = location.open()?;
         let schema = database.migrate(migrations::ALL, |schema| match schema {
             SchemaVersion { migrated_from: 0, .. } => Ok(()),

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 use ticketing::error::StoreErrorKind;
+use ticketing::organization::CreateOrganization;
 use ticketing::{Error, Result, TicketingService};
 
 use crate::common::processes::{child_role, child_variable, run_child_by, send_to_parent};
@@ -41,7 +42,9 @@ impl Killed {
         restart_wal(&fixture);
         fixture.order(&ticket_type, 4);
         restart_wal(&fixture);
-        fixture.order(&ticket_type, 4);
+        // The second transaction after the log was restarted by another program writes the header to it.
+        fixture.order(&ticket_type, 2);
+        fixture.order(&ticket_type, 2);
         // The files as they are, and not a backup.
         for suffix in ["", "-wal"] {
             std::fs::copy(with_suffix(&fixture.path(), suffix), with_suffix(&killed.database(), suffix)).unwrap();
@@ -138,6 +141,52 @@ fn the_database_of_a_killed_process_has_every_sale() {
     let killed = Killed::new();
     assert_sound(&killed.database());
     assert_eq!(tickets(&killed.database()), SOLD);
+}
+
+#[test]
+fn a_backup_that_was_copied_over_the_database_is_not_combined_with_its_log() {
+    let killed = Killed::new();
+    std::fs::copy(killed.backup(), killed.database()).unwrap();
+    let before = killed.bytes();
+    for _ in 0..2 {
+        let kind = store_error(TicketingService::open(killed.database()).map(drop));
+        assert!(
+            matches!(kind, StoreErrorKind::ForeignLog(_)) && kind.to_string().contains("command restore"),
+            "{kind}"
+        );
+        assert!(TicketingService::check_file(killed.database()).is_err());
+        assert!(killed.bytes() == before);
+    }
+    killed.restore().unwrap();
+    killed.assert_restored();
+}
+
+/// Without the refusal, SQLite combines the two files.
+#[test]
+fn control_a_backup_and_the_log_of_another_file_make_a_damaged_database() {
+    let killed = Killed::new();
+    std::fs::copy(killed.backup(), killed.database()).unwrap();
+    // The header that the log has for the file.
+    let header = |path: &Path| Database::open(path).value::<i64>("PRAGMA schema_version");
+    assert_ne!(header(&killed.backup()), header(&killed.database()));
+}
+
+#[test]
+fn a_second_backup_is_told_from_the_one_that_was_restored() {
+    let killed = Killed::new();
+    killed.restore().unwrap();
+    let [database, wal] = ["", "-wal"].map(|suffix| with_suffix(&killed.database(), suffix));
+    let service = TicketingService::open(&database).unwrap();
+    for _ in 0..20 {
+        service.create_organization(CreateOrganization::default()).unwrap();
+    }
+    let log = std::fs::read(&wal).unwrap();
+    drop(service);
+    // As if it had been killed.
+    std::fs::copy(killed.backup(), &database).unwrap();
+    std::fs::write(&wal, log).unwrap();
+    let kind = store_error(TicketingService::open(&database).map(drop));
+    assert!(matches!(kind, StoreErrorKind::ForeignLog(_)), "{kind}");
 }
 
 #[cfg(unix)]

@@ -314,7 +314,7 @@ impl JobContext<'_> {
             return Err(reason.clone().into());
         }
         self.database.command("BEGIN IMMEDIATE")?;
-        self.database.check().inspect_err(|_| self.roll_back())
+        self.database.check().and_then(|()| self.database.write_header_to_wal()).inspect_err(|_| self.roll_back())
     }
 
     /// Runs one job. If the job fails, only its own writes are undone, and it has recorded nothing. An error means that

@@ -65,6 +65,7 @@ impl Location {
                 ControlFlow::Break(()) => Err(StoreErrorKind::BackupStopped.into()),
             }
         })?;
+        self.on_same_vfs(partial.path().to_owned()).number_copy(environment)?;
         partial.finish(target)?;
         Ok(size)
     }

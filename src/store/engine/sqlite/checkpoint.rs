@@ -43,6 +43,8 @@ pub(crate) struct Checkpointer {
     thread: Option<JoinHandle<()>>,
     /// The pages in the WAL when the thread was woken last.
     woken_at: AtomicU32,
+    /// The pages in the WAL after the last commit of this process.
+    pages: AtomicU32,
     /// The pages in the WAL from which on the leader waits for readers.
     wait_for_readers_at: AtomicU32,
 }
@@ -60,6 +62,7 @@ impl Checkpointer {
             wake: Some(wake),
             thread: Some(thread),
             woken_at: AtomicU32::new(0),
+            pages: AtomicU32::new(0),
             wait_for_readers_at: AtomicU32::new(READERS_BOUND),
         })
     }
@@ -67,6 +70,10 @@ impl Checkpointer {
     /// Wakes the thread, or makes a checkpoint if the WAL is large. The leader calls this after each commit, before
     /// the next transaction begins. `pages` are in the WAL.
     pub(crate) fn after_commit(&self, writer: &Database, pages: u32) {
+        if pages > 0 && pages <= self.pages.swap(pages, Ordering::Relaxed) {
+            // Another process has moved the WAL, so the last commit began a new one.
+            self.file.wal_begins();
+        }
         // After a restart, the WAL is shorter than it was.
         let woken_at = self.woken_at.load(Ordering::Relaxed);
         let grown = if pages < woken_at { pages } else { pages - woken_at };

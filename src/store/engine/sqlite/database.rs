@@ -210,7 +210,18 @@ impl Database {
     /// database, which this reads from its header.
     pub(crate) fn check(&self) -> Result<()> {
         self.file.check()?;
-        self.file.check_schema_version(self.schema_version()?)
+        let version = self.schema_version()?;
+        self.file.check_schema_version(version)
+    }
+
+    /// Writes the header of the database as it is, if the WAL may not have it yet: see
+    /// [`wal_owner`](super::wal_owner).
+    pub(crate) fn write_header_to_wal(&self) -> Result<()> {
+        if self.file.take_header_missing() {
+            let version = self.schema_version()?;
+            self.batch(&format!("PRAGMA user_version = {version}"))?;
+        }
+        Ok(())
     }
 
     /// Runs several statements.

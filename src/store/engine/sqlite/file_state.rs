@@ -24,6 +24,8 @@ pub(crate) struct FileState {
     marker_missing: AtomicBool,
     /// The version of the schema that this process works with, once it is known.
     schema_version: OnceLock<i64>,
+    /// Whether the WAL may lack the header of the database, by which its owner is known.
+    header_missing: AtomicBool,
     /// Held during a checkpoint, so that none begins between a failed sync and the stop.
     checkpoint: Mutex<()>,
 }
@@ -80,6 +82,7 @@ impl FileState {
             stopped: OnceLock::new(),
             marker_missing: AtomicBool::new(false),
             schema_version: OnceLock::new(),
+            header_missing: AtomicBool::new(true),
             checkpoint: Mutex::default(),
         });
         files.push(Arc::downgrade(&file));
@@ -146,7 +149,20 @@ impl FileState {
             self.stop(StoreErrorKind::SyncFailed);
             self.create_marker();
         }
+        if matches!(result, Ok(true)) {
+            self.wal_begins();
+        }
         result.map_err(convert)
+    }
+
+    /// Notes that the next commit begins a new WAL, or that the last one did.
+    pub(super) fn wal_begins(&self) {
+        self.header_missing.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the next transaction has to write the header of the database.
+    pub(super) fn take_header_missing(&self) -> bool {
+        self.header_missing.swap(false, Ordering::Relaxed)
     }
 
     fn checkpoint_turn(&self, other: OtherCheckpoint) -> Option<MutexGuard<'_, ()>> {

@@ -92,7 +92,16 @@ impl Location {
             drop(opened);
             return self.connect_immutable().and_then(open);
         }
-        opened
+        let database = opened?;
+        if has_wal && self.is_plain_file() {
+            self.check_wal_owner(&self.connect_immutable()?, &database)?;
+        }
+        Ok(database)
+    }
+
+    /// Fails if there is a WAL of another file next to this one.
+    pub(in crate::store) fn check_wal(&self) -> Result<()> {
+        if self.wal_bytes() > 0 { self.open_unchanged().map(drop) } else { Ok(()) }
     }
 
     /// Opens a connection to a file that nobody changes. SQLite then creates no files next to it.

@@ -22,6 +22,7 @@ mod restore;
 mod settings;
 mod sync_failure;
 mod temporary_folder;
+mod wal_owner;
 
 pub(in crate::store) use checkpoint::Checkpointer;
 pub(in crate::store) use database::{Database, SchemaVersion};

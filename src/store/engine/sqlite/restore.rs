@@ -70,6 +70,7 @@ impl Location {
         let location = self.on_same_vfs(copy.path().to_owned());
         source.copy_to(&location, |_| Ok(()))?;
         check(&location)?;
+        location.number_copy(environment)?;
         copy.sync_all().map_err(|error| failed(self.path(), error))?;
         Ok(copy)
     }
