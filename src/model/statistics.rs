@@ -124,7 +124,7 @@ pub struct WebhookStatistics {
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct MaintenanceStatistics {
-    /// Rows that the maintenance or the webhook sender skipped, because they cannot be read or contradict other rows. A
+    /// Rows that the maintenance skipped, because they cannot be read or contradict other rows. A
     /// row is tried again, and counted again, about every minute.
     pub skipped_rows: u64,
 }

@@ -180,7 +180,7 @@ impl Collector for ServiceMetrics {
         metrics.counters("webhook_attempts", "Attempts to deliver a notification, by outcome", "outcome", attempts)?;
         let help = "Duration of the attempts that tried to connect";
         metrics.histogram("webhook_attempt_duration", help, Some(&Unit::Seconds), &webhooks.seconds)?;
-        let help = "Damaged rows that background work skipped, counted each minute";
+        let help = "Damaged rows that maintenance skipped, counted each minute";
         metrics.counter("rows_skipped", help, maintenance.skipped_rows)?;
         metrics.counter("webhooks_dead", "Notifications that were given up after the last attempt", webhooks.dead)?;
         let help = "Endpoints with due notifications that are limited to a part of the sender's threads";
