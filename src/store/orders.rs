@@ -361,7 +361,7 @@ fn details_column(request: &CreateOrder) -> Result<Option<String>> {
 }
 
 /// Whether a stored column `details` can be read.
-pub(super) fn has_details(row: &Row<'_>, column: &str) -> Result<bool> {
+pub(super) fn has_details(row: &Row<'_>, column: &'static str) -> Result<bool> {
     row.json::<StoredDetails>(column).map(|_| true)
 }
 

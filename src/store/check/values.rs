@@ -190,15 +190,15 @@ pub(super) fn queries() -> impl Iterator<Item = &'static str> {
 }
 
 /// Whether the value of a column is a text. If it is not, the error says so.
-fn is_text(row: &Row<'_>, column: &str) -> Result<bool> {
+fn is_text(row: &Row<'_>, column: &'static str) -> Result<bool> {
     row.get::<String>(column).map(|_| true)
 }
 
-fn is_currency(row: &Row<'_>, column: &str) -> Result<bool> {
+fn is_currency(row: &Row<'_>, column: &'static str) -> Result<bool> {
     Ok(Decimals::of_currency(&row.get::<String>(column)?).is_some())
 }
 
-fn is_zone(row: &Row<'_>, column: &str) -> Result<bool> {
+fn is_zone(row: &Row<'_>, column: &'static str) -> Result<bool> {
     Ok(Zone::of(&row.get::<String>(column)?).is_some())
 }
 

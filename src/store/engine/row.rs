@@ -1,6 +1,7 @@
 //! A row of a result, whose columns are read by name.
 
 use std::cell::Cell;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::values::{FromValue, Value};
 use crate::error::{Error, Result, StoreErrorKind};
@@ -26,24 +27,46 @@ pub(super) struct Origin {
 
 /// The names of the columns that a statement returns, in their order.
 #[derive(Debug)]
-pub(super) struct ColumnNames(Box<[Box<str>]>);
+pub(super) struct ColumnNames(Box<[ColumnName]>);
+
+#[derive(Debug)]
+struct ColumnName {
+    name: Box<str>,
+    /// The memory address of the constant that was last found to be this name, or 0. Most columns are read by the same
+    /// constant again and again, so that comparing the addresses is enough.
+    constant: AtomicUsize,
+}
+
+impl ColumnName {
+    fn is(&self, name: &'static str) -> bool {
+        let address = name.as_ptr().addr();
+        if self.constant.load(Ordering::Relaxed) == address && self.name.len() == name.len() {
+            return true;
+        }
+        let is_equal = *self.name == *name;
+        if is_equal {
+            self.constant.store(address, Ordering::Relaxed);
+        }
+        is_equal
+    }
+}
 
 impl ColumnNames {
     /// Panics in debug builds if two columns have the same name.
     pub(super) fn new<'n>(names: impl IntoIterator<Item = &'n str>) -> Self {
-        let names: Box<[Box<str>]> = names.into_iter().map(Box::from).collect();
+        let names: Vec<&str> = names.into_iter().collect();
         for (index, name) in names.iter().enumerate() {
             debug_assert!(!names[..index].contains(name), "a statement returns two columns that are called {name}");
         }
-        Self(names)
+        Self(names.into_iter().map(|name| ColumnName { name: name.into(), constant: AtomicUsize::new(0) }).collect())
     }
 
-    fn get(&self, index: usize) -> Option<&str> {
-        self.0.get(index).map(|name| &**name)
+    fn is_at(&self, index: usize, name: &'static str) -> bool {
+        self.0.get(index).is_some_and(|column| column.is(name))
     }
 
     fn position(&self, name: &str) -> Option<usize> {
-        self.0.iter().position(|other| **other == *name)
+        self.0.iter().position(|column| *column.name == *name)
     }
 }
 
@@ -62,18 +85,18 @@ impl<'r> Row<'r> {
     }
 
     /// Reads a column.
-    pub(crate) fn get<T: FromValue>(&self, name: &str) -> Result<T> {
+    pub(crate) fn get<T: FromValue>(&self, name: &'static str) -> Result<T> {
         let index = self.index(name)?;
         T::from_value(self.raw.value(index)).map_err(|problem| self.corrupt_at(index, problem))
     }
 
     /// Reads a number that cannot be negative.
-    pub(crate) fn count(&self, name: &str) -> Result<u64> {
+    pub(crate) fn count(&self, name: &'static str) -> Result<u64> {
         u64::try_from(self.get::<i64>(name)?).map_err(|_| self.corrupt(name, "is negative"))
     }
 
     /// Reads an enum that is stored as text.
-    pub(crate) fn text_enum<T: TextEnum>(&self, name: &str) -> Result<T> {
+    pub(crate) fn text_enum<T: TextEnum>(&self, name: &'static str) -> Result<T> {
         let index = self.index(name)?;
         let known = match self.raw.value(index) {
             Value::Text(text) => std::str::from_utf8(text).ok().and_then(T::from_text),
@@ -83,7 +106,7 @@ impl<'r> Row<'r> {
     }
 
     /// Reads a value that is stored as JSON.
-    pub(crate) fn json<T: serde::de::DeserializeOwned>(&self, name: &str) -> Result<T> {
+    pub(crate) fn json<T: serde::de::DeserializeOwned>(&self, name: &'static str) -> Result<T> {
         let index = self.index(name)?;
         let parsed = match self.raw.value(index) {
             Value::Text(text) => serde_json::from_slice(text).ok(),
@@ -92,7 +115,7 @@ impl<'r> Row<'r> {
         parsed.ok_or_else(|| self.corrupt_at(index, "is not the expected JSON"))
     }
 
-    pub(crate) fn is_null(&self, name: &str) -> Result<bool> {
+    pub(crate) fn is_null(&self, name: &'static str) -> Result<bool> {
         let index = self.index(name)?;
         Ok(self.raw.value(index) == Value::Null)
     }
@@ -108,7 +131,7 @@ impl<'r> Row<'r> {
 
     /// Returns an error about a stored value. It names the table, the column and the row, but not the value, which may
     /// be personal data.
-    pub(crate) fn corrupt(&self, name: &str, problem: &str) -> Error {
+    pub(crate) fn corrupt(&self, name: &'static str, problem: &str) -> Error {
         match self.index(name) {
             Ok(index) => self.corrupt_at(index, problem),
             Err(error) => error,
@@ -121,9 +144,10 @@ impl<'r> Row<'r> {
     }
 
     /// Returns the index of a column.
-    fn index(&self, name: &str) -> Result<usize> {
+    #[inline]
+    fn index(&self, name: &'static str) -> Result<usize> {
         let next = self.next.get();
-        let index = if self.names.get(next) == Some(name) {
+        let index = if self.names.is_at(next, name) {
             next
         } else {
             let found = self.names.position(name);
