@@ -6,6 +6,7 @@ use super::{Bind, Row, Transaction};
 use crate::error::{Error, Result};
 use crate::model::id::{Id, Kind};
 use crate::model::page::{PageRequest, UNKNOWN_CURSOR};
+use crate::model::timestamp::Timestamp;
 
 /// Returns the exclusive upper bound of the ids on a page of a list that is ordered newest first: the cursor, or
 /// `i64::MAX` on the first page. The statement `exists` finds the item with the id `?1` if it belongs to the owner
@@ -31,6 +32,27 @@ pub(crate) fn unknown_cursor() -> Error {
 /// Returns the limit of a page plus one. The extra row shows whether another page follows.
 pub(crate) fn limit_plus_one<C>(page: &PageRequest<C>) -> Bind<'static> {
     Bind::Int(page.limit + 1)
+}
+
+/// How many rows of a range of times a list sorts by id. If there are more, it walks the ids instead, because rows that
+/// are many are soon found.
+const SORTED_ROWS: i64 = 5000;
+
+/// Whether so few rows of the owner `?1` are between the times `?2` and `?3` that a list can sort them. The statement
+/// returns one row, unless there are at most `?4`.
+pub(super) fn can_sort(
+    tx: &Transaction<'_>,
+    sql: &str,
+    owner: Bind<'_>,
+    from: Option<Timestamp>,
+    before: Option<Timestamp>,
+) -> Result<bool> {
+    if from.is_none() && before.is_none() {
+        return Ok(false);
+    }
+    let from = from.map_or(Bind::Int(i64::MIN), Bind::from);
+    let before = before.map_or(Bind::Int(i64::MAX), Bind::from);
+    Ok(!tx.exists(sql, &[owner, from, before, Bind::Int(SORTED_ROWS)])?)
 }
 
 /// Whether the owner `?1` has at least `number` rows. The statement returns one row, unless there are at most `?2`. So the

@@ -1,9 +1,11 @@
 //! Orders: their details, lists, and creation. Transitions of the status are in `order_status`.
 
 use std::collections::HashMap;
+use std::time::Duration;
 
 use super::columns::{self, Column, json};
-use super::lists::{cursor_bound, limit_plus_one};
+use super::engine::ids::first_of;
+use super::lists::{can_sort, cursor_bound, limit_plus_one};
 use super::order_items::{self, StoredItem};
 use super::pages::PageItems;
 use super::{Bind, Row, Transaction, customers, ticket_types, tickets};
@@ -46,18 +48,20 @@ macro_rules! select {
 /// A list that uses one index. The unary plus keeps the planner from choosing another one.
 ///
 /// `updated_at` has no index: one would be written three times for each sale. The filter reads the orders that the
-/// index of the list finds, as the filters by status and by creation time do. So does the filter by ticket type, among
-/// the orders of its event.
+/// index of the list finds, as the filter by status does. So does the filter by ticket type, among the orders of its
+/// event. The time of creation is a range of ids.
 macro_rules! list {
     ($anchor:literal) => {
-        list!($anchor, "o.id")
+        list!($anchor, "o.id", "o.id")
     };
-    ($anchor:literal, $id:literal) => {
+    ($anchor:literal, $id:literal, $from:literal) => {
         select!(concat!(
             $anchor,
             " AND ",
             $id,
-            " < ?2
+            " < ?2 AND ",
+            $from,
+            " >= ?16
                 AND (CAST(?4 AS TEXT) IS NULL OR ?4 =
                     CASE WHEN o.status = 'PENDING' AND o.hold_until <= ?5 THEN 'EXPIRED' ELSE o.status END)
                 AND (CAST(?6 AS BIGINT) IS NULL OR o.created_at >= ?6)
@@ -90,8 +94,14 @@ pub(super) const LIST_OF_EVENT: &str = list!("o.event_id = ?8 AND +o.organizatio
 pub(super) const LIST_OF_CUSTOMER: &str = list!("o.customer_id = ?9 AND +o.organization_id = ?1");
 pub(super) const LIST_OF_DISCOUNT: &str = list!("o.discount_id = ?14 AND +o.organization_id = ?1");
 /// Sorts the orders of the requested time by id. The unary plus keeps the planner from walking all orders by id.
-pub(super) const LIST_OF_COMPLETED: &str = list!("o.organization_id = ?1 AND o.completed_at >= ?10", "+o.id");
-pub(super) const LIST_BY_REFERENCE: &str = list!("o.organization_id = ?1 AND o.reference = ?16");
+pub(super) const LIST_OF_COMPLETED: &str = list!("o.organization_id = ?1 AND o.completed_at >= ?10", "+o.id", "+o.id");
+pub(super) const LIST_BY_REFERENCE: &str = list!("o.organization_id = ?1 AND o.reference = ?17", "o.id", "+o.id");
+pub(super) const NTH_COMPLETED: &str = "SELECT 1 FROM orders
+    WHERE organization_id = ?1 AND completed_at >= ?2 AND completed_at < ?3 LIMIT 1 OFFSET ?4";
+/// The highest id that has a later time than the order, because the clock was set back, of the orders that were created
+/// before `?2`.
+pub(super) const LATER_ID: &str = "SELECT id FROM orders
+    WHERE organization_id = ?1 AND created_at < (id >> 20) - 1000 AND created_at < ?2 ORDER BY id DESC LIMIT 1";
 const EXISTS: &str = "SELECT 1 FROM orders WHERE id = ?1 AND organization_id = ?2";
 const DETAILS: &str = "SELECT id, details FROM orders WHERE id = ?1 AND organization_id = ?2";
 const HOLD_UNTIL: &str = "SELECT id, hold_until FROM orders WHERE id = ?1";
@@ -238,6 +248,7 @@ pub(crate) fn list(
     if !request.has_filters() {
         return read_page(tx, LIST_OF_ALL, &[organization.into(), cursor, limit_plus_one(&request.page)], request);
     }
+    let below = request.page.cursor.map_or(i64::MAX, OrderId::raw);
     let customer = match &request.customer_email {
         None => None,
         Some(email) => match customers::find(tx, organization, email)? {
@@ -259,16 +270,22 @@ pub(crate) fn list(
         LIST_OF_CUSTOMER
     } else if request.discount_id.is_some() {
         LIST_OF_DISCOUNT
-    } else if request.completed_from.is_some() {
+    } else if request.completed_from.is_some()
+        && can_sort(tx, NTH_COMPLETED, organization.into(), request.completed_from, request.completed_before)?
+    {
         LIST_OF_COMPLETED
     } else if event.is_some() {
         LIST_OF_EVENT
     } else {
         LIST
     };
+    let below = match request.created_before {
+        Some(before) => below.min(above_created_before(tx, organization, before)?),
+        None => below,
+    };
     let mut binds = vec![
         organization.into(),
-        cursor,
+        below.into(),
         limit_plus_one(&request.page),
         request.status.map(TextEnum::as_str).into(),
         tx.now().into(),
@@ -282,6 +299,7 @@ pub(crate) fn list(
         request.updated_before.into(),
         request.discount_id.into(),
         request.ticket_type_id.into(),
+        request.created_from.map_or(0, first_of).into(),
     ];
     // Only the list by reference has this parameter.
     binds.extend(request.reference.as_ref().map(Bind::from));
@@ -296,6 +314,20 @@ fn read_page(
 ) -> Result<Page<OrderSummary, OrderId>> {
     let found = PageItems::read(tx, sql, binds, &request.page, |row| decode(row, tx.now()), |(order, _)| order)?;
     Ok(with_items(tx, found)?.into_page(|order| order.id))
+}
+
+/// Returns a number above the ids of all orders of an organization that were created before this time.
+///
+/// An id begins with the time at which the order was created, or with a later one: if there are many orders in a
+/// millisecond, or after the clock was set back.
+fn above_created_before(tx: &Transaction<'_>, organization: OrganizationId, before: Timestamp) -> Result<i64> {
+    let by_time = match first_of(before.saturating_add(Duration::from_millis(1001))) {
+        // The time of ids ends in the year 2248.
+        last if last == first_of(Timestamp::MAX) => i64::MAX,
+        by_time => by_time,
+    };
+    let later = tx.query_opt(LATER_ID, &[organization.into(), before.into()], |row| row.get::<i64>("id"))?;
+    Ok(later.map_or(by_time, |later| by_time.max(later.saturating_add(1))))
 }
 
 /// Adds their items to the orders of a page, which ends early if it gets too large by them.

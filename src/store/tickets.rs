@@ -1,6 +1,6 @@
 //! Issued tickets.
 
-use super::lists::{cursor_bound, limit_plus_one};
+use super::lists::{can_sort, cursor_bound, limit_plus_one};
 use super::order_items::StoredItem;
 use super::pages::read_page;
 use super::{Row, Transaction, columns, customers};
@@ -38,22 +38,26 @@ macro_rules! select {
 }
 
 /// A list that uses one index. The unary plus keeps the planner from choosing another one.
-///
-/// The time of the first scan has no index, because every check-in would have to write it. The filter reads the tickets
-/// that the index of the list finds.
 macro_rules! list {
     ($anchor:literal) => {
+        list!($anchor, "t.id")
+    };
+    ($anchor:literal, $id:literal) => {
         select!(concat!(
             $anchor,
-            " AND t.id < ?2
+            " AND ",
+            $id,
+            " < ?2
                 AND (CAST(?4 AS TEXT) IS NULL OR t.status = ?4)
                 AND (CAST(?5 AS BIGINT) IS NULL OR +t.event_id = ?5)
                 AND (CAST(?6 AS BIGINT) IS NULL OR +t.ticket_type_id = ?6)
                 AND (CAST(?7 AS BIGINT) IS NULL OR +t.order_id = ?7)
                 AND (CAST(?8 AS BIGINT) IS NULL OR +t.customer_id = ?8)
-                AND (CAST(?9 AS BIGINT) IS NULL OR t.first_scan_at >= ?9)
-                AND (CAST(?10 AS BIGINT) IS NULL OR t.first_scan_at < ?10)
-            ORDER BY t.id DESC LIMIT ?3"
+                AND (CAST(?9 AS BIGINT) IS NULL OR +t.first_scan_at >= ?9)
+                AND (CAST(?10 AS BIGINT) IS NULL OR +t.first_scan_at < ?10)
+            ORDER BY ",
+            $id,
+            " DESC LIMIT ?3"
         ))
     };
 }
@@ -68,6 +72,19 @@ pub(super) const LIST: &str = list!("t.organization_id = ?1");
 pub(super) const LIST_OF_EVENT: &str = list!("t.event_id = ?5 AND +t.organization_id = ?1");
 pub(super) const LIST_OF_ORDER: &str = list!("t.order_id = ?7 AND +t.organization_id = ?1");
 pub(super) const LIST_OF_CUSTOMER: &str = list!("t.customer_id = ?8 AND +t.organization_id = ?1");
+pub(super) const LIST_CANCELLED: &str = list!("t.organization_id = ?1 AND t.status = 'CANCELLED'");
+pub(super) const LIST_CANCELLED_OF_EVENT: &str =
+    list!("t.event_id = ?5 AND t.status = 'CANCELLED' AND +t.organization_id = ?1");
+pub(super) const LIST_CHECKED_IN_OF_EVENT: &str =
+    list!("t.event_id = ?5 AND t.status = 'CHECKED_IN' AND +t.organization_id = ?1");
+/// Sorts the tickets of the requested time by id.
+pub(super) const LIST_BY_FIRST_SCAN: &str = list!(
+    "t.organization_id = ?1 AND t.first_scan_at >= COALESCE(CAST(?9 AS BIGINT), 0)
+        AND t.first_scan_at < COALESCE(CAST(?10 AS BIGINT), 9223372036854775807)",
+    "+t.id"
+);
+pub(super) const NTH_FIRST_SCAN: &str = "SELECT 1 FROM tickets
+    WHERE organization_id = ?1 AND first_scan_at >= ?2 AND first_scan_at < ?3 LIMIT 1 OFFSET ?4";
 const EXISTS: &str = "SELECT 1 FROM tickets WHERE id = ?1 AND organization_id = ?2";
 pub(super) const OF_ORDER: &str =
     "SELECT id, order_item_id, code, status, ticket_type_id FROM tickets WHERE order_id = ?1 ORDER BY id";
@@ -224,11 +241,16 @@ pub(crate) fn list(
         },
         (event, _) => event,
     };
-    let sql = match (request.order_id, customer, event) {
-        (Some(_), _, _) => LIST_OF_ORDER,
-        (None, Some(_), _) => LIST_OF_CUSTOMER,
-        (None, None, Some(_)) => LIST_OF_EVENT,
-        (None, None, None) => LIST,
+    let (from, before) = (request.first_scan_from, request.first_scan_before);
+    let sql = match (request.order_id, customer, event, request.status) {
+        (Some(_), ..) => LIST_OF_ORDER,
+        (None, Some(_), ..) => LIST_OF_CUSTOMER,
+        (None, None, Some(_), Some(TicketStatus::Cancelled)) => LIST_CANCELLED_OF_EVENT,
+        (None, None, None, Some(TicketStatus::Cancelled)) => LIST_CANCELLED,
+        _ if can_sort(tx, NTH_FIRST_SCAN, organization.into(), from, before)? => LIST_BY_FIRST_SCAN,
+        (None, None, Some(_), Some(TicketStatus::CheckedIn)) => LIST_CHECKED_IN_OF_EVENT,
+        (None, None, Some(_), _) => LIST_OF_EVENT,
+        (None, None, None, _) => LIST,
     };
     let binds = [
         organization.into(),

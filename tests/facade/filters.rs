@@ -9,7 +9,7 @@ use ticketing::order::{CreateOrder, ListOrders, NewOrderItem};
 use ticketing::page;
 use ticketing::payment::ListRefunds;
 use ticketing::ticket::{CheckInTicket, ListTickets};
-use ticketing::{Error, Result};
+use ticketing::{Error, Result, Timestamp};
 
 use crate::common::*;
 
@@ -184,6 +184,62 @@ fn tickets_are_found_by_the_time_of_their_first_scan() {
     let one = all.clone().first_scan_from(from).first_scan_before(at("2026-06-01T12:03:00Z"));
     assert_eq!(tickets(&fixture, &one), [issued[0].id]);
     assert_eq!(tickets(&fixture, &one.event_id(ticket_type.event_id)), [issued[0].id]);
+}
+
+#[test]
+fn many_tickets_are_found_by_the_time_of_their_first_scan_in_the_same_order() {
+    let fixture = Fixture::new();
+    let ticket_type = fixture.ticket_type(&fixture.event(), 0, 10_000);
+    let issued = fixture.issue(&ticket_type, 1).remove(0);
+    fixture.skip_final_check();
+    // 6,000 tickets: those with higher ids were scanned earlier, one each second until 12:00.
+    fixture.database().execute(
+        "INSERT INTO tickets (id, organization_id, event_id, ticket_type_id, customer_id, customer_name, code, status,
+            check_in_at, first_scan_at, last_scan_at, scan_count, created_at, updated_at)
+        WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 6000)
+        SELECT id + i, organization_id, event_id, ticket_type_id, customer_id, customer_name,
+            SUBSTR('00000000000000000000' || i, -20), 'CHECKED_IN', ?2 - i * 1000, ?2 - i * 1000, ?2, 1, ?2, ?2
+        FROM tickets, n WHERE tickets.id = ?1",
+        [database::stored_id(issued.id), at(NOW).millis()],
+    );
+    let raw = |request: ListTickets| {
+        let found = tickets(&fixture, &request);
+        found.into_iter().map(|id| database::stored_id(id) - database::stored_id(issued.id)).collect::<Vec<_>>()
+    };
+    let seconds_before =
+        |seconds: i64| Timestamp::from_millis(at(NOW).millis() - seconds * 1000).expect("in the range");
+    let page = ListTickets::default().limit(3);
+    assert_eq!(raw(page.clone().first_scan_from(seconds_before(6000))), [6000, 5999, 5998]);
+    assert_eq!(raw(page.clone().first_scan_from(seconds_before(5500))), [5500, 5499, 5498]);
+    assert_eq!(raw(page.clone().first_scan_from(seconds_before(10))), [10, 9, 8]);
+    assert_eq!(raw(page.clone().first_scan_before(seconds_before(5998))), [6000, 5999]);
+    assert_eq!(raw(page.first_scan_before(seconds_before(0))), [6000, 5999, 5998]);
+}
+
+#[test]
+fn orders_are_found_by_the_time_of_their_creation_after_the_clock_was_set_back() {
+    let fixture = Fixture::new();
+    let ticket_type = fixture.ticket_type(&fixture.event(), 0, 100);
+    let order_at = |time: &str| {
+        fixture.set_clock(time);
+        fixture.order(&ticket_type, 1).id
+    };
+    let at_noon = order_at("2026-06-01T12:00:00Z");
+    let at_ten = order_at("2026-06-01T10:00:00Z");
+    let at_eleven = order_at("2026-06-01T11:00:00Z");
+    let at_one = order_at("2026-06-01T13:00:00Z");
+    let all = ListOrders::default();
+    let before = |time: &str| orders(&fixture, &all.clone().created_before(at(time)));
+    assert_eq!(before("2026-06-01T10:00:00Z"), []);
+    assert_eq!(before("2026-06-01T10:00:00.001Z"), [at_ten]);
+    assert_eq!(before("2026-06-01T12:00:00Z"), [at_eleven, at_ten]);
+    assert_eq!(before("2026-06-01T12:00:00.001Z"), [at_eleven, at_ten, at_noon]);
+    assert_eq!(before("9999-12-31T23:59:59.999Z"), [at_one, at_eleven, at_ten, at_noon]);
+    let from = |time: &str| orders(&fixture, &all.clone().created_from(at(time)));
+    assert_eq!(from("2026-06-01T11:00:00Z"), [at_one, at_eleven, at_noon]);
+    assert_eq!(from("2026-06-01T12:00:00.001Z"), [at_one]);
+    let both = all.clone().created_from(at("2026-06-01T10:30:00Z")).created_before(at("2026-06-01T11:30:00Z"));
+    assert_eq!(orders(&fixture, &both), [at_eleven]);
 }
 
 #[test]

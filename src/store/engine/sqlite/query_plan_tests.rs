@@ -57,6 +57,8 @@ const STATEMENTS: &[Expected] = &[
     (orders::LIST_OF_CUSTOMER, &["orders_by_customer"]),
     (orders::LIST_OF_DISCOUNT, &["orders_by_discount"]),
     (orders::LIST_OF_COMPLETED, &["orders_by_completion"]),
+    (orders::NTH_COMPLETED, &["orders_by_completion"]),
+    (orders::LATER_ID, &["orders_with_later_id"]),
     (order_items::WITH_NAMES, &["order_items_by_order"]),
     (order_status::EXPIRED_HOLDS, &["orders_pending"]),
     (order_status::EXPIRED_HOLDS_OF_EVENT, &["orders_pending"]),
@@ -65,6 +67,11 @@ const STATEMENTS: &[Expected] = &[
     (tickets::BY_CODE, &["tickets_by_code"]),
     (tickets::LIST, &["tickets_by_organization"]),
     (tickets::LIST_OF_EVENT, &["tickets_by_event"]),
+    (tickets::LIST_CANCELLED, &["tickets_cancelled"]),
+    (tickets::LIST_CANCELLED_OF_EVENT, &["tickets_cancelled_of_event"]),
+    (tickets::LIST_CHECKED_IN_OF_EVENT, &["tickets_checked_in_of_event"]),
+    (tickets::LIST_BY_FIRST_SCAN, &["tickets_by_first_scan"]),
+    (tickets::NTH_FIRST_SCAN, &["tickets_by_first_scan"]),
     (tickets::LIST_OF_ORDER, &["tickets_by_order"]),
     (tickets::LIST_OF_CUSTOMER, &["tickets_by_customer"]),
     (tickets::OF_ORDER, &["tickets_by_order"]),
@@ -102,7 +109,7 @@ const COUNTS: &[Expected] = &[
 ];
 
 /// Lists whose index finds few rows, in another order.
-const SORTED: &[&str] = &[orders::LIST_OF_COMPLETED];
+const SORTED: &[&str] = &[orders::LIST_OF_COMPLETED, tickets::LIST_BY_FIRST_SCAN];
 
 /// Ten organizations with 50 events, 4,000 orders and 8,000 tickets of 500 customers, and 200 webhook endpoints with
 /// 8,000 notifications; most orders are completed, and most notifications delivered.
