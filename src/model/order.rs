@@ -139,10 +139,6 @@ with_shared_fields! {
         /// The ticket type.
         #[serde(rename = "ticketId")]
         ticket_type_id: TicketTypeId,
-        /// The name of the ticket type: the current one, even if it was changed after the order.
-        #[serde(default)]
-        #[cfg_attr(feature = "http", schemars(!default))]
-        ticket_type_name: String,
         /// When the order was created.
         created_at: Timestamp,
         /// The same as the time of creation: an item never changes.
@@ -153,6 +149,11 @@ with_shared_fields! {
     pub struct OrderItemSummary {}
     /// One item of an order.
     pub struct OrderItem {
+        /// The name of the ticket type: the current one, even if it was changed after the order. Lists of orders do not
+        /// contain it.
+        #[serde(default)]
+        #[cfg_attr(feature = "http", schemars(!default))]
+        ticket_type_name: String,
         /// The tickets; empty until the order is completed.
         issued_tickets: Vec<OrderTicket>,
     }

@@ -32,14 +32,8 @@ pub(crate) struct StoredItem {
 }
 
 impl StoredItem {
-    /// Returns the item of an order that was created at `created_at`, in a currency with `decimals` decimals, with the
-    /// name of its ticket type.
-    pub(crate) fn summary(
-        self,
-        ticket_type_name: String,
-        decimals: Decimals,
-        created_at: Timestamp,
-    ) -> OrderItemSummary {
+    /// Returns the item of an order that was created at `created_at`, in a currency with `decimals` decimals.
+    pub(crate) fn summary(self, decimals: Decimals, created_at: Timestamp) -> OrderItemSummary {
         let amount = |minor| Amount::in_currency(minor, decimals);
         OrderItemSummary {
             id: self.id,
@@ -50,7 +44,6 @@ impl StoredItem {
             final_amount: amount(self.price.final_amount()),
             order_id: self.order_id,
             ticket_type_id: self.ticket_type_id,
-            ticket_type_name,
             created_at,
             updated_at: created_at,
         }

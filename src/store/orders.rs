@@ -29,7 +29,7 @@ use crate::text_enum::TextEnum;
 /// order by order, until the page is full.
 const MAX_ITEMS_AT_ONCE: usize = 10_000;
 
-/// No item of an order has more bytes as JSON, without the name of its ticket type.
+/// No item of an order has more bytes as JSON.
 const MAX_ITEM_BYTES: usize = 512;
 
 /// The columns are in the order in which `decode` reads them, which saves searches for their names.
@@ -233,8 +233,8 @@ pub(crate) fn get(tx: &Transaction<'_>, organization: OrganizationId, id: OrderI
     }
     let mut items = Vec::new();
     for (stored, name) in order_items::with_names(tx, id)? {
-        let item = stored.summary(name, decimals, order.created_at);
-        items.push(OrderItem::with_fields_of(item, issued.remove(&stored.id).unwrap_or_default()));
+        let item = stored.summary(decimals, order.created_at);
+        items.push(OrderItem::with_fields_of(item, name, issued.remove(&stored.id).unwrap_or_default()));
     }
     Ok(Order::with_fields_of(order, items))
 }
@@ -336,33 +336,26 @@ fn with_items(tx: &Transaction<'_>, found: PageItems<(OrderSummary, Decimals)>) 
     page.upper_bound = found.upper_bound;
     let ids: Vec<_> = found.items.iter().map(|(order, _)| order.id).collect();
     let items = order_items::of_orders_up_to(tx, &ids, MAX_ITEMS_AT_ONCE)?;
-    let mut items_of_all = items.map(|items| with_names(tx, items)).transpose()?;
+    let items_of_all = items.map(|mut items| {
+        // The items of each order stay in their order.
+        items.sort_by_key(|item| item.order_id);
+        items
+    });
     for (mut order, decimals) in found.items {
-        let items = match &mut items_of_all {
-            Some(items) => items.remove(&order.id).unwrap_or_default(),
-            None => order_items::with_names(tx, order.id)?,
+        let summary = |item: &StoredItem| item.summary(decimals, order.created_at);
+        order.items = match &items_of_all {
+            Some(items) => {
+                let first = items.partition_point(|item| item.order_id < order.id);
+                items[first..].iter().take_while(|item| item.order_id == order.id).map(summary).collect()
+            }
+            None => order_items::of_orders(tx, &[order.id])?.iter().map(summary).collect(),
         };
-        // A character of a name may become an escape of 6 bytes.
-        let upper_bound = items.iter().map(|(_, name)| MAX_ITEM_BYTES + 6 * name.len()).sum();
-        let summary = |(item, name): (StoredItem, String)| item.summary(name, decimals, order.created_at);
-        order.items = items.into_iter().map(summary).collect();
+        let upper_bound = MAX_ITEM_BYTES * order.items.len();
         if page.push(order, upper_bound, |order| order)?.is_break() {
             break;
         }
     }
     Ok(page)
-}
-
-/// Adds the names of their ticket types to the items of many orders. The orders of a page have few ticket types, so this
-/// costs less than to read the name of each item.
-fn with_names(tx: &Transaction<'_>, items: Vec<StoredItem>) -> Result<HashMap<OrderId, Vec<(StoredItem, String)>>> {
-    let names = ticket_types::names(tx, items.iter().map(|item| item.ticket_type_id))?;
-    let mut by_order: HashMap<OrderId, Vec<(StoredItem, String)>> = HashMap::new();
-    for item in items {
-        let name = names.get(&item.ticket_type_id).cloned().unwrap_or_default();
-        by_order.entry(item.order_id).or_default().push((item, name));
-    }
-    Ok(by_order)
 }
 
 /// The fields of an order's request that are stored as JSON and not in columns.

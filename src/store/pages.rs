@@ -12,7 +12,7 @@ use crate::model::page::{Page, PageRequest};
 /// The greatest size of the items of a page as JSON: 4 MiB less 1 KiB for what surrounds them.
 const MAX_BYTES: usize = 4 * 1024 * 1024 - 1024;
 
-/// No item has more bytes of JSON for one byte of the texts in its row. A character may become an escape of 6 bytes, and
+/// No item has more bytes of JSON for one byte of the texts of its row that are read. A character may become an escape of 6 bytes, and
 /// a short number in a list a timestamp of 26.
 const BYTES_PER_TEXT_BYTE: usize = 16;
 
@@ -64,8 +64,9 @@ impl<T> PageItems<T> {
                 page.has_more = true;
                 return Ok(ControlFlow::Break(()));
             }
-            let upper_bound = BYTES_WITHOUT_TEXT + BYTES_PER_TEXT_BYTE * row.text_bytes();
-            page.push(decode(row)?, upper_bound, &response)
+            let item = decode(row)?;
+            let upper_bound = BYTES_WITHOUT_TEXT + BYTES_PER_TEXT_BYTE * row.text_bytes_read();
+            page.push(item, upper_bound, &response)
         })?;
         Ok(page)
     }

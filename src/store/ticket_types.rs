@@ -1,11 +1,10 @@
 //! Ticket types.
 
-use std::collections::{BTreeSet, HashMap};
 use std::sync::LazyLock;
 
 use super::columns::columns;
 use super::currency::read_currency;
-use super::lists::{ChildrenQuery, children, has_at_least, limit_plus_one, unknown_cursor};
+use super::lists::{has_at_least, limit_plus_one, unknown_cursor};
 use super::pages::read_page;
 use super::{Bind, Transaction};
 use crate::error::{Error, Reason, ResourceKind, Result};
@@ -94,8 +93,6 @@ const OFFER: &str = "SELECT id, SUBSTR(name, 1, 255) AS name, price, status, max
 const EXISTS_IN_EVENT: &str = "SELECT 1 FROM ticket_types WHERE id = ?1 AND event_id = ?2";
 pub(super) const NTH: &str = "SELECT 1 FROM ticket_types WHERE event_id = ?1 LIMIT 1 OFFSET ?2";
 const NAME: &str = "SELECT id, event_id, name FROM ticket_types WHERE id = ?1 AND organization_id = ?2";
-static NAMES: LazyLock<ChildrenQuery> =
-    LazyLock::new(|| ChildrenQuery::new("SELECT id, SUBSTR(name, 1, 255) AS name FROM ticket_types WHERE id", ""));
 
 /// Whether an event has at least this number of ticket types.
 pub(crate) fn has_at_least_in_event(tx: &Transaction<'_>, event: EventId, number: usize) -> Result<bool> {
@@ -200,17 +197,6 @@ pub(crate) fn offer(tx: &Transaction<'_>, event: EventId, id: TicketTypeId) -> R
 pub(crate) struct TicketTypeName {
     pub(crate) event_id: EventId,
     pub(crate) name: String,
-}
-
-/// Returns the names of these ticket types, some of which may be the same.
-pub(crate) fn names(
-    tx: &Transaction<'_>,
-    ids: impl IntoIterator<Item = TicketTypeId>,
-) -> Result<HashMap<TicketTypeId, String>> {
-    let ids: BTreeSet<TicketTypeId> = ids.into_iter().collect();
-    let ids: Vec<TicketTypeId> = ids.into_iter().collect();
-    let names = children(tx, &NAMES, &ids, usize::MAX, |row| Ok((row.get("id")?, row.get("name")?)))?;
-    Ok(names.into_iter().collect())
 }
 
 /// Returns the event and the name of a ticket type.

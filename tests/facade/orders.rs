@@ -304,10 +304,6 @@ fn items_have_the_names_of_their_ticket_types() {
     let expected = ["Standing", "Seat", "Standing", "Child"];
     assert_eq!(names(&fixture.read_order(created.id)), expected);
     assert_eq!(names(&mark_paid(&fixture, created.id).expect("paid")), expected);
-    let listed = fixture.service.list_orders(&fixture.caller, ListOrders::default()).expect("a page").data;
-    let listed: Vec<Vec<_>> =
-        listed.iter().map(|order| order.items.iter().map(|item| item.ticket_type_name.as_str()).collect()).collect();
-    assert_eq!(listed, [vec!["Child"], expected.to_vec()]);
 }
 
 #[test]
@@ -374,8 +370,9 @@ fn the_items_of_an_order_keep_their_order_and_add_up_to_the_total() {
             .all(|item| item.issued_tickets.iter().all(|ticket| ticket.ticket_type_id == item.ticket_type_id))
     );
     let listed = fixture.service.list_orders(&fixture.caller, ListOrders::default()).expect("a page").data.remove(0);
-    let without_tickets: Vec<_> = paid.items.iter().map(|item| json_without(item, &["issuedTickets"])).collect();
-    assert_eq!(json!(listed.items), json!(without_tickets));
+    let in_lists = |item| json_without(item, &["issuedTickets", "ticketTypeName"]);
+    let expected: Vec<_> = paid.items.iter().map(in_lists).collect();
+    assert_eq!(json!(listed.items), json!(expected));
     assert_eq!((listed.id, listed.total, listed.status), (paid.id, paid.total, Completed));
 }
 

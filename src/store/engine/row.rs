@@ -77,17 +77,18 @@ pub(crate) struct Row<'r> {
     /// The index of the column after the one that was read last. It is compared with a requested name first, since
     /// columns are mostly read in the order in which they are selected.
     next: Cell<usize>,
+    text_bytes_read: Cell<usize>,
 }
 
 impl<'r> Row<'r> {
     pub(super) fn new(raw: &'r dyn RawRow, names: &'r ColumnNames) -> Self {
-        Self { raw, names, next: Cell::new(0) }
+        Self { raw, names, next: Cell::new(0), text_bytes_read: Cell::new(0) }
     }
 
     /// Reads a column.
     pub(crate) fn get<T: FromValue>(&self, name: &'static str) -> Result<T> {
         let index = self.index(name)?;
-        T::from_value(self.raw.value(index)).map_err(|problem| self.corrupt_at(index, problem))
+        T::from_value(self.value(index)).map_err(|problem| self.corrupt_at(index, problem))
     }
 
     /// Reads a number that cannot be negative.
@@ -98,7 +99,7 @@ impl<'r> Row<'r> {
     /// Reads an enum that is stored as text.
     pub(crate) fn text_enum<T: TextEnum>(&self, name: &'static str) -> Result<T> {
         let index = self.index(name)?;
-        let known = match self.raw.value(index) {
+        let known = match self.value(index) {
             Value::Text(text) => std::str::from_utf8(text).ok().and_then(T::from_text),
             _ => None,
         };
@@ -108,7 +109,7 @@ impl<'r> Row<'r> {
     /// Reads a value that is stored as JSON.
     pub(crate) fn json<T: serde::de::DeserializeOwned>(&self, name: &'static str) -> Result<T> {
         let index = self.index(name)?;
-        let parsed = match self.raw.value(index) {
+        let parsed = match self.value(index) {
             Value::Text(text) => serde_json::from_slice(text).ok(),
             _ => None,
         };
@@ -117,16 +118,12 @@ impl<'r> Row<'r> {
 
     pub(crate) fn is_null(&self, name: &'static str) -> Result<bool> {
         let index = self.index(name)?;
-        Ok(self.raw.value(index) == Value::Null)
+        Ok(self.value(index) == Value::Null)
     }
 
-    /// The length of all texts in the row, in bytes.
-    pub(crate) fn text_bytes(&self) -> usize {
-        let length = |index| match self.raw.value(index) {
-            Value::Text(text) => text.len(),
-            _ => 0,
-        };
-        (0..self.names.0.len()).map(length).sum()
+    /// The length of all texts that were read, in bytes.
+    pub(crate) fn text_bytes_read(&self) -> usize {
+        self.text_bytes_read.get()
     }
 
     /// Returns an error about a stored value. It names the table, the column and the row, but not the value, which may
@@ -141,6 +138,14 @@ impl<'r> Row<'r> {
     fn corrupt_at(&self, index: usize, problem: &str) -> Error {
         let Origin { table, column, row } = self.raw.origin(index);
         StoreErrorKind::CorruptRow { table, column, row, problem: problem.to_owned() }.into()
+    }
+
+    fn value(&self, index: usize) -> Value<'_> {
+        let value = self.raw.value(index);
+        if let Value::Text(text) = value {
+            self.text_bytes_read.set(self.text_bytes_read.get() + text.len());
+        }
+        value
     }
 
     /// Returns the index of a column.
