@@ -22,7 +22,7 @@ use crate::store::orders;
 /// # Orders
 impl TicketingService {
     /// Lists orders, newest first, without their tickets. Filters select by event, ticket type, customer, discount,
-    /// status, and the times of creation, completion and last change.
+    /// reference, status, and the times of creation, completion and last change.
     ///
     /// The filters by creation time, last change and status read every order that the other filters find, so combine them
     /// with another one if there are very many orders.
