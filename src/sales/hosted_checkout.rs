@@ -5,7 +5,7 @@ use crate::error::{Error, ResourceKind, Result};
 use crate::model::checkout::{CheckoutOutcome, CheckoutResult, HostedCheckout};
 use crate::model::order::OrderStatus;
 use crate::store::checkouts::CheckoutOrder;
-use crate::store::{Transaction, checkouts, events, orders, refunds};
+use crate::store::{Transaction, checkouts, events, order_details, orders, refunds};
 
 /// Returns the order of a payment, by the gateway's reference of the payment.
 pub(crate) fn find(tx: &Transaction<'_>, reference: &str) -> Result<CheckoutOrder> {
@@ -26,7 +26,7 @@ pub(crate) fn page(tx: &Transaction<'_>, reference: &str) -> Result<HostedChecko
         event_location: event.location,
         event_start: event.start_date,
         timezone: event.timezone,
-        redirect_urls: orders::details(tx, organization, id)?.checkout_redirect_urls,
+        redirect_urls: order_details::get(tx, organization, id)?.checkout_redirect_urls,
     })
 }
 
@@ -38,7 +38,7 @@ pub(crate) fn result(tx: &Transaction<'_>, order: CheckoutOrder, chosen: Checkou
         CheckoutOutcome::Success if !is_paid(tx, order)? => CheckoutOutcome::Failure,
         chosen => chosen,
     };
-    let urls = orders::details(tx, organization, id)?.checkout_redirect_urls;
+    let urls = order_details::get(tx, organization, id)?.checkout_redirect_urls;
     let redirect_url = urls.map(|urls| match outcome {
         CheckoutOutcome::Success => urls.success,
         CheckoutOutcome::Failure => urls.failure,

@@ -17,7 +17,7 @@ use crate::sales::checkout_links::{self, OrderProgress, PaymentTerms};
 use crate::sales::idempotent_operation::OperationTarget;
 use crate::sales::{order_creation, order_lifecycle};
 use crate::scope::Scope;
-use crate::store::orders;
+use crate::store::{order_details, orders};
 
 /// # Orders
 impl TicketingService {
@@ -170,7 +170,7 @@ impl TicketingService {
     /// ```
     pub fn get_order_details(&self, caller: &Caller, id: OrderId) -> Result<OrderDetails> {
         caller.require(Scope::OrdersRead)?;
-        self.store().read_one(|tx| orders::details(tx, caller.organization, id))
+        self.store().read_one(|tx| order_details::get(tx, caller.organization, id))
     }
 
     /// Cancels an order and its tickets, and releases its seats and its discount use.

@@ -37,6 +37,7 @@ pub(crate) mod idempotency_records;
 mod lists;
 mod migrations;
 mod newest_id;
+pub(crate) mod order_details;
 pub(crate) mod order_items;
 pub(crate) mod order_status;
 pub(crate) mod orders;

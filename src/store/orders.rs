@@ -3,22 +3,19 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use super::columns::{self, Column, json};
+use super::columns::{self, Column};
 use super::engine::ids::first_of;
 use super::lists::{can_sort, cursor_bound, limit_plus_one};
 use super::order_items::{self, StoredItem};
 use super::pages::PageItems;
-use super::{Bind, Row, Transaction, customers, ticket_types, tickets};
+use super::{Bind, Row, Transaction, customers, order_details, ticket_types, tickets};
 use crate::error::{Error, ResourceKind, Result};
 use crate::model::amount::Amount;
 use crate::model::currency::Decimals;
 use crate::model::customer::Customer;
 use crate::model::discount::Discount;
 use crate::model::id::{OrderId, OrderItemId, OrganizationId};
-use crate::model::order::{
-    CheckoutRedirectUrls, CreateOrder, ListOrders, Order, OrderDetails, OrderItem, OrderStatus, OrderSummary,
-    OrderTicket, Payment, ShippingAddress,
-};
+use crate::model::order::{CreateOrder, ListOrders, Order, OrderItem, OrderStatus, OrderSummary, OrderTicket, Payment};
 use crate::model::page::Page;
 use crate::model::timestamp::Timestamp;
 use crate::rules::Checked;
@@ -103,7 +100,6 @@ pub(super) const NTH_COMPLETED: &str = "SELECT 1 FROM orders
 pub(super) const LATER_ID: &str = "SELECT id FROM orders
     WHERE organization_id = ?1 AND created_at < (id >> 20) - 1000 AND created_at < ?2 ORDER BY id DESC LIMIT 1";
 const EXISTS: &str = "SELECT 1 FROM orders WHERE id = ?1 AND organization_id = ?2";
-const DETAILS: &str = "SELECT id, details FROM orders WHERE id = ?1 AND organization_id = ?2";
 const HOLD_UNTIL: &str = "SELECT id, hold_until FROM orders WHERE id = ?1";
 const CURRENCY: &str = "SELECT id, currency FROM orders WHERE id = ?1";
 const INSERT: &str =
@@ -196,7 +192,7 @@ pub(crate) fn insert(tx: &Transaction<'_>, new: NewOrder<'_>) -> Result<Order> {
             new.discount.map(|discount| discount.id).into(),
             discount_code.as_ref().into(),
             new.request.affiliate_code.as_ref().into(),
-            details_column(new.request)?.into(),
+            order_details::column(new.request)?.into(),
             new.request.reference.as_ref().into(),
             metadata.bind()?,
             completed_at.into(),
@@ -356,60 +352,6 @@ fn with_items(tx: &Transaction<'_>, found: PageItems<(OrderSummary, Decimals)>) 
         }
     }
     Ok(page)
-}
-
-/// The fields of an order's request that are stored as JSON and not in columns.
-#[derive(serde::Serialize, serde::Deserialize)]
-struct StoredDetails {
-    company_name: Option<String>,
-    locale: Option<String>,
-    language: Option<String>,
-    shipping_address: Option<ShippingAddress>,
-    checkout_redirect_urls: Option<CheckoutRedirectUrls>,
-}
-
-/// Returns the column `details` of a new order; NULL if the request has none of these fields.
-fn details_column(request: &CreateOrder) -> Result<Option<String>> {
-    let details = StoredDetails {
-        company_name: request.customer.company_name.clone(),
-        locale: request.customer.locale.clone(),
-        language: request.language.clone(),
-        shipping_address: request.shipping_address.clone(),
-        checkout_redirect_urls: request.checkout_redirect_urls.clone(),
-    };
-    let has_any = details.company_name.is_some()
-        || details.locale.is_some()
-        || details.language.is_some()
-        || details.shipping_address.is_some()
-        || details.checkout_redirect_urls.is_some();
-    has_any.then(|| json(&details)).transpose()
-}
-
-/// Whether a stored column `details` can be read.
-pub(super) fn has_details(row: &Row<'_>, column: &'static str) -> Result<bool> {
-    row.json::<StoredDetails>(column).map(|_| true)
-}
-
-pub(crate) fn details(tx: &Transaction<'_>, organization: OrganizationId, order_id: OrderId) -> Result<OrderDetails> {
-    let found = tx.query_opt(DETAILS, &[order_id.into(), organization.into()], |row| {
-        if row.is_null("details")? { Ok(None) } else { row.json::<StoredDetails>("details").map(Some) }
-    })?;
-    let mut response = OrderDetails {
-        order_id,
-        company_name: None,
-        locale: None,
-        language: None,
-        shipping_address: None,
-        checkout_redirect_urls: None,
-    };
-    if let Some(stored) = found.ok_or(Error::NotFound(ResourceKind::Order))? {
-        response.company_name = stored.company_name;
-        response.locale = stored.locale;
-        response.language = stored.language;
-        response.shipping_address = stored.shipping_address;
-        response.checkout_redirect_urls = stored.checkout_redirect_urls;
-    }
-    Ok(response)
 }
 
 /// Returns the currency of an order's amounts.

@@ -175,8 +175,8 @@ fn release(tx: &Transaction<'_>, seats: Seats, expired_orders: i64, cancelled_or
     }
 }
 
-/// Frees the seats of cancelled tickets, of which `checked_in` were checked in. Returns how many seats of the type are
-/// unsold now.
+/// Frees the seats of cancelled tickets. `checked_in` is the number of these tickets that were checked in. Returns how
+/// many seats of the type are unsold now.
 pub(crate) fn restock(tx: &Transaction<'_>, seats: Seats, checked_in: i64) -> Result<i64> {
     update_if_possible(tx, RESTOCK, seats, [checked_in.into()])?.ok_or_else(|| inconsistent(seats))
 }

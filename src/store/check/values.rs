@@ -14,7 +14,7 @@ use crate::rules::calendar::Zone;
 use crate::rules::text::fold;
 use crate::rules::{event, ticket};
 use crate::scope::Scopes;
-use crate::store::{Row, Transaction, columns, orders};
+use crate::store::{Row, Transaction, columns, order_details};
 
 /// A rule about the values of each row of a table.
 pub(super) struct RowRule {
@@ -128,7 +128,7 @@ const RULES: &[RowRule] = &[
             columns::read::<Metadata>(row, "metadata")?;
             Ok(is_currency(row, "currency")?
                 && is_text(row, "customer_name")?
-                && (row.is_null("details")? || orders::has_details(row, "details")?))
+                && (row.is_null("details")? || order_details::is_readable(row, "details")?))
         },
     },
     RowRule {

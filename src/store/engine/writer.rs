@@ -201,7 +201,7 @@ impl GroupCommit {
 
     /// Runs the queued jobs as one group, commits it, and answers the callers.
     ///
-    /// Code of the embedding program runs in it: the clock, and whatever receives log lines. If that panics, the
+    /// Code of the embedding program runs in it: its clock, and its tracing subscriber. If one of them panics, the
     /// transaction is rolled back, the callers are answered, and the leader goes on.
     fn write_group(&self) {
         let mut group = Vec::new();

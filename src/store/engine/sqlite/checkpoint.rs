@@ -130,7 +130,7 @@ fn checkpoint_when_woken(database: &Database, woken: &Receiver<()>) {
         }
     };
     loop {
-        // Whatever receives the log lines of the embedding program may panic. The thread goes on.
+        // A tracing subscriber of the embedding program may panic. The thread goes on.
         let done = match woken.recv_timeout(LOOK) {
             Ok(()) => catch_unwind(AssertUnwindSafe(checkpoint)),
             Err(RecvTimeoutError::Timeout) => catch_unwind(AssertUnwindSafe(|| {

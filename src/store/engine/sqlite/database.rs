@@ -297,7 +297,7 @@ impl Database {
         allowed.map(drop).map_err(convert)
     }
 
-    /// Moves all of the WAL, whatever was moved before. The connection must be open
+    /// Copies the whole WAL into the database file again, including the parts that were copied before. The connection must be open
     /// [exclusively](Self::open_exclusively).
     pub(super) fn copy_whole_wal(&self) -> Result<()> {
         match self.run_checkpoint("TRUNCATE").map_err(convert)? {

@@ -23,7 +23,7 @@ pub(crate) struct Readers {
     look_ups: ConnectionPool,
     /// For reads that may look at many rows, like searches and filtered lists, and for snapshots that a program holds.
     scans: ConnectionPool,
-    /// As many as there are connections for scans, so that whoever has a permit finds a connection.
+    /// There is one permit for each connection for scans, so that a read with a permit never waits for a connection.
     scan_permits: ScanPermits,
     /// How long a scan may take.
     scan_budget: Duration,
