@@ -20,7 +20,8 @@ pub(crate) const MAX_PRICE: i64 = 1_000_000_000;
 ///
 /// An amount does not name its currency. Amounts are compared by value: 12.5 equals 12.50, also as a key of a map.
 /// Arithmetic is exact and checked: [`checked_add`](Self::checked_add), [`checked_sub`](Self::checked_sub),
-/// [`checked_mul`](Self::checked_mul) and [`checked_sum`](Self::checked_sum). In JSON an amount is a number.
+/// [`checked_mul`](Self::checked_mul) and [`checked_sum`](Self::checked_sum). In JSON an amount is a number, without
+/// trailing zeros: see [`with_decimals`](Self::with_decimals).
 ///
 /// ```
 /// use ticketing::Amount;
@@ -114,6 +115,27 @@ impl Amount {
     pub fn minor_with(self, decimals: u8) -> Option<i64> {
         let (minor, own) = self.parts();
         10_i64.checked_pow(u32::from(decimals.checked_sub(own)?)).and_then(|factor| minor.checked_mul(factor))
+    }
+
+    /// The same amount with `decimals` decimals: 20 with two decimals is 20.00. `None` if the amount has more decimals or
+    /// does not fit.
+    ///
+    /// All amounts that the operations return have the decimals of their currency. This is for amounts that the program
+    /// itself reads from text or JSON.
+    ///
+    /// ```
+    /// use ticketing::Amount;
+    /// let amount: Amount = serde_json::from_str("20")?;
+    /// assert_eq!(amount.to_string(), "20");
+    /// assert_eq!(amount.with_decimals(2).map(|amount| amount.to_string()), Some("20.00".to_owned()));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn with_decimals(self, decimals: u8) -> Option<Self> {
+        if decimals > MAX_DECIMALS {
+            return None;
+        }
+        self.minor_with(decimals).map(|minor| Self { minor, decimals })
     }
 
     /// The minor units and decimals without trailing zeros: the same pair for equal amounts.

@@ -1,6 +1,7 @@
 //! Discounts: codes of an event that reduce the price of its tickets.
 
 use super::amount::{Amount, MAX_PRICE};
+use super::amounts::amounts;
 use super::discount_value::{DiscountType, DiscountValue};
 use super::id::{DiscountId, EventId, TicketTypeId};
 use super::order::MAX_ITEMS;
@@ -79,6 +80,8 @@ pub struct Discount {
     #[cfg_attr(feature = "http", schemars(!default))]
     pub revision: i64,
 }
+
+amounts! { Discount { value, minimum_purchase } }
 
 writable_fields! {
     /// A request to create a discount.
@@ -293,3 +296,7 @@ pub struct DiscountErrorData {
     /// The `minimumPurchase` of the discount.
     pub amount: Amount,
 }
+
+amounts! { DiscountValidationResponse { discount, error_data } }
+amounts! { ValidatedDiscount { value, discounted_amount } }
+amounts! { DiscountErrorData { amount } }

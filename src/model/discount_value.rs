@@ -1,6 +1,7 @@
 //! The reduction by a discount: a percentage or an amount.
 
 use super::amount::Amount;
+use super::amounts::Amounts;
 use super::percentage::Percentage;
 use crate::text_enum::text_enum;
 
@@ -49,6 +50,14 @@ impl DiscountValue {
         match self {
             Self::Percentage(percentage) => percentage.number(),
             Self::FixedAmount(amount) => amount,
+        }
+    }
+}
+
+impl Amounts for DiscountValue {
+    fn change_amounts(&mut self, change: &mut dyn FnMut(&mut Amount)) {
+        if let Self::FixedAmount(amount) = self {
+            change(amount);
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Events: what tickets are sold for.
 
+use super::amounts::amounts;
 use super::id::{EventId, OrganizationId};
 use super::metadata::Metadata;
 use super::organization::Organization;
@@ -119,6 +120,8 @@ pub struct Event {
     #[cfg_attr(feature = "http", schemars(!default))]
     pub revision: i64,
 }
+
+amounts! { Event {} }
 
 writable_fields! {
     /// A request to create an event.

@@ -1,6 +1,7 @@
 //! Notifications for handlers and subscribers inside the program.
 
 use super::amount::Amount;
+use super::amounts::{self, InCurrency, amounts};
 use super::id::{CustomerId, EventId, NotificationId, OrderId, OrganizationId, TicketId, TicketTypeId};
 use super::notification::{NotificationData, OrderCancelled, OrderCompleted, TicketCheckedIn, TicketIssued};
 use super::timestamp::Timestamp;
@@ -59,7 +60,7 @@ pub struct Notification {
 pub enum NotificationDetails {
     /// An order was completed.
     #[serde(rename = "order.completed")]
-    OrderCompleted(OrderCompleted),
+    OrderCompleted(#[serde(deserialize_with = "amounts::in_currency")] OrderCompleted),
     /// An order was cancelled.
     #[serde(rename = "order.cancelled")]
     OrderCancelled(OrderCancelled),
@@ -71,16 +72,16 @@ pub enum NotificationDetails {
     TicketCheckedIn(TicketCheckedIn),
     /// An order was created.
     #[serde(rename = "order.created")]
-    OrderCreated(OrderCreated),
+    OrderCreated(#[serde(deserialize_with = "amounts::in_currency")] OrderCreated),
     /// An order was marked as expired.
     #[serde(rename = "order.expired")]
     OrderExpired(OrderExpired),
     /// A payment is to be refunded.
     #[serde(rename = "refund.due")]
-    RefundDue(RefundNotification),
+    RefundDue(#[serde(deserialize_with = "amounts::in_currency")] RefundNotification),
     /// A payment was not refunded.
     #[serde(rename = "refund.refused")]
-    RefundRefused(RefundNotification),
+    RefundRefused(#[serde(deserialize_with = "amounts::in_currency")] RefundNotification),
     /// A ticket was cancelled.
     #[serde(rename = "ticket.cancelled")]
     TicketCancelled(TicketCancelled),
@@ -100,6 +101,14 @@ pub struct OrderCreated {
     pub total: Amount,
     /// The currency of the total: an ISO 4217 code.
     pub currency: String,
+}
+
+amounts! { OrderCreated { total } }
+
+impl InCurrency for OrderCreated {
+    fn currency(&self) -> &str {
+        &self.currency
+    }
 }
 
 /// An order that was marked as expired.
@@ -124,6 +133,14 @@ pub struct RefundNotification {
     pub amount: Amount,
     /// The currency of the amount: an ISO 4217 code.
     pub currency: String,
+}
+
+amounts! { RefundNotification { amount } }
+
+impl InCurrency for RefundNotification {
+    fn currency(&self) -> &str {
+        &self.currency
+    }
 }
 
 /// A ticket that was cancelled.

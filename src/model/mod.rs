@@ -4,6 +4,7 @@
 
 pub(crate) mod amount;
 mod amount_arithmetic;
+pub(crate) mod amounts;
 pub(crate) mod backup;
 pub(crate) mod caller;
 pub(crate) mod cancellation;

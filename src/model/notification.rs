@@ -3,6 +3,7 @@
 use serde::ser::SerializeStruct;
 
 use super::amount::Amount;
+use super::amounts::{self, InCurrency, amounts};
 use super::id::{CustomerId, EventId, NotificationId, OrderId, TicketId, TicketTypeId};
 use super::timestamp::Timestamp;
 use super::webhook::NotificationType;
@@ -41,7 +42,7 @@ pub struct WebhookNotification {
 pub enum NotificationData {
     /// An order was completed.
     #[serde(rename = "order.completed")]
-    OrderCompleted(OrderCompleted),
+    OrderCompleted(#[serde(deserialize_with = "amounts::in_currency")] OrderCompleted),
     /// An order was cancelled.
     #[serde(rename = "order.cancelled")]
     OrderCancelled(OrderCancelled),
@@ -69,6 +70,14 @@ pub struct OrderCompleted {
     pub total: Amount,
     /// The currency of the total: an ISO 4217 code.
     pub currency: String,
+}
+
+amounts! { OrderCompleted { total } }
+
+impl InCurrency for OrderCompleted {
+    fn currency(&self) -> &str {
+        &self.currency
+    }
 }
 
 /// An order that was cancelled.

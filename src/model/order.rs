@@ -1,6 +1,7 @@
 //! Orders: what a customer buys for one event.
 
 use super::amount::Amount;
+use super::amounts::amounts;
 use super::customer::{Customer, NewCustomer};
 use super::id::{CustomerId, DiscountId, EventId, OrderId, OrderItemId, OrganizationId, TicketId, TicketTypeId};
 use super::metadata::Metadata;
@@ -101,6 +102,9 @@ with_shared_fields! {
         items: Vec<OrderItem>,
     }
 }
+
+amounts! { Order { total, discounted_amount, items } }
+amounts! { OrderItem { price, item_subtotal, item_discount, final_amount } }
 
 impl Order {
     /// The issued tickets of all items.
@@ -212,6 +216,8 @@ pub struct CreateOrderResponse {
     pub issued_tickets: Vec<OrderTicket>,
 }
 
+amounts! { CreateOrderResponse { order } }
+
 impl From<Order> for CreateOrderResponse {
     fn from(order: Order) -> Self {
         // The link is empty if the gateway reported a payment for an order without a checkout URL.
@@ -233,6 +239,8 @@ pub struct CancelOrderResponse {
     /// Whether the organizer has to return the money manually. False if the gateway handles the refund.
     pub requires_manual_refund: bool,
 }
+
+amounts! { CancelOrderResponse {} }
 
 form! {
     /// A request to create an order.

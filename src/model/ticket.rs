@@ -1,5 +1,6 @@
 //! Issued tickets: what a person shows at the entrance.
 
+use super::amounts::amounts;
 use super::customer::{Customer, NewCustomer};
 use super::id::{ApiKeyId, CustomerId, EventId, OrderId, OrderItemId, TicketId, TicketTypeId};
 use super::metadata::Metadata;
@@ -79,6 +80,9 @@ with_shared_fields! {
     pub struct CancelledIssuedTicket {}
 }
 
+amounts! { IssuedTicket {} }
+amounts! { CancelledIssuedTicket {} }
+
 /// A ticket type as shown in a ticket.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[cfg_attr(feature = "http", derive(schemars::JsonSchema))]
@@ -150,6 +154,8 @@ pub struct IssueTicketsResponse {
     /// The new tickets.
     pub issued_tickets: Vec<NewTicket>,
 }
+
+amounts! { IssueTicketsResponse {} }
 
 /// A newly issued ticket.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]

@@ -1,6 +1,7 @@
 //! Ticket types: what can be ordered for an event.
 
 use super::amount::{Amount, MAX_PRICE};
+use super::amounts::amounts;
 use super::id::{EventId, TicketTypeId};
 use super::metadata::Metadata;
 use super::page::PageRequest;
@@ -98,6 +99,8 @@ pub struct TicketType {
     #[cfg_attr(feature = "http", schemars(!default))]
     pub revision: i64,
 }
+
+amounts! { TicketType { price } }
 
 writable_fields! {
     /// A request to create a ticket type.

@@ -1,5 +1,6 @@
 //! Webhook endpoints and the deliveries of notifications to them.
 
+use super::amounts::amounts;
 use super::id::{NotificationId, OutboxId, WebhookDeliveryId, WebhookId};
 use super::page::PageRequest;
 use super::secret::Secret;
@@ -100,6 +101,8 @@ pub struct CreatedWebhookEndpoint {
     /// The signing secret: `whsec_` and 32 random bytes in base64. No other response contains it.
     pub secret: Secret,
 }
+
+amounts! { CreatedWebhookEndpoint {} }
 
 /// The new signing secret of a webhook endpoint.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -206,3 +209,5 @@ pub struct ResentWebhookDelivery {
     /// The outbox id of the deliveries that follow.
     pub outbox_id: OutboxId,
 }
+
+amounts! { ResentWebhookDelivery {} }

@@ -38,7 +38,7 @@ pub(crate) fn check_in(
         Err(refusal) => refuse(tx, scanned.ticket.id, refusal)?,
     };
     if let Scan::Accepted(ticket) = &scan {
-        operation.store_result(tx, &ticket.value)?;
+        operation.store_result(tx, &*ticket.value)?;
     }
     Ok(scan)
 }

@@ -5,17 +5,50 @@
 
 use std::time::Duration;
 
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::error::{Error, Result};
 use crate::form::request::Request;
+use crate::model::amounts::Amounts;
 use crate::model::caller::KeyedCaller;
 use crate::model::id::{Id, Kind, OrderId};
 use crate::model::idempotency::Replayable;
 use crate::store::Transaction;
 use crate::store::idempotency_records::{self, IdempotentRequest, PendingOrder, StoredOutcome};
+
+/// A result that is stored as JSON and read again.
+pub(crate) trait OperationResult: Amounts + Clone + Serialize + DeserializeOwned {}
+
+impl<T: Amounts + Clone + Serialize + DeserializeOwned> OperationResult for T {}
+
+/// The JSON of a stored result: the fields of the result, and the decimals of its amounts, which the numbers of JSON
+/// do not have.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct StoredResult<'a, T> {
+    #[serde(flatten)]
+    result: &'a T,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    amount_decimals: Option<u8>,
+}
+
+/// The decimals in the JSON of a [`StoredResult`].
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct StoredDecimals {
+    amount_decimals: Option<u8>,
+}
+
+fn read_result<T: OperationResult>(json: &str) -> serde_json::Result<T> {
+    let mut result: T = serde_json::from_str(json)?;
+    let StoredDecimals { amount_decimals } = serde_json::from_str(json)?;
+    if let Some(decimals) = amount_decimals {
+        result.set_decimals(decimals);
+    }
+    Ok(result)
+}
 
 /// What an operation acts on. A key that was used for one target cannot be used for another.
 #[derive(Debug, Clone, Copy)]
@@ -69,22 +102,19 @@ impl IdempotentOperation {
     }
 
     /// Looks up what the same request led to before, in this process or another.
-    pub(crate) fn prior_outcome<T: DeserializeOwned>(&self, tx: &Transaction<'_>) -> Result<PriorOutcome<T>> {
+    pub(crate) fn prior_outcome<T: OperationResult>(&self, tx: &Transaction<'_>) -> Result<PriorOutcome<T>> {
         let Some(request) = &self.0 else { return Ok(PriorOutcome::None) };
         match idempotency_records::find(tx, request)? {
             None => Ok(PriorOutcome::None),
             Some(StoredOutcome::PendingOrder(order)) => Ok(PriorOutcome::PendingOrder(order)),
-            Some(StoredOutcome::Result(json)) => {
-                let result = serde_json::from_str(&json);
-                result.map(PriorOutcome::Result).map_err(|error| {
-                    Error::Internal(format!("the stored result of an idempotent request cannot be read: {error}"))
-                })
-            }
+            Some(StoredOutcome::Result(json)) => read_result(&json).map(PriorOutcome::Result).map_err(|error| {
+                Error::Internal(format!("the stored result of an idempotent request cannot be read: {error}"))
+            }),
         }
     }
 
     /// Does `work` and stores its result, unless the same request has succeeded before.
-    pub(crate) fn run<T: Serialize + DeserializeOwned>(
+    pub(crate) fn run<T: OperationResult>(
         &self,
         tx: &Transaction<'_>,
         work: impl FnOnce() -> Result<T>,
@@ -98,9 +128,10 @@ impl IdempotentOperation {
     }
 
     /// Stores the result, in the transaction of the work.
-    pub(crate) fn store_result(&self, tx: &Transaction<'_>, result: &impl Serialize) -> Result<()> {
+    pub(crate) fn store_result<T: OperationResult>(&self, tx: &Transaction<'_>, result: &T) -> Result<()> {
         let Some(request) = &self.0 else { return Ok(()) };
-        let json = serde_json::to_string(result).map_err(|error| Error::Internal(error.to_string()))?;
+        let stored = StoredResult { result, amount_decimals: result.decimals() };
+        let json = serde_json::to_string(&stored).map_err(|error| Error::Internal(error.to_string()))?;
         idempotency_records::store(tx, request, &StoredOutcome::Result(json))
     }
 

@@ -7,7 +7,6 @@
 use std::fmt::Debug;
 
 use serde::Serialize;
-use serde::de::DeserializeOwned;
 
 use super::TicketingService;
 use super::in_flight::InFlightGuard;
@@ -15,7 +14,7 @@ use crate::error::Result;
 use crate::form::request::Request;
 use crate::model::caller::KeyedCaller;
 use crate::model::idempotency::Replayable;
-use crate::sales::idempotent_operation::{IdempotentOperation, OperationTarget, PriorOutcome};
+use crate::sales::idempotent_operation::{IdempotentOperation, OperationResult, OperationTarget, PriorOutcome};
 use crate::store::Transaction;
 
 /// How an operation starts.
@@ -43,7 +42,7 @@ impl RunningOperation {
 
 impl TicketingService {
     /// Starts an operation. If the caller gave a key under which the same request has succeeded, returns its result.
-    pub(super) fn begin_idempotent<B: Serialize, T: DeserializeOwned>(
+    pub(super) fn begin_idempotent<B: Serialize, T: OperationResult>(
         &self,
         call: &KeyedCaller,
         target: OperationTarget,
@@ -70,7 +69,7 @@ impl TicketingService {
     ) -> Result<Replayable<T>>
     where
         B: Serialize + Send + 'static,
-        T: Serialize + DeserializeOwned + Send + 'static,
+        T: OperationResult + Send + 'static,
     {
         let request = request.into();
         let running = match self.begin_idempotent(call, target, &request)? {
@@ -91,7 +90,7 @@ impl TicketingService {
     ) -> Result<Replayable<T>>
     where
         B: Serialize + Send + 'static,
-        T: Serialize + DeserializeOwned + Send + 'static,
+        T: OperationResult + Send + 'static,
     {
         if call.key.is_some() {
             return self.write_idempotent(call, target, request, work);

@@ -1,5 +1,6 @@
 //! The operations of `TicketingService`, called from Rust: a file per resource or subject.
 
+mod amount_decimals;
 mod api_keys;
 mod check_in;
 mod closing;
