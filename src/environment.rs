@@ -17,6 +17,15 @@ pub trait Clock: Send + Sync + fmt::Debug {
 
     /// The time since an arbitrary fixed instant. It never goes backwards.
     fn monotonic(&self) -> Duration;
+
+    /// Whether the wall clock is known to be right, also after it jumped. Default: `false`.
+    ///
+    /// If it is `true`, [maintenance](crate::TicketingService::run_maintenance) acts on the time at once. Otherwise, it
+    /// waits an hour after the clock jumped forwards. A clock that asks the system whether it is synchronized can
+    /// return `true` as long as it is.
+    fn is_trusted(&self) -> bool {
+        false
+    }
 }
 
 /// A source of random bytes, for ids, ticket codes and keys.
@@ -35,6 +44,10 @@ macro_rules! for_pointers {
 
             fn monotonic(&self) -> Duration {
                 (**self).monotonic()
+            }
+
+            fn is_trusted(&self) -> bool {
+                (**self).is_trusted()
             }
         }
 
@@ -125,6 +138,11 @@ impl Clock for ManualClock {
 
     fn monotonic(&self) -> Duration {
         self.time().monotonic
+    }
+
+    /// Always true: a test that moves the clock wants to see what is due then.
+    fn is_trusted(&self) -> bool {
+        true
     }
 }
 

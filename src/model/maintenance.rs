@@ -24,4 +24,6 @@ pub struct MaintenanceReport {
     /// Rows that could not be processed, because they cannot be read or contradict other rows. They are as they were, and
     /// are tried again after a minute. [`check`](crate::TicketingService::check) shows them.
     pub skipped_rows: usize,
+    /// Whether nothing was expired or deleted because the clock [jumped ahead](crate::TicketingService::run_maintenance).
+    pub held_back: bool,
 }

@@ -127,6 +127,9 @@ pub struct MaintenanceStatistics {
     /// Rows that the maintenance skipped, because they cannot be read or contradict other rows. A
     /// row is tried again, and counted again, about every minute.
     pub skipped_rows: u64,
+    /// Maintenance runs that expired and deleted nothing because the clock
+    /// [jumped ahead](crate::TicketingService::run_maintenance).
+    pub held_back: u64,
 }
 
 /// A distribution of values: a histogram.

@@ -182,6 +182,8 @@ impl Collector for ServiceMetrics {
         metrics.histogram("webhook_attempt_duration", help, Some(&Unit::Seconds), &webhooks.seconds)?;
         let help = "Damaged rows that maintenance skipped, counted each minute";
         metrics.counter("rows_skipped", help, maintenance.skipped_rows)?;
+        let help = "Maintenance runs that expired and deleted nothing because the clock jumped ahead";
+        metrics.counter("maintenance_held_back", help, maintenance.held_back)?;
         metrics.counter("webhooks_dead", "Notifications that were given up after the last attempt", webhooks.dead)?;
         let help = "Endpoints with due notifications that are limited to a part of the sender's threads";
         metrics.gauge("webhook_endpoints_held_back", help, None, webhooks.throttled)?;

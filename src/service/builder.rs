@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use super::background::Background;
+use super::clock_history::ClockHistory;
 use super::in_flight::InFlightKeys;
 use super::notification_handlers::{self, NotificationHandler};
 use super::skipped_rows::SkippedRows;
@@ -172,6 +173,7 @@ impl Builder {
             in_flight_keys: InFlightKeys::default(),
             suspended: SuspendedOrganizations::default(),
             skipped_rows: SkippedRows::default(),
+            clock_history: ClockHistory::default(),
         };
         let service = TicketingService { inner: Arc::new(inner) };
         service.read_suspended_organizations()?;

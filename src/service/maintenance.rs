@@ -28,6 +28,13 @@ impl TicketingService {
     /// events, or 1,000 deleted rows. Each batch is a transaction of its own, so that other writes wait only for one
     /// batch.
     ///
+    /// A clock that is wrong and far ahead would make all of this look old, and what expired cannot be taken back. So
+    /// after the clock jumped forwards by more than an hour, or if the last run was more than an hour ago when the
+    /// service was opened, runs expire and delete nothing for an hour: until the clock is back, or has gone on for an
+    /// hour without another jump. Operations do not depend on it. A [`Clock`](crate::environment::Clock) that
+    /// [is trusted](crate::environment::Clock::is_trusted), such as a `ManualClock`, is believed at once. A program that
+    /// calls this method less than hourly, from a process that soon ends, needs such a clock.
+    ///
     /// # Errors
     /// The first error of the [store](crate::Error::Store) with which a step failed as a whole. The other steps were run
     /// nevertheless, and what was done is kept.
@@ -50,13 +57,16 @@ impl TicketingService {
                 break;
             }
             // A panic in the clock or another part of the program must not keep the next steps from running.
-            let result = catch_unwind(AssertUnwindSafe(|| step(self, &mut run)))
+            let result = catch_unwind(AssertUnwindSafe(|| step.run(self, &mut run)))
                 .unwrap_or_else(|_| Err(Error::Internal("a step of the maintenance panicked".to_owned())));
             if let Err(error) = result {
                 first_error.get_or_insert(error);
             }
         }
         let report = run.report;
+        if report.held_back {
+            self.store_in_operation().counters().maintenance_held_back();
+        }
         if report != MaintenanceReport::default() {
             tracing::debug!(
                 target: "ticketing::maintenance",
@@ -68,6 +78,7 @@ impl TicketingService {
                 forgotten_deliveries = report.forgotten_deliveries,
                 forgotten_notifications = report.forgotten_notifications,
                 skipped_rows = report.skipped_rows,
+                held_back = report.held_back,
                 "maintenance done"
             );
         }

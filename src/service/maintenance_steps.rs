@@ -42,19 +42,45 @@ impl<'r> Run<'r> {
     }
 }
 
-type Step = fn(&TicketingService, &mut Run<'_>) -> Result<()>;
+type StepFunction = fn(&TicketingService, &mut Run<'_>) -> Result<()>;
+
+/// A step of the maintenance.
+pub(super) struct Step {
+    run: StepFunction,
+    /// Whether it decides by the time what it changes for good.
+    acts_on_time: bool,
+}
+
+impl Step {
+    const fn new(run: StepFunction) -> Self {
+        Self { run, acts_on_time: false }
+    }
+
+    const fn on_time(run: StepFunction) -> Self {
+        Self { run, acts_on_time: true }
+    }
+
+    /// Runs the step, unless it acts on the time and the clock is in doubt.
+    pub(super) fn run(&self, service: &TicketingService, run: &mut Run<'_>) -> Result<()> {
+        if self.acts_on_time && !service.believes_clock()? {
+            run.report.held_back = true;
+            return Ok(());
+        }
+        (self.run)(service, run)
+    }
+}
 
 /// The steps, in this order. The refunds come last, because they wait for the payment gateway.
 pub(super) const STEPS: [Step; 9] = [
-    expire_orders,
-    expire_events,
-    cancel_orders,
-    |service, _| service.store_key_uses(),
-    |service, _| service.read_suspended_organizations(),
-    delete_idempotency_keys,
-    delete_deliveries,
-    delete_notifications,
-    attempt_refunds,
+    Step::on_time(expire_orders),
+    Step::on_time(expire_events),
+    Step::new(cancel_orders),
+    Step::new(|service, _| service.store_key_uses()),
+    Step::new(|service, _| service.read_suspended_organizations()),
+    Step::on_time(delete_idempotency_keys),
+    Step::on_time(delete_deliveries),
+    Step::on_time(delete_notifications),
+    Step::new(attempt_refunds),
 ];
 
 /// Rows that are read and changed in batches.

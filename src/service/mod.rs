@@ -63,6 +63,8 @@ mod statistics;
 
 mod background;
 mod checkout_links;
+mod clock_check;
+mod clock_history;
 mod handler_thread;
 mod idempotency;
 mod in_flight;

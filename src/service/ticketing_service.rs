@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use super::background::Background;
+use super::clock_history::ClockHistory;
 use super::in_flight::InFlightKeys;
 use super::skipped_rows::SkippedRows;
 use super::webhook_settings::WebhookSettings;
@@ -85,6 +86,8 @@ pub(super) struct Inner {
     pub(super) suspended: SuspendedOrganizations,
     /// Rows that the maintenance could not process.
     pub(super) skipped_rows: SkippedRows,
+    /// Whether the maintenance may act on the clock.
+    pub(super) clock_history: ClockHistory,
 }
 
 /// # The service itself

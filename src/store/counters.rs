@@ -165,6 +165,7 @@ pub(crate) struct Counters {
     notifications_dead: Counter,
     throttled_endpoints: AtomicU64,
     rows_skipped: Counter,
+    maintenance_held_back: Counter,
 }
 
 impl Default for Counters {
@@ -197,6 +198,7 @@ impl Default for Counters {
             notifications_dead: Counter::default(),
             throttled_endpoints: AtomicU64::default(),
             rows_skipped: Counter::default(),
+            maintenance_held_back: Counter::default(),
         }
     }
 }
@@ -256,6 +258,11 @@ impl Counters {
         self.rows_skipped.add(1);
     }
 
+    /// Counts a maintenance run that expired and deleted nothing, because the clock is in doubt.
+    pub(crate) fn maintenance_held_back(&self) {
+        self.maintenance_held_back.add(1);
+    }
+
     /// Returns all counts. `jobs_waiting` is the number of jobs that wait for the writer now.
     pub(super) fn get(&self, jobs_waiting: usize) -> Statistics {
         let jobs = self.jobs_per_commit.get();
@@ -289,7 +296,10 @@ impl Counters {
                 dead: self.notifications_dead.get(),
                 throttled: self.throttled_endpoints.load(Ordering::Relaxed),
             },
-            maintenance: MaintenanceStatistics { skipped_rows: self.rows_skipped.get() },
+            maintenance: MaintenanceStatistics {
+                skipped_rows: self.rows_skipped.get(),
+                held_back: self.maintenance_held_back.get(),
+            },
         }
     }
 }

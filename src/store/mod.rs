@@ -35,6 +35,7 @@ pub(crate) mod events;
 pub(crate) mod handler_queue;
 pub(crate) mod idempotency_records;
 mod lists;
+pub(crate) mod maintenance_clock;
 mod migrations;
 mod newest_id;
 pub(crate) mod order_details;
