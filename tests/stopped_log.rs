@@ -14,7 +14,7 @@ fn the_threads_of_a_service_that_has_stopped_end_without_a_word() {
     let log = log::capture();
     let fixture = Fixture::with_gateway(|builder| {
         let builder = builder.maintenance().webhook_sender(Default::default()).allow_local_webhooks(true);
-        builder.on_notification("program", [NotificationTopic::OrderCompleted], |_, _| Ok(()))
+        builder.on_topics("program", [NotificationTopic::OrderCompleted], |_, _| Ok(()))
     });
     fixture.skip_final_check();
     let ticket_type = fixture.new_ticket_type(0, 10);

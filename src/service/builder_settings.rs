@@ -11,6 +11,7 @@ use crate::environment::{Clock, Entropy};
 use crate::error::Result;
 use crate::model::handler_notification::{Notification, NotificationTopic};
 use crate::payment::PaymentGateway;
+use crate::text_enum::TextEnum;
 use crate::webhook::{SenderOptions, Transport};
 
 /// # Payments and orders
@@ -72,8 +73,9 @@ impl Builder {
         self
     }
 
-    /// Calls a function of the program with every notification of these topics, of all organizations: to send e-mails,
-    /// for example, or to update another system. `name` identifies the function in the database.
+    /// Calls a function of the program with every notification, of all organizations: to send e-mails, for example, or to
+    /// update another system. `name` identifies the function in the database, where its notifications are queued.
+    /// [`on_topics`](Self::on_topics) queues only those of some topics.
     ///
     /// A notification is queued in the transaction of the change that it reports, and the handler is called once the
     /// change is durable: **at least once**, usually within milliseconds, and again after an error or a panic, on the
@@ -88,7 +90,7 @@ impl Builder {
     /// Several processes with the same file may have the same handler; one of them is called with each notification.
     /// The changes of processes without the handler are reported too. If a process ends during a call, the call is
     /// repeated after a minute; a call that takes longer than a minute is repeated by another process, if one has the
-    /// handler. All processes should name the same topics: those of the process that was opened last are queued.
+    /// handler.
     ///
     /// If no program has the handler any more, for example because its name was changed, its notifications wait. They are
     /// called when a program has the name again. The maintenance deletes them at the age of the
@@ -103,10 +105,10 @@ impl Builder {
     #[doc = include_str!("../doc_fixture.md")]
     /// # let path = folder.path().join("hall.db");
     /// # let (mails, mail) = std::sync::mpsc::channel();
-    /// use ticketing::notification::{NotificationDetails, NotificationTopic};
+    /// use ticketing::notification::NotificationDetails;
     ///
     /// let service = TicketingService::builder(path)
-    ///     .on_notification("mail", [NotificationTopic::OrderCompleted], move |service, notification| {
+    ///     .on_notification("mail", move |service, notification| {
     ///         if let NotificationDetails::OrderCompleted(completed) = &notification.details {
     ///             let caller = service.act_for(notification.organization_id)?;
     ///             let order = service.get_order(&caller, completed.order_id)?;
@@ -127,6 +129,33 @@ impl Builder {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn on_notification(
+        self,
+        name: impl Into<String>,
+        handler: impl Fn(&TicketingService, &Notification) -> Result<(), Box<dyn std::error::Error + Send + Sync>>
+        + Send
+        + Sync
+        + 'static,
+    ) -> Self {
+        self.on_topics(name, NotificationTopic::ALL.iter().copied(), handler)
+    }
+
+    /// Like [`on_notification`](Self::on_notification), but only with the notifications of these topics. The others are
+    /// not queued, which saves writes.
+    ///
+    /// All processes should name the same topics for a handler: those of the process that was opened last are queued.
+    ///
+    /// ```
+    /// use ticketing::TicketingService;
+    /// use ticketing::notification::NotificationTopic;
+    /// let builder = TicketingService::temporary()
+    ///     .on_topics("accounting", [NotificationTopic::RefundRefused], |_, notification| {
+    ///         println!("give money back by hand: {:?}", notification.details);
+    ///         Ok(())
+    ///     });
+    /// # builder.open()?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn on_topics(
         mut self,
         name: impl Into<String>,
         topics: impl IntoIterator<Item = NotificationTopic>,

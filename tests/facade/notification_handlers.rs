@@ -30,7 +30,7 @@ fn with_handler(
 ) -> (Builder, Calls) {
     let (calls, received): (Sender<Notification>, _) = channel();
     let calls = Mutex::new(calls);
-    let builder = builder.on_notification(name, topics.to_vec(), move |_, notification| {
+    let builder = builder.on_topics(name, topics.to_vec(), move |_, notification| {
         // The test has ended if nobody receives.
         let _ = calls.lock().unwrap().send(notification.clone());
         Ok(answer(notification)?)
@@ -222,7 +222,7 @@ fn a_handler_calls_operations_that_write_and_cause_notifications() {
     let counter = Arc::clone(&changed);
     let fixture = Fixture::with(|builder| {
         let topics = [NotificationTopic::OrderCreated, NotificationTopic::OrderCompleted];
-        builder.on_notification("pays", topics, move |service, notification| {
+        builder.on_topics("pays", topics, move |service, notification| {
             let caller = service.act_for(notification.organization_id)?;
             match &notification.details {
                 NotificationDetails::OrderCreated(created) => {
@@ -295,17 +295,16 @@ fn notifications_wait_for_a_program_with_their_handler_and_are_deleted_after_the
     let (calls, received) = channel();
     let calls = Mutex::new(calls);
     let with_handler = TicketingService::builder(&path).clock(clock.clone());
-    let with_handler =
-        with_handler.on_notification("test", [NotificationTopic::TicketIssued], move |_, notification| {
-            Ok(calls.lock().unwrap().send(notification.clone())?)
-        });
+    let with_handler = with_handler.on_topics("test", [NotificationTopic::TicketIssued], move |_, notification| {
+        Ok(calls.lock().unwrap().send(notification.clone())?)
+    });
     let with_handler = with_handler.open().unwrap();
     next(&received);
     wait_until("the notification is processed", || waiting() == 0);
     drop(with_handler);
 
     // A program that has only another handler.
-    let other = open(&|builder| builder.on_notification("new", [NotificationTopic::OrderCreated], |_, _| Ok(())));
+    let other = open(&|builder| builder.on_topics("new", [NotificationTopic::OrderCreated], |_, _| Ok(())));
     issue();
     clock.advance(Duration::from_hours(30 * 24) - Duration::from_millis(1));
     assert_eq!((other.run_maintenance().unwrap().forgotten_notifications, waiting()), (0, 1));
@@ -322,10 +321,10 @@ fn invalid_handlers_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let topics = [NotificationTopic::OrderCreated];
     let error = TicketingService::builder(folder.path().join("ticketing.db"))
-        .on_notification("", topics, |_, _| Ok(()))
-        .on_notification("a".repeat(101), topics, |_, _| Ok(()))
-        .on_notification("mail", [], |_, _| Ok(()))
-        .on_notification("mail", topics, |_, _| Ok(()))
+        .on_topics("", topics, |_, _| Ok(()))
+        .on_topics("a".repeat(101), topics, |_, _| Ok(()))
+        .on_topics("mail", [], |_, _| Ok(()))
+        .on_notification("mail", |_, _| Ok(()))
         .open()
         .unwrap_err();
     let paths: Vec<&str> = error.fields().iter().map(|field| field.path.as_str()).collect();
@@ -338,7 +337,7 @@ fn a_service_with_handlers_closes_and_stops_calling_them() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("ticketing.db");
     let service = TicketingService::builder(&path)
-        .on_notification("test", [NotificationTopic::OrderCreated], |_, _| Ok(()))
+        .on_topics("test", [NotificationTopic::OrderCreated], |_, _| Ok(()))
         .open()
         .unwrap();
     service.close(Duration::ZERO).expect("a handler is no handle");
@@ -360,7 +359,7 @@ fn run_handler(after_call: impl Fn() + Send + Sync + 'static) {
     let now = Timestamp::from_millis(child_variable("TICKETING_TEST_NOW").parse().unwrap()).unwrap();
     let _service = TicketingService::builder(child_variable("TICKETING_TEST_FILE"))
         .clock(ManualClock::new(now))
-        .on_notification("test", [NotificationTopic::TicketIssued], move |_, notification| {
+        .on_topics("test", [NotificationTopic::TicketIssued], move |_, notification| {
             send_to_parent(format!("{} {}", notification.id, notification.attempt));
             after_call();
             Ok(())

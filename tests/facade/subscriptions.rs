@@ -8,7 +8,6 @@ use crate::common::webhooks::TIMEOUT;
 use crate::common::*;
 use ticketing::environment::Clock;
 use ticketing::notification::{Notification, NotificationDetails, NotificationReceiver, NotificationTopic};
-use ticketing::text_enum::TextEnum;
 use ticketing::ticket::CheckInTicket;
 use ticketing::webhook::NotificationType;
 
@@ -88,7 +87,7 @@ fn a_subscriber_receives_the_same_changes_as_a_handler() {
     let (calls, handled) = std::sync::mpsc::channel();
     let calls = std::sync::Mutex::new(calls);
     let fixture = Fixture::with_gateway(|builder| {
-        builder.on_notification("test", NotificationTopic::ALL.to_vec(), move |_, notification| {
+        builder.on_notification("test", move |_, notification| {
             Ok(calls.lock().unwrap().send(notification.details.clone())?)
         })
     });
