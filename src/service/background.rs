@@ -1,8 +1,8 @@
 //! The background threads of a service that its builder starts, and which live as long as the service.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::handler_thread::{HandlerThread, Registration};
+use super::handler_thread::{CallNext, RegisteredHandler, Registration};
 use super::maintenance_guard::MaintenanceGuard;
 use crate::webhook::WebhookSenderGuard;
 
@@ -16,7 +16,7 @@ pub(super) struct Background {
 struct Guards {
     maintenance: Option<MaintenanceGuard>,
     webhook_sender: Option<WebhookSenderGuard>,
-    handlers: Vec<HandlerThread>,
+    handlers: Vec<RegisteredHandler>,
 }
 
 impl Background {
@@ -32,13 +32,18 @@ impl Background {
         self.guards().webhook_sender = Some(guard);
     }
 
-    pub(super) fn keep_handler(&self, handler: HandlerThread) {
+    pub(super) fn keep_handler(&self, handler: RegisteredHandler) {
         self.guards().handlers.push(handler);
     }
 
-    /// The handlers whose threads are running.
-    pub(super) fn handlers(&self) -> Vec<Registration> {
+    /// What the database knows about the handlers.
+    pub(super) fn registrations(&self) -> Vec<Registration> {
         self.guards().handlers.iter().map(|handler| handler.registration.clone()).collect()
+    }
+
+    /// A function for each handler that calls it with the next notification.
+    pub(super) fn handler_calls(&self) -> Vec<Arc<CallNext>> {
+        self.guards().handlers.iter().map(|handler| Arc::clone(&handler.call_next)).collect()
     }
 
     /// Stops the threads.
@@ -48,8 +53,8 @@ impl Background {
             // A run in progress may wait for the payment gateway. It holds a handle of the service while it runs.
             maintenance.stop_without_waiting();
         }
-        for handler in &guards.handlers {
-            handler.signal_stop();
+        for thread in guards.handlers.iter().filter_map(|handler| handler.thread.as_ref()) {
+            thread.signal_stop();
         }
         drop(guards.webhook_sender);
         drop(guards.handlers);

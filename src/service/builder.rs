@@ -58,6 +58,8 @@ pub struct Builder {
     pub(super) webhook_sender: Option<SenderOptions>,
     pub(super) maintenance: bool,
     pub(super) handlers: Vec<NotificationHandler>,
+    /// Whether each handler has a thread.
+    pub(super) handler_threads: bool,
     pub(super) allow_local_webhooks: bool,
 }
 
@@ -130,6 +132,7 @@ impl Builder {
             webhook_sender: None,
             maintenance: false,
             handlers: Vec::new(),
+            handler_threads: true,
             allow_local_webhooks: false,
         }
     }
@@ -175,9 +178,9 @@ impl Builder {
             skipped_rows: SkippedRows::default(),
             clock_history: ClockHistory::default(),
         };
-        let service = TicketingService { inner: Arc::new(inner) };
+        let service = TicketingService { inner: Arc::new(inner), ignores_suspension: false };
         service.read_suspended_organizations()?;
-        service.start_handlers(self.handlers)?;
+        service.start_handlers(self.handlers, self.handler_threads)?;
         if self.maintenance {
             service.inner.background.keep_maintenance(service.start_maintenance()?);
         }

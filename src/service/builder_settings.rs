@@ -85,7 +85,9 @@ impl Builder {
     ///
     /// Each handler has a thread of its own, which calls it with one notification after another. A handler that fails
     /// or is slow delays no other handler, no webhook, and no operation. It gets the service, and can call every
-    /// operation. Organizations do not see handlers: not in lists, and not in metrics.
+    /// operation, also for an organization that was [suspended](TicketingService::suspend_organization) in the meantime:
+    /// so use this handle, and not another one of the same service. Organizations do not see handlers: not in lists,
+    /// and not in metrics.
     ///
     /// Several processes with the same file may have the same handler; one of them is called with each notification.
     /// The changes of processes without the handler are reported too. If a process ends during a call, the call is
@@ -166,6 +168,16 @@ impl Builder {
     ) -> Self {
         let registration = Registration { name: name.into(), topics: topics.into_iter().collect() };
         self.handlers.push(NotificationHandler { registration, call: Arc::new(handler) });
+        self
+    }
+
+    /// Sets whether each function of [`on_notification`](Self::on_notification) has a thread. Default: true.
+    ///
+    /// Without threads, functions are called by
+    /// [`deliver_due_notifications`](TicketingService::deliver_due_notifications) only: in a test, at a moment of its
+    /// choice.
+    pub fn handler_threads(mut self, threads: bool) -> Self {
+        self.handler_threads = threads;
         self
     }
 }

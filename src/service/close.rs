@@ -51,7 +51,7 @@ impl WeakTicketingService {
     /// Returns a handle of the service; `None` if the service is closed or being closed.
     #[must_use]
     pub fn upgrade(&self) -> Option<TicketingService> {
-        let service = TicketingService { inner: self.inner.upgrade()? };
+        let service = TicketingService { inner: self.inner.upgrade()?, ignores_suspension: false };
         (!service.is_closing()).then_some(service)
     }
 }

@@ -67,19 +67,26 @@ pub(super) struct Registration {
     pub(super) topics: Vec<NotificationTopic>,
 }
 
+/// Calls a handler with the next notification that is due. Returns `false` if none is, or if the service is closed.
+pub(super) type CallNext = dyn Fn() -> Result<bool> + Send + Sync;
+
+/// A handler of a service.
+pub(super) struct RegisteredHandler {
+    pub(super) registration: Registration,
+    pub(super) call_next: Arc<CallNext>,
+    /// `None` if the program calls its handlers with
+    /// [`deliver_due_notifications`](crate::TicketingService::deliver_due_notifications).
+    pub(super) thread: Option<HandlerThread>,
+}
+
 /// The thread of a handler. Dropping this stops it, and waits two seconds for a call that is in progress.
 pub(super) struct HandlerThread {
-    pub(super) registration: Registration,
     wakeup: Arc<Wakeup>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl HandlerThread {
-    pub(super) fn start(
-        store: &Store,
-        registration: Registration,
-        run: impl FnOnce(&Wakeup) + Send + 'static,
-    ) -> Result<Self> {
+    pub(super) fn start(store: &Store, run: impl FnOnce(&Wakeup) + Send + 'static) -> Result<Self> {
         let wakeup = Arc::new(Wakeup::default());
         let listener: Arc<dyn CommitListener> = Arc::<Wakeup>::clone(&wakeup);
         store.add_commit_listener(&listener);
@@ -89,7 +96,7 @@ impl HandlerThread {
             move || run(&wakeup)
         });
         let thread = thread.map_err(StoreError::no_thread)?;
-        Ok(Self { registration, wakeup, thread: Some(thread) })
+        Ok(Self { wakeup, thread: Some(thread) })
     }
 
     /// Lets the thread end after a call in progress.

@@ -28,6 +28,7 @@ mod ticketing_service;
 mod close;
 
 mod organizations;
+mod suspension;
 
 mod api_keys;
 
@@ -50,6 +51,7 @@ mod summary;
 
 mod webhooks;
 
+mod due_notifications;
 mod webhook_sender;
 
 mod subscriptions;

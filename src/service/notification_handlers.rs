@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::TicketingService;
 use super::close::WeakTicketingService;
-use super::handler_thread::{HandlerThread, Registration, Wakeup};
+use super::handler_thread::{HandlerThread, RegisteredHandler, Registration, Wakeup};
 use crate::error::{FieldErrors, Result};
 use crate::model::handler_notification::Notification;
 use crate::model::id::NotificationId;
@@ -53,16 +53,27 @@ pub(super) fn check(handlers: &[NotificationHandler], errors: &mut FieldErrors) 
 }
 
 impl TicketingService {
-    /// Registers the handlers in the database, and starts a thread for each.
-    pub(super) fn start_handlers(&self, handlers: Vec<NotificationHandler>) -> Result<()> {
+    /// Registers the handlers in the database, and starts a thread for each if there are to be threads.
+    pub(super) fn start_handlers(&self, handlers: Vec<NotificationHandler>, threads: bool) -> Result<()> {
         for handler in handlers {
             let registration = handler.registration.clone();
             self.register(registration.clone())?;
             let service = self.downgrade();
-            let thread = HandlerThread::start(self.store_in_operation(), registration, move |wakeup| {
-                run(&service, &handler, wakeup);
-            })?;
-            self.inner.background.keep_handler(thread);
+            let call_next = Arc::new({
+                let (service, handler) = (service.clone(), handler.clone());
+                move || match service.upgrade() {
+                    Some(service) => service.ignoring_suspension().call_next(&handler),
+                    None => Ok(false),
+                }
+            });
+            let thread = match threads {
+                true => {
+                    let run = move |wakeup: &Wakeup| run(&service, &handler, wakeup);
+                    Some(HandlerThread::start(self.store_in_operation(), run)?)
+                }
+                false => None,
+            };
+            self.inner.background.keep_handler(RegisteredHandler { registration, call_next, thread });
         }
         Ok(())
     }
@@ -84,7 +95,7 @@ impl TicketingService {
 
     /// Records that the handlers of this service are in use.
     pub(super) fn register_handlers_again(&self) -> Result<()> {
-        for registration in self.inner.background.handlers() {
+        for registration in self.inner.background.registrations() {
             self.register(registration)?;
         }
         Ok(())
@@ -127,7 +138,7 @@ fn run(service: &WeakTicketingService, handler: &NotificationHandler, wakeup: &W
     let mut rounds: u32 = 0;
     while !wakeup.is_stopping() {
         // The handle is dropped before the thread waits, because it keeps the service open.
-        let Some(service) = service.upgrade() else { return };
+        let Some(service) = service.upgrade().map(TicketingService::ignoring_suspension) else { return };
         if service.stopped().is_some() {
             return;
         }

@@ -12,7 +12,7 @@ use super::in_flight::InFlightKeys;
 use super::skipped_rows::SkippedRows;
 use super::webhook_settings::WebhookSettings;
 use crate::environment::Environment;
-use crate::error::{Result, StoreError};
+use crate::error::{Error, Result, StoreError};
 use crate::model::id::{ApiKeyId, OrganizationId};
 use crate::model::suspended::SuspendedOrganizations;
 use crate::model::timestamp::Timestamp;
@@ -60,6 +60,8 @@ use crate::store::{Store, Transaction, organizations};
 #[derive(Clone)]
 pub struct TicketingService {
     pub(super) inner: Arc<Inner>,
+    /// Whether this handle works for suspended organizations too: see [`TicketingService::even_if_suspended`].
+    pub(super) ignores_suspension: bool,
 }
 
 /// The state that all clones of a service share.
@@ -177,14 +179,19 @@ impl TicketingService {
     }
 
     /// Runs a change that a caller makes, in a transaction. Fails if the organization is suspended or was deleted: what
-    /// is committed after the suspension is refused, also in another process.
+    /// is committed after the suspension is refused, also in another process. A handle of
+    /// [`even_if_suspended`](Self::even_if_suspended) only checks that the organization exists.
     pub(super) fn write_for<T: Send + 'static>(
         &self,
         organization: OrganizationId,
         work: impl Fn(&Transaction<'_>) -> Result<T> + Send + 'static,
     ) -> Result<T> {
+        let ignores_suspension = self.ignores_suspension;
         self.store().write_for(organization, move |tx| {
-            organizations::require_active(tx, organization)?;
+            match organizations::require_active(tx, organization) {
+                Err(Error::OrganizationSuspended) if ignores_suspension => {}
+                result => result?,
+            }
             work(tx)
         })
     }

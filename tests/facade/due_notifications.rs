@@ -1,0 +1,77 @@
+//! `deliver_due_notifications`: handlers and webhooks without threads.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use crate::common::transport::{FakeTransport, respond};
+use crate::common::*;
+use ticketing::Builder;
+use ticketing::notification::NotificationTopic;
+use ticketing::order::ListOrders;
+use ticketing::webhook::NotificationType;
+
+/// The names of the handlers that were called, and the numbers of their calls.
+type Calls = Arc<Mutex<Vec<(&'static str, u32)>>>;
+
+/// Adds a handler whose first `failures` calls for each notification fail.
+fn with_handler(builder: Builder, calls: &Calls, name: &'static str, failures: u32) -> Builder {
+    let calls = Arc::clone(calls);
+    let thread = std::thread::current().id();
+    builder.on_topics(name, [NotificationTopic::TicketIssued], move |_, notification| {
+        assert_eq!(std::thread::current().id(), thread, "no other thread calls handlers");
+        calls.lock().unwrap().push((name, notification.attempt));
+        if notification.attempt <= failures { Err("the test lets the call fail".into()) } else { Ok(()) }
+    })
+}
+
+#[test]
+fn due_handlers_and_webhooks_are_called_on_the_calling_thread_and_at_no_other_time() {
+    let calls = Calls::default();
+    let transport = FakeTransport::new(|_, _, _| respond(204));
+    let fixture = Fixture::with(|builder| {
+        let builder = builder.handler_threads(false).webhook_transport(transport.clone());
+        with_handler(with_handler(builder, &calls, "works", 0), &calls, "fails", 1)
+    });
+    fixture.webhook([NotificationType::TicketIssued]);
+    assert_eq!(fixture.service.deliver_due_notifications().unwrap(), 0);
+    fixture.issue(fixture.default_ticket_type(), 2);
+    assert!(calls.lock().unwrap().is_empty());
+    assert_eq!(fixture.service.deliver_due_notifications().unwrap(), 2 + 2 + 2);
+    assert_eq!(*calls.lock().unwrap(), [("works", 1), ("works", 1), ("fails", 1), ("fails", 1)]);
+    assert_eq!(transport.sent().len(), 2);
+
+    fixture.clock.advance(Duration::from_mins(1) - Duration::from_millis(1));
+    assert_eq!(fixture.service.deliver_due_notifications().unwrap(), 0);
+    fixture.clock.advance(Duration::from_millis(1));
+    assert_eq!(fixture.service.deliver_due_notifications().unwrap(), 2);
+    assert_eq!(calls.lock().unwrap()[4..], [("fails", 2), ("fails", 2)]);
+    assert_eq!(fixture.stored("SELECT COUNT(*) FROM handler_queue"), 0);
+}
+
+#[test]
+fn notifications_of_changes_that_a_handler_makes_are_delivered_in_the_same_call() {
+    let fixture = Fixture::with(|builder| {
+        builder
+            .handler_threads(false)
+            .on_topics("second", [NotificationTopic::OrderCompleted], |_, _| Ok(()))
+            .on_topics("first", [NotificationTopic::OrderCreated], |service, notification| {
+                let caller = service.act_for(notification.organization_id)?;
+                let order = service.list_orders(&caller, ListOrders::default())?.data.remove(0);
+                service.mark_order_paid(&caller, order.id)?;
+                Ok(())
+            })
+    });
+    fixture.order(fixture.default_ticket_type(), 1);
+    assert_eq!(fixture.service.deliver_due_notifications().unwrap(), 2);
+}
+
+#[test]
+fn a_closed_service_delivers_nothing() {
+    let calls = Calls::default();
+    let fixture = Fixture::with(|builder| with_handler(builder.handler_threads(false), &calls, "works", 0));
+    fixture.issue(fixture.default_ticket_type(), 1);
+    fixture.skip_final_check();
+    fixture.service.clone().close(Duration::ZERO).unwrap_err();
+    fixture.service.deliver_due_notifications().unwrap_err();
+    assert!(calls.lock().unwrap().is_empty());
+}
