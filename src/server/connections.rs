@@ -5,7 +5,6 @@
 //! has no timeout for bodies and no limit on connections. So this module implements the timeouts, and chooses the
 //! connection to close when a new one needs room.
 
-use std::collections::HashMap;
 use std::convert::Infallible;
 use std::io;
 use std::net::SocketAddr;
@@ -31,6 +30,7 @@ use tower::Service;
 use super::client_connection::{ClientConnection, Timeouts};
 use super::invalid_http;
 use super::metrics::GaugeGuard;
+use super::open_connections::OpenConnections;
 use super::transport::{Transport, WatchedBody};
 
 /// The maximum size of a request head.
@@ -52,7 +52,7 @@ pub(super) struct Connections {
     gauge: Gauge,
     timeouts: Timeouts,
     limit: usize,
-    open: HashMap<tokio::task::Id, Arc<ClientConnection>>,
+    open: OpenConnections,
     tasks: JoinSet<()>,
     shutdown: watch::Sender<bool>,
 }
@@ -64,7 +64,7 @@ impl Connections {
             gauge,
             timeouts,
             limit: limit.max(1),
-            open: HashMap::new(),
+            open: OpenConnections::default(),
             tasks: JoinSet::new(),
             shutdown: watch::Sender::new(false),
         }
@@ -104,7 +104,7 @@ impl Connections {
     }
 
     fn open(&mut self, stream: TcpStream, client: SocketAddr) {
-        if self.open.len() >= self.limit && !self.evict_one() {
+        if self.open.len() >= self.limit && !self.open.evict_one(Some(client.ip())) {
             tracing::warn!(
                 target: "ticketing::server",
                 limit = self.limit,
@@ -116,7 +116,7 @@ impl Connections {
         let service = ConnectionService { router: self.router.clone(), client, connection: Arc::clone(&connection) };
         let served = serve(stream, service, self.timeouts, self.shutdown.subscribe());
         let task = self.tasks.spawn(count_while(served, GaugeGuard::new(&self.gauge)));
-        self.open.insert(task.id(), connection);
+        self.open.insert(task.id(), client.ip(), connection);
     }
 
     fn remove(&mut self, ended: &Result<(tokio::task::Id, ()), JoinError>) {
@@ -129,17 +129,7 @@ impl Connections {
                 error.id()
             }
         };
-        self.open.remove(&id);
-    }
-
-    /// Closes the connection that is first in the eviction order. Returns `false` if all have a request in progress.
-    fn evict_one(&mut self) -> bool {
-        let candidates = self.open.iter().filter_map(|(id, connection)| Some((connection.eviction_order()?, *id)));
-        let Some((_, id)) = candidates.min_by_key(|(order, _)| *order) else { return false };
-        if let Some(connection) = self.open.remove(&id) {
-            connection.close();
-        }
-        true
+        self.open.remove(id);
     }
 
     /// If the system has no more file handles, lowers the limit below the number of open connections, so that new ones
@@ -153,7 +143,7 @@ impl Connections {
                 limit = self.limit,
                 "out of file handles: lowered the limit on connections"
             );
-            while self.open.len() > self.limit && self.evict_one() {}
+            while self.open.len() > self.limit && self.open.evict_one(None) {}
         } else {
             tracing::warn!(target: "ticketing::server", %error, "cannot accept a connection");
         }

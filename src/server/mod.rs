@@ -181,6 +181,7 @@ mod caller;
 mod checkout_html;
 mod checkout_routes;
 mod client_connection;
+mod client_network;
 mod conditions;
 mod connections;
 #[cfg(feature = "docs-page")]
@@ -190,6 +191,7 @@ mod invalid_http;
 mod metrics;
 mod middleware;
 mod monitoring;
+mod open_connections;
 mod openapi;
 mod operation;
 mod operation_routes;

@@ -24,8 +24,9 @@ pub struct ServerOptions {
     /// How long the server waits for requests in progress when it shuts down. Default: 10 seconds.
     pub shutdown_timeout: Duration,
     /// The maximum number of open connections of one [`serve`](super::serve). Default: 4096, or fewer if the system
-    /// runs out of file handles. At the limit, a new connection replaces the one that has waited longest for its
-    /// client.
+    /// runs out of file handles. At the limit, a new connection replaces one without a request in progress, of the client
+    /// address that has the most connections: the one that has waited longest for its client. An IPv6 network of 64 bits
+    /// counts as one address, and so do all clients behind a proxy: a proxy should limit the connections of each client.
     pub connections: usize,
     /// The maximum number of requests that call the service at once, each on a blocking thread of the runtime. Default:
     /// 256. Further requests are refused with 503. Requests that may call the payment gateway can use half of them:
