@@ -23,7 +23,7 @@ use ticketing::id::NotificationId;
 use ticketing::order::{CreateOrder, NewCustomer};
 use ticketing::text_enum::TextEnum;
 use ticketing::ticket_type::CreateTicketType;
-use ticketing::webhook::{CreateWebhook, NotificationData, NotificationType, SenderOptions};
+use ticketing::webhook::{CreateWebhook, EventType, NotificationData, SenderOptions};
 use ticketing::webhook::{Verifier, VerifyError, WebhookNotification};
 use ticketing::{Amount, TicketingService};
 
@@ -145,7 +145,7 @@ fn describe(notification: &WebhookNotification) -> String {
         NotificationData::OrderCancelled(order) => format!("{} cancelled", order.order_id),
         NotificationData::TicketIssued(ticket) => format!("{} issued", ticket.issued_ticket_id),
         NotificationData::TicketCheckedIn(ticket) => format!("{} checked in", ticket.issued_ticket_id),
-        other => other.notification_type().to_string(),
+        other => other.event_type().to_string(),
     };
     format!("verified {} {} {change}", notification.created_at, notification.id)
 }
@@ -167,7 +167,7 @@ fn demonstrate() -> Result<()> {
         .open()?;
     let organization = service.create_organization(Default::default())?;
     let caller = service.act_for(organization.id)?;
-    let all_types = NotificationType::ALL.iter().copied();
+    let all_types = EventType::ALL.iter().copied();
     let endpoint = service.create_webhook(&caller, CreateWebhook::new(format!("http://{address}/"), all_types))?;
     verifier.set(Verifier::new(endpoint.secret)).map_err(|_| "the verifier was set before")?;
 

@@ -100,7 +100,7 @@ async function main(): Promise<void> {
   const cancelled = await orders.cancelOrder({ orderId: created.order.id });
   done("cancel the order", cancelled.success && !cancelled.requiresManualRefund);
 
-  const newWebhook = { url: "https://example.com/hook", events: [shop.NotificationType.TicketIssued] };
+  const newWebhook = { url: "https://example.com/hook", events: [shop.EventType.TicketIssued] };
   const webhook = await webhooks.createWebhook({ createWebhook: newWebhook });
   const isListed = (await webhooks.listWebhooks()).data.some((listed) => listed.id === webhook.id);
   const rotated = await webhooks.rotateWebhookSecret({ webhookId: webhook.id });

@@ -102,7 +102,7 @@ done("update with If-Match, refuse an old revision with 412", updated.title == "
 cancelled = orders.cancel_order(created.order.id)
 done("cancel the order", cancelled.success and not cancelled.requires_manual_refund)
 
-new_webhook = shop.CreateWebhook(url="https://example.com/hook", events=[shop.NotificationType.TICKET_DOT_ISSUED])
+new_webhook = shop.CreateWebhook(url="https://example.com/hook", events=[shop.EventType.TICKET_DOT_ISSUED])
 webhook = webhooks.create_webhook(new_webhook)
 is_listed = webhook.id in [listed.id for listed in webhooks.list_webhooks().data]
 rotated = webhooks.rotate_webhook_secret(webhook.id)

@@ -14,7 +14,7 @@ from shop.client import AuthenticatedClient
 from shop.models import (
     CancelOrderResponse, CheckInTicket, CreateDiscount, CreatedWebhookEndpoint, CreateEvent, CreateOrder,
     CreateOrderResponse, CreateTicketType, CreateWebhook, DeliveryMethod, Discount, DiscountType, Event, EventStatus,
-    FinishCheckoutBody, FinishCheckoutBodyOutcome, IssuedTicketPage, NewCustomer, NewOrderItem, NotificationType, Order,
+    FinishCheckoutBody, FinishCheckoutBodyOutcome, IssuedTicketPage, NewCustomer, NewOrderItem, EventType, Order,
     OrderStatus, ProblemDetails, ProblemDetailsReason, ProblemDetailsType, RotatedWebhookSecret, TicketStatus,
     TicketType, UpdateEvent, WebhookEndpointPage,
 )
@@ -108,7 +108,7 @@ cancelled = cancel_order.sync(created.order.id, client=client)
 assert isinstance(cancelled, CancelOrderResponse)
 done("cancel the order", cancelled.success and not cancelled.requires_manual_refund)
 
-new_webhook = CreateWebhook(url="https://example.com/hook", events=[NotificationType.TICKET_ISSUED])
+new_webhook = CreateWebhook(url="https://example.com/hook", events=[EventType.TICKET_ISSUED])
 webhook = create_webhook.sync(client=client, body=new_webhook)
 assert isinstance(webhook, CreatedWebhookEndpoint)
 webhooks = list_webhooks.sync(client=client)

@@ -6,7 +6,7 @@ use rusqlite::{Connection, params};
 use ticketing::environment::{SystemClock, SystemEntropy};
 use ticketing::event::{CreateEvent, EventStatus};
 use ticketing::id::{EventId, TicketTypeId};
-use ticketing::organization::{CreateApiKey, Scopes};
+use ticketing::organization::CreateApiKey;
 use ticketing::ticket_type::CreateTicketType;
 use ticketing::{Amount, TicketingService, Timestamp};
 
@@ -41,7 +41,7 @@ impl LargeStore {
             service.list_events(caller, ticketing::event::ListEvents::default()).expect("readable").data.remove(0).id;
         let types = service.list_ticket_types(caller, event, ticketing::ticket_type::ListTicketTypes::default());
         let ticket_type = types.expect("readable").data.remove(0).id;
-        let request = CreateApiKey::new("Bench", Scopes::all());
+        let request = CreateApiKey::new("Bench");
         let key = service.create_api_key(caller.organization(), request).expect("created").key.expose().to_owned();
         Self { fixture, key, event, ticket_type }
     }

@@ -10,7 +10,7 @@ pub fn bench(bench: &mut Bench) {
         return;
     }
     let store = LargeStore::open();
-    let caller = store.fixture.caller.with_idempotency_key("basket-1".parse().expect("a key"));
+    let caller = store.fixture.caller.with_idempotency_key("basket-1");
     let request = request(&store);
     let created = store.fixture.service.create_order(&caller, request.clone()).expect("created").value;
     let retry = || {

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use ticketing::environment::{SystemClock, SystemEntropy};
 use ticketing::error::Reason;
 use ticketing::webhook::SenderOptions;
-use ticketing::webhook::{CreateWebhook, NotificationType};
+use ticketing::webhook::{CreateWebhook, EventType};
 
 use crate::common::Fixture;
 use crate::common::database::params;
@@ -172,7 +172,7 @@ fn open_fixture() -> Fixture {
 
 fn create_endpoint(fixture: &Fixture, address: SocketAddr, path: &str) {
     // Only the measured endpoint gets notifications of the orders. Those of the others are inserted by `queue`.
-    let event = if path == "/" { NotificationType::OrderCompleted } else { NotificationType::OrderCancelled };
+    let event = if path == "/" { EventType::OrderCompleted } else { EventType::OrderCancelled };
     let new = CreateWebhook::new(format!("http://{address}{path}"), [event]);
     let created = fixture.service.create_webhook(&fixture.caller, new.clone());
     if created.as_ref().is_err_and(|error| error.reason() == Some(Reason::LimitReached)) {

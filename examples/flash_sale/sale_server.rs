@@ -10,7 +10,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use ticketing::TicketingService;
 use ticketing::maintenance::MaintenanceGuard;
-use ticketing::organization::{CreateApiKey, CreateOrganization, Scopes};
+use ticketing::organization::{CreateApiKey, CreateOrganization};
 use ticketing::server::{ServerOptions, router, serve};
 use tokio::sync::oneshot;
 
@@ -58,7 +58,7 @@ impl SaleServer {
             .public_url(format!("http://{address}"))
             .open()?;
         let organization = service.create_organization(CreateOrganization::default())?;
-        let key = CreateApiKey::new("Flash sale", Scopes::all());
+        let key = CreateApiKey::new("Flash sale");
         let key = service.create_api_key(organization.id, key)?.key.expose().to_owned();
         let maintenance = service.start_maintenance()?;
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;

@@ -309,7 +309,7 @@ fn organization_changes(options: &RawOptions) -> Result<UpdateOrganization, Fail
 fn key(options: &RawOptions) -> Result<CreateApiKey, Failure> {
     let name = options.parsed("name", not_empty)?.unwrap_or_else(|| "My key".to_owned());
     let scopes = options.parsed("scopes", scopes)?.unwrap_or_else(Scopes::all);
-    let mut key = CreateApiKey::new(name, scopes);
+    let mut key = CreateApiKey::new(name).scopes(scopes);
     key.expires_at = options.parsed("expires", |text| text.parse::<Timestamp>().map_err(|error| error.to_string()))?;
     Ok(key)
 }

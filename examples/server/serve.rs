@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use ticketing::TicketingService;
 use ticketing::error::{StoreError, StoreErrorKind};
-use ticketing::organization::{CreateApiKey, CreateOrganization, Scopes};
+use ticketing::organization::{CreateApiKey, CreateOrganization};
 use ticketing::server::{Routes, ServerOptions, serve};
 use ticketing::webhook::SenderOptions;
 use tokio::runtime::Runtime;
@@ -117,7 +117,7 @@ fn start_log(format: LogFormat) {
 
 /// Prints the address of the server, and that of the metrics if it is another one. If the database is new, creates an organization and an API key and prints them.
 fn print_startup(service: &TicketingService, address: SocketAddr, metrics: Option<SocketAddr>) -> Result<(), Failure> {
-    let key = CreateApiKey::new("First key", Scopes::all());
+    let key = CreateApiKey::new("First key");
     let first = service.create_first_organization(CreateOrganization::default(), key)?;
     if let Some((organization, created)) = &first {
         print_line(&format!("Organization: {}", organization.id))?;

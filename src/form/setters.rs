@@ -8,7 +8,7 @@
 //! | `Change<Option<T>>` | `field(value)`, and `clear_field()`, which sets it to `None` |
 //! | `PageRequest<C>` | `page(value)`, `limit(value)` and `after(cursor)` |
 //!
-//! For a `String` it takes anything that converts into one, and for a `Vec` anything that iterates over the items. Other
+//! For a `String` or `Scopes` it takes anything that converts into one, and for a `Vec` anything that iterates over the items. Other
 //! types are taken as they are, so that `"2100-06-01T18:00:00Z".parse()?` needs no type annotation.
 
 /// Declares a struct together with setters, for requests that have no form.
@@ -127,6 +127,9 @@ macro_rules! writable_setter {
 macro_rules! setter {
     ($docs:tt $field:ident $holder:ident: String) => {
         $crate::form::setters::setter! { $docs $field $holder (impl Into<String>) $field.into() }
+    };
+    ($docs:tt $field:ident $holder:ident: Scopes) => {
+        $crate::form::setters::setter! { $docs $field $holder (impl Into<Scopes>) $field.into() }
     };
     ($docs:tt $field:ident $holder:ident: Vec<String>) => {
         $crate::form::setters::setter! {

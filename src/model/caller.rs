@@ -2,7 +2,7 @@
 //! revision of a resource.
 
 use super::id::{ApiKeyId, OrganizationId};
-use super::idempotency::{IdempotencyKey, Replayable};
+use super::idempotency::{IdempotencyKey, ParseIdempotencyKeyError, Replayable};
 use super::suspended::SuspendedOrganizations;
 use crate::error::{Error, Result};
 use crate::scope::{Scope, Scopes};
@@ -40,9 +40,18 @@ impl Caller {
         self.key
     }
 
-    /// Returns the same caller with only those of its scopes that are in `scopes`.
+    /// Returns the same caller, restricted to these scopes: it has those of them that this caller has.
+    ///
+    /// ```
+    /// use ticketing::organization::Scope;
+    #[doc = include_str!("../doc_fixture.md")]
+    /// let entrance = caller.with_scopes([Scope::TicketsCheckIn]);
+    /// let refused = service.get_event(&entrance, event.id);
+    /// assert_eq!(refused, Err(Error::Forbidden(Scope::EventsRead)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
-    pub fn with_only(&self, scopes: impl IntoIterator<Item = Scope>) -> Self {
+    pub fn with_scopes(&self, scopes: impl IntoIterator<Item = Scope>) -> Self {
         let scopes = scopes.into_iter().filter(|scope| self.scopes.contains(*scope)).collect();
         Self { scopes, ..self.clone() }
     }
@@ -56,22 +65,22 @@ impl Caller {
     /// # Errors
     /// An operation with a key also fails with:
     ///
+    /// - [`Error::Validation`] for `idempotencyKey`, unless it has 1 to 255 visible ASCII characters;
     /// - [`Error::IdempotencyKeyReused`] if the key was used for another request;
     /// - [`Error::IdempotencyInProgress`] if the same request is being executed.
     ///
     /// ```
     #[doc = include_str!("../doc_fixture.md")]
     /// let order = CreateOrder::new(event.id, ada, ticket_type.id, 2);
-    /// let keyed = caller.with_idempotency_key("basket-4711".parse()?);
-    /// let created = service.create_order(&keyed, order.clone())?;
-    /// let retried = service.create_order(&keyed, order)?;
+    /// let created = service.create_order(&caller.with_idempotency_key("basket-4711"), order.clone())?;
+    /// let retried = service.create_order(&caller.with_idempotency_key("basket-4711"), order)?;
     /// assert!(!created.replayed && retried.replayed);
     /// assert_eq!(retried.value, created.value);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
-    pub fn with_idempotency_key(&self, key: IdempotencyKey) -> KeyedCaller {
-        KeyedCaller { caller: self.clone(), key: Some(key) }
+    pub fn with_idempotency_key(&self, key: impl AsRef<str>) -> KeyedCaller {
+        KeyedCaller { caller: self.clone(), key: Some(key.as_ref().parse()) }
     }
 
     /// Returns this caller with an expected revision. The operation updates or deletes the resource only if this is its
@@ -120,14 +129,22 @@ impl Caller {
 ///
 /// ```compile_fail,E0308
 #[doc = include_str!("../doc_fixture.md")]
-/// service.get_event(&caller.with_idempotency_key("basket-4711".parse()?), event.id)?;
+/// service.get_event(&caller.with_idempotency_key("basket-4711"), event.id)?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeyedCaller {
     pub(crate) caller: Caller,
     /// `None` for a client of the server that sends no key.
-    pub(crate) key: Option<IdempotencyKey>,
+    pub(crate) key: Option<Result<IdempotencyKey, ParseIdempotencyKeyError>>,
+}
+
+impl KeyedCaller {
+    /// The idempotency key, if there is one. Fails with [`Error::Validation`] if it is not valid.
+    pub(crate) fn idempotency_key(&self) -> Result<Option<IdempotencyKey>> {
+        let refused = |_| Error::field("idempotencyKey", "must have 1 to 255 visible ASCII characters");
+        self.key.clone().transpose().map_err(refused)
+    }
 }
 
 /// How an operation is called that an idempotency key can make safe to retry: with a `&Caller` it returns its result,

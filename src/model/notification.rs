@@ -6,7 +6,7 @@ use super::amount::Amount;
 use super::amounts::{self, InCurrency, amounts};
 use super::id::{CustomerId, EventId, NotificationId, OrderId, TicketId, TicketTypeId};
 use super::timestamp::Timestamp;
-use super::webhook::NotificationType;
+use super::webhook::EventType;
 
 /// A notification as a webhook receiver gets it: the JSON body of a webhook request.
 ///
@@ -135,12 +135,12 @@ pub struct TicketCheckedIn {
 impl NotificationData {
     /// Which of the four it is.
     #[must_use]
-    pub const fn notification_type(&self) -> NotificationType {
+    pub const fn event_type(&self) -> EventType {
         match self {
-            Self::OrderCompleted(_) => NotificationType::OrderCompleted,
-            Self::OrderCancelled(_) => NotificationType::OrderCancelled,
-            Self::TicketIssued(_) => NotificationType::TicketIssued,
-            Self::TicketCheckedIn(_) => NotificationType::TicketCheckedIn,
+            Self::OrderCompleted(_) => EventType::OrderCompleted,
+            Self::OrderCancelled(_) => EventType::OrderCancelled,
+            Self::TicketIssued(_) => EventType::TicketIssued,
+            Self::TicketCheckedIn(_) => EventType::TicketCheckedIn,
         }
     }
 }
@@ -149,7 +149,7 @@ impl serde::Serialize for WebhookNotification {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut body = serializer.serialize_struct("WebhookNotification", 4)?;
         body.serialize_field("id", &self.id)?;
-        body.serialize_field("type", &self.data.notification_type())?;
+        body.serialize_field("type", &self.data.event_type())?;
         body.serialize_field("createdAt", &self.created_at)?;
         match &self.data {
             NotificationData::OrderCompleted(data) => body.serialize_field("data", data)?,

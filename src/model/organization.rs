@@ -146,7 +146,7 @@ with_setters! {
     pub struct CreateApiKey {
         /// The name: 1 to 255 characters.
         pub name: String,
-        /// The scopes: at least one.
+        /// The scopes: at least one. In JSON they have no default.
         pub scopes: Scopes,
         /// The key is refused from this time on.
         pub expires_at: Option<Timestamp>,
@@ -155,10 +155,10 @@ with_setters! {
 
 /// # Constructors
 impl CreateApiKey {
-    /// Creates a key with a name and scopes that does not expire.
+    /// Creates a key that has all scopes and does not expire. [`scopes`](Self::scopes) restricts what it may do.
     #[must_use]
-    pub fn new(name: impl Into<String>, scopes: impl Into<Scopes>) -> Self {
-        Self { name: name.into(), scopes: scopes.into(), expires_at: None }
+    pub fn new(name: impl Into<String>) -> Self {
+        Self { name: name.into(), scopes: Scopes::all(), expires_at: None }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// A secret. `Debug` does not print it; only [`Secret::expose`] and serialization reveal it.
+/// A secret. `Debug` does not print it; only [`Secret::expose`], `AsRef` and serialization reveal it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
 
@@ -27,6 +27,12 @@ impl From<String> for Secret {
 impl From<&str> for Secret {
     fn from(text: &str) -> Self {
         Self(text.to_owned())
+    }
+}
+
+impl AsRef<str> for Secret {
+    fn as_ref(&self) -> &str {
+        &self.0
     }
 }
 

@@ -14,7 +14,7 @@ use crate::text_enum::text_enum;
 
 text_enum! {
     /// The type of a notification.
-    pub enum NotificationType {
+    pub enum EventType {
         /// An order was completed.
         OrderCompleted = "order.completed",
         /// An order was cancelled.
@@ -40,18 +40,18 @@ text_enum! {
     }
 }
 
-impl From<NotificationType> for DeliveryEventType {
-    fn from(notification_type: NotificationType) -> Self {
-        match notification_type {
-            NotificationType::OrderCompleted => Self::OrderCompleted,
-            NotificationType::OrderCancelled => Self::OrderCancelled,
-            NotificationType::TicketIssued => Self::TicketIssued,
-            NotificationType::TicketCheckedIn => Self::TicketCheckedIn,
+impl From<EventType> for DeliveryEventType {
+    fn from(event_type: EventType) -> Self {
+        match event_type {
+            EventType::OrderCompleted => Self::OrderCompleted,
+            EventType::OrderCancelled => Self::OrderCancelled,
+            EventType::TicketIssued => Self::TicketIssued,
+            EventType::TicketCheckedIn => Self::TicketCheckedIn,
         }
     }
 }
 
-impl From<DeliveryEventType> for NotificationType {
+impl From<DeliveryEventType> for EventType {
     fn from(event_type: DeliveryEventType) -> Self {
         match event_type {
             DeliveryEventType::OrderCompleted => Self::OrderCompleted,
@@ -75,7 +75,7 @@ pub struct WebhookEndpoint {
     /// What the endpoint is for.
     pub description: Option<String>,
     /// The types of notifications to send.
-    pub events: Vec<NotificationType>,
+    pub events: Vec<EventType>,
     /// Whether notifications are sent. While disabled, no new ones are queued, and queued ones wait.
     pub enabled: bool,
     /// When the endpoint was created.
@@ -129,7 +129,7 @@ writable_fields! {
     description: String => nullable, MaxLength(500);
     /// The types of notifications to send: 1 to 100. Duplicates are ignored. Queued notifications of a type that is
     /// removed are dropped.
-    events: Vec<NotificationType> => required, MinItems(1), MaxItems(100);
+    events: Vec<EventType> => required, MinItems(1), MaxItems(100);
     /// Whether notifications are sent. While disabled, no new ones are queued, and queued ones wait.
     enabled: bool => default(true);
 }
@@ -138,7 +138,7 @@ writable_fields! {
 impl CreateWebhook {
     /// Creates an endpoint at `url` for notifications of these types.
     #[must_use]
-    pub fn new(url: impl Into<String>, events: impl IntoIterator<Item = NotificationType>) -> Self {
+    pub fn new(url: impl Into<String>, events: impl IntoIterator<Item = EventType>) -> Self {
         Self { url: url.into(), description: None, events: events.into_iter().collect(), enabled: None }
     }
 }

@@ -6,7 +6,7 @@ use base64::engine::general_purpose::STANDARD;
 use super::Checked;
 use crate::error::{Error, FieldErrors, Reason, Result};
 use crate::model::secret::Secret;
-use crate::model::webhook::{NotificationType, WebhookFields};
+use crate::model::webhook::{EventType, WebhookFields};
 
 const SECRET_PREFIX: &str = "whsec_";
 
@@ -25,11 +25,11 @@ pub(crate) fn check(mut fields: WebhookFields, errors: FieldErrors) -> Result<Ch
 }
 
 /// Checks that a notification of this type may be resent to an endpoint that is subscribed to the types `subscribed`.
-pub(crate) fn check_subscribed(subscribed: &[NotificationType], notification_type: NotificationType) -> Result<()> {
-    if subscribed.contains(&notification_type) {
+pub(crate) fn check_subscribed(subscribed: &[EventType], event_type: EventType) -> Result<()> {
+    if subscribed.contains(&event_type) {
         return Ok(());
     }
-    let detail = format!("the endpoint is no longer subscribed to {notification_type}");
+    let detail = format!("the endpoint is no longer subscribed to {event_type}");
     Err(Error::conflict(Reason::InvalidTransition, detail))
 }
 

@@ -87,7 +87,7 @@ pub(crate) enum PriorOutcome<T> {
 
 impl IdempotentOperation {
     pub(crate) fn new<B: Serialize>(call: &KeyedCaller, target: OperationTarget, request: &Request<B>) -> Result<Self> {
-        let Some(key) = call.key.clone() else { return Ok(Self(None)) };
+        let Some(key) = call.idempotency_key()? else { return Ok(Self(None)) };
         let fingerprint = fingerprint(target, request)?;
         Ok(Self(Some(IdempotentRequest { organization: call.caller.organization, key, fingerprint })))
     }

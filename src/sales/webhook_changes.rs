@@ -76,7 +76,7 @@ pub(crate) fn resend(
 ) -> Result<ResentWebhookDelivery> {
     let endpoint = webhooks::get(tx, organization, endpoint)?;
     let sent = deliveries::get_notification(tx, endpoint.id, delivery)?;
-    rules::check_subscribed(&endpoint.events, sent.notification_type)?;
-    let outbox_id = outbox::insert(tx, endpoint.id, sent.id, sent.notification_type, &sent.body)?;
+    rules::check_subscribed(&endpoint.events, sent.event_type)?;
+    let outbox_id = outbox::insert(tx, endpoint.id, sent.id, sent.event_type, &sent.body)?;
     Ok(ResentWebhookDelivery { outbox_id })
 }

@@ -131,7 +131,7 @@
 //!
 //! The server authenticates requests by the header `X-Api-Key`. A middleware that authenticates users itself inserts a
 //! [`Caller`](crate::Caller) into the extensions of the request, which is then used instead of the header: the one of
-//! [`act_for`](crate::TicketingService::act_for), with fewer scopes by [`with_only`](crate::Caller::with_only) if the
+//! [`act_for`](crate::TicketingService::act_for), with fewer scopes by [`with_scopes`](crate::Caller::with_scopes) if the
 //! user may not do everything. The [rate limit](ServerOptions::rate_limit) is one for each API key: the application
 //! limits its own users itself.
 //!
@@ -157,7 +157,7 @@
 #![doc = include_str!("../doc_fixture.md")]
 //! # tokio::runtime::Runtime::new()?.block_on(async {
 //!
-//! let key = CreateApiKey::new("Test", Scopes::all());
+//! let key = CreateApiKey::new("Test");
 //! let key = service.create_api_key(organization.id, key)?.key;
 //! let app: Router = router(service, &ServerOptions::default());
 //! let request = Request::get("/v1/events").header("X-Api-Key", key.expose()).body(Body::empty())?;

@@ -174,7 +174,7 @@ impl IncomingRequest {
         let call = Call {
             service,
             caller,
-            keyed: &KeyedCaller { caller: caller.clone(), key },
+            keyed: &KeyedCaller { caller: caller.clone(), key: key.map(Ok) },
             conditional: &ConditionalCaller { caller: caller.clone(), revisions },
             parameters: &target.parameters,
             query: &query,

@@ -40,7 +40,7 @@ impl TicketingService {
     /// ```
     /// use ticketing::organization::{CreateApiKey, Scope};
     #[doc = include_str!("../doc_fixture.md")]
-    /// let scanner = CreateApiKey::new("Entrance scanner", [Scope::TicketsCheckIn]);
+    /// let scanner = CreateApiKey::new("Entrance scanner").scopes([Scope::TicketsCheckIn]);
     /// let created = service.create_api_key(caller.organization(), scanner)?;
     /// assert!(created.key.expose().starts_with("tk_"));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -82,10 +82,10 @@ impl TicketingService {
     ///
     /// ```
     #[doc = include_str!("../doc_fixture.md")]
-    /// let request = CreateApiKey::new("Lost", Scopes::all());
+    /// let request = CreateApiKey::new("Lost");
     /// let created = service.create_api_key(caller.organization(), request)?;
     /// service.revoke_api_key(caller.organization(), created.api_key.id)?;
-    /// assert!(service.authenticate(created.key.expose()).is_err());
+    /// assert!(service.authenticate(&created.key).is_err());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn revoke_api_key(&self, organization: OrganizationId, id: ApiKeyId) -> Result<ApiKey> {
@@ -101,13 +101,14 @@ impl TicketingService {
     ///
     /// ```
     #[doc = include_str!("../doc_fixture.md")]
-    /// let request = CreateApiKey::new("Box office", Scopes::all());
+    /// let request = CreateApiKey::new("Box office");
     /// let created = service.create_api_key(caller.organization(), request)?;
-    /// let caller = service.authenticate(created.key.expose())?;
+    /// let caller = service.authenticate(&created.key)?;
     /// assert_eq!(caller.key(), Some(created.api_key.id));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn authenticate(&self, api_key: &str) -> Result<Caller> {
+    pub fn authenticate(&self, api_key: impl AsRef<str>) -> Result<Caller> {
+        let api_key = api_key.as_ref();
         if !rules::is_well_formed(api_key) {
             return Err(Error::Unauthenticated);
         }

@@ -63,12 +63,12 @@ impl TicketingService {
     /// Those of [`create_organization`](Self::create_organization) and [`create_api_key`](Self::create_api_key).
     ///
     /// ```
-    /// use ticketing::organization::{CreateApiKey, CreateOrganization, Scopes};
+    /// use ticketing::organization::{CreateApiKey, CreateOrganization};
     #[doc = include_str!("../doc_fixture.md")]
     /// let cellar = CreateOrganization::new("Jazz Cellar").reference("customer-17");
-    /// let key = CreateApiKey::new("Box office", Scopes::all());
+    /// let key = CreateApiKey::new("Box office");
     /// let (organization, created) = service.create_organization_with_key(cellar, key)?;
-    /// assert_eq!(service.authenticate(created.key.expose())?.organization(), organization.id);
+    /// assert_eq!(service.authenticate(&created.key)?.organization(), organization.id);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn create_organization_with_key(
@@ -93,14 +93,14 @@ impl TicketingService {
     /// Those of [`create_organization`](Self::create_organization) and [`create_api_key`](Self::create_api_key).
     ///
     /// ```
-    /// use ticketing::organization::{CreateApiKey, CreateOrganization, Scopes};
+    /// use ticketing::organization::{CreateApiKey, CreateOrganization};
     /// use ticketing::TicketingService;
     /// let folder = tempfile::tempdir()?;
     /// let service = TicketingService::open(folder.path().join("ticketing.db"))?;
-    /// let key = CreateApiKey::new("Box office", Scopes::all());
+    /// let key = CreateApiKey::new("Box office");
     /// let first = service.create_first_organization(CreateOrganization::default(), key.clone())?;
     /// let (organization, created) = first.expect("the database is new");
-    /// assert_eq!(service.authenticate(created.key.expose())?.organization(), organization.id);
+    /// assert_eq!(service.authenticate(&created.key)?.organization(), organization.id);
     /// assert!(service.create_first_organization(CreateOrganization::default(), key)?.is_none());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -153,10 +153,10 @@ impl TicketingService {
     /// use ticketing::organization::CreateOrganization;
     #[doc = include_str!("../doc_fixture.md")]
     /// let cellar = service.create_organization(CreateOrganization::new("Jazz Cellar").reference("customer-17"))?;
-    /// assert_eq!(service.get_organization_by_reference("customer-17")?, cellar);
+    /// assert_eq!(service.find_organization_by_reference("customer-17")?, cellar);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn get_organization_by_reference(&self, reference: &str) -> Result<Organization> {
+    pub fn find_organization_by_reference(&self, reference: &str) -> Result<Organization> {
         self.store().read_one(|tx| organizations::find_by_reference(tx, reference))
     }
 

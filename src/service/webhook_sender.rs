@@ -68,7 +68,7 @@ impl TicketingService {
     /// # let ticket_type = CreateTicketType::new("General admission", Amount::cents(1250), 100);
     /// # let ticket_type = service.create_ticket_type(&caller, event.id, ticket_type)?;
     /// # let ada = NewCustomer::new("Ada", "ada@example.com");
-    /// # let webhook = CreateWebhook::new("https://example.com/hook", [NotificationType::OrderCompleted]);
+    /// # let webhook = CreateWebhook::new("https://example.com/hook", [EventType::OrderCompleted]);
     /// # let webhook = service.create_webhook(&caller, webhook)?;
     /// let order = service.create_order(&caller, CreateOrder::new(event.id, ada, ticket_type.id, 2))?.order;
     /// service.mark_order_paid(&caller, order.id)?;

@@ -56,9 +56,9 @@ impl TicketingService {
     ///   endpoints.
     ///
     /// ```
-    /// use ticketing::webhook::{CreateWebhook, NotificationType};
+    /// use ticketing::webhook::{CreateWebhook, EventType};
     #[doc = include_str!("../doc_fixture.md")]
-    /// let types = [NotificationType::OrderCompleted, NotificationType::OrderCancelled];
+    /// let types = [EventType::OrderCompleted, EventType::OrderCancelled];
     /// let created = service.create_webhook(&caller, CreateWebhook::new("https://example.com/hook", types))?;
     /// assert!(created.secret.expose().starts_with("whsec_"));
     /// assert!(created.endpoint.enabled);

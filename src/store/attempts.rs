@@ -12,7 +12,7 @@ use crate::model::id::{NotificationId, OrganizationId, OutboxId, WebhookDelivery
 use crate::model::secret::Secret;
 use crate::model::statistics::WebhookOutcome;
 use crate::model::timestamp::Timestamp;
-use crate::model::webhook::NotificationType;
+use crate::model::webhook::EventType;
 use crate::rules::delivery::{LATEST_DUE, MAX_ATTEMPTS, MAX_INTERRUPTIONS, delay_after};
 
 /// How long a claim lasts. This is longer than an attempt and the recording of its result can take.
@@ -68,7 +68,7 @@ pub(crate) struct ClaimedAttempt {
     /// The number of the attempt, from 1 to [`MAX_ATTEMPTS`].
     pub(crate) number: i64,
     pub(crate) notification_id: NotificationId,
-    pub(crate) notification_type: NotificationType,
+    pub(crate) event_type: EventType,
     pub(crate) body: String,
     /// The endpoint's URL at the time of the claim.
     pub(crate) url: String,
@@ -152,7 +152,7 @@ fn decode_target(row: &Row<'_>) -> Result<Target> {
 struct DueRow {
     id: OutboxId,
     notification_id: NotificationId,
-    notification_type: NotificationType,
+    event_type: EventType,
     body: String,
     /// The number of attempts that were completed.
     attempts: i64,
@@ -167,7 +167,7 @@ fn decode_due(row: &Row<'_>) -> Result<DueRow> {
     Ok(DueRow {
         id: row.get("id")?,
         notification_id: row.get("event_id")?,
-        notification_type: row.text_enum("type")?,
+        event_type: row.text_enum("type")?,
         body: row.get("body")?,
         attempts: row.get("attempts")?,
         interruptions: row.get("cuts")?,
@@ -224,7 +224,7 @@ fn claim_row(tx: &Transaction<'_>, target: &Target, row: DueRow) -> Result<Optio
         claim,
         number: row.attempts + 1,
         notification_id: row.notification_id,
-        notification_type: row.notification_type,
+        event_type: row.event_type,
         body: row.body,
         url: target.url.clone(),
         secret: Secret::new(target.secret.clone()),
@@ -310,7 +310,7 @@ pub(crate) fn record(tx: &Transaction<'_>, attempt: &ClaimedAttempt, result: &At
         &[
             attempt.endpoint_id.into(),
             attempt.outbox_id.into(),
-            attempt.notification_type.as_str().into(),
+            attempt.event_type.as_str().into(),
             attempt.number.into(),
             result.is_success().into(),
             result.response_status.map(i64::from).into(),

@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::model::id::{Id, Kind};
 use crate::model::metadata::Metadata;
 use crate::model::timestamp::Timestamp;
-use crate::model::webhook::NotificationType;
+use crate::model::webhook::EventType;
 use crate::text_enum::TextEnum;
 
 /// A type of field that is stored in one column.
@@ -84,7 +84,7 @@ macro_rules! json_column {
     )+ };
 }
 
-json_column!(serde_json::Value, Vec<String>, Vec<NotificationType>);
+json_column!(serde_json::Value, Vec<String>, Vec<EventType>);
 
 /// A JSON object; NULL if it is empty.
 impl Column for Metadata {

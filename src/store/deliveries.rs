@@ -6,7 +6,7 @@ use super::{Row, Transaction, webhooks};
 use crate::error::{Error, ResourceKind, Result};
 use crate::model::id::{NotificationId, OrganizationId, WebhookDeliveryId, WebhookId};
 use crate::model::page::Page;
-use crate::model::webhook::{ListWebhookDeliveries, NotificationType, WebhookDelivery};
+use crate::model::webhook::{EventType, ListWebhookDeliveries, WebhookDelivery};
 use crate::rules::Checked;
 
 // The body that was sent is in the outbox. An outbox row is deleted later than the attempts that refer to it, but if the
@@ -27,7 +27,7 @@ fn decode(row: &Row<'_>) -> Result<WebhookDelivery> {
         id: row.get("id")?,
         endpoint_id: row.get("endpoint_id")?,
         outbox_id: row.get("outbox_id")?,
-        event_type: row.text_enum::<NotificationType>("type")?.into(),
+        event_type: row.text_enum::<EventType>("type")?.into(),
         notification_id: row.get("event_id")?,
         request_body: row.get("body")?,
         response_status: row.get("response_status")?,
@@ -53,7 +53,7 @@ pub(crate) fn list(
         cursor_bound(tx, &request.page, EXISTS, endpoint.into())?,
         limit_plus_one(&request.page),
         request.success.into(),
-        request.event_type.map(|event_type| NotificationType::from(event_type).as_str()).into(),
+        request.event_type.map(|event_type| EventType::from(event_type).as_str()).into(),
     ];
     read_page(tx, LIST, &binds, &request.page, decode, |delivery| delivery.id)
 }
@@ -61,7 +61,7 @@ pub(crate) fn list(
 /// The notification that an attempt sent.
 pub(crate) struct SentNotification {
     pub(crate) id: NotificationId,
-    pub(crate) notification_type: NotificationType,
+    pub(crate) event_type: EventType,
     pub(crate) body: String,
 }
 
@@ -72,11 +72,7 @@ pub(crate) fn get_notification(
     delivery: WebhookDeliveryId,
 ) -> Result<SentNotification> {
     let found = tx.query_opt(NOTIFICATION, &[delivery.into(), endpoint.into()], |row| {
-        Ok(SentNotification {
-            notification_type: row.text_enum("type")?,
-            id: row.get("event_id")?,
-            body: row.get("body")?,
-        })
+        Ok(SentNotification { event_type: row.text_enum("type")?, id: row.get("event_id")?, body: row.get("body")? })
     })?;
     found.ok_or(Error::NotFound(ResourceKind::WebhookDelivery))
 }

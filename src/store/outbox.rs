@@ -12,7 +12,7 @@ use crate::model::handler_notification::NotificationDetails;
 use crate::model::id::{NotificationId, OrganizationId, OutboxId, WebhookId};
 use crate::model::notification::{NotificationData, WebhookNotification};
 use crate::model::timestamp::Timestamp;
-use crate::model::webhook::NotificationType;
+use crate::model::webhook::EventType;
 
 pub(super) const SUBSCRIPTIONS: &str =
     "SELECT id, events FROM webhook_endpoints WHERE organization_id = ?1 AND enabled = 1 ORDER BY id";
@@ -61,7 +61,7 @@ pub(crate) fn backlog(tx: &Transaction<'_>) -> Result<OutboxBacklog> {
 /// An enabled endpoint and the types of notification that it is subscribed to.
 struct Subscription {
     endpoint: WebhookId,
-    types: Vec<NotificationType>,
+    types: Vec<EventType>,
 }
 
 /// A row to insert: a change, by its index, for an endpoint.
@@ -96,7 +96,7 @@ pub(crate) fn report(
     let mut rows = Vec::new();
     for (change, data) in changes.iter().enumerate() {
         for subscription in &subscriptions {
-            if subscription.types.contains(&data.notification_type()) {
+            if subscription.types.contains(&data.event_type()) {
                 rows.push(NewRow { change, endpoint: subscription.endpoint });
             }
         }
@@ -130,7 +130,7 @@ fn insert_rows(
                 Some(same) if same.change == row.change => same,
                 _ => identify(row.change, id, changes[row.change].clone(), tx.now())?,
             };
-            let type_name = changes[row.change].notification_type().as_str();
+            let type_name = changes[row.change].event_type().as_str();
             let body = notification.body.clone();
             binds.extend([id.into(), row.endpoint.into(), notification.id.into()]);
             binds.extend([type_name.into(), body.into(), tx.now().into()]);
@@ -164,10 +164,10 @@ pub(crate) fn insert(
     tx: &Transaction<'_>,
     endpoint: WebhookId,
     notification: NotificationId,
-    notification_type: NotificationType,
+    event_type: EventType,
     body: &str,
 ) -> Result<OutboxId> {
-    let type_name = notification_type.as_str();
+    let type_name = event_type.as_str();
     let binds = [endpoint.into(), notification.into(), type_name.into(), body.into(), tx.now().into()];
     let id = tx.insert(&insert_statement(1), &binds)?;
     tx.record(CommitEvent::NotificationQueued(endpoint));

@@ -95,9 +95,9 @@ pub(crate) fn update(
     let mut binds: Vec<Bind<'_>> = vec![current.id.into(), organization.into(), tx.now().into()];
     binds.extend(values(fields)?);
     tx.execute(&UPDATE, &binds)?;
-    for notification_type in &current.events {
-        if !fields.events.contains(notification_type) {
-            let binds = [current.id.into(), notification_type.as_str().into(), tx.now().into()];
+    for event_type in &current.events {
+        if !fields.events.contains(event_type) {
+            let binds = [current.id.into(), event_type.as_str().into(), tx.now().into()];
             tx.execute(REMOVE_WAITING_OF_TYPE, &binds)?;
         }
     }

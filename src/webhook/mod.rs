@@ -45,7 +45,7 @@ pub use crate::model::notification::{
     NotificationData, OrderCancelled, OrderCompleted, TicketCheckedIn, TicketIssued, WebhookNotification,
 };
 pub use crate::model::webhook::{
-    CreateWebhook, CreatedWebhookEndpoint, DeliveryEventType, ListWebhookDeliveries, ListWebhooks, NotificationType,
+    CreateWebhook, CreatedWebhookEndpoint, DeliveryEventType, EventType, ListWebhookDeliveries, ListWebhooks,
     ResentWebhookDelivery, RotatedWebhookSecret, UpdateWebhook, WebhookDelivery, WebhookEndpoint,
 };
 #[cfg(feature = "webhooks")]

@@ -129,7 +129,7 @@ pub fn other_organization_key(service: &TicketingService) -> String {
 }
 
 fn new_key(service: &TicketingService, organization: OrganizationId, scopes: Scopes) -> String {
-    let request = CreateApiKey::new("Test", scopes);
+    let request = CreateApiKey::new("Test").scopes(scopes);
     service.create_api_key(organization, request).unwrap().key.expose().to_owned()
 }
 

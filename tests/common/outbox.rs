@@ -2,35 +2,27 @@
 
 use ticketing::Timestamp;
 use ticketing::id::{NotificationId, OrganizationId, WebhookId};
-use ticketing::webhook::NotificationType;
+use ticketing::webhook::EventType;
 
 use super::database::{Database, Row, id_digits, params, stored_id};
 
-pub const ALL_NOTIFICATIONS: [NotificationType; 4] = [
-    NotificationType::OrderCompleted,
-    NotificationType::OrderCancelled,
-    NotificationType::TicketIssued,
-    NotificationType::TicketCheckedIn,
-];
+pub const ALL_NOTIFICATIONS: [EventType; 4] =
+    [EventType::OrderCompleted, EventType::OrderCancelled, EventType::TicketIssued, EventType::TicketCheckedIn];
 
 /// Inserts an enabled webhook endpoint for these notifications.
-pub fn insert_webhook(database: &Database, organization: OrganizationId, events: &[NotificationType]) -> WebhookId {
+pub fn insert_webhook(database: &Database, organization: OrganizationId, events: &[EventType]) -> WebhookId {
     insert_endpoint(database, organization, events, true)
 }
 
 /// Inserts a disabled webhook endpoint for these notifications.
-pub fn insert_disabled_webhook(
-    database: &Database,
-    organization: OrganizationId,
-    events: &[NotificationType],
-) -> WebhookId {
+pub fn insert_disabled_webhook(database: &Database, organization: OrganizationId, events: &[EventType]) -> WebhookId {
     insert_endpoint(database, organization, events, false)
 }
 
 fn insert_endpoint(
     database: &Database,
     organization: OrganizationId,
-    events: &[NotificationType],
+    events: &[EventType],
     enabled: bool,
 ) -> WebhookId {
     let events: Vec<String> = events.iter().map(|event| format!("\"{event}\"")).collect();

@@ -5,7 +5,7 @@ use std::time::Duration;
 use ticketing::environment::{Clock, SystemClock};
 use ticketing::id::WebhookId;
 use ticketing::webhook::{
-    CreateWebhook, CreatedWebhookEndpoint, ListWebhookDeliveries, NotificationType, UpdateWebhook, WebhookDelivery,
+    CreateWebhook, CreatedWebhookEndpoint, EventType, ListWebhookDeliveries, UpdateWebhook, WebhookDelivery,
 };
 use ticketing::webhook::{SenderOptions, WebhookSenderGuard};
 use ticketing::{Builder, Change};
@@ -60,14 +60,14 @@ impl Fixture {
     }
 
     /// Creates a webhook endpoint for these notifications.
-    pub fn webhook(&self, events: impl IntoIterator<Item = NotificationType>) -> CreatedWebhookEndpoint {
+    pub fn webhook(&self, events: impl IntoIterator<Item = EventType>) -> CreatedWebhookEndpoint {
         let new = CreateWebhook::new("https://example.com/hook", events);
         self.service.create_webhook(&self.caller, new).expect("a webhook endpoint")
     }
 
     /// Creates a webhook endpoint for issued tickets.
     pub fn ticket_webhook(&self, url: impl Into<String>) -> CreatedWebhookEndpoint {
-        let new = CreateWebhook::new(url, [NotificationType::TicketIssued]);
+        let new = CreateWebhook::new(url, [EventType::TicketIssued]);
         self.service.create_webhook(&self.caller, new).expect("a webhook endpoint")
     }
 
@@ -90,7 +90,7 @@ impl Fixture {
         self.update_webhook(id, |changes| changes.url = Change::Set(url.into()));
     }
 
-    pub fn set_webhook_events(&self, id: WebhookId, events: &[NotificationType]) {
+    pub fn set_webhook_events(&self, id: WebhookId, events: &[EventType]) {
         self.update_webhook(id, |changes| changes.events = Change::Set(events.to_vec()));
     }
 

@@ -331,7 +331,7 @@ fn a_child_process_stops_in_the_middle_of_an_order() {
     if parts.stage == "before-the-order" {
         parts.arm();
     }
-    let caller = caller.with_idempotency_key("key".parse().expect("a key"));
+    let caller = caller.with_idempotency_key("key");
     order(&service, &caller, &ticket_type.expect("the type")).expect("an order");
     stop("stopped");
 }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use ticketing::error::Reason;
-use ticketing::organization::{CreateApiKey, Scopes};
+use ticketing::organization::CreateApiKey;
 use ticketing::{Error, TicketingService};
 
 use crate::common::invariants::assert_consistent;
@@ -117,7 +117,7 @@ fn authenticate(path: &std::path::Path) {
 #[test]
 fn a_key_revoked_in_one_process_is_refused_in_the_other() {
     let fixture = Fixture::new();
-    let request = CreateApiKey::new("Entrance", Scopes::all());
+    let request = CreateApiKey::new("Entrance");
     let key = fixture.service.create_api_key(fixture.caller.organization(), request).unwrap();
     let mut command = child_process(CHILD, "authenticate");
     command.env("TICKETING_TEST_FILE", fixture.path()).env("TICKETING_TEST_KEY", key.key.expose());

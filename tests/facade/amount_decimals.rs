@@ -9,7 +9,7 @@ use ticketing::notification::{Notification, NotificationDetails, NotificationTop
 use ticketing::order::{CreateOrder, ListOrders, Order};
 use ticketing::payment::ListRefunds;
 use ticketing::ticket_type::{CreateTicketType, TicketType, UpdateTicketType};
-use ticketing::webhook::{NotificationData, NotificationType, WebhookNotification};
+use ticketing::webhook::{EventType, NotificationData, WebhookNotification};
 use ticketing::{Amount, Builder};
 
 use crate::common::outbox;
@@ -202,7 +202,7 @@ fn in_notifications_of_a_handler() {
 #[test]
 fn in_webhooks_that_a_receiver_reads() {
     let fixture = Fixture::new();
-    fixture.webhook([NotificationType::OrderCompleted]);
+    fixture.webhook([EventType::OrderCompleted]);
     for (currency, _, forty) in CURRENCIES {
         let ticket_type = ticket_type_at_20(&fixture, currency);
         fixture.paid_order(&ticket_type, 2);

@@ -9,7 +9,7 @@ use ticketing::{Error, TicketingService, Timestamp};
 use crate::common::*;
 
 fn create_with(fixture: &Fixture, expires_at: Option<Timestamp>) -> CreatedApiKey {
-    let mut request = CreateApiKey::new("Office", Scopes::all());
+    let mut request = CreateApiKey::new("Office");
     request.expires_at = expires_at;
     fixture.service.create_api_key(fixture.caller.organization(), request).expect("a key")
 }
@@ -47,7 +47,7 @@ fn a_key_is_its_prefix_thirty_random_characters_and_their_checksum() {
 fn a_key_has_an_organization_and_scopes() {
     let fixture = Fixture::new();
     let scopes: Scopes = [Scope::EventsRead, Scope::TicketsCheckIn].into_iter().collect();
-    let request = CreateApiKey::new("Entrance", scopes).expires_at(at(EVENT_END));
+    let request = CreateApiKey::new("Entrance").scopes(scopes).expires_at(at(EVENT_END));
     let created = fixture.service.create_api_key(fixture.caller.organization(), request).expect("a key");
     let expected = from_json::<ApiKey>(json!({
         "id": created.api_key.id,
@@ -60,13 +60,23 @@ fn a_key_has_an_organization_and_scopes() {
         "revokedAt": null
     }));
     assert_eq!(created.api_key, expected);
-    let caller = fixture.service.authenticate(created.key.expose()).expect("a caller");
+    let caller = fixture.service.authenticate(&created.key).expect("a caller");
     assert_eq!(
         (caller.organization(), caller.scopes(), caller.key()),
         (fixture.caller.organization(), scopes, Some(expected.id))
     );
     assert_eq!(fixture.caller.key(), None, "a caller without an API key");
     assert_eq!(fixture.caller.scopes(), Scopes::all());
+}
+
+#[test]
+fn a_key_for_which_no_scopes_are_named_has_all() {
+    let fixture = Fixture::new();
+    let created = create(&fixture);
+    let caller = fixture.service.authenticate(&created.key).expect("a caller");
+    assert_eq!(caller.scopes(), Scopes::all());
+    // In JSON they must be named.
+    assert!(serde_json::from_str::<CreateApiKey>(r#"{"name": "Office"}"#).is_err());
 }
 
 #[test]
@@ -121,7 +131,7 @@ fn a_revoked_key_is_refused_from_the_next_request_in_every_service() {
     assert_eq!(revoked.revoked_at, Some(at(NOW)));
     assert_refused(&fixture.service, key);
     assert_refused(&second, key);
-    fixture.service.authenticate(other.key.expose()).expect("another key");
+    fixture.service.authenticate(&other.key).expect("another key");
     fixture.clock.advance(Duration::from_secs(60));
     let again = fixture
         .service
@@ -133,7 +143,7 @@ fn a_revoked_key_is_refused_from_the_next_request_in_every_service() {
     let other_key = create(&fixture);
     let other = fixture.other_organization().organization();
     assert_not_found(fixture.service.revoke_api_key(other, other_key.api_key.id));
-    fixture.service.authenticate(other_key.key.expose()).expect("a key of this organization");
+    fixture.service.authenticate(&other_key.key).expect("a key of this organization");
 }
 
 #[test]
@@ -147,7 +157,7 @@ fn keys_are_listed_newest_first_including_revoked_ones() {
     let unknown = "org_0000000000001".parse().expect("an id");
     assert_not_found(fixture.service.list_api_keys(unknown));
     assert_not_found(fixture.service.act_for(unknown));
-    let request = CreateApiKey::new("Lost", Scopes::all());
+    let request = CreateApiKey::new("Lost");
     assert_not_found(fixture.service.create_api_key(unknown, request));
 }
 
@@ -157,14 +167,14 @@ fn maintenance_stores_when_a_key_was_last_used_to_the_minute() {
     let created = create(&fixture);
     let last_used = || fixture.service.list_api_keys(fixture.caller.organization()).expect("a list")[0].last_used_at;
     fixture.set_clock("2026-06-01T12:34:56.789Z");
-    fixture.service.authenticate(created.key.expose()).expect("a caller");
+    fixture.service.authenticate(&created.key).expect("a caller");
     assert_eq!(last_used(), None);
     fixture.service.run_maintenance().expect("a run");
     assert_eq!(last_used(), Some(at("2026-06-01T12:34:00Z")));
     fixture.set_clock("2026-06-01T12:40:00Z");
     fixture.service.run_maintenance().expect("a run");
     assert_eq!(last_used(), Some(at("2026-06-01T12:34:00Z")), "not used since");
-    fixture.service.authenticate(created.key.expose()).expect("a caller");
+    fixture.service.authenticate(&created.key).expect("a caller");
     fixture.set_clock("2026-06-01T12:50:00Z");
     fixture.service.run_maintenance().expect("a run");
     assert_eq!(last_used(), Some(at("2026-06-01T12:40:00Z")));
@@ -179,7 +189,7 @@ fn maintenance_stores_when_a_key_was_last_used_to_the_minute() {
 fn a_key_appears_in_no_debug_output_and_no_file() {
     let fixture = Fixture::new();
     let created = create(&fixture);
-    let caller = fixture.service.authenticate(created.key.expose()).expect("a caller");
+    let caller = fixture.service.authenticate(&created.key).expect("a caller");
     fixture.service.list_events(&caller, ListEvents::default()).expect("a page");
     let secret = &created.key.expose()[3..33];
     for text in
@@ -197,9 +207,9 @@ fn a_key_appears_in_no_debug_output_and_no_file() {
 #[test]
 fn a_caller_can_only_lose_scopes() {
     let fixture = Fixture::new();
-    let reader = fixture.caller.with_only([Scope::EventsRead, Scope::OrdersRead]);
+    let reader = fixture.caller.with_scopes([Scope::EventsRead, Scope::OrdersRead]);
     assert_eq!(reader.scopes(), [Scope::EventsRead, Scope::OrdersRead].into_iter().collect());
-    let less = reader.with_only([Scope::EventsRead, Scope::EventsWrite]);
+    let less = reader.with_scopes([Scope::EventsRead, Scope::EventsWrite]);
     assert_eq!(less.scopes(), [Scope::EventsRead].into_iter().collect(), "scopes can only be removed");
     assert_eq!((less.organization(), less.key()), (fixture.caller.organization(), None));
 }

@@ -337,9 +337,9 @@ fn a_ticket_names_the_key_of_its_last_accepted_check_in() {
     let fixture = Fixture::new();
     let (_, ticket) = ticket_in_berlin(&fixture, |_| {});
     let key = |name: &str| {
-        let request = CreateApiKey::new(name, [Scope::TicketsCheckIn]);
+        let request = CreateApiKey::new(name).scopes([Scope::TicketsCheckIn]);
         let created = fixture.service.create_api_key(fixture.caller.organization(), request).expect("a key");
-        (created.api_key.id, fixture.service.authenticate(created.key.expose()).expect("a caller"))
+        (created.api_key.id, fixture.service.authenticate(&created.key).expect("a caller"))
     };
     let ((north_key, at_north), (_, at_south)) = (key("north"), key("south"));
     let scan_by = |caller| fixture.service.check_in_ticket(caller, CheckInTicket::new(&ticket.code));

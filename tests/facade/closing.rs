@@ -13,7 +13,7 @@ use ticketing::event::ListEvents;
 use ticketing::order::{CreateOrder, OrderStatus};
 use ticketing::payment::{Checkout, CheckoutRequest, GatewayError, PaymentGateway, RefundRequest};
 use ticketing::ticket_type::CreateTicketType;
-use ticketing::webhook::{CreateWebhook, NotificationType, SenderOptions};
+use ticketing::webhook::{CreateWebhook, EventType, SenderOptions};
 use ticketing::{Builder, Caller, CloseError, Error, TicketingService, WeakTicketingService};
 
 /// Longer than any handle in these tests exists, if the code is right.
@@ -151,7 +151,7 @@ fn an_operation_that_is_running_finishes_while_the_service_is_closed() {
     let (answers, answer) = channel();
     let gateway = PausedGateway { called: Mutex::new(called), answer: Mutex::new(answer) };
     let opened = open(|builder| builder.payment_gateway(gateway));
-    let keyed = opened.caller.with_idempotency_key("the-order".parse().unwrap());
+    let keyed = opened.caller.with_idempotency_key("the-order");
     let other = opened.service.clone();
     let weak = other.downgrade();
     let created = std::thread::scope(|scope| {
@@ -198,7 +198,7 @@ fn a_transport_with_a_weak_handle_calls_the_service_and_lets_it_close() {
 }
 
 fn pay_an_order_with_a_webhook(opened: &Opened) {
-    let webhook = CreateWebhook::new("https://example.com/hook", [NotificationType::OrderCompleted]);
+    let webhook = CreateWebhook::new("https://example.com/hook", [EventType::OrderCompleted]);
     opened.service.create_webhook(&opened.caller, webhook).unwrap();
     let order = opened.service.create_order(&opened.caller, opened.order.clone()).unwrap().order;
     opened.service.mark_order_paid(&opened.caller, order.id).unwrap();

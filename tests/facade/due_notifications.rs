@@ -8,7 +8,7 @@ use crate::common::*;
 use ticketing::Builder;
 use ticketing::notification::NotificationTopic;
 use ticketing::order::ListOrders;
-use ticketing::webhook::NotificationType;
+use ticketing::webhook::EventType;
 
 /// The names of the handlers that were called, and the numbers of their calls.
 type Calls = Arc<Mutex<Vec<(&'static str, u32)>>>;
@@ -32,7 +32,7 @@ fn due_handlers_and_webhooks_are_called_on_the_calling_thread_and_at_no_other_ti
         let builder = builder.handler_threads(false).webhook_transport(transport.clone());
         with_handler(with_handler(builder, &calls, "works", 0), &calls, "fails", 1)
     });
-    fixture.webhook([NotificationType::TicketIssued]);
+    fixture.webhook([EventType::TicketIssued]);
     assert_eq!(fixture.service.deliver_due_notifications().unwrap(), 0);
     fixture.issue(fixture.default_ticket_type(), 2);
     assert!(calls.lock().unwrap().is_empty());

@@ -6,7 +6,7 @@ use ticketing::TicketingService;
 use ticketing::organization::{CreateApiKey, CreateOrganization, Scopes};
 
 fn key() -> CreateApiKey {
-    CreateApiKey::new("Office", Scopes::all())
+    CreateApiKey::new("Office")
 }
 
 #[test]

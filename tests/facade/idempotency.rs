@@ -13,9 +13,7 @@ use ticketing::ticket::{
     CancelledIssuedTicket, CheckInTicket, IssueTickets, IssueTicketsResponse, IssuedTicket, NewTicket,
 };
 use ticketing::ticket_type::{CreateTicketType, TicketType};
-use ticketing::webhook::{
-    CreateWebhook, CreatedWebhookEndpoint, NotificationType, ResentWebhookDelivery, WebhookDelivery,
-};
+use ticketing::webhook::{CreateWebhook, CreatedWebhookEndpoint, EventType, ResentWebhookDelivery, WebhookDelivery};
 use ticketing::{Error, Result, TicketingService};
 
 use crate::common::*;
@@ -35,7 +33,7 @@ fn open_with_resources() -> (Fixture, Resources) {
     let event = fixture.event();
     let ticket_type = fixture.ticket_type(&event, 1250, 100);
     let pending = [fixture.order(&ticket_type, 1).id, fixture.order(&ticket_type, 2).id];
-    let webhook = fixture.webhook([NotificationType::TicketCheckedIn]).endpoint.id;
+    let webhook = fixture.webhook([EventType::TicketCheckedIn]).endpoint.id;
     let [not_checked_in, checked_in] =
         [(); 2].map(|()| <[NewTicket; 2]>::try_from(fixture.issue(&ticket_type, 2)).expect("two tickets"));
     for ticket in &checked_in {
@@ -133,7 +131,7 @@ const OPERATIONS: &[(&str, Operation)] = &[
     }),
     ("create_webhook", |_, service, caller, index| {
         let url = ["https://example.com/hook", "https://example.com/other"][index];
-        let request = CreateWebhook::new(url, [NotificationType::OrderCompleted]);
+        let request = CreateWebhook::new(url, [EventType::OrderCompleted]);
         service.create_webhook(caller, request).map(|result| result.map(Response::Webhook))
     }),
     ("resend_webhook_delivery", |resources, service, caller, index| {
@@ -222,7 +220,7 @@ fn the_same_body_for_another_operation_or_id_is_another_request() {
     let cancelled = fixture.service.cancel_order(&fixture.caller_with_key("order"), resources.pending[0]);
     assert_eq!(cancelled, Err(Error::IdempotencyKeyReused));
     let delivery = &resources.deliveries[0];
-    let other = fixture.webhook([NotificationType::TicketCheckedIn]).endpoint.id;
+    let other = fixture.webhook([EventType::TicketCheckedIn]).endpoint.id;
     fixture
         .service
         .resend_webhook_delivery(&fixture.caller_with_key("resend"), delivery.endpoint_id, delivery.id)
@@ -232,9 +230,23 @@ fn the_same_body_for_another_operation_or_id_is_another_request() {
 }
 
 #[test]
+fn an_invalid_key_is_refused_by_every_operation() {
+    let (fixture, resources) = open_with_resources();
+    let before = fixture.all_rows();
+    for key in ["", "basket 1", "ö", &"k".repeat(256)] {
+        let caller = fixture.caller.with_idempotency_key(key);
+        for (name, operation) in OPERATIONS {
+            let refused = operation(&resources, &fixture.service, &caller, 0).expect_err(name);
+            assert_eq!(refused.to_string(), "idempotencyKey must have 1 to 255 visible ASCII characters", "{name}");
+        }
+    }
+    assert_eq!(fixture.all_rows(), before);
+}
+
+#[test]
 fn every_organization_has_its_own_keys() {
     let (fixture, resources) = open_with_resources();
-    let other = fixture.other_organization().with_idempotency_key("key".parse().expect("a key"));
+    let other = fixture.other_organization().with_idempotency_key("key");
     let (_, create_event) = OPERATIONS[0];
     let mine = create_event(&resources, &fixture.service, &fixture.caller_with_key("key"), 0).expect("an event");
     let others_event = create_event(&resources, &fixture.service, &other, 0).expect("an event");

@@ -9,7 +9,7 @@ use ticketing::organization::{CreateApiKey, CreateOrganization, Scope, UpdateOrg
 use ticketing::request::Request;
 use ticketing::ticket::{CheckInTicket, IssueTickets, ListTickets};
 use ticketing::ticket_type::{CreateTicketType, UpdateTicketType};
-use ticketing::webhook::{CreateWebhook, NotificationType};
+use ticketing::webhook::{CreateWebhook, EventType};
 use ticketing::{Error, Result, Timestamp};
 
 use crate::common::threads::run_at_once;
@@ -112,7 +112,7 @@ fn names_of_organizations_and_keys_have_at_most_255_characters() {
     let name = |length| "ä".repeat(length);
     assert_eq!(paths(service.create_organization(CreateOrganization::new(name(256)))), ["name"]);
     let organization = service.create_organization(CreateOrganization::new(name(255))).expect("long enough").id;
-    let key = |length| CreateApiKey::new(name(length), [Scope::EventsRead]);
+    let key = |length| CreateApiKey::new(name(length)).scopes([Scope::EventsRead]);
     assert_eq!(paths(service.create_api_key(organization, key(256))), ["name"]);
     service.create_api_key(organization, key(255)).expect("long enough");
 }
@@ -299,7 +299,7 @@ fn at_most_20_automatic_discounts_of_an_event_are_enabled() {
 #[test]
 fn an_organization_has_at_most_100_webhook_endpoints() {
     let fixture = Fixture::new();
-    let new = || CreateWebhook::new("https://example.com/hook", [NotificationType::OrderCompleted]);
+    let new = || CreateWebhook::new("https://example.com/hook", [EventType::OrderCompleted]);
     let create = || fixture.service.create_webhook(&fixture.caller, new());
     let endpoints: Vec<_> = (0..100).map(|_| create().expect("room").endpoint).collect();
     let refused = create().expect_err("full");
@@ -314,7 +314,7 @@ fn an_organization_has_at_most_100_webhook_endpoints() {
 fn an_organization_has_at_most_1000_keys_that_are_not_revoked() {
     let fixture = Fixture::new();
     let organization = fixture.caller.organization();
-    let create = || fixture.service.create_api_key(organization, CreateApiKey::new("Shop", [Scope::EventsRead]));
+    let create = || fixture.service.create_api_key(organization, CreateApiKey::new("Shop").scopes([Scope::EventsRead]));
     let first = create().expect("room").api_key;
     fixture.database().run(&format!(
         "WITH RECURSIVE numbers(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 999)

@@ -13,7 +13,7 @@ use crate::common::*;
 use ticketing::environment::{Clock, ManualClock};
 use ticketing::notification::{Notification, NotificationDetails, NotificationTopic};
 use ticketing::text_enum::TextEnum;
-use ticketing::webhook::{ListWebhooks, NotificationType};
+use ticketing::webhook::{EventType, ListWebhooks};
 use ticketing::{Builder, TicketingService, Timestamp};
 
 const CHILD: &str = concat!(module_path!(), "::a_child_process_plays_its_role");
@@ -245,7 +245,7 @@ fn a_handler_calls_operations_that_write_and_cause_notifications() {
 #[test]
 fn tenants_do_not_see_handlers() {
     let (fixture, calls) = fixture_with_handler(&[NotificationTopic::TicketIssued]);
-    let webhook = fixture.webhook([NotificationType::TicketIssued]).endpoint;
+    let webhook = fixture.webhook([EventType::TicketIssued]).endpoint;
     fixture.issue(fixture.default_ticket_type(), 1);
     next(&calls);
     let listed = fixture.service.list_webhooks(&fixture.caller, ListWebhooks::default()).unwrap().data;

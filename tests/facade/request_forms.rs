@@ -669,7 +669,7 @@ fn every_field_of_a_new_webhook_endpoint_is_checked_against_its_limits() {
 #[test]
 fn every_field_of_a_webhook_endpoints_update_is_checked_against_its_limits() {
     let fixture = Fixture::new();
-    let of = fixture.webhook([ticketing::webhook::NotificationType::TicketIssued]).endpoint;
+    let of = fixture.webhook([ticketing::webhook::EventType::TicketIssued]).endpoint;
     check_update(&webhook_base(), WEBHOOK, |body| {
         let before = fixture.service.get_webhook(&fixture.caller, of.id);
         let updated = fixture.service.update_webhook(&fixture.caller, of.id, read::<UpdateWebhook>(body));
@@ -980,7 +980,7 @@ fn all_invalid_fields_are_reported_at_once_with_their_paths() {
         error_paths(fixture.service.create_webhook(&fixture.caller, read::<CreateWebhook>(&body)).map(drop)),
         all
     );
-    let of = fixture.webhook([ticketing::webhook::NotificationType::TicketIssued]).endpoint.id;
+    let of = fixture.webhook([ticketing::webhook::EventType::TicketIssued]).endpoint.id;
     assert_eq!(
         error_paths(fixture.service.update_webhook(&fixture.caller, of, read::<UpdateWebhook>(&body)).map(drop)),
         all
@@ -1067,7 +1067,7 @@ fn null_clears_nullable_fields_and_absent_fields_are_unchanged() {
     let revision = of.revision + 2;
     assert_eq!(cleared, with!(of.clone(), usage_limit = None, minimum_purchase = None, revision = revision));
 
-    let new = CreateWebhook::new("https://example.com/hook", [ticketing::webhook::NotificationType::TicketIssued])
+    let new = CreateWebhook::new("https://example.com/hook", [ticketing::webhook::EventType::TicketIssued])
         .description("Ours");
     let of = fixture.service.create_webhook(&fixture.caller, new).expect("an endpoint").endpoint;
     let update =
@@ -1259,7 +1259,7 @@ fn organizations_keys_and_settings_of_the_service_are_checked_against_their_limi
         ("name", |new| new.name = "\0".to_owned()),
     ];
     for (path, change) in of_key {
-        let mut new = CreateApiKey::new("Fixture", Scopes::all());
+        let mut new = CreateApiKey::new("Fixture");
         change(&mut new);
         assert_eq!(paths(fixture.service.create_api_key(fixture.caller.organization(), new)), [path]);
     }
@@ -1348,7 +1348,7 @@ fn the_query_of_every_list_is_checked_against_its_limits() {
         let request = query(pairs, Request::<ListWebhooks>::from_query);
         assert_eq!(paths(fixture.service.list_webhooks(&fixture.caller, request)), [*path], "{pairs:?}");
     }
-    let webhook = fixture.webhook([ticketing::webhook::NotificationType::TicketIssued]).endpoint.id;
+    let webhook = fixture.webhook([ticketing::webhook::EventType::TicketIssued]).endpoint.id;
     let bad_deliveries: [(&[(&str, &str)], &str); 5] = [
         (&[("success", "1")], "success"),
         (&[("success", "")], "success"),

@@ -176,6 +176,6 @@ fn organizations_and_keys_are_read_with_their_defaults() {
     assert_eq!(organization, CreateOrganization::new("Jazz Cellar"));
     let key: CreateApiKey =
         serde_json::from_value(json!({"name": "Door", "scopes": ["tickets:check-in"]})).expect("it");
-    assert_eq!(key, CreateApiKey::new("Door", [Scope::TicketsCheckIn]));
+    assert_eq!(key, CreateApiKey::new("Door").scopes([Scope::TicketsCheckIn]));
     assert_eq!(serde_json::from_value::<CreateApiKey>(json!(key)).expect("it"), key);
 }

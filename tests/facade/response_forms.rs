@@ -125,7 +125,7 @@ fn every_response_about_webhooks_has_exactly_the_fields_of_its_shape() {
     let fixture = Fixture::new();
     let service = &fixture.service;
     let caller = &fixture.caller;
-    let created = fixture.webhook(ticketing::webhook::NotificationType::ALL.iter().copied());
+    let created = fixture.webhook(ticketing::webhook::EventType::ALL.iter().copied());
     has_fields(&json_of(&created), &format!("{WEBHOOK} secret"));
     let id = created.endpoint.id;
     let shown = json_of(&service.get_webhook(caller, id).expect("the endpoint"));
@@ -186,7 +186,7 @@ fn every_id_carries_the_prefix_of_its_kind_and_reads_back() {
     let fixture = Fixture::new();
     let event = fixture.event();
     let ticket_type = fixture.ticket_type(&event, 0, 10);
-    let webhook = fixture.webhook([ticketing::webhook::NotificationType::OrderCompleted]).endpoint.id;
+    let webhook = fixture.webhook([ticketing::webhook::EventType::OrderCompleted]).endpoint.id;
     let order = fixture.order(&ticket_type, 1);
     let item = &order.items[0];
     fixture.fail_all_deliveries();

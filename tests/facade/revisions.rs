@@ -4,7 +4,7 @@ use ticketing::discount::{Discount, UpdateDiscount, ValidateDiscount};
 use ticketing::event::{Event, EventSettings, EventStatus, UpdateEvent};
 use ticketing::request::ConditionalCaller;
 use ticketing::ticket_type::{CreateTicketType, TicketType, TicketTypeStatus, UpdateTicketType};
-use ticketing::webhook::{NotificationType, UpdateWebhook, WebhookEndpoint};
+use ticketing::webhook::{EventType, UpdateWebhook, WebhookEndpoint};
 use ticketing::{Caller, Error, Result, TicketingService};
 
 use crate::common::threads::run_at_once;
@@ -44,7 +44,7 @@ impl Resources {
         let event = fixture.event();
         let ticket_type = fixture.ticket_type(&event, 1250, 10);
         let discount = fixture.discount(percent_off(&event, "EARLY", 10));
-        let webhook = fixture.webhook([NotificationType::OrderCompleted]).endpoint;
+        let webhook = fixture.webhook([EventType::OrderCompleted]).endpoint;
         Self { fixture, event, ticket_type, discount, webhook }
     }
 

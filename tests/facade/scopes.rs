@@ -9,7 +9,7 @@ use ticketing::text_enum::TextEnum;
 use ticketing::ticket::{CheckInTicket, IssueTickets, ListTickets, NewTicket};
 use ticketing::ticket_type::{CreateTicketType, ListTicketTypes, TicketType, UpdateTicketType};
 use ticketing::webhook::{
-    CreateWebhook, ListWebhookDeliveries, ListWebhooks, NotificationType, UpdateWebhook, WebhookDelivery,
+    CreateWebhook, EventType, ListWebhookDeliveries, ListWebhooks, UpdateWebhook, WebhookDelivery,
 };
 use ticketing::{Caller, Error, Result, TicketingService};
 
@@ -38,7 +38,7 @@ impl Resources {
         let ticket_type = fixture.ticket_type(&event, 1250, 10);
         let spare_type = fixture.ticket_type(&spare, 0, 10);
         let pending = fixture.order(&ticket_type, 1);
-        let webhook = fixture.webhook([NotificationType::TicketIssued]).endpoint.id;
+        let webhook = fixture.webhook([EventType::TicketIssued]).endpoint.id;
         let not_checked_in = fixture.issue(&ticket_type, 1).remove(0);
         let checked_in = fixture.issue(&ticket_type, 1).remove(0);
         fixture.service.check_in_ticket(&fixture.caller, CheckInTicket::new(&checked_in.code)).expect("checked in");
@@ -188,7 +188,7 @@ const OPERATIONS: &[(&str, Scope, Operation)] = &[
         resources.service().list_webhooks(caller, ListWebhooks::default()).map(drop)
     }),
     ("create_webhook", Scope::WebhooksWrite, |resources, caller| {
-        let request = CreateWebhook::new("https://example.com/other", [NotificationType::OrderCompleted]);
+        let request = CreateWebhook::new("https://example.com/other", [EventType::OrderCompleted]);
         resources.service().create_webhook(caller, request).map(drop)
     }),
     ("get_webhook", Scope::WebhooksRead, |resources, caller| {
@@ -224,13 +224,13 @@ const OPERATIONS: &[(&str, Scope, Operation)] = &[
 fn every_operation_needs_its_scope_and_no_other() {
     let resources = Resources::new();
     for (name, scope, operation) in OPERATIONS {
-        let without = resources.fixture.caller.with_only(Scope::ALL.iter().copied().filter(|other| other != scope));
+        let without = resources.fixture.caller.with_scopes(Scope::ALL.iter().copied().filter(|other| other != scope));
         assert_eq!(operation(&resources, &without), Err(Error::Forbidden(*scope)), "{name}");
         assert!(Error::Forbidden(*scope).to_string().contains(scope.as_str()));
     }
     for (name, scope, operation) in OPERATIONS {
         let resources = Resources::new();
-        let restricted = resources.fixture.caller.with_only([*scope]);
+        let restricted = resources.fixture.caller.with_scopes([*scope]);
         assert_eq!(operation(&resources, &restricted), Ok(()), "{name}");
     }
 }

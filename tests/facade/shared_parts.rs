@@ -8,7 +8,7 @@ use ticketing::environment::{Clock, Entropy, ManualClock, SeededEntropy};
 use ticketing::order::{CreateOrder, NewCustomer};
 use ticketing::payment::{Checkout, CheckoutRequest, GatewayError, PaymentGateway, RefundRequest};
 use ticketing::ticket_type::CreateTicketType;
-use ticketing::webhook::{CreateWebhook, NotificationType, Transport, WebhookFailure, WebhookRequest, WebhookResponse};
+use ticketing::webhook::{CreateWebhook, EventType, Transport, WebhookFailure, WebhookRequest, WebhookResponse};
 use ticketing::{Amount, TicketingService};
 
 use crate::common::*;
@@ -72,7 +72,7 @@ fn a_service_takes_pointers_to_traits_and_uses_what_they_point_to() {
     assert_eq!(event.created_at, at(NOW).saturating_add(Duration::from_secs(90)));
     let ticket_type = CreateTicketType::new("Seat", Amount::cents(1250), 10);
     let ticket_type = service.create_ticket_type(&caller, event.id, ticket_type).unwrap();
-    let webhook = CreateWebhook::new("https://example.com/hook", [NotificationType::OrderCompleted]);
+    let webhook = CreateWebhook::new("https://example.com/hook", [EventType::OrderCompleted]);
     service.create_webhook(&caller, webhook).unwrap();
 
     let ada = NewCustomer::new("Ada", "ada@example.com");

@@ -9,7 +9,7 @@ use crate::common::*;
 use ticketing::environment::Clock;
 use ticketing::notification::{Notification, NotificationDetails, NotificationReceiver, NotificationTopic};
 use ticketing::ticket::CheckInTicket;
-use ticketing::webhook::NotificationType;
+use ticketing::webhook::EventType;
 
 const MANY: usize = 1000;
 
@@ -126,7 +126,7 @@ fn a_full_receiver_drops_the_oldest_and_counts_them() {
 fn what_is_refused_or_undone_is_not_received() {
     let fixture = Fixture::without_gateway();
     let free = fixture.ticket_type(&fixture.event(), 0, 2);
-    fixture.webhook([NotificationType::TicketIssued]);
+    fixture.webhook([EventType::TicketIssued]);
     let receiver = fixture.service.subscribe(MANY);
     fixture.try_order(&free, 3).unwrap_err();
     // The last statement of a free order queues its notifications for the webhook. Let it fail, first so that the

@@ -9,7 +9,7 @@ use ticketing::error::ResourceKind;
 use ticketing::event::{ListEvents, UpdateEvent};
 use ticketing::notification::{Notification, NotificationDetails, NotificationTopic};
 use ticketing::order::OrderStatus;
-use ticketing::organization::{CreateApiKey, Scopes};
+use ticketing::organization::CreateApiKey;
 use ticketing::{Builder, Error, TicketingService};
 
 /// The mails that a handler has sent.
@@ -113,7 +113,7 @@ fn a_handler_can_change_the_data_of_a_suspended_organization() {
 fn a_handle_for_suspended_organizations_does_not_open_them_for_others() {
     let fixture = Fixture::new();
     let event = fixture.event();
-    let key = CreateApiKey::new("Box office", Scopes::all());
+    let key = CreateApiKey::new("Box office");
     let key = fixture.service.create_api_key(fixture.caller.organization(), key).unwrap().key;
     suspend(&fixture);
     let own_work = fixture.service.even_if_suspended();

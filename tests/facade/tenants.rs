@@ -13,7 +13,7 @@ use ticketing::page::PageRequest;
 use ticketing::text_enum::TextEnum;
 use ticketing::ticket::{CheckInTicket, IssueTickets, ListTickets};
 use ticketing::ticket_type::{CreateTicketType, ListTicketTypes, UpdateTicketType};
-use ticketing::webhook::{CreateWebhook, ListWebhookDeliveries, ListWebhooks, NotificationType, UpdateWebhook};
+use ticketing::webhook::{CreateWebhook, EventType, ListWebhookDeliveries, ListWebhooks, UpdateWebhook};
 use ticketing::{Caller, Error, Result, TicketingService};
 
 use crate::common::*;
@@ -157,7 +157,7 @@ fn resources_of_another_organization_are_answered_like_unknown_ones() {
     let event = fixture.event();
     let ticket_type = fixture.ticket_type(&event, 1250, 10);
     let order = fixture.order(&ticket_type, 1);
-    let webhook = fixture.webhook([NotificationType::TicketIssued]).endpoint;
+    let webhook = fixture.webhook([EventType::TicketIssued]).endpoint;
     let ticket = fixture.issue(&ticket_type, 1).remove(0);
     let discount = fixture.discount(percent_off(&event, "EARLY", 10));
     fixture.fail_all_deliveries();
@@ -240,7 +240,7 @@ fn resources_of_another_organization_are_answered_like_unknown_ones() {
     assert_eq!(basket_of(own_type.id).expect("an answer").error, Some(DiscountRefusal::NotFound));
 
     // A delivery of the other organization at an endpoint of the caller.
-    let own_webhook = CreateWebhook::new("https://example.com/own", [NotificationType::TicketIssued]);
+    let own_webhook = CreateWebhook::new("https://example.com/own", [EventType::TicketIssued]);
     let own_webhook = fixture.service.create_webhook(&caller, own_webhook).expect("an endpoint").endpoint.id;
     let resend = |id| fixture.service.resend_webhook_delivery(&caller, own_webhook, id);
     assert_eq!(resend(others.delivery), resend(unknown.delivery));
@@ -299,7 +299,7 @@ fn lists_and_filters_show_nothing_of_another_organization() {
     fixture.discount(percent_off(&event, "EARLY", 10));
     assert_empty(fixture.service.list_discounts(&caller, ListDiscounts::default()));
     assert_empty(fixture.service.list_discounts(&caller, ListDiscounts::default().event_id(event.id)));
-    fixture.webhook(NotificationType::ALL.iter().copied());
+    fixture.webhook(EventType::ALL.iter().copied());
     assert_empty(fixture.service.list_webhooks(&caller, ListWebhooks::default()));
     assert_empty(fixture.service.list_discounts(&caller, ListDiscounts::default().code("EARLY")));
     assert_empty(fixture.service.list_events(&caller, ListEvents::default()));

@@ -11,10 +11,10 @@ use ticketing::order::{CreateOrder, NewCustomer, NewOrderItem, Order, OrderStatu
 use ticketing::payment::CheckoutOutcome;
 use ticketing::ticket::CheckInTicket;
 use ticketing::ticket_type::{CreateTicketType, TicketType, UpdateTicketType};
-use ticketing::webhook::{NotificationType, WebhookNotification};
+use ticketing::webhook::{EventType, WebhookNotification};
 use ticketing::{Caller, Error};
 
-use NotificationType::{OrderCancelled, OrderCompleted, TicketCheckedIn, TicketIssued};
+use EventType::{OrderCancelled, OrderCompleted, TicketCheckedIn, TicketIssued};
 
 /// The time of a new fixture, in JSON.
 const START: &str = "2026-06-01T12:00:00.000Z";
@@ -338,8 +338,7 @@ fn a_late_payment_without_free_seats_reports_nothing() {
 fn each_enabled_and_subscribed_endpoint_gets_the_same_notification() {
     let fixture = Fixture::new();
     let other_caller = fixture.other_organization();
-    let endpoint =
-        |events: &[NotificationType]| insert_webhook(&fixture.database(), fixture.caller.organization(), events);
+    let endpoint = |events: &[EventType]| insert_webhook(&fixture.database(), fixture.caller.organization(), events);
     let everything = endpoint(&ALL_NOTIFICATIONS);
     let tickets = endpoint(&[TicketIssued, TicketCheckedIn]);
     insert_disabled_webhook(&fixture.database(), fixture.caller.organization(), &ALL_NOTIFICATIONS);

@@ -10,13 +10,13 @@ use ticketing::page::{Page, PageRequest};
 use ticketing::text_enum::TextEnum;
 use ticketing::ticket_type::TicketType;
 use ticketing::webhook::{
-    CreateWebhook, DeliveryEventType, ListWebhookDeliveries, ListWebhooks, NotificationType, UpdateWebhook,
-    WebhookDelivery, WebhookEndpoint,
+    CreateWebhook, DeliveryEventType, EventType, ListWebhookDeliveries, ListWebhooks, UpdateWebhook, WebhookDelivery,
+    WebhookEndpoint,
 };
 
-const ISSUED: NotificationType = NotificationType::TicketIssued;
-const CHECKED_IN: NotificationType = NotificationType::TicketCheckedIn;
-const COMPLETED: NotificationType = NotificationType::OrderCompleted;
+const ISSUED: EventType = EventType::TicketIssued;
+const CHECKED_IN: EventType = EventType::TicketCheckedIn;
+const COMPLETED: EventType = EventType::OrderCompleted;
 
 /// A fixture with a free ticket type.
 struct Setup {
@@ -31,7 +31,7 @@ impl Setup {
         Self { fixture, ticket_type }
     }
 
-    fn webhook(&self, events: &[NotificationType]) -> WebhookId {
+    fn webhook(&self, events: &[EventType]) -> WebhookId {
         self.fixture.webhook(events.iter().copied()).endpoint.id
     }
 
@@ -47,7 +47,7 @@ impl Setup {
         self.update(id, UpdateWebhook::default().enabled(enabled));
     }
 
-    fn subscribe(&self, id: WebhookId, events: &[NotificationType]) -> WebhookEndpoint {
+    fn subscribe(&self, id: WebhookId, events: &[EventType]) -> WebhookEndpoint {
         self.update(id, UpdateWebhook::default().events(events.iter().copied()))
     }
 
@@ -93,7 +93,7 @@ fn an_endpoint_has_the_values_of_its_request_and_defaults() {
     assert_eq!((created.created_at, created.updated_at), (at(NOW), at(NOW)));
     assert_eq!(setup.get(created.id), created);
 
-    let mut new = CreateWebhook::new("https://example.com:8443/a?b=c", NotificationType::ALL.iter().copied());
+    let mut new = CreateWebhook::new("https://example.com:8443/a?b=c", EventType::ALL.iter().copied());
     new.description = Some("Ours".to_owned());
     new.enabled = Some(false);
     let created = setup.fixture.service.create_webhook(&setup.fixture.caller, new).expect("an endpoint").endpoint;

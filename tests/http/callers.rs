@@ -39,7 +39,7 @@ async fn log_in(State(app): State<App>, mut request: Request, next: Next) -> Res
     let caller = match user.as_deref() {
         None => None,
         Some("organizer") => Some(organizer()),
-        Some("entrance") => Some(organizer().with_only([Scope::TicketsCheckIn])),
+        Some("entrance") => Some(organizer().with_scopes([Scope::TicketsCheckIn])),
         Some(key) => Some(service.authenticate(key).unwrap()),
     };
     if let Some(caller) = caller {

@@ -7,7 +7,7 @@ use axum::body::{Body, to_bytes};
 use axum::http::Request;
 use axum::routing::get;
 use serde_json::json;
-use ticketing::organization::{CreateApiKey, Scopes};
+use ticketing::organization::CreateApiKey;
 use ticketing::server::{Routes, ServerOptions, router};
 use tower::ServiceExt;
 
@@ -329,7 +329,7 @@ fn everything_but_the_metrics_is_public() {
 #[tokio::test]
 async fn a_request_in_memory_needs_no_host() {
     let fixture = Fixture::new();
-    let request = CreateApiKey::new("Test", Scopes::all());
+    let request = CreateApiKey::new("Test");
     let key = fixture.service.create_api_key(fixture.caller.organization(), request).unwrap().key;
     let app: Router = Router::new().nest("/api", router(fixture.service.clone(), &ServerOptions::default()));
     let events = || Request::get("/api/v1/events");

@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::common::http::{Client, Response, Server};
 use serde_json::json;
 use ticketing::environment::ManualClock;
-use ticketing::organization::{CreateApiKey, Scope, Scopes};
+use ticketing::organization::{CreateApiKey, Scope};
 use ticketing::server::ServerOptions;
 use ticketing::{Builder, Timestamp};
 
@@ -138,7 +138,7 @@ fn invalid_keys(server: &Server, clock: &ManualClock) -> [String; 5] {
     let id = server.service.list_api_keys(server.organization).unwrap()[0].id;
     server.service.revoke_api_key(server.organization, id).unwrap();
     let expires_at = initial_time().saturating_add(Duration::from_millis(1));
-    let request = CreateApiKey::new("Test", Scopes::all()).expires_at(expires_at);
+    let request = CreateApiKey::new("Test").expires_at(expires_at);
     let expired = server.service.create_api_key(server.organization, request).unwrap();
     clock.advance(Duration::from_millis(1));
     let unknown = Server::start().key.clone();

@@ -9,7 +9,7 @@ use crate::walkthrough::Document;
 use ticketing::text_enum::TextEnum;
 use ticketing::ticket::CheckInTicket;
 use ticketing::webhook::SenderOptions;
-use ticketing::webhook::{CreateWebhook, NotificationType};
+use ticketing::webhook::{CreateWebhook, EventType};
 
 #[test]
 fn a_notification_of_each_type_matches_the_document() {
@@ -17,7 +17,7 @@ fn a_notification_of_each_type_matches_the_document() {
     let transport = FakeTransport::succeeding();
     let fixture = Fixture::with_transport(&transport);
     let _sender = fixture.start_sender(SenderOptions::default());
-    let all = CreateWebhook::new("https://example.com/", NotificationType::ALL.iter().copied());
+    let all = CreateWebhook::new("https://example.com/", EventType::ALL.iter().copied());
     fixture.service.create_webhook(&fixture.caller, all).expect("an endpoint");
     let order = fixture.order(fixture.default_ticket_type(), 1);
     let order = fixture.service.mark_order_paid(&fixture.caller, order.id).expect("paid");
@@ -29,15 +29,15 @@ fn a_notification_of_each_type_matches_the_document() {
     let mut types = BTreeSet::new();
     for request in transport.wait_for(5) {
         let body: serde_json::Value = serde_json::from_str(&request.body).expect("JSON");
-        let notification_type = body["type"].as_str().expect("a type").to_owned();
-        let post = &document.0["webhooks"][&notification_type]["post"];
+        let event_type = body["type"].as_str().expect("a type").to_owned();
+        let post = &document.0["webhooks"][&event_type]["post"];
         let schema = &post["requestBody"]["content"]["application/json"]["schema"];
-        assert_eq!(document.schema_errors(schema, &body), [""; 0], "{notification_type}");
+        assert_eq!(document.schema_errors(schema, &body), [""; 0], "{event_type}");
         for parameter in post["parameters"].as_array().expect("headers") {
             let name = parameter["name"].as_str().expect("a name");
-            assert!(request.headers.iter().any(|(header, _)| *header == name), "{notification_type}: {name}");
+            assert!(request.headers.iter().any(|(header, _)| *header == name), "{event_type}: {name}");
         }
-        types.insert(notification_type);
+        types.insert(event_type);
     }
     let documented = document.0["webhooks"].as_object().expect("webhooks");
     assert_eq!(types, documented.keys().cloned().collect());

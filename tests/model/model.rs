@@ -4,7 +4,7 @@
 use ticketing::event::EventStatus;
 use ticketing::order::{OrderStatus, PaymentStatus};
 use ticketing::ticket::TicketStatus;
-use ticketing::webhook::NotificationType;
+use ticketing::webhook::EventType;
 
 use super::steps::{Item, Step, pick};
 
@@ -90,7 +90,7 @@ pub struct Model {
     /// The refunded orders and amounts.
     pub refunds: Vec<(usize, i64)>,
     /// The notifications, with the index of their order or ticket.
-    pub notifications: Vec<(NotificationType, usize)>,
+    pub notifications: Vec<(EventType, usize)>,
 }
 
 impl Model {
@@ -305,7 +305,7 @@ impl Model {
         }
         ticket.status = TicketStatus::CheckedIn;
         ticket.checked_in_at = Some(now);
-        self.notifications.push((NotificationType::TicketCheckedIn, index));
+        self.notifications.push((EventType::TicketCheckedIn, index));
         Done
     }
 

@@ -1,7 +1,7 @@
 //! Compares the notifications that the crate has queued for its webhook endpoint with those of the model.
 
 use ticketing::text_enum::TextEnum;
-use ticketing::webhook::NotificationType;
+use ticketing::webhook::EventType;
 
 use super::System;
 use super::model::Model;
@@ -11,8 +11,8 @@ use crate::common::outbox;
 
 /// Asserts that both have the same notifications of the same orders and tickets, each as often.
 pub fn compare(system: &System, model: &Model) {
-    let subject = |kind: NotificationType, index: usize| match kind {
-        NotificationType::OrderCompleted | NotificationType::OrderCancelled => stored_id(system.orders[index]),
+    let subject = |kind: EventType, index: usize| match kind {
+        EventType::OrderCompleted | EventType::OrderCancelled => stored_id(system.orders[index]),
         _ => stored_id(system.tickets[index].id),
     };
     let mut expected: Vec<_> =
@@ -43,7 +43,7 @@ fn history() -> (System, Model) {
 fn control_a_missing_and_a_duplicate_notification_are_noticed() {
     let double = "INSERT INTO webhook_outbox (id, endpoint_id, event_id, type, body, state, due_at, created_at)
         SELECT id + 1, endpoint_id, event_id, type, body, state, due_at, created_at FROM webhook_outbox";
-    for kind in NotificationType::ALL {
+    for kind in EventType::ALL {
         for damage in ["DELETE FROM webhook_outbox", double] {
             let (system, model) = history();
             compare(&system, &model);

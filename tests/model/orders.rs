@@ -3,7 +3,7 @@
 use ticketing::event::EventStatus;
 use ticketing::order::{OrderStatus, PaymentStatus};
 use ticketing::ticket::TicketStatus;
-use ticketing::webhook::NotificationType;
+use ticketing::webhook::EventType;
 
 use super::discounts::{self, BasketItem};
 use super::model::Outcome::{self, Done, Refused, Skipped};
@@ -96,7 +96,7 @@ impl Model {
 
     /// Issues the tickets of a completed order. Its seats count as sold from now on.
     fn issue_order_tickets(&mut self, order: usize) {
-        self.notifications.push((NotificationType::OrderCompleted, order));
+        self.notifications.push((EventType::OrderCompleted, order));
         for item in self.orders[order].items.clone() {
             self.add_tickets(item.ticket_type, item.quantity, Some(order));
         }
@@ -107,7 +107,7 @@ impl Model {
         let ticket =
             Ticket { ticket_type, order, status, scans: 0, checked_in_at: None, expires: None, scanned_first: false };
         for _ in 0..quantity {
-            self.notifications.push((NotificationType::TicketIssued, self.tickets.len()));
+            self.notifications.push((EventType::TicketIssued, self.tickets.len()));
             self.tickets.push(ticket.clone());
         }
         self.types[ticket_type].sold += quantity;
@@ -181,7 +181,7 @@ impl Model {
 
     pub fn set_cancelled(&mut self, order: usize) {
         self.orders[order].stored = OrderStatus::Cancelled;
-        self.notifications.push((NotificationType::OrderCancelled, order));
+        self.notifications.push((EventType::OrderCancelled, order));
     }
 
     pub fn issue(&mut self, ticket_type: usize, quantity: i64) -> Outcome {

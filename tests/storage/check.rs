@@ -8,10 +8,10 @@ use ticketing::discount::CreateDiscount;
 use ticketing::environment::Clock;
 use ticketing::maintenance::CheckReport;
 use ticketing::order::CreateOrder;
-use ticketing::organization::{CreateApiKey, Scopes};
+use ticketing::organization::CreateApiKey;
 use ticketing::ticket::CheckInTicket;
 use ticketing::ticket_type::TicketType;
-use ticketing::webhook::NotificationType;
+use ticketing::webhook::EventType;
 use ticketing::{Amount, TicketingService, Timestamp};
 
 use crate::common::outbox;
@@ -23,7 +23,7 @@ fn history() -> (std::sync::Arc<tempfile::TempDir>, PathBuf) {
     let fixture = Fixture::new();
     let service = &fixture.service;
     let caller = &fixture.caller;
-    let key = CreateApiKey::new("Entrance", Scopes::all());
+    let key = CreateApiKey::new("Entrance");
     service.create_api_key(caller.organization(), key).expect("a key");
     let event = fixture.event();
     let ticket_type = fixture.ticket_type(&event, 1250, 100);
@@ -110,8 +110,8 @@ fn add_notifications(fixture: &Fixture, other: &ticketing::Caller) {
     let file = fixture.database();
     let organization = fixture.caller.organization();
     outbox::insert_webhook(&fixture.database(), organization, &outbox::ALL_NOTIFICATIONS);
-    outbox::insert_webhook(&fixture.database(), organization, &[NotificationType::OrderCompleted]);
-    outbox::insert_webhook(&fixture.database(), other.organization(), &[NotificationType::OrderCancelled]);
+    outbox::insert_webhook(&fixture.database(), organization, &[EventType::OrderCompleted]);
+    outbox::insert_webhook(&fixture.database(), other.organization(), &[EventType::OrderCancelled]);
     fixture.order(&ticket_type, 1);
     let first = outbox::rows(&file)[0].id;
     outbox::record_failure_at(&file, first, fixture.clock.now());

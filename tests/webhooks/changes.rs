@@ -11,7 +11,7 @@ use ticketing::environment::Clock;
 use ticketing::error::Reason;
 use ticketing::organization::Secret;
 use ticketing::webhook::{EVENT_ID_HEADER, MAX_AGE, SIGNATURE_HEADER, SenderOptions, TIMESTAMP_HEADER, sign, verify};
-use ticketing::webhook::{NotificationData, NotificationType, Verifier, VerifyError};
+use ticketing::webhook::{EventType, NotificationData, Verifier, VerifyError};
 use ureq::http::{HeaderMap, HeaderName, HeaderValue};
 
 const MINUTE: Duration = Duration::from_mins(1);
@@ -161,7 +161,7 @@ fn an_attempt_in_progress_counts_if_its_endpoint_is_disabled() {
 
 #[test]
 fn unsubscribing_removes_waiting_notifications_and_retries_none_in_progress() {
-    let other_types = [NotificationType::OrderCompleted];
+    let other_types = [EventType::OrderCompleted];
     for (status, success) in [(204, true), (500, false)] {
         let (fixture, transport, endpoint) = blocked_endpoint(status);
         // One attempt in progress, two waiting rows.
@@ -177,7 +177,7 @@ fn unsubscribing_removes_waiting_notifications_and_retries_none_in_progress() {
         let attempts: i64 = fixture.outbox().iter().map(|row| row.attempts).sum();
         assert_eq!(attempts, 1);
         // Subscribing again does not restore the removed rows.
-        fixture.set_webhook_events(endpoint, &[NotificationType::TicketIssued]);
+        fixture.set_webhook_events(endpoint, &[EventType::TicketIssued]);
         fixture.clock.advance(Duration::from_hours(3));
         sleep(POLL_TIME);
         assert_eq!((transport.sent().len(), fixture.outbox_count("REMOVED")), (1, 3));
@@ -203,7 +203,7 @@ fn a_notification_removed_during_its_last_attempt_is_not_counted_as_dead() {
         fixture.clock.advance(minutes * MINUTE);
     }
     transport.wait_for(8);
-    fixture.set_webhook_events(endpoint, &[NotificationType::OrderCompleted]);
+    fixture.set_webhook_events(endpoint, &[EventType::OrderCompleted]);
     transport.release();
     wait_until("the attempt is in the history", || fixture.delivery_history(endpoint).len() == 8);
     assert_eq!(fixture.outbox_count("REMOVED"), 1);
@@ -282,7 +282,7 @@ fn a_resend_waits_while_the_endpoint_is_disabled_and_needs_a_subscription() {
     assert_eq!((transport.sent().len(), fixture.outbox_count("WAITING")), (1, 1));
     fixture.set_webhook_enabled(id, true);
     fixture.wait_for_outbox(2, "DELIVERED");
-    fixture.set_webhook_events(id, &[NotificationType::OrderCancelled]);
+    fixture.set_webhook_events(id, &[EventType::OrderCancelled]);
     assert_eq!(crate::common::reason(resend()), Reason::InvalidTransition);
     assert_eq!(fixture.outbox().len(), 2);
 }
@@ -297,7 +297,7 @@ fn a_change_of_the_endpoint_applies_to_attempts_that_a_worker_has_not_started() 
         (rotate, "new signature"),
         (|fixture, id| fixture.set_webhook_url(id, "https://example.com/moved"), "new URL"),
         (|fixture, id| fixture.set_webhook_enabled(id, false), "nothing"),
-        (|fixture, id| fixture.set_webhook_events(id, &[NotificationType::OrderCompleted]), "nothing"),
+        (|fixture, id| fixture.set_webhook_events(id, &[EventType::OrderCompleted]), "nothing"),
         (|fixture, id| fixture.service.delete_webhook(&fixture.caller, id).expect("deleted"), "nothing"),
     ];
     for (change, expected) in cases {

@@ -17,7 +17,7 @@ use crate::common::*;
 use ticketing::environment::{Clock, ManualClock, SeededEntropy, SystemClock};
 use ticketing::id::WebhookId;
 use ticketing::ticket::{CheckInTicket, IssueTickets};
-use ticketing::webhook::{CreateWebhook, NotificationType, WebhookEndpoint};
+use ticketing::webhook::{CreateWebhook, EventType, WebhookEndpoint};
 use ticketing::webhook::{
     EVENT_ID_HEADER, HttpsTransport, SenderOptions, Transport, WebhookFailure, WebhookRequest, WebhookResponse,
 };
@@ -292,7 +292,7 @@ struct Endpoints {
 
 fn create_endpoints(fixture: &Fixture, healthy: &WebhookReceiver, poison: &WebhookReceiver) -> Endpoints {
     let healthy = fixture.ticket_webhook(healthy.url("/healthy")).endpoint;
-    let new = CreateWebhook::new(poison.url("/poison"), [NotificationType::TicketCheckedIn]);
+    let new = CreateWebhook::new(poison.url("/poison"), [EventType::TicketCheckedIn]);
     let poison = fixture.service.create_webhook(&fixture.caller, new).expect("an endpoint").endpoint;
     let ticket = fixture.issue(fixture.default_ticket_type(), 1).pop().expect("a ticket");
     fixture.service.check_in_ticket(&fixture.caller, CheckInTicket::new(ticket.code)).expect("an accepted scan");

@@ -13,7 +13,7 @@ use ticketing::environment::{Clock, SystemClock};
 use ticketing::id::WebhookId;
 use ticketing::ticket::IssueTickets;
 use ticketing::ticket_type::CreateTicketType;
-use ticketing::webhook::{CreateWebhook, ListWebhookDeliveries, NotificationType};
+use ticketing::webhook::{CreateWebhook, EventType, ListWebhookDeliveries};
 use ticketing::webhook::{FailureKind, SenderOptions, WebhookSenderGuard};
 
 /// Creates an endpoint and delivers a first notification to it, so that it is healthy.
@@ -188,7 +188,7 @@ fn started_before_the_first(hanging: usize, other_organization: bool) -> usize {
     let fixture = Fixture::with_transport(&transport);
     fixture.insert_ticket_webhooks(hanging, "https://example.com/hanging/");
     let caller = if other_organization { fixture.other_organization() } else { fixture.caller.clone() };
-    let url = CreateWebhook::new("https://example.com/new", [NotificationType::TicketIssued]);
+    let url = CreateWebhook::new("https://example.com/new", [EventType::TicketIssued]);
     let new = fixture.service.create_webhook(&caller, url).expect("an endpoint").endpoint.id;
     fixture.queue_notifications(1);
     if other_organization {

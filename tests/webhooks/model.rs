@@ -13,8 +13,8 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use ticketing::TicketingService;
 use ticketing::id::WebhookId;
+use ticketing::webhook::{EventType::OrderCompleted, EventType::TicketIssued};
 use ticketing::webhook::{FailureKind, SenderOptions, WebhookSenderGuard};
-use ticketing::webhook::{NotificationType::OrderCompleted, NotificationType::TicketIssued};
 
 /// The number of endpoints.
 const ENDPOINTS: usize = 5;

@@ -16,7 +16,7 @@ use ticketing::event::{CreateEvent, EventStatus};
 use ticketing::order::{CreateOrder, NewCustomer};
 use ticketing::organization::CreateOrganization;
 use ticketing::ticket_type::CreateTicketType;
-use ticketing::webhook::{CreateWebhook, HttpsTransport, NotificationType, SenderOptions};
+use ticketing::webhook::{CreateWebhook, HttpsTransport, EventType, SenderOptions};
 use ticketing::{Amount, TicketingService};
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
@@ -39,7 +39,7 @@ fn main() -> Result<()> {
         .open()?;
     let organization = service.create_organization(CreateOrganization::default())?;
     let caller = service.act_for(organization.id)?;
-    service.create_webhook(&caller, CreateWebhook::new(url, [NotificationType::OrderCompleted]))?;
+    service.create_webhook(&caller, CreateWebhook::new(url, [EventType::OrderCompleted]))?;
     let mut event = CreateEvent::new("Summer Night", "summer-night", "2100-06-01T18:00:00Z".parse()?);
     event.status = Some(EventStatus::Published);
     let event = service.create_event(&caller, event)?;

@@ -7,7 +7,7 @@ use crate::form::schema::NamedSchemas;
 use crate::model::id::NotificationId;
 use crate::model::notification::{OrderCancelled, OrderCompleted, TicketCheckedIn, TicketIssued};
 use crate::model::timestamp::Timestamp;
-use crate::model::webhook::NotificationType;
+use crate::model::webhook::EventType;
 use crate::text_enum::TextEnum;
 use crate::webhook::{EVENT_ID_HEADER, EVENT_TYPE_HEADER, SIGNATURE_HEADER, TIMESTAMP_HEADER};
 
@@ -22,14 +22,12 @@ const DESCRIPTION: &str = "Delivered at least once: if it arrives again, it has 
 /// Every type of notification by its name. Adds the schemas of their bodies to `named`.
 pub(super) fn webhooks(named: &mut NamedSchemas, generator: &mut SchemaGenerator) -> Value {
     let mut webhooks = Map::new();
-    for kind in NotificationType::ALL {
+    for kind in EventType::ALL {
         let (summary, data) = match kind {
-            NotificationType::OrderCompleted => ("An order was completed", generator.subschema_for::<OrderCompleted>()),
-            NotificationType::OrderCancelled => ("An order was cancelled", generator.subschema_for::<OrderCancelled>()),
-            NotificationType::TicketIssued => ("A ticket was issued", generator.subschema_for::<TicketIssued>()),
-            NotificationType::TicketCheckedIn => {
-                ("A ticket was checked in", generator.subschema_for::<TicketCheckedIn>())
-            }
+            EventType::OrderCompleted => ("An order was completed", generator.subschema_for::<OrderCompleted>()),
+            EventType::OrderCancelled => ("An order was cancelled", generator.subschema_for::<OrderCancelled>()),
+            EventType::TicketIssued => ("A ticket was issued", generator.subschema_for::<TicketIssued>()),
+            EventType::TicketCheckedIn => ("A ticket was checked in", generator.subschema_for::<TicketCheckedIn>()),
         };
         let body = body(*kind, summary, &data, generator);
         let body = named.refer_to(&format!("{kind:?}Notification"), body);
@@ -38,7 +36,7 @@ pub(super) fn webhooks(named: &mut NamedSchemas, generator: &mut SchemaGenerator
     Value::Object(webhooks)
 }
 
-fn body(kind: NotificationType, summary: &str, data: &Schema, generator: &mut SchemaGenerator) -> Value {
+fn body(kind: EventType, summary: &str, data: &Schema, generator: &mut SchemaGenerator) -> Value {
     json!({
         "type": "object",
         "description": format!("{summary}: the body of a webhook request."),
@@ -52,7 +50,7 @@ fn body(kind: NotificationType, summary: &str, data: &Schema, generator: &mut Sc
     })
 }
 
-fn post(kind: NotificationType, summary: &str, body: &Value) -> Value {
+fn post(kind: EventType, summary: &str, body: &Value) -> Value {
     let signature =
         "The HMAC-SHA256 of `<timestamp>.<body>` in hexadecimal. The key is the endpoint's secret, including `whsec_`.";
     json!({

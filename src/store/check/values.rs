@@ -9,7 +9,7 @@ use crate::model::currency::Decimals;
 use crate::model::metadata::Metadata;
 use crate::model::percentage::Percentage;
 use crate::model::timestamp::Timestamp;
-use crate::model::webhook::NotificationType;
+use crate::model::webhook::EventType;
 use crate::rules::calendar::Zone;
 use crate::rules::text::fold;
 use crate::rules::{event, ticket};
@@ -144,8 +144,8 @@ const RULES: &[RowRule] = &[
         sentence: "an endpoint must have at least one type of notification, each only once, and a well-formed signing key",
         rows: "SELECT id, events, secret, url FROM webhook_endpoints",
         is_obeyed: |row| {
-            let events: Vec<NotificationType> = row.json("events")?;
-            let is_first = |(index, event): (usize, &NotificationType)| !events[..index].contains(event);
+            let events: Vec<EventType> = row.json("events")?;
+            let is_first = |(index, event): (usize, &EventType)| !events[..index].contains(event);
             let has_duplicates = !events.iter().enumerate().all(is_first);
             Ok(!events.is_empty()
                 && !has_duplicates

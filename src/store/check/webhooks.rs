@@ -117,7 +117,7 @@ fn broken_rule(tx: &Transaction<'_>, row: &Row<'_>) -> Result<Option<&'static Ru
     let id: NotificationId = row.get("event_id")?;
     let type_name: String = row.get("type")?;
     let notification: WebhookNotification = row.json("body")?;
-    if notification.id != id || notification.data.notification_type().as_str() != type_name {
+    if notification.id != id || notification.data.event_type().as_str() != type_name {
         return Ok(Some(&BODY));
     }
     let subject_owner = find_subject(tx, &notification.data)?;

@@ -52,7 +52,7 @@ fn request(sender: &SenderContext, attempt: &ClaimedAttempt) -> WebhookRequest {
         (SIGNATURE_HEADER, signature),
         (TIMESTAMP_HEADER, seconds.to_string()),
         (EVENT_ID_HEADER, attempt.notification_id.to_string()),
-        (EVENT_TYPE_HEADER, attempt.notification_type.as_str().to_owned()),
+        (EVENT_TYPE_HEADER, attempt.event_type.as_str().to_owned()),
     ];
     WebhookRequest { url: attempt.url.clone(), headers, body: attempt.body.clone() }
 }
