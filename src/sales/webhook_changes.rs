@@ -77,6 +77,6 @@ pub(crate) fn resend(
     let endpoint = webhooks::get(tx, organization, endpoint)?;
     let sent = deliveries::get_notification(tx, endpoint.id, delivery)?;
     rules::check_subscribed(&endpoint.events, sent.event_type)?;
-    let outbox_id = outbox::insert(tx, endpoint.id, sent.id, sent.event_type, &sent.body)?;
+    let outbox_id = outbox::insert(tx, endpoint.id, sent.id, sent.event_type, sent.body)?;
     Ok(ResentWebhookDelivery { outbox_id })
 }

@@ -3,7 +3,7 @@
 use super::TicketingService;
 use crate::error::Result;
 use crate::model::statistics::{Backlog, Statistics};
-use crate::store::{outbox, refunds, seat_counts};
+use crate::store::{outbox_backlog, refunds, seat_counts};
 
 /// # Monitoring
 impl TicketingService {
@@ -45,7 +45,7 @@ impl TicketingService {
     pub fn backlog(&self) -> Result<Backlog> {
         self.store().scan(None, |tx| {
             let refunds = refunds::count_open(tx)?;
-            let webhooks = outbox::backlog(tx)?;
+            let webhooks = outbox_backlog::read(tx)?;
             Ok(Backlog {
                 refunds_due: refunds.due,
                 refunds_refused: refunds.refused,

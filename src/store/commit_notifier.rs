@@ -13,6 +13,9 @@ pub(crate) trait CommitListener: Send + Sync {
     /// was in the commit wait until this returns, so it must not block.
     fn on_commit(&self, endpoints: &[WebhookId]);
 
+    /// Called, likewise, after a commit that queued a fan-out.
+    fn on_fan_out(&self) {}
+
     /// Called, likewise, after a commit that queued notifications for handlers.
     fn on_handler_notified(&self) {}
 }
@@ -66,6 +69,11 @@ impl CommitNotifier {
         if events.contains(&CommitEvent::HandlerNotified) {
             for listener in listeners.iter().filter_map(Weak::upgrade) {
                 listener.on_handler_notified();
+            }
+        }
+        if events.iter().any(|event| matches!(event, CommitEvent::FanOutQueued { .. })) {
+            for listener in listeners.iter().filter_map(Weak::upgrade) {
+                listener.on_fan_out();
             }
         }
         let mut endpoints: Vec<WebhookId> = events.iter().filter_map(CommitEvent::endpoint_with_work).collect();

@@ -20,7 +20,14 @@ pub(crate) enum CommitEvent {
     OrderExpired,
     ScanAccepted,
     ScanRefused(Reason),
+    /// A row of the outbox was inserted in the transaction of the change.
     NotificationQueued(WebhookId),
+    /// Notifications were queued whose rows are inserted later: the number of the rows.
+    FanOutQueued {
+        rows: usize,
+    },
+    /// Not a metric: a row of a fan-out was inserted, which wakes the webhook sender.
+    RowInserted(WebhookId),
     /// Not a metric: wakes the threads of notification handlers.
     HandlerNotified,
     /// Not a metric: wakes the webhook sender.
@@ -38,7 +45,9 @@ impl CommitEvent {
     /// The endpoint that may have a notification due now, because of this event.
     pub(super) fn endpoint_with_work(&self) -> Option<WebhookId> {
         match self {
-            Self::NotificationQueued(endpoint) | Self::EndpointChanged(endpoint) => Some(*endpoint),
+            Self::NotificationQueued(endpoint) | Self::RowInserted(endpoint) | Self::EndpointChanged(endpoint) => {
+                Some(*endpoint)
+            }
             _ => None,
         }
     }
@@ -217,6 +226,9 @@ impl Counters {
                 CommitEvent::ScanAccepted => self.scans_accepted.add(1),
                 CommitEvent::ScanRefused(reason) => self.scans_refused.add(reason),
                 CommitEvent::NotificationQueued(_) => self.notifications_queued.add(1),
+                CommitEvent::FanOutQueued { rows } => {
+                    self.notifications_queued.add(u64::try_from(rows).unwrap_or(u64::MAX));
+                }
                 CommitEvent::Attempt { outcome, duration } => {
                     self.attempts_by_outcome[outcome as usize].add(1);
                     if let Some(duration) = duration {
@@ -224,7 +236,7 @@ impl Counters {
                     }
                 }
                 CommitEvent::NotificationDead => self.notifications_dead.add(1),
-                CommitEvent::EndpointChanged(_) | CommitEvent::HandlerNotified => {}
+                CommitEvent::EndpointChanged(_) | CommitEvent::HandlerNotified | CommitEvent::RowInserted(_) => {}
             }
         }
     }

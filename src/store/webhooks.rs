@@ -6,12 +6,12 @@ use std::sync::LazyLock;
 use super::columns::columns;
 use super::lists::{cursor_bound, has_at_least, limit_plus_one};
 use super::pages::read_page;
-use super::{Bind, CommitEvent, Transaction};
+use super::{Bind, CommitEvent, Transaction, subscribed_endpoints};
 use crate::error::{Error, ResourceKind, Result};
 use crate::model::id::{OrganizationId, WebhookId};
 use crate::model::page::Page;
 use crate::model::secret::Secret;
-use crate::model::webhook::{ListWebhooks, WebhookEndpoint, WebhookFields};
+use crate::model::webhook::{EventType, ListWebhooks, WebhookEndpoint, WebhookFields};
 use crate::rules::Checked;
 
 columns! {
@@ -95,11 +95,14 @@ pub(crate) fn update(
     let mut binds: Vec<Bind<'_>> = vec![current.id.into(), organization.into(), tx.now().into()];
     binds.extend(values(fields)?);
     tx.execute(&UPDATE, &binds)?;
-    for event_type in &current.events {
-        if !fields.events.contains(event_type) {
-            let binds = [current.id.into(), event_type.as_str().into(), tx.now().into()];
-            tx.execute(REMOVE_WAITING_OF_TYPE, &binds)?;
-        }
+    let unsubscribed: Vec<EventType> =
+        current.events.iter().copied().filter(|old| !fields.events.contains(old)).collect();
+    if !unsubscribed.is_empty() {
+        subscribed_endpoints::end_generations(tx, current.id, &unsubscribed)?;
+    }
+    for event_type in unsubscribed {
+        let binds = [current.id.into(), event_type.as_str().into(), tx.now().into()];
+        tx.execute(REMOVE_WAITING_OF_TYPE, &binds)?;
     }
     tx.record(CommitEvent::EndpointChanged(current.id));
     Ok(())

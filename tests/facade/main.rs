@@ -42,6 +42,7 @@ mod suspended_handlers;
 mod tenants;
 mod ticket_types;
 mod tickets;
+mod webhook_fan_out;
 mod webhook_outbox;
 mod webhook_retention;
 mod webhooks;

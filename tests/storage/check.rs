@@ -127,6 +127,12 @@ fn add_notifications(fixture: &Fixture, other: &ticketing::Caller) {
         outbox::record_failure_at(&file, issued[0].id, now);
     }
     outbox::record_failure_at(&file, issued[1].id, now);
+    // A fan-out, which for so few notifications is not queued: the second endpoint gets the cancellation too.
+    let fan_out = "INSERT INTO webhook_fan_outs (id, organization_id, type, endpoints, notifications, total, created_at)
+        SELECT id, (SELECT organization_id FROM webhook_endpoints WHERE id = 2), type,
+            json_array(json_array('webhook_0000000000002', 0)), json_array(json_array(json_extract(body, '$.id'), body)), 1,
+            created_at FROM webhook_outbox WHERE type = 'order.cancelled'";
+    assert_eq!(file.execute(fan_out, []), 1);
 }
 
 fn open(path: &Path) -> TicketingService {
@@ -334,6 +340,13 @@ const DAMAGE: &[(&str, &[&str])] = &[
     (
         "UPDATE webhook_endpoints SET organization_id = (SELECT MAX(id) FROM organizations) WHERE id = 1",
         &["webhook-event", "webhook-subject"],
+    ),
+    ("UPDATE webhook_fan_outs SET notifications = '[[\"secret\"]]'", &["webhook-fan-out"]),
+    ("UPDATE webhook_fan_outs SET type = 'order.completed'", &["webhook-fan-out"]),
+    ("UPDATE webhook_fan_outs SET total = 2", &["webhook-fan-out"]),
+    (
+        "UPDATE webhook_fan_outs SET organization_id = (SELECT MAX(id) FROM organizations)",
+        &["webhook-fan-out"],
     ),
     ("UPDATE webhook_outbox SET attempts = 7 WHERE state = 'DEAD'", &["webhook-delivery", "webhook-state"]),
     ("UPDATE webhook_outbox SET claim = 1 WHERE state = 'DEAD'", &["integrity", "webhook-state"]),

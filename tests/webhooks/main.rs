@@ -6,6 +6,7 @@ mod changes;
 mod common;
 mod crashes;
 mod damage;
+mod fan_out;
 mod isolation;
 mod model;
 mod retries;

@@ -6,7 +6,8 @@ use crate::error::Result;
 use crate::model::check::{CheckReport, Finding};
 use crate::model::id::{NotificationId, OrganizationId};
 use crate::model::notification::{NotificationData, WebhookNotification};
-use crate::store::{Row, Transaction};
+use crate::store::fan_outs::FanOutKey;
+use crate::store::{Row, Transaction, fan_outs};
 
 pub(super) const INVARIANTS: &[Invariant] = &[
     Invariant {
@@ -78,6 +79,11 @@ const SUBJECT: Rule = Rule {
     name: "webhook-subject",
     sentence: "the order or ticket of a notification must exist in the reported state, in the organization of its endpoint",
 };
+const FAN_OUT: Rule = Rule {
+    name: "webhook-fan-out",
+    sentence: "the notifications of a fan-out must have its type, and report orders or tickets of its organization that exist \
+        in the reported state",
+};
 
 // The first row of each notification, or all remaining rows if the first was deleted.
 const NOTIFICATIONS: &str = "SELECT o.id, o.event_id, o.type, o.body, e.organization_id
@@ -93,23 +99,64 @@ const ISSUED: &str = "SELECT organization_id FROM tickets
 const CHECKED_IN: &str = "SELECT organization_id FROM tickets WHERE id = ?1 AND event_id = ?2 AND ticket_type_id = ?3
     AND COALESCE(order_id, 0) = COALESCE(CAST(?4 AS BIGINT), 0) AND check_in_at IS NOT NULL";
 
+impl Rule {
+    fn finding(&self, table: &str, row: Option<i64>) -> Finding {
+        Finding {
+            invariant: self.name.into(),
+            table: table.to_owned(),
+            row: row.map(|key| key.to_string()),
+            sentence: self.sentence.to_owned(),
+        }
+    }
+}
+
 /// Compares each notification with the orders and tickets.
 pub(super) fn check(tx: &Transaction<'_>, report: &mut CheckReport) -> Result<()> {
-    let finding = |rule: &Rule, row| Finding {
-        invariant: rule.name.into(),
-        table: "webhook_outbox".to_owned(),
-        row,
-        sentence: rule.sentence.to_owned(),
-    };
+    check_outbox(tx, report)?;
+    check_fan_outs(tx, report)
+}
+
+fn check_outbox(tx: &Transaction<'_>, report: &mut CheckReport) -> Result<()> {
+    let finding = |rule: &Rule, row| rule.finding("webhook_outbox", row);
     let looked = tx.query_each(NOTIFICATIONS, &[], |row| {
         let mut broken = None;
         report_damage(broken_rule(tx, row).map(|rule| broken = rule), |_| broken = Some(&BODY))?;
         if let Some(rule) = broken {
-            report.add(finding(rule, row.get("id").ok().map(|key: i64| key.to_string())));
+            report.add(finding(rule, row.get("id").ok()));
         }
         Ok(())
     });
     report_damage(looked, |problem| report.add(Finding { sentence: problem, ..finding(&BODY, None) }))
+}
+
+fn check_fan_outs(tx: &Transaction<'_>, report: &mut CheckReport) -> Result<()> {
+    let finding = |row| FAN_OUT.finding("webhook_fan_outs", row);
+    let mut after = FanOutKey::FIRST;
+    loop {
+        let mut next = None;
+        let looked = fan_outs::next(tx, after).map(|key| next = key);
+        report_damage(looked, |problem| report.add(Finding { sentence: problem, ..finding(None) }))?;
+        let Some(key) = next else { return Ok(()) };
+        after = key;
+        let mut broken = false;
+        report_damage(breaks_fan_out_rule(tx, key).map(|breaks| broken = breaks), |_| broken = true)?;
+        if broken {
+            report.add(finding(Some(key.id.raw())));
+        }
+    }
+}
+
+/// Whether a notification of a fan-out breaks the rule. An unreadable fan-out is an error.
+fn breaks_fan_out_rule(tx: &Transaction<'_>, key: FanOutKey) -> Result<bool> {
+    let Some(fan_out) = fan_outs::get(tx, key.id)? else { return Ok(false) };
+    for queued in fan_out.notifications() {
+        let Ok(notification) = serde_json::from_str::<WebhookNotification>(&queued.body) else { return Ok(true) };
+        let is_same = notification.id == queued.id && notification.data.event_type() == queued.event_type;
+        if !is_same || find_subject(tx, &notification.data)? != Some(key.organization) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// Returns the rule that a notification breaks. An unreadable notification is an error.
@@ -157,5 +204,5 @@ fn find_subject(tx: &Transaction<'_>, data: &NotificationData) -> Result<Option<
 
 #[cfg(test)]
 pub(super) fn names() -> impl Iterator<Item = &'static str> {
-    [BODY.name, SUBJECT.name].into_iter()
+    [BODY.name, SUBJECT.name, FAN_OUT.name].into_iter()
 }

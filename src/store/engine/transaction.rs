@@ -85,6 +85,11 @@ impl<'c> Transaction<'c> {
         self.recorded.borrow_mut().events.push(event);
     }
 
+    /// How many of the recorded events are such ones.
+    pub(in crate::store) fn count_recorded(&self, is_counted: impl Fn(&CommitEvent) -> bool) -> usize {
+        self.recorded.borrow().events.iter().filter(|event| is_counted(event)).count()
+    }
+
     /// Whether this process has subscribers, for which notifications are recorded.
     pub(in crate::store) fn has_subscribers(&self) -> bool {
         self.has_subscribers

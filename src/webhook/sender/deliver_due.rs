@@ -10,6 +10,7 @@ use crate::error::Result;
 use crate::model::id::WebhookId;
 use crate::store::Store;
 use crate::store::attempts::{self, ClaimRequest};
+use crate::store::fan_outs::{self, FanOutKey};
 use crate::webhook::transport::Transport;
 
 /// Makes all attempts that are due, one after another, and returns how many.
@@ -19,6 +20,7 @@ pub(crate) fn deliver_due(
     transport: Arc<dyn Transport>,
 ) -> Result<usize> {
     let sender = SenderContext::new(Arc::clone(store), environment.clone(), transport, SenderOptions::default());
+    finish_fan_outs(store)?;
     let mut made = 0;
     let mut endpoint = WebhookId::UNKNOWN;
     while let Some(next) = store.read(|tx| attempts::next_endpoint(tx, endpoint))? {
@@ -26,6 +28,16 @@ pub(crate) fn deliver_due(
         made += deliver_to(&sender, endpoint)?;
     }
     Ok(made)
+}
+
+/// Inserts all rows of the fan-outs.
+fn finish_fan_outs(store: &Store) -> Result<()> {
+    while let Some(next) = store.read_one(|tx| fan_outs::next(tx, FanOutKey::FIRST))? {
+        if let Some(fan_out) = store.read_one(|tx| fan_outs::get(tx, next.id))? {
+            store.write(move |tx| fan_outs::insert_batch(tx, &fan_out))?;
+        }
+    }
+    Ok(())
 }
 
 /// Makes the attempts that are due at one endpoint.

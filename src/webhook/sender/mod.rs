@@ -3,11 +3,12 @@
 //! # Threads
 //!
 //! - The [`scheduler`], one thread, assigns free workers to endpoints and does all writing. Each of its
-//!   rounds is one transaction that records the attempts which have finished and claims those which start.
+//!   rounds is one transaction that records the attempts which have finished and claims those which start. It also
+//!   inserts a batch of the rows of a [fan-out](fan_out_queue), if there is one.
 //! - The [workers](worker), 64 by default, make the [attempts](attempt). They do not touch the database.
 //! - The [`poller`], one thread, finds rows that this process did not queue itself.
 //!
-//! They share a [`SenderContext`]. The store's commit listener and the poller report endpoints that have rows due;
+//! They share a [`SenderContext`]. The store's commit listener and the poller report fan-outs and endpoints with rows due;
 //! the scheduler queues batches of claimed attempts; the workers report finished attempts, and themselves when they
 //! are free.
 //!
@@ -43,6 +44,7 @@
 
 mod attempt;
 mod deliver_due;
+mod fan_out_queue;
 mod health;
 mod options;
 mod poller;

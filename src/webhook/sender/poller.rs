@@ -1,6 +1,6 @@
-//! The poller thread: finds rows that this process did not queue itself.
+//! The poller thread: finds rows and fan-outs that this process did not queue itself.
 //!
-//! These are the rows that were in the file when the sender started, those that other processes queue, and those whose
+//! These are those that were in the file when the sender started, those that other processes queue, and those whose
 //! lease has expired because the process that claimed them ended.
 
 use std::time::Duration;
@@ -9,6 +9,7 @@ use super::state::SenderContext;
 use crate::error::Result;
 use crate::model::id::WebhookId;
 use crate::store::attempts::{self, DueEndpoint};
+use crate::store::fan_outs;
 
 /// The shortest pause between two scans.
 const MIN_PAUSE: Duration = Duration::from_millis(200);
@@ -40,8 +41,12 @@ pub(super) fn run(sender: &SenderContext) {
     }
 }
 
-/// Reports every enabled endpoint that has waiting rows, with the time at which the first is due.
+/// Reports whether there are fan-outs, and every enabled endpoint that has waiting rows, with the time at which the first
+/// is due.
 fn scan(sender: &SenderContext) -> Result<()> {
+    if sender.store.read_one(fan_outs::any)? {
+        sender.report_fan_outs();
+    }
     let mut after = WebhookId::UNKNOWN;
     loop {
         let chunk = read_chunk(sender, after)?;

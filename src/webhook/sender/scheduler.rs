@@ -8,23 +8,21 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::fan_out_queue::FanOutQueue;
 use super::health::Observation;
 use super::queues::{Assignment, EndpointQueues, WorkerLimits};
-use super::state::{Batch, FinishedAttempt, SenderContext};
+use super::state::{Batch, DAMAGED_PAUSE, FinishedAttempt, SenderContext};
 use crate::error::{Error, Result};
 use crate::model::id::WebhookId;
 use crate::model::timestamp::Timestamp;
 use crate::store::attempts::{self, ClaimRequest, Claims, DueEndpoint};
-use crate::store::{Savepoint, Transaction};
+use crate::store::{Savepoint, Transaction, fan_outs};
 
 /// The longest sleep between two rounds. It also bounds how late a change of the wall clock is noticed.
 const MAX_SLEEP: Duration = Duration::from_millis(200);
 
 /// The pause after a round that failed.
 const FAILURE_PAUSE: Duration = Duration::from_millis(500);
-
-/// How long an endpoint is skipped if its rows cannot be read.
-const DAMAGED_PAUSE: Duration = Duration::from_mins(1);
 
 pub(super) struct Scheduler<'s> {
     sender: &'s SenderContext,
@@ -33,11 +31,18 @@ pub(super) struct Scheduler<'s> {
     finished: Vec<Arc<FinishedAttempt>>,
     /// Endpoints whose rows cannot be read, and until when they are skipped.
     damaged: BTreeMap<WebhookId, Timestamp>,
+    fan_outs: FanOutQueue,
 }
 
 impl<'s> Scheduler<'s> {
     pub(super) fn new(sender: &'s SenderContext, limits: WorkerLimits) -> Self {
-        Self { sender, queues: EndpointQueues::new(limits), finished: Vec::new(), damaged: BTreeMap::new() }
+        Self {
+            sender,
+            queues: EndpointQueues::new(limits),
+            finished: Vec::new(),
+            damaged: BTreeMap::new(),
+            fan_outs: FanOutQueue::default(),
+        }
     }
 
     /// Runs until the sender is closed and everything is recorded, or until the store has stopped.
@@ -71,9 +76,15 @@ impl<'s> Scheduler<'s> {
     fn collect_events(&mut self) -> bool {
         let now = self.sender.environment.now();
         let until = |at: Timestamp| Duration::from_millis(u64::try_from(at.millis() - now.millis()).unwrap_or(0));
-        let sleep = self.queues.next_timer().map_or(MAX_SLEEP, until);
+        let sleep = match self.queues.next_timer() {
+            _ if self.fan_outs.may_have_more() => Duration::ZERO,
+            next => next.map_or(MAX_SLEEP, until),
+        };
         let mut state = self.sender.wait_for_events(sleep.min(MAX_SLEEP));
         let due = std::mem::take(&mut state.due);
+        if std::mem::take(&mut state.fan_outs) {
+            self.fan_outs.look_for_more();
+        }
         let finished = std::mem::take(&mut state.finished);
         let freed = std::mem::take(&mut state.freed);
         let stopping = state.stopping;
@@ -152,12 +163,16 @@ impl<'s> Scheduler<'s> {
         Ok(())
     }
 
-    /// Records the finished attempts and claims the next ones in one transaction. If it fails, the results are kept
-    /// for the next round and the workers are free again.
+    /// Records the finished attempts, inserts a batch of rows of a fan-out, and claims the next attempts in one
+    /// transaction. If it fails, the results are kept for the next round and the workers are free again.
     fn write(&mut self) -> Result<()> {
         let stopping = self.sender.state().stopping;
+        if stopping {
+            self.fan_outs.stop();
+        }
+        let fan_out = self.fan_outs.next(&self.sender.store, self.sender.environment.now())?.map(Arc::new);
         let assignments = if stopping { Vec::new() } else { self.queues.assign() };
-        if self.finished.is_empty() && assignments.is_empty() {
+        if self.finished.is_empty() && assignments.is_empty() && fan_out.is_none() {
             return Ok(());
         }
         // Read before the claims, so that every later change of an endpoint is noticed.
@@ -169,6 +184,10 @@ impl<'s> Scheduler<'s> {
         let wanted = assignments.clone();
         let written = self.sender.store.write(move |tx| {
             record_all(tx, &finished)?;
+            let fan_out = match &fan_out {
+                Some(fan_out) => tx.savepoint(|tx| fan_outs::insert_batch(tx, fan_out))?,
+                None => Savepoint::Released(()),
+            };
             let mut claims = Vec::new();
             for Assignment { endpoint, workers, max_attempts } in wanted.iter().copied() {
                 let request = ClaimRequest { endpoint, workers, max_attempts };
@@ -176,10 +195,10 @@ impl<'s> Scheduler<'s> {
                 let claim = tx.savepoint(|tx| attempts::claim(tx, request))?;
                 claims.push(claim);
             }
-            Ok(claims)
+            Ok((claims, fan_out))
         });
-        let claims = match written {
-            Ok(claims) => claims,
+        let (claims, fan_out) = match written {
+            Ok(written) => written,
             Err(error) => {
                 for assignment in assignments {
                     self.queues.free_workers(assignment.endpoint, assignment.workers);
@@ -188,6 +207,9 @@ impl<'s> Scheduler<'s> {
             }
         };
         self.finished.clear();
+        if let Savepoint::RolledBack(error) = fan_out {
+            self.fan_outs.skip_last(&error, self.sender.environment.now());
+        }
         let mut batches = Vec::new();
         for (index, claim) in claims.into_iter().enumerate() {
             batches.extend(self.batches_of(assignments[index], changes[index], claim));

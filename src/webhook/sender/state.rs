@@ -13,6 +13,9 @@ use crate::store::attempts::{AttemptResult, ClaimedAttempt, DueEndpoint};
 use crate::store::{CommitListener, Store};
 use crate::webhook::transport::Transport;
 
+/// How long rows are skipped that cannot be read.
+pub(super) const DAMAGED_PAUSE: Duration = Duration::from_mins(1);
+
 pub(super) struct SenderContext {
     pub(super) store: Arc<Store>,
     pub(super) environment: Environment,
@@ -32,6 +35,8 @@ pub(super) struct SenderContext {
 pub(super) struct SenderState {
     /// Endpoints with a row due at some time, for the scheduler.
     pub(super) due: BTreeMap<WebhookId, Timestamp>,
+    /// Whether there may be fan-outs, for the scheduler.
+    pub(super) fan_outs: bool,
     /// Claimed attempts that no worker has started yet.
     pub(super) batches: VecDeque<Batch>,
     /// Attempts that have finished, for the scheduler to record.
@@ -105,7 +110,7 @@ impl SenderContext {
         let idle = |state: &mut SenderState| {
             let no_results = state.finished.is_empty() && state.freed.is_empty();
             // A sender that stops starts no attempts, so due endpoints do not matter to it.
-            let nothing_new = if state.stopping { !state.closed } else { state.due.is_empty() };
+            let nothing_new = if state.stopping { !state.closed } else { state.due.is_empty() && !state.fan_outs };
             no_results && nothing_new
         };
         let waited = self.scheduler_wakeup.wait_timeout_while(self.state(), timeout, idle);
@@ -160,6 +165,12 @@ impl SenderContext {
             *earliest = at.min(*earliest);
         }
         drop(state);
+        self.scheduler_wakeup.notify_one();
+    }
+
+    /// Tells the scheduler that there may be fan-outs.
+    pub(super) fn report_fan_outs(&self) {
+        self.state().fan_outs = true;
         self.scheduler_wakeup.notify_one();
     }
 
@@ -223,5 +234,9 @@ impl CommitListener for SenderContext {
         // New rows are due now, even if the clock was set back.
         let at = Timestamp::UNIX_EPOCH;
         self.report_due(endpoints.iter().map(|id| DueEndpoint { id: *id, at }));
+    }
+
+    fn on_fan_out(&self) {
+        self.report_fan_outs();
     }
 }

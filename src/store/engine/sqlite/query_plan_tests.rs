@@ -8,9 +8,9 @@ use crate::environment::{Environment, ManualClock, SeededEntropy};
 use crate::model::timestamp::Timestamp;
 use crate::store::{
     Bind, Location, MigrationOptions, ReaderOptions, Store, Transaction, api_keys, attempts, checkouts, customers,
-    deliveries, discounts, event_cancellations, events, handler_queue, idempotency_records, order_items, order_status,
-    orders, organization_usage, organizations, outbox, refunds, scans, summary, ticket_types, tickets,
-    webhook_retention, webhooks,
+    deliveries, discounts, event_cancellations, events, fan_outs, handler_queue, idempotency_records, order_items,
+    order_status, orders, organization_usage, organizations, outbox_backlog, refunds, scans, subscribed_endpoints,
+    summary, ticket_types, tickets, webhook_retention, webhooks,
 };
 
 /// A statement and the indexes that its plan must use.
@@ -89,7 +89,9 @@ const STATEMENTS: &[Expected] = &[
     (attempts::NEXT_DUE, &["webhook_outbox_waiting"]),
     (attempts::NEXT_ENDPOINT, &["webhook_outbox_waiting"]),
     (attempts::LAST_ATTEMPT, &["webhook_deliveries_by_endpoint"]),
-    (outbox::SUBSCRIPTIONS, &["webhook_endpoints_by_organization"]),
+    (subscribed_endpoints::ENABLED, &["webhook_endpoints_by_organization"]),
+    (subscribed_endpoints::OF_ORGANIZATION, &["webhook_endpoints_by_organization"]),
+    (fan_outs::NEXT, &["webhook_fan_outs_by_organization"]),
     (handler_queue::DUE, &["handler_queue_due"]),
     (handler_queue::DUE_TOO_LATE, &["handler_queue_due"]),
     (handler_queue::OLD, &[]),
@@ -105,7 +107,7 @@ const COUNTS: &[Expected] = &[
     (organizations::ALL_SUSPENDED, &["organizations_suspended"]),
     (refunds::COUNT_DUE, &["refunds_due"]),
     (refunds::COUNT_REFUSED, &["refunds_refused"]),
-    (outbox::COUNT_WAITING, &["webhook_outbox_waiting"]),
+    (outbox_backlog::COUNT_WAITING, &["webhook_outbox_waiting"]),
 ];
 
 /// Lists whose index finds few rows, in another order.

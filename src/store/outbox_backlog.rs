@@ -1,0 +1,75 @@
+//! How many notifications wait to be sent.
+
+use std::time::Duration;
+
+use super::Transaction;
+use super::fan_outs::{self, FanOutProgress};
+use super::subscribed_endpoints::{self, ExistingEndpoint};
+use crate::error::Result;
+use crate::model::id::{OrganizationId, WebhookId};
+
+// The index covers all counted columns. For each endpoint with waiting rows, one row of `webhook_endpoints` is read.
+pub(super) const COUNT_WAITING: &str =
+    "SELECT endpoint_id, COUNT(*) AS waiting, COUNT(CASE WHEN due_at <= ?1 THEN 1 END) AS due, MIN(due_at) AS first_due,
+        (SELECT e.enabled FROM webhook_endpoints e WHERE e.id = endpoint_id) AS enabled
+    FROM webhook_outbox WHERE state = 'WAITING' GROUP BY endpoint_id";
+
+/// How many notifications wait to be sent.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct OutboxBacklog {
+    pub(crate) waiting: u64,
+    /// Waiting notifications that could be sent now.
+    pub(crate) due: u64,
+    /// For how long the oldest due notification has been due; `None` if none is due.
+    pub(crate) oldest_due: Option<Duration>,
+}
+
+impl OutboxBacklog {
+    /// Adds notifications that can be sent, of which the first is due since `first_due`.
+    fn add_due(&mut self, number: u64, now: i64, first_due: i64) {
+        if number > 0 {
+            self.due += number;
+            let millis = u64::try_from(now.saturating_sub(first_due)).unwrap_or(0);
+            self.oldest_due = self.oldest_due.max(Some(Duration::from_millis(millis)));
+        }
+    }
+}
+
+/// Counts the waiting notifications of all organizations.
+pub(crate) fn read(tx: &Transaction<'_>) -> Result<OutboxBacklog> {
+    let mut backlog = OutboxBacklog::default();
+    let now = tx.now().millis();
+    tx.query_each(COUNT_WAITING, &[now.into()], |row| {
+        backlog.waiting += row.count("waiting")?;
+        if row.get::<Option<bool>>("enabled")? == Some(true) {
+            backlog.add_due(row.count("due")?, now, row.get::<Option<i64>>("first_due")?.unwrap_or(now));
+        }
+        Ok(())
+    })?;
+    count_fan_outs(tx, &mut backlog)?;
+    Ok(backlog)
+}
+
+/// Counts the notifications whose rows are still to be inserted.
+fn count_fan_outs(tx: &Transaction<'_>, backlog: &mut OutboxBacklog) -> Result<()> {
+    let mut endpoints = std::collections::BTreeMap::<WebhookId, ExistingEndpoint>::new();
+    let mut endpoints_of: Option<OrganizationId> = None;
+    fan_outs::each(tx, |fan_out: FanOutProgress| {
+        if endpoints_of != Some(fan_out.organization) {
+            endpoints = subscribed_endpoints::existing(tx, fan_out.organization)?;
+            endpoints_of = Some(fan_out.organization);
+        }
+        for (index, (id, generation)) in fan_out.endpoints.iter().enumerate() {
+            let Some(endpoint) = endpoints.get(id) else { continue };
+            if endpoint.generations.of(fan_out.event_type) != *generation {
+                continue;
+            }
+            let remaining = u64::try_from(fan_out.remaining(index)).unwrap_or(u64::MAX);
+            backlog.waiting += remaining;
+            if endpoint.enabled {
+                backlog.add_due(remaining, tx.now().millis(), fan_out.created_at.millis());
+            }
+        }
+        Ok(())
+    })
+}

@@ -1,0 +1,74 @@
+//! The types of notification that endpoints are subscribed to.
+//!
+//! An endpoint has a generation for each type: how often the type was taken out of its `events`. What is queued for an
+//! endpoint has the generation of that moment. If the endpoint has another one now, it was unsubscribed since, and the
+//! notification is no longer for it, even if it is subscribed again.
+
+use std::collections::BTreeMap;
+
+use super::{Row, Transaction};
+use crate::error::{Error, Result};
+use crate::model::id::{OrganizationId, WebhookId};
+use crate::model::webhook::EventType;
+
+pub(super) const ENABLED: &str = "SELECT id, events, generations FROM webhook_endpoints
+    WHERE organization_id = ?1 AND enabled = 1 ORDER BY id";
+pub(super) const OF_ORGANIZATION: &str =
+    "SELECT id, enabled, generations FROM webhook_endpoints WHERE organization_id = ?1";
+const GENERATIONS: &str = "SELECT generations FROM webhook_endpoints WHERE id = ?1";
+const SET_GENERATIONS: &str = "UPDATE webhook_endpoints SET generations = ?2 WHERE id = ?1";
+
+/// The generations of the types of an endpoint.
+#[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(transparent)]
+pub(super) struct Generations(BTreeMap<EventType, i64>);
+
+impl Generations {
+    pub(super) fn of(&self, event_type: EventType) -> i64 {
+        self.0.get(&event_type).copied().unwrap_or(0)
+    }
+}
+
+/// An enabled endpoint and its subscriptions.
+pub(super) struct EnabledEndpoint {
+    pub(super) id: WebhookId,
+    pub(super) types: Vec<EventType>,
+    pub(super) generations: Generations,
+}
+
+/// Returns the enabled endpoints of an organization.
+pub(super) fn enabled(tx: &Transaction<'_>, organization: OrganizationId) -> Result<Vec<EnabledEndpoint>> {
+    tx.query_all(ENABLED, &[organization.into()], |row| {
+        Ok(EnabledEndpoint { id: row.get("id")?, types: row.json("events")?, generations: row.json("generations")? })
+    })
+}
+
+/// An endpoint that exists.
+pub(super) struct ExistingEndpoint {
+    pub(super) enabled: bool,
+    pub(super) generations: Generations,
+}
+
+/// Returns all endpoints of an organization.
+pub(super) fn existing(
+    tx: &Transaction<'_>,
+    organization: OrganizationId,
+) -> Result<BTreeMap<WebhookId, ExistingEndpoint>> {
+    let decode = |row: &Row<'_>| {
+        let endpoint = ExistingEndpoint { enabled: row.get("enabled")?, generations: row.json("generations")? };
+        Ok((row.get("id")?, endpoint))
+    };
+    Ok(tx.query_all(OF_ORGANIZATION, &[organization.into()], decode)?.into_iter().collect())
+}
+
+/// Begins a new generation of each of these types, from which the endpoint is unsubscribed.
+pub(super) fn end_generations(tx: &Transaction<'_>, endpoint: WebhookId, types: &[EventType]) -> Result<()> {
+    let generations = tx.query_opt(GENERATIONS, &[endpoint.into()], |row| row.json("generations"))?;
+    let Generations(mut generations) = generations.unwrap_or_default();
+    for event_type in types {
+        *generations.entry(*event_type).or_insert(0) += 1;
+    }
+    let text = serde_json::to_string(&generations).map_err(|error| Error::Internal(error.to_string()))?;
+    tx.execute(SET_GENERATIONS, &[endpoint.into(), text.into()])?;
+    Ok(())
+}

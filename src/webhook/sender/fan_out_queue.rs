@@ -1,0 +1,167 @@
+//! Decides which fan-out is continued next. The organizations take turns.
+
+use std::collections::BTreeMap;
+
+use super::state::DAMAGED_PAUSE;
+use crate::error::{Error, Result};
+use crate::model::id::OutboxId;
+use crate::model::timestamp::Timestamp;
+use crate::store::Store;
+use crate::store::fan_outs::{self, FanOut, FanOutKey};
+
+#[derive(Debug)]
+pub(super) struct FanOutQueue {
+    /// Whether there may be fan-outs.
+    more: bool,
+    /// The last one that was continued.
+    last: FanOutKey,
+    /// Those that cannot be read, and until when they are skipped.
+    damaged: BTreeMap<OutboxId, Timestamp>,
+}
+
+impl Default for FanOutQueue {
+    fn default() -> Self {
+        Self { more: false, last: FanOutKey::FIRST, damaged: BTreeMap::new() }
+    }
+}
+
+impl FanOutQueue {
+    pub(super) fn may_have_more(&self) -> bool {
+        self.more
+    }
+
+    pub(super) fn look_for_more(&mut self) {
+        self.more = true;
+    }
+
+    pub(super) fn stop(&mut self) {
+        self.more = false;
+    }
+
+    /// Returns the first fan-out of the next organization that has one. Those that cannot be read are skipped for a while.
+    pub(super) fn next(&mut self, store: &Store, now: Timestamp) -> Result<Option<FanOut>> {
+        self.damaged.retain(|_, until| *until > now);
+        let mut after = self.last.end_of_organization();
+        let mut from_start = false;
+        while self.more {
+            let Some(key) = store.read_one(|tx| fan_outs::next(tx, after))? else {
+                // The whole list was looked through when this happens for the second time.
+                self.more = !std::mem::replace(&mut from_start, true);
+                after = FanOutKey::FIRST;
+                continue;
+            };
+            after = key;
+            if self.damaged.contains_key(&key.id) {
+                continue;
+            }
+            match store.read_one(|tx| fan_outs::get(tx, key.id)) {
+                Ok(Some(fan_out)) => {
+                    self.last = key;
+                    return Ok(Some(fan_out));
+                }
+                // Another process has finished it.
+                Ok(None) => {}
+                Err(error) if error.concerns_all_rows() => return Err(error),
+                Err(error) => self.skip(key, &error, now),
+            }
+        }
+        Ok(None)
+    }
+
+    /// Skips the fan-out that was continued last, because its rows cannot be inserted.
+    pub(super) fn skip_last(&mut self, error: &Error, now: Timestamp) {
+        self.skip(self.last, error, now);
+    }
+
+    fn skip(&mut self, fan_out: FanOutKey, error: &Error, now: Timestamp) {
+        tracing::error!(
+            target: "ticketing::webhooks",
+            organization = %fan_out.organization,
+            %error,
+            "notifications for several webhook endpoints of an organization cannot be queued"
+        );
+        self.damaged.insert(fan_out.id, now.saturating_add(DAMAGED_PAUSE));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::environment::{Environment, ManualClock, SeededEntropy};
+    use crate::store::{Location, MigrationOptions, ReaderOptions, Transaction};
+
+    const NOW: Timestamp = Timestamp::UNIX_EPOCH;
+
+    /// A store with fan-outs, given as pairs of ids and organizations.
+    fn store(folder: &tempfile::TempDir, fan_outs: &[(i64, i64)]) -> Store {
+        let environment =
+            Environment { clock: Arc::new(ManualClock::new(NOW)), entropy: Arc::new(SeededEntropy::new(1)) };
+        let location = Location::new(folder.path().join("ticketing.db"), None);
+        let store = Store::open(&location, ReaderOptions::default(), MigrationOptions::default(), environment).unwrap();
+        let fan_outs = fan_outs.to_vec();
+        let insert = move |tx: &Transaction<'_>| {
+            for (id, organization) in &fan_outs {
+                let values = [(*id).into(), (*organization).into()];
+                let sql = "INSERT INTO organizations (id, name, currency, timezone, created_at)
+                    VALUES (?1, 'One', 'EUR', 'UTC', 0) ON CONFLICT DO NOTHING";
+                tx.execute(sql, &values[1..])?;
+                let sql = "INSERT INTO webhook_fan_outs (id, organization_id, type, endpoints, notifications, total, created_at)
+                    VALUES (?1, ?2, 'ticket.issued', '[[\"webhook_0000000000001\", 0]]',
+                        '[[\"evt_0000000000001\", \"body\"]]', 1, 0)";
+                tx.execute(sql, &values)?;
+            }
+            Ok(())
+        };
+        store.write(insert).unwrap();
+        store
+    }
+
+    /// Continues fan-outs, and returns their ids. With `finish`, each is finished.
+    fn continued(queue: &mut FanOutQueue, store: &Store, number: usize, finish: bool) -> Vec<i64> {
+        let mut ids = Vec::new();
+        while ids.len() < number
+            && let Some(fan_out) = queue.next(store, NOW).unwrap()
+        {
+            ids.push(queue.last.id.raw());
+            if finish {
+                store.write(move |tx| fan_outs::insert_batch(tx, &fan_out)).unwrap();
+            }
+        }
+        ids
+    }
+
+    #[test]
+    fn organizations_take_turns_and_each_continues_its_first_fan_out() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = store(&folder, &[(1, 7), (2, 7), (3, 7), (4, 8), (5, 9), (6, 9)]);
+        let mut queue = FanOutQueue::default();
+        assert_eq!(continued(&mut queue, &store, 9, false), [] as [i64; 0], "nobody has told it of any");
+        queue.look_for_more();
+        assert_eq!(continued(&mut queue, &store, 4, false), [1, 4, 5, 1]);
+        assert_eq!(continued(&mut queue, &store, 9, true), [4, 5, 1, 6, 2, 3]);
+        assert!(!queue.may_have_more());
+    }
+
+    #[test]
+    fn those_that_cannot_be_read_are_skipped_for_a_minute() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = store(&folder, &[(1, 7), (2, 7), (3, 8)]);
+        let damage = "UPDATE webhook_fan_outs SET notifications = ?2 WHERE id = ?1";
+        store.write(move |tx| tx.execute(damage, &[1.into(), "[]".into()])).unwrap();
+        let mut queue = FanOutQueue::default();
+        queue.look_for_more();
+        assert_eq!(continued(&mut queue, &store, 9, true), [2, 3]);
+        assert!(!queue.may_have_more());
+        queue.look_for_more();
+        assert!(queue.next(&store, NOW).unwrap().is_none());
+        let whole = "[[\"evt_0000000000001\", \"body\"]]";
+        store.write(move |tx| tx.execute(damage, &[1.into(), whole.into()])).unwrap();
+        for (seconds, found) in [(59, false), (60, true)] {
+            queue.look_for_more();
+            let now = NOW.saturating_add(std::time::Duration::from_secs(seconds));
+            assert_eq!(queue.next(&store, now).unwrap().is_some(), found, "{seconds}");
+        }
+    }
+}

@@ -1,0 +1,300 @@
+//! Many notifications for many endpoints: the transaction of the change inserts few rows, and the sender the others.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use crate::common::outbox::{ALL_NOTIFICATIONS, OutboxRow, insert_webhook};
+use crate::common::transport::{FakeTransport, header, respond};
+use crate::common::*;
+use ticketing::environment::Clock;
+use ticketing::event::EventStatus;
+use ticketing::id::WebhookId;
+use ticketing::maintenance::MaintenanceReport;
+use ticketing::order::{CreateOrder, NewOrderItem};
+use ticketing::ticket_type::TicketType;
+use ticketing::webhook::{CreateWebhook, EVENT_ID_HEADER, EventType};
+use ticketing::{Caller, Change};
+
+/// The most rows that a transaction inserts for all endpoints.
+const MAX_DIRECT: i64 = 256;
+
+fn free_type(fixture: &Fixture) -> TicketType {
+    fixture.ticket_type_with(fixture.default_event(), |new| {
+        new.price = eur(0);
+        new.quantity = 10_000;
+        new.max_per_order = Some(100);
+    })
+}
+
+/// Creates an endpoint for issued tickets at `https://example.com/NAME/`.
+fn endpoint(fixture: &Fixture, caller: &Caller, name: &str) -> WebhookId {
+    let new = CreateWebhook::new(format!("https://example.com/{name}/"), [EventType::TicketIssued]);
+    fixture.service.create_webhook(caller, new).expect("an endpoint").endpoint.id
+}
+
+/// Creates endpoints for issued tickets with these names.
+fn endpoints(fixture: &Fixture, names: std::ops::Range<usize>) -> Vec<WebhookId> {
+    names.map(|name| endpoint(fixture, &fixture.caller, &name.to_string())).collect()
+}
+
+fn outbox_rows(fixture: &Fixture) -> i64 {
+    fixture.stored("SELECT COUNT(*) FROM webhook_outbox")
+}
+
+fn fan_outs(fixture: &Fixture) -> i64 {
+    fixture.stored("SELECT COUNT(*) FROM webhook_fan_outs")
+}
+
+fn deliver(fixture: &Fixture) -> usize {
+    fixture.service.deliver_due_webhooks().expect("delivered")
+}
+
+/// Logs the size of every batch of rows in a table.
+fn log_batches(fixture: &Fixture) {
+    fixture.database().run(
+        "CREATE TABLE batches (size INTEGER);
+        CREATE TRIGGER one_more AFTER UPDATE OF done ON webhook_fan_outs
+            BEGIN INSERT INTO batches VALUES (new.done - old.done); END;
+        CREATE TRIGGER last AFTER DELETE ON webhook_fan_outs
+            BEGIN INSERT INTO batches VALUES (old.total - old.done); END",
+    );
+}
+
+/// The ids of the notifications in the order in which they were sent to this endpoint.
+fn sent_to(transport: &FakeTransport, name: &str) -> Vec<String> {
+    let url = format!("https://example.com/{name}/");
+    let sent = transport.sent();
+    let to_it = sent.iter().filter(|request| request.url == url);
+    to_it.map(|request| header(request, EVENT_ID_HEADER).to_owned()).collect()
+}
+
+#[test]
+fn the_largest_order_inserts_no_more_rows_for_a_hundred_endpoints_than_for_one() {
+    let transport = FakeTransport::succeeding();
+    let fixture = Fixture::with_transport(&transport);
+    let types = [(); 5].map(|()| free_type(&fixture));
+    let add = || insert_webhook(&fixture.database(), fixture.caller.organization(), &ALL_NOTIFICATIONS);
+    let mut endpoints = vec![add()];
+    let added_by_order = || {
+        let before = fixture.all_rows().len();
+        let mut request = CreateOrder::new(types[0].event_id, new_customer(), types[0].id, 100);
+        request.items.extend(types[1..].iter().map(|ticket_type| NewOrderItem::new(ticket_type.id, 100)));
+        fixture.service.create_order(&fixture.caller, request).expect("an order");
+        fixture.all_rows().len() - before
+    };
+    let for_one = added_by_order();
+    assert_eq!((outbox_rows(&fixture), fan_outs(&fixture)), (501, 0));
+    endpoints.extend((1..100).map(|_| add()));
+    // The customer exists since the first order. There is one fan-out for the order, and one for its tickets.
+    assert_eq!(added_by_order(), for_one - 1 + 2);
+    assert_eq!((outbox_rows(&fixture), fan_outs(&fixture)), (2 * 501, 2));
+    assert_eq!(fixture.service.statistics().webhooks.queued, 501 + 100 * 501);
+    assert_eq!(fixture.service.backlog().expect("a backlog").webhooks_waiting, 501 + 100 * 501);
+
+    // Disabled endpoints get their rows too, and none is sent.
+    fixture.database().run("UPDATE webhook_endpoints SET enabled = 0");
+    log_batches(&fixture);
+    assert_eq!(deliver(&fixture), 0);
+    assert_eq!((outbox_rows(&fixture), fan_outs(&fixture)), (501 + 100 * 501, 0));
+    assert_eq!(fixture.stored("SELECT SUM(size) FROM batches"), 99 * 501);
+    assert_eq!(fixture.stored("SELECT MAX(size) FROM batches"), MAX_DIRECT);
+    assert_eq!(fixture.service.backlog().expect("a backlog").webhooks_waiting, 501 + 100 * 501);
+    let per_endpoint = "SELECT COUNT(*) FROM (SELECT endpoint_id FROM webhook_outbox GROUP BY endpoint_id
+        HAVING COUNT(*) = 501 AND COUNT(DISTINCT event_id) = 501)";
+    assert_eq!(fixture.stored(per_endpoint), 99, "the first one has those of both orders");
+}
+
+#[test]
+fn few_notifications_are_queued_for_every_endpoint_in_the_transaction() {
+    let fixture = Fixture::with_transport(&FakeTransport::succeeding());
+    let free = free_type(&fixture);
+    endpoints(&fixture, 0..64);
+    fixture.order(&free, 4);
+    assert_eq!((outbox_rows(&fixture), fan_outs(&fixture)), (MAX_DIRECT, 0));
+    endpoint(&fixture, &fixture.caller, "last");
+    fixture.order(&free, 4);
+    assert_eq!((outbox_rows(&fixture), fan_outs(&fixture)), (MAX_DIRECT + 4, 1));
+}
+
+#[test]
+fn every_endpoint_gets_the_same_notifications_in_the_same_order_as_of_the_time_of_the_sale() {
+    let transport = FakeTransport::succeeding();
+    let fixture = Fixture::with_transport(&transport);
+    let endpoints = endpoints(&fixture, 0..30);
+    let sold_at = fixture.clock.now();
+    fixture.order(&free_type(&fixture), 10);
+    fixture.clock.advance(Duration::from_secs(90));
+    let backlog = fixture.service.backlog().expect("a backlog");
+    assert_eq!((backlog.webhooks_waiting, backlog.webhooks_due), (300, 300));
+    assert_eq!(backlog.webhook_oldest_due, Some(Duration::from_secs(90)));
+    assert_eq!(deliver(&fixture), 300);
+    let rows = fixture.outbox();
+    let of = |endpoint: WebhookId| -> Vec<&OutboxRow> { rows.iter().filter(|row| row.webhook == endpoint).collect() };
+    let first = of(endpoints[0]);
+    assert_eq!(first.len(), 10);
+    for (number, endpoint) in endpoints.iter().enumerate() {
+        let same = |row: &&OutboxRow| (row.event_id, row.body.clone(), row.created_at);
+        assert_eq!(of(*endpoint).iter().map(same).collect::<Vec<_>>(), first.iter().map(same).collect::<Vec<_>>());
+        let ids: Vec<_> = first.iter().map(|row| row.event_id.to_string()).collect();
+        assert_eq!(sent_to(&transport, &number.to_string()), ids);
+    }
+    assert!(rows.iter().all(|row| row.created_at == sold_at));
+    let backlog = fixture.service.backlog().expect("a backlog");
+    assert_eq!((backlog.webhooks_waiting, backlog.webhooks_due, backlog.webhook_oldest_due), (0, 0, None));
+}
+
+#[test]
+fn endpoints_that_change_before_their_rows_are_inserted_get_what_they_would_have_got() {
+    let transport = FakeTransport::succeeding();
+    let fixture = Fixture::with_transport(&transport);
+    let service = &fixture.service;
+    let ids = endpoints(&fixture, 0..30);
+    fixture.set_webhook_enabled(ids[9], false);
+    fixture.order(&free_type(&fixture), 10);
+    assert_eq!((outbox_rows(&fixture), fan_outs(&fixture)), (10, 1));
+    let waiting = || fixture.service.backlog().expect("a backlog").webhooks_waiting;
+    let due = || fixture.service.backlog().expect("a backlog").webhooks_due;
+    assert_eq!((waiting(), due()), (290, 290));
+
+    // Index 0 has its rows already, and 9 was disabled.
+    let resubscribe = |id: WebhookId| {
+        fixture.set_webhook_events(id, &[EventType::OrderCompleted]);
+        fixture.set_webhook_events(id, &[EventType::TicketIssued]);
+    };
+    for index in [0, 1] {
+        service.delete_webhook(&fixture.caller, ids[index]).expect("deleted");
+    }
+    resubscribe(ids[2]);
+    fixture.set_webhook_events(ids[3], &[EventType::OrderCompleted]);
+    fixture.set_webhook_enabled(ids[4], false);
+    for index in [5, 9] {
+        fixture.set_webhook_enabled(ids[index], false);
+        fixture.set_webhook_enabled(ids[index], true);
+    }
+    fixture.set_webhook_url(ids[6], "https://example.com/moved/");
+    fixture.update_webhook(ids[7], |changes| changes.description = Change::Set(Some("another".to_owned())));
+    let both = [EventType::OrderCompleted, EventType::TicketIssued];
+    fixture.set_webhook_events(ids[8], &both);
+    endpoint(&fixture, &fixture.caller, "new");
+    assert_eq!((waiting(), due()), (290 - 4 * 10, 290 - 5 * 10));
+    assert_eq!(deliver(&fixture), 290 - 5 * 10);
+    let counts: Vec<_> = (0..10).map(|index| sent_to(&transport, &index.to_string()).len()).collect();
+    assert_eq!(counts, [0, 0, 0, 0, 0, 10, 0, 10, 10, 0]);
+    assert_eq!((sent_to(&transport, "moved").len(), sent_to(&transport, "new").len()), (10, 0));
+    assert_eq!((waiting(), due()), (10, 0));
+
+    fixture.set_webhook_enabled(ids[4], true);
+    assert_eq!(deliver(&fixture), 10);
+    assert_eq!(sent_to(&transport, "4").len(), 10);
+    assert_eq!(waiting(), 0);
+    // What is queued from now on is for all of them again.
+    fixture.issue(&free_type(&fixture), 1);
+    assert_eq!(deliver(&fixture), 30 - 2 - 1 + 1);
+    assert_eq!(sent_to(&transport, "2").len(), 1);
+}
+
+#[test]
+fn a_notification_for_more_endpoints_than_a_batch_is_queued_in_several() {
+    let transport = FakeTransport::new(|_, _, _| respond(500));
+    let fixture = Fixture::with_transport(&transport);
+    // Version 0.1 had no limit.
+    fixture.insert_ticket_webhooks(600, "https://example.com/");
+    log_batches(&fixture);
+    fixture.issue(fixture.default_ticket_type(), 2);
+    assert_eq!((outbox_rows(&fixture), fan_outs(&fixture)), (2, 1));
+    let backlog = || fixture.service.backlog().expect("a backlog").webhooks_waiting;
+    assert_eq!(backlog(), 1200);
+    assert_eq!(deliver(&fixture), 1200);
+    let sizes: Vec<i64> = fixture.database().column("SELECT size FROM batches");
+    assert_eq!(sizes, [256, 256, 256, 256, 1198 - 4 * 256]);
+    let complete = "SELECT COUNT(*) FROM (SELECT endpoint_id FROM webhook_outbox GROUP BY endpoint_id
+        HAVING COUNT(*) = 2 AND COUNT(DISTINCT event_id) = 2)";
+    assert_eq!(fixture.stored(complete), 600);
+    assert_eq!(backlog(), 1200, "they failed, and wait");
+}
+
+#[test]
+fn a_batch_that_fails_is_inserted_later_as_a_whole() {
+    let transport = FakeTransport::succeeding();
+    let fixture = Fixture::with_transport(&transport);
+    endpoints(&fixture, 0..60);
+    fixture.order(&free_type(&fixture), 10);
+    let rows = 10 + 59 * 10;
+    // The second batch fails in its middle.
+    fixture.database().run(
+        "CREATE TRIGGER crash BEFORE INSERT ON webhook_outbox WHEN (SELECT COUNT(*) FROM webhook_outbox) > 400
+            BEGIN SELECT RAISE(ABORT, 'no'); END",
+    );
+    fixture.service.deliver_due_webhooks().expect_err("the second batch fails");
+    assert_eq!((outbox_rows(&fixture), fan_outs(&fixture)), (10 + 256, 1));
+    assert_eq!(fixture.service.backlog().expect("a backlog").webhooks_waiting, 600);
+    fixture.database().run("DROP TRIGGER crash");
+    // The next program on the file.
+    let service = fixture.second_service_with(|builder| builder.webhook_transport(transport.clone()));
+    assert_eq!(service.deliver_due_webhooks().expect("delivered"), rows);
+    let sent: BTreeSet<_> =
+        transport.sent().iter().map(|sent| (sent.url.clone(), header(sent, EVENT_ID_HEADER).to_owned())).collect();
+    assert_eq!((sent.len(), transport.sent().len()), (rows, rows));
+}
+
+#[test]
+fn notifications_whose_rows_are_not_inserted_yet_are_kept_for_ever() {
+    let transport = FakeTransport::succeeding();
+    let fixture = Fixture::with_transport(&transport);
+    endpoints(&fixture, 0..60);
+    fixture.order(&free_type(&fixture), 10);
+    fixture.clock.advance(Duration::from_hours(1000 * 24));
+    assert_eq!(fixture.service.run_maintenance().expect("a run"), MaintenanceReport::default());
+    assert_eq!(deliver(&fixture), 600);
+}
+
+#[test]
+fn a_backup_has_the_notifications_whose_rows_are_not_inserted_yet() {
+    let transport = FakeTransport::succeeding();
+    let fixture = Fixture::with_transport(&transport);
+    endpoints(&fixture, 0..60);
+    fixture.order(&free_type(&fixture), 10);
+    let folder = tempfile::tempdir().expect("a folder");
+    let copy = folder.path().join("copy.db");
+    fixture.service.backup(&copy, |_| std::ops::ControlFlow::Continue(())).expect("a backup");
+    let builder = ticketing::TicketingService::builder(&copy).clock(fixture.clock.clone());
+    let restored = builder.webhook_transport(transport.clone()).open().expect("the copy");
+    assert_eq!(restored.deliver_due_webhooks().expect("delivered"), 600);
+}
+
+#[test]
+fn cancelling_an_event_with_many_orders_inserts_few_rows_in_each_transaction() {
+    let fixture = Fixture::with_transport(&FakeTransport::succeeding());
+    let database = fixture.database();
+    for _ in 0..100 {
+        insert_webhook(&database, fixture.caller.organization(), &ALL_NOTIFICATIONS);
+    }
+    let event = fixture.event();
+    let ticket_type = fixture.ticket_type(&event, 1250, 1000);
+    for _ in 0..200 {
+        fixture.order(&ticket_type, 1);
+    }
+    assert_eq!(outbox_rows(&fixture), 0);
+    fixture.set_event_status(event.id, EventStatus::Cancelled).expect("cancelled");
+    // The rows of two orders for all endpoints, and one for each of the others.
+    assert_eq!((outbox_rows(&fixture), fan_outs(&fixture)), (200 + 198, 198));
+    assert_eq!(fixture.service.backlog().expect("a backlog").webhooks_waiting, 200 * 100);
+}
+
+#[test]
+fn a_failed_commit_leaves_no_fan_out() {
+    let fixture = Fixture::with_transport(&FakeTransport::succeeding());
+    endpoints(&fixture, 0..60);
+    let free = free_type(&fixture);
+    // A deferred foreign key, so that the commit itself fails.
+    fixture.database().run(
+        "CREATE TABLE broken (id INTEGER REFERENCES organizations (id) DEFERRABLE INITIALLY DEFERRED);
+        CREATE TRIGGER break_commit AFTER INSERT ON webhook_fan_outs BEGIN INSERT INTO broken VALUES (0); END",
+    );
+    fixture.try_order(&free, 10).expect_err("the commit fails");
+    assert_eq!((outbox_rows(&fixture), fan_outs(&fixture)), (0, 0));
+    assert_eq!(fixture.service.backlog().expect("a backlog").webhooks_waiting, 0);
+    fixture.database().run("DROP TRIGGER break_commit; DROP TABLE broken");
+    fixture.order(&free, 10);
+    assert_eq!((outbox_rows(&fixture), fan_outs(&fixture)), (10, 1));
+}

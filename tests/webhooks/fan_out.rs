@@ -1,0 +1,75 @@
+//! Many notifications for many endpoints: the sender inserts their rows in batches, and sends them.
+
+use std::collections::BTreeSet;
+
+use crate::common::transport::*;
+use crate::common::*;
+use ticketing::webhook::{EVENT_ID_HEADER, SenderOptions};
+
+fn create_endpoints(fixture: &Fixture, number: usize) {
+    for name in 0..number {
+        fixture.ticket_webhook(format!("https://example.com/{name}/"));
+    }
+}
+
+/// The URL and the id of every notification that was sent.
+fn sent(transport: &FakeTransport) -> BTreeSet<(String, String)> {
+    let key = |sent: &ticketing::webhook::WebhookRequest| (sent.url.clone(), header(sent, EVENT_ID_HEADER).to_owned());
+    transport.sent().iter().map(key).collect()
+}
+
+fn fan_outs(fixture: &Fixture) -> i64 {
+    fixture.stored("SELECT COUNT(*) FROM webhook_fan_outs")
+}
+
+#[test]
+fn the_senders_of_two_services_send_every_notification_once() {
+    let transport = FakeTransport::succeeding();
+    let fixture = Fixture::with_transport(&transport);
+    create_endpoints(&fixture, 60);
+    let other = fixture.second_service_with(|builder| builder.webhook_transport(transport.clone()));
+    // The first ones were queued before the senders start, and the others while they run.
+    fixture.issue(fixture.default_ticket_type(), 10);
+    assert_eq!(fan_outs(&fixture), 1);
+    let _senders =
+        [&fixture.service, &other].map(|service| service.start_webhook_sender(SenderOptions::default()).unwrap());
+    for _ in 0..4 {
+        fixture.issue(fixture.default_ticket_type(), 10);
+    }
+    fixture.wait_for_outbox(60 * 50, "DELIVERED");
+    assert_eq!((sent(&transport).len(), transport.sent().len()), (60 * 50, 60 * 50));
+    assert_eq!((fan_outs(&fixture), fixture.outbox_count("WAITING")), (0, 0));
+}
+
+#[test]
+fn the_sender_of_another_process_finds_what_this_one_queues() {
+    let transport = FakeTransport::succeeding();
+    let fixture = Fixture::with_transport(&transport);
+    create_endpoints(&fixture, 60);
+    let other = fixture.second_service_with(|builder| builder.webhook_transport(transport.clone()));
+    let _sender = other.start_webhook_sender(SenderOptions::default()).unwrap();
+    fixture.issue(fixture.default_ticket_type(), 10);
+    fixture.wait_for_outbox(60 * 10, "DELIVERED");
+}
+
+#[test]
+fn a_fan_out_that_cannot_be_continued_delays_no_other_notifications() {
+    let transport = FakeTransport::succeeding();
+    let fixture = Fixture::with_transport(&transport);
+    fixture.skip_final_check();
+    create_endpoints(&fixture, 60);
+    fixture.issue(fixture.default_ticket_type(), 10);
+    fixture.issue(fixture.default_ticket_type(), 5);
+    // The rows of the first one violate a constraint.
+    fixture.database().run(
+        "CREATE TRIGGER damage BEFORE INSERT ON webhook_outbox WHEN new.event_id = (SELECT MIN(event_id) FROM webhook_outbox)
+            BEGIN SELECT RAISE(ABORT, 'no'); END",
+    );
+    let _sender = fixture.start_sender(SenderOptions::default());
+    fixture.wait_for_outbox(10 + 60 * 5, "DELIVERED");
+    assert_eq!(fan_outs(&fixture), 1);
+    fixture.database().run("DROP TRIGGER damage");
+    fixture.clock.advance(std::time::Duration::from_mins(1));
+    fixture.wait_for_outbox(60 * 15, "DELIVERED");
+    assert_eq!((sent(&transport).len(), transport.sent().len()), (60 * 15, 60 * 15));
+}
