@@ -79,8 +79,16 @@ impl Scopes {
     /// order. The names are in the order of the declaration, so one pass over both lists is enough. Every request reads
     /// the scopes of its key.
     pub(crate) fn from_text(text: &str) -> Option<Self> {
-        let mut known = Scope::ALL.iter().copied();
-        text.split(' ').map(|name| known.find(|scope| scope.as_str() == name)).collect()
+        let mut scopes = Self::default();
+        let mut rest = Some(text);
+        for scope in Scope::ALL {
+            let Some(after) = rest.and_then(|rest| rest.strip_prefix(scope.as_str())) else { continue };
+            if after.is_empty() || after.starts_with(' ') {
+                scopes.extend([*scope]);
+                rest = after.strip_prefix(' ');
+            }
+        }
+        rest.is_none().then_some(scopes)
     }
 }
 

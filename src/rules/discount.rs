@@ -12,7 +12,7 @@ use crate::model::discount::{
     ValidatedDiscount,
 };
 use crate::model::discount_value::DiscountType;
-use crate::model::id::{EventId, TicketTypeId};
+use crate::model::id::TicketTypeId;
 use crate::model::percentage::Percentage;
 use crate::model::timestamp::Timestamp;
 
@@ -40,14 +40,12 @@ pub(crate) fn check(
 }
 
 fn check_amount(errors: &mut FieldErrors, path: &str, amount: Amount, decimals: Decimals) -> Amount {
-    Amount::in_currency(money::check_decimals(errors, path, amount, decimals), decimals)
+    Amount::in_currency(money::check_decimals(errors, || path.to_owned(), amount, decimals), decimals)
 }
 
-/// A basket, and a code that may apply to it.
+/// A basket to which a discount may apply.
 #[derive(Debug, Clone)]
 pub(crate) struct Basket {
-    pub(crate) event: EventId,
-    pub(crate) code: String,
     types: Vec<TicketTypeId>,
     full: OrderPrice,
     /// The decimals of the currency of the event.
@@ -56,20 +54,21 @@ pub(crate) struct Basket {
 
 /// Checks a basket whose fields are within their limits, for an event whose currency has `decimals` decimals.
 pub(crate) fn check_basket(
-    request: ValidateDiscount,
+    request: &ValidateDiscount,
     decimals: Decimals,
     mut errors: FieldErrors,
 ) -> Result<Checked<Basket>> {
     money::check_total(&mut errors, "orderAmount", request.order_amount, decimals);
     let mut priced = Vec::with_capacity(request.ticket_items.len());
     for (index, item) in request.ticket_items.iter().enumerate() {
-        let price = money::check_decimals(&mut errors, &format!("ticketItems[{index}].price"), item.price, decimals);
+        let path = || format!("ticketItems[{index}].price");
+        let price = money::check_decimals(&mut errors, path, item.price, decimals);
         priced.push(ItemPrice::full(price, item.quantity));
     }
     errors.into_result()?;
     let full = pricing::full_price(priced).ok_or_else(|| pricing::too_expensive("ticketItems"))?;
     let types = request.ticket_items.iter().map(|item| item.ticket_type_id).collect();
-    Ok(Checked(Basket { event: request.event_id, code: request.code, types, full, decimals }))
+    Ok(Checked(Basket { types, full, decimals }))
 }
 
 /// Applies a discount to the full price of items, or returns why it does not apply. `types` are the ticket types of the

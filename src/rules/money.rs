@@ -21,12 +21,18 @@ pub(crate) fn check_currency(errors: &mut FieldErrors, path: &str, code: &str) {
     errors.check(Decimals::of_currency(code).is_some(), path, "must be a currency code of ISO 4217");
 }
 
-/// Checks that an amount has at most as many decimals as its currency, and converts it into minor units.
-pub(crate) fn check_decimals(errors: &mut FieldErrors, path: &str, amount: Amount, decimals: Decimals) -> i64 {
+/// Checks that an amount has at most as many decimals as its currency, and converts it into minor units. `path` returns
+/// the path of its field.
+pub(crate) fn check_decimals(
+    errors: &mut FieldErrors,
+    path: impl FnOnce() -> String,
+    amount: Amount,
+    decimals: Decimals,
+) -> i64 {
     let decimals = decimals.get();
     let minor = amount.minor_with(decimals);
     if minor.is_none() {
-        errors.add(path, format!("must have at most {decimals} decimals in this currency"));
+        errors.add(path(), format!("must have at most {decimals} decimals in this currency"));
     }
     minor.unwrap_or(0)
 }
@@ -34,8 +40,10 @@ pub(crate) fn check_decimals(errors: &mut FieldErrors, path: &str, amount: Amoun
 /// Checks the total of an order.
 pub(crate) fn check_total(errors: &mut FieldErrors, path: &str, total: Amount, decimals: Decimals) {
     let highest = Amount::in_currency(MAX_TOTAL, decimals);
-    errors.check(total <= highest, path, format!("must be at most {highest}"));
-    check_decimals(errors, path, total, decimals);
+    if total > highest {
+        errors.add(path, format!("must be at most {highest}"));
+    }
+    check_decimals(errors, || path.to_owned(), total, decimals);
 }
 
 #[cfg(test)]
@@ -59,7 +67,7 @@ mod tests {
         let check = |text: &str, currency| {
             let mut errors = FieldErrors::default();
             let decimals = Decimals::of_currency(currency).expect(currency);
-            let minor = check_decimals(&mut errors, "price", text.parse().expect(text), decimals);
+            let minor = check_decimals(&mut errors, || "price".to_owned(), text.parse().expect(text), decimals);
             errors.is_empty().then_some(minor)
         };
         assert_eq!(check("12.5", "EUR"), Some(1250));

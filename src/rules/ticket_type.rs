@@ -14,7 +14,10 @@ pub(crate) fn check(
     decimals: Decimals,
     mut errors: FieldErrors,
 ) -> Result<Checked<TicketTypeFields>> {
-    fields.price = Amount::in_currency(money::check_decimals(&mut errors, "price", fields.price, decimals), decimals);
+    fields.price = Amount::in_currency(
+        money::check_decimals(&mut errors, || "price".to_owned(), fields.price, decimals),
+        decimals,
+    );
     let validity_in_order = is_before(fields.valid_from, fields.valid_until);
     errors.check(validity_in_order, "validUntil", "must be after validFrom");
     let sale_in_order = is_before(fields.sale_start_date, fields.sale_end_date);

@@ -1,13 +1,13 @@
 //! Creation, update and deletion of discounts, and the validation of a discount code for a basket.
 
-use super::references::{TicketTypeReference, UNKNOWN_EVENT, check_ticket_types};
+use super::references::{UNKNOWN_EVENT, check_ticket_types};
 use crate::error::{FieldErrors, Result};
 use crate::form::change::Change;
 use crate::form::request::Request;
 use crate::model::caller::ConditionalCaller;
 use crate::model::currency::Decimals;
 use crate::model::discount::{
-    BasketItem, CreateDiscount, CurrentDiscount, Discount, DiscountFields, DiscountValidationResponse, UpdateDiscount,
+    CreateDiscount, CurrentDiscount, Discount, DiscountFields, DiscountValidationResponse, UpdateDiscount,
     ValidateDiscount,
 };
 use crate::model::id::{DiscountId, EventId, OrganizationId, TicketTypeId};
@@ -25,7 +25,7 @@ pub(crate) fn create(
     tx.lock_event(event)?;
     let mut errors = request.errors.clone();
     let ticket_types = request.body.applicable_ticket_types.as_deref().unwrap_or_default();
-    let decimals = check_references(tx, organization, event, applicable_types(ticket_types), &mut errors)?;
+    let decimals = check_references(tx, organization, event, ticket_types, &mut errors)?;
     let fields = DiscountFields::create(request.body.clone());
     let fields = rules::check(fields, decimals, errors)?;
     if is_enabled_automatic(&fields) {
@@ -50,8 +50,8 @@ pub(crate) fn update(
     request.body.forgive_unchanged(&current, &mut errors);
     // If the list stays as it is, it may contain ticket types that were deleted.
     let changed_types = match &request.body.applicable_ticket_types {
-        Change::Set(types) => applicable_types(types),
-        Change::Keep => Vec::new(),
+        Change::Set(types) => types.as_slice(),
+        Change::Keep => &[],
     };
     let decimals = check_references(tx, organization, current.event_id, changed_types, &mut errors)?;
     let (event, counts_already) = (current.event_id, current.auto_apply && current.is_active);
@@ -83,39 +83,46 @@ pub(crate) fn validate(
     organization: OrganizationId,
     request: &Request<ValidateDiscount>,
 ) -> Result<DiscountValidationResponse> {
+    let body = &request.body;
     let mut errors = request.errors.clone();
-    let types = basket_types(&request.body.ticket_items);
-    let decimals = check_references(tx, organization, request.body.event_id, types, &mut errors)?;
-    let basket = rules::check_basket(request.body.clone(), decimals, errors)?;
-    let discount = discounts::by_code(tx, organization, basket.event, &basket.code)?;
+    // With the discount comes the currency of its event. Mostly there is one, so that the event is not read.
+    let (discount, decimals) = match discounts::by_code(tx, organization, body.event_id, &body.code)? {
+        Some((discount, decimals)) => (Some(discount), Some(decimals)),
+        None => (None, event_decimals(tx, organization, body.event_id, &mut errors)?),
+    };
+    if decimals.is_some() {
+        let types = body.ticket_items.iter().map(|item| item.ticket_type_id);
+        let path = |index| format!("ticketItems[{index}].ticketId");
+        check_ticket_types(tx, body.event_id, types, path, &mut errors)?;
+    }
+    let basket = rules::check_basket(body, decimals.unwrap_or(Decimals::MAX), errors)?;
     Ok(rules::validate(discount, &basket, tx.now()))
 }
 
-/// Adds an error for each reference of a request to an event or ticket type that does not exist. Returns the decimals
+/// Adds an error for each reference of a discount to an event or ticket type that does not exist. Returns the decimals
 /// of the event's currency. If there is no such event, returns the highest number of decimals, so that amounts can be
 /// checked nevertheless.
 fn check_references(
     tx: &Transaction<'_>,
     organization: OrganizationId,
     event: EventId,
-    ticket_types: Vec<TicketTypeReference>,
+    applicable_types: &[TicketTypeId],
     errors: &mut FieldErrors,
 ) -> Result<Decimals> {
-    let Some(decimals) = events::decimals(tx, organization, event)? else {
-        errors.add("eventId", UNKNOWN_EVENT);
-        return Ok(Decimals::MAX);
-    };
-    check_ticket_types(tx, event, ticket_types, errors)?;
+    let Some(decimals) = event_decimals(tx, organization, event, errors)? else { return Ok(Decimals::MAX) };
+    let path = |index| format!("applicableTicketTypes[{index}]");
+    check_ticket_types(tx, event, applicable_types.iter().copied(), path, errors)?;
     Ok(decimals)
 }
 
-fn applicable_types(ids: &[TicketTypeId]) -> Vec<TicketTypeReference> {
-    let path = |index| format!("applicableTicketTypes[{index}]");
-    ids.iter().enumerate().map(|(index, id)| TicketTypeReference { path: path(index), id: *id }).collect()
-}
-
-fn basket_types(items: &[BasketItem]) -> Vec<TicketTypeReference> {
-    let path = |index| format!("ticketItems[{index}].ticketId");
-    let items = items.iter().enumerate();
-    items.map(|(index, item)| TicketTypeReference { path: path(index), id: item.ticket_type_id }).collect()
+/// Returns the decimals of the event's currency. Adds an error and returns `None` if there is no such event.
+fn event_decimals(
+    tx: &Transaction<'_>,
+    organization: OrganizationId,
+    event: EventId,
+    errors: &mut FieldErrors,
+) -> Result<Option<Decimals>> {
+    let decimals = events::decimals(tx, organization, event)?;
+    errors.check(decimals.is_some(), "eventId", UNKNOWN_EVENT);
+    Ok(decimals)
 }

@@ -43,7 +43,7 @@ pub(super) fn price(
     let types: Vec<TicketTypeId> = request.items.iter().map(|item| item.ticket_type_id).collect();
     let priced = match &request.discount_code {
         Some(code) => {
-            let Some(discount) = discounts::by_code(tx, organization, request.event_id, code)? else {
+            let Some((discount, _)) = discounts::by_code(tx, organization, request.event_id, code)? else {
                 return Ok(OrderPricing::Refused(DiscountRefusal::NotFound));
             };
             match apply(&discount, &types, &full_price, tx.now()) {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::discount_use::{self, OrderPricing, Priced};
 use super::inventory;
-use super::references::{TicketTypeReference, UNKNOWN_EVENT, UNKNOWN_TICKET_TYPE, check_ticket_types};
+use super::references::{UNKNOWN_EVENT, UNKNOWN_TICKET_TYPE, check_ticket_types};
 use crate::error::{Error, FieldErrors, Result};
 use crate::model::handler_notification::{NotificationDetails, OrderCreated};
 use crate::model::id::{OrganizationId, TicketTypeId};
@@ -52,11 +52,8 @@ pub(crate) fn check_references(
         // Nobody reads further errors, and there may be very many items.
         return Ok(());
     }
-    let mut references = Vec::with_capacity(request.items.len());
-    for (index, item) in request.items.iter().enumerate() {
-        references.push(TicketTypeReference { path: path_of_type(index), id: item.ticket_type_id });
-    }
-    check_ticket_types(tx, request.event_id, references, errors)
+    let ids = request.items.iter().map(|item| item.ticket_type_id);
+    check_ticket_types(tx, request.event_id, ids, path_of_type, errors)
 }
 
 fn path_of_type(index: usize) -> String {

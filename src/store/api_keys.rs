@@ -34,8 +34,7 @@ const RECORD_USE: &str =
     "UPDATE api_keys SET last_used_at = ?2 WHERE id = ?1 AND (last_used_at IS NULL OR last_used_at < ?2)";
 
 fn scopes(row: &Row<'_>) -> Result<Scopes> {
-    let text: String = row.get("scopes")?;
-    Scopes::from_text(&text).ok_or_else(|| row.corrupt("scopes", "names an unknown scope"))
+    row.parsed("scopes", Scopes::from_text, "names an unknown scope")
 }
 
 fn decode(row: &Row<'_>) -> Result<ApiKey> {

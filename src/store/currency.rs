@@ -14,7 +14,13 @@ pub(super) struct Currency {
 
 /// Reads the column `currency`.
 pub(super) fn read_currency(row: &Row<'_>) -> Result<Currency> {
-    let code: String = row.get("currency")?;
-    let decimals = Decimals::of_currency(&code).ok_or_else(|| row.corrupt("currency", "is not a known currency"))?;
-    Ok(Currency { code, decimals })
+    let read = |code: &str| Some(Currency { code: code.to_owned(), decimals: Decimals::of_currency(code)? });
+    row.parsed("currency", read, UNKNOWN)
 }
+
+/// Reads the number of decimals of the column `currency`.
+pub(super) fn read_decimals(row: &Row<'_>) -> Result<Decimals> {
+    row.parsed("currency", Decimals::of_currency, UNKNOWN)
+}
+
+const UNKNOWN: &str = "is not a known currency";

@@ -3,12 +3,13 @@
 use std::sync::LazyLock;
 
 use super::columns::columns;
-use super::currency::read_currency;
+use super::currency::read_decimals;
 use super::lists::{cursor_bound, has_at_least, limit_plus_one};
 use super::pages::read_page;
 use super::{Bind, Constraint, Row, Transaction, on_violation};
 use crate::error::{Error, Reason, ResourceKind, Result};
 use crate::model::amount::Amount;
+use crate::model::currency::Decimals;
 use crate::model::discount::{Discount, DiscountFields, ListDiscounts};
 use crate::model::discount_value::{DiscountType, DiscountValue};
 use crate::model::id::{DiscountId, EventId, OrganizationId};
@@ -35,19 +36,20 @@ columns! {
         minimum_purchase: fields.minimum_purchase.map(Amount::minor).into(),
     }
 
-    read decode(row: &Row<'_>) -> Discount {
-        let decimals = read_currency(row)?.decimals;
-        let minimum_purchase: Option<i64> = row.get("minimum_purchase")?;
-    } and {
+    read decode_amounts(row: &Row<'_>, decimals: Decimals) -> Discount {} and {
         id: row.get("id")?,
         event_id: row.get("event_id")?,
         value: read_value(row)?,
-        minimum_purchase: minimum_purchase.map(|minor| Amount::in_currency(minor, decimals)),
+        minimum_purchase: row.get::<Option<i64>>("minimum_purchase")?.map(|minor| Amount::in_currency(minor, decimals)),
         used_count: row.get("used_count")?,
         created_at: row.get("created_at")?,
         updated_at: row.get("updated_at")?,
         revision: row.get("revision")?,
     }
+}
+
+fn decode(row: &Row<'_>) -> Result<Discount> {
+    decode_amounts(row, read_decimals(row)?)
 }
 
 /// Reads the reduction: its type, a number, and the decimals of the number.
@@ -71,12 +73,12 @@ fn read_value(row: &Row<'_>) -> Result<DiscountValue> {
 macro_rules! select {
     ($rest:literal) => {
         concat!(
-            "SELECT d.id, e.currency, d.type, d.value_decimals, d.minimum_purchase, d.event_id, d.value,
+            "SELECT d.id, d.event_id, d.value, d.value_decimals, d.type, d.minimum_purchase,
                 d.used_count - (SELECT COUNT(*) FROM orders o WHERE o.status = 'PENDING' AND o.hold_until <= ?1
                     AND +o.event_id = d.event_id AND +o.discount_id = d.id) AS used_count,
                 d.created_at, d.updated_at, d.revision",
             selected_columns!(),
-            " FROM discounts d JOIN events e ON e.id = d.event_id WHERE ",
+            ", e.currency FROM discounts d JOIN events e ON e.id = d.event_id WHERE ",
             $rest
         )
     };
@@ -150,14 +152,18 @@ pub(crate) fn get(tx: &Transaction<'_>, organization: OrganizationId, id: Discou
     tx.query_opt(BY_ID, &binds, decode)?.ok_or(Error::NotFound(ResourceKind::Discount))
 }
 
-/// Returns the discount of an event with this code. Upper and lower case are equivalent.
+/// Returns the discount of an event with this code, and the decimals of the event's currency. Upper and lower case are
+/// equivalent.
 pub(crate) fn by_code(
     tx: &Transaction<'_>,
     organization: OrganizationId,
     event: EventId,
     code: &str,
-) -> Result<Option<Discount>> {
-    tx.query_opt(BY_CODE, &[tx.now().into(), event.into(), fold(code).into(), organization.into()], decode)
+) -> Result<Option<(Discount, Decimals)>> {
+    tx.query_opt(BY_CODE, &[tx.now().into(), event.into(), fold(code).into(), organization.into()], |row| {
+        let decimals = read_decimals(row)?;
+        Ok((decode_amounts(row, decimals)?, decimals))
+    })
 }
 
 /// Returns the automatic discounts of an event, oldest first.

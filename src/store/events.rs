@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use super::columns::columns;
-use super::currency::read_currency;
+use super::currency::read_decimals;
 use super::lists::{cursor_bound, limit_plus_one};
 use super::pages::read_page;
 use super::{Bind, Constraint, Row, Transaction, on_violation};
@@ -162,7 +162,7 @@ pub(super) const REOPEN: &str = "UPDATE events SET status = 'PUBLISHED', revisio
 
 /// Reads the time zone of an event.
 fn zone(row: &Row<'_>) -> Result<Zone> {
-    Zone::of(&row.get::<String>("timezone")?).ok_or_else(|| row.corrupt("timezone", "is not a known time zone"))
+    row.parsed("timezone", Zone::of, "is not a known time zone")
 }
 
 fn slug_taken(fields: &EventFields) -> Error {
@@ -288,7 +288,7 @@ pub(crate) fn sale(tx: &Transaction<'_>, organization: OrganizationId, id: Event
 
 /// Returns the number of decimals of an event's currency; `None` if there is no such event.
 pub(crate) fn decimals(tx: &Transaction<'_>, organization: OrganizationId, id: EventId) -> Result<Option<Decimals>> {
-    tx.query_opt(CURRENCY, &[id.into(), organization.into()], |row| Ok(read_currency(row)?.decimals))
+    tx.query_opt(CURRENCY, &[id.into(), organization.into()], read_decimals)
 }
 
 pub(crate) fn record_page_view(tx: &Transaction<'_>, organization: OrganizationId, id: EventId) -> Result<()> {

@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use super::columns::columns;
-use super::currency::read_currency;
+use super::currency::read_decimals;
 use super::lists::{has_at_least, limit_plus_one, unknown_cursor};
 use super::pages::read_page;
 use super::{Bind, Transaction};
@@ -42,7 +42,7 @@ columns! {
     }
 
     read decode(row: &Row<'_>) -> TicketType {
-        let decimals = read_currency(row)?.decimals;
+        let decimals = read_decimals(row)?;
     } and {
         id: row.get("id")?,
         event_id: row.get("event_id")?,

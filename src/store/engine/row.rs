@@ -74,8 +74,8 @@ impl ColumnNames {
 pub(crate) struct Row<'r> {
     raw: &'r dyn RawRow,
     names: &'r ColumnNames,
-    /// The index of the column after the one that was read last. It is compared with a requested name first, since
-    /// columns are mostly read in the order in which they are selected.
+    /// The index of the column after the one that was read last. A requested name is compared with this column and the
+    /// one before it first: columns are mostly read in the order in which they are selected, and some are read twice.
     next: Cell<usize>,
     text_bytes_read: Cell<usize>,
 }
@@ -98,12 +98,22 @@ impl<'r> Row<'r> {
 
     /// Reads an enum that is stored as text.
     pub(crate) fn text_enum<T: TextEnum>(&self, name: &'static str) -> Result<T> {
+        self.parsed(name, T::from_text, "is not one of the known values")
+    }
+
+    /// Reads a value from its text. `problem` completes the sentence "the value …" if the text is no such value.
+    pub(crate) fn parsed<T>(
+        &self,
+        name: &'static str,
+        parse: impl FnOnce(&str) -> Option<T>,
+        problem: &str,
+    ) -> Result<T> {
         let index = self.index(name)?;
-        let known = match self.value(index) {
-            Value::Text(text) => std::str::from_utf8(text).ok().and_then(T::from_text),
+        let parsed = match self.value(index) {
+            Value::Text(text) => std::str::from_utf8(text).ok().and_then(parse),
             _ => None,
         };
-        known.ok_or_else(|| self.corrupt_at(index, "is not one of the known values"))
+        parsed.ok_or_else(|| self.corrupt_at(index, problem))
     }
 
     /// Reads a value that is stored as JSON.
@@ -152,12 +162,10 @@ impl<'r> Row<'r> {
     #[inline]
     fn index(&self, name: &'static str) -> Result<usize> {
         let next = self.next.get();
-        let index = if self.names.is_at(next, name) {
-            next
-        } else {
-            let found = self.names.position(name);
-            found.ok_or_else(|| Error::Internal(format!("a statement returns no column {name}")))?
-        };
+        let likely = [next, next.saturating_sub(1)].into_iter().find(|index| self.names.is_at(*index, name));
+        let index = likely
+            .or_else(|| self.names.position(name))
+            .ok_or_else(|| Error::Internal(format!("a statement returns no column {name}")))?;
         self.next.set(index + 1);
         Ok(index)
     }
