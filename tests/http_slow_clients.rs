@@ -220,10 +220,13 @@ fn a_client_with_a_slow_body_on_every_connection_does_not_keep_other_addresses_o
          Content-Length: 1000\r\n\r\n{{",
         server.key
     );
-    let mut slow: Vec<Client> = (0..10).map(|_| client_from(&server, 2)).collect();
+    let mut slow: Vec<Client> = (0..9).map(|_| client_from(&server, 2)).collect();
     for client in &mut slow {
         client.write(incomplete_request.as_bytes());
     }
+    // Wait until the server waits for the nine bodies. The tenth request is that of the metrics.
+    let mut metrics = client_from(&server, 3);
+    while !metrics.get("/metrics").expect(200).text().contains("ticketing_http_requests_under_way 10\n") {}
     // Each of the others needs a moment before it sends its request.
     let mut others: Vec<Client> = (10..15).map(|number| client_from(&server, number)).collect();
     for client in &mut others {

@@ -30,6 +30,10 @@ Options. Each can also be set by its environment variable; the command line take
                                                    [default: on the address of --listen]
   --public-url URL        TICKETING_PUBLIC_URL     Base URL for clients [default: the address listened on]
   --order-hold SECONDS    TICKETING_ORDER_HOLD     How long an unpaid order reserves its seats [default: 1800]
+  --max-reserved-per-customer N
+                          TICKETING_MAX_RESERVED_PER_CUSTOMER
+                                                   Seats of an event that the unpaid orders of one customer may reserve;
+                                                   0 for no limit [default: 0]
   --rate-limit N          TICKETING_RATE_LIMIT     Requests per minute and API key; 0 for no limit [default: 1200]
   --failed-authentications N
                           TICKETING_FAILED_AUTHENTICATIONS
@@ -98,6 +102,8 @@ pub(crate) struct Settings {
     /// By default, the address listened on.
     pub(crate) public_url: Option<String>,
     pub(crate) order_hold: Duration,
+    /// Seats of an event that the unpaid orders of one customer may reserve; `None` for no limit.
+    pub(crate) max_reserved_per_customer: Option<u32>,
     /// Requests per minute and API key; `None` for no limit.
     pub(crate) rate_limit: Option<u32>,
     /// Requests per minute and client address without a valid API key.
@@ -136,12 +142,13 @@ pub(crate) enum AdminCommand {
 }
 
 /// The options with a value.
-const OPTIONS: [&str; 14] = [
+const OPTIONS: [&str; 15] = [
     "database",
     "listen",
     "metrics-listen",
     "public-url",
     "order-hold",
+    "max-reserved-per-customer",
     "rate-limit",
     "failed-authentications",
     "log-format",
@@ -242,6 +249,7 @@ fn settings(options: &RawOptions) -> Result<Settings, Failure> {
         "metrics-listen",
         "public-url",
         "order-hold",
+        "max-reserved-per-customer",
         "rate-limit",
         "failed-authentications",
         "allow-local-webhooks",
@@ -250,6 +258,8 @@ fn settings(options: &RawOptions) -> Result<Settings, Failure> {
     ];
     options.allow_only("the server", &accepted)?;
     let requests = |text: &str| text.parse::<u32>().map_err(|_| "must be a whole number of requests per minute");
+    let seats = |text: &str| text.parse::<u32>().map_err(|_| "must be a whole number of seats");
+    let max_reserved_per_customer = options.parsed("max-reserved-per-customer", seats)?.unwrap_or(0);
     let rate_limit = options.parsed("rate-limit", requests)?.unwrap_or(1200);
     Ok(Settings {
         database: database(options)?,
@@ -257,6 +267,7 @@ fn settings(options: &RawOptions) -> Result<Settings, Failure> {
         metrics_listen: options.parsed("metrics-listen", listen)?,
         public_url: options.parsed("public-url", public_url)?,
         order_hold: options.parsed("order-hold", order_hold)?.unwrap_or(Duration::from_mins(30)),
+        max_reserved_per_customer: Some(max_reserved_per_customer).filter(|limit| *limit > 0),
         rate_limit: Some(rate_limit).filter(|limit| *limit > 0),
         failed_authentications: options.parsed("failed-authentications", requests)?.unwrap_or(60),
         allow_local_webhooks: options.parsed("allow-local-webhooks", boolean)?.unwrap_or(false),

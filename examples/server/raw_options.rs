@@ -7,12 +7,13 @@ use std::fmt::Display;
 use crate::failure::{Failure, usage};
 
 /// The options that can also be set by an environment variable.
-const WITH_VARIABLE: [&str; 10] = [
+const WITH_VARIABLE: [&str; 11] = [
     "database",
     "listen",
     "metrics-listen",
     "public-url",
     "order-hold",
+    "max-reserved-per-customer",
     "rate-limit",
     "failed-authentications",
     "allow-local-webhooks",

@@ -26,7 +26,11 @@ pub(crate) fn run(settings: Settings) -> Result<(), Failure> {
     let stop = runtime.block_on(async { stop_signal() })?;
 
     let public_url = settings.public_url.unwrap_or_else(|| format!("http://{address}"));
-    let service = TicketingService::builder(settings.database)
+    let mut builder = TicketingService::builder(settings.database);
+    if let Some(seats) = settings.max_reserved_per_customer {
+        builder = builder.max_reserved_per_customer(seats);
+    }
+    let service = builder
         .sandbox_gateway()
         .order_hold(settings.order_hold)
         .public_url(public_url)

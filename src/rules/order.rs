@@ -60,6 +60,21 @@ impl Sale {
     }
 }
 
+/// Checks that one more order with `seats` keeps the unpaid orders of a customer for an event within the limit.
+pub(crate) fn check_customer_limit(most: u32, reserved: i64, seats: i64) -> Result<()> {
+    if reserved.saturating_add(seats) <= i64::from(most) {
+        return Ok(());
+    }
+    let detail = match reserved {
+        0 => format!("unpaid orders of a customer may reserve at most {most} seats of an event"),
+        _ => format!(
+            "unpaid orders of a customer may reserve at most {most} seats of an event, and those of this one reserve \
+             {reserved} already"
+        ),
+    };
+    Err(Error::conflict(Reason::LimitReached, detail))
+}
+
 /// The status of an order at the time `now`: a pending order is EXPIRED once its hold has expired.
 pub(crate) fn status_at_hold(stored: OrderStatus, hold_until: Option<Timestamp>, now: Timestamp) -> OrderStatus {
     match (stored, hold_until) {

@@ -7,6 +7,7 @@
 
 use std::time::Duration;
 
+use super::holds::HoldTerms;
 use super::idempotent_operation::{IdempotentOperation, PriorOutcome};
 use super::order_creation::{self, CreatedOrder};
 use super::order_lifecycle;
@@ -29,8 +30,7 @@ const MAX_LEASE: Duration = Duration::from_mins(10);
 /// How a new order is paid.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PaymentTerms {
-    /// How long a pending order reserves its seats.
-    pub(crate) hold: Duration,
+    pub(crate) hold: HoldTerms,
     /// How long the payment gateway may take to return the link under which a pending order is paid. `None` if orders
     /// have no link.
     pub(crate) link_timeout: Option<Duration>,

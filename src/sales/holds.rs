@@ -4,6 +4,8 @@
 //! reported as expired. The stored counts change when the order is marked as expired: by the maintenance, or earlier if
 //! another order needs the seats or the discount use.
 
+use std::time::Duration;
+
 use super::each_row::{EachRow, each_row};
 use crate::error::Result;
 use crate::model::handler_notification::{NotificationDetails, OrderExpired};
@@ -11,6 +13,14 @@ use crate::model::id::{EventId, OrderId};
 use crate::store::order_status::{self, ExpiredHold};
 use crate::store::seat_counts::Seats;
 use crate::store::{CommitEvent, Transaction, discount_uses, handler_queue, order_items, seat_counts};
+
+/// What a pending order reserves, and for how long.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct HoldTerms {
+    pub(crate) duration: Duration,
+    /// How many seats the pending orders of one customer may reserve for an event; `None` for no limit.
+    pub(crate) max_seats_per_customer: Option<u32>,
+}
 
 /// Marks the orders of these holds as expired, those whose hold has expired.
 pub(crate) fn expire_all(tx: &Transaction<'_>, holds: &[ExpiredHold]) -> Result<EachRow<ExpiredHold>> {

@@ -1,9 +1,9 @@
 //! Order creation: everything that happens in the one transaction that creates an order.
 
 use std::collections::{BTreeMap, btree_map};
-use std::time::Duration;
 
 use super::discount_use::{self, OrderPricing, Priced};
+use super::holds::HoldTerms;
 use super::inventory;
 use super::references::{UNKNOWN_EVENT, UNKNOWN_TICKET_TYPE, check_ticket_types};
 use crate::error::{Error, FieldErrors, Result};
@@ -11,16 +11,17 @@ use crate::model::handler_notification::{NotificationDetails, OrderCreated};
 use crate::model::id::{OrganizationId, TicketTypeId};
 use crate::model::notification::{NotificationData, OrderCompleted};
 use crate::model::order::{CreateOrder, Order, OrderItem};
-use crate::rules::Checked;
 use crate::rules::money::decimals_of_stored;
 use crate::rules::order::Sale;
 use crate::rules::pricing::{self, ItemPrice, OrderPrice};
 use crate::rules::ticket_type::Offer;
+use crate::rules::{self, Checked};
 use crate::store::orders::NewOrder;
 use crate::store::seat_counts::Seats;
 use crate::store::tickets::TicketHolder;
 use crate::store::{
-    CommitEvent, Transaction, customers, events, handler_queue, order_items, orders, outbox, ticket_types, tickets,
+    CommitEvent, Transaction, customer_limit, customers, events, handler_queue, order_items, orders, outbox,
+    ticket_types, tickets,
 };
 
 /// An order that was just created, and the currency of its amounts.
@@ -87,18 +88,22 @@ fn load(tx: &Transaction<'_>, organization: OrganizationId, request: &CreateOrde
 }
 
 /// Creates an order. An order that costs nothing is completed at once, and its tickets are issued. Any other reserves
-/// its seats for the duration of `hold`.
+/// its seats by the terms of `hold`.
 pub(super) fn create(
     tx: &Transaction<'_>,
     organization: OrganizationId,
     request: &Checked<CreateOrder>,
-    hold: Duration,
+    hold: HoldTerms,
 ) -> Result<CreatedOrder> {
     tx.lock_event(request.event_id)?;
     let (sale, entries) = load(tx, organization, request)?;
     let pricing = discount_use::price(tx, organization, request, full_price(&entries)?)?;
 
-    // If there are several reasons to refuse an order, the first one is reported: too few seats, the buyer, the discount.
+    // If there are several reasons to refuse an order, the first one is reported: the limit of the customer, too few
+    // seats, the buyer, the discount.
+    if let (Some(most), false) = (hold.max_seats_per_customer, pricing.is_free()) {
+        check_customer_limit(tx, organization, request, most)?;
+    }
     claim_seats(tx, request, &entries, &pricing)?;
     sale.check_buyer(request)?;
     let priced = match pricing {
@@ -155,6 +160,25 @@ fn full_price(entries: &[Entry]) -> Result<OrderPrice> {
     pricing::full_price(items.collect()).ok_or_else(|| pricing::too_expensive("items"))
 }
 
+fn seat_count(request: &CreateOrder) -> i64 {
+    request.items.iter().fold(0, |seats, item| seats.saturating_add(item.quantity))
+}
+
+/// Checks that the pending orders of a customer for the event reserve at most this many seats, together with this
+/// order.
+fn check_customer_limit(
+    tx: &Transaction<'_>,
+    organization: OrganizationId,
+    request: &CreateOrder,
+    most: u32,
+) -> Result<()> {
+    let reserved = match customers::find(tx, organization, &request.customer.email)? {
+        Some(customer) => customer_limit::reserved(tx, customer, request.event_id)?,
+        None => 0,
+    };
+    rules::order::check_customer_limit(most, reserved, seat_count(request))
+}
+
 /// Sells the seats of a free order, and reserves those of any other, in the order in which ticket types are locked.
 fn claim_seats(tx: &Transaction<'_>, request: &CreateOrder, entries: &[Entry], pricing: &OrderPricing) -> Result<()> {
     let types = entries.iter().map(|entry| entry.ticket_type);
@@ -182,7 +206,7 @@ fn insert(
     sale: &Sale,
     entries: Vec<Entry>,
     priced: Priced,
-    hold: Duration,
+    hold: HoldTerms,
 ) -> Result<CreatedOrder> {
     let decimals = decimals_of_stored(&sale.currency)?;
     let customer = customers::find_or_insert(tx, organization, &request.customer)?;
@@ -196,7 +220,8 @@ fn insert(
         total: priced.price.total,
         discounted: priced.price.discounted,
         discount: priced.discount.as_ref(),
-        hold_until: (!free).then(|| tx.now().saturating_add(hold)),
+        hold_until: (!free).then(|| tx.now().saturating_add(hold.duration)),
+        limited_seats: (!free && hold.max_seats_per_customer.is_some()).then(|| seat_count(request)),
     };
     let mut order = orders::insert(tx, new)?;
     for (entry, price) in entries.into_iter().zip(priced.price.items) {

@@ -18,6 +18,7 @@ use crate::error::{FieldErrors, Result};
 use crate::form::text::is_uri;
 use crate::model::suspended::SuspendedOrganizations;
 use crate::payment::{CallLimits, GatewayCalls, PaymentGateway, SandboxGateway};
+use crate::sales::holds::HoldTerms;
 use crate::store::{Location, MigrationOptions, ReaderOptions, Store};
 use crate::webhook::{SenderOptions, Transport};
 
@@ -51,7 +52,7 @@ pub struct Builder {
     pub(super) entropy: Arc<dyn Entropy>,
     pub(super) gateway: Gateway,
     pub(super) gateway_limits: CallLimits,
-    pub(super) order_hold: Duration,
+    pub(super) hold: HoldTerms,
     pub(super) webhook_retention: Duration,
     pub(super) public_url: Option<String>,
     pub(super) webhook_transport: Option<Arc<dyn Transport>>,
@@ -125,7 +126,7 @@ impl Builder {
             entropy: Arc::new(SystemEntropy),
             gateway: Gateway::None,
             gateway_limits: CallLimits::default(),
-            order_hold: Duration::from_mins(30),
+            hold: HoldTerms { duration: Duration::from_mins(30), max_seats_per_customer: None },
             webhook_retention: 30 * DAY,
             public_url: None,
             webhook_transport: None,
@@ -169,7 +170,7 @@ impl Builder {
             environment,
             gateway: gateway.map(|gateway| GatewayCalls::new(gateway, self.gateway_limits)),
             sandbox,
-            order_hold: self.order_hold,
+            hold: self.hold,
             webhook_retention: self.webhook_retention,
             public_url: self.public_url.map(|url| url.trim_end_matches('/').to_owned()),
             keys_used: Mutex::default(),
@@ -192,7 +193,9 @@ impl Builder {
         errors.check(self.readers.connections >= 1, "readers", "must be at least 1");
         let shortest = Duration::from_millis(10);
         errors.check(self.readers.scan_budget >= shortest, "search_timeout", "must be at least 10 milliseconds");
-        errors.check(self.order_hold >= Duration::from_secs(1), "order_hold", "must be at least a second");
+        errors.check(self.hold.duration >= Duration::from_secs(1), "order_hold", "must be at least a second");
+        let max_seats = self.hold.max_seats_per_customer;
+        errors.check(max_seats != Some(0), "max_reserved_per_customer", "must be at least 1");
         errors.check(self.webhook_retention >= DAY, "webhook_retention", "must be at least a day");
         let public_url_is_valid = self.public_url.as_deref().is_none_or(is_uri);
         errors.check(public_url_is_valid, "public_url", "must be a URI with a scheme (RFC 3986)");

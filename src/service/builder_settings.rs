@@ -45,7 +45,32 @@ impl Builder {
 
     /// Sets the hold: how long a pending order reserves its seats. Default: 30 minutes; minimum: 1 second.
     pub fn order_hold(mut self, hold: Duration) -> Self {
-        self.order_hold = hold;
+        self.hold.duration = hold;
+        self
+    }
+
+    /// Sets how many seats the unpaid orders of one customer may reserve for an event. Default: no limit; minimum: 1.
+    ///
+    /// A customer is an e-mail address, without regard to case. An order beyond the limit is refused with the conflict
+    /// `limit-reached`. A free order is completed at once and reserves nothing, and what is paid or expired no longer
+    /// counts. So nobody can keep many seats from others without paying, at least not with a single address. Only orders
+    /// that were created with a limit are counted: set it in all processes that share the file.
+    ///
+    /// ```
+    /// use ticketing::error::Reason;
+    /// use ticketing::order::CreateOrder;
+    #[doc = include_str!("../doc_fixture.md")]
+    /// # drop(service);
+    /// # let path = folder.path().join("ticketing.db");
+    /// let service = TicketingService::builder(path).sandbox_gateway().max_reserved_per_customer(5).open()?;
+    /// let order = CreateOrder::new(event.id, ada, ticket_type.id, 3);
+    /// service.create_order(&caller, order.clone())?;
+    /// let refused = service.create_order(&caller, order).unwrap_err();
+    /// assert_eq!(refused.reason(), Some(Reason::LimitReached));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn max_reserved_per_customer(mut self, seats: u32) -> Self {
+        self.hold.max_seats_per_customer = Some(seats);
         self
     }
 

@@ -67,7 +67,8 @@ impl TicketingService {
     /// - [`Error::Validation`] lists every field outside its limits (see [`CreateOrder`]), and every reference to an
     ///   event or ticket type that does not exist.
     /// - [`Error::Conflict`] with the first reason that applies, in this order: `event-not-on-sale`,
-    ///   `ticket-type-not-on-sale`, `sale-not-started`, `sale-ended`, `max-per-order-exceeded`, `sold-out`.
+    ///   `ticket-type-not-on-sale`, `sale-not-started`, `sale-ended`, `max-per-order-exceeded`, `limit-reached` (if
+    ///   [a limit](crate::Builder::max_reserved_per_customer) is set), `sold-out`.
     /// - [`Error::Validation`] for a field that this event does not accept (`customer.companyName`, `shippingAddress`),
     ///   and then for a `discountCode` that does not apply. The message is a
     ///   [`DiscountRefusal`](crate::discount::DiscountRefusal). Both are reported only if no conflict applies.
@@ -99,7 +100,7 @@ impl TicketingService {
         let request = self.check_order(&call.caller, request)?;
         let redirect_urls = request.checkout_redirect_urls.clone();
         let terms = PaymentTerms {
-            hold: self.inner.order_hold,
+            hold: self.inner.hold,
             link_timeout: self.inner.gateway.as_ref().map(GatewayCalls::timeout),
         };
         let organization = call.caller.organization;

@@ -17,6 +17,7 @@ use crate::model::id::{ApiKeyId, OrganizationId};
 use crate::model::suspended::SuspendedOrganizations;
 use crate::model::timestamp::Timestamp;
 use crate::payment::GatewayCalls;
+use crate::sales::holds::HoldTerms;
 use crate::store::{Store, Transaction, organizations};
 
 /// The event-ticketing engine, over one SQLite database.
@@ -76,8 +77,7 @@ pub(super) struct Inner {
     /// Whether the gateway is the sandbox, whose hosted checkout needs no API key.
     pub(super) sandbox: bool,
     pub(super) webhooks: WebhookSettings,
-    /// How long a pending order reserves its seats.
-    pub(super) order_hold: Duration,
+    pub(super) hold: HoldTerms,
     /// How long delivered notifications are kept.
     pub(super) webhook_retention: Duration,
     /// The address of this service in checkout links, without a trailing slash.
@@ -204,6 +204,6 @@ impl TicketingService {
 
 impl fmt::Debug for TicketingService {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TicketingService").field("order_hold", &self.inner.order_hold).finish_non_exhaustive()
+        f.debug_struct("TicketingService").field("hold", &self.inner.hold).finish_non_exhaustive()
     }
 }

@@ -25,6 +25,7 @@ mod columns;
 mod commit_notifier;
 mod counters;
 mod currency;
+pub(crate) mod customer_limit;
 pub(crate) mod customers;
 pub(crate) mod deliveries;
 pub(crate) mod discount_uses;

@@ -105,8 +105,8 @@ const CURRENCY: &str = "SELECT id, currency FROM orders WHERE id = ?1";
 const INSERT: &str =
     "INSERT INTO orders (id, organization_id, event_id, customer_id, customer_name, status, hold_until, currency,
         total, discounted_amount, discount_id, discount_code, affiliate_code, details, reference, metadata,
-        completed_at, created_at, updated_at)
-    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?18)
+        completed_at, created_at, updated_at, limited_seats)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?18, ?19)
     ON CONFLICT (id) DO NOTHING";
 const REMINDED: &str = "UPDATE orders SET reminder_sent = 1, updated_at = ?3
     WHERE id = ?1 AND organization_id = ?2 AND status = 'PENDING' AND hold_until > ?3";
@@ -167,6 +167,8 @@ pub(crate) struct NewOrder<'a> {
     pub(crate) discount: Option<&'a Discount>,
     /// When the hold of a pending order expires; `None` for an order that is completed at once.
     pub(crate) hold_until: Option<Timestamp>,
+    /// The seats of a pending order, if a limit applies to its customer.
+    pub(crate) limited_seats: Option<i64>,
 }
 
 /// Inserts an order without its items.
@@ -197,6 +199,7 @@ pub(crate) fn insert(tx: &Transaction<'_>, new: NewOrder<'_>) -> Result<Order> {
             metadata.bind()?,
             completed_at.into(),
             now.into(),
+            new.limited_seats.into(),
         ],
     )?;
     Ok(Order {

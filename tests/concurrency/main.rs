@@ -2,6 +2,7 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+mod customer_limit;
 mod idempotency_gateway;
 mod idempotency_races;
 mod organizations;

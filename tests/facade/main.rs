@@ -7,6 +7,7 @@ mod clock_jumps;
 mod closing;
 #[path = "../common/mod.rs"]
 mod common;
+mod customer_limit;
 mod damaged_rows;
 mod deliver_due_webhooks;
 mod discount_amounts;

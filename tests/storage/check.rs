@@ -226,6 +226,7 @@ const DAMAGE: &[(&str, &[&str])] = &[
     ("UPDATE orders SET discounted_amount = 0 WHERE customer_name = 'paid'", &["order-discount"]),
     ("UPDATE orders SET discount_code = NULL WHERE customer_name = 'discounted'", &["order-discount"]),
     ("UPDATE orders SET discount_id = 1 WHERE customer_name = 'discounted, cancelled'", &["order-discount"]),
+    ("UPDATE orders SET limited_seats = 99 WHERE customer_name = 'paid'", &["order-limited-seats"]),
     ("UPDATE orders SET hold_until = NULL WHERE customer_name = 'paid'", &["order-hold"]),
     ("UPDATE orders SET completed_at = NULL WHERE customer_name = 'free'", &["item-tickets", "order-completed-at"]),
     ("UPDATE orders SET details = 'secret' WHERE customer_name = 'free'", &["order-details"]),

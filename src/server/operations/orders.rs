@@ -2,8 +2,8 @@
 
 use super::super::operation::Operation;
 use crate::error::Reason::{
-    DiscountUsedUp, EventCancelled, EventNotOnSale, MaxPerOrderExceeded, OrderNotCancellable, OrderNotPending,
-    SaleEnded, SaleNotStarted, SoldOut, TicketTypeNotOnSale,
+    DiscountUsedUp, EventCancelled, EventNotOnSale, LimitReached, MaxPerOrderExceeded, OrderNotCancellable,
+    OrderNotPending, SaleEnded, SaleNotStarted, SoldOut, TicketTypeNotOnSale,
 };
 use crate::form::request::Request;
 use crate::model::order::{CreateOrder, ListOrders};
@@ -35,6 +35,7 @@ pub(super) fn operations() -> Vec<Operation> {
             SaleNotStarted,
             SaleEnded,
             MaxPerOrderExceeded,
+            LimitReached,
             SoldOut,
         ]),
         Operation::get("get_order", "/orders/{orderId}", OrdersRead, |call| {

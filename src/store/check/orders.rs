@@ -53,6 +53,13 @@ pub(super) const INVARIANTS: &[Invariant] = &[
                 OR o.discount_id IS NOT NULL AND (d.id IS NULL OR d.event_id <> o.event_id)",
     },
     Invariant {
+        name: "order-limited-seats",
+        table: "orders",
+        sentence: "the seats of an order that count for the limit of its customer must be those of its items",
+        violations: "SELECT o.id FROM orders o WHERE o.limited_seats IS NOT NULL AND o.limited_seats <>
+            (SELECT CAST(COALESCE(SUM(i.quantity), 0) AS BIGINT) FROM order_items i WHERE i.order_id = o.id)",
+    },
+    Invariant {
         name: "order-hold",
         table: "orders",
         sentence: "an order that costs something must have a hold; a free one must have none and never be PENDING or EXPIRED",

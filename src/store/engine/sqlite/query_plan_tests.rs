@@ -7,10 +7,10 @@ use std::sync::Arc;
 use crate::environment::{Environment, ManualClock, SeededEntropy};
 use crate::model::timestamp::Timestamp;
 use crate::store::{
-    Bind, Location, MigrationOptions, ReaderOptions, Store, Transaction, api_keys, attempts, checkouts, customers,
-    deliveries, discounts, event_cancellations, events, fan_outs, handler_queue, idempotency_records, order_items,
-    order_status, orders, organization_usage, organizations, outbox_backlog, refunds, scans, subscribed_endpoints,
-    summary, ticket_types, tickets, webhook_retention, webhooks,
+    Bind, Location, MigrationOptions, ReaderOptions, Store, Transaction, api_keys, attempts, checkouts, customer_limit,
+    customers, deliveries, discounts, event_cancellations, events, fan_outs, handler_queue, idempotency_records,
+    order_items, order_status, orders, organization_usage, organizations, outbox_backlog, refunds, scans,
+    subscribed_endpoints, summary, ticket_types, tickets, webhook_retention, webhooks,
 };
 
 /// A statement and the indexes that its plan must use.
@@ -46,6 +46,7 @@ const STATEMENTS: &[Expected] = &[
     (discounts::NTH_AUTOMATIC, &["discounts_automatic"]),
     (ticket_types::LIST, &["ticket_types_by_event"]),
     (customers::BY_EMAIL, &["customers_by_email"]),
+    (customer_limit::RESERVED, &["orders_limited"]),
     (discounts::BY_CODE, &["discounts_by_code", "orders_pending"]),
     (discounts::AUTOMATIC, &["discounts_automatic", "orders_pending"]),
     (discounts::LIST, &["discounts_by_organization", "orders_pending"]),
