@@ -225,7 +225,8 @@ pub mod discount {
 /// Organizations, their API keys, and the scopes of those.
 pub mod organization {
     pub use crate::model::organization::{
-        ApiKey, CreateApiKey, CreateOrganization, CreatedApiKey, Organization, OrganizationUsage, UpdateOrganization,
+        ApiKey, CreateApiKey, CreateOrganization, CreatedApiKey, ListOrganizations, Organization, OrganizationUsage,
+        OrganizationWithUsage, UpdateOrganization,
     };
     pub use crate::model::secret::Secret;
     pub use crate::scope::{Scope, Scopes, ScopesIter};

@@ -5,8 +5,9 @@ use std::path::Path;
 use std::str::FromStr;
 
 use serde_json::{Value, json};
-use ticketing::TicketingService;
 use ticketing::id::{ApiKeyId, OrganizationId};
+use ticketing::organization::{ListOrganizations, Organization};
+use ticketing::{TicketingService, page};
 
 use crate::database;
 use crate::failure::Failure;
@@ -22,7 +23,10 @@ pub(crate) fn execute(database: &Path, command: AdminCommand) -> Result<Value, F
     let service = TicketingService::builder(database).readers(1).migrate(false).open()?;
     match command {
         AdminCommand::CreateOrganization(organization) => Ok(json!(service.create_organization(organization)?)),
-        AdminCommand::ListOrganizations => Ok(json!({ "organizations": service.list_organizations()? })),
+        AdminCommand::ListOrganizations => {
+            let organizations: Vec<_> = all_organizations(&service).collect::<ticketing::Result<_>>()?;
+            Ok(json!({ "organizations": organizations }))
+        }
         AdminCommand::GetOrganization { organization } => {
             Ok(json!(service.get_organization(organization_id(&organization)?)?))
         }
@@ -67,12 +71,18 @@ pub(crate) fn execute(database: &Path, command: AdminCommand) -> Result<Value, F
 
 /// Returns the organization that an API key belongs to.
 fn organization_of_key(service: &TicketingService, id: ApiKeyId) -> Result<OrganizationId, Failure> {
-    for organization in service.list_organizations()? {
+    for organization in all_organizations(service) {
+        let organization = organization?;
         if service.list_api_keys(organization.id)?.iter().any(|key| key.id == id) {
             return Ok(organization.id);
         }
     }
     Err(Failure::Run(format!("there is no API key with the id {id}")))
+}
+
+/// Iterates over the organizations, newest first.
+fn all_organizations(service: &TicketingService) -> impl Iterator<Item = ticketing::Result<Organization>> {
+    page::all(|page| service.list_organizations(ListOrganizations::default().page(page)))
 }
 
 fn organization_id(id: &str) -> Result<OrganizationId, Failure> {

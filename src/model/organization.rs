@@ -1,9 +1,11 @@
 //! Organizations and their API keys.
 
 use super::id::{ApiKeyId, OrganizationId};
+use super::page::PageRequest;
 use super::secret::Secret;
 use super::timestamp::Timestamp;
 use crate::form::change::Change;
+use crate::form::declare::form;
 use crate::form::limits::LINE_LENGTH;
 use crate::form::limits::TextLimit::{MaxLength, MinLength};
 use crate::form::setters::with_setters;
@@ -97,6 +99,17 @@ impl From<CreateOrganization> for OrganizationFields {
     }
 }
 
+form! {
+    /// A request to list organizations.
+    #[derive(Debug, Clone, Default, PartialEq, Eq)]
+    pub struct ListOrganizations {
+        /// Only the organization with exactly this reference.
+        pub reference: Option<String> [MaxLength(LINE_LENGTH)],
+        /// The part of the list to return.
+        pub page: PageRequest<OrganizationId>,
+    }
+}
+
 /// How much an organization stores.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -114,6 +127,17 @@ pub struct OrganizationUsage {
     /// and for each row what such a row usually takes. It can be wrong by half. Notifications, which are deleted after
     /// some time, and discounts are not included.
     pub bytes: u64,
+}
+
+/// An organization and how much it stores.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct OrganizationWithUsage {
+    /// The organization.
+    pub organization: Organization,
+    /// How much it stores.
+    pub usage: OrganizationUsage,
 }
 
 /// An API key without its secret. Only a hash of the secret is stored.

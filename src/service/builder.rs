@@ -104,9 +104,10 @@ impl TicketingService {
     /// Nothing is synced to disk, which makes writes fast. Otherwise the database behaves like any other.
     ///
     /// ```
+    /// use ticketing::organization::ListOrganizations;
     /// use ticketing::TicketingService;
     /// let service = TicketingService::temporary().sandbox_gateway().open()?;
-    /// assert!(service.list_organizations()?.is_empty());
+    /// assert!(service.list_organizations(ListOrganizations::default())?.data.is_empty());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn temporary() -> Builder {

@@ -35,6 +35,7 @@ impl TicketingService {
     ///   [`Full`](StoreErrorKind::Full) if the disk is full.
     ///
     /// ```
+    /// use ticketing::organization::ListOrganizations;
     /// use std::ops::ControlFlow;
     #[doc = include_str!("../doc_fixture.md")]
     /// # let database = folder.path().join("hall.db");
@@ -46,7 +47,7 @@ impl TicketingService {
     ///
     /// TicketingService::restore(&backup, &database)?;
     /// let service = TicketingService::open(&database)?;
-    /// assert!(service.list_organizations()?.is_empty());
+    /// assert!(service.list_organizations(ListOrganizations::default())?.data.is_empty());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn restore(backup: impl AsRef<Path>, database: impl AsRef<Path>) -> Result<()> {

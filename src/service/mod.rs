@@ -27,6 +27,7 @@ mod ticketing_service;
 
 mod close;
 
+mod organization_usage;
 mod organizations;
 mod suspension;
 

@@ -7,13 +7,14 @@ use crate::form::request::Request;
 use crate::model::caller::Caller;
 use crate::model::id::{ApiKeyId, OrganizationId};
 use crate::model::organization::{
-    CreateApiKey, CreateOrganization, CreatedApiKey, Organization, OrganizationUsage, UpdateOrganization,
+    CreateApiKey, CreateOrganization, CreatedApiKey, ListOrganizations, Organization, UpdateOrganization,
 };
+use crate::model::page::Page;
 use crate::model::suspended::SuspendedOrganizations;
 use crate::rules;
 use crate::sales;
 use crate::scope::Scopes;
-use crate::store::{organization_usage, organizations};
+use crate::store::organizations;
 
 impl CreateOrganization {
     /// Checks the request as [`TicketingService::create_organization`] does, without a database.
@@ -115,18 +116,32 @@ impl TicketingService {
         Ok(first.map(|first| (first.organization, CreatedApiKey { api_key: first.api_key, key })))
     }
 
-    /// Returns all organizations, newest first.
+    /// Lists all organizations, newest first. [`page::all`](crate::page::all) iterates over all pages.
+    ///
+    /// An organization that is deleted between two pages does not stop the iteration: every id is a valid cursor.
     ///
     /// # Errors
-    /// Only those of the [store](crate::Error::Store).
+    /// - [`Error::Validation`](crate::Error::Validation) for an invalid `limit`.
     ///
     /// ```
+    /// use ticketing::organization::ListOrganizations;
     #[doc = include_str!("../doc_fixture.md")]
-    /// assert_eq!(service.list_organizations()?.len(), 1);
+    /// let page = service.list_organizations(ListOrganizations::default())?;
+    /// assert_eq!((page.data.len(), page.next_cursor), (1, None));
+    ///
+    /// use ticketing::page;
+    /// for organization in page::all(|page| service.list_organizations(ListOrganizations::default().page(page))) {
+    ///     println!("{}", organization?.name);
+    /// }
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn list_organizations(&self) -> Result<Vec<Organization>> {
-        self.store().read(organizations::all)
+    pub fn list_organizations(
+        &self,
+        request: impl Into<Request<ListOrganizations>>,
+    ) -> Result<Page<Organization, OrganizationId>> {
+        let Request { body, errors } = request.into();
+        let request = rules::checked(body, errors)?;
+        self.store().read(|tx| organizations::list(tx, &request))
     }
 
     /// Returns an organization.
@@ -209,28 +224,6 @@ impl TicketingService {
         Ok(())
     }
 
-    /// Counts what an organization stores, for example to bill it.
-    ///
-    /// This reads all orders and tickets of the organization, on a connection of its own: about a second for a million
-    /// of them.
-    ///
-    /// # Errors
-    /// - [`Error::NotFound`](crate::Error::NotFound) if the organization does not exist.
-    ///
-    /// ```
-    #[doc = include_str!("../doc_fixture.md")]
-    /// service.create_order(&caller, CreateOrder::new(event.id, ada, ticket_type.id, 2))?;
-    /// let usage = service.organization_usage(caller.organization())?;
-    /// assert_eq!((usage.events, usage.orders, usage.tickets), (1, 1, 0));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn organization_usage(&self, id: OrganizationId) -> Result<OrganizationUsage> {
-        self.store().read_on_dedicated_connection(|tx| {
-            let organization = organizations::get(tx, id)?;
-            organization_usage::get(tx, organization.id)
-        })
-    }
-
     /// Returns a caller that notices a suspension that this process knows of.
     pub(super) fn caller(&self, organization: OrganizationId, scopes: Scopes, key: Option<ApiKeyId>) -> Caller {
         Caller { organization, scopes, key, suspended: self.inner.suspended.clone() }
@@ -248,7 +241,7 @@ impl TicketingService {
     ///
     /// ```
     #[doc = include_str!("../doc_fixture.md")]
-    /// let organization = service.list_organizations()?.remove(0);
+    /// let organization = service.list_organizations(ListOrganizations::default())?.data.remove(0);
     /// let caller = service.act_for(organization.id)?;
     /// assert_eq!(caller.organization(), organization.id);
     /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -1,9 +1,12 @@
 //! Organizations.
 
+use super::lists::limit_plus_one;
+use super::pages::read_page;
 use super::{Bind, Constraint, Row, Transaction, on_violation};
 use crate::error::{Error, Reason, ResourceKind, Result};
 use crate::model::id::OrganizationId;
-use crate::model::organization::{Organization, OrganizationFields};
+use crate::model::organization::{ListOrganizations, Organization, OrganizationFields};
+use crate::model::page::Page;
 use crate::rules::Checked;
 
 macro_rules! select {
@@ -19,7 +22,8 @@ const INSERT_FIRST: &str = "INSERT INTO organizations (id, name, currency, timez
 const UPDATE: &str = "UPDATE organizations SET name = ?2, currency = ?3, timezone = ?4, reference = ?5 WHERE id = ?1";
 const BY_ID: &str = select!("WHERE id = ?1");
 pub(super) const BY_REFERENCE: &str = select!("WHERE reference = ?1");
-const ALL: &str = select!("ORDER BY id DESC");
+const LIST: &str = select!("WHERE id < ?1 ORDER BY id DESC LIMIT ?2");
+pub(super) const LIST_BY_REFERENCE: &str = select!("WHERE reference = ?3 AND id < ?1 ORDER BY id DESC LIMIT ?2");
 const ANY: &str = "SELECT id FROM organizations LIMIT 1";
 const SUSPENDED: &str = "SELECT id, suspended_at FROM organizations WHERE id = ?1";
 pub(super) const ALL_SUSPENDED: &str = "SELECT id FROM organizations WHERE suspended_at IS NOT NULL";
@@ -89,8 +93,22 @@ pub(crate) fn find_by_reference(tx: &Transaction<'_>, reference: &str) -> Result
     tx.query_opt(BY_REFERENCE, &[reference.into()], decode)?.ok_or(Error::NotFound(ResourceKind::Organization))
 }
 
-pub(crate) fn all(tx: &Transaction<'_>) -> Result<Vec<Organization>> {
-    tx.query_all(ALL, &[], decode)
+/// Lists organizations, newest first. The cursor may be the id of an organization that was deleted: a list is read while
+/// others are created and deleted, and there is no owner whose cursor it could be.
+pub(crate) fn list(
+    tx: &Transaction<'_>,
+    request: &Checked<ListOrganizations>,
+) -> Result<Page<Organization, OrganizationId>> {
+    let cursor = request.page.cursor.map_or(Bind::Int(i64::MAX), Bind::from);
+    let mut binds = vec![cursor, limit_plus_one(&request.page)];
+    let sql = match &request.reference {
+        Some(reference) => {
+            binds.push(reference.into());
+            LIST_BY_REFERENCE
+        }
+        None => LIST,
+    };
+    read_page(tx, sql, &binds, &request.page, decode, |organization| organization.id)
 }
 
 /// Whether there is an organization. Reads one row.

@@ -7,6 +7,7 @@ use std::sync::{Arc, OnceLock};
 use tempfile::TempDir;
 use ticketing::environment::{ManualClock, SeededEntropy};
 use ticketing::event::Event;
+use ticketing::organization::ListOrganizations;
 use ticketing::request::KeyedCaller;
 use ticketing::ticket_type::TicketType;
 use ticketing::{Builder, Caller, TicketingService, Timestamp};
@@ -83,10 +84,11 @@ impl Fixture {
         let builder = TicketingService::builder(folder.path().join(database::FILE));
         let builder = builder.clock(clock.clone()).entropy(SeededEntropy::new(1));
         let service = configure(builder).open().expect("the file");
-        let organization = match service.list_organizations().expect("the organizations").first() {
-            Some(existing) => existing.id,
-            None => service.create_organization(Default::default()).expect("an organization").id,
-        };
+        let organization =
+            match service.list_organizations(ListOrganizations::default()).expect("the organizations").data.first() {
+                Some(existing) => existing.id,
+                None => service.create_organization(Default::default()).expect("an organization").id,
+            };
         let caller = service.act_for(organization).expect("the organization exists");
         Self {
             service,

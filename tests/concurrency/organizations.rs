@@ -5,7 +5,7 @@ use std::sync::Barrier;
 
 use ticketing::Error;
 use ticketing::error::{Reason, ResourceKind};
-use ticketing::organization::CreateOrganization;
+use ticketing::organization::{CreateOrganization, ListOrganizations};
 
 use crate::common::threads::{run_at_once, run_both};
 use crate::common::*;
@@ -109,7 +109,7 @@ fn an_event_and_the_deletion_of_its_organization_exclude_each_other() {
             }
         }
     }
-    let left = fixture.service.list_organizations().unwrap().len();
+    let left = fixture.service.list_organizations(ListOrganizations::default()).unwrap().data.len();
     assert_eq!(left, 1 + ROUNDS - deletions);
 }
 
@@ -125,7 +125,7 @@ fn control_with_a_check_before_the_transaction_an_event_loses_its_organization()
         database.execute("DELETE FROM organizations WHERE id = (SELECT MAX(id) FROM organizations)", []);
     }
     assert!(fixture.service.get_event(&caller, event.id).is_ok());
-    assert_eq!(fixture.service.list_organizations().unwrap().len(), 1);
+    assert_eq!(fixture.service.list_organizations(ListOrganizations::default()).unwrap().data.len(), 1);
     assert!(!fixture.service.check().unwrap().is_clean());
     fixture.skip_final_check();
 }

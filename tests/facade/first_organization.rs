@@ -3,7 +3,7 @@
 use std::sync::Barrier;
 
 use ticketing::TicketingService;
-use ticketing::organization::{CreateApiKey, CreateOrganization, Scopes};
+use ticketing::organization::{CreateApiKey, CreateOrganization, ListOrganizations, Scopes};
 
 fn key() -> CreateApiKey {
     CreateApiKey::new("Office")
@@ -25,7 +25,7 @@ fn only_one_of_several_services_creates_the_first_organization() {
     });
     assert_eq!(created, 1);
     let service = TicketingService::open(&path).unwrap();
-    let organizations = service.list_organizations().unwrap();
+    let organizations = service.list_organizations(ListOrganizations::default()).unwrap().data;
     assert_eq!(organizations.len(), 1);
     assert_eq!(service.list_api_keys(organizations[0].id).unwrap().len(), 1);
 }
@@ -39,5 +39,5 @@ fn an_invalid_first_organization_leaves_nothing_behind() {
     let without_scopes = key().scopes(Scopes::default());
     let refused = service.create_first_organization(CreateOrganization::default(), without_scopes).unwrap_err();
     assert_eq!(refused.fields()[0].path, "scopes");
-    assert!(service.list_organizations().unwrap().is_empty());
+    assert!(service.list_organizations(ListOrganizations::default()).unwrap().data.is_empty());
 }

@@ -26,6 +26,7 @@ mod metadata;
 mod metrics;
 mod notification_handlers;
 mod orders;
+mod organization_lists;
 mod organizations;
 mod page_size;
 mod payments;

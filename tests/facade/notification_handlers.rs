@@ -12,6 +12,7 @@ use crate::common::webhooks::{TIMEOUT, wait_until};
 use crate::common::*;
 use ticketing::environment::{Clock, ManualClock};
 use ticketing::notification::{Notification, NotificationDetails, NotificationTopic};
+use ticketing::organization::ListOrganizations;
 use ticketing::text_enum::TextEnum;
 use ticketing::webhook::{EventType, ListWebhooks};
 use ticketing::{Builder, TicketingService, Timestamp};
@@ -280,7 +281,7 @@ fn notifications_wait_for_a_program_with_their_handler_and_are_deleted_after_the
 
     // A program without the handler.
     let service = open(&|builder| builder);
-    let caller = service.act_for(service.list_organizations().unwrap()[0].id).unwrap();
+    let caller = service.act_for(service.list_organizations(ListOrganizations::default()).unwrap().data[0].id).unwrap();
     let event = service.list_events(&caller, ticketing::event::ListEvents::default()).unwrap().data.remove(0);
     let ticket_types = ticketing::ticket_type::ListTicketTypes::default();
     let ticket_type = service.list_ticket_types(&caller, event.id, ticket_types).unwrap().data.remove(0);

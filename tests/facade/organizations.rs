@@ -5,7 +5,7 @@ use ticketing::event::ListEvents;
 use ticketing::id::OrganizationId;
 use ticketing::order::{ListOrders, OrderStatus, PaymentStatus};
 use ticketing::organization::{
-    CreateApiKey, CreateOrganization, CreatedApiKey, Organization, Scopes, UpdateOrganization,
+    CreateApiKey, CreateOrganization, CreatedApiKey, ListOrganizations, Organization, Scopes, UpdateOrganization,
 };
 use ticketing::ticket::CheckInTicket;
 use ticketing::webhook::{CreateWebhook, EventType};
@@ -129,13 +129,13 @@ fn an_organization_and_its_first_key_are_created_together_or_not_at_all() {
     let cellar = || CreateOrganization::new("Cellar").reference("customer-17");
     let without_scopes = CreateApiKey::new("Office").scopes(Scopes::default());
     assert_eq!(fields(service.create_organization_with_key(cellar(), without_scopes)), ["scopes"]);
-    assert_eq!(service.list_organizations().expect("a list").len(), 1);
+    assert_eq!(service.list_organizations(ListOrganizations::default()).expect("a list").data.len(), 1);
 
     let (organization, created) = service.create_organization_with_key(cellar(), key()).expect("both");
     let caller = service.authenticate(&created.key).expect("a caller");
     assert_eq!((caller.organization(), caller.key()), (organization.id, Some(created.api_key.id)));
     assert_eq!(reason(service.create_organization_with_key(cellar(), key())), Some(Reason::ReferenceTaken));
-    assert_eq!(service.list_organizations().expect("a list").len(), 2);
+    assert_eq!(service.list_organizations(ListOrganizations::default()).expect("a list").data.len(), 2);
 }
 
 #[test]
@@ -237,7 +237,7 @@ fn only_an_empty_organization_can_be_deleted() {
     let late = service.create_event(&caller, new_event(|_| {}));
     assert_eq!(late, Err(Error::NotFound(ResourceKind::Organization)));
     assert_eq!(service.delete_organization(id), Err(Error::NotFound(ResourceKind::Organization)));
-    assert_eq!(service.list_organizations().expect("a list").len(), 1);
+    assert_eq!(service.list_organizations(ListOrganizations::default()).expect("a list").data.len(), 1);
 }
 
 #[test]

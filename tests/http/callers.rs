@@ -11,7 +11,7 @@ use serde_json::Value;
 use ticketing::error::ResourceKind;
 use ticketing::id::EventId;
 use ticketing::order::{CreateOrder, NewCustomer};
-use ticketing::organization::Scope;
+use ticketing::organization::{ListOrganizations, Scope};
 use ticketing::payment::{Checkout, CheckoutRequest, GatewayError, PaymentGateway, RefundRequest};
 use ticketing::server::{Routes, router};
 use ticketing::{Builder, Caller, Error, Result, TicketingService};
@@ -35,7 +35,8 @@ impl FromRef<App> for TicketingService {
 async fn log_in(State(app): State<App>, mut request: Request, next: Next) -> Response {
     let user = request.headers().get("x-user").map(|user| user.to_str().unwrap().to_owned());
     let service = &app.service;
-    let organizer = || service.act_for(service.list_organizations().unwrap()[0].id).unwrap();
+    let organizer =
+        || service.act_for(service.list_organizations(ListOrganizations::default()).unwrap().data[0].id).unwrap();
     let caller = match user.as_deref() {
         None => None,
         Some("organizer") => Some(organizer()),

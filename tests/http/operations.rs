@@ -4,7 +4,7 @@ use crate::common::http::{EventOnSale, Server, event_on_sale, id, order_of, othe
 use crate::common::{FakeGateway, GatewayBehavior, outbox};
 use serde_json::{Value, json};
 use ticketing::Builder;
-use ticketing::organization::{Scope, Scopes};
+use ticketing::organization::{ListOrganizations, Scope, Scopes};
 
 fn new_event(slug: &str) -> Value {
     json!({"title": "Jazz Night", "slug": slug, "startDate": "9000-06-01T18:00:00Z", "deliveryMethod": "DIGITAL"})
@@ -139,7 +139,10 @@ fn refunds_are_listed_without_the_text_of_the_gateway() {
     let server = Server::with(|builder| builder.payment_gateway(gateway.clone()), |_| {});
     let mut client = server.client();
     let EventOnSale { event, ticket_type } = event_on_sale(&mut client, "summer-night");
-    let caller = server.service.act_for(server.service.list_organizations().unwrap()[0].id).unwrap();
+    let caller = server
+        .service
+        .act_for(server.service.list_organizations(ListOrganizations::default()).unwrap().data[0].id)
+        .unwrap();
     let mut cancelled = |behavior: GatewayBehavior| {
         gateway.on_refund(behavior);
         let order = client.post("/v1/orders", &order_of(&event, &ticket_type, 2)).expect(201).json()["order"].clone();

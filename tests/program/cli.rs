@@ -7,6 +7,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
+use crate::common::Database;
 use crate::common::example_server::{ExampleServer, finish, has_curl, program, text};
 use serde_json::Value;
 use ticketing::event::{CreateEvent, EventStatus};
@@ -308,6 +309,19 @@ fn an_organization_is_changed_suspended_resumed_counted_and_deleted() {
     assert_eq!(server.get("/v1/events", secret).0, 200);
     assert_eq!(json_output(folder.path(), &["delete-organization", id])["deleted"], created["id"]);
     assert_eq!(server.get("/v1/events", secret).0, 401);
+}
+
+#[test]
+fn all_organizations_are_listed_also_if_they_are_more_than_a_page() {
+    let folder = folder();
+    json_output(folder.path(), &["create-organization", "Cellar"]);
+    Database::open(&folder.path().join("ticketing.db")).run(
+        "INSERT INTO organizations (id, name, currency, timezone, created_at)
+            WITH RECURSIVE number (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number WHERE n < 100)
+            SELECT n, 'Tenant', 'EUR', 'UTC', 0 FROM number",
+    );
+    let listed = json_output(folder.path(), &["list-organizations"]);
+    assert_eq!(listed["organizations"].as_array().unwrap().len(), 101);
 }
 
 #[test]

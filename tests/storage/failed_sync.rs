@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use ticketing::environment::ManualClock;
 use ticketing::error::StoreErrorKind;
+use ticketing::organization::ListOrganizations;
 use ticketing::{CloseError, Error, TicketingService};
 
 use super::power_loss::{AfterFailedSync, Disk, FileKind, Operation, OperationKind, read_record};
@@ -264,7 +265,7 @@ fn all_processes_stop_and_the_next_start_waits_for_the_last_of_them() {
     let failed = sync_failed();
     assert_eq!(other.create_organization(Default::default()).unwrap_err(), failed);
     assert_eq!(other.ready().unwrap_err(), failed);
-    let organizations = other.list_organizations().unwrap().len();
+    let organizations = other.list_organizations(ListOrganizations::default()).unwrap().data.len();
     assert_eq!(organizations, 1, "reads go on");
 
     // While one of the processes has the file open, its whole log cannot be recovered.

@@ -7,6 +7,7 @@ use ticketing::discount::ListDiscounts;
 use ticketing::error::{Reason, StoreErrorKind};
 use ticketing::event::ListEvents;
 use ticketing::order::{CreateOrder, ListOrders, OrderStatus};
+use ticketing::organization::ListOrganizations;
 use ticketing::payment::{ListRefunds, RefundStatus};
 use ticketing::ticket::{CheckInTicket, ListTickets, TicketStatus};
 use ticketing::ticket_type::{ListTicketTypes, TicketType};
@@ -91,7 +92,7 @@ fn answers(fixture: &Fixture, caller: &Caller) -> Value {
         let request = ListWebhookDeliveries::default().limit(100);
         service.list_webhook_deliveries(caller, webhook, request).expect("deliveries").data
     };
-    let organizations = service.list_organizations().expect("organizations");
+    let organizations = service.list_organizations(ListOrganizations::default()).expect("organizations").data;
     json!({
         "organization": organizations.iter().find(|found| found.id == organization),
         "apiKeys": service.list_api_keys(organization).expect("keys"),
@@ -187,7 +188,7 @@ fn an_older_database_is_refused_if_it_must_not_be_migrated() {
     assert_eq!(schema_version(&path), SCHEMA_OF_0_1_0);
     // A new database is created all the same.
     let new = TicketingService::builder(folder.path().join("new.db")).migrate(false).open().expect("a service");
-    assert!(new.list_organizations().expect("organizations").is_empty());
+    assert!(new.list_organizations(ListOrganizations::default()).expect("organizations").data.is_empty());
 }
 
 #[cfg(unix)]
@@ -246,7 +247,7 @@ fn everything_that_0_1_0_stored_is_returned_as_it_returned_it() {
     assert_contains(&answers(&fixture, &fixture.caller), &expected["first"], "first");
     let other = answers(&fixture, &caller_for(&fixture, "other"));
     assert_contains(&other, &expected["other"], "other");
-    assert_eq!(fixture.service.list_organizations().expect("organizations").len(), 2);
+    assert_eq!(fixture.service.list_organizations(ListOrganizations::default()).expect("organizations").data.len(), 2);
 }
 
 #[test]
