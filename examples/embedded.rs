@@ -121,7 +121,7 @@ impl Sale {
     }
 
     fn check_in(&self, ada: &Purchase) -> Step {
-        let scan = || CheckInTicket::at(&ada.code, self.event.id);
+        let scan = || CheckInTicket::new(&ada.code).event(self.event.id);
         println!("\nAda tries her ticket a month early.");
         println!("She is refused: {}.", refusal(self.service.check_in_ticket(&self.caller, scan()))?);
         self.clock.set("2026-06-01T17:30:00Z".parse()?);

@@ -1,10 +1,10 @@
 //! The cost of discounts: orders with a code, orders with automatic discounts, and `validate_discount`.
 
 use rusqlite::{Connection, OptionalExtension, params};
-use ticketing::discount::{BasketItem, CreateDiscount, Percentage, ValidateDiscount};
+use ticketing::Amount;
+use ticketing::discount::{BasketItem, CreateDiscount, ValidateDiscount};
 use ticketing::id::TicketTypeId;
 use ticketing::ticket_type::CreateTicketType;
-use ticketing::{Amount, Timestamp};
 
 use crate::by_hand;
 use crate::common::database::stored_id;
@@ -32,11 +32,8 @@ fn with_discounts(store: &LargeStore, codes: &[&str], application: Application) 
     let ticket_type =
         store.fixture.service.create_ticket_type(&store.fixture.caller, store.event, ticket_type).expect("created");
     for (index, code) in codes.iter().enumerate() {
-        let percent = if index + 1 == codes.len() { 100 } else { 10 * u8::try_from(index).unwrap_or(0) + 10 };
-        let percent = Percentage::whole(percent).expect("at most 100 percent");
-        let from = Timestamp::UNIX_EPOCH;
-        let to = Timestamp::MAX;
-        let mut new = CreateDiscount::percentage(store.event, *code, percent, from, to);
+        let percent = if index + 1 == codes.len() { 100 } else { 10 * u32::try_from(index).unwrap_or(0) + 10 };
+        let mut new = CreateDiscount::percentage(*code, percent).event(store.event);
         new.auto_apply = Some(application == Application::Automatic);
         new.usage_limit = Some(10_000_000);
         new.applicable_ticket_types = Some(vec![ticket_type.id]);

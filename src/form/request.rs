@@ -7,8 +7,9 @@ use super::object::{self, Form, ObjectReader};
 use super::path::Path;
 use crate::error::{FieldErrors, Result};
 
-/// A request, together with the errors of its fields. Every operation accepts a `Request<T>` or a plain `T`.
-/// Errors found while reading JSON and errors found by the operation are reported together.
+/// A request, together with the errors of its fields. Every operation that writes accepts a `Request<T>` or a plain `T`.
+/// Errors found while reading JSON and errors found by the operation are reported together. Lists take a plain request:
+/// see [`into_inner`](Self::into_inner).
 ///
 /// ```
 /// use ticketing::event::CreateEvent;

@@ -1,6 +1,7 @@
 //! The macros that give requests their setters.
 //!
-//! A setter has the name and the doc of its field and takes the plain value:
+//! A setter has the name and the doc of its field and takes the plain value. The setter of an id has the name without
+//! `_id`: `event(event.id)`.
 //!
 //! | field | setter |
 //! |---|---|
@@ -65,10 +66,42 @@ macro_rules! writable_setters {
     };
 }
 
-/// The setters of one field of a form. A file with a `PageRequest` also imports `Id`, the type of cursors.
+/// Gives a request the constructor `new`, which is the same as its default.
+macro_rules! constructor {
+    ($request:ident $doc:literal) => {
+        /// # Constructors
+        impl $request {
+            #[doc = $doc]
+            #[must_use]
+            pub fn new() -> Self {
+                Self::default()
+            }
+        }
+    };
+}
+
+/// The setters of one field of a form.
 macro_rules! form_setter {
-    ($docs:tt $field:ident: PageRequest<$cursor:ty>) => {
-        $crate::form::setters::setter! { $docs $field is_value: PageRequest<$cursor> }
+    ($docs:tt event_id: $($type:tt)*) => {
+        $crate::form::setters::form_setter! { $docs event event_id: $($type)* }
+    };
+    ($docs:tt ticket_type_id: $($type:tt)*) => {
+        $crate::form::setters::form_setter! { $docs ticket_type ticket_type_id: $($type)* }
+    };
+    ($docs:tt order_id: $($type:tt)*) => {
+        $crate::form::setters::form_setter! { $docs order order_id: $($type)* }
+    };
+    ($docs:tt discount_id: $($type:tt)*) => {
+        $crate::form::setters::form_setter! { $docs discount discount_id: $($type)* }
+    };
+    ($docs:tt organization_id: $($type:tt)*) => {
+        $crate::form::setters::form_setter! { $docs organization organization_id: $($type)* }
+    };
+    ($docs:tt $field:ident: $($type:tt)*) => {
+        $crate::form::setters::form_setter! { $docs $field $field: $($type)* }
+    };
+    ($docs:tt $name:ident $field:ident: PageRequest<$cursor:ty>) => {
+        $crate::form::setters::setter! { $docs $name $field is_value: PageRequest<$cursor> }
 
         /// Sets the greatest number of items of the page: 1 to 100. The default is 25.
         #[must_use]
@@ -84,30 +117,30 @@ macro_rules! form_setter {
             self
         }
     };
-    ($docs:tt $field:ident: Option<String>) => {
-        $crate::form::setters::setter! { $docs $field is_option: String }
+    ($docs:tt $name:ident $field:ident: Option<String>) => {
+        $crate::form::setters::setter! { $docs $name $field is_option: String }
     };
-    ($docs:tt $field:ident: Option<$type:ty>) => {
-        $crate::form::setters::setter! { $docs $field is_option: $type }
+    ($docs:tt $name:ident $field:ident: Option<$type:ty>) => {
+        $crate::form::setters::setter! { $docs $name $field is_option: $type }
     };
-    ($docs:tt $field:ident: $($type:tt)*) => {
-        $crate::form::setters::setter! { $docs $field is_value: $($type)* }
+    ($docs:tt $name:ident $field:ident: $($type:tt)*) => {
+        $crate::form::setters::setter! { $docs $name $field is_value: $($type)* }
     };
 }
 
 /// The setters of one writable field.
 macro_rules! writable_setter {
     (create $docs:tt $field:ident: [$($type:tt)*] required) => {
-        $crate::form::setters::setter! { $docs $field is_value: $($type)* }
+        $crate::form::setters::setter! { $docs $field $field is_value: $($type)* }
     };
     (create [$($docs:tt)*] $field:ident: [$($type:tt)*] $presence:ident $(($default:expr))?) => {
         $crate::form::setters::setter! {
             [$($docs)* #[doc = $crate::form::setters::default_doc!($presence $(($default))?)]]
-            $field is_option: $($type)*
+            $field $field is_option: $($type)*
         }
     };
     (update $docs:tt $field:ident: [$($type:tt)*] nullable) => {
-        $crate::form::setters::setter! { $docs $field is_nullable_change: $($type)* }
+        $crate::form::setters::setter! { $docs $field $field is_nullable_change: $($type)* }
 
         pastey::paste! {
             #[doc = concat!("Clears `", stringify!($field), "`: sets it to `None`.")]
@@ -119,36 +152,37 @@ macro_rules! writable_setter {
         }
     };
     (update $docs:tt $field:ident: [$($type:tt)*] $presence:ident $(($default:expr))?) => {
-        $crate::form::setters::setter! { $docs $field is_change: $($type)* }
+        $crate::form::setters::setter! { $docs $field $field is_change: $($type)* }
     };
 }
 
 /// One setter. The type of its parameter depends on the type of the value.
 macro_rules! setter {
-    ($docs:tt $field:ident $holder:ident: String) => {
-        $crate::form::setters::setter! { $docs $field $holder (impl Into<String>) $field.into() }
+    ($docs:tt $name:ident $field:ident $holder:ident: String) => {
+        $crate::form::setters::setter! { $docs $name $field $holder (impl Into<String>) $name.into() }
     };
-    ($docs:tt $field:ident $holder:ident: Scopes) => {
-        $crate::form::setters::setter! { $docs $field $holder (impl Into<Scopes>) $field.into() }
+    ($docs:tt $name:ident $field:ident $holder:ident: Scopes) => {
+        $crate::form::setters::setter! { $docs $name $field $holder (impl Into<Scopes>) $name.into() }
     };
-    ($docs:tt $field:ident $holder:ident: Vec<String>) => {
+    ($docs:tt $name:ident $field:ident $holder:ident: Vec<String>) => {
         $crate::form::setters::setter! {
-            $docs $field $holder (impl IntoIterator<Item = impl Into<String>>) $field.into_iter().map(Into::into).collect()
+            $docs $name $field $holder (impl IntoIterator<Item = impl Into<String>>)
+            $name.into_iter().map(Into::into).collect()
         }
     };
-    ($docs:tt $field:ident $holder:ident: Vec<$item:ty>) => {
+    ($docs:tt $name:ident $field:ident $holder:ident: Vec<$item:ty>) => {
         $crate::form::setters::setter! {
-            $docs $field $holder (impl IntoIterator<Item = $item>) $field.into_iter().collect()
+            $docs $name $field $holder (impl IntoIterator<Item = $item>) $name.into_iter().collect()
         }
     };
-    ($docs:tt $field:ident $holder:ident: $type:ty) => {
-        $crate::form::setters::setter! { $docs $field $holder ($type) $field }
+    ($docs:tt $name:ident $field:ident $holder:ident: $type:ty) => {
+        $crate::form::setters::setter! { $docs $name $field $holder ($type) $name }
     };
-    ([$($docs:tt)*] $field:ident $holder:ident ($($parameter:tt)*) $value:expr) => {
+    ([$($docs:tt)*] $name:ident $field:ident $holder:ident ($($parameter:tt)*) $value:expr) => {
         #[doc = concat!("Sets `", stringify!($field), "`.\n")]
         $($docs)*
         #[must_use]
-        pub fn $field(mut self, $field: $($parameter)*) -> Self {
+        pub fn $name(mut self, $name: $($parameter)*) -> Self {
             self.$field = $crate::form::setters::held!($holder $value);
             self
         }
@@ -182,5 +216,5 @@ macro_rules! default_doc {
 }
 
 pub(crate) use {
-    default_doc, form_setter, form_setters, held, setter, with_setters, writable_setter, writable_setters,
+    constructor, default_doc, form_setter, form_setters, held, setter, with_setters, writable_setter, writable_setters,
 };

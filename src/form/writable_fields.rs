@@ -144,6 +144,8 @@ macro_rules! update_form {
             }
         }
 
+        $crate::form::setters::constructor! { $update "Creates a request that changes nothing. Its setters add changes." }
+
         impl $update {
             /// Removes the errors of fields that are set to the value which they have already, if they are about their
             /// limits. A value that was stored before a limit was introduced is refused only if it is changed.

@@ -6,7 +6,6 @@ use super::discount_value::{DiscountType, DiscountValue};
 use super::id::{DiscountId, EventId, TicketTypeId};
 use super::order::MAX_ITEMS;
 use super::page::PageRequest;
-use super::percentage::Percentage;
 use super::ticket_type::{MAX_QUANTITY, MAX_TICKET_TYPES};
 use super::timestamp::Timestamp;
 use crate::form::declare::form;
@@ -15,6 +14,7 @@ use crate::form::limits::ListLimit::{MaxItems, Unique};
 use crate::form::limits::NumberLimit::{Max, Min};
 use crate::form::limits::TextLimit::{MaxLength, MinLength};
 use crate::form::object::Form;
+use crate::form::setters::constructor;
 use crate::form::writable_fields::writable_fields;
 use crate::text_enum::text_enum;
 
@@ -124,29 +124,42 @@ writable_fields! {
 
 /// # Constructors
 impl CreateDiscount {
-    /// Creates a discount of a percentage on all ticket types of the event, for any number of orders with the
-    /// code, between two times.
+    /// Creates a discount of whole percent, 0 to 100, on all ticket types of an event, for any number of orders with the
+    /// code and at any time. [`event`](Self::event) names the event; [`valid_from`](Self::valid_from) and
+    /// [`valid_to`](Self::valid_to) limit the time. For a fraction of a percent, use [`value`](Self::value).
+    ///
+    /// ```
+    /// use ticketing::discount::{CreateDiscount, Percentage};
+    #[doc = include_str!("../doc_fixture.md")]
+    /// let early = CreateDiscount::percentage("EARLY", 10).event(event.id).valid_to("2100-01-01T00:00:00Z".parse()?);
+    /// service.create_discount(&caller, early)?;
+    /// let members = CreateDiscount::percentage("MEMBERS", 0).event(event.id).value(Percentage::new(125, 1)?);
+    /// assert_eq!(service.create_discount(&caller, members)?.value, Percentage::new(125, 1)?.into());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
-    pub fn percentage(
-        event_id: EventId,
-        code: impl Into<String>,
-        percentage: Percentage,
-        valid_from: Timestamp,
-        valid_to: Timestamp,
-    ) -> Self {
-        Self { event_id, code: code.into(), valid_from, valid_to, ..Self::blank() }.value(percentage)
+    pub fn percentage(code: impl Into<String>, percent: u32) -> Self {
+        Self::always(code).discount_type(DiscountType::Percentage).number(Amount::whole(percent.into()))
     }
 
-    /// Creates a discount of an amount on each order, in the currency of the event.
+    /// Creates a discount of an amount on each order, in the currency of the event, for any number of orders with the
+    /// code and at any time. [`event`](Self::event) names the event; [`valid_from`](Self::valid_from) and
+    /// [`valid_to`](Self::valid_to) limit the time.
     #[must_use]
-    pub fn fixed_amount(
-        event_id: EventId,
-        code: impl Into<String>,
-        amount: Amount,
-        valid_from: Timestamp,
-        valid_to: Timestamp,
-    ) -> Self {
-        Self { event_id, code: code.into(), valid_from, valid_to, ..Self::blank() }.value(amount)
+    pub fn fixed_amount(code: impl Into<String>, amount: Amount) -> Self {
+        Self::always(code).value(amount)
+    }
+
+    /// A discount that is valid at any time, without an event and a value.
+    fn always(code: impl Into<String>) -> Self {
+        Self { code: code.into(), valid_from: Timestamp::UNIX_EPOCH, valid_to: Timestamp::MAX, ..Self::blank() }
+    }
+
+    /// Sets the event, which a discount must have.
+    #[must_use]
+    pub fn event(mut self, event: EventId) -> Self {
+        self.event_id = event;
+        self
     }
 
     /// Sets the reduction: a percentage, or an amount from 0 to 1,000,000,000 with at most as many decimals as the
@@ -189,6 +202,8 @@ impl std::ops::Deref for CurrentDiscount {
         &self.discount
     }
 }
+
+constructor! { ListDiscounts "Creates a request for the first page of the whole list. Its setters add filters." }
 
 form! {
     /// A request to list discounts.

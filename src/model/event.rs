@@ -11,6 +11,7 @@ use crate::form::limits::ListLimit::{Each, MaxItems, Unique};
 use crate::form::limits::TextLimit::{ExactLength, MaxLength, MinLength, SafeScheme, Slug, Uri};
 use crate::form::limits::{DESCRIPTION_LENGTH, ENTRY_LENGTH, LINE_LENGTH, URL_LENGTH};
 use crate::form::object::Form;
+use crate::form::setters::constructor;
 use crate::form::writable_fields::writable_fields;
 use crate::text_enum::text_enum;
 
@@ -196,6 +197,8 @@ writable_fields! {
     /// Whether the organizer receives no notifications of orders.
     disable_organizer_order_notifications: bool => required;
 }
+
+constructor! { ListEvents "Creates a request for the first page of the whole list. Its setters add filters." }
 
 form! {
     /// A request to list events.

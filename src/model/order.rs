@@ -14,6 +14,7 @@ use crate::form::limits::ListLimit::{MaxItems, MinItems};
 use crate::form::limits::NumberLimit::{Max, Min};
 use crate::form::limits::TextLimit::{CountryCode, MaxLength, MinLength, SafeScheme, Uri};
 use crate::form::limits::{EMAIL_LENGTH, LINE_LENGTH, URL_LENGTH};
+use crate::form::setters::constructor;
 use crate::text_enum::text_enum;
 
 /// The greatest number of items of an order, and of a basket.
@@ -369,6 +370,8 @@ impl ListOrders {
         *self != Self { page: self.page.clone(), ..Self::default() }
     }
 }
+
+constructor! { ListOrders "Creates a request for the first page of the whole list. Its setters add filters." }
 
 form! {
     /// A request to list orders.

@@ -111,7 +111,7 @@ pub struct Page<T, C> {
 /// ```
 /// use ticketing::page;
 #[doc = include_str!("../doc_fixture.md")]
-/// let request = ListOrders::default().event_id(event.id).status(OrderStatus::Completed);
+/// let request = ListOrders::default().event(event.id).status(OrderStatus::Completed);
 /// for order in page::all(|page| service.list_orders(&caller, request.clone().page(page))) {
 ///     println!("{}", order?.customer.email);
 /// }

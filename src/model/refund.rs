@@ -5,6 +5,7 @@ use super::id::{EventId, OrderId};
 use super::page::PageRequest;
 use super::timestamp::Timestamp;
 use crate::form::declare::form;
+use crate::form::setters::constructor;
 use crate::text_enum::text_enum;
 
 text_enum! {
@@ -42,6 +43,8 @@ pub struct Refund {
     /// When the refund last changed.
     pub updated_at: Timestamp,
 }
+
+constructor! { ListRefunds "Creates a request for the first page of the whole list. Its setters add filters." }
 
 form! {
     /// A request to list refunds.

@@ -11,6 +11,7 @@ use crate::form::declare::form;
 use crate::form::limits::NumberLimit::{Max, Min};
 use crate::form::limits::TextLimit::{Email, MaxLength, MinLength};
 use crate::form::limits::{EMAIL_LENGTH, LINE_LENGTH};
+use crate::form::setters::constructor;
 use crate::text_enum::text_enum;
 
 text_enum! {
@@ -182,18 +183,15 @@ form! {
 
 /// # Constructors
 impl CheckInTicket {
-    /// Creates a scan that accepts tickets for any event.
+    /// Creates a scan that accepts tickets for any event. With [`event`](Self::event), it is a scan at the entrance of an
+    /// event, which refuses tickets for other events.
     #[must_use]
     pub fn new(code: impl Into<String>) -> Self {
         Self { code: code.into(), event_id: None }
     }
-
-    /// Creates a scan at the entrance of an event, which accepts only tickets for this event.
-    #[must_use]
-    pub fn at(code: impl Into<String>, event_id: EventId) -> Self {
-        Self { code: code.into(), event_id: Some(event_id) }
-    }
 }
+
+constructor! { ListTickets "Creates a request for the first page of the whole list. Its setters add filters." }
 
 form! {
     /// A request to list tickets.

@@ -12,6 +12,7 @@ use crate::form::limits::NumberLimit::{Max, Min};
 use crate::form::limits::TextLimit::{Logo, MaxLength, MinLength};
 use crate::form::limits::{DESCRIPTION_LENGTH, ENTRY_LENGTH, LINE_LENGTH};
 use crate::form::object::Form;
+use crate::form::setters::constructor;
 use crate::form::writable_fields::writable_fields;
 use crate::text_enum::text_enum;
 
@@ -163,6 +164,8 @@ impl CreateTicketType {
         Self { name: name.into(), price, quantity, ..Self::blank() }
     }
 }
+
+constructor! { ListTicketTypes "Creates a request for the first page of the whole list. Its setters add filters." }
 
 form! {
     /// A request to list the ticket types of an event.

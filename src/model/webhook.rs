@@ -9,6 +9,7 @@ use crate::form::declare::form;
 use crate::form::limits::ListLimit::{MaxItems, MinItems};
 use crate::form::limits::TextLimit::{MaxLength, WebhookUrl};
 use crate::form::limits::URL_LENGTH;
+use crate::form::setters::constructor;
 use crate::form::writable_fields::writable_fields;
 use crate::text_enum::text_enum;
 
@@ -143,6 +144,8 @@ impl CreateWebhook {
     }
 }
 
+constructor! { ListWebhooks "Creates a request for the first page of the whole list. Its setters add filters." }
+
 form! {
     /// A request to list webhook endpoints.
     #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -186,6 +189,8 @@ pub struct WebhookDelivery {
     /// When the attempt ended.
     pub created_at: Timestamp,
 }
+
+constructor! { ListWebhookDeliveries "Creates a request for the first page of the whole list. Its setters add filters." }
 
 form! {
     /// A request to list the deliveries of a webhook endpoint.

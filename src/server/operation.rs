@@ -132,11 +132,12 @@ impl Operation {
         name: &'static str,
         path: &'static str,
         scope: Scope,
-        run: fn(&Call<'_>, Request<Q>) -> Result<T>,
+        run: fn(&Call<'_>, Q) -> Result<T>,
     ) -> Self {
         let input = Input::Query(object::schema::<Q>);
         Self::new(name, path, scope, Method::GET, input, Success::ok::<T>(), move |call| {
-            json(&run(call, call.query())?)
+            call.caller.require(scope)?;
+            json(&run(call, call.query().into_inner()?)?)
         })
     }
 

@@ -80,8 +80,8 @@ impl TicketingService {
         redirect_urls: Option<CheckoutRedirectUrls>,
     ) -> CheckoutRequest {
         let mut request = CheckoutRequest::new(order.id, order.total, currency)
-            .organization_id(order.organizer_id)
-            .event_id(order.event_id)
+            .organization(order.organizer_id)
+            .event(order.event_id)
             .customer(order.customer)
             .metadata(order.metadata);
         request.redirect_urls = redirect_urls;

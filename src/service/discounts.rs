@@ -28,18 +28,14 @@ impl TicketingService {
     /// use ticketing::discount::ListDiscounts;
     #[doc = include_str!("../doc_fixture.md")]
     /// let discount = service.create_discount(&caller, early_bird)?;
-    /// let filter = ListDiscounts::default().event_id(event.id).code("early");
+    /// let filter = ListDiscounts::default().event(event.id).code("early");
     /// let page = service.list_discounts(&caller, filter)?;
     /// assert_eq!(page.data, [discount]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn list_discounts(
-        &self,
-        caller: &Caller,
-        request: impl Into<Request<ListDiscounts>>,
-    ) -> Result<Page<Discount, DiscountId>> {
+    pub fn list_discounts(&self, caller: &Caller, request: ListDiscounts) -> Result<Page<Discount, DiscountId>> {
         caller.require(Scope::DiscountsRead)?;
-        let Request { body, errors } = request.into();
+        let Request { body, errors } = Request::from(request);
         let request = checked(body, errors)?;
         let unfiltered = ListDiscounts { page: request.page.clone(), ..ListDiscounts::default() };
         let has_filters = *request != unfiltered;
@@ -58,18 +54,14 @@ impl TicketingService {
     ///   the code, and `limit-reached` if 20 other automatic discounts of the event are enabled.
     ///
     /// ```
-    /// use ticketing::Timestamp;
-    /// use ticketing::discount::{CreateDiscount, Percentage};
+    /// use ticketing::discount::CreateDiscount;
     /// use ticketing::order::CreateOrder;
     #[doc = include_str!("../doc_fixture.md")]
     /// // 10 % off with the code EARLY, for the first 100 orders.
-    /// let (start, end) = ("2020-01-01T00:00:00Z".parse()?, Timestamp::MAX);
-    /// let mut early = CreateDiscount::percentage(event.id, "EARLY", Percentage::whole(10)?, start, end);
-    /// early.usage_limit = Some(100);
+    /// let early = CreateDiscount::percentage("EARLY", 10).event(event.id).usage_limit(100);
     /// service.create_discount(&caller, early)?;
     ///
-    /// let mut order = CreateOrder::new(event.id, ada, ticket_type.id, 2);
-    /// order.discount_code = Some("early".to_owned());
+    /// let order = CreateOrder::new(event.id, ada, ticket_type.id, 2).discount_code("early");
     /// let order = service.create_order(&caller, order)?.order;
     /// assert_eq!(order.total.to_string(), "22.50");
     /// assert_eq!(order.discount_code.as_deref(), Some("EARLY"));
@@ -102,10 +94,9 @@ impl TicketingService {
     ///
     /// ```
     /// use ticketing::discount::{BasketItem, CreateDiscount, DiscountRefusal, ValidateDiscount};
-    /// use ticketing::{Amount, Timestamp};
+    /// use ticketing::Amount;
     #[doc = include_str!("../doc_fixture.md")]
-    /// let (start, end) = ("2020-01-01T00:00:00Z".parse()?, Timestamp::MAX);
-    /// let five_off = CreateDiscount::fixed_amount(event.id, "FIVE", Amount::whole(5), start, end);
+    /// let five_off = CreateDiscount::fixed_amount("FIVE", Amount::whole(5)).event(event.id);
     /// service.create_discount(&caller, five_off)?;
     ///
     /// let item = BasketItem::new(ticket_type.id, 2, ticket_type.price);

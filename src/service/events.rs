@@ -31,13 +31,9 @@ impl TicketingService {
     /// assert_eq!(page.data, [event]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn list_events(
-        &self,
-        caller: &Caller,
-        request: impl Into<Request<ListEvents>>,
-    ) -> Result<Page<Event, EventId>> {
+    pub fn list_events(&self, caller: &Caller, request: ListEvents) -> Result<Page<Event, EventId>> {
         caller.require(Scope::EventsRead)?;
-        let Request { body, errors } = request.into();
+        let Request { body, errors } = Request::from(request);
         let request = checked(body, errors)?;
         let unfiltered = ListEvents { page: request.page.clone(), ..ListEvents::default() };
         let has_filters = *request != unfiltered;

@@ -40,13 +40,9 @@ impl TicketingService {
     /// assert_eq!(service.list_orders(&caller, of_ada)?.data.len(), 1);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn list_orders(
-        &self,
-        caller: &Caller,
-        request: impl Into<Request<ListOrders>>,
-    ) -> Result<Page<OrderSummary, OrderId>> {
+    pub fn list_orders(&self, caller: &Caller, request: ListOrders) -> Result<Page<OrderSummary, OrderId>> {
         caller.require(Scope::OrdersRead)?;
-        let Request { body, errors } = request.into();
+        let Request { body, errors } = Request::from(request);
         let request = checked(body, errors)?;
         self.store()
             .list(caller.organization, request.has_filters(), |tx| orders::list(tx, caller.organization, &request))

@@ -43,13 +43,9 @@ impl TicketingService {
     /// assert_eq!(refunds[0].status, RefundStatus::Done);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn list_refunds(
-        &self,
-        caller: &Caller,
-        request: impl Into<Request<ListRefunds>>,
-    ) -> Result<Page<Refund, OrderId>> {
+    pub fn list_refunds(&self, caller: &Caller, request: ListRefunds) -> Result<Page<Refund, OrderId>> {
         caller.require(Scope::OrdersRead)?;
-        let Request { body, errors } = request.into();
+        let Request { body, errors } = Request::from(request);
         let request = checked(body, errors)?;
         let has_filters = *request != ListRefunds { page: request.page.clone(), ..ListRefunds::default() };
         self.store().list(caller.organization, has_filters, |tx| refunds::list(tx, caller.organization, &request))
@@ -76,8 +72,8 @@ impl TicketingService {
             return Ok(RefundOutcome::NotDue);
         };
         let mut request = RefundRequest::new(order, attempt.amount, attempt.currency.clone())
-            .organization_id(attempt.organization)
-            .event_id(attempt.event);
+            .organization(attempt.organization)
+            .event(attempt.event);
         request.reference.clone_from(&attempt.reference);
         let answer = gateway.call(move |gateway| gateway.refund(&request));
         let number = attempt.number;

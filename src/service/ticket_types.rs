@@ -34,10 +34,10 @@ impl TicketingService {
         &self,
         caller: &Caller,
         event: EventId,
-        request: impl Into<Request<ListTicketTypes>>,
+        request: ListTicketTypes,
     ) -> Result<Page<TicketType, TicketTypeId>> {
         caller.require(Scope::TicketTypesRead)?;
-        let Request { body, errors } = request.into();
+        let Request { body, errors } = Request::from(request);
         self.store().read(|tx| {
             let event = events::get(tx, caller.organization, event)?;
             let request = checked(body, errors)?;

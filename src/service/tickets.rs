@@ -33,17 +33,13 @@ impl TicketingService {
     #[doc = include_str!("../doc_fixture.md")]
     /// let request = IssueTickets::new(ticket_type.id, ada, 3);
     /// service.issue_tickets(&caller, request)?;
-    /// let of_event = ListTickets::default().event_id(event.id);
+    /// let of_event = ListTickets::default().event(event.id);
     /// assert_eq!(service.list_tickets(&caller, of_event)?.data.len(), 3);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn list_tickets(
-        &self,
-        caller: &Caller,
-        request: impl Into<Request<ListTickets>>,
-    ) -> Result<Page<IssuedTicket, TicketId>> {
+    pub fn list_tickets(&self, caller: &Caller, request: ListTickets) -> Result<Page<IssuedTicket, TicketId>> {
         caller.require(Scope::TicketsRead)?;
-        let Request { body, errors } = request.into();
+        let Request { body, errors } = Request::from(request);
         let request = checked(body, errors)?;
         // The tickets of one order are few.
         let (order_id, page) = (request.order_id, request.page.clone());

@@ -32,13 +32,9 @@ impl TicketingService {
     /// assert_eq!(page.data, [webhook.endpoint]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn list_webhooks(
-        &self,
-        caller: &Caller,
-        request: impl Into<Request<ListWebhooks>>,
-    ) -> Result<Page<WebhookEndpoint, WebhookId>> {
+    pub fn list_webhooks(&self, caller: &Caller, request: ListWebhooks) -> Result<Page<WebhookEndpoint, WebhookId>> {
         caller.require(Scope::WebhooksRead)?;
-        let Request { body, errors } = request.into();
+        let Request { body, errors } = Request::from(request);
         let request = checked(body, errors)?;
         self.store().read(|tx| webhooks::list(tx, caller.organization, &request))
     }
@@ -199,10 +195,10 @@ impl TicketingService {
         &self,
         caller: &Caller,
         id: WebhookId,
-        request: impl Into<Request<ListWebhookDeliveries>>,
+        request: ListWebhookDeliveries,
     ) -> Result<Page<WebhookDelivery, WebhookDeliveryId>> {
         caller.require(Scope::WebhooksRead)?;
-        let Request { body, errors } = request.into();
+        let Request { body, errors } = Request::from(request);
         let request = checked(body, errors)?;
         let unfiltered = ListWebhookDeliveries { page: request.page.clone(), ..ListWebhookDeliveries::default() };
         let has_filters = *request != unfiltered;

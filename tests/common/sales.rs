@@ -67,10 +67,9 @@ pub fn percent(percent: u8) -> Percentage {
 }
 
 /// A discount of `whole` percent on every ticket type of the event, valid in 2026.
-pub fn percent_off(event: &Event, code: &str, whole: u8) -> CreateDiscount {
-    let from = at("2026-01-01T00:00:00Z");
-    let to = at("2027-01-01T00:00:00Z");
-    CreateDiscount::percentage(event.id, code, percent(whole), from, to)
+pub fn percent_off(event: &Event, code: &str, whole: u32) -> CreateDiscount {
+    let (from, to) = (at("2026-01-01T00:00:00Z"), at("2027-01-01T00:00:00Z"));
+    CreateDiscount::percentage(code, whole).event(event.id).valid_from(from).valid_to(to)
 }
 
 /// A discount of a fixed amount on every ticket type of the event, valid in 2026.

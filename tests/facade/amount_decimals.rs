@@ -73,12 +73,12 @@ fn in_orders_lists_summaries_and_refunds() {
         assert_eq!(texts(&created), expected);
         assert_eq!(texts(&service.payment_completed(caller, created.id).unwrap()), expected);
         assert_eq!(texts(&service.get_order(caller, created.id).unwrap()), expected);
-        let listed = service.list_orders(caller, ListOrders::default().event_id(ticket_type.event_id)).unwrap().data;
+        let listed = service.list_orders(caller, ListOrders::default().event(ticket_type.event_id)).unwrap().data;
         assert_eq!(listed[0].total.to_string(), forty);
         assert_eq!(listed[0].items[0].price.to_string(), twenty);
 
         service.cancel_order(caller, created.id).unwrap();
-        let of_event = ListRefunds::default().event_id(ticket_type.event_id);
+        let of_event = ListRefunds::default().event(ticket_type.event_id);
         let refund = service.list_refunds(caller, of_event).unwrap().data.remove(0);
         assert_eq!((refund.order_id, refund.amount.to_string().as_str()), (created.id, forty));
         let summary = service.get_event_summary(caller, ticket_type.event_id).unwrap();

@@ -17,7 +17,7 @@ fn scan(fixture: &Fixture, ticket: &NewTicket) -> Result<IssuedTicket> {
 }
 
 fn scan_at(fixture: &Fixture, ticket: &NewTicket, event: EventId) -> Result<IssuedTicket> {
-    let request = CheckInTicket::at(ticket.code.clone(), event);
+    let request = CheckInTicket::new(ticket.code.clone()).event(event);
     fixture.service.check_in_ticket(&fixture.caller, request)
 }
 
@@ -286,7 +286,7 @@ fn a_check_out_ignores_validity_and_the_status_of_the_event() {
     let (ticket_type, ticket) = ticket_in_berlin(&fixture, |new| new.price = eur(0));
     let other_event = fixture.event();
     let check_out_at = |event| {
-        let request = CheckInTicket::at(ticket.code.clone(), event);
+        let request = CheckInTicket::new(ticket.code.clone()).event(event);
         fixture.service.check_out_ticket(&fixture.caller, request)
     };
     assert_eq!(reason(check_out_at(other_event.id)), Reason::WrongEvent);

@@ -187,7 +187,7 @@ fn the_list_is_filtered_by_event_code_and_activity_newest_first() {
     fixture.discount(percent_off(&event, "Two", 1).is_active(false));
     fixture.discount(percent_off(&other, "ONE", 1));
     fixture.discount(percent_off(&other, "One more", 1));
-    let of_event = |event: EventId| ListDiscounts::default().event_id(event);
+    let of_event = |event: EventId| ListDiscounts::default().event(event);
     assert_eq!(fixture.codes(ListDiscounts::default()), ["One more", "ONE", "Two", "One"]);
     assert_eq!(fixture.codes(of_event(event.id)), ["Two", "One"]);
     assert_eq!(fixture.codes(ListDiscounts::default().code("oNE")), ["ONE", "One"]);

@@ -54,8 +54,8 @@ fn orders_are_found_by_the_time_of_their_completion() {
     assert_eq!(orders(&fixture, &all.clone().completed_from(before)), [free, created[1]]);
     // With other filters.
     let event = ticket_type.event_id;
-    assert_eq!(orders(&fixture, &between.clone().event_id(event)), [created[3], created[0]]);
-    assert_eq!(orders(&fixture, &all.clone().completed_from(before).event_id(event)), [created[1]]);
+    assert_eq!(orders(&fixture, &between.clone().event(event)), [created[3], created[0]]);
+    assert_eq!(orders(&fixture, &all.clone().completed_from(before).event(event)), [created[1]]);
     assert_eq!(orders(&fixture, &between.customer_email("ada@example.com")), [created[3], created[0]]);
     let other = fixture.other_organization();
     let others = fixture.service.list_orders(&other, all.completed_from(at("2020-01-01T00:00:00Z"))).expect("a page");
@@ -100,12 +100,12 @@ fn orders_are_found_by_their_discount() {
     let second = fixture.order_with_code(&ticket_type, 1, "early").id;
     let third = fixture.order_with_code(&ticket_type, 1, "LATE").id;
     fixture.service.cancel_order(&fixture.caller, first).expect("a cancellation");
-    assert_eq!(orders(&fixture, &ListOrders::default().discount_id(early.id)), [second, first]);
-    assert_eq!(orders(&fixture, &ListOrders::default().discount_id(late.id)), [third]);
-    let unknown = ListOrders::default().discount_id("discount_0000000000001".parse().expect("an id"));
+    assert_eq!(orders(&fixture, &ListOrders::default().discount(early.id)), [second, first]);
+    assert_eq!(orders(&fixture, &ListOrders::default().discount(late.id)), [third]);
+    let unknown = ListOrders::default().discount("discount_0000000000001".parse().expect("an id"));
     assert_eq!(orders(&fixture, &unknown), []);
     let other = fixture.other_organization();
-    let of_others = fixture.service.list_orders(&other, ListOrders::default().discount_id(early.id)).expect("a page");
+    let of_others = fixture.service.list_orders(&other, ListOrders::default().discount(early.id)).expect("a page");
     assert_eq!(of_others.data, []);
 }
 
@@ -120,12 +120,12 @@ fn orders_are_found_by_the_ticket_types_in_them() {
     both.items.push(NewOrderItem::new(lounge.id, 1));
     let both = fixture.service.create_order(&fixture.caller, both).expect("an order").order.id;
     let lounges = fixture.order(&lounge, 1).id;
-    assert_eq!(orders(&fixture, &ListOrders::default().ticket_type_id(seat.id)), [both, seats]);
-    assert_eq!(orders(&fixture, &ListOrders::default().ticket_type_id(lounge.id)), [lounges, both]);
+    assert_eq!(orders(&fixture, &ListOrders::default().ticket_type(seat.id)), [both, seats]);
+    assert_eq!(orders(&fixture, &ListOrders::default().ticket_type(lounge.id)), [lounges, both]);
     let elsewhere = fixture.event();
-    assert_eq!(orders(&fixture, &ListOrders::default().ticket_type_id(seat.id).event_id(elsewhere.id)), []);
+    assert_eq!(orders(&fixture, &ListOrders::default().ticket_type(seat.id).event(elsewhere.id)), []);
     let other = fixture.other_organization();
-    let of_others = fixture.service.list_orders(&other, ListOrders::default().ticket_type_id(seat.id)).expect("a page");
+    let of_others = fixture.service.list_orders(&other, ListOrders::default().ticket_type(seat.id)).expect("a page");
     assert_eq!(of_others.data, []);
 }
 
@@ -139,7 +139,7 @@ fn refunds_are_found_by_their_event() {
         order
     });
     let of_event = |event| {
-        let request = ListRefunds::default().event_id(event);
+        let request = ListRefunds::default().event(event);
         let page = fixture.service.list_refunds(&fixture.caller, request).expect("a page");
         page.data.iter().map(|refund| refund.order_id).collect::<Vec<_>>()
     };
@@ -183,7 +183,7 @@ fn tickets_are_found_by_the_time_of_their_first_scan() {
     assert_eq!(tickets(&fixture, &all.clone().first_scan_before(from)), [issued[2].id]);
     let one = all.clone().first_scan_from(from).first_scan_before(at("2026-06-01T12:03:00Z"));
     assert_eq!(tickets(&fixture, &one), [issued[0].id]);
-    assert_eq!(tickets(&fixture, &one.event_id(ticket_type.event_id)), [issued[0].id]);
+    assert_eq!(tickets(&fixture, &one.event(ticket_type.event_id)), [issued[0].id]);
 }
 
 #[test]

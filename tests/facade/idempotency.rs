@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ticketing::discount::{Discount, DiscountValidationResponse, ValidateDiscount};
+use ticketing::discount::{CreateDiscount, Discount, DiscountValidationResponse, ValidateDiscount};
 use ticketing::environment::SeededEntropy;
 use ticketing::error::Reason;
 use ticketing::event::{CreateEvent, Event, EventStatus};
@@ -111,16 +111,7 @@ const OPERATIONS: &[(&str, Operation)] = &[
             .map(|result| result.map(Response::CancelledTicket))
     }),
     ("create_discount", |resources, service, caller, index| {
-        let from = at("2026-01-01T00:00:00Z");
-        let to = at("2027-01-01T00:00:00Z");
-        let code = ["LATE", "LATER"][index];
-        let request = ticketing::discount::CreateDiscount::percentage(
-            resources.events[0],
-            code,
-            "7.5".parse().expect("7.5"),
-            from,
-            to,
-        );
+        let request = CreateDiscount::percentage(["LATE", "LATER"][index], 7).event(resources.events[0]);
         service.create_discount(caller, request).map(|result| result.map(Response::Discount))
     }),
     ("validate_discount", |resources, service, caller, index| {

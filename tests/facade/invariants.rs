@@ -166,7 +166,7 @@ impl History {
     fn summary_of_the_lists(&self) -> EventSummary {
         let service = &self.fixture.service;
         let caller = &self.fixture.caller;
-        let request = ListOrders::default().event_id(self.event).limit(100);
+        let request = ListOrders::default().event(self.event).limit(100);
         let orders = service.list_orders(caller, request).expect("a page");
         assert_eq!(orders.next_cursor, None, "a short history");
         let tickets = self.tickets();

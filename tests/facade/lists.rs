@@ -402,7 +402,7 @@ fn a_cursor_that_is_not_an_item_of_the_organization_is_refused() {
     // As text: an id of another kind, and a text that is not an id.
     for text in [order.id.to_string(), "x".to_owned(), "event_".to_owned(), event.id.to_string().to_lowercase()] {
         let request = Request::<ListEvents>::from_query([("cursor".to_owned(), text.clone())]);
-        refused(fixture.service.list_events(&fixture.caller, request), &text);
+        refused(request.into_inner().and_then(|request| fixture.service.list_events(&fixture.caller, request)), &text);
     }
     // A cursor is refused even if no item matches the filter.
     let mut without_match = after_order("order_0000000000001".parse().expect("an id"));
@@ -468,10 +468,10 @@ fn a_filter_with_an_unknown_id_finds_nothing() {
     fixture.order(&fixture.ticket_type(&fixture.event(), 0, 10), 1);
     let pairs = |name: &str, value: &str| [(name.to_owned(), value.to_owned())];
     for value in ["x", "event_0000000000001", "type_0000000000001", "order_0000000000001"] {
-        let request = Request::<ListOrders>::from_query(pairs("eventId", value));
+        let request = Request::<ListOrders>::from_query(pairs("eventId", value)).into_inner().expect("a request");
         assert!(fixture.service.list_orders(&fixture.caller, request).expect("a page").data.is_empty(), "{value}");
         for name in ["eventId", "ticketId", "orderId"] {
-            let request = Request::<ListTickets>::from_query(pairs(name, value));
+            let request = Request::<ListTickets>::from_query(pairs(name, value)).into_inner().expect("a request");
             assert!(
                 fixture.service.list_tickets(&fixture.caller, request).expect("a page").data.is_empty(),
                 "{name} {value}"

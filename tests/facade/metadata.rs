@@ -83,7 +83,7 @@ fn lists_are_filtered_by_the_exact_reference_together_with_other_filters() {
     assert_eq!(fixture.orders_with(by("basket-10")), [other]);
     assert_eq!(fixture.orders_with(by("basket-1").status(OrderStatus::Pending)), [first]);
     assert_eq!(fixture.orders_with(by("basket-1").customer_email("ADA@example.com")), [second, first]);
-    assert_eq!(fixture.orders_with(by("basket-1").event_id(fixture.event().id)), []);
+    assert_eq!(fixture.orders_with(by("basket-1").event(fixture.event().id)), []);
     for nothing in ["", "BASKET-1", "basket", "%"] {
         assert_eq!(fixture.orders_with(by(nothing)), [], "{nothing}");
     }

@@ -229,7 +229,7 @@ fn scans_are_counted_by_outcome() {
     assert_eq!(reason(scan(&tickets[0].code)), Reason::AlreadyCheckedIn);
     assert_eq!(reason(scan(&tickets[1].code)), Reason::AlreadyCheckedIn);
     let other_event = fixture.event();
-    assert_eq!(reason(check_in(CheckInTicket::at(&tickets[3].code, other_event.id))), Reason::WrongEvent);
+    assert_eq!(reason(check_in(CheckInTicket::new(&tickets[3].code).event(other_event.id))), Reason::WrongEvent);
     fixture.service.cancel_ticket(&fixture.caller, tickets[4].id).unwrap();
     assert_eq!(reason(scan(&tickets[4].code)), Reason::TicketCancelled);
     let update_ticket_type =

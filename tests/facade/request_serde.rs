@@ -88,7 +88,7 @@ fn an_absent_field_stays_absent_and_null_clears() {
 fn a_list_request_has_the_names_of_the_query_string() {
     let fixture = Fixture::new();
     let event = fixture.event();
-    let request = ListOrders::default().event_id(event.id).customer_email("ada@example.com").limit(50);
+    let request = ListOrders::default().event(event.id).customer_email("ada@example.com").limit(50);
     let json = json!({"eventId": event.id, "customerEmail": "ada@example.com", "limit": 50});
     assert_eq!(json!(request), json);
     assert_eq!(serde_json::from_value::<ListOrders>(json).expect("a request"), request);

@@ -31,7 +31,7 @@ struct Ids {
 }
 
 fn new_discount(event: EventId) -> CreateDiscount {
-    CreateDiscount::percentage(event, "OWN", percent(10), at(NOW), at(EVENT_END))
+    CreateDiscount::percentage("OWN", 10).event(event)
 }
 
 fn validation(event_id: EventId, code: &str, ticket_type_id: TicketTypeId) -> ValidateDiscount {
@@ -261,7 +261,7 @@ fn a_ticket_code_of_another_organization_is_unknown() {
     let ticket = fixture.issue(&fixture.ticket_type(&event, 0, 10), 1).remove(0);
     let caller = fixture.other_organization();
     let unknown = fixture.service.check_in_ticket(&caller, CheckInTicket::new("00000000000000000000"));
-    for scan in [CheckInTicket::new(&ticket.code), CheckInTicket::at(&ticket.code, event.id)] {
+    for scan in [CheckInTicket::new(&ticket.code), CheckInTicket::new(&ticket.code).event(event.id)] {
         assert_eq!(fixture.service.check_in_ticket(&caller, scan.clone()), unknown);
         assert_eq!(fixture.service.check_out_ticket(&caller, scan), unknown);
     }
@@ -276,7 +276,7 @@ fn a_ticket_code_of_another_organization_is_unknown() {
     let request = IssueTickets::new(ticket_type.id, new_customer(), 1);
     let own_ticket = fixture.service.issue_tickets(&caller, request).expect("tickets").issued_tickets.remove(0);
     let scan_at = |event_id| {
-        let scan = CheckInTicket::at(own_ticket.code.clone(), event_id);
+        let scan = CheckInTicket::new(own_ticket.code.clone()).event(event_id);
         fixture.service.check_in_ticket(&caller, scan)
     };
     let nowhere = scan_at("event_0000000000001".parse().expect("an id"));
@@ -298,20 +298,20 @@ fn lists_and_filters_show_nothing_of_another_organization() {
     let email = "ada@example.com";
     fixture.discount(percent_off(&event, "EARLY", 10));
     assert_empty(fixture.service.list_discounts(&caller, ListDiscounts::default()));
-    assert_empty(fixture.service.list_discounts(&caller, ListDiscounts::default().event_id(event.id)));
+    assert_empty(fixture.service.list_discounts(&caller, ListDiscounts::default().event(event.id)));
     fixture.webhook(EventType::ALL.iter().copied());
     assert_empty(fixture.service.list_webhooks(&caller, ListWebhooks::default()));
     assert_empty(fixture.service.list_discounts(&caller, ListDiscounts::default().code("EARLY")));
     assert_empty(fixture.service.list_events(&caller, ListEvents::default()));
     assert_empty(fixture.service.list_events(&caller, ListEvents::default().q("event")));
     assert_empty(fixture.service.list_orders(&caller, ListOrders::default()));
-    assert_empty(fixture.service.list_orders(&caller, ListOrders::default().event_id(event.id)));
+    assert_empty(fixture.service.list_orders(&caller, ListOrders::default().event(event.id)));
     assert_empty(fixture.service.list_orders(&caller, ListOrders::default().customer_email(email)));
     for filter in [
         ListTickets::default(),
-        ListTickets::default().event_id(event.id),
-        ListTickets::default().ticket_type_id(ticket_type.id),
-        ListTickets::default().order_id(order.id),
+        ListTickets::default().event(event.id),
+        ListTickets::default().ticket_type(ticket_type.id),
+        ListTickets::default().order(order.id),
         ListTickets::default().customer_email(email),
     ] {
         assert_empty(fixture.service.list_tickets(&caller, filter));

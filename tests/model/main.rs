@@ -98,14 +98,12 @@ impl System {
             }
             Step::DeleteType(index) => outcome(service.delete_ticket_type(&caller, type_id(index))),
             Step::AddDiscount { percent, value, limit, minimum, automatic, only } => {
-                let from = at("2020-01-01T00:00:00Z");
-                let to = Timestamp::MAX;
                 let value = match percent {
                     true => Percentage::new(*value, 0).expect("at most 100 percent").into(),
                     false => DiscountValue::FixedAmount(eur(*value)),
                 };
                 let code = code(self.discounts.len());
-                let mut new = CreateDiscount::percentage(self.event, code, Percentage::ZERO, from, to).value(value);
+                let mut new = CreateDiscount::percentage(code, 0).event(self.event).value(value);
                 new.usage_limit = *limit;
                 new.minimum_purchase = minimum.map(eur);
                 new.auto_apply = Some(*automatic);

@@ -12,7 +12,7 @@ use ticketing::organization::CreateApiKey;
 use ticketing::ticket::CheckInTicket;
 use ticketing::ticket_type::TicketType;
 use ticketing::webhook::EventType;
-use ticketing::{Amount, TicketingService, Timestamp};
+use ticketing::{Amount, TicketingService};
 
 use crate::common::outbox;
 use crate::common::*;
@@ -58,8 +58,7 @@ fn history() -> (std::sync::Arc<tempfile::TempDir>, PathBuf) {
         service.create_order(caller, request).expect("an order").order.id
     };
     let as_it_is = |_: &mut CreateOrder| {};
-    let summer =
-        CreateDiscount::percentage(event.id, "Summer", percent(10), at("2026-01-01T00:00:00Z"), Timestamp::MAX);
+    let summer = CreateDiscount::percentage("Summer", 10).event(event.id);
     service.create_discount(caller, summer).expect("a discount");
     let with_code = |request: &mut CreateOrder| request.discount_code = Some("summer".to_owned());
     service.payment_completed(caller, order("discounted", &ticket_type, &with_code)).expect("paid");

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
+use ticketing::discount::CreateDiscount;
 use ticketing::environment::{Clock, Entropy, ManualClock, SeededEntropy};
 use ticketing::error::StoreErrorKind;
 use ticketing::ticket::CheckInTicket;
@@ -275,14 +276,7 @@ fn a_corrupt_value_is_reported_with_table_column_and_row() {
     let get_order = || service.get_order(caller, order.id).map(drop);
     let get_event = || service.get_event(caller, fixture.default_event().id).map(drop);
     let get_ticket_type = || service.get_ticket_type(caller, ticket_type.id).map(drop);
-    let code = "EARLY";
-    let mut discount = ticketing::discount::CreateDiscount::percentage(
-        fixture.default_event().id,
-        code,
-        percent(10),
-        at(NOW),
-        ticketing::Timestamp::MAX,
-    );
+    let mut discount = CreateDiscount::percentage("EARLY", 10).event(fixture.default_event().id);
     discount.auto_apply = Some(true);
     let discount = service.create_discount(caller, discount).unwrap().id;
     let get_discount = || service.get_discount(caller, discount).map(drop);

@@ -312,7 +312,7 @@ fn a_database_of_0_1_0_sells_pays_and_admits() {
     }
 
     // The tickets that 0.1.0 issued: each is admitted unless it is inside or cancelled.
-    let of_type = ListTickets::default().ticket_type_id(seat.id).limit(100);
+    let of_type = ListTickets::default().ticket_type(seat.id).limit(100);
     let tickets = fixture.service.list_tickets(&fixture.caller, of_type).expect("tickets").data;
     for ticket in tickets {
         let scan = fixture.service.check_in_ticket(&fixture.caller, CheckInTicket::new(&ticket.code));

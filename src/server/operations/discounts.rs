@@ -8,7 +8,7 @@ use crate::scope::Scope::{DiscountsRead, DiscountsWrite};
 
 pub(super) fn operations() -> Vec<Operation> {
     vec![
-        Operation::list("list_discounts", "/discounts", DiscountsRead, |call, request: Request<ListDiscounts>| {
+        Operation::list("list_discounts", "/discounts", DiscountsRead, |call, request: ListDiscounts| {
             call.service.list_discounts(call.caller, request)
         })
         .docs("List discounts", "Newest first."),

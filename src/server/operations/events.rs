@@ -8,7 +8,7 @@ use crate::scope::Scope::{EventsRead, EventsWrite};
 
 pub(super) fn operations() -> Vec<Operation> {
     vec![
-        Operation::list("list_events", "/events", EventsRead, |call, request: Request<ListEvents>| {
+        Operation::list("list_events", "/events", EventsRead, |call, request: ListEvents| {
             call.service.list_events(call.caller, request)
         })
         .docs("List events", "Newest first."),

@@ -11,7 +11,7 @@ use crate::scope::Scope::{OrdersRead, OrdersWrite, PaymentsWrite};
 
 pub(super) fn operations() -> Vec<Operation> {
     vec![
-        Operation::list("list_orders", "/orders", OrdersRead, |call, request: Request<ListOrders>| {
+        Operation::list("list_orders", "/orders", OrdersRead, |call, request: ListOrders| {
             call.service.list_orders(call.caller, request)
         })
         .docs("List orders", "Newest first, without their tickets."),

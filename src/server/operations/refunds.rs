@@ -3,7 +3,6 @@
 use serde::Serialize;
 
 use super::super::operation::Operation;
-use crate::form::request::Request;
 use crate::model::amount::Amount;
 use crate::model::id::OrderId;
 use crate::model::page::Page;
@@ -13,7 +12,7 @@ use crate::scope::Scope::OrdersRead;
 
 pub(super) fn operations() -> Vec<Operation> {
     vec![
-        Operation::list("list_refunds", "/refunds", OrdersRead, |call, request: Request<ListRefunds>| {
+        Operation::list("list_refunds", "/refunds", OrdersRead, |call, request: ListRefunds| {
             let Page { data, next_cursor } = call.service.list_refunds(call.caller, request)?;
             Ok(Page { data: data.into_iter().map(RefundResource::from).collect(), next_cursor })
         })

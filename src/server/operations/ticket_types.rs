@@ -12,7 +12,7 @@ pub(super) fn operations() -> Vec<Operation> {
             "list_ticket_types",
             "/events/{eventId}/ticket-types",
             TicketTypesRead,
-            |call, request: Request<ListTicketTypes>| call.service.list_ticket_types(call.caller, call.id(), request),
+            |call, request: ListTicketTypes| call.service.list_ticket_types(call.caller, call.id(), request),
         )
         .docs("List an event's ticket types", "Ordered by `sortOrder`, then oldest first."),
         Operation::create(

@@ -11,7 +11,7 @@ use crate::scope::Scope::{TicketsCheckIn, TicketsRead, TicketsWrite};
 
 pub(super) fn operations() -> Vec<Operation> {
     vec![
-        Operation::list("list_tickets", "/tickets", TicketsRead, |call, request: Request<ListTickets>| {
+        Operation::list("list_tickets", "/tickets", TicketsRead, |call, request: ListTickets| {
             call.service.list_tickets(call.caller, request)
         })
         .docs("List issued tickets", "Newest first."),

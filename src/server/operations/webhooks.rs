@@ -9,7 +9,7 @@ use crate::scope::Scope::{WebhooksRead, WebhooksWrite};
 
 pub(super) fn operations() -> Vec<Operation> {
     vec![
-        Operation::list("list_webhooks", "/webhooks", WebhooksRead, |call, request: Request<ListWebhooks>| {
+        Operation::list("list_webhooks", "/webhooks", WebhooksRead, |call, request: ListWebhooks| {
             call.service.list_webhooks(call.caller, request)
         })
         .docs("List webhook endpoints", "Newest first."),
@@ -58,7 +58,7 @@ pub(super) fn operations() -> Vec<Operation> {
             "list_webhook_deliveries",
             "/webhooks/{webhookId}/deliveries",
             WebhooksRead,
-            |call, request: Request<ListWebhookDeliveries>| {
+            |call, request: ListWebhookDeliveries| {
                 call.service.list_webhook_deliveries(call.caller, call.id(), request)
             },
         )
