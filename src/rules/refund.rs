@@ -9,6 +9,10 @@ pub(crate) fn delay_after(attempt: i64) -> Duration {
     Duration::from_secs(10 << doublings).min(Duration::from_hours(1))
 }
 
+/// The longest delay, and a minute in which clocks may differ. No attempt is due later: a due time beyond it comes from a
+/// clock that was wrong, and counts as due now.
+pub(crate) const LATEST_DUE: Duration = Duration::from_mins(60 + 1);
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -12,6 +12,7 @@ use crate::model::page::Page;
 use crate::model::refund::{ListRefunds, Refund, RefundStatus};
 use crate::model::timestamp::Timestamp;
 use crate::rules::Checked;
+use crate::rules::refund::LATEST_DUE;
 use crate::text_enum::TextEnum;
 
 macro_rules! columns {
@@ -25,10 +26,13 @@ const INSERT: &str =
         created_at, updated_at)
     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?6, ?6)";
 const CLAIM: &str = "UPDATE refunds SET attempts = attempts + 1, next_attempt_at = ?3, updated_at = ?2
-    WHERE order_id = ?1 AND status = 'DUE' AND next_attempt_at <= ?2
+    WHERE order_id = ?1 AND status = 'DUE' AND (next_attempt_at <= ?2 OR next_attempt_at > ?4)
     RETURNING order_id, organization_id, amount, currency, attempts";
 pub(super) const DUE: &str = "SELECT order_id, next_attempt_at FROM refunds
     WHERE status = 'DUE' AND next_attempt_at <= ?1 AND (next_attempt_at, order_id) > (?3, ?4)
+    ORDER BY next_attempt_at, order_id LIMIT ?2";
+pub(super) const DUE_TOO_LATE: &str = "SELECT order_id, next_attempt_at FROM refunds
+    WHERE status = 'DUE' AND next_attempt_at > ?1 AND (next_attempt_at, order_id) > (?3, ?4)
     ORDER BY next_attempt_at, order_id LIMIT ?2";
 const CLOSE: &str =
     "UPDATE refunds SET status = ?2, last_error = ?3, updated_at = ?4 WHERE order_id = ?1 AND status = 'DUE'";
@@ -114,7 +118,8 @@ pub(crate) struct ClaimedRefund {
 /// Claims a due refund: no other process attempts it before `until`. Returns `None` if it is not due now.
 pub(crate) fn claim(tx: &Transaction<'_>, order: OrderId, until: Timestamp) -> Result<Option<ClaimedRefund>> {
     tx.debug_assert_event_locked();
-    tx.query_opt(CLAIM, &[order.into(), tx.now().into(), until.into()], |row| {
+    let binds = [order.into(), tx.now().into(), until.into(), latest_due(tx).into()];
+    tx.query_opt(CLAIM, &binds, |row| {
         let currency = read_currency(row)?;
         Ok(ClaimedRefund {
             amount: Amount::in_currency(row.get("amount")?, currency.decimals),
@@ -132,13 +137,24 @@ pub(crate) struct DueRefund {
     at: i64,
 }
 
+/// The latest time at which a refund can be due. One that is due later was recorded while the clock was wrong: it counts
+/// as due.
+fn latest_due(tx: &Transaction<'_>) -> Timestamp {
+    tx.now().saturating_add(LATEST_DUE)
+}
+
 /// Returns up to `limit` refunds that are due now, beginning after `after`. The one that has been due for the longest
-/// time comes first.
+/// time comes first, and those whose due time comes from a clock that was wrong come last.
 pub(crate) fn due(tx: &Transaction<'_>, after: Option<DueRefund>, limit: i64) -> Result<Vec<DueRefund>> {
     let (at, order) = after.map_or((i64::MIN, i64::MIN), |refund| (refund.at, refund.order.raw()));
-    tx.query_all(DUE, &[tx.now().into(), limit.into(), at.into(), order.into()], |row| {
-        Ok(DueRefund { order: row.get("order_id")?, at: row.get("next_attempt_at")? })
-    })
+    let decode = |row: &Row<'_>| Ok(DueRefund { order: row.get("order_id")?, at: row.get("next_attempt_at")? });
+    let mut due = tx.query_all(DUE, &[tx.now().into(), limit.into(), at.into(), order.into()], decode)?;
+    let rest = limit - i64::try_from(due.len()).unwrap_or(limit);
+    if rest > 0 {
+        let binds = [latest_due(tx).into(), rest.into(), at.into(), order.into()];
+        due.extend(tx.query_all(DUE_TOO_LATE, &binds, decode)?);
+    }
+    Ok(due)
 }
 
 /// Sets a due refund to DONE, and the payment status of its order to REFUNDED. Returns whether it did both.

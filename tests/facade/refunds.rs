@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use ticketing::TicketingService;
-use ticketing::environment::ManualClock;
+use ticketing::environment::{Clock, ManualClock};
 use ticketing::id::OrderId;
 use ticketing::order::{CreateOrder, Order, OrderStatus, PaymentStatus};
 use ticketing::page::PageRequest;
@@ -173,6 +173,41 @@ fn a_refund_is_repeated_with_one_idempotency_key_at_growing_intervals() {
         fixture.clock.advance(Duration::from_hours(48));
         assert_eq!((answered_refunds(&fixture), fixture.gateway.refunds().len()), (0, 6), "{behavior:?}");
     }
+}
+
+#[test]
+fn a_refund_that_was_recorded_while_the_clock_was_days_ahead_is_requested_once_it_is_put_right() {
+    let fixture = Fixture::new();
+    let (ticket_type, order) = paid(&fixture);
+    let other = fixture.paid_order(&ticket_type, 1);
+    let right = fixture.clock.now();
+    fixture.clock.advance(Duration::from_hours(48));
+    fixture.gateway.on_refund(GatewayBehavior::Unavailable);
+    assert!(!cancel(&fixture, order.id));
+    // As if the process had ended after it claimed the refund.
+    cancel(&fixture, other.id);
+    fixture.gateway.on_refund(GatewayBehavior::Succeed);
+    let minute = right.saturating_add(Duration::from_hours(48) + Duration::from_mins(1)).millis();
+    fixture.database().run(&format!("UPDATE refunds SET next_attempt_at = {minute}"));
+    fixture.clock.set(right);
+    assert_eq!(answered_refunds(&fixture), 2);
+    assert_eq!(refunds(&fixture, Some(RefundStatus::Done)).len(), 2);
+    assert_eq!(answered_refunds(&fixture), 0);
+}
+
+#[test]
+fn the_next_attempt_of_a_refund_stays_within_the_longest_interval_if_the_clock_is_set_back() {
+    let fixture = Fixture::new();
+    let (_, order) = paid(&fixture);
+    fixture.gateway.on_refund(GatewayBehavior::Unavailable);
+    cancel(&fixture, order.id);
+    fixture.gateway.on_refund(GatewayBehavior::Succeed);
+    // The longest interval is an hour, and clocks may differ by a minute.
+    let latest = fixture.clock.now().saturating_add(Duration::from_mins(61)).millis();
+    fixture.database().run(&format!("UPDATE refunds SET next_attempt_at = {latest}"));
+    assert_eq!(answered_refunds(&fixture), 0);
+    fixture.database().run(&format!("UPDATE refunds SET next_attempt_at = {latest} + 1"));
+    assert_eq!(answered_refunds(&fixture), 1);
 }
 
 #[test]

@@ -80,6 +80,7 @@ const STATEMENTS: &[Expected] = &[
     (tickets::CANCEL_OF_ORDER, &["tickets_by_order"]),
     (scans::BY_CODE, &["tickets_by_code"]),
     (refunds::DUE, &["refunds_due"]),
+    (refunds::DUE_TOO_LATE, &["refunds_due"]),
     (refunds::LIST, &["refunds_by_organization"]),
     (idempotency_records::EXPIRED, &["idempotency_records_by_age"]),
     (webhooks::LIST, &["webhook_endpoints_by_organization"]),
