@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-use crate::random::Random;
+use crate::common::random::Random;
 
 /// The values of a field, as raw JSON.
 pub(crate) enum Schema {

@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::common::http::{Client, EventOnSale, Response, Server, event_on_sale, order_of};
 use crate::common::log;
-use crate::random::Random;
+use crate::common::random::Random;
 
 fn server() -> Server {
     log::capture();

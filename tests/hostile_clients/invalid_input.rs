@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::common::http::{self, EventOnSale, Server, event_on_sale, id, order_of};
 use crate::common::log;
-use crate::random::Random;
+use crate::common::random::Random;
 
 const JSON: &[&str] = &["Content-Type: application/json"];
 

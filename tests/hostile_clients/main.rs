@@ -12,4 +12,3 @@ mod generated_bodies;
 mod injection;
 mod invalid_http;
 mod invalid_input;
-mod random;

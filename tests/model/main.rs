@@ -1,7 +1,7 @@
 //! Compares the crate with a small model of its rules: random steps must have the same outcome and lead to the same
 //! state, while the clock moves forwards and backwards. A failure is reduced to the steps that it needs.
 //!
-//! A longer run: `TICKETING_MODEL_CASES=100000 cargo test --release --test model`.
+//! For longer runs, see `common/long_runs.rs`.
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -23,6 +23,7 @@ use ticketing::ticket::{CheckInTicket, IssueTickets};
 use ticketing::ticket_type::{CreateTicketType, UpdateTicketType};
 use ticketing::{Change, Result, TicketingService, Timestamp};
 
+use common::long_runs::repetitions;
 use common::outbox;
 use common::*;
 use model::{Model, Outcome};
@@ -242,7 +243,7 @@ fn start() -> Timestamp {
 const EVENT_DURATION: Duration = Duration::from_hours(20);
 
 fn cases() -> u32 {
-    std::env::var("TICKETING_MODEL_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(48)
+    u32::try_from(repetitions("TICKETING_MODEL_CASES", 48)).expect("a number of cases")
 }
 
 /// Takes the steps in both, and compares both after each step.

@@ -18,6 +18,7 @@ use ticketing::{CloseError, Error, TicketingService};
 use super::power_loss::{AfterFailedSync, Disk, FileKind, Operation, OperationKind, read_record};
 use crate::common::database::stored_id;
 use crate::common::invariants::assert_consistent;
+use crate::common::long_runs::repetitions;
 use crate::common::processes::{
     ChildProcess, child_process, child_role, child_variable, send_to_parent, wait_for_parent,
 };
@@ -220,7 +221,7 @@ fn damage_of(image: &Path, disk: &Disk) -> Option<String> {
 }
 
 fn rounds() -> u64 {
-    std::env::var("TICKETING_SYNC_FAILURES").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(3)
+    repetitions("TICKETING_SYNC_FAILURES", 3)
 }
 
 #[test]

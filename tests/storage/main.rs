@@ -9,6 +9,7 @@ mod failed_sync;
 mod failures;
 #[cfg(unix)]
 mod permissions;
+mod power_failures;
 mod power_loss;
 mod restore;
 mod temporary;

@@ -2,14 +2,15 @@
 //!
 //! A write changes a page in the cache. A sync puts the changed pages on the disk. After a failed sync, the system takes
 //! them as clean: they stay in the cache, but reach the disk only if they are written again. At a power failure, each
-//! page that was changed since the last sync may be on the disk or not.
+//! sector of a page that was changed since the last sync may be on the disk or not.
 
 use std::collections::BTreeSet;
 use std::path::Path;
 
 use ticketing::environment::{Entropy, SeededEntropy};
 
-const PAGE: usize = 4096;
+/// What a disk writes whole or not at all.
+const SECTOR: usize = 512;
 
 /// An operation on a file, as the preloaded library has recorded it.
 pub struct Operation {
@@ -77,7 +78,7 @@ pub enum AfterFailedSync {
 struct CachedFile {
     cached: Vec<u8>,
     on_disk: Vec<u8>,
-    /// The pages that were changed since the last sync.
+    /// The sectors that were changed since the last sync.
     dirty: BTreeSet<usize>,
     /// The smallest size to which the file was cut since the last sync.
     cut_to: Option<usize>,
@@ -92,12 +93,12 @@ impl CachedFile {
                     self.cached.resize(end, 0);
                 }
                 self.cached[*offset..end].copy_from_slice(bytes);
-                self.dirty.extend(offset / PAGE..=(end - 1) / PAGE);
+                self.dirty.extend(offset / SECTOR..=(end - 1) / SECTOR);
             }
             OperationKind::Truncate { size } => {
                 if *size < self.cached.len() {
                     self.cut_to = Some(self.cut_to.map_or(*size, |earlier| earlier.min(*size)));
-                    self.dirty.retain(|page| page * PAGE < *size);
+                    self.dirty.retain(|sector| sector * SECTOR < *size);
                 }
                 self.cached.resize(*size, 0);
             }
@@ -132,10 +133,10 @@ impl CachedFile {
         {
             content.truncate(size);
         }
-        for page in &self.dirty {
+        for sector in &self.dirty {
             if is_written() {
-                let start = page * PAGE;
-                let end = (start + PAGE).min(self.cached.len());
+                let start = sector * SECTOR;
+                let end = (start + SECTOR).min(self.cached.len());
                 if content.len() < end {
                     content.resize(end, 0);
                 }
@@ -196,18 +197,18 @@ impl Disk {
 
 #[test]
 fn a_failed_sync_loses_pages_unless_they_are_written_again() {
-    let write = |page: usize, byte: u8| OperationKind::Write { offset: page * PAGE, bytes: vec![byte; PAGE] };
+    let write = |sector: usize, byte: u8| OperationKind::Write { offset: sector * SECTOR, bytes: vec![byte; SECTOR] };
     let apply = |after: AfterFailedSync, operations: &[OperationKind]| {
-        let mut disk = Disk::with_database(&[1; 3 * PAGE], after);
+        let mut disk = Disk::with_database(&[1; 3 * SECTOR], after);
         for kind in operations {
             disk.database.apply(kind, after);
         }
         let content = disk.database.after_power_failure(|| true);
-        content.chunks(PAGE).map(|page| page[0]).collect::<Vec<_>>()
+        content.chunks(SECTOR).map(|sector| sector[0]).collect::<Vec<_>>()
     };
     let failed = || vec![write(0, 2), write(1, 2), OperationKind::FailedSync, write(1, 3), OperationKind::Sync];
     assert_eq!(apply(AfterFailedSync::Clean, &failed()), [1, 3, 1]);
     assert_eq!(apply(AfterFailedSync::Dirty, &failed()), [2, 3, 1]);
-    let cut = || vec![write(0, 2), OperationKind::Truncate { size: PAGE }, write(2, 4), OperationKind::Sync];
+    let cut = || vec![write(0, 2), OperationKind::Truncate { size: SECTOR }, write(2, 4), OperationKind::Sync];
     assert_eq!(apply(AfterFailedSync::Clean, &cut()), [2, 0, 4]);
 }

@@ -1,0 +1,29 @@
+//! Random tests that take seconds by default, and as long as an environment variable says.
+//!
+//! | Variable | Test | Unit | Default |
+//! |---|---|---|---|
+//! | `TICKETING_MODEL_CASES` | `model`: random sales against a reference model | sequences of steps | 48 |
+//! | `TICKETING_SYNC_FAILURES` | `storage failed_sync`: power failures after a failed sync | rounds, with 40 power failures each | 3 |
+//! | `TICKETING_POWER_FAILURES` | `storage power_failures`: power failures at random moments of a sale | power failures | 300 |
+//!
+//! Each run has a seed, which a failure names. `TICKETING_TEST_SEED` sets the first seed, to repeat a failure or to try
+//! other cases: `TICKETING_TEST_SEED=$RANDOM TICKETING_POWER_FAILURES=100000 cargo test --release --all-features --test
+//! storage power_failures`.
+
+use std::fmt::Debug;
+use std::str::FromStr;
+
+/// How often a test repeats what is random in it: the value of this environment variable, or the default.
+pub fn repetitions(variable: &str, default: u64) -> u64 {
+    from_environment(variable).unwrap_or(default)
+}
+
+/// The first seed of a random test: `TICKETING_TEST_SEED`, or 1. Further seeds follow it.
+pub fn first_seed() -> u64 {
+    from_environment("TICKETING_TEST_SEED").unwrap_or(1)
+}
+
+fn from_environment<T: FromStr<Err: Debug>>(variable: &str) -> Option<T> {
+    let value = std::env::var(variable).ok()?;
+    Some(value.parse().unwrap_or_else(|error| panic!("{variable}={value}: {error:?}")))
+}
