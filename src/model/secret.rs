@@ -30,6 +30,12 @@ impl From<&str> for Secret {
     }
 }
 
+impl From<&Self> for Secret {
+    fn from(secret: &Self) -> Self {
+        secret.clone()
+    }
+}
+
 impl AsRef<str> for Secret {
     fn as_ref(&self) -> &str {
         &self.0

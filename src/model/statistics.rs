@@ -17,10 +17,10 @@ text_enum! {
         /// The receiver did not respond in time.
         TimedOut = "timed-out",
         /// The connection failed, or the response could not be read.
-        Network = "network",
+        ConnectionFailed = "network",
         /// The URL is not allowed, or the name of its host does not resolve to public addresses. It does not tell which of
         /// both, so that the figures do not reveal which names exist in the network of the sender.
-        Refused = "refused",
+        AddressNotAllowed = "refused",
         /// The sending process ended during the attempt, for the third time.
         Interrupted = "cut-off",
     }

@@ -57,4 +57,4 @@ pub use signature::{
     verify,
 };
 pub use transport::{BODY_KEPT, FailureKind, Transport, WebhookFailure, WebhookRequest, WebhookResponse};
-pub use verifier::Verifier;
+pub use verifier::{HeaderPair, Verifier};

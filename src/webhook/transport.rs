@@ -119,10 +119,10 @@ pub struct WebhookFailure {
 }
 
 impl WebhookFailure {
-    /// Creates a failure of this kind. A connection was tried, unless the kind is [`FailureKind::Refused`].
+    /// Creates a failure of this kind. A connection was tried, unless the kind is [`FailureKind::AddressNotAllowed`].
     #[must_use]
     pub fn new(kind: FailureKind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into(), connection_tried: kind != FailureKind::Refused }
+        Self { kind, message: message.into(), connection_tried: kind != FailureKind::AddressNotAllowed }
     }
 
     /// Sets whether a connection was tried.
@@ -138,9 +138,9 @@ impl WebhookFailure {
 #[non_exhaustive]
 pub enum FailureKind {
     /// The URL is not allowed, or the name of its host does not resolve to public addresses.
-    Refused,
+    AddressNotAllowed,
     /// The time was over.
     TimedOut,
     /// Any other failure, such as a refused connection, an untrusted certificate or invalid HTTP.
-    Network,
+    ConnectionFailed,
 }

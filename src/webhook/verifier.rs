@@ -83,9 +83,10 @@ impl Verifier {
 
     /// Verifies a request and returns the notification in its body.
     ///
-    /// `headers` are pairs of a name and a value, in any order; names are compared without regard to case. A reference
-    /// to an `http::HeaderMap` is such pairs. `body` is the body as it was received, byte for byte: parsing and
-    /// serializing JSON may change it.
+    /// `headers` are pairs of a name and a value, or references to such pairs, in any order; names are compared without
+    /// regard to case. So a reference to an `http::HeaderMap`, to a `HashMap`, or to the headers of a
+    /// [`WebhookRequest`](super::WebhookRequest) will do. `body` is the body as it was received, byte for byte: parsing
+    /// and serializing JSON may change it.
     ///
     /// A receiver must still ignore notifications that it has processed before, because delivery is at least once.
     ///
@@ -103,25 +104,25 @@ impl Verifier {
     /// let signature = webhook::sign("whsec_c2VjcmV0", seconds, body.as_bytes());
     /// let headers = [(TIMESTAMP_HEADER, seconds.to_string()), (SIGNATURE_HEADER, signature)];
     ///
-    /// let notification = verifier.verify(headers.clone(), body)?;
+    /// let notification = verifier.verify(&headers, body)?;
     /// assert_eq!(notification.id.to_string(), "evt_1NR6E9XB00000");
-    /// assert_eq!(verifier.verify(headers, body.replace("ticket.issued", "ticket.lost")), Err(VerifyError::Signature));
+    /// assert_eq!(verifier.verify(&headers, body.replace("ticket.issued", "ticket.lost")), Err(VerifyError::Signature));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Errors
     /// The reason why the notification must not be trusted, or [`VerifyError::Body`] if the request is genuine, but its
     /// body is not a notification that this version of the crate knows.
-    pub fn verify<N: AsRef<str>, V: AsRef<[u8]>>(
+    pub fn verify(
         &self,
-        headers: impl IntoIterator<Item = (N, V)>,
+        headers: impl IntoIterator<Item: HeaderPair>,
         body: impl AsRef<[u8]>,
     ) -> Result<WebhookNotification, VerifyError> {
         let mut timestamp = SingleHeader::new(TIMESTAMP_HEADER);
         let mut signature = SingleHeader::new(SIGNATURE_HEADER);
-        for (name, value) in headers {
-            timestamp.visit(name.as_ref(), value.as_ref());
-            signature.visit(name.as_ref(), value.as_ref());
+        for header in headers {
+            timestamp.visit(header.name(), header.value());
+            signature.visit(header.name(), header.value());
         }
         let (timestamp, signature) = (timestamp.value()?, signature.value()?);
         let body = body.as_ref();
@@ -139,6 +140,43 @@ impl Verifier {
         }
         Err(VerifyError::Signature)
     }
+}
+
+/// A header of a request, for [`Verifier::verify`]: a pair of a name and a value, or a reference to one.
+///
+/// The trait is sealed: no other type implements it.
+pub trait HeaderPair: sealed::Sealed {
+    /// The name, in any case.
+    fn name(&self) -> &str;
+
+    /// The value.
+    fn value(&self) -> &[u8];
+}
+
+impl<N: AsRef<str>, V: AsRef<[u8]>> HeaderPair for (N, V) {
+    fn name(&self) -> &str {
+        self.0.as_ref()
+    }
+
+    fn value(&self) -> &[u8] {
+        self.1.as_ref()
+    }
+}
+
+impl<P: HeaderPair> HeaderPair for &P {
+    fn name(&self) -> &str {
+        (**self).name()
+    }
+
+    fn value(&self) -> &[u8] {
+        (**self).value()
+    }
+}
+
+mod sealed {
+    pub trait Sealed {}
+    impl<N, V> Sealed for (N, V) {}
+    impl<P: Sealed> Sealed for &P {}
 }
 
 /// Collects the value of a header that a request has exactly once.
@@ -171,6 +209,7 @@ mod tests {
     use super::*;
     use crate::environment::ManualClock;
     use crate::model::timestamp::Timestamp;
+    use crate::webhook::transport::WebhookRequest;
 
     const SECRET: &str = "whsec_c2VjcmV0";
     const SIGNED: i64 = 1_780_336_800;
@@ -198,6 +237,13 @@ mod tests {
         upper.reverse();
         let notification = verifier(SECRET).verify(upper, BODY).expect("genuine");
         assert_eq!(notification.id.to_string(), "evt_1NR6E9XB00000");
+        assert_eq!(verifier(SECRET).verify(&headers(), BODY).as_ref(), Ok(&notification));
+        assert_eq!(verifier(SECRET).verify(&headers()[..], BODY).as_ref(), Ok(&notification));
+        let map: std::collections::HashMap<&str, &str> = headers().into_iter().collect();
+        assert_eq!(verifier(SECRET).verify(&map, BODY).as_ref(), Ok(&notification));
+        let owned = headers().into_iter().map(|(name, value)| (name, value.to_owned()));
+        let request = WebhookRequest::new("https://example.com/", owned, BODY);
+        assert_eq!(verifier(SECRET).verify(&request.headers, &request.body).as_ref(), Ok(&notification));
         let lower = headers().into_iter().map(|(name, value)| (name.to_lowercase(), value.as_bytes().to_vec()));
         assert_eq!(verifier(SECRET).verify(lower, BODY.as_bytes()), Ok(notification));
     }

@@ -78,7 +78,7 @@ impl FakeTransport {
         let (state, _) = state.unwrap_or_else(PoisonError::into_inner);
         match (state.released, state.interrupted) {
             (true, _) => respond(204),
-            (false, true) => Err(failure(FailureKind::Network, "the sender was stopped")),
+            (false, true) => Err(failure(FailureKind::ConnectionFailed, "the sender was stopped")),
             (false, false) => Err(failure(FailureKind::TimedOut, "timed out")),
         }
     }

@@ -30,11 +30,11 @@ fn send(transport: &HttpsTransport, url: impl Into<String>) -> Result<WebhookRes
 }
 
 fn refused() -> Result<WebhookResponse, WebhookFailure> {
-    unconnected(FailureKind::Refused, REFUSED)
+    unconnected(FailureKind::AddressNotAllowed, REFUSED)
 }
 
 fn not_public() -> Result<WebhookResponse, WebhookFailure> {
-    unconnected(FailureKind::Refused, NOT_PUBLIC)
+    unconnected(FailureKind::AddressNotAllowed, NOT_PUBLIC)
 }
 
 /// A failure before a connection was tried.
@@ -176,7 +176,7 @@ fn addresses_and_localhost_are_not_looked_up() {
 #[test]
 fn an_unknown_name_fails_with_the_message_for_internal_names() {
     let names = FakeResolver::default();
-    let unknown = unconnected(FailureKind::Refused, NOT_PUBLIC);
+    let unknown = unconnected(FailureKind::AddressNotAllowed, NOT_PUBLIC);
     assert_eq!(send(&public(&names), "https://hooks.example.com/"), unknown);
     assert_eq!(names.lookups(), ["hooks.example.com"]);
 }
@@ -204,7 +204,7 @@ fn a_hanging_lookup_fails_at_the_timeout() {
         let sending = scope.spawn(|| transport.send(&request, Duration::from_mins(10)));
         std::thread::sleep(Duration::from_millis(50));
         transport.interrupt();
-        assert_eq!(sending.join().unwrap(), unconnected(FailureKind::Network, "the sender was stopped"));
+        assert_eq!(sending.join().unwrap(), unconnected(FailureKind::ConnectionFailed, "the sender was stopped"));
     });
     drop(ends);
 }

@@ -73,8 +73,8 @@ fn random_transport(seed: u64) -> FakeTransport {
             0..4 => respond(200),
             4..7 => respond(500),
             7 => respond(302),
-            8 => Err(failure(FailureKind::Network, "the connection was closed")),
-            _ => Err(failure(FailureKind::Refused, "not a public address").connection_tried(false)),
+            8 => Err(failure(FailureKind::ConnectionFailed, "the connection was closed")),
+            _ => Err(failure(FailureKind::AddressNotAllowed, "not a public address").connection_tried(false)),
         }
     })
 }

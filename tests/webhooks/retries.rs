@@ -78,7 +78,7 @@ fn the_delay_starts_at_the_end_of_an_attempt_and_a_success_ends_the_retries() {
         move |_, _, _| {
             clock.get().expect("a clock").advance(Duration::from_secs(3));
             match number.fetch_add(1, std::sync::atomic::Ordering::SeqCst) {
-                0 | 1 => Err(failure(FailureKind::Network, "the connection was reset")),
+                0 | 1 => Err(failure(FailureKind::ConnectionFailed, "the connection was reset")),
                 _ => respond(200),
             }
         }

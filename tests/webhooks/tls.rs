@@ -65,7 +65,7 @@ fn send(transport: &HttpsTransport, receiver: &WebhookReceiver) -> Result<Webhoo
 }
 
 fn network(message: &str) -> Result<WebhookResponse, WebhookFailure> {
-    Err(WebhookFailure::new(FailureKind::Network, message).connection_tried(true))
+    Err(WebhookFailure::new(FailureKind::ConnectionFailed, message).connection_tried(true))
 }
 
 #[test]
@@ -136,7 +136,7 @@ fn a_receiver_without_tls_gets_no_request() {
     let receiver = WebhookReceiver::start();
     receiver.enqueue(MockResponse::Early(b"HTTP/1.1 400 Bad Request\r\n\r\n".to_vec()));
     let failure = send(&issuer.transport(), &receiver).unwrap_err();
-    assert_eq!((failure.kind, failure.connection_tried), (FailureKind::Network, true));
+    assert_eq!((failure.kind, failure.connection_tried), (FailureKind::ConnectionFailed, true));
     assert!(failure.message.starts_with("the TLS handshake failed: "), "{}", failure.message);
     // Without an early response, the receiver waits for the rest of the TLS handshake as if it were a request.
     let url = format!("https://{NAME}:{}/", receiver.address.port());

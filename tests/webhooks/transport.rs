@@ -53,7 +53,7 @@ fn failure_of(response: MockResponse, timeout: Duration) -> WebhookFailure {
 }
 
 fn network(message: &str) -> WebhookFailure {
-    WebhookFailure::new(FailureKind::Network, message).connection_tried(true)
+    WebhookFailure::new(FailureKind::ConnectionFailed, message).connection_tried(true)
 }
 
 fn timed_out(message: &str) -> WebhookFailure {

@@ -20,16 +20,16 @@ impl WebhookFailure {
     /// The URL is not allowed. The message is the same for every reason, so that it reveals no names or addresses.
     pub(super) fn url_refused() -> Self {
         let message = format!("the URL is not allowed: it {}", webhook_url::MESSAGE);
-        Self { kind: FailureKind::Refused, message, connection_tried: false }
+        Self { kind: FailureKind::AddressNotAllowed, message, connection_tried: false }
     }
 
     /// The name is unknown, or has an address that is not public.
     pub(super) fn not_public() -> Self {
-        Self { kind: FailureKind::Refused, message: NO_PUBLIC_ADDRESS.to_owned(), connection_tried: false }
+        Self { kind: FailureKind::AddressNotAllowed, message: NO_PUBLIC_ADDRESS.to_owned(), connection_tried: false }
     }
 
     pub(super) fn interrupted(connection_tried: bool) -> Self {
-        Self { kind: FailureKind::Network, message: "the sender was stopped".to_owned(), connection_tried }
+        Self { kind: FailureKind::ConnectionFailed, message: "the sender was stopped".to_owned(), connection_tried }
     }
 
     pub(super) fn of_lookup(error: LookupError, timeout: Duration) -> Self {
@@ -56,7 +56,7 @@ impl WebhookFailure {
             ureq::Error::Http(_) | ureq::Error::BadUri(_) => "the request could not be built".to_owned(),
             _ => format!("failed while {}", exchange.phase.describe()),
         };
-        Self { kind: FailureKind::Network, message, connection_tried: exchange.connection_tried }
+        Self { kind: FailureKind::ConnectionFailed, message, connection_tried: exchange.connection_tried }
     }
 
     fn timed_out(phase: Phase, timeout: Duration, connection_tried: bool) -> Self {

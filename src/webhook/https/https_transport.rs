@@ -158,7 +158,7 @@ impl HttpsTransportBuilder {
     /// let transport = HttpsTransport::builder().resolver(PrivateResolver).build()?;
     /// let request = WebhookRequest::new("https://hooks.example.com/", [], "{}");
     /// let failure = transport.send(&request, Duration::from_secs(10)).unwrap_err();
-    /// assert_eq!(failure.kind, FailureKind::Refused);
+    /// assert_eq!(failure.kind, FailureKind::AddressNotAllowed);
     /// assert!(!failure.connection_tried);
     /// # Ok::<(), ticketing::Error>(())
     /// ```

@@ -28,7 +28,7 @@ pub(super) fn make(sender: &SenderContext, attempt: &ClaimedAttempt) -> AttemptO
     let send = || sender.transport.send(&request(sender, attempt), sender.options.timeout());
     let response = catch_unwind(AssertUnwindSafe(send)).unwrap_or_else(|_| {
         let message = "internal error of the sender".to_owned();
-        Err(WebhookFailure { kind: FailureKind::Network, message, connection_tried: false })
+        Err(WebhookFailure { kind: FailureKind::ConnectionFailed, message, connection_tried: false })
     });
     let duration = clock.monotonic().saturating_sub(started);
     let timed_out = match &response {
@@ -79,9 +79,9 @@ fn answered(sender: &SenderContext, response: &WebhookResponse, duration: Durati
 /// The result of an attempt that got no response.
 fn not_answered(sender: &SenderContext, failure: WebhookFailure, duration: Duration) -> AttemptResult {
     let outcome = match failure.kind {
-        FailureKind::Refused => WebhookOutcome::Refused,
+        FailureKind::AddressNotAllowed => WebhookOutcome::AddressNotAllowed,
         FailureKind::TimedOut => WebhookOutcome::TimedOut,
-        FailureKind::Network => WebhookOutcome::Network,
+        FailureKind::ConnectionFailed => WebhookOutcome::ConnectionFailed,
     };
     AttemptResult {
         outcome,
