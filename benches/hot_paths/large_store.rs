@@ -33,7 +33,8 @@ impl LargeStore {
         let template = template();
         let folder = tempfile::tempdir_in(template.parent().expect("a folder")).expect("a folder for the copy");
         std::fs::copy(&template, folder.path().join(database::FILE)).expect("room for a copy");
-        let fixture = Fixture::in_folder(folder, |builder| builder.clock(SystemClock).entropy(SystemEntropy));
+        let fixture =
+            Fixture::in_folder(folder, |builder| builder.clock(SystemClock).entropy(SystemEntropy).write_quota(None));
         // The check of a million tickets would take longer than the benchmark.
         fixture.skip_final_check();
         let Fixture { service, caller, .. } = &fixture;

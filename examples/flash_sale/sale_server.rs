@@ -55,6 +55,7 @@ impl SaleServer {
             .sandbox_gateway()
             .gateway_calls(connections.max(64))
             .order_hold(ORDER_HOLD)
+            .write_quota(None)
             .public_url(format!("http://{address}"))
             .open()?;
         let organization = service.create_organization(CreateOrganization::default())?;

@@ -35,6 +35,8 @@ Options. Each can also be set by its environment variable; the command line take
                                                    Seats of an event that the unpaid orders of one customer may reserve;
                                                    0 for no limit [default: 0]
   --rate-limit N          TICKETING_RATE_LIMIT     Requests per minute and API key; 0 for no limit [default: 1200]
+  --write-quota MIB       TICKETING_WRITE_QUOTA    MiB that an organization may write per minute with its API keys;
+                                                   0 for no limit [default: 256]
   --failed-authentications N
                           TICKETING_FAILED_AUTHENTICATIONS
                                                    Requests per minute and client address without a valid API key;
@@ -106,6 +108,8 @@ pub(crate) struct Settings {
     pub(crate) max_reserved_per_customer: Option<u32>,
     /// Requests per minute and API key; `None` for no limit.
     pub(crate) rate_limit: Option<u32>,
+    /// Bytes that an organization may write per minute; `None` for no limit.
+    pub(crate) write_quota: Option<u64>,
     /// Requests per minute and client address without a valid API key.
     pub(crate) failed_authentications: u32,
     /// Whether webhook receivers may be on this machine and use plain HTTP.
@@ -142,7 +146,7 @@ pub(crate) enum AdminCommand {
 }
 
 /// The options with a value.
-const OPTIONS: [&str; 15] = [
+const OPTIONS: [&str; 16] = [
     "database",
     "listen",
     "metrics-listen",
@@ -150,6 +154,7 @@ const OPTIONS: [&str; 15] = [
     "order-hold",
     "max-reserved-per-customer",
     "rate-limit",
+    "write-quota",
     "failed-authentications",
     "log-format",
     "currency",
@@ -251,6 +256,7 @@ fn settings(options: &RawOptions) -> Result<Settings, Failure> {
         "order-hold",
         "max-reserved-per-customer",
         "rate-limit",
+        "write-quota",
         "failed-authentications",
         "allow-local-webhooks",
         "log-format",
@@ -261,6 +267,12 @@ fn settings(options: &RawOptions) -> Result<Settings, Failure> {
     let seats = |text: &str| text.parse::<u32>().map_err(|_| "must be a whole number of seats");
     let max_reserved_per_customer = options.parsed("max-reserved-per-customer", seats)?.unwrap_or(0);
     let rate_limit = options.parsed("rate-limit", requests)?.unwrap_or(1200);
+    let mib = |text: &str| {
+        text.parse::<u32>()
+            .map(|mib| u64::from(mib) * 1024 * 1024)
+            .map_err(|_| "must be a whole number of MiB per minute")
+    };
+    let write_quota = options.parsed("write-quota", mib)?.unwrap_or(256 * 1024 * 1024);
     Ok(Settings {
         database: database(options)?,
         listen: options.parsed("listen", listen)?.unwrap_or(SocketAddr::from(([127, 0, 0, 1], 8080))),
@@ -269,6 +281,7 @@ fn settings(options: &RawOptions) -> Result<Settings, Failure> {
         order_hold: options.parsed("order-hold", order_hold)?.unwrap_or(Duration::from_mins(30)),
         max_reserved_per_customer: Some(max_reserved_per_customer).filter(|limit| *limit > 0),
         rate_limit: Some(rate_limit).filter(|limit| *limit > 0),
+        write_quota: Some(write_quota).filter(|quota| *quota > 0),
         failed_authentications: options.parsed("failed-authentications", requests)?.unwrap_or(60),
         allow_local_webhooks: options.parsed("allow-local-webhooks", boolean)?.unwrap_or(false),
         migration_copy: !options.parsed("no-migration-copy", boolean)?.unwrap_or(false),

@@ -7,7 +7,7 @@ use std::fmt::Display;
 use crate::failure::{Failure, usage};
 
 /// The options that can also be set by an environment variable.
-const WITH_VARIABLE: [&str; 11] = [
+const WITH_VARIABLE: [&str; 12] = [
     "database",
     "listen",
     "metrics-listen",
@@ -15,6 +15,7 @@ const WITH_VARIABLE: [&str; 11] = [
     "order-hold",
     "max-reserved-per-customer",
     "rate-limit",
+    "write-quota",
     "failed-authentications",
     "allow-local-webhooks",
     "log-format",

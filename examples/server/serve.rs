@@ -33,6 +33,7 @@ pub(crate) fn run(settings: Settings) -> Result<(), Failure> {
     let service = builder
         .sandbox_gateway()
         .order_hold(settings.order_hold)
+        .write_quota(settings.write_quota)
         .public_url(public_url)
         .allow_local_webhooks(settings.allow_local_webhooks)
         .copy_before_migration(settings.migration_copy)

@@ -11,6 +11,8 @@ pub use fields::{FieldError, FieldErrors};
 pub use resource_kind::ResourceKind;
 pub use store::{StoreError, StoreErrorKind};
 
+use std::time::Duration;
+
 use crate::scope::Scope;
 use gateway::GatewayError;
 
@@ -49,6 +51,15 @@ pub enum Error {
     /// A request with the same idempotency key is in progress.
     #[error("a request with the same idempotency key is in progress")]
     IdempotencyInProgress,
+    /// The organization of an API key has used up its [quota](crate::Builder::write_quota) of bytes.
+    #[error("the organization has written {bytes_per_minute} bytes within a minute, which is its quota")]
+    #[non_exhaustive]
+    WriteQuotaExceeded {
+        /// The quota.
+        bytes_per_minute: u64,
+        /// When the organization can write again.
+        retry_after: Duration,
+    },
     /// The payment gateway refused or did not answer. The order was cancelled and its seats were released.
     ///
     /// The gateway's own message is for logs, because it may reveal internal addresses. It is in the source, and not in
@@ -115,6 +126,7 @@ impl Error {
             Self::RevisionMismatch(_) => "precondition-failed",
             Self::IdempotencyKeyReused => "idempotency-key-reused",
             Self::IdempotencyInProgress => "idempotency-in-progress",
+            Self::WriteQuotaExceeded { .. } => "rate-limited",
             Self::PaymentGatewayFailed(_) => "payment-gateway-failed",
             Self::Unavailable(_) => "unavailable",
             Self::Store(error) if error.is_temporary() => "unavailable",
@@ -133,6 +145,7 @@ impl Error {
             Self::Conflict(_) | Self::IdempotencyInProgress => 409,
             Self::RevisionMismatch(_) => 412,
             Self::Validation(_) | Self::IdempotencyKeyReused => 422,
+            Self::WriteQuotaExceeded { .. } => 429,
             Self::PaymentGatewayFailed(_) => 502,
             Self::Unavailable(_) => 503,
             Self::Store(error) if error.is_temporary() => 503,
@@ -145,7 +158,10 @@ impl Error {
     #[must_use]
     pub fn is_retryable(&self) -> bool {
         match self {
-            Self::IdempotencyInProgress | Self::PaymentGatewayFailed(_) | Self::Unavailable(_) => true,
+            Self::IdempotencyInProgress
+            | Self::WriteQuotaExceeded { .. }
+            | Self::PaymentGatewayFailed(_)
+            | Self::Unavailable(_) => true,
             Self::Store(error) => *error.kind() == StoreErrorKind::Full,
             _ => false,
         }

@@ -20,7 +20,18 @@ pub struct Caller {
     pub(crate) suspended: SuspendedOrganizations,
 }
 
+/// Who a caller is, without what it may do.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Identity {
+    pub(crate) organization: OrganizationId,
+    pub(crate) key: Option<ApiKeyId>,
+}
+
 impl Caller {
+    pub(crate) const fn identity(&self) -> Identity {
+        Identity { organization: self.organization, key: self.key }
+    }
+
     /// Returns the organization that the caller acts for.
     #[must_use]
     pub const fn organization(&self) -> OrganizationId {

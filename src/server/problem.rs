@@ -247,6 +247,11 @@ impl From<Error> for Problem {
             Error::Conflict(conflict) => Self { reason: Some(conflict.reason), ..Self::new(code, conflict.detail) },
             Error::Unauthenticated => Self::unauthenticated(),
             Error::IdempotencyInProgress => Self { retry_after: Some(1), ..Self::new(code, error.to_string()) },
+            Error::WriteQuotaExceeded { retry_after, .. } => {
+                // Rounded up, so that a client that waits this long never retries too early.
+                let seconds = u64::try_from(retry_after.as_millis().div_ceil(1000)).unwrap_or(u64::MAX);
+                Self::rate_limited(error.to_string(), seconds)
+            }
             Error::Unavailable(detail) => Self::unavailable(detail),
             Error::Store(cause) if cause.is_temporary() => {
                 tracing::error!(target: "ticketing::request", %cause, "the store cannot be written");
@@ -292,6 +297,8 @@ impl IntoResponse for Error {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
     use crate::error::{Conflict, FieldErrors, ResourceKind, StoreErrorKind};
     use crate::payment::GatewayError;
@@ -310,6 +317,7 @@ mod tests {
             Error::RevisionMismatch(1),
             Error::IdempotencyKeyReused,
             Error::IdempotencyInProgress,
+            Error::WriteQuotaExceeded { bytes_per_minute: 1, retry_after: Duration::from_secs(1) },
             Error::PaymentGatewayFailed(GatewayError::Refused(String::new())),
             Error::Unavailable("busy"),
             StoreErrorKind::Full.into(),
@@ -321,7 +329,10 @@ mod tests {
             let (code, status) = (error.code(), error.http_status());
             let problem = Problem::from(error);
             assert_eq!((problem.code.name, problem.status().as_u16()), (code, status));
-            assert_eq!(problem.retry_after.is_some(), matches!(code, "idempotency-in-progress" | "unavailable"));
+            assert_eq!(
+                problem.retry_after.is_some(),
+                matches!(code, "idempotency-in-progress" | "rate-limited" | "unavailable")
+            );
         }
     }
 }

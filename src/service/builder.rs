@@ -13,6 +13,7 @@ use super::notification_handlers::{self, NotificationHandler};
 use super::skipped_rows::SkippedRows;
 use super::ticketing_service::{Inner, TicketingService};
 use super::webhook_settings::WebhookSettings;
+use super::write_quota::WriteQuota;
 use crate::environment::{Clock, Entropy, Environment, SystemClock, SystemEntropy};
 use crate::error::{FieldErrors, Result};
 use crate::form::text::is_uri;
@@ -53,6 +54,7 @@ pub struct Builder {
     pub(super) gateway: Gateway,
     pub(super) gateway_limits: CallLimits,
     pub(super) hold: HoldTerms,
+    pub(super) write_quota: Option<u64>,
     pub(super) webhook_retention: Duration,
     pub(super) public_url: Option<String>,
     pub(super) webhook_transport: Option<Arc<dyn Transport>>,
@@ -128,6 +130,7 @@ impl Builder {
             gateway: Gateway::None,
             gateway_limits: CallLimits::default(),
             hold: HoldTerms { duration: Duration::from_mins(30), max_seats_per_customer: None },
+            write_quota: Some(256 * 1024 * 1024),
             webhook_retention: 30 * DAY,
             public_url: None,
             webhook_transport: None,
@@ -172,6 +175,7 @@ impl Builder {
             gateway: gateway.map(|gateway| GatewayCalls::new(gateway, self.gateway_limits)),
             sandbox,
             hold: self.hold,
+            write_quota: self.write_quota.map(WriteQuota::new),
             webhook_retention: self.webhook_retention,
             public_url: self.public_url.map(|url| url.trim_end_matches('/').to_owned()),
             keys_used: Mutex::default(),
@@ -196,6 +200,7 @@ impl Builder {
         errors.check(self.readers.scan_budget >= shortest, "search_timeout", "must be at least 10 milliseconds");
         errors.check(self.hold.duration >= Duration::from_secs(1), "order_hold", "must be at least a second");
         let max_seats = self.hold.max_seats_per_customer;
+        errors.check(self.write_quota != Some(0), "write_quota", "must be at least 1");
         errors.check(max_seats != Some(0), "max_reserved_per_customer", "must be at least 1");
         errors.check(self.webhook_retention >= DAY, "webhook_retention", "must be at least a day");
         let public_url_is_valid = self.public_url.as_deref().is_none_or(is_uri);

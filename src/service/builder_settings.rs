@@ -293,6 +293,42 @@ impl Builder {
     }
 }
 
+/// # Limits
+impl Builder {
+    /// Sets how many bytes an organization may write per minute with its API keys, or `None` for no limit. Default: 256
+    /// MiB; minimum: 1 byte.
+    ///
+    /// So one key cannot fill the disk of all organizations within minutes. Ordinary sales stay far below it: an order
+    /// of two tickets writes about 1 KB. Texts count with their bytes and numbers with 8; the file grows by up to twice
+    /// as much, because of its indexes.
+    ///
+    /// Beyond the quota, whatever creates or updates something fails with
+    /// [`Error::WriteQuotaExceeded`](crate::Error::WriteQuotaExceeded) until the minute is over, over HTTP with status
+    /// 429. Check-in, payments, cancellations and deletions still work. Callers of
+    /// [`act_for`](TicketingService::act_for) have no API key: they are the program itself, and are neither counted nor
+    /// refused. Each process counts for itself and begins with zero.
+    ///
+    /// ```
+    /// use ticketing::event::CreateEvent;
+    /// use ticketing::organization::CreateApiKey;
+    /// use ticketing::{Error, TicketingService, Timestamp};
+    /// let service = TicketingService::temporary().write_quota(Some(10_000)).open()?;
+    /// let organization = service.create_organization(Default::default())?;
+    /// let key = service.create_api_key(organization.id, CreateApiKey::new("Shop"))?.key;
+    /// let caller = service.authenticate(key.expose())?;
+    ///
+    /// let event = CreateEvent::new("Summer Night", "summer-night", Timestamp::MAX).description("a".repeat(20_000));
+    /// service.create_event(&caller, event)?;
+    /// let refused = service.create_event(&caller, CreateEvent::new("Another", "another", Timestamp::MAX));
+    /// assert!(matches!(refused, Err(Error::WriteQuotaExceeded { .. })));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn write_quota(mut self, bytes_per_minute: Option<u64>) -> Self {
+        self.write_quota = bytes_per_minute;
+        self
+    }
+}
+
 /// # Time and randomness
 impl Builder {
     /// Sets the clock. Default: the [system clock](crate::environment::SystemClock).

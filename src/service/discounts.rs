@@ -73,7 +73,7 @@ impl TicketingService {
         request: impl Into<Request<CreateDiscount>>,
     ) -> Result<C::Output<Discount>> {
         let call = caller.keyed();
-        call.caller.require(Scope::DiscountsWrite)?;
+        self.require_to_write(&call.caller, Scope::DiscountsWrite)?;
         let organization = call.caller.organization;
         let result =
             self.write_idempotent(&call, OperationTarget::new("create_discount"), request, move |tx, request| {
@@ -171,9 +171,9 @@ impl TicketingService {
         request: impl Into<Request<UpdateDiscount>>,
     ) -> Result<Discount> {
         let call = caller.into();
-        call.caller.require(Scope::DiscountsWrite)?;
+        self.require_to_write(&call.caller, Scope::DiscountsWrite)?;
         let request = request.into();
-        self.write_for(call.caller.organization, move |tx| discount_changes::update(tx, &call, id, &request))
+        self.write_for(call.caller.identity(), move |tx| discount_changes::update(tx, &call, id, &request))
     }
 
     /// Deletes a discount.
@@ -196,6 +196,6 @@ impl TicketingService {
     pub fn delete_discount(&self, caller: impl Into<ConditionalCaller>, id: DiscountId) -> Result<()> {
         let call = caller.into();
         call.caller.require(Scope::DiscountsWrite)?;
-        self.write_for(call.caller.organization, move |tx| discount_changes::delete(tx, &call, id))
+        self.write_for(call.caller.identity(), move |tx| discount_changes::delete(tx, &call, id))
     }
 }

@@ -66,7 +66,7 @@ impl TicketingService {
         request: impl Into<Request<CreateEvent>>,
     ) -> Result<C::Output<Event>> {
         let call = caller.keyed();
-        call.caller.require(Scope::EventsWrite)?;
+        self.require_to_write(&call.caller, Scope::EventsWrite)?;
         let organization = call.caller.organization;
         let result =
             self.write_idempotent(&call, OperationTarget::new("create_event"), request, move |tx, request| {
@@ -146,10 +146,9 @@ impl TicketingService {
         request: impl Into<Request<UpdateEvent>>,
     ) -> Result<Event> {
         let call = caller.into();
-        call.caller.require(Scope::EventsWrite)?;
+        self.require_to_write(&call.caller, Scope::EventsWrite)?;
         let request = request.into();
-        let event =
-            self.write_for(call.caller.organization, move |tx| event_changes::update(tx, &call, id, &request))?;
+        let event = self.write_for(call.caller.identity(), move |tx| event_changes::update(tx, &call, id, &request))?;
         if event.status == EventStatus::Cancelled {
             self.cancel_pending_orders(id);
         }
@@ -201,9 +200,9 @@ impl TicketingService {
         request: impl Into<Request<EventSettings>>,
     ) -> Result<Event> {
         let call = caller.into();
-        call.caller.require(Scope::EventsWrite)?;
+        self.require_to_write(&call.caller, Scope::EventsWrite)?;
         let request = request.into();
-        self.write_for(call.caller.organization, move |tx| event_changes::update_settings(tx, &call, id, &request))
+        self.write_for(call.caller.identity(), move |tx| event_changes::update_settings(tx, &call, id, &request))
     }
 
     /// Counts a view of the event's page. This does not change the event's revision.
@@ -222,7 +221,7 @@ impl TicketingService {
     pub fn record_page_view(&self, caller: &Caller, id: EventId) -> Result<()> {
         caller.require(Scope::EventsRead)?;
         let organization = caller.organization;
-        self.write_for(organization, move |tx| events::record_page_view(tx, organization, id))
+        self.write_for(caller.identity(), move |tx| events::record_page_view(tx, organization, id))
     }
 
     /// Deletes an event with its ticket types and discounts.
@@ -244,6 +243,6 @@ impl TicketingService {
     pub fn delete_event(&self, caller: impl Into<ConditionalCaller>, id: EventId) -> Result<()> {
         let call = caller.into();
         call.caller.require(Scope::EventsWrite)?;
-        self.write_for(call.caller.organization, move |tx| event_changes::delete(tx, &call, id))
+        self.write_for(call.caller.identity(), move |tx| event_changes::delete(tx, &call, id))
     }
 }

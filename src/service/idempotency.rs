@@ -77,7 +77,7 @@ impl TicketingService {
             Start::Run(running) => running,
         };
         let operation = running.operation();
-        self.write_for(call.caller.organization, move |tx| operation.run(tx, || work(tx, &request)))
+        self.write_for(call.caller.identity(), move |tx| operation.run(tx, || work(tx, &request)))
     }
 
     /// Runs an operation that only reads. With a key it needs a write transaction nevertheless, to store its result.

@@ -77,6 +77,7 @@ mod notification_handlers;
 mod open_store;
 mod skipped_rows;
 mod webhook_settings;
+mod write_quota;
 
 pub use builder::Builder;
 pub use close::{CloseError, WeakTicketingService};

@@ -87,7 +87,7 @@ impl TicketingService {
         request: impl Into<Request<CreateOrder>>,
     ) -> Result<C::Output<CreateOrderResponse>> {
         let call = caller.keyed();
-        call.caller.require(Scope::OrdersWrite)?;
+        self.require_to_write(&call.caller, Scope::OrdersWrite)?;
         let request = request.into();
         let running = match self.begin_idempotent(&call, OperationTarget::new("create_order"), &request)? {
             Start::Replay(response) => return Ok(C::output(Replayable::replayed(response))),
@@ -107,7 +107,7 @@ impl TicketingService {
             false => Ok(()),
         };
         let progress = first.and_then(|()| {
-            self.write_for(organization, move |tx| {
+            self.write_for(call.caller.identity(), move |tx| {
                 checkout_links::create_or_resume(tx, &operation, organization, &request, terms)
             })
         });
@@ -200,8 +200,9 @@ impl TicketingService {
         let organization = call.caller.organization;
         let can_refund = self.can_refund();
         let operation = running.operation();
-        let cancellation = self
-            .write_for(organization, move |tx| order_lifecycle::cancel(tx, &operation, organization, id, can_refund))?;
+        let cancellation = self.write_for(call.caller.identity(), move |tx| {
+            order_lifecycle::cancel(tx, &operation, organization, id, can_refund)
+        })?;
         if cancellation.refund_due {
             self.attempt_refund_now(id);
         }

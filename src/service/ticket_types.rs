@@ -71,7 +71,7 @@ impl TicketingService {
         request: impl Into<Request<CreateTicketType>>,
     ) -> Result<C::Output<TicketType>> {
         let call = caller.keyed();
-        call.caller.require(Scope::TicketTypesWrite)?;
+        self.require_to_write(&call.caller, Scope::TicketTypesWrite)?;
         let organization = call.caller.organization;
         let target = OperationTarget::on("create_ticket_type", event);
         let result = self.write_idempotent(&call, target, request, move |tx, request| {
@@ -126,9 +126,9 @@ impl TicketingService {
         request: impl Into<Request<UpdateTicketType>>,
     ) -> Result<TicketType> {
         let call = caller.into();
-        call.caller.require(Scope::TicketTypesWrite)?;
+        self.require_to_write(&call.caller, Scope::TicketTypesWrite)?;
         let request = request.into();
-        self.write_for(call.caller.organization, move |tx| ticket_type_changes::update(tx, &call, id, &request))
+        self.write_for(call.caller.identity(), move |tx| ticket_type_changes::update(tx, &call, id, &request))
     }
 
     /// Deletes a ticket type.
@@ -151,6 +151,6 @@ impl TicketingService {
     pub fn delete_ticket_type(&self, caller: impl Into<ConditionalCaller>, id: TicketTypeId) -> Result<()> {
         let call = caller.into();
         call.caller.require(Scope::TicketTypesWrite)?;
-        self.write_for(call.caller.organization, move |tx| ticket_type_changes::delete(tx, &call, id))
+        self.write_for(call.caller.identity(), move |tx| ticket_type_changes::delete(tx, &call, id))
     }
 }

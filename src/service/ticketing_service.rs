@@ -11,13 +11,16 @@ use super::clock_history::ClockHistory;
 use super::in_flight::InFlightKeys;
 use super::skipped_rows::SkippedRows;
 use super::webhook_settings::WebhookSettings;
+use super::write_quota::WriteQuota;
 use crate::environment::Environment;
 use crate::error::{Error, Result, StoreError};
-use crate::model::id::{ApiKeyId, OrganizationId};
+use crate::model::caller::{Caller, Identity};
+use crate::model::id::ApiKeyId;
 use crate::model::suspended::SuspendedOrganizations;
 use crate::model::timestamp::Timestamp;
 use crate::payment::GatewayCalls;
 use crate::sales::holds::HoldTerms;
+use crate::scope::Scope;
 use crate::store::{Store, Transaction, organizations};
 
 /// The event-ticketing engine, over one SQLite database.
@@ -41,6 +44,8 @@ use crate::store::{Store, Transaction, organizations};
 /// - [`Error::OrganizationSuspended`](crate::Error::OrganizationSuspended) if it takes a caller, and the organization
 ///   is [suspended](Self::suspend_organization);
 /// - [`Error::Unavailable`](crate::Error::Unavailable) if the database is busy. A retry may succeed;
+/// - [`Error::WriteQuotaExceeded`](crate::Error::WriteQuotaExceeded) if it creates or updates something, and the
+///   organization of the caller's API key has used up its [quota](crate::Builder::write_quota);
 /// - [`Error::Store`](crate::Error::Store) if the database cannot be read or written;
 /// - [`Error::IdempotencyKeyReused`](crate::Error::IdempotencyKeyReused) or
 ///   [`Error::IdempotencyInProgress`](crate::Error::IdempotencyInProgress) if the caller has an
@@ -88,6 +93,8 @@ pub(super) struct Inner {
     pub(super) suspended: SuspendedOrganizations,
     /// Rows that the maintenance could not process.
     pub(super) skipped_rows: SkippedRows,
+    /// `None` if there is no quota.
+    pub(super) write_quota: Option<WriteQuota>,
     /// Whether the maintenance may act on the clock.
     pub(super) clock_history: ClockHistory,
 }
@@ -181,19 +188,36 @@ impl TicketingService {
     /// Runs a change that a caller makes, in a transaction. Fails if the organization is suspended or was deleted: what
     /// is committed after the suspension is refused, also in another process. A handle of
     /// [`even_if_suspended`](Self::even_if_suspended) only checks that the organization exists.
+    ///
+    /// What it writes counts for the quota of an API key.
     pub(super) fn write_for<T: Send + 'static>(
         &self,
-        organization: OrganizationId,
+        caller: Identity,
         work: impl Fn(&Transaction<'_>) -> Result<T> + Send + 'static,
     ) -> Result<T> {
         let ignores_suspension = self.ignores_suspension;
-        self.store().write_for(organization, move |tx| {
+        let organization = caller.organization;
+        let (value, bytes) = self.store().write_for(organization, move |tx| {
             match organizations::require_active(tx, organization) {
                 Err(Error::OrganizationSuspended) if ignores_suspension => {}
                 result => result?,
             }
-            work(tx)
-        })
+            Ok((work(tx)?, tx.written_bytes()))
+        })?;
+        if let (Some(quota), Some(_)) = (&self.inner.write_quota, caller.key) {
+            quota.add(organization, bytes, self.inner.environment.clock.monotonic());
+        }
+        Ok(value)
+    }
+
+    /// Checks that the caller has the scope, and that its organization has not used up its quota. For operations that
+    /// create or update something: what ends something, payments and check-ins are small and urgent, and never refused.
+    pub(super) fn require_to_write(&self, caller: &Caller, scope: Scope) -> Result<()> {
+        caller.require(scope)?;
+        match (&self.inner.write_quota, caller.key) {
+            (Some(quota), Some(_)) => quota.check(caller.organization, self.inner.environment.clock.monotonic()),
+            _ => Ok(()),
+        }
     }
 
     /// Whether there is a gateway that can refund payments.

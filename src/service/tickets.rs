@@ -73,7 +73,7 @@ impl TicketingService {
         request: impl Into<Request<IssueTickets>>,
     ) -> Result<C::Output<IssueTicketsResponse>> {
         let call = caller.keyed();
-        call.caller.require(Scope::TicketsWrite)?;
+        self.require_to_write(&call.caller, Scope::TicketsWrite)?;
         let organization = call.caller.organization;
         let result =
             self.write_idempotent(&call, OperationTarget::new("issue_tickets"), request, move |tx, request| {
@@ -167,8 +167,9 @@ impl TicketingService {
         let organization = call.caller.organization;
         let api_key = call.caller.key;
         let operation = running.operation();
-        let scan =
-            self.write_for(organization, move |tx| check_in::check_in(tx, &operation, organization, &request, api_key));
+        let scan = self.write_for(call.caller.identity(), move |tx| {
+            check_in::check_in(tx, &operation, organization, &request, api_key)
+        });
         let scan = scan.inspect_err(|error| self.store_in_operation().counters().scan_failed(error))?;
         match scan {
             Scan::Accepted(ticket) => Ok(C::output(ticket.map(|ticket| *ticket))),

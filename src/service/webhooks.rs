@@ -66,7 +66,7 @@ impl TicketingService {
         request: impl Into<Request<CreateWebhook>>,
     ) -> Result<C::Output<CreatedWebhookEndpoint>> {
         let call = caller.keyed();
-        call.caller.require(Scope::WebhooksWrite)?;
+        self.require_to_write(&call.caller, Scope::WebhooksWrite)?;
         let organization = call.caller.organization;
         let allow_local = self.inner.webhooks.allow_local;
         let result =
@@ -124,12 +124,10 @@ impl TicketingService {
         request: impl Into<Request<UpdateWebhook>>,
     ) -> Result<WebhookEndpoint> {
         let call = caller.into();
-        call.caller.require(Scope::WebhooksWrite)?;
+        self.require_to_write(&call.caller, Scope::WebhooksWrite)?;
         let request = request.into();
         let allow_local = self.inner.webhooks.allow_local;
-        self.write_for(call.caller.organization, move |tx| {
-            webhook_changes::update(tx, &call, id, &request, allow_local)
-        })
+        self.write_for(call.caller.identity(), move |tx| webhook_changes::update(tx, &call, id, &request, allow_local))
     }
 
     /// Deletes a webhook endpoint and its queued notifications. Its deliveries can no longer be read.
@@ -150,7 +148,7 @@ impl TicketingService {
     pub fn delete_webhook(&self, caller: impl Into<ConditionalCaller>, id: WebhookId) -> Result<()> {
         let call = caller.into();
         call.caller.require(Scope::WebhooksWrite)?;
-        self.write_for(call.caller.organization, move |tx| webhook_changes::delete(tx, &call, id))
+        self.write_for(call.caller.identity(), move |tx| webhook_changes::delete(tx, &call, id))
     }
 
     /// Replaces the signing secret of a webhook endpoint. Attempts that start after this returns are signed with the new
@@ -172,7 +170,7 @@ impl TicketingService {
     pub fn rotate_webhook_secret(&self, caller: &Caller, id: WebhookId) -> Result<RotatedWebhookSecret> {
         caller.require(Scope::WebhooksWrite)?;
         let organization = caller.organization;
-        self.write_for(organization, move |tx| webhook_changes::rotate_secret(tx, organization, id))
+        self.write_for(caller.identity(), move |tx| webhook_changes::rotate_secret(tx, organization, id))
     }
 
     /// Lists the deliveries to a webhook endpoint, newest first: one for each attempt to send a notification.
@@ -235,7 +233,7 @@ impl TicketingService {
         delivery: WebhookDeliveryId,
     ) -> Result<C::Output<ResentWebhookDelivery>> {
         let call = caller.keyed();
-        call.caller.require(Scope::WebhooksWrite)?;
+        self.require_to_write(&call.caller, Scope::WebhooksWrite)?;
         let organization = call.caller.organization;
         let target = OperationTarget::on("resend_webhook_delivery", delivery);
         // The endpoint is the body of the request, so that the same key is refused for another endpoint.

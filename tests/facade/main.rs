@@ -48,3 +48,4 @@ mod webhook_fan_out;
 mod webhook_outbox;
 mod webhook_retention;
 mod webhooks;
+mod write_quota;

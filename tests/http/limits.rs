@@ -340,3 +340,29 @@ fn a_request_with_two_errors_gets_the_problem_of_the_first() {
     let event = json!({"title": "Jazz", "slug": "a", "startDate": "9000-06-01T18:00:00Z", "deliveryMethod": "DIGITAL"});
     server.client().post_with_key("key", "/v1/events", &event).expect(201);
 }
+
+#[test]
+fn an_organization_beyond_its_write_quota_gets_429_with_retry_after() {
+    let clock = ManualClock::new(initial_time());
+    let server_clock = clock.clone();
+    let configure = |builder: Builder| builder.sandbox_gateway().clock(server_clock).write_quota(Some(10_000));
+    let server = Server::with(configure, |_| {});
+    let mut client = server.client();
+    let event = |slug: &str, description: usize| {
+        json!({
+            "title": "Jazz", "slug": slug, "startDate": "9000-06-01T18:00:00Z", "deliveryMethod": "DIGITAL",
+            "description": "a".repeat(description),
+        })
+    };
+    client.post("/v1/events", &event("large", 10_000)).expect(201);
+    clock.advance(Duration::from_millis(14_500));
+    let refused = client.post("/v1/events", &event("refused", 5)).expect(429);
+    assert_eq!((refused.code().as_str(), refused.header("retry-after")), ("rate-limited", Some("46")));
+    assert_eq!(
+        refused.problem()["detail"],
+        "the organization has written 10000 bytes within a minute, which is its quota"
+    );
+    client.get("/v1/events").expect(200);
+    clock.advance(Duration::from_millis(45_500));
+    client.post("/v1/events", &event("accepted", 5)).expect(201);
+}

@@ -37,6 +37,7 @@ pub(crate) struct Transaction<'c> {
     /// Whether the notifications of the transaction are recorded.
     has_subscribers: bool,
     event_locked: Cell<bool>,
+    written_bytes: Cell<u64>,
 }
 
 /// What a transaction reports when it is durable.
@@ -63,7 +64,16 @@ impl<'c> Transaction<'c> {
         ids: &'c IdSource,
     ) -> Self {
         let recorded = RefCell::default();
-        Self { connection, now, environment, ids, recorded, has_subscribers: false, event_locked: Cell::new(false) }
+        Self {
+            connection,
+            now,
+            environment,
+            ids,
+            recorded,
+            has_subscribers: false,
+            event_locked: Cell::new(false),
+            written_bytes: Cell::new(0),
+        }
     }
 
     /// Sets whether notifications are recorded. The default is `false`.
@@ -132,7 +142,14 @@ impl<'c> Transaction<'c> {
     /// Like [`execute`](Self::execute), for a statement whose violation of a constraint the caller handles. The job
     /// must fail after a violation, because on some engines the transaction cannot go on.
     pub(in crate::store) fn try_execute(&self, sql: &str, binds: &[Bind<'_>]) -> Result<usize, StatementError> {
+        let bytes: u64 = binds.iter().map(Bind::size).sum();
+        self.written_bytes.set(self.written_bytes.get().saturating_add(bytes));
         self.connection.execute(sql, binds)
+    }
+
+    /// The size of all values with which statements have changed something.
+    pub(crate) fn written_bytes(&self) -> u64 {
+        self.written_bytes.get()
     }
 
     /// Generates a new id, for rows that contain their id in other columns too. Another process may generate the same

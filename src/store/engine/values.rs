@@ -15,6 +15,16 @@ pub(crate) enum Bind<'a> {
 }
 
 impl Bind<'_> {
+    /// The size in bytes: 8 for a number.
+    pub(super) fn size(&self) -> u64 {
+        match self {
+            Self::Null => 0,
+            Self::Int(_) => 8,
+            Self::Text(text) => text.len() as u64,
+            Self::Blob(bytes) => bytes.len() as u64,
+        }
+    }
+
     /// The same value, borrowed.
     pub(super) fn borrowed(&self) -> Bind<'_> {
         match self {
