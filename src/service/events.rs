@@ -12,11 +12,14 @@ use crate::rules::checked;
 use crate::sales::event_changes;
 use crate::sales::idempotent_operation::OperationTarget;
 use crate::scope::Scope;
-use crate::store::{event_cancellations, events};
+use crate::store::{event_cancellations, event_lists, events};
 
 /// # Events
 impl TicketingService {
     /// Lists events, newest first. Filters select by status, visibility, start date, and text in title or slug.
+    ///
+    /// `q` searches the events that the other filters find. If there are very many, it fails with
+    /// [`Error::Unavailable`](crate::Error::Unavailable) after the time limit of a search. The other filters are look-ups.
     ///
     /// Requires the scope `events:read`.
     ///
@@ -37,7 +40,7 @@ impl TicketingService {
         let request = checked(body, errors)?;
         let unfiltered = ListEvents { page: request.page.clone(), ..ListEvents::default() };
         let has_filters = *request != unfiltered;
-        self.store().list(caller.organization, has_filters, |tx| events::list(tx, caller.organization, &request))
+        self.store().list(caller.organization, has_filters, |tx| event_lists::list(tx, caller.organization, &request))
     }
 
     /// Creates an event. Its status is `DRAFTED` unless the request sets another; its currency and time zone default to

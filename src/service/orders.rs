@@ -17,15 +17,19 @@ use crate::sales::checkout_links::{self, OrderProgress, PaymentTerms};
 use crate::sales::idempotent_operation::OperationTarget;
 use crate::sales::{order_creation, order_lifecycle};
 use crate::scope::Scope;
-use crate::store::{order_details, orders};
+use crate::store::{order_details, order_lists, orders};
 
 /// # Orders
 impl TicketingService {
     /// Lists orders, newest first, without their tickets. Filters select by event, ticket type, customer, discount,
     /// reference, status, and the times of creation, completion and last change.
     ///
-    /// The filters by creation time, last change and status read every order that the other filters find, so combine them
-    /// with another one if there are very many orders.
+    /// Each filter alone is a look-up: it costs the same however many orders there are, and whether it matches many or none.
+    /// Two kinds of requests may search instead, and fail with [`Error::Unavailable`] after the time limit of a search:
+    /// - Several filters: the most selective of them is looked up, in the order `reference`, `customerEmail`, `discountId`,
+    ///   times of completion, `ticketId`, `eventId` and `status`, other times. What it finds is searched for the others.
+    ///   `eventId` and `status` are looked up together.
+    /// - Times of completion or change that match more than 5,000 orders, if most of the newer orders do not match.
     ///
     /// Requires the scope `orders:read`.
     ///
@@ -45,7 +49,7 @@ impl TicketingService {
         let Request { body, errors } = Request::from(request);
         let request = checked(body, errors)?;
         self.store()
-            .list(caller.organization, request.has_filters(), |tx| orders::list(tx, caller.organization, &request))
+            .list(caller.organization, request.has_filters(), |tx| order_lists::list(tx, caller.organization, &request))
     }
 
     /// Creates an order.

@@ -16,12 +16,19 @@ use crate::sales::check_in::{self, Scan};
 use crate::sales::idempotent_operation::OperationTarget;
 use crate::sales::ticket_issuing;
 use crate::scope::Scope;
-use crate::store::tickets;
+use crate::store::{ticket_lists, tickets};
 
 /// # Tickets and check-in
 impl TicketingService {
     /// Lists tickets, newest first. Filters select by event, ticket type, order, customer, status and the time of the
     /// first check-in.
+    ///
+    /// Each filter alone is a look-up: it costs the same however many tickets there are, and whether it matches many or
+    /// none. So do `eventId`, `ticketId` and `status` together. Two kinds of requests may search instead, and fail with
+    /// [`Error::Unavailable`] after the time limit of a search:
+    /// - Other combinations: the most selective filter is looked up, in the order `orderId`, `customerEmail`, times of the
+    ///   first check-in, and the rest. What it finds is searched for the others.
+    /// - Times of the first check-in that match more than 5,000 tickets, if most of the newer tickets do not match.
     ///
     /// Requires the scope `tickets:read`.
     ///
@@ -44,7 +51,7 @@ impl TicketingService {
         // The tickets of one order are few.
         let (order_id, page) = (request.order_id, request.page.clone());
         let has_filters = *request != ListTickets { order_id, page, ..ListTickets::default() };
-        self.store().list(caller.organization, has_filters, |tx| tickets::list(tx, caller.organization, &request))
+        self.store().list(caller.organization, has_filters, |tx| ticket_lists::list(tx, caller.organization, &request))
     }
 
     /// Issues tickets for available seats without an order, for example to guests. The ticket type may have any status.

@@ -14,6 +14,7 @@ use crate::model::statistics::WebhookOutcome;
 use crate::model::timestamp::Timestamp;
 use crate::model::webhook::EventType;
 use crate::rules::delivery::{LATEST_DUE, MAX_ATTEMPTS, MAX_INTERRUPTIONS, delay_after};
+use crate::text_enum::TextEnum;
 
 /// How long a claim lasts. This is longer than an attempt and the recording of its result can take.
 const LEASE: Duration = Duration::from_secs(18);
@@ -37,7 +38,7 @@ pub(super) const NEXT_DUE: &str = "SELECT endpoint_id, due_at FROM webhook_outbo
 pub(super) const NEXT_ENDPOINT: &str = "SELECT endpoint_id, due_at FROM webhook_outbox
     WHERE state = 'WAITING' AND endpoint_id > ?1 ORDER BY endpoint_id, due_at LIMIT 1";
 pub(super) const LAST_ATTEMPT: &str = "SELECT id, success, duration_ms FROM webhook_deliveries
-    WHERE endpoint_id = ?1 ORDER BY id DESC LIMIT 1";
+    WHERE endpoint_id = ?1 AND success = ?2 AND type = ?3 ORDER BY id DESC LIMIT 1";
 const CLAIM: &str = "UPDATE webhook_outbox SET claim = ?2, due_at = ?3
     WHERE id = ?1 AND state = 'WAITING' AND due_at <= ?4";
 const POSTPONE: &str = "UPDATE webhook_outbox SET claim = NULL, due_at = ?2, cuts = cuts + 1
@@ -290,12 +291,26 @@ pub(crate) fn endpoint_info(tx: &Transaction<'_>, endpoint: WebhookId) -> Result
     let Some(organization) = tx.query_opt(ORGANIZATION, &[endpoint.into()], |row| row.get("organization_id"))? else {
         return Ok(None);
     };
-    let last_attempt = tx.query_opt(LAST_ATTEMPT, &[endpoint.into()], |row| {
-        let millis: Option<i64> = row.get("duration_ms")?;
-        let duration = millis.map(|millis| Duration::from_millis(u64::try_from(millis).unwrap_or(0)));
-        Ok(LastAttempt { success: row.get("success")?, duration })
-    })?;
-    Ok(Some(EndpointInfo { organization, last_attempt }))
+    Ok(Some(EndpointInfo { organization, last_attempt: last_attempt(tx, endpoint)? }))
+}
+
+/// Returns the last attempt of an endpoint. The index of its attempts is in order for each result and type.
+fn last_attempt(tx: &Transaction<'_>, endpoint: WebhookId) -> Result<Option<LastAttempt>> {
+    let mut last: Option<(WebhookDeliveryId, LastAttempt)> = None;
+    for success in [true, false] {
+        for notification_type in EventType::ALL {
+            let binds = [endpoint.into(), success.into(), notification_type.as_str().into()];
+            let found = tx.query_opt(LAST_ATTEMPT, &binds, |row| {
+                let millis: Option<i64> = row.get("duration_ms")?;
+                let duration = millis.map(|millis| Duration::from_millis(u64::try_from(millis).unwrap_or(0)));
+                Ok((row.get("id")?, LastAttempt { success: row.get("success")?, duration }))
+            })?;
+            if found.as_ref().map(|(id, _)| *id) > last.as_ref().map(|(id, _)| *id) {
+                last = found;
+            }
+        }
+    }
+    Ok(last.map(|(_, attempt)| attempt))
 }
 
 /// Records the result of an attempt in the outbox and in the history. Returns `false`, and records nothing, if the

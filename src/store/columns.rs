@@ -217,7 +217,7 @@ macro_rules! columns {
             }
         )+
 
-        fn $decode($row: &$crate::store::Row<'_> $(, $argument: $argument_type)?) -> $crate::error::Result<$resource> {
+        pub(super) fn $decode($row: &$crate::store::Row<'_> $(, $argument: $argument_type)?) -> $crate::error::Result<$resource> {
             $($statement)*
             Ok($resource {
                 $($read: $read_value,)*

@@ -1,22 +1,36 @@
 //! Webhook deliveries: the history of the attempts to send notifications.
 
-use super::lists::{cursor_bound, limit_plus_one};
-use super::pages::read_page;
+use std::sync::LazyLock;
+
+use super::lists::{ListQuery, cursor_bound};
+use super::page_ids::PageIds;
+use super::pages::read_page_of;
 use super::{Row, Transaction, webhooks};
 use crate::error::{Error, ResourceKind, Result};
 use crate::model::id::{NotificationId, OrganizationId, WebhookDeliveryId, WebhookId};
 use crate::model::page::Page;
 use crate::model::webhook::{EventType, ListWebhookDeliveries, WebhookDelivery};
 use crate::rules::Checked;
+use crate::text_enum::TextEnum;
 
 // The body that was sent is in the outbox. An outbox row is deleted later than the attempts that refer to it, but if the
 // clock was set back, an attempt may outlive it for a while: it is then not listed.
-pub(super) const LIST: &str = "SELECT d.id, d.endpoint_id, d.outbox_id, d.type, o.event_id, o.body, d.response_status,
-        d.response_body, d.success, d.attempt, d.duration_ms, d.error_message, d.created_at
-    FROM webhook_deliveries d LEFT JOIN webhook_outbox o ON o.id = d.outbox_id
-    WHERE d.endpoint_id = ?1 AND d.id < ?2 AND o.id IS NOT NULL AND (CAST(?4 AS BIGINT) IS NULL OR d.success = ?4)
-        AND (CAST(?5 AS TEXT) IS NULL OR d.type = ?5)
-    ORDER BY d.id DESC LIMIT ?3";
+/// The items of a page.
+pub(super) static PAGE: LazyLock<ListQuery> = LazyLock::new(|| {
+    ListQuery::new(
+        "SELECT d.id, d.endpoint_id, d.outbox_id, d.type, o.event_id, o.body, d.response_status,
+            d.response_body, d.success, d.attempt, d.duration_ms, d.error_message, d.created_at
+        FROM webhook_deliveries d JOIN webhook_outbox o ON o.id = d.outbox_id WHERE d.id",
+        "ORDER BY d.id DESC",
+    )
+});
+/// The ids of a range of an index. The parameters 1 to 3 are those of [`PageIds`]. Only columns of the index are read of
+/// `k`, so that the planner chooses it, and not the order of the table.
+pub(super) const OF_RESULT: &str = "SELECT k.id
+    FROM webhook_deliveries k CROSS JOIN webhook_deliveries d CROSS JOIN webhook_outbox o
+    WHERE k.endpoint_id = ?4 AND k.success = ?5 AND k.type = ?6 AND k.id >= ?1 AND k.id < ?2
+        AND d.id = k.id AND o.id = d.outbox_id
+    ORDER BY k.id DESC LIMIT ?3";
 const EXISTS: &str = "SELECT 1 FROM webhook_deliveries WHERE id = ?1 AND endpoint_id = ?2";
 const NOTIFICATION: &str = "SELECT d.id, d.type, o.event_id, o.body
     FROM webhook_deliveries d LEFT JOIN webhook_outbox o ON o.id = d.outbox_id WHERE d.id = ?1 AND d.endpoint_id = ?2
@@ -48,14 +62,19 @@ pub(crate) fn list(
     request: &Checked<ListWebhookDeliveries>,
 ) -> Result<Page<WebhookDelivery, WebhookDeliveryId>> {
     webhooks::get(tx, organization, endpoint)?;
-    let binds = [
-        endpoint.into(),
-        cursor_bound(tx, &request.page, EXISTS, endpoint.into())?,
-        limit_plus_one(&request.page),
-        request.success.into(),
-        request.event_type.map(|event_type| EventType::from(event_type).as_str()).into(),
-    ];
-    read_page(tx, LIST, &binds, &request.page, decode, |delivery| delivery.id)
+    cursor_bound(tx, &request.page, EXISTS, endpoint.into())?;
+    let mut ids = PageIds::new(&request.page, vec![endpoint.into()]);
+    let requested_type = request.event_type.map(EventType::from);
+    for success in [true, false] {
+        for event_type in EventType::ALL {
+            if request.success.is_none_or(|requested| requested == success)
+                && requested_type.is_none_or(|requested| requested == *event_type)
+            {
+                ids.add(tx, OF_RESULT, &[success.into(), event_type.as_str().into()])?;
+            }
+        }
+    }
+    read_page_of(tx, &PAGE, &[], ids, decode, |delivery| delivery.id)
 }
 
 /// The notification that an attempt sent.

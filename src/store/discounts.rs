@@ -4,8 +4,9 @@ use std::sync::LazyLock;
 
 use super::columns::columns;
 use super::currency::read_decimals;
-use super::lists::{cursor_bound, has_at_least, limit_plus_one};
-use super::pages::read_page;
+use super::lists::{ListQuery, cursor_bound, has_at_least};
+use super::page_ids::PageIds;
+use super::pages::read_page_of;
 use super::{Bind, Constraint, Row, Transaction, on_violation};
 use crate::error::{Error, Reason, ResourceKind, Result};
 use crate::model::amount::Amount;
@@ -101,19 +102,35 @@ static UPDATE: LazyLock<String> = LazyLock::new(|| {
 const BY_ID: &str = select!("d.id = ?2 AND d.organization_id = ?3");
 pub(super) const BY_CODE: &str = select!("d.event_id = ?2 AND d.code_key = ?3 AND +d.organization_id = ?4");
 pub(super) const AUTOMATIC: &str = select!("d.event_id = ?2 AND d.auto_apply = 1 ORDER BY d.id");
+// The unary plus keeps the planner on the index of automatic discounts.
 pub(super) const NTH_AUTOMATIC: &str =
-    "SELECT 1 FROM discounts WHERE event_id = ?1 AND auto_apply = 1 AND is_active = 1 LIMIT 1 OFFSET ?2";
+    "SELECT 1 FROM discounts WHERE event_id = ?1 AND auto_apply = 1 AND +is_active = 1 LIMIT 1 OFFSET ?2";
 const EXISTS: &str = "SELECT 1 FROM discounts WHERE id = ?1 AND organization_id = ?2";
-pub(super) const LIST: &str = select!(
-    "d.organization_id = ?2 AND d.id < ?3 AND (CAST(?5 AS TEXT) IS NULL OR d.code_key = ?5)
-        AND (CAST(?6 AS BIGINT) IS NULL OR d.is_active = ?6)
-    ORDER BY d.id DESC LIMIT ?4"
-);
-pub(super) const LIST_OF_EVENT: &str = select!(
-    "d.event_id = ?7 AND +d.organization_id = ?2 AND d.id < ?3 AND (CAST(?5 AS TEXT) IS NULL OR d.code_key = ?5)
-        AND (CAST(?6 AS BIGINT) IS NULL OR d.is_active = ?6)
-    ORDER BY d.id DESC LIMIT ?4"
-);
+/// The items of a page. `?1` is the time.
+pub(super) static PAGE: LazyLock<ListQuery> =
+    LazyLock::new(|| ListQuery::with_parameters(1, select!("d.id"), "ORDER BY d.id DESC"));
+
+/// Selects the ids of a range of an index whose rows fulfil all filters. The parameters 1 to 3 are those of [`PageIds`].
+/// The range is of `k`, of which only columns of the index are read: so the planner chooses it, and not the order of the
+/// table.
+macro_rules! range {
+    ($range:literal) => {
+        concat!(
+            "SELECT k.id FROM discounts k CROSS JOIN discounts d WHERE ",
+            $range,
+            " AND k.id >= ?1 AND k.id < ?2 AND d.id = k.id AND d.organization_id = ?4
+                AND (CAST(?5 AS BIGINT) IS NULL OR d.event_id = ?5)
+                AND (CAST(?6 AS TEXT) IS NULL OR d.code_key = ?6)
+                AND (CAST(?7 AS BIGINT) IS NULL OR d.is_active = ?7)
+            ORDER BY k.id DESC LIMIT ?3"
+        )
+    };
+}
+
+pub(super) const WITH_CODE: &str = range!("k.organization_id = ?4 AND k.code_key = ?6");
+pub(super) const WITH_CODE_OF_EVENT: &str = range!("k.event_id = ?5 AND k.code_key = ?6");
+pub(super) const OF_ACTIVITY: &str = range!("k.organization_id = ?4 AND k.is_active = ?8");
+pub(super) const OF_EVENT: &str = range!("k.event_id = ?5 AND k.is_active = ?8");
 const DELETE: &str = "DELETE FROM discounts WHERE id = ?1 AND organization_id = ?2 AND used = 0";
 
 fn code_taken(fields: &DiscountFields) -> Error {
@@ -182,22 +199,27 @@ pub(crate) fn list(
     organization: OrganizationId,
     request: &Checked<ListDiscounts>,
 ) -> Result<Page<Discount, DiscountId>> {
-    let mut binds = vec![
-        tx.now().into(),
+    cursor_bound(tx, &request.page, EXISTS, organization.into())?;
+    let filters = vec![
         organization.into(),
-        cursor_bound(tx, &request.page, EXISTS, organization.into())?,
-        limit_plus_one(&request.page),
+        request.event_id.into(),
         request.code.as_deref().map(fold).into(),
         request.is_active.into(),
     ];
-    let sql = match request.event_id {
-        None => LIST,
-        Some(event) => {
-            binds.push(event.into());
-            LIST_OF_EVENT
+    let mut ids = PageIds::new(&request.page, filters);
+    match (&request.code, request.event_id) {
+        (Some(_), Some(_)) => ids.add(tx, WITH_CODE_OF_EVENT, &[])?,
+        (Some(_), None) => ids.add(tx, WITH_CODE, &[])?,
+        (None, event) => {
+            let sql = if event.is_some() { OF_EVENT } else { OF_ACTIVITY };
+            for is_active in [true, false] {
+                if request.is_active.is_none_or(|requested| requested == is_active) {
+                    ids.add(tx, sql, &[is_active.into()])?;
+                }
+            }
         }
-    };
-    read_page(tx, sql, &binds, &request.page, decode, |discount| discount.id)
+    }
+    read_page_of(tx, &PAGE, &[tx.now().into()], ids, decode, |discount| discount.id)
 }
 
 /// Deletes a discount. Fails with the conflict `in-use` if an order has ever used it.

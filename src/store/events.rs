@@ -4,20 +4,17 @@ use std::sync::LazyLock;
 
 use super::columns::columns;
 use super::currency::read_decimals;
-use super::lists::{cursor_bound, limit_plus_one};
-use super::pages::read_page;
+use super::lists::ListQuery;
 use super::{Bind, Constraint, Row, Transaction, on_violation};
 use crate::error::{Error, Reason, ResourceKind, Result};
 use crate::model::currency::Decimals;
-use crate::model::event::{Event, EventFields, EventSettingsFields, ListEvents, TicketPdfDesignVersion};
+use crate::model::event::{Event, EventFields, EventSettingsFields, TicketPdfDesignVersion};
 use crate::model::id::{EventId, OrganizationId};
-use crate::model::page::Page;
 use crate::model::timestamp::Timestamp;
 use crate::rules::Checked;
 use crate::rules::calendar::Zone;
-use crate::rules::event::{search_line, status_at};
+use crate::rules::event::status_at;
 use crate::rules::order::Sale;
-use crate::text_enum::TextEnum;
 
 columns! {
     write WRITTEN, selected_columns!(""), values(fields: &EventFields) {
@@ -108,31 +105,14 @@ static UPDATE_SETTINGS: LazyLock<String> = LazyLock::new(|| {
         WRITTEN_SETTINGS.assignments(6)
     )
 });
+/// All events.
+pub(super) const ALL: &str = select!("WHERE organization_id = ?1 AND id < ?2 ORDER BY id DESC LIMIT ?3");
+/// The events of a page.
+pub(super) static PAGE: LazyLock<ListQuery> = LazyLock::new(|| ListQuery::new(select!("WHERE id"), "ORDER BY id DESC"));
 const BY_ID: &str = select!("WHERE id = ?1 AND organization_id = ?2");
 pub(super) const BY_SLUG: &str = select!("WHERE organization_id = ?1 AND slug = ?2");
 
-/// A list that uses one index.
-macro_rules! list {
-    ($anchor:literal) => {
-        select!(concat!(
-            "WHERE ",
-            $anchor,
-            " AND id < ?2
-        AND (CAST(?4 AS TEXT) IS NULL OR ?4 =
-            CASE WHEN status IN ('PUBLISHED', 'SOLD_OUT') AND over_at <= ?5 THEN 'EXPIRED' ELSE status END)
-        AND (CAST(?6 AS BIGINT) IS NULL OR is_public = ?6)
-        AND (CAST(?7 AS TEXT) IS NULL OR search_text LIKE ?7 ESCAPE '!')
-        AND (CAST(?8 AS BIGINT) IS NULL OR start_at >= ?8)
-        AND (CAST(?9 AS BIGINT) IS NULL OR start_at < ?9)
-        AND (CAST(?10 AS TEXT) IS NULL OR slug = ?10)
-    ORDER BY id DESC LIMIT ?3"
-        ))
-    };
-}
-
-pub(super) const LIST: &str = list!("organization_id = ?1");
-pub(super) const LIST_BY_SLUG: &str = list!("organization_id = ?1 AND slug = ?10");
-pub(super) const LIST_BY_REFERENCE: &str = list!("organization_id = ?1 AND reference = ?11");
+pub(super) const IDS: &str = "SELECT id FROM events WHERE organization_id = ?1 ORDER BY id DESC";
 const EXISTS: &str = "SELECT 1 FROM events WHERE id = ?1 AND organization_id = ?2";
 const SALE: &str = "SELECT id, status, over_at, currency, delivery_method, shipping_countries, accepts_company
     FROM events WHERE id = ?1 AND organization_id = ?2";
@@ -230,46 +210,9 @@ pub(crate) fn exists(tx: &Transaction<'_>, organization: OrganizationId, id: Eve
     tx.exists(EXISTS, &[id.into(), organization.into()])
 }
 
-/// Lists the events of an organization, newest first.
-pub(crate) fn list(
-    tx: &Transaction<'_>,
-    organization: OrganizationId,
-    request: &Checked<ListEvents>,
-) -> Result<Page<Event, EventId>> {
-    let cursor = cursor_bound(tx, &request.page, EXISTS, organization.into())?;
-    let mut binds = vec![
-        organization.into(),
-        cursor,
-        limit_plus_one(&request.page),
-        request.status.map(TextEnum::as_str).into(),
-        tx.now().into(),
-        request.is_public.into(),
-        request.q.as_deref().map(like_pattern).into(),
-        request.starts_from.into(),
-        request.starts_before.into(),
-        request.slug.as_ref().into(),
-    ];
-    let sql = match &request.reference {
-        Some(reference) => {
-            binds.push(reference.into());
-            LIST_BY_REFERENCE
-        }
-        None if request.slug.is_some() => LIST_BY_SLUG,
-        None => LIST,
-    };
-    read_page(tx, sql, &binds, &request.page, |row| decode(row, tx.now()), |event| event.id)
-}
-
-/// Returns a LIKE pattern for search texts that contain `part`. Wildcards in `part` are escaped with `!`.
-fn like_pattern(part: &str) -> String {
-    let mut pattern = String::from("%");
-    for letter in search_line(part).chars() {
-        if matches!(letter, '%' | '_' | '!') {
-            pattern.push('!');
-        }
-        pattern.push(letter);
-    }
-    pattern + "%"
+/// The ids of all events of an organization, newest first.
+pub(super) fn ids(tx: &Transaction<'_>, organization: OrganizationId) -> Result<Vec<EventId>> {
+    tx.query_all(IDS, &[organization.into()], |row| row.get("id"))
 }
 
 /// Reads the fields of an event that decide whether and by whom its tickets can be ordered.

@@ -66,50 +66,77 @@ pub(super) fn has_at_least(tx: &Transaction<'_>, sql: &str, owner: Bind<'_>, num
 /// has at most 100 entries.
 const LIST_LENGTHS: [usize; 5] = [1, 10, 25, 50, 100];
 
-/// A query for the children of several parents, with the ids of the parents in an `IN` list.
+/// A query with ids in an `IN` list: those of rows, or of the parents of rows.
 ///
 /// A statement is prepared separately for each length of its list. So only a few lengths are used, and the text of the
 /// statement is built once for each of them.
-pub(crate) struct ChildrenQuery {
+pub(crate) struct ListQuery {
+    /// How many parameters the statement has before the list.
+    parameters: usize,
     before_list: &'static str,
     after_list: &'static str,
     by_length: [String; LIST_LENGTHS.len()],
 }
 
-impl ChildrenQuery {
-    /// `before_list` ends with the column that refers to the parent. `after_list` follows the `IN` list.
+impl ListQuery {
+    /// `before_list` ends with the column whose values are in the list. `after_list` follows the `IN` list.
     pub(crate) fn new(before_list: &'static str, after_list: &'static str) -> Self {
-        let by_length = LIST_LENGTHS.map(|length| children_sql(before_list, length, after_list));
-        Self { before_list, after_list, by_length }
+        Self::with_parameters(0, before_list, after_list)
+    }
+
+    /// The same for a statement that has other parameters, whose numbers are lower.
+    pub(super) fn with_parameters(parameters: usize, before_list: &'static str, after_list: &'static str) -> Self {
+        let by_length = LIST_LENGTHS.map(|length| list_sql(parameters, before_list, length, after_list));
+        Self { parameters, before_list, after_list, by_length }
+    }
+
+    /// Passes the rows to `visit`, until it breaks.
+    pub(super) fn query_while<K: Kind>(
+        &self,
+        tx: &Transaction<'_>,
+        parameters: &[Bind<'_>],
+        ids: &[Id<K>],
+        visit: impl FnMut(&Row<'_>) -> Result<ControlFlow<()>>,
+    ) -> Result<()> {
+        let Some(last) = ids.last() else { return Ok(()) };
+        let mut binds = parameters.to_vec();
+        binds.extend(ids.iter().map(|id| Bind::from(*id)));
+        match LIST_LENGTHS.iter().position(|length| *length >= ids.len()) {
+            Some(index) => {
+                binds.resize_with(self.parameters + LIST_LENGTHS[index], || (*last).into());
+                tx.query_while(&self.by_length[index], &binds, visit)
+            }
+            None => {
+                let sql = list_sql(self.parameters, self.before_list, ids.len(), self.after_list);
+                tx.query_while(&sql, &binds, visit)
+            }
+        }
+    }
+
+    /// The statement for a list of a few ids. For a long list, the planner may read the whole of a small table.
+    #[cfg(test)]
+    pub(super) fn short(&self) -> &str {
+        &self.by_length[1]
     }
 }
 
-fn children_sql(before_list: &str, length: usize, after_list: &str) -> String {
-    let placeholders: Vec<_> = (1..=length).map(|number| format!("?{number}")).collect();
+fn list_sql(parameters: usize, before_list: &str, length: usize, after_list: &str) -> String {
+    let placeholders: Vec<_> = (parameters + 1..=parameters + length).map(|number| format!("?{number}")).collect();
     format!("{before_list} IN ({}) {after_list}", placeholders.join(", "))
 }
 
 /// Reads the first `most` children of all `parents` with one statement.
 pub(crate) fn children<K: Kind, T>(
     tx: &Transaction<'_>,
-    query: &ChildrenQuery,
+    query: &ListQuery,
     parents: &[Id<K>],
     most: usize,
     mut decode: impl FnMut(&Row<'_>) -> Result<T>,
 ) -> Result<Vec<T>> {
-    let Some(last) = parents.last() else { return Ok(Vec::new()) };
-    let mut binds: Vec<Bind<'_>> = parents.iter().map(|parent| (*parent).into()).collect();
     let mut found = Vec::new();
-    let visit = |row: &Row<'_>| {
+    query.query_while(tx, &[], parents, |row| {
         found.push(decode(row)?);
         Ok(if found.len() < most { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
-    };
-    match LIST_LENGTHS.iter().position(|length| *length >= parents.len()) {
-        Some(index) => {
-            binds.resize_with(LIST_LENGTHS[index], || (*last).into());
-            tx.query_while(&query.by_length[index], &binds, visit)?;
-        }
-        None => tx.query_while(&children_sql(query.before_list, parents.len(), query.after_list), &binds, visit)?,
-    }
+    })?;
     Ok(found)
 }

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use super::lists::{ChildrenQuery, children};
+use super::lists::{ListQuery, children};
 use super::{Row, Transaction};
 use crate::error::Result;
 use crate::model::amount::Amount;
@@ -20,7 +20,7 @@ pub(super) const BY_ORDERS: &str =
 pub(super) const WITH_NAMES: &str = "SELECT i.id, i.order_id, i.ticket_type_id, i.quantity, i.price, i.discount,
         SUBSTR(t.name, 1, 255) AS name
     FROM order_items i JOIN ticket_types t ON t.id = i.ticket_type_id WHERE i.order_id = ?1 ORDER BY i.id";
-static OF_ORDERS: LazyLock<ChildrenQuery> = LazyLock::new(|| ChildrenQuery::new(BY_ORDERS, "ORDER BY id"));
+static OF_ORDERS: LazyLock<ListQuery> = LazyLock::new(|| ListQuery::new(BY_ORDERS, "ORDER BY id"));
 
 /// An item as it is stored.
 #[derive(Debug, Clone, Copy)]

@@ -5,8 +5,11 @@ use std::ops::ControlFlow;
 
 use serde::Serialize;
 
+use super::lists::ListQuery;
+use super::page_ids::PageIds;
 use super::{Bind, Row, Transaction};
 use crate::error::{Error, Result};
+use crate::model::id::{Id, Kind};
 use crate::model::page::{Page, PageRequest};
 
 /// The greatest size of the items of a page as JSON: 4 MiB less 1 KiB for what surrounds them.
@@ -29,6 +32,19 @@ pub(super) fn read_page<T: Serialize, C>(
     cursor: impl Fn(&T) -> C,
 ) -> Result<Page<T, C>> {
     let items = PageItems::read(tx, sql, binds, request, decode, |item| item)?;
+    Ok(items.into_page(cursor))
+}
+
+/// Reads the items of a page whose ids were found, newest first.
+pub(super) fn read_page_of<T: Serialize, K: Kind>(
+    tx: &Transaction<'_>,
+    query: &ListQuery,
+    parameters: &[Bind<'_>],
+    ids: PageIds<'_, Id<K>>,
+    decode: impl FnMut(&Row<'_>) -> Result<T>,
+    cursor: impl Fn(&T) -> Id<K>,
+) -> Result<Page<T, Id<K>>> {
+    let items = PageItems::read_ids(tx, query, parameters, ids, decode, |item| item)?;
     Ok(items.into_page(cursor))
 }
 
@@ -64,11 +80,36 @@ impl<T> PageItems<T> {
                 page.has_more = true;
                 return Ok(ControlFlow::Break(()));
             }
-            let item = decode(row)?;
-            let upper_bound = BYTES_WITHOUT_TEXT + BYTES_PER_TEXT_BYTE * row.text_bytes_read();
-            page.push(item, upper_bound, &response)
+            page.push_row(row, &mut decode, &response)
         })?;
         Ok(page)
+    }
+
+    /// Reads the items with the ids of a page until the page is full. The query has `parameters` before the list of ids.
+    pub(super) fn read_ids<K: Kind, J: Serialize>(
+        tx: &Transaction<'_>,
+        query: &ListQuery,
+        parameters: &[Bind<'_>],
+        ids: PageIds<'_, Id<K>>,
+        mut decode: impl FnMut(&Row<'_>) -> Result<T>,
+        response: impl Fn(&T) -> &J,
+    ) -> Result<Self> {
+        let (ids, has_more) = ids.into_page();
+        let mut page = Self::new(has_more);
+        query.query_while(tx, parameters, &ids, |row| page.push_row(row, &mut decode, &response))?;
+        Ok(page)
+    }
+
+    /// Adds the item of a row, as [`push`](Self::push) does.
+    fn push_row<J: Serialize>(
+        &mut self,
+        row: &Row<'_>,
+        decode: impl FnOnce(&Row<'_>) -> Result<T>,
+        response: impl Fn(&T) -> &J,
+    ) -> Result<ControlFlow<()>> {
+        let item = decode(row)?;
+        let upper_bound = BYTES_WITHOUT_TEXT + BYTES_PER_TEXT_BYTE * row.text_bytes_read();
+        self.push(item, upper_bound, response)
     }
 
     /// Adds an item, unless the page would be too large with it: then it ends before the item. A page has at least one

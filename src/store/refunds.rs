@@ -1,9 +1,12 @@
 //! Refunds. A refund is recorded as due in the transaction that decides on it. It stays due until the gateway has made
 //! it or refused it permanently.
 
+use std::sync::LazyLock;
+
 use super::currency::read_currency;
-use super::lists::{cursor_bound, limit_plus_one};
-use super::pages::read_page;
+use super::lists::{ListQuery, cursor_bound};
+use super::page_ids::PageIds;
+use super::pages::read_page_of;
 use super::{Row, Transaction};
 use crate::error::Result;
 use crate::model::amount::Amount;
@@ -23,8 +26,8 @@ macro_rules! columns {
 
 const INSERT: &str =
     "INSERT INTO refunds (order_id, organization_id, amount, currency, status, next_attempt_at, last_error,
-        created_at, updated_at)
-    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?6, ?6)";
+        created_at, updated_at, event_id)
+    SELECT o.id, ?2, ?3, ?4, ?5, ?6, ?7, ?6, ?6, o.event_id FROM orders o WHERE o.id = ?1";
 const CLAIM: &str = "UPDATE refunds SET attempts = attempts + 1, next_attempt_at = ?3, updated_at = ?2
     WHERE order_id = ?1 AND status = 'DUE' AND (next_attempt_at <= ?2 OR next_attempt_at > ?4)
     RETURNING order_id, organization_id, amount, currency, attempts";
@@ -40,15 +43,27 @@ const POSTPONE: &str = "UPDATE refunds SET next_attempt_at = ?2, last_error = ?3
     WHERE order_id = ?1 AND status = 'DUE'";
 const MARK_PAYMENT_REFUNDED: &str = "UPDATE orders SET payment_status = 'REFUNDED', updated_at = ?2
     WHERE id = ?1 AND payment_status = 'COMPLETED'";
-/// The event of a refund is that of its order, which is found by its key. An organization has few refunds, so that they
-/// need no index by event.
-pub(super) const LIST: &str = concat!(
-    "SELECT ",
-    columns!(),
-    " FROM refunds WHERE organization_id = ?1 AND order_id < ?2 AND (CAST(?4 AS TEXT) IS NULL OR status = ?4)
-        AND (CAST(?5 AS BIGINT) IS NULL OR EXISTS (SELECT 1 FROM orders o WHERE o.id = order_id AND o.event_id = ?5))
-    ORDER BY order_id DESC LIMIT ?3"
-);
+/// Selects the ids of a range of an index whose rows fulfil all filters. The parameters 1 to 3 are those of [`PageIds`].
+/// The range is of `k`, of which only columns of the index are read: so the planner chooses it, and not the order of the
+/// table.
+macro_rules! range {
+    ($range:literal) => {
+        concat!(
+            "SELECT k.order_id AS id FROM refunds k CROSS JOIN refunds r WHERE ",
+            $range,
+            " AND k.order_id >= ?1 AND k.order_id < ?2 AND r.order_id = k.order_id AND r.organization_id = ?4
+                AND (CAST(?5 AS TEXT) IS NULL OR r.status = ?5) AND (CAST(?6 AS BIGINT) IS NULL OR r.event_id = ?6)
+            ORDER BY k.order_id DESC LIMIT ?3"
+        )
+    };
+}
+
+/// The items of a page.
+pub(super) static PAGE: LazyLock<ListQuery> = LazyLock::new(|| {
+    ListQuery::new(concat!("SELECT ", columns!(), " FROM refunds WHERE order_id"), "ORDER BY order_id DESC")
+});
+pub(super) const OF_STATUS: &str = range!("k.organization_id = ?4 AND k.status = ?7");
+pub(super) const OF_EVENT: &str = range!("k.event_id = ?7 AND k.status = ?8");
 pub(super) const COUNT_DUE: &str = "SELECT COUNT(*) AS number FROM refunds WHERE status = 'DUE'";
 pub(super) const COUNT_REFUSED: &str = "SELECT COUNT(*) AS number FROM refunds WHERE status = 'REFUSED'";
 const EXISTS: &str = "SELECT 1 FROM refunds WHERE order_id = ?1 AND organization_id = ?2";
@@ -190,15 +205,18 @@ pub(crate) fn list(
     organization: OrganizationId,
     request: &Checked<ListRefunds>,
 ) -> Result<Page<Refund, OrderId>> {
-    let cursor = cursor_bound(tx, &request.page, EXISTS, organization.into())?;
-    let binds = [
-        organization.into(),
-        cursor,
-        limit_plus_one(&request.page),
-        request.status.map(TextEnum::as_str).into(),
-        request.event_id.into(),
-    ];
-    read_page(tx, LIST, &binds, &request.page, decode, |refund| refund.order_id)
+    cursor_bound(tx, &request.page, EXISTS, organization.into())?;
+    let filters = vec![organization.into(), request.status.map(TextEnum::as_str).into(), request.event_id.into()];
+    let mut ids = PageIds::new(&request.page, filters);
+    for status in RefundStatus::ALL {
+        if request.status.is_none_or(|requested| requested == *status) {
+            match request.event_id {
+                Some(event) => ids.add(tx, OF_EVENT, &[event.into(), status.as_str().into()])?,
+                None => ids.add(tx, OF_STATUS, &[status.as_str().into()])?,
+            }
+        }
+    }
+    read_page_of(tx, &PAGE, &[], ids, decode, |refund| refund.order_id)
 }
 
 /// The numbers of refunds that were not made, over all organizations.

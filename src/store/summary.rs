@@ -18,9 +18,10 @@ pub(super) const TYPES: &str = "SELECT id, name, quantity, sold, held, pending_o
 // The unary plus keeps the planner on the index of pending orders, as in `order_status`.
 pub(super) const EXPIRED_ORDERS: &str = "SELECT COUNT(*) AS number FROM orders
     WHERE status = 'PENDING' AND hold_until <= ?2 AND +event_id = ?1";
-pub(super) const EXPIRED_SEATS: &str = "SELECT i.ticket_type_id, CAST(SUM(i.quantity) AS BIGINT) AS seats
+pub(super) const EXPIRED_SEATS: &str =
+    "SELECT +i.ticket_type_id AS ticket_type_id, CAST(SUM(i.quantity) AS BIGINT) AS seats
     FROM orders o JOIN order_items i ON i.order_id = o.id
-    WHERE o.status = 'PENDING' AND o.hold_until <= ?2 AND +o.event_id = ?1 GROUP BY i.ticket_type_id";
+    WHERE o.status = 'PENDING' AND o.hold_until <= ?2 AND +o.event_id = ?1 GROUP BY +i.ticket_type_id";
 
 /// The figures of a ticket type that are reported only for the whole event. Amounts are in minor units.
 struct Figures {

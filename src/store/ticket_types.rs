@@ -92,6 +92,9 @@ const OFFER: &str = "SELECT id, SUBSTR(name, 1, 255) AS name, price, status, max
     FROM ticket_types WHERE id = ?1 AND event_id = ?2";
 const EXISTS_IN_EVENT: &str = "SELECT 1 FROM ticket_types WHERE id = ?1 AND event_id = ?2";
 pub(super) const NTH: &str = "SELECT 1 FROM ticket_types WHERE event_id = ?1 LIMIT 1 OFFSET ?2";
+pub(super) const IDS_OF_EVENT: &str = "SELECT id FROM ticket_types WHERE event_id = ?1 AND organization_id = ?2";
+pub(super) const IDS: &str = "SELECT t.id, t.event_id FROM events e JOIN ticket_types t ON t.event_id = e.id
+    WHERE e.organization_id = ?1 ORDER BY e.id DESC";
 const NAME: &str = "SELECT id, event_id, name FROM ticket_types WHERE id = ?1 AND organization_id = ?2";
 
 /// Whether an event has at least this number of ticket types.
@@ -191,6 +194,20 @@ pub(crate) fn offer(tx: &Transaction<'_>, event: EventId, id: TicketTypeId) -> R
             sale_end: row.get("sale_end_at")?,
         })
     })
+}
+
+/// The ids of the ticket types of an event of the organization, each with the event.
+pub(super) fn ids_of_event(
+    tx: &Transaction<'_>,
+    organization: OrganizationId,
+    event: EventId,
+) -> Result<Vec<(EventId, TicketTypeId)>> {
+    tx.query_all(IDS_OF_EVENT, &[event.into(), organization.into()], |row| Ok((event, row.get("id")?)))
+}
+
+/// The ids of all ticket types of an organization, those of the newest events first, each with its event.
+pub(super) fn ids(tx: &Transaction<'_>, organization: OrganizationId) -> Result<Vec<(EventId, TicketTypeId)>> {
+    tx.query_all(IDS, &[organization.into()], |row| Ok((row.get("event_id")?, row.get("id")?)))
 }
 
 /// The event and the name of a ticket type.

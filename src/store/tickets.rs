@@ -1,19 +1,17 @@
-//! Issued tickets.
+//! Issued tickets. Lists are in `ticket_lists`.
 
-use super::lists::{can_sort, cursor_bound, limit_plus_one};
+use std::sync::LazyLock;
+
+use super::lists::ListQuery;
 use super::order_items::StoredItem;
-use super::pages::read_page;
-use super::{Row, Transaction, columns, customers};
+use super::{Row, Transaction, columns};
 use crate::error::{Error, ResourceKind, Result};
 use crate::model::customer::Customer;
 use crate::model::id::{CustomerId, EventId, OrderId, OrderItemId, OrganizationId, TicketId, TicketTypeId};
 use crate::model::notification::{NotificationData, TicketIssued};
 use crate::model::order::OrderTicket;
-use crate::model::page::Page;
-use crate::model::ticket::{IssuedTicket, ListTickets, NewTicket, TicketStatus, TicketTypeOfTicket};
-use crate::rules::Checked;
+use crate::model::ticket::{IssuedTicket, NewTicket, TicketStatus, TicketTypeOfTicket};
 use crate::rules::ticket::code_from_random;
-use crate::text_enum::TextEnum;
 
 /// The columns that [`decode`] reads, in the order in which it reads them, which saves searches for their names. Others
 /// may follow.
@@ -37,55 +35,16 @@ macro_rules! select {
     };
 }
 
-/// A list that uses one index. The unary plus keeps the planner from choosing another one.
-macro_rules! list {
-    ($anchor:literal) => {
-        list!($anchor, "t.id")
-    };
-    ($anchor:literal, $id:literal) => {
-        select!(concat!(
-            $anchor,
-            " AND ",
-            $id,
-            " < ?2
-                AND (CAST(?4 AS TEXT) IS NULL OR t.status = ?4)
-                AND (CAST(?5 AS BIGINT) IS NULL OR +t.event_id = ?5)
-                AND (CAST(?6 AS BIGINT) IS NULL OR +t.ticket_type_id = ?6)
-                AND (CAST(?7 AS BIGINT) IS NULL OR +t.order_id = ?7)
-                AND (CAST(?8 AS BIGINT) IS NULL OR +t.customer_id = ?8)
-                AND (CAST(?9 AS BIGINT) IS NULL OR +t.first_scan_at >= ?9)
-                AND (CAST(?10 AS BIGINT) IS NULL OR +t.first_scan_at < ?10)
-            ORDER BY ",
-            $id,
-            " DESC LIMIT ?3"
-        ))
-    };
-}
-
 const INSERT: &str =
     "INSERT INTO tickets (id, organization_id, event_id, ticket_type_id, order_id, order_item_id, customer_id,
         customer_name, code, status, created_at, updated_at)
     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 'NOT_CHECKED_IN', ?10, ?10) ON CONFLICT DO NOTHING";
+/// All tickets.
+pub(super) const ALL: &str = select!("t.organization_id = ?1 AND t.id < ?2 ORDER BY t.id DESC LIMIT ?3");
+/// The tickets of a page.
+pub(super) static PAGE: LazyLock<ListQuery> = LazyLock::new(|| ListQuery::new(select!("t.id"), "ORDER BY t.id DESC"));
 const BY_ID: &str = select!("t.id = ?1 AND t.organization_id = ?2");
 pub(super) const BY_CODE: &str = select!("t.code = ?1 AND t.organization_id = ?2");
-pub(super) const LIST: &str = list!("t.organization_id = ?1");
-pub(super) const LIST_OF_EVENT: &str = list!("t.event_id = ?5 AND +t.organization_id = ?1");
-pub(super) const LIST_OF_ORDER: &str = list!("t.order_id = ?7 AND +t.organization_id = ?1");
-pub(super) const LIST_OF_CUSTOMER: &str = list!("t.customer_id = ?8 AND +t.organization_id = ?1");
-pub(super) const LIST_CANCELLED: &str = list!("t.organization_id = ?1 AND t.status = 'CANCELLED'");
-pub(super) const LIST_CANCELLED_OF_EVENT: &str =
-    list!("t.event_id = ?5 AND t.status = 'CANCELLED' AND +t.organization_id = ?1");
-pub(super) const LIST_CHECKED_IN_OF_EVENT: &str =
-    list!("t.event_id = ?5 AND t.status = 'CHECKED_IN' AND +t.organization_id = ?1");
-/// Sorts the tickets of the requested time by id.
-pub(super) const LIST_BY_FIRST_SCAN: &str = list!(
-    "t.organization_id = ?1 AND t.first_scan_at >= COALESCE(CAST(?9 AS BIGINT), 0)
-        AND t.first_scan_at < COALESCE(CAST(?10 AS BIGINT), 9223372036854775807)",
-    "+t.id"
-);
-pub(super) const NTH_FIRST_SCAN: &str = "SELECT 1 FROM tickets
-    WHERE organization_id = ?1 AND first_scan_at >= ?2 AND first_scan_at < ?3 LIMIT 1 OFFSET ?4";
-const EXISTS: &str = "SELECT 1 FROM tickets WHERE id = ?1 AND organization_id = ?2";
 pub(super) const OF_ORDER: &str =
     "SELECT id, order_item_id, code, status, ticket_type_id FROM tickets WHERE order_id = ?1 ORDER BY id";
 // RETURNING has only new values, so the old status is kept in a column.
@@ -218,53 +177,6 @@ pub(super) fn of_order(tx: &Transaction<'_>, order: OrderId) -> Result<Vec<(Orde
         };
         Ok((row.get("order_item_id")?, ticket))
     })
-}
-
-pub(crate) fn list(
-    tx: &Transaction<'_>,
-    organization: OrganizationId,
-    request: &Checked<ListTickets>,
-) -> Result<Page<IssuedTicket, TicketId>> {
-    let cursor = cursor_bound(tx, &request.page, EXISTS, organization.into())?;
-    let customer = match &request.customer_email {
-        None => None,
-        Some(email) => match customers::find(tx, organization, email)? {
-            None => return Ok(Page { data: Vec::new(), next_cursor: None }),
-            found => found,
-        },
-    };
-    // The tickets of a type are listed by the index of its event. If the type does not exist, there are no tickets.
-    let event = match (request.event_id, request.ticket_type_id) {
-        (None, Some(ticket_type)) => match super::ticket_types::find_name(tx, organization, ticket_type)? {
-            None => return Ok(Page { data: Vec::new(), next_cursor: None }),
-            Some(ticket_type) => Some(ticket_type.event_id),
-        },
-        (event, _) => event,
-    };
-    let (from, before) = (request.first_scan_from, request.first_scan_before);
-    let sql = match (request.order_id, customer, event, request.status) {
-        (Some(_), ..) => LIST_OF_ORDER,
-        (None, Some(_), ..) => LIST_OF_CUSTOMER,
-        (None, None, Some(_), Some(TicketStatus::Cancelled)) => LIST_CANCELLED_OF_EVENT,
-        (None, None, None, Some(TicketStatus::Cancelled)) => LIST_CANCELLED,
-        _ if can_sort(tx, NTH_FIRST_SCAN, organization.into(), from, before)? => LIST_BY_FIRST_SCAN,
-        (None, None, Some(_), Some(TicketStatus::CheckedIn)) => LIST_CHECKED_IN_OF_EVENT,
-        (None, None, Some(_), _) => LIST_OF_EVENT,
-        (None, None, None, _) => LIST,
-    };
-    let binds = [
-        organization.into(),
-        cursor,
-        limit_plus_one(&request.page),
-        request.status.map(TextEnum::as_str).into(),
-        event.into(),
-        request.ticket_type_id.into(),
-        request.order_id.into(),
-        customer.into(),
-        request.first_scan_from.into(),
-        request.first_scan_before.into(),
-    ];
-    read_page(tx, sql, &binds, &request.page, decode, |ticket| ticket.id)
 }
 
 /// Cancels a ticket, and returns it. Returns `None` if it was cancelled already.

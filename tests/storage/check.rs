@@ -239,11 +239,13 @@ const DAMAGE: &[(&str, &[&str])] = &[
     ("UPDATE orders SET paid_by_gateway = 0 WHERE customer_name = 'paid'", &["payment-for-nothing", "summary-amounts"]),
     ("DELETE FROM refunds WHERE status = 'DUE'", &["payment-for-nothing"]),
     ("UPDATE refunds SET amount = amount + 1 WHERE status = 'DUE'", &["refund-amount"]),
+    ("UPDATE refunds SET event_id = event_id + 1 WHERE status = 'DUE'", &["refund-amount"]),
+    ("UPDATE refunds SET event_id = NULL WHERE status = 'DUE'", &["refund-amount"]),
     ("UPDATE refunds SET status = 'DUE' WHERE status = 'DONE'", &["refund-done"]),
     ("UPDATE refunds SET status = 'DONE' WHERE status = 'DUE'", &["refund-done"]),
     (
-        "INSERT INTO refunds (order_id, organization_id, amount, currency, status, next_attempt_at, created_at, updated_at)
-            SELECT id, organization_id, total, currency, 'DUE', 0, 0, 0 FROM orders WHERE customer_name = 'paid'",
+        "INSERT INTO refunds (order_id, organization_id, event_id, amount, currency, status, next_attempt_at, created_at, updated_at)
+            SELECT id, organization_id, event_id, total, currency, 'DUE', 0, 0, 0 FROM orders WHERE customer_name = 'paid'",
         &["refund-of-paid"],
     ),
     (
@@ -452,7 +454,7 @@ fn a_damaged_page_is_a_finding_and_the_check_continues() {
         let sql = "SELECT rootpage FROM sqlite_schema WHERE name = ?1";
         file.value_with(sql, [index])
     };
-    for table in ["refunds_by_organization", "tickets"] {
+    for table in ["refunds_by_status", "tickets"] {
         let report = found_after(&path, |copy| {
             copy.execute("UPDATE ticket_types SET held = held + 1 WHERE name = 'Seat'", []);
             copy.run("PRAGMA wal_checkpoint(TRUNCATE)");

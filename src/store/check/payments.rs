@@ -34,9 +34,10 @@ pub(super) const INVARIANTS: &[Invariant] = &[
     Invariant {
         name: "refund-amount",
         table: "refunds",
-        sentence: "the organization, amount and currency of a refund must be those of its order",
+        sentence: "the organization, event, amount and currency of a refund must be those of its order",
         violations: "SELECT r.order_id AS id FROM refunds r JOIN orders o ON o.id = r.order_id
-            WHERE r.amount <> o.total OR r.currency <> o.currency OR r.organization_id <> o.organization_id",
+            WHERE r.amount <> o.total OR r.currency <> o.currency OR r.organization_id <> o.organization_id
+                OR r.event_id IS NULL OR r.event_id <> o.event_id",
     },
     Invariant {
         name: "refund-of-paid",

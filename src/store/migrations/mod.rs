@@ -30,4 +30,5 @@ pub(in crate::store) const ALL: &[&str] = &[
     include_str!("sqlite/0016_maintenance_clock.sql"),
     include_str!("sqlite/0017_fan_outs.sql"),
     include_str!("sqlite/0018_customer_limit.sql"),
+    include_str!("sqlite/0019_filter_ranges.sql"),
 ];
