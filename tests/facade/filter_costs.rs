@@ -11,10 +11,11 @@ use ticketing::discount::ListDiscounts;
 use ticketing::environment::{Clock, ManualClock};
 use ticketing::event::{EventStatus, ListEvents};
 use ticketing::order::{ListOrders, OrderStatus};
+use ticketing::organization::ListOrganizations;
 use ticketing::payment::{ListRefunds, RefundStatus};
 use ticketing::ticket::{CheckInTicket, ListTickets, TicketStatus};
 use ticketing::ticket_type::{ListTicketTypes, TicketTypeStatus};
-use ticketing::webhook::{DeliveryEventType, ListWebhookDeliveries, ListWebhooks, NotificationType};
+use ticketing::webhook::{DeliveryEventType, EventType, ListWebhookDeliveries, ListWebhooks};
 use ticketing::{Caller, TicketingService, Timestamp};
 
 use crate::common::*;
@@ -93,12 +94,16 @@ macro_rules! filters {
     };
 }
 
-/// The names of the fields of a request but `page`, as `Debug` shows them.
+/// The names of the setters of a request but `page`. `Debug` shows its fields.
 fn fields(request: &impl Debug) -> Vec<String> {
     let text = format!("{request:?}");
     let (_, fields) = text.split_once("{ ").expect("fields");
     let (fields, _) = fields.split_once("page: ").expect("a page");
-    fields.split(", ").filter_map(|field| field.split_once(": ")).map(|(name, _)| name.to_owned()).collect()
+    fields
+        .split(", ")
+        .filter_map(|field| field.split_once(": "))
+        .map(|(name, _)| name.trim_end_matches("_id").to_owned())
+        .collect()
 }
 
 impl Sample {
@@ -109,7 +114,7 @@ impl Sample {
         let elsewhere = fixture.event_with(|new| new.reference = Some("known".to_owned()));
         let [common, rare, unsold] = [1250, 1250, 1250].map(|cents| fixture.ticket_type(&event, cents, 1_000_000));
         let [discount, unused] = ["EARLY", "LATE"].map(|code| fixture.discount(percent_off(&event, code, 10)));
-        let webhook = fixture.webhook([NotificationType::TicketIssued]).endpoint.id;
+        let webhook = fixture.webhook([EventType::TicketIssued]).endpoint.id;
 
         // The few: of every status, with a discount and a reference, of a type that few have.
         let mut order = new_order(event.id, rare.id, 2);
@@ -150,7 +155,7 @@ impl Sample {
             (at("2020-01-01T00:00:00Z"), now.checked_add(Duration::from_hours(2)).expect("in range"));
         let requests = vec![
             filters! { ListOrders, |service: &TicketingService, caller: &Caller, request| service.list_orders(caller, request);
-                event_id [event.id, elsewhere.id]
+                event [event.id, elsewhere.id]
                 status [OrderStatus::Pending, OrderStatus::Completed, OrderStatus::Cancelled, OrderStatus::Expired]
                 customer_email ["rare@example.com", "ada@example.com", "nobody@example.com"]
                 created_from [after_all, before_all]
@@ -159,14 +164,14 @@ impl Sample {
                 completed_before [between, before_all]
                 updated_from [now, after_all]
                 updated_before [between, before_all]
-                discount_id [discount.id, unused.id]
-                ticket_type_id [rare.id, common.id, unsold.id]
+                discount [discount.id, unused.id]
+                ticket_type [rare.id, common.id, unsold.id]
                 reference ["known", "unknown"]
             },
             filters! { ListTickets, |service: &TicketingService, caller: &Caller, request| service.list_tickets(caller, request);
-                event_id [event.id, elsewhere.id]
-                ticket_type_id [rare.id, common.id, unsold.id]
-                order_id [completed, pending]
+                event [event.id, elsewhere.id]
+                ticket_type [rare.id, common.id, unsold.id]
+                order [completed, pending]
                 status [TicketStatus::CheckedIn, TicketStatus::NotCheckedIn, TicketStatus::Cancelled]
                 customer_email ["rare@example.com", "ada@example.com", "nobody@example.com"]
                 first_scan_from [now, after_all]
@@ -183,10 +188,10 @@ impl Sample {
             },
             filters! { ListRefunds, |service: &TicketingService, caller: &Caller, request| service.list_refunds(caller, request);
                 status [RefundStatus::Due, RefundStatus::Done, RefundStatus::Refused]
-                event_id [event.id, elsewhere.id]
+                event [event.id, elsewhere.id]
             },
             filters! { ListDiscounts, |service: &TicketingService, caller: &Caller, request| service.list_discounts(caller, request);
-                event_id [event.id, elsewhere.id]
+                event [event.id, elsewhere.id]
                 code ["early", "unknown"]
                 is_active [true, false]
             },
@@ -199,6 +204,9 @@ impl Sample {
                 reference ["unknown"]
             },
             filters! { ListWebhooks, (); },
+            filters! { ListOrganizations, |service: &TicketingService, _: &Caller, request| service.list_organizations(request);
+                reference ["unknown"]
+            },
         ];
         Self { fixture, service, requests }
     }
