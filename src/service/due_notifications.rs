@@ -3,7 +3,7 @@
 use super::TicketingService;
 use crate::error::Result;
 use crate::model::id::WebhookId;
-use crate::store::attempts;
+use crate::store::{Transaction, attempts, fan_outs};
 
 /// # Notifications in tests
 impl TicketingService {
@@ -57,7 +57,9 @@ impl TicketingService {
             }
         }
         // A program without webhooks needs no transport.
-        if store.read(|tx| attempts::next_endpoint(tx, WebhookId::UNKNOWN))?.is_some() {
+        let any_queued =
+            |tx: &Transaction<'_>| Ok(attempts::next_endpoint(tx, WebhookId::UNKNOWN)?.is_some() || fan_outs::any(tx)?);
+        if store.read(any_queued)? {
             made += self.deliver_due_webhooks()?;
         }
         Ok(made)

@@ -6,14 +6,15 @@ use super::TicketingService;
 use super::refunds::RefundOutcome;
 use super::skipped_rows::SkippedTable;
 use crate::error::{Error, Result};
-use crate::model::id::EventId;
+use crate::model::id::{EventId, WebhookId};
 use crate::model::maintenance::MaintenanceReport;
 use crate::sales::{EachRow, each_row, holds, order_lifecycle};
 use crate::store::event_cancellations::OrderToCancel;
 use crate::store::order_status::{self, ExpiredHold};
 use crate::store::refunds::DueRefund;
 use crate::store::{
-    Transaction, event_cancellations, events, handler_queue, idempotency_records, refunds, webhook_retention,
+    Transaction, event_cancellations, events, handler_queue, idempotency_records, refunds, webhook_removals,
+    webhook_retention,
 };
 
 /// How many orders or events are expired in one transaction. Other writes wait at most for one such transaction.
@@ -71,7 +72,7 @@ impl Step {
 }
 
 /// The steps, in this order. The refunds come last, because they wait for the payment gateway.
-pub(super) const STEPS: [Step; 9] = [
+pub(super) const STEPS: [Step; 10] = [
     Step::on_time(expire_orders),
     Step::on_time(expire_events),
     Step::new(cancel_orders),
@@ -80,6 +81,7 @@ pub(super) const STEPS: [Step; 9] = [
     Step::on_time(delete_idempotency_keys),
     Step::on_time(delete_deliveries),
     Step::on_time(delete_notifications),
+    Step::new(remove_notifications),
     Step::new(attempt_refunds),
 ];
 
@@ -205,6 +207,23 @@ fn delete_notifications(service: &TicketingService, run: &mut Run<'_>) -> Result
     while !run.stops() && service.store().read(|tx| handler_queue::any_old(tx, retention))? {
         run.report.forgotten_notifications +=
             service.store().write(move |tx| handler_queue::delete_old(tx, retention))?;
+    }
+    Ok(())
+}
+
+/// Removes the queued notifications of webhook endpoints that were deleted or unsubscribed. The endpoints take turns.
+fn remove_notifications(service: &TicketingService, run: &mut Run<'_>) -> Result<()> {
+    let mut endpoint = WebhookId::UNKNOWN;
+    let mut all_finished = true;
+    while !run.stops() {
+        match service.store().read_one(|tx| webhook_removals::next(tx, endpoint))? {
+            Some(next) => {
+                endpoint = next;
+                all_finished &= service.store().write(move |tx| webhook_removals::go_on(tx, next))?;
+            }
+            None if all_finished => return Ok(()),
+            None => (endpoint, all_finished) = (WebhookId::UNKNOWN, true),
+        }
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! Delivery attempts: claiming the rows of the outbox that are due, and recording the results.
+//! Delivery attempts: claiming the rows of the outbox that are due.
 //!
 //! A sender claims a row before it makes an attempt, so that no other sender attempts the same row. A claim stores a
 //! random token in the row, and a due time at which its lease expires. If the process ends before it records a result,
@@ -6,14 +6,16 @@
 
 use std::time::Duration;
 
-use super::{CommitEvent, Row, Transaction};
+use super::attempt_results::{AttemptResult, ClaimedAttempt, record};
+use super::subscribed_endpoints::Generations;
+use super::{Bind, Row, Transaction};
 use crate::error::Result;
 use crate::model::id::{NotificationId, OrganizationId, OutboxId, WebhookDeliveryId, WebhookId};
 use crate::model::secret::Secret;
 use crate::model::statistics::WebhookOutcome;
 use crate::model::timestamp::Timestamp;
 use crate::model::webhook::EventType;
-use crate::rules::delivery::{LATEST_DUE, MAX_ATTEMPTS, MAX_INTERRUPTIONS, delay_after};
+use crate::rules::delivery::{LATEST_DUE, MAX_INTERRUPTIONS};
 use crate::text_enum::TextEnum;
 
 /// How long a claim lasts. This is longer than an attempt and the recording of its result can take.
@@ -26,76 +28,26 @@ const INTERRUPTION_SPREAD: Duration = Duration::from_millis(1500);
 /// The error message in the history for an attempt that failed because of its interruptions.
 const INTERRUPTED_MESSAGE: &str = "the sending process ended during this attempt three times";
 
-const ENABLED_ENDPOINT: &str = "SELECT id, url, secret FROM webhook_endpoints WHERE id = ?1 AND enabled = 1";
+const ENABLED_ENDPOINT: &str =
+    "SELECT id, url, secret, events, generations FROM webhook_endpoints WHERE id = ?1 AND enabled = 1";
 const ORGANIZATION: &str = "SELECT id, organization_id FROM webhook_endpoints WHERE id = ?1";
-pub(super) const DUE: &str = "SELECT id, event_id, type, body, attempts, cuts, claim FROM webhook_outbox
-    WHERE endpoint_id = ?1 AND state = 'WAITING' AND due_at <= ?2 ORDER BY due_at, id LIMIT ?3";
+pub(super) const DUE: &str = "SELECT id, event_id, type, body, attempts, cuts, claim, due_at FROM webhook_outbox
+    WHERE endpoint_id = ?1 AND state = 'WAITING' AND type = ?2 AND generation = ?3 AND due_at <= ?4
+    ORDER BY due_at, id LIMIT ?5";
 pub(super) const DUE_TOO_LATE: &str = "SELECT id FROM webhook_outbox
-    WHERE endpoint_id = ?1 AND state = 'WAITING' AND due_at > ?2 ORDER BY due_at LIMIT ?3";
+    WHERE endpoint_id = ?1 AND state = 'WAITING' AND type = ?2 AND generation = ?3 AND due_at > ?4
+    ORDER BY due_at LIMIT ?5";
 const MAKE_DUE: &str = "UPDATE webhook_outbox SET due_at = ?2 WHERE id = ?1 AND state = 'WAITING'";
-pub(super) const NEXT_DUE: &str = "SELECT endpoint_id, due_at FROM webhook_outbox
-    WHERE endpoint_id = ?1 AND state = 'WAITING' ORDER BY due_at LIMIT 1";
-pub(super) const NEXT_ENDPOINT: &str = "SELECT endpoint_id, due_at FROM webhook_outbox
-    WHERE state = 'WAITING' AND endpoint_id > ?1 ORDER BY endpoint_id, due_at LIMIT 1";
+pub(super) const NEXT_DUE: &str = "SELECT due_at FROM webhook_outbox
+    WHERE endpoint_id = ?1 AND state = 'WAITING' AND type = ?2 AND generation = ?3 ORDER BY due_at LIMIT 1";
+pub(super) const NEXT_ENDPOINT: &str = "SELECT endpoint_id FROM webhook_outbox
+    WHERE state = 'WAITING' AND endpoint_id > ?1 ORDER BY endpoint_id LIMIT 1";
 pub(super) const LAST_ATTEMPT: &str = "SELECT id, success, duration_ms FROM webhook_deliveries
     WHERE endpoint_id = ?1 AND success = ?2 AND type = ?3 ORDER BY id DESC LIMIT 1";
 const CLAIM: &str = "UPDATE webhook_outbox SET claim = ?2, due_at = ?3
     WHERE id = ?1 AND state = 'WAITING' AND due_at <= ?4";
 const POSTPONE: &str = "UPDATE webhook_outbox SET claim = NULL, due_at = ?2, cuts = cuts + 1
     WHERE id = ?1 AND state = 'WAITING' AND due_at <= ?3";
-// The following statements change nothing if the row no longer has the claim's token.
-const MARK_DELIVERED: &str = "UPDATE webhook_outbox
-    SET state = 'DELIVERED', attempts = attempts + 1, cuts = 0, claim = NULL, finished_at = ?3
-    WHERE id = ?1 AND claim = ?2";
-const RETRY: &str = "UPDATE webhook_outbox SET attempts = attempts + 1, cuts = 0, claim = NULL, due_at = ?3
-    WHERE id = ?1 AND claim = ?2";
-const MARK_DEAD: &str = "UPDATE webhook_outbox
-    SET state = 'DEAD', attempts = attempts + 1, cuts = 0, claim = NULL, finished_at = ?3
-    WHERE id = ?1 AND claim = ?2";
-const RELEASE: &str = "UPDATE webhook_outbox SET claim = NULL, due_at = ?3 WHERE id = ?1 AND claim = ?2";
-const COUNT_REMOVED: &str = "UPDATE webhook_outbox SET attempts = attempts + 1
-    WHERE id = ?1 AND state = 'REMOVED' AND attempts = ?2";
-const INSERT_DELIVERY: &str = "INSERT INTO webhook_deliveries (id, endpoint_id, outbox_id, type, attempt, success,
-        response_status, response_body, duration_ms, error_message, created_at)
-    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11) ON CONFLICT (id) DO NOTHING";
-
-/// An attempt that this process has claimed.
-#[derive(Debug, Clone)]
-pub(crate) struct ClaimedAttempt {
-    pub(crate) outbox_id: OutboxId,
-    pub(crate) endpoint_id: WebhookId,
-    /// The token of the claim.
-    claim: i64,
-    /// The number of the attempt, from 1 to [`MAX_ATTEMPTS`].
-    pub(crate) number: i64,
-    pub(crate) notification_id: NotificationId,
-    pub(crate) event_type: EventType,
-    pub(crate) body: String,
-    /// The endpoint's URL at the time of the claim.
-    pub(crate) url: String,
-    /// The endpoint's secret at the time of the claim.
-    pub(crate) secret: Secret,
-}
-
-/// The result of an attempt.
-#[derive(Debug, Clone)]
-pub(crate) struct AttemptResult {
-    pub(crate) outcome: WebhookOutcome,
-    pub(crate) response_status: Option<u16>,
-    pub(crate) response_body: Option<String>,
-    /// `None` if no connection was tried.
-    pub(crate) duration: Option<Duration>,
-    /// `None` if and only if the attempt succeeded.
-    pub(crate) error: Option<String>,
-    pub(crate) finished_at: Timestamp,
-}
-
-impl AttemptResult {
-    pub(crate) fn is_success(&self) -> bool {
-        self.error.is_none()
-    }
-}
-
 /// Which attempts to claim.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ClaimRequest {
@@ -138,15 +90,40 @@ pub(crate) struct DueEndpoint {
     pub(crate) at: Timestamp,
 }
 
-/// The URL and secret of an enabled endpoint.
+/// An enabled endpoint.
 struct Target {
     id: WebhookId,
     url: String,
     secret: String,
+    queues: Vec<Queue>,
 }
 
-fn decode_target(row: &Row<'_>) -> Result<Target> {
-    Ok(Target { id: row.get("id")?, url: row.get("url")?, secret: row.get("secret")? })
+/// The rows of an endpoint that have a type to which it is subscribed.
+#[derive(Debug, Clone, Copy)]
+struct Queue {
+    endpoint: WebhookId,
+    event_type: EventType,
+    /// The endpoint's generation of the type. Rows of an earlier one are no longer for the endpoint.
+    generation: i64,
+}
+
+impl Queue {
+    /// The parameters `?1` to `?3` of statements about a queue, and two others.
+    fn binds(self, due_at: Timestamp, limit: i64) -> [Bind<'static>; 5] {
+        let Self { endpoint, event_type, generation } = self;
+        [endpoint.into(), event_type.as_str().into(), generation.into(), due_at.into(), limit.into()]
+    }
+}
+
+/// Returns an endpoint; `None` if it is disabled or deleted.
+fn target(tx: &Transaction<'_>, endpoint: WebhookId) -> Result<Option<Target>> {
+    tx.query_opt(ENABLED_ENDPOINT, &[endpoint.into()], |row| {
+        let types: Vec<EventType> = row.json("events")?;
+        let generations: Generations = row.json("generations")?;
+        let queue = |event_type| Queue { endpoint, event_type, generation: generations.of(event_type) };
+        let queues = types.into_iter().map(queue).collect();
+        Ok(Target { id: row.get("id")?, url: row.get("url")?, secret: row.get("secret")?, queues })
+    })
 }
 
 /// A row of the outbox that is due.
@@ -154,7 +131,9 @@ struct DueRow {
     id: OutboxId,
     notification_id: NotificationId,
     event_type: EventType,
+    generation: i64,
     body: String,
+    due_at: Timestamp,
     /// The number of attempts that were completed.
     attempts: i64,
     /// How many times the next attempt was interrupted. Does not count the interruption that `interrupted` reports.
@@ -164,12 +143,14 @@ struct DueRow {
     interrupted: bool,
 }
 
-fn decode_due(row: &Row<'_>) -> Result<DueRow> {
+fn decode_due(row: &Row<'_>, generation: i64) -> Result<DueRow> {
     Ok(DueRow {
         id: row.get("id")?,
         notification_id: row.get("event_id")?,
         event_type: row.text_enum("type")?,
+        generation,
         body: row.get("body")?,
+        due_at: row.get("due_at")?,
         attempts: row.get("attempts")?,
         interruptions: row.get("cuts")?,
         interrupted: !row.is_null("claim")?,
@@ -181,16 +162,11 @@ fn decode_due(row: &Row<'_>) -> Result<DueRow> {
 pub(crate) fn claim(tx: &Transaction<'_>, request: ClaimRequest) -> Result<Claims> {
     let ClaimRequest { endpoint, workers, max_attempts } = request;
     let mut claims = Claims::default();
-    // The rows of a disabled endpoint wait until it is enabled. A deleted endpoint has no waiting rows.
-    let Some(target) = tx.query_opt(ENABLED_ENDPOINT, &[endpoint.into()], decode_target)? else {
-        return Ok(claims);
-    };
-    let limit = i64::try_from(max_attempts).unwrap_or(i64::MAX);
-    for row in due_too_late(tx, endpoint, limit)? {
-        tx.execute(MAKE_DUE, &[row.into(), tx.now().into()])?;
-    }
-    let mut due = tx.query_all(DUE, &[endpoint.into(), tx.now().into(), limit.into()], decode_due)?;
-    claims.more_due = due.len() == max_attempts;
+    // The rows of a disabled endpoint wait until it is enabled. Those of a deleted one are being removed.
+    let Some(target) = target(tx, endpoint)? else { return Ok(claims) };
+    let mut due = due_rows(tx, &target.queues, max_attempts)?;
+    claims.more_due = due.len() >= max_attempts;
+    due.truncate(max_attempts);
     // A row that was interrupted before may be the one that crashes the process. In that case, claim only one row for
     // each worker, because rows that wait for their worker would count as interrupted too.
     let suspect = due.iter().any(|row| row.interrupted || row.interruptions > 0);
@@ -202,9 +178,24 @@ pub(crate) fn claim(tx: &Transaction<'_>, request: ClaimRequest) -> Result<Claim
         claims.attempts.extend(claim_row(tx, &target, row)?);
     }
     if !claims.more_due {
-        claims.next_due = next_due(tx, endpoint)?;
+        claims.next_due = next_due(tx, &target.queues)?;
     }
     Ok(claims)
+}
+
+/// Returns rows that are due, those first that have been due for the longest time: up to `max` of each queue.
+fn due_rows(tx: &Transaction<'_>, queues: &[Queue], max: usize) -> Result<Vec<DueRow>> {
+    let limit = i64::try_from(max).unwrap_or(i64::MAX);
+    let mut due = Vec::new();
+    for queue in queues {
+        for row in due_too_late(tx, *queue, limit)? {
+            tx.execute(MAKE_DUE, &[row.into(), tx.now().into()])?;
+        }
+        let decode = |row: &Row<'_>| decode_due(row, queue.generation);
+        due.append(&mut tx.query_all(DUE, &queue.binds(tx.now(), limit), decode)?);
+    }
+    due.sort_by_key(|row| (row.due_at, row.id));
+    Ok(due)
 }
 
 /// Claims one row. Returns `None` if its attempt was interrupted: it is then postponed, or recorded as failed.
@@ -226,6 +217,7 @@ fn claim_row(tx: &Transaction<'_>, target: &Target, row: DueRow) -> Result<Optio
         number: row.attempts + 1,
         notification_id: row.notification_id,
         event_type: row.event_type,
+        generation: row.generation,
         body: row.body,
         url: target.url.clone(),
         secret: Secret::new(target.secret.clone()),
@@ -259,31 +251,39 @@ fn random_part(duration: Duration, random: i64) -> Duration {
 }
 
 /// Returns rows whose due time is later than any delay allows: the clock was wrong when it was stored, and was put right.
-fn due_too_late(tx: &Transaction<'_>, endpoint: WebhookId, limit: i64) -> Result<Vec<OutboxId>> {
+fn due_too_late(tx: &Transaction<'_>, queue: Queue, limit: i64) -> Result<Vec<OutboxId>> {
     let latest = tx.now().saturating_add(LATEST_DUE);
-    tx.query_all(DUE_TOO_LATE, &[endpoint.into(), latest.into(), limit.into()], |row| row.get("id"))
+    tx.query_all(DUE_TOO_LATE, &queue.binds(latest, limit), |row| row.get("id"))
 }
 
-/// Returns when the next waiting row of the endpoint is due.
-pub(crate) fn next_due(tx: &Transaction<'_>, endpoint: WebhookId) -> Result<Option<Timestamp>> {
-    tx.query_opt(NEXT_DUE, &[endpoint.into()], |row| row.get("due_at"))
-}
-
-/// Returns the next endpoint that has waiting rows, by ascending id after `after`. It may be disabled.
-pub(crate) fn next_endpoint(tx: &Transaction<'_>, after: WebhookId) -> Result<Option<DueEndpoint>> {
-    let next = tx.query_opt(NEXT_ENDPOINT, &[after.into()], |row| {
-        Ok(DueEndpoint { id: row.get("endpoint_id")?, at: row.get("due_at")? })
-    })?;
-    let Some(mut next) = next else { return Ok(None) };
-    if next.at > tx.now() && !due_too_late(tx, next.id, 1)?.is_empty() {
-        next.at = tx.now();
+/// Returns when the next row of these queues is due.
+fn next_due(tx: &Transaction<'_>, queues: &[Queue]) -> Result<Option<Timestamp>> {
+    let mut next = None;
+    for queue in queues {
+        let binds = &queue.binds(tx.now(), 1)[..3];
+        let due_at: Option<Timestamp> = tx.query_opt(NEXT_DUE, binds, |row| row.get("due_at"))?;
+        next = next.into_iter().chain(due_at).min();
     }
-    Ok(Some(next))
+    Ok(next)
 }
 
-/// Whether the endpoint is enabled.
-pub(crate) fn is_enabled(tx: &Transaction<'_>, endpoint: WebhookId) -> Result<bool> {
-    tx.exists(ENABLED_ENDPOINT, &[endpoint.into()])
+/// Returns the next endpoint that has waiting rows, by ascending id after `after`. It may be disabled or deleted.
+pub(crate) fn next_endpoint(tx: &Transaction<'_>, after: WebhookId) -> Result<Option<WebhookId>> {
+    tx.query_opt(NEXT_ENDPOINT, &[after.into()], |row| row.get("endpoint_id"))
+}
+
+/// Returns when the first row of an endpoint is due; `None` if it has none, or is disabled or deleted.
+pub(crate) fn first_due(tx: &Transaction<'_>, endpoint: WebhookId) -> Result<Option<Timestamp>> {
+    let Some(target) = target(tx, endpoint)? else { return Ok(None) };
+    let first = next_due(tx, &target.queues)?;
+    if first.is_some_and(|at| at > tx.now()) {
+        for queue in target.queues {
+            if !due_too_late(tx, queue, 1)?.is_empty() {
+                return Ok(Some(tx.now()));
+            }
+        }
+    }
+    Ok(first)
 }
 
 /// Returns the organization and the last attempt of an endpoint; `None` if the endpoint was deleted.
@@ -311,60 +311,4 @@ fn last_attempt(tx: &Transaction<'_>, endpoint: WebhookId) -> Result<Option<Last
         }
     }
     Ok(last.map(|(_, attempt)| attempt))
-}
-
-/// Records the result of an attempt in the outbox and in the history. Returns `false`, and records nothing, if the
-/// lease expired and the row was claimed again, or if the endpoint was deleted.
-pub(crate) fn record(tx: &Transaction<'_>, attempt: &ClaimedAttempt, result: &AttemptResult) -> Result<bool> {
-    if !record_in_outbox(tx, attempt, result)? {
-        return Ok(false);
-    }
-    let millis = result.duration.map(|duration| i64::try_from(duration.as_millis()).unwrap_or(i64::MAX));
-    let _: WebhookDeliveryId = tx.insert(
-        INSERT_DELIVERY,
-        &[
-            attempt.endpoint_id.into(),
-            attempt.outbox_id.into(),
-            attempt.event_type.as_str().into(),
-            attempt.number.into(),
-            result.is_success().into(),
-            result.response_status.map(i64::from).into(),
-            result.response_body.as_ref().into(),
-            millis.into(),
-            result.error.as_ref().into(),
-            tx.now().into(),
-        ],
-    )?;
-    tx.record(CommitEvent::Attempt { outcome: result.outcome, duration: result.duration });
-    Ok(true)
-}
-
-/// Ends the claim of an attempt and sets the next state of its row. Returns `false` if the attempt does not count.
-fn record_in_outbox(tx: &Transaction<'_>, attempt: &ClaimedAttempt, result: &AttemptResult) -> Result<bool> {
-    let end_claim = |sql, at: Timestamp| -> Result<bool> {
-        let binds = [attempt.outbox_id.into(), attempt.claim.into(), at.into()];
-        Ok(tx.execute(sql, &binds)? == 1)
-    };
-    let ended = if result.is_success() {
-        end_claim(MARK_DELIVERED, tx.now())?
-    } else if let Some(delay) = delay_after(attempt.number) {
-        end_claim(RETRY, result.finished_at.saturating_add(delay))?
-    } else {
-        end_claim(MARK_DEAD, tx.now())?
-    };
-    if ended {
-        if !result.is_success() && attempt.number == MAX_ATTEMPTS {
-            tx.record(CommitEvent::NotificationDead);
-        }
-        return Ok(true);
-    }
-    // A row that was set to REMOVED during the attempt is not sent again, but the attempt counts.
-    let earlier_attempts = attempt.number - 1;
-    Ok(tx.execute(COUNT_REMOVED, &[attempt.outbox_id.into(), earlier_attempts.into()])? == 1)
-}
-
-/// Releases the claim of an attempt that was not made. The row is due again at once, with the same attempt number.
-pub(crate) fn release(tx: &Transaction<'_>, attempt: &ClaimedAttempt) -> Result<()> {
-    tx.execute(RELEASE, &[attempt.outbox_id.into(), attempt.claim.into(), tx.now().into()])?;
-    Ok(())
 }

@@ -173,7 +173,7 @@ pub(crate) fn insert_batch(tx: &Transaction<'_>, fan_out: &FanOut) -> Result<()>
         let (endpoint, generation) = progress.endpoints[row % progress.endpoints.len()];
         let current = existing.get(&endpoint).map(|endpoint| endpoint.generations.of(progress.event_type));
         if current == Some(generation) {
-            rows.push(NewRow { notification: row / progress.endpoints.len(), endpoint });
+            rows.push(NewRow { notification: row / progress.endpoints.len(), endpoint, generation });
         }
     }
     outbox_rows::insert_all(tx, &rows, progress.created_at, |index, _| Ok(notifications[index].clone()))?;

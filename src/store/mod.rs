@@ -18,6 +18,7 @@
 //! invariants of the stored data to `check`.
 
 pub(crate) mod api_keys;
+pub(crate) mod attempt_results;
 pub(crate) mod attempts;
 pub(crate) mod check;
 pub(crate) mod checkouts;
@@ -63,6 +64,7 @@ pub(crate) mod summary;
 pub(crate) mod ticket_lists;
 pub(crate) mod ticket_types;
 pub(crate) mod tickets;
+pub(crate) mod webhook_removals;
 pub(crate) mod webhook_retention;
 pub(crate) mod webhooks;
 

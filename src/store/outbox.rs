@@ -36,7 +36,8 @@ pub(crate) fn report(
     for (notification, data) in changes.iter().enumerate() {
         for endpoint in &endpoints {
             if endpoint.types.contains(&data.event_type()) {
-                rows.push(NewRow { notification, endpoint: endpoint.id });
+                let generation = endpoint.generations.of(data.event_type());
+                rows.push(NewRow { notification, endpoint: endpoint.id, generation });
             }
         }
     }
@@ -93,7 +94,8 @@ pub(crate) fn insert(
     event_type: EventType,
     body: String,
 ) -> Result<OutboxId> {
-    let row = outbox_rows::insert(tx, endpoint, &IdentifiedNotification { id, event_type, body })?;
+    let generation = subscribed_endpoints::generations(tx, endpoint)?.unwrap_or_default().of(event_type);
+    let row = outbox_rows::insert(tx, endpoint, generation, &IdentifiedNotification { id, event_type, body })?;
     tx.record(CommitEvent::NotificationQueued(endpoint));
     Ok(row)
 }

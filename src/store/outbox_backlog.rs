@@ -2,17 +2,20 @@
 
 use std::time::Duration;
 
-use super::Transaction;
 use super::fan_outs::{self, FanOutProgress};
-use super::subscribed_endpoints::{self, ExistingEndpoint};
+use super::subscribed_endpoints::{self, ExistingEndpoint, Generations};
+use super::{Row, Transaction};
 use crate::error::Result;
 use crate::model::id::{OrganizationId, WebhookId};
+use crate::model::webhook::EventType;
+use crate::text_enum::TextEnum;
 
-// The index covers all counted columns. For each endpoint with waiting rows, one row of `webhook_endpoints` is read.
-pub(super) const COUNT_WAITING: &str =
-    "SELECT endpoint_id, COUNT(*) AS waiting, COUNT(CASE WHEN due_at <= ?1 THEN 1 END) AS due, MIN(due_at) AS first_due,
-        (SELECT e.enabled FROM webhook_endpoints e WHERE e.id = endpoint_id) AS enabled
-    FROM webhook_outbox WHERE state = 'WAITING' GROUP BY endpoint_id";
+// The index covers all counted columns. For each group, the row of its endpoint is read.
+pub(super) const COUNT_WAITING: &str = "SELECT endpoint_id, type, generation, COUNT(*) AS waiting,
+        COUNT(CASE WHEN due_at <= ?1 THEN 1 END) AS due, MIN(due_at) AS first_due,
+        (SELECT e.enabled FROM webhook_endpoints e WHERE e.id = endpoint_id) AS enabled,
+        (SELECT e.generations FROM webhook_endpoints e WHERE e.id = endpoint_id) AS generations
+    FROM webhook_outbox WHERE state = 'WAITING' GROUP BY endpoint_id, type, generation";
 
 /// How many notifications wait to be sent.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -40,14 +43,28 @@ pub(crate) fn read(tx: &Transaction<'_>) -> Result<OutboxBacklog> {
     let mut backlog = OutboxBacklog::default();
     let now = tx.now().millis();
     tx.query_each(COUNT_WAITING, &[now.into()], |row| {
+        if is_being_removed(row)? {
+            return Ok(());
+        }
         backlog.waiting += row.count("waiting")?;
-        if row.get::<Option<bool>>("enabled")? == Some(true) {
+        if row.get("enabled")? {
             backlog.add_due(row.count("due")?, now, row.get::<Option<i64>>("first_due")?.unwrap_or(now));
         }
         Ok(())
     })?;
     count_fan_outs(tx, &mut backlog)?;
     Ok(backlog)
+}
+
+/// Whether the endpoint of a group was deleted, or unsubscribed from the type since.
+fn is_being_removed(row: &Row<'_>) -> Result<bool> {
+    if row.is_null("generations")? {
+        return Ok(true);
+    }
+    let generations: Generations = row.json("generations")?;
+    let event_type = EventType::from_text(&row.get::<String>("type")?);
+    let generation: i64 = row.get("generation")?;
+    Ok(event_type.is_some_and(|event_type| generations.of(event_type) != generation))
 }
 
 /// Counts the notifications whose rows are still to be inserted.

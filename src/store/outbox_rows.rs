@@ -9,10 +9,10 @@ use crate::model::timestamp::Timestamp;
 use crate::model::webhook::EventType;
 
 const INSERT: &str =
-    "INSERT INTO webhook_outbox (id, endpoint_id, event_id, type, body, state, due_at, created_at) VALUES ";
+    "INSERT INTO webhook_outbox (id, endpoint_id, event_id, type, body, generation, state, due_at, created_at) VALUES ";
 const DELETE: &str = "DELETE FROM webhook_outbox WHERE id = ?1";
 /// How many parameters a row of `INSERT` has.
-const PARAMETERS: usize = 6;
+const PARAMETERS: usize = 7;
 /// How many rows one statement inserts at most. A statement with many rows costs less than many statements.
 const MAX_ROWS: usize = 32;
 /// How often rows are inserted under other ids, because an id is taken.
@@ -23,6 +23,8 @@ const ID_ATTEMPTS: usize = 16;
 pub(super) struct NewRow {
     pub(super) notification: usize,
     pub(super) endpoint: WebhookId,
+    /// The endpoint's generation of the type.
+    pub(super) generation: i64,
 }
 
 /// A notification that has an id.
@@ -72,7 +74,7 @@ fn insert_chunk(
             };
             binds.extend([id.into(), row.endpoint.into(), notification.id.into()]);
             binds.extend([notification.event_type.as_str().into(), notification.body.clone().into()]);
-            binds.push(queued_at.into());
+            binds.extend([row.generation.into(), queued_at.into()]);
         }
         let ids: Vec<OutboxId> = tx.query_all(&sql, &binds, |row| row.get("id"))?;
         if ids.len() == rows.len() {
@@ -89,10 +91,13 @@ fn insert_chunk(
 pub(super) fn insert(
     tx: &Transaction<'_>,
     endpoint: WebhookId,
+    generation: i64,
     notification: &IdentifiedNotification,
 ) -> Result<OutboxId> {
     let IdentifiedNotification { id, event_type, body } = notification;
-    let binds = [endpoint.into(), (*id).into(), event_type.as_str().into(), body.into(), tx.now().into()];
+    let type_name = event_type.as_str();
+    let now = tx.now();
+    let binds = [endpoint.into(), (*id).into(), type_name.into(), body.into(), generation.into(), now.into()];
     tx.insert(&statement(1), &binds)
 }
 
@@ -100,11 +105,14 @@ pub(super) fn insert(
 fn statement(rows: usize) -> String {
     let mut sql = INSERT.to_owned();
     for row in 0..rows {
-        let [id, endpoint, event, type_name, body, now] =
+        let [id, endpoint, event, type_name, body, generation, now] =
             std::array::from_fn(|parameter| PARAMETERS * row + parameter + 1);
         let comma = if row == 0 { "" } else { ", " };
         // Writing to a string cannot fail.
-        let _ = write!(sql, "{comma}(?{id}, ?{endpoint}, ?{event}, ?{type_name}, ?{body}, 'WAITING', ?{now}, ?{now})");
+        let _ = write!(
+            sql,
+            "{comma}(?{id}, ?{endpoint}, ?{event}, ?{type_name}, ?{body}, ?{generation}, 'WAITING', ?{now}, ?{now})"
+        );
     }
     sql + " ON CONFLICT (id) DO NOTHING"
 }

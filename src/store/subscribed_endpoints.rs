@@ -61,10 +61,14 @@ pub(super) fn existing(
     Ok(tx.query_all(OF_ORGANIZATION, &[organization.into()], decode)?.into_iter().collect())
 }
 
+/// Returns the generations of an endpoint; `None` if it was deleted.
+pub(super) fn generations(tx: &Transaction<'_>, endpoint: WebhookId) -> Result<Option<Generations>> {
+    tx.query_opt(GENERATIONS, &[endpoint.into()], |row| row.json("generations"))
+}
+
 /// Begins a new generation of each of these types, from which the endpoint is unsubscribed.
 pub(super) fn end_generations(tx: &Transaction<'_>, endpoint: WebhookId, types: &[EventType]) -> Result<()> {
-    let generations = tx.query_opt(GENERATIONS, &[endpoint.into()], |row| row.json("generations"))?;
-    let Generations(mut generations) = generations.unwrap_or_default();
+    let Generations(mut generations) = generations(tx, endpoint)?.unwrap_or_default();
     for event_type in types {
         *generations.entry(*event_type).or_insert(0) += 1;
     }

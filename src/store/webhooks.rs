@@ -1,12 +1,12 @@
-//! Webhook endpoints. A change of an endpoint also removes its queued notifications of types to which it is no longer
-//! subscribed.
+//! Webhook endpoints. A change of an endpoint also [removes](webhook_removals) its queued notifications of types to which
+//! it is no longer subscribed.
 
 use std::sync::LazyLock;
 
 use super::columns::columns;
 use super::lists::{cursor_bound, has_at_least, limit_plus_one};
 use super::pages::read_page;
-use super::{Bind, CommitEvent, Transaction, subscribed_endpoints};
+use super::{Bind, CommitEvent, Transaction, subscribed_endpoints, webhook_removals};
 use crate::error::{Error, ResourceKind, Result};
 use crate::model::id::{OrganizationId, WebhookId};
 use crate::model::page::Page;
@@ -64,10 +64,6 @@ const EXISTS: &str = "SELECT 1 FROM webhook_endpoints WHERE id = ?1 AND organiza
 pub(super) const LIST: &str = select!("organization_id = ?1 AND id < ?2 ORDER BY id DESC LIMIT ?3");
 pub(super) const NTH: &str = "SELECT 1 FROM webhook_endpoints WHERE organization_id = ?1 LIMIT 1 OFFSET ?2";
 const DELETE: &str = "DELETE FROM webhook_endpoints WHERE id = ?1 AND organization_id = ?2";
-pub(super) const REMOVE_WAITING_OF_TYPE: &str =
-    "UPDATE webhook_outbox SET state = 'REMOVED', finished_at = ?3, claim = NULL
-    WHERE endpoint_id = ?1 AND state = 'WAITING' AND type = ?2";
-pub(super) const DELETE_WAITING: &str = "DELETE FROM webhook_outbox WHERE endpoint_id = ?1 AND state = 'WAITING'";
 
 fn not_found() -> Error {
     Error::NotFound(ResourceKind::WebhookEndpoint)
@@ -99,10 +95,7 @@ pub(crate) fn update(
         current.events.iter().copied().filter(|old| !fields.events.contains(old)).collect();
     if !unsubscribed.is_empty() {
         subscribed_endpoints::end_generations(tx, current.id, &unsubscribed)?;
-    }
-    for event_type in unsubscribed {
-        let binds = [current.id.into(), event_type.as_str().into(), tx.now().into()];
-        tx.execute(REMOVE_WAITING_OF_TYPE, &binds)?;
+        webhook_removals::begin(tx, current.id)?;
     }
     tx.record(CommitEvent::EndpointChanged(current.id));
     Ok(())
@@ -155,6 +148,5 @@ pub(crate) fn delete(tx: &Transaction<'_>, organization: OrganizationId, id: Web
         return Err(not_found());
     }
     tx.record(CommitEvent::EndpointChanged(id));
-    tx.execute(DELETE_WAITING, &[id.into()])?;
-    Ok(())
+    webhook_removals::begin(tx, id)
 }

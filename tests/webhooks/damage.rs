@@ -16,7 +16,8 @@ fn an_endpoint_with_unreadable_rows_delays_no_other_and_is_retried_after_a_minut
     fixture.ticket_webhook("https://example.com/damaged");
     fixture.queue_notifications(1);
     let write = |sql: &str| Database::open_without_constraints(&fixture.path()).execute(sql, []);
-    write("UPDATE webhook_outbox SET type = 'ticket.eaten'");
+    // Not UTF-8.
+    write("UPDATE webhook_outbox SET body = CAST(x'ff' || body AS TEXT)");
     let _sender = fixture.start_sender(SenderOptions::default().workers(2));
     fixture.ticket_webhook("https://example.com/fine");
     fixture.queue_notifications(5);
@@ -27,7 +28,24 @@ fn an_endpoint_with_unreadable_rows_delays_no_other_and_is_retried_after_a_minut
     sleep(Duration::from_secs(2));
     assert!(commits() - before <= 2, "{} needless commits", commits() - before);
     assert_eq!(transport.sent_to("/damaged"), 0);
-    write("UPDATE webhook_outbox SET type = 'ticket.issued'");
+    write(
+        "UPDATE webhook_outbox SET body = CAST(SUBSTR(CAST(body AS BLOB), 2) AS TEXT) WHERE SUBSTR(CAST(body AS BLOB), 1, 1) = x'ff'",
+    );
     fixture.clock.advance(Duration::from_mins(1));
     fixture.wait_for_outbox(11, "DELIVERED");
+}
+
+#[test]
+fn a_row_of_an_unknown_type_delays_no_other_rows_of_its_endpoint() {
+    let transport = FakeTransport::succeeding();
+    let fixture = Fixture::with_transport(&transport);
+    fixture.skip_final_check();
+    fixture.ticket_webhook("https://example.com/hook");
+    fixture.queue_notifications(1);
+    Database::open_without_constraints(&fixture.path()).execute("UPDATE webhook_outbox SET type = 'ticket.eaten'", []);
+    let _sender = fixture.start_sender(SenderOptions::default());
+    fixture.queue_notifications(5);
+    fixture.wait_for_outbox(5, "DELIVERED");
+    assert_eq!((fixture.outbox_count("WAITING"), transport.sent().len()), (1, 5));
+    assert!(!fixture.service.check().expect("a check").is_clean());
 }

@@ -1,21 +1,27 @@
 //! Invariants of webhook endpoints, the outbox and the delivery history.
 
+use std::cmp::Ordering;
+
 use super::damage::report_damage;
 use super::invariant::Invariant;
 use crate::error::Result;
 use crate::model::check::{CheckReport, Finding};
 use crate::model::id::{NotificationId, OrganizationId};
 use crate::model::notification::{NotificationData, WebhookNotification};
+use crate::model::webhook::EventType;
 use crate::store::fan_outs::FanOutKey;
+use crate::store::subscribed_endpoints::Generations;
 use crate::store::{Row, Transaction, fan_outs};
+use crate::text_enum::TextEnum;
 
 pub(super) const INVARIANTS: &[Invariant] = &[
     Invariant {
         name: "webhook-endpoint",
         table: "webhook_outbox",
-        sentence: "a WAITING notification must belong to an existing endpoint",
+        sentence: "a WAITING notification must belong to an existing endpoint, or one whose notifications are being removed",
         violations: "SELECT o.id FROM webhook_outbox o LEFT JOIN webhook_endpoints e ON e.id = o.endpoint_id
-            WHERE o.state = 'WAITING' AND e.id IS NULL",
+            WHERE o.state = 'WAITING' AND e.id IS NULL
+                AND NOT EXISTS (SELECT 1 FROM webhook_removals r WHERE r.endpoint_id = o.endpoint_id)",
     },
     Invariant {
         name: "webhook-state",
@@ -79,6 +85,11 @@ const SUBJECT: Rule = Rule {
     name: "webhook-subject",
     sentence: "the order or ticket of a notification must exist in the reported state, in the organization of its endpoint",
 };
+const SUBSCRIPTION: Rule = Rule {
+    name: "webhook-subscription",
+    sentence: "the endpoint of a WAITING notification must be subscribed to its type since it was queued, unless its \
+        notifications are being removed",
+};
 const FAN_OUT: Rule = Rule {
     name: "webhook-fan-out",
     sentence: "the notifications of a fan-out must have its type, and report orders or tickets of its organization that exist \
@@ -89,6 +100,12 @@ const FAN_OUT: Rule = Rule {
 const NOTIFICATIONS: &str = "SELECT o.id, o.event_id, o.type, o.body, e.organization_id
     FROM webhook_outbox o LEFT JOIN webhook_endpoints e ON e.id = o.endpoint_id
     WHERE o.id = o.event_id OR NOT EXISTS (SELECT 1 FROM webhook_outbox f WHERE f.id = o.event_id)";
+// The first WAITING row of each endpoint that exists, by type and generation.
+const WAITING: &str = "SELECT o.id, o.type, o.generation, e.events, e.generations,
+        CASE WHEN EXISTS (SELECT 1 FROM webhook_removals r WHERE r.endpoint_id = o.endpoint_id) THEN 1 ELSE 0 END AS removal
+    FROM (SELECT MIN(id) AS id, endpoint_id, type, generation FROM webhook_outbox WHERE state = 'WAITING'
+        GROUP BY endpoint_id, type, generation) o
+    JOIN webhook_endpoints e ON e.id = o.endpoint_id";
 const COMPLETED: &str = "SELECT organization_id FROM orders
     WHERE id = ?1 AND event_id = ?2 AND customer_id = ?3 AND completed_at IS NOT NULL";
 const CANCELLED: &str = "SELECT organization_id FROM orders
@@ -113,6 +130,7 @@ impl Rule {
 /// Compares each notification with the orders and tickets.
 pub(super) fn check(tx: &Transaction<'_>, report: &mut CheckReport) -> Result<()> {
     check_outbox(tx, report)?;
+    check_waiting(tx, report)?;
     check_fan_outs(tx, report)
 }
 
@@ -127,6 +145,32 @@ fn check_outbox(tx: &Transaction<'_>, report: &mut CheckReport) -> Result<()> {
         Ok(())
     });
     report_damage(looked, |problem| report.add(Finding { sentence: problem, ..finding(&BODY, None) }))
+}
+
+fn check_waiting(tx: &Transaction<'_>, report: &mut CheckReport) -> Result<()> {
+    let finding = |row| SUBSCRIPTION.finding("webhook_outbox", row);
+    let looked = tx.query_each(WAITING, &[], |row| {
+        let mut broken = false;
+        report_damage(is_unsubscribed(row).map(|unsubscribed| broken = unsubscribed), |_| broken = true)?;
+        if broken {
+            report.add(finding(row.get("id").ok()));
+        }
+        Ok(())
+    });
+    report_damage(looked, |problem| report.add(Finding { sentence: problem, ..finding(None) }))
+}
+
+/// Whether a WAITING notification breaks the rule. Types that are unknown break other rules.
+fn is_unsubscribed(row: &Row<'_>) -> Result<bool> {
+    let Some(event_type) = EventType::from_text(&row.get::<String>("type")?) else { return Ok(false) };
+    let Ok(events) = row.json::<Vec<EventType>>("events") else { return Ok(false) };
+    let generation = row.json::<Generations>("generations")?.of(event_type);
+    let own_generation: i64 = row.get("generation")?;
+    Ok(match own_generation.cmp(&generation) {
+        Ordering::Less => !row.get::<bool>("removal")?,
+        Ordering::Equal => !events.contains(&event_type),
+        Ordering::Greater => true,
+    })
 }
 
 fn check_fan_outs(tx: &Transaction<'_>, report: &mut CheckReport) -> Result<()> {
@@ -204,5 +248,5 @@ fn find_subject(tx: &Transaction<'_>, data: &NotificationData) -> Result<Option<
 
 #[cfg(test)]
 pub(super) fn names() -> impl Iterator<Item = &'static str> {
-    [BODY.name, SUBJECT.name, FAN_OUT.name].into_iter()
+    [BODY.name, SUBJECT.name, SUBSCRIPTION.name, FAN_OUT.name].into_iter()
 }

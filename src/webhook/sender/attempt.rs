@@ -7,7 +7,7 @@ use super::health::Observation;
 use super::state::SenderContext;
 use crate::model::statistics::WebhookOutcome;
 use crate::rules::delivery::response_text;
-use crate::store::attempts::{AttemptResult, ClaimedAttempt};
+use crate::store::attempt_results::{AttemptResult, ClaimedAttempt};
 use crate::webhook::signature::{
     EVENT_ID_HEADER, EVENT_TYPE_HEADER, SIGNATURE_HEADER, TIMESTAMP_HEADER, USER_AGENT, sign,
 };

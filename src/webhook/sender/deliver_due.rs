@@ -9,6 +9,7 @@ use crate::environment::Environment;
 use crate::error::Result;
 use crate::model::id::WebhookId;
 use crate::store::Store;
+use crate::store::attempt_results;
 use crate::store::attempts::{self, ClaimRequest};
 use crate::store::fan_outs::{self, FanOutKey};
 use crate::webhook::transport::Transport;
@@ -24,7 +25,7 @@ pub(crate) fn deliver_due(
     let mut made = 0;
     let mut endpoint = WebhookId::UNKNOWN;
     while let Some(next) = store.read(|tx| attempts::next_endpoint(tx, endpoint))? {
-        endpoint = next.id;
+        endpoint = next;
         made += deliver_to(&sender, endpoint)?;
     }
     Ok(made)
@@ -48,7 +49,7 @@ fn deliver_to(sender: &SenderContext, endpoint: WebhookId) -> Result<usize> {
         let claims = sender.store.write(move |tx| attempts::claim(tx, request))?;
         for attempt in claims.attempts {
             let result = attempt::make(sender, &attempt).result;
-            sender.store.write(move |tx| attempts::record(tx, &attempt, &result))?;
+            sender.store.write(move |tx| attempt_results::record(tx, &attempt, &result))?;
             made += 1;
         }
         if !claims.more_due {

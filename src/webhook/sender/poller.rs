@@ -70,12 +70,12 @@ fn read_chunk(sender: &SenderContext, after: WebhookId) -> Result<Chunk> {
         let mut due = Vec::new();
         let mut last = after;
         for _ in 0..CHUNK {
-            let Some(endpoint) = attempts::next_endpoint(tx, last)? else {
+            let Some(id) = attempts::next_endpoint(tx, last)? else {
                 return Ok(Chunk { due, last: None });
             };
-            last = endpoint.id;
-            if attempts::is_enabled(tx, endpoint.id)? {
-                due.push(endpoint);
+            last = id;
+            if let Some(at) = attempts::first_due(tx, id)? {
+                due.push(DueEndpoint { id, at });
             }
         }
         Ok(Chunk { due, last: Some(last) })

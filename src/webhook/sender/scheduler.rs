@@ -16,7 +16,7 @@ use crate::error::{Error, Result};
 use crate::model::id::WebhookId;
 use crate::model::timestamp::Timestamp;
 use crate::store::attempts::{self, ClaimRequest, Claims, DueEndpoint};
-use crate::store::{Savepoint, Transaction, fan_outs};
+use crate::store::{Savepoint, Transaction, attempt_results, fan_outs};
 
 /// The longest sleep between two rounds. It also bounds how late a change of the wall clock is noticed.
 const MAX_SLEEP: Duration = Duration::from_millis(200);
@@ -261,7 +261,7 @@ impl<'s> Scheduler<'s> {
         let released = self.sender.store.write(move |tx| {
             for batch in &batches {
                 for attempt in &batch.attempts {
-                    attempts::release(tx, attempt)?;
+                    attempt_results::release(tx, attempt)?;
                 }
             }
             Ok(())
@@ -308,9 +308,9 @@ fn record_all(tx: &Transaction<'_>, finished: &[Arc<FinishedAttempt>]) -> Result
 
 fn record(tx: &Transaction<'_>, finished: &FinishedAttempt) -> Result<()> {
     let Some(result) = &finished.result else {
-        return attempts::release(tx, &finished.attempt);
+        return attempt_results::release(tx, &finished.attempt);
     };
-    if !attempts::record(tx, &finished.attempt, result)? {
+    if !attempt_results::record(tx, &finished.attempt, result)? {
         tracing::warn!(
             target: "ticketing::webhooks",
             outbox = %finished.attempt.outbox_id,

@@ -9,7 +9,8 @@ use super::options::SenderOptions;
 use crate::environment::Environment;
 use crate::model::id::WebhookId;
 use crate::model::timestamp::Timestamp;
-use crate::store::attempts::{AttemptResult, ClaimedAttempt, DueEndpoint};
+use crate::store::attempt_results::{AttemptResult, ClaimedAttempt};
+use crate::store::attempts::DueEndpoint;
 use crate::store::{CommitListener, Store};
 use crate::webhook::transport::Transport;
 

@@ -11,7 +11,7 @@ use crate::store::{
     customers, deliveries, discounts, event_cancellations, event_lists, events, fan_outs, handler_queue,
     idempotency_records, order_items, order_lists, order_status, orders, organization_usage, organizations,
     outbox_backlog, refunds, scans, subscribed_endpoints, summary, ticket_lists, ticket_types, tickets,
-    webhook_retention, webhooks,
+    webhook_removals, webhook_retention, webhooks,
 };
 
 /// A statement and the indexes that its plan must use.
@@ -98,8 +98,8 @@ const STATEMENTS: &[Expected] = &[
     (refunds::OF_EVENT, &["refunds_by_event"]),
     (idempotency_records::EXPIRED, &["idempotency_records_by_age"]),
     (webhooks::LIST, &["webhook_endpoints_by_organization"]),
-    (webhooks::REMOVE_WAITING_OF_TYPE, &["webhook_outbox_waiting"]),
-    (webhooks::DELETE_WAITING, &["webhook_outbox_waiting"]),
+    (webhook_removals::REMOVE_WAITING, &["webhook_outbox_waiting"]),
+    (webhook_removals::DELETE_WAITING, &["webhook_outbox_waiting"]),
     (deliveries::OF_RESULT, &["webhook_deliveries_by_result"]),
     (attempts::DUE, &["webhook_outbox_waiting"]),
     (attempts::DUE_TOO_LATE, &["webhook_outbox_waiting"]),
