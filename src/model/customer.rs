@@ -32,6 +32,15 @@ impl Customer {
     }
 }
 
+/// # Constructors
+impl NewCustomer {
+    /// Creates a customer with a name and an e-mail address.
+    #[must_use]
+    pub fn new(name: impl Into<String>, email: impl Into<String>) -> Self {
+        Self { email: email.into(), name: name.into(), company_name: None, locale: None, metadata: None }
+    }
+}
+
 form! {
     /// The customer of a new order or ticket.
     #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -47,14 +56,5 @@ form! {
         /// What the organization attaches to the customer: strings by name, at most 16,384 bytes. It replaces what
         /// earlier orders and tickets have attached. Without it, that is kept.
         pub metadata: Option<Metadata> [nullable],
-    }
-}
-
-/// # Constructors
-impl NewCustomer {
-    /// Creates a customer with a name and an e-mail address.
-    #[must_use]
-    pub fn new(name: impl Into<String>, email: impl Into<String>) -> Self {
-        Self { email: email.into(), name: name.into(), company_name: None, locale: None, metadata: None }
     }
 }

@@ -83,6 +83,59 @@ pub struct Discount {
 
 amounts! { Discount { value, minimum_purchase } }
 
+/// # Constructors
+impl CreateDiscount {
+    /// Creates a discount of whole percent, 0 to 100, on all ticket types of an event, for any number of orders with the
+    /// code and at any time. [`event`](Self::event) names the event; [`valid_from`](Self::valid_from) and
+    /// [`valid_to`](Self::valid_to) limit the time. For a fraction of a percent, use [`value`](Self::value).
+    ///
+    /// ```
+    /// use ticketing::discount::{CreateDiscount, Percentage};
+    #[doc = include_str!("../doc_fixture.md")]
+    /// let early = CreateDiscount::percentage("EARLY", 10).event(event.id).valid_to("2100-01-01T00:00:00Z".parse()?);
+    /// service.create_discount(&caller, early)?;
+    /// let members = CreateDiscount::percentage("MEMBERS", 0).event(event.id).value(Percentage::new(125, 1)?);
+    /// assert_eq!(service.create_discount(&caller, members)?.value, Percentage::new(125, 1)?.into());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn percentage(code: impl Into<String>, percent: u32) -> Self {
+        Self::always(code).discount_type(DiscountType::Percentage).number(Amount::whole(percent.into()))
+    }
+
+    /// Creates a discount of an amount on each order, in the currency of the event, for any number of orders with the
+    /// code and at any time. [`event`](Self::event) names the event; [`valid_from`](Self::valid_from) and
+    /// [`valid_to`](Self::valid_to) limit the time.
+    #[must_use]
+    pub fn fixed_amount(code: impl Into<String>, amount: Amount) -> Self {
+        Self::always(code).value(amount)
+    }
+
+    /// A discount that is valid at any time, without an event and a value.
+    fn always(code: impl Into<String>) -> Self {
+        Self { code: code.into(), valid_from: Timestamp::UNIX_EPOCH, valid_to: Timestamp::MAX, ..Self::blank() }
+    }
+}
+
+/// # Setters
+/// Each sets one field.
+impl CreateDiscount {
+    /// Sets the event, which a discount must have.
+    #[must_use]
+    pub fn event(mut self, event: EventId) -> Self {
+        self.event_id = event;
+        self
+    }
+
+    /// Sets the reduction: a percentage, or an amount from 0 to 1,000,000,000 with at most as many decimals as the
+    /// currency of the event.
+    #[must_use]
+    pub fn value(self, value: impl Into<DiscountValue>) -> Self {
+        let value = value.into();
+        self.discount_type(value.discount_type()).number(value.number())
+    }
+}
+
 writable_fields! {
     /// A request to create a discount.
     create CreateDiscount {
@@ -120,55 +173,6 @@ writable_fields! {
     is_active: bool => default(true);
     /// Whether the discount applies to orders without a code.
     auto_apply: bool => default(false);
-}
-
-/// # Constructors
-impl CreateDiscount {
-    /// Creates a discount of whole percent, 0 to 100, on all ticket types of an event, for any number of orders with the
-    /// code and at any time. [`event`](Self::event) names the event; [`valid_from`](Self::valid_from) and
-    /// [`valid_to`](Self::valid_to) limit the time. For a fraction of a percent, use [`value`](Self::value).
-    ///
-    /// ```
-    /// use ticketing::discount::{CreateDiscount, Percentage};
-    #[doc = include_str!("../doc_fixture.md")]
-    /// let early = CreateDiscount::percentage("EARLY", 10).event(event.id).valid_to("2100-01-01T00:00:00Z".parse()?);
-    /// service.create_discount(&caller, early)?;
-    /// let members = CreateDiscount::percentage("MEMBERS", 0).event(event.id).value(Percentage::new(125, 1)?);
-    /// assert_eq!(service.create_discount(&caller, members)?.value, Percentage::new(125, 1)?.into());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    #[must_use]
-    pub fn percentage(code: impl Into<String>, percent: u32) -> Self {
-        Self::always(code).discount_type(DiscountType::Percentage).number(Amount::whole(percent.into()))
-    }
-
-    /// Creates a discount of an amount on each order, in the currency of the event, for any number of orders with the
-    /// code and at any time. [`event`](Self::event) names the event; [`valid_from`](Self::valid_from) and
-    /// [`valid_to`](Self::valid_to) limit the time.
-    #[must_use]
-    pub fn fixed_amount(code: impl Into<String>, amount: Amount) -> Self {
-        Self::always(code).value(amount)
-    }
-
-    /// A discount that is valid at any time, without an event and a value.
-    fn always(code: impl Into<String>) -> Self {
-        Self { code: code.into(), valid_from: Timestamp::UNIX_EPOCH, valid_to: Timestamp::MAX, ..Self::blank() }
-    }
-
-    /// Sets the event, which a discount must have.
-    #[must_use]
-    pub fn event(mut self, event: EventId) -> Self {
-        self.event_id = event;
-        self
-    }
-
-    /// Sets the reduction: a percentage, or an amount from 0 to 1,000,000,000 with at most as many decimals as the
-    /// currency of the event.
-    #[must_use]
-    pub fn value(self, value: impl Into<DiscountValue>) -> Self {
-        let value = value.into();
-        self.discount_type(value.discount_type()).number(value.number())
-    }
 }
 
 impl UpdateDiscount {
@@ -220,6 +224,16 @@ form! {
     }
 }
 
+/// # Constructors
+impl ValidateDiscount {
+    /// Creates a question about a code that the customer entered and the items of the basket.
+    #[must_use]
+    pub fn new(event_id: EventId, code: impl Into<String>, ticket_items: impl IntoIterator<Item = BasketItem>) -> Self {
+        let ticket_items = ticket_items.into_iter().collect();
+        Self { event_id, code: code.into(), order_amount: Amount::ZERO, ticket_items }
+    }
+}
+
 form! {
     /// A request to validate a code: whether it applies to a basket, and how much it reduces the price.
     #[derive(Debug, Clone, PartialEq, Eq)]
@@ -235,13 +249,11 @@ form! {
     }
 }
 
-/// # Constructors
-impl ValidateDiscount {
-    /// Creates a question about a code that the customer entered and the items of the basket.
+impl BasketItem {
+    /// Creates an item of `quantity` tickets of one type at this price each.
     #[must_use]
-    pub fn new(event_id: EventId, code: impl Into<String>, ticket_items: impl IntoIterator<Item = BasketItem>) -> Self {
-        let ticket_items = ticket_items.into_iter().collect();
-        Self { event_id, code: code.into(), order_amount: Amount::ZERO, ticket_items }
+    pub const fn new(ticket_type_id: TicketTypeId, quantity: i64, price: Amount) -> Self {
+        Self { ticket_type_id, quantity, price }
     }
 }
 
@@ -255,14 +267,6 @@ form! {
         pub quantity: i64 [Min(1)],
         /// The price of one ticket: 0 to 1,000,000,000, with at most as many decimals as the currency of the event.
         pub price: Amount [Min(0), Max(MAX_PRICE)],
-    }
-}
-
-impl BasketItem {
-    /// Creates an item of `quantity` tickets of one type at this price each.
-    #[must_use]
-    pub const fn new(ticket_type_id: TicketTypeId, quantity: i64, price: Amount) -> Self {
-        Self { ticket_type_id, quantity, price }
     }
 }
 

@@ -124,6 +124,17 @@ pub struct Event {
 
 amounts! { Event {} }
 
+/// # Constructors
+impl CreateEvent {
+    /// Creates a draft of an event with digital tickets and no optional fields.
+    #[must_use]
+    pub fn new(title: impl Into<String>, slug: impl Into<String>, start_date: Timestamp) -> Self {
+        let title = title.into();
+        let slug = slug.into();
+        Self { title, slug, start_date, delivery_method: DeliveryMethod::Digital, ..Self::blank() }
+    }
+}
+
 writable_fields! {
     /// A request to create an event.
     create CreateEvent(organization: &Organization);
@@ -168,17 +179,6 @@ writable_fields! {
     reference: String => nullable, MinLength(1), MaxLength(LINE_LENGTH);
     /// What the organization attaches to the event: strings by name, at most 16,384 bytes. An update replaces all of it.
     metadata: Metadata => default(Metadata::new());
-}
-
-/// # Constructors
-impl CreateEvent {
-    /// Creates a draft of an event with digital tickets and no optional fields.
-    #[must_use]
-    pub fn new(title: impl Into<String>, slug: impl Into<String>, start_date: Timestamp) -> Self {
-        let title = title.into();
-        let slug = slug.into();
-        Self { title, slug, start_date, delivery_method: DeliveryMethod::Digital, ..Self::blank() }
-    }
 }
 
 writable_fields! {

@@ -243,34 +243,6 @@ pub struct CancelOrderResponse {
 
 amounts! { CancelOrderResponse {} }
 
-form! {
-    /// A request to create an order.
-    #[derive(Debug, Clone, PartialEq, Eq)]
-    pub struct CreateOrder {
-        /// The event.
-        pub event_id: EventId,
-        /// The customer.
-        pub customer: NewCustomer,
-        /// The ticket types and the quantity of each: 1 to 100 items, with at most 500 tickets in total.
-        pub items: Vec<NewOrderItem> [MinItems(1), MaxItems(MAX_ITEMS)],
-        /// The code of a discount: at most 255 characters. Without a code, the best automatic discount applies.
-        pub discount_code: Option<String> [nullable, MaxLength(LINE_LENGTH)],
-        /// The code of the affiliate who referred the customer: at most 255 characters.
-        pub affiliate_code: Option<String> [nullable, MaxLength(LINE_LENGTH)],
-        /// The language of the order: at most 255 characters.
-        pub language: Option<String> [nullable, MaxLength(LINE_LENGTH)],
-        /// Where physical tickets are sent. Required if the delivery method of the event is PHYSICAL.
-        pub shipping_address: Option<ShippingAddress> [nullable],
-        /// Where the customer is redirected after the checkout.
-        pub checkout_redirect_urls: Option<CheckoutRedirectUrls>,
-        /// The organization's own name for the order: 1 to 255 characters. Lists can be filtered by it. It need not be
-        /// unique.
-        pub reference: Option<String> [nullable, MinLength(1), MaxLength(LINE_LENGTH)],
-        /// What the organization attaches to the order: strings by name, at most 16,384 bytes.
-        pub metadata: Option<Metadata> [nullable],
-    }
-}
-
 /// # Constructors
 impl CreateOrder {
     /// Creates an order of `quantity` tickets of one type.
@@ -315,13 +287,30 @@ impl CreateOrder {
 }
 
 form! {
-    /// One item of a new order.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-    pub struct NewOrderItem {
-        /// The ticket type.
-        pub ticket_type_id as "ticketId": TicketTypeId,
-        /// The number of tickets: 1 to 100.
-        pub quantity: i64 [Min(1), Max(MAX_ITEM_QUANTITY)],
+    /// A request to create an order.
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    pub struct CreateOrder {
+        /// The event.
+        pub event_id: EventId,
+        /// The customer.
+        pub customer: NewCustomer,
+        /// The ticket types and the quantity of each: 1 to 100 items, with at most 500 tickets in total.
+        pub items: Vec<NewOrderItem> [MinItems(1), MaxItems(MAX_ITEMS)],
+        /// The code of a discount: at most 255 characters. Without a code, the best automatic discount applies.
+        pub discount_code: Option<String> [nullable, MaxLength(LINE_LENGTH)],
+        /// The code of the affiliate who referred the customer: at most 255 characters.
+        pub affiliate_code: Option<String> [nullable, MaxLength(LINE_LENGTH)],
+        /// The language of the order: at most 255 characters.
+        pub language: Option<String> [nullable, MaxLength(LINE_LENGTH)],
+        /// Where physical tickets are sent. Required if the delivery method of the event is PHYSICAL.
+        pub shipping_address: Option<ShippingAddress> [nullable],
+        /// Where the customer is redirected after the checkout.
+        pub checkout_redirect_urls: Option<CheckoutRedirectUrls>,
+        /// The organization's own name for the order: 1 to 255 characters. Lists can be filtered by it. It need not be
+        /// unique.
+        pub reference: Option<String> [nullable, MinLength(1), MaxLength(LINE_LENGTH)],
+        /// What the organization attaches to the order: strings by name, at most 16,384 bytes.
+        pub metadata: Option<Metadata> [nullable],
     }
 }
 
@@ -330,6 +319,17 @@ impl NewOrderItem {
     #[must_use]
     pub const fn new(ticket_type_id: TicketTypeId, quantity: i64) -> Self {
         Self { ticket_type_id, quantity }
+    }
+}
+
+form! {
+    /// One item of a new order.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub struct NewOrderItem {
+        /// The ticket type.
+        pub ticket_type_id as "ticketId": TicketTypeId,
+        /// The number of tickets: 1 to 100.
+        pub quantity: i64 [Min(1), Max(MAX_ITEM_QUANTITY)],
     }
 }
 

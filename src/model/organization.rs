@@ -8,7 +8,7 @@ use crate::form::change::Change;
 use crate::form::declare::form;
 use crate::form::limits::LINE_LENGTH;
 use crate::form::limits::TextLimit::{MaxLength, MinLength};
-use crate::form::setters::with_setters;
+use crate::form::setters::{constructor, with_setters};
 use crate::form::writable_fields::writable_fields;
 use crate::scope::Scopes;
 
@@ -33,6 +33,15 @@ pub struct Organization {
     pub created_at: Timestamp,
 }
 
+/// # Constructors
+impl CreateOrganization {
+    /// Creates an organization with a name, the currency `EUR` and the time zone `UTC`.
+    #[must_use]
+    pub fn new(name: impl Into<String>) -> Self {
+        Self { name: name.into(), currency: "EUR".to_owned(), timezone: "UTC".to_owned(), reference: None }
+    }
+}
+
 with_setters! {
     /// A request to create an organization. In JSON, an absent field has its default.
     #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -53,15 +62,6 @@ with_setters! {
 impl Default for CreateOrganization {
     fn default() -> Self {
         Self::new("My organization")
-    }
-}
-
-/// # Constructors
-impl CreateOrganization {
-    /// Creates an organization with a name, the currency `EUR` and the time zone `UTC`.
-    #[must_use]
-    pub fn new(name: impl Into<String>) -> Self {
-        Self { name: name.into(), currency: "EUR".to_owned(), timezone: "UTC".to_owned(), reference: None }
     }
 }
 
@@ -98,6 +98,8 @@ impl From<CreateOrganization> for OrganizationFields {
         Self { name, currency, timezone, reference }
     }
 }
+
+constructor! { ListOrganizations "Creates a request for the first page of the whole list. Its setters add filters." }
 
 form! {
     /// A request to list organizations.
@@ -163,6 +165,15 @@ pub struct ApiKey {
     pub revoked_at: Option<Timestamp>,
 }
 
+/// # Constructors
+impl CreateApiKey {
+    /// Creates a key that has all scopes and does not expire. [`scopes`](Self::scopes) restricts what it may do.
+    #[must_use]
+    pub fn new(name: impl Into<String>) -> Self {
+        Self { name: name.into(), scopes: Scopes::all(), expires_at: None }
+    }
+}
+
 with_setters! {
     /// A request to create an API key.
     #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -174,15 +185,6 @@ with_setters! {
         pub scopes: Scopes,
         /// The key is refused from this time on.
         pub expires_at: Option<Timestamp>,
-    }
-}
-
-/// # Constructors
-impl CreateApiKey {
-    /// Creates a key that has all scopes and does not expire. [`scopes`](Self::scopes) restricts what it may do.
-    #[must_use]
-    pub fn new(name: impl Into<String>) -> Self {
-        Self { name: name.into(), scopes: Scopes::all(), expires_at: None }
     }
 }
 

@@ -98,6 +98,15 @@ pub struct TicketTypeOfTicket {
     pub event_id: EventId,
 }
 
+/// # Constructors
+impl IssueTickets {
+    /// Creates a request for `quantity` tickets of one type.
+    #[must_use]
+    pub fn new(ticket_type_id: TicketTypeId, customer: NewCustomer, quantity: i64) -> Self {
+        Self { ticket_type_id, customer, quantity }
+    }
+}
+
 form! {
     /// A request of the organizer to issue tickets without an order.
     #[derive(Debug, Clone, PartialEq, Eq)]
@@ -108,15 +117,6 @@ form! {
         pub customer: NewCustomer as TicketHolder,
         /// The number of tickets: 1 to 10.
         pub quantity: i64 [Min(1), Max(10)],
-    }
-}
-
-/// # Constructors
-impl IssueTickets {
-    /// Creates a request for `quantity` tickets of one type.
-    #[must_use]
-    pub fn new(ticket_type_id: TicketTypeId, customer: NewCustomer, quantity: i64) -> Self {
-        Self { ticket_type_id, customer, quantity }
     }
 }
 
@@ -169,6 +169,16 @@ pub struct NewTicket {
     pub code: String,
 }
 
+/// # Constructors
+impl CheckInTicket {
+    /// Creates a scan that accepts tickets for any event. With [`event`](Self::event), it is a scan at the entrance of an
+    /// event, which refuses tickets for other events.
+    #[must_use]
+    pub fn new(code: impl Into<String>) -> Self {
+        Self { code: code.into(), event_id: None }
+    }
+}
+
 form! {
     /// A request to check a ticket in or out: the scan of its code.
     #[derive(Debug, Clone, PartialEq, Eq)]
@@ -178,16 +188,6 @@ form! {
         pub code: String [MinLength(1), MaxLength(LINE_LENGTH)],
         /// The event at whose entrance the ticket is scanned. Tickets for other events are refused.
         pub event_id: Option<EventId>,
-    }
-}
-
-/// # Constructors
-impl CheckInTicket {
-    /// Creates a scan that accepts tickets for any event. With [`event`](Self::event), it is a scan at the entrance of an
-    /// event, which refuses tickets for other events.
-    #[must_use]
-    pub fn new(code: impl Into<String>) -> Self {
-        Self { code: code.into(), event_id: None }
     }
 }
 

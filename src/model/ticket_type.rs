@@ -103,6 +103,15 @@ pub struct TicketType {
 
 amounts! { TicketType { price } }
 
+/// # Constructors
+impl CreateTicketType {
+    /// Creates a ticket type that is on sale immediately and valid at any time.
+    #[must_use]
+    pub fn new(name: impl Into<String>, price: Amount, quantity: i64) -> Self {
+        Self { name: name.into(), price, quantity, ..Self::blank() }
+    }
+}
+
 writable_fields! {
     /// A request to create a ticket type.
     create CreateTicketType;
@@ -154,15 +163,6 @@ writable_fields! {
     reference: String => nullable, MinLength(1), MaxLength(LINE_LENGTH);
     /// What the organization attaches to the ticket type: strings by name, at most 16,384 bytes. An update replaces all of it.
     metadata: Metadata => default(Metadata::new());
-}
-
-/// # Constructors
-impl CreateTicketType {
-    /// Creates a ticket type that is on sale immediately and valid at any time.
-    #[must_use]
-    pub fn new(name: impl Into<String>, price: Amount, quantity: i64) -> Self {
-        Self { name: name.into(), price, quantity, ..Self::blank() }
-    }
 }
 
 constructor! { ListTicketTypes "Creates a request for the first page of the whole list. Its setters add filters." }

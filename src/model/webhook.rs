@@ -116,6 +116,15 @@ pub struct RotatedWebhookSecret {
     pub secret: Secret,
 }
 
+/// # Constructors
+impl CreateWebhook {
+    /// Creates an endpoint at `url` for notifications of these types.
+    #[must_use]
+    pub fn new(url: impl Into<String>, events: impl IntoIterator<Item = EventType>) -> Self {
+        Self { url: url.into(), description: None, events: events.into_iter().collect(), enabled: None }
+    }
+}
+
 writable_fields! {
     /// A request to create a webhook endpoint.
     create CreateWebhook;
@@ -133,15 +142,6 @@ writable_fields! {
     events: Vec<EventType> => required, MinItems(1), MaxItems(100);
     /// Whether notifications are sent. While disabled, no new ones are queued, and queued ones wait.
     enabled: bool => default(true);
-}
-
-/// # Constructors
-impl CreateWebhook {
-    /// Creates an endpoint at `url` for notifications of these types.
-    #[must_use]
-    pub fn new(url: impl Into<String>, events: impl IntoIterator<Item = EventType>) -> Self {
-        Self { url: url.into(), description: None, events: events.into_iter().collect(), enabled: None }
-    }
 }
 
 constructor! { ListWebhooks "Creates a request for the first page of the whole list. Its setters add filters." }

@@ -7,36 +7,6 @@ use crate::model::id::{CustomerId, EventId, OrderId, OrganizationId};
 use crate::model::metadata::Metadata;
 use crate::model::order::CheckoutRedirectUrls;
 
-with_setters! {
-    /// An order for which the gateway is to create a checkout.
-    #[derive(Debug, Clone, PartialEq, Eq)]
-    pub struct CheckoutRequest {
-        /// The order.
-        pub order_id: OrderId,
-        /// The organization that sells the tickets.
-        pub organization_id: OrganizationId,
-        /// The event that the tickets are for.
-        pub event_id: EventId,
-        /// The amount to pay.
-        pub amount: Amount,
-        /// The currency, as an ISO 4217 code.
-        pub currency: String,
-        /// The customer who pays.
-        pub customer: Customer,
-        /// The pages to send the customer to afterwards, if the order names them.
-        pub redirect_urls: Option<CheckoutRedirectUrls>,
-        /// The organization's own name for the order, if it has one.
-        pub order_reference: Option<String>,
-        /// What the organization has attached to the order.
-        pub metadata: Metadata,
-        /// The public URL of this service ([`Builder::public_url`](crate::Builder::public_url)), without a trailing
-        /// slash.
-        pub public_url: String,
-        /// The idempotency key: the same for every attempt to create a checkout for this order.
-        pub idempotency_key: String,
-    }
-}
-
 impl CheckoutRequest {
     /// Creates a request, for tests of a gateway. Its idempotency key and its public URL are those that the service
     /// uses by default. The organization, the event and the customer do not exist, unless they are set.
@@ -89,6 +59,54 @@ impl CheckoutRequest {
 }
 
 with_setters! {
+    /// An order for which the gateway is to create a checkout.
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    pub struct CheckoutRequest {
+        /// The order.
+        pub order_id: OrderId,
+        /// The organization that sells the tickets.
+        pub organization_id: OrganizationId,
+        /// The event that the tickets are for.
+        pub event_id: EventId,
+        /// The amount to pay.
+        pub amount: Amount,
+        /// The currency, as an ISO 4217 code.
+        pub currency: String,
+        /// The customer who pays.
+        pub customer: Customer,
+        /// The pages to send the customer to afterwards, if the order names them.
+        pub redirect_urls: Option<CheckoutRedirectUrls>,
+        /// The organization's own name for the order, if it has one.
+        pub order_reference: Option<String>,
+        /// What the organization has attached to the order.
+        pub metadata: Metadata,
+        /// The public URL of this service ([`Builder::public_url`](crate::Builder::public_url)), without a trailing
+        /// slash.
+        pub public_url: String,
+        /// The idempotency key: the same for every attempt to create a checkout for this order.
+        pub idempotency_key: String,
+    }
+}
+
+impl RefundRequest {
+    /// Creates a request, for tests of a gateway: see the example of [`CheckoutRequest::new`]. Its idempotency key is
+    /// the one that the service uses. It has no reference, and the organization and the event do not exist, unless they
+    /// are set.
+    #[must_use]
+    pub fn new(order_id: OrderId, amount: Amount, currency: impl Into<String>) -> Self {
+        Self {
+            order_id,
+            organization_id: OrganizationId::UNKNOWN,
+            event_id: EventId::UNKNOWN,
+            reference: None,
+            amount,
+            currency: currency.into(),
+            idempotency_key: format!("refund-{order_id}"),
+        }
+    }
+}
+
+with_setters! {
     /// A payment that the gateway is to refund.
     #[derive(Debug, Clone, PartialEq, Eq)]
     pub struct RefundRequest {
@@ -109,23 +127,5 @@ with_setters! {
         pub currency: String,
         /// The idempotency key: the same for every attempt to refund this order.
         pub idempotency_key: String,
-    }
-}
-
-impl RefundRequest {
-    /// Creates a request, for tests of a gateway: see the example of [`CheckoutRequest::new`]. Its idempotency key is
-    /// the one that the service uses. It has no reference, and the organization and the event do not exist, unless they
-    /// are set.
-    #[must_use]
-    pub fn new(order_id: OrderId, amount: Amount, currency: impl Into<String>) -> Self {
-        Self {
-            order_id,
-            organization_id: OrganizationId::UNKNOWN,
-            event_id: EventId::UNKNOWN,
-            reference: None,
-            amount,
-            currency: currency.into(),
-            idempotency_key: format!("refund-{order_id}"),
-        }
     }
 }

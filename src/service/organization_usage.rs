@@ -55,9 +55,9 @@ impl TicketingService {
     /// ```
     pub fn list_organization_usage(
         &self,
-        request: impl Into<Request<ListOrganizations>>,
+        request: ListOrganizations,
     ) -> Result<Page<OrganizationWithUsage, OrganizationId>> {
-        let Request { body, errors } = request.into();
+        let Request { body, errors } = Request::from(request);
         let request = rules::checked(body, errors)?;
         self.store().read_on_dedicated_connection(|tx| organization_usage::list(tx, &request))
     }

@@ -135,11 +135,8 @@ impl TicketingService {
     /// }
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn list_organizations(
-        &self,
-        request: impl Into<Request<ListOrganizations>>,
-    ) -> Result<Page<Organization, OrganizationId>> {
-        let Request { body, errors } = request.into();
+    pub fn list_organizations(&self, request: ListOrganizations) -> Result<Page<Organization, OrganizationId>> {
+        let Request { body, errors } = Request::from(request);
         let request = rules::checked(body, errors)?;
         self.store().read(|tx| organizations::list(tx, &request))
     }

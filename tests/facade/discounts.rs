@@ -73,6 +73,28 @@ fn refused(result: Result<Order>) -> String {
 }
 
 #[test]
+fn a_discount_made_of_a_code_and_a_value_applies_at_any_time() {
+    let (fixture, event, ticket_type) = sale();
+    fixture.discount(CreateDiscount::percentage("TENTH", 10).event(event.id));
+    fixture.discount(CreateDiscount::fixed_amount("FOUR", Amount::whole(4)).event(event.id));
+    for now in ["1970-01-01T00:00:00Z", "2026-06-01T12:00:00Z"] {
+        fixture.set_clock(now);
+        let of = |code| fixture.validate(code, &[(&ticket_type, 1)]).discount.map(|applied| applied.discounted_amount);
+        assert_eq!((of("tenth"), of("four")), (Some(eur(100)), Some(eur(400))), "{now}");
+    }
+}
+
+#[test]
+fn a_discount_needs_an_event_and_at_most_100_percent() {
+    let (fixture, event, _) = sale();
+    let refused = |new: CreateDiscount| fixture.service.create_discount(&fixture.caller, new).unwrap_err().to_string();
+    let without_event = refused(CreateDiscount::percentage("EARLY", 10));
+    assert_eq!(without_event, "eventId must be an event of this organization");
+    let too_much = refused(CreateDiscount::percentage("EARLY", 101).event(event.id));
+    assert_eq!(too_much, "value must be from 0 to 100 percent");
+}
+
+#[test]
 fn a_discount_is_created_with_defaults_read_updated_and_deleted() {
     let (fixture, event, _) = sale();
     let created = fixture.discount(percent_off(&event, "Early", 10));

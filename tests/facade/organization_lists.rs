@@ -41,7 +41,7 @@ fn organizations_are_listed_in_pages_newest_first() {
     assert_eq!((last.data.len(), last.next_cursor), (1, None));
     assert_eq!(paths(service.list_organizations(ListOrganizations::default().limit(101))), ["limit"]);
     let from_query = Request::<ListOrganizations>::from_value(serde_json::json!({ "reference": "7" }));
-    assert_eq!(service.list_organizations(from_query).unwrap().data, [created[7].clone()]);
+    assert_eq!(service.list_organizations(from_query.into_inner().unwrap()).unwrap().data, [created[7].clone()]);
 }
 
 #[test]
