@@ -12,6 +12,10 @@ use crate::rules::discount::{apply, choose_best};
 use crate::rules::pricing::OrderPrice;
 use crate::store::{Transaction, discount_uses, discounts};
 
+/// How many uses of expired holds an order releases at most. It needs more than one only if the usage limit was set below
+/// the number of uses. Beyond this, the discount counts as used up until the maintenance has released them.
+const MAX_RELEASED: i64 = 500;
+
 /// The price of an order, and the discount that it uses.
 #[derive(Debug, Clone)]
 pub(super) struct Priced {
@@ -70,12 +74,15 @@ pub(super) fn claim(tx: &Transaction<'_>, event: EventId, discount: DiscountId) 
     Err(Error::field("discountCode", DiscountRefusal::UsedUp.as_str()))
 }
 
-/// Claims a use. If none is left, expires the event's orders whose holds have expired, and tries once more. Returns
-/// whether it succeeded.
+/// Claims a use. If none is left, releases a use of an expired hold, and tries once more. Returns whether it succeeded.
 pub(super) fn try_claim(tx: &Transaction<'_>, event: EventId, discount: DiscountId) -> Result<bool> {
     if discount_uses::claim(tx, event, discount)? {
         return Ok(true);
     }
-    let expired = holds::expire_of_event(tx, event)?;
-    Ok(expired > 0 && discount_uses::claim(tx, event, discount)?)
+    let needed = discount_uses::missing(tx, event, discount)?;
+    if needed > MAX_RELEASED {
+        return Ok(false);
+    }
+    let found = holds::release_discount_uses(tx, event, discount, needed)?;
+    Ok(found >= needed && discount_uses::claim(tx, event, discount)?)
 }

@@ -9,8 +9,8 @@ use std::time::Duration;
 use super::each_row::{EachRow, each_row};
 use crate::error::Result;
 use crate::model::handler_notification::{NotificationDetails, OrderExpired};
-use crate::model::id::{EventId, OrderId};
-use crate::store::order_status::{self, ExpiredHold};
+use crate::model::id::{DiscountId, EventId, OrderId, TicketTypeId};
+use crate::store::order_status::{self, ExpiredHold, ExpiredReservation};
 use crate::store::seat_counts::Seats;
 use crate::store::{CommitEvent, Transaction, discount_uses, handler_queue, order_items, seat_counts};
 
@@ -33,11 +33,57 @@ pub(crate) fn expire_all(tx: &Transaction<'_>, holds: &[ExpiredHold]) -> Result<
     })
 }
 
-/// Marks the orders of an event whose hold has expired as expired. Returns their number. An order that cannot be
-/// expired keeps its seats; the maintenance reports it.
-pub(super) fn expire_of_event(tx: &Transaction<'_>, event: EventId) -> Result<usize> {
-    let holds = order_status::expired_holds_of_event(tx, event)?;
-    Ok(expire_all(tx, &holds)?.changed)
+/// Releases seats of a ticket type that expired holds still reserve, so that `needed` more are available. Returns how
+/// many there are: if they are fewer than `needed`, none is released.
+///
+/// It marks only as many orders as expired as are needed, those that expired first: for an order at most as many as it
+/// has seats.
+pub(super) fn release_seats(
+    tx: &Transaction<'_>,
+    event: EventId,
+    ticket_type: TicketTypeId,
+    needed: i64,
+) -> Result<i64> {
+    release(tx, needed, |after, limit| order_status::expired_holds_of_type(tx, event, ticket_type, after, limit))
+}
+
+/// Releases uses of a discount like [`release_seats`].
+pub(super) fn release_discount_uses(
+    tx: &Transaction<'_>,
+    event: EventId,
+    discount: DiscountId,
+    needed: i64,
+) -> Result<i64> {
+    release(tx, needed, |after, limit| order_status::expired_holds_of_discount(tx, event, discount, after, limit))
+}
+
+/// Marks the first orders that `read` returns as expired, until they have reserved `needed` seats or uses. An order that
+/// cannot be expired keeps what it reserves; the maintenance reports it.
+fn release(
+    tx: &Transaction<'_>,
+    needed: i64,
+    read: impl Fn(Option<ExpiredHold>, i64) -> Result<Vec<ExpiredReservation>>,
+) -> Result<i64> {
+    let mut released = 0;
+    let mut after = None;
+    while released < needed {
+        // Each order reserves at least one, so these are all that are needed, or all that there are.
+        let expired = read(after, needed - released)?;
+        let available = released + expired.iter().map(|expired| expired.reserved).sum::<i64>();
+        if available < needed {
+            return Ok(available);
+        }
+        for ExpiredReservation { hold, reserved } in expired {
+            if released >= needed {
+                break;
+            }
+            if expire_all(tx, &[hold])?.changed > 0 {
+                released += reserved;
+            }
+            after = Some(hold);
+        }
+    }
+    Ok(released)
 }
 
 /// If the hold of an order has expired, marks the order as expired and releases its seats and its discount use. Returns

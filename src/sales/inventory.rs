@@ -5,7 +5,7 @@
 
 use super::holds;
 use crate::error::{Error, Reason, Result};
-use crate::store::seat_counts::{self, PaidThrough, Seats, TooFewSeats};
+use crate::store::seat_counts::{self, AvailableSeats, PaidThrough, Seats};
 use crate::store::{Transaction, events};
 
 /// Sells available seats. Fails with the conflict `sold-out` if there are too few.
@@ -42,8 +42,8 @@ pub(super) fn restock(tx: &Transaction<'_>, seats: Seats, checked_in: i64) -> Re
     Ok(())
 }
 
-/// Claims available seats with `claim`. If there are too few, releases the seats of the event's expired holds and tries
-/// once more. Returns the number of unsold seats of the type.
+/// Claims available seats with `claim`. If there are too few, releases seats of expired holds and tries once more.
+/// Returns the number of unsold seats of the type.
 fn claim(
     tx: &Transaction<'_>,
     seats: Seats,
@@ -52,18 +52,30 @@ fn claim(
     if let Some(unsold) = claim(tx, seats)? {
         return Ok(unsold);
     }
-    let expired = holds::expire_of_event(tx, seats.event)?;
-    if expired > 0
+    let found = make_available(tx, seats)?;
+    if found.available >= seats.count
         && let Some(unsold) = claim(tx, seats)?
     {
         return Ok(unsold);
     }
-    Err(sold_out(seats.count, &seat_counts::too_few(tx, seats)?))
+    Err(sold_out(seats.count, &found))
+}
+
+/// Releases seats of expired holds, so that this number of seats is available. If there are too few, changes nothing.
+/// Returns how many are available, with those of expired holds if they are needed.
+pub(super) fn make_available(tx: &Transaction<'_>, seats: Seats) -> Result<AvailableSeats> {
+    let mut found = seat_counts::available(tx, seats)?;
+    let needed = seats.count - found.available;
+    // Usually a ticket type that is sold out has no reserved seats, and there is nothing to look for.
+    if needed > 0 && found.reserved > 0 {
+        found.available += holds::release_seats(tx, seats.event, seats.ticket_type, needed)?;
+    }
+    Ok(found)
 }
 
 /// The conflict of a request for more seats than are available.
-fn sold_out(wanted: i64, found: &TooFewSeats) -> Error {
-    let TooFewSeats { ticket_type, available } = found;
+fn sold_out(wanted: i64, found: &AvailableSeats) -> Error {
+    let AvailableSeats { ticket_type, available, .. } = found;
     let detail = match available {
         1.. => format!("fewer than {wanted} seats of the ticket type {ticket_type} are available"),
         _ => format!("the ticket type {ticket_type} is sold out"),

@@ -1,6 +1,6 @@
 //! Creation, update and deletion of ticket types.
 
-use super::holds;
+use super::inventory;
 use crate::error::{Error, Reason, Result};
 use crate::form::request::Request;
 use crate::model::caller::ConditionalCaller;
@@ -9,6 +9,7 @@ use crate::model::ticket_type::{CreateTicketType, TicketType, TicketTypeFields, 
 use crate::rules::count_limit::TICKET_TYPES;
 use crate::rules::money::decimals_of_stored;
 use crate::rules::ticket_type as rules;
+use crate::store::seat_counts::Seats;
 use crate::store::{Transaction, events, ticket_types};
 
 /// Creates a ticket type. Its seats put a `SOLD_OUT` event on sale again.
@@ -47,8 +48,8 @@ pub(crate) fn update(
     let fields = rules::check(fields, decimals_of_stored(&event.currency)?, errors)?;
     let added = fields.quantity - current.quantity;
     if added < 0 {
-        // The seats of expired holds are available: the quantity may fall by them.
-        holds::expire_of_event(tx, event.id)?;
+        // The quantity may fall by the available seats, also by those of expired holds.
+        inventory::make_available(tx, Seats::uncounted(event.id, id, -added))?;
     }
 
     if !ticket_types::update(tx, organization, &current, &fields)? {

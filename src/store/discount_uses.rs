@@ -2,11 +2,13 @@
 //! concurrency.
 
 use super::Transaction;
-use crate::error::{Error, Result};
+use crate::error::{Error, ResourceKind, Result};
 use crate::model::id::{DiscountId, EventId};
 
 const CLAIM: &str = "UPDATE discounts SET used_count = used_count + 1, used = 1
     WHERE id = ?1 AND event_id = ?2 AND (usage_limit IS NULL OR used_count < usage_limit)";
+const MISSING: &str = "SELECT id, used_count - COALESCE(usage_limit, used_count + 1) + 1 AS missing FROM discounts
+    WHERE id = ?1 AND event_id = ?2";
 const RELEASE: &str =
     "UPDATE discounts SET used_count = used_count - 1 WHERE id = ?1 AND event_id = ?2 AND used_count > 0";
 
@@ -14,6 +16,12 @@ const RELEASE: &str =
 pub(crate) fn claim(tx: &Transaction<'_>, event: EventId, discount: DiscountId) -> Result<bool> {
     tx.debug_assert_event_locked();
     tx.execute(CLAIM, &[discount.into(), event.into()]).map(|rows| rows == 1)
+}
+
+/// How many uses must be released before another one can be claimed.
+pub(crate) fn missing(tx: &Transaction<'_>, event: EventId, discount: DiscountId) -> Result<i64> {
+    let found = tx.query_opt(MISSING, &[discount.into(), event.into()], |row| row.get("missing"))?;
+    found.ok_or(Error::NotFound(ResourceKind::Discount))
 }
 
 /// Subtracts one use.

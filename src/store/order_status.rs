@@ -2,7 +2,7 @@
 
 use super::{Bind, Row, Transaction};
 use crate::error::{Error, ResourceKind, Result};
-use crate::model::id::{CustomerId, DiscountId, EventId, OrderId, OrganizationId};
+use crate::model::id::{CustomerId, DiscountId, EventId, OrderId, OrganizationId, TicketTypeId};
 use crate::model::order::{OrderStatus, PaymentStatus};
 use crate::model::timestamp::Timestamp;
 
@@ -24,10 +24,22 @@ const EXPIRE: &str = "UPDATE orders SET status = 'EXPIRED',
 pub(super) const EXPIRED_HOLDS: &str = "SELECT id, event_id, hold_until FROM orders
     WHERE status = 'PENDING' AND hold_until <= ?1 AND (hold_until, event_id, id) > (?3, ?4, ?5)
     ORDER BY hold_until, event_id, id LIMIT ?2";
-// The unary plus keeps the planner on the index of pending orders: the index by event has every order of the event, and
-// this runs for each order that finds a ticket type sold out.
-pub(super) const EXPIRED_HOLDS_OF_EVENT: &str =
-    "SELECT id, event_id, hold_until FROM orders WHERE status = 'PENDING' AND hold_until <= ?1 AND +event_id = ?2";
+// The unary plus keeps the planner on the index of pending orders: the other indexes have every order of the event or of
+// the discount, and these run for each order that finds a ticket type sold out or a discount used up.
+pub(super) const EXPIRED_HOLDS_OF_EVENT: &str = "SELECT id, event_id, hold_until FROM orders
+    WHERE status = 'PENDING' AND hold_until <= ?1 AND (hold_until, event_id, id) > (?3, ?4, ?5) AND +event_id = ?6
+    ORDER BY hold_until, event_id, id LIMIT ?2";
+pub(super) const EXPIRED_HOLDS_OF_TYPE: &str =
+    "SELECT id, event_id, hold_until, (SELECT CAST(SUM(i.quantity) AS BIGINT)
+        FROM order_items i WHERE i.order_id = orders.id AND i.ticket_type_id = ?7) AS reserved
+    FROM orders
+    WHERE status = 'PENDING' AND hold_until <= ?1 AND (hold_until, event_id, id) > (?3, ?4, ?5) AND +event_id = ?6
+        AND EXISTS (SELECT 1 FROM order_items i WHERE i.order_id = orders.id AND i.ticket_type_id = ?7)
+    ORDER BY hold_until, event_id, id LIMIT ?2";
+pub(super) const EXPIRED_HOLDS_OF_DISCOUNT: &str = "SELECT id, event_id, hold_until, 1 AS reserved FROM orders
+    WHERE status = 'PENDING' AND hold_until <= ?1 AND (hold_until, event_id, id) > (?3, ?4, ?5) AND +event_id = ?6
+        AND +discount_id = ?7
+    ORDER BY hold_until, event_id, id LIMIT ?2";
 const PAYMENT: &str =
     "UPDATE orders SET payment_status = ?2, payment_link = COALESCE(payment_link, ''), updated_at = ?3
     WHERE id = ?1 AND (payment_status IS NULL OR payment_status IN ('WAITING', 'FAILED'))";
@@ -129,15 +141,63 @@ pub(crate) fn expire(tx: &Transaction<'_>, id: OrderId) -> Result<Option<Expired
 
 /// Up to `limit` pending orders whose hold has expired, the earliest first, beginning after `after`.
 pub(crate) fn expired_holds(tx: &Transaction<'_>, after: Option<ExpiredHold>, limit: i64) -> Result<Vec<ExpiredHold>> {
-    let (at, event, order) =
-        after.map_or((i64::MIN, i64::MIN, i64::MIN), |hold| (hold.at, hold.event.raw(), hold.order.raw()));
-    let binds = [tx.now().into(), limit.into(), at.into(), event.into(), order.into()];
-    tx.query_all(EXPIRED_HOLDS, &binds, decode_hold)
+    tx.query_all(EXPIRED_HOLDS, &range(tx, after, limit), decode_hold)
 }
 
-/// The pending orders of an event whose hold has expired.
-pub(crate) fn expired_holds_of_event(tx: &Transaction<'_>, event: EventId) -> Result<Vec<ExpiredHold>> {
-    tx.query_all(EXPIRED_HOLDS_OF_EVENT, &[tx.now().into(), event.into()], decode_hold)
+/// Like [`expired_holds`], but only those of an event.
+pub(crate) fn expired_holds_of_event(
+    tx: &Transaction<'_>,
+    event: EventId,
+    after: Option<ExpiredHold>,
+    limit: i64,
+) -> Result<Vec<ExpiredHold>> {
+    let mut binds = range(tx, after, limit);
+    binds.push(event.into());
+    tx.query_all(EXPIRED_HOLDS_OF_EVENT, &binds, decode_hold)
+}
+
+/// An order whose hold has expired, and how many seats of a ticket type or uses of a discount it reserves: at least 1.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ExpiredReservation {
+    pub(crate) hold: ExpiredHold,
+    pub(crate) reserved: i64,
+}
+
+fn decode_reservation(row: &Row<'_>) -> Result<ExpiredReservation> {
+    Ok(ExpiredReservation { hold: decode_hold(row)?, reserved: row.get("reserved")? })
+}
+
+/// Like [`expired_holds_of_event`], but only those with seats of a ticket type.
+pub(crate) fn expired_holds_of_type(
+    tx: &Transaction<'_>,
+    event: EventId,
+    ticket_type: TicketTypeId,
+    after: Option<ExpiredHold>,
+    limit: i64,
+) -> Result<Vec<ExpiredReservation>> {
+    let mut binds = range(tx, after, limit);
+    binds.extend([event.into(), ticket_type.into()]);
+    tx.query_all(EXPIRED_HOLDS_OF_TYPE, &binds, decode_reservation)
+}
+
+/// Like [`expired_holds_of_event`], but only those that use a discount.
+pub(crate) fn expired_holds_of_discount(
+    tx: &Transaction<'_>,
+    event: EventId,
+    discount: DiscountId,
+    after: Option<ExpiredHold>,
+    limit: i64,
+) -> Result<Vec<ExpiredReservation>> {
+    let mut binds = range(tx, after, limit);
+    binds.extend([event.into(), discount.into()]);
+    tx.query_all(EXPIRED_HOLDS_OF_DISCOUNT, &binds, decode_reservation)
+}
+
+/// The parameters ?1 to ?5 of the statements that return up to `limit` expired holds, beginning after `after`.
+fn range(tx: &Transaction<'_>, after: Option<ExpiredHold>, limit: i64) -> Vec<Bind<'static>> {
+    let (at, event, order) =
+        after.map_or((i64::MIN, i64::MIN, i64::MIN), |hold| (hold.at, hold.event.raw(), hold.order.raw()));
+    vec![tx.now().into(), limit.into(), at.into(), event.into(), order.into()]
 }
 
 fn decode_hold(row: &Row<'_>) -> Result<ExpiredHold> {

@@ -35,7 +35,7 @@ const RESTOCK: &str = "UPDATE ticket_types SET sold = sold - ?3, cancelled_ticke
         checked_in_tickets = checked_in_tickets - ?4
     WHERE id = ?1 AND event_id = ?2 AND sold >= ?3 RETURNING quantity - sold AS unsold";
 
-const AVAILABLE: &str = "SELECT id, name, quantity - sold - held AS available FROM ticket_types
+const AVAILABLE: &str = "SELECT id, name, quantity - sold - held AS available, held FROM ticket_types
     WHERE id = ?1 AND event_id = ?2";
 
 // `held` still includes pending orders whose hold has expired. There are few of those, and few ticket types, so that
@@ -194,17 +194,24 @@ fn update_if_possible<const N: usize>(
     tx.query_opt(sql, &binds, |row| row.get("unsold"))
 }
 
-/// A ticket type of which there are too few available seats.
-pub(crate) struct TooFewSeats {
+/// The seats of a ticket type that are not sold.
+pub(crate) struct AvailableSeats {
     /// The name of the ticket type.
     pub(crate) ticket_type: String,
+    /// Without those of expired holds.
     pub(crate) available: i64,
+    /// With those of expired holds.
+    pub(crate) reserved: i64,
 }
 
-/// Returns the name of a ticket type and the number of its available seats.
-pub(crate) fn too_few(tx: &Transaction<'_>, seats: Seats) -> Result<TooFewSeats> {
+/// Returns the name of a ticket type and the numbers of its available and reserved seats.
+pub(crate) fn available(tx: &Transaction<'_>, seats: Seats) -> Result<AvailableSeats> {
     let found = tx.query_opt(AVAILABLE, &[seats.ticket_type.into(), seats.event.into()], |row| {
-        Ok(TooFewSeats { ticket_type: row.get("name")?, available: row.get("available")? })
+        Ok(AvailableSeats {
+            ticket_type: row.get("name")?,
+            available: row.get("available")?,
+            reserved: row.get("held")?,
+        })
     })?;
     found.ok_or(Error::NotFound(ResourceKind::TicketType))
 }

@@ -15,6 +15,7 @@ mod discounts;
 mod due_notifications;
 mod event_cancellation;
 mod events;
+mod expired_holds;
 mod filter_costs;
 mod filters;
 mod first_organization;

@@ -79,6 +79,8 @@ const STATEMENTS: &[Expected] = &[
     (order_items::WITH_NAMES, &["order_items_by_order"]),
     (order_status::EXPIRED_HOLDS, &["orders_pending"]),
     (order_status::EXPIRED_HOLDS_OF_EVENT, &["orders_pending"]),
+    (order_status::EXPIRED_HOLDS_OF_TYPE, &["orders_pending", "order_items_by_ticket_type"]),
+    (order_status::EXPIRED_HOLDS_OF_DISCOUNT, &["orders_pending"]),
     (event_cancellations::PENDING, &["orders_pending"]),
     (checkouts::BY_REFERENCE, &["orders_by_payment"]),
     (tickets::BY_CODE, &["tickets_by_code"]),
