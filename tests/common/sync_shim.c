@@ -1,10 +1,12 @@
-/* Preloaded into a process, this library lets a sync of one database file fail, and records what happens to the file.
+/* Preloaded into a process, this library lets calls for one database fail, and records what happens to its files.
  *
  *   SHIM_FILE     the path of the database file
  *   SHIM_FAIL_AT  which sync of the file fails, counted from 1; none if missing
  *   SHIM_THREAD   only syncs of the thread with this name are counted
  *   SHIM_RECORD   a file to which every operation is appended, if set
  *   SHIM_MARKER   how often the marker of a failed sync cannot be opened
+ *   SHIM_CONTROL  a file with a `struct control`, in another folder, which the process changes while it runs: which call
+ *                 for a file in the folder of the database fails, and how
  *
  * A record is a header and the written bytes. Its file is 'd' (the database), 'w' (its write-ahead log) or 'n' (notes: a
  * file whose name ends in ".notes").
@@ -19,6 +21,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 struct header {
@@ -29,6 +32,25 @@ struct header {
     uint64_t length;
 };
 
+enum call { CALL_WRITE, CALL_SYNC, CALL_TRUNCATE, CALL_OPEN, CALLS };
+
+enum fault {
+    FAULT_EIO = 1,
+    FAULT_ENOSPC = 2,
+    FAULT_HALF = 3, /* a write stores its first half, and the next write fails with ENOSPC */
+    FAULT_LIE = 4,  /* a write stores nothing and reports success */
+};
+
+struct control {
+    int32_t is_armed;
+    int32_t call;    /* an enum call */
+    int32_t fault;   /* an enum fault */
+    int32_t at;      /* which call fails, counted from 1; none if 0 */
+    int32_t for_good; /* whether the calls after it fail as well */
+    int32_t failed;  /* how many calls have failed */
+    int32_t counted[CALLS];
+};
+
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static const char *path;
 static const char *thread;
@@ -36,6 +58,8 @@ static long fail_at;
 static long marker_failures;
 static long syncs;
 static int record_fd = -1;
+static volatile struct control *control;
+static int rest_fails;
 
 static int (*real_fsync)(int);
 static int (*real_fdatasync)(int);
@@ -60,7 +84,14 @@ __attribute__((constructor)) static void start(void) {
     const char *marker = getenv("SHIM_MARKER");
     marker_failures = marker ? atol(marker) : 0;
     const char *record = getenv("SHIM_RECORD");
-    if (record) record_fd = open(record, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    const char *control_file = getenv("SHIM_CONTROL");
+    if (control_file) {
+        int fd = real_open(control_file, O_RDWR | O_CLOEXEC);
+        void *shared = mmap(NULL, sizeof *control, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+        if (fd < 0 || shared == MAP_FAILED) abort();
+        control = shared;
+    }
+    if (record) record_fd = real_open(record, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
 }
 
 static int kind_of_name(const char *name, size_t length) {
@@ -81,6 +112,45 @@ static int kind_of(int fd) {
     ssize_t length = readlink(link, name, sizeof name);
     errno = saved;
     return length < 0 ? 0 : kind_of_name(name, (size_t)length);
+}
+
+/* Whether this is a file in the folder of the database, or the folder itself. */
+static int is_in_folder(const char *name, size_t length) {
+    size_t folder = path ? (size_t)(strrchr(path, '/') - path) : 0;
+    return folder > 0 && length >= folder && memcmp(name, path, folder) == 0 &&
+           (length == folder || name[folder] == '/');
+}
+
+/* Counts a call for a file that has this name, or is open as `fd`. Returns how it must fail, or 0. */
+static int fault_of(enum call call, int fd, const char *name) {
+    if (!control || !control->is_armed || fd == 1 || fd == 2) return 0;
+    char link[64], found[4096];
+    int saved = errno;
+    if (!name) {
+        snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+        ssize_t length = readlink(link, found, sizeof found - 1);
+        errno = saved;
+        if (length < 0) return 0;
+        found[length] = 0;
+        name = found;
+    }
+    if (!is_in_folder(name, strlen(name))) return 0;
+    int fault = 0;
+    pthread_mutex_lock(&mutex);
+    int number = ++control->counted[call];
+    int is_chosen = control->at > 0 && (int)call == control->call &&
+                    (number == control->at || (control->for_good && number > control->at));
+    if (is_chosen) {
+        fault = control->fault;
+    } else if (call == CALL_WRITE && rest_fails) {
+        fault = FAULT_ENOSPC;
+    }
+    if (call == CALL_WRITE) rest_fails = fault == FAULT_HALF;
+    if (fault) control->failed++;
+    pthread_mutex_unlock(&mutex);
+    if (fault == FAULT_EIO) errno = EIO;
+    if (fault == FAULT_ENOSPC || fault == FAULT_HALF) errno = ENOSPC;
+    return fault;
 }
 
 /* The mutex is held, so that the order in the record is that of the operations. */
@@ -104,6 +174,7 @@ static int must_fail(int file) {
 }
 
 static int sync_file(int fd, int (*real)(int)) {
+    if (fault_of(CALL_SYNC, fd, NULL)) return -1;
     int file = kind_of(fd);
     if (!file) return real(fd);
     pthread_mutex_lock(&mutex);
@@ -125,6 +196,10 @@ int fsync(int fd) { return sync_file(fd, real_fsync); }
 int fdatasync(int fd) { return sync_file(fd, real_fdatasync); }
 
 ssize_t write(int fd, const void *bytes, size_t length) {
+    int fault = fault_of(CALL_WRITE, fd, NULL);
+    if (fault == FAULT_LIE) return (ssize_t)length;
+    if (fault == FAULT_HALF && length > 1) return real_write(fd, bytes, length / 2);
+    if (fault) return -1;
     int file = kind_of(fd);
     if (!file) return real_write(fd, bytes, length);
     pthread_mutex_lock(&mutex);
@@ -136,6 +211,10 @@ ssize_t write(int fd, const void *bytes, size_t length) {
 }
 
 ssize_t pwrite64(int fd, const void *bytes, size_t length, off_t offset) {
+    int fault = fault_of(CALL_WRITE, fd, NULL);
+    if (fault == FAULT_LIE) return (ssize_t)length;
+    if (fault == FAULT_HALF && length > 1) return real_pwrite(fd, bytes, length / 2, offset);
+    if (fault) return -1;
     int file = kind_of(fd);
     if (!file) return real_pwrite(fd, bytes, length, offset);
     pthread_mutex_lock(&mutex);
@@ -148,6 +227,7 @@ ssize_t pwrite64(int fd, const void *bytes, size_t length, off_t offset) {
 ssize_t pwrite(int fd, const void *bytes, size_t length, off_t offset) { return pwrite64(fd, bytes, length, offset); }
 
 int ftruncate64(int fd, off_t size) {
+    if (fault_of(CALL_TRUNCATE, fd, NULL)) return -1;
     int file = kind_of(fd);
     if (!file) return real_ftruncate(fd, size);
     pthread_mutex_lock(&mutex);
@@ -159,11 +239,7 @@ int ftruncate64(int fd, off_t size) {
 
 int ftruncate(int fd, off_t size) { return ftruncate64(fd, size); }
 
-int open64(const char *name, int flags, ...) {
-    va_list arguments;
-    va_start(arguments, flags);
-    mode_t mode = va_arg(arguments, mode_t);
-    va_end(arguments);
+static int open_file(const char *name, int flags, mode_t mode) {
     size_t length = strlen(name), suffix = strlen("-sync-failed");
     if (length > suffix && strcmp(name + length - suffix, "-sync-failed") == 0) {
         pthread_mutex_lock(&mutex);
@@ -174,7 +250,24 @@ int open64(const char *name, int flags, ...) {
             return -1;
         }
     }
+    if (fault_of(CALL_OPEN, -1, name)) return -1;
     return real_open(name, flags, mode);
+}
+
+int open64(const char *name, int flags, ...) {
+    va_list arguments;
+    va_start(arguments, flags);
+    mode_t mode = va_arg(arguments, mode_t);
+    va_end(arguments);
+    return open_file(name, flags, mode);
+}
+
+int open(const char *name, int flags, ...) {
+    va_list arguments;
+    va_start(arguments, flags);
+    mode_t mode = va_arg(arguments, mode_t);
+    va_end(arguments);
+    return open_file(name, flags, mode);
 }
 
 int unlink(const char *name) {

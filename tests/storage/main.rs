@@ -7,6 +7,8 @@ mod common;
 mod crashes;
 mod failed_sync;
 mod failures;
+mod io_faults;
+mod io_operations;
 #[cfg(unix)]
 mod permissions;
 mod power_failures;

@@ -41,9 +41,11 @@ impl PartialCopy {
         self.file.sync_data()
     }
 
-    /// Syncs the complete copy and renames it to `target`, which must not exist.
+    /// Syncs the complete copy and renames it to `target`, which must not exist. If this fails, there is no copy.
     pub(super) fn finish(self, target: &Path) -> Result<()> {
-        let finished = self.file.sync_all().and_then(|()| self.link_to(target)).and_then(|()| sync_folder(target));
+        // Without a sync of its folder, the copy may be gone after a power failure.
+        let sync_name = || sync_folder(target).inspect_err(|_| drop(std::fs::remove_file(target)));
+        let finished = self.file.sync_all().and_then(|()| self.link_to(target)).and_then(|()| sync_name());
         finished.map_err(|error| match error.kind() {
             ErrorKind::AlreadyExists => target_exists(target),
             _ => failed(target, error),
