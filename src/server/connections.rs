@@ -12,9 +12,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
+use axum::body::Body;
 use axum::extract::ConnectInfo;
-use axum::http::HeaderValue;
 use axum::http::header::CONNECTION;
+use axum::http::{HeaderValue, Method, Request, Uri};
 use axum::response::Response;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
@@ -31,6 +32,9 @@ use super::client_connection::{ClientConnection, Timeouts};
 use super::invalid_http;
 use super::metrics::GaugeGuard;
 use super::open_connections::OpenConnections;
+use super::problem::Problem;
+use super::request_id::{REQUEST_ID, request_id};
+use super::shared_stream::SharedStream;
 use super::transport::{Transport, WatchedBody};
 
 /// The maximum size of a request head.
@@ -113,8 +117,15 @@ impl Connections {
             return;
         }
         let connection = Arc::new(ClientConnection::new());
-        let service = ConnectionService { router: self.router.clone(), client, connection: Arc::clone(&connection) };
-        let served = serve(stream, service, self.timeouts, self.shutdown.subscribe());
+        // Responses are written whole, so waiting for more data to send would only delay them.
+        let _ = stream.set_nodelay(true);
+        let service = ConnectionService {
+            router: self.router.clone(),
+            client,
+            connection: Arc::clone(&connection),
+            stream: SharedStream::new(stream),
+        };
+        let served = serve(service, self.timeouts, self.shutdown.subscribe());
         let task = self.tasks.spawn(count_while(served, GaugeGuard::new(&self.gauge)));
         self.open.insert(task.id(), client.ip(), connection);
     }
@@ -156,16 +167,9 @@ async fn count_while(served: impl Future<Output = ()>, _open: GaugeGuard) {
 }
 
 /// Serves one connection until it ends, its client is too slow, or it is closed by the server.
-async fn serve(
-    stream: TcpStream,
-    service: ConnectionService,
-    mut timeouts: Timeouts,
-    mut shutdown: watch::Receiver<bool>,
-) {
-    // Responses are written whole, so waiting for more data to send would only delay them.
-    let _ = stream.set_nodelay(true);
+async fn serve(service: ConnectionService, mut timeouts: Timeouts, mut shutdown: watch::Receiver<bool>) {
     let connection = Arc::clone(&service.connection);
-    let transport = TokioIo::new(Transport::new(stream, Arc::clone(&connection)));
+    let transport = TokioIo::new(Transport::new(service.stream.clone(), Arc::clone(&connection)));
     let service = service_fn(|request| service.clone().handle(request));
     let serving = http1::Builder::new()
         // The loop below closes the connection if the head is late.
@@ -210,6 +214,7 @@ struct ConnectionService {
     router: Router,
     client: SocketAddr,
     connection: Arc<ClientConnection>,
+    stream: SharedStream,
 }
 
 impl ConnectionService {
@@ -220,6 +225,7 @@ impl ConnectionService {
         request.extensions_mut().insert(ConnectInfo(self.client));
         let mut response = match invalid_http::refusal(&request, is_unambiguous) {
             Some(response) => Ok(response),
+            None if matches!(*request.method(), Method::GET | Method::HEAD) => self.read(request).await,
             None => self.router.call(request).await,
         };
         if let (false, Ok(response)) = (is_unambiguous, &mut response) {
@@ -229,4 +235,24 @@ impl ConnectionService {
         self.connection.request_handled();
         response
     }
+
+    /// Handles a request that only reads. Gives up when its client has gone away, so that a long search ends.
+    async fn read(&mut self, request: Request<Body>) -> Result<Response, Infallible> {
+        let uri = request.uri().clone();
+        let id = request.headers().get(REQUEST_ID).cloned();
+        tokio::select! {
+            biased;
+            response = self.router.call(request) => response,
+            () = self.stream.client_left() => Ok(client_left(&uri, id)),
+        }
+    }
+}
+
+/// The response to a read that was given up. Only a client that has closed one side of its connection may receive it.
+fn client_left(uri: &Uri, id: Option<HeaderValue>) -> Response {
+    let id = request_id(&id.map(|id| (REQUEST_ID, id)).into_iter().collect());
+    let problem = Problem::unavailable("the client closed its side of the connection more than a second ago");
+    let mut response = problem.render(uri.path(), id.to_str().unwrap_or_default());
+    response.headers_mut().insert(REQUEST_ID, id);
+    response
 }

@@ -206,6 +206,7 @@ mod request_id;
 mod routes;
 mod run;
 mod serve;
+mod shared_stream;
 mod state;
 #[cfg(feature = "docs-page")]
 mod static_file;

@@ -17,6 +17,9 @@ use super::options::ServerOptions;
 /// (request smuggling), no `Host` or several, a path and query of more than 8 KiB. The router gets the client's address
 /// as axum's `ConnectInfo<SocketAddr>`.
 ///
+/// A `GET` request is given up if its client resets the connection, or a second after it has closed its side: a search
+/// that nobody waits for ends. Other requests are carried out.
+///
 /// # Errors
 /// If the listener cannot be used. A failure of one connection does not affect others and is not returned.
 pub async fn serve(

@@ -10,32 +10,32 @@ use std::time::Duration;
 use axum::body::{Body, Bytes, HttpBody};
 use hyper::body::{Frame, Incoming, SizeHint};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::TcpStream;
 use tokio::time::Sleep;
 
 use super::client_connection::ClientConnection;
+use super::shared_stream::SharedStream;
 
 /// How long the server reads and discards what the client still sends after the last response.
 const LINGER: Duration = Duration::from_secs(2);
 
 /// A TCP stream that reports to its [`ClientConnection`].
 pub(super) struct Transport {
-    stream: TcpStream,
+    stream: SharedStream,
     connection: Arc<ClientConnection>,
     /// Set once the write half is shut down.
     linger: Option<Pin<Box<Sleep>>>,
 }
 
 impl Transport {
-    pub(super) fn new(stream: TcpStream, connection: Arc<ClientConnection>) -> Self {
+    pub(super) fn new(stream: SharedStream, connection: Arc<ClientConnection>) -> Self {
         Self { stream, connection, linger: None }
     }
 }
 
 impl AsyncRead for Transport {
-    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+    fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         let before = buffer.filled().len();
-        ready!(Pin::new(&mut self.stream).poll_read(cx, buffer))?;
+        ready!(Pin::new(&mut *self.stream.lock()).poll_read(cx, buffer))?;
         if let Some(received @ [_, ..]) = buffer.filled().get(before..) {
             self.connection.bytes_received(received);
         }
@@ -44,28 +44,28 @@ impl AsyncRead for Transport {
 }
 
 impl AsyncWrite for Transport {
-    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        let written = ready!(Pin::new(&mut self.stream).poll_write(cx, bytes));
+    fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        let written = ready!(Pin::new(&mut *self.stream.lock()).poll_write(cx, bytes));
         self.connection.bytes_sent();
         Poll::Ready(written)
     }
 
     fn poll_write_vectored(
-        mut self: Pin<&mut Self>,
+        self: Pin<&mut Self>,
         cx: &mut Context<'_>,
         slices: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        let written = ready!(Pin::new(&mut self.stream).poll_write_vectored(cx, slices));
+        let written = ready!(Pin::new(&mut *self.stream.lock()).poll_write_vectored(cx, slices));
         self.connection.bytes_sent();
         Poll::Ready(written)
     }
 
     fn is_write_vectored(&self) -> bool {
-        self.stream.is_write_vectored()
+        self.stream.lock().is_write_vectored()
     }
 
-    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_flush(cx)
+    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut *self.stream.lock()).poll_flush(cx)
     }
 
     /// Lingering close: shuts down the write half, then reads and discards what the client still sends. Closing a
@@ -74,7 +74,7 @@ impl AsyncWrite for Transport {
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let this = &mut *self;
         if this.linger.is_none() {
-            ready!(Pin::new(&mut this.stream).poll_shutdown(cx))?;
+            ready!(Pin::new(&mut *this.stream.lock()).poll_shutdown(cx))?;
             if !this.connection.may_have_unread_bytes() {
                 return Poll::Ready(Ok(()));
             }
@@ -86,7 +86,7 @@ impl AsyncWrite for Transport {
                 return Poll::Ready(Ok(()));
             }
             let mut buffer = ReadBuf::new(&mut discarded);
-            match ready!(Pin::new(&mut this.stream).poll_read(cx, &mut buffer)) {
+            match ready!(Pin::new(&mut *this.stream.lock()).poll_read(cx, &mut buffer)) {
                 Ok(()) if !buffer.filled().is_empty() => {}
                 _ => return Poll::Ready(Ok(())),
             }

@@ -278,6 +278,11 @@ impl Client {
         let _ = self.stream.shutdown(std::net::Shutdown::Write);
     }
 
+    /// Waits for the first byte of a response, without reading it.
+    pub fn wait_for_bytes(&mut self) {
+        assert_eq!(self.stream.peek(&mut [0]).unwrap(), 1);
+    }
+
     pub fn read_response(&mut self) -> io::Result<Response> {
         self.read_response_to("GET")
     }

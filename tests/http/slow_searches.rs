@@ -68,3 +68,65 @@ fn a_search_ends_when_the_program_no_longer_waits_for_it() {
     listing.abort();
     client.get("/v1/orders?status=PENDING").expect(200);
 }
+
+/// Starts a server with one connection for searches, which are never too long.
+fn start_with_one_search() -> Server {
+    start(|builder| builder.readers(2).search_timeout(Duration::from_hours(1)))
+}
+
+/// Waits until the only connection for searches is in use.
+fn wait_for_search(server: &Server) {
+    let mut client = server.client();
+    while client.get("/v1/orders?status=PENDING").status == 200 {
+        // The search has not begun yet.
+    }
+}
+
+/// Asserts that the connection for searches becomes free. A list waits for it for some seconds.
+fn assert_search_ends(server: &Server) {
+    let mut client = server.client();
+    let ended = (0..6).any(|_| client.get("/v1/orders?status=PENDING").status == 200);
+    assert!(ended, "the search goes on");
+}
+
+#[test]
+fn a_search_ends_when_its_client_closes_the_connection() {
+    let server = start_with_one_search();
+    let mut client = server.client();
+    begin_search(&mut client, &server.key);
+    wait_for_search(&server);
+    drop(client);
+    assert_search_ends(&server);
+}
+
+#[test]
+fn a_search_ends_when_its_client_resets_the_connection() {
+    let server = start_with_one_search();
+    let mut client = server.client();
+    // The system resets a connection that is closed with unread bytes.
+    client.write(b"GET /health/live HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    client.wait_for_bytes();
+    begin_search(&mut client, &server.key);
+    wait_for_search(&server);
+    drop(client);
+    assert_search_ends(&server);
+}
+
+#[test]
+fn a_client_that_closes_only_its_side_is_told_that_its_long_search_was_given_up() {
+    let server = start_with_one_search();
+    let mut client = server.client();
+    client.write(
+        format!(
+            "GET /v1/events?q=jazz HTTP/1.1\r\nHost: localhost\r\nX-Request-Id: long-search\r\nX-Api-Key: {}\r\n\r\n",
+            server.key
+        )
+        .as_bytes(),
+    );
+    client.end();
+    let response = client.read_response().unwrap();
+    assert_eq!((response.status, response.code().as_str()), (503, "unavailable"));
+    assert_eq!(response.header("x-request-id"), Some("long-search"));
+    assert_eq!(response.problem()["instance"], "/v1/events");
+    assert_search_ends(&server);
+}
