@@ -14,7 +14,7 @@ from shop.client import AuthenticatedClient
 from shop.models import (
     CancelOrderResponse, CheckInTicket, CreateDiscount, CreatedWebhookEndpoint, CreateEvent, CreateOrder,
     CreateOrderResponse, CreateTicketType, CreateWebhook, DeliveryMethod, Discount, DiscountType, Event, EventStatus,
-    FinishCheckoutBody, FinishCheckoutBodyOutcome, IssuedTicketPage, NewCustomer, NewOrderItem, EventType, Order,
+    EventType, FinishCheckoutBody, FinishCheckoutBodyOutcome, IssuedTicketPage, NewCustomer, NewOrderItem, Order,
     OrderStatus, ProblemDetails, ProblemDetailsReason, ProblemDetailsType, RotatedWebhookSecret, TicketStatus,
     TicketType, UpdateEvent, WebhookEndpointPage,
 )

@@ -27,7 +27,7 @@ pub(crate) const MAX_PRICE: i64 = 1_000_000_000;
 /// use ticketing::Amount;
 /// let price = Amount::cents(1250);
 /// assert_eq!(price, "12.5".parse()?);
-/// assert_eq!(price, Amount::of_minor(1250, "EUR")?);
+/// assert_eq!(price, Amount::from_minor(1250, "EUR")?);
 /// assert_eq!(price.to_string(), "12.50");
 /// assert_eq!(format!("{price:>8}"), "   12.50");
 /// assert_eq!(serde_json::to_string(&price)?, "12.5");
@@ -62,14 +62,14 @@ impl Amount {
     ///
     /// ```
     /// use ticketing::Amount;
-    /// assert_eq!(Amount::of_minor(1250, "JPY")?, Amount::whole(1250));
-    /// assert!(Amount::of_minor(1250, "ABC").is_err());
+    /// assert_eq!(Amount::from_minor(1250, "JPY")?, Amount::whole(1250));
+    /// assert!(Amount::from_minor(1250, "ABC").is_err());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Errors
     /// [`AmountError::UnknownCurrency`] if `currency` is not a code of ISO 4217. Codes are upper-case.
-    pub fn of_minor(minor: i64, currency: &str) -> Result<Self, AmountError> {
+    pub fn from_minor(minor: i64, currency: &str) -> Result<Self, AmountError> {
         Decimals::of_currency(currency)
             .map(|decimals| Self::in_currency(minor, decimals))
             .ok_or(AmountError::UnknownCurrency)
@@ -94,7 +94,7 @@ impl Amount {
 
     /// The number of minor units.
     #[must_use]
-    pub const fn minor(self) -> i64 {
+    pub const fn minor_units(self) -> i64 {
         self.minor
     }
 
@@ -304,10 +304,10 @@ mod tests {
         for (currency, text) in
             [("JPY", "1250"), ("EUR", "12.50"), ("KWD", "1.250"), ("CLF", "0.1250"), ("XAU", "1250")]
         {
-            assert_eq!(Amount::of_minor(1250, currency).map(|amount| amount.to_string()), Ok(text.to_owned()));
+            assert_eq!(Amount::from_minor(1250, currency).map(|amount| amount.to_string()), Ok(text.to_owned()));
         }
         for unknown in ["eur", "ABC", "", "EURO"] {
-            assert_eq!(Amount::of_minor(1250, unknown), Err(AmountError::UnknownCurrency), "{unknown:?}");
+            assert_eq!(Amount::from_minor(1250, unknown), Err(AmountError::UnknownCurrency), "{unknown:?}");
         }
     }
 

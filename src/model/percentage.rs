@@ -52,7 +52,7 @@ impl Percentage {
     /// The number of units. One percent is `10^decimals` units.
     #[must_use]
     pub const fn units(self) -> i64 {
-        self.0.minor()
+        self.0.minor_units()
     }
 
     /// The number of decimals.

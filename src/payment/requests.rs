@@ -19,7 +19,7 @@ impl CheckoutRequest {
     ///
     /// impl PaymentGateway for ExamplePay {
     ///     fn start_checkout(&self, request: &CheckoutRequest) -> Result<Checkout, GatewayError> {
-    ///         let minor_units = request.amount.minor();
+    ///         let minor_units = request.amount.minor_units();
     ///         let link = format!("https://pay.example/{minor_units}/{}", request.currency);
     ///         Ok(Checkout::new(link, &request.idempotency_key))
     ///     }

@@ -103,7 +103,7 @@ fn refusal(discount: &Discount, full: &OrderPrice, now: Timestamp) -> Option<Dis
     if discount.usage_limit.is_some_and(|limit| discount.used_count >= limit) {
         return Some(DiscountRefusal::UsedUp);
     }
-    let is_below_minimum = discount.minimum_purchase.is_some_and(|minimum| full.total < minimum.minor());
+    let is_below_minimum = discount.minimum_purchase.is_some_and(|minimum| full.total < minimum.minor_units());
     is_below_minimum.then_some(DiscountRefusal::BelowMinimum)
 }
 

@@ -63,7 +63,7 @@ pub(crate) fn reduce(full: &OrderPrice, value: DiscountValue, applies: &[bool]) 
         DiscountValue::Percentage(percentage) => {
             subtotals.iter().map(|subtotal| percent_of(*subtotal, percentage)).collect()
         }
-        DiscountValue::FixedAmount(amount) => distribute(amount.minor(), &subtotals),
+        DiscountValue::FixedAmount(amount) => distribute(amount.minor_units(), &subtotals),
     };
     let discounted = discounts.iter().sum();
     let items = full.items.iter().zip(discounts).map(|(item, discount)| ItemPrice { discount, ..*item }).collect();

@@ -168,7 +168,7 @@ fn items(checkout: &HostedCheckout) -> String {
             item.quantity
         );
     }
-    if let Some(discount) = order.discounted_amount.filter(|amount| amount.minor() > 0) {
+    if let Some(discount) = order.discounted_amount.filter(|amount| amount.minor_units() > 0) {
         let discount = money(discount);
         let _ = write!(rows, "<tr><th scope=\"row\">Discount</th><td>&minus;{discount}</td></tr>");
     }

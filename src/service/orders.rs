@@ -231,6 +231,7 @@ impl TicketingService {
     /// assert_eq!(paid.items[0].issued_tickets.len(), 2);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
+    #[doc(alias = "mark_order_as_paid")]
     pub fn mark_order_paid<C: IdempotentCall>(&self, caller: &C, id: OrderId) -> Result<C::Output<Order>> {
         let call = caller.keyed();
         call.caller.require(Scope::PaymentsWrite)?;

@@ -162,7 +162,7 @@ impl WrittenColumns {
 ///         name,
 ///         sale_start_date => sale_start_at,
 ///     } and {
-///         price: fields.price.minor().into(),
+///         price: fields.price.minor_units().into(),
 ///     }
 ///     // Statements, and then the other fields of the resource, which can use the variables of the statements.
 ///     read decode(row: &Row<'_>) -> TicketType {

@@ -32,9 +32,9 @@ columns! {
     } and {
         code_key: fold(&fields.code).into(),
         type: fields.discount_type.as_str().into(),
-        value: fields.number.minor().into(),
+        value: fields.number.minor_units().into(),
         value_decimals: i64::from(fields.number.decimals()).into(),
-        minimum_purchase: fields.minimum_purchase.map(Amount::minor).into(),
+        minimum_purchase: fields.minimum_purchase.map(Amount::minor_units).into(),
     }
 
     read decode_amounts(row: &Row<'_>, decimals: Decimals) -> Discount {} and {

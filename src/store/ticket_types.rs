@@ -38,7 +38,7 @@ columns! {
         reference,
         metadata,
     } and {
-        price: fields.price.minor().into(),
+        price: fields.price.minor_units().into(),
     }
 
     read decode(row: &Row<'_>) -> TicketType {

@@ -47,19 +47,22 @@ fn validate(fixture: &Fixture, code: &str, basket: &[(&TicketType, i64)]) -> Dis
 fn order_amounts(fixture: &Fixture, code: &str, basket: &[(&TicketType, i64)]) -> (Vec<i64>, i64) {
     let validated = validate(fixture, code, basket).discount.expect("it applies").discounted_amount;
     let order = try_order(fixture, Some(code), basket).expect("an order");
-    let parts: Vec<_> = order.items.iter().map(|item| item.item_discount.minor()).collect();
+    let parts: Vec<_> = order.items.iter().map(|item| item.item_discount.minor_units()).collect();
     for (item, (ticket_type, quantity)) in order.items.iter().zip(basket) {
         assert_eq!((item.ticket_type_id, item.quantity, item.price), (ticket_type.id, *quantity, ticket_type.price));
-        assert_eq!(item.item_subtotal.minor(), ticket_type.price.minor() * quantity);
-        assert_eq!(item.final_amount.minor(), item.item_subtotal.minor() - item.item_discount.minor());
-        assert!(item.item_discount.minor() >= 0 && item.final_amount.minor() >= 0);
+        assert_eq!(item.item_subtotal.minor_units(), ticket_type.price.minor_units() * quantity);
+        assert_eq!(
+            item.final_amount.minor_units(),
+            item.item_subtotal.minor_units() - item.item_discount.minor_units()
+        );
+        assert!(item.item_discount.minor_units() >= 0 && item.final_amount.minor_units() >= 0);
     }
     let discounted = order.discounted_amount.expect("a discount applied");
-    assert_eq!(discounted.minor(), parts.iter().sum::<i64>());
-    assert_eq!(order.total.minor(), order.items.iter().map(|item| item.final_amount.minor()).sum::<i64>());
+    assert_eq!(discounted.minor_units(), parts.iter().sum::<i64>());
+    assert_eq!(order.total.minor_units(), order.items.iter().map(|item| item.final_amount.minor_units()).sum::<i64>());
     assert_eq!(validated, discounted, "validation and order agree");
     assert_eq!(fixture.read_order(order.id), order);
-    (parts, order.total.minor())
+    (parts, order.total.minor_units())
 }
 
 fn percent_text_off(event: &Event, code: &str, text: &str) -> CreateDiscount {
@@ -278,13 +281,13 @@ proptest! {
         let basket: Vec<_> = entries.iter().map(|(index, quantity)| (&types[*index], *quantity)).collect();
         let mut best: Option<(i64, String)> = None;
         for index in 0..cases.len() {
-            let saved = validate(&fixture, &code(index), &basket).discount.map_or(0, |valid| valid.discounted_amount.minor());
+            let saved = validate(&fixture, &code(index), &basket).discount.map_or(0, |valid| valid.discounted_amount.minor_units());
             if saved > best.as_ref().map_or(0, |(most, _)| *most) {
                 best = Some((saved, code(index)));
             }
         }
         let order = try_order(&fixture, None, &basket).expect("an order");
-        let applied = order.discounted_amount.map(Amount::minor).zip(order.discount_code.clone());
+        let applied = order.discounted_amount.map(Amount::minor_units).zip(order.discount_code.clone());
         prop_assert_eq!(applied, best);
         prop_assert_eq!(order.discounted_amount.is_some(), order.discount_code.is_some());
     }

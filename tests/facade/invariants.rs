@@ -121,7 +121,7 @@ impl History {
             }
             Step::Pay(index) => match order(index) {
                 Some(id) => service.payment_completed(caller, id).map(|order| {
-                    self.paid.insert(id, order.total.minor());
+                    self.paid.insert(id, order.total.minor_units());
                 }),
                 None => Ok(()),
             },
@@ -178,7 +178,7 @@ impl History {
             order.items.iter().any(|item| tickets.iter().any(|ticket| ticket.order_item_id == Some(item.id)))
         };
         let completed: Vec<_> = orders.data.iter().filter(completed).collect();
-        let eur_sum = |amounts: &mut dyn Iterator<Item = Amount>| eur(amounts.map(Amount::minor).sum());
+        let eur_sum = |amounts: &mut dyn Iterator<Item = Amount>| eur(amounts.map(Amount::minor_units).sum());
         let marked = |order: &&&OrderSummary| self.marked.contains(&order.id);
         let cancelled = |order: &&&OrderSummary| order.status == OrderStatus::Cancelled;
         let refunded = |order: &&&OrderSummary| {
@@ -290,7 +290,7 @@ impl History {
         // Each payment is either kept for a completed order or refunded once.
         let mut refunds = HashMap::new();
         for refund in self.fixture.gateway.refunds() {
-            *refunds.entry(refund.order_id).or_insert(0) += refund.amount.minor();
+            *refunds.entry(refund.order_id).or_insert(0) += refund.amount.minor_units();
         }
         for (id, total) in &self.paid {
             let order = self.fixture.read_order(*id);

@@ -216,7 +216,7 @@ impl System {
             assert_eq!(system.discount_code, order.discount.map(code), "{id}");
             assert_eq!(system.payment_gateway.map(|payment| payment.status), order.payment, "{id}");
             assert_eq!(system.checkout_reminder_sent, order.reminded, "{id}");
-            let of_items: i64 = system.items.iter().map(|item| item.final_amount.minor()).sum();
+            let of_items: i64 = system.items.iter().map(|item| item.final_amount.minor_units()).sum();
             assert_eq!(of_items, order.total, "{id}: its items");
         }
         for (IssuedTicket { id, .. }, ticket) in self.tickets.iter().zip(&model.tickets) {

@@ -46,7 +46,7 @@ pub fn compare(system: &System, model: &Model) {
     assert_eq!(summary.tickets_checked_in, tickets(TicketStatus::CheckedIn), "the checked-in tickets");
     assert_eq!(summary.tickets_cancelled, tickets(TicketStatus::Cancelled), "the cancelled tickets");
     compare_types(system, model, &summary.ticket_types);
-    let revenues = summary.ticket_types.iter().map(|ticket_type| ticket_type.revenue.minor()).sum();
+    let revenues = summary.ticket_types.iter().map(|ticket_type| ticket_type.revenue.minor_units()).sum();
     assert_eq!(summary.gross_revenue, eur(revenues), "the revenues of the types");
 }
 

@@ -16,7 +16,7 @@ use ticketing::event::{CreateEvent, EventStatus};
 use ticketing::order::{CreateOrder, NewCustomer};
 use ticketing::organization::CreateOrganization;
 use ticketing::ticket_type::CreateTicketType;
-use ticketing::webhook::{CreateWebhook, HttpsTransport, EventType, SenderOptions};
+use ticketing::webhook::{CreateWebhook, EventType, HttpsTransport, SenderOptions};
 use ticketing::{Amount, TicketingService};
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
