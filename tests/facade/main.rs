@@ -47,6 +47,7 @@ mod tenants;
 mod ticket_types;
 mod tickets;
 mod webhook_fan_out;
+mod webhook_fan_out_model;
 mod webhook_outbox;
 mod webhook_removals;
 mod webhook_retention;

@@ -1,9 +1,14 @@
 //! Many notifications for many endpoints: the sender inserts their rows in batches, and sends them.
 
 use std::collections::BTreeSet;
+use std::thread::sleep;
+use std::time::Duration;
 
+use crate::common::processes::{ChildProcess, child_process, child_role, child_variable, wait_for_parent};
 use crate::common::transport::*;
+use crate::common::webhooks::wait_until;
 use crate::common::*;
+use ticketing::TicketingService;
 use ticketing::webhook::{EVENT_ID_HEADER, SenderOptions};
 
 fn create_endpoints(fixture: &Fixture, number: usize) {
@@ -69,7 +74,59 @@ fn a_fan_out_that_cannot_be_continued_delays_no_other_notifications() {
     fixture.wait_for_outbox(10 + 60 * 5, "DELIVERED");
     assert_eq!(fan_outs(&fixture), 1);
     fixture.database().run("DROP TRIGGER damage");
-    fixture.clock.advance(std::time::Duration::from_mins(1));
+    fixture.clock.advance(Duration::from_mins(1));
     fixture.wait_for_outbox(60 * 15, "DELIVERED");
     assert_eq!((sent(&transport).len(), transport.sent().len()), (60 * 15, 60 * 15));
+}
+
+const CHILD: &str = concat!(module_path!(), "::a_child_process_inserts_rows_until_it_is_killed");
+
+#[test]
+fn a_child_process_inserts_rows_until_it_is_killed() {
+    if child_role().is_none() {
+        return;
+    }
+    let builder = TicketingService::builder(child_variable("TICKETING_TEST_FILE"));
+    let builder = builder.webhook_transport(FakeTransport::succeeding()).webhook_sender(SenderOptions::default());
+    let _service = builder.open().expect("a service");
+    wait_for_parent();
+    std::process::abort();
+}
+
+#[test]
+fn with_repeated_kills_of_two_processes_every_row_is_inserted_once() {
+    const ENDPOINTS: usize = 90;
+    const NOTIFICATIONS: i64 = 200;
+    const ROWS: i64 = 90 * NOTIFICATIONS;
+    let fixture = Fixture::with_transport(&FakeTransport::succeeding());
+    create_endpoints(&fixture, ENDPOINTS);
+    fixture.queue_notifications(NOTIFICATIONS);
+    // Their rows are inserted all the same, and nothing is sent.
+    fixture.database().run("UPDATE webhook_endpoints SET enabled = 0");
+    let rows = || fixture.outbox_count("WAITING");
+    let mut unfinished = 0;
+    for round in 0..6 {
+        let before = rows();
+        let children = [(); 2].map(|()| {
+            let mut command = child_process(CHILD, "insert");
+            command.env("TICKETING_TEST_FILE", fixture.path());
+            ChildProcess::start(command)
+        });
+        wait_until("rows are inserted", || rows() > before);
+        // Each kill happens at another time.
+        sleep(Duration::from_millis(round * 7919 % 60));
+        for mut child in children {
+            child.child.kill().expect("killed");
+            assert!(!child.finish().status.success(), "the process was killed");
+        }
+        if rows() == ROWS {
+            break;
+        }
+        unfinished += 1;
+    }
+    assert!(unfinished >= 2, "all rows were inserted before the second kill");
+    let _sender = fixture.start_sender(SenderOptions::default());
+    wait_until("all rows are inserted", || fan_outs(&fixture) == 0);
+    let different = "SELECT COUNT(*) FROM (SELECT DISTINCT endpoint_id, event_id FROM webhook_outbox)";
+    assert_eq!((rows(), fixture.stored(different)), (ROWS, ROWS));
 }
