@@ -34,7 +34,7 @@ fn unlimited() -> ServerOptions {
 
 async fn serve_api(service: TicketingService, listener: TcpListener) -> std::io::Result<()> {
     let options = unlimited();
-    serve(router(service, &options), listener, options, std::future::pending()).await
+    serve(listener, router(service, &options), options, std::future::pending()).await
 }
 
 fn orders(bench: &mut Bench, connections: u64) {

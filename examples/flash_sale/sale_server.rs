@@ -66,7 +66,7 @@ impl SaleServer {
         let (stop, stopped) = oneshot::channel::<()>();
         let server = std::thread::spawn(move || {
             let options = server_options();
-            runtime.block_on(serve(router(service, &options), listener, options, async { drop(stopped.await) }))
+            runtime.block_on(serve(listener, router(service, &options), options, async { drop(stopped.await) }))
         });
         Ok(Self { address, database, key, next_event: AtomicU32::new(1), stop, server, maintenance, _folder: folder })
     }

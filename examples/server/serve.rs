@@ -62,11 +62,11 @@ pub(crate) fn run(settings: Settings) -> Result<(), Failure> {
             None => routes.public().merge(routes.metrics()),
             Some(Bound { listener, .. }) => {
                 // They can be read until the end of the shutdown.
-                tokio::spawn(serve(routes.metrics(), listener, options.clone(), std::future::pending()));
+                tokio::spawn(serve(listener, routes.metrics(), options.clone(), std::future::pending()));
                 routes.public()
             }
         };
-        serve(public, listener, options, stop).await
+        serve(listener, public, options, stop).await
     });
     runtime.shutdown_timeout(Duration::from_secs(1));
     drop(webhooks);

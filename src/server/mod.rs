@@ -11,7 +11,7 @@
 //! let listener = std::net::TcpListener::bind("127.0.0.1:8080")?;
 //! let shutdown = async { drop(tokio::signal::ctrl_c().await) };
 //! let options = ServerOptions::default();
-//! serve(router(service, &options), listener, options, shutdown).await?;
+//! serve(listener, router(service, &options), options, shutdown).await?;
 //! # Ok(())
 //! # }
 //! ```
@@ -100,7 +100,7 @@
 //!         .with_state(shop);
 //!     let listener = std::net::TcpListener::bind("127.0.0.1:8080")?;
 //!     let shutdown = async { drop(tokio::signal::ctrl_c().await) };
-//!     serve(app, listener, options, shutdown).await?;
+//!     serve(listener, app, options, shutdown).await?;
 //!
 //!     service.close(Duration::from_secs(10))?;
 //!     Ok(())

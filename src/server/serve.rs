@@ -8,7 +8,7 @@ use super::client_connection::Timeouts;
 use super::connections::Connections;
 use super::options::ServerOptions;
 
-/// Serves a router on `listener` until `shutdown` completes. Then it accepts no more connections, waits up to
+/// Serves a router on `listener`, as `axum::serve` does, until `shutdown` completes. Then it accepts no more connections, waits up to
 /// [`ServerOptions::shutdown_timeout`] for requests in progress, and returns.
 ///
 /// The router may be [`router`](super::router), or one of your own in which the [`Routes`](super::Routes) are mounted
@@ -23,8 +23,8 @@ use super::options::ServerOptions;
 /// # Errors
 /// If the listener cannot be used. A failure of one connection does not affect others and is not returned.
 pub async fn serve(
-    router: Router,
     listener: std::net::TcpListener,
+    router: Router,
     options: ServerOptions,
     shutdown: impl Future<Output = ()>,
 ) -> io::Result<()> {

@@ -63,7 +63,7 @@ impl Server {
         let app = app(fixture.service.clone(), &options);
         let thread = std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
-            runtime.block_on(serve(app, listener, options, async { drop(stopped.await) }))
+            runtime.block_on(serve(listener, app, options, async { drop(stopped.await) }))
         });
         let service = fixture.service.clone();
         let organization = fixture.caller.organization();
