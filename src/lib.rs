@@ -282,7 +282,7 @@ pub mod request {
 /// Background maintenance, backups, and the check of a database.
 pub mod maintenance {
     pub use crate::model::backup::BackupProgress;
-    pub use crate::model::check::{CheckReport, Finding};
+    pub use crate::model::check::{CheckProgress, CheckReport, Finding};
     pub use crate::model::maintenance::MaintenanceReport;
     pub use crate::service::MaintenanceGuard;
 }

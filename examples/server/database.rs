@@ -35,12 +35,21 @@ pub(crate) fn restore(backup: &str, database: &Path) -> Result<(), Failure> {
     print_line(&json!({ "backup": backup, "database": database.display().to_string() }).to_string())
 }
 
-/// Checks the database and prints the findings. Findings are a failure, and another one than a file that cannot be
+/// Checks the database and prints the findings. On a terminal, a progress bar is shown. Findings are a failure, and another one than a file that cannot be
 /// looked at. A server may use the file at the same time.
 pub(crate) fn check(database: &Path) -> Result<(), Failure> {
     let not_checked = |error: &dyn Display| Failure::NotChecked(error.to_string());
     require_file(database).map_err(|failure| not_checked(&failure))?;
-    let report = TicketingService::check_file(database).map_err(|error| not_checked(&error))?;
+    let bar = ProgressBar::new(0);
+    let style = ProgressStyle::with_template("{wide_bar} {pos} of {len} steps");
+    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+    let report = TicketingService::check_file_with_progress(database, |progress| {
+        bar.set_length(progress.total_steps);
+        bar.set_position(progress.steps);
+        ControlFlow::Continue(())
+    });
+    bar.finish_and_clear();
+    let report = report.map_err(|error| not_checked(&error))?;
     let json = json!({ "clean": report.is_clean(), "counts": report.counts, "findings": report.findings });
     print_line(&json.to_string())?;
     match report.counts.len() {

@@ -58,6 +58,9 @@ pub enum StoreErrorKind {
     /// The program has stopped a backup. The incomplete copy was removed.
     #[error("the backup was stopped")]
     BackupStopped,
+    /// The program has stopped a check.
+    #[error("the check was stopped")]
+    CheckStopped,
     /// A backup cannot be made. The incomplete copy was removed.
     #[error("the database cannot be copied: {0}")]
     CannotCopy(String),

@@ -18,6 +18,17 @@ pub struct Finding {
     pub sentence: String,
 }
 
+/// The progress of a check. Its steps take different times: the first ones are the longest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct CheckProgress {
+    /// The number of steps that are done.
+    pub steps: u64,
+    /// The number of all steps.
+    pub total_steps: u64,
+}
+
 /// The result of checking a whole database.
 #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -39,6 +50,22 @@ impl CheckReport {
 
     /// The greatest number of findings that are listed for one invariant.
     pub(crate) const LISTED: u64 = 100;
+
+    /// Adds the findings of another part of the check.
+    pub(crate) fn append(&mut self, part: Self) {
+        let counts_before = self.counts.clone();
+        for (invariant, count) in part.counts {
+            *self.counts.entry(invariant).or_default() += count;
+        }
+        let mut listed = counts_before;
+        for finding in part.findings {
+            let listed = listed.entry(finding.invariant.clone()).or_default();
+            if *listed < Self::LISTED {
+                *listed += 1;
+                self.findings.push(finding);
+            }
+        }
+    }
 
     /// Counts a finding, and lists it unless there are too many.
     pub(crate) fn add(&mut self, finding: Finding) {

@@ -8,7 +8,7 @@ use super::TicketingService;
 use crate::environment::{Environment, SystemClock, SystemEntropy};
 use crate::error::{Result, StoreErrorKind};
 use crate::model::backup::BackupProgress;
-use crate::model::check::CheckReport;
+use crate::model::check::{CheckProgress, CheckReport};
 use crate::store::{Location, Store, check};
 
 /// # Database files
@@ -54,7 +54,7 @@ impl TicketingService {
         let (location, backup) = (location(database.as_ref()), location(backup.as_ref()));
         let environment = environment();
         Store::restore(&location, &backup, &environment, |copy| {
-            let report = check::check_file(copy, &environment)?;
+            let report = check::check_file(copy, &environment, &mut |_| ControlFlow::Continue(()))?;
             if report.is_clean() {
                 return Ok(());
             }
@@ -82,7 +82,32 @@ impl TicketingService {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn check_file(database: impl AsRef<Path>) -> Result<CheckReport> {
-        check::check_file(&location(database.as_ref()), &environment())
+        Self::check_file_with_progress(database, |_| ControlFlow::Continue(()))
+    }
+
+    /// Checks a database file like [`check_file`](Self::check_file), and calls `progress` after each step. If it returns
+    /// [`ControlFlow::Break`], the check ends after the steps that are running.
+    ///
+    /// # Errors
+    /// As of [`check_file`](Self::check_file), and [`Error::Store`](crate::Error::Store) if `progress` returns `Break`.
+    ///
+    /// ```
+    /// use std::ops::ControlFlow;
+    #[doc = include_str!("../doc_fixture.md")]
+    /// # let backup = folder.path().join("backup.db");
+    /// service.backup(&backup, |_| ControlFlow::Continue(()))?;
+    /// let report = TicketingService::check_file_with_progress(&backup, |progress| {
+    ///     println!("{} of {}", progress.steps, progress.total_steps);
+    ///     ControlFlow::Continue(())
+    /// })?;
+    /// assert!(report.is_clean());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn check_file_with_progress(
+        database: impl AsRef<Path>,
+        mut progress: impl FnMut(CheckProgress) -> ControlFlow<()>,
+    ) -> Result<CheckReport> {
+        check::check_file(&location(database.as_ref()), &environment(), &mut progress)
     }
 
     /// Copies a database file like [`backup`](Self::backup), without migrating it: the copy has the schema of the

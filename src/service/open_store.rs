@@ -8,6 +8,7 @@ use std::sync::atomic::Ordering;
 use super::TicketingService;
 use crate::error::{Error, Result};
 use crate::model::backup::BackupProgress;
+use crate::model::check::{CheckProgress, CheckReport};
 use crate::model::id::OrganizationId;
 use crate::store::{Store, Transaction};
 
@@ -93,6 +94,10 @@ impl<'s> OpenStore<'s> {
         work: impl FnOnce(&Transaction<'_>) -> Result<T>,
     ) -> Result<T> {
         self.get()?.read_on_dedicated_connection(work)
+    }
+
+    pub(super) fn check(&self, progress: &mut dyn FnMut(CheckProgress) -> ControlFlow<()>) -> Result<CheckReport> {
+        self.get()?.check(progress)
     }
 
     pub(super) fn with_snapshot<T>(&self, work: impl FnOnce() -> T) -> Result<T> {

@@ -76,6 +76,7 @@ use std::time::Duration;
 use crate::environment::Environment;
 use crate::error::{Result, StoreError, StoreErrorKind};
 use crate::model::backup::BackupProgress;
+use crate::model::check::{CheckProgress, CheckReport};
 use crate::model::id::{OrganizationId, WebhookId};
 use crate::model::statistics::Statistics;
 pub(crate) use commit_notifier::CommitListener;
@@ -83,7 +84,7 @@ use commit_notifier::CommitNotifier;
 pub(crate) use counters::CommitEvent;
 use counters::Counters;
 use engine::ids::IdSource;
-use engine::sqlite::{Checkpointer, Isolation, Readers, SchemaVersion, rewrite_header};
+use engine::sqlite::{Access, Checkpointer, Isolation, Readers, SchemaVersion, Snapshots, rewrite_header};
 use engine::{AfterCommit, ClosingResult, Writer};
 pub(crate) use engine::{Bind, Location, Row, Savepoint, Transaction};
 use engine::{Constraint, on_violation};
@@ -270,6 +271,12 @@ impl Store {
         progress: impl FnMut(BackupProgress) -> ControlFlow<()>,
     ) -> Result<BackupProgress> {
         self.location.back_up_to(target, &self.environment, progress)
+    }
+
+    /// Checks the database, and passes the progress to `progress`.
+    pub(crate) fn check(&self, progress: &mut dyn FnMut(CheckProgress) -> ControlFlow<()>) -> Result<CheckReport> {
+        let snapshots = Snapshots::new(self.location.clone(), Access::Existing, self.environment.clone());
+        check::run(&snapshots, progress)
     }
 
     /// Copies a database that is not open to a new file at `target`. Its schema may be older.

@@ -1,11 +1,13 @@
 //! The integrity check: it finds nothing after an ordinary history, and each violation by its name.
 
 use std::collections::BTreeSet;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use ticketing::discount::CreateDiscount;
 use ticketing::environment::Clock;
+use ticketing::error::StoreErrorKind;
 use ticketing::maintenance::CheckReport;
 use ticketing::order::CreateOrder;
 use ticketing::organization::CreateApiKey;
@@ -504,4 +506,42 @@ fn a_check_sees_one_state_during_writes() {
             assert_eq!(report.expect("a report"), CheckReport::default());
         }
     });
+}
+
+#[test]
+fn the_progress_of_a_check_counts_its_steps_and_can_stop_it() {
+    let (_folder, path) = history();
+    for break_at in [None, Some(3)] {
+        let mut seen = Vec::new();
+        let checked = TicketingService::check_file_with_progress(&path, |progress| {
+            seen.push((progress.steps, progress.total_steps));
+            if break_at == Some(progress.steps) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        });
+        let total = seen[0].1;
+        let done = break_at.unwrap_or(total);
+        assert_eq!(seen, (1..=done).map(|step| (step, total)).collect::<Vec<_>>());
+        match break_at {
+            None => assert!(checked.expect("a report").is_clean()),
+            Some(_) => assert_eq!(checked, Err(StoreErrorKind::CheckStopped.into())),
+        }
+    }
+}
+
+#[test]
+fn the_write_ahead_log_is_emptied_between_the_steps_of_a_check() {
+    let fixture = Fixture::new();
+    let ticket_type = fixture.ticket_type(&fixture.event(), 0, 1_000);
+    fixture.order(&ticket_type, 1);
+    let mut ends = Vec::new();
+    let report = fixture.service.check_with_progress(|_| {
+        // What is sold between two steps is no finding.
+        for _ in 0..3 {
+            fixture.order(&ticket_type, 2);
+        }
+        ends.push(std::fs::metadata(fixture.path()).expect("the file").len());
+        ControlFlow::Continue(())
+    });
+    assert_eq!(report.expect("a report"), CheckReport::default());
+    // The file has got what was sold in between.
+    assert!(ends.last() > ends.first(), "{ends:?}");
 }

@@ -1,5 +1,7 @@
-//! Checks a store: the database file itself, and every invariant of the data in it. A check reads one snapshot and
-//! writes nothing.
+//! Checks a store: the database file itself, and every invariant of the data in it. A check writes nothing.
+//!
+//! A check consists of [steps](steps), each of which reads a snapshot of its own. What others write in between is not a
+//! finding, because every snapshot obeys every invariant. Between the steps, the write-ahead log can be emptied.
 //!
 //! - An [`Invariant`] is a rule whose violations SQL can find. There is a list for each area: `sales`, `summary`,
 //!   `orders`, `payments`, `tickets`, `webhooks`.
@@ -13,91 +15,62 @@ mod damage;
 mod invariant;
 mod orders;
 mod payments;
+mod runner;
 mod sales;
+mod steps;
 mod summary;
 mod tickets;
 mod values;
 mod webhooks;
 
-use super::{Location, Transaction, migrations};
+use super::engine::sqlite::Snapshots;
+use super::{Location, migrations};
 use crate::environment::Environment;
 use crate::error::Result;
-use crate::model::check::{CheckReport, Finding};
+use crate::model::check::CheckReport;
 use damage::report_damage;
-use invariant::Invariant;
+use runner::{Progress, Runner};
+use steps::{damaged, data_steps, file_steps};
 
-const INVARIANTS: &[&[Invariant]] = &[
-    sales::INVARIANTS,
-    summary::INVARIANTS,
-    orders::INVARIANTS,
-    payments::INVARIANTS,
-    tickets::INVARIANTS,
-    webhooks::INVARIANTS,
-];
-
-/// The names of the checks of the file itself.
-const INTEGRITY: &str = "integrity";
-const FOREIGN_KEYS: &str = "foreign-keys";
-
-/// Checks everything in the snapshot that `tx` reads.
-pub(crate) fn run(tx: &Transaction<'_>) -> Result<CheckReport> {
-    let mut report = CheckReport::default();
-    check_integrity(tx, &mut report)?;
-    check_invariants(tx, &mut report)?;
-    Ok(report)
-}
-
-fn check_invariants(tx: &Transaction<'_>, report: &mut CheckReport) -> Result<()> {
-    for invariant in INVARIANTS.iter().copied().flatten() {
-        check_invariant(tx, invariant, report)?;
-    }
-    values::check(tx, report)?;
-    webhooks::check(tx, report)
+/// Checks a database with the current schema.
+pub(in crate::store) fn run(database: &Snapshots, progress: Progress<'_>) -> Result<CheckReport> {
+    let steps: Vec<_> = file_steps(&database.open()?).into_iter().chain(data_steps()).collect();
+    Runner::new(steps.len(), progress).run(database, &steps)
 }
 
 /// Checks the database at `location` without changing it.
-pub(crate) fn check_file(location: &Location, environment: &Environment) -> Result<CheckReport> {
+pub(crate) fn check_file(
+    location: &Location,
+    environment: &Environment,
+    progress: Progress<'_>,
+) -> Result<CheckReport> {
     let mut report = CheckReport::default();
-    let checked = location.inspect(migrations::ALL).and_then(|database| {
-        // Damaged data cannot be migrated.
-        database.read(environment, |tx| check_integrity(tx, &mut report))?;
-        let is_current = database.is_current(migrations::ALL);
-        if !report.is_clean() && !is_current {
-            return Ok(());
-        }
-        database.migrated(migrations::ALL)?.read(environment, |tx| check_invariants(tx, &mut report))
-    });
+    let checked = inspect(location, environment, progress, &mut report);
     report_damage(checked, |problem| report.add(damaged(problem)))?;
     Ok(report)
 }
 
-fn damaged(sentence: String) -> Finding {
-    Finding { invariant: INTEGRITY.into(), table: String::new(), row: None, sentence }
-}
-
-/// Checks the pages, the indexes, the CHECK constraints and the foreign keys of the file.
-fn check_integrity(tx: &Transaction<'_>, report: &mut CheckReport) -> Result<()> {
-    let checked = tx.check_integrity(CheckReport::LISTED, |problem| report.add(damaged(problem)));
-    report_damage(checked, |problem| report.add(damaged(problem)))?;
-
-    let checked = tx.check_references(|reference| {
-        let table = reference.referenced_table;
-        let sentence = format!("the row must refer to an existing row of {table}");
-        let row = reference.row.map(|key| key.to_string());
-        report.add(Finding { invariant: FOREIGN_KEYS.into(), table: reference.table, row, sentence });
-    });
-    report_damage(checked, |problem| report.add(damaged(problem)))
-}
-
-fn check_invariant(tx: &Transaction<'_>, invariant: &Invariant, report: &mut CheckReport) -> Result<()> {
-    let finding =
-        |row, sentence| Finding { invariant: invariant.name.into(), table: invariant.table.to_owned(), row, sentence };
-    let checked = tx.query_each(invariant.violations, &[], |row| {
-        let key = row.get("id").ok().map(|key: i64| key.to_string());
-        report.add(finding(key, invariant.sentence.to_owned()));
-        Ok(())
-    });
-    report_damage(checked, |problem| report.add(finding(None, problem)))
+fn inspect(
+    location: &Location,
+    environment: &Environment,
+    progress: Progress<'_>,
+    report: &mut CheckReport,
+) -> Result<()> {
+    let database = location.inspect(migrations::ALL)?;
+    let snapshots = database.snapshots(environment);
+    if database.is_current(migrations::ALL) {
+        report.append(run(&snapshots, progress)?);
+        return Ok(());
+    }
+    let (file, data) = (file_steps(&snapshots.open()?), data_steps());
+    let mut runner = Runner::new(file.len() + data.len(), progress);
+    report.append(runner.run(&snapshots, &file)?);
+    // Damaged data cannot be migrated.
+    if report.is_clean() {
+        let database = database.migrated(migrations::ALL)?;
+        report.append(runner.run(&database.snapshots(environment), &data)?);
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -106,10 +79,11 @@ mod tests {
 
     use std::sync::Arc;
 
-    use super::*;
-    use crate::environment::{ManualClock, SeededEntropy};
+    use super::steps::{FOREIGN_KEYS, INTEGRITY, INVARIANTS};
+    use super::{values, webhooks};
+    use crate::environment::{Environment, ManualClock, SeededEntropy};
     use crate::model::timestamp::Timestamp;
-    use crate::store::{MigrationOptions, ReaderOptions, Store};
+    use crate::store::{Location, MigrationOptions, ReaderOptions, Store};
 
     #[test]
     fn every_query_returns_the_key_as_id() {

@@ -18,8 +18,9 @@ pub(super) const INVARIANTS: &[Invariant] = &[
         table: "ticket_types",
         sentence: "the reserved seats of a ticket type must be the sum of its quantities in PENDING orders",
         violations: "SELECT tt.id FROM ticket_types tt LEFT JOIN
-                (SELECT i.ticket_type_id, CAST(SUM(i.quantity) AS BIGINT) AS waiting FROM orders o JOIN order_items i ON i.order_id = o.id
-                    WHERE o.status = 'PENDING' GROUP BY i.ticket_type_id) p
+                (SELECT +i.ticket_type_id AS ticket_type_id, CAST(SUM(i.quantity) AS BIGINT) AS waiting
+                    FROM orders o JOIN order_items i ON i.order_id = o.id
+                    WHERE o.status = 'PENDING' GROUP BY +i.ticket_type_id) p
                 ON p.ticket_type_id = tt.id
             WHERE tt.held <> COALESCE(p.waiting, 0)",
     },

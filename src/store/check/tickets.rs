@@ -11,11 +11,12 @@ pub(super) const INVARIANTS: &[Invariant] = &[
             WHERE tt.id IS NULL OR tt.event_id <> t.event_id OR tt.organization_id <> t.organization_id",
     },
     Invariant {
+        // The customer of a ticket with an order is that of the order (ticket-order, order-organization).
         name: "ticket-customer",
         table: "tickets",
-        sentence: "the customer of a ticket must belong to its organization",
+        sentence: "the customer of a ticket without an order must belong to its organization",
         violations: "SELECT t.id FROM tickets t JOIN customers c ON c.id = t.customer_id
-            WHERE c.organization_id <> t.organization_id",
+            WHERE t.order_id IS NULL AND c.organization_id <> t.organization_id",
     },
     Invariant {
         name: "ticket-order",

@@ -27,7 +27,7 @@ pub(super) struct RowRule {
     is_obeyed: fn(&Row<'_>) -> Result<bool>,
 }
 
-const RULES: &[RowRule] = &[
+pub(super) const RULES: &[RowRule] = &[
     RowRule {
         name: "organization-settings",
         table: "organizations",
@@ -155,15 +155,8 @@ const RULES: &[RowRule] = &[
     },
 ];
 
-/// Checks every row of every table.
-pub(super) fn check(tx: &Transaction<'_>, report: &mut CheckReport) -> Result<()> {
-    for rule in RULES {
-        check_rule(tx, rule, report)?;
-    }
-    Ok(())
-}
-
-fn check_rule(tx: &Transaction<'_>, rule: &RowRule, report: &mut CheckReport) -> Result<()> {
+/// Checks every row of a table.
+pub(super) fn check_rule(tx: &Transaction<'_>, rule: &RowRule, report: &mut CheckReport) -> Result<()> {
     let finding = |row, sentence| Finding { invariant: rule.name.into(), table: rule.table.to_owned(), row, sentence };
     let checked = tx.query_each(rule.rows, &[], |row| {
         let key = row.get("id").ok().map(|key: i64| key.to_string());

@@ -8,28 +8,24 @@ use rusqlite::{Connection, OpenFlags};
 use super::database::Database;
 use super::errors::convert;
 use super::location::Location;
+use super::snapshots::{Access, Snapshots};
 use crate::environment::Environment;
 use crate::error::{Error, Result, StoreErrorKind};
-use crate::store::engine::ids::IdSource;
-use crate::store::engine::transaction::Transaction;
 
 /// A database file, or a temporary copy of it, whose content is looked at.
 pub(in crate::store) struct InspectedDatabase {
     // Closed before its folder is deleted.
     database: Database,
     schema_version: i64,
-    temporary_copy: Option<Location>,
+    location: Location,
+    is_temporary_copy: bool,
 }
 
 impl InspectedDatabase {
-    /// Runs `work` on one snapshot of the database.
-    pub(in crate::store) fn read<T>(
-        &self,
-        environment: &Environment,
-        work: impl FnOnce(&Transaction<'_>) -> Result<T>,
-    ) -> Result<T> {
-        let ids = IdSource::default();
-        self.database.with_snapshot(|| work(&self.database.transaction(environment, &ids)))
+    /// Opens further connections to the database.
+    pub(in crate::store) fn snapshots(&self, environment: &Environment) -> Snapshots {
+        let access = if self.is_temporary_copy { Access::Existing } else { Access::Unchanged };
+        Snapshots::new(self.location.clone(), access, environment.clone())
     }
 
     pub(in crate::store) fn is_current(&self, migrations: &[&str]) -> bool {
@@ -41,7 +37,7 @@ impl InspectedDatabase {
         if self.is_current(migrations) {
             return Ok(self);
         }
-        let mut copied = if self.temporary_copy.is_some() { self } else { self.copied()? };
+        let mut copied = if self.is_temporary_copy { self } else { self.copied()? };
         copied.schema_version = copied.database.migrate(migrations, |_| Ok(()))?.version;
         Ok(copied)
     }
@@ -50,7 +46,7 @@ impl InspectedDatabase {
         let copy = Location::temporary(None)?;
         copy.create_file();
         self.database.copy_to(&copy, |_| Ok(()))?;
-        Ok(Self { database: copy.open()?, temporary_copy: Some(copy), ..self })
+        Ok(Self { database: copy.open()?, location: copy, is_temporary_copy: true, ..self })
     }
 }
 
@@ -68,7 +64,8 @@ impl Location {
         if schema_version == 0 {
             return Err(StoreErrorKind::NotADatabase(self.path().display().to_string()).into());
         }
-        let inspected = InspectedDatabase { database, schema_version, temporary_copy: None };
+        let inspected =
+            InspectedDatabase { database, schema_version, location: self.clone(), is_temporary_copy: false };
         if is_read_only { inspected.copied() } else { Ok(inspected) }
     }
 

@@ -12,11 +12,21 @@ pub(crate) struct BrokenReference {
 }
 
 impl Transaction<'_> {
-    /// Checks pages, indexes, and the types and CHECK constraints of columns. Passes the first `limit` problems to
+    /// Checks the pages of the file, and the types and CHECK constraints of columns. Passes the first `limit` problems to
     /// `report`.
-    pub(crate) fn check_integrity(&self, limit: u64, mut report: impl FnMut(String)) -> Result<()> {
-        self.query_each(&format!("PRAGMA integrity_check({limit})"), &[], |row| {
-            let problem: String = row.get("integrity_check")?;
+    pub(crate) fn check_pages(&self, limit: u64, report: impl FnMut(String)) -> Result<()> {
+        self.check_with(&format!("PRAGMA quick_check({limit})"), "quick_check", report)
+    }
+
+    /// Checks a table: its pages, its indexes, and the types and CHECK constraints of its columns. Passes the first 100
+    /// problems to `report`.
+    pub(crate) fn check_table(&self, table: &str, report: impl FnMut(String)) -> Result<()> {
+        self.check_with(&format!("PRAGMA integrity_check({})", quoted(table)), "integrity_check", report)
+    }
+
+    fn check_with(&self, sql: &str, column: &'static str, mut report: impl FnMut(String)) -> Result<()> {
+        self.query_each(sql, &[], |row| {
+            let problem: String = row.get(column)?;
             if problem != "ok" {
                 report(problem);
             }
@@ -24,9 +34,9 @@ impl Transaction<'_> {
         })
     }
 
-    /// Passes each broken foreign key to `report`.
-    pub(crate) fn check_references(&self, mut report: impl FnMut(BrokenReference)) -> Result<()> {
-        self.query_each("PRAGMA foreign_key_check", &[], |row| {
+    /// Passes each broken foreign key of a table to `report`.
+    pub(crate) fn check_references(&self, table: &str, mut report: impl FnMut(BrokenReference)) -> Result<()> {
+        self.query_each(&format!("PRAGMA foreign_key_check({})", quoted(table)), &[], |row| {
             let table = row.get("table")?;
             let row_id = row.get("rowid")?;
             let referenced_table = row.get("parent")?;
@@ -34,6 +44,17 @@ impl Transaction<'_> {
             Ok(())
         })
     }
+}
+
+/// The names of all tables.
+pub(in crate::store) fn tables(tx: &Transaction<'_>) -> Result<Vec<String>> {
+    let sql = "SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name";
+    tx.query_all(sql, &[], |row| row.get("name"))
+}
+
+/// A name as an SQL identifier.
+fn quoted(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "\"\""))
 }
 
 /// Writes the first page of the file as it is, to find out whether the disk accepts writes.

@@ -20,12 +20,14 @@ mod readers;
 mod recovery;
 mod restore;
 mod settings;
+mod snapshots;
 mod sync_failure;
 mod temporary_folder;
 mod wal_owner;
 
 pub(in crate::store) use checkpoint::Checkpointer;
 pub(in crate::store) use database::{Database, SchemaVersion};
-pub(in crate::store) use integrity::rewrite_header;
+pub(in crate::store) use integrity::{rewrite_header, tables};
 pub(crate) use location::Location;
 pub(in crate::store) use readers::{Isolation, Readers};
+pub(in crate::store) use snapshots::{Access, SnapshotReader, Snapshots};

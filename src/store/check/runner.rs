@@ -1,0 +1,125 @@
+//! Runs the steps of a check, several at a time.
+
+use std::collections::HashSet;
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{self, Sender};
+
+use super::steps::{INTEGRITY, Step};
+use crate::error::{Error, Result, StoreErrorKind};
+use crate::model::check::{CheckProgress, CheckReport};
+use crate::store::engine::sqlite::{SnapshotReader, Snapshots};
+
+/// How many steps run at a time at most. More would keep other work from the processor.
+const MAX_THREADS: usize = 4;
+
+/// Receives the progress of a check.
+pub(crate) type Progress<'p> = &'p mut dyn FnMut(CheckProgress) -> ControlFlow<()>;
+
+/// Counts the steps that are done, and reports them.
+pub(super) struct Runner<'p> {
+    done: usize,
+    total: usize,
+    progress: Progress<'p>,
+}
+
+impl<'p> Runner<'p> {
+    /// A runner for `total` steps.
+    pub(super) fn new(total: usize, progress: Progress<'p>) -> Self {
+        Self { done: 0, total, progress }
+    }
+
+    /// Runs these steps on threads, each with its own connection.
+    pub(super) fn run(&mut self, database: &Snapshots, steps: &[Step]) -> Result<CheckReport> {
+        let threads = std::thread::available_parallelism().map_or(1, usize::from).min(MAX_THREADS);
+        let queue = Queue { steps, next: AtomicUsize::new(0) };
+        let mut parts: Vec<Option<CheckReport>> = steps.iter().map(|_| None).collect();
+        std::thread::scope(|scope| {
+            let (sender, results) = mpsc::channel();
+            for _ in 0..threads {
+                let (work, sender) = (&queue, sender.clone());
+                let thread = std::thread::Builder::new().name("ticketing-check".to_owned());
+                let started = thread.spawn_scoped(scope, move || work.run(database, &sender));
+                if let Err(error) = started {
+                    queue.end();
+                    return Err(Error::Internal(format!("a thread for the check did not start: {error}")));
+                }
+            }
+            drop(sender);
+            for (index, part) in results {
+                // An error or a break ends the other threads after their steps.
+                let ended = part.and_then(|part| {
+                    parts[index] = Some(part);
+                    self.report_step()
+                });
+                ended.inspect_err(|_| queue.end())?;
+            }
+            Ok(())
+        })?;
+        Ok(merge(steps, parts))
+    }
+
+    fn report_step(&mut self) -> Result<()> {
+        self.done += 1;
+        let count = |number| u64::try_from(number).unwrap_or(u64::MAX);
+        let progress = CheckProgress { steps: count(self.done), total_steps: count(self.total) };
+        match (self.progress)(progress) {
+            ControlFlow::Continue(()) => Ok(()),
+            ControlFlow::Break(()) => Err(StoreErrorKind::CheckStopped.into()),
+        }
+    }
+}
+
+/// The steps from which the threads take the next one.
+struct Queue<'s> {
+    steps: &'s [Step],
+    next: AtomicUsize,
+}
+
+impl Queue<'_> {
+    /// Runs steps until there are no more.
+    fn run(&self, database: &Snapshots, results: &Sender<(usize, Result<CheckReport>)>) {
+        let mut reader = None;
+        loop {
+            let index = self.next.fetch_add(1, Ordering::Relaxed);
+            let Some(step) = self.steps.get(index) else { return };
+            let part = match &reader {
+                Some(reader) => run(step, reader),
+                None => database.open().and_then(|opened| run(step, reader.insert(opened))),
+            };
+            if results.send((index, part)).is_err() {
+                return;
+            }
+        }
+    }
+
+    /// Lets the threads find no more steps.
+    fn end(&self) {
+        self.next.store(self.steps.len(), Ordering::Relaxed);
+    }
+}
+
+fn run(step: &Step, reader: &SnapshotReader) -> Result<CheckReport> {
+    reader.read(|tx| step.run(tx))
+}
+
+/// Adds up the reports in the order of the steps. Of the check of all pages, only problems are added that the checks of the
+/// tables have not found.
+fn merge(steps: &[Step], parts: Vec<Option<CheckReport>>) -> CheckReport {
+    let mut report = CheckReport::default();
+    let mut of_pages = CheckReport::default();
+    for (step, part) in steps.iter().zip(parts) {
+        match step {
+            Step::Pages => of_pages = part.unwrap_or_default(),
+            _ => report.append(part.unwrap_or_default()),
+        }
+    }
+    let of_tables = report.findings.iter().filter(|finding| finding.invariant == INTEGRITY);
+    let known: HashSet<_> = of_tables.map(|finding| finding.sentence.clone()).collect();
+    for finding in of_pages.findings {
+        if !known.contains(&finding.sentence) {
+            report.add(finding);
+        }
+    }
+    report
+}

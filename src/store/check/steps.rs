@@ -1,0 +1,100 @@
+//! The steps of a check. Each reads one snapshot.
+
+use super::damage::report_damage;
+use super::invariant::Invariant;
+use super::values::{self, RowRule};
+use super::{orders, payments, sales, summary, tickets, webhooks};
+use crate::error::Result;
+use crate::model::check::{CheckReport, Finding};
+use crate::store::Transaction;
+use crate::store::engine::sqlite::{SnapshotReader, tables};
+
+pub(super) const INVARIANTS: &[&[Invariant]] = &[
+    sales::INVARIANTS,
+    summary::INVARIANTS,
+    orders::INVARIANTS,
+    payments::INVARIANTS,
+    tickets::INVARIANTS,
+    webhooks::INVARIANTS,
+];
+
+/// The names of the checks of the file itself.
+pub(super) const INTEGRITY: &str = "integrity";
+pub(super) const FOREIGN_KEYS: &str = "foreign-keys";
+
+/// A step of a check.
+pub(super) enum Step {
+    /// The pages of the file, also those that belong to no table.
+    Pages,
+    /// A table and its indexes.
+    Table(String),
+    /// The foreign keys of a table.
+    References(String),
+    Invariant(&'static Invariant),
+    Rule(&'static RowRule),
+    /// The bodies of notifications.
+    Notifications,
+}
+
+/// The steps that check the file itself, those of the largest tables first.
+pub(super) fn file_steps(reader: &SnapshotReader) -> Vec<Step> {
+    // If even the list of tables cannot be read, the check of the pages says so.
+    let mut names = reader.read(tables).unwrap_or_default();
+    names.sort_by_key(|table| !matches!(table.as_str(), "tickets" | "orders" | "order_items" | "webhook_outbox"));
+    let references: Vec<_> = names.iter().cloned().map(Step::References).collect();
+    let tables = names.into_iter().map(Step::Table);
+    std::iter::once(Step::Pages).chain(tables).chain(references).collect()
+}
+
+/// The steps that check the data in the current schema.
+pub(super) fn data_steps() -> Vec<Step> {
+    let invariants = INVARIANTS.iter().copied().flatten().map(Step::Invariant);
+    invariants.chain(values::RULES.iter().map(Step::Rule)).chain([Step::Notifications]).collect()
+}
+
+impl Step {
+    /// Runs the step on the snapshot that `tx` reads.
+    pub(super) fn run(&self, tx: &Transaction<'_>) -> Result<CheckReport> {
+        let mut report = CheckReport::default();
+        match self {
+            Self::Pages => {
+                let checked = tx.check_pages(CheckReport::LISTED, |problem| report.add(damaged(problem)));
+                report_damage(checked, |problem| report.add(damaged(problem)))?;
+            }
+            Self::Table(table) => {
+                let checked = tx.check_table(table, |problem| report.add(damaged(problem)));
+                report_damage(checked, |problem| report.add(damaged(problem)))?;
+            }
+            Self::References(table) => check_references(tx, table, &mut report)?,
+            Self::Invariant(invariant) => check_invariant(tx, invariant, &mut report)?,
+            Self::Rule(rule) => values::check_rule(tx, rule, &mut report)?,
+            Self::Notifications => webhooks::check(tx, &mut report)?,
+        }
+        Ok(report)
+    }
+}
+
+pub(super) fn damaged(sentence: String) -> Finding {
+    Finding { invariant: INTEGRITY.into(), table: String::new(), row: None, sentence }
+}
+
+fn check_references(tx: &Transaction<'_>, table: &str, report: &mut CheckReport) -> Result<()> {
+    let checked = tx.check_references(table, |reference| {
+        let table = reference.referenced_table;
+        let sentence = format!("the row must refer to an existing row of {table}");
+        let row = reference.row.map(|key| key.to_string());
+        report.add(Finding { invariant: FOREIGN_KEYS.into(), table: reference.table, row, sentence });
+    });
+    report_damage(checked, |problem| report.add(damaged(problem)))
+}
+
+fn check_invariant(tx: &Transaction<'_>, invariant: &Invariant, report: &mut CheckReport) -> Result<()> {
+    let finding =
+        |row, sentence| Finding { invariant: invariant.name.into(), table: invariant.table.to_owned(), row, sentence };
+    let checked = tx.query_each(invariant.violations, &[], |row| {
+        let key = row.get("id").ok().map(|key: i64| key.to_string());
+        report.add(finding(key, invariant.sentence.to_owned()));
+        Ok(())
+    });
+    report_damage(checked, |problem| report.add(finding(None, problem)))
+}
