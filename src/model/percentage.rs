@@ -10,7 +10,7 @@ const MAX_DECIMALS: u8 = 12;
 
 /// An exact percentage from 0 to 100, with at most 12 decimals.
 ///
-/// Percentages are compared by value: 12.5 equals 12.50. In JSON a percentage is a number.
+/// A percentage has no zeros at the end of its decimals: 12.50 is 12.5. In JSON it is a number.
 ///
 /// ```
 /// use ticketing::discount::Percentage;
@@ -93,7 +93,8 @@ impl TryFrom<Amount> for Percentage {
         if number.minor_with(MAX_DECIMALS).is_none() {
             return Err(PercentageError::TooManyDecimals);
         }
-        Ok(Self(number))
+        let (minor, decimals) = number.parts();
+        Ok(Self(Amount { minor, decimals }))
     }
 }
 
@@ -159,6 +160,8 @@ mod tests {
         assert_eq!(Percentage::new(1, 19), Err(TooManyDecimals));
         assert_eq!(Percentage::new(10_000_000_000_000, 12), Ok("10".parse().expect("a percentage")));
         assert_eq!(Percentage::whole(100), Ok(Percentage::ALL));
+        let with_zeros = Percentage::new(12_500, 3).expect("12.5 percent");
+        assert_eq!((with_zeros.units(), with_zeros.decimals(), with_zeros.to_string().as_str()), (125, 1, "12.5"));
         assert_eq!(Percentage::whole(101), Err(OutOfRange));
         assert!(serde_json::from_str::<Percentage>("100.5").is_err());
     }
