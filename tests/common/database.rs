@@ -83,6 +83,14 @@ impl Database {
         rows.collect::<rusqlite::Result<_>>().expect(sql)
     }
 
+    /// Begins a transaction that writes. Returns false if another connection has one.
+    pub fn try_begin(&self) -> bool {
+        self.0.busy_timeout(Duration::ZERO).expect("a timeout");
+        let begun = self.0.execute_batch("BEGIN IMMEDIATE");
+        self.0.busy_timeout(Duration::from_secs(30)).expect("a timeout");
+        begun.is_ok()
+    }
+
     /// Makes a passive checkpoint.
     pub fn checkpoint(&self) -> Result<(), String> {
         let checkpoint = self.0.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()));

@@ -25,7 +25,7 @@ pub fn child_role() -> Option<String> {
     Some(role)
 }
 
-/// A running child process.
+/// A running child process. It is killed when it is dropped.
 pub struct ChildProcess {
     pub child: Child,
     pub lines: Lines<BufReader<ChildStdout>>,
@@ -53,6 +53,14 @@ impl ChildProcess {
         drop(self.child.stdin.take());
         let messages = std::iter::from_fn(|| self.next_message()).collect();
         EndedProcess { status: self.child.wait().unwrap(), messages }
+    }
+}
+
+impl Drop for ChildProcess {
+    fn drop(&mut self) {
+        // Fails if the process has ended already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
     }
 }
 

@@ -180,6 +180,8 @@ fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
             return;
         }
         let Ok(socket) = socket else { continue };
+        // A response is sent in several pieces. Otherwise the second one waits for the acknowledgement of the first.
+        let _ = socket.set_nodelay(true);
         let connection = {
             let mut state = shared.lock();
             state.sockets.push(socket.try_clone().ok());

@@ -7,11 +7,12 @@ use std::process::Command;
 use std::sync::Arc;
 
 use tempfile::TempDir;
+use ticketing::error::Reason;
 use ticketing::id::{EventId, OrderId, OrganizationId, TicketId, TicketTypeId};
 use ticketing::order::{NewCustomer, OrderStatus};
 use ticketing::text_enum::TextEnum;
 use ticketing::ticket::{CheckInTicket, IssueTickets, TicketStatus};
-use ticketing::{Builder, Caller, TicketingService};
+use ticketing::{Builder, Caller, Result, TicketingService};
 
 use super::fixture::Fixture;
 use super::processes::{child_process, child_variable};
@@ -28,8 +29,13 @@ pub struct Sale {
 impl Sale {
     /// Adds two ticket types to the fixture's event, and closes the database.
     pub fn prepare(fixture: Fixture) -> Self {
-        let free = fixture.new_ticket_type(0, 1_000_000);
-        let paid = fixture.new_ticket_type(1250, 1_000_000);
+        Self::with_seats(fixture, 1_000_000)
+    }
+
+    /// The same with this number of seats of each ticket type.
+    pub fn with_seats(fixture: Fixture, seats: i64) -> Self {
+        let free = fixture.new_ticket_type(0, seats);
+        let paid = fixture.new_ticket_type(1250, seats);
         let organization = fixture.caller.organization();
         let variables = vec![
             ("TICKETING_TEST_FILE", fixture.path().to_str().expect("a path").to_owned()),
@@ -47,6 +53,12 @@ impl Sale {
         let mut command = child_process(test, role);
         command.envs(self.variables.iter().cloned());
         command
+    }
+
+    /// Sells with a service in this process.
+    pub fn seller<R: Fn(String)>(&self, service: TicketingService, report: R) -> Seller<R> {
+        let variable = |name| self.variables.iter().find(|(known, _)| *known == name).unwrap().1.clone();
+        Seller::new(service, variable, report)
     }
 
     /// Opens the database as after a crash.
@@ -70,68 +82,84 @@ impl<R: Fn(String)> Seller<R> {
     pub fn of_child(configure: impl FnOnce(Builder) -> Builder, report: R) -> Self {
         let path = PathBuf::from(child_variable("TICKETING_TEST_FILE"));
         let service = configure(TicketingService::builder(path).sandbox_gateway()).open().unwrap();
+        Self::new(service, child_variable, report)
+    }
+
+    fn new(service: TicketingService, variable: impl Fn(&'static str) -> String, report: R) -> Self {
         Self {
-            caller: service.act_for(child_variable("TICKETING_TEST_ORGANIZATION").parse().unwrap()).unwrap(),
-            event: child_variable("TICKETING_TEST_EVENT").parse().unwrap(),
-            free: child_variable("TICKETING_TEST_FREE").parse().unwrap(),
-            paid: child_variable("TICKETING_TEST_PAID").parse().unwrap(),
+            caller: service.act_for(variable("TICKETING_TEST_ORGANIZATION").parse().unwrap()).unwrap(),
+            event: variable("TICKETING_TEST_EVENT").parse().unwrap(),
+            free: variable("TICKETING_TEST_FREE").parse().unwrap(),
+            paid: variable("TICKETING_TEST_PAID").parse().unwrap(),
             service,
             report,
         }
     }
 
-    /// Makes one sale of each kind.
-    pub fn sell(&self) {
-        self.create_free_order();
-        self.create_paid_order(true);
-        self.create_cancelled_order();
-        self.create_paid_order(false);
-        self.issue_and_cancel_tickets();
+    /// Makes one sale of each kind, but none that is sold out. Returns at the first other error.
+    pub fn sell(&self) -> Result<()> {
+        let sales: [fn(&Self) -> Result<()>; 5] = [
+            Self::create_free_order,
+            |seller| seller.create_paid_order(true),
+            Self::create_cancelled_order,
+            |seller| seller.create_paid_order(false),
+            Self::issue_and_cancel_tickets,
+        ];
+        for sale in sales {
+            match sale(self) {
+                Err(error) if error.reason() == Some(Reason::SoldOut) => {}
+                result => result?,
+            }
+        }
+        Ok(())
     }
 
     /// Creates a free order of two tickets and checks one in.
-    fn create_free_order(&self) {
-        let created = self.service.create_order(&self.caller, new_order(self.event, self.free, 2)).unwrap();
+    fn create_free_order(&self) -> Result<()> {
+        let created = self.service.create_order(&self.caller, new_order(self.event, self.free, 2))?;
         let order = created.order;
         for ticket in &created.issued_tickets {
             (self.report)(format!("ticket {} {}", ticket.id, ticket.code));
         }
         (self.report)(format!("order {} COMPLETED 2", order.id));
         let ticket = &created.issued_tickets[0];
-        self.service.check_in_ticket(&self.caller, CheckInTicket::new(ticket.code.clone())).unwrap();
+        self.service.check_in_ticket(&self.caller, CheckInTicket::new(ticket.code.clone()))?;
         (self.report)(format!("checked-in {}", ticket.id));
+        Ok(())
     }
 
     /// Creates an order of two tickets and pays for it.
-    fn create_paid_order(&self, by_gateway: bool) {
-        let id = self.service.create_order(&self.caller, new_order(self.event, self.paid, 2)).unwrap().order.id;
+    fn create_paid_order(&self, by_gateway: bool) -> Result<()> {
+        let id = self.service.create_order(&self.caller, new_order(self.event, self.paid, 2))?.order.id;
         (self.report)(format!("order {id} PENDING 0"));
-        let paid = if by_gateway {
-            self.service.payment_completed(&self.caller, id)
+        let order = if by_gateway {
+            self.service.payment_completed(&self.caller, id)?
         } else {
-            self.service.mark_order_paid(&self.caller, id)
+            self.service.mark_order_paid(&self.caller, id)?
         };
-        let order = paid.unwrap();
         (self.report)(format!("order {id} {} {}", order.status, order.items[0].issued_tickets.len()));
+        Ok(())
     }
 
-    fn create_cancelled_order(&self) {
-        let id = self.service.create_order(&self.caller, new_order(self.event, self.paid, 1)).unwrap().order.id;
-        self.service.payment_completed(&self.caller, id).unwrap();
+    fn create_cancelled_order(&self) -> Result<()> {
+        let id = self.service.create_order(&self.caller, new_order(self.event, self.paid, 1))?.order.id;
+        self.service.payment_completed(&self.caller, id)?;
         (self.report)(format!("order {id} COMPLETED 1"));
-        self.service.cancel_order(&self.caller, id).unwrap();
+        self.service.cancel_order(&self.caller, id)?;
         (self.report)(format!("order {id} CANCELLED 1"));
+        Ok(())
     }
 
-    fn issue_and_cancel_tickets(&self) {
+    fn issue_and_cancel_tickets(&self) -> Result<()> {
         let customer = NewCustomer::new("Press", "press@example.com");
         let request = IssueTickets::new(self.free, customer, 2);
-        let issued = self.service.issue_tickets(&self.caller, request).unwrap().issued_tickets;
+        let issued = self.service.issue_tickets(&self.caller, request)?.issued_tickets;
         for ticket in &issued {
             (self.report)(format!("ticket {} {}", ticket.id, ticket.code));
         }
-        self.service.cancel_ticket(&self.caller, issued[0].id).unwrap();
+        self.service.cancel_ticket(&self.caller, issued[0].id)?;
         (self.report)(format!("cancelled {}", issued[0].id));
+        Ok(())
     }
 }
 
@@ -171,7 +199,7 @@ impl Acknowledged {
         self.compare(service, caller).err()
     }
 
-    fn compare(&self, service: &TicketingService, caller: &Caller) -> Result<(), String> {
+    fn compare(&self, service: &TicketingService, caller: &Caller) -> std::result::Result<(), String> {
         for (id, (acknowledged, tickets)) in &self.orders {
             let order = service.get_order(caller, *id).map_err(|error| format!("{id}: {error}"))?;
             // An operation that was running when the process was killed may be stored, too.

@@ -26,7 +26,7 @@ fn a_child_process_sells_until_it_is_killed() {
     send_to_parent("ready");
     run_at_once(THREADS, |_| {
         loop {
-            seller.sell();
+            seller.sell().unwrap();
         }
     });
 }

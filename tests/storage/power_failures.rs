@@ -38,7 +38,7 @@ fn a_child_process_sells_in_bursts() {
     // The store's own checkpoints are too rare for so short a sale.
     let database = Database::open(Path::new(&child_variable("TICKETING_TEST_FILE")));
     let burst = || {
-        run_at_once(SELLERS, |_| seller.sell());
+        run_at_once(SELLERS, |_| seller.sell().unwrap());
     };
     for _ in 0..BURSTS / 2 {
         burst();
