@@ -124,8 +124,8 @@ pub struct WebhookStatistics {
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct MaintenanceStatistics {
-    /// Rows that the maintenance skipped, because they cannot be read or contradict other rows. A
-    /// row is tried again, and counted again, about every minute.
+    /// Rows that the maintenance, the webhook sender or the threads of functions skipped, because they cannot be read or
+    /// contradict other rows. A row is tried again, and counted again, about every minute.
     pub skipped_rows: u64,
     /// Maintenance runs that expired and deleted nothing because the clock
     /// [jumped ahead](crate::TicketingService::run_maintenance).

@@ -180,7 +180,7 @@ impl Collector for ServiceMetrics {
         metrics.counters("webhook_attempts", "Attempts to deliver a notification, by outcome", "outcome", attempts)?;
         let help = "Duration of the attempts that tried to connect";
         metrics.histogram("webhook_attempt_duration", help, Some(&Unit::Seconds), &webhooks.seconds)?;
-        let help = "Damaged rows that maintenance skipped, counted each minute";
+        let help = "Damaged rows that background work skipped, counted each minute";
         metrics.counter("rows_skipped", help, maintenance.skipped_rows)?;
         let help = "Maintenance runs that expired and deleted nothing because the clock jumped ahead";
         metrics.counter("maintenance_held_back", help, maintenance.held_back)?;

@@ -278,7 +278,7 @@ impl TicketingService {
     }
 
     /// Counts and logs a row that could not be processed, and skips it for a minute.
-    fn skip_row(&self, table: SkippedTable, key: i64, error: &Error) {
+    pub(super) fn skip_row(&self, table: SkippedTable, key: i64, error: &Error) {
         self.store_in_operation().counters().row_skipped();
         if self.inner.skipped_rows.add(table, key, self.inner.environment.clock.monotonic()) {
             tracing::error!(

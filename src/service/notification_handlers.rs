@@ -8,6 +8,7 @@ use std::time::Duration;
 use super::TicketingService;
 use super::close::WeakTicketingService;
 use super::handler_thread::{HandlerThread, RegisteredHandler, Registration, Wakeup};
+use super::skipped_rows::SkippedTable;
 use crate::error::{FieldErrors, Result};
 use crate::model::handler_notification::Notification;
 use crate::model::id::NotificationId;
@@ -88,7 +89,8 @@ impl TicketingService {
         match store.write(move |tx| handler_queue::claim(tx, &name))? {
             Claim::Nothing => return Ok(false),
             Claim::Call(claimed) => self.call(handler, claimed)?,
-            Claim::Removed { id, problem } => give_up(handler, id, &problem),
+            Claim::Skipped { id, error } => self.skip_row(SkippedTable::Notifications, id.raw(), &error),
+            Claim::Removed { id } => give_up(handler, id, "the process ended during the last call"),
         }
         Ok(true)
     }
@@ -171,6 +173,6 @@ fn give_up(handler: &NotificationHandler, id: NotificationId, problem: &str) {
         handler = handler.registration.name,
         notification = %id,
         problem,
-        "a notification is given up: its handler was called eight times, or it cannot be read"
+        "a notification is given up: its handler was called eight times"
     );
 }

@@ -20,6 +20,7 @@ pub(super) enum SkippedTable {
     Orders,
     Events,
     Refunds,
+    Notifications,
 }
 
 impl SkippedTable {
@@ -28,6 +29,7 @@ impl SkippedTable {
             Self::Orders => "orders",
             Self::Events => "events",
             Self::Refunds => "refunds",
+            Self::Notifications => "handler_queue",
         }
     }
 }

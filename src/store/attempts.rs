@@ -9,7 +9,7 @@ use std::time::Duration;
 use super::attempt_results::{AttemptResult, ClaimedAttempt, record};
 use super::subscribed_endpoints::Generations;
 use super::{Bind, Row, Transaction};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::model::id::{NotificationId, OrganizationId, OutboxId, WebhookDeliveryId, WebhookId};
 use crate::model::secret::Secret;
 use crate::model::statistics::WebhookOutcome;
@@ -25,6 +25,9 @@ const LEASE: Duration = Duration::from_secs(18);
 /// the process interrupts all others that run at the same time. The random times separate it from them.
 const INTERRUPTION_SPREAD: Duration = Duration::from_millis(1500);
 
+/// How long a row is skipped that cannot be read.
+const DAMAGED_PAUSE: Duration = Duration::from_mins(1);
+
 /// The error message in the history for an attempt that failed because of its interruptions.
 const INTERRUPTED_MESSAGE: &str = "the sending process ended during this attempt three times";
 
@@ -37,7 +40,7 @@ pub(super) const DUE: &str = "SELECT id, event_id, type, body, attempts, cuts, c
 pub(super) const DUE_TOO_LATE: &str = "SELECT id FROM webhook_outbox
     WHERE endpoint_id = ?1 AND state = 'WAITING' AND type = ?2 AND generation = ?3 AND due_at > ?4
     ORDER BY due_at LIMIT ?5";
-const MAKE_DUE: &str = "UPDATE webhook_outbox SET due_at = ?2 WHERE id = ?1 AND state = 'WAITING'";
+const SET_DUE: &str = "UPDATE webhook_outbox SET due_at = ?2 WHERE id = ?1 AND state = 'WAITING'";
 pub(super) const NEXT_DUE: &str = "SELECT due_at FROM webhook_outbox
     WHERE endpoint_id = ?1 AND state = 'WAITING' AND type = ?2 AND generation = ?3 ORDER BY due_at LIMIT 1";
 pub(super) const NEXT_ENDPOINT: &str = "SELECT endpoint_id FROM webhook_outbox
@@ -48,6 +51,7 @@ const CLAIM: &str = "UPDATE webhook_outbox SET claim = ?2, due_at = ?3
     WHERE id = ?1 AND state = 'WAITING' AND due_at <= ?4";
 const POSTPONE: &str = "UPDATE webhook_outbox SET claim = NULL, due_at = ?2, cuts = cuts + 1
     WHERE id = ?1 AND state = 'WAITING' AND due_at <= ?3";
+
 /// Which attempts to claim.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ClaimRequest {
@@ -61,10 +65,19 @@ pub(crate) struct ClaimRequest {
 #[derive(Debug, Default)]
 pub(crate) struct Claims {
     pub(crate) attempts: Vec<ClaimedAttempt>,
+    /// Rows that cannot be read. They are skipped for a minute.
+    pub(crate) damaged: Vec<DamagedRow>,
     /// Whether more rows may be due now.
     pub(crate) more_due: bool,
     /// When the next row is due, if `more_due` is false and there is one.
     pub(crate) next_due: Option<Timestamp>,
+}
+
+/// A row of the outbox that cannot be read.
+#[derive(Debug)]
+pub(crate) struct DamagedRow {
+    pub(crate) id: OutboxId,
+    pub(crate) error: Error,
 }
 
 /// The organization of an endpoint, and its last attempt.
@@ -133,7 +146,8 @@ struct DueRow {
     event_type: EventType,
     generation: i64,
     body: String,
-    due_at: Timestamp,
+    /// In milliseconds. It may be no time that a [`Timestamp`] can represent.
+    due_at: i64,
     /// The number of attempts that were completed.
     attempts: i64,
     /// How many times the next attempt was interrupted. Does not count the interruption that `interrupted` reports.
@@ -164,8 +178,12 @@ pub(crate) fn claim(tx: &Transaction<'_>, request: ClaimRequest) -> Result<Claim
     let mut claims = Claims::default();
     // The rows of a disabled endpoint wait until it is enabled. Those of a deleted one are being removed.
     let Some(target) = target(tx, endpoint)? else { return Ok(claims) };
-    let mut due = due_rows(tx, &target.queues, max_attempts)?;
-    claims.more_due = due.len() >= max_attempts;
+    let DueRows { mut due, damaged } = due_rows(tx, &target.queues, max_attempts)?;
+    claims.more_due = due.len() + damaged.len() >= max_attempts;
+    for row in &damaged {
+        tx.execute(SET_DUE, &[row.id.into(), tx.now().saturating_add(DAMAGED_PAUSE).into()])?;
+    }
+    claims.damaged = damaged;
     due.truncate(max_attempts);
     // A row that was interrupted before may be the one that crashes the process. In that case, claim only one row for
     // each worker, because rows that wait for their worker would count as interrupted too.
@@ -183,19 +201,32 @@ pub(crate) fn claim(tx: &Transaction<'_>, request: ClaimRequest) -> Result<Claim
     Ok(claims)
 }
 
+/// Rows that are due.
+struct DueRows {
+    due: Vec<DueRow>,
+    damaged: Vec<DamagedRow>,
+}
+
 /// Returns rows that are due, those first that have been due for the longest time: up to `max` of each queue.
-fn due_rows(tx: &Transaction<'_>, queues: &[Queue], max: usize) -> Result<Vec<DueRow>> {
+fn due_rows(tx: &Transaction<'_>, queues: &[Queue], max: usize) -> Result<DueRows> {
     let limit = i64::try_from(max).unwrap_or(i64::MAX);
     let mut due = Vec::new();
+    let mut damaged = Vec::new();
     for queue in queues {
         for row in due_too_late(tx, *queue, limit)? {
-            tx.execute(MAKE_DUE, &[row.into(), tx.now().into()])?;
+            tx.execute(SET_DUE, &[row.into(), tx.now().into()])?;
         }
-        let decode = |row: &Row<'_>| decode_due(row, queue.generation);
-        due.append(&mut tx.query_all(DUE, &queue.binds(tx.now(), limit), decode)?);
+        tx.query_each(DUE, &queue.binds(tx.now(), limit), |row| {
+            match decode_due(row, queue.generation) {
+                Ok(row) => due.push(row),
+                Err(error) if error.concerns_all_rows() => return Err(error),
+                Err(error) => damaged.push(DamagedRow { id: row.get("id")?, error }),
+            }
+            Ok(())
+        })?;
     }
     due.sort_by_key(|row| (row.due_at, row.id));
-    Ok(due)
+    Ok(DueRows { due, damaged })
 }
 
 /// Claims one row. Returns `None` if its attempt was interrupted: it is then postponed, or recorded as failed.
@@ -256,15 +287,17 @@ fn due_too_late(tx: &Transaction<'_>, queue: Queue, limit: i64) -> Result<Vec<Ou
     tx.query_all(DUE_TOO_LATE, &queue.binds(latest, limit), |row| row.get("id"))
 }
 
-/// Returns when the next row of these queues is due.
+/// Returns when the next row of these queues is due. A time that a [`Timestamp`] cannot represent counts as the nearest
+/// one that it can.
 fn next_due(tx: &Transaction<'_>, queues: &[Queue]) -> Result<Option<Timestamp>> {
     let mut next = None;
     for queue in queues {
         let binds = &queue.binds(tx.now(), 1)[..3];
-        let due_at: Option<Timestamp> = tx.query_opt(NEXT_DUE, binds, |row| row.get("due_at"))?;
+        let due_at: Option<i64> = tx.query_opt(NEXT_DUE, binds, |row| row.get("due_at"))?;
         next = next.into_iter().chain(due_at).min();
     }
-    Ok(next)
+    let (earliest, latest) = (Timestamp::UNIX_EPOCH, Timestamp::MAX);
+    Ok(next.map(|at| Timestamp::from_millis(at).unwrap_or(if at < earliest.millis() { earliest } else { latest })))
 }
 
 /// Returns the next endpoint that has waiting rows, by ascending id after `after`. It may be disabled or deleted.
@@ -272,9 +305,15 @@ pub(crate) fn next_endpoint(tx: &Transaction<'_>, after: WebhookId) -> Result<Op
     tx.query_opt(NEXT_ENDPOINT, &[after.into()], |row| row.get("endpoint_id"))
 }
 
-/// Returns when the first row of an endpoint is due; `None` if it has none, or is disabled or deleted.
+/// Returns when the first row of an endpoint is due; `None` if it has none, or is disabled or deleted. An endpoint that
+/// cannot be read is due now: its claim fails and reports it.
 pub(crate) fn first_due(tx: &Transaction<'_>, endpoint: WebhookId) -> Result<Option<Timestamp>> {
-    let Some(target) = target(tx, endpoint)? else { return Ok(None) };
+    let target = match target(tx, endpoint) {
+        Ok(Some(target)) => target,
+        Ok(None) => return Ok(None),
+        Err(error) if error.concerns_all_rows() => return Err(error),
+        Err(_) => return Ok(Some(tx.now())),
+    };
     let first = next_due(tx, &target.queues)?;
     if first.is_some_and(|at| at > tx.now()) {
         for queue in target.queues {

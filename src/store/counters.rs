@@ -39,6 +39,8 @@ pub(crate) enum CommitEvent {
         duration: Option<Duration>,
     },
     NotificationDead,
+    /// A row could not be read, and was skipped.
+    RowSkipped,
 }
 
 impl CommitEvent {
@@ -236,6 +238,7 @@ impl Counters {
                     }
                 }
                 CommitEvent::NotificationDead => self.notifications_dead.add(1),
+                CommitEvent::RowSkipped => self.rows_skipped.add(1),
                 CommitEvent::EndpointChanged(_) | CommitEvent::HandlerNotified | CommitEvent::RowInserted(_) => {}
             }
         }

@@ -17,6 +17,9 @@ use crate::rules::delivery::{LATEST_DUE, MAX_ATTEMPTS, delay_after};
 /// How long a claim lasts. If the process ends during a call, the handler is called again after this time.
 const LEASE: Duration = Duration::from_mins(1);
 
+/// How long a notification is skipped that cannot be read.
+const DAMAGED_PAUSE: Duration = Duration::from_mins(1);
+
 /// How many rows one transaction deletes. Other writers wait for as long as this takes.
 const BATCH: i64 = 1000;
 
@@ -30,6 +33,7 @@ pub(super) const DUE: &str = "SELECT id, organization_id, body, attempts, create
 pub(super) const DUE_TOO_LATE: &str = "SELECT id, organization_id, body, attempts, created_at FROM handler_queue
     WHERE handler = ?1 AND due_at > ?2 ORDER BY due_at, id LIMIT 1";
 const CLAIM: &str = "UPDATE handler_queue SET claim = ?2, attempts = attempts + 1, due_at = ?3 WHERE id = ?1";
+const SKIP: &str = "UPDATE handler_queue SET due_at = ?2 WHERE id = ?1";
 const RETRY: &str = "UPDATE handler_queue SET claim = NULL, due_at = ?3 WHERE id = ?1 AND claim = ?2";
 const DELETE_CLAIMED: &str = "DELETE FROM handler_queue WHERE id = ?1 AND claim = ?2";
 const DELETE: &str = "DELETE FROM handler_queue WHERE id = ?1";
@@ -51,8 +55,15 @@ pub(crate) fn register(tx: &Transaction<'_>, name: &str, topics: &[NotificationT
 
 struct Handler {
     name: String,
-    /// The texts of the topics: those of a newer version may be unknown here.
-    topics: Vec<String>,
+    /// The texts of the topics: those of a newer version may be unknown here. `None` if they cannot be read: then every
+    /// notification is queued, so that none is lost, and no sale fails.
+    topics: Option<Vec<String>>,
+}
+
+impl Handler {
+    fn wants(&self, topic: &str) -> bool {
+        self.topics.as_ref().is_none_or(|topics| topics.iter().any(|known| known == topic))
+    }
 }
 
 /// Queues a notification of each change for every handler of its topic, and records one for the subscribers.
@@ -62,7 +73,7 @@ pub(crate) fn report(
     changes: impl IntoIterator<Item = NotificationDetails>,
 ) -> Result<()> {
     let handlers =
-        tx.query_all(HANDLERS, &[], |row| Ok(Handler { name: row.get("name")?, topics: row.json("topics")? }))?;
+        tx.query_all(HANDLERS, &[], |row| Ok(Handler { name: row.get("name")?, topics: row.json("topics").ok() }))?;
     if handlers.is_empty() && !tx.has_subscribers() {
         return Ok(());
     }
@@ -83,7 +94,7 @@ fn insert(
     details: &NotificationDetails,
 ) -> Result<()> {
     let topic = details.topic().as_str();
-    let mut handlers = handlers.iter().filter(|handler| handler.topics.iter().any(|known| known == topic)).peekable();
+    let mut handlers = handlers.iter().filter(|handler| handler.wants(topic)).peekable();
     if handlers.peek().is_none() {
         return Ok(());
     }
@@ -107,10 +118,14 @@ pub(crate) struct ClaimedNotification {
 pub(crate) enum Claim {
     Nothing,
     Call(ClaimedNotification),
-    /// The notification was removed: it cannot be read, or all its calls were interrupted by the end of their process.
+    /// The notification cannot be read. It is tried again in a minute.
+    Skipped {
+        id: NotificationId,
+        error: Error,
+    },
+    /// The notification was removed: all its calls were interrupted by the end of their process.
     Removed {
         id: NotificationId,
-        problem: String,
     },
 }
 
@@ -123,16 +138,26 @@ struct DueRow {
 fn decode_due(row: &Row<'_>) -> Result<DueRow> {
     let id = row.get("id")?;
     let attempts: i64 = row.get("attempts")?;
-    let read = || {
-        Ok(Notification {
-            id,
-            organization_id: row.get("organization_id")?,
-            created_at: row.get("created_at")?,
-            attempt: u32::try_from(attempts + 1).unwrap_or(u32::MAX),
-            details: row.json("body")?,
-        })
-    };
-    Ok(DueRow { id, attempts, notification: read() })
+    Ok(DueRow { id, attempts, notification: decode(row) })
+}
+
+fn decode(row: &Row<'_>) -> Result<Notification> {
+    let attempts: i64 = row.get("attempts")?;
+    Ok(Notification {
+        id: row.get("id")?,
+        organization_id: row.get("organization_id")?,
+        created_at: row.get("created_at")?,
+        attempt: u32::try_from(attempts + 1).unwrap_or(u32::MAX),
+        details: row.json("body")?,
+    })
+}
+
+/// Every row, for a check.
+pub(super) const ALL: &str = "SELECT id, organization_id, body, attempts, created_at FROM handler_queue";
+
+/// Whether the notification of a row can be read. If not, the error says why.
+pub(super) fn is_readable(row: &Row<'_>) -> Result<bool> {
+    decode(row).map(|_| true)
 }
 
 /// Whether a notification is due for the handler.
@@ -153,17 +178,17 @@ fn find_due(tx: &Transaction<'_>, handler: &str) -> Result<Option<DueRow>> {
 /// Claims the notification that has been due for the longest time.
 pub(crate) fn claim(tx: &Transaction<'_>, handler: &str) -> Result<Claim> {
     let Some(due) = find_due(tx, handler)? else { return Ok(Claim::Nothing) };
-    let remove = |problem: String| {
-        tx.execute(DELETE, &[due.id.into()])?;
-        Ok(Claim::Removed { id: due.id, problem })
-    };
-    if due.attempts >= MAX_ATTEMPTS {
-        return remove("the process ended during the last call".to_owned());
-    }
     let notification = match due.notification {
         Ok(notification) => notification,
-        Err(error) => return remove(error.to_string()),
+        Err(error) => {
+            tx.execute(SKIP, &[due.id.into(), tx.now().saturating_add(DAMAGED_PAUSE).into()])?;
+            return Ok(Claim::Skipped { id: due.id, error });
+        }
     };
+    if due.attempts >= MAX_ATTEMPTS {
+        tx.execute(DELETE, &[due.id.into()])?;
+        return Ok(Claim::Removed { id: due.id });
+    }
     let mut random = [0; 8];
     tx.environment().entropy.fill(&mut random);
     let claim = i64::from_le_bytes(random);

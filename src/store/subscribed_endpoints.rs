@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Row, Transaction};
+use super::{CommitEvent, Row, Transaction};
 use crate::error::{Error, Result};
 use crate::model::id::{OrganizationId, WebhookId};
 use crate::model::webhook::EventType;
@@ -36,11 +36,23 @@ pub(super) struct EnabledEndpoint {
     pub(super) generations: Generations,
 }
 
-/// Returns the enabled endpoints of an organization.
+/// Returns the enabled endpoints of an organization. One that cannot be read is skipped: it must not stop the sales of
+/// its organization.
 pub(super) fn enabled(tx: &Transaction<'_>, organization: OrganizationId) -> Result<Vec<EnabledEndpoint>> {
-    tx.query_all(ENABLED, &[organization.into()], |row| {
-        Ok(EnabledEndpoint { id: row.get("id")?, types: row.json("events")?, generations: row.json("generations")? })
-    })
+    let mut endpoints = Vec::new();
+    tx.query_each(ENABLED, &[organization.into()], |row| {
+        match decode_enabled(row) {
+            Ok(endpoint) => endpoints.push(endpoint),
+            Err(error) if error.concerns_all_rows() => return Err(error),
+            Err(_) => tx.record(CommitEvent::RowSkipped),
+        }
+        Ok(())
+    })?;
+    Ok(endpoints)
+}
+
+fn decode_enabled(row: &Row<'_>) -> Result<EnabledEndpoint> {
+    Ok(EnabledEndpoint { id: row.get("id")?, types: row.json("events")?, generations: row.json("generations")? })
 }
 
 /// An endpoint that exists.

@@ -6,9 +6,11 @@ use std::time::Duration;
 
 use ticketing::id::OrderId;
 use ticketing::maintenance::MaintenanceReport;
+use ticketing::notification::NotificationTopic;
 use ticketing::order::OrderStatus;
 use ticketing::payment::{Checkout, CheckoutRequest, GatewayError, PaymentGateway, RefundRequest};
 
+use crate::common::database::stored_id;
 use crate::common::webhooks::wait_until;
 use crate::common::*;
 
@@ -110,6 +112,49 @@ fn a_refund_that_cannot_be_read_is_skipped_and_the_next_is_made() {
     set_currency("EUR");
     fixture.clock.advance(Duration::from_mins(1));
     assert_eq!(run(&fixture).answered_refunds, 1);
+}
+
+#[test]
+fn a_notification_for_a_function_that_cannot_be_read_is_kept_and_the_others_are_processed() {
+    let (calls, called) = channel();
+    let fixture = Fixture::with(|builder| {
+        builder.handler_threads(false).on_topics("mail", [NotificationTopic::TicketIssued], move |_, notification| {
+            Ok(calls.send((notification.id, notification.attempt))?)
+        })
+    });
+    fixture.issue(fixture.default_ticket_type(), 2);
+    let damaged = fixture.stored("SELECT MIN(id) FROM handler_queue");
+    let body: String = fixture.database().value("SELECT body FROM handler_queue ORDER BY id LIMIT 1");
+    let set_body = |body: &str| {
+        fixture.database().execute("UPDATE handler_queue SET body = ?2 WHERE id = ?1", (damaged, body));
+    };
+    set_body("no JSON");
+    fixture.service.deliver_due_notifications().expect("a round");
+    assert_ne!(called.try_recv().map(|(id, _)| stored_id(id)), Ok(damaged));
+    called.try_recv().unwrap_err();
+    assert_eq!(fixture.stored("SELECT id FROM handler_queue"), damaged);
+    assert_eq!(fixture.service.statistics().maintenance.skipped_rows, 1);
+    assert!(fixture.service.check().expect("a check").counts.contains_key("handler-notification"));
+    set_body(&body);
+    fixture.clock.advance(Duration::from_mins(1));
+    fixture.service.deliver_due_notifications().expect("a round");
+    assert_eq!(called.try_recv().map(|(id, attempt)| (stored_id(id), attempt)), Ok((damaged, 1)));
+}
+
+#[test]
+fn functions_whose_topics_cannot_be_read_get_every_notification_until_they_are_registered_again() {
+    let fixture = Fixture::with(|builder| {
+        builder.handler_threads(false).on_topics("mail", [NotificationTopic::TicketIssued], |_, _| Ok(()))
+    });
+    let queued = || fixture.stored("SELECT COUNT(*) FROM handler_queue");
+    fixture.database().run("UPDATE notification_handlers SET topics = 'no JSON'");
+    fixture.order(fixture.default_ticket_type(), 1);
+    assert_eq!(queued(), 1, "order.created");
+    drop(fixture.second_service_with(|builder| {
+        builder.handler_threads(false).on_topics("mail", [NotificationTopic::TicketIssued], |_, _| Ok(()))
+    }));
+    fixture.order(fixture.default_ticket_type(), 1);
+    assert_eq!(queued(), 1);
 }
 
 #[test]

@@ -128,6 +128,12 @@ fn add_notifications(fixture: &Fixture, other: &ticketing::Caller) {
         outbox::record_failure_at(&file, issued[0].id, now);
     }
     outbox::record_failure_at(&file, issued[1].id, now);
+    let waiting = "INSERT INTO notification_handlers (name, topics, seen_at) VALUES ('mail', '[]', 0);
+        INSERT INTO handler_queue (id, handler, organization_id, body, due_at, created_at)
+            SELECT 1, 'mail', organization_id, '{\"topic\": \"order.expired\", \"data\": {
+                \"order_id\": \"order_0000000000001\", \"event_id\": \"event_0000000000001\",
+                \"customer_id\": \"customer_0000000000001\"}}', 0, 0 FROM webhook_endpoints WHERE id = 2";
+    file.run(waiting);
     // A fan-out, which for so few notifications is not queued: the second endpoint gets the cancellation too.
     let fan_out = "INSERT INTO webhook_fan_outs (id, organization_id, type, endpoints, notifications, total, created_at)
         SELECT id, (SELECT organization_id FROM webhook_endpoints WHERE id = 2), type,
@@ -354,6 +360,8 @@ const DAMAGE: &[(&str, &[&str])] = &[
     ("UPDATE webhook_fan_outs SET notifications = '[[\"secret\"]]'", &["webhook-fan-out"]),
     ("UPDATE webhook_fan_outs SET type = 'order.completed'", &["webhook-fan-out"]),
     ("UPDATE webhook_fan_outs SET total = 2", &["webhook-fan-out"]),
+    ("UPDATE handler_queue SET body = '{\"topic\": \"secret\"}'", &["handler-notification"]),
+    ("UPDATE handler_queue SET created_at = -1", &["handler-notification"]),
     (
         "UPDATE webhook_fan_outs SET organization_id = (SELECT MAX(id) FROM organizations)",
         &["webhook-fan-out"],

@@ -9,7 +9,7 @@ use crate::common::*;
 use ticketing::webhook::SenderOptions;
 
 #[test]
-fn an_endpoint_with_unreadable_rows_delays_no_other_and_is_retried_after_a_minute() {
+fn a_row_that_cannot_be_read_delays_no_other_and_is_tried_again_after_a_minute() {
     let transport = FakeTransport::succeeding();
     let fixture = Fixture::with_transport(&transport);
     fixture.skip_final_check();
@@ -21,13 +21,14 @@ fn an_endpoint_with_unreadable_rows_delays_no_other_and_is_retried_after_a_minut
     let _sender = fixture.start_sender(SenderOptions::default().workers(2));
     fixture.ticket_webhook("https://example.com/fine");
     fixture.queue_notifications(5);
-    wait_until("the other endpoint has all of its notifications", || transport.sent_to("/fine") == 5);
+    wait_until("the others are sent", || (transport.sent_to("/fine"), transport.sent_to("/damaged")) == (5, 5));
     sleep(POLL_TIME);
     let commits = || fixture.service.statistics().commits.done;
     let before = commits();
     sleep(Duration::from_secs(2));
     assert!(commits() - before <= 2, "{} needless commits", commits() - before);
-    assert_eq!(transport.sent_to("/damaged"), 0);
+    assert_eq!(transport.sent_to("/damaged"), 5, "the other rows of its endpoint");
+    assert_eq!(fixture.service.statistics().maintenance.skipped_rows, 1);
     write(
         "UPDATE webhook_outbox SET body = CAST(SUBSTR(CAST(body AS BLOB), 2) AS TEXT) WHERE SUBSTR(CAST(body AS BLOB), 1, 1) = x'ff'",
     );
@@ -48,4 +49,62 @@ fn a_row_of_an_unknown_type_delays_no_other_rows_of_its_endpoint() {
     fixture.wait_for_outbox(5, "DELIVERED");
     assert_eq!((fixture.outbox_count("WAITING"), transport.sent().len()), (1, 5));
     assert!(!fixture.service.check().expect("a check").is_clean());
+}
+
+#[test]
+fn more_rows_that_cannot_be_read_than_are_claimed_at_once_delay_no_other_of_their_endpoint() {
+    let transport = FakeTransport::succeeding();
+    let fixture = Fixture::with_transport(&transport);
+    fixture.skip_final_check();
+    fixture.ticket_webhook("https://example.com/hook");
+    fixture.queue_notifications(300);
+    let database = Database::open_without_constraints(&fixture.path());
+    database.execute("UPDATE webhook_outbox SET body = CAST(x'ff' AS TEXT)", []);
+    fixture.queue_notifications(1);
+    assert_eq!(fixture.service.deliver_due_webhooks().unwrap(), 1);
+    assert_eq!(fixture.service.statistics().maintenance.skipped_rows, 300);
+    assert_eq!(fixture.service.deliver_due_webhooks().unwrap(), 0);
+    assert_eq!(fixture.service.check().unwrap().counts["webhook-body"], 300);
+}
+
+#[test]
+fn a_due_time_that_no_clock_shows_is_due_and_stops_no_endpoint() {
+    let transport = FakeTransport::succeeding();
+    let fixture = Fixture::with_transport(&transport);
+    for path in ["first", "second", "third"] {
+        fixture.ticket_webhook(format!("https://example.com/{path}"));
+    }
+    fixture.queue_notifications(2);
+    let database = fixture.database();
+    let endpoints: Vec<i64> = database.column("SELECT id FROM webhook_endpoints ORDER BY id");
+    for (endpoint, due_at) in endpoints.iter().zip([i64::MIN, i64::MAX]) {
+        database.execute("UPDATE webhook_outbox SET due_at = ?2 WHERE endpoint_id = ?1", [*endpoint, due_at]);
+    }
+    let _sender = fixture.start_sender(SenderOptions::default());
+    fixture.wait_for_outbox(6, "DELIVERED");
+}
+
+#[test]
+fn an_endpoint_that_cannot_be_read_stops_neither_the_sales_nor_the_other_endpoints() {
+    let transport = FakeTransport::succeeding();
+    let fixture = Fixture::with_transport(&transport);
+    fixture.skip_final_check();
+    let damaged = fixture.ticket_webhook("https://example.com/damaged").endpoint.id;
+    fixture.ticket_webhook("https://example.com/fine");
+    fixture.queue_notifications(1);
+    let write = |events: &str| {
+        let id = database::stored_id(damaged);
+        fixture.database().run(&format!("UPDATE webhook_endpoints SET events = '{events}' WHERE id = {id}"));
+    };
+    write("no JSON");
+    let _sender = fixture.start_sender(SenderOptions::default());
+    fixture.queue_notifications(2);
+    fixture.wait_for_outbox(3, "DELIVERED");
+    assert_eq!((transport.sent_to("/fine"), transport.sent_to("/damaged")), (3, 0));
+    wait_until("it is counted", || fixture.service.statistics().maintenance.skipped_rows >= 1);
+    assert!(fixture.service.check().unwrap().counts.contains_key("webhook-settings"));
+    write("[\"ticket.issued\"]");
+    fixture.clock.advance(Duration::from_mins(1));
+    fixture.wait_for_outbox(4, "DELIVERED");
+    assert_eq!(transport.sent_to("/damaged"), 1, "what was queued before the damage");
 }

@@ -14,7 +14,7 @@ use crate::rules::calendar::Zone;
 use crate::rules::text::fold;
 use crate::rules::{event, ticket};
 use crate::scope::Scopes;
-use crate::store::{Row, Transaction, columns, order_details};
+use crate::store::{Row, Transaction, columns, handler_queue, order_details};
 
 /// A rule about the values of each row of a table.
 pub(super) struct RowRule {
@@ -137,6 +137,13 @@ pub(super) const RULES: &[RowRule] = &[
         sentence: "a ticket code must be 20 characters of Crockford's base32",
         rows: "SELECT id, code, customer_name FROM tickets",
         is_obeyed: |row| Ok(ticket::is_code(&row.get::<String>("code")?) && is_text(row, "customer_name")?),
+    },
+    RowRule {
+        name: "handler-notification",
+        table: "handler_queue",
+        sentence: "a notification for a function of the program must be readable",
+        rows: handler_queue::ALL,
+        is_obeyed: handler_queue::is_readable,
     },
     RowRule {
         name: "webhook-settings",

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::attempt;
 use super::options::SenderOptions;
+use super::skipped_rows::OUTBOX;
 use super::state::SenderContext;
 use crate::environment::Environment;
 use crate::error::Result;
@@ -47,6 +48,9 @@ fn deliver_to(sender: &SenderContext, endpoint: WebhookId) -> Result<usize> {
     let mut made = 0;
     loop {
         let claims = sender.store.write(move |tx| attempts::claim(tx, request))?;
+        for row in &claims.damaged {
+            sender.report_skipped(OUTBOX, &row.id, &row.error);
+        }
         for attempt in claims.attempts {
             let result = attempt::make(sender, &attempt).result;
             sender.store.write(move |tx| attempt_results::record(tx, &attempt, &result))?;

@@ -17,11 +17,20 @@ pub(super) struct FanOutQueue {
     last: FanOutKey,
     /// Those that cannot be read, and until when they are skipped.
     damaged: BTreeMap<OutboxId, Timestamp>,
+    /// Those that were skipped and are not reported yet.
+    skipped: Vec<SkippedFanOut>,
+}
+
+/// A fan-out that cannot be read, or whose rows cannot be inserted.
+#[derive(Debug)]
+pub(super) struct SkippedFanOut {
+    pub(super) id: OutboxId,
+    pub(super) error: Error,
 }
 
 impl Default for FanOutQueue {
     fn default() -> Self {
-        Self { more: false, last: FanOutKey::FIRST, damaged: BTreeMap::new() }
+        Self { more: false, last: FanOutKey::FIRST, damaged: BTreeMap::new(), skipped: Vec::new() }
     }
 }
 
@@ -62,25 +71,25 @@ impl FanOutQueue {
                 // Another process has finished it.
                 Ok(None) => {}
                 Err(error) if error.concerns_all_rows() => return Err(error),
-                Err(error) => self.skip(key, &error, now),
+                Err(error) => self.skip(key, error, now),
             }
         }
         Ok(None)
     }
 
     /// Skips the fan-out that was continued last, because its rows cannot be inserted.
-    pub(super) fn skip_last(&mut self, error: &Error, now: Timestamp) {
+    pub(super) fn skip_last(&mut self, error: Error, now: Timestamp) {
         self.skip(self.last, error, now);
     }
 
-    fn skip(&mut self, fan_out: FanOutKey, error: &Error, now: Timestamp) {
-        tracing::error!(
-            target: "ticketing::webhooks",
-            organization = %fan_out.organization,
-            %error,
-            "notifications for several webhook endpoints of an organization cannot be queued"
-        );
+    fn skip(&mut self, fan_out: FanOutKey, error: Error, now: Timestamp) {
         self.damaged.insert(fan_out.id, now.saturating_add(DAMAGED_PAUSE));
+        self.skipped.push(SkippedFanOut { id: fan_out.id, error });
+    }
+
+    /// Returns the fan-outs that were skipped since the last call.
+    pub(super) fn take_skipped(&mut self) -> Vec<SkippedFanOut> {
+        std::mem::take(&mut self.skipped)
     }
 }
 

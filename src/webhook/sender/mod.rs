@@ -50,6 +50,7 @@ mod options;
 mod poller;
 mod queues;
 mod scheduler;
+mod skipped_rows;
 mod state;
 mod timers;
 mod worker;

@@ -11,6 +11,7 @@ use std::time::Duration;
 use super::fan_out_queue::FanOutQueue;
 use super::health::Observation;
 use super::queues::{Assignment, EndpointQueues, WorkerLimits};
+use super::skipped_rows::{DELIVERIES, ENDPOINTS, FAN_OUTS, OUTBOX};
 use super::state::{Batch, DAMAGED_PAUSE, FinishedAttempt, SenderContext};
 use crate::error::{Error, Result};
 use crate::model::id::WebhookId;
@@ -147,8 +148,14 @@ impl<'s> Scheduler<'s> {
         let found = self.sender.store.read(|tx| {
             let mut found = Vec::new();
             for id in unknown {
-                if let Some(info) = attempts::endpoint_info(tx, id)? {
-                    found.push((id, info));
+                match attempts::endpoint_info(tx, id) {
+                    Ok(Some(info)) => found.push((id, info)),
+                    Ok(None) => {}
+                    Err(error) if error.concerns_all_rows() => return Err(error),
+                    Err(error) => {
+                        self.sender.report_skipped(DELIVERIES, &id, &error);
+                        self.damaged.insert(id, tx.now().saturating_add(DAMAGED_PAUSE));
+                    }
                 }
             }
             Ok(found)
@@ -192,8 +199,10 @@ impl<'s> Scheduler<'s> {
             for Assignment { endpoint, workers, max_attempts } in wanted.iter().copied() {
                 let request = ClaimRequest { endpoint, workers, max_attempts };
                 // Each claim has its own savepoint, so that unreadable rows affect only their endpoint.
-                let claim = tx.savepoint(|tx| attempts::claim(tx, request))?;
-                claims.push(claim);
+                match tx.savepoint(|tx| attempts::claim(tx, request))? {
+                    Savepoint::RolledBack(error) if error.concerns_all_rows() => return Err(error),
+                    claim => claims.push(claim),
+                }
             }
             Ok((claims, fan_out))
         });
@@ -208,7 +217,10 @@ impl<'s> Scheduler<'s> {
         };
         self.finished.clear();
         if let Savepoint::RolledBack(error) = fan_out {
-            self.fan_outs.skip_last(&error, self.sender.environment.now());
+            self.fan_outs.skip_last(error, self.sender.environment.now());
+        }
+        for skipped in self.fan_outs.take_skipped() {
+            self.sender.report_skipped(FAN_OUTS, &skipped.id, &skipped.error);
         }
         let mut batches = Vec::new();
         for (index, claim) in claims.into_iter().enumerate() {
@@ -224,17 +236,15 @@ impl<'s> Scheduler<'s> {
         let mut claims = match claims {
             Savepoint::Released(claims) => claims,
             Savepoint::RolledBack(error) => {
-                tracing::error!(
-                    target: "ticketing::webhooks",
-                    %endpoint,
-                    %error,
-                    "the rows due for a webhook endpoint cannot be read"
-                );
+                self.sender.report_skipped(ENDPOINTS, &endpoint, &error);
                 let later = self.sender.environment.now().saturating_add(DAMAGED_PAUSE);
                 self.damaged.insert(endpoint, later);
                 Claims { next_due: Some(later), ..Claims::default() }
             }
         };
+        for row in &claims.damaged {
+            self.sender.report_skipped(OUTBOX, &row.id, &row.error);
+        }
         // Batches of equal size, so that all workers are busy at the same time.
         let size = claims.attempts.len().div_ceil(assignment.workers);
         let mut batches = Vec::new();

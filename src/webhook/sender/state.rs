@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use super::health::Observation;
 use super::options::SenderOptions;
+use super::skipped_rows::SkippedRows;
 use crate::environment::Environment;
+use crate::error::Error;
 use crate::model::id::WebhookId;
 use crate::model::timestamp::Timestamp;
 use crate::store::attempt_results::{AttemptResult, ClaimedAttempt};
@@ -23,6 +25,7 @@ pub(super) struct SenderContext {
     pub(super) transport: Arc<dyn Transport>,
     pub(super) options: SenderOptions,
     state: Mutex<SenderState>,
+    skipped_rows: SkippedRows,
     /// Wakes the scheduler.
     scheduler_wakeup: Condvar,
     /// Wakes a worker.
@@ -96,10 +99,17 @@ impl SenderContext {
             transport,
             options,
             state: Mutex::default(),
+            skipped_rows: SkippedRows::default(),
             scheduler_wakeup: Condvar::new(),
             worker_wakeup: Condvar::new(),
             stop_wakeup: Condvar::new(),
         }
+    }
+
+    /// Counts a row that cannot be processed, and logs it unless one of the same table was logged within the last hour.
+    pub(super) fn report_skipped(&self, table: &'static str, row: &impl std::fmt::Display, error: &Error) {
+        self.store.counters().row_skipped();
+        self.skipped_rows.log(self.environment.clock.monotonic(), table, row, error);
     }
 
     pub(super) fn state(&self) -> MutexGuard<'_, SenderState> {
