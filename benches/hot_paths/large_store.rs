@@ -1,4 +1,4 @@
-//! A database of a million tickets, created once and kept under `target/`.
+//! Databases of a million tickets, or of another number, created once and kept under `target/`.
 
 use std::path::{Path, PathBuf};
 
@@ -14,7 +14,9 @@ use crate::common::Fixture;
 use crate::common::database::{self, stored_id};
 
 const ORDERS: i64 = 500_000;
-const CUSTOMERS: i64 = 200_000;
+/// How many orders there are for two customers.
+const ORDERS_FOR_TWO: i64 = 5;
+const CUSTOMERS: i64 = customers(ORDERS);
 const EVENTS: usize = 20;
 
 /// A copy of the database, opened for the organization that owns all of its rows.
@@ -27,10 +29,20 @@ pub struct LargeStore {
     pub ticket_type: TicketTypeId,
 }
 
+/// The number of customers of a database with this number of orders.
+const fn customers(orders: i64) -> i64 {
+    2 * orders / ORDERS_FOR_TWO
+}
+
 impl LargeStore {
-    /// Copies the database and opens the copy. The copy is deleted when the store is dropped.
+    /// Copies the database of a million tickets and opens the copy. The copy is deleted when the store is dropped.
     pub fn open() -> Self {
-        let template = template();
+        Self::of(TICKETS)
+    }
+
+    /// The same for a database of another number of tickets. Each order has two.
+    pub fn of(tickets: u64) -> Self {
+        let template = template(i64::try_from(tickets / 2).expect("a number of orders"));
         let folder = tempfile::tempdir_in(template.parent().expect("a folder")).expect("a folder for the copy");
         std::fs::copy(&template, folder.path().join(database::FILE)).expect("room for a copy");
         let fixture =
@@ -73,7 +85,7 @@ pub fn scatter(number: u64) -> u64 {
     mixed ^ (mixed >> 31)
 }
 
-fn template() -> PathBuf {
+fn template(orders: i64) -> PathBuf {
     // The name depends on the schema, so that another schema gets another database.
     let migrations = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/store/migrations/sqlite");
     let files = std::fs::read_dir(migrations).expect("the sources of the crate");
@@ -83,18 +95,18 @@ fn template() -> PathBuf {
     let stamp = schema.fold(0_u64, |stamp, byte| scatter(stamp ^ u64::from(byte)));
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/bench-store");
     std::fs::create_dir_all(&folder).expect("target can be written to");
-    let path = folder.join(format!("million-{stamp:016x}.db"));
+    let path = folder.join(format!("{}-tickets-{stamp:016x}.db", 2 * orders));
     if !path.exists() {
-        println!("Creating a database of {TICKETS} tickets, once …");
+        println!("Creating a database of {} tickets, once …", 2 * orders);
         let unfinished = folder.join("unfinished.db");
         let _ = std::fs::remove_file(&unfinished);
-        fill(&unfinished);
+        fill(&unfinished, orders);
         std::fs::rename(&unfinished, &path).expect("the same folder");
     }
     path
 }
 
-fn fill(path: &Path) {
+fn fill(path: &Path, orders: i64) {
     let service = TicketingService::open(path).expect("a new file");
     let organization =
         service.create_organization(ticketing::organization::CreateOrganization::default()).expect("created");
@@ -111,7 +123,7 @@ fn fill(path: &Path) {
     drop(service);
     let connection = Connection::open(path).expect("the file");
     connection.execute_batch("PRAGMA synchronous = OFF; PRAGMA cache_size = -400000; BEGIN").expect("begun");
-    insert_rows(&connection, stored_id(organization.id), &types).expect("inserted");
+    insert_rows(&connection, stored_id(organization.id), &types, orders).expect("inserted");
     connection
         .execute_batch(
             "COMMIT; PRAGMA wal_checkpoint(TRUNCATE); PRAGMA journal_mode = DELETE; PRAGMA journal_mode = WAL",
@@ -119,12 +131,12 @@ fn fill(path: &Path) {
         .expect("committed");
 }
 
-fn insert_rows(connection: &Connection, organization: i64, types: &[(i64, i64)]) -> rusqlite::Result<()> {
+fn insert_rows(connection: &Connection, organization: i64, types: &[(i64, i64)], orders: i64) -> rusqlite::Result<()> {
     const BASE: i64 = 1_700_000_000_000;
     let mut customer = connection.prepare(
         "INSERT INTO customers (id, organization_id, email, email_key, created_at) VALUES (?1, ?2, ?3, ?3, ?4)",
     )?;
-    for number in 0..CUSTOMERS {
+    for number in 0..customers(orders) {
         customer.execute(params![number + 1, organization, format!("customer{number}@example.com"), BASE])?;
     }
     let mut order = connection.prepare(
@@ -139,11 +151,12 @@ fn insert_rows(connection: &Connection, organization: i64, types: &[(i64, i64)])
             customer_name, code, status, created_at, updated_at)
         VALUES (?1, ?2, ?3, ?4, ?5, ?5, ?6, 'Ada Lovelace', ?7, 'NOT_CHECKED_IN', ?8, ?8)",
     )?;
-    for number in 0..ORDERS {
+    for number in 0..orders {
         let (event, ticket_type) = types[usize::try_from(number).unwrap_or(0) % types.len()];
         let at = BASE + number * 50;
         let id = at << 20;
-        let customer = i64::try_from(scatter(number.unsigned_abs()) % CUSTOMERS.unsigned_abs()).unwrap_or(0) + 1;
+        let customer =
+            i64::try_from(scatter(number.unsigned_abs()) % customers(orders).unsigned_abs()).unwrap_or(0) + 1;
         order.execute(params![id, organization, event, customer, at])?;
         item.execute(params![id, id, ticket_type])?;
         for position in 0..2 {
@@ -152,6 +165,6 @@ fn insert_rows(connection: &Connection, organization: i64, types: &[(i64, i64)])
             ticket.execute(params![ticket_id, organization, event, ticket_type, id, customer, code, at])?;
         }
     }
-    let each = i64::try_from(TICKETS).unwrap_or(0) / i64::try_from(types.len()).unwrap_or(1);
+    let each = 2 * orders / i64::try_from(types.len()).unwrap_or(1);
     connection.execute("UPDATE ticket_types SET used = 1, sold = ?1, completed_orders = ?1 / 2", [each]).map(drop)
 }

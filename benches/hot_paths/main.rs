@@ -5,7 +5,10 @@
 //!
 //! The database and its copies need up to 4 GB under `target/` during the run, and 400 MB afterwards.
 //!
-//! `cargo bench --all-features` runs everything, `… -- --ratios` only the ratios, and `… -- NAME` the benchmarks whose
+//! `cargo bench -- growth` prints instead what lists, look-ups, summaries and hot paths cost at 100,000 and at a million
+//! tickets, and how much more that is; with `GROWTH_TICKETS=10000000` also at ten million, for which it needs 10 GB.
+//!
+//! `cargo bench --all-features` runs everything else, `… -- --ratios` only the ratios, and `… -- NAME` the benchmarks whose
 //! name contains NAME.
 
 #![expect(clippy::disallowed_methods, reason = "a benchmark measures real time")]
@@ -15,6 +18,7 @@ mod check_in;
 #[path = "../../tests/common/mod.rs"]
 mod common;
 mod discounts;
+mod growth;
 #[cfg(feature = "http")]
 mod http;
 mod large_store;
@@ -29,6 +33,10 @@ mod webhooks;
 use criterion::Criterion;
 
 fn main() {
+    if std::env::args().any(|argument| argument == "growth") {
+        growth::print_table();
+        return;
+    }
     let only_ratios = std::env::args().any(|argument| argument == "--ratios");
     let mut criterion = Criterion::default().sample_size(20).without_plots();
     if !only_ratios {
