@@ -104,8 +104,9 @@
 //! - a [`ManualClock`](environment::ManualClock) and a [`SeededEntropy`](environment::SeededEntropy), which make tests
 //!   deterministic.
 //!
-//! [`TicketingService::close`] ends the service and leaves one complete database file. A gateway, transport or handler
-//! that calls the service needs a [`WeakTicketingService`], because the service could not be closed otherwise.
+//! [`TicketingService::close`] ends the service and leaves one complete database file. A gateway or transport that
+//! calls the service needs a [`WeakTicketingService`], because the service could not be closed otherwise. Handlers of
+//! notifications get the service with each call.
 //!
 //! For monitoring, [`statistics`](TicketingService::statistics) returns counters of this process, and
 //! [`backlog`](TicketingService::backlog) counts the work that is still to be done.

@@ -138,6 +138,18 @@ impl From<Scope> for Scopes {
     }
 }
 
+impl From<&[Scope]> for Scopes {
+    fn from(scopes: &[Scope]) -> Self {
+        scopes.iter().copied().collect()
+    }
+}
+
+impl From<Vec<Scope>> for Scopes {
+    fn from(scopes: Vec<Scope>) -> Self {
+        scopes.into_iter().collect()
+    }
+}
+
 impl<const N: usize> From<[Scope; N]> for Scopes {
     fn from(scopes: [Scope; N]) -> Self {
         scopes.into_iter().collect()

@@ -110,9 +110,10 @@ impl Builder {
     ///
     /// Each handler has a thread of its own, which calls it with one notification after another. A handler that fails
     /// or is slow delays no other handler, no webhook, and no operation. It gets the service, and can call every
-    /// operation, also for an organization that was [suspended](TicketingService::suspend_organization) in the meantime:
-    /// so use this handle, and not another one of the same service. Organizations do not see handlers: not in lists,
-    /// and not in metrics.
+    /// operation, also for an organization that was [suspended](TicketingService::suspend_organization) in the meantime.
+    /// That holds for callers that [`act_for`](TicketingService::act_for) of this very handle has returned: a caller
+    /// that the program made before is refused then. Organizations do not see handlers: not in lists, and not in
+    /// metrics.
     ///
     /// Several processes with the same file may have the same handler; one of them is called with each notification.
     /// The changes of processes without the handler are reported too. If a process ends during a call, the call is

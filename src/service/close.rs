@@ -31,8 +31,9 @@ pub enum CloseError {
     LogRemains(Error),
 }
 
-/// A handle that does not keep the service open, for everything that the service itself owns: a payment gateway, a
-/// webhook transport, or the handler of a notification. A [`TicketingService`] in one of those would never be closed.
+/// A handle that does not keep the service open, for what the service itself owns and what calls it: a payment gateway
+/// or a webhook transport. A [`TicketingService`] in one of those would never be closed. Handlers of notifications need
+/// none, because they get the service with each call.
 ///
 /// ```
 #[doc = include_str!("../doc_fixture.md")]
@@ -45,13 +46,15 @@ pub enum CloseError {
 #[derive(Clone)]
 pub struct WeakTicketingService {
     inner: Weak<Inner>,
+    /// That of the handle it was made of.
+    ignores_suspension: bool,
 }
 
 impl WeakTicketingService {
     /// Returns a handle of the service; `None` if the service is closed or being closed.
     #[must_use]
     pub fn upgrade(&self) -> Option<TicketingService> {
-        let service = TicketingService { inner: self.inner.upgrade()?, ignores_suspension: false };
+        let service = TicketingService { inner: self.inner.upgrade()?, ignores_suspension: self.ignores_suspension };
         (!service.is_closing()).then_some(service)
     }
 }
@@ -64,7 +67,8 @@ impl fmt::Debug for WeakTicketingService {
 
 /// # Closing
 impl TicketingService {
-    /// Returns a handle that does not keep the service open.
+    /// Returns a handle that does not keep the service open. If this handle goes on
+    /// [while an organization is suspended](Self::even_if_suspended), the returned one does so too.
     ///
     /// ```
     #[doc = include_str!("../doc_fixture.md")]
@@ -75,7 +79,7 @@ impl TicketingService {
     /// ```
     #[must_use]
     pub fn downgrade(&self) -> WeakTicketingService {
-        WeakTicketingService { inner: Arc::downgrade(&self.inner) }
+        WeakTicketingService { inner: Arc::downgrade(&self.inner), ignores_suspension: self.ignores_suspension }
     }
 
     /// Closes the service, so that the database is one complete file without a write-ahead log, which can be copied or

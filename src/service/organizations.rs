@@ -199,7 +199,8 @@ impl TicketingService {
 
     /// Deletes an empty organization with its API keys: one without events, customers and webhook endpoints. Orders and
     /// tickets are kept for good, so an organization that has sold anything can be
-    /// [suspended](Self::suspend_organization), but not deleted.
+    /// [suspended](Self::suspend_organization), but not deleted. With a [`Caller`] that the program has kept, lists of a
+    /// deleted organization are empty, and everything else is not found.
     ///
     /// # Errors
     /// - [`Error::NotFound`](crate::Error::NotFound) if the organization does not exist.

@@ -124,7 +124,11 @@ fn a_handle_for_suspended_organizations_does_not_open_them_for_others() {
     let suspended = Err(Error::OrganizationSuspended);
     assert_eq!(own_work.authenticate(key.expose()).map(drop), suspended);
     assert_eq!(own_work.get_event(&fixture.caller, event.id).map(drop), suspended, "a caller from before");
-    let other_handles = [fixture.service.clone(), own_work.downgrade().upgrade().unwrap(), fixture.second_service()];
+    let upgraded = own_work.downgrade().upgrade().unwrap();
+    let caller = upgraded.act_for(fixture.caller.organization()).unwrap();
+    assert_eq!(upgraded.get_event(&caller, event.id).unwrap().title, "Renamed", "a handle made of this one");
+    let downgraded = fixture.service.downgrade();
+    let other_handles = [fixture.service.clone(), downgraded.upgrade().unwrap(), fixture.second_service()];
     for service in other_handles {
         let caller = service.act_for(fixture.caller.organization()).unwrap();
         assert_eq!(service.get_event(&caller, event.id).map(drop), suspended);
