@@ -230,7 +230,14 @@ fn remove_notifications(service: &TicketingService, run: &mut Run<'_>) -> Result
         match service.store().read_one(|tx| webhook_removals::next(tx, endpoint))? {
             Some(next) => {
                 endpoint = next;
-                all_finished &= service.store().write(move |tx| webhook_removals::go_on(tx, next))?;
+                if service.is_skipped(SkippedTable::WebhookEndpoints, next.raw()) {
+                    continue;
+                }
+                match service.store().write(move |tx| webhook_removals::go_on(tx, next)) {
+                    Ok(finished) => all_finished &= finished,
+                    Err(error) if error.concerns_all_rows() => return Err(error),
+                    Err(error) => run.skip(service, SkippedTable::WebhookEndpoints, next.raw(), &error),
+                }
             }
             None if all_finished => return Ok(()),
             None => (endpoint, all_finished) = (WebhookId::UNKNOWN, true),

@@ -21,6 +21,7 @@ pub(super) enum SkippedTable {
     Events,
     Refunds,
     Notifications,
+    WebhookEndpoints,
 }
 
 impl SkippedTable {
@@ -30,6 +31,7 @@ impl SkippedTable {
             Self::Events => "events",
             Self::Refunds => "refunds",
             Self::Notifications => "handler_queue",
+            Self::WebhookEndpoints => "webhook_endpoints",
         }
     }
 }

@@ -2,6 +2,7 @@
 //! rows are removed in batches.
 
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use crate::common::database::{params, stored_id};
 use crate::common::transport::{FakeTransport, respond};
@@ -167,10 +168,11 @@ fn a_removal_that_fails_is_continued_by_the_next_run() {
         "CREATE TRIGGER crash BEFORE DELETE ON webhook_outbox WHEN (SELECT COUNT(*) FROM webhook_outbox) < 1500
             BEGIN SELECT RAISE(ABORT, 'no'); END",
     );
-    fixture.service.run_maintenance().expect_err("a batch fails");
+    assert_eq!(fixture.service.run_maintenance().expect("a run").skipped_rows, 1);
     assert_eq!((fixture.outbox_count("WAITING"), unfinished(&fixture)), (4000 - 2 * BATCH, 1));
     fixture.database().run("DROP TRIGGER crash");
     assert!(fixture.service.check().expect("a check").is_clean());
+    fixture.clock.advance(Duration::from_mins(1));
     fixture.service.run_maintenance().expect("a run");
     assert_eq!((fixture.outbox().len(), unfinished(&fixture)), (0, 0));
 }

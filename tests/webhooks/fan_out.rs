@@ -79,6 +79,20 @@ fn a_fan_out_that_cannot_be_continued_delays_no_other_notifications() {
     assert_eq!((sent(&transport).len(), transport.sent().len()), (60 * 15, 60 * 15));
 }
 
+#[test]
+fn fan_outs_that_cannot_be_found_delay_no_other_notifications() {
+    let transport = FakeTransport::succeeding();
+    let fixture = Fixture::with_transport(&transport);
+    fixture.skip_final_check();
+    create_endpoints(&fixture, 1);
+    fixture.queue_notifications(3);
+    fixture.database().run("DROP TABLE webhook_fan_outs");
+    let _sender = fixture.start_sender(SenderOptions::default());
+    fixture.wait_for_outbox(3, "DELIVERED");
+    fixture.queue_notifications(2);
+    fixture.wait_for_outbox(5, "DELIVERED");
+}
+
 const CHILD: &str = concat!(module_path!(), "::a_child_process_inserts_rows_until_it_is_killed");
 
 #[test]

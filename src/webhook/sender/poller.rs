@@ -41,12 +41,17 @@ pub(super) fn run(sender: &SenderContext) {
     }
 }
 
-/// Reports whether there are fan-outs, and every enabled endpoint that has waiting rows, with the time at which the first
-/// is due.
+/// Reports every enabled endpoint that has waiting rows, with the time at which the first is due, and whether there are
+/// fan-outs.
 fn scan(sender: &SenderContext) -> Result<()> {
+    scan_endpoints(sender)?;
     if sender.store.read_one(fan_outs::any)? {
         sender.report_fan_outs();
     }
+    Ok(())
+}
+
+fn scan_endpoints(sender: &SenderContext) -> Result<()> {
     let mut after = WebhookId::UNKNOWN;
     loop {
         let chunk = read_chunk(sender, after)?;

@@ -177,7 +177,7 @@ impl<'s> Scheduler<'s> {
         if stopping {
             self.fan_outs.stop();
         }
-        let fan_out = self.fan_outs.next(&self.sender.store, self.sender.environment.now())?.map(Arc::new);
+        let fan_out = self.fan_outs.next(&self.sender.store, self.sender.environment.now()).map(Arc::new);
         let assignments = if stopping { Vec::new() } else { self.queues.assign() };
         if self.finished.is_empty() && assignments.is_empty() && fan_out.is_none() {
             return Ok(());
