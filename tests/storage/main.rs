@@ -7,8 +7,10 @@ mod common;
 mod crashes;
 mod failed_sync;
 mod failures;
+mod history;
 mod io_faults;
 mod io_operations;
+mod make_fixture;
 #[cfg(unix)]
 mod permissions;
 mod power_failures;
@@ -16,3 +18,4 @@ mod power_loss;
 mod restore;
 mod temporary;
 mod upgrade;
+mod upgrade_from_0_2_0;

@@ -60,7 +60,7 @@ fn caller_for(fixture: &Fixture, organization: &str) -> Caller {
 }
 
 /// Asserts that `new` has every value of `old` at the same place. It may have other fields too.
-fn assert_contains(new: &Value, old: &Value, path: &str) {
+pub fn assert_contains(new: &Value, old: &Value, path: &str) {
     match (new, old) {
         (Value::Object(new), Value::Object(old)) => {
             for (name, value) in old {
@@ -78,7 +78,7 @@ fn assert_contains(new: &Value, old: &Value, path: &str) {
 }
 
 /// What the current version returns about an organization, in the form of `answers.json`.
-fn answers(fixture: &Fixture, caller: &Caller) -> Value {
+pub fn answers(fixture: &Fixture, caller: &Caller) -> Value {
     let service = &fixture.service;
     let organization = caller.organization();
     let events = ListEvents::default().limit(100);
@@ -250,27 +250,32 @@ fn everything_that_0_1_0_stored_is_returned_as_it_returned_it() {
     assert_eq!(fixture.service.list_organizations(ListOrganizations::default()).expect("organizations").data.len(), 2);
 }
 
-#[test]
-fn the_migration_of_0_1_0_keeps_every_value_of_every_row() {
-    let before = Database::open(&file_of_0_1_0("ticketing.sqlite"));
-    let (fixture, ..) = upgraded();
-    let after = fixture.database();
+/// Asserts that every table of `before` has rows, and that `after` has their values, with the changes that `migrate` makes.
+/// Returns the number of rows.
+pub fn assert_rows_are_kept(before: &Database, after: &Database, migrate: impl Fn(&str, &str) -> String) -> usize {
     let tables = "SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name";
     let mut rows = 0;
     for table in before.column::<String>(tables) {
         let columns: Vec<String> = before.column(&format!("SELECT name FROM pragma_table_info('{table}')"));
         let values: Vec<_> = columns.iter().map(|column| format!("quote({column})")).collect();
         let sql = format!("SELECT {} FROM {table} ORDER BY 1", values.join(" || ',' || "));
-        let mut stored: Vec<String> = before.column(&sql);
-        if table == "api_keys" {
-            for row in &mut stored {
-                *row = row.replace("orders:write", "orders:write payments:write");
-            }
-        }
-        assert_eq!(after.column::<String>(&sql), stored, "{table}");
+        let stored: Vec<String> = before.column(&sql);
+        let migrated: Vec<_> = stored.iter().map(|row| migrate(&table, row)).collect();
+        assert_eq!(after.column::<String>(&sql), migrated, "{table}");
         assert!(!stored.is_empty(), "the fixture has rows in {table}");
         rows += stored.len();
     }
+    rows
+}
+
+#[test]
+fn the_migration_of_0_1_0_keeps_every_value_of_every_row() {
+    let before = Database::open(&file_of_0_1_0("ticketing.sqlite"));
+    let (fixture, ..) = upgraded();
+    let rows = assert_rows_are_kept(&before, &fixture.database(), |table, row| match table {
+        "api_keys" => row.replace("orders:write", "orders:write payments:write"),
+        _ => row.to_owned(),
+    });
     assert!(rows > 200, "{rows}");
 }
 
