@@ -171,8 +171,7 @@ pub(crate) fn insert_batch(tx: &Transaction<'_>, fan_out: &FanOut) -> Result<()>
     let mut rows = Vec::new();
     for row in progress.done..end {
         let (endpoint, generation) = progress.endpoints[row % progress.endpoints.len()];
-        let current = existing.get(&endpoint).map(|endpoint| endpoint.generations.of(progress.event_type));
-        if current == Some(generation) {
+        if existing.get(&endpoint).is_some_and(|endpoint| endpoint.wants(progress.event_type, generation)) {
             rows.push(NewRow { notification: row / progress.endpoints.len(), endpoint, generation });
         }
     }

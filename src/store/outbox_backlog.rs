@@ -78,7 +78,7 @@ fn count_fan_outs(tx: &Transaction<'_>, backlog: &mut OutboxBacklog) -> Result<(
         }
         for (index, (id, generation)) in fan_out.endpoints.iter().enumerate() {
             let Some(endpoint) = endpoints.get(id) else { continue };
-            if endpoint.generations.of(fan_out.event_type) != *generation {
+            if !endpoint.wants(fan_out.event_type, *generation) {
                 continue;
             }
             let remaining = u64::try_from(fan_out.remaining(index)).unwrap_or(u64::MAX);

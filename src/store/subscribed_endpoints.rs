@@ -58,7 +58,16 @@ fn decode_enabled(row: &Row<'_>) -> Result<EnabledEndpoint> {
 /// An endpoint that exists.
 pub(super) struct ExistingEndpoint {
     pub(super) enabled: bool,
-    pub(super) generations: Generations,
+    /// `None` if they cannot be read.
+    generations: Option<Generations>,
+}
+
+impl ExistingEndpoint {
+    /// Whether the endpoint was not unsubscribed from the type since this generation. If that cannot be read, the
+    /// notification is kept for it: its row has the generation, which is compared again before it is sent.
+    pub(super) fn wants(&self, event_type: EventType, generation: i64) -> bool {
+        self.generations.as_ref().is_none_or(|generations| generations.of(event_type) == generation)
+    }
 }
 
 /// Returns all endpoints of an organization.
@@ -67,7 +76,7 @@ pub(super) fn existing(
     organization: OrganizationId,
 ) -> Result<BTreeMap<WebhookId, ExistingEndpoint>> {
     let decode = |row: &Row<'_>| {
-        let endpoint = ExistingEndpoint { enabled: row.get("enabled")?, generations: row.json("generations")? };
+        let endpoint = ExistingEndpoint { enabled: row.get("enabled")?, generations: row.json("generations").ok() };
         Ok((row.get("id")?, endpoint))
     };
     Ok(tx.query_all(OF_ORGANIZATION, &[organization.into()], decode)?.into_iter().collect())

@@ -93,6 +93,26 @@ fn fan_outs_that_cannot_be_found_delay_no_other_notifications() {
     fixture.wait_for_outbox(5, "DELIVERED");
 }
 
+#[test]
+fn an_endpoint_that_cannot_be_read_delays_no_other_endpoint_of_its_organization() {
+    let transport = FakeTransport::succeeding();
+    let fixture = Fixture::with_transport(&transport);
+    create_endpoints(&fixture, 60);
+    fixture.queue_notifications(10);
+    let set = |generations: &str| {
+        let sql = "UPDATE webhook_endpoints SET generations = ?1 WHERE url = 'https://example.com/30/'";
+        assert_eq!(fixture.database().execute(sql, [generations]), 1);
+    };
+    set("damaged");
+    let _sender = fixture.start_sender(SenderOptions::default());
+    fixture.wait_for_outbox(59 * 10, "DELIVERED");
+    assert_eq!(transport.sent_to("/30/"), 0);
+    set("{}");
+    fixture.clock.advance(Duration::from_mins(1));
+    fixture.wait_for_outbox(60 * 10, "DELIVERED");
+    assert_eq!((sent(&transport).len(), transport.sent().len()), (60 * 10, 60 * 10));
+}
+
 const CHILD: &str = concat!(module_path!(), "::a_child_process_inserts_rows_until_it_is_killed");
 
 #[test]
