@@ -101,18 +101,20 @@ fn record_in_outbox(tx: &Transaction<'_>, attempt: &ClaimedAttempt, result: &Att
         let binds = [attempt.outbox_id.into(), attempt.claim.into(), at.into()];
         Ok(tx.execute(sql, &binds)? == 1)
     };
+    // Attempts are deleted by the time in their ids. The row must be deleted after them.
+    let finished_at = tx.id_time();
     let ended = if result.is_success() {
-        end_claim(MARK_DELIVERED, tx.now())?
+        end_claim(MARK_DELIVERED, finished_at)?
     } else if let Some(delay) = delay_after(attempt.number) {
         end_claim(RETRY, result.finished_at.saturating_add(delay))?
     } else if is_wanted(tx, attempt)? {
-        let ended = end_claim(MARK_DEAD, tx.now())?;
+        let ended = end_claim(MARK_DEAD, finished_at)?;
         if ended {
             tx.record(CommitEvent::NotificationDead);
         }
         ended
     } else {
-        end_claim(MARK_REMOVED, tx.now())?
+        end_claim(MARK_REMOVED, finished_at)?
     };
     if ended {
         return Ok(true);

@@ -59,7 +59,7 @@ fn remove_unsubscribed(tx: &Transaction<'_>, endpoint: WebhookId, generations: &
     let mut room = BATCH;
     for event_type in EventType::ALL {
         let generation = generations.of(*event_type);
-        let binds = [endpoint.into(), event_type.as_str().into(), generation.into(), tx.now().into(), limit(room)];
+        let binds = [endpoint.into(), event_type.as_str().into(), generation.into(), tx.id_time().into(), limit(room)];
         room -= tx.execute(REMOVE_WAITING, &binds)?.min(room);
         if room == 0 {
             return Ok(false);

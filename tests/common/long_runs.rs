@@ -8,6 +8,7 @@
 //! | `TICKETING_IO_FAULTS` | `storage io_faults`: calls that fail during each of 19 operations | tries with each kind of call and of fault | 3 |
 //! | `TICKETING_WEBHOOK_KILLS` | `webhooks kills`: a process that sells and sends webhooks is killed | kills | 12 |
 //! | `TICKETING_STOPS` | `webhooks stopped_process`: one of two processes on a file is stopped for a while | stops | 10 |
+//! | `TICKETING_CLOCK_JUMPS` | `facade random_clock_jumps`: the clock jumps between the steps of a sale | sequences of 60 steps | 12 |
 //!
 //! Each run has a seed, which a failure names. `TICKETING_TEST_SEED` sets the first seed, to repeat a failure or to try
 //! other cases: `TICKETING_TEST_SEED=$RANDOM TICKETING_POWER_FAILURES=100000 cargo test --release --all-features --test

@@ -3,6 +3,7 @@
 #![allow(dead_code, unreachable_pub, unused_imports, reason = "each group of tests uses its own part of this")]
 
 pub mod assertions;
+pub mod clock;
 pub mod database;
 pub mod example_server;
 pub mod fixture;

@@ -1,49 +1,18 @@
 //! Maintenance beside a wall clock that jumps: what cannot be taken back waits until the clock is confirmed.
 
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use crate::common::clock::MachineClock;
 use crate::common::*;
+use ticketing::TicketingService;
 use ticketing::environment::Clock;
 use ticketing::event::{Event, EventStatus};
 use ticketing::id::OrderId;
 use ticketing::maintenance::MaintenanceReport;
 use ticketing::order::OrderStatus;
-use ticketing::{TicketingService, Timestamp};
 
 const HOUR: Duration = Duration::from_hours(1);
 const DAY: Duration = Duration::from_hours(24);
-
-/// A clock whose wall time can jump without the monotonic time, as that of a machine.
-#[derive(Debug, Clone)]
-struct MachineClock(Arc<Mutex<(Timestamp, Duration)>>);
-
-impl MachineClock {
-    fn new(now: Timestamp) -> Self {
-        Self(Arc::new(Mutex::new((now, Duration::ZERO))))
-    }
-
-    /// Lets time pass.
-    fn pass(&self, time: Duration) {
-        let mut clock = self.0.lock().unwrap();
-        *clock = (clock.0.saturating_add(time), clock.1 + time);
-    }
-
-    /// Sets the wall clock only.
-    fn jump_to(&self, wall: Timestamp) {
-        self.0.lock().unwrap().0 = wall;
-    }
-}
-
-impl Clock for MachineClock {
-    fn now(&self) -> Timestamp {
-        self.0.lock().unwrap().0
-    }
-
-    fn monotonic(&self) -> Duration {
-        self.0.lock().unwrap().1
-    }
-}
 
 fn held_back() -> MaintenanceReport {
     let mut report = MaintenanceReport::default();

@@ -32,6 +32,7 @@ mod organization_lists;
 mod organizations;
 mod page_size;
 mod payments;
+mod random_clock_jumps;
 mod refunds;
 mod request_forms;
 mod request_serde;

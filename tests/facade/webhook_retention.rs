@@ -1,6 +1,7 @@
 //! Retention of webhook data: the history is kept for 30 days or as configured, waiting notifications for ever.
 
 use crate::common::outbox::{self, ALL_NOTIFICATIONS, insert_webhook, record_failure_at, record_success_at};
+use crate::common::transport::FakeTransport;
 use crate::common::*;
 use std::time::Duration;
 use ticketing::environment::Clock;
@@ -121,4 +122,22 @@ fn one_run_deletes_all_old_data() {
     database.run("COMMIT");
     fixture.clock.advance(31 * DAY);
     assert_eq!((delete_old(&fixture), attempts(&fixture), notifications(&fixture)), (2300, 0, 0));
+}
+
+#[test]
+fn an_attempt_made_while_the_clock_was_behind_is_deleted_with_its_notification() {
+    let fixture = Fixture::with_transport(&FakeTransport::succeeding());
+    fixture.ticket_webhook("https://example.com/hook");
+    let stored = || {
+        fixture.service.run_maintenance().unwrap();
+        assert!(fixture.service.check().unwrap().is_clean());
+        (notifications(&fixture), attempts(&fixture))
+    };
+    fixture.set_clock("2024-06-01T12:00:00Z");
+    fixture.queue_notifications(1);
+    assert_eq!(fixture.service.deliver_due_webhooks().unwrap(), 1);
+    fixture.set_clock(NOW);
+    assert_eq!(stored(), (1, 1));
+    fixture.clock.advance(Duration::from_hours(40 * 24));
+    assert_eq!(stored(), (0, 0));
 }

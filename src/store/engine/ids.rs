@@ -38,6 +38,12 @@ impl IdSource {
         }
     }
 
+    /// The time that the next id contains: `now`, or that of the last id if the clock was set back since.
+    pub(in crate::store) fn time_of_next(&self, now: Timestamp) -> Timestamp {
+        let last = *self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        Timestamp::from_millis(last >> LOWER_BITS).map_or(now, |last| last.max(now))
+    }
+
     pub(crate) fn next(&self, environment: &Environment, now: Timestamp) -> i64 {
         let mut random = [0; 2];
         environment.entropy.fill(&mut random);

@@ -86,6 +86,11 @@ impl<'c> Transaction<'c> {
         self.now
     }
 
+    /// The time that new ids contain, which is later than [`Self::now`] if the clock was set back.
+    pub(crate) fn id_time(&self) -> Timestamp {
+        self.ids.time_of_next(self.now)
+    }
+
     pub(crate) fn environment(&self) -> &Environment {
         self.environment
     }
