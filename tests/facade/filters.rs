@@ -5,7 +5,7 @@ use std::time::Duration;
 use ticketing::error::ResourceKind;
 use ticketing::event::ListEvents;
 use ticketing::id::{OrderId, TicketId};
-use ticketing::order::{CreateOrder, ListOrders, NewOrderItem};
+use ticketing::order::{CreateOrder, ListOrders, NewOrderItem, OrderStatus};
 use ticketing::page;
 use ticketing::payment::ListRefunds;
 use ticketing::ticket::{CheckInTicket, ListTickets};
@@ -84,6 +84,20 @@ fn orders_are_found_by_the_time_of_their_last_change() {
         assert_eq!(since("2026-06-01T12:30:00Z"), [third]);
         assert_eq!(before("2026-06-01T12:30:00Z"), [second, first]);
         assert_eq!(fixture.read_order(third).updated_at, at("2026-06-01T12:30:00Z"));
+        fixture.service.run_maintenance().expect("maintenance");
+    }
+}
+
+#[test]
+fn an_order_that_has_just_expired_after_a_long_hold_is_found_by_that_time() {
+    let fixture = Fixture::with(|builder| builder.order_hold(Duration::from_hours(5)));
+    let ticket_type = fixture.ticket_type(&fixture.event(), 1250, 100);
+    let expired = fixture.order(&ticket_type, 1).id;
+    fixture.set_clock("2026-06-01T17:10:00Z");
+    let since = |text| orders(&fixture, &ListOrders::default().updated_from(at(text)));
+    for _ in 0..2 {
+        assert_eq!(since("2026-06-01T17:00:00Z"), [expired]);
+        assert_eq!(since("2026-06-01T17:00:00.001Z"), []);
         fixture.service.run_maintenance().expect("maintenance");
     }
 }
@@ -214,6 +228,49 @@ fn many_tickets_are_found_by_the_time_of_their_first_scan_in_the_same_order() {
     assert_eq!(raw(page.clone().first_scan_from(seconds_before(10))), [10, 9, 8]);
     assert_eq!(raw(page.clone().first_scan_before(seconds_before(5998))), [6000, 5999]);
     assert_eq!(raw(page.first_scan_before(seconds_before(0))), [6000, 5999, 5998]);
+}
+
+#[test]
+fn many_orders_are_found_by_the_times_of_their_completion_and_last_change_in_the_same_order() {
+    let fixture = Fixture::new();
+    let first = fixture.order(&fixture.ticket_type(&fixture.event(), 0, 10_000), 1).id;
+    fixture.skip_final_check();
+    // 6,000 orders, which were created one hour after another. Those with higher ids were completed and changed earlier,
+    // one each second until 12:00 of a later day. Every third is cancelled.
+    let noon =
+        Timestamp::from_millis(at(NOW).millis() + 365 * 24 * 60 * MINUTE.as_millis() as i64).expect("in the range");
+    fixture.clock.advance(noon.duration_since(at(NOW)).expect("later"));
+    fixture.database().execute(
+        "INSERT INTO orders (id, organization_id, event_id, customer_id, customer_name, status, currency, total,
+            completed_at, created_at, updated_at)
+        WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 6000)
+        SELECT id + (i * 3600000 << 20), organization_id, event_id, customer_id, customer_name,
+            CASE i % 3 WHEN 0 THEN 'CANCELLED' ELSE 'COMPLETED' END, currency, 0, ?2 - i * 1000, created_at + i * 3600000,
+            ?2 - i * 1000
+        FROM orders, n WHERE orders.id = ?1",
+        [database::stored_id(first), noon.millis()],
+    );
+    let raw = |request: ListOrders| {
+        let page = fixture.service.list_orders(&fixture.caller, request.limit(3)).expect("a page");
+        let number = |id| (database::stored_id(id) - database::stored_id(first)) >> 20;
+        page.data.into_iter().map(|order| number(order.id) / 3_600_000).collect::<Vec<_>>()
+    };
+    let before = |seconds: i64| Timestamp::from_millis(noon.millis() - seconds * 1000).expect("in the range");
+    let all = ListOrders::default();
+    for from in [ListOrders::completed_from, ListOrders::updated_from] {
+        // More than can be sorted, and fewer.
+        assert_eq!(raw(from(all.clone(), before(6000))), [6000, 5999, 5998]);
+        assert_eq!(raw(from(all.clone(), before(5500))), [5500, 5499, 5498]);
+        assert_eq!(raw(from(all.clone(), before(10))), [10, 9, 8]);
+        assert_eq!(raw(from(all.clone(), before(5500)).status(OrderStatus::Cancelled)), [5499, 5496, 5493]);
+        assert_eq!(raw(from(all.clone(), before(10)).status(OrderStatus::Cancelled)), [9, 6, 3]);
+        assert_eq!(raw(from(all.clone(), before(0))), Vec::<i64>::new());
+    }
+    assert_eq!(raw(all.clone().completed_before(before(5998))), [6000, 5999, 0]);
+    assert_eq!(raw(all.clone().completed_before(before(10))), [6000, 5999, 5998]);
+    assert_eq!(raw(all.clone().updated_before(before(5998))), [6000, 5999, 0]);
+    assert_eq!(raw(all.clone().updated_before(before(10))), [6000, 5999, 5998]);
+    assert_eq!(raw(all.status(OrderStatus::Cancelled)), [6000, 5997, 5994]);
 }
 
 #[test]
