@@ -21,6 +21,7 @@ pub mod sales;
 pub mod seller;
 pub mod sync_shim;
 pub mod threads;
+pub mod transactions;
 pub mod transport;
 pub mod webhooks;
 

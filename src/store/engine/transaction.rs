@@ -38,6 +38,7 @@ pub(crate) struct Transaction<'c> {
     has_subscribers: bool,
     event_locked: Cell<bool>,
     written_bytes: Cell<u64>,
+    statements: Cell<u64>,
 }
 
 /// What a transaction reports when it is durable.
@@ -73,6 +74,7 @@ impl<'c> Transaction<'c> {
             has_subscribers: false,
             event_locked: Cell::new(false),
             written_bytes: Cell::new(0),
+            statements: Cell::new(0),
         }
     }
 
@@ -149,12 +151,18 @@ impl<'c> Transaction<'c> {
     pub(in crate::store) fn try_execute(&self, sql: &str, binds: &[Bind<'_>]) -> Result<usize, StatementError> {
         let bytes: u64 = binds.iter().map(Bind::size).sum();
         self.written_bytes.set(self.written_bytes.get().saturating_add(bytes));
+        self.statements.set(self.statements.get() + 1);
         self.connection.execute(sql, binds)
     }
 
     /// The size of all values with which statements have changed something.
     pub(crate) fn written_bytes(&self) -> u64 {
         self.written_bytes.get()
+    }
+
+    /// How many statements have changed something, or tried to.
+    pub(crate) fn statements(&self) -> u64 {
+        self.statements.get()
     }
 
     /// Generates a new id, for rows that contain their id in other columns too. Another process may generate the same

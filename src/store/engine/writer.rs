@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use super::ids::IdSource;
 use super::leadership::{Leadership, Queue};
-use super::sqlite::{Checkpointer, Database};
+use super::sqlite::{Checkpointer, Database, TransactionCost};
 use super::transaction::{Recorded, Transaction};
 use crate::environment::Environment;
 use crate::error::{Error, Result, StoreError, StoreErrorKind};
@@ -221,6 +221,7 @@ impl GroupCommit {
         let committed = match committed {
             Ok(recorded) => {
                 quietly(|| self.report_commit(group.len(), start, recorded));
+                quietly(|| log_cost(&database, group.len()));
                 Ok(())
             }
             Err(error) => {
@@ -268,6 +269,7 @@ impl GroupCommit {
             self.leadership.with_queue(|jobs| group.extend(std::iter::from_fn(|| jobs.0.pop())));
             return Err(error);
         }
+        context.database.measure_cost(tracing::enabled!(target: "ticketing::store", tracing::Level::TRACE));
         let mut recorded = Recorded::default();
         while let Some(job) = self.next_job(group, start) {
             let job = group.push_mut(job);
@@ -286,6 +288,12 @@ impl GroupCommit {
             return None;
         }
         self.leadership.with_queue(|jobs| jobs.0.pop())
+    }
+}
+
+fn log_cost(database: &Database, jobs: usize) {
+    if let Some(TransactionCost { statements, rows, steps }) = database.cost() {
+        tracing::trace!(target: "ticketing::store", jobs, statements, rows, steps, "transaction committed");
     }
 }
 

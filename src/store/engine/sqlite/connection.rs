@@ -8,6 +8,7 @@ use rusqlite::types::{ToSqlOutput, Value as OwnedValue, ValueRef};
 use rusqlite::{ColumnMetadata, Statement, params_from_iter};
 
 use super::errors::{convert, statement_error};
+use super::transaction_cost::CostMeter;
 use crate::error::Result;
 use crate::store::engine::connection::{Connection, Visit};
 use crate::store::engine::row::{ColumnNames, Origin, RawRow, Row};
@@ -18,6 +19,7 @@ use crate::store::engine::violation::StatementError;
 pub(super) struct SqliteConnection {
     pub(super) raw: rusqlite::Connection,
     known_queries: RefCell<HashMap<TextAddress, KnownQuery>>,
+    pub(super) cost_meter: CostMeter,
 }
 
 /// How many queries a connection remembers. There are fewer constant texts, but texts that are built at run time are
@@ -39,7 +41,7 @@ struct KnownQuery {
 
 impl SqliteConnection {
     pub(super) fn new(raw: rusqlite::Connection) -> Self {
-        Self { raw, known_queries: RefCell::default() }
+        Self { raw, known_queries: RefCell::default(), cost_meter: CostMeter::default() }
     }
 
     /// The names of the columns that a query returns.
@@ -61,19 +63,22 @@ impl SqliteConnection {
 impl Connection for SqliteConnection {
     fn execute(&self, sql: &str, binds: &[Bind<'_>]) -> Result<usize, StatementError> {
         let mut statement = self.raw.prepare_cached(sql).map_err(statement_error)?;
-        statement.execute(params_from_iter(binds)).map_err(statement_error)
+        self.cost_meter
+            .measure(&mut statement, |statement| statement.execute(params_from_iter(binds)).map_err(statement_error))
     }
 
     fn query(&self, sql: &str, binds: &[Bind<'_>], visit: &mut Visit<'_>) -> Result<()> {
         let mut statement = self.raw.prepare_cached(sql).map_err(convert)?;
         let columns = self.columns(sql, &statement);
-        let mut rows = statement.query(params_from_iter(binds)).map_err(convert)?;
-        while let Some(row) = rows.next().map_err(convert)? {
-            if visit(&Row::new(row, &columns))?.is_break() {
-                break;
+        self.cost_meter.measure(&mut statement, |statement| {
+            let mut rows = statement.query(params_from_iter(binds)).map_err(convert)?;
+            while let Some(row) = rows.next().map_err(convert)? {
+                if visit(&Row::new(row, &columns))?.is_break() {
+                    break;
+                }
             }
-        }
-        Ok(())
+            Ok(())
+        })
     }
 }
 

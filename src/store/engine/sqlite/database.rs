@@ -11,6 +11,7 @@ use super::connection::SqliteConnection;
 use super::errors::convert;
 use super::file_state::{FileState, OtherCheckpoint};
 use super::settings::{CACHED_STATEMENTS, never_checkpoint_on_close, use_stable_plans, wait_briefly, wait_while_busy};
+use super::transaction_cost::TransactionCost;
 use crate::environment::Environment;
 use crate::error::{Error, Result, StoreErrorKind};
 use crate::store::engine::ids::IdSource;
@@ -332,6 +333,16 @@ impl Database {
 
     pub(super) fn raw(&self) -> &Connection {
         &self.connection.raw
+    }
+
+    /// Measures what is run from now on, or stops measuring.
+    pub(crate) fn measure_cost(&self, measure: bool) {
+        self.connection.cost_meter.restart(self.raw(), measure);
+    }
+
+    /// What was run since [`measure_cost`](Self::measure_cost); `None` if it is not measured.
+    pub(crate) fn cost(&self) -> Option<TransactionCost> {
+        self.connection.cost_meter.read(self.raw())
     }
 
     /// The transaction that is open on this connection.

@@ -23,6 +23,7 @@ mod settings;
 mod snapshots;
 mod sync_failure;
 mod temporary_folder;
+mod transaction_cost;
 mod wal_owner;
 
 pub(in crate::store) use checkpoint::Checkpointer;
@@ -31,3 +32,4 @@ pub(in crate::store) use integrity::{rewrite_header, tables};
 pub(crate) use location::Location;
 pub(in crate::store) use readers::{Isolation, Readers};
 pub(in crate::store) use snapshots::{Access, SnapshotReader, Snapshots};
+pub(in crate::store) use transaction_cost::TransactionCost;
