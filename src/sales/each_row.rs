@@ -3,10 +3,16 @@
 use crate::error::{Error, Result};
 use crate::store::{Savepoint, Transaction};
 
+/// After how many statements a transaction leaves the remaining rows to the next one. Rows differ: an order with one item
+/// takes about five statements, and one with a hundred items about a hundred.
+const MAX_STATEMENTS: u64 = 1000;
+
 /// What became of the rows.
 pub(crate) struct EachRow<R> {
     /// How many rows were changed.
     pub(crate) changed: usize,
+    /// The rows that are left to the next transaction.
+    pub(crate) remaining: Vec<R>,
     /// The rows that could not be processed. They are as they were.
     pub(crate) skipped: Vec<SkippedRow<R>>,
 }
@@ -17,15 +23,21 @@ pub(crate) struct SkippedRow<R> {
     pub(crate) error: Error,
 }
 
-/// Runs `work`, which returns whether it has changed something, for each row in a savepoint of its own. A row for which
-/// it fails is skipped. Fails if nothing can be written at all.
+/// Runs `work`, which returns whether it has changed something, for each row in a savepoint of its own, until this has
+/// taken `MAX_STATEMENTS`: at least for one row. A row for which it fails is skipped. Fails if nothing can be written at
+/// all.
 pub(crate) fn each_row<R: Copy>(
     tx: &Transaction<'_>,
     rows: &[R],
     work: impl Fn(&Transaction<'_>, R) -> Result<bool>,
 ) -> Result<EachRow<R>> {
-    let mut result = EachRow { changed: 0, skipped: Vec::new() };
-    for row in rows.iter().copied() {
+    let mut result = EachRow { changed: 0, remaining: Vec::new(), skipped: Vec::new() };
+    let before = tx.statements();
+    for (index, row) in rows.iter().copied().enumerate() {
+        if index > 0 && tx.statements() - before >= MAX_STATEMENTS {
+            result.remaining = rows[index..].to_vec();
+            break;
+        }
         match tx.savepoint(|tx| work(tx, row))? {
             Savepoint::Released(changed) => result.changed += usize::from(changed),
             Savepoint::RolledBack(error) if error.concerns_all_rows() => return Err(error),

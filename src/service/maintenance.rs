@@ -26,7 +26,7 @@ impl TicketingService {
     ///
     /// Each of these steps, and each row, is processed by itself: a row that cannot be read, or that contradicts other
     /// rows, is skipped and counted in the report. The rows of a step are processed in batches of up to 200 orders or
-    /// events, or 1,000 deleted rows. Each batch is a transaction of its own, so that other writes wait only for one
+    /// events, fewer if the orders have many items, or of 1,000 deleted rows. Each batch is a transaction of its own, so that other writes wait only for one
     /// batch.
     ///
     /// A clock that is wrong and far ahead would make all of this look old, and what expired cannot be taken back. So

@@ -17,7 +17,8 @@ use crate::store::{
     webhook_retention,
 };
 
-/// How many orders or events are expired in one transaction. Other writes wait at most for one such transaction.
+/// How many orders or events are expired in one transaction, and fewer if they have many items. Other writes wait at most
+/// for one such transaction.
 const BATCH: i64 = 200;
 
 /// How many refunds are attempted in one run.
@@ -112,16 +113,16 @@ where
         let rows = service.store().read(|tx| (batches.read)(tx, after, BATCH))?;
         let Some(last) = rows.last() else { return Ok(()) };
         after = Some(*last);
-        let pending: Vec<R> =
+        let mut pending: Vec<R> =
             rows.into_iter().filter(|row| !service.is_skipped(batches.table, (batches.key)(row))).collect();
-        if pending.is_empty() {
-            continue;
-        }
-        let change = batches.change;
-        let batch = service.store().write(move |tx| change(tx, &pending))?;
-        *changed(&mut run.report) += batch.changed;
-        for skipped in batch.skipped {
-            run.skip(service, batches.table, (batches.key)(&skipped.row), &skipped.error);
+        while !pending.is_empty() && !run.stops() {
+            let change = batches.change;
+            let batch = service.store().write(move |tx| change(tx, &pending))?;
+            *changed(&mut run.report) += batch.changed;
+            for skipped in batch.skipped {
+                run.skip(service, batches.table, (batches.key)(&skipped.row), &skipped.error);
+            }
+            pending = batch.remaining;
         }
     }
     Ok(())
