@@ -27,7 +27,9 @@ const BY_ID: &str = concat!("SELECT ", columns!(), " FROM api_keys WHERE id = ?1
 pub(super) const VALID: &str = "SELECT organization_id, scopes, id, last_used_at, organization_suspended_at
     FROM api_keys
     WHERE key_hash = ?1 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?2)";
-const SET_SUSPENDED: &str = "UPDATE api_keys SET organization_suspended_at = ?2 WHERE organization_id = ?1";
+// There may be any number of revoked keys, and they are refused anyway.
+pub(super) const SET_SUSPENDED: &str =
+    "UPDATE api_keys SET organization_suspended_at = ?2 WHERE organization_id = ?1 AND revoked_at IS NULL";
 const REVOKE: &str =
     "UPDATE api_keys SET revoked_at = ?2 WHERE id = ?1 AND organization_id = ?3 AND revoked_at IS NULL";
 const RECORD_USE: &str =
@@ -79,7 +81,7 @@ pub(crate) fn insert(
     })
 }
 
-/// Copies to the keys of an organization since when it is suspended.
+/// Copies to the keys of an organization that are not revoked since when it is suspended.
 pub(crate) fn set_suspended(tx: &Transaction<'_>, organization: &Organization) -> Result<()> {
     tx.execute(SET_SUSPENDED, &[organization.id.into(), organization.suspended_at.into()])?;
     Ok(())

@@ -83,7 +83,7 @@ pub(super) const INVARIANTS: &[Invariant] = &[
         table: "api_keys",
         sentence: "an API key must be suspended since the same time as its organization",
         violations: "SELECT k.id FROM api_keys k JOIN organizations o ON o.id = k.organization_id
-            WHERE COALESCE(k.organization_suspended_at, -1) <> COALESCE(o.suspended_at, -1)",
+            WHERE k.revoked_at IS NULL AND COALESCE(k.organization_suspended_at, -1) <> COALESCE(o.suspended_at, -1)",
     },
     Invariant {
         name: "idempotency-record",

@@ -32,4 +32,5 @@ pub(in crate::store) const ALL: &[&str] = &[
     include_str!("sqlite/0018_customer_limit.sql"),
     include_str!("sqlite/0019_filter_ranges.sql"),
     include_str!("sqlite/0020_webhook_removals.sql"),
+    include_str!("sqlite/0021_usable_keys.sql"),
 ];
