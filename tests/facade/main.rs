@@ -47,6 +47,7 @@ mod suspended_handlers;
 mod tenants;
 mod ticket_types;
 mod tickets;
+mod transaction_costs;
 mod webhook_fan_out;
 mod webhook_fan_out_model;
 mod webhook_outbox;

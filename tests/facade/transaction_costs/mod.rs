@@ -1,0 +1,104 @@
+//! What the longest transaction of each operation costs with the largest request that is allowed, in a store with many
+//! rows: other writes wait for it.
+//!
+//! The numbers are those of SQLite, which are the same on every machine: statements, changed rows, and instructions of its
+//! virtual machine. A transaction within the bounds takes less than 50 ms on a machine of 2020.
+
+mod operations;
+mod store;
+
+use std::fmt::Write as _;
+
+use operations::{OPERATIONS, READS};
+use store::Store;
+
+use crate::common::transactions::{Cost, measured};
+
+/// The bounds of one transaction.
+const MOST: Cost = Cost { statements: 3_000, rows: 3_000, steps: 1_000_000, time: std::time::Duration::MAX };
+
+/// Two sizes of the store. The smaller one has more rows than a batch of any background work.
+const SIZES: [i64; 2] = [1_050, 2_100];
+
+/// What still grows with the number of rows.
+const GROWING: &[(&str, &str)] = &[
+    ("delete_event", "deletes the discounts of the event"),
+    ("delete_organization", "deletes the revoked API keys and the idempotency keys"),
+];
+
+/// The cost of an operation: its longest transaction by each number.
+struct Row {
+    operation: &'static str,
+    transactions: usize,
+    longest: Cost,
+}
+
+fn costs(size: i64) -> Vec<Row> {
+    let store = Store::new(size);
+    let cost = |(operation, prepare): &(&'static str, operations::Prepare)| {
+        let call = prepare(&store);
+        let costs = measured(call);
+        store.next_second();
+        let longest = costs.iter().copied().fold(Cost::default(), Cost::max);
+        Row { operation, transactions: costs.len(), longest }
+    };
+    OPERATIONS.iter().map(cost).collect()
+}
+
+fn table(rows: &[Row]) -> String {
+    let mut table = format!(
+        "{:<48} {:>12} {:>10} {:>6} {:>9} {:>6}\n",
+        "operation", "transactions", "statements", "rows", "steps", "ms"
+    );
+    for Row { operation, transactions, longest: Cost { statements, rows, steps, time } } in rows {
+        let time = time.as_millis();
+        writeln!(table, "{operation:<48} {transactions:>12} {statements:>10} {rows:>6} {steps:>9} {time:>6}").unwrap();
+    }
+    table
+}
+
+#[test]
+fn the_longest_transaction_of_every_operation_is_bounded_in_a_store_of_any_size() {
+    let [few, many] = SIZES.map(costs);
+    println!("{} rows of each kind\n{}", SIZES[0], table(&few));
+    println!("{} rows of each kind\n{}", SIZES[1], table(&many));
+    let mut excesses = Vec::new();
+    let is_growing = |row: &Row| GROWING.iter().any(|(operation, _)| *operation == row.operation);
+    for (few, many) in few.iter().zip(&many).filter(|(few, _)| !is_growing(few)) {
+        let (operation, at_few, at_many) = (many.operation, few.longest, many.longest);
+        assert!(many.transactions > 0, "{operation} was not measured");
+        for (what, at_few, at_many, most) in [
+            ("statements", at_few.statements, at_many.statements, MOST.statements),
+            ("rows", at_few.rows, at_many.rows, MOST.rows),
+            ("steps", at_few.steps, at_many.steps, MOST.steps),
+        ] {
+            // A tree of twice as many rows may be a level deeper, which adds some steps to each search.
+            if at_many > most || at_many > at_few + at_few / 10 + 20 {
+                excesses.push(format!("{operation}: {at_few} and {at_many} {what}"));
+            }
+        }
+    }
+    assert_eq!(excesses, [""; 0]);
+}
+
+#[test]
+fn the_table_has_every_operation_that_writes() {
+    let mut found = Vec::new();
+    for file in std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/src/service")).expect("the folder") {
+        let text = std::fs::read_to_string(file.expect("a file").path()).expect("text");
+        for part in text.split("    pub fn ").skip(1) {
+            let (signature, _) = part.split_once('{').expect("a body");
+            let (name, parameters) = signature.split_once(['(', '<']).expect("parameters");
+            if parameters.contains("&self") {
+                found.push(name.to_owned());
+            }
+        }
+    }
+    let named = OPERATIONS.iter().map(|(operation, _)| operation.split(':').next().expect("a name"));
+    let mut named: Vec<_> = named.chain(READS.iter().copied()).map(str::to_owned).collect();
+    named.sort_unstable();
+    named.dedup();
+    found.sort_unstable();
+    found.dedup();
+    assert_eq!(found, named);
+}

@@ -1,0 +1,464 @@
+//! The operations that write, each with its largest request.
+
+use serde_json::json;
+use ticketing::discount::{BasketItem, UpdateDiscount, ValidateDiscount};
+use ticketing::environment::Clock;
+use ticketing::event::EventStatus;
+use ticketing::event::{CreateEvent, EventSettings, UpdateEvent};
+use ticketing::organization::{CreateApiKey, CreateOrganization, UpdateOrganization};
+use ticketing::payment::CheckoutOutcome;
+use ticketing::ticket::{CheckInTicket, IssueTickets};
+use ticketing::ticket_type::{CreateTicketType, UpdateTicketType};
+use ticketing::webhook::{CreateWebhook, EventType, UpdateWebhook};
+use ticketing::{Caller, TicketingService};
+
+use super::store::{Store, copies, copy_order};
+use crate::common::database::stored_id;
+use crate::common::*;
+
+/// Prepares an operation, and returns its call.
+pub type Prepare = for<'s> fn(&'s Store) -> Box<dyn FnOnce() + 's>;
+
+/// The operations that write nothing, or nothing of their own.
+pub const READS: &[&str] = &[
+    "act_for",
+    "authenticate",
+    "backlog",
+    "backup",
+    "check",
+    "check_with_progress",
+    "downgrade",
+    "even_if_suspended",
+    "find_organization_by_reference",
+    "get_discount",
+    "get_event",
+    "get_event_by_slug",
+    "get_event_summary",
+    "get_order",
+    "get_order_details",
+    "get_organization",
+    "get_ticket",
+    "get_ticket_by_code",
+    "get_ticket_type",
+    "get_webhook",
+    "hosted_checkout",
+    "list_api_keys",
+    "list_discounts",
+    "list_events",
+    "list_orders",
+    "list_organization_usage",
+    "list_organizations",
+    "list_refunds",
+    "list_ticket_types",
+    "list_tickets",
+    "list_webhook_deliveries",
+    "list_webhooks",
+    "missed",
+    "on_one_snapshot",
+    "organization_usage",
+    "ready",
+    "recv",
+    "recv_timeout",
+    // Threads that run the maintenance and send webhooks.
+    "start_maintenance",
+    "start_webhook_sender",
+    "statistics",
+    "stopped",
+    "subscribe",
+    "try_recv",
+    "upgrade",
+];
+
+/// The service and the caller.
+fn api(store: &Store) -> (&TicketingService, &Caller) {
+    (&store.fixture.service, &store.fixture.caller)
+}
+
+fn description() -> String {
+    "ä".repeat(20_000)
+}
+
+/// An organization of its own with as many keys as it may have, and `size` revoked ones.
+fn organization_with_keys(store: &Store) -> Caller {
+    let other = store.fixture.other_organization();
+    let key = store.fixture.service.create_api_key(other.organization(), CreateApiKey::new("Key")).expect("a key");
+    let key = stored_id(key.api_key.id);
+    let database = store.database();
+    let hash = ("key_hash", "CAST(HEX(RANDOMBLOB(16)) AS BLOB)");
+    copies(&database, "api_keys", key, 999, &[hash]);
+    copies(&database, "api_keys", key, store.size, &[hash, ("revoked_at", "1")]);
+    store.next_second();
+    other
+}
+
+/// Adds `size` idempotency keys of an organization, which were used at this time.
+fn add_idempotency_keys(store: &Store, caller: &Caller, used_at: i64) {
+    store.database().execute(
+        "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?1)
+        INSERT INTO idempotency_records (organization_id, key, fingerprint, answer, created_at)
+        SELECT ?2, 'copy-' || n.i, x'00', '{}', ?3 FROM n",
+        (store.size, stored_id(caller.organization()), used_at),
+    );
+}
+
+/// Runs the maintenance, for which a test has prepared what is due.
+fn maintenance(store: &Store) -> Box<dyn FnOnce() + '_> {
+    Box::new(|| {
+        let report = store.fixture.service.run_maintenance().expect("a run");
+        assert_eq!(report.skipped_rows, 0);
+    })
+}
+
+pub const OPERATIONS: &[(&str, Prepare)] = &[
+    ("create_event", |store| {
+        let (service, caller) = api(store);
+        let new = new_event(|new: &mut CreateEvent| new.description = Some(description()));
+        Box::new(move || drop(service.create_event(caller, new).expect("an event")))
+    }),
+    ("update_event: texts", |store| {
+        let (service, caller) = api(store);
+        let changes = UpdateEvent::default().title("A title").description(description());
+        Box::new(move || drop(service.update_event(caller, store.event.id, changes).expect("changed")))
+    }),
+    ("update_event: its currency", |store| {
+        let (service, caller) = api(store);
+        let event = store.fixture.event();
+        store.add_discounts(&event);
+        let changes = UpdateEvent::default().currency("USD");
+        Box::new(move || drop(service.update_event(caller, event.id, changes).expect("changed")))
+    }),
+    ("update_event: withdraws it", |store| {
+        let event = store.unsold_event();
+        Box::new(move || drop(store.fixture.set_event_status(event.id, EventStatus::Drafted).expect("changed")))
+    }),
+    ("update_event: cancels it", |store| {
+        let event = store.event_with_pending_orders();
+        Box::new(move || store.cancel(event.id))
+    }),
+    ("update_event_settings", |store| {
+        let (service, caller) = api(store);
+        let large = || json!("x".repeat(16_382));
+        let settings = EventSettings::default().location_metadata(large()).tracking_pixels(large());
+        Box::new(move || drop(service.update_event_settings(caller, store.event.id, settings).expect("changed")))
+    }),
+    ("record_page_view", |store| {
+        let (service, caller) = api(store);
+        Box::new(move || service.record_page_view(caller, store.event.id).expect("counted"))
+    }),
+    ("delete_event", |store| {
+        let (service, caller) = api(store);
+        let event = store.unsold_event();
+        Box::new(move || service.delete_event(caller, event.id).expect("deleted"))
+    }),
+    ("create_ticket_type", |store| {
+        let (service, caller) = api(store);
+        let event = store.unsold_event();
+        let one: i64 = store.database().value("SELECT MAX(id) FROM ticket_types");
+        store.database().execute("DELETE FROM ticket_types WHERE id = ?1", [one]);
+        let new = CreateTicketType::new("Seat", eur(1250), 10).description(description());
+        Box::new(move || drop(service.create_ticket_type(caller, event.id, new).expect("a type")))
+    }),
+    ("update_ticket_type", |store| {
+        let (service, caller) = api(store);
+        let id = store.types[99].id;
+        let changes = UpdateTicketType::default().description(description()).quantity(9_999_999);
+        Box::new(move || drop(service.update_ticket_type(caller, id, changes).expect("changed")))
+    }),
+    ("delete_ticket_type", |store| {
+        let (service, caller) = api(store);
+        let id = store.fixture.ticket_type(&store.fixture.event(), 0, 1).id;
+        Box::new(move || service.delete_ticket_type(caller, id).expect("deleted"))
+    }),
+    ("create_order: to be paid", |store| {
+        let service = &store.fixture.service;
+        let caller = store.fixture.caller_with_key("order");
+        let order = store.largest_order();
+        Box::new(move || drop(service.create_order(&caller, order).expect("an order")))
+    }),
+    ("create_order: free", |store| {
+        let service = &store.fixture.service;
+        let caller = store.fixture.caller_with_key("free-order");
+        let order = store.largest_free_order();
+        Box::new(move || drop(service.create_order(&caller, order).expect("an order")))
+    }),
+    ("cancel_order: pending", |store| {
+        let (service, caller) = api(store);
+        let order = store.pending_order();
+        Box::new(move || {
+            service.cancel_order(caller, order.id).expect("cancelled");
+        })
+    }),
+    ("cancel_order: paid", |store| {
+        let service = &store.fixture.service;
+        let caller = store.fixture.caller_with_key("cancellation");
+        let order = store.paid_order();
+        Box::new(move || {
+            service.cancel_order(&caller, order.id).expect("cancelled");
+        })
+    }),
+    ("mark_order_paid", |store| {
+        let (service, caller) = api(store);
+        let order = store.pending_order();
+        Box::new(move || drop(service.mark_order_paid(caller, order.id).expect("paid")))
+    }),
+    ("mark_checkout_reminder_sent", |store| {
+        let (service, caller) = api(store);
+        let order = store.pending_order();
+        Box::new(move || drop(service.mark_checkout_reminder_sent(caller, order.id).expect("reminded")))
+    }),
+    ("payment_completed", |store| {
+        let (service, caller) = api(store);
+        let order = store.pending_order();
+        Box::new(move || drop(service.payment_completed(caller, order.id).expect("paid")))
+    }),
+    ("payment_failed", |store| {
+        let (service, caller) = api(store);
+        let order = store.pending_order();
+        Box::new(move || drop(service.payment_failed(caller, order.id).expect("recorded")))
+    }),
+    ("finish_hosted_checkout", |store| {
+        let service = store.fixture.second_service_with(|builder| builder.sandbox_gateway().handler_threads(false));
+        let caller = service.act_for(store.fixture.caller.organization()).expect("a caller");
+        let created = service.create_order(&caller, store.largest_order()).expect("an order");
+        let link = created.checkout_url.expect("a link");
+        let token = link.rsplit('/').next().expect("a token").to_owned();
+        Box::new(move || drop(service.finish_hosted_checkout(&token, CheckoutOutcome::Success).expect("paid")))
+    }),
+    ("issue_tickets", |store| {
+        let service = &store.fixture.service;
+        let caller = store.fixture.caller_with_key("tickets");
+        let request = IssueTickets::new(store.types[0].id, new_customer(), 10);
+        Box::new(move || drop(service.issue_tickets(&caller, request).expect("tickets")))
+    }),
+    ("check_in_ticket", |store| {
+        let (service, caller) = api(store);
+        let ticket = store.fixture.issue(&store.types[0], 1).remove(0);
+        Box::new(move || drop(service.check_in_ticket(caller, CheckInTicket::new(&ticket.code)).expect("admitted")))
+    }),
+    ("check_out_ticket", |store| {
+        let (service, caller) = api(store);
+        let ticket = store.fixture.issue(&store.types[0], 1).remove(0);
+        service.check_in_ticket(caller, CheckInTicket::new(&ticket.code)).expect("admitted");
+        Box::new(move || drop(service.check_out_ticket(caller, CheckInTicket::new(&ticket.code)).expect("left")))
+    }),
+    ("cancel_ticket", |store| {
+        let (service, caller) = api(store);
+        let ticket = store.fixture.issue(&store.types[0], 1).remove(0);
+        Box::new(move || drop(service.cancel_ticket(caller, ticket.id).expect("cancelled")))
+    }),
+    ("create_discount", |store| {
+        let (service, caller) = api(store);
+        let types = store.discount.applicable_ticket_types.clone();
+        let new = percent_off(&store.event, "NEW", 10).applicable_ticket_types(types).auto_apply(true);
+        Box::new(move || drop(service.create_discount(caller, new).expect("a discount")))
+    }),
+    ("validate_discount", |store| {
+        let service = &store.fixture.service;
+        let caller = store.fixture.caller_with_key("basket");
+        let items = store.types[..100].iter().map(|one| BasketItem::new(one.id, 5, one.price));
+        let request = ValidateDiscount::new(store.event.id, "ALL", items);
+        Box::new(move || drop(service.validate_discount(&caller, request).expect("valid")))
+    }),
+    ("update_discount", |store| {
+        let (service, caller) = api(store);
+        let types = store.discount.applicable_ticket_types.clone();
+        let changes = UpdateDiscount::default().applicable_ticket_types(types).auto_apply(true);
+        Box::new(move || drop(service.update_discount(caller, store.discount.id, changes).expect("changed")))
+    }),
+    ("delete_discount", |store| {
+        let (service, caller) = api(store);
+        let discount = store.fixture.discount(percent_off(&store.event, "UNUSED", 10)).id;
+        Box::new(move || service.delete_discount(caller, discount).expect("deleted"))
+    }),
+    ("create_webhook", |store| {
+        let other = store.fixture.other_organization();
+        let service = &store.fixture.service;
+        let new = || CreateWebhook::new("https://example.com/hook", [EventType::OrderCompleted]);
+        for _ in 1..100 {
+            service.create_webhook(&other, new()).expect("an endpoint");
+        }
+        Box::new(move || drop(service.create_webhook(&other, new()).expect("an endpoint")))
+    }),
+    ("update_webhook: fewer events", |store| {
+        let (service, caller) = api(store);
+        let endpoint = store.endpoints[1];
+        store.fill_outbox(endpoint);
+        let changes = UpdateWebhook::default().events([EventType::TicketCheckedIn]);
+        Box::new(move || drop(service.update_webhook(caller, endpoint, changes).expect("changed")))
+    }),
+    ("update_webhook: enables it", |store| {
+        let (service, caller) = api(store);
+        let endpoint = store.endpoints[2];
+        service.update_webhook(caller, endpoint, UpdateWebhook::default().enabled(false)).expect("disabled");
+        store.fill_outbox(endpoint);
+        let changes = UpdateWebhook::default().enabled(true);
+        Box::new(move || drop(service.update_webhook(caller, endpoint, changes).expect("changed")))
+    }),
+    ("delete_webhook", |store| {
+        let (service, caller) = api(store);
+        let endpoint = store.endpoints[3];
+        store.fill_outbox(endpoint);
+        Box::new(move || service.delete_webhook(caller, endpoint).expect("deleted"))
+    }),
+    ("rotate_webhook_secret", |store| {
+        let (service, caller) = api(store);
+        Box::new(move || drop(service.rotate_webhook_secret(caller, store.endpoints[4]).expect("rotated")))
+    }),
+    ("resend_webhook_delivery", |store| {
+        let (service, caller) = api(store);
+        let endpoint = store.endpoints[5];
+        let outbox: i64 = store.database().value("SELECT MIN(id) FROM webhook_outbox");
+        store
+            .database()
+            .execute("UPDATE webhook_outbox SET endpoint_id = ?2 WHERE id = ?1", [outbox, stored_id(endpoint)]);
+        crate::common::outbox::record_attempt(&store.database(), outbox, 1, Some(500));
+        let delivery = store.fixture.deliveries(endpoint).remove(0);
+        Box::new(move || {
+            service.resend_webhook_delivery(caller, endpoint, delivery.id).expect("queued");
+        })
+    }),
+    ("create_organization", |store| {
+        let request = CreateOrganization::new("ä".repeat(255));
+        Box::new(move || drop(store.fixture.service.create_organization(request).expect("created")))
+    }),
+    ("create_organization_with_key", |store| {
+        let (request, key) = (CreateOrganization::new("ä".repeat(255)), CreateApiKey::new("Key"));
+        Box::new(move || drop(store.fixture.service.create_organization_with_key(request, key).expect("created")))
+    }),
+    ("create_first_organization", |store| {
+        let (request, key) = (CreateOrganization::new("ä".repeat(255)), CreateApiKey::new("Key"));
+        let service = &store.fixture.service;
+        Box::new(move || assert_eq!(service.create_first_organization(request, key).expect("an answer"), None))
+    }),
+    ("update_organization", |store| {
+        let changes = UpdateOrganization::default().name("ä".repeat(255));
+        let organization = store.fixture.caller.organization();
+        Box::new(move || drop(store.fixture.service.update_organization(organization, changes).expect("changed")))
+    }),
+    ("suspend_organization", |store| {
+        let other = organization_with_keys(store).organization();
+        Box::new(move || drop(store.fixture.service.suspend_organization(other).expect("suspended")))
+    }),
+    ("resume_organization", |store| {
+        let other = organization_with_keys(store).organization();
+        store.fixture.service.suspend_organization(other).expect("suspended");
+        Box::new(move || drop(store.fixture.service.resume_organization(other).expect("resumed")))
+    }),
+    ("delete_organization", |store| {
+        let other = organization_with_keys(store);
+        add_idempotency_keys(store, &other, store.fixture.clock.now().millis());
+        Box::new(move || store.fixture.service.delete_organization(other.organization()).expect("deleted"))
+    }),
+    ("create_api_key", |store| {
+        let other = organization_with_keys(store).organization();
+        let database = store.database();
+        database.execute(
+            "DELETE FROM api_keys WHERE id = (SELECT MIN(id) FROM api_keys WHERE organization_id = ?1)",
+            [stored_id(other)],
+        );
+        let request = CreateApiKey::new("ä".repeat(255));
+        Box::new(move || drop(store.fixture.service.create_api_key(other, request).expect("a key")))
+    }),
+    ("revoke_api_key", |store| {
+        let other = organization_with_keys(store).organization();
+        let key = store.fixture.service.list_api_keys(other).expect("keys").pop().expect("a key").id;
+        Box::new(move || drop(store.fixture.service.revoke_api_key(other, key).expect("revoked")))
+    }),
+    ("deliver_due_webhooks", |store| {
+        // Three notifications for a hundred endpoints are inserted by the sender. All but one endpoint are disabled then.
+        store.database().run("DELETE FROM webhook_outbox; DELETE FROM webhook_fan_outs; DELETE FROM webhook_removals");
+        store.fixture.issue(&store.types[0], 3);
+        store.set_endpoints_enabled(false);
+        store.fixture.set_webhook_enabled(store.endpoints[8], true);
+        Box::new(|| {
+            store.fixture.service.deliver_due_webhooks().expect("delivered");
+            store.set_endpoints_enabled(true);
+        })
+    }),
+    ("deliver_due_notifications", |store| {
+        store.database().run("DELETE FROM handler_queue; DELETE FROM webhook_outbox; DELETE FROM webhook_fan_outs");
+        store.fixture.service.create_order(&store.fixture.caller, store.largest_order()).expect("an order");
+        Box::new(|| {
+            store.fixture.service.deliver_due_notifications().expect("delivered");
+        })
+    }),
+    ("run_maintenance: expired holds", |store| {
+        let event = store.event_with_pending_orders();
+        store.database().execute("UPDATE orders SET hold_until = 1 WHERE event_id = ?1", [stored_id(event.id)]);
+        maintenance(store)
+    }),
+    ("run_maintenance: events that have ended", |store| {
+        let event = stored_id(store.fixture.event().id);
+        copies(
+            &store.database(),
+            "events",
+            event,
+            store.size,
+            &[("slug", "'ended-' || n.i"), ("start_at", "0"), ("end_at", "1"), ("over_at", "1")],
+        );
+        maintenance(store)
+    }),
+    ("run_maintenance: orders of a cancelled event", |store| {
+        let event = stored_id(store.event_with_pending_orders().id);
+        let database = store.database();
+        database.execute("UPDATE events SET status = 'CANCELLED' WHERE id = ?1", [event]);
+        database.execute("INSERT INTO event_cancellations (event_id) VALUES (?1)", [event]);
+        maintenance(store)
+    }),
+    ("run_maintenance: used keys", |store| {
+        let other = store.fixture.other_organization().organization();
+        for _ in 0..600 {
+            let key = store.fixture.service.create_api_key(other, CreateApiKey::new("Key")).expect("a key");
+            store.fixture.service.authenticate(&key.key).expect("a caller");
+        }
+        maintenance(store)
+    }),
+    ("run_maintenance: old idempotency keys", |store| {
+        add_idempotency_keys(store, &store.fixture.other_organization(), 1);
+        maintenance(store)
+    }),
+    ("run_maintenance: old deliveries", |store| {
+        store.database().run(&format!(
+            "DELETE FROM webhook_deliveries;
+            WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {})
+            INSERT INTO webhook_deliveries (id, endpoint_id, outbox_id, type, attempt, success, created_at)
+            SELECT n.i, 1, n.i, 'ticket.issued', 1, 1, 1 FROM n",
+            store.size
+        ));
+        maintenance(store)
+    }),
+    ("run_maintenance: old outbox", |store| {
+        store.fill_outbox(store.endpoints[6]);
+        store.database().run(
+            "UPDATE webhook_outbox SET state = 'DELIVERED', finished_at = 1, claim = NULL WHERE state = 'WAITING'",
+        );
+        maintenance(store)
+    }),
+    ("run_maintenance: old notifications of handlers", |store| {
+        store.database().run(&format!(
+            "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {})
+            INSERT INTO handler_queue (id, handler, organization_id, body, due_at, created_at)
+            SELECT n.i, 'mail', 1, '{{}}', 1, 1 FROM n",
+            store.size
+        ));
+        maintenance(store)
+    }),
+    ("run_maintenance: rows of a deleted endpoint", |store| {
+        let endpoint = store.endpoints[7];
+        store.fill_outbox(endpoint);
+        store.fixture.service.delete_webhook(&store.fixture.caller, endpoint).expect("deleted");
+        maintenance(store)
+    }),
+    ("run_maintenance: refunds", |store| {
+        let database = store.database();
+        let order = store.fixture.paid_order(&store.types[0], 1).id;
+        copy_order(&database, order, store.size);
+        database.run(
+            "INSERT INTO refunds (order_id, organization_id, event_id, amount, currency, status, next_attempt_at, created_at,
+                updated_at)
+            SELECT id, organization_id, event_id, 100, 'EUR', 'DUE', 1, 1, 1 FROM orders WHERE payment_reference LIKE '%-%-%'",
+        );
+        store.next_second();
+        maintenance(store)
+    }),
+];
