@@ -7,6 +7,7 @@ pub mod clock;
 pub mod database;
 pub mod example_server;
 pub mod fixture;
+pub mod fuzz;
 pub mod gateway;
 pub mod invariants;
 pub mod log;

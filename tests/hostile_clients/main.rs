@@ -8,6 +8,7 @@ mod body_fields;
 mod body_generator;
 #[path = "../common/mod.rs"]
 mod common;
+mod fuzzing;
 mod generated_bodies;
 mod injection;
 mod invalid_http;

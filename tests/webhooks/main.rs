@@ -7,6 +7,7 @@ mod common;
 mod crashes;
 mod damage;
 mod fan_out;
+mod fuzzed_answers;
 mod isolation;
 mod kills;
 mod model;
