@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::TicketingService;
 use super::builder::{Builder, Gateway};
 use super::handler_thread::Registration;
-use super::notification_handlers::NotificationHandler;
+use super::notification_handlers::{LastOrganization, NotificationHandler};
 use crate::environment::{Clock, Entropy};
 use crate::error::Result;
 use crate::model::handler_notification::{Notification, NotificationTopic};
@@ -108,7 +108,7 @@ impl Builder {
     /// notification is logged as an error and given up. A handler should do nothing the second time for a notification
     /// with the same [`id`](crate::notification::Notification::id).
     ///
-    /// Each handler has a thread of its own, which calls it with one notification after another. A handler that fails
+    /// Each handler has a thread of its own, which calls it with one notification after another. Organizations take turns. A handler that fails
     /// or is slow delays no other handler, no webhook, and no operation. It gets the service, and can call every
     /// operation, also for an organization that was [suspended](TicketingService::suspend_organization) in the meantime.
     /// That holds for callers that [`act_for`](TicketingService::act_for) of this very handle has returned: a caller
@@ -193,7 +193,11 @@ impl Builder {
         + 'static,
     ) -> Self {
         let registration = Registration { name: name.into(), topics: topics.into_iter().collect() };
-        self.handlers.push(NotificationHandler { registration, call: Arc::new(handler) });
+        self.handlers.push(NotificationHandler {
+            registration,
+            call: Arc::new(handler),
+            last: LastOrganization::default(),
+        });
         self
     }
 

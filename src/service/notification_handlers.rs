@@ -3,6 +3,7 @@
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use super::TicketingService;
@@ -11,7 +12,7 @@ use super::handler_thread::{HandlerThread, RegisteredHandler, Registration, Wake
 use super::skipped_rows::SkippedTable;
 use crate::error::{FieldErrors, Result};
 use crate::model::handler_notification::Notification;
-use crate::model::id::NotificationId;
+use crate::model::id::{NotificationId, OrganizationId};
 use crate::store::handler_queue::{self, Claim, ClaimedNotification};
 
 /// How often a handler's queue is read, for the notifications of other processes and the repetitions that are due.
@@ -32,6 +33,28 @@ type Call = dyn Fn(&TicketingService, &Notification) -> Result<(), BoxError> + S
 pub(super) struct NotificationHandler {
     pub(super) registration: Registration,
     pub(super) call: Arc<Call>,
+    /// The organization of the last notification, whose turn is over.
+    pub(super) last: LastOrganization,
+}
+
+/// An organization that is shared by the clones of a handler.
+#[derive(Debug, Clone)]
+pub(super) struct LastOrganization(Arc<AtomicI64>);
+
+impl Default for LastOrganization {
+    fn default() -> Self {
+        Self(Arc::new(AtomicI64::new(OrganizationId::UNKNOWN.raw())))
+    }
+}
+
+impl LastOrganization {
+    fn get(&self) -> OrganizationId {
+        OrganizationId::from_raw(self.0.load(Ordering::Relaxed))
+    }
+
+    fn set(&self, organization: OrganizationId) {
+        self.0.store(organization.raw(), Ordering::Relaxed);
+    }
 }
 
 impl fmt::Debug for NotificationHandler {
@@ -86,9 +109,13 @@ impl TicketingService {
             return Ok(false);
         }
         let name = handler.registration.name.clone();
-        match store.write(move |tx| handler_queue::claim(tx, &name))? {
+        let last = handler.last.get();
+        match store.write(move |tx| handler_queue::claim(tx, &name, last))? {
             Claim::Nothing => return Ok(false),
-            Claim::Call(claimed) => self.call(handler, claimed)?,
+            Claim::Call(claimed) => {
+                handler.last.set(claimed.notification.organization_id);
+                self.call(handler, claimed)?;
+            }
             Claim::Skipped { id, error } => self.skip_row(SkippedTable::Notifications, id.raw(), &error),
             Claim::Removed { id } => give_up(handler, id, "the process ended during the last call"),
         }

@@ -20,6 +20,10 @@ const LEASE: Duration = Duration::from_mins(1);
 /// How long a notification is skipped that cannot be read.
 const DAMAGED_PAUSE: Duration = Duration::from_mins(1);
 
+/// How many organizations a claim looks at to find the one whose turn it is. Those that only have notifications for later
+/// count too.
+const MAX_LOOKED_AT: usize = 64;
+
 /// How many rows one transaction deletes. Other writers wait for as long as this takes.
 const BATCH: i64 = 1000;
 
@@ -32,6 +36,10 @@ pub(super) const DUE: &str = "SELECT id, organization_id, body, attempts, create
     WHERE handler = ?1 AND due_at <= ?2 ORDER BY due_at, id LIMIT 1";
 pub(super) const DUE_TOO_LATE: &str = "SELECT id, organization_id, body, attempts, created_at FROM handler_queue
     WHERE handler = ?1 AND due_at > ?2 ORDER BY due_at, id LIMIT 1";
+pub(super) const NEXT_ORGANIZATION: &str = "SELECT organization_id FROM handler_queue
+    WHERE handler = ?1 AND organization_id > ?2 ORDER BY organization_id LIMIT 1";
+pub(super) const DUE_OF_ORGANIZATION: &str = "SELECT id, organization_id, body, attempts, created_at FROM handler_queue
+    WHERE handler = ?1 AND organization_id = ?2 AND due_at <= ?3 ORDER BY due_at, id LIMIT 1";
 const CLAIM: &str = "UPDATE handler_queue SET claim = ?2, attempts = attempts + 1, due_at = ?3 WHERE id = ?1";
 const SKIP: &str = "UPDATE handler_queue SET due_at = ?2 WHERE id = ?1";
 const RETRY: &str = "UPDATE handler_queue SET claim = NULL, due_at = ?3 WHERE id = ?1 AND claim = ?2";
@@ -175,9 +183,41 @@ fn find_due(tx: &Transaction<'_>, handler: &str) -> Result<Option<DueRow>> {
     tx.query_opt(DUE_TOO_LATE, &[handler.into(), latest.into()], decode_due)
 }
 
-/// Claims the notification that has been due for the longest time.
-pub(crate) fn claim(tx: &Transaction<'_>, handler: &str) -> Result<Claim> {
-    let Some(due) = find_due(tx, handler)? else { return Ok(Claim::Nothing) };
+/// Returns a notification of the next organization after `last` that has one due, in the order of the ids. Looks at a
+/// limited number of organizations.
+fn find_next_turn(tx: &Transaction<'_>, handler: &str, last: OrganizationId) -> Result<Option<DueRow>> {
+    let mut organization = last;
+    for _ in 0..MAX_LOOKED_AT {
+        let next =
+            tx.query_opt(NEXT_ORGANIZATION, &[handler.into(), organization.into()], |row| row.get("organization_id"))?;
+        match next {
+            Some(next) => organization = next,
+            None if organization == OrganizationId::UNKNOWN => return Ok(None),
+            // Those before `last` follow.
+            None => {
+                organization = OrganizationId::UNKNOWN;
+                continue;
+            }
+        }
+        let binds = [handler.into(), organization.into(), tx.now().into()];
+        let due = tx.query_opt(DUE_OF_ORGANIZATION, &binds, decode_due)?;
+        if due.is_some() || organization == last {
+            return Ok(due);
+        }
+    }
+    Ok(None)
+}
+
+/// Claims a notification. The organizations take turns, so that one with very many does not delay the others: it is of the
+/// first after `last` that has one due. If none is soon found, it is the one that has been due for the longest time.
+pub(crate) fn claim(tx: &Transaction<'_>, handler: &str, last: OrganizationId) -> Result<Claim> {
+    let due = match find_next_turn(tx, handler, last)? {
+        Some(due) => due,
+        None => match find_due(tx, handler)? {
+            Some(due) => due,
+            None => return Ok(Claim::Nothing),
+        },
+    };
     let notification = match due.notification {
         Ok(notification) => notification,
         Err(error) => {

@@ -8,6 +8,8 @@ use crate::common::*;
 use ticketing::Builder;
 use ticketing::notification::NotificationTopic;
 use ticketing::order::ListOrders;
+use ticketing::ticket::IssueTickets;
+use ticketing::ticket_type::CreateTicketType;
 use ticketing::webhook::EventType;
 
 /// The names of the handlers that were called, and the numbers of their calls.
@@ -74,4 +76,44 @@ fn a_closed_service_delivers_nothing() {
     fixture.service.clone().close(Duration::ZERO).unwrap_err();
     fixture.service.deliver_due_notifications().unwrap_err();
     assert!(calls.lock().unwrap().is_empty());
+}
+
+#[test]
+fn organizations_take_turns_however_many_notifications_one_of_them_has() {
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let fixture = Fixture::with(|builder| {
+        let seen = Arc::clone(&seen);
+        builder.handler_threads(false).on_topics("mail", [NotificationTopic::TicketIssued], move |_, notification| {
+            seen.lock().unwrap().push(notification.organization_id);
+            Ok(())
+        })
+    });
+    let callers = [fixture.caller.clone(), fixture.other_organization(), fixture.other_organization()];
+    for (caller, number) in callers.iter().zip([6, 2, 1]) {
+        let event = fixture.service.create_event(caller, new_event(|_| {})).unwrap();
+        let ticket_type = CreateTicketType::new("General admission", eur(0), 10);
+        let ticket_type = fixture.service.create_ticket_type(caller, event.id, ticket_type).unwrap();
+        let tickets = IssueTickets::new(ticket_type.id, new_customer(), number);
+        fixture.service.issue_tickets(caller, tickets).unwrap();
+    }
+    assert_eq!(fixture.service.deliver_due_notifications().unwrap(), 9);
+    let [many, two, one] = callers.map(|caller| caller.organization());
+    assert_eq!(*seen.lock().unwrap(), [many, two, one, many, two, many, many, many, many]);
+}
+
+#[test]
+fn an_organization_is_served_although_many_others_wait_for_a_later_time() {
+    let calls = Calls::default();
+    let fixture = Fixture::with(|builder| with_handler(builder.handler_threads(false), &calls, "works", 0));
+    fixture.issue(fixture.default_ticket_type(), 1);
+    // Notifications of 200 organizations with lower ids that are due in an hour.
+    fixture.database().run(
+        "INSERT INTO handler_queue (id, handler, organization_id, body, due_at, created_at)
+            WITH RECURSIVE number (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number WHERE n < 200)
+            SELECT n, handler, n, body, due_at + 3600000, created_at FROM number, (SELECT * FROM handler_queue)",
+    );
+    assert_eq!(fixture.service.deliver_due_notifications().unwrap(), 1);
+    assert_eq!(fixture.service.deliver_due_notifications().unwrap(), 0);
+    fixture.clock.advance(Duration::from_hours(1));
+    assert_eq!(fixture.service.deliver_due_notifications().unwrap(), 200);
 }

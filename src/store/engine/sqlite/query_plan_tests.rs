@@ -114,6 +114,8 @@ const STATEMENTS: &[Expected] = &[
     (fan_outs::NEXT, &["webhook_fan_outs_by_organization"]),
     (handler_queue::DUE, &["handler_queue_due"]),
     (handler_queue::DUE_TOO_LATE, &["handler_queue_due"]),
+    (handler_queue::NEXT_ORGANIZATION, &["handler_queue_by_organization"]),
+    (handler_queue::DUE_OF_ORGANIZATION, &["handler_queue_by_organization"]),
     (handler_queue::OLD, &[]),
     (handler_queue::DELETE_OLD, &[]),
     (webhook_retention::OLD_DELIVERIES, &[]),
