@@ -13,3 +13,4 @@ mod generated_bodies;
 mod injection;
 mod invalid_http;
 mod invalid_input;
+mod noisy_tenant;
