@@ -8,7 +8,7 @@ use crate::model::event::{
 };
 use crate::model::id::{EventId, OrganizationId};
 use crate::rules::{checked, event as rules};
-use crate::store::{Transaction, event_cancellations, events, organizations};
+use crate::store::{Transaction, discounts, event_cancellations, events, organizations};
 
 /// Creates an event. Its currency and time zone default to those of the organization.
 pub(crate) fn create(
@@ -72,10 +72,22 @@ pub(crate) fn update_settings(
     events::get(tx, call.caller.organization, id)
 }
 
-/// Deletes an event with its ticket types and discounts. An event with orders or tickets cannot be deleted.
-pub(crate) fn delete(tx: &Transaction<'_>, call: &ConditionalCaller, id: EventId) -> Result<()> {
+/// Deletes an event with its ticket types and discounts, or a batch of its discounts if it has many. Returns whether the
+/// event is deleted: if not, this is to be called again with `is_first` false. Meanwhile the event is not on sale. An event
+/// with orders or tickets cannot be deleted.
+pub(crate) fn delete(tx: &Transaction<'_>, call: &ConditionalCaller, id: EventId, is_first: bool) -> Result<bool> {
     tx.lock_event(id)?;
-    let current = events::get(tx, call.caller.organization, id)?;
-    call.check_revision(current.revision)?;
-    events::delete(tx, call.caller.organization, id)
+    let organization = call.caller.organization;
+    match events::get(tx, organization, id) {
+        Ok(current) if is_first => call.check_revision(current.revision)?,
+        // Another call has deleted the rest.
+        Err(Error::NotFound(_)) if !is_first => return Ok(true),
+        found => drop(found?),
+    }
+    events::require_unused(tx, id)?;
+    if !discounts::delete_batch_of_event(tx, id)? {
+        events::withdraw(tx, id)?;
+        return Ok(false);
+    }
+    events::delete(tx, organization, id).map(|()| true)
 }

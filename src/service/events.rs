@@ -229,6 +229,10 @@ impl TicketingService {
 
     /// Deletes an event with its ticket types and discounts.
     ///
+    /// Of more than a thousand discounts, a thousand are deleted in one transaction, so that other writes wait only for
+    /// one of these. From the first one on, the event is a draft. If the program ends in between, the event is left as a
+    /// draft without these discounts, and can be deleted again.
+    ///
     /// Requires the scope `events:write`.
     ///
     /// # Errors
@@ -246,6 +250,13 @@ impl TicketingService {
     pub fn delete_event(&self, caller: impl Into<ConditionalCaller>, id: EventId) -> Result<()> {
         let call = caller.into();
         call.caller.require(Scope::EventsWrite)?;
-        self.write_for(call.caller.identity(), move |tx| event_changes::delete(tx, &call, id))
+        let mut is_first = true;
+        loop {
+            let call = call.clone();
+            if self.write_for(call.caller.identity(), move |tx| event_changes::delete(tx, &call, id, is_first))? {
+                return Ok(());
+            }
+            is_first = false;
+        }
     }
 }

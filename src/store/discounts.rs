@@ -131,6 +131,11 @@ pub(super) const WITH_CODE: &str = range!("k.organization_id = ?4 AND k.code_key
 pub(super) const WITH_CODE_OF_EVENT: &str = range!("k.event_id = ?5 AND k.code_key = ?6");
 pub(super) const OF_ACTIVITY: &str = range!("k.organization_id = ?4 AND k.is_active = ?8");
 pub(super) const OF_EVENT: &str = range!("k.event_id = ?5 AND k.is_active = ?8");
+/// How many discounts of a deleted event one transaction deletes. Other writers wait for as long as this takes.
+const BATCH: usize = 1000;
+
+pub(super) const DELETE_OF_EVENT: &str =
+    "DELETE FROM discounts WHERE id IN (SELECT id FROM discounts WHERE event_id = ?1 LIMIT ?2)";
 const DELETE: &str = "DELETE FROM discounts WHERE id = ?1 AND organization_id = ?2 AND used = 0";
 
 fn code_taken(fields: &DiscountFields) -> Error {
@@ -230,4 +235,11 @@ pub(crate) fn delete(tx: &Transaction<'_>, organization: OrganizationId, id: Dis
     }
     let current = get(tx, organization, id)?;
     Err(Error::conflict(Reason::InUse, format!("an order used the discount {}", current.code)))
+}
+
+/// Deletes a batch of the discounts of an event without orders. Returns whether these were all.
+pub(crate) fn delete_batch_of_event(tx: &Transaction<'_>, event: EventId) -> Result<bool> {
+    tx.debug_assert_event_locked();
+    let limit = i64::try_from(BATCH).unwrap_or(i64::MAX);
+    Ok(tx.execute(DELETE_OF_EVENT, &[event.into(), limit.into()])? < BATCH)
 }

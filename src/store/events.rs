@@ -127,6 +127,8 @@ pub(super) const HAS_DISCOUNTS_WITH_AMOUNTS: &str =
     "SELECT 1 FROM discounts WHERE event_id = ?1 AND (type = 'FIXED_AMOUNT' OR minimum_purchase IS NOT NULL)";
 const DELETE: &str = "DELETE FROM events WHERE id = ?1 AND organization_id = ?2
     AND NOT EXISTS (SELECT 1 FROM orders WHERE event_id = ?1) AND NOT EXISTS (SELECT 1 FROM tickets WHERE event_id = ?1)";
+const WITHDRAW: &str = "UPDATE events SET status = 'DRAFTED', revision = revision + 1, updated_at = ?2
+    WHERE id = ?1 AND status IN ('PUBLISHED', 'SOLD_OUT')";
 const EXPIRE: &str = "UPDATE events SET status = 'EXPIRED', revision = revision + 1,
         updated_at = CASE WHEN updated_at > over_at THEN updated_at ELSE over_at END
     WHERE id = ?1 AND status IN ('PUBLISHED', 'SOLD_OUT') AND over_at <= ?2";
@@ -256,6 +258,25 @@ pub(crate) fn has_amounts(tx: &Transaction<'_>, id: EventId) -> Result<bool> {
     Ok(false)
 }
 
+/// Fails with the conflict `in-use` if the event has orders or tickets.
+pub(crate) fn require_unused(tx: &Transaction<'_>, id: EventId) -> Result<()> {
+    if tx.exists(HAS_ORDERS, &[id.into()])? || tx.exists(HAS_TICKETS, &[id.into()])? {
+        return Err(in_use());
+    }
+    Ok(())
+}
+
+fn in_use() -> Error {
+    Error::conflict(Reason::InUse, "the event has orders or tickets")
+}
+
+/// Takes an event off sale. Nothing changes if it is not on sale.
+pub(crate) fn withdraw(tx: &Transaction<'_>, id: EventId) -> Result<()> {
+    tx.debug_assert_event_locked();
+    tx.execute(WITHDRAW, &[id.into(), tx.now().into()])?;
+    Ok(())
+}
+
 /// Deletes an event, its ticket types and its discounts. Fails with the conflict `in-use` if the event has orders or
 /// tickets.
 pub(crate) fn delete(tx: &Transaction<'_>, organization: OrganizationId, id: EventId) -> Result<()> {
@@ -264,7 +285,7 @@ pub(crate) fn delete(tx: &Transaction<'_>, organization: OrganizationId, id: Eve
         return Ok(());
     }
     get(tx, organization, id)?;
-    Err(Error::conflict(Reason::InUse, "the event has orders or tickets"))
+    Err(in_use())
 }
 
 /// A PUBLISHED or `SOLD_OUT` event that is over.

@@ -514,3 +514,31 @@ fn settings_change_only_the_fields_that_are_set() {
     );
     assert_eq!(updated, expected);
 }
+
+#[test]
+fn an_event_with_many_discounts_is_deleted_in_batches_and_is_a_draft_meanwhile() {
+    let fixture = Fixture::new();
+    let event = fixture.event();
+    fixture.ticket_type(&event, 1250, 10);
+    fixture.discount(percent_off(&event, "ONE", 10));
+    let database = fixture.database();
+    database.run(
+        "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2499)
+        INSERT INTO discounts (id, organization_id, event_id, code, code_key, type, value, value_decimals, auto_apply,
+            valid_from, valid_to, is_active, applicable_ticket_types, created_at, updated_at)
+        SELECT d.id + n.i, organization_id, event_id, 'C' || n.i, 'c' || n.i, type, value, value_decimals, auto_apply,
+            valid_from, valid_to, is_active, applicable_ticket_types, created_at, updated_at FROM n, discounts d;
+        CREATE TRIGGER crash BEFORE DELETE ON events BEGIN SELECT RAISE(ABORT, 'no'); END",
+    );
+    let delete = |revision| fixture.service.delete_event(&fixture.caller.if_revision(revision), event.id);
+    let discounts = || fixture.stored("SELECT COUNT(*) FROM discounts");
+    assert_eq!(delete(7), Err(ticketing::Error::RevisionMismatch(1)));
+    assert_eq!((discounts(), fixture.event_status(event.id)), (2500, EventStatus::Published));
+    // The last transaction fails.
+    delete(1).expect_err("the event is not deleted");
+    assert_eq!((discounts(), fixture.event_status(event.id)), (500, EventStatus::Drafted));
+    database.run("DROP TRIGGER crash");
+    delete(2).expect("deleted");
+    assert_eq!((discounts(), fixture.stored("SELECT COUNT(*) FROM ticket_types")), (0, 0));
+    assert_not_found(fixture.service.get_event(&fixture.caller, event.id));
+}
