@@ -217,7 +217,7 @@ impl TicketingService {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn delete_organization(&self, id: OrganizationId) -> Result<()> {
-        self.store().write_for(id, move |tx| organizations::delete(tx, id))?;
+        while !self.store().write_for(id, move |tx| organizations::delete(tx, id))? {}
         self.inner.suspended.set(id, false);
         Ok(())
     }

@@ -4,7 +4,7 @@ use super::lists::limit_plus_one;
 use super::pages::read_page;
 use super::{Bind, Constraint, Row, Transaction, on_violation};
 use crate::error::{Error, Reason, ResourceKind, Result};
-use crate::model::id::OrganizationId;
+use crate::model::id::{ApiKeyId, OrganizationId};
 use crate::model::organization::{ListOrganizations, Organization, OrganizationFields};
 use crate::model::page::Page;
 use crate::rules::Checked;
@@ -29,12 +29,19 @@ const SUSPENDED: &str = "SELECT id, suspended_at FROM organizations WHERE id = ?
 pub(super) const ALL_SUSPENDED: &str = "SELECT id FROM organizations WHERE suspended_at IS NOT NULL";
 const SUSPEND: &str = "UPDATE organizations SET suspended_at = ?2 WHERE id = ?1 AND suspended_at IS NULL";
 const RESUME: &str = "UPDATE organizations SET suspended_at = NULL WHERE id = ?1";
+const IN_USE: &str = "SELECT id FROM organizations WHERE id = ?1
+    AND (EXISTS (SELECT 1 FROM events WHERE organization_id = ?1)
+        OR EXISTS (SELECT 1 FROM customers WHERE organization_id = ?1)
+        OR EXISTS (SELECT 1 FROM webhook_endpoints WHERE organization_id = ?1))";
+const REVOKED_KEYS: &str = "SELECT id FROM api_keys WHERE organization_id = ?1 AND revoked_at IS NOT NULL LIMIT ?2";
+const DELETE_KEY: &str = "DELETE FROM api_keys WHERE id = ?1";
+pub(super) const DELETE_IDEMPOTENCY_RECORDS: &str = "DELETE FROM idempotency_records WHERE organization_id = ?1
+    AND key IN (SELECT key FROM idempotency_records WHERE organization_id = ?1 LIMIT ?2)";
 const DELETE_KEYS: &str = "DELETE FROM api_keys WHERE organization_id = ?1";
-const DELETE_IDEMPOTENCY_RECORDS: &str = "DELETE FROM idempotency_records WHERE organization_id = ?1";
-const DELETE: &str = "DELETE FROM organizations WHERE id = ?1
-    AND NOT EXISTS (SELECT 1 FROM events WHERE organization_id = ?1)
-    AND NOT EXISTS (SELECT 1 FROM customers WHERE organization_id = ?1)
-    AND NOT EXISTS (SELECT 1 FROM webhook_endpoints WHERE organization_id = ?1)";
+const DELETE: &str = "DELETE FROM organizations WHERE id = ?1";
+
+/// How many revoked keys and idempotency keys one transaction deletes. Other writers wait for as long as this takes.
+const BATCH: usize = 1000;
 
 fn decode(row: &Row<'_>) -> Result<Organization> {
     Ok(Organization {
@@ -142,15 +149,24 @@ pub(crate) fn require_active(tx: &Transaction<'_>, id: OrganizationId) -> Result
     }
 }
 
-/// Deletes an organization with its API keys. Fails with the conflict `in-use` if it has events, customers or webhook
-/// endpoints. Everything else of an organization belongs to one of these.
-pub(crate) fn delete(tx: &Transaction<'_>, id: OrganizationId) -> Result<()> {
+/// Deletes an organization with its API keys, or a batch of its revoked keys and idempotency keys if it has many. Returns
+/// whether the organization is deleted: if not, this is to be called again. Fails with the conflict `in-use` if the
+/// organization has events, customers or webhook endpoints. Everything else of an organization belongs to one of these.
+pub(crate) fn delete(tx: &Transaction<'_>, id: OrganizationId) -> Result<bool> {
     get(tx, id)?;
-    for sql in [DELETE_KEYS, DELETE_IDEMPOTENCY_RECORDS] {
-        tx.execute(sql, &[id.into()])?;
+    if tx.exists(IN_USE, &[id.into()])? {
+        return Err(Error::conflict(Reason::InUse, "the organization has events, customers or webhook endpoints"));
     }
-    match tx.execute(DELETE, &[id.into()])? {
-        0 => Err(Error::conflict(Reason::InUse, "the organization has events, customers or webhook endpoints")),
-        _ => Ok(()),
+    let limit = |rows: usize| Bind::from(i64::try_from(rows).unwrap_or(i64::MAX));
+    let revoked: Vec<ApiKeyId> = tx.query_all(REVOKED_KEYS, &[id.into(), limit(BATCH)], |row| row.get("id"))?;
+    for key in &revoked {
+        tx.execute(DELETE_KEY, &[(*key).into()])?;
     }
+    let room = BATCH - revoked.len().min(BATCH);
+    if tx.execute(DELETE_IDEMPOTENCY_RECORDS, &[id.into(), limit(room)])? == room {
+        return Ok(false);
+    }
+    tx.execute(DELETE_KEYS, &[id.into()])?;
+    tx.execute(DELETE, &[id.into()])?;
+    Ok(true)
 }

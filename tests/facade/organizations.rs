@@ -271,3 +271,37 @@ fn usage_counts_the_rows_of_one_organization_and_estimates_their_bytes() {
     assert!(grown / 2 <= estimated && estimated <= grown * 3 / 2, "estimated {estimated}, grown by {grown}");
     assert_eq!(fixture.service.organization_usage(unknown()), Err(Error::NotFound(ResourceKind::Organization)));
 }
+
+#[test]
+fn an_organization_with_many_revoked_keys_and_idempotency_keys_is_deleted_in_batches() {
+    let fixture = Fixture::new();
+    let other = fixture.other_organization();
+    let key = fixture.service.create_api_key(other.organization(), CreateApiKey::new("Old")).expect("a key");
+    fixture.service.revoke_api_key(other.organization(), key.api_key.id).expect("revoked");
+    let usable = fixture.service.create_api_key(other.organization(), CreateApiKey::new("New")).expect("a key");
+    let event = fixture.service.create_event(&other.with_idempotency_key("key"), new_event(|_| {})).expect("an event");
+    let database = fixture.database();
+    database.run(
+        "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1499)
+        INSERT INTO api_keys (id, organization_id, key_hash, name, scopes, created_at, revoked_at)
+        SELECT k.id + 1000 + n.i, organization_id, RANDOMBLOB(32), name, scopes, created_at, revoked_at FROM n, api_keys k
+        WHERE revoked_at IS NOT NULL;
+        WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1499)
+        INSERT INTO idempotency_records (organization_id, key, fingerprint, answer, created_at)
+        SELECT organization_id, key || n.i, fingerprint, answer, created_at FROM n, idempotency_records",
+    );
+    let rows = || {
+        (fixture.stored("SELECT COUNT(*) FROM api_keys"), fixture.stored("SELECT COUNT(*) FROM idempotency_records"))
+    };
+    let delete = || fixture.service.delete_organization(other.organization());
+    assert_eq!(reason(delete()), Some(Reason::InUse));
+    assert_eq!(rows(), (1501, 1500), "the organization has an event");
+    fixture.service.authenticate(&usable.key).expect("a caller");
+    fixture.service.delete_event(&other, event.value.id).expect("deleted");
+    let commits = || fixture.service.statistics().commits.done;
+    let before = commits();
+    delete().expect("deleted");
+    assert_eq!(rows(), (0, 0));
+    // 1,000 keys; 500 keys and 500 records; 1,000 records; the organization with its other key.
+    assert_eq!(commits() - before, 4);
+}

@@ -53,6 +53,8 @@ const STATEMENTS: &[Expected] = &[
     (webhooks::NTH, &["webhook_endpoints_by_organization"]),
     (api_keys::NTH, &["api_keys_usable"]),
     (api_keys::SET_SUSPENDED, &["api_keys_usable"]),
+    (organizations::DELETE_IDEMPOTENCY_RECORDS, &["sqlite_autoindex_idempotency_records_1"]),
+    (discounts::DELETE_OF_EVENT, &["discounts_by_event_and_activity"]),
     (discounts::NTH_AUTOMATIC, &["discounts_automatic"]),
     (ticket_types::LIST, &["ticket_types_by_event"]),
     (customers::BY_EMAIL, &["customers_by_email"]),
