@@ -1,10 +1,12 @@
 //! Measures the write transactions of a test by what they cost on any machine.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::cell::RefCell;
+use std::sync::Once;
 use std::time::Duration;
 
 use ticketing::environment::{Clock, SystemClock};
 use tracing::field::{Field, Visit};
+use tracing::subscriber::Interest;
 use tracing::{Level, Metadata, span};
 
 /// What a write transaction cost.
@@ -32,25 +34,39 @@ impl Cost {
     }
 }
 
-/// Runs `work`. Returns what each write transaction of this thread cost, in their order, as the store logs it at the level
-/// TRACE.
-pub fn measured(work: impl FnOnce()) -> Vec<Cost> {
-    let state = Arc::new(Mutex::new(State { previous: SystemClock.monotonic(), costs: Vec::new() }));
-    tracing::subscriber::with_default(Measurement(Arc::clone(&state)), work);
-    let state = state.lock().unwrap_or_else(PoisonError::into_inner);
-    state.costs.clone()
+thread_local! {
+    static MEASUREMENT: RefCell<Option<Measurement>> = const { RefCell::new(None) };
 }
 
-struct State {
+struct Measurement {
     previous: Duration,
     costs: Vec<Cost>,
 }
 
-struct Measurement(Arc<Mutex<State>>);
+/// Runs `work`. Returns what each write transaction of this thread cost, in their order, as the store logs it at the level
+/// TRACE.
+pub fn measured(work: impl FnOnce()) -> Vec<Cost> {
+    // The log is that of the process: a log of a thread could miss events that another thread has logged before.
+    static LOG: Once = Once::new();
+    LOG.call_once(|| tracing::subscriber::set_global_default(Log).expect("no other log"));
+    MEASUREMENT.set(Some(Measurement { previous: SystemClock.monotonic(), costs: Vec::new() }));
+    work();
+    MEASUREMENT.take().expect("the measurement").costs
+}
 
-impl tracing::Subscriber for Measurement {
-    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        metadata.target() == "ticketing::store" && *metadata.level() == Level::TRACE
+/// A log that adds the costs of transactions to the measurement of their thread.
+struct Log;
+
+impl tracing::Subscriber for Log {
+    fn register_callsite(&self, metadata: &'static Metadata<'static>) -> Interest {
+        match metadata.target() == "ticketing::store" && *metadata.level() == Level::TRACE {
+            true => Interest::sometimes(),
+            false => Interest::never(),
+        }
+    }
+
+    fn enabled(&self, _: &Metadata<'_>) -> bool {
+        MEASUREMENT.with_borrow(Option::is_some)
     }
 
     fn new_span(&self, _: &span::Attributes<'_>) -> span::Id {
@@ -64,10 +80,12 @@ impl tracing::Subscriber for Measurement {
     fn event(&self, event: &tracing::Event<'_>) {
         let mut cost = Cost::default();
         event.record(&mut cost);
-        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let now = SystemClock.monotonic();
-        cost.time = now - std::mem::replace(&mut state.previous, now);
-        state.costs.push(cost);
+        MEASUREMENT.with_borrow_mut(|measurement| {
+            let Some(measurement) = measurement else { return };
+            let now = SystemClock.monotonic();
+            cost.time = now - std::mem::replace(&mut measurement.previous, now);
+            measurement.costs.push(cost);
+        });
     }
 
     fn enter(&self, _: &span::Id) {}
