@@ -530,7 +530,7 @@ fn an_event_with_many_discounts_is_deleted_in_batches_and_is_a_draft_meanwhile()
             valid_from, valid_to, is_active, applicable_ticket_types, created_at, updated_at FROM n, discounts d;
         CREATE TRIGGER crash BEFORE DELETE ON events BEGIN SELECT RAISE(ABORT, 'no'); END",
     );
-    let delete = |revision| fixture.service.delete_event(&fixture.caller.if_revision(revision), event.id);
+    let delete = |revision| fixture.service.delete_event(fixture.caller.if_revision(revision), event.id);
     let discounts = || fixture.stored("SELECT COUNT(*) FROM discounts");
     assert_eq!(delete(7), Err(ticketing::Error::RevisionMismatch(1)));
     assert_eq!((discounts(), fixture.event_status(event.id)), (2500, EventStatus::Published));
