@@ -1,7 +1,8 @@
 //! A call of the operating system fails during an operation. The operation has then either succeeded and is stored, or
 //! has changed nothing; and when the fault is over, it succeeds. If the store has stopped, that holds after a restart.
 //!
-//! `TICKETING_IO_FAULTS` is how often each operation is tried with each kind of call and of fault, by default 3.
+//! `TICKETING_IO_FAULTS` is the number of rounds, by default 1. In each, every operation is tried three times with each kind
+//! of call and of fault.
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -18,6 +19,9 @@ use crate::common::sync_shim::{Call, CallControl, Calls, FailingCall, Fault, Syn
 use crate::common::*;
 
 const CHILD: &str = concat!(module_path!(), "::a_child_process_plays_its_role");
+
+/// How often an operation is tried with a kind of call and of fault.
+const TRIES: usize = 3;
 
 #[test]
 fn a_child_process_plays_its_role() {
@@ -118,7 +122,6 @@ fn faults_of(call: Call) -> &'static [Fault] {
 
 /// Tries faults at random calls of each operation.
 fn try_faults() {
-    let tries = repetitions("TICKETING_IO_FAULTS", 3);
     let seed = first_seed();
     let mut random = Random::new(seed);
     let trial = Trial::new();
@@ -130,7 +133,7 @@ fn try_faults() {
         let calls = trial.count_calls(operation);
         for (call, count) in Call::ALL.into_iter().zip(calls.counted) {
             for fault in faults_of(call).iter().filter(|_| count > 0) {
-                for _ in 0..tries {
+                for _ in 0..TRIES {
                     let number = 1 + random.below(count);
                     let failing = FailingCall { call, fault: *fault, number, for_good: random.one_in(3) };
                     let run = catch_unwind(AssertUnwindSafe(|| trial.run(operation, failing)));
@@ -167,7 +170,7 @@ fn try_lies() {
 }
 
 /// Runs this test binary in a role with the library. Returns its messages; `None` if it cannot be compiled here.
-fn run_child(role: &str) -> Option<Vec<String>> {
+fn run_child(role: &str, seed: u64) -> Option<Vec<String>> {
     let folder = tempfile::tempdir().unwrap();
     let control = tempfile::tempdir().unwrap();
     let path = folder.path().join("ticketing.db");
@@ -175,6 +178,7 @@ fn run_child(role: &str) -> Option<Vec<String>> {
     let shim = SyncShim::for_database(&path)?;
     let mut child = child_process(CHILD, role);
     shim.preload(&mut child).env("TICKETING_TEST_FILE", path.canonicalize().unwrap());
+    child.env("TICKETING_TEST_SEED", seed.to_string());
     CallControl::prepare(&control.path().join("control"), &mut child);
     let ended = ChildProcess::start(child).finish();
     assert!(ended.status.success(), "{}: {:?}", ended.status, ended.messages);
@@ -183,14 +187,15 @@ fn run_child(role: &str) -> Option<Vec<String>> {
 
 #[test]
 fn an_operation_whose_calls_fail_succeeds_or_changes_nothing() {
-    if let Some(messages) = run_child("faults") {
+    for round in 0..repetitions("TICKETING_IO_FAULTS", 1) {
+        let Some(messages) = run_child("faults", first_seed() + round) else { return };
         eprintln!("{}", messages[0]);
     }
 }
 
 #[test]
 fn control_a_write_that_stores_nothing_and_reports_success_is_noticed() {
-    if let Some(messages) = run_child("lies") {
+    if let Some(messages) = run_child("lies", first_seed()) {
         assert_eq!(messages, ["noticed"]);
     }
 }

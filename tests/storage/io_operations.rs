@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use ticketing::environment::{ManualClock, SeededEntropy};
-use ticketing::event::{Event, EventStatus, UpdateEvent};
+use ticketing::event::{CreateEvent, Event, EventStatus, UpdateEvent};
 use ticketing::order::Order;
 use ticketing::organization::CreateApiKey;
 use ticketing::ticket::{CheckInTicket, IssueTickets, NewTicket};
@@ -40,11 +40,7 @@ impl World {
         let service = open(&path, &clock, &gateway, 1).unwrap();
         let organization = service.create_organization(Default::default()).unwrap().id;
         let caller = service.act_for(organization).unwrap();
-        let on_sale = new_event(|new| {
-            new.start_date = at("2100-01-01T00:00:00Z");
-            new.end_date = None;
-        });
-        let event = service.create_event(&caller, on_sale).unwrap();
+        let event = service.create_event(&caller, far_event()).unwrap();
         let new_type = |price| CreateTicketType::new("Seat", eur(price), 1_000_000);
         let free = service.create_ticket_type(&caller, event.id, new_type(0)).unwrap();
         let paid = service.create_ticket_type(&caller, event.id, new_type(1250)).unwrap();
@@ -100,6 +96,14 @@ impl World {
     }
 }
 
+/// A request for an event in the far future: the operations move the clock.
+fn far_event() -> CreateEvent {
+    new_event(|new| {
+        new.start_date = at("2100-01-01T00:00:00Z");
+        new.end_date = None;
+    })
+}
+
 fn open(path: &PathBuf, clock: &ManualClock, gateway: &FakeGateway, seed: u64) -> Result<TicketingService> {
     TicketingService::builder(path)
         .clock(clock.clone())
@@ -132,7 +136,7 @@ const fn in_steps(name: &'static str, prepare: fn(&World) -> Attempt, verify: fn
 
 pub const OPERATIONS: &[Operation] = &[
     one_transaction("create an event", |_| {
-        let request = new_event(|_| {});
+        let request = far_event();
         Box::new(move |world| world.service().create_event(&world.caller, request.clone()).map(drop))
     }),
     one_transaction("update an event", |world| {
@@ -226,7 +230,7 @@ pub const OPERATIONS: &[Operation] = &[
     in_steps(
         "cancel an event with pending orders",
         |world| {
-            let event = world.service().create_event(&world.caller, new_event(|_| {})).unwrap().id;
+            let event = world.service().create_event(&world.caller, far_event()).unwrap().id;
             let new = CreateTicketType::new("Seat", eur(1250), 100);
             let ticket_type = world.service().create_ticket_type(&world.caller, event, new).unwrap();
             for _ in 0..5 {
