@@ -20,6 +20,9 @@ pub(super) struct GeneratedApiKey {
     pub(super) key: Secret,
 }
 
+/// How many uses of keys one transaction stores. Other writes wait for as long as this takes.
+const USES_PER_TRANSACTION: usize = 500;
+
 fn hash(key: &str) -> [u8; 32] {
     Sha256::digest(key.as_bytes()).into()
 }
@@ -137,11 +140,11 @@ impl TicketingService {
         if used.is_empty() {
             return Ok(());
         }
-        self.store().write(move |tx| {
-            for (key, at) in &used {
-                api_keys::record_use(tx, *key, *at)?;
-            }
-            Ok(())
-        })
+        let used: Vec<_> = used.into_iter().collect();
+        for batch in used.chunks(USES_PER_TRANSACTION) {
+            let batch = batch.to_vec();
+            self.store().write(move |tx| batch.iter().try_for_each(|(key, at)| api_keys::record_use(tx, *key, *at)))?;
+        }
+        Ok(())
     }
 }

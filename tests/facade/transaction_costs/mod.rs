@@ -2,7 +2,7 @@
 //! rows: other writes wait for it.
 //!
 //! The numbers are those of SQLite, which are the same on every machine: statements, changed rows, and instructions of its
-//! virtual machine. A transaction within the bounds takes less than 50 ms on a machine of 2020.
+//! virtual machine. The bounds are an estimate of what an optimized build does in 50 ms.
 
 mod operations;
 mod store;
