@@ -202,6 +202,10 @@ impl TicketingService {
     /// [suspended](Self::suspend_organization), but not deleted. With a [`Caller`] that the program has kept, lists of a
     /// deleted organization are empty, and everything else is not found.
     ///
+    /// Of more than a thousand revoked keys and idempotency keys, a thousand are deleted in one transaction, so that other
+    /// writes wait only for one of these. If the program ends in between, the organization is left without them, and can
+    /// be used, or deleted again.
+    ///
     /// # Errors
     /// - [`Error::NotFound`](crate::Error::NotFound) if the organization does not exist.
     /// - [`Error::Conflict`](crate::Error::Conflict) with the reason `in-use` if the organization is not empty.
