@@ -152,7 +152,7 @@ fn latency(bench: &mut Bench, name: &str, add_load: impl FnOnce(&Fixture, Socket
 /// The body of notifications that the benchmark queues itself.
 fn body() -> String {
     concat!(
-        r#"{"id":"evt_1NR6E9XB00000","type":"order.completed","createdAt":"2026-06-01T18:00:00.000Z","#,
+        r#"{"id":"evt_1NR6E9XB00000","type":"order.cancelled","createdAt":"2026-06-01T18:00:00.000Z","#,
         r#""data":{"orderId":"order_1NR6E9XB00000","eventId":"event_1NR6E9XB00000","#,
         r#""customerId":"customer_1NR6E9XB00000","total":25,"currency":"EUR"}}"#
     )
@@ -190,7 +190,7 @@ fn queue(fixture: &Fixture, rows: u64, batch: i64) {
             e (id, number) AS (
                 SELECT id, ROW_NUMBER() OVER (ORDER BY id) - 1 FROM webhook_endpoints WHERE url NOT LIKE '%/')
         INSERT INTO webhook_outbox (id, endpoint_id, event_id, type, body, state, due_at, created_at)
-        SELECT ?2 * 1000000 + i + 1, e.id, i, 'order.completed', ?3, 'WAITING', 0, 0
+        SELECT ?2 * 1000000 + i + 1, e.id, i, 'order.cancelled', ?3, 'WAITING', 0, 0
         FROM n JOIN e ON e.number = i % (SELECT COUNT(*) FROM e)";
     fixture.database().execute(sql, params![i64::try_from(rows).expect("a small number"), batch, body()]);
 }
