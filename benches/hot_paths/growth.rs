@@ -179,7 +179,7 @@ const OPERATIONS: &[Operation] = &[
     ),
     ("check_in_ticket", 100, |sample| {
         let fixture = &sample.store.fixture;
-        // The tickets from the first on, each of which is scanned once, are spread over the file by their codes.
+        // Each ticket is scanned once. Tickets with successive numbers are at distant places of the index of codes.
         let code = code(sample.next());
         drop(fixture.service.check_in_ticket(&fixture.caller, CheckInTicket::new(code)).expect("accepted"));
     }),

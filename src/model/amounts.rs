@@ -8,7 +8,7 @@ use serde::{Deserialize, Deserializer};
 use super::amount::Amount;
 use super::currency::Decimals;
 
-/// A value with amounts, all of which are in one currency.
+/// A value with amounts in one currency.
 pub(crate) trait Amounts {
     /// Calls `change` with each amount.
     fn change_amounts(&mut self, change: &mut dyn FnMut(&mut Amount));

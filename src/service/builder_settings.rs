@@ -307,7 +307,7 @@ impl Builder {
     /// of two tickets writes about 1 KB. Texts count with their bytes and numbers with 8; the file grows by up to twice
     /// as much, because of its indexes.
     ///
-    /// Beyond the quota, whatever creates or updates something fails with
+    /// Beyond the quota, operations that create or update fail with
     /// [`Error::WriteQuotaExceeded`](crate::Error::WriteQuotaExceeded) until the minute is over, over HTTP with status
     /// 429. Check-in, payments, cancellations and deletions still work. Callers of
     /// [`act_for`](TicketingService::act_for) have no API key: they are the program itself, and are neither counted nor

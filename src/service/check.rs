@@ -15,8 +15,8 @@ impl TicketingService {
     /// invariants, but no personal data. This method takes no caller: a program that can open the database may check
     /// it.
     ///
-    /// The check consists of steps, each of which reads a snapshot of the database while others write; the longest one
-    /// checks the tickets and their indexes. So the write-ahead log grows less than during a [backup](Self::backup). Up to
+    /// The check consists of steps. Each step reads a snapshot of the database while others write. The longest one checks
+    /// the tickets and their indexes. So the write-ahead log grows less than during a [backup](Self::backup). Up to
     /// four steps run at a time, each on its own thread. On two processors, a million tickets take about ten seconds, and
     /// a million stored notifications about as long. The time grows in proportion.
     ///

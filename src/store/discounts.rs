@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use super::columns::columns;
 use super::currency::read_decimals;
 use super::lists::{ListQuery, cursor_bound, has_at_least};
-use super::page_ids::PageIds;
+use super::page_ids::{PageIds, select_ids};
 use super::pages::read_page_of;
 use super::{Bind, Constraint, Row, Transaction, on_violation};
 use crate::error::{Error, Reason, ResourceKind, Result};
@@ -110,20 +110,20 @@ const EXISTS: &str = "SELECT 1 FROM discounts WHERE id = ?1 AND organization_id 
 pub(super) static PAGE: LazyLock<ListQuery> =
     LazyLock::new(|| ListQuery::with_parameters(1, select!("d.id"), "ORDER BY d.id DESC"));
 
-/// Selects the ids of a range of an index whose rows fulfil all filters. The parameters 1 to 3 are those of [`PageIds`].
-/// The range is of `k`, of which only columns of the index are read: so the planner chooses it, and not the order of the
-/// table.
+/// The conditions of all filters.
+macro_rules! filters {
+    () => {
+        "d.organization_id = ?4
+            AND (CAST(?5 AS BIGINT) IS NULL OR d.event_id = ?5)
+            AND (CAST(?6 AS TEXT) IS NULL OR d.code_key = ?6)
+            AND (CAST(?7 AS BIGINT) IS NULL OR d.is_active = ?7)"
+    };
+}
+
+/// Selects the ids of a range of an index.
 macro_rules! range {
     ($range:literal) => {
-        concat!(
-            "SELECT k.id FROM discounts k CROSS JOIN discounts d WHERE ",
-            $range,
-            " AND k.id >= ?1 AND k.id < ?2 AND d.id = k.id AND d.organization_id = ?4
-                AND (CAST(?5 AS BIGINT) IS NULL OR d.event_id = ?5)
-                AND (CAST(?6 AS TEXT) IS NULL OR d.code_key = ?6)
-                AND (CAST(?7 AS BIGINT) IS NULL OR d.is_active = ?7)
-            ORDER BY k.id DESC LIMIT ?3"
-        )
+        select_ids!("SELECT k.id FROM discounts k CROSS JOIN discounts d WHERE d.id = k.id", $range, "k.id", filters!())
     };
 }
 

@@ -3,7 +3,7 @@
 use super::Transaction;
 use super::events::{ALL, PAGE, decode};
 use super::lists::{can_sort, cursor_bound, limit_plus_one};
-use super::page_ids::PageIds;
+use super::page_ids::{PageIds, select_ids};
 use super::pages::{read_page, read_page_of};
 use crate::error::Result;
 use crate::model::event::{Event, EventStatus, ListEvents};
@@ -27,30 +27,13 @@ macro_rules! filters {
     };
 }
 
-/// Selects the ids of a range of an index whose rows fulfil all filters. The parameters 1 to 3 are those of [`PageIds`].
-/// The range is of `k`, of which only columns of the index are read: so the planner chooses it, and not the order of the
-/// table. `sorted` is for a range that is not in the order of the ids.
+/// Selects the ids of a range of an index. `sorted` is for a range that is not in the order of the ids.
 macro_rules! range {
     ($range:literal) => {
-        range!($range, "k.id")
+        select_ids!("SELECT k.id FROM events k CROSS JOIN events e WHERE e.id = k.id", $range, "k.id", filters!())
     };
     ($range:literal, sorted) => {
-        range!($range, "+k.id")
-    };
-    ($range:literal, $id:literal) => {
-        concat!(
-            "SELECT k.id FROM events k CROSS JOIN events e WHERE ",
-            $range,
-            " AND ",
-            $id,
-            " >= ?1 AND ",
-            $id,
-            " < ?2 AND e.id = k.id AND ",
-            filters!(),
-            " ORDER BY ",
-            $id,
-            " DESC LIMIT ?3"
-        )
+        select_ids!("SELECT k.id FROM events k CROSS JOIN events e WHERE e.id = k.id", $range, "+k.id", filters!())
     };
 }
 

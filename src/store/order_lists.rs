@@ -6,7 +6,7 @@ use super::engine::ids::first_of;
 use super::lists::{can_sort, cursor_bound, limit_plus_one};
 use super::order_items::{self, StoredItem};
 use super::orders::{ALL, PAGE, decode};
-use super::page_ids::PageIds;
+use super::page_ids::{PageIds, select_ids};
 use super::pages::PageItems;
 use super::{Transaction, customers, events, ticket_types};
 use crate::error::Result;
@@ -54,40 +54,23 @@ macro_rules! filters {
     };
 }
 
-/// Selects the ids of a range of an index whose rows fulfil all filters. The parameters 1 to 3 are those of [`PageIds`].
-/// The range is of `k`, of which only columns of the index are read: so the planner chooses it, and not the order of the
-/// table. `sorted` is for a range that is not in the order of the ids.
+/// Selects the ids of a range of an index. `sorted` is for a range that is not in the order of the ids.
 macro_rules! range {
     ($range:literal) => {
-        range!($range, "k.id")
+        select_ids!("SELECT k.id FROM orders k CROSS JOIN orders o WHERE o.id = k.id", $range, "k.id", filters!())
     };
     ($range:literal, sorted) => {
-        range!($range, "+k.id")
-    };
-    ($range:literal, $id:literal) => {
-        concat!(
-            "SELECT k.id FROM orders k CROSS JOIN orders o WHERE ",
-            $range,
-            " AND ",
-            $id,
-            " >= ?1 AND ",
-            $id,
-            " < ?2 AND o.id = k.id AND ",
-            filters!(),
-            " ORDER BY ",
-            $id,
-            " DESC LIMIT ?3"
-        )
+        select_ids!("SELECT k.id FROM orders k CROSS JOIN orders o WHERE o.id = k.id", $range, "+k.id", filters!())
     };
 }
 
 pub(super) const OF_ORGANIZATION: &str = range!("k.organization_id = ?4");
 pub(super) const OF_STATUS: &str = range!("k.event_id = ?18 AND k.status = ?19");
-pub(super) const OF_TICKET_TYPE: &str = concat!(
-    "SELECT DISTINCT k.order_id AS id FROM order_items k CROSS JOIN orders o
-    WHERE k.ticket_type_id = ?18 AND k.order_id >= ?1 AND k.order_id < ?2 AND o.id = k.order_id AND ",
-    filters!(),
-    " ORDER BY k.order_id DESC LIMIT ?3"
+pub(super) const OF_TICKET_TYPE: &str = select_ids!(
+    "SELECT DISTINCT k.order_id AS id FROM order_items k CROSS JOIN orders o WHERE o.id = k.order_id",
+    "k.ticket_type_id = ?18",
+    "k.order_id",
+    filters!()
 );
 pub(super) const OF_CUSTOMER: &str = range!("k.customer_id = ?10");
 pub(super) const OF_DISCOUNT: &str = range!("k.discount_id = ?15");

@@ -28,7 +28,7 @@ pub(crate) struct OutboxBacklog {
 }
 
 impl OutboxBacklog {
-    /// Adds notifications that can be sent, of which the first is due since `first_due`.
+    /// Adds notifications that can be sent. The first of them is due since `first_due`.
     fn add_due(&mut self, number: u64, now: i64, first_due: i64) {
         if number > 0 {
             self.due += number;

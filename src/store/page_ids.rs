@@ -70,3 +70,29 @@ impl<'a, K: Kind> PageIds<'a, Id<K>> {
         (self.ids, has_more)
     }
 }
+
+/// Selects the ids of a range of an index whose rows fulfil all filters, with the parameters of [`PageIds`].
+///
+/// `$select` reads the row twice: as `k`, of which the range and `$id` use columns of the index only, and under the name
+/// that the filters use. Without the two names, the planner would read the table in the order of its ids. `$id` is the
+/// id in `k`, with a unary plus if the range is not in the order of the ids.
+macro_rules! select_ids {
+    ($select:literal, $range:literal, $id:literal, $filters:expr) => {
+        concat!(
+            $select,
+            " AND ",
+            $range,
+            " AND ",
+            $id,
+            " >= ?1 AND ",
+            $id,
+            " < ?2 AND ",
+            $filters,
+            " ORDER BY ",
+            $id,
+            " DESC LIMIT ?3"
+        )
+    };
+}
+
+pub(super) use select_ids;

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use super::currency::read_currency;
 use super::lists::{ListQuery, cursor_bound};
-use super::page_ids::PageIds;
+use super::page_ids::{PageIds, select_ids};
 use super::pages::read_page_of;
 use super::{Row, Transaction};
 use crate::error::Result;
@@ -43,17 +43,22 @@ const POSTPONE: &str = "UPDATE refunds SET next_attempt_at = ?2, last_error = ?3
     WHERE order_id = ?1 AND status = 'DUE'";
 const MARK_PAYMENT_REFUNDED: &str = "UPDATE orders SET payment_status = 'REFUNDED', updated_at = ?2
     WHERE id = ?1 AND payment_status = 'COMPLETED'";
-/// Selects the ids of a range of an index whose rows fulfil all filters. The parameters 1 to 3 are those of [`PageIds`].
-/// The range is of `k`, of which only columns of the index are read: so the planner chooses it, and not the order of the
-/// table.
+/// The conditions of all filters.
+macro_rules! filters {
+    () => {
+        "r.organization_id = ?4 AND (CAST(?5 AS TEXT) IS NULL OR r.status = ?5)
+            AND (CAST(?6 AS BIGINT) IS NULL OR r.event_id = ?6)"
+    };
+}
+
+/// Selects the ids of a range of an index.
 macro_rules! range {
     ($range:literal) => {
-        concat!(
-            "SELECT k.order_id AS id FROM refunds k CROSS JOIN refunds r WHERE ",
+        select_ids!(
+            "SELECT k.order_id AS id FROM refunds k CROSS JOIN refunds r WHERE r.order_id = k.order_id",
             $range,
-            " AND k.order_id >= ?1 AND k.order_id < ?2 AND r.order_id = k.order_id AND r.organization_id = ?4
-                AND (CAST(?5 AS TEXT) IS NULL OR r.status = ?5) AND (CAST(?6 AS BIGINT) IS NULL OR r.event_id = ?6)
-            ORDER BY k.order_id DESC LIMIT ?3"
+            "k.order_id",
+            filters!()
         )
     };
 }

@@ -1,7 +1,7 @@
 //! Lists of issued tickets.
 
 use super::lists::{can_sort, cursor_bound, limit_plus_one};
-use super::page_ids::PageIds;
+use super::page_ids::{PageIds, select_ids};
 use super::pages::{read_page, read_page_of};
 use super::tickets::{ALL, PAGE, decode};
 use super::{Transaction, customers, ticket_types};
@@ -26,30 +26,13 @@ macro_rules! filters {
     };
 }
 
-/// Selects the ids of a range of an index whose rows fulfil all filters. The parameters 1 to 3 are those of [`PageIds`].
-/// The range is of `k`, of which only columns of the index are read: so the planner chooses it, and not the order of the
-/// table. `sorted` is for a range that is not in the order of the ids.
+/// Selects the ids of a range of an index. `sorted` is for a range that is not in the order of the ids.
 macro_rules! range {
     ($range:literal) => {
-        range!($range, "k.id")
+        select_ids!("SELECT k.id FROM tickets k CROSS JOIN tickets t WHERE t.id = k.id", $range, "k.id", filters!())
     };
     ($range:literal, sorted) => {
-        range!($range, "+k.id")
-    };
-    ($range:literal, $id:literal) => {
-        concat!(
-            "SELECT k.id FROM tickets k CROSS JOIN tickets t WHERE ",
-            $range,
-            " AND ",
-            $id,
-            " >= ?1 AND ",
-            $id,
-            " < ?2 AND t.id = k.id AND ",
-            filters!(),
-            " ORDER BY ",
-            $id,
-            " DESC LIMIT ?3"
-        )
+        select_ids!("SELECT k.id FROM tickets k CROSS JOIN tickets t WHERE t.id = k.id", $range, "+k.id", filters!())
     };
 }
 

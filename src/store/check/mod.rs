@@ -1,7 +1,7 @@
 //! Checks a store: the database file itself, and every invariant of the data in it. A check writes nothing.
 //!
-//! A check consists of [steps](steps), each of which reads a snapshot of its own. What others write in between is not a
-//! finding, because every snapshot obeys every invariant. Between the steps, the write-ahead log can be emptied.
+//! A check consists of [steps](steps). Each step reads its own snapshot. A change between two steps is no finding,
+//! because every snapshot obeys every invariant. Between the steps, the write-ahead log can be emptied.
 //!
 //! - An [`Invariant`] is a rule whose violations SQL can find. There is a list for each area: `sales`, `summary`,
 //!   `orders`, `payments`, `tickets`, `webhooks`.

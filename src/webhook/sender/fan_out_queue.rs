@@ -48,7 +48,7 @@ impl FanOutQueue {
     }
 
     /// Returns the first fan-out of the next organization that has one. Those that cannot be read are skipped for a while.
-    /// If the store cannot be read, there is none until somebody looks for more.
+    /// If the store cannot be read, this returns `None` until [`look_for_more`](Self::look_for_more) is called.
     pub(super) fn next(&mut self, store: &Store, now: Timestamp) -> Option<FanOut> {
         self.read_next(store, now).unwrap_or_else(|error| {
             self.more = false;
