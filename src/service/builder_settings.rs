@@ -254,11 +254,11 @@ impl Builder {
 
 /// # The database
 impl Builder {
-    /// Sets the number of connections that read at the same time. Default: 8; minimum: 1.
+    /// Sets the number of connections for look-ups, such as authentication. Default: 8; minimum: 1.
     ///
-    /// Half of them, and at least one, are for reads that may look at many rows: searches, lists with filters,
-    /// the backlog, and [snapshots](TicketingService::on_one_snapshot). Of these, at most half serve the same
-    /// organization at a time. The others are for look-ups, such as authentication, which never wait for a search.
+    /// Half as many again, and at least one, are opened for reads that may look at many rows: searches, lists with
+    /// filters, the backlog, and [snapshots](TicketingService::on_one_snapshot). At most half of those serve the same
+    /// organization at a time. A look-up never waits for a search.
     pub fn readers(mut self, connections: u32) -> Self {
         self.readers.connections = connections as usize;
         self

@@ -150,7 +150,7 @@ impl TicketingService {
     /// `work` begins. The snapshot contains no later writes, not even those of `work`.
     ///
     /// Calls can be nested: inside another call for the same service, `work` sees the snapshot of the outer one. A
-    /// snapshot takes one of the [readers](crate::Builder::readers) until `work` returns.
+    /// snapshot takes one of the [connections for searches](crate::Builder::readers) until `work` returns.
     ///
     /// # Errors
     /// - [`Error::Unavailable`](crate::Error::Unavailable) if every reader stays busy.

@@ -94,7 +94,7 @@ use subscriptions::Subscriptions;
 /// The connections that only read.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ReaderOptions {
-    /// How many connections there are.
+    /// How many connections there are for look-ups.
     pub(crate) connections: usize,
     /// How long a read may take that looks at many rows.
     pub(crate) scan_budget: Duration,

@@ -124,13 +124,10 @@ impl Location {
         })
     }
 
-    /// Opens `count` connections that only read: half of them for look-ups, and half for scans, which may take
-    /// `scan_budget`.
+    /// Opens `count` connections for look-ups, and half as many for scans, which may take `scan_budget`.
     pub(crate) fn readers(&self, count: usize, scan_budget: Duration, environment: Environment) -> Result<Readers> {
-        let scans = (count / 2).max(1);
-        let look_ups = count.saturating_sub(scans).max(1);
         let open = |count| (0..count).map(|_| self.open_reader()).collect::<Result<Vec<_>>>();
-        Ok(Readers::new(open(look_ups)?, open(scans)?, scan_budget, environment))
+        Ok(Readers::new(open(count)?, open((count / 2).max(1))?, scan_budget, environment))
     }
 
     fn open_reader(&self) -> Result<SqliteConnection> {
