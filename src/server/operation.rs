@@ -282,6 +282,11 @@ impl Operation {
         matches!(self.input, Input::Body(_) | Input::OptionalBody(_))
     }
 
+    /// Whether the operation looks up one resource and changes nothing.
+    pub(super) fn is_look_up(&self) -> bool {
+        self.method == Method::GET && matches!(self.input, Input::None)
+    }
+
     /// Checks that the body is JSON, if the operation reads one.
     pub(super) fn check_syntax(&self, body: &[u8]) -> Result<(), Problem> {
         match (self.input, body) {

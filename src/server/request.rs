@@ -84,11 +84,15 @@ async fn authorize_and_execute(
     };
     let request = Arc::clone(request);
     let work = move |service: &TicketingService| {
-        let caller = match caller {
-            Some(caller) => caller,
-            None => request.authorize(service, scope)?,
+        let work = || {
+            let caller = match caller {
+                Some(caller) => caller,
+                None => request.authorize(service, scope)?,
+            };
+            request.execute(service, &target, &caller, body)
         };
-        request.execute(service, &target, &caller, body)
+        // The key and the resource are then looked up in one transaction.
+        if target.operation.is_look_up() { service.with_look_ups(work)? } else { work() }
     };
     service.call(waits_for, work).await
 }

@@ -104,6 +104,11 @@ impl<'s> OpenStore<'s> {
         self.get()?.with_snapshot(work)
     }
 
+    #[cfg(feature = "http")]
+    pub(super) fn with_look_ups<T>(&self, work: impl FnOnce() -> T) -> Result<T> {
+        self.get()?.with_look_ups(work)
+    }
+
     pub(super) fn backup(
         &self,
         target: &Path,

@@ -343,4 +343,11 @@ impl Store {
     pub(crate) fn with_snapshot<T>(&self, work: impl FnOnce() -> T) -> Result<T> {
         self.readers.with_snapshot(work)
     }
+
+    /// Like [`with_snapshot`](Self::with_snapshot), for work that only looks up rows. The snapshot is that of the first
+    /// look-up.
+    #[cfg(feature = "http")]
+    pub(crate) fn with_look_ups<T>(&self, work: impl FnOnce() -> T) -> Result<T> {
+        self.readers.with_look_ups(work)
+    }
 }

@@ -42,6 +42,8 @@ pub(in crate::store) enum Isolation {
 /// A connection with a snapshot that all reads of a thread share.
 struct SharedReader {
     connection: Box<SqliteConnection>,
+    /// Whether it may look at many rows.
+    scans: bool,
     now: Timestamp,
     /// The readers that it belongs to.
     readers: *const Readers,
@@ -92,6 +94,7 @@ impl Readers {
         work: impl FnOnce(&Transaction<'_>) -> Result<T>,
     ) -> Result<T> {
         if let Some(shared) = self.shared_reader() {
+            debug_assert!(shared.scans, "a scan on a connection for look-ups would delay every look-up");
             let work = || work(&self.transaction(&shared.connection, shared.now, ids));
             return with_budget(&shared.connection, self.scan_budget, &self.environment.clock, work);
         }
@@ -111,9 +114,30 @@ impl Readers {
             return Ok(work());
         }
         let _permit = self.scan_permits.acquire(None)?;
-        let connection = self.scans.take()?;
-        let result = begin_snapshot(&connection);
-        let shared = Rc::new(SharedReader { connection, now: self.environment.now(), readers: self });
+        self.share(&self.scans, begin_snapshot, work)
+    }
+
+    /// Runs `work`, whose reads are all look-ups. They see one snapshot, that of the first of them, or the one that the
+    /// thread shares already. With two look-ups or more, this costs less than a transaction for each.
+    #[cfg(feature = "http")]
+    pub(crate) fn with_look_ups<T>(&self, work: impl FnOnce() -> T) -> Result<T> {
+        if self.shared_reader().is_some() {
+            return Ok(work());
+        }
+        self.share(&self.look_ups, begin, work)
+    }
+
+    /// Runs `work`. All reads of this thread inside it use one connection of `pool`.
+    fn share<T>(
+        &self,
+        pool: &ConnectionPool,
+        begin: impl FnOnce(&SqliteConnection) -> Result<()>,
+        work: impl FnOnce() -> T,
+    ) -> Result<T> {
+        let connection = pool.take()?;
+        let result = begin(&connection);
+        let scans = std::ptr::eq(pool, &raw const self.scans);
+        let shared = Rc::new(SharedReader { connection, scans, now: self.environment.now(), readers: self });
         let result = result.map(|()| {
             SHARED_READERS.with_borrow_mut(|all| all.push(Rc::clone(&shared)));
             let result = catch_unwind(AssertUnwindSafe(work));
@@ -122,7 +146,7 @@ impl Readers {
         });
         if let Some(SharedReader { connection, .. }) = Rc::into_inner(shared) {
             end_transaction(&connection);
-            self.scans.give_back(connection);
+            pool.give_back(connection);
         }
         result?.or_else(|panic| resume_unwind(panic))
     }
@@ -154,18 +178,21 @@ fn in_transaction<T>(connection: &SqliteConnection, work: impl FnOnce() -> Resul
     }
 
     let _end = End(connection);
-    let begin = || connection.raw.prepare_cached("BEGIN")?.execute([]);
-    begin().map_err(convert)?;
+    begin(connection)?;
     work()
 }
 
-/// Begins a transaction and takes its snapshot, which the first statement that reads does.
+/// Begins a transaction, whose snapshot is that of the first statement that reads.
+fn begin(connection: &SqliteConnection) -> Result<()> {
+    let begin = || connection.raw.prepare_cached("BEGIN")?.execute([]);
+    begin().map(drop).map_err(convert)
+}
+
+/// Begins a transaction and takes its snapshot.
 fn begin_snapshot(connection: &SqliteConnection) -> Result<()> {
-    let begin = || {
-        connection.raw.prepare_cached("BEGIN")?.execute([])?;
-        connection.raw.prepare_cached("SELECT 1 FROM sqlite_schema LIMIT 1")?.query_row([], |_| Ok(()))
-    };
-    begin().map_err(convert)
+    begin(connection)?;
+    let read = || connection.raw.prepare_cached("SELECT 1 FROM sqlite_schema LIMIT 1")?.query_row([], |_| Ok(()));
+    read().map_err(convert)
 }
 
 fn end_transaction(connection: &SqliteConnection) {
