@@ -8,6 +8,7 @@ use super::limits::Limit;
 use super::object::ObjectReader;
 use super::path::Path;
 use super::schema::{ObjectSchema, add_description, or_null};
+use super::text::IS_REQUIRED;
 use super::value::FormValue;
 use crate::error::FieldErrors;
 
@@ -96,7 +97,7 @@ impl<T: FormValue> FormField for T {
         let read = match object.find(field.name) {
             Some(value) => object.read_value(field.name, field.limits, value),
             None => {
-                object.errors.add(object.path.field(field.name), "is required");
+                object.errors.add(object.path.field(field.name), IS_REQUIRED);
                 None
             }
         };
@@ -104,6 +105,9 @@ impl<T: FormValue> FormField for T {
     }
 
     fn check(&self, field: &Field<T::Limit>, path: Path<'_>, errors: &mut FieldErrors) {
+        if self.is_missing() {
+            errors.add(path.field(field.name), IS_REQUIRED);
+        }
         FormValue::check(self, field.limits, path.field(field.name), errors);
     }
 
@@ -112,7 +116,7 @@ impl<T: FormValue> FormField for T {
     }
 
     fn write<M: SerializeMap>(&self, object: &mut M, field: &Field<T::Limit>) -> Result<(), M::Error> {
-        object.serialize_entry(field.name, self)
+        if self.is_missing() { Ok(()) } else { object.serialize_entry(field.name, self) }
     }
 
     fn describe(object: &mut ObjectSchema<'_>, field: &Field<T::Limit>) {

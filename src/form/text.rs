@@ -6,6 +6,9 @@ use fluent_uri::Uri;
 /// The message for texts that contain U+0000, which some databases and C strings cannot store.
 pub(crate) const CONTAINS_NUL: &str = "must not contain U+0000";
 
+/// The message for required fields that are missing.
+pub(crate) const IS_REQUIRED: &str = "is required";
+
 /// The pattern of a slug, for the OpenAPI document.
 pub(crate) const SLUG_PATTERN: &str = "^[a-z0-9]+(?:-[a-z0-9]+)*$";
 

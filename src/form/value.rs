@@ -39,6 +39,11 @@ pub(crate) trait FormValue: serde::Serialize + Sized {
         self == other
     }
 
+    /// Whether this is the value of a required field that a program has not set.
+    fn is_missing(&self) -> bool {
+        false
+    }
+
     /// Adds an error for each part of the value that is invalid in every field, regardless of its limits.
     fn check_parts(&self, _: Path<'_>, _: &mut FieldErrors) {}
 

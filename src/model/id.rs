@@ -42,6 +42,9 @@ impl<K: Kind> Id<K> {
     /// An id that no resource has, less than every other. A text in a request that is not an id is read as this one.
     pub(crate) const UNKNOWN: Self = Self::from_raw(0);
 
+    /// What a required field of a request has until it is set. No text is read as this one.
+    const MISSING: Self = Self::from_raw(-1);
+
     pub(crate) const fn from_raw(raw: i64) -> Self {
         Self(raw, PhantomData)
     }
@@ -138,7 +141,7 @@ impl<K: Kind> FormValue for Id<K> {
     type Limit = NoLimit;
 
     fn placeholder() -> Self {
-        Self::UNKNOWN
+        Self::MISSING
     }
 
     /// Reads any text. One that is not an id of this kind becomes an id that does not exist, so that the operation
@@ -158,6 +161,10 @@ impl<K: Kind> FormValue for Id<K> {
 
     fn is_within(&self, limit: NoLimit) -> bool {
         match limit {}
+    }
+
+    fn is_missing(&self) -> bool {
+        *self == Self::MISSING
     }
 
     /// Different texts that are not ids are read as the same unknown id.
@@ -237,6 +244,11 @@ mod tests {
         assert_eq!(OrderId::from_raw(i64::MAX).to_string(), "order_7ZZZZZZZZZZZZ");
         assert_eq!(format!("{:>21}", OrderId::from_raw(33)), "  order_0000000000011");
         assert_eq!(format!("{:-<25}|", DiscountId::from_raw(0)), "discount_0000000000000---|");
+    }
+
+    #[test]
+    fn no_text_is_read_as_a_missing_id() {
+        assert!(EventId::MISSING.to_string().parse::<EventId>().is_err());
     }
 
     #[test]

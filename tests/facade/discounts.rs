@@ -88,8 +88,24 @@ fn a_discount_made_of_a_code_and_a_value_applies_at_any_time() {
 fn a_discount_needs_an_event_and_at_most_100_percent() {
     let (fixture, event, _) = sale();
     let refused = |new: CreateDiscount| fixture.service.create_discount(&fixture.caller, new).unwrap_err().to_string();
-    let without_event = refused(CreateDiscount::percentage("EARLY", 10));
-    assert_eq!(without_event, "eventId must be an event of this organization");
+    let without_event = CreateDiscount::percentage("EARLY", 10);
+    assert_eq!(refused(without_event.clone()), "eventId is required");
+    assert_eq!(
+        refused(without_event.clone().event("event_0000000000000".parse().expect("an id"))),
+        "eventId must be an event of this organization"
+    );
+    // The JSON of the same requests.
+    let refused_json = |json: serde_json::Value| {
+        let request = Request::<CreateDiscount>::from_value(json);
+        fixture.service.create_discount(&fixture.caller, request).unwrap_err().to_string()
+    };
+    let json = json!(without_event);
+    assert_eq!(refused_json(json.clone()), "eventId is required");
+    for event in ["event_0000000000000", "nonsense"] {
+        let mut json = json.clone();
+        json["eventId"] = event.into();
+        assert_eq!(refused_json(json), "eventId must be an event of this organization");
+    }
     let too_much = refused(CreateDiscount::percentage("EARLY", 101).event(event.id));
     assert_eq!(too_much, "value must be from 0 to 100 percent");
 }
