@@ -58,8 +58,12 @@ const DELETE_UNUSED_HANDLERS: &str = "DELETE FROM notification_handlers WHERE se
 pub(crate) fn register(tx: &Transaction<'_>, name: &str, topics: &[NotificationTopic]) -> Result<()> {
     let topics = serde_json::to_string(topics).map_err(|error| Error::Internal(error.to_string()))?;
     tx.execute(REGISTER, &[name.into(), topics.into(), tx.now().into()])?;
+    tx.forget();
     Ok(())
 }
+
+/// The handlers are those of all organizations.
+const ANY_ORGANIZATION: OrganizationId = OrganizationId::UNKNOWN;
 
 struct Handler {
     name: String,
@@ -80,8 +84,9 @@ pub(crate) fn report(
     organization: OrganizationId,
     changes: impl IntoIterator<Item = NotificationDetails>,
 ) -> Result<()> {
-    let handlers =
-        tx.query_all(HANDLERS, &[], |row| Ok(Handler { name: row.get("name")?, topics: row.json("topics").ok() }))?;
+    let handlers = tx.remember(ANY_ORGANIZATION, || {
+        tx.query_all(HANDLERS, &[], |row| Ok(Handler { name: row.get("name")?, topics: row.json("topics").ok() }))
+    })?;
     if handlers.is_empty() && !tx.has_subscribers() {
         return Ok(());
     }
@@ -274,5 +279,6 @@ pub(crate) fn delete_old(tx: &Transaction<'_>, kept: Duration) -> Result<usize> 
     let (first_kept, last_unseen) = limits(tx, kept);
     let deleted = tx.execute(DELETE_OLD, &[first_kept.into(), BATCH.into()])?;
     tx.execute(DELETE_UNUSED_HANDLERS, &[last_unseen.into()])?;
+    tx.forget();
     Ok(deleted)
 }

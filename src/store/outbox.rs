@@ -34,7 +34,7 @@ pub(crate) fn report(
     }
     let mut rows = Vec::new();
     for (notification, data) in changes.iter().enumerate() {
-        for endpoint in &endpoints {
+        for endpoint in endpoints.iter() {
             if endpoint.types.contains(&data.event_type()) {
                 let generation = endpoint.generations.of(data.event_type());
                 rows.push(NewRow { notification, endpoint: endpoint.id, generation });

@@ -5,6 +5,7 @@
 //! notification is no longer for it, even if it is subscribed again.
 
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 use super::{CommitEvent, Row, Transaction};
 use crate::error::{Error, Result};
@@ -36,9 +37,13 @@ pub(super) struct EnabledEndpoint {
     pub(super) generations: Generations,
 }
 
-/// Returns the enabled endpoints of an organization. One that cannot be read is skipped: it must not stop the sales of
-/// its organization.
-pub(super) fn enabled(tx: &Transaction<'_>, organization: OrganizationId) -> Result<Vec<EnabledEndpoint>> {
+/// Returns the enabled endpoints of an organization, which a transaction reads once. One that cannot be read is skipped:
+/// it must not stop the sales of its organization.
+pub(super) fn enabled(tx: &Transaction<'_>, organization: OrganizationId) -> Result<Rc<Vec<EnabledEndpoint>>> {
+    tx.remember(organization, || read_enabled(tx, organization))
+}
+
+fn read_enabled(tx: &Transaction<'_>, organization: OrganizationId) -> Result<Vec<EnabledEndpoint>> {
     let mut endpoints = Vec::new();
     tx.query_each(ENABLED, &[organization.into()], |row| {
         match decode_enabled(row) {
@@ -95,5 +100,59 @@ pub(super) fn end_generations(tx: &Transaction<'_>, endpoint: WebhookId, types: 
     }
     let text = serde_json::to_string(&generations).map_err(|error| Error::Internal(error.to_string()))?;
     tx.execute(SET_GENERATIONS, &[endpoint.into(), text.into()])?;
+    tx.forget();
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::environment::{Environment, ManualClock, SeededEntropy};
+    use crate::model::timestamp::Timestamp;
+    use crate::store::{Location, MigrationOptions, ReaderOptions, Savepoint, Store, webhooks};
+
+    const ORGANIZATION: OrganizationId = OrganizationId::from_raw(1);
+    const ROWS: [&str; 2] = [
+        "INSERT INTO organizations (id, name, currency, timezone, created_at) VALUES (1, 'One', 'EUR', 'UTC', 0)",
+        "INSERT INTO webhook_endpoints (id, organization_id, url, events, enabled, secret, created_at, updated_at)
+            VALUES (1, 1, 'https://receiver.example/', '[\"ticket.issued\"]', 1, 'whsec_', 0, 0),
+                (2, 1, 'https://receiver.example/', '[\"ticket.issued\"]', 1, 'whsec_', 0, 0)",
+    ];
+
+    /// The raw ids of the enabled endpoints.
+    fn ids(tx: &Transaction<'_>) -> Vec<i64> {
+        enabled(tx, ORGANIZATION).unwrap().iter().map(|endpoint| endpoint.id.raw()).collect()
+    }
+
+    #[test]
+    fn a_transaction_reads_the_endpoints_once_and_again_after_it_changed_or_undid_something() {
+        let folder = tempfile::tempdir().unwrap();
+        let clock = Arc::new(ManualClock::new(Timestamp::UNIX_EPOCH));
+        let environment = Environment { clock, entropy: Arc::new(SeededEntropy::new(1)) };
+        let location = Location::new(folder.path().join("ticketing.db"), None);
+        let store = Store::open(&location, ReaderOptions::default(), MigrationOptions::default(), environment).unwrap();
+        let work = |tx: &Transaction<'_>| {
+            for sql in ROWS {
+                tx.execute(sql, &[])?;
+            }
+            assert_eq!(ids(tx), [1, 2]);
+            assert!(Rc::ptr_eq(&enabled(tx, ORGANIZATION)?, &enabled(tx, ORGANIZATION)?));
+            assert!(enabled(tx, OrganizationId::from_raw(2))?.is_empty());
+
+            let undone = tx.savepoint(|tx| {
+                webhooks::delete(tx, ORGANIZATION, WebhookId::from_raw(1))?;
+                assert_eq!(ids(tx), [2]);
+                Err::<(), _>(Error::Unavailable("the savepoint is undone"))
+            })?;
+            assert!(matches!(undone, Savepoint::RolledBack(_)));
+            assert_eq!(ids(tx), [1, 2]);
+
+            end_generations(tx, WebhookId::from_raw(2), &[EventType::TicketIssued])?;
+            assert_eq!(enabled(tx, ORGANIZATION)?[1].generations.of(EventType::TicketIssued), 1);
+            Ok(())
+        };
+        store.write(work).unwrap();
+    }
 }

@@ -78,6 +78,7 @@ pub(crate) fn insert(
     let mut binds: Vec<Bind<'_>> = vec![organization.into(), secret.expose().into(), tx.now().into()];
     binds.extend(values(fields)?);
     let id = tx.insert(&INSERT, &binds)?;
+    tx.forget();
     get(tx, organization, id)
 }
 
@@ -91,6 +92,7 @@ pub(crate) fn update(
     let mut binds: Vec<Bind<'_>> = vec![current.id.into(), organization.into(), tx.now().into()];
     binds.extend(values(fields)?);
     tx.execute(&UPDATE, &binds)?;
+    tx.forget();
     let unsubscribed: Vec<EventType> =
         current.events.iter().copied().filter(|old| !fields.events.contains(old)).collect();
     if !unsubscribed.is_empty() {
@@ -147,6 +149,7 @@ pub(crate) fn delete(tx: &Transaction<'_>, organization: OrganizationId, id: Web
     if tx.execute(DELETE, &[id.into(), organization.into()])? == 0 {
         return Err(not_found());
     }
+    tx.forget();
     tx.record(CommitEvent::EndpointChanged(id));
     webhook_removals::begin(tx, id)
 }

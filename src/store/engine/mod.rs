@@ -7,6 +7,7 @@ mod connection;
 mod event_key;
 pub(super) mod ids;
 mod leadership;
+mod memory;
 mod row;
 mod scan_permits;
 pub(super) mod sqlite;

@@ -2,10 +2,12 @@
 
 use std::cell::{Cell, RefCell};
 use std::ops::ControlFlow;
+use std::rc::Rc;
 
 use super::connection::Connection;
 use super::event_key::EventKey;
 use super::ids::IdSource;
+use super::memory::Memory;
 use super::row::Row;
 use super::values::Bind;
 use super::violation::StatementError;
@@ -39,6 +41,7 @@ pub(crate) struct Transaction<'c> {
     event_locked: Cell<bool>,
     written_bytes: Cell<u64>,
     statements: Cell<u64>,
+    memory: Memory,
 }
 
 /// What a transaction reports when it is durable.
@@ -75,6 +78,7 @@ impl<'c> Transaction<'c> {
             event_locked: Cell::new(false),
             written_bytes: Cell::new(0),
             statements: Cell::new(0),
+            memory: Memory::default(),
         }
     }
 
@@ -165,6 +169,26 @@ impl<'c> Transaction<'c> {
         self.statements.get()
     }
 
+    /// Returns what `read` reads about an organization. If the transaction has read it before, returns that. Whatever
+    /// changes it calls [`forget`](Self::forget).
+    pub(in crate::store) fn remember<T: 'static>(
+        &self,
+        organization: OrganizationId,
+        read: impl FnOnce() -> Result<T>,
+    ) -> Result<Rc<T>> {
+        if let Some(known) = self.memory.get(organization) {
+            return Ok(known);
+        }
+        let value = Rc::new(read()?);
+        self.memory.insert(organization, Rc::clone(&value));
+        Ok(value)
+    }
+
+    /// Forgets what the transaction [remembers](Self::remember): the next use reads it again.
+    pub(in crate::store) fn forget(&self) {
+        self.memory.clear();
+    }
+
     /// Generates a new id, for rows that contain their id in other columns too. Another process may generate the same
     /// one.
     pub(crate) fn new_id<K: Kind>(&self) -> Id<K> {
@@ -205,6 +229,7 @@ impl<'c> Transaction<'c> {
             Ok(value) => Savepoint::Released(value),
             Err(error) => {
                 self.execute("ROLLBACK TO step", &[])?;
+                self.forget();
                 let mut recorded = self.recorded.borrow_mut();
                 recorded.events.truncate(events);
                 recorded.notifications.truncate(notifications);
