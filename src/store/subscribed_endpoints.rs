@@ -115,10 +115,12 @@ mod tests {
 
     const ORGANIZATION: OrganizationId = OrganizationId::from_raw(1);
     const ROWS: [&str; 2] = [
-        "INSERT INTO organizations (id, name, currency, timezone, created_at) VALUES (1, 'One', 'EUR', 'UTC', 0)",
+        "INSERT INTO organizations (id, name, currency, timezone, created_at) VALUES (1, 'One', 'EUR', 'UTC', 0)
+            ON CONFLICT (id) DO NOTHING",
         "INSERT INTO webhook_endpoints (id, organization_id, url, events, enabled, secret, created_at, updated_at)
             VALUES (1, 1, 'https://receiver.example/', '[\"ticket.issued\"]', 1, 'whsec_', 0, 0),
-                (2, 1, 'https://receiver.example/', '[\"ticket.issued\"]', 1, 'whsec_', 0, 0)",
+                (2, 1, 'https://receiver.example/', '[\"ticket.issued\"]', 1, 'whsec_', 0, 0)
+            ON CONFLICT (id) DO NOTHING",
     ];
 
     /// The raw ids of the enabled endpoints.
