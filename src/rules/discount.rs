@@ -89,6 +89,14 @@ pub(crate) fn apply(
     }
 }
 
+/// How many of the stored uses must have ended for the discount to apply at this time. `None` if it applies without, or
+/// does not apply for another reason.
+pub(crate) fn uses_above_limit(discount: &Discount, now: Timestamp) -> Option<i64> {
+    let limit = discount.usage_limit.filter(|_| discount.is_active)?;
+    let is_in_time = discount.valid_from <= now && now < discount.valid_to;
+    (is_in_time && discount.used_count >= limit).then(|| discount.used_count - limit + 1)
+}
+
 /// The first reason for which a discount does not apply to any item of a basket.
 fn refusal(discount: &Discount, full: &OrderPrice, now: Timestamp) -> Option<DiscountRefusal> {
     if !discount.is_active {

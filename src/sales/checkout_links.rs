@@ -7,6 +7,7 @@
 
 use std::time::Duration;
 
+use super::hold_releases::ReleaseBudget;
 use super::holds::HoldTerms;
 use super::idempotent_operation::{IdempotentOperation, PriorOutcome};
 use super::order_creation::{self, CreatedOrder};
@@ -52,6 +53,7 @@ pub(crate) fn create_or_resume(
     organization: OrganizationId,
     request: &Checked<CreateOrder>,
     terms: PaymentTerms,
+    budget: &ReleaseBudget,
 ) -> Result<OrderProgress> {
     tx.lock_event(request.event_id)?;
     let created = match operation.prior_outcome(tx)? {
@@ -65,7 +67,7 @@ pub(crate) fn create_or_resume(
             let order = orders::get(tx, organization, pending.id)?;
             CreatedOrder { order, currency: orders::currency(tx, pending.id)? }
         }
-        PriorOutcome::None => order_creation::create(tx, organization, request, terms.hold)?,
+        PriorOutcome::None => order_creation::create(tx, organization, request, terms.hold, budget)?,
     };
     if let Some(timeout) = terms.link_timeout
         && is_without_link(&created.order)

@@ -1,5 +1,7 @@
 //! Creation, update and deletion of discounts, and the validation of a discount code for a basket.
 
+use super::discount_use::subtract_expired_uses;
+use super::hold_releases::{ReleaseBudget, count_uses};
 use super::references::{UNKNOWN_EVENT, check_ticket_types};
 use crate::error::{FieldErrors, Result};
 use crate::form::change::Change;
@@ -40,10 +42,11 @@ pub(crate) fn update(
     call: &ConditionalCaller,
     id: DiscountId,
     request: &Request<UpdateDiscount>,
+    budget: &ReleaseBudget,
 ) -> Result<Discount> {
     tx.lock_event(id)?;
     let organization = call.caller.organization;
-    let current = CurrentDiscount::from(discounts::get(tx, organization, id)?);
+    let current = CurrentDiscount::from(discounts::stored(tx, organization, id)?);
     call.check_revision(current.revision)?;
 
     let mut errors = request.errors.clone();
@@ -61,7 +64,9 @@ pub(crate) fn update(
         check_room_for_automatic(tx, event)?;
     }
     discounts::update(tx, organization, id, &fields)?;
-    discounts::get(tx, organization, id)
+    let mut updated = discounts::stored(tx, organization, id)?;
+    updated.used_count -= count_uses(tx, id, i64::MAX, budget)?;
+    Ok(updated)
 }
 
 /// Checks that one more automatic discount of an event may be enabled.
@@ -72,7 +77,7 @@ fn check_room_for_automatic(tx: &Transaction<'_>, event: EventId) -> Result<()> 
 /// Deletes a discount. A discount that an order ever used cannot be deleted.
 pub(crate) fn delete(tx: &Transaction<'_>, call: &ConditionalCaller, id: DiscountId) -> Result<()> {
     tx.lock_event(id)?;
-    let current = discounts::get(tx, call.caller.organization, id)?;
+    let current = discounts::stored(tx, call.caller.organization, id)?;
     call.check_revision(current.revision)?;
     discounts::delete(tx, call.caller.organization, id)
 }
@@ -82,12 +87,16 @@ pub(crate) fn validate(
     tx: &Transaction<'_>,
     organization: OrganizationId,
     request: &Request<ValidateDiscount>,
+    budget: &ReleaseBudget,
 ) -> Result<DiscountValidationResponse> {
     let body = &request.body;
     let mut errors = request.errors.clone();
     // With the discount comes the currency of its event. Mostly there is one, so that the event is not read.
     let (discount, decimals) = match discounts::by_code(tx, organization, body.event_id, &body.code)? {
-        Some((discount, decimals)) => (Some(discount), Some(decimals)),
+        Some((mut discount, decimals)) => {
+            subtract_expired_uses(tx, &mut discount, budget)?;
+            (Some(discount), Some(decimals))
+        }
         None => (None, event_decimals(tx, organization, body.event_id, &mut errors)?),
     };
     if decimals.is_some() {

@@ -3,18 +3,14 @@
 //! A use is claimed with a conditional UPDATE, so that no more pending and completed orders use a discount than its
 //! limit allows.
 
-use super::holds;
+use super::hold_releases::{ReleaseBudget, count_uses, release_uses};
 use crate::error::{Error, Result};
 use crate::model::discount::{Discount, DiscountRefusal};
 use crate::model::id::{DiscountId, EventId, OrganizationId, TicketTypeId};
 use crate::model::order::CreateOrder;
-use crate::rules::discount::{apply, choose_best};
+use crate::rules::discount::{self as rules, apply, choose_best};
 use crate::rules::pricing::OrderPrice;
 use crate::store::{Transaction, discount_uses, discounts};
-
-/// How many uses of expired holds an order releases at most. It needs more than one only if the usage limit was set below
-/// the number of uses. Beyond this, the discount counts as used up until the maintenance has released them.
-const MAX_RELEASED: i64 = 500;
 
 /// The price of an order, and the discount that it uses.
 #[derive(Debug, Clone)]
@@ -43,20 +39,25 @@ pub(super) fn price(
     organization: OrganizationId,
     request: &CreateOrder,
     full_price: OrderPrice,
+    budget: &ReleaseBudget,
 ) -> Result<OrderPricing> {
     let types: Vec<TicketTypeId> = request.items.iter().map(|item| item.ticket_type_id).collect();
     let priced = match &request.discount_code {
         Some(code) => {
-            let Some((discount, _)) = discounts::by_code(tx, organization, request.event_id, code)? else {
+            let Some((mut discount, _)) = discounts::by_code(tx, organization, request.event_id, code)? else {
                 return Ok(OrderPricing::Refused(DiscountRefusal::NotFound));
             };
+            subtract_expired_uses(tx, &mut discount, budget)?;
             match apply(&discount, &types, &full_price, tx.now()) {
                 Ok(price) => Priced { price, discount: Some(discount) },
                 Err(refusal) => return Ok(OrderPricing::Refused(refusal)),
             }
         }
         None => {
-            let automatic = discounts::automatic(tx, request.event_id)?;
+            let mut automatic = discounts::automatic(tx, request.event_id)?;
+            for discount in &mut automatic {
+                subtract_expired_uses(tx, discount, budget)?;
+            }
             match choose_best(automatic, &types, &full_price, tx.now()) {
                 Some(best) => Priced { price: best.price, discount: Some(best.discount) },
                 None => Priced { price: full_price, discount: None },
@@ -66,23 +67,37 @@ pub(super) fn price(
     Ok(OrderPricing::Priced(Box::new(priced)))
 }
 
+/// Subtracts uses of expired holds from the stored number of uses, if only they may keep the discount from being used.
+pub(super) fn subtract_expired_uses(
+    tx: &Transaction<'_>,
+    discount: &mut Discount,
+    budget: &ReleaseBudget,
+) -> Result<()> {
+    if let Some(needed) = rules::uses_above_limit(discount, tx.now()) {
+        discount.used_count -= count_uses(tx, discount.id, needed, budget)?;
+    }
+    Ok(())
+}
+
 /// Claims a use of the discount that an order was priced with.
-pub(super) fn claim(tx: &Transaction<'_>, event: EventId, discount: DiscountId) -> Result<()> {
-    if try_claim(tx, event, discount)? {
+pub(super) fn claim(tx: &Transaction<'_>, event: EventId, discount: DiscountId, budget: &ReleaseBudget) -> Result<()> {
+    if try_claim(tx, event, discount, budget)? {
         return Ok(());
     }
     Err(Error::field("discountCode", DiscountRefusal::UsedUp.as_str()))
 }
 
 /// Claims a use. If none is left, releases a use of an expired hold, and tries once more. Returns whether it succeeded.
-pub(super) fn try_claim(tx: &Transaction<'_>, event: EventId, discount: DiscountId) -> Result<bool> {
+pub(super) fn try_claim(
+    tx: &Transaction<'_>,
+    event: EventId,
+    discount: DiscountId,
+    budget: &ReleaseBudget,
+) -> Result<bool> {
     if discount_uses::claim(tx, event, discount)? {
         return Ok(true);
     }
     let needed = discount_uses::missing(tx, event, discount)?;
-    if needed > MAX_RELEASED {
-        return Ok(false);
-    }
-    let found = holds::release_discount_uses(tx, event, discount, needed)?;
+    let found = release_uses(tx, discount, needed, budget)?;
     Ok(found >= needed && discount_uses::claim(tx, event, discount)?)
 }

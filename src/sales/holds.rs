@@ -2,15 +2,15 @@
 //!
 //! From the instant at which the hold expires, the seats and the discount use count as available, and the order is
 //! reported as expired. The stored counts change when the order is marked as expired: by the maintenance, or earlier if
-//! another order needs the seats or the discount use.
+//! another order needs the seats or the discount use: see `hold_releases`.
 
 use std::time::Duration;
 
 use super::each_row::{EachRow, each_row};
 use crate::error::Result;
 use crate::model::handler_notification::{NotificationDetails, OrderExpired};
-use crate::model::id::{DiscountId, EventId, OrderId, TicketTypeId};
-use crate::store::order_status::{self, ExpiredHold, ExpiredReservation};
+use crate::model::id::{EventId, OrderId};
+use crate::store::order_status::{self, ExpiredHold};
 use crate::store::seat_counts::Seats;
 use crate::store::{CommitEvent, Transaction, discount_uses, handler_queue, order_items, seat_counts};
 
@@ -31,59 +31,6 @@ pub(crate) fn expire_all(tx: &Transaction<'_>, holds: &[ExpiredHold]) -> Result<
         tx.lock_event(hold.event)?;
         expire(tx, hold.order, hold.event)
     })
-}
-
-/// Releases seats of a ticket type that expired holds still reserve, so that `needed` more are available. Returns how
-/// many there are: if they are fewer than `needed`, none is released.
-///
-/// It marks only as many orders as expired as are needed, those that expired first: for an order at most as many as it
-/// has seats.
-pub(super) fn release_seats(
-    tx: &Transaction<'_>,
-    event: EventId,
-    ticket_type: TicketTypeId,
-    needed: i64,
-) -> Result<i64> {
-    release(tx, needed, |after, limit| order_status::expired_holds_of_type(tx, event, ticket_type, after, limit))
-}
-
-/// Releases uses of a discount like [`release_seats`].
-pub(super) fn release_discount_uses(
-    tx: &Transaction<'_>,
-    event: EventId,
-    discount: DiscountId,
-    needed: i64,
-) -> Result<i64> {
-    release(tx, needed, |after, limit| order_status::expired_holds_of_discount(tx, event, discount, after, limit))
-}
-
-/// Marks the first orders that `read` returns as expired, until they have reserved `needed` seats or uses. An order that
-/// cannot be expired keeps what it reserves; the maintenance reports it.
-fn release(
-    tx: &Transaction<'_>,
-    needed: i64,
-    read: impl Fn(Option<ExpiredHold>, i64) -> Result<Vec<ExpiredReservation>>,
-) -> Result<i64> {
-    let mut released = 0;
-    let mut after = None;
-    while released < needed {
-        // Each order reserves at least one, so these are all that are needed, or all that there are.
-        let expired = read(after, needed - released)?;
-        let available = released + expired.iter().map(|expired| expired.reserved).sum::<i64>();
-        if available < needed {
-            return Ok(available);
-        }
-        for ExpiredReservation { hold, reserved } in expired {
-            if released >= needed {
-                break;
-            }
-            if expire_all(tx, &[hold])?.changed > 0 {
-                released += reserved;
-            }
-            after = Some(hold);
-        }
-    }
-    Ok(released)
 }
 
 /// If the hold of an order has expired, marks the order as expired and releases its seats and its discount use. Returns

@@ -3,26 +3,31 @@
 //! `store::seat_counts` changes the counts. This file adds two rules: the seats of expired holds are available, and an
 //! event becomes `SOLD_OUT` with its last seat, and `PUBLISHED` again when a seat is restocked.
 
-use super::holds;
+use super::hold_releases::{ReleaseBudget, release_seats};
 use crate::error::{Error, Reason, Result};
 use crate::store::seat_counts::{self, AvailableSeats, PaidThrough, Seats};
 use crate::store::{Transaction, events};
 
 /// Sells available seats. Fails with the conflict `sold-out` if there are too few.
-pub(super) fn sell(tx: &Transaction<'_>, seats: Seats) -> Result<()> {
-    let unsold = claim(tx, seats, seat_counts::sell)?;
+pub(super) fn sell(tx: &Transaction<'_>, seats: Seats, budget: &ReleaseBudget) -> Result<()> {
+    let unsold = claim(tx, seats, budget, seat_counts::sell)?;
     close_if_sold_out(tx, seats, unsold)
 }
 
 /// Reserves available seats for a pending order. Fails with the conflict `sold-out` if there are too few.
-pub(super) fn reserve(tx: &Transaction<'_>, seats: Seats) -> Result<()> {
-    claim(tx, seats, seat_counts::reserve)?;
+pub(super) fn reserve(tx: &Transaction<'_>, seats: Seats, budget: &ReleaseBudget) -> Result<()> {
+    claim(tx, seats, budget, seat_counts::reserve)?;
     Ok(())
 }
 
 /// Sells available seats to an order that has expired. Fails with the conflict `sold-out` if there are too few.
-pub(super) fn sell_to_expired(tx: &Transaction<'_>, seats: Seats, paid_through: PaidThrough) -> Result<()> {
-    let unsold = claim(tx, seats, |tx, seats| seat_counts::sell_to_expired(tx, seats, paid_through))?;
+pub(super) fn sell_to_expired(
+    tx: &Transaction<'_>,
+    seats: Seats,
+    paid_through: PaidThrough,
+    budget: &ReleaseBudget,
+) -> Result<()> {
+    let unsold = claim(tx, seats, budget, |tx, seats| seat_counts::sell_to_expired(tx, seats, paid_through))?;
     close_if_sold_out(tx, seats, unsold)
 }
 
@@ -47,12 +52,13 @@ pub(super) fn restock(tx: &Transaction<'_>, seats: Seats, checked_in: i64) -> Re
 fn claim(
     tx: &Transaction<'_>,
     seats: Seats,
+    budget: &ReleaseBudget,
     claim: impl Fn(&Transaction<'_>, Seats) -> Result<Option<i64>>,
 ) -> Result<i64> {
     if let Some(unsold) = claim(tx, seats)? {
         return Ok(unsold);
     }
-    let found = make_available(tx, seats)?;
+    let found = make_available(tx, seats, budget)?;
     if found.available >= seats.count
         && let Some(unsold) = claim(tx, seats)?
     {
@@ -63,12 +69,12 @@ fn claim(
 
 /// Releases seats of expired holds, so that this number of seats is available. If there are too few, changes nothing.
 /// Returns how many are available, with those of expired holds if they are needed.
-pub(super) fn make_available(tx: &Transaction<'_>, seats: Seats) -> Result<AvailableSeats> {
+pub(super) fn make_available(tx: &Transaction<'_>, seats: Seats, budget: &ReleaseBudget) -> Result<AvailableSeats> {
     let mut found = seat_counts::available(tx, seats)?;
     let needed = seats.count - found.available;
     // Usually a ticket type that is sold out has no reserved seats, and there is nothing to look for.
     if needed > 0 && found.reserved > 0 {
-        found.available += holds::release_seats(tx, seats.event, seats.ticket_type, needed)?;
+        found.available += release_seats(tx, seats.event, seats.ticket_type, needed, budget)?;
     }
     Ok(found)
 }

@@ -27,6 +27,7 @@ pub(crate) mod discount_changes;
 mod discount_use;
 mod each_row;
 pub(crate) mod event_changes;
+pub(crate) mod hold_releases;
 pub(crate) mod holds;
 pub(crate) mod hosted_checkout;
 pub(crate) mod idempotent_operation;

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, btree_map};
 
 use super::discount_use::{self, OrderPricing, Priced};
+use super::hold_releases::ReleaseBudget;
 use super::holds::HoldTerms;
 use super::inventory;
 use super::references::{UNKNOWN_EVENT, UNKNOWN_TICKET_TYPE, check_ticket_types};
@@ -94,24 +95,25 @@ pub(super) fn create(
     organization: OrganizationId,
     request: &Checked<CreateOrder>,
     hold: HoldTerms,
+    budget: &ReleaseBudget,
 ) -> Result<CreatedOrder> {
     tx.lock_event(request.event_id)?;
     let (sale, entries) = load(tx, organization, request)?;
-    let pricing = discount_use::price(tx, organization, request, full_price(&entries)?)?;
+    let pricing = discount_use::price(tx, organization, request, full_price(&entries)?, budget)?;
 
     // If there are several reasons to refuse an order, the first one is reported: the limit of the customer, too few
     // seats, the buyer, the discount.
     if let (Some(most), false) = (hold.max_seats_per_customer, pricing.is_free()) {
         check_customer_limit(tx, organization, request, most)?;
     }
-    claim_seats(tx, request, &entries, &pricing)?;
+    claim_seats(tx, request, &entries, &pricing, budget)?;
     sale.check_buyer(request)?;
     let priced = match pricing {
         OrderPricing::Priced(priced) => *priced,
         OrderPricing::Refused(refusal) => return Err(Error::field("discountCode", refusal.as_str())),
     };
     if let Some(discount) = &priced.discount {
-        discount_use::claim(tx, request.event_id, discount.id)?;
+        discount_use::claim(tx, request.event_id, discount.id, budget)?;
     }
     insert(tx, organization, request, &sale, entries, priced, hold)
 }
@@ -180,7 +182,13 @@ fn check_customer_limit(
 }
 
 /// Sells the seats of a free order, and reserves those of any other, in the order in which ticket types are locked.
-fn claim_seats(tx: &Transaction<'_>, request: &CreateOrder, entries: &[Entry], pricing: &OrderPricing) -> Result<()> {
+fn claim_seats(
+    tx: &Transaction<'_>,
+    request: &CreateOrder,
+    entries: &[Entry],
+    pricing: &OrderPricing,
+    budget: &ReleaseBudget,
+) -> Result<()> {
     let types = entries.iter().map(|entry| entry.ticket_type);
     let seats = match pricing {
         OrderPricing::Priced(priced) => {
@@ -193,7 +201,7 @@ fn claim_seats(tx: &Transaction<'_>, request: &CreateOrder, entries: &[Entry], p
     };
     let free = pricing.is_free();
     for seats in seats {
-        if free { inventory::sell(tx, seats)? } else { inventory::reserve(tx, seats)? }
+        if free { inventory::sell(tx, seats, budget)? } else { inventory::reserve(tx, seats, budget)? }
     }
     Ok(())
 }

@@ -13,6 +13,7 @@
 //! | expired | cancelled | [`cancel`] |
 
 use super::each_row::{EachRow, each_row};
+use super::hold_releases::ReleaseBudget;
 use super::idempotent_operation::{IdempotentOperation, PriorOutcome};
 use super::{discount_use, holds, inventory};
 use crate::error::{Error, Reason, Result};
@@ -53,9 +54,14 @@ fn load(tx: &Transaction<'_>, organization: OrganizationId, id: OrderId) -> Resu
 }
 
 /// Completes an order that was paid in another way than through the gateway.
-pub(crate) fn mark_paid(tx: &Transaction<'_>, organization: OrganizationId, id: OrderId) -> Result<Order> {
+pub(crate) fn mark_paid(
+    tx: &Transaction<'_>,
+    organization: OrganizationId,
+    id: OrderId,
+    budget: &ReleaseBudget,
+) -> Result<Order> {
     let state = load(tx, organization, id)?;
-    complete(tx, &state, PaidThrough::AnotherWay)?;
+    complete(tx, &state, PaidThrough::AnotherWay, budget)?;
     orders::get(tx, organization, id)
 }
 
@@ -89,6 +95,7 @@ pub(crate) fn payment_completed(
     organization: OrganizationId,
     id: OrderId,
     can_refund: bool,
+    budget: &ReleaseBudget,
 ) -> Result<RecordedPayment> {
     let state = load(tx, organization, id)?;
     if state.total == 0 {
@@ -100,7 +107,7 @@ pub(crate) fn payment_completed(
     }
     let completed = match state.status {
         OrderStatus::Pending | OrderStatus::Expired => {
-            tx.try_in_savepoint(|tx| complete(tx, &state, PaidThrough::Gateway))?
+            tx.try_in_savepoint(|tx| complete(tx, &state, PaidThrough::Gateway, budget))?
         }
         OrderStatus::Cancelled | OrderStatus::Completed => false,
     };
@@ -129,7 +136,7 @@ pub(crate) fn payment_failed(tx: &Transaction<'_>, organization: OrganizationId,
 
 /// Completes an order and issues its tickets. An expired order must claim its seats and its discount use again. It is
 /// refused if they are no longer available, or if its event is cancelled.
-fn complete(tx: &Transaction<'_>, state: &OrderState, paid_through: PaidThrough) -> Result<()> {
+fn complete(tx: &Transaction<'_>, state: &OrderState, paid_through: PaidThrough, budget: &ReleaseBudget) -> Result<()> {
     check_payable(state.status)?;
     let expired = state.status == OrderStatus::Expired;
     if expired && state.event_cancelled {
@@ -150,14 +157,14 @@ fn complete(tx: &Transaction<'_>, state: &OrderState, paid_through: PaidThrough)
     }
     for seats in holds::seats_of_order(tx, state.id, state.event)? {
         if expired {
-            inventory::sell_to_expired(tx, seats, paid_through)?;
+            inventory::sell_to_expired(tx, seats, paid_through, budget)?;
         } else {
             inventory::sell_reserved(tx, seats, paid_through)?;
         }
     }
     if let Some(discount) = state.discount
         && expired
-        && !discount_use::try_claim(tx, state.event, discount)?
+        && !discount_use::try_claim(tx, state.event, discount, budget)?
     {
         return Err(Error::conflict(Reason::DiscountUsedUp, "the usage limit of the discount is reached"));
     }

@@ -1,5 +1,6 @@
 //! Tickets that the organization issues without an order, and the cancellation of single tickets.
 
+use super::hold_releases::ReleaseBudget;
 use super::inventory;
 use crate::error::{Error, Reason, ResourceKind, Result};
 use crate::form::request::Request;
@@ -17,6 +18,7 @@ pub(crate) fn issue(
     tx: &Transaction<'_>,
     organization: OrganizationId,
     request: &Request<IssueTickets>,
+    budget: &ReleaseBudget,
 ) -> Result<IssueTicketsResponse> {
     tx.lock_event(request.body.ticket_type_id)?;
     let ticket_type = ticket_types::find_name(tx, organization, request.body.ticket_type_id)?;
@@ -28,7 +30,7 @@ pub(crate) fn issue(
     rules::check_issuable(sale.status, sale.over_at, tx.now())?;
 
     let seats = Seats::uncounted(ticket_type.event_id, request.ticket_type_id, request.quantity);
-    inventory::sell(tx, seats)?;
+    inventory::sell(tx, seats, budget)?;
     let customer = customers::find_or_insert(tx, organization, &request.customer)?;
     let holder =
         TicketHolder { organization, event: seats.event, customer: customer.id, customer_name: &customer.name };

@@ -1,5 +1,6 @@
 //! Creation, update and deletion of ticket types.
 
+use super::hold_releases::ReleaseBudget;
 use super::inventory;
 use crate::error::{Error, Reason, Result};
 use crate::form::request::Request;
@@ -35,6 +36,7 @@ pub(crate) fn update(
     call: &ConditionalCaller,
     id: TicketTypeId,
     request: &Request<UpdateTicketType>,
+    budget: &ReleaseBudget,
 ) -> Result<TicketType> {
     tx.lock_event(id)?;
     let organization = call.caller.organization;
@@ -49,7 +51,7 @@ pub(crate) fn update(
     let added = fields.quantity - current.quantity;
     if added < 0 {
         // The quantity may fall by the available seats, also by those of expired holds.
-        inventory::make_available(tx, Seats::uncounted(event.id, id, -added))?;
+        inventory::make_available(tx, Seats::uncounted(event.id, id, -added), budget)?;
     }
 
     if !ticket_types::update(tx, organization, &current, &fields)? {

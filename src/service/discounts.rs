@@ -116,10 +116,11 @@ impl TicketingService {
         let call = caller.keyed();
         call.caller.require(Scope::DiscountsRead)?;
         let organization = call.caller.organization;
-        let result =
-            self.read_idempotent(&call, OperationTarget::new("validate_discount"), request, move |tx, request| {
-                discount_changes::validate(tx, organization, request)
-            })?;
+        let (target, request) = (OperationTarget::new("validate_discount"), request.into());
+        let event = request.body.event_id;
+        let result = self.read_idempotent(&call, target, event, request, move |tx, request, budget| {
+            discount_changes::validate(tx, organization, request, budget)
+        })?;
         Ok(C::output(result))
     }
 
@@ -173,7 +174,9 @@ impl TicketingService {
         let call = caller.into();
         self.require_to_write(&call.caller, Scope::DiscountsWrite)?;
         let request = request.into();
-        self.write_for(call.caller.identity(), move |tx| discount_changes::update(tx, &call, id, &request))
+        self.write_with_expired_holds(call.caller.identity(), id, move |tx, budget| {
+            discount_changes::update(tx, &call, id, &request, budget)
+        })
     }
 
     /// Deletes a discount.

@@ -14,8 +14,9 @@ use crate::error::Result;
 use crate::form::request::Request;
 use crate::model::caller::KeyedCaller;
 use crate::model::idempotency::Replayable;
+use crate::sales::hold_releases::ReleaseBudget;
 use crate::sales::idempotent_operation::{IdempotentOperation, OperationResult, OperationTarget, PriorOutcome};
-use crate::store::Transaction;
+use crate::store::{EventKey, Transaction};
 
 /// How an operation starts.
 pub(super) enum Start<T> {
@@ -80,22 +81,48 @@ impl TicketingService {
         self.write_for(call.caller.identity(), move |tx| operation.run(tx, || work(tx, &request)))
     }
 
+    /// Like [`write_idempotent`](Self::write_idempotent), for an operation that may release expired holds of the event.
+    pub(super) fn write_idempotent_with_expired_holds<B, T>(
+        &self,
+        call: &KeyedCaller,
+        target: OperationTarget,
+        event: impl Into<EventKey>,
+        request: impl Into<Request<B>>,
+        work: impl Fn(&Transaction<'_>, &Request<B>, &ReleaseBudget) -> Result<T> + Send + Sync + 'static,
+    ) -> Result<Replayable<T>>
+    where
+        B: Serialize + Send + Sync + 'static,
+        T: OperationResult + Send + 'static,
+    {
+        let request = request.into();
+        let running = match self.begin_idempotent(call, target, &request)? {
+            Start::Replay(result) => return Ok(Replayable::replayed(result)),
+            Start::Run(running) => running,
+        };
+        let operation = running.operation();
+        self.write_with_expired_holds(call.caller.identity(), event, move |tx, budget| {
+            operation.run(tx, || work(tx, &request, budget))
+        })
+    }
+
     /// Runs an operation that only reads. With a key it needs a write transaction nevertheless, to store its result.
+    /// There it may release expired holds of the event.
     pub(super) fn read_idempotent<B, T>(
         &self,
         call: &KeyedCaller,
         target: OperationTarget,
+        event: impl Into<EventKey>,
         request: impl Into<Request<B>>,
-        work: impl Fn(&Transaction<'_>, &Request<B>) -> Result<T> + Send + 'static,
+        work: impl Fn(&Transaction<'_>, &Request<B>, &ReleaseBudget) -> Result<T> + Send + Sync + 'static,
     ) -> Result<Replayable<T>>
     where
-        B: Serialize + Send + 'static,
+        B: Serialize + Send + Sync + 'static,
         T: OperationResult + Send + 'static,
     {
         if call.key.is_some() {
-            return self.write_idempotent(call, target, request, work);
+            return self.write_idempotent_with_expired_holds(call, target, event, request, work);
         }
         let request = request.into();
-        self.store().read(|tx| work(tx, &request)).map(Replayable::executed)
+        self.store().read(|tx| work(tx, &request, &ReleaseBudget::of_reader())).map(Replayable::executed)
     }
 }

@@ -145,17 +145,6 @@ fn expire_orders(service: &TicketingService, run: &mut Run<'_>) -> Result<()> {
     in_batches(service, run, &batches, |report| &mut report.expired_orders)
 }
 
-/// Marks the orders of an event whose hold has expired as expired.
-pub(super) fn expire_orders_of(service: &TicketingService, run: &mut Run<'_>, event: EventId) -> Result<()> {
-    let batches = Batches {
-        table: SkippedTable::Orders,
-        read: |tx: &Transaction<'_>, after, limit| order_status::expired_holds_of_event(tx, event, after, limit),
-        change: holds::expire_all,
-        key: |hold: &ExpiredHold| hold.order.raw(),
-    };
-    in_batches(service, run, &batches, |report| &mut report.expired_orders)
-}
-
 fn expire_events(service: &TicketingService, run: &mut Run<'_>) -> Result<()> {
     let batches = Batches {
         table: SkippedTable::Events,

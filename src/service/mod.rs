@@ -68,6 +68,7 @@ mod background;
 mod checkout_links;
 mod clock_check;
 mod clock_history;
+mod expired_holds;
 mod handler_thread;
 mod idempotency;
 mod in_flight;

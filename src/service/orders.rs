@@ -111,8 +111,8 @@ impl TicketingService {
             false => Ok(()),
         };
         let progress = first.and_then(|()| {
-            self.write_for(call.caller.identity(), move |tx| {
-                checkout_links::create_or_resume(tx, &operation, organization, &request, terms)
+            self.write_with_expired_holds(call.caller.identity(), request.event_id, move |tx, budget| {
+                checkout_links::create_or_resume(tx, &operation, organization, &request, terms, budget)
             })
         });
         match progress.inspect_err(|error| self.store_in_operation().counters().order_failed(error))? {
@@ -236,10 +236,10 @@ impl TicketingService {
         let call = caller.keyed();
         call.caller.require(Scope::PaymentsWrite)?;
         let organization = call.caller.organization;
-        let result =
-            self.write_idempotent(&call, OperationTarget::on("mark_order_paid", id), Nothing, move |tx, _| {
-                order_lifecycle::mark_paid(tx, organization, id)
-            })?;
+        let target = OperationTarget::on("mark_order_paid", id);
+        let result = self.write_idempotent_with_expired_holds(&call, target, id, Nothing, move |tx, _, budget| {
+            order_lifecycle::mark_paid(tx, organization, id, budget)
+        })?;
         Ok(C::output(result))
     }
 

@@ -6,6 +6,7 @@ use crate::error::Result;
 use crate::model::caller::Caller;
 use crate::model::id::{OrderId, OrganizationId};
 use crate::model::order::Order;
+use crate::sales::hold_releases::ReleaseBudget;
 use crate::sales::order_lifecycle;
 use crate::scope::Scope;
 use crate::store::orders;
@@ -43,9 +44,11 @@ impl TicketingService {
     /// Records a completed payment, and attempts the refund if one is due.
     pub(super) fn complete_payment(&self, organization: OrganizationId, id: OrderId) -> Result<()> {
         let can_refund = self.can_refund();
-        let payment = self
-            .store()
-            .write_for(organization, move |tx| order_lifecycle::payment_completed(tx, organization, id, can_refund))?;
+        let payment = self.with_expired_holds(organization, id, |after| {
+            self.store().write_for(organization, move |tx| {
+                order_lifecycle::payment_completed(tx, organization, id, can_refund, &ReleaseBudget::after(after))
+            })
+        })?;
         if let Some(problem) = payment.refund_refused {
             warn_of_refused_refund(id, problem);
         }

@@ -1,12 +1,10 @@
 //! Operations on ticket types.
 
 use super::TicketingService;
-use super::maintenance_steps::{Run, expire_orders_of};
 use crate::error::Result;
-use crate::form::change::Change;
 use crate::form::request::Request;
 use crate::model::caller::{Caller, ConditionalCaller, IdempotentCall};
-use crate::model::id::{EventId, OrganizationId, TicketTypeId};
+use crate::model::id::{EventId, TicketTypeId};
 use crate::model::page::Page;
 use crate::model::ticket_type::{CreateTicketType, ListTicketTypes, TicketType, UpdateTicketType};
 use crate::rules::checked;
@@ -130,22 +128,9 @@ impl TicketingService {
         let call = caller.into();
         self.require_to_write(&call.caller, Scope::TicketTypesWrite)?;
         let request = request.into();
-        if let Change::Set(quantity) = request.body.quantity {
-            self.expire_before_lowering(call.caller.organization, id, quantity)?;
-        }
-        self.write_for(call.caller.identity(), move |tx| ticket_type_changes::update(tx, &call, id, &request))
-    }
-
-    /// Marks the event's orders whose hold has expired as expired, if the quantity of a ticket type is to be lowered. The
-    /// update releases as many seats of expired holds as it needs: these may be very many, so most are released here,
-    /// in batches.
-    fn expire_before_lowering(&self, organization: OrganizationId, id: TicketTypeId, quantity: i64) -> Result<()> {
-        let current = self.store().read_one(|tx| ticket_types::get(tx, organization, id))?;
-        if quantity < current.quantity {
-            let never = || false;
-            expire_orders_of(self, &mut Run::new(&never), current.event_id)?;
-        }
-        Ok(())
+        self.write_with_expired_holds(call.caller.identity(), id, move |tx, budget| {
+            ticket_type_changes::update(tx, &call, id, &request, budget)
+        })
     }
 
     /// Deletes a ticket type.

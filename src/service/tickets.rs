@@ -82,9 +82,11 @@ impl TicketingService {
         let call = caller.keyed();
         self.require_to_write(&call.caller, Scope::TicketsWrite)?;
         let organization = call.caller.organization;
+        let (target, request) = (OperationTarget::new("issue_tickets"), request.into());
+        let event = request.body.ticket_type_id;
         let result =
-            self.write_idempotent(&call, OperationTarget::new("issue_tickets"), request, move |tx, request| {
-                ticket_issuing::issue(tx, organization, request)
+            self.write_idempotent_with_expired_holds(&call, target, event, request, move |tx, request, budget| {
+                ticket_issuing::issue(tx, organization, request, budget)
             })?;
         Ok(C::output(result))
     }

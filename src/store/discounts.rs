@@ -68,16 +68,37 @@ fn read_value(row: &Row<'_>) -> Result<DiscountValue> {
     }
 }
 
-/// Selects discounts, with the number of their uses at the time `?1`. The orders whose hold has expired are subtracted
-/// from the stored number, if they are still stored as PENDING. The unary plus makes the planner use the index of pending
-/// orders: they are few.
+/// The columns of a discount that a request does not set, without the number of its uses.
+macro_rules! own_columns {
+    () => {
+        "d.id, d.event_id, d.value, d.value_decimals, d.type, d.minimum_purchase, d.created_at, d.updated_at,
+            d.revision"
+    };
+}
+
+/// Selects discounts with the number of their uses at the time `?1`. The orders whose hold has expired are subtracted
+/// from the stored number, if they are still stored as PENDING: they may be many, so only reads use this.
 macro_rules! select {
     ($rest:literal) => {
         concat!(
-            "SELECT d.id, d.event_id, d.value, d.value_decimals, d.type, d.minimum_purchase,
-                d.used_count - (SELECT COUNT(*) FROM orders o WHERE o.status = 'PENDING' AND o.hold_until <= ?1
-                    AND +o.event_id = d.event_id AND +o.discount_id = d.id) AS used_count,
-                d.created_at, d.updated_at, d.revision",
+            "SELECT ",
+            own_columns!(),
+            ", d.used_count - (SELECT COUNT(*) FROM orders o
+                WHERE o.status = 'PENDING' AND o.discount_id = d.id AND o.hold_until <= ?1) AS used_count",
+            selected_columns!(),
+            ", e.currency FROM discounts d JOIN events e ON e.id = d.event_id WHERE ",
+            $rest
+        )
+    };
+}
+
+/// Selects discounts with the stored number of their uses.
+macro_rules! select_stored {
+    ($rest:literal) => {
+        concat!(
+            "SELECT ",
+            own_columns!(),
+            ", d.used_count",
             selected_columns!(),
             ", e.currency FROM discounts d JOIN events e ON e.id = d.event_id WHERE ",
             $rest
@@ -99,9 +120,10 @@ static UPDATE: LazyLock<String> = LazyLock::new(|| {
         WRITTEN.assignments(4)
     )
 });
-const BY_ID: &str = select!("d.id = ?2 AND d.organization_id = ?3");
-pub(super) const BY_CODE: &str = select!("d.event_id = ?2 AND d.code_key = ?3 AND +d.organization_id = ?4");
-pub(super) const AUTOMATIC: &str = select!("d.event_id = ?2 AND d.auto_apply = 1 ORDER BY d.id");
+pub(super) const BY_ID: &str = select!("d.id = ?2 AND d.organization_id = ?3");
+const STORED: &str = select_stored!("d.id = ?1 AND d.organization_id = ?2");
+pub(super) const BY_CODE: &str = select_stored!("d.event_id = ?1 AND d.code_key = ?2 AND +d.organization_id = ?3");
+pub(super) const AUTOMATIC: &str = select_stored!("d.event_id = ?1 AND d.auto_apply = 1 ORDER BY d.id");
 // The unary plus keeps the planner on the index of automatic discounts.
 pub(super) const NTH_AUTOMATIC: &str =
     "SELECT 1 FROM discounts WHERE event_id = ?1 AND auto_apply = 1 AND +is_active = 1 LIMIT 1 OFFSET ?2";
@@ -174,23 +196,29 @@ pub(crate) fn get(tx: &Transaction<'_>, organization: OrganizationId, id: Discou
     tx.query_opt(BY_ID, &binds, decode)?.ok_or(Error::NotFound(ResourceKind::Discount))
 }
 
+/// Like [`get`], with the stored number of uses: it includes the orders whose hold has expired.
+pub(crate) fn stored(tx: &Transaction<'_>, organization: OrganizationId, id: DiscountId) -> Result<Discount> {
+    let found = tx.query_opt(STORED, &[id.into(), organization.into()], decode)?;
+    found.ok_or(Error::NotFound(ResourceKind::Discount))
+}
+
 /// Returns the discount of an event with this code, and the decimals of the event's currency. Upper and lower case are
-/// equivalent.
+/// equivalent. The number of uses is the stored one.
 pub(crate) fn by_code(
     tx: &Transaction<'_>,
     organization: OrganizationId,
     event: EventId,
     code: &str,
 ) -> Result<Option<(Discount, Decimals)>> {
-    tx.query_opt(BY_CODE, &[tx.now().into(), event.into(), fold(code).into(), organization.into()], |row| {
+    tx.query_opt(BY_CODE, &[event.into(), fold(code).into(), organization.into()], |row| {
         let decimals = read_decimals(row)?;
         Ok((decode_amounts(row, decimals)?, decimals))
     })
 }
 
-/// Returns the automatic discounts of an event, oldest first.
+/// Returns the automatic discounts of an event, oldest first. Their number of uses is the stored one.
 pub(crate) fn automatic(tx: &Transaction<'_>, event: EventId) -> Result<Vec<Discount>> {
-    tx.query_all(AUTOMATIC, &[tx.now().into(), event.into()], decode)
+    tx.query_all(AUTOMATIC, &[event.into()], decode)
 }
 
 /// Whether an event has at least this number of automatic discounts that are enabled.
@@ -233,7 +261,7 @@ pub(crate) fn delete(tx: &Transaction<'_>, organization: OrganizationId, id: Dis
     if tx.execute(DELETE, &[id.into(), organization.into()])? == 1 {
         return Ok(());
     }
-    let current = get(tx, organization, id)?;
+    let current = stored(tx, organization, id)?;
     Err(Error::conflict(Reason::InUse, format!("an order used the discount {}", current.code)))
 }
 

@@ -10,10 +10,9 @@ const INSERT: &str = "INSERT INTO event_cancellations (event_id) VALUES (?1) ON 
 const EXISTS: &str = "SELECT 1 FROM event_cancellations WHERE event_id = ?1";
 const DELETE: &str = "DELETE FROM event_cancellations WHERE event_id = ?1";
 const NEXT: &str = "SELECT event_id FROM event_cancellations WHERE event_id > ?1 ORDER BY event_id LIMIT 1";
-// The unary plus keeps the planner on the index of pending orders: the index by event has every order of the event.
-pub(super) const PENDING: &str = "SELECT id, organization_id, event_id, hold_until FROM orders
-    WHERE status = 'PENDING' AND +event_id = ?1 AND (hold_until, event_id, id) > (?3, ?1, ?4)
-    ORDER BY hold_until, event_id, id LIMIT ?2";
+pub(super) const PENDING: &str = "SELECT id, organization_id, hold_until FROM orders
+    WHERE status = 'PENDING' AND event_id = ?1 AND (hold_until, id) > (?3, ?4)
+    ORDER BY hold_until, id LIMIT ?2";
 
 /// Records that the pending orders of an event are to be cancelled.
 pub(crate) fn insert(tx: &Transaction<'_>, event: EventId) -> Result<()> {

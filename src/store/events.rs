@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use super::columns::columns;
 use super::currency::read_decimals;
 use super::lists::ListQuery;
-use super::{Bind, Constraint, Row, Transaction, on_violation};
+use super::{Bind, Constraint, EventKey, Row, Transaction, on_violation};
 use crate::error::{Error, Reason, ResourceKind, Result};
 use crate::model::currency::Decimals;
 use crate::model::event::{Event, EventFields, EventSettingsFields, TicketPdfDesignVersion};
@@ -120,8 +120,12 @@ const CURRENCY: &str = "SELECT id, currency FROM events WHERE id = ?1 AND organi
 const PAGE_VIEW: &str = "UPDATE events SET page_views = page_views + 1 WHERE id = ?1 AND organization_id = ?2";
 pub(super) const HAS_ORDERS: &str = "SELECT 1 FROM orders WHERE event_id = ?1";
 pub(super) const HAS_TICKETS: &str = "SELECT 1 FROM tickets WHERE event_id = ?1";
-pub(super) const HAS_LIVE_ORDERS: &str = "SELECT 1 FROM orders
-    WHERE event_id = ?1 AND (status = 'COMPLETED' OR status = 'PENDING' AND hold_until > ?2)";
+const OF_ORDER: &str = "SELECT event_id FROM orders WHERE id = ?1";
+const OF_TICKET_TYPE: &str = "SELECT event_id FROM ticket_types WHERE id = ?1";
+const OF_TICKET: &str = "SELECT event_id FROM tickets WHERE id = ?1";
+const OF_DISCOUNT: &str = "SELECT event_id FROM discounts WHERE id = ?1";
+pub(super) const HAS_LIVE_ORDERS: &str = "SELECT 1 FROM orders WHERE event_id = ?1 AND status = 'COMPLETED'
+    UNION ALL SELECT 1 FROM orders WHERE event_id = ?1 AND status = 'PENDING' AND hold_until > ?2";
 pub(super) const HAS_PRICES: &str = "SELECT 1 FROM ticket_types WHERE event_id = ?1 AND price > 0";
 pub(super) const HAS_DISCOUNTS_WITH_AMOUNTS: &str =
     "SELECT 1 FROM discounts WHERE event_id = ?1 AND (type = 'FIXED_AMOUNT' OR minimum_purchase IS NOT NULL)";
@@ -241,6 +245,18 @@ pub(crate) fn record_page_view(tx: &Transaction<'_>, organization: OrganizationI
         0 => Err(Error::NotFound(ResourceKind::Event)),
         _ => Ok(()),
     }
+}
+
+/// Returns the event that a key names, if there is one.
+pub(crate) fn id_of(tx: &Transaction<'_>, key: EventKey) -> Result<Option<EventId>> {
+    let (sql, id) = match key {
+        EventKey::Event(id) => return Ok(Some(id)),
+        EventKey::Order(id) => (OF_ORDER, id.raw()),
+        EventKey::TicketType(id) => (OF_TICKET_TYPE, id.raw()),
+        EventKey::Ticket(id) => (OF_TICKET, id.raw()),
+        EventKey::Discount(id) => (OF_DISCOUNT, id.raw()),
+    };
+    tx.query_opt(sql, &[id.into()], |row| row.get("event_id"))
 }
 
 /// Whether an event has tickets, or orders that are COMPLETED or PENDING.

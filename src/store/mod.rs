@@ -86,7 +86,7 @@ use counters::Counters;
 use engine::ids::IdSource;
 use engine::sqlite::{Access, Checkpointer, Isolation, Readers, SchemaVersion, Snapshots, rewrite_header};
 use engine::{AfterCommit, ClosingResult, Writer};
-pub(crate) use engine::{Bind, Location, Row, Savepoint, Transaction};
+pub(crate) use engine::{Bind, EventKey, Location, Row, Savepoint, Transaction};
 use engine::{Constraint, on_violation};
 pub(crate) use subscriptions::Subscription;
 use subscriptions::Subscriptions;

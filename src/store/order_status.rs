@@ -24,22 +24,23 @@ const EXPIRE: &str = "UPDATE orders SET status = 'EXPIRED',
 pub(super) const EXPIRED_HOLDS: &str = "SELECT id, event_id, hold_until FROM orders
     WHERE status = 'PENDING' AND hold_until <= ?1 AND (hold_until, event_id, id) > (?3, ?4, ?5)
     ORDER BY hold_until, event_id, id LIMIT ?2";
-// The unary plus keeps the planner on the index of pending orders: the other indexes have every order of the event or of
-// the discount, and these run for each order that finds a ticket type sold out or a discount used up.
 pub(super) const EXPIRED_HOLDS_OF_EVENT: &str = "SELECT id, event_id, hold_until FROM orders
-    WHERE status = 'PENDING' AND hold_until <= ?1 AND (hold_until, event_id, id) > (?3, ?4, ?5) AND +event_id = ?6
-    ORDER BY hold_until, event_id, id LIMIT ?2";
-pub(super) const EXPIRED_HOLDS_OF_TYPE: &str =
-    "SELECT id, event_id, hold_until, (SELECT CAST(SUM(i.quantity) AS BIGINT)
-        FROM order_items i WHERE i.order_id = orders.id AND i.ticket_type_id = ?7) AS reserved
+    WHERE status = 'PENDING' AND event_id = ?5 AND hold_until <= ?1 AND (hold_until, id) > (?3, ?4)
+    ORDER BY hold_until, id LIMIT ?2";
+pub(super) const EXPIRED_SEATS: &str = "SELECT id, event_id, hold_until,
+        (SELECT CAST(COALESCE(SUM(i.quantity), 0) AS BIGINT)
+            FROM order_items i WHERE i.order_id = orders.id AND i.ticket_type_id = ?6) AS reserved,
+        (SELECT COUNT(*) FROM order_items i WHERE i.order_id = orders.id) AS items
     FROM orders
-    WHERE status = 'PENDING' AND hold_until <= ?1 AND (hold_until, event_id, id) > (?3, ?4, ?5) AND +event_id = ?6
-        AND EXISTS (SELECT 1 FROM order_items i WHERE i.order_id = orders.id AND i.ticket_type_id = ?7)
-    ORDER BY hold_until, event_id, id LIMIT ?2";
-pub(super) const EXPIRED_HOLDS_OF_DISCOUNT: &str = "SELECT id, event_id, hold_until, 1 AS reserved FROM orders
-    WHERE status = 'PENDING' AND hold_until <= ?1 AND (hold_until, event_id, id) > (?3, ?4, ?5) AND +event_id = ?6
-        AND +discount_id = ?7
-    ORDER BY hold_until, event_id, id LIMIT ?2";
+    WHERE status = 'PENDING' AND event_id = ?5 AND hold_until <= ?1 AND (hold_until, id) > (?3, ?4)
+    ORDER BY hold_until, id LIMIT ?2";
+pub(super) const EXPIRED_USES: &str = "SELECT id, event_id, hold_until, 1 AS reserved,
+        (SELECT COUNT(*) FROM order_items i WHERE i.order_id = orders.id) AS items
+    FROM orders
+    WHERE status = 'PENDING' AND discount_id = ?5 AND hold_until <= ?1 AND (hold_until, id) > (?3, ?4)
+    ORDER BY hold_until, id LIMIT ?2";
+pub(super) const IDS_OF_EXPIRED_USES: &str = "SELECT id FROM orders
+    WHERE status = 'PENDING' AND discount_id = ?5 AND hold_until <= ?1 AND (hold_until, id) > (?3, ?4) LIMIT ?2";
 const PAYMENT: &str =
     "UPDATE orders SET payment_status = ?2, payment_link = COALESCE(payment_link, ''), updated_at = ?3
     WHERE id = ?1 AND (payment_status IS NULL OR payment_status IN ('WAITING', 'FAILED'))";
@@ -141,7 +142,10 @@ pub(crate) fn expire(tx: &Transaction<'_>, id: OrderId) -> Result<Option<Expired
 
 /// Up to `limit` pending orders whose hold has expired, the earliest first, beginning after `after`.
 pub(crate) fn expired_holds(tx: &Transaction<'_>, after: Option<ExpiredHold>, limit: i64) -> Result<Vec<ExpiredHold>> {
-    tx.query_all(EXPIRED_HOLDS, &range(tx, after, limit), decode_hold)
+    let (at, event, order) =
+        after.map_or((i64::MIN, i64::MIN, i64::MIN), |hold| (hold.at, hold.event.raw(), hold.order.raw()));
+    let binds = [tx.now().into(), limit.into(), at.into(), event.into(), order.into()];
+    tx.query_all(EXPIRED_HOLDS, &binds, decode_hold)
 }
 
 /// Like [`expired_holds`], but only those of an event.
@@ -156,19 +160,21 @@ pub(crate) fn expired_holds_of_event(
     tx.query_all(EXPIRED_HOLDS_OF_EVENT, &binds, decode_hold)
 }
 
-/// An order whose hold has expired, and how many seats of a ticket type or uses of a discount it reserves: at least 1.
+/// An order whose hold has expired, and how many seats of a ticket type or uses of a discount it reserves.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ExpiredReservation {
     pub(crate) hold: ExpiredHold,
     pub(crate) reserved: i64,
+    /// The number of its items.
+    pub(crate) items: i64,
 }
 
 fn decode_reservation(row: &Row<'_>) -> Result<ExpiredReservation> {
-    Ok(ExpiredReservation { hold: decode_hold(row)?, reserved: row.get("reserved")? })
+    Ok(ExpiredReservation { hold: decode_hold(row)?, reserved: row.get("reserved")?, items: row.get("items")? })
 }
 
-/// Like [`expired_holds_of_event`], but only those with seats of a ticket type.
-pub(crate) fn expired_holds_of_type(
+/// Like [`expired_holds_of_event`], with the number of seats of a ticket type, which may be 0.
+pub(crate) fn expired_seats(
     tx: &Transaction<'_>,
     event: EventId,
     ticket_type: TicketTypeId,
@@ -177,27 +183,43 @@ pub(crate) fn expired_holds_of_type(
 ) -> Result<Vec<ExpiredReservation>> {
     let mut binds = range(tx, after, limit);
     binds.extend([event.into(), ticket_type.into()]);
-    tx.query_all(EXPIRED_HOLDS_OF_TYPE, &binds, decode_reservation)
+    tx.query_all(EXPIRED_SEATS, &binds, decode_reservation)
 }
 
-/// Like [`expired_holds_of_event`], but only those that use a discount.
-pub(crate) fn expired_holds_of_discount(
+/// Like [`expired_holds`], but only those that use a discount: each has one use.
+pub(crate) fn expired_uses(
     tx: &Transaction<'_>,
-    event: EventId,
     discount: DiscountId,
     after: Option<ExpiredHold>,
     limit: i64,
 ) -> Result<Vec<ExpiredReservation>> {
     let mut binds = range(tx, after, limit);
-    binds.extend([event.into(), discount.into()]);
-    tx.query_all(EXPIRED_HOLDS_OF_DISCOUNT, &binds, decode_reservation)
+    binds.push(discount.into());
+    tx.query_all(EXPIRED_USES, &binds, decode_reservation)
 }
 
-/// The parameters ?1 to ?5 of the statements that return up to `limit` expired holds, beginning after `after`.
+/// Counts what [`expired_uses`] returns.
+pub(crate) fn count_expired_uses(
+    tx: &Transaction<'_>,
+    discount: DiscountId,
+    after: Option<ExpiredHold>,
+    limit: i64,
+) -> Result<i64> {
+    let mut binds = range(tx, after, limit);
+    binds.push(discount.into());
+    let mut uses = 0;
+    tx.query_each(IDS_OF_EXPIRED_USES, &binds, |_| {
+        uses += 1;
+        Ok(())
+    })?;
+    Ok(uses)
+}
+
+/// The parameters ?1 to ?4 of the statements that return up to `limit` expired holds of an event or a discount,
+/// beginning after `after`.
 fn range(tx: &Transaction<'_>, after: Option<ExpiredHold>, limit: i64) -> Vec<Bind<'static>> {
-    let (at, event, order) =
-        after.map_or((i64::MIN, i64::MIN, i64::MIN), |hold| (hold.at, hold.event.raw(), hold.order.raw()));
-    vec![tx.now().into(), limit.into(), at.into(), event.into(), order.into()]
+    let (at, order) = after.map_or((i64::MIN, i64::MIN), |hold| (hold.at, hold.order.raw()));
+    vec![tx.now().into(), limit.into(), at.into(), order.into()]
 }
 
 fn decode_hold(row: &Row<'_>) -> Result<ExpiredHold> {

@@ -15,13 +15,12 @@ pub(super) const TYPES: &str = "SELECT id, name, quantity, sold, held, pending_o
         cancelled_orders, expired_orders, checked_in_tickets, cancelled_tickets, revenue, discount_total,
         manual_payment_total, refunded_total, manual_refund_total
     FROM ticket_types WHERE event_id = ?1 ORDER BY sort_order, id";
-// The unary plus keeps the planner on the index of pending orders, as in `order_status`.
 pub(super) const EXPIRED_ORDERS: &str = "SELECT COUNT(*) AS number FROM orders
-    WHERE status = 'PENDING' AND hold_until <= ?2 AND +event_id = ?1";
+    WHERE status = 'PENDING' AND hold_until <= ?2 AND event_id = ?1";
 pub(super) const EXPIRED_SEATS: &str =
     "SELECT +i.ticket_type_id AS ticket_type_id, CAST(SUM(i.quantity) AS BIGINT) AS seats
     FROM orders o JOIN order_items i ON i.order_id = o.id
-    WHERE o.status = 'PENDING' AND o.hold_until <= ?2 AND +o.event_id = ?1 GROUP BY +i.ticket_type_id";
+    WHERE o.status = 'PENDING' AND o.hold_until <= ?2 AND o.event_id = ?1 GROUP BY +i.ticket_type_id";
 
 /// The figures of a ticket type that are reported only for the whole event. Amounts are in minor units.
 struct Figures {

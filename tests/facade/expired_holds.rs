@@ -154,7 +154,7 @@ fn a_quantity_is_lowered_by_the_seats_of_expired_holds_in_batches() {
     let commits = || fixture.service.statistics().commits.done;
     let before = commits();
     assert_eq!(lower(&fixture, &ticket_type, 5).expect("lowered").quantity, 5);
-    assert_eq!(commits() - before, 4, "200, 200 and 50 orders, and the update");
+    assert_eq!(commits() - before, 7, "batches of 200, 200 and 50 orders, and an attempt before and after each");
     assert_eq!(stored_expired(&fixture), 450);
     assert_eq!(lower(&fixture, &ticket_type, 4).unwrap_err().reason(), Some(Reason::QuantityBelowSold));
     assert_eq!(fixture.order_status(live.id), OrderStatus::Pending);

@@ -4,7 +4,6 @@ use crate::model::id::{DiscountId, EventId, OrderId, TicketId, TicketTypeId};
 
 /// Names an event by its own id, or by the id of one of its orders, ticket types, tickets or discounts.
 #[derive(Debug, Clone, Copy)]
-#[expect(dead_code, reason = "SQLite locks nothing, so it never looks the event up")]
 pub(crate) enum EventKey {
     Event(EventId),
     Order(OrderId),

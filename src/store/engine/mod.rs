@@ -17,6 +17,7 @@ mod values;
 mod violation;
 mod writer;
 
+pub(crate) use event_key::EventKey;
 pub(crate) use row::Row;
 pub(crate) use sqlite::Location;
 pub(crate) use transaction::{Savepoint, Transaction};

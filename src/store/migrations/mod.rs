@@ -34,4 +34,5 @@ pub(in crate::store) const ALL: &[&str] = &[
     include_str!("sqlite/0020_webhook_removals.sql"),
     include_str!("sqlite/0021_usable_keys.sql"),
     include_str!("sqlite/0022_handler_turns.sql"),
+    include_str!("sqlite/0023_expired_holds.sql"),
 ];

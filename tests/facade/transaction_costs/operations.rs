@@ -3,8 +3,10 @@
 use serde_json::json;
 use ticketing::discount::{BasketItem, UpdateDiscount, ValidateDiscount};
 use ticketing::environment::Clock;
+use ticketing::error::Reason;
 use ticketing::event::EventStatus;
 use ticketing::event::{CreateEvent, EventSettings, UpdateEvent};
+use ticketing::order::OrderStatus;
 use ticketing::organization::{CreateApiKey, CreateOrganization, UpdateOrganization};
 use ticketing::payment::CheckoutOutcome;
 use ticketing::ticket::{CheckInTicket, IssueTickets};
@@ -164,6 +166,12 @@ pub const OPERATIONS: &[(&str, Prepare)] = &[
         let changes = UpdateTicketType::default().description(description()).quantity(9_999_999);
         Box::new(move || drop(service.update_ticket_type(caller, id, changes).expect("changed")))
     }),
+    ("update_ticket_type: to what is not reserved", |store| {
+        let (service, caller) = api(store);
+        let holds = store.expired_holds();
+        let changes = UpdateTicketType::default().quantity(100_000 - holds.orders);
+        Box::new(move || drop(service.update_ticket_type(caller, holds.types[0].id, changes).expect("changed")))
+    }),
     ("delete_ticket_type", |store| {
         let (service, caller) = api(store);
         let id = store.fixture.ticket_type(&store.fixture.event(), 0, 1).id;
@@ -180,6 +188,26 @@ pub const OPERATIONS: &[(&str, Prepare)] = &[
         let caller = store.fixture.caller_with_key("free-order");
         let order = store.largest_free_order();
         Box::new(move || drop(service.create_order(&caller, order).expect("an order")))
+    }),
+    ("create_order: seats of expired holds", |store| {
+        let (service, caller) = api(store);
+        let holds = store.expired_holds();
+        // One seat of each of the large orders, and the rest of the small ones.
+        let order = new_order(holds.types[0].event_id, holds.types[0].id, 100);
+        Box::new(move || drop(service.create_order(caller, order).expect("an order")))
+    }),
+    ("create_order: refused beside expired holds", |store| {
+        let (service, caller) = api(store);
+        let holds = store.expired_holds();
+        // Each of the large orders has one seat.
+        let order = new_order(holds.types[0].event_id, holds.types[1].id, 100);
+        Box::new(move || assert_eq!(reason(service.create_order(caller, order)), Reason::SoldOut))
+    }),
+    ("create_order: discount uses of expired holds", |store| {
+        let (service, caller) = api(store);
+        let holds = store.discount_uses_of_expired_holds();
+        let order = new_order(holds.types[0].event_id, holds.types[0].id, 1).discount_code("HELD");
+        Box::new(move || drop(service.create_order(caller, order).expect("an order")))
     }),
     ("cancel_order: pending", |store| {
         let (service, caller) = api(store);
@@ -201,6 +229,11 @@ pub const OPERATIONS: &[(&str, Prepare)] = &[
         let order = store.pending_order();
         Box::new(move || drop(service.mark_order_paid(caller, order.id).expect("paid")))
     }),
+    ("mark_order_paid: with expired holds", |store| {
+        let (service, caller) = api(store);
+        let order = store.expired_holds().late;
+        Box::new(move || drop(service.mark_order_paid(caller, order.id).expect("paid")))
+    }),
     ("mark_checkout_reminder_sent", |store| {
         let (service, caller) = api(store);
         let order = store.pending_order();
@@ -210,6 +243,22 @@ pub const OPERATIONS: &[(&str, Prepare)] = &[
         let (service, caller) = api(store);
         let order = store.pending_order();
         Box::new(move || drop(service.payment_completed(caller, order.id).expect("paid")))
+    }),
+    ("payment_completed: with expired holds", |store| {
+        let (service, caller) = api(store);
+        let order = store.expired_holds().late;
+        Box::new(move || {
+            let paid = service.payment_completed(caller, order.id).expect("paid");
+            assert_eq!(paid.status, OrderStatus::Completed);
+        })
+    }),
+    ("payment_completed: with discount uses", |store| {
+        let (service, caller) = api(store);
+        let order = store.discount_uses_of_expired_holds().late;
+        Box::new(move || {
+            let paid = service.payment_completed(caller, order.id).expect("paid");
+            assert_eq!(paid.status, OrderStatus::Completed);
+        })
     }),
     ("payment_failed", |store| {
         let (service, caller) = api(store);
@@ -224,11 +273,27 @@ pub const OPERATIONS: &[(&str, Prepare)] = &[
         let token = link.rsplit('/').next().expect("a token").to_owned();
         Box::new(move || drop(service.finish_hosted_checkout(&token, CheckoutOutcome::Success).expect("paid")))
     }),
+    ("finish_hosted_checkout: with expired holds", |store| {
+        let service = store.fixture.second_service_with(|builder| builder.sandbox_gateway().handler_threads(false));
+        let order = store.expired_holds().late;
+        let token = "0123456789abcdefghjkmnpqrs";
+        store.database().execute(
+            "UPDATE orders SET payment_reference = ?2 WHERE id = ?1",
+            (stored_id(order.id), format!("sandbox_{token}")),
+        );
+        Box::new(move || drop(service.finish_hosted_checkout(token, CheckoutOutcome::Success).expect("paid")))
+    }),
     ("issue_tickets", |store| {
         let service = &store.fixture.service;
         let caller = store.fixture.caller_with_key("tickets");
         let request = IssueTickets::new(store.types[0].id, new_customer(), 10);
         Box::new(move || drop(service.issue_tickets(&caller, request).expect("tickets")))
+    }),
+    ("issue_tickets: seats of expired holds", |store| {
+        let (service, caller) = api(store);
+        let holds = store.expired_holds();
+        let request = IssueTickets::new(holds.types[0].id, new_customer(), 10);
+        Box::new(move || drop(service.issue_tickets(caller, request).expect("tickets")))
     }),
     ("check_in_ticket", |store| {
         let (service, caller) = api(store);
@@ -258,6 +323,19 @@ pub const OPERATIONS: &[(&str, Prepare)] = &[
         let items = store.types[..100].iter().map(|one| BasketItem::new(one.id, 5, one.price));
         let request = ValidateDiscount::new(store.event.id, "ALL", items);
         Box::new(move || drop(service.validate_discount(&caller, request).expect("valid")))
+    }),
+    ("validate_discount: used by expired holds", |store| {
+        let service = &store.fixture.service;
+        let caller = store.fixture.caller_with_key("held-basket");
+        let seat = &store.discount_uses_of_expired_holds().types[0];
+        let request = ValidateDiscount::new(seat.event_id, "HELD", [BasketItem::new(seat.id, 1, seat.price)]);
+        Box::new(move || assert!(service.validate_discount(&caller, request).expect("an answer").value.valid))
+    }),
+    ("update_discount: used by expired holds", |store| {
+        let (service, caller) = api(store);
+        let discount = store.expired_holds().discount.id;
+        let changes = UpdateDiscount::default().description("Held");
+        Box::new(move || assert_eq!(service.update_discount(caller, discount, changes).expect("changed").used_count, 0))
     }),
     ("update_discount", |store| {
         let (service, caller) = api(store);

@@ -26,6 +26,17 @@ const PER_ITEM: i64 = 5;
 /// Orders with the most entries that one step of the maintenance finds at once.
 const LARGE_ORDERS: i64 = 60;
 
+/// An event whose ticket types are sold out by the expired holds of some orders with the most entries, and of `size` with
+/// one. All have used a discount.
+pub struct ExpiredHolds {
+    pub types: Vec<TicketType>,
+    pub discount: Discount,
+    /// The number of orders.
+    pub orders: i64,
+    /// The largest order, which is stored as EXPIRED.
+    pub late: Order,
+}
+
 /// A store in which there are `size` of everything that has no limit.
 pub struct Store {
     pub fixture: Fixture,
@@ -132,6 +143,45 @@ impl Store {
         copy_order(&database, small.id, self.size);
         self.next_second();
         event
+    }
+
+    /// Adds an event with expired holds.
+    pub fn expired_holds(&self) -> ExpiredHolds {
+        let (event, types) = event_with_types(&self.fixture, 1250);
+        let discount = self.fixture.discount(percent_off(&event, "HELD", 10));
+        let create = |request: CreateOrder| {
+            let request = request.discount_code("HELD");
+            self.fixture.service.create_order(&self.fixture.caller, request).expect("an order").order
+        };
+        let late = create(order_of(&types));
+        let one_of_each = types[..MAX_ITEMS].iter().map(|ticket_type| NewOrderItem::new(ticket_type.id, 1));
+        let large = create(CreateOrder::with_items(event.id, new_customer(), one_of_each));
+        let small = create(new_order(event.id, types[0].id, 1));
+        let database = self.database();
+        copy_order(&database, large.id, LARGE_ORDERS);
+        copy_order(&database, small.id, self.size);
+        let orders = LARGE_ORDERS + self.size + 2;
+        database.execute("UPDATE orders SET hold_until = 1 WHERE event_id = ?1", [stored_id(event.id)]);
+        database.execute("UPDATE orders SET status = 'EXPIRED' WHERE id = ?1", [stored_id(late.id)]);
+        // Of the reserved seats, some are those of holds that have not expired.
+        database.execute(
+            "UPDATE ticket_types SET sold = 0, held = 100000, quantity = 100000, pending_orders = 100000,
+                expired_orders = 100000 WHERE event_id = ?1",
+            [stored_id(event.id)],
+        );
+        database.execute("UPDATE discounts SET used_count = ?2 WHERE id = ?1", [stored_id(discount.id), orders]);
+        self.next_second();
+        ExpiredHolds { types, discount, orders, late }
+    }
+
+    /// Adds an event with expired holds, and enough seats. Every use of the discount must be released before the next.
+    pub fn discount_uses_of_expired_holds(&self) -> ExpiredHolds {
+        let holds = self.expired_holds();
+        let database = self.database();
+        let event = stored_id(holds.late.event_id);
+        database.execute("UPDATE ticket_types SET quantity = 10000000 WHERE event_id = ?1", [event]);
+        database.execute("UPDATE discounts SET usage_limit = 1 WHERE id = ?1", [stored_id(holds.discount.id)]);
+        holds
     }
 
     /// Enables or disables all endpoints.

@@ -1,0 +1,59 @@
+//! Operations that need the seats or discount uses of expired holds.
+//!
+//! The maintenance releases expired holds every second. If it is behind, an operation may need more of them than its
+//! transaction may release: other writes would wait for it. Then the expired holds of the event are released in
+//! batches. Each batch is a transaction of its own, and the operation is tried again after each one.
+//!
+//! Between two of these transactions, others get their turn, and may take what was released. Whatever they see is right:
+//! an order whose hold has expired is reported as expired, and its seats are available, before and after it is released.
+
+use std::sync::Arc;
+
+use super::TicketingService;
+use super::skipped_rows::SkippedTable;
+use crate::error::Result;
+use crate::model::caller::Identity;
+use crate::model::id::OrganizationId;
+use crate::sales::hold_releases::{ReleaseBudget, is_beyond_budget, release_batch};
+use crate::store::order_status::ExpiredHold;
+use crate::store::{EventKey, Transaction};
+
+impl TicketingService {
+    /// Runs `attempt`, whose transaction may release expired holds of the event after the one that it is given. As long
+    /// as the transaction needs more than its budget, releases a batch and runs it again.
+    pub(super) fn with_expired_holds<T>(
+        &self,
+        organization: OrganizationId,
+        event: impl Into<EventKey>,
+        attempt: impl Fn(Option<ExpiredHold>) -> Result<T>,
+    ) -> Result<T> {
+        let event = event.into();
+        let mut after = None;
+        loop {
+            match attempt(after) {
+                Err(error) if is_beyond_budget(&error) => {}
+                result => return result,
+            }
+            let batch = self.store().write_for(organization, move |tx| release_batch(tx, event, after))?;
+            for skipped in batch.skipped {
+                self.skip_row(SkippedTable::Orders, skipped.row.order.raw(), &skipped.error);
+            }
+            // After each batch there are fewer expired holds left, also if other operations release them meanwhile.
+            after = batch.last.or(after);
+        }
+    }
+
+    /// Like [`write_for`](Self::write_for), for a change that may release expired holds of the event.
+    pub(super) fn write_with_expired_holds<T: Send + 'static>(
+        &self,
+        caller: Identity,
+        event: impl Into<EventKey>,
+        work: impl Fn(&Transaction<'_>, &ReleaseBudget) -> Result<T> + Send + Sync + 'static,
+    ) -> Result<T> {
+        let work = Arc::new(work);
+        self.with_expired_holds(caller.organization, event, |after| {
+            let work = Arc::clone(&work);
+            self.write_for(caller, move |tx| work(tx, &ReleaseBudget::after(after)))
+        })
+    }
+}
