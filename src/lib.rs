@@ -248,7 +248,7 @@ pub mod notification {
 pub mod id {
     pub use crate::model::id::{
         ApiKeyId, CustomerId, DiscountId, EventId, Id, Kind, NotificationId, OrderId, OrderItemId, OrganizationId,
-        OutboxId, ParseIdError, TicketId, TicketTypeId, WebhookDeliveryId, WebhookId, kind,
+        OutboxId, ParseIdError, RefundId, TicketId, TicketTypeId, WebhookDeliveryId, WebhookId, kind,
     };
 }
 

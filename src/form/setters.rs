@@ -94,6 +94,9 @@ macro_rules! form_setter {
     ($docs:tt discount_id: $($type:tt)*) => {
         $crate::form::setters::form_setter! { $docs discount discount_id: $($type)* }
     };
+    ($docs:tt refund_id: $($type:tt)*) => {
+        $crate::form::setters::form_setter! { $docs refund refund_id: $($type)* }
+    };
     ($docs:tt organization_id: $($type:tt)*) => {
         $crate::form::setters::form_setter! { $docs organization organization_id: $($type)* }
     };

@@ -1,8 +1,45 @@
-//! The hosted checkout page of the sandbox gateway.
+//! Checkouts: what a gateway says about one, and the hosted checkout page of the sandbox gateway.
 
+use super::amount::Amount;
 use super::order::{CheckoutRedirectUrls, Order};
 use super::timestamp::Timestamp;
 use crate::text_enum::text_enum;
+
+/// What became of a checkout, as the payment gateway says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum CheckoutState {
+    /// The customer can still pay.
+    Open,
+    /// The customer has paid in a way that takes time, and the money has not arrived. The customer cannot pay again.
+    Processing,
+    /// The customer has paid.
+    Paid(GatewayPayment),
+    /// Nothing was paid, and nothing can be paid any more.
+    Closed,
+    /// The gateway cannot say, or does not know the checkout.
+    Unknown,
+}
+
+/// A payment that a gateway has taken.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct GatewayPayment {
+    /// The gateway's id of the payment. It may be another than the id of the checkout.
+    pub payment_reference: String,
+    /// The amount that was paid.
+    pub amount: Amount,
+    /// The currency, as an ISO 4217 code.
+    pub currency: String,
+}
+
+impl GatewayPayment {
+    /// Creates a payment with the gateway's id of it, its amount, and its currency.
+    #[must_use]
+    pub fn new(payment_reference: impl Into<String>, amount: Amount, currency: impl Into<String>) -> Self {
+        Self { payment_reference: payment_reference.into(), amount, currency: currency.into() }
+    }
+}
 
 text_enum! {
     /// The outcome of a payment, as chosen on the sandbox's checkout page.

@@ -215,6 +215,8 @@ kinds! {
     TicketTypeId = TicketType("type", "ticket type");
     /// The id of an order: `order_…`.
     OrderId = Order("order", "order");
+    /// The id of a refund: `refund_…`.
+    RefundId = Refund("refund", "refund");
     /// The id of an item of an order: `item_…`.
     OrderItemId = OrderItem("item", "order item");
     /// The id of an issued ticket: `ticket_…`. It is not the code that is scanned.

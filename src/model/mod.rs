@@ -14,6 +14,7 @@ pub(crate) mod currency;
 pub(crate) mod customer;
 pub(crate) mod discount;
 pub(crate) mod discount_value;
+pub(crate) mod dispute;
 pub(crate) mod event;
 pub(crate) mod handler_notification;
 pub(crate) mod id;

@@ -1,28 +1,33 @@
-//! Payments: the [`PaymentGateway`] trait, its requests, calls with a timeout, and the [`SandboxGateway`].
+//! Payments: the [`PaymentGateway`] trait, its requests and notices, calls with a timeout, and the [`SandboxGateway`].
 
 mod calls;
+mod notice;
 mod requests;
 mod sandbox;
 
 pub(crate) use calls::{CallLimits, GatewayCalls};
-pub use requests::{CheckoutRequest, RefundRequest};
+pub use notice::{GatewayEvent, GatewayNotice, NoticeError, NoticeHeaders};
+pub use requests::{CheckoutItem, CheckoutRequest, CheckoutTerms, CloseCheckout, LookUp, RefundRequest};
 pub use sandbox::SandboxGateway;
 pub(crate) use sandbox::sandbox_reference;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 pub use crate::error::gateway::GatewayError;
-pub use crate::model::checkout::{CheckoutOutcome, CheckoutResult, HostedCheckout};
+pub use crate::model::checkout::{CheckoutOutcome, CheckoutResult, CheckoutState, GatewayPayment, HostedCheckout};
+pub use crate::model::dispute::DisputeStatus;
 pub use crate::model::refund::{ListRefunds, Refund, RefundStatus};
+use crate::model::timestamp::Timestamp;
 
 /// A payment service provider: takes customers' payments and refunds them.
 ///
-/// Both calls are made outside any database transaction, on a thread of their own, with a timeout of 20 seconds
-/// ([`Builder::gateway_timeout`](crate::Builder::gateway_timeout)). Both requests carry an idempotency key: a gateway
-/// that receives the same key again must not start a second payment or a second refund.
+/// Requests are sent outside any database transaction, on a thread of their own, with a timeout of 20 seconds
+/// ([`Builder::gateway_timeout`](crate::Builder::gateway_timeout)). The requests for a checkout and for a refund carry an
+/// idempotency key: a gateway that receives the same key again must not start a second payment or a second refund.
 ///
-/// A gateway reports the outcome of a payment to the service with
-/// [`payment_completed`](crate::TicketingService::payment_completed) or
+/// Only [`start_checkout`](Self::start_checkout) and [`refund`](Self::refund) are required. The program then reports the
+/// outcome of each payment with [`payment_completed`](crate::TicketingService::payment_completed) or
 /// [`payment_failed`](crate::TicketingService::payment_failed).
 ///
 /// ```
@@ -65,6 +70,70 @@ pub trait PaymentGateway: Send + Sync + 'static {
     fn can_refund(&self) -> bool {
         true
     }
+
+    /// Checks whether the gateway can take the payment of an order, before the order is stored: whether it can express
+    /// the amounts, and whether the hold is not too long. By default it can take every payment.
+    ///
+    /// This is called inside the transaction that creates the order. It must decide at once, from its arguments: it must
+    /// not use the network, and not call the service.
+    ///
+    /// # Errors
+    /// The text completes the sentence "items …", such as `must cost less than 1,000,000 EUR in total`. The customer
+    /// gets it with [`Error::Validation`](crate::Error::Validation).
+    fn check_checkout(&self, terms: &CheckoutTerms) -> Result<(), String> {
+        let _ = terms;
+        Ok(())
+    }
+
+    /// The least time for which a checkout of this gateway can be open; zero by default. A checkout whose hold is
+    /// shorter stays open for this time, unless it is closed.
+    fn shortest_checkout(&self) -> Duration {
+        Duration::ZERO
+    }
+
+    /// Makes a checkout unpayable, and returns what became of it. The service asks for this when an order has ended
+    /// without a payment through the gateway. By default, the gateway cannot do that, and the answer is
+    /// [`CheckoutState::Unknown`].
+    ///
+    /// A checkout that was paid already is no error: the answer is [`CheckoutState::Paid`]. The same checkout may be
+    /// closed several times.
+    ///
+    /// # Errors
+    /// After an error the service tries again later.
+    fn close_checkout(&self, request: &CloseCheckout) -> Result<CheckoutState, GatewayError> {
+        let _ = request;
+        Ok(CheckoutState::Unknown)
+    }
+
+    /// Returns what became of a checkout. The service asks for this if it heard nothing of a payment until the end of
+    /// the hold. By default, the gateway cannot say, and the answer is [`CheckoutState::Unknown`].
+    ///
+    /// # Errors
+    /// After an error the service tries again later.
+    fn look_up(&self, request: &LookUp) -> Result<CheckoutState, GatewayError> {
+        let _ = request;
+        Ok(CheckoutState::Unknown)
+    }
+
+    /// Verifies a notice that claims to come from the provider, and returns what it says. A notice about something else
+    /// says nothing: the list is empty. By default, the gateway sends no notices.
+    ///
+    /// Anybody can send a notice. Verify the signature of `body` before anything else, and compare its time with `now`.
+    /// A gateway that then has to ask the provider for more needs a timeout of its own.
+    ///
+    /// # Errors
+    /// - [`NoticeError::InvalidSignature`] if the provider did not sign it.
+    /// - [`NoticeError::Unreadable`] if the provider signed it, but it cannot be read.
+    /// - [`NoticeError::Unavailable`] if the provider had to be asked and did not answer.
+    fn read_notice(
+        &self,
+        headers: &NoticeHeaders,
+        body: &[u8],
+        now: Timestamp,
+    ) -> Result<Vec<GatewayNotice>, NoticeError> {
+        let _ = (headers, body, now);
+        Err(NoticeError::Unsupported)
+    }
 }
 
 /// Implements the trait for pointers, so that a program can keep the gateway that it gives to the service.
@@ -82,6 +151,31 @@ macro_rules! for_pointers {
             fn can_refund(&self) -> bool {
                 (**self).can_refund()
             }
+
+            fn check_checkout(&self, terms: &CheckoutTerms) -> Result<(), String> {
+                (**self).check_checkout(terms)
+            }
+
+            fn shortest_checkout(&self) -> Duration {
+                (**self).shortest_checkout()
+            }
+
+            fn close_checkout(&self, request: &CloseCheckout) -> Result<CheckoutState, GatewayError> {
+                (**self).close_checkout(request)
+            }
+
+            fn look_up(&self, request: &LookUp) -> Result<CheckoutState, GatewayError> {
+                (**self).look_up(request)
+            }
+
+            fn read_notice(
+                &self,
+                headers: &NoticeHeaders,
+                body: &[u8],
+                now: Timestamp,
+            ) -> Result<Vec<GatewayNotice>, NoticeError> {
+                (**self).read_notice(headers, body, now)
+            }
         }
     )+};
 }
@@ -94,12 +188,12 @@ for_pointers!(Arc, Box);
 pub struct Checkout {
     /// The URL of the page on which the customer pays.
     pub link: String,
-    /// The gateway's id of the payment. No other payment may have the same.
+    /// The gateway's id of the checkout. No other checkout may have the same.
     pub reference: String,
 }
 
 impl Checkout {
-    /// Creates a checkout with the URL of its page and the gateway's id of the payment.
+    /// Creates a checkout with the URL of its page and the gateway's id of it.
     #[must_use]
     pub fn new(link: impl Into<String>, reference: impl Into<String>) -> Self {
         Self { link: link.into(), reference: reference.into() }

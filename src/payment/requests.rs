@@ -1,15 +1,19 @@
 //! The requests that a payment gateway receives.
 
+use std::time::Duration;
+
 use crate::form::setters::with_setters;
 use crate::model::amount::Amount;
 use crate::model::customer::Customer;
-use crate::model::id::{CustomerId, EventId, OrderId, OrganizationId};
+use crate::model::id::{CustomerId, EventId, OrderId, OrganizationId, RefundId};
 use crate::model::metadata::Metadata;
 use crate::model::order::CheckoutRedirectUrls;
+use crate::model::timestamp::Timestamp;
 
 impl CheckoutRequest {
     /// Creates a request, for tests of a gateway. Its idempotency key and its public URL are those that the service
-    /// uses by default. The organization, the event and the customer do not exist, unless they are set.
+    /// uses by default. The organization, the event and the customer do not exist, there are no items, and the hold of
+    /// 15 minutes begins at [`Timestamp::UNIX_EPOCH`], unless they are set.
     ///
     /// ```
     /// use ticketing::Amount;
@@ -52,6 +56,11 @@ impl CheckoutRequest {
             redirect_urls: None,
             order_reference: None,
             metadata: Metadata::new(),
+            created_at: Timestamp::UNIX_EPOCH,
+            hold_until: Timestamp::UNIX_EPOCH.saturating_add(Duration::from_mins(15)),
+            event_title: "Event".to_owned(),
+            items: Vec::new(),
+            locale: None,
             public_url: "http://127.0.0.1:8080".to_owned(),
             idempotency_key: format!("checkout-{order_id}"),
         }
@@ -60,6 +69,8 @@ impl CheckoutRequest {
 
 with_setters! {
     /// An order for which the gateway is to create a checkout.
+    ///
+    /// The service may ask again for the same order: all fields are the same then.
     #[derive(Debug, Clone, PartialEq, Eq)]
     pub struct CheckoutRequest {
         /// The order.
@@ -80,6 +91,19 @@ with_setters! {
         pub order_reference: Option<String>,
         /// What the organization has attached to the order.
         pub metadata: Metadata,
+        /// When the order was created.
+        pub created_at: Timestamp,
+        /// Until when the order reserves its seats. The checkout should not be payable for longer, if the gateway can do
+        /// that. If the order ends before, the service closes the checkout:
+        /// [`close_checkout`](super::PaymentGateway::close_checkout).
+        pub hold_until: Timestamp,
+        /// The title of the event, when the order was created.
+        pub event_title: String,
+        /// The items. Their amounts add up to the amount to pay.
+        pub items: Vec<CheckoutItem>,
+        /// The customer's locale, or else the language of the order, if the order has one of them. It is what the client
+        /// sent: any text.
+        pub locale: Option<String>,
         /// The public URL of this service ([`Builder::public_url`](crate::Builder::public_url)), without a trailing
         /// slash.
         pub public_url: String,
@@ -88,17 +112,122 @@ with_setters! {
     }
 }
 
+/// An item of an order, as the customer pays it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CheckoutItem {
+    /// The name of the ticket type, when the order was created.
+    pub name: String,
+    /// The number of tickets.
+    pub quantity: i64,
+    /// What all these tickets cost together, less the discount.
+    pub amount: Amount,
+}
+
+impl CheckoutItem {
+    /// Creates an item with its name, its number of tickets, and what they cost together.
+    #[must_use]
+    pub fn new(name: impl Into<String>, quantity: i64, amount: Amount) -> Self {
+        Self { name: name.into(), quantity, amount }
+    }
+}
+
+/// What an order would ask of the gateway, before it is stored:
+/// [`check_checkout`](super::PaymentGateway::check_checkout).
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CheckoutTerms {
+    /// The amount to pay.
+    pub amount: Amount,
+    /// The currency, as an ISO 4217 code.
+    pub currency: String,
+    /// What each item costs, less the discount.
+    pub items: Vec<Amount>,
+    /// How long the order will reserve its seats.
+    pub hold: Duration,
+}
+
+impl CheckoutTerms {
+    /// Creates the terms of an order of one item with a hold of 15 minutes, for tests of a gateway.
+    #[must_use]
+    pub fn new(amount: Amount, currency: impl Into<String>) -> Self {
+        Self { amount, currency: currency.into(), items: vec![amount], hold: Duration::from_mins(15) }
+    }
+
+    /// Sets what each item costs.
+    #[must_use]
+    pub fn items(mut self, items: impl IntoIterator<Item = Amount>) -> Self {
+        self.items = items.into_iter().collect();
+        self
+    }
+
+    /// Sets how long the order will reserve its seats.
+    #[must_use]
+    pub const fn hold(mut self, hold: Duration) -> Self {
+        self.hold = hold;
+        self
+    }
+}
+
+/// Declares a request about a checkout that the gateway has created.
+macro_rules! about_a_checkout {
+    ($(#[$doc:meta])* pub struct $request:ident) => {
+        impl $request {
+            /// Creates a request, for tests of a gateway. The organization and the event do not exist, unless they are
+            /// set.
+            #[must_use]
+            pub fn new(order_id: OrderId, reference: impl Into<String>) -> Self {
+                Self {
+                    order_id,
+                    organization_id: OrganizationId::UNKNOWN,
+                    event_id: EventId::UNKNOWN,
+                    reference: reference.into(),
+                }
+            }
+        }
+
+        with_setters! {
+            $(#[$doc])*
+            #[derive(Debug, Clone, PartialEq, Eq)]
+            pub struct $request {
+                /// The order.
+                pub order_id: OrderId,
+                /// The organization that sells the tickets. If each organization has an account of its own at the
+                /// provider, this tells which one to use.
+                pub organization_id: OrganizationId,
+                /// The event that the tickets are for.
+                pub event_id: EventId,
+                /// The gateway's id of the checkout, from [`Checkout::reference`](super::Checkout::reference).
+                pub reference: String,
+            }
+        }
+    };
+}
+
+about_a_checkout! {
+    /// A checkout that must not be payable any more.
+    pub struct CloseCheckout
+}
+
+about_a_checkout! {
+    /// A checkout of which the service wants to know what became of it.
+    pub struct LookUp
+}
+
 impl RefundRequest {
     /// Creates a request, for tests of a gateway: see the example of [`CheckoutRequest::new`]. Its idempotency key is
-    /// the one that the service uses. It has no reference, and the organization and the event do not exist, unless they
-    /// are set.
+    /// the one that the service uses for the refund of a whole payment. It is the first attempt, has no references, and
+    /// the refund, the organization and the event do not exist, unless they are set.
     #[must_use]
     pub fn new(order_id: OrderId, amount: Amount, currency: impl Into<String>) -> Self {
         Self {
             order_id,
             organization_id: OrganizationId::UNKNOWN,
             event_id: EventId::UNKNOWN,
+            refund_id: RefundId::UNKNOWN,
+            attempt: 1,
             reference: None,
+            payment_reference: None,
             amount,
             currency: currency.into(),
             idempotency_key: format!("refund-{order_id}"),
@@ -117,15 +246,26 @@ with_setters! {
         pub organization_id: OrganizationId,
         /// The event that the tickets were for.
         pub event_id: EventId,
-        /// The gateway's id of the payment, from [`Checkout::reference`](super::Checkout::reference). `None` if the
+        /// The refund. Attach it to what the provider stores, so that its notices can be told from those of refunds that
+        /// somebody else asked for.
+        pub refund_id: RefundId,
+        /// The number of the attempt, counted from 1. Providers forget idempotency keys, so before a later attempt, look
+        /// whether the provider has made this refund already.
+        pub attempt: u32,
+        /// The gateway's id of the checkout, from [`Checkout::reference`](super::Checkout::reference). `None` if the
         /// gateway returned no checkout, or returned it after the timeout: then find the payment by the order id in
         /// the idempotency key of the checkout, `checkout-<order id>`.
         pub reference: Option<String>,
-        /// The amount to refund: always the whole payment.
+        /// The gateway's id of the payment, from [`GatewayPayment::payment_reference`]. `None` if the payment was reported
+        /// without it.
+        ///
+        /// [`GatewayPayment::payment_reference`]: super::GatewayPayment::payment_reference
+        pub payment_reference: Option<String>,
+        /// The amount to refund: the whole payment, or a part of it.
         pub amount: Amount,
         /// The currency, as an ISO 4217 code.
         pub currency: String,
-        /// The idempotency key: the same for every attempt to refund this order.
+        /// The idempotency key: the same for every attempt to make this refund.
         pub idempotency_key: String,
     }
 }

@@ -1,0 +1,148 @@
+//! Notices: what a payment gateway sends to the service when a payment, a refund or a dispute changes.
+
+use crate::model::amount::Amount;
+use crate::model::checkout::CheckoutState;
+use crate::model::dispute::DisputeStatus;
+use crate::model::id::{OrderId, RefundId};
+use crate::model::refund::RefundStatus;
+
+/// The headers of a notice. Their names are case-insensitive.
+#[derive(Clone, Default)]
+pub struct NoticeHeaders(Vec<(String, String)>);
+
+impl NoticeHeaders {
+    /// The value of a header. `None` if there is no such header, or several.
+    ///
+    /// ```
+    /// use ticketing::payment::NoticeHeaders;
+    ///
+    /// let headers: NoticeHeaders = [("Example-Signature", "v1=5257a8")].into_iter().collect();
+    /// assert_eq!(headers.get("example-signature"), Some("v1=5257a8"));
+    /// assert_eq!(headers.get("Content-Type"), None);
+    /// ```
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&str> {
+        let mut values = self.0.iter().filter(|(known, _)| known.eq_ignore_ascii_case(name));
+        let (_, value) = values.next()?;
+        values.next().is_none().then_some(value)
+    }
+}
+
+impl<N: Into<String>, V: Into<String>> FromIterator<(N, V)> for NoticeHeaders {
+    fn from_iter<I: IntoIterator<Item = (N, V)>>(headers: I) -> Self {
+        Self(headers.into_iter().map(|(name, value)| (name.into(), value.into())).collect())
+    }
+}
+
+/// Prints the names only: the values may contain signatures.
+impl std::fmt::Debug for NoticeHeaders {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_list().entries(self.0.iter().map(|(name, _)| name)).finish()
+    }
+}
+
+/// Why a notice was not accepted.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum NoticeError {
+    /// The gateway sends no notices.
+    #[error("the payment gateway sends no notices")]
+    Unsupported,
+    /// The signature is missing, is not the gateway's, or is too old.
+    #[error("the signature of the notice is not valid")]
+    InvalidSignature,
+    /// The signature is the gateway's, but the contents cannot be read. The text is for logs.
+    #[error("the notice cannot be read: {0}")]
+    Unreadable(String),
+    /// The gateway had to ask the provider, and got no answer. The notice should be sent again. The text is for logs.
+    #[error("the notice cannot be processed now: {0}")]
+    Unavailable(String),
+}
+
+/// What a notice says about one payment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct GatewayNotice {
+    /// The gateway's id of the notice, for logs.
+    pub id: String,
+    /// The gateway's id of the checkout, from [`Checkout::reference`](super::Checkout::reference).
+    pub checkout_reference: Option<String>,
+    /// The gateway's id of the payment.
+    pub payment_reference: Option<String>,
+    /// The order, if the gateway has kept its id. It is used if the checkout is not known by its reference.
+    pub order_id: Option<OrderId>,
+    /// What happened.
+    pub event: GatewayEvent,
+}
+
+impl GatewayNotice {
+    /// Creates a notice that names neither a checkout nor a payment nor an order.
+    #[must_use]
+    pub fn new(id: impl Into<String>, event: GatewayEvent) -> Self {
+        Self { id: id.into(), checkout_reference: None, payment_reference: None, order_id: None, event }
+    }
+
+    /// Sets the gateway's id of the checkout.
+    #[must_use]
+    pub fn checkout_reference(mut self, reference: impl Into<String>) -> Self {
+        self.checkout_reference = Some(reference.into());
+        self
+    }
+
+    /// Sets the gateway's id of the payment.
+    #[must_use]
+    pub fn payment_reference(mut self, reference: impl Into<String>) -> Self {
+        self.payment_reference = Some(reference.into());
+        self
+    }
+
+    /// Sets the order.
+    #[must_use]
+    pub const fn order(mut self, order: OrderId) -> Self {
+        self.order_id = Some(order);
+        self
+    }
+}
+
+/// What happened to a payment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum GatewayEvent {
+    /// What became of the checkout.
+    Checkout(CheckoutState),
+    /// An attempt to pay failed. Another one may follow.
+    PaymentFailed,
+    /// What became of a refund that this service asked for.
+    Refund {
+        /// The refund, which the gateway has kept.
+        refund_id: RefundId,
+        /// The gateway's id of the refund.
+        reference: String,
+        /// Why the refund failed after the gateway had accepted it. `None` if it did not fail.
+        failed: Option<String>,
+    },
+    /// A refund that this service did not ask for, made at the provider's dashboard for example.
+    OutsideRefund {
+        /// The gateway's id of the refund.
+        reference: String,
+        /// The amount that is given back.
+        amount: Amount,
+        /// The currency, as an ISO 4217 code.
+        currency: String,
+        /// What became of it.
+        status: RefundStatus,
+    },
+    /// A customer's bank disputes the payment, or has decided about that.
+    Dispute {
+        /// The gateway's id of the dispute.
+        reference: String,
+        /// The disputed amount.
+        amount: Amount,
+        /// The currency, as an ISO 4217 code.
+        currency: String,
+        /// The gateway's word for the reason.
+        reason: String,
+        /// What became of it.
+        status: DisputeStatus,
+    },
+}
