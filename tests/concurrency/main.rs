@@ -3,6 +3,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 mod customer_limit;
+mod expired_holds;
 mod idempotency_gateway;
 mod idempotency_races;
 mod organizations;

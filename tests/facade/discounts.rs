@@ -28,7 +28,7 @@ impl Fixture {
         self.service.update_discount(&self.caller, discount.id, changes)
     }
 
-    fn validate(&self, code: &str, basket: &[(&TicketType, i64)]) -> DiscountValidationResponse {
+    pub fn validate(&self, code: &str, basket: &[(&TicketType, i64)]) -> DiscountValidationResponse {
         let event_id = basket[0].0.event_id;
         let items =
             basket.iter().map(|(ticket_type, quantity)| BasketItem::new(ticket_type.id, *quantity, ticket_type.price));

@@ -10,17 +10,17 @@ use ticketing::order::{Order, OrderStatus};
 use ticketing::ticket_type::{TicketType, UpdateTicketType};
 
 /// The orders that are stored as EXPIRED.
-fn stored_expired(fixture: &Fixture) -> i64 {
+pub fn stored_expired(fixture: &Fixture) -> i64 {
     fixture.stored("SELECT COUNT(*) FROM orders WHERE status = 'EXPIRED'")
 }
 
-fn is_stored_expired(fixture: &Fixture, order: OrderId) -> bool {
+pub fn is_stored_expired(fixture: &Fixture, order: OrderId) -> bool {
     let id = stored_id(order);
     fixture.stored(&format!("SELECT COUNT(*) FROM orders WHERE status = 'EXPIRED' AND id = {id}")) == 1
 }
 
 /// Stores copies of a pending order with one item.
-fn copy_order(fixture: &Fixture, order: &Order, copies: i64) {
+pub fn copy_order(fixture: &Fixture, order: &Order, copies: i64) {
     let (id, seats) = (stored_id(order.id), order.items[0].quantity);
     let ticket_type = stored_id(order.items[0].ticket_type_id);
     let numbers =

@@ -24,6 +24,7 @@ mod invariants;
 mod limits;
 mod lists;
 mod maintenance;
+mod many_expired_holds;
 mod metadata;
 mod metrics;
 mod notification_handlers;

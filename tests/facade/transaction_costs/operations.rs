@@ -133,6 +133,10 @@ pub const OPERATIONS: &[(&str, Prepare)] = &[
         let event = store.unsold_event();
         Box::new(move || drop(store.fixture.set_event_status(event.id, EventStatus::Drafted).expect("changed")))
     }),
+    ("update_event: withdraws one with expired holds", |store| {
+        let event = store.expired_holds().late.event_id;
+        Box::new(move || drop(store.fixture.set_event_status(event, EventStatus::Drafted).expect("changed")))
+    }),
     ("update_event: cancels it", |store| {
         let event = store.event_with_pending_orders();
         Box::new(move || store.cancel(event.id))
@@ -208,6 +212,13 @@ pub const OPERATIONS: &[(&str, Prepare)] = &[
         let holds = store.discount_uses_of_expired_holds();
         let order = new_order(holds.types[0].event_id, holds.types[0].id, 1).discount_code("HELD");
         Box::new(move || drop(service.create_order(caller, order).expect("an order")))
+    }),
+    ("create_order: customer with expired holds", |store| {
+        let service = store.fixture.second_service_with(|builder| builder.max_reserved_per_customer(5));
+        let holds = store.discount_uses_of_expired_holds();
+        store.database().run("UPDATE orders SET limited_seats = 1 WHERE status = 'PENDING'");
+        let order = new_order(holds.types[0].event_id, holds.types[0].id, 5);
+        Box::new(move || drop(service.create_order(&store.fixture.caller, order).expect("an order")))
     }),
     ("cancel_order: pending", |store| {
         let (service, caller) = api(store);
