@@ -27,6 +27,8 @@ pub mod transport;
 pub mod webhooks;
 
 #[cfg(feature = "http")]
+pub mod fake_stripe;
+#[cfg(feature = "http")]
 pub mod http;
 
 pub use assertions::*;

@@ -1,0 +1,292 @@
+//! A fake of Stripe: a server on a loopback address that does what Stripe's documentation says of Checkout Sessions,
+//! refunds, disputes, idempotency keys and signed events.
+//!
+//! It was written from the documentation and from the generated types of Stripe's own Python package, and not from the
+//! gateway that it tests. Parameters that it does not model are refused. A test moves its clock, plays the customer, sets
+//! faults, and decides when and how often each event is delivered.
+
+mod answers;
+mod api;
+mod currencies;
+mod disputes;
+mod events;
+mod faults;
+mod form;
+mod idempotency;
+mod page;
+mod payments;
+mod refunds;
+mod request;
+mod server;
+mod sessions;
+mod state;
+
+pub use events::{Endpoint, Notice, signature};
+pub use faults::Fault;
+pub use payments::{DELAYED_METHODS, NotPayable};
+pub use request::{RecordedRequest, Request};
+
+use std::fs::File;
+use std::io::Write;
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use ticketing::environment::Clock;
+
+use self::faults::Rule;
+use self::state::State;
+
+/// The signing secret of the endpoint, unless a test sets others.
+pub const WEBHOOK_SECRET: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
+
+/// A file to which each request is appended as a line of JSON, so that Stripe's own types can judge it.
+const RECORD: &str = "TICKETING_STRIPE_REQUESTS";
+
+struct Shared {
+    state: Mutex<State>,
+    /// Notified when there is a new request or event.
+    changed: Condvar,
+    is_stopped: AtomicBool,
+    record: Option<Mutex<File>>,
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn record(&self, index: usize) {
+        let Some(file) = &self.record else { return };
+        let line = format!("{}\n", self.lock().requests[index].to_json());
+        file.lock().expect("the record").write_all(line.as_bytes()).expect("a recorded request");
+    }
+}
+
+/// A running fake. It stops when it is dropped.
+pub struct FakeStripe {
+    pub address: SocketAddr,
+    shared: Arc<Shared>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl FakeStripe {
+    /// Starts a fake on a free port, with its own clock.
+    pub fn start(clock: impl Clock + 'static) -> Self {
+        Self::listen("127.0.0.1:0", clock)
+    }
+
+    /// Starts a fake on this address.
+    pub fn listen(address: &str, clock: impl Clock + 'static) -> Self {
+        let listener = TcpListener::bind(address).expect("a free port");
+        let address = listener.local_addr().expect("an address");
+        let open = |path| File::options().create(true).append(true).open(path).expect("the record of requests");
+        let shared = Arc::new(Shared {
+            state: Mutex::new(State::new(Arc::new(clock), format!("http://{address}"))),
+            changed: Condvar::new(),
+            is_stopped: AtomicBool::new(false),
+            record: std::env::var_os(RECORD).map(|path| Mutex::new(open(path))),
+        });
+        let thread = std::thread::spawn({
+            let shared = Arc::clone(&shared);
+            move || server::accept(&listener, &shared)
+        });
+        Self { address, shared, threads: vec![thread] }
+    }
+
+    /// The base URL of the API, without `/v1`.
+    pub fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    pub fn secret_key(&self) -> String {
+        self.shared.lock().secret_key.clone()
+    }
+
+    // Settings.
+
+    /// Sets the endpoint, with [`WEBHOOK_SECRET`] and all types of events.
+    pub fn set_endpoint(&self, url: &str) {
+        self.set_endpoint_with(url, &[WEBHOOK_SECRET], &["*"]);
+    }
+
+    /// Sets the endpoint, its signing secrets and the types of events that it wants.
+    pub fn set_endpoint_with(&self, url: &str, secrets: &[&str], enabled_events: &[&str]) {
+        let texts = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();
+        let endpoint = Endpoint { url: url.to_owned(), secrets: texts(secrets), enabled_events: texts(enabled_events) };
+        self.shared.lock().endpoint = Some(endpoint);
+    }
+
+    /// Accepts amounts below Stripe's minimum.
+    pub fn accept_small_amounts(&self) {
+        self.shared.lock().has_minimums = false;
+    }
+
+    /// Makes new refunds pending, as with some payment methods.
+    pub fn delay_refunds(&self) {
+        self.shared.lock().refunds_succeed = false;
+    }
+
+    /// Gives the next `count` requests with this method and beginning of the path a fault.
+    pub fn fail(&self, method: &str, path: &str, fault: Fault, count: usize) {
+        let rule = Rule { method: method.to_owned(), path: path.to_owned(), fault, remaining: count };
+        self.shared.lock().rules.push(rule);
+    }
+
+    /// Ends all faults.
+    pub fn repair(&self) {
+        self.shared.lock().rules.clear();
+    }
+
+    // What happened.
+
+    /// The requests so far.
+    pub fn requests(&self) -> Vec<RecordedRequest> {
+        self.shared.lock().requests.clone()
+    }
+
+    /// The requests so far with this method, whose path begins like this.
+    pub fn requests_to(&self, method: &str, path: &str) -> Vec<RecordedRequest> {
+        let mut requests = self.requests();
+        requests.retain(|recorded| recorded.request.method == method && recorded.request.path.starts_with(path));
+        requests
+    }
+
+    /// Returns an object as the API would.
+    pub fn get(&self, id: &str) -> Value {
+        self.shared.lock().get(id).value.clone()
+    }
+
+    /// The objects of a type, such as `checkout.session` or `refund`, the oldest first.
+    pub fn all(&self, object: &str) -> Vec<Value> {
+        let mut state = self.shared.lock();
+        sessions::expire_due(&mut state);
+        state.all(object).cloned().collect()
+    }
+
+    /// Whether somebody who opens the page of this session now can pay.
+    pub fn is_payable(&self, session: &str) -> bool {
+        let mut state = self.shared.lock();
+        sessions::expire_due(&mut state);
+        state.text(session, "status") == "open"
+    }
+
+    // The customer, the organizer in Stripe's dashboard, and the bank.
+
+    /// The customer pays with a card. Returns the id of the PaymentIntent.
+    pub fn pay(&self, session: &str) -> Result<String, NotPayable> {
+        self.act(|state| payments::pay(state, session))
+    }
+
+    /// The customer's card is declined.
+    pub fn decline(&self, session: &str) -> Result<String, NotPayable> {
+        self.act(|state| payments::decline(state, session))
+    }
+
+    /// The customer chooses a payment method whose outcome comes later.
+    pub fn pay_later(&self, session: &str, method: &str) -> Result<String, NotPayable> {
+        self.act(|state| payments::pay_later(state, session, method))
+    }
+
+    /// The outcome of a delayed payment.
+    pub fn settle_later(&self, session: &str, is_paid: bool) {
+        self.act(|state| payments::settle_later(state, session, is_paid));
+    }
+
+    /// Somebody refunds a payment in the dashboard: this amount, or what is left.
+    pub fn refund_outside(&self, intent: &str, amount: Option<i64>) -> Value {
+        self.act(|state| {
+            let charge = state.text(intent, "latest_charge");
+            refunds::refund(state, &charge, amount, json!({}), None).expect("a refund")
+        })
+    }
+
+    /// A refund fails after it was accepted.
+    pub fn fail_refund(&self, refund: &str) {
+        self.act(|state| refunds::fail(state, refund, "expired_or_canceled_card"));
+    }
+
+    /// The cardholder disputes a payment. Returns the id of the dispute.
+    pub fn dispute(&self, intent: &str) -> String {
+        self.act(|state| disputes::open(state, intent, "fraudulent"))
+    }
+
+    pub fn close_dispute(&self, dispute: &str, is_won: bool) {
+        self.act(|state| disputes::close(state, dispute, is_won));
+    }
+
+    fn act<T>(&self, act: impl FnOnce(&mut State) -> T) -> T {
+        let mut state = self.shared.lock();
+        sessions::expire_due(&mut state);
+        let result = act(&mut state);
+        drop(state);
+        self.shared.changed.notify_all();
+        result
+    }
+
+    // Events.
+
+    /// Takes the events that are not delivered yet, the oldest first.
+    pub fn take_notices(&self) -> Vec<Notice> {
+        self.act(|state| state.undelivered.drain(..).collect())
+    }
+
+    /// Signs a notice at the time of the fake's clock, with the secrets of the endpoint.
+    pub fn sign(&self, notice: &Notice) -> String {
+        let state = self.shared.lock();
+        let secrets = state.endpoint.as_ref().map_or_else(|| vec![WEBHOOK_SECRET.to_owned()], |to| to.secrets.clone());
+        signature(&secrets, state.now_seconds(), &notice.body)
+    }
+
+    /// Delivers a notice to the endpoint. Returns the status of the response.
+    pub fn deliver(&self, notice: &Notice) -> u16 {
+        self.deliver_with(notice, &self.sign(notice))
+    }
+
+    /// Delivers a notice with this signature.
+    pub fn deliver_with(&self, notice: &Notice, signature: &str) -> u16 {
+        let url = self.shared.lock().endpoint.as_ref().expect("an endpoint").url.clone();
+        events::post(&url, signature, &notice.body).expect("a response")
+    }
+
+    /// Delivers events from now on as soon as they happen, again and again until they are accepted.
+    pub fn deliver_automatically(&mut self) {
+        let shared = Arc::clone(&self.shared);
+        self.threads.push(std::thread::spawn(move || deliver_until_stopped(&shared)));
+    }
+}
+
+fn deliver_until_stopped(shared: &Shared) {
+    while !shared.is_stopped.load(Ordering::SeqCst) {
+        let (notice, endpoint, seconds) = {
+            let mut state = shared.lock();
+            let next = state.undelivered.pop_front();
+            let Some((notice, endpoint)) = next.zip(state.endpoint.clone()) else {
+                let pause = Duration::from_millis(50);
+                drop(shared.changed.wait_timeout(state, pause).unwrap_or_else(PoisonError::into_inner));
+                continue;
+            };
+            (notice, endpoint, state.now_seconds())
+        };
+        let signature = signature(&endpoint.secrets, seconds, &notice.body);
+        let is_accepted = events::post(&endpoint.url, &signature, &notice.body).is_ok_and(|it| it / 100 == 2);
+        if !is_accepted {
+            shared.lock().undelivered.push_back(notice);
+            std::thread::sleep(Duration::from_millis(200));
+        }
+    }
+}
+
+impl Drop for FakeStripe {
+    fn drop(&mut self) {
+        self.shared.is_stopped.store(true, Ordering::SeqCst);
+        self.shared.changed.notify_all();
+        let _ = TcpStream::connect(self.address);
+        for thread in self.threads.drain(..) {
+            let _ = thread.join();
+        }
+    }
+}

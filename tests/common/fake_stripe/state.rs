@@ -1,0 +1,163 @@
+//! What the fake knows: objects, events, idempotency keys, faults and requests.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+use ticketing::environment::Clock;
+
+use super::events::{Endpoint, Notice};
+use super::faults::Rule;
+use super::idempotency::StoredKey;
+use super::request::RecordedRequest;
+
+/// The version of the API whose objects the fake returns.
+pub const API_VERSION: &str = "2026-10-28.endive";
+
+/// An object of the API.
+pub struct Stored {
+    /// The connected account that it belongs to, or `None` for the key's own account.
+    pub account: Option<String>,
+    /// The object as the API returns it.
+    pub value: Value,
+    /// What the API does not return.
+    pub hidden: Value,
+}
+
+impl Stored {
+    pub fn id(&self) -> String {
+        self.value["id"].as_str().expect("an id").to_owned()
+    }
+}
+
+pub struct State {
+    pub clock: Arc<dyn Clock>,
+    /// Its URL, without a trailing slash.
+    pub base: String,
+    pub secret_key: String,
+    /// Whether it refuses amounts below Stripe's minimum.
+    pub has_minimums: bool,
+    /// Whether refunds succeed at once. Otherwise they are pending.
+    pub refunds_succeed: bool,
+    pub endpoint: Option<Endpoint>,
+    /// The events that are not delivered yet.
+    pub undelivered: VecDeque<Notice>,
+    pub rules: Vec<Rule>,
+    pub keys: HashMap<(Option<String>, String), StoredKey>,
+    pub requests: Vec<RecordedRequest>,
+    objects: Vec<Stored>,
+    index: HashMap<String, usize>,
+    ids: u64,
+}
+
+impl State {
+    pub fn new(clock: Arc<dyn Clock>, base: String) -> Self {
+        Self {
+            clock,
+            base,
+            secret_key: "sk_test_4eC39HqLyjWDarjtT1zdp7dc".to_owned(),
+            has_minimums: true,
+            refunds_succeed: true,
+            endpoint: None,
+            undelivered: VecDeque::new(),
+            rules: Vec::new(),
+            keys: HashMap::new(),
+            requests: Vec::new(),
+            objects: Vec::new(),
+            index: HashMap::new(),
+            ids: 0,
+        }
+    }
+
+    pub fn now_seconds(&self) -> i64 {
+        self.clock.now().millis().div_euclid(1000)
+    }
+
+    /// A new id: the prefix, and letters and digits that look random.
+    pub fn new_id(&mut self, prefix: &str, length: usize) -> String {
+        self.ids += 1;
+        let digest = hex::encode(Sha256::digest(self.ids.to_le_bytes()));
+        format!("{prefix}{}", &digest[..length])
+    }
+
+    pub fn insert(&mut self, stored: Stored) {
+        self.index.insert(stored.id(), self.objects.len());
+        self.objects.push(stored);
+    }
+
+    pub fn objects(&self) -> impl DoubleEndedIterator<Item = &Stored> {
+        self.objects.iter()
+    }
+
+    /// The objects of a type, the oldest first.
+    pub fn all(&self, object: &str) -> impl DoubleEndedIterator<Item = &Value> {
+        self.objects.iter().map(|stored| &stored.value).filter(move |value| value["object"] == object)
+    }
+
+    pub fn find(&self, id: &str) -> Option<&Stored> {
+        self.index.get(id).map(|index| &self.objects[*index])
+    }
+
+    /// Returns an object that exists.
+    pub fn get(&self, id: &str) -> &Stored {
+        self.find(id).unwrap_or_else(|| panic!("no object {id}"))
+    }
+
+    /// A text field of an object, or an empty text.
+    pub fn text(&self, id: &str, field: &str) -> String {
+        self.get(id).value[field].as_str().unwrap_or_default().to_owned()
+    }
+
+    pub fn number(&self, id: &str, field: &str) -> i64 {
+        self.get(id).value[field].as_i64().unwrap_or_default()
+    }
+
+    /// Sets fields of an object, and returns it.
+    pub fn change(&mut self, id: &str, fields: &Value) -> Value {
+        let object = &mut self.objects[self.index[id]].value;
+        for (name, value) in fields.as_object().expect("fields") {
+            object[name] = value.clone();
+        }
+        object.clone()
+    }
+
+    /// Sets a field of an object that the API does not return.
+    pub fn hide(&mut self, id: &str, field: &str, text: &str) {
+        self.objects[self.index[id]].hidden[field] = text.into();
+    }
+
+    /// Records an event about an object, with the object as it is now.
+    pub fn emit(&mut self, kind: &str, id: &str) {
+        self.emit_change(kind, id, &Value::Null);
+    }
+
+    /// Records an event about a change, with the previous values of the fields that changed.
+    pub fn emit_change(&mut self, kind: &str, id: &str, previous: &Value) {
+        let stored = self.get(id);
+        let (account, object) = (stored.account.clone(), stored.value.clone());
+        let mut data = json!({ "object": object });
+        if !previous.is_null() {
+            data["previous_attributes"] = previous.clone();
+        }
+        let event_id = self.new_id("evt_1", 23);
+        let mut event = json!({
+            "id": event_id,
+            "object": "event",
+            "api_version": API_VERSION,
+            "created": self.now_seconds(),
+            "data": data,
+            "livemode": false,
+            "pending_webhooks": 1,
+            "request": { "id": null, "idempotency_key": null },
+            "type": kind,
+        });
+        if let Some(account) = &account {
+            event["account"] = account.as_str().into();
+        }
+        self.insert(Stored { account, value: event.clone(), hidden: Value::Null });
+        if self.endpoint.as_ref().is_none_or(|endpoint| endpoint.wants(kind)) {
+            self.undelivered.push_back(Notice::new(&event));
+        }
+    }
+}
