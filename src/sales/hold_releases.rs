@@ -24,15 +24,15 @@ const MAX_STATEMENTS: i64 = 400;
 /// How many statements it takes to release a hold, without those for its items.
 const STATEMENTS_PER_HOLD: i64 = 8;
 
-/// How many expired uses of a discount a transaction counts. It needs more than one only if the usage limit was set below
-/// the number of uses.
+/// How many expired uses of a discount a transaction counts. It needs more than one only if the usage limit was set
+/// below the number of uses.
 const MAX_COUNTED: i64 = 1000;
 
 /// How many holds a batch releases, and fewer if they have many items.
 const BATCH: i64 = 200;
 
-/// The detail of the error of a transaction that needs more expired holds than it may release. Callers of the facade get
-/// it only if releasing them fails.
+/// The text of the error of a transaction that needs more expired holds than it may release. The facade handles it, so
+/// that its callers do not get it.
 const BEYOND_BUDGET: &str = "many holds have just expired, and their seats are being released";
 
 /// The expired holds that a transaction may release, and how many.
@@ -96,8 +96,8 @@ pub(super) fn release_uses(
     release(tx, needed, budget, |after, limit| order_status::expired_uses(tx, discount, after, limit))
 }
 
-/// Marks the first orders that `read` returns as expired, until they have reserved `needed` seats or uses. An order that
-/// cannot be expired keeps what it reserves; the maintenance reports it.
+/// Marks the first orders that `read` returns as expired, until they have reserved `needed` seats or uses. An order
+/// that cannot be expired keeps what it reserves; the maintenance reports it.
 fn release(
     tx: &Transaction<'_>,
     needed: i64,

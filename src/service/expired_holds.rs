@@ -4,8 +4,8 @@
 //! transaction may release: other writes would wait for it. Then the expired holds of the event are released in
 //! batches. Each batch is a transaction of its own, and the operation is tried again after each one.
 //!
-//! Between two of these transactions, others get their turn, and may take what was released. Whatever they see is right:
-//! an order whose hold has expired is reported as expired, and its seats are available, before and after it is released.
+//! Between two of these transactions, others get their turn, and may take what was released. What they see is the same
+//! before and after a hold is released: its order is reported as expired, and its seats are available.
 
 use std::sync::Arc;
 

@@ -29,9 +29,12 @@ pub fn copy_order(fixture: &Fixture, order: &Order, copies: i64) {
     database.run(&format!(
         "BEGIN;
         INSERT INTO orders (id, organization_id, event_id, customer_id, customer_name, status, hold_until, currency,
-                total, created_at, updated_at)
+                total, discount_id, discount_code, discounted_amount, created_at, updated_at)
             {numbers} SELECT id + n, organization_id, event_id, customer_id, customer_name, status, hold_until,
-                currency, total, created_at, updated_at FROM number JOIN orders ON id = {id};
+                currency, total, discount_id, discount_code, discounted_amount, created_at, updated_at
+                FROM number JOIN orders ON id = {id};
+        UPDATE discounts SET used_count = used_count + {copies}
+            WHERE id = (SELECT discount_id FROM orders WHERE id = {id});
         INSERT INTO order_items (id, order_id, ticket_type_id, quantity, price, discount)
             {numbers} SELECT id + n, order_id + n, ticket_type_id, quantity, price, discount
                 FROM number JOIN order_items ON order_id = {id};
