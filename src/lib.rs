@@ -75,6 +75,7 @@
 //! | [`event`], [`ticket_type`], [`discount`] | what is sold, its prices and reductions |
 //! | [`order`], [`ticket`] | sales, issued tickets and check-in |
 //! | [`payment`] | gateways, the sandbox checkout, and refunds |
+//! | [`stripe`] | the payment gateway for Stripe Checkout (feature `stripe`) |
 //! | [`webhook`] | endpoints, notifications, and the sending of notifications |
 //! | [`notification`] | notifications for functions and views inside the program |
 //! | [`server`] | the operations over HTTP, alone or in an axum application (feature `server`) |
@@ -120,6 +121,7 @@
 //! |---|---|---|
 //! | `bundled` | yes | Compiles SQLite into the program. Otherwise the system's is linked: 3.51.3 or newer. |
 //! | `webhooks` | yes | [`webhook::HttpsTransport`], which sends webhooks, with ureq and rustls. |
+//! | `stripe` | no | The module [`stripe`]: payments with Stripe Checkout. |
 //! | `ring` | no | The cryptography for it, in programs that do not use rustls themselves. |
 //! | `time` | no | Conversions between [`Timestamp`] and `time::OffsetDateTime`. |
 //! | `server` | no | The module [`server`]: the operations over HTTP, OpenAPI, the sandbox's checkout page, metrics. |
@@ -169,6 +171,8 @@ pub mod guide;
 pub mod payment;
 #[cfg(feature = "http")]
 pub mod server;
+#[cfg(feature = "stripe")]
+pub mod stripe;
 pub mod text_enum;
 pub mod webhook;
 

@@ -228,7 +228,7 @@ impl HttpsTransportBuilder {
     /// [`Error::Validation`](crate::Error::Validation) if there is no implementation of cryptography (see
     /// [`crypto_provider`](Self::crypto_provider)), or if it has no cipher suites for TLS.
     pub fn build(self) -> Result<HttpsTransport, Error> {
-        let provider = provider::choose(self.settings.provider.clone())?;
+        let provider = provider::choose(self.settings.provider.clone(), "HttpsTransportBuilder")?;
         let client = RwLock::new(Arc::new(Client::new(&self.settings, &provider)));
         Ok(HttpsTransport { settings: self.settings, provider, client })
     }

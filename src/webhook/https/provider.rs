@@ -14,13 +14,13 @@ use crate::error::{Error, Result};
 const FIELD: &str = "crypto_provider";
 
 const MISSING: &str = "must be set, because this process has no default: enable the feature `ring` of the crate \
-    `ticketing`, or call rustls::crypto::CryptoProvider::install_default() first, or pass a provider to \
-    HttpsTransportBuilder::crypto_provider";
+    `ticketing`, or call rustls::crypto::CryptoProvider::install_default() first, or pass a provider to";
 
-/// Returns the provider `chosen`, or else the default of the process, or else *ring* if it is compiled in.
-pub(super) fn choose(chosen: Option<Arc<CryptoProvider>>) -> Result<Arc<CryptoProvider>> {
+/// Returns the provider `chosen`, or else the default of the process, or else *ring* if it is compiled in. `builder` is
+/// the name of the type with which one can be chosen.
+pub(crate) fn choose(chosen: Option<Arc<CryptoProvider>>, builder: &str) -> Result<Arc<CryptoProvider>> {
     let provider = chosen.or_else(|| CryptoProvider::get_default().cloned()).or_else(ring);
-    let provider = provider.ok_or_else(|| Error::field(FIELD, MISSING))?;
+    let provider = provider.ok_or_else(|| Error::field(FIELD, format!("{MISSING} {builder}::{FIELD}")))?;
     // ureq expects that this succeeds when it makes its first connection.
     match ClientConfig::builder_with_provider(Arc::clone(&provider)).with_protocol_versions(rustls::ALL_VERSIONS) {
         Ok(_) => Ok(provider),
@@ -47,7 +47,7 @@ mod tests {
     fn a_provider_that_cannot_negotiate_tls_is_refused() {
         let mut provider = rustls::crypto::ring::default_provider();
         provider.cipher_suites.clear();
-        let error = choose(Some(Arc::new(provider))).unwrap_err();
+        let error = choose(Some(Arc::new(provider)), "HttpsTransportBuilder").unwrap_err();
         assert_eq!(error.fields()[0].path, "crypto_provider");
         assert!(error.fields()[0].message.starts_with("must be able to negotiate TLS: "), "{error}");
     }

@@ -20,6 +20,6 @@ pub(super) use ureq::unversioned::transport::{
 };
 
 /// Returns the TLS configuration with these certificate authorities and this implementation of cryptography.
-pub(super) fn tls_config(roots: RootCerts, provider: Arc<CryptoProvider>) -> TlsConfig {
+pub(crate) fn tls_config(roots: RootCerts, provider: Arc<CryptoProvider>) -> TlsConfig {
     TlsConfig::builder().root_certs(roots).unversioned_rustls_crypto_provider(provider).build()
 }

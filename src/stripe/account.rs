@@ -1,0 +1,67 @@
+//! The Stripe accounts of organizations.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::model::id::OrganizationId;
+use crate::model::percentage::Percentage;
+
+/// The Stripe account of an organization, which is connected to the platform that owns the secret key.
+///
+/// Payments are direct charges: the organization's account receives the money, pays Stripe's fees, and answers for
+/// refunds and disputes. The platform receives the application fee.
+///
+/// ```
+/// use ticketing::discount::Percentage;
+/// use ticketing::stripe::ConnectedAccount;
+///
+/// let account = ConnectedAccount::new("acct_1NR6E9XB00000").application_fee(Percentage::whole(3)?);
+/// # drop(account);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConnectedAccount {
+    pub(super) id: String,
+    pub(super) application_fee: Percentage,
+}
+
+impl ConnectedAccount {
+    /// Creates an account without an application fee, with Stripe's id of it, such as `acct_1NR6E9XB00000`.
+    #[must_use]
+    pub fn new(id: impl Into<String>) -> Self {
+        Self { id: id.into(), application_fee: Percentage::ZERO }
+    }
+
+    /// Sets the part of each payment that the platform receives. The fee is rounded down to the smallest unit. Refunds do
+    /// not return it.
+    #[must_use]
+    pub const fn application_fee(mut self, fee: Percentage) -> Self {
+        self.application_fee = fee;
+        self
+    }
+}
+
+/// Which account an organization has. Clones share the function.
+#[derive(Clone, Default)]
+pub(super) struct Accounts(Option<Arc<AccountFor>>);
+
+type AccountFor = dyn Fn(OrganizationId) -> Option<ConnectedAccount> + Send + Sync;
+
+impl Accounts {
+    pub(super) fn new(
+        account_for: impl Fn(OrganizationId) -> Option<ConnectedAccount> + Send + Sync + 'static,
+    ) -> Self {
+        Self(Some(Arc::new(account_for)))
+    }
+
+    /// The account of an organization; `None` for the account that owns the secret key.
+    pub(super) fn of(&self, organization: OrganizationId) -> Option<ConnectedAccount> {
+        self.0.as_ref().and_then(|account_for| account_for(organization))
+    }
+}
+
+impl fmt::Debug for Accounts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.0.is_some() { "Accounts(…)" } else { "Accounts" })
+    }
+}

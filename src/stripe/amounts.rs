@@ -1,0 +1,165 @@
+//! Amounts of money as Stripe expresses them: whole numbers of a currency's smallest unit.
+//!
+//! Stripe's smallest unit is not always that of ISO 4217. Stripe's list of zero-decimal currencies contains the ariary
+//! (MGA), which has cents in ISO 4217, and its special cases require two decimals for the króna (ISK) and the Ugandan
+//! shilling (UGX), which have none there. UGX is in both lists; the special case is the one that holds.
+
+use crate::model::amount::Amount;
+use crate::model::currency::Decimals;
+
+/// The currencies without decimals at Stripe.
+const NO_DECIMALS: [&str; 15] =
+    ["BIF", "CLP", "DJF", "GNF", "JPY", "KMF", "KRW", "MGA", "PYG", "RWF", "VND", "VUV", "XAF", "XOF", "XPF"];
+
+/// The currencies with three decimals at Stripe, the last of which must be 0.
+const THREE_DECIMALS: [&str; 5] = ["BHD", "JOD", "KWD", "OMR", "TND"];
+
+/// The currencies with two decimals at Stripe, which both must be 0.
+const WHOLE_UNITS: [&str; 2] = ["ISK", "UGX"];
+
+/// The highest amount in Stripe's units: 12 digits.
+const MAX_UNITS: i64 = 999_999_999_999;
+
+/// How Stripe expresses amounts of a currency.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Units {
+    decimals: u8,
+    /// Amounts must be multiples of this.
+    step: i64,
+}
+
+impl Units {
+    /// The units of a currency of ISO 4217. `None` if it does not exist, or Stripe has no units for it: those with four
+    /// decimals, those with three that are not in Stripe's list, and those without coins that are no money, such as gold.
+    fn of(currency: &str) -> Option<Self> {
+        let own = Decimals::of_currency(currency)?.get();
+        if NO_DECIMALS.contains(&currency) {
+            return Some(Self { decimals: 0, step: 1 });
+        }
+        if THREE_DECIMALS.contains(&currency) {
+            return Some(Self { decimals: 3, step: 10 });
+        }
+        if WHOLE_UNITS.contains(&currency) {
+            return Some(Self { decimals: 2, step: 100 });
+        }
+        (own == 2).then_some(Self { decimals: 2, step: 1 })
+    }
+}
+
+/// Returns the amount in Stripe's units.
+///
+/// # Errors
+/// Why Stripe cannot take the amount, as a clause that completes "items …".
+pub(super) fn to_stripe(amount: Amount, currency: &str) -> Result<i64, String> {
+    let Some(Units { decimals, step }) = Units::of(currency) else {
+        return Err(format!("must be sold in a currency that Stripe supports, which {currency} is not"));
+    };
+    let units = amount.minor_with(decimals).filter(|units| units % step == 0);
+    let Some(units) = units else {
+        let unit = match (decimals, step) {
+            (3, _) => "0.010",
+            (0, _) | (_, 100) => "1",
+            _ => "0.01",
+        };
+        return Err(format!("must cost a multiple of {unit} {currency} to be paid with Stripe, which {amount} is not"));
+    };
+    if !(0..=MAX_UNITS).contains(&units) {
+        let most = Amount::new(MAX_UNITS / step * step, decimals).unwrap_or_default();
+        return Err(format!("must cost 0 to {most} {currency} to be paid with Stripe, which {amount} does not"));
+    }
+    Ok(units)
+}
+
+/// Returns the amount that Stripe reports. An amount that the currency cannot express keeps Stripe's decimals, so that
+/// it equals no amount that is due. `None` if the currency is unknown.
+///
+/// The currency is written as Stripe does, in lower case, or in upper case.
+pub(super) fn from_stripe(units: i64, currency: &str) -> Option<Amount> {
+    let currency = currency.to_ascii_uppercase();
+    let decimals = Units::of(&currency)?.decimals;
+    let amount = Amount::new(units, decimals).ok()?;
+    let own = Decimals::of_currency(&currency)?.get();
+    Some(amount.with_decimals(own).unwrap_or(amount))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn units(amount: &str, currency: &str) -> Result<i64, String> {
+        to_stripe(amount.parse().expect(amount), currency)
+    }
+
+    /// The examples on Stripe's page "Supported currencies", and amounts that follow from its rules.
+    #[test]
+    fn amounts_are_right_to_the_unit() {
+        for (amount, currency, expected) in [
+            ("10", "USD", 1000),
+            ("10.99", "USD", 1099),
+            ("12.5", "EUR", 1250),
+            ("0.01", "EUR", 1),
+            ("500", "JPY", 500),
+            ("10", "JPY", 10),
+            ("1000", "KRW", 1000),
+            ("5", "ISK", 500),
+            ("12345", "ISK", 1_234_500),
+            ("5", "UGX", 500),
+            ("2000", "UGX", 200_000),
+            ("5", "MGA", 5),
+            ("25000.00", "MGA", 25_000),
+            ("5.120", "KWD", 5120),
+            ("5.13", "KWD", 5130),
+            ("1", "TND", 1000),
+            ("17.50", "HUF", 1750),
+            ("9999999999.99", "IDR", 999_999_999_999),
+        ] {
+            assert_eq!(units(amount, currency), Ok(expected), "{amount} {currency}");
+            let back = from_stripe(expected, &currency.to_lowercase());
+            assert_eq!(back, Some(amount.parse().expect(amount)), "{expected} {currency}");
+        }
+    }
+
+    #[test]
+    fn amounts_that_stripe_cannot_express_are_refused() {
+        for (amount, currency) in [
+            ("5.124", "KWD"),
+            ("0.005", "BHD"),
+            ("0.20", "MGA"),
+            ("10.5", "MGA"),
+            ("0.5", "ISK"),
+            ("1.5", "JPY"),
+            ("0.005", "EUR"),
+            ("-1", "EUR"),
+            ("10000000000", "EUR"),
+            ("1", "XAU"),
+            ("1", "XXX"),
+            ("0.1250", "CLF"),
+            ("1", "IQD"),
+            ("1", "eur"),
+            ("1", ""),
+        ] {
+            assert!(units(amount, currency).is_err(), "{amount} {currency}");
+        }
+        assert_eq!(
+            units("5.124", "KWD").unwrap_err(),
+            "must cost a multiple of 0.010 KWD to be paid with Stripe, which 5.124 is not"
+        );
+        assert_eq!(
+            units("0.20", "MGA").unwrap_err(),
+            "must cost a multiple of 1 MGA to be paid with Stripe, which 0.2 is not"
+        );
+        assert_eq!(
+            units("10000000000", "EUR").unwrap_err(),
+            "must cost 0 to 9999999999.99 EUR to be paid with Stripe, which 10000000000 does not"
+        );
+    }
+
+    #[test]
+    fn a_reported_amount_that_the_currency_cannot_express_equals_none_that_is_due() {
+        assert_eq!(from_stripe(550, "isk").map(|amount| amount.to_string()), Some("5.50".to_owned()));
+        assert_eq!(from_stripe(500, "isk").map(|amount| amount.to_string()), Some("5".to_owned()));
+        assert_eq!(from_stripe(1250, "eur").map(|amount| amount.to_string()), Some("12.50".to_owned()));
+        assert_eq!(from_stripe(5, "mga").map(|amount| amount.to_string()), Some("5.00".to_owned()));
+        assert_eq!(from_stripe(1, "zzz"), None);
+    }
+}

@@ -1,0 +1,176 @@
+//! Settings of the gateway.
+
+use std::fmt;
+use std::sync::Arc;
+
+use rustls::crypto::CryptoProvider;
+
+use super::account::{Accounts, ConnectedAccount};
+use super::client::Client;
+use super::gateway::StripeGateway;
+use crate::error::{Error, Result};
+use crate::model::id::OrganizationId;
+use crate::model::secret::Secret;
+use crate::webhook::choose_crypto_provider;
+
+/// The URL of Stripe's API, without `/v1`.
+const API_BASE: &str = "https://api.stripe.com";
+
+/// Settings of a [`StripeGateway`], from [`StripeGateway::builder`].
+#[derive(Clone)]
+pub struct StripeGatewayBuilder {
+    key: Secret,
+    secrets: Vec<Secret>,
+    accounts: Accounts,
+    api_base: String,
+    provider: Option<Arc<CryptoProvider>>,
+}
+
+impl StripeGateway {
+    /// Returns a builder with a secret key, such as `sk_live_…`, or a restricted key, such as `rk_live_…`.
+    #[must_use]
+    pub fn builder(secret_key: impl Into<Secret>) -> StripeGatewayBuilder {
+        StripeGatewayBuilder {
+            key: secret_key.into(),
+            secrets: Vec::new(),
+            accounts: Accounts::default(),
+            api_base: API_BASE.to_owned(),
+            provider: None,
+        }
+    }
+}
+
+impl StripeGatewayBuilder {
+    /// Adds a signing secret of the endpoint to which Stripe sends notices, such as `whsec_…`. While a secret is rolled,
+    /// add the old one and the new one: notices with either signature are accepted.
+    ///
+    /// Without a secret, all notices are refused. Payments are then noticed when the customer comes back, and at the end
+    /// of the hold.
+    #[must_use]
+    pub fn webhook_secret(mut self, secret: impl Into<Secret>) -> Self {
+        self.secrets.push(secret.into());
+        self
+    }
+
+    /// Sets which connected account takes the payments of an organization. For `None`, the account of the secret key
+    /// does, which is also the default for all.
+    ///
+    /// The function must return at once, and always the same for an organization: its checkouts and payments are looked
+    /// up in that account.
+    ///
+    /// ```
+    /// use std::collections::HashMap;
+    /// use ticketing::stripe::{ConnectedAccount, StripeGateway};
+    ///
+    /// # let _ = rustls::crypto::ring::default_provider().install_default();
+    /// let mut accounts = HashMap::new();
+    /// accounts.insert("org_1NR6E9XB00000".parse()?, "acct_1NR6E9XB00000");
+    /// let gateway = StripeGateway::builder("sk_test_123")
+    ///     .account_for(move |organization| accounts.get(&organization).map(|id| ConnectedAccount::new(*id)))
+    ///     .build()?;
+    /// # drop(gateway);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn account_for(
+        mut self,
+        account_for: impl Fn(OrganizationId) -> Option<ConnectedAccount> + Send + Sync + 'static,
+    ) -> Self {
+        self.accounts = Accounts::new(account_for);
+        self
+    }
+
+    /// Sets the URL of the API, for tests: without `/v1`, and without a query. It must be https, or http on this machine.
+    #[must_use]
+    pub fn api_base(mut self, url: impl Into<String>) -> Self {
+        self.api_base = url.into();
+        self
+    }
+
+    /// Sets the implementation of cryptography, which rustls calls a provider. Default: the default of the process, or
+    /// *ring* if the process has none and the feature `ring` is enabled. See
+    /// [`HttpsTransportBuilder::crypto_provider`](crate::webhook::HttpsTransportBuilder::crypto_provider).
+    #[must_use]
+    pub fn crypto_provider(mut self, provider: Arc<CryptoProvider>) -> Self {
+        self.provider = Some(provider);
+        self
+    }
+
+    /// Creates the gateway. Nothing is sent: [`StripeGateway::check_setup`] tells whether Stripe accepts the key.
+    ///
+    /// # Errors
+    /// [`Error::Validation`] if the key is empty or has characters that cannot be sent, a signing secret is empty, the
+    /// URL of the API is not allowed, or there is no implementation of cryptography.
+    pub fn build(self) -> Result<StripeGateway> {
+        if self.key.expose().trim().is_empty() {
+            return Err(Error::field("secret_key", "must not be empty"));
+        }
+        if self.secrets.iter().any(|secret| secret.expose().trim().is_empty()) {
+            return Err(Error::field("webhook_secret", "must not be empty"));
+        }
+        let base = self.api_base.trim_end_matches('/').to_owned();
+        if !is_allowed(&base) {
+            let message = "must be an https URL without a path of the API, or http on this machine: \
+                such as https://api.stripe.com";
+            return Err(Error::field("api_base", message));
+        }
+        let provider = choose_crypto_provider(self.provider, "StripeGatewayBuilder")?;
+        let client = Client::new(base, &self.key, provider)?;
+        Ok(StripeGateway::new(client, self.secrets, self.accounts))
+    }
+}
+
+/// Whether requests may be sent to this URL. With plain http, the key would be readable on the network.
+fn is_allowed(base: &str) -> bool {
+    let Ok(url) = fluent_uri::Uri::parse(base) else { return false };
+    let Some(authority) = url.authority() else { return false };
+    if url.query().is_some()
+        || url.fragment().is_some()
+        || authority.userinfo().is_some()
+        || authority.host().is_empty()
+    {
+        return false;
+    }
+    match url.scheme().as_str() {
+        "https" => true,
+        "http" => matches!(authority.host(), "127.0.0.1" | "[::1]" | "localhost"),
+        _ => false,
+    }
+}
+
+impl fmt::Debug for StripeGatewayBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("StripeGatewayBuilder")
+            .field("api_base", &self.api_base)
+            .field("webhook_secrets", &self.secrets.len())
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn requests_are_sent_with_https_or_to_this_machine() {
+        for base in ["https://api.stripe.com", "http://127.0.0.1:8080", "http://[::1]:80", "http://localhost:1/stripe"]
+        {
+            assert!(is_allowed(base), "{base}");
+        }
+        for base in [
+            "http://api.stripe.com",
+            "http://127.0.0.1.example.com",
+            "http://127.0.0.1@example.com",
+            "http://0.0.0.0",
+            "https://",
+            "https://api.stripe.com?x=1",
+            "https://api.stripe.com#x",
+            "https://user@api.stripe.com",
+            "ftp://127.0.0.1",
+            "api.stripe.com",
+            "",
+        ] {
+            assert!(!is_allowed(base), "{base}");
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! Payments with [Stripe](https://stripe.com): customers pay on the page of Stripe Checkout.
+//!
+//! ```no_run
+//! use ticketing::TicketingService;
+//! use ticketing::stripe::StripeGateway;
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let gateway = StripeGateway::builder(std::fs::read_to_string("stripe-key")?.trim())
+//!     .webhook_secret(std::fs::read_to_string("stripe-webhook-secret")?.trim())
+//!     .build()?;
+//! let service = TicketingService::builder("ticketing.db")
+//!     .payment_gateway(gateway)
+//!     .public_url("https://tickets.example.com")
+//!     .open()?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # What it does
+//!
+//! - **Checkout.** Each order gets a Checkout Session that expires with the hold of the order, but not before 31 minutes,
+//!   because Stripe requires 30. The service expires it if the order ends before. Payment methods that confirm a payment
+//!   days later are excluded, because seats are reserved for minutes.
+//! - **Notices.** Stripe sends them to `/gateway/notices` of the server. Their signatures are verified before anything is
+//!   read, with each of the [secrets](StripeGatewayBuilder::webhook_secret). Set up an endpoint at Stripe with these
+//!   types of events; [`StripeGateway::check_setup`] tells which ones are missing:
+//!   `checkout.session.completed`, `checkout.session.expired`, `checkout.session.async_payment_succeeded`,
+//!   `checkout.session.async_payment_failed`, `charge.refunded`, `refund.failed`, `charge.dispute.created` and
+//!   `charge.dispute.closed`.
+//! - **Return.** Stripe sends the customer back to `/checkout/return/…` of the server. That page looks the session up,
+//!   and sends the customer on to the order's own pages.
+//! - **Refunds.** They are made with idempotency keys. Before it tries again, the gateway looks whether Stripe has made
+//!   the refund already.
+//! - **Organizations.** Each may have an account of its own: [`StripeGatewayBuilder::account_for`].
+//!
+//! # Amounts
+//!
+//! Orders that Stripe cannot take are refused before they are stored: those in currencies that Stripe does not support,
+//! amounts in KWD, BHD, JOD, OMR and TND whose last digit is not 0, fractions of the ariary (MGA), and holds of 24 hours
+//! and more.
+//!
+//! # Secrets
+//!
+//! Keys and secrets are in no log, error or `Debug` text. Errors have the codes of Stripe's answer and the id of the
+//! request, with which Stripe's Dashboard shows the rest.
+
+mod account;
+mod amounts;
+mod builder;
+mod client;
+mod email;
+mod failure;
+mod form;
+mod gateway;
+mod locale;
+mod notices;
+mod refunds;
+mod session;
+mod setup;
+mod signature;
+
+pub use account::ConnectedAccount;
+pub use builder::StripeGatewayBuilder;
+pub use gateway::StripeGateway;
+pub use setup::{StripeEndpoint, StripeSetup};

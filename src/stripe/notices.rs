@@ -1,0 +1,174 @@
+//! Notices: the events that Stripe sends to the server's `/gateway/notices`.
+//!
+//! Only fields that are the same in all versions of the API are read, because the version of an event is that of the
+//! endpoint that was set up at Stripe. The order of notices does not matter: one about a refund is only the occasion to
+//! ask Stripe for all refunds of the payment.
+
+use serde_json::Value;
+
+use super::amounts;
+use super::client::Client;
+use super::refunds::{self, Status, StripeRefund, payment_of};
+use super::session::{self, ORDER, money};
+use crate::model::id::{OrderId, RefundId};
+use crate::payment::{CheckoutState, DisputeStatus, GatewayEvent, GatewayNotice, NoticeError, RefundStatus};
+
+/// The types of events that an endpoint must receive. Others are ignored.
+pub(super) const EVENT_TYPES: [&str; 8] = [
+    "charge.dispute.closed",
+    "charge.dispute.created",
+    "charge.refunded",
+    "checkout.session.async_payment_failed",
+    "checkout.session.async_payment_succeeded",
+    "checkout.session.completed",
+    "checkout.session.expired",
+    "refund.failed",
+];
+
+/// An event whose signature was verified.
+struct Event<'a> {
+    id: &'a str,
+    kind: &'a str,
+    /// The connected account that the event is about.
+    account: Option<&'a str>,
+    object: &'a Value,
+}
+
+/// Reads an event whose signature was verified, and asks Stripe for the refunds of the payment if it is about one.
+///
+/// # Errors
+/// - [`NoticeError::Unreadable`] if the body is not an event.
+/// - [`NoticeError::Unavailable`] if Stripe does not tell the refunds of the payment.
+pub(super) fn read(client: &Client, body: &[u8]) -> Result<Vec<GatewayNotice>, NoticeError> {
+    let body: Value = serde_json::from_slice(body).map_err(|_| unreadable("it is not JSON"))?;
+    let event = Event::of(&body)?;
+    match event.kind {
+        "checkout.session.completed"
+        | "checkout.session.expired"
+        | "checkout.session.async_payment_succeeded"
+        | "checkout.session.async_payment_failed" => about_session(&event),
+        "charge.refunded" | "charge.refund.updated" | "refund.created" | "refund.updated" | "refund.failed" => {
+            about_refunds(client, &event)
+        }
+        "charge.dispute.created" | "charge.dispute.updated" | "charge.dispute.closed" => about_dispute(&event),
+        _ => Ok(Vec::new()),
+    }
+}
+
+impl<'a> Event<'a> {
+    fn of(body: &'a Value) -> Result<Self, NoticeError> {
+        let text = |name: &str| body.get(name).and_then(Value::as_str);
+        Ok(Self {
+            id: text("id").filter(|id| is_plain(id)).ok_or_else(|| unreadable("it has no id"))?,
+            kind: text("type").ok_or_else(|| unreadable("it has no type"))?,
+            account: text("account"),
+            object: body.pointer("/data/object").ok_or_else(|| unreadable("it has no object"))?,
+        })
+    }
+
+    fn text(&self, name: &str) -> Option<&'a str> {
+        self.object.get(name).and_then(Value::as_str)
+    }
+
+    /// The order in the metadata. Nobody but the owner of the secret key can write the metadata of objects in the own
+    /// account. A connected account can write what it wants into its own: there, only ids that Stripe gave count.
+    fn order(&self) -> Option<OrderId> {
+        let order = self.object.get("metadata")?.get(ORDER)?.as_str()?;
+        order.parse().ok().filter(|_| self.account.is_none())
+    }
+
+    fn notice(&self, event: GatewayEvent) -> GatewayNotice {
+        let mut notice = GatewayNotice::new(self.id, event);
+        notice.order_id = self.order();
+        notice.payment_reference = payment_of(self.object).filter(|id| is_plain(id)).map(str::to_owned);
+        notice
+    }
+}
+
+fn unreadable(problem: &str) -> NoticeError {
+    NoticeError::Unreadable(problem.to_owned())
+}
+
+/// Whether the text is an id. Ids go into logs and paths.
+fn is_plain(text: &str) -> bool {
+    !text.is_empty() && text.len() <= 255 && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+}
+
+fn about_session(event: &Event<'_>) -> Result<Vec<GatewayNotice>, NoticeError> {
+    if event.text("mode") != Some("payment") {
+        return Ok(Vec::new());
+    }
+    let id = event.text("id").filter(|id| session::is_session_id(id)).ok_or_else(|| unreadable("it has no session"))?;
+    let happened = match (event.kind, session::state(event.object)) {
+        (_, CheckoutState::Paid(payment)) => GatewayEvent::Checkout(CheckoutState::Paid(payment)),
+        ("checkout.session.async_payment_failed", _) => GatewayEvent::PaymentFailed,
+        ("checkout.session.expired", _) => GatewayEvent::Checkout(CheckoutState::Closed),
+        (_, CheckoutState::Processing) => GatewayEvent::Checkout(CheckoutState::Processing),
+        // Without a payment: of another program.
+        (_, CheckoutState::Unknown) if event.text("payment_status") == Some("no_payment_required") => {
+            return Ok(Vec::new());
+        }
+        _ => return Err(unreadable("the session has no state that is known")),
+    };
+    Ok(vec![event.notice(happened).checkout_reference(id)])
+}
+
+/// Reports all refunds of the payment, as Stripe tells them now.
+fn about_refunds(client: &Client, event: &Event<'_>) -> Result<Vec<GatewayNotice>, NoticeError> {
+    let Some(payment) = payment_of(event.object).filter(|id| is_plain(id)) else { return Ok(Vec::new()) };
+    let refunds = refunds::of_payment(client, event.account, payment);
+    let refunds = refunds.map_err(|failure| NoticeError::Unavailable(failure.to_string()))?;
+    let mut notices = Vec::new();
+    for refund in &refunds {
+        let happened = match refund.ours {
+            Some(id) if is_superseded(refund, id, &refunds) => continue,
+            Some(id) => GatewayEvent::Refund {
+                refund_id: id,
+                reference: refund.id.clone(),
+                failed: match &refund.status {
+                    Status::Accepted => None,
+                    Status::Failed(reason) => Some(reason.clone()),
+                },
+            },
+            None => outside(refund)?,
+        };
+        notices.push(event.notice(happened).payment_reference(payment));
+    }
+    Ok(notices)
+}
+
+/// Whether the refund failed, and another attempt at the same refund was accepted.
+fn is_superseded(refund: &StripeRefund, id: RefundId, refunds: &[StripeRefund]) -> bool {
+    let accepted = refunds.iter().any(|other| other.ours == Some(id) && other.status == Status::Accepted);
+    accepted && refund.status != Status::Accepted
+}
+
+fn outside(refund: &StripeRefund) -> Result<GatewayEvent, NoticeError> {
+    let amount = amounts::from_stripe(refund.units, &refund.currency);
+    Ok(GatewayEvent::OutsideRefund {
+        reference: refund.id.clone(),
+        amount: amount.ok_or_else(|| unreadable("the currency of a refund is not known"))?,
+        currency: refund.currency.to_ascii_uppercase(),
+        status: match refund.status {
+            Status::Accepted => RefundStatus::Done,
+            Status::Failed(_) => RefundStatus::Refused,
+        },
+    })
+}
+
+fn about_dispute(event: &Event<'_>) -> Result<Vec<GatewayNotice>, NoticeError> {
+    if payment_of(event.object).is_none() {
+        return Ok(Vec::new());
+    }
+    let (amount, currency) = money(event.object, "amount").ok_or_else(|| unreadable("the dispute has no amount"))?;
+    let reference = event.text("id").filter(|id| is_plain(id)).ok_or_else(|| unreadable("the dispute has no id"))?;
+    let reason = event.text("reason").filter(|reason| is_plain(reason)).unwrap_or("general");
+    let status = match event.text("status") {
+        Some("won" | "warning_closed" | "prevented") => DisputeStatus::Won,
+        Some("lost") => DisputeStatus::Lost,
+        _ => DisputeStatus::Open,
+    };
+    let dispute =
+        GatewayEvent::Dispute { reference: reference.to_owned(), amount, currency, reason: reason.to_owned(), status };
+    Ok(vec![event.notice(dispute)])
+}

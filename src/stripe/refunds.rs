@@ -1,0 +1,227 @@
+//! Refunds at Stripe, and which of them are ours.
+
+use serde_json::Value;
+
+use super::client::{Call, Client};
+use super::failure::Failure;
+use super::form::Form;
+use super::session::{ORDER, ORGANIZATION, id_of};
+use crate::model::id::RefundId;
+use crate::payment::{GatewayError, RefundRequest};
+
+/// The name of the metadata with which a refund of ours is known.
+const REFUND: &str = "refund";
+
+/// How many idempotency keys are used for one refund within the day for which Stripe keeps them.
+const MAX_KEYS: usize = 5;
+
+/// How many refunds are listed at once, and how many times at most.
+const PAGE: usize = 100;
+const MAX_PAGES: usize = 10;
+
+/// A refund, as Stripe describes it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct StripeRefund {
+    pub(super) id: String,
+    /// Which refund of ours it is; `None` if somebody else asked for it.
+    pub(super) ours: Option<RefundId>,
+    pub(super) status: Status,
+    pub(super) units: i64,
+    pub(super) currency: String,
+}
+
+/// What became of a refund.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Status {
+    /// The money was sent, or will be.
+    Accepted,
+    /// The money came back, or was not sent.
+    Failed(String),
+}
+
+impl StripeRefund {
+    pub(super) fn read(refund: &Value) -> Option<Self> {
+        let text = |name: &str| refund.get(name).and_then(Value::as_str);
+        let ours = refund.pointer("/metadata").and_then(|metadata| metadata.get(REFUND)?.as_str());
+        let status = match text("status") {
+            Some("failed" | "canceled") => Status::Failed(failure_reason(text("failure_reason")).to_owned()),
+            _ => Status::Accepted,
+        };
+        Some(Self {
+            id: text("id")?.to_owned(),
+            ours: ours.and_then(|id| id.parse().ok()),
+            status,
+            units: refund.get("amount")?.as_i64()?,
+            currency: text("currency")?.to_owned(),
+        })
+    }
+}
+
+/// The reason in Stripe's words, if it is one word.
+fn failure_reason(reason: Option<&str>) -> &str {
+    let is_word = |reason: &&str| reason.len() <= 100 && reason.bytes().all(|b| b.is_ascii_lowercase() || b == b'_');
+    reason.filter(is_word).unwrap_or("unknown")
+}
+
+/// All refunds of a payment, in the order in which Stripe lists them.
+pub(super) fn of_payment(client: &Client, account: Option<&str>, payment: &str) -> Result<Vec<StripeRefund>, Failure> {
+    let mut refunds: Vec<StripeRefund> = Vec::new();
+    for _ in 0..MAX_PAGES {
+        let mut form = Form::default();
+        form.add("payment_intent", payment);
+        form.add("limit", PAGE);
+        if let Some(last) = refunds.last() {
+            form.add("starting_after", &last.id);
+        }
+        let list = client.get(&Call { path: "refunds", form, account, ..Call::default() })?.body;
+        let page = list.get("data").and_then(Value::as_array);
+        let page = page.ok_or_else(|| Failure::Unexpected("it is not a list of refunds".to_owned()))?;
+        for refund in page {
+            let refund = StripeRefund::read(refund);
+            refunds.push(refund.ok_or_else(|| Failure::Unexpected("it is not a refund".to_owned()))?);
+        }
+        if page.is_empty() || list.get("has_more").and_then(Value::as_bool) != Some(true) {
+            return Ok(refunds);
+        }
+    }
+    Err(Failure::Unexpected("the payment has more refunds than can be read".to_owned()))
+}
+
+/// What Stripe has made of a refund so far.
+struct Found {
+    is_accepted: bool,
+    /// How many attempts failed after Stripe had accepted them.
+    failures: Vec<String>,
+}
+
+fn find(client: &Client, account: Option<&str>, payment: &str, id: RefundId) -> Result<Found, Failure> {
+    let mut found = Found { is_accepted: false, failures: Vec::new() };
+    for refund in of_payment(client, account, payment)?.into_iter().filter(|refund| refund.ours == Some(id)) {
+        match refund.status {
+            Status::Accepted => found.is_accepted = true,
+            Status::Failed(reason) => found.failures.push(reason),
+        }
+    }
+    Ok(found)
+}
+
+/// Makes a refund, unless Stripe has made it already.
+///
+/// The first attempt asks at once. Later ones first look for the refund: an answer may have been lost, and Stripe
+/// forgets idempotency keys after a day. If Stripe has stored a failure of its own under the key, the next key is used,
+/// with a suffix. A refund that failed later counts as not made, and is asked for with the next key too.
+pub(super) fn make(
+    client: &Client,
+    account: Option<&str>,
+    payment: &str,
+    units: i64,
+    request: &RefundRequest,
+) -> Result<(), GatewayError> {
+    let look = || find(client, account, payment, request.refund_id);
+    let mut first_key = 0;
+    if request.attempt > 1 {
+        let found = look()?;
+        if found.is_accepted {
+            return Ok(());
+        }
+        first_key = found.failures.len();
+    }
+    for key in first_key..MAX_KEYS {
+        let call = Call {
+            path: "refunds",
+            form: parameters(payment, units, request),
+            account,
+            idempotency_key: Some(numbered(&request.idempotency_key, key)),
+        };
+        match client.post(&call) {
+            Ok(reply) => {
+                let refund = StripeRefund::read(&reply.body);
+                let refund = refund.ok_or_else(|| Failure::Unexpected("it is not a refund".to_owned()))?;
+                if reply.replayed {
+                    // What it was when it was made. It may have failed since.
+                    let found = look()?;
+                    if found.is_accepted {
+                        return Ok(());
+                    }
+                    if found.failures.len() > key {
+                        continue;
+                    }
+                }
+                return match refund.status {
+                    Status::Accepted => Ok(()),
+                    Status::Failed(reason) => Err(GatewayError::Refused(format!("the refund failed: {reason}"))),
+                };
+            }
+            Err(Failure::Answer(answer)) if answer.uses_up_key() || answer.has_code("charge_already_refunded") => {
+                if look()?.is_accepted {
+                    return Ok(());
+                }
+                if !answer.uses_up_key() {
+                    return Err(Failure::Answer(answer).into());
+                }
+            }
+            Err(failure) => return Err(failure.into()),
+        }
+    }
+    if first_key >= MAX_KEYS {
+        return Err(GatewayError::Refused(format!("the refund failed {first_key} times")));
+    }
+    Err(GatewayError::Unavailable("Stripe repeats failures that it has stored, for up to a day".to_owned()))
+}
+
+fn parameters(payment: &str, units: i64, request: &RefundRequest) -> Form {
+    let mut form = Form::default();
+    form.add("payment_intent", payment);
+    form.add("amount", units);
+    form.add(format!("metadata[{REFUND}]"), request.refund_id);
+    form.add(format!("metadata[{ORDER}]"), request.order_id);
+    form.add(format!("metadata[{ORGANIZATION}]"), request.organization_id);
+    form
+}
+
+/// The key itself, and then `<key>-2`, `<key>-3` and so on.
+fn numbered(key: &str, index: usize) -> String {
+    match index {
+        0 => key.to_owned(),
+        index => format!("{key}-{}", index + 1),
+    }
+}
+
+/// The payment that a refund, a charge or a dispute is about.
+pub(super) fn payment_of(object: &Value) -> Option<&str> {
+    id_of(object.get("payment_intent")?)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_refund_of_ours_is_known_by_its_metadata() {
+        let id: RefundId = RefundId::from_raw(7);
+        let refund = json!({
+            "id": "re_1", "amount": 500, "currency": "eur", "status": "failed", "failure_reason": "expired_or_canceled_card",
+            "metadata": {"refund": id.to_string()},
+        });
+        let read = StripeRefund::read(&refund).expect("a refund");
+        assert_eq!(read.ours, Some(id));
+        assert_eq!(read.status, Status::Failed("expired_or_canceled_card".to_owned()));
+        for metadata in [json!({}), json!(null), json!({"refund": "other-program"}), json!({"refund": 7})] {
+            let refund =
+                json!({"id": "re_1", "amount": 5, "currency": "eur", "status": "pending", "metadata": metadata});
+            let read = StripeRefund::read(&refund).expect("a refund");
+            assert_eq!((read.ours, read.status), (None, Status::Accepted));
+        }
+        for refund in [json!({}), json!([]), json!({"id": "re_1", "amount": "5", "currency": "eur"})] {
+            assert_eq!(StripeRefund::read(&refund), None);
+        }
+    }
+
+    #[test]
+    fn keys_after_the_first_have_a_number() {
+        let keys: Vec<String> = (0..3).map(|index| numbered("refund-1", index)).collect();
+        assert_eq!(keys, ["refund-1", "refund-1-2", "refund-1-3"]);
+    }
+}

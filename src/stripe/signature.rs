@@ -1,0 +1,104 @@
+//! The signature of Stripe's notices: the header `Stripe-Signature`.
+
+use crate::model::secret::Secret;
+use crate::model::timestamp::Timestamp;
+use crate::webhook::{MAX_AGE, VerifyError, verify};
+
+/// The header with the time of signing and the signatures: `t=1492774577,v1=5257a8…,v1=…,v0=…`.
+pub(super) const HEADER: &str = "Stripe-Signature";
+
+/// How many signatures of a header are tried. Stripe sends one for each secret of the endpoint that is valid, which are
+/// two while a secret is rolled.
+const MAX_SIGNATURES: usize = 8;
+
+/// Whether the header signs this body with one of the secrets, at a time that differs from `now` by at most 5 minutes.
+///
+/// Stripe signs as the webhooks of this crate do: HMAC-SHA256 of `<timestamp>.<body>` in hexadecimal, with the whole
+/// secret as the key. Only signatures of the scheme `v1` count. Each is compared in constant time.
+pub(super) fn is_valid(header: &str, body: &[u8], secrets: &[Secret], now: Timestamp) -> bool {
+    let items: Vec<(&str, &str)> =
+        header.split(',').filter_map(|item| item.split_once('=')).map(|(name, value)| (name.trim(), value)).collect();
+    let mut timestamps = items.iter().filter(|(name, _)| *name == "t").map(|(_, value)| *value);
+    let (Some(timestamp), None) = (timestamps.next(), timestamps.next()) else { return false };
+    let signatures = items.iter().filter(|(name, _)| *name == "v1").map(|(_, value)| *value).take(MAX_SIGNATURES);
+    for signature in signatures {
+        for secret in secrets {
+            match verify(secret.expose(), timestamp, signature, body, now, MAX_AGE) {
+                Ok(()) => return true,
+                Err(VerifyError::Timestamp | VerifyError::Age) => return false,
+                Err(_) => {}
+            }
+        }
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECRET: &str = "whsec_test_secret";
+    const BODY: &[u8] = br#"{"id": "evt_test_webhook", "object": "event"}"#;
+    // WebhookSignature.generate_signature_header(BODY, SECRET, 1492774577) of the PyPI package stripe 16.1.0.
+    const SIGNATURE: &str = "c137b1b62277d523cf8fed4dfbd0170a9a5b8a380e00cc3711d4bf0652f2ce7a";
+    const SIGNED: i64 = 1_492_774_577;
+
+    fn at(seconds: i64) -> Timestamp {
+        Timestamp::from_millis(seconds * 1000).expect("in the range")
+    }
+
+    fn check(header: &str, secrets: &[&str], now: i64) -> bool {
+        let secrets: Vec<Secret> = secrets.iter().map(|secret| Secret::from(*secret)).collect();
+        is_valid(header, BODY, &secrets, at(now))
+    }
+
+    #[test]
+    fn a_header_that_stripe_signed_is_valid_for_five_minutes_both_ways() {
+        let header = format!("t={SIGNED},v1={SIGNATURE}");
+        for now in [SIGNED, SIGNED + 300, SIGNED - 300] {
+            assert!(check(&header, &[SECRET], now), "{now}");
+        }
+        for now in [SIGNED + 301, SIGNED - 301, 0] {
+            assert!(!check(&header, &[SECRET], now), "{now}");
+        }
+    }
+
+    #[test]
+    fn any_v1_signature_and_any_secret_counts() {
+        let wrong = "0".repeat(64);
+        for header in [
+            format!("t={SIGNED},v1={wrong},v1={SIGNATURE}"),
+            format!("v1={SIGNATURE},v0={wrong},t={SIGNED}"),
+            format!("t={SIGNED}, v1={SIGNATURE}, scheme=x"),
+        ] {
+            assert!(check(&header, &[SECRET], SIGNED), "{header}");
+            assert!(check(&header, &["whsec_old", SECRET], SIGNED), "{header}");
+            assert!(check(&header, &[SECRET, "whsec_new"], SIGNED), "{header}");
+            assert!(!check(&header, &["whsec_old", "whsec_new"], SIGNED), "{header}");
+            assert!(!check(&header, &[], SIGNED), "{header}");
+        }
+    }
+
+    #[test]
+    fn other_headers_are_not_valid() {
+        for header in [
+            String::new(),
+            ",,,===".to_owned(),
+            format!("t={SIGNED}"),
+            format!("v1={SIGNATURE}"),
+            format!("t={SIGNED},v0={SIGNATURE}"),
+            format!("t={SIGNED},t={SIGNED},v1={SIGNATURE}"),
+            format!("t=+{SIGNED},v1={SIGNATURE}"),
+            format!("t=,v1={SIGNATURE}"),
+            format!("t={SIGNED}0,v1={SIGNATURE}"),
+            format!("t={SIGNED},v1={}", &SIGNATURE[1..]),
+            format!("t={SIGNED},v1=ü"),
+            format!("t={SIGNED},v1={},", "zz".repeat(32)),
+            format!("t={SIGNED}{}", ",v1=00".repeat(100_000)),
+        ] {
+            assert!(!check(&header, &[SECRET], SIGNED), "{}", &header[..header.len().min(80)]);
+        }
+        let header = format!("t={SIGNED},v1={SIGNATURE}");
+        assert!(!is_valid(&header, b"{}", &[Secret::from(SECRET)], at(SIGNED)));
+    }
+}
