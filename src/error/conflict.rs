@@ -47,6 +47,8 @@ text_enum! {
         OrderNotPending = "order-not-pending",
         /// The order is already CANCELLED.
         OrderNotCancellable = "order-not-cancellable",
+        /// More is to be refunded than is left of what was paid for the order.
+        RefundExceedsPayment = "refund-exceeds-payment",
         /// The ticket is CANCELLED.
         TicketCancelled = "ticket-cancelled",
         /// The ticket is checked in already.

@@ -2,7 +2,7 @@
 
 use super::amount::Amount;
 use super::amounts::{self, InCurrency, amounts};
-use super::id::{CustomerId, EventId, NotificationId, OrderId, OrganizationId, TicketId, TicketTypeId};
+use super::id::{CustomerId, EventId, NotificationId, OrderId, OrganizationId, RefundId, TicketId, TicketTypeId};
 use super::notification::{NotificationData, OrderCancelled, OrderCompleted, TicketCheckedIn, TicketIssued};
 use super::timestamp::Timestamp;
 use crate::text_enum::text_enum;
@@ -123,10 +123,12 @@ pub struct OrderExpired {
     pub customer_id: CustomerId,
 }
 
-/// A refund of the payment of an order.
+/// A refund of a payment for an order.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[non_exhaustive]
 pub struct RefundNotification {
+    /// The refund. Not set in a notification that was queued before refunds had ids.
+    pub refund_id: Option<RefundId>,
     /// The order.
     pub order_id: OrderId,
     /// The amount.

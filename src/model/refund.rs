@@ -1,7 +1,7 @@
 //! Refunds: payments returned through the gateway.
 
 use super::amount::Amount;
-use super::id::{EventId, OrderId};
+use super::id::{EventId, OrderId, RefundId};
 use super::page::PageRequest;
 use super::timestamp::Timestamp;
 use crate::form::declare::form;
@@ -20,17 +20,41 @@ text_enum! {
     }
 }
 
-/// A refund of the full payment of an order. An order has at most one.
+text_enum! {
+    /// What a refund returns.
+    pub enum RefundSource {
+        /// What the order was paid with, or a part of it: the order or some of its tickets were cancelled, or an amount
+        /// was refunded.
+        Order = "ORDER",
+        /// The payment of an order that could not be completed with it: the payment came too late, or the order was
+        /// paid in another way.
+        LatePayment = "LATE_PAYMENT",
+        /// A payment that is not what the order costs, such as one of another amount or in another currency.
+        OtherPayment = "OTHER_PAYMENT",
+        /// A refund that was not requested by this service: somebody made it in the account at the gateway.
+        Outside = "OUTSIDE",
+    }
+}
+
+/// A refund of a payment, or of a part of it. An order may have several.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Refund {
+    /// The id.
+    pub id: RefundId,
     /// The order.
     pub order_id: OrderId,
-    /// The amount, in the currency of the order.
+    /// What is refunded.
+    pub source: RefundSource,
+    /// The amount.
     pub amount: Amount,
-    /// An ISO 4217 code.
+    /// The currency of the payment: an ISO 4217 code.
     pub currency: String,
+    /// Why the organization refunds it. Not set if it gave no reason.
+    pub reason: Option<String>,
+    /// The gateway's id of the refund. Not set until the gateway has reported it.
+    pub reference: Option<String>,
     /// The state.
     pub status: RefundStatus,
     /// How many requests were made to the gateway.
@@ -38,7 +62,7 @@ pub struct Refund {
     /// The last error of the gateway, if the refund has not succeeded. It is the gateway's own text, which may reveal
     /// internal addresses: do not show it to customers. The server leaves it out.
     pub last_error: Option<String>,
-    /// When the refund was decided.
+    /// When the refund was decided, or when the gateway reported it.
     pub created_at: Timestamp,
     /// When the refund last changed.
     pub updated_at: Timestamp,
@@ -54,7 +78,9 @@ form! {
         pub status: Option<RefundStatus>,
         /// Only refunds of orders for this event.
         pub event_id: Option<EventId>,
-        /// The part of the list to return. Refunds are listed by order.
-        pub page: PageRequest<OrderId>,
+        /// Only refunds of this order.
+        pub order_id: Option<OrderId>,
+        /// The part of the list to return.
+        pub page: PageRequest<RefundId>,
     }
 }

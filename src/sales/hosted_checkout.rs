@@ -49,5 +49,5 @@ pub(crate) fn result(tx: &Transaction<'_>, order: CheckoutOrder, chosen: Checkou
 
 fn is_paid(tx: &Transaction<'_>, order: CheckoutOrder) -> Result<bool> {
     let completed = orders::get(tx, order.organization, order.id)?.status == OrderStatus::Completed;
-    Ok(completed && !refunds::exists(tx, order.organization, order.id)?)
+    Ok(completed && !refunds::exists_for_late_payment(tx, order.id)?)
 }

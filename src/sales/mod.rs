@@ -36,6 +36,7 @@ pub(crate) mod idempotent_operation;
 mod inventory;
 pub(crate) mod order_creation;
 pub(crate) mod order_lifecycle;
+mod order_refunds;
 pub(crate) mod organizations;
 mod references;
 pub(crate) mod refund_attempts;

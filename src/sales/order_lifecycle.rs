@@ -15,24 +15,26 @@
 use super::each_row::{EachRow, each_row};
 use super::hold_releases::ReleaseBudget;
 use super::idempotent_operation::{IdempotentOperation, PriorOutcome};
-use super::{discount_use, holds, inventory};
+use super::order_refunds::refund_of;
+use super::{discount_use, holds, inventory, order_refunds};
 use crate::error::{Error, Reason, Result};
 use crate::model::amount::Amount;
-use crate::model::handler_notification::{NotificationDetails, RefundNotification, TicketCancelled};
+use crate::model::handler_notification::{NotificationDetails, TicketCancelled};
 use crate::model::id::{OrderId, OrganizationId};
 use crate::model::idempotency::Replayable;
 use crate::model::notification::{NotificationData, OrderCancelled, OrderCompleted};
 use crate::model::order::{CancelOrderResponse, Order, OrderStatus, PaymentStatus};
+use crate::model::refund::RefundSource;
 use crate::rules::money::decimals_of_stored;
 use crate::rules::order::{check_cancellable, check_payable, check_pending, status_at_hold};
 use crate::store::event_cancellations::OrderToCancel;
 use crate::store::order_status::{self, OrderState};
-use crate::store::refunds::NewRefund;
+use crate::store::refunds::DueRefund;
 use crate::store::seat_counts::{PaidThrough, Seats};
 use crate::store::tickets::TicketHolder;
 use crate::store::{
-    CommitEvent, Transaction, discount_uses, handler_queue, order_items, orders, outbox, refunds, sales_figures,
-    seat_counts, tickets,
+    CommitEvent, Transaction, discount_uses, handler_queue, order_items, orders, outbox, sales_figures, seat_counts,
+    tickets,
 };
 
 /// Locks the event of an order and loads the order. If its hold has expired, marks the order as expired first, so that
@@ -82,8 +84,8 @@ const NO_REFUNDS: &str = "there is no payment gateway that can refund";
 /// The result of recording a completed payment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct RecordedPayment {
-    /// Whether to ask the gateway for a refund now, because the payment came too late for its order.
-    pub(crate) refund_due: bool,
+    /// The refund to ask the gateway for now, because the payment came too late for its order.
+    pub(crate) refund_due: Option<DueRefund>,
     /// Why the payment, which came too late for its order, will not be refunded.
     pub(crate) refund_refused: Option<&'static str>,
 }
@@ -103,7 +105,7 @@ pub(crate) fn payment_completed(
         return Err(Error::conflict(Reason::OrderNotPending, detail));
     }
     if !order_status::record_payment(tx, id, PaymentStatus::Completed)? {
-        return Ok(RecordedPayment { refund_due: false, refund_refused: None });
+        return Ok(RecordedPayment { refund_due: None, refund_refused: None });
     }
     let completed = match state.status {
         OrderStatus::Pending | OrderStatus::Expired => {
@@ -112,16 +114,15 @@ pub(crate) fn payment_completed(
         OrderStatus::Cancelled | OrderStatus::Completed => false,
     };
     if completed {
-        return Ok(RecordedPayment { refund_due: false, refund_refused: None });
+        return Ok(RecordedPayment { refund_due: None, refund_refused: None });
     }
+    let refund = refund_of(&state, RefundSource::LatePayment, state.total);
     if can_refund {
-        insert_due_refund(tx, &state)?;
-        return Ok(RecordedPayment { refund_due: true, refund_refused: None });
+        let due = order_refunds::record_due(tx, &refund)?;
+        return Ok(RecordedPayment { refund_due: Some(due), refund_refused: None });
     }
-    refunds::insert_refused(tx, &refund_of(&state), NO_REFUNDS)?;
-    let notification = NotificationDetails::RefundRefused(refund_notification(&state)?);
-    handler_queue::report(tx, organization, [notification])?;
-    Ok(RecordedPayment { refund_due: false, refund_refused: Some(NO_REFUNDS) })
+    order_refunds::record_refused(tx, &refund, NO_REFUNDS)?;
+    Ok(RecordedPayment { refund_due: None, refund_refused: Some(NO_REFUNDS) })
 }
 
 /// Records a failed payment that the gateway reports. The order stays pending until its hold expires. An order that
@@ -199,8 +200,8 @@ fn issue_tickets(tx: &Transaction<'_>, state: &OrderState) -> Result<()> {
 #[derive(Debug, Clone)]
 pub(crate) struct Cancellation {
     pub(crate) response: Replayable<CancelOrderResponse>,
-    /// Whether to ask the gateway for a refund now.
-    pub(crate) refund_due: bool,
+    /// The refund to ask the gateway for now.
+    pub(crate) refund_due: Option<DueRefund>,
 }
 
 /// Cancels an order and its tickets. A payment through a gateway that can refund is refunded.
@@ -213,7 +214,7 @@ pub(crate) fn cancel(
 ) -> Result<Cancellation> {
     tx.lock_event(id)?;
     if let PriorOutcome::Result(response) = operation.prior_outcome(tx)? {
-        return Ok(Cancellation { response: Replayable::replayed(response), refund_due: false });
+        return Ok(Cancellation { response: Replayable::replayed(response), refund_due: None });
     }
     let state = load(tx, organization, id)?;
     let cancellation = cancel_loaded(tx, &state, can_refund)?;
@@ -258,8 +259,9 @@ fn cancel_uncompleted(tx: &Transaction<'_>, state: &OrderState) -> Result<()> {
 fn cancel_loaded(tx: &Transaction<'_>, state: &OrderState, can_refund: bool) -> Result<Cancellation> {
     check_cancellable(state.status)?;
     let completed = state.status == OrderStatus::Completed;
-    let refund_due = completed && state.paid_by_gateway && can_refund;
-    let requires_manual_refund = completed && state.total > 0 && !refund_due;
+    let rest = if completed { state.total - state.refunded } else { 0 };
+    let by_gateway = state.paid_by_gateway && can_refund;
+    let requires_manual_refund = rest > 0 && !by_gateway;
 
     if !order_status::cancel(tx, state.id, state.status)? {
         return Err(Error::conflict(Reason::OrderNotCancellable, CHANGED_CONCURRENTLY));
@@ -281,12 +283,7 @@ fn cancel_loaded(tx: &Transaction<'_>, state: &OrderState, can_refund: bool) -> 
         OrderStatus::Expired => sales_figures::expired_order_cancelled(tx, state.id)?,
         OrderStatus::Cancelled => {}
     }
-    if requires_manual_refund {
-        sales_figures::refund_manual(tx, state.id)?;
-    }
-    if refund_due {
-        insert_due_refund(tx, state)?;
-    }
+    let refund_due = if rest > 0 { order_refunds::decide(tx, state, rest, None, by_gateway)? } else { None };
     let notification = NotificationData::OrderCancelled(OrderCancelled {
         order_id: state.id,
         event_id: state.event,
@@ -323,24 +320,4 @@ fn release_discount_use(tx: &Transaction<'_>, state: &OrderState) -> Result<()> 
         Some(discount) => discount_uses::release(tx, state.event, discount),
         None => Ok(()),
     }
-}
-
-/// Records that the payment of an order is to be refunded through the gateway, and reports it.
-fn insert_due_refund(tx: &Transaction<'_>, state: &OrderState) -> Result<()> {
-    refunds::insert_due(tx, &refund_of(state))?;
-    let notification = NotificationDetails::RefundDue(refund_notification(state)?);
-    handler_queue::report(tx, state.organization, [notification])
-}
-
-fn refund_notification(state: &OrderState) -> Result<RefundNotification> {
-    Ok(RefundNotification {
-        order_id: state.id,
-        amount: Amount::in_currency(state.total, decimals_of_stored(&state.currency)?),
-        currency: state.currency.clone(),
-    })
-}
-
-/// A refund of the whole payment of an order.
-fn refund_of(state: &OrderState) -> NewRefund<'_> {
-    NewRefund { organization: state.organization, order: state.id, amount: state.total, currency: &state.currency }
 }

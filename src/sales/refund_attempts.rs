@@ -5,9 +5,11 @@ use std::time::Duration;
 use crate::error::Result;
 use crate::model::amount::Amount;
 use crate::model::handler_notification::{NotificationDetails, RefundNotification};
-use crate::model::id::{EventId, OrderId, OrganizationId};
+use crate::model::id::{EventId, OrderId, OrganizationId, RefundId};
+use crate::model::refund::RefundSource;
 use crate::rules::refund::delay_after;
-use crate::store::{Transaction, checkouts, handler_queue, refunds, sales_figures};
+use crate::store::refunds::DueRefund;
+use crate::store::{Transaction, checkouts, handler_queue, order_refunds, refunds, sales_figures};
 
 /// How long a claim keeps other processes from attempting the same refund. This is longer than a call to the gateway.
 const CLAIM: Duration = Duration::from_mins(1);
@@ -15,55 +17,72 @@ const CLAIM: Duration = Duration::from_mins(1);
 /// A refund that this process has claimed.
 #[derive(Debug, Clone)]
 pub(crate) struct RefundAttempt {
+    pub(crate) id: RefundId,
     pub(crate) order: OrderId,
     pub(crate) organization: OrganizationId,
     pub(crate) event: EventId,
     pub(crate) amount: Amount,
     pub(crate) currency: String,
-    /// The gateway's id of the payment, if it returned one.
+    /// The gateway's reference of the checkout of the order, if it returned one.
     pub(crate) reference: Option<String>,
-    /// Whether the payment completed the order. Otherwise it came too late, or the order was marked as paid.
-    pub(crate) completed_order: bool,
+    /// The gateway's id of the payment, if it is not the one of the order.
+    pub(crate) payment_reference: Option<String>,
+    source: RefundSource,
     /// The number of the attempt, counted from 1.
     pub(crate) number: i64,
 }
 
-/// Claims the refund of an order. Returns `None` if none is due, or another process has claimed it.
-pub(crate) fn claim(tx: &Transaction<'_>, order: OrderId) -> Result<Option<RefundAttempt>> {
+impl RefundAttempt {
+    /// The idempotency key, the same for every attempt. A refund of version 0.1 has the id of its order.
+    pub(crate) fn idempotency_key(&self) -> String {
+        if self.id.raw() == self.order.raw() { format!("refund-{}", self.order) } else { format!("refund-{}", self.id) }
+    }
+}
+
+/// Claims a refund. Returns `None` if it is not due, or another process has claimed it.
+pub(crate) fn claim(tx: &Transaction<'_>, refund: DueRefund) -> Result<Option<RefundAttempt>> {
+    let DueRefund { id, order, .. } = refund;
     tx.lock_event(order)?;
-    let Some(claimed) = refunds::claim(tx, order, tx.now().saturating_add(CLAIM))? else { return Ok(None) };
+    let Some(claimed) = refunds::claim(tx, id, tx.now().saturating_add(CLAIM))? else { return Ok(None) };
     let payment = checkouts::payment(tx, order)?;
     Ok(Some(RefundAttempt {
+        id,
         order,
         organization: payment.organization,
         event: payment.event,
         amount: claimed.amount,
         currency: claimed.currency,
         reference: payment.reference,
-        completed_order: payment.completed_order,
+        payment_reference: claimed.payment_reference,
+        source: claimed.source,
         number: claimed.attempt,
     }))
 }
 
-/// Records that the gateway refunded the payment.
+/// Records that the gateway made the refund.
 pub(crate) fn refunded(tx: &Transaction<'_>, attempt: &RefundAttempt) -> Result<()> {
     tx.lock_event(attempt.order)?;
-    if refunds::mark_done(tx, attempt.order)? && attempt.completed_order {
-        sales_figures::refunded(tx, attempt.order)?;
+    if !refunds::mark_done(tx, attempt.id)? {
+        return Ok(());
     }
+    if attempt.source == RefundSource::Order {
+        sales_figures::refunded(tx, attempt.order, attempt.amount.minor_units())?;
+    }
+    order_refunds::close_payment(tx, attempt.order)?;
     Ok(())
 }
 
 /// Records that the gateway refused the refund for good. It is not attempted again.
 pub(crate) fn refused(tx: &Transaction<'_>, attempt: &RefundAttempt, problem: &str) -> Result<()> {
     tx.lock_event(attempt.order)?;
-    if !refunds::mark_refused(tx, attempt.order, problem)? {
+    if !refunds::mark_refused(tx, attempt.id, problem)? {
         return Ok(());
     }
-    if attempt.completed_order {
-        sales_figures::refund_manual(tx, attempt.order)?;
+    if attempt.source == RefundSource::Order {
+        order_refunds::add_manual(tx, attempt.order, attempt.amount.minor_units())?;
     }
     let notification = NotificationDetails::RefundRefused(RefundNotification {
+        refund_id: Some(attempt.id),
         order_id: attempt.order,
         amount: attempt.amount,
         currency: attempt.currency.clone(),
@@ -75,5 +94,5 @@ pub(crate) fn refused(tx: &Transaction<'_>, attempt: &RefundAttempt, problem: &s
 pub(crate) fn unavailable(tx: &Transaction<'_>, attempt: &RefundAttempt, problem: &str) -> Result<()> {
     tx.lock_event(attempt.order)?;
     let next = tx.now().saturating_add(delay_after(attempt.number));
-    refunds::postpone(tx, attempt.order, next, problem)
+    refunds::postpone(tx, attempt.id, next, problem)
 }

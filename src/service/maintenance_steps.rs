@@ -249,20 +249,20 @@ fn attempt_refunds(service: &TicketingService, run: &mut Run<'_>) -> Result<()> 
         let Some(last) = due.last() else { return Ok(()) };
         after = Some(*last);
         for refund in due {
-            if service.is_skipped(SkippedTable::Refunds, refund.order.raw()) {
+            if service.is_skipped(SkippedTable::Refunds, refund.id.raw()) {
                 continue;
             }
             if run.stops() || attempts == REFUNDS_PER_RUN || monotonic().saturating_sub(started) > REFUND_TIME {
                 return Ok(());
             }
             attempts += 1;
-            match service.attempt_refund(refund.order) {
+            match service.attempt_refund(refund) {
                 Ok(RefundOutcome::Answered) => run.report.answered_refunds += 1,
                 Ok(RefundOutcome::NotDue) => {}
                 // The gateway would not answer the other requests either.
                 Ok(RefundOutcome::Unavailable) => return Ok(()),
                 Err(error) if error.concerns_all_rows() => return Err(error),
-                Err(error) => run.skip(service, SkippedTable::Refunds, refund.order.raw(), &error),
+                Err(error) => run.skip(service, SkippedTable::Refunds, refund.id.raw(), &error),
             }
         }
     }

@@ -207,8 +207,8 @@ impl TicketingService {
         let cancellation = self.write_for(call.caller.identity(), move |tx| {
             order_lifecycle::cancel(tx, &operation, organization, id, can_refund)
         })?;
-        if cancellation.refund_due {
-            self.attempt_refund_now(id);
+        if let Some(refund) = cancellation.refund_due {
+            self.attempt_refund_now(refund);
         }
         Ok(C::output(cancellation.response))
     }

@@ -52,8 +52,8 @@ impl TicketingService {
         if let Some(problem) = payment.refund_refused {
             warn_of_refused_refund(id, problem);
         }
-        if payment.refund_due {
-            self.attempt_refund_now(id);
+        if let Some(refund) = payment.refund_due {
+            self.attempt_refund_now(refund);
         }
         Ok(())
     }

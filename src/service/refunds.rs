@@ -4,14 +4,14 @@ use super::TicketingService;
 use crate::error::Result;
 use crate::form::request::Request;
 use crate::model::caller::Caller;
-use crate::model::id::OrderId;
+use crate::model::id::{OrderId, RefundId};
 use crate::model::page::Page;
 use crate::model::refund::{ListRefunds, Refund};
 use crate::payment::{GatewayError, RefundRequest};
 use crate::rules::checked;
 use crate::sales::refund_attempts;
 use crate::scope::Scope;
-use crate::store::refunds;
+use crate::store::refunds::{self, DueRefund};
 
 /// The result of an attempt to refund a payment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,8 +26,7 @@ pub(super) enum RefundOutcome {
 
 /// # Refunds
 impl TicketingService {
-    /// Lists refunds, those of the newest orders first: due, done, and refused for good. Filters select by status and
-    /// event.
+    /// Lists refunds, newest first: due, done, and refused for good. Filters select by status, event and order.
     ///
     /// Requires the scope `orders:read`.
     ///
@@ -43,7 +42,7 @@ impl TicketingService {
     /// assert_eq!(refunds[0].status, RefundStatus::Done);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn list_refunds(&self, caller: &Caller, request: ListRefunds) -> Result<Page<Refund, OrderId>> {
+    pub fn list_refunds(&self, caller: &Caller, request: ListRefunds) -> Result<Page<Refund, RefundId>> {
         caller.require(Scope::OrdersRead)?;
         let Request { body, errors } = Request::from(request);
         let request = checked(body, errors)?;
@@ -52,29 +51,35 @@ impl TicketingService {
     }
 
     /// Attempts a refund that was just recorded. After a failure, the maintenance attempts it again.
-    pub(super) fn attempt_refund_now(&self, order: OrderId) {
-        if let Err(error) = self.attempt_refund(order) {
+    pub(super) fn attempt_refund_now(&self, refund: DueRefund) {
+        if let Err(error) = self.attempt_refund(refund) {
             tracing::warn!(
                 target: "ticketing::payment",
-                %order,
+                refund = %refund.id,
+                order = %refund.order,
                 %error,
                 "the refund could not be attempted; it stays due"
             );
         }
     }
 
-    /// Asks the gateway to refund the payment of an order, if a refund is due.
-    pub(super) fn attempt_refund(&self, order: OrderId) -> Result<RefundOutcome> {
+    /// Asks the gateway for a refund, if it is due.
+    pub(super) fn attempt_refund(&self, refund: DueRefund) -> Result<RefundOutcome> {
         let Some(gateway) = self.inner.gateway.as_ref().filter(|gateway| gateway.can_refund()) else {
             return Ok(RefundOutcome::NotDue);
         };
-        let Some(attempt) = self.store().write(move |tx| refund_attempts::claim(tx, order))? else {
+        let Some(attempt) = self.store().write(move |tx| refund_attempts::claim(tx, refund))? else {
             return Ok(RefundOutcome::NotDue);
         };
+        let order = attempt.order;
         let mut request = RefundRequest::new(order, attempt.amount, attempt.currency.clone())
             .organization(attempt.organization)
             .event(attempt.event);
+        request.refund_id = attempt.id;
+        request.attempt = u32::try_from(attempt.number).unwrap_or(u32::MAX);
         request.reference.clone_from(&attempt.reference);
+        request.payment_reference.clone_from(&attempt.payment_reference);
+        request.idempotency_key = attempt.idempotency_key();
         let answer = gateway.call(move |gateway| gateway.refund(&request));
         let number = attempt.number;
         let outcome = match &answer {
@@ -86,6 +91,7 @@ impl TicketingService {
             Err(GatewayError::Unavailable(problem)) => {
                 tracing::warn!(
                     target: "ticketing::payment",
+                    refund = %refund.id,
                     %order,
                     attempt = number,
                     problem,

@@ -9,8 +9,7 @@ const RECORD: &str = "UPDATE orders SET payment_link = ?3, payment_reference = ?
         payment_status = COALESCE(payment_status, 'WAITING'), updated_at = ?5
     WHERE id = ?1 AND organization_id = ?2 AND (payment_link IS NULL OR payment_link = '')";
 pub(super) const BY_REFERENCE: &str = "SELECT id, organization_id FROM orders WHERE payment_reference = ?1";
-const PAYMENT: &str =
-    "SELECT id, organization_id, event_id, payment_reference, paid_by_gateway FROM orders WHERE id = ?1";
+const PAYMENT: &str = "SELECT id, organization_id, event_id, payment_reference FROM orders WHERE id = ?1";
 
 /// A checkout that the payment gateway has created for an order.
 pub(crate) struct NewCheckout<'a> {
@@ -57,8 +56,6 @@ pub(crate) struct OrderPayment {
     pub(crate) event: EventId,
     /// The gateway's reference of the payment. `None` if the gateway has returned no checkout.
     pub(crate) reference: Option<String>,
-    /// Whether the payment completed the order.
-    pub(crate) completed_order: bool,
 }
 
 /// Returns the payment of an order.
@@ -68,7 +65,6 @@ pub(crate) fn payment(tx: &Transaction<'_>, order: OrderId) -> Result<OrderPayme
             organization: row.get("organization_id")?,
             event: row.get("event_id")?,
             reference: row.get("payment_reference")?,
-            completed_order: row.get("paid_by_gateway")?,
         })
     })?;
     found.ok_or(Error::NotFound(ResourceKind::Order))

@@ -45,6 +45,7 @@ mod newest_id;
 pub(crate) mod order_details;
 pub(crate) mod order_items;
 pub(crate) mod order_lists;
+pub(crate) mod order_refunds;
 pub(crate) mod order_status;
 pub(crate) mod orders;
 pub(crate) mod organization_usage;

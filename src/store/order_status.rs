@@ -8,7 +8,7 @@ use crate::model::timestamp::Timestamp;
 
 const STATE: &str =
     "SELECT o.id, o.organization_id, o.event_id, o.customer_id, o.customer_name, o.status, o.hold_until, o.currency,
-        o.total, o.payment_status, o.paid_by_gateway, o.discount_id,
+        o.total, o.refunded, o.payment_status, o.paid_by_gateway, o.discount_id,
         CASE WHEN e.status = 'CANCELLED' THEN 1 ELSE 0 END AS event_cancelled
     FROM orders o JOIN events e ON e.id = o.event_id WHERE o.id = ?1 AND o.organization_id = ?2";
 const COMPLETE_PENDING: &str =
@@ -17,7 +17,8 @@ const COMPLETE_PENDING: &str =
 const COMPLETE_EXPIRED: &str =
     "UPDATE orders SET status = 'COMPLETED', completed_at = ?2, updated_at = ?2, paid_by_gateway = ?3
     WHERE id = ?1 AND status = 'EXPIRED'";
-const CANCEL: &str = "UPDATE orders SET status = 'CANCELLED', updated_at = ?2 WHERE id = ?1 AND status = ?3";
+const CANCEL: &str = "UPDATE orders SET status = 'CANCELLED', cancelled_at = ?2, updated_at = ?2
+    WHERE id = ?1 AND status = ?3";
 const EXPIRE: &str = "UPDATE orders SET status = 'EXPIRED',
         updated_at = CASE WHEN updated_at > hold_until THEN updated_at ELSE hold_until END
     WHERE id = ?1 AND status = 'PENDING' AND hold_until <= ?2 RETURNING id, organization_id, customer_id, discount_id";
@@ -58,6 +59,8 @@ pub(crate) struct OrderState {
     pub(crate) currency: String,
     /// In minor units.
     pub(crate) total: i64,
+    /// What was decided to be given back of the total, in minor units.
+    pub(crate) refunded: i64,
     pub(crate) payment: Option<PaymentStatus>,
     pub(crate) paid_by_gateway: bool,
     pub(crate) discount: Option<DiscountId>,
@@ -84,6 +87,7 @@ fn decode(row: &Row<'_>) -> Result<OrderState> {
         hold_until: row.get("hold_until")?,
         currency: row.get("currency")?,
         total: row.get("total")?,
+        refunded: row.get("refunded")?,
         payment: if row.is_null("payment_status")? { None } else { Some(row.text_enum("payment_status")?) },
         paid_by_gateway: row.get("paid_by_gateway")?,
         discount: row.get("discount_id")?,

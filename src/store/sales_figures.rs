@@ -1,7 +1,7 @@
 //! The sales figures of ticket types that change without their seats. `seat_counts` has the others.
 //!
-//! An order is counted in the row of its first ticket type, the one with the lowest id. Amounts are counted in the rows of
-//! all its types. Sums stop at 2^63 - 1.
+//! An order and its refunds are counted in the row of its first ticket type, the one with the lowest id. Sums stop at
+//! 2^63 - 1.
 
 use super::Transaction;
 use crate::error::Result;
@@ -14,17 +14,11 @@ const CANCEL_EXPIRED: &str = "UPDATE ticket_types
     SET expired_orders = expired_orders - 1, cancelled_orders = cancelled_orders + 1
     WHERE id = (SELECT MIN(ticket_type_id) FROM order_items WHERE order_id = ?1)";
 const REFUND: &str = "UPDATE ticket_types SET refunded_total =
-        CASE WHEN refunded_total > 9223372036854775807 - items.amount THEN 9223372036854775807
-            ELSE refunded_total + items.amount END
-    FROM (SELECT ticket_type_id, CAST(SUM(price * quantity - discount) AS BIGINT) AS amount FROM order_items
-        WHERE order_id = ?1 GROUP BY ticket_type_id) items
-    WHERE ticket_types.id = items.ticket_type_id";
+        CASE WHEN refunded_total > 9223372036854775807 - ?2 THEN 9223372036854775807 ELSE refunded_total + ?2 END
+    WHERE id = (SELECT MIN(ticket_type_id) FROM order_items WHERE order_id = ?1)";
 const REFUND_MANUALLY: &str = "UPDATE ticket_types SET manual_refund_total =
-        CASE WHEN manual_refund_total > 9223372036854775807 - items.amount THEN 9223372036854775807
-            ELSE manual_refund_total + items.amount END
-    FROM (SELECT ticket_type_id, CAST(SUM(price * quantity - discount) AS BIGINT) AS amount FROM order_items
-        WHERE order_id = ?1 GROUP BY ticket_type_id) items
-    WHERE ticket_types.id = items.ticket_type_id";
+        CASE WHEN manual_refund_total > 9223372036854775807 - ?2 THEN 9223372036854775807 ELSE manual_refund_total + ?2 END
+    WHERE id = (SELECT MIN(ticket_type_id) FROM order_items WHERE order_id = ?1)";
 const COUNT_SCAN: &str = "UPDATE ticket_types SET checked_in_tickets = checked_in_tickets + ?2 WHERE id = ?1";
 
 /// Counts a completed order as cancelled.
@@ -37,14 +31,21 @@ pub(crate) fn expired_order_cancelled(tx: &Transaction<'_>, order: OrderId) -> R
     count(tx, CANCEL_EXPIRED, order)
 }
 
-/// Adds the total of an order to what the gateway has refunded.
-pub(crate) fn refunded(tx: &Transaction<'_>, order: OrderId) -> Result<()> {
-    count(tx, REFUND, order)
+/// Adds an amount, in minor units, to what the gateway has refunded of the prices of orders. It is negative for a refund
+/// that has failed later.
+pub(crate) fn refunded(tx: &Transaction<'_>, order: OrderId, amount: i64) -> Result<()> {
+    add(tx, REFUND, order, amount)
 }
 
-/// Adds the total of an order to what is to be refunded by hand.
-pub(crate) fn refund_manual(tx: &Transaction<'_>, order: OrderId) -> Result<()> {
-    count(tx, REFUND_MANUALLY, order)
+/// Adds an amount, in minor units, to what is to be given back by hand. It is negative for money that was given back.
+pub(crate) fn refund_manual(tx: &Transaction<'_>, order: OrderId, amount: i64) -> Result<()> {
+    add(tx, REFUND_MANUALLY, order, amount)
+}
+
+fn add(tx: &Transaction<'_>, sql: &str, order: OrderId, amount: i64) -> Result<()> {
+    tx.debug_assert_event_locked();
+    tx.execute(sql, &[order.into(), amount.into()])?;
+    Ok(())
 }
 
 fn count(tx: &Transaction<'_>, sql: &str, order: OrderId) -> Result<()> {

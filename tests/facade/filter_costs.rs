@@ -189,6 +189,7 @@ impl Sample {
             filters! { ListRefunds, |service: &TicketingService, caller: &Caller, request| service.list_refunds(caller, request);
                 status [RefundStatus::Due, RefundStatus::Done, RefundStatus::Refused]
                 event [event.id, elsewhere.id]
+                order [cancelled, pending]
             },
             filters! { ListDiscounts, |service: &TicketingService, caller: &Caller, request| service.list_discounts(caller, request);
                 event [event.id, elsewhere.id]
@@ -259,9 +260,9 @@ fn insert_many(fixture: &Fixture, orders: i64, most: Most, like: i64, ticket_typ
         ));
     }
     insert(&format!(
-        "INSERT INTO refunds (order_id, organization_id, event_id, amount, currency, status, next_attempt_at, created_at,
+        "INSERT INTO refunds (id, order_id, organization_id, event_id, amount, currency, status, next_attempt_at, created_at,
             updated_at)
-        SELECT t.id, few.organization_id, few.event_id, 1250, 'EUR', '{refund_status}', t.at, t.at, t.at FROM few, t"
+        SELECT t.id, t.id, few.organization_id, few.event_id, 1250, 'EUR', '{refund_status}', t.at, t.at, t.at FROM few, t"
     ));
     insert(&format!(
         "INSERT INTO discounts (id, organization_id, event_id, code, code_key, type, value, value_decimals, auto_apply,

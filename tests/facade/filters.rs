@@ -159,6 +159,13 @@ fn refunds_are_found_by_their_event() {
     };
     assert_eq!(of_event(types[0].event_id), [refunded[2], refunded[0]]);
     assert_eq!(of_event(types[1].event_id), [refunded[1]]);
+    let of_order = |order| {
+        let request = ListRefunds::default().order(order);
+        let page = fixture.service.list_refunds(&fixture.caller, request).expect("a page");
+        page.data.iter().map(|refund| refund.order_id).collect::<Vec<_>>()
+    };
+    assert_eq!(of_order(refunded[1]), [refunded[1]]);
+    assert_eq!(of_order(fixture.order(&types[0], 1).id), []);
     assert_eq!(of_event(fixture.event().id), []);
 }
 

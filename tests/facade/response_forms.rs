@@ -109,7 +109,10 @@ fn every_response_has_exactly_the_fields_of_its_shape() {
     let cancelled = json_of(&service.cancel_order(caller, order.id).expect("cancelled"));
     assert_eq!(cancelled, json!({"success": true, "requiresManualRefund": false}));
     let refunds = json_of(&service.list_refunds(caller, ListRefunds::default()).expect("a page"));
-    has_fields(&refunds["data"][0], "orderId amount currency status attempts lastError createdAt updatedAt");
+    has_fields(
+        &refunds["data"][0],
+        "id orderId source amount currency reason reference status attempts lastError createdAt updatedAt",
+    );
     for page in [
         json_of(&service.list_events(caller, ListEvents::default()).expect("a page")),
         json_of(&service.list_ticket_types(caller, event.id, ListTicketTypes::default()).expect("a page")),

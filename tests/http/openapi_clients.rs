@@ -207,6 +207,7 @@ fn every_id_and_cursor_has_a_named_schema() {
         "OrderItemId",
         "OrganizationId",
         "OutboxId",
+        "RefundId",
         "TicketId",
         "TicketTypeId",
         "WebhookDeliveryId",

@@ -159,15 +159,18 @@ fn refunds_are_listed_without_the_text_of_the_gateway() {
     assert_eq!(
         *newest,
         json!({
-            "orderId": refused["id"], "amount": refused["total"], "currency": "EUR", "status": "REFUSED", "attempts": 1,
+            "id": newest["id"], "orderId": refused["id"], "source": "ORDER", "amount": refused["total"], "currency": "EUR",
+            "reason": null, "reference": null, "status": "REFUSED", "attempts": 1,
             "createdAt": newest["createdAt"], "updatedAt": newest["updatedAt"],
         })
     );
-    assert_eq!(page["nextCursor"], refused["id"]);
-    let last = list(&format!("?limit=1&cursor={}", refused["id"].as_str().unwrap()));
+    assert!(newest["id"].as_str().unwrap().starts_with("refund_"));
+    assert_eq!(page["nextCursor"], newest["id"]);
+    let last = list(&format!("?limit=1&cursor={}", newest["id"].as_str().unwrap()));
     assert_eq!((&last["data"][0]["orderId"], &last["nextCursor"]), (&done["id"], &Value::Null));
     assert_eq!(list(&format!("?status=DONE&eventId={event}"))["data"], last["data"]);
     assert_eq!(list("?eventId=event_0000000000001")["data"], json!([]));
+    assert_eq!(list(&format!("?orderId={}", done["id"].as_str().unwrap()))["data"], last["data"]);
     client.get("/v1/refunds?status=PAID").expect(422);
 }
 

@@ -90,10 +90,10 @@ const DAMAGE: &[(&str, &[&str])] = &[
         &["idempotency-record"],
     ),
     ("UPDATE orders SET currency = 'USD' WHERE customer_name = 'paid'", &["order-currency"]),
-    ("UPDATE orders SET status = 'SECRET' WHERE customer_name = 'cancelled'", &["integrity", "order-status", "summary-orders"]),
+    ("UPDATE orders SET status = 'SECRET' WHERE customer_name = 'cancelled'", &["integrity", "order-cancelled-at", "order-status", "summary-orders"]),
     (
         "UPDATE orders SET status = 'CANCELLED' WHERE customer_name = 'paid'",
-        &["summary-amounts", "summary-orders", "ticket-of-cancelled-order"],
+        &["summary-orders", "ticket-of-cancelled-order"],
     ),
     ("UPDATE orders SET status = 'EXPIRED' WHERE customer_name = 'pending'", &["places-held", "summary-orders"]),
     (
@@ -127,12 +127,32 @@ const DAMAGE: &[(&str, &[&str])] = &[
     ("UPDATE refunds SET amount = amount + 1 WHERE status = 'DUE'", &["refund-amount"]),
     ("UPDATE refunds SET event_id = event_id + 1 WHERE status = 'DUE'", &["refund-amount"]),
     ("UPDATE refunds SET event_id = NULL WHERE status = 'DUE'", &["refund-amount"]),
-    ("UPDATE refunds SET status = 'DUE' WHERE status = 'DONE'", &["refund-done"]),
+    ("UPDATE refunds SET status = 'DUE' WHERE status = 'DONE'", &["refund-done", "summary-amounts"]),
     ("UPDATE refunds SET status = 'DONE' WHERE status = 'DUE'", &["refund-done"]),
     (
-        "INSERT INTO refunds (order_id, organization_id, event_id, amount, currency, status, next_attempt_at, created_at, updated_at)
-            SELECT id, organization_id, event_id, total, currency, 'DUE', 0, 0, 0 FROM orders WHERE customer_name = 'paid'",
+        "INSERT INTO refunds (order_id, organization_id, event_id, source, amount, currency, status, next_attempt_at,
+                created_at, updated_at)
+            SELECT id, organization_id, event_id, 'LATE_PAYMENT', total, currency, 'DUE', 0, 0, 0 FROM orders
+            WHERE customer_name = 'paid'",
         &["refund-of-paid"],
+    ),
+    (
+        "INSERT INTO refunds (order_id, organization_id, event_id, source, amount, currency, status, next_attempt_at,
+                created_at, updated_at)
+            SELECT id, organization_id, event_id, 'ORDER', 1, currency, 'DUE', 0, 0, 0 FROM orders
+            WHERE customer_name = 'paid'",
+        &["order-refunded"],
+    ),
+    ("UPDATE orders SET refunded = total + 1 WHERE customer_name = 'paid'", &["order-refunded"]),
+    ("UPDATE orders SET refunded = 1 WHERE customer_name = 'pending'", &["order-refunded"]),
+    ("UPDATE orders SET manual_refund_due = 1, refunded = 1 WHERE customer_name = 'paid'", &["summary-amounts"]),
+    ("UPDATE orders SET cancelled_at = 1 WHERE customer_name = 'paid'", &["order-cancelled-at"]),
+    (
+        "INSERT INTO refunds (order_id, organization_id, event_id, source, amount, currency, status, next_attempt_at,
+                created_at, updated_at)
+            SELECT id, organization_id, event_id, 'OUTSIDE', 1, currency, 'DONE', 0, 0, 0 FROM orders
+            WHERE customer_name = 'paid'",
+        &["summary-amounts"],
     ),
     (
         "DELETE FROM order_items WHERE order_id = (SELECT id FROM orders WHERE customer_name = 'cancelled')",

@@ -341,6 +341,8 @@ fn a_refund_that_is_due_in_a_database_of_0_1_0_is_made() {
     assert_eq!(asked.len(), 1);
     assert_eq!((asked[0].order_id, asked[0].amount), (due[0].order_id, eur(3750)));
     assert_eq!(asked[0].reference, Some(format!("pay-{}", due[0].order_id)));
+    // The key that 0.1.0 may have sent already.
+    assert_eq!(asked[0].idempotency_key, format!("refund-{}", due[0].order_id));
     let done = ListRefunds::default().status(RefundStatus::Done);
     let done = fixture.service.list_refunds(&fixture.caller, done).expect("refunds").data;
     assert!(done.iter().any(|refund| refund.order_id == due[0].order_id));

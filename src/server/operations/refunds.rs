@@ -4,9 +4,9 @@ use serde::Serialize;
 
 use super::super::operation::Operation;
 use crate::model::amount::Amount;
-use crate::model::id::OrderId;
+use crate::model::id::{OrderId, RefundId};
 use crate::model::page::Page;
-use crate::model::refund::{ListRefunds, Refund, RefundStatus};
+use crate::model::refund::{ListRefunds, Refund, RefundSource, RefundStatus};
 use crate::model::timestamp::Timestamp;
 use crate::scope::Scope::OrdersRead;
 
@@ -18,29 +18,37 @@ pub(super) fn operations() -> Vec<Operation> {
         })
         .docs(
             "List refunds",
-            "Refunds through the payment gateway, those of the newest orders first. A REFUSED one has to be made by hand. \
+            "Refunds through the payment gateway, newest first. An order may have several. A REFUSED one has to be made by hand. \
              Orders that the gateway cannot refund at all have none: see `manualRefundTotal` of the event's summary.",
         ),
     ]
 }
 
-/// A refund of the full payment of an order through the payment gateway. An order has at most one.
+/// A refund of a payment through the payment gateway, or of a part of it. An order may have several.
 // The last error of the gateway is left out, because it may reveal internal addresses.
 #[derive(Debug, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "Refund")]
 struct RefundResource {
+    /// The id.
+    id: RefundId,
     /// The order.
     order_id: OrderId,
-    /// The amount, in the currency of the order.
+    /// What is refunded.
+    source: RefundSource,
+    /// The amount.
     amount: Amount,
-    /// An ISO 4217 code.
+    /// The currency of the payment: an ISO 4217 code.
     currency: String,
+    /// Why the organization refunds it. Not set if it gave no reason.
+    reason: Option<String>,
+    /// The gateway's id of the refund. Not set until the gateway has reported it.
+    reference: Option<String>,
     /// The state.
     status: RefundStatus,
     /// How many requests were made to the gateway.
     attempts: i64,
-    /// When the refund was decided.
+    /// When the refund was decided, or when the gateway reported it.
     created_at: Timestamp,
     /// When the refund last changed.
     updated_at: Timestamp,
@@ -48,7 +56,18 @@ struct RefundResource {
 
 impl From<Refund> for RefundResource {
     fn from(refund: Refund) -> Self {
-        let Refund { order_id, amount, currency, status, attempts, created_at, updated_at, last_error: _ } = refund;
-        Self { order_id, amount, currency, status, attempts, created_at, updated_at }
+        Self {
+            id: refund.id,
+            order_id: refund.order_id,
+            source: refund.source,
+            amount: refund.amount,
+            currency: refund.currency,
+            reason: refund.reason,
+            reference: refund.reference,
+            status: refund.status,
+            attempts: refund.attempts,
+            created_at: refund.created_at,
+            updated_at: refund.updated_at,
+        }
     }
 }

@@ -28,31 +28,54 @@ pub(super) const INVARIANTS: &[Invariant] = &[
         name: "payment-for-nothing",
         table: "orders",
         sentence: "a payment through the gateway that did not complete its order must have a refund",
-        violations: "SELECT o.id FROM orders o LEFT JOIN refunds r ON r.order_id = o.id
-            WHERE o.payment_status IN ('COMPLETED', 'REFUNDED') AND o.paid_by_gateway = 0 AND r.order_id IS NULL",
+        violations: "SELECT o.id FROM orders o
+            WHERE o.payment_status IN ('COMPLETED', 'REFUNDED') AND o.paid_by_gateway = 0
+                AND NOT EXISTS (SELECT 1 FROM refunds r WHERE r.order_id = o.id AND r.source = 'LATE_PAYMENT')",
     },
     Invariant {
         name: "refund-amount",
         table: "refunds",
-        sentence: "the organization, event, amount and currency of a refund must be those of its order",
-        violations: "SELECT r.order_id AS id FROM refunds r JOIN orders o ON o.id = r.order_id
-            WHERE r.amount <> o.total OR r.currency <> o.currency OR r.organization_id <> o.organization_id
-                OR r.event_id IS NULL OR r.event_id <> o.event_id",
+        sentence: "the organization and the event of a refund must be those of its order, and its amount and currency must be of its payment",
+        violations: "SELECT r.id FROM refunds r JOIN orders o ON o.id = r.order_id
+            WHERE r.organization_id <> o.organization_id OR r.event_id IS NULL OR r.event_id <> o.event_id
+                OR r.source IN ('ORDER', 'LATE_PAYMENT') AND (r.currency <> o.currency OR r.amount > o.total)
+                OR r.source = 'LATE_PAYMENT' AND r.amount <> o.total",
     },
     Invariant {
         name: "refund-of-paid",
         table: "refunds",
-        sentence: "a refund must be for a COMPLETED or REFUNDED payment, and not for the one that a COMPLETED order was paid with",
-        violations: "SELECT r.order_id AS id FROM refunds r JOIN orders o ON o.id = r.order_id
-            WHERE o.payment_status IS NULL OR o.payment_status NOT IN ('COMPLETED', 'REFUNDED')
-                OR o.status = 'COMPLETED' AND o.paid_by_gateway = 1",
+        sentence: "a refund must be for a COMPLETED or REFUNDED payment: of source ORDER for the one that completed the order, and of source LATE_PAYMENT for another",
+        violations: "SELECT r.id FROM refunds r JOIN orders o ON o.id = r.order_id
+            WHERE r.source IN ('ORDER', 'LATE_PAYMENT') AND (o.payment_status IS NULL
+                OR o.payment_status NOT IN ('COMPLETED', 'REFUNDED')
+                OR (r.source = 'ORDER') <> (o.paid_by_gateway = 1))",
     },
     Invariant {
         name: "refund-done",
         table: "orders",
-        sentence: "a payment must be REFUNDED if its refund is DONE, and must not be REFUNDED otherwise",
-        violations: "SELECT o.id FROM orders o LEFT JOIN refunds r ON r.order_id = o.id AND r.status = 'DONE'
-            WHERE o.payment_status = 'REFUNDED' AND r.order_id IS NULL
-                OR o.payment_status = 'COMPLETED' AND r.order_id IS NOT NULL",
+        sentence: "a payment must be REFUNDED if its DONE refunds leave nothing of it, and must not be REFUNDED otherwise",
+        violations: "SELECT o.id FROM orders o LEFT JOIN
+                (SELECT order_id, CAST(SUM(amount) AS BIGINT) AS amount FROM refunds
+                    WHERE status = 'DONE' AND source <> 'OTHER_PAYMENT' GROUP BY order_id) r
+                ON r.order_id = o.id
+            WHERE o.payment_status = 'REFUNDED' AND COALESCE(r.amount, 0) < o.total
+                OR o.payment_status = 'COMPLETED' AND COALESCE(r.amount, 0) >= o.total",
+    },
+    Invariant {
+        name: "order-refunded",
+        table: "orders",
+        sentence: "what an order gives back, by the gateway and by hand, must be at most its total, and nothing if the order was not completed",
+        violations: "SELECT o.id FROM orders o LEFT JOIN
+                (SELECT order_id, CAST(SUM(amount) AS BIGINT) AS amount FROM refunds
+                    WHERE status <> 'REFUSED' AND source = 'ORDER' GROUP BY order_id) r
+                ON r.order_id = o.id
+            WHERE o.manual_refund_due < 0 OR o.refunded > o.total OR o.refunded <> 0 AND o.completed_at IS NULL
+                OR o.refunded < o.manual_refund_due + COALESCE(r.amount, 0)",
+    },
+    Invariant {
+        name: "order-cancelled-at",
+        table: "orders",
+        sentence: "only a CANCELLED order may have a time of cancellation",
+        violations: "SELECT id FROM orders WHERE cancelled_at IS NOT NULL AND status <> 'CANCELLED'",
     },
 ];

@@ -33,7 +33,7 @@ pub(super) const INVARIANTS: &[Invariant] = &[
     Invariant {
         name: "summary-amounts",
         table: "ticket_types",
-        sentence: "the revenue, discounts, manual payments, refunds and manual refunds of a ticket type must be the sums of its completed orders",
+        sentence: "the revenue, discounts and manual payments of a ticket type must be the sums of its completed orders, and its refunds and manual refunds those of the orders of which it is the type with the lowest id",
         // The lower 32 bits and the rest are summed apart, because the sum may exceed 64 bits.
         violations: "SELECT tt.id FROM ticket_types tt LEFT JOIN (SELECT ticket_type_id,
                     COALESCE(CAST(SUM(amount >> 32) AS BIGINT), 0) AS revenue_high,
@@ -41,31 +41,40 @@ pub(super) const INVARIANTS: &[Invariant] = &[
                     COALESCE(CAST(SUM(discount >> 32) AS BIGINT), 0) AS discount_high,
                     COALESCE(CAST(SUM(discount & 4294967295) AS BIGINT), 0) AS discount_low,
                     COALESCE(CAST(SUM(amount >> 32) FILTER (WHERE paid_by_hand = 1) AS BIGINT), 0) AS manual_payment_high,
-                    COALESCE(CAST(SUM(amount & 4294967295) FILTER (WHERE paid_by_hand = 1) AS BIGINT), 0) AS manual_payment_low,
-                    COALESCE(CAST(SUM(amount >> 32) FILTER (WHERE refunded = 1) AS BIGINT), 0) AS refunded_high,
-                    COALESCE(CAST(SUM(amount & 4294967295) FILTER (WHERE refunded = 1) AS BIGINT), 0) AS refunded_low,
-                    COALESCE(CAST(SUM(amount >> 32) FILTER (WHERE refunded_by_hand = 1) AS BIGINT), 0) AS manual_refund_high,
-                    COALESCE(CAST(SUM(amount & 4294967295) FILTER (WHERE refunded_by_hand = 1) AS BIGINT), 0) AS manual_refund_low
+                    COALESCE(CAST(SUM(amount & 4294967295) FILTER (WHERE paid_by_hand = 1) AS BIGINT), 0) AS manual_payment_low
                 FROM (SELECT i.ticket_type_id, i.price * i.quantity - i.discount AS amount, i.discount,
-                        CASE WHEN o.paid_by_gateway = 0 THEN 1 ELSE 0 END AS paid_by_hand,
-                        CASE WHEN o.paid_by_gateway = 1 AND o.payment_status = 'REFUNDED' THEN 1 ELSE 0 END AS refunded,
-                        CASE WHEN o.status = 'CANCELLED' AND (o.paid_by_gateway = 0 OR o.payment_status = 'COMPLETED'
-                                AND NOT EXISTS (SELECT 1 FROM refunds r WHERE r.order_id = o.id AND r.status = 'DUE'))
-                            THEN 1 ELSE 0 END AS refunded_by_hand
+                        CASE WHEN o.paid_by_gateway = 0 THEN 1 ELSE 0 END AS paid_by_hand
                     FROM orders o JOIN order_items i ON i.order_id = o.id WHERE o.completed_at IS NOT NULL) items
                 GROUP BY ticket_type_id) s
                 ON s.ticket_type_id = tt.id
-            WHERE s.ticket_type_id IS NULL AND (tt.revenue <> 0 OR tt.discount_total <> 0 OR tt.manual_payment_total <> 0
-                    OR tt.refunded_total <> 0 OR tt.manual_refund_total <> 0)
+            WHERE s.ticket_type_id IS NULL AND (tt.revenue <> 0 OR tt.discount_total <> 0 OR tt.manual_payment_total <> 0)
                 OR tt.revenue <> CASE WHEN s.revenue_high + (s.revenue_low >> 32) > 2147483647 THEN 9223372036854775807
                     ELSE ((s.revenue_high + (s.revenue_low >> 32)) << 32) + (s.revenue_low & 4294967295) END
                 OR tt.discount_total <> CASE WHEN s.discount_high + (s.discount_low >> 32) > 2147483647 THEN 9223372036854775807
                     ELSE ((s.discount_high + (s.discount_low >> 32)) << 32) + (s.discount_low & 4294967295) END
                 OR tt.manual_payment_total <> CASE WHEN s.manual_payment_high + (s.manual_payment_low >> 32) > 2147483647 THEN 9223372036854775807
                     ELSE ((s.manual_payment_high + (s.manual_payment_low >> 32)) << 32) + (s.manual_payment_low & 4294967295) END
-                OR tt.refunded_total <> CASE WHEN s.refunded_high + (s.refunded_low >> 32) > 2147483647 THEN 9223372036854775807
-                    ELSE ((s.refunded_high + (s.refunded_low >> 32)) << 32) + (s.refunded_low & 4294967295) END
-                OR tt.manual_refund_total <> CASE WHEN s.manual_refund_high + (s.manual_refund_low >> 32) > 2147483647 THEN 9223372036854775807
-                    ELSE ((s.manual_refund_high + (s.manual_refund_low >> 32)) << 32) + (s.manual_refund_low & 4294967295) END",
+            UNION
+            SELECT tt.id FROM ticket_types tt LEFT JOIN (SELECT first_type,
+                    CAST(SUM(refunded >> 32) AS BIGINT) AS refunded_high,
+                    CAST(SUM(refunded & 4294967295) AS BIGINT) AS refunded_low,
+                    CAST(SUM(manual >> 32) AS BIGINT) AS manual_high,
+                    CAST(SUM(manual & 4294967295) AS BIGINT) AS manual_low
+                FROM (SELECT (SELECT MIN(i.ticket_type_id) FROM order_items i WHERE i.order_id = o.id) AS first_type,
+                        r.amount AS refunded, 0 AS manual
+                    FROM refunds r JOIN orders o ON o.id = r.order_id
+                    WHERE r.status = 'DONE' AND r.source IN ('ORDER', 'OUTSIDE') AND o.paid_by_gateway = 1
+                        AND r.currency = o.currency
+                    UNION ALL
+                    SELECT (SELECT MIN(i.ticket_type_id) FROM order_items i WHERE i.order_id = o.id), 0, o.manual_refund_due
+                    FROM orders o WHERE o.manual_refund_due <> 0) refunds_of_type
+                GROUP BY first_type) s
+                ON s.first_type = tt.id
+            WHERE tt.refunded_total <> COALESCE(CASE WHEN s.refunded_high + (s.refunded_low >> 32) > 2147483647
+                    THEN 9223372036854775807
+                    ELSE ((s.refunded_high + (s.refunded_low >> 32)) << 32) + (s.refunded_low & 4294967295) END, 0)
+                OR tt.manual_refund_total <> COALESCE(CASE WHEN s.manual_high + (s.manual_low >> 32) > 2147483647
+                    THEN 9223372036854775807
+                    ELSE ((s.manual_high + (s.manual_low >> 32)) << 32) + (s.manual_low & 4294967295) END, 0)",
     },
 ];

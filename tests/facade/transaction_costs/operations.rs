@@ -543,9 +543,9 @@ pub const OPERATIONS: &[(&str, Prepare)] = &[
         let order = store.fixture.paid_order(&store.types[0], 1).id;
         copy_order(&database, order, store.size);
         database.run(
-            "INSERT INTO refunds (order_id, organization_id, event_id, amount, currency, status, next_attempt_at, created_at,
-                updated_at)
-            SELECT id, organization_id, event_id, 100, 'EUR', 'DUE', 1, 1, 1 FROM orders WHERE payment_reference LIKE '%-%-%'",
+            "INSERT INTO refunds (id, order_id, organization_id, event_id, amount, currency, status, next_attempt_at,
+                created_at, updated_at)
+            SELECT id, id, organization_id, event_id, 100, 'EUR', 'DUE', 1, 1, 1 FROM orders WHERE payment_reference LIKE '%-%-%'",
         );
         store.next_second();
         maintenance(store)

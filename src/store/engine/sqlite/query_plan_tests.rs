@@ -103,6 +103,7 @@ const STATEMENTS: &[Expected] = &[
     (refunds::DUE_TOO_LATE, &["refunds_due"]),
     (refunds::OF_STATUS, &["refunds_by_status"]),
     (refunds::OF_EVENT, &["refunds_by_event"]),
+    (refunds::OF_ORDER, &["refunds_by_order"]),
     (idempotency_records::EXPIRED, &["idempotency_records_by_age"]),
     (webhooks::LIST, &["webhook_endpoints_by_organization"]),
     (webhook_removals::REMOVE_WAITING, &["webhook_outbox_waiting"]),
@@ -184,8 +185,8 @@ const ROWS: &[&str] = &[
         WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 8000)
         SELECT i, 1 + i % 10, 1 + i % 50, 1 + i % 150, 1 + i % 4000, 1 + i % 4000, 1 + i % 500, 'Ada',
             SUBSTR('00000000000000000000' || i, -20), 'NOT_CHECKED_IN', 0, 0 FROM n",
-    "INSERT INTO refunds (order_id, organization_id, amount, currency, status, next_attempt_at, created_at, updated_at)
-        SELECT id, 1 + id % 10, 1250, 'EUR', CASE id % 50 WHEN 0 THEN 'DUE' ELSE 'DONE' END, 0, 0, 0 FROM orders WHERE id % 4 = 0",
+    "INSERT INTO refunds (id, order_id, organization_id, amount, currency, status, next_attempt_at, created_at, updated_at)
+        SELECT id, id, 1 + id % 10, 1250, 'EUR', CASE id % 50 WHEN 0 THEN 'DUE' ELSE 'DONE' END, 0, 0, 0 FROM orders WHERE id % 4 = 0",
     "INSERT INTO webhook_endpoints (id, organization_id, url, events, enabled, secret, created_at, updated_at)
         WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 200)
         SELECT i, 1 + i % 10, 'https://receiver.example/', '[\"order.completed\"]', 1, 'whsec_', 0, 0 FROM n",

@@ -1,0 +1,70 @@
+//! Decisions to give money back: which part of it through the gateway, and which part by hand.
+
+use crate::error::{Error, Reason, Result};
+use crate::model::amount::Amount;
+use crate::model::handler_notification::{NotificationDetails, RefundNotification};
+use crate::model::id::RefundId;
+use crate::model::refund::RefundSource;
+use crate::rules::money::decimals_of_stored;
+use crate::store::order_status::OrderState;
+use crate::store::refunds::{DueRefund, NewRefund};
+use crate::store::{Transaction, handler_queue, order_refunds, refunds};
+
+/// Gives back a part of what was paid for a completed order: through the gateway, or else by hand. The amount is in minor
+/// units and more than 0. Returns the refund to ask the gateway for.
+pub(super) fn decide(
+    tx: &Transaction<'_>,
+    state: &OrderState,
+    amount: i64,
+    reason: Option<&str>,
+    by_gateway: bool,
+) -> Result<Option<DueRefund>> {
+    if !order_refunds::claim(tx, state.id, amount)? {
+        let detail = "more is to be refunded than is left of what was paid for the order";
+        return Err(Error::conflict(Reason::RefundExceedsPayment, detail));
+    }
+    if !by_gateway {
+        order_refunds::add_manual(tx, state.id, amount)?;
+        return Ok(None);
+    }
+    let refund = NewRefund { reason, ..refund_of(state, RefundSource::Order, amount) };
+    record_due(tx, &refund).map(Some)
+}
+
+/// Records a refund that the gateway is to make, and reports it.
+pub(super) fn record_due(tx: &Transaction<'_>, refund: &NewRefund<'_>) -> Result<DueRefund> {
+    let id = refunds::insert_due(tx, refund)?;
+    let notification = NotificationDetails::RefundDue(notification(refund, id)?);
+    handler_queue::report(tx, refund.organization, [notification])?;
+    Ok(DueRefund::now(tx, id, refund.order))
+}
+
+/// Records a refund that the gateway cannot make, and reports it.
+pub(super) fn record_refused(tx: &Transaction<'_>, refund: &NewRefund<'_>, problem: &str) -> Result<()> {
+    let id = refunds::insert_refused(tx, refund, problem)?;
+    let notification = NotificationDetails::RefundRefused(notification(refund, id)?);
+    handler_queue::report(tx, refund.organization, [notification])
+}
+
+fn notification(refund: &NewRefund<'_>, id: RefundId) -> Result<RefundNotification> {
+    Ok(RefundNotification {
+        refund_id: Some(id),
+        order_id: refund.order,
+        amount: Amount::in_currency(refund.amount, decimals_of_stored(refund.currency)?),
+        currency: refund.currency.to_owned(),
+    })
+}
+
+/// A refund of an amount of the payment of an order, in minor units.
+pub(super) fn refund_of(state: &OrderState, source: RefundSource, amount: i64) -> NewRefund<'_> {
+    NewRefund {
+        organization: state.organization,
+        order: state.id,
+        event: state.event,
+        source,
+        amount,
+        currency: &state.currency,
+        reason: None,
+        payment_reference: None,
+    }
+}
