@@ -52,9 +52,10 @@ pub fn check(currency: &str, amount: i64, param: &str) -> Result<(), Answer> {
         let code = Some("parameter_invalid_integer");
         return Err(Answer::invalid("This value must be greater than or equal to 0.", Some(param), code));
     }
-    if amount > 99_999_999 {
-        let code = Some("amount_too_large");
-        return Err(Answer::invalid("Amount must be no more than 99999999", Some(param), code));
+    let maximum = if currency == "idr" { 999_999_999_999 } else { 99_999_999 };
+    if amount > maximum {
+        let message = format!("Amount must be no more than {maximum}");
+        return Err(Answer::invalid(message, Some(param), Some("amount_too_large")));
     }
     if TWO_ZEROS.contains(&currency) && amount % 100 != 0 {
         let message = format!(
