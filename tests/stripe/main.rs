@@ -4,4 +4,8 @@
 mod by_hand;
 #[path = "../common/mod.rs"]
 mod common;
+#[cfg(feature = "stripe")]
+mod currencies;
 mod fake;
+#[cfg(feature = "stripe")]
+mod gateway;

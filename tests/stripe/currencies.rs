@@ -1,0 +1,93 @@
+//! The amounts that are sent to Stripe, from its page on currencies: <https://docs.stripe.com/currencies>.
+
+use std::time::Duration;
+
+use ticketing::payment::GatewayPayment;
+use ticketing::payment::{CheckoutItem, CheckoutRequest, CheckoutState, CheckoutTerms, LookUp, PaymentGateway};
+
+use crate::common::fake_stripe::FakeStripe;
+use crate::common::{NOW, amount, at};
+use crate::gateway::gateway;
+use ticketing::environment::ManualClock;
+
+/// A currency, an amount with the decimals of ISO 4217, and the number that Stripe expects for it.
+const AMOUNTS: &[(&str, i64, u8, i64)] = &[
+    // "to charge 10 USD, provide an amount value of 1000"
+    ("USD", 1000, 2, 1000),
+    ("EUR", 1250, 2, 1250),
+    // Zero-decimal currencies: "to charge ¥500, provide an amount value of 500".
+    ("BIF", 5000, 0, 5000),
+    ("CLP", 5000, 0, 5000),
+    ("DJF", 5000, 0, 5000),
+    ("GNF", 5000, 0, 5000),
+    ("JPY", 500, 0, 500),
+    ("KMF", 5000, 0, 5000),
+    ("KRW", 5000, 0, 5000),
+    ("PYG", 5000, 0, 5000),
+    ("RWF", 5000, 0, 5000),
+    ("VND", 50_000, 0, 50_000),
+    ("VUV", 5000, 0, 5000),
+    ("XAF", 5000, 0, 5000),
+    ("XOF", 5000, 0, 5000),
+    ("XPF", 5000, 0, 5000),
+    // Zero-decimal at Stripe, two decimals in ISO 4217: 5000 ariary.
+    ("MGA", 500_000, 2, 5000),
+    // "to charge 5 ISK, provide an amount value of 500", and the same for UGX. Both have no decimals in ISO 4217.
+    ("ISK", 5, 0, 500),
+    ("UGX", 5, 0, 500),
+    // "up to twelve digits for IDR, and up to eight digits for all other currencies"
+    ("IDR", 999_999_999_999, 2, 999_999_999_999),
+    ("GBP", 99_999_999, 2, 99_999_999),
+    // Whole units only for payouts; charges may have two decimals.
+    ("HUF", 100_045, 2, 100_045),
+    ("TWD", 80_045, 2, 80_045),
+    // Three decimals, the last of which is 0: "5.124 KWD must be rounded to 5120 or 5130".
+    ("BHD", 5120, 3, 5120),
+    ("JOD", 5120, 3, 5120),
+    ("KWD", 5120, 3, 5120),
+    ("OMR", 5120, 3, 5120),
+    ("TND", 5120, 3, 5120),
+];
+
+/// Amounts that Stripe cannot take.
+const REFUSED: &[(&str, i64, u8)] =
+    &[("KWD", 5124, 3), ("BHD", 5121, 3), ("MGA", 500_020, 2), ("EUR", 100_000_000, 2), ("ISK", 1_000_000, 0)];
+
+fn checkout(index: usize, currency: &str, minor: i64, decimals: u8) -> CheckoutRequest {
+    let order = format!("order_1NR6E9XB000{:02}", index).parse().unwrap();
+    let price = amount(minor, decimals);
+    let request = CheckoutRequest::new(order, price, currency).items(vec![CheckoutItem::new("Seat", 1, price)]);
+    request.created_at(at(NOW)).hold_until(at(NOW).saturating_add(Duration::from_mins(30)))
+}
+
+#[test]
+fn every_amount_arrives_in_the_unit_that_stripe_expects_and_comes_back_as_it_was() {
+    let fake = FakeStripe::start(ManualClock::new(at(NOW)));
+    fake.accept_small_amounts();
+    let gateway = gateway(&fake);
+    for (index, (currency, minor, decimals, expected)) in AMOUNTS.iter().enumerate() {
+        let request = checkout(index, currency, *minor, *decimals);
+        gateway.check_checkout(&CheckoutTerms::new(request.amount, *currency)).expect(currency);
+        let created = gateway.start_checkout(&request).expect(currency);
+        let session = fake.get(&created.reference);
+        assert_eq!(session["amount_total"], *expected, "{currency}");
+        assert_eq!(session["currency"], currency.to_lowercase(), "{currency}");
+        let intent = fake.pay(&created.reference).unwrap();
+        let state = gateway.look_up(&LookUp::new(request.order_id, &created.reference)).expect(currency);
+        let payment = GatewayPayment::new(intent, request.amount, *currency);
+        assert_eq!(state, CheckoutState::Paid(payment), "{currency}");
+    }
+}
+
+#[test]
+fn an_amount_that_stripe_cannot_take_is_refused_before_any_call() {
+    let fake = FakeStripe::start(ManualClock::new(at(NOW)));
+    let gateway = gateway(&fake);
+    for (currency, minor, decimals) in REFUSED {
+        let terms = CheckoutTerms::new(amount(*minor, *decimals), *currency);
+        assert!(gateway.check_checkout(&terms).is_err(), "{minor} {currency}");
+    }
+    let day = CheckoutTerms::new(amount(1250, 2), "EUR").hold(Duration::from_hours(24));
+    assert!(gateway.check_checkout(&day).is_err());
+    assert!(fake.requests().is_empty());
+}
