@@ -17,10 +17,9 @@ const THREE_DECIMALS: [&str; 5] = ["BHD", "JOD", "KWD", "OMR", "TND"];
 /// The currencies with two decimals at Stripe, which both must be 0.
 const WHOLE_UNITS: [&str; 2] = ["ISK", "UGX"];
 
-/// The highest amount in Stripe's units: 8 digits, but 12 digits in Indonesian rupiah.
-fn max_units(currency: &str) -> i64 {
-    if currency == "IDR" { 999_999_999_999 } else { 99_999_999 }
-}
+/// The highest amount in Stripe's units: 12 digits, for most cards. Other payment methods take less, of which Stripe
+/// offers the customer those that are possible.
+const MAX_UNITS: i64 = 999_999_999_999;
 
 /// How Stripe expresses amounts of a currency.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,9 +64,8 @@ pub(super) fn to_stripe(amount: Amount, currency: &str) -> Result<i64, String> {
         };
         return Err(format!("must cost a multiple of {unit} {currency} to be paid with Stripe, which {amount} is not"));
     };
-    let max_units = max_units(currency);
-    if !(0..=max_units).contains(&units) {
-        let most = Amount::new(max_units / step * step, decimals).unwrap_or_default();
+    if !(0..=MAX_UNITS).contains(&units) {
+        let most = Amount::new(MAX_UNITS / step * step, decimals).unwrap_or_default();
         return Err(format!("must cost 0 to {most} {currency} to be paid with Stripe, which {amount} does not"));
     }
     Ok(units)
@@ -133,7 +131,7 @@ mod tests {
             ("1.5", "JPY"),
             ("0.005", "EUR"),
             ("-1", "EUR"),
-            ("1000000", "EUR"),
+            ("10000000000", "EUR"),
             ("10000000000", "IDR"),
             ("1", "XAU"),
             ("1", "XXX"),
@@ -153,8 +151,8 @@ mod tests {
             "must cost a multiple of 1 MGA to be paid with Stripe, which 0.2 is not"
         );
         assert_eq!(
-            units("1000000", "EUR").unwrap_err(),
-            "must cost 0 to 999999.99 EUR to be paid with Stripe, which 1000000 does not"
+            units("10000000000", "EUR").unwrap_err(),
+            "must cost 0 to 9999999999.99 EUR to be paid with Stripe, which 10000000000 does not"
         );
     }
 

@@ -59,10 +59,11 @@ impl ErrorAnswer {
         self.code.as_deref() == Some(code)
     }
 
-    /// Whether the idempotency key cannot lead to another answer before Stripe forgets it: Stripe stored a failure of
-    /// its own under it, or other parameters.
+    /// Whether the idempotency key cannot lead to success before Stripe forgets it: Stripe has stored a temporary failure
+    /// under it, or other parameters.
     pub(super) fn uses_up_key(&self) -> bool {
-        (self.status >= 500 && self.replayed) || self.kind.as_deref() == Some("idempotency_error") && self.status == 400
+        let has_other_parameters = self.status == 400 && self.kind.as_deref() == Some("idempotency_error");
+        (self.replayed && self.is_temporary()) || has_other_parameters
     }
 
     /// Whether the same request may succeed later. Statuses: 401 and 403 are about the key, which the operator can
@@ -192,6 +193,8 @@ mod tests {
         let replayed = |status| ErrorAnswer::new(status, true, None, &json!({}));
         assert!(replayed(500).uses_up_key());
         assert!(!replayed(400).uses_up_key());
+        let balance = json!({"error": {"code": "balance_insufficient"}});
+        assert!(ErrorAnswer::new(400, true, None, &balance).uses_up_key());
         assert!(!answer(500, &json!({})).uses_up_key());
         assert!(answer(400, &json!({"type": "idempotency_error"})).uses_up_key());
         assert!(!answer(409, &json!({"type": "idempotency_error", "code": "idempotency_key_in_use"})).uses_up_key());

@@ -35,9 +35,10 @@ const AMOUNTS: &[(&str, i64, u8, i64)] = &[
     // "to charge 5 ISK, provide an amount value of 500", and the same for UGX. Both have no decimals in ISO 4217.
     ("ISK", 5, 0, 500),
     ("UGX", 5, 0, 500),
-    // "up to twelve digits for IDR, and up to eight digits for all other currencies"
+    // "12 digits for most card payments, for a maximum of 999,999,999,999 in minor units"
     ("IDR", 999_999_999_999, 2, 999_999_999_999),
-    ("GBP", 99_999_999, 2, 99_999_999),
+    ("GBP", 999_999_999_999, 2, 999_999_999_999),
+    ("COP", 25_000_000, 2, 25_000_000),
     // Whole units only for payouts; charges may have two decimals.
     ("HUF", 100_045, 2, 100_045),
     ("TWD", 80_045, 2, 80_045),
@@ -50,8 +51,13 @@ const AMOUNTS: &[(&str, i64, u8, i64)] = &[
 ];
 
 /// Amounts that Stripe cannot take.
-const REFUSED: &[(&str, i64, u8)] =
-    &[("KWD", 5124, 3), ("BHD", 5121, 3), ("MGA", 500_020, 2), ("EUR", 100_000_000, 2), ("ISK", 1_000_000, 0)];
+const REFUSED: &[(&str, i64, u8)] = &[
+    ("KWD", 5124, 3),
+    ("BHD", 5121, 3),
+    ("MGA", 500_020, 2),
+    ("EUR", 1_000_000_000_000, 2),
+    ("ISK", 10_000_000_000, 0),
+];
 
 fn checkout(index: usize, currency: &str, minor: i64, decimals: u8) -> CheckoutRequest {
     let order = format!("order_1NR6E9XB000{:02}", index).parse().unwrap();

@@ -9,3 +9,5 @@ mod currencies;
 mod fake;
 #[cfg(feature = "stripe")]
 mod gateway;
+#[cfg(feature = "stripe")]
+mod refunds_and_notices;

@@ -52,7 +52,7 @@ pub fn check(currency: &str, amount: i64, param: &str) -> Result<(), Answer> {
         let code = Some("parameter_invalid_integer");
         return Err(Answer::invalid("This value must be greater than or equal to 0.", Some(param), code));
     }
-    let maximum = if currency == "idr" { 999_999_999_999 } else { 99_999_999 };
+    let maximum = 999_999_999_999;
     if amount > maximum {
         let message = format!("Amount must be no more than {maximum}");
         return Err(Answer::invalid(message, Some(param), Some("amount_too_large")));

@@ -1,0 +1,410 @@
+//! The gateway against the fake, without a service: refunds after failures, notices, accounts and settings.
+
+use std::time::Duration;
+
+use ticketing::discount::Percentage;
+use ticketing::environment::{Clock, ManualClock};
+use ticketing::id::{OrderId, RefundId};
+use ticketing::payment::{
+    CheckoutItem, CheckoutRequest, CheckoutState, CloseCheckout, DisputeStatus, GatewayError, GatewayEvent,
+    GatewayNotice, GatewayPayment, LookUp, NoticeError, NoticeHeaders, PaymentGateway, RefundRequest, RefundStatus,
+};
+use ticketing::stripe::{ConnectedAccount, StripeGateway};
+use ticketing::{Amount, Error};
+
+use crate::common::fake_stripe::{FakeStripe, Fault, Notice, WEBHOOK_SECRET};
+use crate::common::{NOW, at};
+
+const SESSIONS: &str = "/v1/checkout/sessions";
+const REFUNDS: &str = "/v1/refunds";
+const HALF: Amount = Amount::cents(1250);
+const WHOLE: Amount = Amount::cents(2500);
+
+struct Stripe {
+    fake: FakeStripe,
+    clock: ManualClock,
+    gateway: StripeGateway,
+}
+
+fn order() -> OrderId {
+    "order_1NR6E9XB00000".parse().unwrap()
+}
+
+fn refund_id(last: u8) -> RefundId {
+    format!("refund_1NR6E9XB0000{last}").parse().unwrap()
+}
+
+fn checkout() -> CheckoutRequest {
+    let now = at(NOW);
+    let mut request = CheckoutRequest::new(order(), WHOLE, "EUR")
+        .created_at(now)
+        .hold_until(now.saturating_add(Duration::from_mins(15)))
+        .event_title("Summer Night")
+        .items([CheckoutItem::new("Seat", 2, WHOLE)])
+        .public_url("https://tickets.example.com");
+    request.customer.email = "ada@localhost".to_owned();
+    request
+}
+
+impl Stripe {
+    fn start() -> Self {
+        let clock = ManualClock::new(at(NOW));
+        let fake = FakeStripe::start(clock.clone());
+        let builder = StripeGateway::builder(fake.secret_key()).webhook_secret(WEBHOOK_SECRET);
+        let gateway = builder.api_base(fake.url()).build().unwrap();
+        Self { fake, clock, gateway }
+    }
+
+    /// Creates a session. Returns its id.
+    fn open(&self) -> String {
+        self.gateway.start_checkout(&checkout()).unwrap().reference
+    }
+
+    /// Creates a session, which the customer pays. Returns its id and that of the payment.
+    fn paid(&self) -> (String, String) {
+        let session = self.open();
+        let payment = self.fake.pay(&session).unwrap();
+        (session, payment)
+    }
+
+    fn look_up(&self, session: &str) -> CheckoutState {
+        self.gateway.look_up(&LookUp::new(order(), session)).unwrap()
+    }
+
+    fn refund(&self, payment: &str, amount: Amount, attempt: u32) -> Result<(), GatewayError> {
+        let request = RefundRequest::new(order(), amount, "EUR").refund(refund_id(1)).payment_reference(payment);
+        self.gateway.refund(&request.idempotency_key("refund-1").attempt(attempt))
+    }
+
+    /// The amounts of the refunds that did not fail.
+    fn refunded(&self) -> Vec<i64> {
+        let refunds = self.fake.all("refund");
+        let accepted = refunds.iter().filter(|refund| refund["status"] != "failed");
+        accepted.map(|refund| refund["amount"].as_i64().unwrap()).collect()
+    }
+
+    fn read_with(&self, signature: &str, body: &str) -> Result<Vec<GatewayNotice>, NoticeError> {
+        let headers: NoticeHeaders = [("stripe-signature", signature)].into_iter().collect();
+        self.gateway.read_notice(&headers, body.as_bytes(), self.clock.now())
+    }
+
+    fn read(&self, notice: &Notice) -> Vec<GatewayNotice> {
+        self.read_with(&self.fake.sign(notice), &notice.body).unwrap()
+    }
+
+    /// What the notices of this type since the last call say.
+    fn read_all(&self, kind: &str) -> Vec<GatewayNotice> {
+        let notices = self.fake.take_notices();
+        notices.iter().filter(|notice| notice.kind == kind).flat_map(|notice| self.read(notice)).collect()
+    }
+}
+
+fn paid_state(payment: &str) -> CheckoutState {
+    CheckoutState::Paid(GatewayPayment::new(payment, WHOLE, "EUR"))
+}
+
+#[test]
+fn a_reference_that_stripe_does_not_know_is_unknown() {
+    let stripe = Stripe::start();
+    for unknown in ["cs_test_unknown", "sandbox_x", "cs_1/../../refunds", ""] {
+        let close = stripe.gateway.close_checkout(&CloseCheckout::new(order(), unknown));
+        assert_eq!(close, Ok(CheckoutState::Unknown), "{unknown}");
+        assert_eq!(stripe.look_up(unknown), CheckoutState::Unknown, "{unknown}");
+    }
+}
+
+#[test]
+fn requests_have_a_pinned_version_and_the_key_of_the_order() {
+    let stripe = Stripe::start();
+    stripe.open();
+    let request = &stripe.fake.requests_to("POST", SESSIONS)[0].request;
+    assert_eq!(request.header("idempotency-key"), Some("checkout-order_1NR6E9XB00000"));
+    assert_eq!(request.header("stripe-version"), Some("2026-10-28.endive"));
+}
+
+#[test]
+fn failures_of_stripe_are_temporary_and_refusals_are_final() {
+    let stripe = Stripe::start();
+    for fault in [Fault::RateLimited, Fault::BadGateway, Fault::CloseBefore, Fault::ServerError] {
+        stripe.fake.fail("POST", SESSIONS, fault.clone(), 1);
+        let error = stripe.gateway.start_checkout(&checkout()).unwrap_err();
+        assert!(matches!(error, GatewayError::Unavailable(_)), "{fault:?}: {error}");
+    }
+    let other = StripeGateway::builder("sk_test_wrong_key").api_base(stripe.fake.url()).build().unwrap();
+    let error = other.start_checkout(&checkout()).unwrap_err();
+    assert!(matches!(error, GatewayError::Unavailable(_)), "{error}");
+    assert!(!format!("{error}{error:?}{other:?}").contains("wrong_key"), "{error}");
+
+    // Below Stripe's minimum of 0.50 EUR.
+    let small = checkout().amount(Amount::cents(10)).items([]).idempotency_key("checkout-small");
+    let error = stripe.gateway.start_checkout(&small).unwrap_err();
+    assert!(matches!(&error, GatewayError::Refused(text) if text.contains("amount_too_small")), "{error}");
+
+    // Nothing is sent that Stripe cannot take.
+    let before = stripe.fake.requests().len();
+    let strange = checkout().currency("XAU");
+    assert!(matches!(stripe.gateway.start_checkout(&strange), Err(GatewayError::Refused(_))));
+    let long = checkout().hold_until(at(NOW).saturating_add(Duration::from_hours(24)));
+    assert!(matches!(stripe.gateway.start_checkout(&long), Err(GatewayError::Refused(_))));
+    assert_eq!(stripe.fake.requests().len(), before);
+}
+
+#[test]
+fn a_stored_failure_is_passed_by_with_other_keys_five_in_a_day() {
+    let stripe = Stripe::start();
+    let (_, payment) = stripe.paid();
+    stripe.fake.fail("POST", REFUNDS, Fault::ServerError, 1000);
+    for attempt in 1..8 {
+        assert!(matches!(stripe.refund(&payment, WHOLE, attempt), Err(GatewayError::Unavailable(_))), "{attempt}");
+    }
+    let requests = stripe.fake.requests_to("POST", REFUNDS);
+    let mut keys: Vec<_> = requests.iter().filter_map(|recorded| recorded.request.header("idempotency-key")).collect();
+    keys.sort_unstable();
+    keys.dedup();
+    assert_eq!(keys, ["refund-1", "refund-1-2", "refund-1-3", "refund-1-4", "refund-1-5"]);
+    stripe.fake.repair();
+    assert!(stripe.refund(&payment, WHOLE, 8).is_err(), "Stripe repeats the stored failures");
+    stripe.clock.advance(Duration::from_hours(25));
+    stripe.refund(&payment, WHOLE, 9).unwrap();
+    assert_eq!(stripe.refunded(), [2500]);
+}
+
+#[test]
+fn a_refund_that_failed_later_is_made_again() {
+    let stripe = Stripe::start();
+    let (_, payment) = stripe.paid();
+    stripe.refund(&payment, WHOLE, 1).unwrap();
+    let first = stripe.fake.all("refund")[0]["id"].as_str().unwrap().to_owned();
+    stripe.fake.fail_refund(&first);
+    // Also if the attempts are counted from 1 again: Stripe repeats that the refund was accepted.
+    stripe.refund(&payment, WHOLE, 1).unwrap();
+    assert_eq!(stripe.refunded(), [2500]);
+    stripe.refund(&payment, WHOLE, 2).unwrap();
+    assert_eq!(stripe.refunded(), [2500]);
+    assert_eq!(stripe.fake.all("refund").len(), 2);
+}
+
+#[test]
+fn a_refund_of_what_is_not_there_is_refused() {
+    let stripe = Stripe::start();
+    let session = stripe.open();
+    let request = RefundRequest::new(order(), WHOLE, "EUR").refund(refund_id(1)).reference(&session);
+    assert!(matches!(stripe.gateway.refund(&request), Err(GatewayError::Refused(_))));
+    let payment = stripe.fake.pay(&session).unwrap();
+    stripe.fake.refund_outside(&payment, None);
+    for attempt in [1, 2] {
+        let refused = stripe.refund(&payment, WHOLE, attempt).unwrap_err();
+        assert!(
+            matches!(&refused, GatewayError::Refused(text) if text.contains("charge_already_refunded")),
+            "{refused}"
+        );
+    }
+    assert_eq!(
+        stripe.refund("pi_unknown", WHOLE, 1).map_err(|error| matches!(error, GatewayError::Refused(_))),
+        Err(true)
+    );
+    let nothing = RefundRequest::new(order(), WHOLE, "EUR");
+    assert!(matches!(stripe.gateway.refund(&nothing), Err(GatewayError::Refused(_))));
+
+    // The payment is found by its session.
+    let stripe = Stripe::start();
+    let (session, _) = stripe.paid();
+    stripe.gateway.refund(&request.reference(session)).unwrap();
+    assert_eq!(stripe.refunded(), [2500]);
+}
+
+#[test]
+fn notices_about_sessions_say_what_became_of_them() {
+    let stripe = Stripe::start();
+    let (session, payment) = stripe.paid();
+    let notices = stripe.read_all("checkout.session.completed");
+    assert_eq!(notices.len(), 1);
+    assert_eq!(notices[0].checkout_reference.as_deref(), Some(session.as_str()));
+    assert_eq!(notices[0].payment_reference.as_deref(), Some(payment.as_str()));
+    assert_eq!(notices[0].order_id, Some(order()));
+    assert!(notices[0].id.starts_with("evt_"));
+    assert_eq!(notices[0].event, GatewayEvent::Checkout(paid_state(&payment)));
+
+    let stripe = Stripe::start();
+    let session = stripe.open();
+    stripe.clock.advance(Duration::from_mins(31));
+    assert_eq!(stripe.look_up(&session), CheckoutState::Closed);
+    let notices = stripe.read_all("checkout.session.expired");
+    assert_eq!(notices[0].event, GatewayEvent::Checkout(CheckoutState::Closed));
+}
+
+#[test]
+fn a_refund_of_ours_is_told_from_others_and_the_order_of_notices_does_not_matter() {
+    let stripe = Stripe::start();
+    let (_, payment) = stripe.paid();
+    stripe.fake.take_notices();
+    stripe.refund(&payment, HALF, 1).unwrap();
+    let ours = stripe.fake.all("refund")[0]["id"].as_str().unwrap().to_owned();
+    let accepted = GatewayEvent::Refund { refund_id: refund_id(1), reference: ours.clone(), failed: None };
+    let notices = stripe.read_all("charge.refunded");
+    assert_eq!(notices.len(), 1);
+    assert_eq!(notices[0].event, accepted);
+    assert_eq!(notices[0].payment_reference.as_deref(), Some(payment.as_str()));
+
+    let outside = stripe.fake.refund_outside(&payment, Some(300));
+    let events: Vec<_> = stripe.read_all("charge.refunded").into_iter().map(|notice| notice.event).collect();
+    let of_dashboard = GatewayEvent::OutsideRefund {
+        reference: outside["id"].as_str().unwrap().to_owned(),
+        amount: Amount::cents(300),
+        currency: "EUR".to_owned(),
+        status: RefundStatus::Done,
+    };
+    assert_eq!(events.len(), 2);
+    assert!(events.contains(&of_dashboard) && events.contains(&accepted), "{events:?}");
+
+    stripe.fake.fail_refund(&ours);
+    let late = stripe.fake.take_notices();
+    let late = late.iter().find(|notice| notice.kind == "refund.failed").unwrap();
+    let failed = GatewayEvent::Refund {
+        refund_id: refund_id(1),
+        reference: ours,
+        failed: Some("expired_or_canceled_card".to_owned()),
+    };
+    assert!(stripe.read(late).iter().any(|notice| notice.event == failed));
+    // The second attempt was accepted before the notice about the first one arrived.
+    stripe.refund(&payment, HALF, 2).unwrap();
+    let events: Vec<_> = stripe.read(late).into_iter().map(|notice| notice.event).collect();
+    assert!(!events.contains(&failed), "{events:?}");
+    assert!(matches!(&events[..], [GatewayEvent::Refund { failed: None, .. }, GatewayEvent::OutsideRefund { .. }]));
+
+    stripe.fake.fail("GET", REFUNDS, Fault::ServerError, 1);
+    let unavailable = stripe.read_with(&stripe.fake.sign(late), &late.body);
+    assert!(matches!(unavailable, Err(NoticeError::Unavailable(_))), "{unavailable:?}");
+}
+
+#[test]
+fn a_dispute_is_reported_when_it_opens_and_closes() {
+    let stripe = Stripe::start();
+    let (_, payment) = stripe.paid();
+    let id = stripe.fake.dispute(&payment);
+    let dispute = |status| GatewayEvent::Dispute {
+        reference: id.clone(),
+        amount: WHOLE,
+        currency: "EUR".to_owned(),
+        reason: "fraudulent".to_owned(),
+        status,
+    };
+    let notices = stripe.read_all("charge.dispute.created");
+    assert_eq!(notices[0].event, dispute(DisputeStatus::Open));
+    assert_eq!(notices[0].payment_reference.as_deref(), Some(payment.as_str()));
+    stripe.fake.close_dispute(&id, false);
+    assert_eq!(stripe.read_all("charge.dispute.closed")[0].event, dispute(DisputeStatus::Lost));
+}
+
+#[test]
+fn only_signed_notices_are_read() {
+    let stripe = Stripe::start();
+    stripe.paid();
+    let notice =
+        stripe.fake.take_notices().into_iter().find(|notice| notice.kind == "checkout.session.completed").unwrap();
+    let signature = stripe.fake.sign(&notice);
+    for (signature, body) in [("", notice.body.as_str()), ("t=1,v1=00", &notice.body), (&signature, "{}"), ("x", "{")] {
+        assert_eq!(stripe.read_with(signature, body), Err(NoticeError::InvalidSignature), "{signature}");
+    }
+    let none = stripe.gateway.read_notice(&NoticeHeaders::default(), notice.body.as_bytes(), stripe.clock.now());
+    assert_eq!(none, Err(NoticeError::InvalidSignature));
+    stripe.clock.advance(Duration::from_secs(301));
+    assert_eq!(stripe.read_with(&signature, &notice.body), Err(NoticeError::InvalidSignature));
+
+    let signed = |body: String| {
+        let notice = Notice { id: "evt_1".to_owned(), kind: String::new(), body };
+        stripe.read_with(&stripe.fake.sign(&notice), &notice.body)
+    };
+    let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
+    let session =
+        |object: &str| format!(r#"{{"id":"evt_1","type":"checkout.session.completed","data":{{"object":{object}}}}}"#);
+    for body in [
+        String::new(),
+        "{".to_owned(),
+        "[]".to_owned(),
+        "null".to_owned(),
+        r#"{"id":"evt_1"}"#.to_owned(),
+        r#"{"id":"e\nvt","type":"a","data":{"object":{}}}"#.to_owned(),
+        session(r#"{"mode":"payment","id":"pi_1","status":"open"}"#),
+        session(r#"{"mode":"payment","id":"cs_1","status":5}"#),
+        session(
+            r#"{"mode":"payment","id":"cs_1","status":"complete","payment_status":"paid","payment_intent":"pi_1"}"#,
+        ),
+        session(&deep),
+        deep,
+    ] {
+        let result = signed(body.clone());
+        assert!(matches!(result, Err(NoticeError::Unreadable(_))), "{result:?} {}", &body[..body.len().min(100)]);
+    }
+    // Of other programs, or of types that say nothing about payments.
+    for body in [
+        r#"{"id":"evt_1","type":"customer.created","data":{"object":{}}}"#.to_owned(),
+        session(r#"{"mode":"subscription","id":"cs_1","status":"complete","payment_status":"paid"}"#),
+        r#"{"id":"evt_1","type":"charge.refunded","data":{"object":{"payment_intent":null}}}"#.to_owned(),
+    ] {
+        assert_eq!(signed(body), Ok(Vec::new()));
+    }
+}
+
+#[test]
+fn an_organization_may_have_an_account_of_its_own() {
+    let stripe = Stripe::start();
+    let account = ConnectedAccount::new("acct_1").application_fee(Percentage::whole(3).unwrap());
+    let gateway = StripeGateway::builder(stripe.fake.secret_key())
+        .webhook_secret(WEBHOOK_SECRET)
+        .api_base(stripe.fake.url())
+        .account_for(move |_| Some(account.clone()))
+        .build()
+        .unwrap();
+    let session = gateway.start_checkout(&checkout()).unwrap().reference;
+    let payment = stripe.fake.pay(&session).unwrap();
+    assert_eq!(gateway.look_up(&LookUp::new(order(), &session)).unwrap(), paid_state(&payment));
+    assert_eq!(stripe.look_up(&session), CheckoutState::Unknown, "the other account does not have it");
+    let refund = RefundRequest::new(order(), HALF, "EUR").refund(refund_id(1)).payment_reference(&payment);
+    gateway.refund(&refund).unwrap();
+    for recorded in stripe.fake.requests().iter().filter(|recorded| recorded.request.path != SESSIONS) {
+        let is_ours = recorded.request.header("stripe-account") == Some("acct_1");
+        assert!(is_ours || recorded.request.path.ends_with(&session), "{}", recorded.request.path);
+    }
+    // Its owner could write any order into the metadata of its own payments: only ids of Stripe count.
+    for notice in stripe.fake.take_notices() {
+        let headers: NoticeHeaders = [("Stripe-Signature", stripe.fake.sign(&notice))].into_iter().collect();
+        for read in gateway.read_notice(&headers, notice.body.as_bytes(), stripe.clock.now()).unwrap() {
+            assert_eq!(read.order_id, None);
+            assert_eq!(read.payment_reference.as_deref(), Some(payment.as_str()));
+        }
+    }
+}
+
+#[test]
+fn the_setup_tells_which_types_of_events_an_endpoint_lacks() {
+    let stripe = Stripe::start();
+    assert_eq!(stripe.gateway.check_setup().unwrap().endpoints, []);
+    stripe.fake.set_endpoint("http://127.0.0.1:1/gateway/notices");
+    let setup = stripe.gateway.check_setup().unwrap();
+    assert!(setup.endpoints[0].missing_event_types.is_empty() && setup.endpoints[0].is_enabled);
+    let some = ["checkout.session.completed", "charge.refunded", "charge.dispute.created", "charge.dispute.closed"];
+    stripe.fake.set_endpoint_with("http://127.0.0.1:1/gateway/notices", &[WEBHOOK_SECRET], &some);
+    let missing = &stripe.gateway.check_setup().unwrap().endpoints[0].missing_event_types;
+    let expected = [
+        "checkout.session.async_payment_failed",
+        "checkout.session.async_payment_succeeded",
+        "checkout.session.expired",
+        "refund.failed",
+    ];
+    assert_eq!(missing[..], expected);
+}
+
+#[test]
+fn secrets_are_in_no_debug_text_and_wrong_settings_are_refused() {
+    let builder = || StripeGateway::builder("sk_live_topsecret").webhook_secret("whsec_topsecret");
+    let text = format!("{:?} {:?}", builder(), builder().build().unwrap());
+    assert!(!text.contains("topsecret"), "{text}");
+    let field = |error: Error| error.fields()[0].path.clone();
+    assert_eq!(field(StripeGateway::builder(" ").build().unwrap_err()), "secret_key");
+    let error = StripeGateway::builder("sk_live_\ntopsecret").build().unwrap_err();
+    assert!(!format!("{error} {error:?}").contains("topsecret"));
+    assert_eq!(field(error), "secret_key");
+    assert_eq!(field(builder().webhook_secret("").build().unwrap_err()), "webhook_secret");
+    assert_eq!(field(builder().api_base("http://api.stripe.com").build().unwrap_err()), "api_base");
+}
