@@ -63,6 +63,9 @@ fn describe(error: &FieldError) -> String {
         "expiresAt" => "expires",
         "order_hold" => "order-hold",
         "public_url" => "public-url",
+        "secret_key" => "stripe-key-file",
+        "webhook_secret" => "stripe-webhook-secret-file",
+        "api_base" => "stripe-api-base",
         path => path,
     };
     format!("--{option} {}", error.message)

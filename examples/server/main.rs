@@ -6,6 +6,7 @@ mod failure;
 mod options;
 mod raw_options;
 mod serve;
+mod stripe;
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -14,6 +15,8 @@ use failure::Failure;
 use options::Command;
 
 fn main() -> ExitCode {
+    // TLS needs an implementation of cryptography. This fails only if the process has one already.
+    let _ = rustls::crypto::ring::default_provider().install_default();
     match options::parse(std::env::args_os().skip(1), &|name| std::env::var_os(name)).and_then(execute) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
@@ -32,6 +35,7 @@ fn execute(command: Command) -> Result<(), Failure> {
         Command::Backup { database, path } => database::back_up(&database, &path),
         Command::Restore { database, backup } => database::restore(&backup, &database),
         Command::Check { database } => database::check(&database),
+        Command::StripeCheck(settings) => stripe::check(&settings),
     }
 }
 

@@ -13,10 +13,11 @@ use ticketing::text_enum::TextEnum;
 
 use crate::failure::{Failure, usage};
 use crate::raw_options::{RawOptions, RawValue};
+use crate::stripe::{self, StripeSettings};
 
 pub(crate) const HELP: &str = "\
 Ticketing server: events, orders, tickets and check-in over HTTP, stored in one SQLite file.
-Payments go through a sandbox gateway, which takes no money.
+Payments go through a sandbox gateway, which takes no money, unless the files of Stripe are set.
 
 Usage: server [OPTIONS]                      Run the server
        server COMMAND [--database PATH]      Run a command
@@ -47,6 +48,17 @@ Options. Each can also be set by its environment variable; the command line take
   --no-migration-copy     TICKETING_NO_MIGRATION_COPY
                                                    Keep no copy of a database that is migrated to a newer schema; the
                                                    variable is true or false [default: false]
+  --stripe-key-file PATH  TICKETING_STRIPE_KEY_FILE
+                                                   File with Stripe's secret key. Customers then pay with Stripe
+                                                   Checkout
+  --stripe-webhook-secret-file PATH
+                          TICKETING_STRIPE_WEBHOOK_SECRET_FILE
+                                                   File with the signing secret of Stripe's endpoint, whose URL is the
+                                                   public URL and /gateway/notices. While a secret is rolled: both, one
+                                                   on each line
+  --stripe-api-base URL   TICKETING_STRIPE_API_BASE
+                                                   URL of Stripe's API without /v1, for tests: https, or http on this
+                                                   machine [default: https://api.stripe.com]
   --log-format FORMAT     TICKETING_LOG_FORMAT     Format of the log on standard error: text or json
                                                    [default: text]
   --help                                           Print this help
@@ -70,6 +82,8 @@ Commands. They can run while a server uses the same file, except restore. Each p
   backup PATH             Copy the database to a new file
   restore BACKUP          Check BACKUP, and replace the database by a copy of it. Stop the server first.
   check                   Check the database for corruption and inconsistent data. Changes nothing in the file.
+  stripe-check            Ask Stripe whether it accepts the key of --stripe-key-file, and list its endpoints for
+                          notices, with the types of events that they lack
 
 A TIMESTAMP is in UTC, such as 2030-01-31T18:00:00Z. A key without --scopes has all of them. The scopes are:
   events:read, events:write, ticket-types:read, ticket-types:write, orders:read, orders:write, payments:write,
@@ -79,7 +93,7 @@ Only the server migrates a database of an older version. It keeps a copy from be
 If the database is new, the server creates an organization and an API key with all scopes, and prints the key.
 The key is not shown again.
 
-Exit status: 0 success; 1 failure, or check found a problem; 2 invalid command line or environment, or check could
+Exit status: 0 success; 1 failure, or a check found a problem; 2 invalid command line or environment, or check could
 not read the database.";
 
 /// A parsed command line.
@@ -92,6 +106,7 @@ pub(crate) enum Command {
     Backup { database: PathBuf, path: String },
     Restore { database: PathBuf, backup: String },
     Check { database: PathBuf },
+    StripeCheck(StripeSettings),
 }
 
 /// The settings of the server.
@@ -116,6 +131,8 @@ pub(crate) struct Settings {
     pub(crate) allow_local_webhooks: bool,
     /// Whether a copy of the database is kept when it is migrated.
     pub(crate) migration_copy: bool,
+    /// How Stripe is reached; `None` if payments go through the sandbox.
+    pub(crate) stripe: Option<StripeSettings>,
     pub(crate) log_format: LogFormat,
 }
 
@@ -146,7 +163,7 @@ pub(crate) enum AdminCommand {
 }
 
 /// The options with a value.
-const OPTIONS: [&str; 16] = [
+const OPTIONS: [&str; 19] = [
     "database",
     "listen",
     "metrics-listen",
@@ -156,6 +173,9 @@ const OPTIONS: [&str; 16] = [
     "rate-limit",
     "write-quota",
     "failed-authentications",
+    "stripe-key-file",
+    "stripe-webhook-secret-file",
+    "stripe-api-base",
     "log-format",
     "currency",
     "timezone",
@@ -204,11 +224,12 @@ pub(crate) fn parse(
             options.allow_only("check", &[])?;
             Ok(Command::Check { database: database(&options)? })
         }
+        ["stripe-check"] => stripe::check_settings(&options).map(Command::StripeCheck),
         words => Ok(Command::Admin { command: admin_command(words, &options)?, database: database(&options)? }),
     }
 }
 
-/// Parses a command that manages organizations or API keys. `backup` and `check` get here only with wrong arguments.
+/// Parses a command that manages organizations or API keys. `backup`, `check` and `stripe-check` get here only with wrong arguments.
 fn admin_command(words: &[&str], options: &RawOptions) -> Result<AdminCommand, Failure> {
     let (usage_line, accepted): (_, &[&str]) = match words[0] {
         "create-organization" => ("create-organization NAME", &["currency", "timezone", "reference"]),
@@ -224,6 +245,7 @@ fn admin_command(words: &[&str], options: &RawOptions) -> Result<AdminCommand, F
         "revoke-key" => ("revoke-key KEY_ID", &[]),
         "backup" => ("backup PATH", &[]),
         "check" => ("check", &[]),
+        "stripe-check" => ("stripe-check", &stripe::OPTIONS),
         other => return Err(usage(format!("unknown command {other:?}: --help lists the commands"))),
     };
     options.allow_only(words[0], accepted)?;
@@ -259,6 +281,9 @@ fn settings(options: &RawOptions) -> Result<Settings, Failure> {
         "write-quota",
         "failed-authentications",
         "allow-local-webhooks",
+        "stripe-key-file",
+        "stripe-webhook-secret-file",
+        "stripe-api-base",
         "log-format",
         "no-migration-copy",
     ];
@@ -285,6 +310,7 @@ fn settings(options: &RawOptions) -> Result<Settings, Failure> {
         failed_authentications: options.parsed("failed-authentications", requests)?.unwrap_or(60),
         allow_local_webhooks: options.parsed("allow-local-webhooks", boolean)?.unwrap_or(false),
         migration_copy: !options.parsed("no-migration-copy", boolean)?.unwrap_or(false),
+        stripe: stripe::server_settings(options)?,
         log_format: options.parsed("log-format", log_format)?.unwrap_or(LogFormat::Text),
     })
 }

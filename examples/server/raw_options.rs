@@ -7,7 +7,7 @@ use std::fmt::Display;
 use crate::failure::{Failure, usage};
 
 /// The options that can also be set by an environment variable.
-const WITH_VARIABLE: [&str; 12] = [
+const WITH_VARIABLE: [&str; 15] = [
     "database",
     "listen",
     "metrics-listen",
@@ -18,6 +18,9 @@ const WITH_VARIABLE: [&str; 12] = [
     "write-quota",
     "failed-authentications",
     "allow-local-webhooks",
+    "stripe-key-file",
+    "stripe-webhook-secret-file",
+    "stripe-api-base",
     "log-format",
     "no-migration-copy",
 ];

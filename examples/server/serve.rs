@@ -3,21 +3,23 @@
 use std::net::{SocketAddr, TcpListener};
 use std::time::Duration;
 
-use ticketing::TicketingService;
 use ticketing::error::{StoreError, StoreErrorKind};
 use ticketing::organization::{CreateApiKey, CreateOrganization};
 use ticketing::server::{Routes, ServerOptions, serve};
 use ticketing::webhook::SenderOptions;
+use ticketing::{Builder, TicketingService};
 use tokio::runtime::Runtime;
 
 use crate::failure::Failure;
 use crate::options::{LogFormat, Settings};
 use crate::print_line;
+use crate::stripe::StripeSettings;
 
 /// Binds the socket, opens the database and serves requests until SIGTERM or Ctrl-C. Fails if a sync of the database
 /// fails: the next start recovers what was acknowledged.
 pub(crate) fn run(settings: Settings) -> Result<(), Failure> {
     start_log(settings.log_format);
+    let with_gateway = gateway(settings.stripe.as_ref())?;
     // The sockets come before the database: if a port is in use, no file is created. The default of the public URL needs
     // the actual port.
     let Bound { listener, address } = Bound::new(settings.listen)?;
@@ -30,8 +32,7 @@ pub(crate) fn run(settings: Settings) -> Result<(), Failure> {
     if let Some(seats) = settings.max_reserved_per_customer {
         builder = builder.max_reserved_per_customer(seats);
     }
-    let service = builder
-        .sandbox_gateway()
+    let service = with_gateway(builder)
         .order_hold(settings.order_hold)
         .write_quota(settings.write_quota)
         .public_url(public_url)
@@ -42,8 +43,6 @@ pub(crate) fn run(settings: Settings) -> Result<(), Failure> {
     if settings.allow_local_webhooks {
         print_line("Warning: webhook receivers may be on this machine and use plain http. For development only.")?;
     }
-    // The sender needs an implementation of cryptography for TLS. This fails only if the process has one already.
-    let _ = rustls::crypto::ring::default_provider().install_default();
     let maintenance = service.start_maintenance()?;
     let webhooks = service.start_webhook_sender(SenderOptions::default())?;
     let mut options = ServerOptions::default();
@@ -78,6 +77,20 @@ pub(crate) fn run(settings: Settings) -> Result<(), Failure> {
         return Err(Failure::Run(format!("the server has ended: {error}")));
     }
     served.map_err(|error| Failure::Run(format!("the server failed: {error}")))
+}
+
+/// Returns a function that sets the payment gateway. What it needs is read before a database is created.
+fn gateway(stripe: Option<&StripeSettings>) -> Result<Box<dyn FnOnce(Builder) -> Builder>, Failure> {
+    match stripe {
+        None => Ok(Box::new(Builder::sandbox_gateway)),
+        #[cfg(feature = "stripe")]
+        Some(settings) => {
+            let gateway = crate::stripe::gateway(settings)?;
+            Ok(Box::new(|builder| builder.payment_gateway(gateway)))
+        }
+        #[cfg(not(feature = "stripe"))]
+        Some(_) => Err(crate::stripe::not_compiled()),
+    }
 }
 
 /// Waits until a sync of the database has failed. If its file was replaced, the server goes on without writing: after a
