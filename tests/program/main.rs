@@ -7,3 +7,4 @@ mod failed_sync;
 mod memory;
 mod readme;
 mod server_log;
+mod stripe;
