@@ -20,7 +20,8 @@ pub use crate::model::dispute::DisputeStatus;
 pub use crate::model::refund::{ListRefunds, Refund, RefundSource, RefundStatus};
 use crate::model::timestamp::Timestamp;
 
-/// A payment service provider: takes customers' payments and refunds them.
+/// A payment service provider: takes customers' payments and refunds them. The module [`stripe`](crate::stripe)
+/// (feature `stripe`) has one.
 ///
 /// Requests are sent outside any database transaction, on a thread of their own, with a timeout of 20 seconds
 /// ([`Builder::gateway_timeout`](crate::Builder::gateway_timeout)). The requests for a checkout and for a refund carry an
