@@ -1,10 +1,16 @@
 //! Refunds: payments returned through the gateway.
 
 use super::amount::Amount;
-use super::id::{EventId, OrderId, RefundId};
+use super::amounts::amounts;
+use super::id::{EventId, OrderId, RefundId, TicketId};
+use super::order::Order;
 use super::page::PageRequest;
 use super::timestamp::Timestamp;
 use crate::form::declare::form;
+use crate::form::limits::LINE_LENGTH;
+use crate::form::limits::ListLimit::{MaxItems, MinItems, Unique};
+use crate::form::limits::NumberLimit::Min;
+use crate::form::limits::TextLimit::{MaxLength, MinLength};
 use crate::form::setters::constructor;
 use crate::text_enum::text_enum;
 
@@ -84,3 +90,55 @@ form! {
         pub page: PageRequest<RefundId>,
     }
 }
+
+/// # Constructors
+impl RefundOrder {
+    /// Creates a refund of tickets: they are cancelled, and their share of what was paid is given back.
+    #[must_use]
+    pub fn of_tickets(tickets: impl IntoIterator<Item = TicketId>) -> Self {
+        Self { tickets: Some(tickets.into_iter().collect()), amount: None, reason: None }
+    }
+
+    /// Creates a refund of an amount. No ticket is cancelled.
+    #[must_use]
+    pub const fn of_amount(amount: Amount) -> Self {
+        Self { tickets: None, amount: Some(amount), reason: None }
+    }
+}
+
+form! {
+    /// A request to give back a part of what was paid for an order: either for some of its tickets, or an amount.
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    pub struct RefundOrder {
+        /// The tickets to cancel: 1 to 500. Their share of what was paid is given back.
+        pub tickets: Option<TicketIds> [nullable, MinItems(1), MaxItems(REFUNDED_TICKETS), Unique],
+        /// The amount to give back, at least 0, in the currency of the order. No ticket is cancelled.
+        pub amount: Option<Amount> [nullable, Min(0)],
+        /// Why: 1 to 255 characters. A refund through the gateway is listed with it.
+        pub reason: Option<String> [nullable, MinLength(1), MaxLength(LINE_LENGTH)],
+    }
+}
+
+/// An alias, because the macro of the form reads no nested types.
+type TicketIds = Vec<TicketId>;
+
+/// As many tickets as an order may have.
+const REFUNDED_TICKETS: usize = 500;
+
+/// The response to a refund of a part of an order.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[cfg_attr(feature = "http", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct RefundOrderResponse {
+    /// The order, with the tickets that are cancelled now.
+    pub order: Order,
+    /// What is given back; 0 for tickets that cost nothing.
+    pub amount: Amount,
+    /// The refund through the gateway. Not set if there is none.
+    pub refund_id: Option<RefundId>,
+    /// Whether the organizer has to return the money manually.
+    pub requires_manual_refund: bool,
+}
+
+amounts! { RefundOrderResponse { order, amount } }

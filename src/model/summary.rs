@@ -21,16 +21,16 @@ pub struct EventSummary {
     pub gross_revenue: Amount,
     /// The sum of the discounts of the same orders.
     pub discount_total: Amount,
-    /// The sum of the totals of the same orders whose payment the gateway has refunded. A payment that did not complete
-    /// its order, because it came too late or the order was marked as paid, is not included.
+    /// What the gateway has refunded of the payments of the same orders. A payment that did not complete its order, because
+    /// it came too late or the order was marked as paid, is not included.
     pub refunded_total: Amount,
     /// The part of the gross revenue that was not paid through the gateway: the sum of the totals of the same orders
     /// that were marked as paid.
     #[serde(default)]
     #[cfg_attr(feature = "http", schemars(!default))]
     pub manual_payment_total: Amount,
-    /// What is to be returned by hand: the sum of the totals of the same orders that were cancelled and that the gateway
-    /// does not refund, because they were marked as paid, or because the gateway cannot refund or has refused to. It is
+    /// What is to be returned by hand: what was decided to be refunded of the same orders, and what the gateway does not
+    /// refund, because they were marked as paid, or because the gateway cannot refund or has refused to. It is
     /// not stored whether the money was returned. If it was, and from the same till, the till has the manual payments
     /// less this sum.
     #[serde(default)]

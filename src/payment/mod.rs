@@ -17,7 +17,7 @@ use std::time::Duration;
 pub use crate::error::gateway::GatewayError;
 pub use crate::model::checkout::{CheckoutOutcome, CheckoutResult, CheckoutState, GatewayPayment, HostedCheckout};
 pub use crate::model::dispute::DisputeStatus;
-pub use crate::model::refund::{ListRefunds, Refund, RefundSource, RefundStatus};
+pub use crate::model::refund::{ListRefunds, Refund, RefundOrder, RefundOrderResponse, RefundSource, RefundStatus};
 use crate::model::timestamp::Timestamp;
 
 /// A payment service provider: takes customers' payments and refunds them. The module [`stripe`](crate::stripe)

@@ -1,6 +1,10 @@
-//! When a refund is tried again.
+//! Which part of an order a ticket is worth, and when a refund is tried again.
 
 use std::time::Duration;
+
+use super::pricing::ItemPrice;
+use crate::error::FieldErrors;
+use crate::model::refund::RefundOrder;
 
 /// The delay after the attempt with this number, counted from 1, if the gateway was unavailable: 10 seconds, doubled by
 /// each further attempt, up to an hour.
@@ -13,6 +17,25 @@ pub(crate) fn delay_after(attempt: i64) -> Duration {
 /// clock that was wrong, and counts as due now.
 pub(crate) const LATEST_DUE: Duration = Duration::from_mins(60 + 1);
 
+/// The part of the final amount of an item that one of its tickets is worth, in minor units. The amount is divided by the
+/// number of tickets; the minor units that are left go to the first tickets, one each, so that the shares add up to the
+/// amount. `index` is the number of the ticket in the item, from 0.
+pub(crate) fn ticket_share(price: ItemPrice, index: usize) -> i64 {
+    let tickets = price.quantity.max(1);
+    let left = price.final_amount() % tickets;
+    let has_one_more = i64::try_from(index).is_ok_and(|index| index < left);
+    price.final_amount() / tickets + i64::from(has_one_more)
+}
+
+/// Checks that a refund names its tickets or an amount, and not both.
+pub(crate) fn check_parts(request: &RefundOrder, errors: &mut FieldErrors) {
+    match (&request.tickets, request.amount) {
+        (None, None) => errors.add("amount", "is required, unless tickets are given"),
+        (Some(_), Some(_)) => errors.add("tickets", "must be absent if an amount is given"),
+        _ => {}
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -21,5 +44,20 @@ mod tests {
     fn the_delay_doubles_from_10_seconds_up_to_an_hour() {
         let seconds: Vec<_> = [1, 2, 3, 9, 10, 1_000_000].map(|attempt| delay_after(attempt).as_secs()).into();
         assert_eq!(seconds, [10, 20, 40, 2560, 3600, 3600]);
+    }
+
+    #[test]
+    fn the_shares_of_the_tickets_of_an_item_add_up_to_its_final_amount() {
+        let shares = |price: ItemPrice| {
+            let tickets = usize::try_from(price.quantity).expect("few");
+            (0..tickets).map(|index| ticket_share(price, index)).collect::<Vec<_>>()
+        };
+        // 10.00 for three: 3.34 + 3.33 + 3.33.
+        assert_eq!(shares(ItemPrice { price: 400, quantity: 3, discount: 200 }), [334, 333, 333]);
+        // 11.99 for three: 4.00 + 4.00 + 3.99.
+        assert_eq!(shares(ItemPrice { price: 400, quantity: 3, discount: 1 }), [400, 400, 399]);
+        assert_eq!(shares(ItemPrice::full(1250, 2)), [1250, 1250]);
+        assert_eq!(shares(ItemPrice { price: 1, quantity: 3, discount: 2 }), [1, 0, 0]);
+        assert_eq!(shares(ItemPrice { price: 1250, quantity: 2, discount: 2500 }), [0, 0]);
     }
 }

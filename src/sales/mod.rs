@@ -38,6 +38,7 @@ pub(crate) mod order_creation;
 pub(crate) mod order_lifecycle;
 mod order_refunds;
 pub(crate) mod organizations;
+pub(crate) mod partial_refunds;
 mod references;
 pub(crate) mod refund_attempts;
 pub(crate) mod ticket_issuing;

@@ -31,7 +31,7 @@ use crate::store::event_cancellations::OrderToCancel;
 use crate::store::order_status::{self, OrderState};
 use crate::store::refunds::DueRefund;
 use crate::store::seat_counts::{PaidThrough, Seats};
-use crate::store::tickets::TicketHolder;
+use crate::store::tickets::{CancelledTicket, TicketHolder};
 use crate::store::{
     CommitEvent, Transaction, discount_uses, handler_queue, order_items, orders, outbox, sales_figures, seat_counts,
     tickets,
@@ -40,7 +40,7 @@ use crate::store::{
 /// Locks the event of an order and loads the order. If its hold has expired, marks the order as expired first, so that
 /// the stored status is the actual one. If it is pending although its event is cancelled, cancels it first: the orders
 /// of a cancelled event are cancelled in batches, and it may not have been its turn.
-fn load(tx: &Transaction<'_>, organization: OrganizationId, id: OrderId) -> Result<OrderState> {
+pub(super) fn load(tx: &Transaction<'_>, organization: OrganizationId, id: OrderId) -> Result<OrderState> {
     tx.lock_event(id)?;
     let mut state = order_status::load(tx, organization, id)?;
     let status = status_at_hold(state.status, state.hold_until, tx.now());
@@ -258,11 +258,17 @@ fn cancel_uncompleted(tx: &Transaction<'_>, state: &OrderState) -> Result<()> {
 
 fn cancel_loaded(tx: &Transaction<'_>, state: &OrderState, can_refund: bool) -> Result<Cancellation> {
     check_cancellable(state.status)?;
-    let completed = state.status == OrderStatus::Completed;
-    let rest = if completed { state.total - state.refunded } else { 0 };
+    let rest = if state.status == OrderStatus::Completed { state.total - state.refunded } else { 0 };
     let by_gateway = state.paid_by_gateway && can_refund;
     let requires_manual_refund = rest > 0 && !by_gateway;
+    end(tx, state, requires_manual_refund)?;
+    let refund_due = if rest > 0 { order_refunds::decide(tx, state, rest, None, by_gateway)? } else { None };
+    let response = CancelOrderResponse { success: true, requires_manual_refund };
+    Ok(Cancellation { response: Replayable::executed(response), refund_due })
+}
 
+/// Sets an order to CANCELLED, releases what it has, and reports it. Gives no money back.
+pub(super) fn end(tx: &Transaction<'_>, state: &OrderState, requires_manual_refund: bool) -> Result<()> {
     if !order_status::cancel(tx, state.id, state.status)? {
         return Err(Error::conflict(Reason::OrderNotCancellable, CHANGED_CONCURRENTLY));
     }
@@ -275,7 +281,8 @@ fn cancel_loaded(tx: &Transaction<'_>, state: &OrderState, can_refund: bool) -> 
             release_discount_use(tx, state)?;
         }
         OrderStatus::Completed => {
-            cancel_tickets(tx, state)?;
+            let cancelled = tickets::cancel_of_order(tx, state.id)?;
+            restock(tx, state, cancelled)?;
             sales_figures::completed_order_cancelled(tx, state.id)?;
             release_discount_use(tx, state)?;
         }
@@ -283,21 +290,17 @@ fn cancel_loaded(tx: &Transaction<'_>, state: &OrderState, can_refund: bool) -> 
         OrderStatus::Expired => sales_figures::expired_order_cancelled(tx, state.id)?,
         OrderStatus::Cancelled => {}
     }
-    let refund_due = if rest > 0 { order_refunds::decide(tx, state, rest, None, by_gateway)? } else { None };
     let notification = NotificationData::OrderCancelled(OrderCancelled {
         order_id: state.id,
         event_id: state.event,
         customer_id: state.customer,
         requires_manual_refund,
     });
-    outbox::report(tx, state.organization, [notification])?;
-    let response = CancelOrderResponse { success: true, requires_manual_refund };
-    Ok(Cancellation { response: Replayable::executed(response), refund_due })
+    outbox::report(tx, state.organization, [notification])
 }
 
-/// Cancels the tickets of an order that are not cancelled yet, and releases their seats.
-fn cancel_tickets(tx: &Transaction<'_>, state: &OrderState) -> Result<()> {
-    let mut cancelled = tickets::cancel_of_order(tx, state.id)?;
+/// Releases the seats of cancelled tickets of an order, and reports the tickets.
+pub(super) fn restock(tx: &Transaction<'_>, state: &OrderState, mut cancelled: Vec<CancelledTicket>) -> Result<()> {
     cancelled.sort_by_key(|ticket| ticket.ticket_type);
     for same_type in cancelled.chunk_by(|one, other| one.ticket_type == other.ticket_type) {
         let count = i64::try_from(same_type.len()).unwrap_or(i64::MAX);

@@ -1,15 +1,18 @@
 //! Refunds through the payment gateway.
 
 use super::TicketingService;
+use super::idempotency::Start;
 use crate::error::Result;
 use crate::form::request::Request;
-use crate::model::caller::Caller;
+use crate::model::caller::{Caller, IdempotentCall};
 use crate::model::id::{OrderId, RefundId};
+use crate::model::idempotency::Replayable;
 use crate::model::page::Page;
-use crate::model::refund::{ListRefunds, Refund};
+use crate::model::refund::{ListRefunds, Refund, RefundOrder, RefundOrderResponse};
 use crate::payment::{GatewayError, RefundRequest};
 use crate::rules::checked;
-use crate::sales::refund_attempts;
+use crate::sales::idempotent_operation::OperationTarget;
+use crate::sales::{partial_refunds, refund_attempts};
 use crate::scope::Scope;
 use crate::store::refunds::{self, DueRefund};
 
@@ -48,6 +51,65 @@ impl TicketingService {
         let request = checked(body, errors)?;
         let has_filters = *request != ListRefunds { page: request.page.clone(), ..ListRefunds::default() };
         self.store().list(caller.organization, has_filters, |tx| refunds::list(tx, caller.organization, &request))
+    }
+
+    /// Gives back a part of what was paid for an order: for some of its tickets, or an amount.
+    ///
+    /// - Tickets are cancelled, and their seats can be sold again. The final amount of an item is divided by the number of
+    ///   its tickets. The minor units that are left go to its first tickets, one each: of 10.00 for three tickets, 3.34,
+    ///   3.33 and 3.33. When the last ticket goes, the order is CANCELLED.
+    /// - An amount cancels no ticket. The order stays COMPLETED, also if nothing of the payment is left.
+    ///
+    /// A payment through a gateway that can refund is refunded through it, as
+    /// [`cancel_order`](Self::cancel_order) does. Otherwise `requires_manual_refund` is true. Cancelling the order
+    /// later gives back only the rest.
+    ///
+    /// Requires the scope `payments:write`.
+    ///
+    /// # Errors
+    /// - [`Error::NotFound`](crate::Error::NotFound) if the order does not exist.
+    /// - [`Error::Validation`](crate::Error::Validation) lists every field outside its limits (see [`RefundOrder`]), and
+    ///   every ticket that is not of this order.
+    /// - [`Error::Conflict`](crate::Error::Conflict) with the reason `ticket-cancelled` if one of the tickets is
+    ///   cancelled, or `refund-exceeds-payment` if so much is not left of what was paid.
+    ///
+    /// ```
+    /// use ticketing::payment::RefundOrder;
+    #[doc = include_str!("../doc_fixture.md")]
+    /// let created = service.create_order(&caller, CreateOrder::new(event.id, ada, ticket_type.id, 2))?;
+    /// let order = service.payment_completed(&caller, created.order.id)?;
+    /// let one = order.tickets().next().expect("an order that is completed has tickets").id;
+    /// let refunded = service.refund_order(&caller, order.id, RefundOrder::of_tickets([one]).reason("Ill"))?;
+    /// assert_eq!(refunded.amount, Amount::cents(1250));
+    ///
+    /// service.refund_order(&caller, order.id, RefundOrder::of_amount(Amount::cents(250)))?;
+    /// assert_eq!(service.get_event_summary(&caller, event.id)?.refunded_total, Amount::cents(1500));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn refund_order<C: IdempotentCall>(
+        &self,
+        caller: &C,
+        id: OrderId,
+        request: impl Into<Request<RefundOrder>>,
+    ) -> Result<C::Output<RefundOrderResponse>> {
+        let call = caller.keyed();
+        call.caller.require(Scope::PaymentsWrite)?;
+        let request = request.into();
+        let target = OperationTarget::on("refund_order", id);
+        let running = match self.begin_idempotent(&call, target, &request)? {
+            Start::Replay(response) => return Ok(C::output(Replayable::replayed(response))),
+            Start::Run(running) => running,
+        };
+        let organization = call.caller.organization;
+        let can_refund = self.can_refund();
+        let operation = running.operation();
+        let refunded = self.write_for(call.caller.identity(), move |tx| {
+            partial_refunds::refund(tx, &operation, organization, id, &request, can_refund)
+        })?;
+        if let Some(refund) = refunded.refund_due {
+            self.attempt_refund_now(refund);
+        }
+        Ok(C::output(refunded.response))
     }
 
     /// Attempts a refund that was just recorded. After a failure, the maintenance attempts it again.

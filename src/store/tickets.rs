@@ -166,8 +166,8 @@ pub(crate) fn get_by_code(tx: &Transaction<'_>, organization: OrganizationId, co
     tx.query_opt(BY_CODE, &[code.into(), organization.into()], decode)?.ok_or(Error::NotFound(ResourceKind::Ticket))
 }
 
-/// Returns the tickets of an order, each with the id of its item.
-pub(super) fn of_order(tx: &Transaction<'_>, order: OrderId) -> Result<Vec<(OrderItemId, OrderTicket)>> {
+/// Returns the tickets of an order, each with the id of its item, in the order in which they were issued.
+pub(crate) fn of_order(tx: &Transaction<'_>, order: OrderId) -> Result<Vec<(OrderItemId, OrderTicket)>> {
     tx.query_all(OF_ORDER, &[order.into()], |row| {
         let ticket = OrderTicket {
             id: row.get("id")?,

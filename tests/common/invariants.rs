@@ -64,9 +64,9 @@ const INVARIANTS: &[(&str, &str)] = &[
         AND NOT (status = 'COMPLETED' AND paid_by_gateway = 1) AND id NOT IN (SELECT order_id FROM refunds)",
     ),
     (
-        "a refund of an order that the payment completed",
-        "SELECT o.id FROM orders o JOIN refunds r ON r.order_id = o.id
-        WHERE o.status = 'COMPLETED' AND o.paid_by_gateway = 1",
+        "more refunded than was paid",
+        "SELECT o.id FROM orders o WHERE o.total < (SELECT SUM(amount) FROM refunds
+        WHERE order_id = o.id AND status <> 'REFUSED' AND source <> 'OTHER_PAYMENT')",
     ),
 ];
 

@@ -8,6 +8,7 @@ use ticketing::error::Reason;
 use ticketing::event::{CreateEvent, Event, EventStatus};
 use ticketing::id::{EventId, OrderId, TicketTypeId};
 use ticketing::order::{CancelOrderResponse, CreateOrder, CreateOrderResponse, Order};
+use ticketing::payment::{RefundOrder, RefundOrderResponse};
 use ticketing::request::{KeyedCaller, Replayable};
 use ticketing::ticket::{
     CancelledIssuedTicket, CheckInTicket, IssueTickets, IssueTicketsResponse, IssuedTicket, NewTicket,
@@ -23,6 +24,7 @@ struct Resources {
     events: [EventId; 2],
     ticket_type: TicketTypeId,
     pending: [OrderId; 2],
+    completed: OrderId,
     not_checked_in: [NewTicket; 2],
     checked_in: [NewTicket; 2],
     deliveries: [WebhookDelivery; 2],
@@ -33,6 +35,7 @@ fn open_with_resources() -> (Fixture, Resources) {
     let event = fixture.event();
     let ticket_type = fixture.ticket_type(&event, 1250, 100);
     let pending = [fixture.order(&ticket_type, 1).id, fixture.order(&ticket_type, 2).id];
+    let completed = fixture.paid_order(&ticket_type, 1).id;
     let webhook = fixture.webhook([EventType::TicketCheckedIn]).endpoint.id;
     let [not_checked_in, checked_in] =
         [(); 2].map(|()| <[NewTicket; 2]>::try_from(fixture.issue(&ticket_type, 2)).expect("two tickets"));
@@ -43,7 +46,10 @@ fn open_with_resources() -> (Fixture, Resources) {
     let events = [event.id, fixture.event().id];
     fixture.fail_all_deliveries();
     let deliveries = <[WebhookDelivery; 2]>::try_from(fixture.deliveries(webhook)).expect("two deliveries");
-    (fixture, Resources { events, ticket_type: ticket_type.id, pending, not_checked_in, checked_in, deliveries })
+    (
+        fixture,
+        Resources { events, ticket_type: ticket_type.id, pending, completed, not_checked_in, checked_in, deliveries },
+    )
 }
 
 /// The response of an operation.
@@ -53,6 +59,7 @@ enum Response {
     TicketType(TicketType),
     CreatedOrder(CreateOrderResponse),
     CancelledOrder(CancelOrderResponse),
+    Refunded(RefundOrderResponse),
     Order(Order),
     Issued(IssueTicketsResponse),
     Ticket(IssuedTicket),
@@ -84,6 +91,10 @@ const OPERATIONS: &[(&str, Operation)] = &[
     }),
     ("cancel_order", |resources, service, caller, index| {
         service.cancel_order(caller, resources.pending[index]).map(|result| result.map(Response::CancelledOrder))
+    }),
+    ("refund_order", |resources, service, caller, index| {
+        let request = RefundOrder::of_amount(eur([100, 200][index]));
+        service.refund_order(caller, resources.completed, request).map(|result| result.map(Response::Refunded))
     }),
     ("mark_order_paid", |resources, service, caller, index| {
         service.mark_order_paid(caller, resources.pending[index]).map(|result| result.map(Response::Order))

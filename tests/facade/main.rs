@@ -32,6 +32,7 @@ mod orders;
 mod organization_lists;
 mod organizations;
 mod page_size;
+mod partial_refunds;
 mod payments;
 mod random_clock_jumps;
 mod refunds;

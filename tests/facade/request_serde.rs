@@ -7,7 +7,7 @@ use ticketing::discount::{CreateDiscount, ListDiscounts, UpdateDiscount, Validat
 use ticketing::event::{CreateEvent, EventSettings, EventStatus, ListEvents, UpdateEvent};
 use ticketing::order::{CreateOrder, ListOrders};
 use ticketing::organization::{CreateApiKey, CreateOrganization, Scope, UpdateOrganization};
-use ticketing::payment::{ListRefunds, RefundStatus};
+use ticketing::payment::{ListRefunds, RefundOrder, RefundStatus};
 use ticketing::ticket::{CheckInTicket, IssueTickets, ListTickets};
 use ticketing::ticket_type::{CreateTicketType, ListTicketTypes, UpdateTicketType};
 use ticketing::webhook::{CreateWebhook, ListWebhookDeliveries, ListWebhooks, UpdateWebhook};
@@ -32,6 +32,7 @@ const BODIES: &[(&str, Rewrite)] = &[
     ("create_ticket_type", rewritten::<CreateTicketType>),
     ("create_webhook", rewritten::<CreateWebhook>),
     ("issue_tickets", rewritten::<IssueTickets>),
+    ("refund_order", rewritten::<RefundOrder>),
     ("update_discount", rewritten::<UpdateDiscount>),
     ("update_event", rewritten::<UpdateEvent>),
     ("update_event_settings", rewritten::<EventSettings>),

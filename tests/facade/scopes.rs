@@ -4,7 +4,7 @@ use ticketing::discount::{Discount, ListDiscounts, UpdateDiscount, ValidateDisco
 use ticketing::event::{Event, EventSettings, ListEvents, UpdateEvent};
 use ticketing::order::{CreateOrder, ListOrders, Order};
 use ticketing::organization::Scope;
-use ticketing::payment::ListRefunds;
+use ticketing::payment::{ListRefunds, RefundOrder};
 use ticketing::text_enum::TextEnum;
 use ticketing::ticket::{CheckInTicket, IssueTickets, ListTickets, NewTicket};
 use ticketing::ticket_type::{CreateTicketType, ListTicketTypes, TicketType, UpdateTicketType};
@@ -24,6 +24,7 @@ struct Resources {
     spare_type: TicketType,
     ticket_type: TicketType,
     pending: Order,
+    paid: Order,
     not_checked_in: NewTicket,
     checked_in: NewTicket,
     discount: Discount,
@@ -38,6 +39,7 @@ impl Resources {
         let ticket_type = fixture.ticket_type(&event, 1250, 10);
         let spare_type = fixture.ticket_type(&spare, 0, 10);
         let pending = fixture.order(&ticket_type, 1);
+        let paid = fixture.paid_order(&ticket_type, 1);
         let webhook = fixture.webhook([EventType::TicketIssued]).endpoint.id;
         let not_checked_in = fixture.issue(&ticket_type, 1).remove(0);
         let checked_in = fixture.issue(&ticket_type, 1).remove(0);
@@ -45,7 +47,19 @@ impl Resources {
         let discount = fixture.discount(percent_off(&event, "EARLY", 10));
         fixture.fail_all_deliveries();
         let delivery = fixture.deliveries(webhook).remove(0);
-        Self { fixture, event, spare, spare_type, ticket_type, pending, not_checked_in, checked_in, discount, delivery }
+        Self {
+            fixture,
+            event,
+            spare,
+            spare_type,
+            ticket_type,
+            pending,
+            paid,
+            not_checked_in,
+            checked_in,
+            discount,
+            delivery,
+        }
     }
 
     fn service(&self) -> &TicketingService {
@@ -137,6 +151,10 @@ const OPERATIONS: &[(&str, Scope, Operation)] = &[
     }),
     ("payment_failed", Scope::PaymentsWrite, |resources, caller| {
         resources.service().payment_failed(caller, resources.pending.id).map(drop)
+    }),
+    ("refund_order", Scope::PaymentsWrite, |resources, caller| {
+        let request = RefundOrder::of_amount(eur(1));
+        resources.service().refund_order(caller, resources.paid.id, request).map(drop)
     }),
     ("list_refunds", Scope::OrdersRead, |resources, caller| {
         resources.service().list_refunds(caller, ListRefunds::default()).map(drop)

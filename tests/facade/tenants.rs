@@ -10,6 +10,7 @@ use ticketing::event::{EventSettings, ListEvents, UpdateEvent};
 use ticketing::id::{DiscountId, EventId, OrderId, TicketId, TicketTypeId, WebhookDeliveryId, WebhookId};
 use ticketing::order::{CreateOrder, ListOrders, NewOrderItem};
 use ticketing::page::PageRequest;
+use ticketing::payment::RefundOrder;
 use ticketing::text_enum::TextEnum;
 use ticketing::ticket::{CheckInTicket, IssueTickets, ListTickets};
 use ticketing::ticket_type::{CreateTicketType, ListTicketTypes, UpdateTicketType};
@@ -75,6 +76,9 @@ const BY_PATH: &[(&str, ResourceKind, Operation)] = &[
         service.get_order_details(caller, ids.order).map(drop)
     }),
     ("cancel_order", ResourceKind::Order, |service, caller, ids| service.cancel_order(caller, ids.order).map(drop)),
+    ("refund_order", ResourceKind::Order, |service, caller, ids| {
+        service.refund_order(caller, ids.order, RefundOrder::of_amount(eur(1))).map(drop)
+    }),
     ("mark_order_paid", ResourceKind::Order, |service, caller, ids| {
         service.mark_order_paid(caller, ids.order).map(drop)
     }),

@@ -208,7 +208,7 @@ fn add_strings(schema: &Value, base: Option<&Value>, samples: &mut Samples) {
 }
 
 /// Messages of field errors that a schema cannot express, because they depend on other fields or on stored data.
-const ERRORS_BEYOND_THE_SCHEMA: [&str; 11] = [
+const ERRORS_BEYOND_THE_SCHEMA: [&str; 12] = [
     "must not be before startDate",
     "must be after validFrom",
     "must be after saleStartDate",
@@ -216,6 +216,7 @@ const ERRORS_BEYOND_THE_SCHEMA: [&str; 11] = [
     "must be an event of this organization",
     "must be a ticket type of this organization",
     "must be a ticket type of this event",
+    "must be a ticket of this order",
     "must be one of the event's shippingCountries, which are two-letter codes (ISO 3166-1 alpha-2)",
     "must be a cursor returned by this list",
     "Discount code not found",

@@ -315,7 +315,7 @@ fn webhooks_are_created_read_updated_and_deleted_and_their_deliveries_resent() {
 }
 
 /// The method and path of every operation, and the scope that it requires.
-const OPERATIONS: [(&str, &str, Scope); 41] = [
+const OPERATIONS: [(&str, &str, Scope); 42] = [
     ("GET", "/v1/events", Scope::EventsRead),
     ("POST", "/v1/events", Scope::EventsWrite),
     ("GET", "/v1/events/event_0000000000001", Scope::EventsRead),
@@ -336,6 +336,7 @@ const OPERATIONS: [(&str, &str, Scope); 41] = [
     ("POST", "/v1/orders/order_0000000000001/cancel", Scope::OrdersWrite),
     ("POST", "/v1/orders/order_0000000000001/mark-paid", Scope::PaymentsWrite),
     ("POST", "/v1/orders/order_0000000000001/reminder-sent", Scope::OrdersWrite),
+    ("POST", "/v1/orders/order_0000000000001/refunds", Scope::PaymentsWrite),
     ("GET", "/v1/refunds", Scope::OrdersRead),
     ("GET", "/v1/tickets", Scope::TicketsRead),
     ("POST", "/v1/tickets/issue", Scope::TicketsWrite),
@@ -402,6 +403,7 @@ fn resources_of_another_organization_are_not_found() {
         ("GET", format!("/v1/orders/{order}/details")),
         ("POST", format!("/v1/orders/{order}/cancel")),
         ("POST", format!("/v1/orders/{order}/mark-paid")),
+        ("POST", format!("/v1/orders/{order}/refunds")),
         ("GET", format!("/v1/tickets/{ticket}")),
         ("POST", format!("/v1/tickets/{ticket}/cancel")),
         ("GET", format!("/v1/discounts/{discount}")),

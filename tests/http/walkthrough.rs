@@ -337,6 +337,10 @@ fn list_refunds(recorder: &mut Recorder<'_>) {
     let page = created["checkoutUrl"].as_str().unwrap().strip_prefix("https://tickets.example.com").unwrap();
     let form = ["Content-Type: application/x-www-form-urlencoded"];
     recorder.client.send("POST", page, &form, b"outcome=success").expect(303);
-    recorder.client.post_empty(&format!("/v1/orders/{}/cancel", created["order"]["id"].as_str().unwrap())).expect(200);
+    let order = &created["order"]["id"];
+    let paid = recorder.client.get(&format!("/v1/orders/{}", order.as_str().unwrap())).expect(200).json();
+    let ticket = &paid["items"][0]["issuedTickets"][0]["id"];
+    recorder.call("refund_order", &[order], "", Some(json!({"tickets": [ticket], "reason": "The guest is ill"})));
+    recorder.client.post_empty(&format!("/v1/orders/{}/cancel", order.as_str().unwrap())).expect(200);
     recorder.call("list_refunds", &[], "?status=DONE", None);
 }

@@ -3,12 +3,14 @@
 use serde::Serialize;
 
 use super::super::operation::Operation;
+use crate::error::Reason::{RefundExceedsPayment, TicketCancelled};
+use crate::form::request::Request;
 use crate::model::amount::Amount;
 use crate::model::id::{OrderId, RefundId};
 use crate::model::page::Page;
-use crate::model::refund::{ListRefunds, Refund, RefundSource, RefundStatus};
+use crate::model::refund::{ListRefunds, Refund, RefundOrder, RefundSource, RefundStatus};
 use crate::model::timestamp::Timestamp;
-use crate::scope::Scope::OrdersRead;
+use crate::scope::Scope::{OrdersRead, PaymentsWrite};
 
 pub(super) fn operations() -> Vec<Operation> {
     vec![
@@ -21,6 +23,20 @@ pub(super) fn operations() -> Vec<Operation> {
             "Refunds through the payment gateway, newest first. An order may have several. A REFUSED one has to be made by hand. \
              Orders that the gateway cannot refund at all have none: see `manualRefundTotal` of the event's summary.",
         ),
+        Operation::action(
+            "refund_order",
+            "/orders/{orderId}/refunds",
+            PaymentsWrite,
+            |call, request: Request<RefundOrder>| call.service.refund_order(call.keyed, call.id(), request),
+        )
+        .calls_gateway()
+        .docs(
+            "Refund a part of an order",
+            "`tickets` cancels these tickets, and gives back their share of what was paid: the final amount of an item, \
+             divided by its tickets. The order becomes CANCELLED with its last ticket. `amount` gives back money and \
+             cancels nothing. A payment that was made through the payment gateway is refunded through it.",
+        )
+        .conflicts(&[TicketCancelled, RefundExceedsPayment]),
     ]
 }
 

@@ -8,7 +8,7 @@ use ticketing::event::EventStatus;
 use ticketing::event::{CreateEvent, EventSettings, UpdateEvent};
 use ticketing::order::OrderStatus;
 use ticketing::organization::{CreateApiKey, CreateOrganization, UpdateOrganization};
-use ticketing::payment::CheckoutOutcome;
+use ticketing::payment::{CheckoutOutcome, RefundOrder};
 use ticketing::ticket::{CheckInTicket, IssueTickets};
 use ticketing::ticket_type::{CreateTicketType, UpdateTicketType};
 use ticketing::webhook::{CreateWebhook, EventType, UpdateWebhook};
@@ -233,6 +233,15 @@ pub const OPERATIONS: &[(&str, Prepare)] = &[
         let order = store.paid_order();
         Box::new(move || {
             service.cancel_order(&caller, order.id).expect("cancelled");
+        })
+    }),
+    ("refund_order", |store| {
+        let service = &store.fixture.service;
+        let caller = store.fixture.caller_with_key("refund");
+        let order = store.fixture.read_order(store.paid_order().id);
+        let request = RefundOrder::of_tickets(order.tickets().map(|ticket| ticket.id));
+        Box::new(move || {
+            service.refund_order(&caller, order.id, request).expect("refunded");
         })
     }),
     ("mark_order_paid", |store| {

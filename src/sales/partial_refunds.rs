@@ -1,0 +1,129 @@
+//! Refunds of a part of an order: of some of its tickets, or of an amount.
+
+use super::idempotent_operation::{IdempotentOperation, PriorOutcome};
+use super::{order_lifecycle, order_refunds};
+use crate::error::{Error, FieldErrors, Reason, Result};
+use crate::form::request::Request;
+use crate::model::amount::Amount;
+use crate::model::id::{OrderId, OrganizationId, TicketId};
+use crate::model::idempotency::Replayable;
+use crate::model::order::OrderStatus;
+use crate::model::refund::{RefundOrder, RefundOrderResponse};
+use crate::model::ticket::TicketStatus;
+use crate::rules::money::{check_total, decimals_of_stored};
+use crate::rules::refund::{check_parts, ticket_share};
+use crate::store::order_status::OrderState;
+use crate::store::refunds::DueRefund;
+use crate::store::{Transaction, order_items, orders, tickets};
+
+/// The result of a refund of a part of an order.
+pub(crate) struct PartialRefund {
+    pub(crate) response: Replayable<RefundOrderResponse>,
+    /// The refund to ask the gateway for now.
+    pub(crate) refund_due: Option<DueRefund>,
+}
+
+/// Refunds tickets of an order, or an amount. Cancels the order with its last ticket.
+pub(crate) fn refund(
+    tx: &Transaction<'_>,
+    operation: &IdempotentOperation,
+    organization: OrganizationId,
+    id: OrderId,
+    request: &Request<RefundOrder>,
+    can_refund: bool,
+) -> Result<PartialRefund> {
+    tx.lock_event(id)?;
+    if let PriorOutcome::Result(response) = operation.prior_outcome(tx)? {
+        return Ok(PartialRefund { response: Replayable::replayed(response), refund_due: None });
+    }
+    let state = order_lifecycle::load(tx, organization, id)?;
+    let decimals = decimals_of_stored(&state.currency)?;
+    let part = choose(tx, &state, request)?;
+
+    let by_gateway = state.paid_by_gateway && can_refund;
+    let requires_manual_refund = part.amount > 0 && !by_gateway;
+    let mut cancelled = Vec::new();
+    for ticket in part.tickets {
+        cancelled.extend(tickets::cancel(tx, organization, ticket)?);
+    }
+    if !cancelled.is_empty() {
+        order_lifecycle::restock(tx, &state, cancelled)?;
+    }
+    if part.is_last && state.status == OrderStatus::Completed {
+        order_lifecycle::end(tx, &state, requires_manual_refund)?;
+    }
+    let reason = request.body.reason.as_deref();
+    let refund_due = match part.amount {
+        0 => None,
+        amount => order_refunds::decide(tx, &state, amount, reason, by_gateway)?,
+    };
+    let response = RefundOrderResponse {
+        order: orders::get(tx, organization, id)?,
+        amount: Amount::in_currency(part.amount, decimals),
+        refund_id: refund_due.map(|refund| refund.id),
+        requires_manual_refund,
+    };
+    operation.store_result(tx, &response)?;
+    Ok(PartialRefund { response: Replayable::executed(response), refund_due })
+}
+
+/// The part of an order that is refunded.
+struct Part {
+    tickets: Vec<TicketId>,
+    /// In minor units.
+    amount: i64,
+    /// Whether no other ticket of the order is left.
+    is_last: bool,
+}
+
+/// Checks a request, and returns the part of the order that it names.
+fn choose(tx: &Transaction<'_>, state: &OrderState, request: &Request<RefundOrder>) -> Result<Part> {
+    let mut errors = request.errors.clone();
+    if errors.is_empty() {
+        check_parts(&request.body, &mut errors);
+        if let Some(amount) = request.body.amount {
+            check_total(&mut errors, "amount", amount, decimals_of_stored(&state.currency)?);
+        }
+    }
+    let part = match &request.body.tickets {
+        Some(chosen) => choose_tickets(tx, state, chosen, &mut errors)?,
+        None => Some(Part { tickets: Vec::new(), amount: minor_units(state, request)?, is_last: false }),
+    };
+    errors.into_result()?;
+    part.ok_or_else(|| Error::conflict(Reason::TicketCancelled, "a ticket of the request is already cancelled"))
+}
+
+/// The amount of a request in minor units of the order's currency. 0 if it has none, or one that is not valid.
+fn minor_units(state: &OrderState, request: &Request<RefundOrder>) -> Result<i64> {
+    let decimals = decimals_of_stored(&state.currency)?.get();
+    Ok(request.body.amount.and_then(|amount| amount.minor_with(decimals)).unwrap_or(0))
+}
+
+/// Adds up the shares of tickets. Returns `None` if one of them is cancelled already.
+fn choose_tickets(
+    tx: &Transaction<'_>,
+    state: &OrderState,
+    chosen: &[TicketId],
+    errors: &mut FieldErrors,
+) -> Result<Option<Part>> {
+    let of_order = tickets::of_order(tx, state.id)?;
+    let items = order_items::of_orders(tx, &[state.id])?;
+    let mut amount = 0_i64;
+    let mut is_cancelled = false;
+    for (position, id) in chosen.iter().enumerate() {
+        let Some((item, ticket)) = of_order.iter().find(|(_, ticket)| ticket.id == *id) else {
+            errors.add(format!("tickets[{position}]"), "must be a ticket of this order");
+            continue;
+        };
+        is_cancelled |= ticket.status == TicketStatus::Cancelled;
+        let mut of_item = of_order.iter().filter(|(of, _)| of == item);
+        let index = of_item.position(|(_, ticket)| ticket.id == *id).unwrap_or(0);
+        if let Some(item) = items.iter().find(|stored| stored.id == *item) {
+            amount = amount.saturating_add(ticket_share(item.price, index));
+        }
+    }
+    let is_left = |status| status != TicketStatus::Cancelled;
+    let left = of_order.iter().filter(|(_, ticket)| is_left(ticket.status) && !chosen.contains(&ticket.id)).count();
+    let part = Part { tickets: chosen.to_vec(), amount, is_last: left == 0 };
+    Ok((!is_cancelled).then_some(part))
+}
