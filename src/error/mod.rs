@@ -14,7 +14,7 @@ pub use store::{StoreError, StoreErrorKind};
 use std::time::Duration;
 
 use crate::scope::Scope;
-use gateway::GatewayError;
+use gateway::{GatewayError, NoticeError};
 
 /// The result of every operation.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -66,6 +66,11 @@ pub enum Error {
     /// the message of this error.
     #[error("the payment gateway returned no checkout link; the order was cancelled and its seats were released")]
     PaymentGatewayFailed(#[source] GatewayError),
+    /// A notice of the payment gateway was refused.
+    ///
+    /// What is wrong with it is for logs. It is in the source, and not in the message of this error.
+    #[error("the notice was refused")]
+    NoticeRefused(#[source] NoticeError),
     /// The database is busy or shutting down. The same request may succeed a moment later.
     #[error("{0}")]
     Unavailable(&'static str),
@@ -128,7 +133,9 @@ impl Error {
             Self::IdempotencyInProgress => "idempotency-in-progress",
             Self::WriteQuotaExceeded { .. } => "rate-limited",
             Self::PaymentGatewayFailed(_) => "payment-gateway-failed",
-            Self::Unavailable(_) => "unavailable",
+            Self::NoticeRefused(NoticeError::Unsupported) => "not-found",
+            Self::NoticeRefused(NoticeError::InvalidSignature | NoticeError::Unreadable(_)) => "malformed-request",
+            Self::NoticeRefused(NoticeError::Unavailable(_)) | Self::Unavailable(_) => "unavailable",
             Self::Store(error) if error.is_temporary() => "unavailable",
             Self::Store(_) | Self::Internal(_) => "internal",
         }
@@ -147,7 +154,9 @@ impl Error {
             Self::Validation(_) | Self::IdempotencyKeyReused => 422,
             Self::WriteQuotaExceeded { .. } => 429,
             Self::PaymentGatewayFailed(_) => 502,
-            Self::Unavailable(_) => 503,
+            Self::NoticeRefused(NoticeError::Unsupported) => 404,
+            Self::NoticeRefused(NoticeError::InvalidSignature | NoticeError::Unreadable(_)) => 400,
+            Self::NoticeRefused(NoticeError::Unavailable(_)) | Self::Unavailable(_) => 503,
             Self::Store(error) if error.is_temporary() => 503,
             Self::Store(_) | Self::Internal(_) => 500,
         }
@@ -161,6 +170,7 @@ impl Error {
             Self::IdempotencyInProgress
             | Self::WriteQuotaExceeded { .. }
             | Self::PaymentGatewayFailed(_)
+            | Self::NoticeRefused(NoticeError::Unavailable(_))
             | Self::Unavailable(_) => true,
             Self::Store(error) => *error.kind() == StoreErrorKind::Full,
             _ => false,

@@ -1,6 +1,9 @@
 //! Checkouts: what a gateway says about one, and the hosted checkout page of the sandbox gateway.
 
+use std::time::Duration;
+
 use super::amount::Amount;
+use super::id::OrderId;
 use super::order::{CheckoutRedirectUrls, Order};
 use super::timestamp::Timestamp;
 use crate::text_enum::text_enum;
@@ -39,6 +42,91 @@ impl GatewayPayment {
     pub fn new(payment_reference: impl Into<String>, amount: Amount, currency: impl Into<String>) -> Self {
         Self { payment_reference: payment_reference.into(), amount, currency: currency.into() }
     }
+}
+
+/// What an order would ask of the gateway, before it is stored:
+/// [`check_checkout`](crate::payment::PaymentGateway::check_checkout).
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CheckoutTerms {
+    /// The amount to pay.
+    pub amount: Amount,
+    /// The currency, as an ISO 4217 code.
+    pub currency: String,
+    /// What each item costs, less the discount.
+    pub items: Vec<Amount>,
+    /// How long the order will reserve its seats.
+    pub hold: Duration,
+}
+
+impl CheckoutTerms {
+    /// Creates the terms of an order of one item with a hold of 15 minutes, for tests of a gateway.
+    #[must_use]
+    pub fn new(amount: Amount, currency: impl Into<String>) -> Self {
+        Self { amount, currency: currency.into(), items: vec![amount], hold: Duration::from_mins(15) }
+    }
+
+    /// Sets what each item costs.
+    #[must_use]
+    pub fn items(mut self, items: impl IntoIterator<Item = Amount>) -> Self {
+        self.items = items.into_iter().collect();
+        self
+    }
+
+    /// Sets how long the order will reserve its seats.
+    #[must_use]
+    pub const fn hold(mut self, hold: Duration) -> Self {
+        self.hold = hold;
+        self
+    }
+}
+
+text_enum! {
+    /// What the service still has to do about a checkout.
+    pub enum CheckoutStatus {
+        /// The order waits for the payment.
+        Open = "OPEN",
+        /// The order has ended, and the gateway has not confirmed yet that nothing can be paid any more.
+        Closing = "CLOSING",
+        /// The order is paid, or nothing can be paid any more.
+        Closed = "CLOSED",
+    }
+}
+
+/// The checkout of an order.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[cfg_attr(feature = "http", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct OrderCheckout {
+    /// The order.
+    pub order_id: OrderId,
+    /// What the service still has to do about the checkout.
+    pub status: CheckoutStatus,
+    /// When the gateway ends the checkout by itself, if it can do that.
+    pub expires_at: Timestamp,
+    /// The gateway's id of the checkout. Not set until the gateway has answered.
+    pub reference: Option<String>,
+    /// The gateway's id of the payment. Not set if nothing was paid, or if the payment was reported without it.
+    pub payment_reference: Option<String>,
+}
+
+/// A checkout after the gateway was asked about it.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct SettledCheckout {
+    /// The order, as it is now.
+    pub order: Order,
+    /// What the gateway said. [`CheckoutState::Unknown`] if it was not asked.
+    pub state: CheckoutState,
+    /// Where the customer should go: to the page for success if the order is paid, to the page for a cancelled checkout
+    /// if the order can still be paid, and otherwise to the page for failure, also if the payment came too late. `None`
+    /// if nobody knows yet.
+    pub outcome: Option<CheckoutOutcome>,
+    /// Whether money was paid that did not complete the order. It goes back, or has gone back already.
+    pub paid_too_late: bool,
+    /// The page to send the customer to; `None` if the order names no pages.
+    pub redirect_url: Option<String>,
 }
 
 text_enum! {

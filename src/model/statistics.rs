@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
+use super::notice::NoticeOutcome;
 use crate::error::Reason;
 use crate::text_enum::text_enum;
 
@@ -43,8 +44,22 @@ pub struct Statistics {
     pub scans: ScanStatistics,
     /// Notifications.
     pub webhooks: WebhookStatistics,
+    /// Notices of the payment gateway.
+    pub payments: PaymentStatistics,
     /// Background work.
     pub maintenance: MaintenanceStatistics,
+}
+
+/// Counters of notices of the payment gateway.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct PaymentStatistics {
+    /// Notices, by outcome.
+    #[serde(serialize_with = "as_object")]
+    pub notices: Vec<(NoticeOutcome, u64)>,
+    /// Reports of payments of another amount, or in another currency, than the order costs.
+    pub amounts_mismatched: u64,
 }
 
 /// Counters of commits. One commit contains the writes of all callers that wait at the same time.
@@ -159,6 +174,8 @@ impl Distribution {
 pub struct Backlog {
     /// Refunds that the gateway has not yet confirmed.
     pub refunds_due: u64,
+    /// Checkouts that the gateway still has to close, because their orders have ended.
+    pub checkouts_closing: u64,
     /// Refunds that the gateway refused permanently. The organizers have to return the money manually.
     pub refunds_refused: u64,
     /// Seats reserved by unpaid orders. Expired holds are not included.
@@ -214,6 +231,7 @@ mod tests {
         assert_eq!(serde_json::to_value(webhooks).ok(), Some(expected));
         let backlog = Backlog {
             refunds_due: 1,
+            checkouts_closing: 7,
             refunds_refused: 2,
             reserved_seats: 3,
             webhooks_waiting: 4,
@@ -222,7 +240,7 @@ mod tests {
             wal_bytes: 6,
         };
         let expected = json!({
-            "refundsDue": 1, "refundsRefused": 2, "reservedSeats": 3, "webhooksWaiting": 4, "webhooksDue": 5,
+            "refundsDue": 1, "checkoutsClosing": 7, "refundsRefused": 2, "reservedSeats": 3, "webhooksWaiting": 4, "webhooksDue": 5,
             "webhookOldestDue": 1.5, "walBytes": 6,
         });
         assert_eq!(serde_json::to_value(backlog).ok(), Some(expected));

@@ -1,11 +1,16 @@
 //! Calls to the payment gateway: each runs on a thread of its own, has a timeout, and needs a permit.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::time::Duration;
 
-use super::{GatewayError, PaymentGateway};
+use super::{CheckoutTerms, GatewayError, GatewayNotice, NoticeError, NoticeHeaders, PaymentGateway};
+use crate::model::timestamp::Timestamp;
+
+/// How many calls of background work may run at the same time.
+const MAX_IN_BACKGROUND: usize = 8;
 
 /// A payment gateway, and the calls to it that are running. Clones share both.
 #[derive(Clone)]
@@ -13,6 +18,7 @@ pub(crate) struct GatewayCalls {
     gateway: Arc<dyn PaymentGateway>,
     limits: CallLimits,
     running: Arc<AtomicUsize>,
+    running_in_background: Arc<AtomicUsize>,
 }
 
 /// How long the service waits for a call, and how many calls may run at the same time.
@@ -41,7 +47,7 @@ impl Drop for Permit {
 
 impl GatewayCalls {
     pub(crate) fn new(gateway: Arc<dyn PaymentGateway>, limits: CallLimits) -> Self {
-        Self { gateway, limits, running: Arc::default() }
+        Self { gateway, limits, running: Arc::default(), running_in_background: Arc::default() }
     }
 
     /// How long a call may take.
@@ -51,6 +57,47 @@ impl GatewayCalls {
 
     pub(crate) fn can_refund(&self) -> bool {
         self.gateway.can_refund()
+    }
+
+    pub(crate) fn shortest_checkout(&self) -> Duration {
+        self.gateway.shortest_checkout()
+    }
+
+    /// Asks the gateway whether it can take the payment of an order, on this thread. `None` if it panics.
+    pub(crate) fn check_checkout(&self, terms: &CheckoutTerms) -> Option<Result<(), String>> {
+        catch_unwind(AssertUnwindSafe(|| self.gateway.check_checkout(terms))).ok()
+    }
+
+    /// Lets the gateway read a notice, on this thread.
+    pub(crate) fn read_notice(
+        &self,
+        headers: &NoticeHeaders,
+        body: &[u8],
+        now: Timestamp,
+    ) -> Result<Vec<GatewayNotice>, NoticeError> {
+        let read = catch_unwind(AssertUnwindSafe(|| self.gateway.read_notice(headers, body, now)));
+        read.unwrap_or_else(|_| Err(NoticeError::Unavailable("the gateway panicked".to_owned())))
+    }
+
+    /// How many further calls the background work may make at the same time. Calls that hang count until they return, so
+    /// that background work leaves at least half of the permits to customers.
+    pub(crate) fn free_in_background(&self) -> usize {
+        let most = (self.limits.max_concurrent / 2).clamp(1, MAX_IN_BACKGROUND);
+        most.saturating_sub(self.running_in_background.load(Ordering::Relaxed))
+    }
+
+    /// Like [`call`](Self::call), for background work.
+    pub(crate) fn call_in_background<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&dyn PaymentGateway) -> Result<T, GatewayError> + Send + 'static,
+    ) -> Result<T, GatewayError> {
+        let running = Arc::clone(&self.running_in_background);
+        running.fetch_add(1, Ordering::Relaxed);
+        let in_background = Permit { running };
+        self.call(move |gateway| {
+            let _in_background = in_background;
+            work(gateway)
+        })
     }
 
     /// Calls the gateway on a new thread, in the current tracing span, and waits for its answer until the timeout.

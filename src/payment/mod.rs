@@ -6,17 +6,21 @@ mod requests;
 mod sandbox;
 
 pub(crate) use calls::{CallLimits, GatewayCalls};
-pub use notice::{GatewayEvent, GatewayNotice, NoticeError, NoticeHeaders};
-pub use requests::{CheckoutItem, CheckoutRequest, CheckoutTerms, CloseCheckout, LookUp, RefundRequest};
+pub use notice::{GatewayEvent, GatewayNotice, NoticeHeaders};
+pub use requests::{CheckoutItem, CheckoutRequest, CloseCheckout, LookUp, RefundRequest};
 pub use sandbox::SandboxGateway;
 pub(crate) use sandbox::sandbox_reference;
 
 use std::sync::Arc;
 use std::time::Duration;
 
-pub use crate::error::gateway::GatewayError;
-pub use crate::model::checkout::{CheckoutOutcome, CheckoutResult, CheckoutState, GatewayPayment, HostedCheckout};
+pub use crate::error::gateway::{GatewayError, NoticeError};
+pub use crate::model::checkout::{
+    CheckoutOutcome, CheckoutResult, CheckoutState, CheckoutStatus, CheckoutTerms, GatewayPayment, HostedCheckout,
+    OrderCheckout, SettledCheckout,
+};
 pub use crate::model::dispute::DisputeStatus;
+pub use crate::model::notice::NoticeOutcome;
 pub use crate::model::refund::{ListRefunds, Refund, RefundOrder, RefundOrderResponse, RefundSource, RefundStatus};
 use crate::model::timestamp::Timestamp;
 

@@ -41,24 +41,6 @@ impl std::fmt::Debug for NoticeHeaders {
     }
 }
 
-/// Why a notice was not accepted.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum NoticeError {
-    /// The gateway sends no notices.
-    #[error("the payment gateway sends no notices")]
-    Unsupported,
-    /// The signature is missing, is not the gateway's, or is too old.
-    #[error("the signature of the notice is not valid")]
-    InvalidSignature,
-    /// The signature is the gateway's, but the contents cannot be read. The text is for logs.
-    #[error("the notice cannot be read: {0}")]
-    Unreadable(String),
-    /// The gateway had to ask the provider, and got no answer. The notice should be sent again. The text is for logs.
-    #[error("the notice cannot be processed now: {0}")]
-    Unavailable(String),
-}
-
 /// What a notice says about one payment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]

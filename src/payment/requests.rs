@@ -132,43 +132,6 @@ impl CheckoutItem {
     }
 }
 
-/// What an order would ask of the gateway, before it is stored:
-/// [`check_checkout`](super::PaymentGateway::check_checkout).
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct CheckoutTerms {
-    /// The amount to pay.
-    pub amount: Amount,
-    /// The currency, as an ISO 4217 code.
-    pub currency: String,
-    /// What each item costs, less the discount.
-    pub items: Vec<Amount>,
-    /// How long the order will reserve its seats.
-    pub hold: Duration,
-}
-
-impl CheckoutTerms {
-    /// Creates the terms of an order of one item with a hold of 15 minutes, for tests of a gateway.
-    #[must_use]
-    pub fn new(amount: Amount, currency: impl Into<String>) -> Self {
-        Self { amount, currency: currency.into(), items: vec![amount], hold: Duration::from_mins(15) }
-    }
-
-    /// Sets what each item costs.
-    #[must_use]
-    pub fn items(mut self, items: impl IntoIterator<Item = Amount>) -> Self {
-        self.items = items.into_iter().collect();
-        self
-    }
-
-    /// Sets how long the order will reserve its seats.
-    #[must_use]
-    pub const fn hold(mut self, hold: Duration) -> Self {
-        self.hold = hold;
-        self
-    }
-}
-
 /// Declares a request about a checkout that the gateway has created.
 macro_rules! about_a_checkout {
     ($(#[$doc:meta])* pub struct $request:ident) => {

@@ -3,7 +3,9 @@
 
 use std::sync::Arc;
 
-use super::{Checkout, CheckoutRequest, GatewayError, PaymentGateway, RefundRequest};
+use super::{
+    Checkout, CheckoutRequest, CheckoutState, CloseCheckout, GatewayError, LookUp, PaymentGateway, RefundRequest,
+};
 use crate::environment::{Clock, Entropy, Environment, SystemClock, SystemEntropy};
 
 const TOKEN_ALPHABET: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
@@ -42,6 +44,16 @@ impl PaymentGateway for SandboxGateway {
         let token = self.environment.random_text(TOKEN_ALPHABET, TOKEN_LENGTH);
         let link = format!("{}/checkout/{token}", request.public_url);
         Ok(Checkout { link, reference: sandbox_reference(&token) })
+    }
+
+    /// The page takes no payment for an order that has ended.
+    fn close_checkout(&self, _: &CloseCheckout) -> Result<CheckoutState, GatewayError> {
+        Ok(CheckoutState::Closed)
+    }
+
+    /// A payment on the page is recorded at once. The service asks only about orders that are not paid.
+    fn look_up(&self, _: &LookUp) -> Result<CheckoutState, GatewayError> {
+        Ok(CheckoutState::Open)
     }
 
     fn refund(&self, _: &RefundRequest) -> Result<(), GatewayError> {

@@ -4,6 +4,7 @@
 pub(crate) mod admission;
 pub(crate) mod api_key;
 pub(crate) mod calendar;
+pub(crate) mod checkout;
 pub(crate) mod count_limit;
 pub(crate) mod delivery;
 pub(crate) mod discount;

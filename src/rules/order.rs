@@ -16,6 +16,7 @@ pub(crate) fn check_tickets(request: &CreateOrder, errors: &mut FieldErrors) {
 /// The conditions of an event for orders.
 #[derive(Debug, Clone)]
 pub(crate) struct Sale {
+    pub(crate) title: String,
     pub(crate) status: EventStatus,
     pub(crate) over_at: Timestamp,
     pub(crate) currency: String,

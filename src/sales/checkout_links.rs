@@ -3,24 +3,28 @@
 //!
 //! The first transaction creates the order, which reserves its seats. If the request has an idempotency key, it also
 //! stores the order under the key, so that a retry continues with the same order, even in another process or after a
-//! crash. The record has a lease: until it ends, another process does not ask for a second link. The second transaction records the link, or cancels the order if the gateway returned none.
+//! crash. The record has a lease: until it ends, another process does not ask for a second link. The second transaction
+//! records the link, or cancels the order if the gateway returned none.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::hold_releases::ReleaseBudget;
 use super::holds::HoldTerms;
 use super::idempotent_operation::{IdempotentOperation, PriorOutcome};
-use super::order_creation::{self, CreatedOrder};
-use super::order_lifecycle;
+use super::{order_creation, order_lifecycle};
 use crate::error::{Error, Result};
+use crate::model::checkout::CheckoutTerms;
 use crate::model::id::{OrderId, OrganizationId};
 use crate::model::idempotency::Replayable;
 use crate::model::order::{CreateOrder, CreateOrderResponse, Order, OrderStatus};
 use crate::model::timestamp::Timestamp;
 use crate::rules::Checked;
+use crate::rules::checkout::next_look_up;
+use crate::store::checkout_parameters::OrderToPay;
 use crate::store::checkouts::NewCheckout;
 use crate::store::idempotency_records::PendingOrder;
-use crate::store::{Transaction, checkouts, orders};
+use crate::store::{Transaction, checkout_attempts, checkout_parameters, checkouts, orders};
 
 /// How long a process needs to record the link after the gateway has returned it, at most.
 const TIME_TO_RECORD: Duration = Duration::from_secs(10);
@@ -29,12 +33,23 @@ const TIME_TO_RECORD: Duration = Duration::from_secs(10);
 const MAX_LEASE: Duration = Duration::from_mins(10);
 
 /// How a new order is paid.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone)]
 pub(crate) struct PaymentTerms {
     pub(crate) hold: HoldTerms,
-    /// How long the payment gateway may take to return the link under which a pending order is paid. `None` if orders
-    /// have no link.
-    pub(crate) link_timeout: Option<Duration>,
+    /// `None` if orders have no checkout link.
+    pub(crate) gateway: Option<Arc<GatewayTerms>>,
+}
+
+/// The terms of the payment gateway.
+pub(crate) struct GatewayTerms {
+    /// How long it may take to return the link under which a pending order is paid.
+    pub(crate) timeout: Duration,
+    /// The least time for which a checkout can be open.
+    pub(crate) shortest_checkout: Duration,
+    /// The address of this service for the gateway.
+    pub(crate) public_url: Option<String>,
+    /// Fails if the gateway cannot take the payment of an order.
+    pub(crate) check: Box<dyn Fn(&CheckoutTerms) -> Result<()> + Send + Sync>,
 }
 
 /// An order after its first transaction.
@@ -42,7 +57,7 @@ pub(crate) enum OrderProgress {
     /// There is nothing left to do.
     Finished(Box<Replayable<CreateOrderResponse>>),
     /// The gateway must be asked for a checkout link.
-    NeedsLink(Box<CreatedOrder>),
+    NeedsLink(Box<OrderToPay>),
 }
 
 /// Creates an order. If the same request has been executed before, returns its result, or the order that still needs
@@ -52,11 +67,11 @@ pub(crate) fn create_or_resume(
     operation: &IdempotentOperation,
     organization: OrganizationId,
     request: &Checked<CreateOrder>,
-    terms: PaymentTerms,
+    terms: &PaymentTerms,
     budget: &ReleaseBudget,
 ) -> Result<OrderProgress> {
     tx.lock_event(request.event_id)?;
-    let created = match operation.prior_outcome(tx)? {
+    let order = match operation.prior_outcome(tx)? {
         PriorOutcome::Result(response) => {
             return Ok(OrderProgress::Finished(Box::new(Replayable::replayed(response))));
         }
@@ -65,19 +80,56 @@ pub(crate) fn create_or_resume(
                 return Err(Error::IdempotencyInProgress);
             }
             let order = orders::get(tx, organization, pending.id)?;
-            CreatedOrder { order, currency: orders::currency(tx, pending.id)? }
+            if let Some(gateway) = &terms.gateway
+                && is_without_link(&order)
+            {
+                let order = checkout_parameters::load(tx, organization, order.id, gateway.public_url.clone())?;
+                return ask_for_link(tx, operation, order, gateway);
+            }
+            order
         }
-        PriorOutcome::None => order_creation::create(tx, organization, request, terms.hold, budget)?,
+        PriorOutcome::None => {
+            let created = order_creation::create(tx, organization, request, terms.hold, budget)?;
+            if let Some(gateway) = &terms.gateway
+                && is_without_link(&created.order)
+            {
+                let order = OrderToPay::new(
+                    request,
+                    created.order,
+                    created.currency,
+                    tx.now().saturating_add(terms.hold.duration),
+                    created.event_title,
+                    gateway.public_url.clone(),
+                );
+                (gateway.check)(&CheckoutTerms {
+                    amount: order.order.total,
+                    currency: order.currency.clone(),
+                    items: order.order.items.iter().map(|item| item.final_amount).collect(),
+                    hold: terms.hold.duration,
+                })?;
+                return ask_for_link(tx, operation, order, gateway);
+            }
+            created.order
+        }
     };
-    if let Some(timeout) = terms.link_timeout
-        && is_without_link(&created.order)
-    {
-        operation.store_pending_order(tx, created.order.id, timeout.saturating_add(TIME_TO_RECORD).min(MAX_LEASE))?;
-        return Ok(OrderProgress::NeedsLink(Box::new(created)));
-    }
-    let response = CreateOrderResponse::from(created.order);
+    let response = CreateOrderResponse::from(order);
     operation.store_result(tx, &response)?;
     Ok(OrderProgress::Finished(Box::new(Replayable::executed(response))))
+}
+
+/// Stores that the gateway is asked for the checkout link of an order.
+fn ask_for_link(
+    tx: &Transaction<'_>,
+    operation: &IdempotentOperation,
+    order: OrderToPay,
+    gateway: &GatewayTerms,
+) -> Result<OrderProgress> {
+    let earliest_end = order.order.created_at.saturating_add(gateway.shortest_checkout);
+    let first_look_up = next_look_up(order.hold_until, tx.now());
+    checkout_parameters::insert(tx, &order, order.hold_until.max(earliest_end), first_look_up)?;
+    let lease = gateway.timeout.saturating_add(TIME_TO_RECORD).min(MAX_LEASE);
+    operation.store_pending_order(tx, order.order.id, lease)?;
+    Ok(OrderProgress::NeedsLink(Box::new(order)))
 }
 
 /// Whether another process may still wait for the link. A lease that is longer than any begins in the future: the clock
@@ -114,19 +166,24 @@ pub(crate) fn record(
     Ok(Some(Replayable::executed(response)))
 }
 
-/// Cancels an order that got no checkout link. Returns a response if the order no longer needs a link: it was completed
+/// Cancels an order that got no checkout link. If the gateway refused for good, `is_refused`, there is no checkout to close.
+/// Returns a response if the order no longer needs a link: it was completed
 /// meanwhile, or another process has recorded a link.
 pub(crate) fn cancel_without_link(
     tx: &Transaction<'_>,
     operation: &IdempotentOperation,
     organization: OrganizationId,
     id: OrderId,
+    is_refused: bool,
 ) -> Result<Option<Replayable<CreateOrderResponse>>> {
     tx.lock_event(id)?;
     if let PriorOutcome::Result(response) = operation.prior_outcome(tx)? {
         return Ok(Some(Replayable::replayed(response)));
     }
     order_lifecycle::cancel_unless_paid(tx, organization, id)?;
+    if is_refused {
+        checkout_attempts::close(tx, id, None)?;
+    }
     let order = orders::get(tx, organization, id)?;
     if order.status != OrderStatus::Completed {
         operation.forget_pending_order(tx, id)?;

@@ -12,7 +12,9 @@ use crate::model::handler_notification::{NotificationDetails, OrderExpired};
 use crate::model::id::{EventId, OrderId};
 use crate::store::order_status::{self, ExpiredHold};
 use crate::store::seat_counts::Seats;
-use crate::store::{CommitEvent, Transaction, discount_uses, handler_queue, order_items, seat_counts};
+use crate::store::{
+    CommitEvent, Transaction, checkout_attempts, discount_uses, handler_queue, order_items, seat_counts,
+};
 
 /// What a pending order reserves, and for how long.
 #[derive(Debug, Clone, Copy)]
@@ -43,6 +45,9 @@ pub(super) fn expire(tx: &Transaction<'_>, order: OrderId, event: EventId) -> Re
     }
     if let Some(discount) = expired.discount {
         discount_uses::release(tx, event, discount)?;
+    }
+    if expired.has_open_checkout {
+        checkout_attempts::begin_closing(tx, order)?;
     }
     let notification = NotificationDetails::OrderExpired(OrderExpired {
         order_id: order,

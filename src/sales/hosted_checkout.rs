@@ -1,11 +1,15 @@
-//! The hosted checkout page of the sandbox gateway. The token of a checkout link identifies the order; there is no API
-//! key.
+//! The pages of a checkout: the hosted checkout page of the sandbox gateway, whose token identifies the order, and the
+//! end of a checkout on the gateway's page. There is no API key.
 
 use crate::error::{Error, ResourceKind, Result};
-use crate::model::checkout::{CheckoutOutcome, CheckoutResult, HostedCheckout};
-use crate::model::order::OrderStatus;
+use crate::model::checkout::{
+    CheckoutOutcome, CheckoutResult, CheckoutState, CheckoutStatus, HostedCheckout, SettledCheckout,
+};
+use crate::model::id::EventId;
+use crate::model::order::{OrderStatus, PaymentStatus};
+use crate::rules::order::status_at_hold;
 use crate::store::checkouts::CheckoutOrder;
-use crate::store::{Transaction, checkouts, events, order_details, orders, refunds};
+use crate::store::{Transaction, checkouts, events, order_details, order_status, orders, refunds};
 
 /// Returns the order of a payment, by the gateway's reference of the payment.
 pub(crate) fn find(tx: &Transaction<'_>, reference: &str) -> Result<CheckoutOrder> {
@@ -45,6 +49,48 @@ pub(crate) fn result(tx: &Transaction<'_>, order: CheckoutOrder, chosen: Checkou
         CheckoutOutcome::Cancel => urls.cancel,
     });
     Ok(CheckoutResult { outcome, redirect_url })
+}
+
+/// A checkout that may have to be settled.
+pub(crate) struct ToSettle {
+    pub(crate) order: CheckoutOrder,
+    pub(crate) event: EventId,
+    /// Whether the gateway may know more than is stored.
+    pub(crate) asks_gateway: bool,
+}
+
+/// Returns what is known about a checkout, by the gateway's reference of it.
+pub(crate) fn to_settle(tx: &Transaction<'_>, reference: &str) -> Result<ToSettle> {
+    let order = find(tx, reference)?;
+    let state = order_status::load(tx, order.organization, order.id)?;
+    let asks_gateway = match status_at_hold(state.status, state.hold_until, tx.now()) {
+        OrderStatus::Pending => true,
+        OrderStatus::Expired => state.checkout != Some(CheckoutStatus::Closed),
+        OrderStatus::Completed | OrderStatus::Cancelled => false,
+    };
+    Ok(ToSettle { order, event: state.event, asks_gateway })
+}
+
+/// Returns a checkout after the gateway was asked about it. `state` is what it said.
+pub(crate) fn settled(tx: &Transaction<'_>, order: CheckoutOrder, state: CheckoutState) -> Result<SettledCheckout> {
+    let CheckoutOrder { organization, id } = order;
+    let is_paid = is_paid(tx, order)?;
+    let order = orders::get(tx, organization, id)?;
+    let payment = order.payment_gateway.as_ref().map(|payment| payment.status);
+    let has_payment = matches!(payment, Some(PaymentStatus::Completed | PaymentStatus::Refunded));
+    let outcome = match (order.status, &state) {
+        (OrderStatus::Completed, _) if is_paid => Some(CheckoutOutcome::Success),
+        (OrderStatus::Pending, CheckoutState::Open) => Some(CheckoutOutcome::Cancel),
+        (OrderStatus::Pending, CheckoutState::Processing | CheckoutState::Unknown) => None,
+        _ => Some(CheckoutOutcome::Failure),
+    };
+    let urls = order_details::get(tx, organization, id)?.checkout_redirect_urls;
+    let redirect_url = urls.zip(outcome).map(|(urls, outcome)| match outcome {
+        CheckoutOutcome::Success => urls.success,
+        CheckoutOutcome::Failure => urls.failure,
+        CheckoutOutcome::Cancel => urls.cancel,
+    });
+    Ok(SettledCheckout { order, state, outcome, paid_too_late: has_payment && !is_paid, redirect_url })
 }
 
 fn is_paid(tx: &Transaction<'_>, order: CheckoutOrder) -> Result<bool> {

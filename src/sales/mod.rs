@@ -24,6 +24,7 @@
 //! - A notification: report it with `outbox::report` in the function that makes the change.
 
 pub(crate) mod check_in;
+pub(crate) mod checkout_attempts;
 pub(crate) mod checkout_links;
 pub(crate) mod discount_changes;
 mod discount_use;
@@ -38,6 +39,7 @@ pub(crate) mod order_creation;
 pub(crate) mod order_lifecycle;
 mod order_refunds;
 pub(crate) mod organizations;
+mod other_payments;
 pub(crate) mod partial_refunds;
 mod references;
 pub(crate) mod refund_attempts;

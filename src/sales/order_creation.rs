@@ -25,10 +25,11 @@ use crate::store::{
     ticket_types, tickets,
 };
 
-/// An order that was just created, and the currency of its amounts.
+/// An order that was just created, the currency of its amounts, and the title of its event.
 pub(crate) struct CreatedOrder {
     pub(crate) order: Order,
     pub(crate) currency: String,
+    pub(crate) event_title: String,
 }
 
 /// An entry of the request, with the fields of its ticket type that decide whether it can be ordered.
@@ -115,7 +116,7 @@ pub(super) fn create(
     if let Some(discount) = &priced.discount {
         discount_use::claim(tx, request.event_id, discount.id, budget)?;
     }
-    insert(tx, organization, request, &sale, entries, priced, hold)
+    insert(tx, organization, request, sale, entries, priced, hold)
 }
 
 /// Loads the ticket types of the items, each one once.
@@ -211,7 +212,7 @@ fn insert(
     tx: &Transaction<'_>,
     organization: OrganizationId,
     request: &CreateOrder,
-    sale: &Sale,
+    sale: Sale,
     entries: Vec<Entry>,
     priced: Priced,
     hold: HoldTerms,
@@ -244,7 +245,7 @@ fn insert(
         tx.record(CommitEvent::OrderCompleted);
         report_completed(tx, &order, &sale.currency)?;
     }
-    Ok(CreatedOrder { order, currency: sale.currency.clone() })
+    Ok(CreatedOrder { order, currency: sale.currency, event_title: sale.title })
 }
 
 fn holder(order: &Order) -> TicketHolder<'_> {

@@ -16,9 +16,11 @@ use super::each_row::{EachRow, each_row};
 use super::hold_releases::ReleaseBudget;
 use super::idempotent_operation::{IdempotentOperation, PriorOutcome};
 use super::order_refunds::refund_of;
+use super::other_payments::{self, NO_REFUNDS, RecordedPayment};
 use super::{discount_use, holds, inventory, order_refunds};
 use crate::error::{Error, Reason, Result};
 use crate::model::amount::Amount;
+use crate::model::checkout::{CheckoutStatus, GatewayPayment};
 use crate::model::handler_notification::{NotificationDetails, TicketCancelled};
 use crate::model::id::{OrderId, OrganizationId};
 use crate::model::idempotency::Replayable;
@@ -33,8 +35,8 @@ use crate::store::refunds::DueRefund;
 use crate::store::seat_counts::{PaidThrough, Seats};
 use crate::store::tickets::{CancelledTicket, TicketHolder};
 use crate::store::{
-    CommitEvent, Transaction, discount_uses, handler_queue, order_items, orders, outbox, sales_figures, seat_counts,
-    tickets,
+    CommitEvent, Transaction, checkout_attempts, discount_uses, handler_queue, order_items, orders, outbox,
+    sales_figures, seat_counts, tickets,
 };
 
 /// Locks the event of an order and loads the order. If its hold has expired, marks the order as expired first, so that
@@ -64,6 +66,7 @@ pub(crate) fn mark_paid(
 ) -> Result<Order> {
     let state = load(tx, organization, id)?;
     complete(tx, &state, PaidThrough::AnotherWay, budget)?;
+    close_checkout(tx, &state)?;
     orders::get(tx, organization, id)
 }
 
@@ -78,24 +81,14 @@ pub(crate) fn mark_reminder_sent(tx: &Transaction<'_>, organization: Organizatio
 /// The detail of a conflict with another request for the same order.
 const CHANGED_CONCURRENTLY: &str = "another request changed the order at the same time; read its status again";
 
-/// Why a payment is not refunded without such a gateway.
-const NO_REFUNDS: &str = "there is no payment gateway that can refund";
-
-/// The result of recording a completed payment.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct RecordedPayment {
-    /// The refund to ask the gateway for now, because the payment came too late for its order.
-    pub(crate) refund_due: Option<DueRefund>,
-    /// Why the payment, which came too late for its order, will not be refunded.
-    pub(crate) refund_refused: Option<&'static str>,
-}
-
 /// Records a completed payment that the gateway reports, once, and completes the order. A payment that comes too late
-/// for its order is refunded. `can_refund` is whether there is a gateway that can refund.
+/// for its order is refunded. `payment` is `None` if the program has compared the amount. `can_refund` is whether there is
+/// a gateway that can refund.
 pub(crate) fn payment_completed(
     tx: &Transaction<'_>,
     organization: OrganizationId,
     id: OrderId,
+    payment: Option<&GatewayPayment>,
     can_refund: bool,
     budget: &ReleaseBudget,
 ) -> Result<RecordedPayment> {
@@ -104,8 +97,16 @@ pub(crate) fn payment_completed(
         let detail = "the total of the order is 0, so there is no payment to record";
         return Err(Error::conflict(Reason::OrderNotPending, detail));
     }
+    if let Some(payment) = payment
+        && let Some(recorded) = other_payments::refund(tx, &state, payment, can_refund)?
+    {
+        return Ok(recorded);
+    }
+    if state.checkout.is_some() {
+        checkout_attempts::close(tx, id, payment.map(|payment| payment.payment_reference.as_str()))?;
+    }
     if !order_status::record_payment(tx, id, PaymentStatus::Completed)? {
-        return Ok(RecordedPayment { refund_due: None, refund_refused: None });
+        return Ok(RecordedPayment::KEPT);
     }
     let completed = match state.status {
         OrderStatus::Pending | OrderStatus::Expired => {
@@ -114,15 +115,15 @@ pub(crate) fn payment_completed(
         OrderStatus::Cancelled | OrderStatus::Completed => false,
     };
     if completed {
-        return Ok(RecordedPayment { refund_due: None, refund_refused: None });
+        return Ok(RecordedPayment::KEPT);
     }
     let refund = refund_of(&state, RefundSource::LatePayment, state.total);
     if can_refund {
         let due = order_refunds::record_due(tx, &refund)?;
-        return Ok(RecordedPayment { refund_due: Some(due), refund_refused: None });
+        return Ok(RecordedPayment { refund_due: Some(due), ..RecordedPayment::KEPT });
     }
     order_refunds::record_refused(tx, &refund, NO_REFUNDS)?;
-    Ok(RecordedPayment { refund_due: None, refund_refused: Some(NO_REFUNDS) })
+    Ok(RecordedPayment { refund_refused: Some(NO_REFUNDS), ..RecordedPayment::KEPT })
 }
 
 /// Records a failed payment that the gateway reports. The order stays pending until its hold expires. An order that
@@ -273,6 +274,7 @@ pub(super) fn end(tx: &Transaction<'_>, state: &OrderState, requires_manual_refu
         return Err(Error::conflict(Reason::OrderNotCancellable, CHANGED_CONCURRENTLY));
     }
     tx.record(CommitEvent::OrderCancelled);
+    close_checkout(tx, state)?;
     match state.status {
         OrderStatus::Pending => {
             for seats in holds::seats_of_order(tx, state.id, state.event)? {
@@ -316,6 +318,14 @@ pub(super) fn restock(tx: &Transaction<'_>, state: &OrderState, mut cancelled: V
         })
     });
     handler_queue::report(tx, state.organization, notifications)
+}
+
+/// Records that the checkout of an order has to be closed, if there is one.
+fn close_checkout(tx: &Transaction<'_>, state: &OrderState) -> Result<()> {
+    match state.checkout {
+        Some(CheckoutStatus::Open) => checkout_attempts::begin_closing(tx, state.id),
+        _ => Ok(()),
+    }
 }
 
 fn release_discount_use(tx: &Transaction<'_>, state: &OrderState) -> Result<()> {

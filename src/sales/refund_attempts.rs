@@ -25,7 +25,7 @@ pub(crate) struct RefundAttempt {
     pub(crate) currency: String,
     /// The gateway's reference of the checkout of the order, if it returned one.
     pub(crate) reference: Option<String>,
-    /// The gateway's id of the payment, if it is not the one of the order.
+    /// The gateway's id of the payment, if it was reported.
     pub(crate) payment_reference: Option<String>,
     source: RefundSource,
     /// The number of the attempt, counted from 1.
@@ -53,7 +53,7 @@ pub(crate) fn claim(tx: &Transaction<'_>, refund: DueRefund) -> Result<Option<Re
         amount: claimed.amount,
         currency: claimed.currency,
         reference: payment.reference,
-        payment_reference: claimed.payment_reference,
+        payment_reference: claimed.payment_reference.or(payment.payment_reference),
         source: claimed.source,
         number: claimed.attempt,
     }))

@@ -155,7 +155,7 @@ struct ServiceMetrics {
 impl Collector for ServiceMetrics {
     fn encode(&self, encoder: DescriptorEncoder<'_>) -> fmt::Result {
         let mut metrics = Encoder(encoder);
-        let Statistics { commits, orders, scans, webhooks, maintenance, .. } = &self.statistics;
+        let Statistics { commits, orders, scans, webhooks, payments, maintenance, .. } = &self.statistics;
         metrics.counter("commits", "Successful commits", commits.done)?;
         metrics.counter("commits_failed", "Commits that failed; all their jobs were rolled back", commits.failed)?;
         metrics.histogram("commit_jobs", "Jobs per commit", None, &commits.jobs)?;
@@ -174,6 +174,11 @@ impl Collector for ServiceMetrics {
         let outcomes = [("accepted", scans.accepted), ("unknown", scans.unknown)].into_iter();
         let outcomes = outcomes.chain(scans.refused.iter().map(|(reason, times)| (reason.as_str(), *times)));
         metrics.counters("scans", "Ticket scans, by outcome", "outcome", outcomes)?;
+
+        let notices = payments.notices.iter().map(|(outcome, times)| (outcome.as_str(), *times));
+        metrics.counters("gateway_notices", "Notices of the payment gateway, by outcome", "outcome", notices)?;
+        let help = "Reports of payments of another amount, or in another currency, than the order costs";
+        metrics.counter("payment_amounts_mismatched", help, payments.amounts_mismatched)?;
 
         metrics.counter("webhooks_queued", "Notifications that were queued, counted per endpoint", webhooks.queued)?;
         let attempts = webhooks.attempts.iter().map(|(outcome, times)| (outcome.as_str(), *times));
@@ -198,6 +203,8 @@ impl Collector for ServiceMetrics {
             None,
             backlog.refunds_due,
         )?;
+        let help = "Checkouts that the payment gateway still has to close";
+        metrics.gauge("checkouts_closing", help, None, backlog.checkouts_closing)?;
         metrics.gauge(
             "refunds_refused",
             "Refunds that the payment gateway refused for good",

@@ -1,15 +1,17 @@
 //! Asks the payment gateway for the checkout link of a new order. The transactions before and after the call are in
 //! `sales::checkout_links`.
 
+use std::sync::Arc;
+
 use super::TicketingService;
 use crate::error::{Error, Result};
 use crate::model::id::{OrderId, OrganizationId};
 use crate::model::idempotency::Replayable;
-use crate::model::order::{CheckoutRedirectUrls, CreateOrderResponse, Order};
-use crate::payment::{CheckoutRequest, GatewayCalls, GatewayError};
-use crate::sales::checkout_links;
+use crate::model::order::CreateOrderResponse;
+use crate::payment::{CheckoutItem, CheckoutRequest, GatewayCalls, GatewayError};
+use crate::sales::checkout_links::{self, GatewayTerms};
 use crate::sales::idempotent_operation::IdempotentOperation;
-use crate::sales::order_creation::CreatedOrder;
+use crate::store::checkout_parameters::OrderToPay;
 use crate::store::checkouts::NewCheckout;
 
 /// Why an order got no checkout link.
@@ -26,21 +28,58 @@ impl From<GatewayError> for LinkFailure {
     }
 }
 
+/// The request for the checkout of an order. It is the same each time.
+pub(super) fn checkout_request(order: OrderToPay) -> CheckoutRequest {
+    let OrderToPay { order, currency, hold_until, locale, redirect_urls, event_title, public_url } = order;
+    let items = order.items.into_iter();
+    let items = items.map(|item| CheckoutItem::new(item.ticket_type_name, item.quantity, item.final_amount));
+    let mut request = CheckoutRequest::new(order.id, order.total, currency)
+        .organization(order.organizer_id)
+        .event(order.event_id)
+        .customer(order.customer)
+        .metadata(order.metadata)
+        .created_at(order.created_at)
+        .hold_until(hold_until)
+        .event_title(event_title)
+        .items(items);
+    request.redirect_urls = redirect_urls;
+    request.order_reference = order.reference;
+    request.locale = locale;
+    if let Some(url) = public_url {
+        request.public_url = url;
+    }
+    request
+}
+
 impl TicketingService {
+    /// The terms of the payment gateway. `None` if there is no gateway.
+    pub(super) fn gateway_terms(&self) -> Option<Arc<GatewayTerms>> {
+        let gateway = self.inner.gateway.clone()?;
+        Some(Arc::new(GatewayTerms {
+            timeout: gateway.timeout(),
+            shortest_checkout: gateway.shortest_checkout(),
+            public_url: self.inner.public_url.clone(),
+            check: Box::new(move |terms| match gateway.check_checkout(terms) {
+                Some(Ok(())) => Ok(()),
+                Some(Err(problem)) => Err(Error::field("items", problem)),
+                None => Err(Error::Internal("the payment gateway panicked".to_owned())),
+            }),
+        }))
+    }
+
     /// Asks the gateway for the checkout link of a pending order, and records it. If the gateway fails, the order is
     /// cancelled.
     ///
     /// Nothing is read before the call: an order that reserves seats must not fail because all readers are busy.
     pub(super) fn open_checkout(
         &self,
-        created: CreatedOrder,
-        redirect_urls: Option<CheckoutRedirectUrls>,
+        order: OrderToPay,
         operation: &IdempotentOperation,
     ) -> Result<Replayable<CreateOrderResponse>> {
-        let Some(gateway) = &self.inner.gateway else { return Ok(Replayable::executed(created.order.into())) };
-        let organization = created.order.organizer_id;
-        let id = created.order.id;
-        match self.request_link(gateway, created, redirect_urls, operation) {
+        let Some(gateway) = &self.inner.gateway else { return Ok(Replayable::executed(order.order.into())) };
+        let organization = order.order.organizer_id;
+        let id = order.order.id;
+        match self.request_link(gateway, order, operation) {
             Ok(response) => Ok(response),
             Err(LinkFailure::Gateway(failure)) => self.cancel_without_link(organization, id, failure, operation),
             Err(LinkFailure::Store(error)) => Err(error),
@@ -50,14 +89,12 @@ impl TicketingService {
     fn request_link(
         &self,
         gateway: &GatewayCalls,
-        created: CreatedOrder,
-        redirect_urls: Option<CheckoutRedirectUrls>,
+        order: OrderToPay,
         operation: &IdempotentOperation,
     ) -> Result<Replayable<CreateOrderResponse>, LinkFailure> {
-        let CreatedOrder { order, currency } = created;
-        let organization = order.organizer_id;
-        let id = order.id;
-        let request = self.checkout_request(order, currency, redirect_urls);
+        let organization = order.order.organizer_id;
+        let id = order.order.id;
+        let request = checkout_request(order);
         let checkout = gateway.call(move |gateway| gateway.start_checkout(&request))?;
 
         let operation = operation.clone();
@@ -71,25 +108,6 @@ impl TicketingService {
             Err(Error::PaymentGatewayFailed(failure)) => Err(failure.into()),
             Err(error) => Err(LinkFailure::Store(error)),
         }
-    }
-
-    fn checkout_request(
-        &self,
-        order: Order,
-        currency: String,
-        redirect_urls: Option<CheckoutRedirectUrls>,
-    ) -> CheckoutRequest {
-        let mut request = CheckoutRequest::new(order.id, order.total, currency)
-            .organization(order.organizer_id)
-            .event(order.event_id)
-            .customer(order.customer)
-            .metadata(order.metadata);
-        request.redirect_urls = redirect_urls;
-        request.order_reference = order.reference;
-        if let Some(url) = &self.inner.public_url {
-            request.public_url.clone_from(url);
-        }
-        request
     }
 
     /// Cancels an order for which the gateway returned no link, unless it was paid or cancelled meanwhile.
@@ -107,9 +125,10 @@ impl TicketingService {
             "the payment gateway returned no checkout link"
         );
         let operation = operation.clone();
-        let response = self
-            .store_in_operation()
-            .write_for(organization, move |tx| checkout_links::cancel_without_link(tx, &operation, organization, id))?;
+        let is_refused = matches!(failure, GatewayError::Refused(_));
+        let response = self.store_in_operation().write_for(organization, move |tx| {
+            checkout_links::cancel_without_link(tx, &operation, organization, id, is_refused)
+        })?;
         response.ok_or(Error::PaymentGatewayFailed(failure))
     }
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use super::TicketingService;
 use super::maintenance_guard::MaintenanceGuard;
-use super::maintenance_steps::{Run, STEPS};
+use super::maintenance_steps::{CHECKOUT_STEPS, REFUND_STEPS, Run, STEPS, Step};
 use crate::error::{Error, Result};
 use crate::model::maintenance::MaintenanceReport;
 
@@ -22,6 +22,7 @@ impl TicketingService {
     /// - stores when API keys were last used;
     /// - deletes idempotency keys after 24 hours, and webhook deliveries after the
     ///   [retention](crate::Builder::webhook_retention);
+    /// - closes the checkouts of orders that have ended, and looks up payments whose notice may be lost;
     /// - attempts refunds that are due.
     ///
     /// Each of these steps, and each row, is processed by itself: a row that cannot be read, or that contradicts other
@@ -46,14 +47,18 @@ impl TicketingService {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn run_maintenance(&self) -> Result<MaintenanceReport> {
-        self.run_maintenance_until(&|| false)
+        self.run_steps(STEPS.iter().chain(&CHECKOUT_STEPS).chain(&REFUND_STEPS), &|| false)
     }
 
-    /// Runs the maintenance, or the part of it that is done when `stop` returns `true`.
-    fn run_maintenance_until(&self, stop: &dyn Fn() -> bool) -> Result<MaintenanceReport> {
+    /// Runs these steps of the maintenance, or the part of them that is done when `stop` returns `true`.
+    fn run_steps<'s>(
+        &self,
+        steps: impl IntoIterator<Item = &'s Step>,
+        stop: &dyn Fn() -> bool,
+    ) -> Result<MaintenanceReport> {
         let mut run = Run::new(stop);
         let mut first_error = None;
-        for step in STEPS {
+        for step in steps {
             if run.stops() {
                 break;
             }
@@ -74,6 +79,7 @@ impl TicketingService {
                 expired_orders = report.expired_orders,
                 expired_events = report.expired_events,
                 cancelled_orders = report.cancelled_orders,
+                answered_checkouts = report.answered_checkouts,
                 answered_refunds = report.answered_refunds,
                 forgotten_keys = report.forgotten_keys,
                 forgotten_deliveries = report.forgotten_deliveries,
@@ -86,11 +92,12 @@ impl TicketingService {
         first_error.map_or(Ok(report), Err)
     }
 
-    /// Starts a thread that calls [`run_maintenance`](Self::run_maintenance) every second. It stops when the returned
-    /// guard or the last clone of the service is dropped, or when the store has [`stopped`](Self::stopped).
+    /// Starts threads that do the work of [`run_maintenance`](Self::run_maintenance) every second. With a payment gateway
+    /// there are three: one for checkouts and one for refunds, so that a slow gateway delays nothing else. They stop when
+    /// the returned guard or the last clone of the service is dropped, or when the store has [`stopped`](Self::stopped).
     ///
     /// # Errors
-    /// - [`Error::Store`](crate::Error::Store) if the thread cannot be started.
+    /// - [`Error::Store`](crate::Error::Store) if a thread cannot be started.
     ///
     /// ```
     #[doc = include_str!("../doc_fixture.md")]
@@ -99,14 +106,25 @@ impl TicketingService {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn start_maintenance(&self) -> Result<MaintenanceGuard> {
+        let mut guard = MaintenanceGuard::default();
+        self.start_steps(&mut guard, &STEPS)?;
+        if self.inner.gateway.is_some() {
+            self.start_steps(&mut guard, &CHECKOUT_STEPS)?;
+            self.start_steps(&mut guard, &REFUND_STEPS)?;
+        }
+        Ok(guard)
+    }
+
+    /// Starts a thread that runs these steps every second.
+    fn start_steps(&self, guard: &mut MaintenanceGuard, steps: &'static [Step]) -> Result<()> {
         let service = self.downgrade();
-        MaintenanceGuard::start(move |stop| {
+        guard.start(move |stop| {
             while !stop.wait(Duration::from_secs(1)) {
                 let Some(service) = service.upgrade() else { return };
                 if service.stopped().is_some() {
                     return;
                 }
-                if let Err(error) = service.run_maintenance_until(&|| stop.is_set())
+                if let Err(error) = service.run_steps(steps, &|| stop.is_set())
                     && !service.is_closing()
                     && service.stopped().is_none()
                 {

@@ -1,4 +1,4 @@
-//! The thread that runs the maintenance, and the guard that stops it.
+//! The threads that run the maintenance, and the guard that stops them.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TryRecvError, sync_channel};
 use std::thread::JoinHandle;
@@ -9,7 +9,7 @@ use crate::error::{Result, StoreError};
 /// How long dropping the guard waits for a run in progress.
 const GRACE: Duration = Duration::from_millis(1500);
 
-/// How often it looks whether the thread has ended.
+/// How often it looks whether the threads have ended.
 const POLL: Duration = Duration::from_millis(2);
 
 /// Keeps the maintenance running: dropping the guard stops it.
@@ -17,14 +17,14 @@ const POLL: Duration = Duration::from_millis(2);
 /// A run in progress ends after its current batch of rows, or after the call to the payment gateway that it waits for.
 /// Dropping the guard waits for that, but at most for two seconds: the thread then ends by itself.
 /// [`Builder::maintenance`](crate::Builder::maintenance) keeps a guard with the service.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 #[must_use = "dropping the guard stops the maintenance"]
 pub struct MaintenanceGuard {
-    stop: Option<SyncSender<()>>,
-    thread: Option<JoinHandle<()>>,
+    stops: Vec<SyncSender<()>>,
+    threads: Vec<JoinHandle<()>>,
 }
 
-/// Tells the thread when to stop.
+/// Tells a thread when to stop.
 pub(super) struct StopSignal(Receiver<()>);
 
 impl StopSignal {
@@ -40,39 +40,39 @@ impl StopSignal {
 }
 
 impl MaintenanceGuard {
-    pub(super) fn start(run: impl FnOnce(StopSignal) + Send + 'static) -> Result<Self> {
+    /// Starts a thread.
+    pub(super) fn start(&mut self, run: impl FnOnce(StopSignal) + Send + 'static) -> Result<()> {
         let (stop, stopped) = sync_channel(0);
         let thread = std::thread::Builder::new().name("ticketing-maintenance".to_owned());
         let thread = thread.spawn(move || run(StopSignal(stopped)));
-        let thread = thread.map_err(StoreError::no_thread)?;
-        Ok(Self { stop: Some(stop), thread: Some(thread) })
+        self.threads.push(thread.map_err(StoreError::no_thread)?);
+        self.stops.push(stop);
+        Ok(())
     }
 
-    /// Lets the thread end after a run in progress.
+    /// Lets the threads end after a run in progress.
     pub(super) fn stop_without_waiting(mut self) {
-        drop(self.stop.take());
-        drop(self.thread.take());
+        self.stops.clear();
+        self.threads.clear();
     }
 }
 
 impl Drop for MaintenanceGuard {
     fn drop(&mut self) {
-        drop(self.stop.take());
-        let Some(thread) = self.thread.take() else { return };
-        // The last handle of the service may be the one of a run in progress, which is dropped on the thread itself.
-        if thread.thread().id() == std::thread::current().id() {
-            return;
-        }
+        self.stops.clear();
         let mut waited = Duration::ZERO;
-        while !thread.is_finished() {
-            if waited >= GRACE {
-                return;
+        for thread in std::mem::take(&mut self.threads) {
+            // The last handle of the service may be the one of a run in progress, which is dropped on the thread itself.
+            if thread.thread().id() == std::thread::current().id() {
+                continue;
             }
-            std::thread::sleep(POLL);
-            waited += POLL;
-        }
-        if thread.join().is_err() {
-            tracing::error!(target: "ticketing::maintenance", "the maintenance thread panicked");
+            while !thread.is_finished() && waited < GRACE {
+                std::thread::sleep(POLL);
+                waited += POLL;
+            }
+            if thread.is_finished() && thread.join().is_err() {
+                tracing::error!(target: "ticketing::maintenance", "a maintenance thread panicked");
+            }
         }
     }
 }

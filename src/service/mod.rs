@@ -41,6 +41,7 @@ mod discounts;
 
 mod orders;
 
+mod gateway_notices;
 mod payments;
 mod refunds;
 
@@ -65,6 +66,7 @@ mod database_file;
 mod statistics;
 
 mod background;
+mod checkout_attempts;
 mod checkout_links;
 mod clock_check;
 mod clock_history;

@@ -5,19 +5,19 @@ use super::idempotency::Start;
 use crate::error::{Error, Result};
 use crate::form::request::{Nothing, Request};
 use crate::model::caller::{Caller, IdempotentCall};
+use crate::model::checkout::OrderCheckout;
 use crate::model::id::OrderId;
 use crate::model::idempotency::Replayable;
 use crate::model::order::{
     CancelOrderResponse, CreateOrder, CreateOrderResponse, ListOrders, Order, OrderDetails, OrderSummary,
 };
 use crate::model::page::Page;
-use crate::payment::GatewayCalls;
 use crate::rules::{self, Checked, checked};
 use crate::sales::checkout_links::{self, OrderProgress, PaymentTerms};
 use crate::sales::idempotent_operation::OperationTarget;
 use crate::sales::{order_creation, order_lifecycle};
 use crate::scope::Scope;
-use crate::store::{order_details, order_lists, orders};
+use crate::store::{checkouts, order_details, order_lists, orders};
 
 /// # Orders
 impl TicketingService {
@@ -72,6 +72,8 @@ impl TicketingService {
     /// - [`Error::Validation`] for a field that this event does not accept (`customer.companyName`, `shippingAddress`),
     ///   and then for a `discountCode` that does not apply. The message is a
     ///   [`DiscountRefusal`](crate::discount::DiscountRefusal). Both are reported only if no conflict applies.
+    /// - [`Error::Validation`] for `items` if the gateway
+    ///   [cannot take the payment](crate::payment::PaymentGateway::check_checkout).
     /// - [`Error::PaymentGatewayFailed`] if the gateway returns no link within
     ///   [20 seconds](crate::Builder::gateway_timeout). The order is cancelled.
     ///
@@ -98,11 +100,7 @@ impl TicketingService {
             Start::Run(running) => running,
         };
         let request = self.check_order(&call.caller, request)?;
-        let redirect_urls = request.checkout_redirect_urls.clone();
-        let terms = PaymentTerms {
-            hold: self.inner.hold,
-            link_timeout: self.inner.gateway.as_ref().map(GatewayCalls::timeout),
-        };
+        let terms = PaymentTerms { hold: self.inner.hold, gateway: self.gateway_terms() };
         let organization = call.caller.organization;
         let operation = running.operation();
         // With a key, the order may exist already: then it is only resumed.
@@ -112,14 +110,12 @@ impl TicketingService {
         };
         let progress = first.and_then(|()| {
             self.write_with_expired_holds(call.caller.identity(), request.event_id, move |tx, budget| {
-                checkout_links::create_or_resume(tx, &operation, organization, &request, terms, budget)
+                checkout_links::create_or_resume(tx, &operation, organization, &request, &terms, budget)
             })
         });
         match progress.inspect_err(|error| self.store_in_operation().counters().order_failed(error))? {
             OrderProgress::Finished(response) => Ok(C::output(*response)),
-            OrderProgress::NeedsLink(created) => {
-                self.open_checkout(*created, redirect_urls, &running.operation()).map(C::output)
-            }
+            OrderProgress::NeedsLink(order) => self.open_checkout(*order, &running.operation()).map(C::output),
         }
     }
 
@@ -172,6 +168,25 @@ impl TicketingService {
     pub fn get_order_details(&self, caller: &Caller, id: OrderId) -> Result<OrderDetails> {
         caller.require(Scope::OrdersRead)?;
         self.store().read_one(|tx| order_details::get(tx, caller.organization, id))
+    }
+
+    /// Returns the checkout of an order: whether it still has to be closed, when it ends, and the gateway's id of it.
+    ///
+    /// Requires the scope `orders:read`.
+    ///
+    /// # Errors
+    /// - [`Error::NotFound`] if the order does not exist, or if the gateway was not asked for a checkout of it.
+    ///
+    /// ```
+    /// use ticketing::payment::CheckoutStatus;
+    #[doc = include_str!("../doc_fixture.md")]
+    /// let created = service.create_order(&caller, CreateOrder::new(event.id, ada, ticket_type.id, 2))?;
+    /// assert_eq!(service.get_checkout(&caller, created.order.id)?.status, CheckoutStatus::Open);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn get_checkout(&self, caller: &Caller, id: OrderId) -> Result<OrderCheckout> {
+        caller.require(Scope::OrdersRead)?;
+        self.store().read_one(|tx| checkouts::get(tx, caller.organization, id))
     }
 
     /// Cancels an order and its tickets, and releases its seats and its discount use.

@@ -4,7 +4,9 @@ use super::TicketingService;
 use super::refunds::warn_of_refused_refund;
 use crate::error::Result;
 use crate::model::caller::Caller;
+use crate::model::checkout::GatewayPayment;
 use crate::model::id::{OrderId, OrganizationId};
+use crate::model::notice::NoticeOutcome;
 use crate::model::order::Order;
 use crate::sales::hold_releases::ReleaseBudget;
 use crate::sales::order_lifecycle;
@@ -37,25 +39,44 @@ impl TicketingService {
     /// ```
     pub fn payment_completed(&self, caller: &Caller, id: OrderId) -> Result<Order> {
         caller.require_even_if_suspended(Scope::PaymentsWrite)?;
-        self.complete_payment(caller.organization, id)?;
+        self.complete_payment(caller.organization, id, None)?;
         self.store_in_operation().read(|tx| orders::get(tx, caller.organization, id))
     }
 
-    /// Records a completed payment, and attempts the refund if one is due.
-    pub(super) fn complete_payment(&self, organization: OrganizationId, id: OrderId) -> Result<()> {
+    /// Records a completed payment, and attempts the refund if one is due. `payment` is `None` if the program has compared
+    /// the amount.
+    pub(super) fn complete_payment(
+        &self,
+        organization: OrganizationId,
+        id: OrderId,
+        payment: Option<&GatewayPayment>,
+    ) -> Result<NoticeOutcome> {
         let can_refund = self.can_refund();
-        let payment = self.with_expired_holds(organization, id, |after| {
+        let recorded = self.with_expired_holds(organization, id, |after| {
+            let payment = payment.cloned();
             self.store().write_for(organization, move |tx| {
-                order_lifecycle::payment_completed(tx, organization, id, can_refund, &ReleaseBudget::after(after))
+                let budget = ReleaseBudget::after(after);
+                order_lifecycle::payment_completed(tx, organization, id, payment.as_ref(), can_refund, &budget)
             })
         })?;
-        if let Some(problem) = payment.refund_refused {
+        if recorded.mismatch {
+            self.store_in_operation().counters().amount_mismatched();
+            tracing::error!(
+                target: "ticketing::payment",
+                order = %id,
+                payment = payment.map(|payment| payment.payment_reference.as_str()),
+                amount = payment.map(|payment| payment.amount.to_string()),
+                currency = payment.map(|payment| payment.currency.as_str()),
+                "a payment has another amount or currency than its order; it completed nothing"
+            );
+        }
+        if let Some(problem) = recorded.refund_refused {
             warn_of_refused_refund(id, problem);
         }
-        if let Some(refund) = payment.refund_due {
+        if let Some(refund) = recorded.refund_due {
             self.attempt_refund_now(refund);
         }
-        Ok(())
+        Ok(if recorded.mismatch { NoticeOutcome::AmountMismatch } else { NoticeOutcome::Processed })
     }
 
     /// Records that a payment through the gateway failed. The order stays pending until its hold expires, and the

@@ -20,6 +20,7 @@ pub(super) enum SkippedTable {
     Orders,
     Events,
     Refunds,
+    Checkouts,
     Notifications,
     WebhookEndpoints,
 }
@@ -30,6 +31,7 @@ impl SkippedTable {
             Self::Orders => "orders",
             Self::Events => "events",
             Self::Refunds => "refunds",
+            Self::Checkouts => "checkouts",
             Self::Notifications => "handler_queue",
             Self::WebhookEndpoints => "webhook_endpoints",
         }

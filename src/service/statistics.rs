@@ -3,7 +3,7 @@
 use super::TicketingService;
 use crate::error::Result;
 use crate::model::statistics::{Backlog, Statistics};
-use crate::store::{outbox_backlog, refunds, seat_counts};
+use crate::store::{checkout_attempts, outbox_backlog, refunds, seat_counts};
 
 /// # Monitoring
 impl TicketingService {
@@ -48,6 +48,7 @@ impl TicketingService {
             let webhooks = outbox_backlog::read(tx)?;
             Ok(Backlog {
                 refunds_due: refunds.due,
+                checkouts_closing: checkout_attempts::count_closing(tx)?,
                 refunds_refused: refunds.refused,
                 reserved_seats: seat_counts::reserved(tx)?,
                 webhooks_waiting: webhooks.waiting,

@@ -3,13 +3,19 @@
 use super::{Constraint, Transaction, on_violation};
 use crate::error::gateway::GatewayError;
 use crate::error::{Error, ResourceKind, Result};
+use crate::model::checkout::OrderCheckout;
 use crate::model::id::{EventId, OrderId, OrganizationId};
 
 const RECORD: &str = "UPDATE orders SET payment_link = ?3, payment_reference = ?4,
         payment_status = COALESCE(payment_status, 'WAITING'), updated_at = ?5
     WHERE id = ?1 AND organization_id = ?2 AND (payment_link IS NULL OR payment_link = '')";
+const RECORD_REFERENCE: &str = "UPDATE orders SET payment_reference = ?2 WHERE id = ?1 AND payment_reference IS NULL";
 pub(super) const BY_REFERENCE: &str = "SELECT id, organization_id FROM orders WHERE payment_reference = ?1";
-const PAYMENT: &str = "SELECT id, organization_id, event_id, payment_reference FROM orders WHERE id = ?1";
+const CHECKOUT: &str = "SELECT o.id, o.payment_reference AS reference, c.status, c.expires_at, c.payment_reference
+    FROM orders o LEFT JOIN checkouts c ON c.order_id = o.id WHERE o.id = ?1 AND o.organization_id = ?2";
+const PAYMENT: &str =
+    "SELECT o.id, o.organization_id, o.event_id, o.payment_reference AS reference, c.payment_reference
+    FROM orders o LEFT JOIN checkouts c ON c.order_id = o.id WHERE o.id = ?1";
 
 /// A checkout that the payment gateway has created for an order.
 pub(crate) struct NewCheckout<'a> {
@@ -28,12 +34,22 @@ pub(crate) fn record(
 ) -> Result<()> {
     tx.debug_assert_event_locked();
     let binds = [order.into(), organization.into(), checkout.link.into(), checkout.reference.into(), tx.now().into()];
-    let reference_taken = || {
-        let problem = "it returned the reference of another payment".to_owned();
-        Error::PaymentGatewayFailed(GatewayError::Refused(problem))
-    };
     on_violation(tx.try_execute(RECORD, &binds), Constraint::PaymentReference, reference_taken)?;
     Ok(())
+}
+
+/// Stores the gateway's reference of the checkout of an order that has none. Fails with
+/// [`Error::PaymentGatewayFailed`] if another order has the same reference.
+pub(crate) fn record_reference(tx: &Transaction<'_>, order: OrderId, reference: &str) -> Result<()> {
+    tx.debug_assert_event_locked();
+    let recorded = tx.try_execute(RECORD_REFERENCE, &[order.into(), reference.into()]);
+    on_violation(recorded, Constraint::PaymentReference, reference_taken)?;
+    Ok(())
+}
+
+fn reference_taken() -> Error {
+    let problem = "it returned the reference of another payment".to_owned();
+    Error::PaymentGatewayFailed(GatewayError::Refused(problem))
 }
 
 /// The order that a payment belongs to.
@@ -50,12 +66,39 @@ pub(crate) fn find_order(tx: &Transaction<'_>, reference: &str) -> Result<Option
     })
 }
 
+/// Returns the order with this id, and the gateway's reference of its checkout.
+pub(crate) fn find_by_order(tx: &Transaction<'_>, order: OrderId) -> Result<Option<(CheckoutOrder, Option<String>)>> {
+    tx.query_opt(PAYMENT, &[order.into()], |row| {
+        let found = CheckoutOrder { organization: row.get("organization_id")?, id: row.get("id")? };
+        Ok((found, row.get("reference")?))
+    })
+}
+
+/// Returns the checkout of an order.
+pub(crate) fn get(tx: &Transaction<'_>, organization: OrganizationId, order: OrderId) -> Result<OrderCheckout> {
+    let found = tx.query_opt(CHECKOUT, &[order.into(), organization.into()], |row| {
+        if row.is_null("status")? {
+            return Ok(None);
+        }
+        Ok(Some(OrderCheckout {
+            order_id: row.get("id")?,
+            status: row.text_enum("status")?,
+            expires_at: row.get("expires_at")?,
+            reference: row.get("reference")?,
+            payment_reference: row.get("payment_reference")?,
+        }))
+    })?;
+    found.ok_or(Error::NotFound(ResourceKind::Order))?.ok_or(Error::NotFound(ResourceKind::Checkout))
+}
+
 /// The payment of an order.
 pub(crate) struct OrderPayment {
     pub(crate) organization: OrganizationId,
     pub(crate) event: EventId,
-    /// The gateway's reference of the payment. `None` if the gateway has returned no checkout.
+    /// The gateway's reference of the checkout. `None` if the gateway has returned no checkout.
     pub(crate) reference: Option<String>,
+    /// The gateway's id of the payment, if it was reported.
+    pub(crate) payment_reference: Option<String>,
 }
 
 /// Returns the payment of an order.
@@ -64,7 +107,8 @@ pub(crate) fn payment(tx: &Transaction<'_>, order: OrderId) -> Result<OrderPayme
         Ok(OrderPayment {
             organization: row.get("organization_id")?,
             event: row.get("event_id")?,
-            reference: row.get("payment_reference")?,
+            reference: row.get("reference")?,
+            payment_reference: row.get("payment_reference")?,
         })
     })?;
     found.ok_or(Error::NotFound(ResourceKind::Order))

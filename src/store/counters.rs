@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use crate::error::{Error, Reason};
 use crate::model::id::WebhookId;
+use crate::model::notice::NoticeOutcome;
 use crate::model::statistics::{
-    CommitStatistics, Distribution, MaintenanceStatistics, OrderStatistics, ScanStatistics, Statistics, WebhookOutcome,
-    WebhookStatistics,
+    CommitStatistics, Distribution, MaintenanceStatistics, OrderStatistics, PaymentStatistics, ScanStatistics,
+    Statistics, WebhookOutcome, WebhookStatistics,
 };
 use crate::text_enum::TextEnum;
 
@@ -175,6 +176,9 @@ pub(crate) struct Counters {
     attempt_micros: Histogram,
     notifications_dead: Counter,
     throttled_endpoints: AtomicU64,
+    /// The discriminants of [`NoticeOutcome`] are the indexes.
+    notices_by_outcome: [Counter; NoticeOutcome::ALL.len()],
+    amounts_mismatched: Counter,
     rows_skipped: Counter,
     maintenance_held_back: Counter,
 }
@@ -208,6 +212,8 @@ impl Default for Counters {
             attempt_micros: Histogram::new(ATTEMPT_MICROS, 1e6),
             notifications_dead: Counter::default(),
             throttled_endpoints: AtomicU64::default(),
+            notices_by_outcome: std::array::from_fn(|_| Counter::default()),
+            amounts_mismatched: Counter::default(),
             rows_skipped: Counter::default(),
             maintenance_held_back: Counter::default(),
         }
@@ -268,6 +274,16 @@ impl Counters {
         self.throttled_endpoints.store(u64::try_from(endpoints).unwrap_or(u64::MAX), Ordering::Relaxed);
     }
 
+    /// Counts a notice of the payment gateway.
+    pub(crate) fn notice_received(&self, outcome: NoticeOutcome) {
+        self.notices_by_outcome[outcome as usize].add(1);
+    }
+
+    /// Counts a payment of another amount, or in another currency, than its order costs.
+    pub(crate) fn amount_mismatched(&self) {
+        self.amounts_mismatched.add(1);
+    }
+
     /// Counts a row that background work could not process.
     pub(crate) fn row_skipped(&self) {
         self.rows_skipped.add(1);
@@ -310,6 +326,13 @@ impl Counters {
                 seconds: self.attempt_micros.get(),
                 dead: self.notifications_dead.get(),
                 throttled: self.throttled_endpoints.load(Ordering::Relaxed),
+            },
+            payments: PaymentStatistics {
+                notices: NoticeOutcome::ALL
+                    .iter()
+                    .map(|outcome| (*outcome, self.notices_by_outcome[*outcome as usize].get()))
+                    .collect(),
+                amounts_mismatched: self.amounts_mismatched.get(),
             },
             maintenance: MaintenanceStatistics {
                 skipped_rows: self.rows_skipped.get(),

@@ -114,7 +114,7 @@ pub(super) const BY_SLUG: &str = select!("WHERE organization_id = ?1 AND slug = 
 
 pub(super) const IDS: &str = "SELECT id FROM events WHERE organization_id = ?1 ORDER BY id DESC";
 const EXISTS: &str = "SELECT 1 FROM events WHERE id = ?1 AND organization_id = ?2";
-const SALE: &str = "SELECT id, status, over_at, currency, delivery_method, shipping_countries, accepts_company
+const SALE: &str = "SELECT id, title, status, over_at, currency, delivery_method, shipping_countries, accepts_company
     FROM events WHERE id = ?1 AND organization_id = ?2";
 const CURRENCY: &str = "SELECT id, currency FROM events WHERE id = ?1 AND organization_id = ?2";
 const PAGE_VIEW: &str = "UPDATE events SET page_views = page_views + 1 WHERE id = ?1 AND organization_id = ?2";
@@ -225,6 +225,7 @@ pub(super) fn ids(tx: &Transaction<'_>, organization: OrganizationId) -> Result<
 pub(crate) fn sale(tx: &Transaction<'_>, organization: OrganizationId, id: EventId) -> Result<Option<Sale>> {
     tx.query_opt(SALE, &[id.into(), organization.into()], |row| {
         Ok(Sale {
+            title: row.get("title")?,
             status: row.text_enum("status")?,
             over_at: row.get("over_at")?,
             currency: row.get("currency")?,

@@ -21,6 +21,8 @@ pub(crate) mod api_keys;
 pub(crate) mod attempt_results;
 pub(crate) mod attempts;
 pub(crate) mod check;
+pub(crate) mod checkout_attempts;
+pub(crate) mod checkout_parameters;
 pub(crate) mod checkouts;
 mod columns;
 mod commit_notifier;

@@ -2,15 +2,18 @@
 
 use super::{Bind, Row, Transaction};
 use crate::error::{Error, ResourceKind, Result};
+use crate::model::checkout::CheckoutStatus;
 use crate::model::id::{CustomerId, DiscountId, EventId, OrderId, OrganizationId, TicketTypeId};
 use crate::model::order::{OrderStatus, PaymentStatus};
 use crate::model::timestamp::Timestamp;
 
 const STATE: &str =
     "SELECT o.id, o.organization_id, o.event_id, o.customer_id, o.customer_name, o.status, o.hold_until, o.currency,
-        o.total, o.refunded, o.payment_status, o.paid_by_gateway, o.discount_id,
+        o.total, o.refunded, o.payment_status, o.paid_by_gateway, o.discount_id, ch.status AS checkout_status,
+        ch.payment_reference AS checkout_payment,
         CASE WHEN e.status = 'CANCELLED' THEN 1 ELSE 0 END AS event_cancelled
-    FROM orders o JOIN events e ON e.id = o.event_id WHERE o.id = ?1 AND o.organization_id = ?2";
+    FROM orders o JOIN events e ON e.id = o.event_id LEFT JOIN checkouts ch ON ch.order_id = o.id
+    WHERE o.id = ?1 AND o.organization_id = ?2";
 const COMPLETE_PENDING: &str =
     "UPDATE orders SET status = 'COMPLETED', completed_at = ?2, updated_at = ?2, paid_by_gateway = ?3
     WHERE id = ?1 AND status = 'PENDING' AND hold_until > ?2";
@@ -21,7 +24,8 @@ const CANCEL: &str = "UPDATE orders SET status = 'CANCELLED', cancelled_at = ?2,
     WHERE id = ?1 AND status = ?3";
 const EXPIRE: &str = "UPDATE orders SET status = 'EXPIRED',
         updated_at = CASE WHEN updated_at > hold_until THEN updated_at ELSE hold_until END
-    WHERE id = ?1 AND status = 'PENDING' AND hold_until <= ?2 RETURNING id, organization_id, customer_id, discount_id";
+    WHERE id = ?1 AND status = 'PENDING' AND hold_until <= ?2 RETURNING id, organization_id, customer_id, discount_id,
+        (SELECT COUNT(*) FROM checkouts c WHERE c.order_id = orders.id AND c.status = 'OPEN') AS open_checkouts";
 pub(super) const EXPIRED_HOLDS: &str = "SELECT id, event_id, hold_until FROM orders
     WHERE status = 'PENDING' AND hold_until <= ?1 AND (hold_until, event_id, id) > (?3, ?4, ?5)
     ORDER BY hold_until, event_id, id LIMIT ?2";
@@ -65,6 +69,10 @@ pub(crate) struct OrderState {
     pub(crate) paid_by_gateway: bool,
     pub(crate) discount: Option<DiscountId>,
     pub(crate) event_cancelled: bool,
+    /// `None` if the gateway was not asked for a checkout.
+    pub(crate) checkout: Option<CheckoutStatus>,
+    /// The gateway's id of the payment that is recorded, if it was reported.
+    pub(crate) checkout_payment: Option<String>,
 }
 
 /// An order whose hold has expired, and its event.
@@ -92,6 +100,8 @@ fn decode(row: &Row<'_>) -> Result<OrderState> {
         paid_by_gateway: row.get("paid_by_gateway")?,
         discount: row.get("discount_id")?,
         event_cancelled: row.get("event_cancelled")?,
+        checkout_payment: row.get("checkout_payment")?,
+        checkout: if row.is_null("checkout_status")? { None } else { Some(row.text_enum("checkout_status")?) },
     })
 }
 
@@ -130,6 +140,8 @@ pub(crate) struct Expired {
     pub(crate) customer: CustomerId,
     /// The discount of the order, whose use the caller has to release.
     pub(crate) discount: Option<DiscountId>,
+    /// Whether there is a checkout, which the caller has to close.
+    pub(crate) has_open_checkout: bool,
 }
 
 /// Marks an order as EXPIRED. Returns `None` if its hold has not expired, or if it was marked already.
@@ -140,6 +152,7 @@ pub(crate) fn expire(tx: &Transaction<'_>, id: OrderId) -> Result<Option<Expired
             organization: row.get("organization_id")?,
             customer: row.get("customer_id")?,
             discount: row.get("discount_id")?,
+            has_open_checkout: row.get::<i64>("open_checkouts")? > 0,
         })
     })
 }

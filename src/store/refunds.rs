@@ -41,6 +41,8 @@ const CLOSE: &str = "UPDATE refunds SET status = ?2, last_error = ?3, updated_at
 const POSTPONE: &str = "UPDATE refunds SET next_attempt_at = ?2, last_error = ?3, updated_at = ?4
     WHERE id = ?1 AND status = 'DUE'";
 const EXISTS_FOR_LATE_PAYMENT: &str = "SELECT 1 FROM refunds WHERE order_id = ?1 AND source = 'LATE_PAYMENT'";
+const EXISTS_FOR_OTHER_PAYMENT: &str =
+    "SELECT 1 FROM refunds WHERE order_id = ?1 AND source = 'OTHER_PAYMENT' AND payment_reference = ?2";
 /// The conditions of all filters.
 macro_rules! filters {
     () => {
@@ -136,6 +138,11 @@ fn insert(
         problem.into(),
     ];
     tx.insert(INSERT, &binds)
+}
+
+/// Whether there is a refund of a payment that is not the one of its order, by the gateway's id of the payment.
+pub(crate) fn exists_for_other_payment(tx: &Transaction<'_>, order: OrderId, payment: &str) -> Result<bool> {
+    tx.exists(EXISTS_FOR_OTHER_PAYMENT, &[order.into(), payment.into()])
 }
 
 /// Whether a payment of an order came too late for it, so that it was refunded or will be.

@@ -1,8 +1,14 @@
 //! A payment gateway that behaves as a test says.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
-use ticketing::payment::{Checkout, CheckoutRequest, GatewayError, PaymentGateway, RefundRequest};
+use ticketing::order::Order;
+use ticketing::payment::{
+    Checkout, CheckoutRequest, CheckoutState, CheckoutTerms, CloseCheckout, GatewayError, GatewayEvent, GatewayNotice,
+    GatewayPayment, LookUp, NoticeError, NoticeHeaders, NoticeOutcome, PaymentGateway, RefundRequest,
+};
+use ticketing::{Amount, Result as ServiceResult, TicketingService, Timestamp};
 
 /// How [`FakeGateway`] answers a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,6 +28,16 @@ struct State {
     can_refund: bool,
     checkouts: Vec<CheckoutRequest>,
     refunds: Vec<RefundRequest>,
+    on_close: GatewayBehavior,
+    on_look_up: GatewayBehavior,
+    /// What the gateway says about every checkout. `None` if it can neither close nor look up.
+    state: Option<CheckoutState>,
+    closed: Vec<CloseCheckout>,
+    looked_up: Vec<LookUp>,
+    refuses_terms: Option<String>,
+    shortest_checkout: Duration,
+    /// What the next notices say, by the text of their body.
+    notices: Vec<(String, GatewayNotice)>,
 }
 
 /// A gateway whose behavior a test sets, and which records its calls. Clones share their state.
@@ -37,7 +53,56 @@ impl FakeGateway {
             can_refund: true,
             checkouts: Vec::new(),
             refunds: Vec::new(),
+            on_close: GatewayBehavior::Succeed,
+            on_look_up: GatewayBehavior::Succeed,
+            state: None,
+            closed: Vec::new(),
+            looked_up: Vec::new(),
+            refuses_terms: None,
+            shortest_checkout: Duration::ZERO,
+            notices: Vec::new(),
         })))
+    }
+
+    /// Sets what the gateway says about every checkout. `None` makes it one that can neither close nor look up. A
+    /// checkout that is open is closed when the gateway is asked to.
+    pub fn set_state(&self, state: Option<CheckoutState>) {
+        self.state().state = state;
+    }
+
+    /// Sets how the next requests to close a checkout are answered.
+    pub fn on_close(&self, behavior: GatewayBehavior) {
+        self.state().on_close = behavior;
+    }
+
+    /// Sets how the next look-ups are answered.
+    pub fn on_look_up(&self, behavior: GatewayBehavior) {
+        self.state().on_look_up = behavior;
+    }
+
+    /// Makes the gateway refuse the terms of every order.
+    pub fn refuse_terms(&self, problem: &str) {
+        self.state().refuses_terms = Some(problem.to_owned());
+    }
+
+    /// Sets the least time for which a checkout can be open.
+    pub fn set_shortest_checkout(&self, shortest: Duration) {
+        self.state().shortest_checkout = shortest;
+    }
+
+    /// Returns the checkouts that the gateway was asked to close so far.
+    pub fn closed(&self) -> Vec<CloseCheckout> {
+        self.state().closed.clone()
+    }
+
+    /// Returns the look-ups so far.
+    pub fn looked_up(&self) -> Vec<LookUp> {
+        self.state().looked_up.clone()
+    }
+
+    /// Makes the gateway understand a notice.
+    pub fn know(&self, notice: &Notice) {
+        self.state().notices.push((notice.notice.id.clone(), notice.notice.clone()));
     }
 
     /// Sets how the next checkouts are answered.
@@ -107,4 +172,91 @@ impl PaymentGateway for FakeGateway {
     fn can_refund(&self) -> bool {
         self.state().can_refund
     }
+
+    fn check_checkout(&self, _: &CheckoutTerms) -> Result<(), String> {
+        match self.state().refuses_terms.clone() {
+            Some(problem) => Err(problem),
+            None => Ok(()),
+        }
+    }
+
+    fn shortest_checkout(&self) -> Duration {
+        self.state().shortest_checkout
+    }
+
+    fn close_checkout(&self, request: &CloseCheckout) -> Result<CheckoutState, GatewayError> {
+        let (behavior, answer) = {
+            let mut state = self.state();
+            state.closed.push(request.clone());
+            let answer = match state.state.clone() {
+                Some(CheckoutState::Open) => CheckoutState::Closed,
+                other => other.unwrap_or(CheckoutState::Unknown),
+            };
+            (state.on_close, answer)
+        };
+        respond(behavior, || answer)
+    }
+
+    fn look_up(&self, request: &LookUp) -> Result<CheckoutState, GatewayError> {
+        let (behavior, answer) = {
+            let mut state = self.state();
+            state.looked_up.push(request.clone());
+            (state.on_look_up, state.state.clone().unwrap_or(CheckoutState::Unknown))
+        };
+        respond(behavior, || answer)
+    }
+
+    /// A notice is signed if its header `Fake-Signature` is its body.
+    fn read_notice(
+        &self,
+        headers: &NoticeHeaders,
+        body: &[u8],
+        _: Timestamp,
+    ) -> Result<Vec<GatewayNotice>, NoticeError> {
+        if headers.get("fake-signature").map(str::as_bytes) != Some(body) {
+            return Err(NoticeError::InvalidSignature);
+        }
+        match body {
+            b"unreadable" => Err(NoticeError::Unreadable("the test made it unreadable".to_owned())),
+            b"unavailable" => Err(NoticeError::Unavailable("the test closed the provider".to_owned())),
+            b"panic" => panic!("the test made the gateway panic"),
+            b"something else" => Ok(Vec::new()),
+            _ => {
+                let state = self.state();
+                let known = state.notices.iter().filter(|(id, _)| id.as_bytes() == body);
+                Ok(known.map(|(_, notice)| notice.clone()).collect())
+            }
+        }
+    }
+}
+
+/// A notice of the [`FakeGateway`].
+#[derive(Debug, Clone)]
+pub struct Notice {
+    pub notice: GatewayNotice,
+}
+
+impl Notice {
+    /// A notice about the checkout of an order.
+    pub fn about(order: &Order, event: GatewayEvent) -> Self {
+        let id = format!("{}: {event:?}", order.id);
+        Self { notice: GatewayNotice::new(id, event).checkout_reference(format!("pay-{}", order.id)) }
+    }
+
+    /// The payment of an order in euros.
+    pub fn paid(order: &Order, amount: Amount, payment_reference: &str) -> Self {
+        let payment = GatewayPayment::new(payment_reference, amount, "EUR");
+        Self::about(order, GatewayEvent::Checkout(CheckoutState::Paid(payment)))
+    }
+
+    /// Sends the notice, which the gateway [knows](FakeGateway::know), to the service.
+    pub fn send(&self, service: &TicketingService) -> ServiceResult<Vec<NoticeOutcome>> {
+        send_notice(service, &self.notice.id)
+    }
+}
+
+/// Sends a signed notice with this body to the service.
+pub fn send_notice(service: &TicketingService, body: &str) -> ServiceResult<Vec<NoticeOutcome>> {
+    let headers = NoticeHeaders::from_iter([("Fake-Signature", body)]);
+    service.receive_gateway_notice(&headers, body.as_bytes())
 }

@@ -134,6 +134,9 @@ const OPERATIONS: &[(&str, Scope, Operation)] = &[
     ("get_order", Scope::OrdersRead, |resources, caller| {
         resources.service().get_order(caller, resources.pending.id).map(drop)
     }),
+    ("get_checkout", Scope::OrdersRead, |resources, caller| {
+        resources.service().get_checkout(caller, resources.pending.id).map(drop)
+    }),
     ("get_order_details", Scope::OrdersRead, |resources, caller| {
         resources.service().get_order_details(caller, resources.pending.id).map(drop)
     }),

@@ -4,13 +4,14 @@
 //! because every snapshot obeys every invariant. Between the steps, the write-ahead log can be emptied.
 //!
 //! - An [`Invariant`] is a rule whose violations SQL can find. There is a list for each area: `sales`, `summary`,
-//!   `orders`, `payments`, `tickets`, `webhooks`.
+//!   `orders`, `payments`, `checkouts`, `tickets`, `webhooks`.
 //! - A [`RowRule`](values::RowRule) is a rule about the values of one row that SQL cannot express, such as the form of
 //!   a slug.
 //! - Notifications are parsed one by one and compared with the orders and tickets that they report (`webhooks`).
 //!
 //! To add a rule, add an entry to one of these lists, and a test that breaks it in `tests/storage/check.rs`.
 
+mod checkouts;
 mod damage;
 mod invariant;
 mod orders;

@@ -3,7 +3,7 @@
 use super::damage::report_damage;
 use super::invariant::Invariant;
 use super::values::{self, RowRule};
-use super::{orders, payments, sales, summary, tickets, webhooks};
+use super::{checkouts, orders, payments, sales, summary, tickets, webhooks};
 use crate::error::Result;
 use crate::model::check::{CheckReport, Finding};
 use crate::store::Transaction;
@@ -14,6 +14,7 @@ pub(super) const INVARIANTS: &[&[Invariant]] = &[
     summary::INVARIANTS,
     orders::INVARIANTS,
     payments::INVARIANTS,
+    checkouts::INVARIANTS,
     tickets::INVARIANTS,
     webhooks::INVARIANTS,
 ];

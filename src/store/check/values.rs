@@ -14,7 +14,7 @@ use crate::rules::calendar::Zone;
 use crate::rules::text::fold;
 use crate::rules::{event, ticket};
 use crate::scope::Scopes;
-use crate::store::{Row, Transaction, columns, handler_queue, order_details};
+use crate::store::{Row, Transaction, checkout_parameters, columns, handler_queue, order_details};
 
 /// A rule about the values of each row of a table.
 pub(super) struct RowRule {
@@ -130,6 +130,13 @@ pub(super) const RULES: &[RowRule] = &[
                 && is_text(row, "customer_name")?
                 && (row.is_null("details")? || order_details::is_readable(row, "details")?))
         },
+    },
+    RowRule {
+        name: "checkout-parameters",
+        table: "checkouts",
+        sentence: "the stored parameters of a checkout must be readable",
+        rows: "SELECT order_id AS id, parameters FROM checkouts",
+        is_obeyed: |row| Ok(row.is_null("parameters")? || checkout_parameters::is_readable(row, "parameters")?),
     },
     RowRule {
         name: "ticket-code",

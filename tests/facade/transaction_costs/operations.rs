@@ -8,7 +8,7 @@ use ticketing::event::EventStatus;
 use ticketing::event::{CreateEvent, EventSettings, UpdateEvent};
 use ticketing::order::OrderStatus;
 use ticketing::organization::{CreateApiKey, CreateOrganization, UpdateOrganization};
-use ticketing::payment::{CheckoutOutcome, RefundOrder};
+use ticketing::payment::{CheckoutOutcome, CheckoutState, GatewayPayment, NoticeOutcome, RefundOrder};
 use ticketing::ticket::{CheckInTicket, IssueTickets};
 use ticketing::ticket_type::{CreateTicketType, UpdateTicketType};
 use ticketing::webhook::{CreateWebhook, EventType, UpdateWebhook};
@@ -32,6 +32,7 @@ pub const READS: &[&str] = &[
     "downgrade",
     "even_if_suspended",
     "find_organization_by_reference",
+    "get_checkout",
     "get_discount",
     "get_event",
     "get_event_by_slug",
@@ -284,6 +285,24 @@ pub const OPERATIONS: &[(&str, Prepare)] = &[
         let (service, caller) = api(store);
         let order = store.pending_order();
         Box::new(move || drop(service.payment_failed(caller, order.id).expect("recorded")))
+    }),
+    ("receive_gateway_notice", |store| {
+        let order = store.pending_order();
+        let paid = Notice::paid(&order, order.total, "pay_1");
+        store.fixture.gateway.know(&paid);
+        let service = &store.fixture.service;
+        Box::new(move || assert_eq!(paid.send(service), Ok(vec![NoticeOutcome::Processed])))
+    }),
+    ("settle_checkout", |store| {
+        let order = store.pending_order();
+        let paid = GatewayPayment::new("pay_1", order.total, "EUR");
+        store.fixture.gateway.set_state(Some(CheckoutState::Paid(paid)));
+        let service = &store.fixture.service;
+        Box::new(move || {
+            let settled = service.settle_checkout(&format!("pay-{}", order.id)).expect("settled");
+            assert_eq!(settled.order.status, OrderStatus::Completed);
+            store.fixture.gateway.set_state(None);
+        })
     }),
     ("finish_hosted_checkout", |store| {
         let service = store.fixture.second_service_with(|builder| builder.sandbox_gateway().handler_threads(false));

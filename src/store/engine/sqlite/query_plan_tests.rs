@@ -7,10 +7,10 @@ use std::sync::Arc;
 use crate::environment::{Environment, ManualClock, SeededEntropy};
 use crate::model::timestamp::Timestamp;
 use crate::store::{
-    Bind, Location, MigrationOptions, ReaderOptions, Store, Transaction, api_keys, attempts, checkouts, customer_limit,
-    customers, deliveries, discounts, event_cancellations, event_lists, events, fan_outs, handler_queue,
-    idempotency_records, order_items, order_lists, order_status, orders, organization_usage, organizations,
-    outbox_backlog, refunds, scans, subscribed_endpoints, summary, ticket_lists, ticket_types, tickets,
+    Bind, Location, MigrationOptions, ReaderOptions, Store, Transaction, api_keys, attempts, checkout_attempts,
+    checkouts, customer_limit, customers, deliveries, discounts, event_cancellations, event_lists, events, fan_outs,
+    handler_queue, idempotency_records, order_items, order_lists, order_status, orders, organization_usage,
+    organizations, outbox_backlog, refunds, scans, subscribed_endpoints, summary, ticket_lists, ticket_types, tickets,
     webhook_removals, webhook_retention, webhooks,
 };
 
@@ -99,6 +99,9 @@ const STATEMENTS: &[Expected] = &[
     (tickets::OF_ORDER, &["tickets_by_order"]),
     (tickets::CANCEL_OF_ORDER, &["tickets_by_order"]),
     (scans::BY_CODE, &["tickets_by_code"]),
+    (checkout_attempts::DUE, &["checkouts_due"]),
+    (checkout_attempts::DUE_TOO_LATE, &["checkouts_due"]),
+    (checkout_attempts::COUNT_CLOSING, &["checkouts_due"]),
     (refunds::DUE, &["refunds_due"]),
     (refunds::DUE_TOO_LATE, &["refunds_due"]),
     (refunds::OF_STATUS, &["refunds_by_status"]),

@@ -1,0 +1,63 @@
+//! When the gateway is asked about a checkout.
+
+use std::time::Duration;
+
+use crate::model::timestamp::Timestamp;
+
+/// How long before the end of the hold an unpaid checkout is looked up for the first time, so that a payment whose notice
+/// was lost still completes its order.
+const BEFORE_THE_END: Duration = Duration::from_mins(1);
+
+/// How long after the end of the hold a checkout is looked up that is not closed.
+const AFTER_THE_END: [Duration; 4] =
+    [Duration::ZERO, Duration::from_mins(5), Duration::from_hours(1), Duration::from_hours(24)];
+
+/// When a checkout is looked up next, after `now`. `None` if it is not looked up again.
+pub(crate) fn next_look_up(hold_until: Timestamp, now: Timestamp) -> Option<Timestamp> {
+    let before = hold_until.checked_sub(BEFORE_THE_END);
+    let after = AFTER_THE_END.into_iter().map(|delay| hold_until.saturating_add(delay));
+    before.into_iter().chain(after).find(|at| *at > now)
+}
+
+/// The delay after the failed attempt with this number, counted from 1: 2 seconds, doubled by each further attempt, up to
+/// an hour.
+pub(crate) fn delay_after(attempt: i64) -> Duration {
+    let doublings = u32::try_from(attempt - 1).unwrap_or(0).min(11);
+    Duration::from_secs(2 << doublings).min(Duration::from_hours(1))
+}
+
+/// The longest delay, and a minute in which clocks may differ. No checkout is to be closed later: a due time beyond it
+/// comes from a clock that was wrong, and counts as due now.
+pub(crate) const LATEST_DUE: Duration = Duration::from_mins(60 + 1);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn seconds(seconds: i64) -> Timestamp {
+        Timestamp::from_millis(seconds * 1000).unwrap()
+    }
+
+    #[test]
+    fn a_checkout_is_looked_up_around_the_end_of_its_hold() {
+        let hold_until = seconds(1800);
+        let mut now = seconds(0);
+        let mut look_ups = Vec::new();
+        while let Some(next) = next_look_up(hold_until, now) {
+            look_ups.push(next.millis() / 1000);
+            now = next;
+        }
+        assert_eq!(look_ups, [1740, 1800, 2100, 5400, 88_200]);
+    }
+
+    #[test]
+    fn a_hold_of_less_than_a_minute_is_looked_up_at_its_end() {
+        assert_eq!(next_look_up(seconds(30), seconds(10)), Some(seconds(30)));
+    }
+
+    #[test]
+    fn the_delay_doubles_from_2_seconds_up_to_an_hour() {
+        let seconds: Vec<_> = [1, 2, 3, 11, 12, 1_000_000].map(|attempt| delay_after(attempt).as_secs()).into();
+        assert_eq!(seconds, [2, 4, 8, 2048, 3600, 3600]);
+    }
+}

@@ -1,0 +1,65 @@
+//! Attempts to close a checkout or to look it up: one transaction before the call to the payment gateway, and one after
+//! it.
+
+use std::time::Duration;
+
+use super::each_row::{EachRow, each_row};
+use crate::error::Result;
+use crate::model::checkout::CheckoutStatus;
+use crate::model::id::OrderId;
+use crate::rules::checkout::{delay_after, next_look_up};
+use crate::store::checkout_attempts::{self, CheckoutAttempt, DueCheckout};
+use crate::store::{Transaction, checkouts};
+
+/// Claims those of these checkouts that are due: no other process asks about them for the time of `claim`. Adds them to
+/// `attempts`.
+pub(crate) fn claim_all(
+    tx: &Transaction<'_>,
+    due: &[DueCheckout],
+    claim: Duration,
+) -> Result<(EachRow<DueCheckout>, Vec<CheckoutAttempt>)> {
+    let attempts = std::cell::RefCell::new(Vec::new());
+    let rows = each_row(tx, due, |tx, checkout| {
+        tx.lock_event(checkout.order)?;
+        let attempt = checkout_attempts::claim(tx, checkout.order, tx.now().saturating_add(claim))?;
+        let is_claimed = attempt.is_some();
+        attempts.borrow_mut().extend(attempt);
+        Ok(is_claimed)
+    })?;
+    Ok((rows, attempts.into_inner()))
+}
+
+/// Records that nothing can be paid any more.
+pub(crate) fn closed(tx: &Transaction<'_>, order: OrderId) -> Result<()> {
+    tx.lock_event(order)?;
+    checkout_attempts::close(tx, order, None)
+}
+
+/// Records the gateway's id of a checkout whose start was not answered in time. Fails with
+/// [`Error::PaymentGatewayFailed`](crate::error::Error::PaymentGatewayFailed) if another order has it.
+pub(crate) fn started(tx: &Transaction<'_>, order: OrderId, reference: &str) -> Result<()> {
+    tx.lock_event(order)?;
+    checkouts::record_reference(tx, order, reference)
+}
+
+/// Records that the gateway failed, and schedules the next attempt.
+pub(crate) fn unavailable(tx: &Transaction<'_>, attempt: &CheckoutAttempt, problem: &str) -> Result<()> {
+    tx.lock_event(attempt.order)?;
+    let next = tx.now().saturating_add(delay_after(attempt.number));
+    checkout_attempts::postpone(tx, attempt.order, attempt.status, Some(next), Some(problem))
+}
+
+/// Schedules the next attempt for a checkout that the customer may still pay. One that the gateway cannot close is only
+/// looked up from then on.
+pub(crate) fn still_open(tx: &Transaction<'_>, attempt: &CheckoutAttempt, can_close: bool) -> Result<()> {
+    tx.lock_event(attempt.order)?;
+    let look_up = attempt.hold_until.and_then(|hold_until| next_look_up(hold_until, tx.now()));
+    let next = match attempt.status {
+        CheckoutStatus::Closing if can_close => Some(tx.now().saturating_add(delay_after(attempt.number))),
+        _ => look_up,
+    };
+    if next.is_none() && attempt.status == CheckoutStatus::Closing {
+        return checkout_attempts::close(tx, attempt.order, None);
+    }
+    checkout_attempts::postpone(tx, attempt.order, attempt.status, next, None)
+}

@@ -1,0 +1,156 @@
+//! Closes the checkouts of orders that have ended, and looks up those whose payment was not reported.
+
+use super::TicketingService;
+use super::checkout_links::checkout_request;
+use crate::error::{Error, Result};
+use crate::model::checkout::{CheckoutState, CheckoutStatus};
+use crate::payment::{CloseCheckout, GatewayCalls, GatewayError, LookUp};
+use crate::sales::checkout_attempts;
+use crate::store::checkout_attempts::CheckoutAttempt;
+use crate::store::checkouts::CheckoutOrder;
+use crate::store::{Transaction, checkout_parameters};
+
+/// The result of asking the gateway about a checkout.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum CheckoutProgress {
+    /// The gateway answered, or there was nothing to ask.
+    Answered,
+    /// The gateway was unavailable.
+    Unavailable,
+}
+
+/// What the gateway says about a checkout.
+struct Answer {
+    state: CheckoutState,
+    /// Whether the gateway can close checkouts.
+    can_close: bool,
+}
+
+impl TicketingService {
+    /// Asks the gateway about a checkout that this process has claimed, and records the answer.
+    pub(super) fn attempt_checkout(
+        &self,
+        gateway: &GatewayCalls,
+        attempt: &CheckoutAttempt,
+    ) -> Result<CheckoutProgress> {
+        let order = CheckoutOrder { organization: attempt.organization, id: attempt.order };
+        match self.ask_about(gateway, attempt) {
+            Ok(Some(Answer { state: CheckoutState::Paid(payment), .. })) => {
+                self.settle(order, &CheckoutState::Paid(payment))?;
+            }
+            Ok(Some(Answer { state: CheckoutState::Open | CheckoutState::Processing, can_close })) => {
+                self.write_about(attempt, move |tx, attempt| checkout_attempts::still_open(tx, attempt, can_close))?;
+            }
+            // An order may still be waiting for its payment although the gateway does not know more.
+            Ok(Some(Answer { state: CheckoutState::Unknown, .. })) if attempt.status == CheckoutStatus::Open => {
+                self.write_about(attempt, |tx, attempt| checkout_attempts::still_open(tx, attempt, false))?;
+            }
+            Ok(Some(Answer { state: CheckoutState::Closed | CheckoutState::Unknown, .. })) => {
+                self.settle(order, &CheckoutState::Closed)?;
+            }
+            Ok(None) if attempt.status == CheckoutStatus::Open => {
+                self.write_about(attempt, |tx, attempt| checkout_attempts::still_open(tx, attempt, false))?;
+            }
+            Ok(None) => self.settle(order, &CheckoutState::Closed).map(drop)?,
+            Err(AskError::Gateway(failure)) => {
+                self.postpone(attempt, &failure)?;
+                return Ok(CheckoutProgress::Unavailable);
+            }
+            Err(AskError::Store(error)) => return Err(error),
+        }
+        Ok(CheckoutProgress::Answered)
+    }
+
+    fn postpone(&self, attempt: &CheckoutAttempt, failure: &GatewayError) -> Result<()> {
+        tracing::warn!(
+            target: "ticketing::payment",
+            order = %attempt.order,
+            attempt = attempt.number,
+            %failure,
+            "the payment gateway did not answer about a checkout; it is asked again"
+        );
+        let problem = failure.to_string();
+        self.write_about(attempt, move |tx, attempt| checkout_attempts::unavailable(tx, attempt, &problem))
+    }
+
+    fn write_about(
+        &self,
+        attempt: &CheckoutAttempt,
+        work: impl Fn(&Transaction<'_>, &CheckoutAttempt) -> Result<()> + Send + 'static,
+    ) -> Result<()> {
+        let attempt = attempt.clone();
+        self.store_in_operation().write(move |tx| work(tx, &attempt))
+    }
+
+    /// Asks the gateway what became of a checkout, and to close it if its order has ended. `None` if there is nothing to
+    /// ask about.
+    fn ask_about(&self, gateway: &GatewayCalls, attempt: &CheckoutAttempt) -> Result<Option<Answer>, AskError> {
+        match (attempt.status, &attempt.reference) {
+            (CheckoutStatus::Closing, Some(reference)) => close(gateway, attempt, reference).map(Some),
+            (CheckoutStatus::Closing, None) => match self.start_again(gateway, attempt)? {
+                Some(reference) => close(gateway, attempt, &reference).map(Some),
+                None => Ok(None),
+            },
+            (_, Some(reference)) => {
+                let state = look_up(gateway, attempt, reference)?;
+                Ok(Some(Answer { state, can_close: true }))
+            }
+            (_, None) => Ok(None),
+        }
+    }
+
+    /// Repeats the request for a checkout that the gateway did not answer in time, so that it tells the reference. Returns
+    /// `None` if the gateway has created none.
+    fn start_again(&self, gateway: &GatewayCalls, attempt: &CheckoutAttempt) -> Result<Option<String>, AskError> {
+        let CheckoutAttempt { organization, order, .. } = *attempt;
+        let public_url = self.inner.public_url.clone();
+        let request = self.store().read(|tx| checkout_parameters::load(tx, organization, order, public_url));
+        let request = checkout_request(request?);
+        let checkout = match gateway.call_in_background(move |gateway| gateway.start_checkout(&request)) {
+            Ok(checkout) => checkout,
+            Err(GatewayError::Refused(_)) => return Ok(None),
+            Err(failure) => return Err(failure.into()),
+        };
+        let reference = checkout.reference.clone();
+        self.store_in_operation().write(move |tx| checkout_attempts::started(tx, order, &reference))?;
+        Ok(Some(checkout.reference))
+    }
+}
+
+/// Why the gateway gave no answer.
+enum AskError {
+    Gateway(GatewayError),
+    Store(Error),
+}
+
+impl From<GatewayError> for AskError {
+    fn from(failure: GatewayError) -> Self {
+        Self::Gateway(failure)
+    }
+}
+
+impl From<Error> for AskError {
+    fn from(error: Error) -> Self {
+        Self::Store(error)
+    }
+}
+
+fn close(gateway: &GatewayCalls, attempt: &CheckoutAttempt, reference: &str) -> Result<Answer, AskError> {
+    let request = CloseCheckout::new(attempt.order, reference).organization(attempt.organization).event(attempt.event);
+    match gateway.call_in_background(move |gateway| gateway.close_checkout(&request)) {
+        Ok(CheckoutState::Unknown) | Err(GatewayError::Refused(_)) => {
+            Ok(Answer { state: look_up(gateway, attempt, reference)?, can_close: false })
+        }
+        Ok(state) => Ok(Answer { state, can_close: true }),
+        Err(failure) => Err(failure.into()),
+    }
+}
+
+/// What became of a checkout. One about which the gateway refuses to say anything is unknown.
+fn look_up(gateway: &GatewayCalls, attempt: &CheckoutAttempt, reference: &str) -> Result<CheckoutState, AskError> {
+    let request = LookUp::new(attempt.order, reference).organization(attempt.organization).event(attempt.event);
+    match gateway.call_in_background(move |gateway| gateway.look_up(&request)) {
+        Err(GatewayError::Refused(_)) => Ok(CheckoutState::Unknown),
+        answer => Ok(answer?),
+    }
+}

@@ -1,0 +1,128 @@
+//! What the gateway is still to be asked about checkouts: to close one whose order has ended, and what became of one
+//! whose payment was not reported.
+
+use super::{Row, Transaction};
+use crate::error::Result;
+use crate::model::checkout::CheckoutStatus;
+use crate::model::id::{EventId, OrderId, OrganizationId};
+use crate::model::timestamp::Timestamp;
+use crate::rules::checkout::LATEST_DUE;
+
+const BEGIN_CLOSING: &str = "UPDATE checkouts SET status = 'CLOSING', next_attempt_at = ?2, attempts = 0
+    WHERE order_id = ?1 AND status = 'OPEN'";
+const CLOSE: &str = "UPDATE checkouts SET status = 'CLOSED', next_attempt_at = NULL, last_error = NULL,
+        payment_reference = COALESCE(payment_reference, ?2)
+    WHERE order_id = ?1";
+const CLAIM: &str = "UPDATE checkouts SET attempts = attempts + 1, next_attempt_at = ?3
+    WHERE order_id = ?1 AND (next_attempt_at <= ?2 OR status = 'CLOSING' AND next_attempt_at > ?4)";
+const ATTEMPT: &str = "SELECT c.order_id, c.status, c.attempts, o.organization_id, o.event_id, o.payment_reference,
+        o.hold_until
+    FROM checkouts c JOIN orders o ON o.id = c.order_id WHERE c.order_id = ?1";
+pub(super) const DUE: &str = "SELECT order_id, next_attempt_at FROM checkouts
+    WHERE status = ?1 AND next_attempt_at <= ?2 AND (next_attempt_at, order_id) > (?4, ?5)
+    ORDER BY next_attempt_at, order_id LIMIT ?3";
+pub(super) const DUE_TOO_LATE: &str = "SELECT order_id, next_attempt_at FROM checkouts
+    WHERE status = ?1 AND next_attempt_at > ?2 AND (next_attempt_at, order_id) > (?4, ?5)
+    ORDER BY next_attempt_at, order_id LIMIT ?3";
+const POSTPONE: &str = "UPDATE checkouts SET next_attempt_at = ?2, last_error = ?3 WHERE order_id = ?1
+    AND status = ?4";
+pub(super) const COUNT_CLOSING: &str =
+    "SELECT COUNT(*) AS number FROM checkouts WHERE status = 'CLOSING' AND next_attempt_at IS NOT NULL";
+
+/// Records that the checkout of an order has to be closed, because the order has ended.
+pub(crate) fn begin_closing(tx: &Transaction<'_>, order: OrderId) -> Result<()> {
+    tx.debug_assert_event_locked();
+    tx.execute(BEGIN_CLOSING, &[order.into(), tx.now().into()])?;
+    Ok(())
+}
+
+/// Records that nothing can be paid any more. `payment` is the gateway's id of the payment, if there was one.
+pub(crate) fn close(tx: &Transaction<'_>, order: OrderId, payment: Option<&str>) -> Result<()> {
+    tx.debug_assert_event_locked();
+    tx.execute(CLOSE, &[order.into(), payment.into()])?;
+    Ok(())
+}
+
+/// A checkout about which the gateway is to be asked.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct DueCheckout {
+    pub(crate) order: OrderId,
+    /// Since when, in milliseconds. It may be no time that a [`Timestamp`] can represent.
+    at: i64,
+}
+
+/// Returns up to `limit` checkouts with this status that are due now, beginning after `after`. The one that has been due
+/// for the longest time comes first. Those to be closed whose due time comes from a clock that was wrong come last.
+pub(crate) fn due(
+    tx: &Transaction<'_>,
+    status: CheckoutStatus,
+    after: Option<DueCheckout>,
+    limit: i64,
+) -> Result<Vec<DueCheckout>> {
+    let (at, order) = after.map_or((i64::MIN, i64::MIN), |checkout| (checkout.at, checkout.order.raw()));
+    let decode = |row: &Row<'_>| Ok(DueCheckout { order: row.get("order_id")?, at: row.get("next_attempt_at")? });
+    let binds = [status.as_str().into(), tx.now().into(), limit.into(), at.into(), order.into()];
+    let mut due = tx.query_all(DUE, &binds, decode)?;
+    let rest = limit - i64::try_from(due.len()).unwrap_or(limit);
+    if rest > 0 && status == CheckoutStatus::Closing {
+        let binds = [status.as_str().into(), latest_due(tx).into(), rest.into(), at.into(), order.into()];
+        due.extend(tx.query_all(DUE_TOO_LATE, &binds, decode)?);
+    }
+    Ok(due)
+}
+
+fn latest_due(tx: &Transaction<'_>) -> Timestamp {
+    tx.now().saturating_add(LATEST_DUE)
+}
+
+/// A checkout that this process has claimed.
+#[derive(Debug, Clone)]
+pub(crate) struct CheckoutAttempt {
+    pub(crate) order: OrderId,
+    pub(crate) organization: OrganizationId,
+    pub(crate) event: EventId,
+    pub(crate) status: CheckoutStatus,
+    /// The gateway's id of the checkout. `None` if the gateway has not answered.
+    pub(crate) reference: Option<String>,
+    pub(crate) hold_until: Option<Timestamp>,
+    /// The number of the attempt, counted from 1.
+    pub(crate) number: i64,
+}
+
+/// Claims a checkout that is due: no other process asks about it before `until`. Returns `None` if it is not due now.
+pub(crate) fn claim(tx: &Transaction<'_>, order: OrderId, until: Timestamp) -> Result<Option<CheckoutAttempt>> {
+    tx.debug_assert_event_locked();
+    let binds = [order.into(), tx.now().into(), until.into(), latest_due(tx).into()];
+    if tx.execute(CLAIM, &binds)? == 0 {
+        return Ok(None);
+    }
+    tx.query_opt(ATTEMPT, &[order.into()], |row| {
+        Ok(CheckoutAttempt {
+            order: row.get("order_id")?,
+            organization: row.get("organization_id")?,
+            event: row.get("event_id")?,
+            status: row.text_enum("status")?,
+            reference: row.get("payment_reference")?,
+            hold_until: row.get("hold_until")?,
+            number: row.get("attempts")?,
+        })
+    })
+}
+
+/// Sets when the gateway is asked next about a checkout that still has this status. `None` if it is not asked again.
+pub(crate) fn postpone(
+    tx: &Transaction<'_>,
+    order: OrderId,
+    status: CheckoutStatus,
+    until: Option<Timestamp>,
+    problem: Option<&str>,
+) -> Result<()> {
+    tx.debug_assert_event_locked();
+    tx.execute(POSTPONE, &[order.into(), until.into(), problem.into(), status.as_str().into()])?;
+    Ok(())
+}
+
+/// Counts the checkouts that are to be closed, over all organizations.
+pub(crate) fn count_closing(tx: &Transaction<'_>) -> Result<u64> {
+    Ok(tx.query_opt(COUNT_CLOSING, &[], |row| row.count("number"))?.unwrap_or_default())
+}

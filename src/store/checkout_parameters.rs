@@ -1,0 +1,129 @@
+//! The order that a checkout is for, with everything that the request for it contains. What changes later, such as the
+//! title of the event, is stored with the checkout, so that the request can be repeated unchanged.
+
+use super::columns::json;
+use super::{Row, Transaction, order_details, orders};
+use crate::error::{Error, ResourceKind, Result};
+use crate::model::id::{OrderId, OrganizationId};
+use crate::model::metadata::Metadata;
+use crate::model::order::{CheckoutRedirectUrls, CreateOrder, Order};
+use crate::model::timestamp::Timestamp;
+
+const INSERT: &str = "INSERT INTO checkouts (order_id, status, expires_at, next_attempt_at, parameters)
+    VALUES (?1, 'OPEN', ?2, ?3, ?4) ON CONFLICT (order_id) DO NOTHING";
+const ORDER: &str = "SELECT o.id, o.currency, o.hold_until, e.title, c.parameters
+    FROM orders o JOIN events e ON e.id = o.event_id LEFT JOIN checkouts c ON c.order_id = o.id WHERE o.id = ?1";
+
+/// The parameters of a checkout that change later.
+#[derive(Debug, Clone, serde::Serialize, serde::Deserialize)]
+pub(crate) struct CheckoutParameters {
+    pub(crate) event_title: String,
+    /// The names of the ticket types of the items, in the order of the items.
+    item_names: Vec<String>,
+    customer_metadata: Metadata,
+    /// `None` if the service has none.
+    pub(crate) public_url: Option<String>,
+}
+
+/// A pending order for which the gateway is asked for a checkout.
+#[derive(Debug, Clone)]
+pub(crate) struct OrderToPay {
+    /// As it was when the checkout was first asked for.
+    pub(crate) order: Order,
+    pub(crate) currency: String,
+    pub(crate) hold_until: Timestamp,
+    /// The locale of the customer, else the language of the order.
+    pub(crate) locale: Option<String>,
+    pub(crate) redirect_urls: Option<CheckoutRedirectUrls>,
+    pub(crate) event_title: String,
+    pub(crate) public_url: Option<String>,
+}
+
+impl OrderToPay {
+    /// An order that was just created.
+    pub(crate) fn new(
+        request: &CreateOrder,
+        order: Order,
+        currency: String,
+        hold_until: Timestamp,
+        event_title: String,
+        public_url: Option<String>,
+    ) -> Self {
+        Self {
+            order,
+            currency,
+            hold_until,
+            locale: request.customer.locale.clone().or_else(|| request.language.clone()),
+            redirect_urls: request.checkout_redirect_urls.clone(),
+            event_title,
+            public_url,
+        }
+    }
+
+    fn parameters(&self) -> CheckoutParameters {
+        CheckoutParameters {
+            event_title: self.event_title.clone(),
+            item_names: self.order.items.iter().map(|item| item.ticket_type_name.clone()).collect(),
+            customer_metadata: self.order.customer.metadata.clone(),
+            public_url: self.public_url.clone(),
+        }
+    }
+}
+
+/// Stores the checkout that the gateway is to be asked for, unless it is stored already. It ends by itself at
+/// `expires_at`, and is looked up at `first_look_up`.
+pub(crate) fn insert(
+    tx: &Transaction<'_>,
+    order: &OrderToPay,
+    expires_at: Timestamp,
+    first_look_up: Option<Timestamp>,
+) -> Result<()> {
+    tx.debug_assert_event_locked();
+    let binds = [order.order.id.into(), expires_at.into(), first_look_up.into(), json(&order.parameters())?.into()];
+    tx.execute(INSERT, &binds)?;
+    Ok(())
+}
+
+/// Loads an order with the parameters of its checkout. Without stored parameters, it has the current values, and
+/// `public_url`.
+pub(crate) fn load(
+    tx: &Transaction<'_>,
+    organization: OrganizationId,
+    id: OrderId,
+    public_url: Option<String>,
+) -> Result<OrderToPay> {
+    let mut order = orders::get(tx, organization, id)?;
+    let details = order_details::get(tx, organization, id)?;
+    let found = tx.query_opt(ORDER, &[id.into()], |row| {
+        let parameters = if row.is_null("parameters")? { None } else { Some(row.json("parameters")?) };
+        let hold_until: Option<Timestamp> = row.get("hold_until")?;
+        Ok((row.get("currency")?, hold_until, row.get("title")?, parameters))
+    })?;
+    let (currency, hold_until, title, parameters) = found.ok_or(Error::NotFound(ResourceKind::Order))?;
+    let mut event_title: String = title;
+    let mut stored_url = public_url;
+    if let Some(CheckoutParameters { event_title: stored_title, item_names, customer_metadata, public_url }) =
+        parameters
+    {
+        event_title = stored_title;
+        stored_url = public_url;
+        for (item, name) in order.items.iter_mut().zip(item_names) {
+            item.ticket_type_name = name;
+        }
+        order.customer.metadata = customer_metadata;
+    }
+    Ok(OrderToPay {
+        hold_until: hold_until.unwrap_or(order.created_at),
+        order,
+        currency,
+        locale: details.locale.or(details.language),
+        redirect_urls: details.checkout_redirect_urls,
+        event_title,
+        public_url: stored_url,
+    })
+}
+
+/// Whether a stored column `parameters` can be read.
+pub(super) fn is_readable(row: &Row<'_>, column: &'static str) -> Result<bool> {
+    row.json::<CheckoutParameters>(column).map(|_| true)
+}
