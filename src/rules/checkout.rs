@@ -26,9 +26,9 @@ pub(crate) fn delay_after(attempt: i64) -> Duration {
     Duration::from_secs(2 << doublings).min(Duration::from_hours(1))
 }
 
-/// The longest delay, and a minute in which clocks may differ. No checkout is to be closed later: a due time beyond it
-/// comes from a clock that was wrong, and counts as due now.
-pub(crate) const LATEST_DUE: Duration = Duration::from_mins(60 + 1);
+/// The longest time between two attempts, and a minute in which clocks may differ. No checkout is to be closed later: a due
+/// time beyond it comes from a clock that was wrong, and counts as due now.
+pub(crate) const LATEST_DUE: Duration = Duration::from_mins(24 * 60 + 1);
 
 #[cfg(test)]
 mod tests {

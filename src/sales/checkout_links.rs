@@ -40,6 +40,9 @@ pub(crate) struct PaymentTerms {
     pub(crate) gateway: Option<Arc<GatewayTerms>>,
 }
 
+/// A function that checks whether the gateway can take the payment of an order.
+type CheckTerms = Box<dyn Fn(&CheckoutTerms) -> Result<()> + Send + Sync>;
+
 /// The terms of the payment gateway.
 pub(crate) struct GatewayTerms {
     /// How long it may take to return the link under which a pending order is paid.
@@ -49,7 +52,7 @@ pub(crate) struct GatewayTerms {
     /// The address of this service for the gateway.
     pub(crate) public_url: Option<String>,
     /// Fails if the gateway cannot take the payment of an order.
-    pub(crate) check: Box<dyn Fn(&CheckoutTerms) -> Result<()> + Send + Sync>,
+    pub(crate) check: CheckTerms,
 }
 
 /// An order after its first transaction.

@@ -3,6 +3,7 @@
 mod amount_decimals;
 mod api_keys;
 mod check_in;
+mod checkouts;
 mod clock_jumps;
 mod closing;
 #[path = "../common/mod.rs"]
