@@ -33,11 +33,18 @@ enum CheckoutState {
 }
 
 /// A notice at the top of the page.
-struct Notice {
+pub(super) struct Notice {
     /// `good`, `bad` or `calm`: a class in the style sheet.
-    tone: &'static str,
-    title: &'static str,
-    text: &'static str,
+    pub(super) tone: &'static str,
+    pub(super) title: &'static str,
+    pub(super) text: &'static str,
+}
+
+impl fmt::Display for Notice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { tone, title, text } = self;
+        write!(f, "<p class=\"notice {tone}\" role=\"status\"><strong>{title}</strong>{text}</p>")
+    }
 }
 
 impl CheckoutState {
@@ -117,9 +124,7 @@ pub(super) fn render(checkout: &HostedCheckout) -> String {
     let order = &checkout.order;
     let state = CheckoutState::of(order);
     let title = Escaped(shortened(&checkout.event_title));
-    let notice = state.notice().map_or_else(String::new, |Notice { tone, title, text }| {
-        format!("<p class=\"notice {tone}\" role=\"status\"><strong>{title}</strong>{text}</p>")
-    });
+    let notice = state.notice().map_or_else(String::new, |notice| notice.to_string());
     let event = event(checkout);
     let items = items(checkout);
     let facts = facts(checkout, state);
@@ -138,6 +143,25 @@ pub(super) fn render(checkout: &HostedCheckout) -> String {
         &format!(
             "<main><p class=\"over\">Checkout</p><h1>{title}</h1>{event}{notice}{items}{facts}{form}</main>\
              <footer>This is a sandbox. No money is charged.</footer>"
+        ),
+    )
+}
+
+/// The page for a customer who comes back from the gateway's page, if the order names no pages of its own.
+pub(super) fn render_return(order: &Order, notice: &Notice) -> String {
+    let mut tickets = String::new();
+    for item in &order.items {
+        let name = Escaped(&item.ticket_type_name);
+        // Writing to a string cannot fail.
+        let _ = write!(tickets, "<tr><th scope=\"row\">{name}</th><td>{}</td></tr>", item.quantity);
+    }
+    document(
+        notice.title,
+        &format!(
+            "<main><p class=\"over\">Checkout</p><h1>Your order</h1>{notice}\
+             <table><thead><tr><th scope=\"col\">Tickets</th><th scope=\"col\">Quantity</th></tr></thead>\
+             <tbody>{tickets}</tbody></table><dl><div><dt>Order</dt><dd>{}</dd></div></dl></main>",
+            order.id
         ),
     )
 }

@@ -22,7 +22,7 @@ use crate::text_enum::TextEnum;
 const MAX_FORM_BYTES: usize = 4 * 1024;
 
 /// The parameters in the path. They cannot be read if an escape in the path does not decode to UTF-8.
-type PathParams = Result<RawPathParams, RawPathParamsRejection>;
+pub(super) type PathParams = Result<RawPathParams, RawPathParamsRejection>;
 
 pub(super) fn routes() -> Router<AppState> {
     Router::new().route("/checkout/{token}", get(show).post(finish))
@@ -40,7 +40,7 @@ async fn finish(State(state): State<AppState>, parameters: PathParams, request: 
 }
 
 /// The token in the path, or an empty one, which no checkout has.
-fn token(parameters: PathParams) -> String {
+pub(super) fn token(parameters: PathParams) -> String {
     let parameters = parameters.ok();
     parameters.iter().flatten().last().map(|(_, token)| token.to_owned()).unwrap_or_default()
 }
@@ -73,7 +73,7 @@ fn outcome(form: &[u8]) -> Option<CheckoutOutcome> {
 }
 
 /// The response to a browser. A problem is shown as a page too.
-fn respond(result: Result<Response, Problem>) -> Response {
+pub(super) fn respond(result: Result<Response, Problem>) -> Response {
     let mut response = result.unwrap_or_else(|problem| {
         let status = problem.status();
         let mut response = (status, Html(checkout_html::error(status))).into_response();

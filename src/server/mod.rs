@@ -179,6 +179,7 @@ mod body;
 mod call;
 mod caller;
 mod checkout_html;
+mod checkout_return;
 mod checkout_routes;
 mod client_connection;
 mod client_network;

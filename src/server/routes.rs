@@ -8,7 +8,7 @@ use axum::middleware::from_fn_with_state;
 use super::options::ServerOptions;
 use super::problem::Problem;
 use super::state::{AppState, ServerState};
-use super::{checkout_routes, middleware, monitoring, openapi, operation_routes, operations};
+use super::{checkout_return, checkout_routes, middleware, monitoring, openapi, operation_routes, operations};
 use crate::service::TicketingService;
 
 /// Creates a router with all [`Routes`]. Unknown paths are answered with 404, as a problem: this is the fallback of the
@@ -69,6 +69,7 @@ impl Routes {
     pub fn public<S: Clone + Send + Sync + 'static>(&self) -> Router<S> {
         let routes = operation_routes::routes(operations::all())
             .merge(checkout_routes::routes())
+            .merge(checkout_return::routes())
             .merge(monitoring::health())
             .merge(docs())
             .fallback(operation_routes::no_such_route);
@@ -81,10 +82,11 @@ impl Routes {
         self.part(operation_routes::routes(operations::all()))
     }
 
-    /// `/checkout/{token}`: the checkout page of the [`SandboxGateway`](crate::payment::SandboxGateway). The
+    /// `/checkout/{token}`: the checkout page of the [`SandboxGateway`](crate::payment::SandboxGateway), and
+    /// `/checkout/return/{session}`, to which a gateway with a page of its own sends the customer back. The
     /// [public URL](crate::Builder::public_url) of the service must be where this is mounted.
     pub fn checkout<S: Clone + Send + Sync + 'static>(&self) -> Router<S> {
-        self.part(checkout_routes::routes())
+        self.part(checkout_routes::routes().merge(checkout_return::routes()))
     }
 
     /// `/health/live` and `/health/ready`: probes for orchestrators and load balancers.

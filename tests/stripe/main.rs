@@ -11,3 +11,5 @@ mod fake;
 mod gateway;
 #[cfg(feature = "stripe")]
 mod refunds_and_notices;
+#[cfg(feature = "stripe")]
+mod return_page;

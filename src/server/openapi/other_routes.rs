@@ -9,6 +9,7 @@ pub(super) fn paths() -> Value {
     let request_id = json!({"$ref": "#/components/parameters/RequestId"});
     let mut paths = json!({
         "/checkout/{token}": checkout(),
+        "/checkout/return/{session}": checkout_return(),
         "/health/live": {"get": {
             "operationId": "is_alive", "tags": ["Server"], "summary": "Check that the process is alive",
             "description": "For a probe that restarts the process if it does not answer.",
@@ -114,6 +115,33 @@ fn checkout() -> Value {
                 "413": page("The form is too large."),
                 "500": page("An internal error occurred."),
                 "503": page("The server is busy."),
+            },
+        },
+    })
+}
+
+/// The path item of the page to which a gateway sends the customer back.
+fn checkout_return() -> Value {
+    json!({
+        "parameters": [{
+            "name": "session", "in": "path", "required": true, "schema": {"type": "string"},
+            "description": "The gateway's id of the checkout.",
+        }],
+        "get": {
+            "operationId": "return_from_checkout", "tags": ["Checkout"],
+            "summary": "Come back from the page of the payment gateway",
+            "description": "The payment gateway sends the customer here. The gateway is asked what became of the checkout, \
+                and the order is completed if it is paid.",
+            "responses": {
+                "200": page("A page that says whether the order is paid. Of an order that names no pages."),
+                "303": {
+                    "description": "Redirects to the order's redirect URL for the outcome: for `cancel`, if the order can \
+                        still be paid.",
+                    "headers": headers::references(&["X-Request-Id", "Location"]),
+                },
+                "404": page("No checkout has this id."),
+                "500": page("An internal error occurred."),
+                "503": page("The server is busy, or the payment gateway does not answer."),
             },
         },
     })
