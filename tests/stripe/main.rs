@@ -5,11 +5,23 @@ mod by_hand;
 #[path = "../common/mod.rs"]
 mod common;
 #[cfg(feature = "stripe")]
+mod crashes;
+#[cfg(feature = "stripe")]
 mod currencies;
 mod fake;
 #[cfg(feature = "stripe")]
 mod gateway;
 #[cfg(feature = "stripe")]
+mod hostile_notices;
+#[cfg(feature = "stripe")]
+mod model;
+#[cfg(feature = "stripe")]
 mod refunds_and_notices;
 #[cfg(feature = "stripe")]
 mod return_page;
+#[cfg(feature = "stripe")]
+mod sales;
+#[cfg(feature = "stripe")]
+mod secrets;
+#[cfg(feature = "stripe")]
+mod shop;

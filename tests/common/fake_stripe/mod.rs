@@ -59,6 +59,14 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Waits until the events are delivered. Checkout redirects the customer when the endpoint has answered, or after 10
+    /// seconds: <https://docs.stripe.com/checkout/fulfillment>.
+    fn wait_for_delivery(&self) {
+        let is_waiting = |state: &mut State| state.is_automatic && state.undelivered.len() + state.in_delivery > 0;
+        let waited = self.changed.wait_timeout_while(self.lock(), Duration::from_secs(10), is_waiting);
+        drop(waited.unwrap_or_else(PoisonError::into_inner));
+    }
+
     fn record(&self, index: usize) {
         let Some(file) = &self.record else { return };
         let line = format!("{}\n", self.lock().requests[index].to_json());
@@ -254,6 +262,7 @@ impl FakeStripe {
 
     /// Delivers events from now on as soon as they happen, again and again until they are accepted.
     pub fn deliver_automatically(&mut self) {
+        self.shared.lock().is_automatic = true;
         let shared = Arc::clone(&self.shared);
         self.threads.push(std::thread::spawn(move || deliver_until_stopped(&shared)));
     }
@@ -269,14 +278,19 @@ fn deliver_until_stopped(shared: &Shared) {
                 drop(shared.changed.wait_timeout(state, pause).unwrap_or_else(PoisonError::into_inner));
                 continue;
             };
+            state.in_delivery += 1;
             (notice, endpoint, state.now_seconds())
         };
         let signature = signature(&endpoint.secrets, seconds, &notice.body);
         let is_accepted = events::post(&endpoint.url, &signature, &notice.body).is_ok_and(|it| it / 100 == 2);
+        let mut state = shared.lock();
+        state.in_delivery -= 1;
         if !is_accepted {
-            shared.lock().undelivered.push_back(notice);
+            state.undelivered.push_back(notice);
+            drop(state);
             std::thread::sleep(Duration::from_millis(200));
         }
+        shared.changed.notify_all();
     }
 }
 

@@ -11,7 +11,8 @@ pub enum Page {
     Redirect(String),
 }
 
-/// Answers a request to the page. `POST ?outcome=paid`, `declined`, or the name of a delayed payment method.
+/// Answers a request to the page. A form with `outcome=success` pays; other outcomes are `declined`, and the names of
+/// delayed payment methods.
 pub fn open(state: &mut State, request: &Request, session: &str) -> Page {
     sessions::expire_due(state);
     let Some(stored) = state.find(session) else { return text(404, "No such page.") };
@@ -24,9 +25,9 @@ pub fn open(state: &mut State, request: &Request, session: &str) -> Page {
         };
     }
     let success_url = value["success_url"].as_str().unwrap_or_default().replace("{CHECKOUT_SESSION_ID}", session);
-    let outcome = request.query.strip_prefix("outcome=").unwrap_or("paid");
-    let paid = match outcome {
-        "paid" => payments::pay(state, session),
+    let body = String::from_utf8_lossy(&request.body);
+    let paid = match body.strip_prefix("outcome=").unwrap_or_default() {
+        "success" => payments::pay(state, session),
         "declined" => {
             return match payments::decline(state, session) {
                 Ok(_) => text(402, "Your card was declined. Go back and try again."),
@@ -66,7 +67,7 @@ fn form(stored: &super::state::Stored) -> Page {
         format!("<a href=\"{}\">Back</a>", escape(&url))
     });
     let (total, currency) = (&value["amount_total"], value["currency"].as_str().unwrap_or_default());
-    let buttons = ["paid", "declined", "sepa_debit"].map(button).concat();
+    let buttons = ["success", "declined", "sepa_debit"].map(button).concat();
     let html = format!("<!doctype html><title>Pay</title><ul>{rows}</ul><p>{total} {currency}</p>{buttons}{cancel}");
     Page::Html(200, html)
 }

@@ -133,6 +133,9 @@ fn pages(stream: &mut TcpStream, shared: &Shared, request: &Request) -> io::Resu
     shared.changed.notify_all();
     match page {
         Page::Html(status, html) => send(stream, status, "text/html; charset=utf-8", "", &html),
-        Page::Redirect(url) => send(stream, 303, "text/html", &format!("Location: {url}\r\n"), ""),
+        Page::Redirect(url) => {
+            shared.wait_for_delivery();
+            send(stream, 303, "text/html", &format!("Location: {url}\r\n"), "")
+        }
     }
 }

@@ -43,6 +43,10 @@ pub struct State {
     pub endpoint: Option<Endpoint>,
     /// The events that are not delivered yet.
     pub undelivered: VecDeque<Notice>,
+    /// Whether events are delivered as soon as they happen.
+    pub is_automatic: bool,
+    /// The number of events that are being delivered.
+    pub in_delivery: usize,
     pub rules: Vec<Rule>,
     pub keys: HashMap<(Option<String>, String), StoredKey>,
     pub requests: Vec<RecordedRequest>,
@@ -61,6 +65,8 @@ impl State {
             refunds_succeed: true,
             endpoint: None,
             undelivered: VecDeque::new(),
+            is_automatic: false,
+            in_delivery: 0,
             rules: Vec::new(),
             keys: HashMap::new(),
             requests: Vec::new(),
