@@ -124,8 +124,9 @@ impl Default for MigrationOptions {
     }
 }
 
-/// How many pages are written to find out whether the disk accepts writes again: more than a usual order needs.
-const PROBE_WRITES: usize = 16;
+/// How many pages are written to find out whether the disk accepts writes again: more than an order of ten tickets needs,
+/// each of which has an entry on another page of the index of codes.
+const PROBE_WRITES: usize = 64;
 
 /// An open database.
 pub(crate) struct Store {
