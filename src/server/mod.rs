@@ -192,6 +192,7 @@ mod invalid_http;
 mod metrics;
 mod middleware;
 mod monitoring;
+mod notice_routes;
 mod open_connections;
 mod openapi;
 mod operation;

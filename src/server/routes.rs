@@ -8,7 +8,9 @@ use axum::middleware::from_fn_with_state;
 use super::options::ServerOptions;
 use super::problem::Problem;
 use super::state::{AppState, ServerState};
-use super::{checkout_return, checkout_routes, middleware, monitoring, openapi, operation_routes, operations};
+use super::{
+    checkout_return, checkout_routes, middleware, monitoring, notice_routes, openapi, operation_routes, operations,
+};
 use crate::service::TicketingService;
 
 /// Creates a router with all [`Routes`]. Unknown paths are answered with 404, as a problem: this is the fallback of the
@@ -70,6 +72,7 @@ impl Routes {
         let routes = operation_routes::routes(operations::all())
             .merge(checkout_routes::routes())
             .merge(checkout_return::routes())
+            .merge(notice_routes::routes())
             .merge(monitoring::health())
             .merge(docs())
             .fallback(operation_routes::no_such_route);
@@ -87,6 +90,12 @@ impl Routes {
     /// [public URL](crate::Builder::public_url) of the service must be where this is mounted.
     pub fn checkout<S: Clone + Send + Sync + 'static>(&self) -> Router<S> {
         self.part(checkout_routes::routes().merge(checkout_return::routes()))
+    }
+
+    /// `/gateway/notices`: where a payment gateway sends its notices. They need no API key, because they are signed. Tell
+    /// the provider the URL at which this is mounted.
+    pub fn notices<S: Clone + Send + Sync + 'static>(&self) -> Router<S> {
+        self.part(notice_routes::routes())
     }
 
     /// `/health/live` and `/health/ready`: probes for orchestrators and load balancers.

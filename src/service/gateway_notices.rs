@@ -37,6 +37,7 @@ impl TicketingService {
             None => Err(NoticeError::Unsupported),
         };
         let notices = read.map_err(|refusal| {
+            tracing::warn!(target: "ticketing::payment", %refusal, "a notice for the payment gateway was refused");
             self.store_in_operation().counters().notice_received(NoticeOutcome::of_refusal(&refusal));
             Error::NoticeRefused(refusal)
         })?;

@@ -204,9 +204,10 @@ fn with_parts(parts: impl FnOnce(&Routes) -> Router) -> Server {
 
 #[test]
 fn a_part_has_its_own_routes_only() {
-    const ROUTES: [(&str, &[&str]); 5] = [
+    const ROUTES: [(&str, &[&str]); 6] = [
         ("operations", &["/v1/events", "/v1/discounts"]),
         ("checkout", &["/checkout/unknown"]),
+        ("notices", &["/gateway/notices"]),
         ("health", &["/health/live", "/health/ready"]),
         ("metrics", &["/metrics"]),
         (
@@ -222,6 +223,7 @@ fn a_part_has_its_own_routes_only() {
         let server = with_parts(|routes| match mounted {
             "operations" => routes.operations(),
             "checkout" => routes.checkout(),
+            "notices" => routes.notices(),
             "health" => routes.health(),
             "metrics" => routes.metrics(),
             _ => routes.docs(),

@@ -11,6 +11,7 @@ mod conditions;
 #[cfg(feature = "docs-page")]
 mod docs_page;
 mod embedding;
+mod gateway_notices;
 mod idempotency;
 mod limits;
 mod metrics;

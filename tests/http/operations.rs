@@ -315,7 +315,7 @@ fn webhooks_are_created_read_updated_and_deleted_and_their_deliveries_resent() {
 }
 
 /// The method and path of every operation, and the scope that it requires.
-const OPERATIONS: [(&str, &str, Scope); 42] = [
+const OPERATIONS: [(&str, &str, Scope); 43] = [
     ("GET", "/v1/events", Scope::EventsRead),
     ("POST", "/v1/events", Scope::EventsWrite),
     ("GET", "/v1/events/event_0000000000001", Scope::EventsRead),
@@ -333,6 +333,7 @@ const OPERATIONS: [(&str, &str, Scope); 42] = [
     ("POST", "/v1/orders", Scope::OrdersWrite),
     ("GET", "/v1/orders/order_0000000000001", Scope::OrdersRead),
     ("GET", "/v1/orders/order_0000000000001/details", Scope::OrdersRead),
+    ("GET", "/v1/orders/order_0000000000001/checkout", Scope::OrdersRead),
     ("POST", "/v1/orders/order_0000000000001/cancel", Scope::OrdersWrite),
     ("POST", "/v1/orders/order_0000000000001/mark-paid", Scope::PaymentsWrite),
     ("POST", "/v1/orders/order_0000000000001/reminder-sent", Scope::OrdersWrite),
@@ -401,6 +402,7 @@ fn resources_of_another_organization_are_not_found() {
         ("DELETE", format!("/v1/ticket-types/{ticket_type}")),
         ("GET", format!("/v1/orders/{order}")),
         ("GET", format!("/v1/orders/{order}/details")),
+        ("GET", format!("/v1/orders/{order}/checkout")),
         ("POST", format!("/v1/orders/{order}/cancel")),
         ("POST", format!("/v1/orders/{order}/mark-paid")),
         ("POST", format!("/v1/orders/{order}/refunds")),

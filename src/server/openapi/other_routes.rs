@@ -10,6 +10,7 @@ pub(super) fn paths() -> Value {
     let mut paths = json!({
         "/checkout/{token}": checkout(),
         "/checkout/return/{session}": checkout_return(),
+        "/gateway/notices": notices(),
         "/health/live": {"get": {
             "operationId": "is_alive", "tags": ["Server"], "summary": "Check that the process is alive",
             "description": "For a probe that restarts the process if it does not answer.",
@@ -77,6 +78,26 @@ pub(super) fn paths() -> Value {
         }
     }
     paths
+}
+
+/// The path item of the notices of the payment gateway.
+fn notices() -> Value {
+    let received = json!({
+        "description": "What the notice says is stored, or it concerns no order of this server.",
+        "headers": headers::references(&["X-Request-Id"]),
+    });
+    let problem = |name: &str| json!({"$ref": format!("#/components/responses/{name}")});
+    json!({"post": {
+        "operationId": "receive_gateway_notice", "tags": ["Checkout"], "summary": "Receive a notice of the payment gateway",
+        "description": "Sent by the payment gateway, in its own format and with its own signature, when a payment, a \
+            refund or a dispute changes. A notice that is not signed by the gateway, or cannot be read, is refused with \
+            400. The gateway should send it again after 500 and 503.",
+        "requestBody": {"required": true, "content": {"*/*": {}}},
+        "responses": {
+            "200": received, "400": problem("MalformedRequest"), "404": problem("NotFound"),
+            "413": problem("PayloadTooLarge"), "500": problem("Internal"), "503": problem("Unavailable"),
+        },
+    }})
 }
 
 /// The path item of the sandbox's checkout page.

@@ -46,6 +46,14 @@ pub(super) fn operations() -> Vec<Operation> {
             call.service.get_order_details(call.caller, call.id())
         })
         .docs("Get an order's details", "The fields of the order's request that the order itself does not contain."),
+        Operation::get("get_checkout", "/orders/{orderId}/checkout", OrdersRead, |call| {
+            call.service.get_checkout(call.caller, call.id())
+        })
+        .docs(
+            "Get an order's checkout",
+            "Whether the payment gateway still has to close it, when it ends, and the gateway's ids of the checkout and \
+             of the payment. An order for which the gateway was not asked for a checkout has none (404).",
+        ),
         Operation::action_on("cancel_order", "/orders/{orderId}/cancel", OrdersWrite, |call| {
             call.service.cancel_order(call.keyed, call.id())
         })
