@@ -7,7 +7,9 @@
 use serde_json::Value;
 
 use super::amounts;
-use super::client::Client;
+use super::client::{Call, Client};
+use super::failure::Failure;
+use super::form::Form;
 use super::refunds::{self, Status, StripeRefund, payment_of};
 use super::session::{self, ORDER, money};
 use crate::model::id::{OrderId, RefundId};
@@ -34,11 +36,12 @@ struct Event<'a> {
     object: &'a Value,
 }
 
-/// Reads an event whose signature was verified, and asks Stripe for the refunds of the payment if it is about one.
+/// Reads an event whose signature was verified. If it is about a refund or a dispute, Stripe is asked for what the event
+/// does not say: the session of the payment, and all refunds of the payment.
 ///
 /// # Errors
 /// - [`NoticeError::Unreadable`] if the body is not an event.
-/// - [`NoticeError::Unavailable`] if Stripe does not tell the refunds of the payment.
+/// - [`NoticeError::Unavailable`] if Stripe had to be asked and did not answer.
 pub(super) fn read(client: &Client, body: &[u8]) -> Result<Vec<GatewayNotice>, NoticeError> {
     let body: Value = serde_json::from_slice(body).map_err(|_| unreadable("it is not JSON"))?;
     let event = Event::of(&body)?;
@@ -50,7 +53,7 @@ pub(super) fn read(client: &Client, body: &[u8]) -> Result<Vec<GatewayNotice>, N
         "charge.refunded" | "charge.refund.updated" | "refund.created" | "refund.updated" | "refund.failed" => {
             about_refunds(client, &event)
         }
-        "charge.dispute.created" | "charge.dispute.updated" | "charge.dispute.closed" => about_dispute(&event),
+        "charge.dispute.created" | "charge.dispute.updated" | "charge.dispute.closed" => about_dispute(client, &event),
         _ => Ok(Vec::new()),
     }
 }
@@ -85,6 +88,43 @@ impl<'a> Event<'a> {
     }
 }
 
+/// How the order of a payment is found.
+enum CheckoutOfPayment {
+    /// By the order in the metadata.
+    Metadata,
+    /// By the session of the payment.
+    Session(String),
+}
+
+impl CheckoutOfPayment {
+    fn add_to(&self, notice: GatewayNotice) -> GatewayNotice {
+        match self {
+            Self::Metadata => notice,
+            Self::Session(id) => notice.checkout_reference(id),
+        }
+    }
+}
+
+/// How the order of the payment is found. Disputes and refunds from the Dashboard have no metadata of ours: Stripe is asked
+/// for the session then. `None` if there is no session: the payment is of another program.
+fn checkout_of(client: &Client, event: &Event<'_>, payment: &str) -> Result<Option<CheckoutOfPayment>, NoticeError> {
+    if event.order().is_some() {
+        return Ok(Some(CheckoutOfPayment::Metadata));
+    }
+    let mut form = Form::default();
+    form.add("payment_intent", payment);
+    form.add("limit", 1);
+    let call = Call { path: "checkout/sessions", form, account: event.account, ..Call::default() };
+    let list = client.get(&call).map_err(unavailable)?.body;
+    let session = list.pointer("/data/0/id").and_then(Value::as_str).filter(|id| session::is_session_id(id));
+    Ok(session.map(|id| CheckoutOfPayment::Session(id.to_owned())))
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "for map_err")]
+fn unavailable(failure: Failure) -> NoticeError {
+    NoticeError::Unavailable(failure.to_string())
+}
+
 fn unreadable(problem: &str) -> NoticeError {
     NoticeError::Unreadable(problem.to_owned())
 }
@@ -116,8 +156,8 @@ fn about_session(event: &Event<'_>) -> Result<Vec<GatewayNotice>, NoticeError> {
 /// Reports all refunds of the payment, as Stripe tells them now.
 fn about_refunds(client: &Client, event: &Event<'_>) -> Result<Vec<GatewayNotice>, NoticeError> {
     let Some(payment) = payment_of(event.object).filter(|id| is_plain(id)) else { return Ok(Vec::new()) };
-    let refunds = refunds::of_payment(client, event.account, payment);
-    let refunds = refunds.map_err(|failure| NoticeError::Unavailable(failure.to_string()))?;
+    let Some(checkout) = checkout_of(client, event, payment)? else { return Ok(Vec::new()) };
+    let refunds = refunds::of_payment(client, event.account, payment).map_err(unavailable)?;
     let mut notices = Vec::new();
     for refund in &refunds {
         let happened = match refund.ours {
@@ -132,7 +172,7 @@ fn about_refunds(client: &Client, event: &Event<'_>) -> Result<Vec<GatewayNotice
             },
             None => outside(refund)?,
         };
-        notices.push(event.notice(happened).payment_reference(payment));
+        notices.push(checkout.add_to(event.notice(happened).payment_reference(payment)));
     }
     Ok(notices)
 }
@@ -156,10 +196,8 @@ fn outside(refund: &StripeRefund) -> Result<GatewayEvent, NoticeError> {
     })
 }
 
-fn about_dispute(event: &Event<'_>) -> Result<Vec<GatewayNotice>, NoticeError> {
-    if payment_of(event.object).is_none() {
-        return Ok(Vec::new());
-    }
+fn about_dispute(client: &Client, event: &Event<'_>) -> Result<Vec<GatewayNotice>, NoticeError> {
+    let Some(payment) = payment_of(event.object).filter(|id| is_plain(id)) else { return Ok(Vec::new()) };
     let (amount, currency) = money(event.object, "amount").ok_or_else(|| unreadable("the dispute has no amount"))?;
     let reference = event.text("id").filter(|id| is_plain(id)).ok_or_else(|| unreadable("the dispute has no id"))?;
     let reason = event.text("reason").filter(|reason| is_plain(reason)).unwrap_or("general");
@@ -168,7 +206,8 @@ fn about_dispute(event: &Event<'_>) -> Result<Vec<GatewayNotice>, NoticeError> {
         Some("lost") => DisputeStatus::Lost,
         _ => DisputeStatus::Open,
     };
+    let Some(checkout) = checkout_of(client, event, payment)? else { return Ok(Vec::new()) };
     let dispute =
         GatewayEvent::Dispute { reference: reference.to_owned(), amount, currency, reason: reason.to_owned(), status };
-    Ok(vec![event.notice(dispute)])
+    Ok(vec![checkout.add_to(event.notice(dispute))])
 }

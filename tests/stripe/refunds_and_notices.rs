@@ -280,7 +280,7 @@ fn a_refund_of_ours_is_told_from_others_and_the_order_of_notices_does_not_matter
 #[test]
 fn a_dispute_is_reported_when_it_opens_and_closes() {
     let stripe = Stripe::start();
-    let (_, payment) = stripe.paid();
+    let (session, payment) = stripe.paid();
     let id = stripe.fake.dispute(&payment);
     let dispute = |status| GatewayEvent::Dispute {
         reference: id.clone(),
@@ -291,6 +291,8 @@ fn a_dispute_is_reported_when_it_opens_and_closes() {
     };
     let notices = stripe.read_all("charge.dispute.created");
     assert_eq!(notices[0].event, dispute(DisputeStatus::Open));
+    // The order is found by the session: a dispute has no metadata.
+    assert_eq!(notices[0].checkout_reference.as_deref(), Some(session.as_str()));
     assert_eq!(notices[0].payment_reference.as_deref(), Some(payment.as_str()));
     stripe.fake.close_dispute(&id, false);
     assert_eq!(stripe.read_all("charge.dispute.closed")[0].event, dispute(DisputeStatus::Lost));
@@ -341,6 +343,7 @@ fn only_signed_notices_are_read() {
         r#"{"id":"evt_1","type":"customer.created","data":{"object":{}}}"#.to_owned(),
         session(r#"{"mode":"subscription","id":"cs_1","status":"complete","payment_status":"paid"}"#),
         r#"{"id":"evt_1","type":"charge.refunded","data":{"object":{"payment_intent":null}}}"#.to_owned(),
+        r#"{"id":"evt_1","type":"charge.refunded","data":{"object":{"payment_intent":"pi_other"}}}"#.to_owned(),
     ] {
         assert_eq!(signed(body), Ok(Vec::new()));
     }
@@ -371,6 +374,7 @@ fn an_organization_may_have_an_account_of_its_own() {
         let headers: NoticeHeaders = [("Stripe-Signature", stripe.fake.sign(&notice))].into_iter().collect();
         for read in gateway.read_notice(&headers, notice.body.as_bytes(), stripe.clock.now()).unwrap() {
             assert_eq!(read.order_id, None);
+            assert_eq!(read.checkout_reference.as_deref(), Some(session.as_str()));
             assert_eq!(read.payment_reference.as_deref(), Some(payment.as_str()));
         }
     }
