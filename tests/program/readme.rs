@@ -3,7 +3,14 @@
 
 use std::process::Command;
 
+#[cfg(feature = "stripe")]
+use ticketing::environment::SystemClock;
+
+#[cfg(feature = "stripe")]
+use crate::common::example_server::program;
 use crate::common::example_server::{ExampleServer, finish, has_curl, text};
+#[cfg(feature = "stripe")]
+use crate::common::fake_stripe::{FakeStripe, WEBHOOK_SECRET};
 
 const README: &str = include_str!("../../README.md");
 
@@ -62,4 +69,34 @@ fn the_readme_retries_an_order_once_and_refuses_an_update_of_an_old_revision() {
     assert!(refused.contains("precondition-failed"), "{refused}");
     let orders = server.get("/v1/orders", server.key()).1;
     assert_eq!(orders.matches("\"affiliateCode\"").count(), 1, "{orders}");
+}
+
+/// The page of the fake accepts the same form as the sandbox's.
+#[cfg(feature = "stripe")]
+#[test]
+fn the_first_sale_of_the_readme_is_paid_on_the_page_of_stripe_s_fake() {
+    if !has_curl() {
+        eprintln!("skipped: curl is not installed");
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let mut fake = FakeStripe::start(SystemClock);
+    std::fs::write(folder.path().join("stripe-key"), fake.secret_key()).unwrap();
+    std::fs::write(folder.path().join("stripe-webhook-secret"), WEBHOOK_SECRET).unwrap();
+    let api = fake.url();
+    let options = ["--stripe-key-file", "stripe-key", "--stripe-webhook-secret-file", "stripe-webhook-secret"];
+    let server = ExampleServer::start(folder.path(), &[&options[..], &["--stripe-api-base", &api]].concat());
+    fake.set_endpoint(&format!("http://{}/gateway/notices", server.address()));
+    fake.deliver_automatically();
+    let setup = format!("API=http://{}/v1\nKEY={}\n", server.address(), server.key());
+    let output = finish(Command::new("sh").args(["-c", &(setup + &commands(SALE).concat())]));
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let output = text(&output.stdout);
+    assert!(output.contains(&format!("{api}/c/pay/cs_test_")), "{output}");
+    assert!(output.lines().last().unwrap().contains("\"status\":\"CHECKED_IN\""), "{output}");
+    let [intent] = &fake.all("payment_intent")[..] else { panic!() };
+    assert_eq!(intent["amount_received"], 1250);
+    let check =
+        finish(&mut program(folder.path(), &[&["stripe-check"], &options[..2], &["--stripe-api-base", &api]].concat()));
+    assert!(check.status.success(), "{}", text(&check.stderr));
 }
