@@ -20,6 +20,7 @@ mod expired_holds;
 mod filter_costs;
 mod filters;
 mod first_organization;
+mod gateway_notices;
 mod idempotency;
 mod invariants;
 mod limits;

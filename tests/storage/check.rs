@@ -95,7 +95,10 @@ const DAMAGE: &[(&str, &[&str])] = &[
         "UPDATE orders SET status = 'CANCELLED' WHERE customer_name = 'paid'",
         &["summary-orders", "ticket-of-cancelled-order"],
     ),
-    ("UPDATE orders SET status = 'EXPIRED' WHERE customer_name = 'pending'", &["places-held", "summary-orders"]),
+    (
+        "UPDATE orders SET status = 'EXPIRED' WHERE customer_name = 'pending'",
+        &["checkout-status", "places-held", "summary-orders"],
+    ),
     (
         "UPDATE orders SET status = 'EXPIRED' WHERE customer_name = 'discounted'",
         &["discount-used-count", "order-completed-at", "summary-orders", "ticket-of-cancelled-order"],
@@ -119,7 +122,27 @@ const DAMAGE: &[(&str, &[&str])] = &[
     ("UPDATE orders SET payment_status = NULL WHERE customer_name = 'pending'", &["integrity", "payment-status"]),
     (
         "UPDATE orders SET payment_status = 'COMPLETED' WHERE customer_name = 'pending'",
-        &["payment-for-nothing", "payment-of-pending"],
+        &["checkout-of-paid", "payment-for-nothing", "payment-of-pending"],
+    ),
+    (
+        "UPDATE checkouts SET expires_at = 0 WHERE order_id = (SELECT id FROM orders WHERE customer_name = 'pending')",
+        &["checkout-order"],
+    ),
+    (
+        "UPDATE checkouts SET status = 'CLOSING' WHERE order_id = (SELECT id FROM orders WHERE customer_name = 'pending')",
+        &["checkout-status"],
+    ),
+    (
+        "UPDATE checkouts SET status = 'OPEN' WHERE order_id = (SELECT id FROM orders WHERE customer_name = 'paid')",
+        &["checkout-of-paid", "checkout-status"],
+    ),
+    (
+        "UPDATE checkouts SET next_attempt_at = 1 WHERE order_id = (SELECT id FROM orders WHERE customer_name = 'paid')",
+        &["checkout-attempts"],
+    ),
+    (
+        "UPDATE checkouts SET parameters = 'secret' WHERE order_id = (SELECT id FROM orders WHERE customer_name = 'pending')",
+        &["checkout-parameters"],
     ),
     ("UPDATE orders SET paid_by_gateway = 1 WHERE customer_name = 'marked paid'", &["payment-completed-order", "summary-amounts"]),
     ("UPDATE orders SET paid_by_gateway = 0 WHERE customer_name = 'paid'", &["payment-for-nothing", "summary-amounts"]),

@@ -7,8 +7,8 @@ pub(super) const INVARIANTS: &[Invariant] = &[
         name: "checkout-order",
         table: "checkouts",
         sentence: "a checkout must be for an order that costs something, and must not end before its hold",
-        violations: "SELECT c.order_id AS id FROM checkouts c LEFT JOIN orders o ON o.id = c.order_id
-            WHERE o.id IS NULL OR o.total = 0 OR o.hold_until IS NULL OR c.expires_at < o.hold_until",
+        violations: "SELECT c.order_id AS id FROM checkouts c JOIN orders o ON o.id = c.order_id
+            WHERE o.total = 0 OR c.expires_at < o.hold_until",
     },
     Invariant {
         name: "checkout-status",
