@@ -4,6 +4,7 @@
 use crate::common::database::stored_id;
 use crate::common::*;
 use ticketing::Error;
+use ticketing::discount::UpdateDiscount;
 use ticketing::error::Reason;
 use ticketing::id::OrderId;
 use ticketing::order::{Order, OrderStatus};
@@ -128,6 +129,26 @@ fn an_order_releases_one_use_of_a_discount_that_expired_holds_have_used_up() {
     assert!(fixture.try_order_with_code(&ticket_type, 1, "EARLY").is_err());
     assert_eq!(fixture.stored("SELECT used_count FROM discounts"), 3);
     assert_eq!(fixture.discount_uses(&discount), 3);
+}
+
+#[test]
+fn an_order_releases_as_many_uses_as_exceed_a_limit_that_was_lowered() {
+    let fixture = Fixture::without_gateway();
+    let event = fixture.event();
+    let ticket_type = fixture.ticket_type(&event, 1250, 100);
+    let discount = fixture.discount(percent_off(&event, "EARLY", 10));
+    for _ in 0..10 {
+        fixture.order_with_code(&ticket_type, 1, "EARLY");
+    }
+    let changes = UpdateDiscount::default().usage_limit(5);
+    fixture.service.update_discount(&fixture.caller, discount.id, changes).expect("lowered");
+    assert!(!fixture.validate("EARLY", &[(&ticket_type, 1)]).valid);
+    fixture.expire_holds();
+    assert!(fixture.validate("EARLY", &[(&ticket_type, 1)]).valid);
+    fixture.order_with_code(&ticket_type, 1, "EARLY");
+    // Four of the ten uses may stay, so that the order makes five.
+    assert_eq!(stored_expired(&fixture), 6);
+    assert_eq!(fixture.stored("SELECT used_count FROM discounts"), 5);
 }
 
 #[test]
