@@ -204,8 +204,8 @@ pub mod order {
     pub use crate::model::customer::{Customer, NewCustomer};
     pub use crate::model::order::{
         CancelOrderResponse, CheckoutRedirectUrls, CreateOrder, CreateOrderResponse, ListOrders, NewOrderItem, Order,
-        OrderDetails, OrderItem, OrderItemSummary, OrderStatus, OrderSummary, OrderTicket, Payment, PaymentStatus,
-        ShippingAddress,
+        OrderDetails, OrderItem, OrderItemSummary, OrderStatus, OrderSummary, OrderTicket, Payment, PaymentChoice,
+        PaymentMethod, PaymentStatus, ShippingAddress,
     };
 }
 
@@ -251,8 +251,8 @@ pub mod notification {
 /// Ids: one type for each kind of resource.
 pub mod id {
     pub use crate::model::id::{
-        ApiKeyId, CustomerId, DiscountId, EventId, Id, Kind, NotificationId, OrderId, OrderItemId, OrganizationId,
-        OutboxId, ParseIdError, RefundId, TicketId, TicketTypeId, WebhookDeliveryId, WebhookId, kind,
+        ApiKeyId, CustomerId, DiscountId, DisputeId, EventId, Id, Kind, NotificationId, OrderId, OrderItemId,
+        OrganizationId, OutboxId, ParseIdError, RefundId, TicketId, TicketTypeId, WebhookDeliveryId, WebhookId, kind,
     };
 }
 

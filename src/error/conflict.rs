@@ -49,6 +49,8 @@ text_enum! {
         OrderNotCancellable = "order-not-cancellable",
         /// More is to be refunded than is left of what was paid for the order.
         RefundExceedsPayment = "refund-exceeds-payment",
+        /// Nothing of the order is to be given back by hand.
+        NoManualRefundDue = "no-manual-refund-due",
         /// The ticket is CANCELLED.
         TicketCancelled = "ticket-cancelled",
         /// The ticket is checked in already.

@@ -1,5 +1,11 @@
 //! Disputes: payments that a customer's bank has taken back, or may take back.
 
+use super::amount::Amount;
+use super::id::{DisputeId, EventId, OrderId};
+use super::page::PageRequest;
+use super::timestamp::Timestamp;
+use crate::form::declare::form;
+use crate::form::setters::constructor;
 use crate::text_enum::text_enum;
 
 text_enum! {
@@ -11,5 +17,49 @@ text_enum! {
         Won = "WON",
         /// The bank decided for the customer, who has the money back.
         Lost = "LOST",
+    }
+}
+
+/// A payment that the customer's bank disputes, as the gateway has reported it. The order and its tickets stay as they
+/// are: cancel the order if they must not be used any more.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[cfg_attr(feature = "http", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct Dispute {
+    /// The id.
+    pub id: DisputeId,
+    /// The order.
+    pub order_id: OrderId,
+    /// The gateway's id of the dispute.
+    pub reference: String,
+    /// The disputed amount.
+    pub amount: Amount,
+    /// The currency of the payment: an ISO 4217 code.
+    pub currency: String,
+    /// The gateway's word for the reason.
+    pub reason: String,
+    /// The state.
+    pub status: DisputeStatus,
+    /// When the gateway first reported the dispute.
+    pub created_at: Timestamp,
+    /// When the dispute last changed.
+    pub updated_at: Timestamp,
+}
+
+constructor! { ListDisputes "Creates a request for the first page of the whole list. Its setters add filters." }
+
+form! {
+    /// A request to list disputes.
+    #[derive(Debug, Clone, Default, PartialEq, Eq)]
+    pub struct ListDisputes {
+        /// Only disputes with this status.
+        pub status: Option<DisputeStatus>,
+        /// Only disputes of orders for this event.
+        pub event_id: Option<EventId>,
+        /// Only disputes of this order.
+        pub order_id: Option<OrderId>,
+        /// The part of the list to return.
+        pub page: PageRequest<DisputeId>,
     }
 }

@@ -217,6 +217,8 @@ kinds! {
     OrderId = Order("order", "order");
     /// The id of a refund: `refund_…`.
     RefundId = Refund("refund", "refund");
+    /// The id of a dispute: `dispute_…`.
+    DisputeId = Dispute("dispute", "dispute");
     /// The id of an item of an order: `item_…`.
     OrderItemId = OrderItem("item", "order item");
     /// The id of an issued ticket: `ticket_…`. It is not the code that is scanned.

@@ -54,6 +54,29 @@ text_enum! {
     }
 }
 
+text_enum! {
+    /// How a completed order was paid.
+    pub enum PaymentMethod {
+        /// Through the payment gateway.
+        Gateway = "GATEWAY",
+        /// In another way: the order was marked as paid.
+        Manual = "MANUAL",
+        /// It cost nothing.
+        Free = "FREE",
+    }
+}
+
+text_enum! {
+    /// How a new order is to be paid.
+    pub enum PaymentChoice {
+        /// Through the payment gateway, if there is one.
+        Gateway = "GATEWAY",
+        /// By hand, at a box office for example: the gateway is not asked for a checkout. The order is PENDING until it
+        /// is marked as paid.
+        Manual = "MANUAL",
+    }
+}
+
 with_shared_fields! {
     shared {
         /// The id.
@@ -181,8 +204,8 @@ pub struct OrderTicket {
     pub ticket_type_id: TicketTypeId,
 }
 
-/// Details of the request that created an order. The order itself does not contain them. Fields that the request did not
-/// have are not set.
+/// Details of an order that the order itself does not contain: of the request that created it, and of its payment. Fields
+/// that the request did not have are not set.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[cfg_attr(feature = "http", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
@@ -200,6 +223,22 @@ pub struct OrderDetails {
     pub shipping_address: Option<ShippingAddress>,
     /// Where the customer is redirected after the checkout.
     pub checkout_redirect_urls: Option<CheckoutRedirectUrls>,
+    /// Until when the order reserves or reserved its seats without a payment. Not set for an order that cost nothing.
+    pub hold_until: Option<Timestamp>,
+    /// When the order was completed. Not set if it never was.
+    pub completed_at: Option<Timestamp>,
+    /// When the order was cancelled. Not set if it was not, or by a version that did not store it.
+    pub cancelled_at: Option<Timestamp>,
+    /// How the order was paid. Not set if it was never completed.
+    pub payment_method: Option<PaymentMethod>,
+    /// What was decided to be given back of the order's total, through the gateway and by hand.
+    #[serde(default)]
+    #[cfg_attr(feature = "http", schemars(!default))]
+    pub refunded: Amount,
+    /// The part of it that is still to be given back by hand.
+    #[serde(default)]
+    #[cfg_attr(feature = "http", schemars(!default))]
+    pub manual_refund_due: Amount,
 }
 
 /// The response to a new order.
@@ -275,6 +314,7 @@ impl CreateOrder {
             checkout_redirect_urls: None,
             reference: None,
             metadata: None,
+            payment: None,
         }
     }
 
@@ -311,6 +351,8 @@ form! {
         pub reference: Option<String> [nullable, MinLength(1), MaxLength(LINE_LENGTH)],
         /// What the organization attaches to the order: strings by name, at most 16,384 bytes.
         pub metadata: Option<Metadata> [nullable],
+        /// How the order is to be paid. By default through the payment gateway, if there is one.
+        pub payment: Option<PaymentChoice>,
     }
 }
 

@@ -178,6 +178,8 @@ pub struct Backlog {
     pub checkouts_closing: u64,
     /// Refunds that the gateway refused permanently. The organizers have to return the money manually.
     pub refunds_refused: u64,
+    /// Disputes that are not decided. An organizer may have to answer the bank.
+    pub disputes_open: u64,
     /// Seats reserved by unpaid orders. Expired holds are not included.
     pub reserved_seats: u64,
     /// Notifications that wait for an attempt, including those for disabled endpoints.
@@ -233,6 +235,7 @@ mod tests {
             refunds_due: 1,
             checkouts_closing: 7,
             refunds_refused: 2,
+            disputes_open: 8,
             reserved_seats: 3,
             webhooks_waiting: 4,
             webhooks_due: 5,
@@ -240,7 +243,7 @@ mod tests {
             wal_bytes: 6,
         };
         let expected = json!({
-            "refundsDue": 1, "checkoutsClosing": 7, "refundsRefused": 2, "reservedSeats": 3, "webhooksWaiting": 4, "webhooksDue": 5,
+            "refundsDue": 1, "checkoutsClosing": 7, "refundsRefused": 2, "disputesOpen": 8, "reservedSeats": 3, "webhooksWaiting": 4, "webhooksDue": 5,
             "webhookOldestDue": 1.5, "walBytes": 6,
         });
         assert_eq!(serde_json::to_value(backlog).ok(), Some(expected));

@@ -19,7 +19,7 @@ pub use crate::model::checkout::{
     CheckoutOutcome, CheckoutResult, CheckoutState, CheckoutStatus, CheckoutTerms, GatewayPayment, HostedCheckout,
     OrderCheckout, SettledCheckout,
 };
-pub use crate::model::dispute::DisputeStatus;
+pub use crate::model::dispute::{Dispute, DisputeStatus, ListDisputes};
 pub use crate::model::notice::NoticeOutcome;
 pub use crate::model::refund::{ListRefunds, Refund, RefundOrder, RefundOrderResponse, RefundSource, RefundStatus};
 use crate::model::timestamp::Timestamp;

@@ -7,14 +7,14 @@ use crate::form::request::Request;
 use crate::model::amount::Amount;
 use crate::model::id::{OrderId, OrganizationId, TicketId};
 use crate::model::idempotency::Replayable;
-use crate::model::order::OrderStatus;
+use crate::model::order::{Order, OrderStatus};
 use crate::model::refund::{RefundOrder, RefundOrderResponse};
 use crate::model::ticket::TicketStatus;
 use crate::rules::money::{check_total, decimals_of_stored};
 use crate::rules::refund::{check_parts, ticket_share};
 use crate::store::order_status::OrderState;
 use crate::store::refunds::DueRefund;
-use crate::store::{Transaction, order_items, orders, tickets};
+use crate::store::{Transaction, order_items, order_refunds as store, orders, tickets};
 
 /// The result of a refund of a part of an order.
 pub(crate) struct PartialRefund {
@@ -65,6 +65,15 @@ pub(crate) fn refund(
     };
     operation.store_result(tx, &response)?;
     Ok(PartialRefund { response: Replayable::executed(response), refund_due })
+}
+
+/// Records that what was to be given back by hand for an order was given back.
+pub(crate) fn mark_refunded(tx: &Transaction<'_>, organization: OrganizationId, id: OrderId) -> Result<Order> {
+    order_lifecycle::load(tx, organization, id)?;
+    if !store::settle_manual(tx, id)? {
+        return Err(Error::conflict(Reason::NoManualRefundDue, "nothing of the order is to be given back by hand"));
+    }
+    orders::get(tx, organization, id)
 }
 
 /// The part of an order that is refunded.

@@ -38,11 +38,13 @@ mod events;
 mod ticket_types;
 
 mod discounts;
+mod disputes;
 
 mod orders;
 
 mod gateway_notices;
 mod payments;
+mod refund_notices;
 mod refunds;
 
 mod hosted_checkout;

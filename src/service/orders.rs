@@ -9,7 +9,7 @@ use crate::model::checkout::OrderCheckout;
 use crate::model::id::OrderId;
 use crate::model::idempotency::Replayable;
 use crate::model::order::{
-    CancelOrderResponse, CreateOrder, CreateOrderResponse, ListOrders, Order, OrderDetails, OrderSummary,
+    CancelOrderResponse, CreateOrder, CreateOrderResponse, ListOrders, Order, OrderDetails, OrderSummary, PaymentChoice,
 };
 use crate::model::page::Page;
 use crate::rules::{self, Checked, checked};
@@ -59,7 +59,8 @@ impl TicketingService {
     ///
     /// An order with a total of 0 is completed at once, and its tickets are issued. Any other order is pending: it
     /// reserves its seats for the [hold](crate::Builder::order_hold), 30 minutes by default, and expires if it is not
-    /// paid by then. If there is a payment gateway, it is asked for a checkout link, under which the customer pays.
+    /// paid by then. If there is a payment gateway, it is asked for a checkout link, under which the customer pays, unless
+    /// the [payment](CreateOrder::payment) is MANUAL.
     ///
     /// Requires the scope `orders:write`.
     ///
@@ -100,7 +101,9 @@ impl TicketingService {
             Start::Run(running) => running,
         };
         let request = self.check_order(&call.caller, request)?;
-        let terms = PaymentTerms { hold: self.inner.hold, gateway: self.gateway_terms() };
+        let by_hand = request.payment == Some(PaymentChoice::Manual);
+        let gateway = if by_hand { None } else { self.gateway_terms() };
+        let terms = PaymentTerms { hold: self.inner.hold, gateway };
         let organization = call.caller.organization;
         let operation = running.operation();
         // With a key, the order may exist already: then it is only resumed.
@@ -149,7 +152,8 @@ impl TicketingService {
         self.store().read(|tx| orders::get(tx, caller.organization, id))
     }
 
-    /// Returns the fields of an order's request that the order itself does not contain, such as the shipping address.
+    /// Returns the details of an order that the order itself does not contain: of its request, such as the shipping
+    /// address, when it was completed and cancelled, how it was paid, and what of it was given back.
     ///
     /// Requires the scope `orders:read`.
     ///

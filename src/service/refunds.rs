@@ -3,10 +3,11 @@
 use super::TicketingService;
 use super::idempotency::Start;
 use crate::error::Result;
-use crate::form::request::Request;
+use crate::form::request::{Nothing, Request};
 use crate::model::caller::{Caller, IdempotentCall};
 use crate::model::id::{OrderId, RefundId};
 use crate::model::idempotency::Replayable;
+use crate::model::order::Order;
 use crate::model::page::Page;
 use crate::model::refund::{ListRefunds, Refund, RefundOrder, RefundOrderResponse};
 use crate::payment::{GatewayError, RefundRequest};
@@ -110,6 +111,38 @@ impl TicketingService {
             self.attempt_refund_now(refund);
         }
         Ok(C::output(refunded.response))
+    }
+
+    /// Records that the money which was to be given back by hand for an order was given back: for tickets that were paid in
+    /// another way than through the gateway, and for refunds that the gateway cannot make or has refused. Until then
+    /// it counts in the `manual_refund_total` of the event's summary.
+    ///
+    /// Requires the scope `payments:write`.
+    ///
+    /// # Errors
+    /// - [`Error::NotFound`](crate::Error::NotFound) if the order does not exist.
+    /// - [`Error::Conflict`](crate::Error::Conflict) with the reason `no-manual-refund-due` if nothing of the order is to
+    ///   be given back by hand.
+    ///
+    /// ```
+    #[doc = include_str!("../doc_fixture.md")]
+    /// let created = service.create_order(&caller, CreateOrder::new(event.id, ada, ticket_type.id, 2))?;
+    /// service.mark_order_paid(&caller, created.order.id)?;
+    /// assert!(service.cancel_order(&caller, created.order.id)?.requires_manual_refund);
+    /// assert_eq!(service.get_event_summary(&caller, event.id)?.manual_refund_total, Amount::cents(2500));
+    /// service.mark_order_refunded(&caller, created.order.id)?;
+    /// assert_eq!(service.get_event_summary(&caller, event.id)?.manual_refund_total, Amount::cents(0));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn mark_order_refunded<C: IdempotentCall>(&self, caller: &C, id: OrderId) -> Result<C::Output<Order>> {
+        let call = caller.keyed();
+        call.caller.require(Scope::PaymentsWrite)?;
+        let organization = call.caller.organization;
+        let target = OperationTarget::on("mark_order_refunded", id);
+        let result = self.write_idempotent(&call, target, Nothing, move |tx, _| {
+            partial_refunds::mark_refunded(tx, organization, id)
+        })?;
+        Ok(C::output(result))
     }
 
     /// Attempts a refund that was just recorded. After a failure, the maintenance attempts it again.

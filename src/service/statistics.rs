@@ -3,7 +3,7 @@
 use super::TicketingService;
 use crate::error::Result;
 use crate::model::statistics::{Backlog, Statistics};
-use crate::store::{checkout_attempts, outbox_backlog, refunds, seat_counts};
+use crate::store::{checkout_attempts, disputes, outbox_backlog, refunds, seat_counts};
 
 /// # Monitoring
 impl TicketingService {
@@ -50,6 +50,7 @@ impl TicketingService {
                 refunds_due: refunds.due,
                 checkouts_closing: checkout_attempts::count_closing(tx)?,
                 refunds_refused: refunds.refused,
+                disputes_open: disputes::count_open(tx)?,
                 reserved_seats: seat_counts::reserved(tx)?,
                 webhooks_waiting: webhooks.waiting,
                 webhooks_due: webhooks.due,

@@ -33,6 +33,7 @@ pub(crate) mod customers;
 pub(crate) mod deliveries;
 pub(crate) mod discount_uses;
 pub(crate) mod discounts;
+pub(crate) mod disputes;
 mod engine;
 pub(crate) mod event_cancellations;
 pub(crate) mod event_lists;

@@ -1,16 +1,22 @@
-//! The fields of an order's request that the order itself does not contain, such as the shipping address. They are
+//! The details of an order that the order itself does not contain. Those of its request, such as the shipping address, are
 //! stored in one column, as JSON.
 
 use super::columns::json;
+use super::currency::read_currency;
 use super::{Row, Transaction};
 use crate::error::{Error, ResourceKind, Result};
+use crate::model::amount::Amount;
 use crate::model::id::{OrderId, OrganizationId};
-use crate::model::order::{CheckoutRedirectUrls, CreateOrder, OrderDetails, ShippingAddress};
+use crate::model::order::{CheckoutRedirectUrls, CreateOrder, OrderDetails, PaymentMethod, ShippingAddress};
+use crate::model::timestamp::Timestamp;
 
-const DETAILS: &str = "SELECT id, details FROM orders WHERE id = ?1 AND organization_id = ?2";
+const DETAILS: &str =
+    "SELECT id, details, currency, total, hold_until, completed_at, cancelled_at, paid_by_gateway, refunded,
+        manual_refund_due
+    FROM orders WHERE id = ?1 AND organization_id = ?2";
 
 /// The fields of an order's request that are stored as JSON and not in columns.
-#[derive(serde::Serialize, serde::Deserialize)]
+#[derive(Default, serde::Serialize, serde::Deserialize)]
 struct StoredDetails {
     company_name: Option<String>,
     locale: Option<String>,
@@ -41,25 +47,35 @@ pub(super) fn is_readable(row: &Row<'_>, column: &'static str) -> Result<bool> {
     row.json::<StoredDetails>(column).map(|_| true)
 }
 
-/// Returns the fields of an order's request that the order itself does not contain.
+/// Returns the details of an order that the order itself does not contain.
 pub(crate) fn get(tx: &Transaction<'_>, organization: OrganizationId, order_id: OrderId) -> Result<OrderDetails> {
-    let found = tx.query_opt(DETAILS, &[order_id.into(), organization.into()], |row| {
-        if row.is_null("details")? { Ok(None) } else { row.json::<StoredDetails>("details").map(Some) }
-    })?;
-    let mut response = OrderDetails {
-        order_id,
-        company_name: None,
-        locale: None,
-        language: None,
-        shipping_address: None,
-        checkout_redirect_urls: None,
-    };
-    if let Some(stored) = found.ok_or(Error::NotFound(ResourceKind::Order))? {
-        response.company_name = stored.company_name;
-        response.locale = stored.locale;
-        response.language = stored.language;
-        response.shipping_address = stored.shipping_address;
-        response.checkout_redirect_urls = stored.checkout_redirect_urls;
-    }
-    Ok(response)
+    let found = tx.query_opt(DETAILS, &[order_id.into(), organization.into()], decode)?;
+    found.ok_or(Error::NotFound(ResourceKind::Order))
+}
+
+fn decode(row: &Row<'_>) -> Result<OrderDetails> {
+    let stored = if row.is_null("details")? { None } else { Some(row.json::<StoredDetails>("details")?) };
+    let stored = stored.unwrap_or_default();
+    let decimals = read_currency(row)?.decimals;
+    let completed_at: Option<Timestamp> = row.get("completed_at")?;
+    let total: i64 = row.get("total")?;
+    let by_gateway: bool = row.get("paid_by_gateway")?;
+    Ok(OrderDetails {
+        order_id: row.get("id")?,
+        company_name: stored.company_name,
+        locale: stored.locale,
+        language: stored.language,
+        shipping_address: stored.shipping_address,
+        checkout_redirect_urls: stored.checkout_redirect_urls,
+        hold_until: row.get("hold_until")?,
+        completed_at,
+        cancelled_at: row.get("cancelled_at")?,
+        payment_method: completed_at.map(|_| match (total, by_gateway) {
+            (0, _) => PaymentMethod::Free,
+            (_, true) => PaymentMethod::Gateway,
+            (_, false) => PaymentMethod::Manual,
+        }),
+        refunded: Amount::in_currency(row.get("refunded")?, decimals),
+        manual_refund_due: Amount::in_currency(row.get("manual_refund_due")?, decimals),
+    })
 }

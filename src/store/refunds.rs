@@ -10,6 +10,7 @@ use super::pages::read_page_of;
 use super::{Row, Transaction};
 use crate::error::Result;
 use crate::model::amount::Amount;
+use crate::model::currency::Decimals;
 use crate::model::id::{EventId, OrderId, OrganizationId, RefundId};
 use crate::model::page::Page;
 use crate::model::refund::{ListRefunds, Refund, RefundSource, RefundStatus};
@@ -40,6 +41,12 @@ pub(super) const DUE_TOO_LATE: &str = "SELECT id, order_id, next_attempt_at FROM
 const CLOSE: &str = "UPDATE refunds SET status = ?2, last_error = ?3, updated_at = ?4 WHERE id = ?1 AND status = 'DUE'";
 const POSTPONE: &str = "UPDATE refunds SET next_attempt_at = ?2, last_error = ?3, updated_at = ?4
     WHERE id = ?1 AND status = 'DUE'";
+const FIND: &str = "SELECT id, source, amount, currency, status, payment_reference FROM refunds
+    WHERE id = ?1 AND order_id = ?2 AND organization_id = ?3";
+pub(super) const BY_REFERENCE: &str = "SELECT id, source, amount, currency, status, payment_reference FROM refunds
+    WHERE order_id = ?1 AND reference = ?2";
+const SET_REFERENCE: &str = "UPDATE refunds SET reference = ?2, updated_at = ?3 WHERE id = ?1 AND reference IS NULL";
+const FAIL: &str = "UPDATE refunds SET status = 'REFUSED', last_error = ?2, updated_at = ?3 WHERE id = ?1";
 const EXISTS_FOR_LATE_PAYMENT: &str = "SELECT 1 FROM refunds WHERE order_id = ?1 AND source = 'LATE_PAYMENT'";
 const EXISTS_FOR_OTHER_PAYMENT: &str =
     "SELECT 1 FROM refunds WHERE order_id = ?1 AND source = 'OTHER_PAYMENT' AND payment_reference = ?2";
@@ -107,22 +114,32 @@ pub(crate) struct NewRefund<'a> {
 
 /// Records a refund that the gateway is to make.
 pub(crate) fn insert_due(tx: &Transaction<'_>, refund: &NewRefund<'_>) -> Result<RefundId> {
-    insert(tx, refund, RefundStatus::Due, None)
+    insert(tx, refund, None, RefundStatus::Due, None)
 }
 
 /// Records a refund that is not attempted. It is listed as refused, with `problem` as its error.
 pub(crate) fn insert_refused(tx: &Transaction<'_>, refund: &NewRefund<'_>, problem: &str) -> Result<RefundId> {
-    insert(tx, refund, RefundStatus::Refused, Some(problem))
+    insert(tx, refund, None, RefundStatus::Refused, Some(problem))
+}
+
+/// Records a refund that the gateway reports, with the gateway's id of it. It is not attempted.
+pub(crate) fn insert_reported(
+    tx: &Transaction<'_>,
+    refund: &NewRefund<'_>,
+    reference: &str,
+    status: RefundStatus,
+) -> Result<RefundId> {
+    insert(tx, refund, Some(reference), status, None)
 }
 
 fn insert(
     tx: &Transaction<'_>,
     refund: &NewRefund<'_>,
+    reference: Option<&str>,
     status: RefundStatus,
     problem: Option<&str>,
 ) -> Result<RefundId> {
     tx.debug_assert_event_locked();
-    let reference: Option<&str> = None;
     let binds = [
         refund.organization.into(),
         refund.order.into(),
@@ -143,6 +160,61 @@ fn insert(
 /// Whether there is a refund of a payment that is not the one of its order, by the gateway's id of the payment.
 pub(crate) fn exists_for_other_payment(tx: &Transaction<'_>, order: OrderId, payment: &str) -> Result<bool> {
     tx.exists(EXISTS_FOR_OTHER_PAYMENT, &[order.into(), payment.into()])
+}
+
+/// A refund that is stored.
+pub(crate) struct StoredRefund {
+    pub(crate) id: RefundId,
+    pub(crate) source: RefundSource,
+    /// In minor units of `currency`.
+    pub(crate) amount: i64,
+    pub(crate) currency: String,
+    pub(crate) decimals: Decimals,
+    pub(crate) status: RefundStatus,
+    /// Whether it is of the payment of the order, and not of another payment for it.
+    pub(crate) of_order: bool,
+}
+
+fn decode_stored(row: &Row<'_>) -> Result<StoredRefund> {
+    let currency = read_currency(row)?;
+    Ok(StoredRefund {
+        id: row.get("id")?,
+        source: row.text_enum("source")?,
+        amount: row.get("amount")?,
+        currency: currency.code,
+        decimals: currency.decimals,
+        status: row.text_enum("status")?,
+        of_order: row.is_null("payment_reference")?,
+    })
+}
+
+/// Returns a refund of an order.
+pub(crate) fn find(
+    tx: &Transaction<'_>,
+    organization: OrganizationId,
+    order: OrderId,
+    id: RefundId,
+) -> Result<Option<StoredRefund>> {
+    tx.query_opt(FIND, &[id.into(), order.into(), organization.into()], decode_stored)
+}
+
+/// Returns the refund of an order with the gateway's id of it.
+pub(crate) fn by_reference(tx: &Transaction<'_>, order: OrderId, reference: &str) -> Result<Option<StoredRefund>> {
+    tx.query_opt(BY_REFERENCE, &[order.into(), reference.into()], decode_stored)
+}
+
+/// Records the gateway's id of a refund, unless it is known.
+pub(crate) fn set_reference(tx: &Transaction<'_>, id: RefundId, reference: &str) -> Result<()> {
+    tx.debug_assert_event_locked();
+    tx.execute(SET_REFERENCE, &[id.into(), reference.into(), tx.now().into()])?;
+    Ok(())
+}
+
+/// Sets a refund of any status to REFUSED.
+pub(crate) fn fail(tx: &Transaction<'_>, id: RefundId, problem: &str) -> Result<()> {
+    tx.debug_assert_event_locked();
+    tx.execute(FAIL, &[id.into(), problem.into(), tx.now().into()])?;
+    Ok(())
 }
 
 /// Whether a payment of an order came too late for it, so that it was refunded or will be.

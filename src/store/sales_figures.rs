@@ -14,10 +14,10 @@ const CANCEL_EXPIRED: &str = "UPDATE ticket_types
     SET expired_orders = expired_orders - 1, cancelled_orders = cancelled_orders + 1
     WHERE id = (SELECT MIN(ticket_type_id) FROM order_items WHERE order_id = ?1)";
 const REFUND: &str = "UPDATE ticket_types SET refunded_total =
-        CASE WHEN refunded_total > 9223372036854775807 - ?2 THEN 9223372036854775807 ELSE refunded_total + ?2 END
+        CASE WHEN ?2 > 0 AND refunded_total > 9223372036854775807 - ?2 THEN 9223372036854775807 ELSE refunded_total + ?2 END
     WHERE id = (SELECT MIN(ticket_type_id) FROM order_items WHERE order_id = ?1)";
 const REFUND_MANUALLY: &str = "UPDATE ticket_types SET manual_refund_total =
-        CASE WHEN manual_refund_total > 9223372036854775807 - ?2 THEN 9223372036854775807 ELSE manual_refund_total + ?2 END
+        CASE WHEN ?2 > 0 AND manual_refund_total > 9223372036854775807 - ?2 THEN 9223372036854775807 ELSE manual_refund_total + ?2 END
     WHERE id = (SELECT MIN(ticket_type_id) FROM order_items WHERE order_id = ?1)";
 const COUNT_SCAN: &str = "UPDATE ticket_types SET checked_in_tickets = checked_in_tickets + ?2 WHERE id = ?1";
 

@@ -12,7 +12,7 @@ use ticketing::environment::{Clock, ManualClock};
 use ticketing::event::{EventStatus, ListEvents};
 use ticketing::order::{ListOrders, OrderStatus};
 use ticketing::organization::ListOrganizations;
-use ticketing::payment::{ListRefunds, RefundStatus};
+use ticketing::payment::{DisputeStatus, ListDisputes, ListRefunds, RefundStatus};
 use ticketing::ticket::{CheckInTicket, ListTickets, TicketStatus};
 use ticketing::ticket_type::{ListTicketTypes, TicketTypeStatus};
 use ticketing::webhook::{DeliveryEventType, EventType, ListWebhookDeliveries, ListWebhooks};
@@ -191,6 +191,11 @@ impl Sample {
                 event [event.id, elsewhere.id]
                 order [cancelled, pending]
             },
+            filters! { ListDisputes, |service: &TicketingService, caller: &Caller, request| service.list_disputes(caller, request);
+                status [DisputeStatus::Open, DisputeStatus::Won, DisputeStatus::Lost]
+                event [event.id, elsewhere.id]
+                order [cancelled, pending]
+            },
             filters! { ListDiscounts, |service: &TicketingService, caller: &Caller, request| service.list_discounts(caller, request);
                 event [event.id, elsewhere.id]
                 code ["early", "unknown"]
@@ -264,6 +269,11 @@ fn insert_many(fixture: &Fixture, orders: i64, most: Most, like: i64, ticket_typ
             updated_at)
         SELECT t.id, t.id, few.organization_id, few.event_id, 1250, 'EUR', '{refund_status}', t.at, t.at, t.at FROM few, t"
     ));
+    insert(
+        "INSERT INTO disputes (id, order_id, organization_id, event_id, reference, amount, currency, reason, status, created_at,
+            updated_at)
+        SELECT t.id, t.id, few.organization_id, few.event_id, 'dp', 1250, 'EUR', 'fraudulent', 'LOST', t.at, t.at FROM few, t",
+    );
     insert(&format!(
         "INSERT INTO discounts (id, organization_id, event_id, code, code_key, type, value, value_decimals, auto_apply,
             valid_from, valid_to, is_active, applicable_ticket_types, created_at, updated_at)

@@ -25,6 +25,7 @@ struct Resources {
     ticket_type: TicketTypeId,
     pending: [OrderId; 2],
     completed: OrderId,
+    to_refund: [OrderId; 2],
     not_checked_in: [NewTicket; 2],
     checked_in: [NewTicket; 2],
     deliveries: [WebhookDelivery; 2],
@@ -36,6 +37,12 @@ fn open_with_resources() -> (Fixture, Resources) {
     let ticket_type = fixture.ticket_type(&event, 1250, 100);
     let pending = [fixture.order(&ticket_type, 1).id, fixture.order(&ticket_type, 2).id];
     let completed = fixture.paid_order(&ticket_type, 1).id;
+    let to_refund = [(); 2].map(|()| {
+        let order = fixture.order(&ticket_type, 1).id;
+        fixture.service.mark_order_paid(&fixture.caller, order).expect("paid");
+        fixture.service.cancel_order(&fixture.caller, order).expect("cancelled");
+        order
+    });
     let webhook = fixture.webhook([EventType::TicketCheckedIn]).endpoint.id;
     let [not_checked_in, checked_in] =
         [(); 2].map(|()| <[NewTicket; 2]>::try_from(fixture.issue(&ticket_type, 2)).expect("two tickets"));
@@ -48,7 +55,16 @@ fn open_with_resources() -> (Fixture, Resources) {
     let deliveries = <[WebhookDelivery; 2]>::try_from(fixture.deliveries(webhook)).expect("two deliveries");
     (
         fixture,
-        Resources { events, ticket_type: ticket_type.id, pending, completed, not_checked_in, checked_in, deliveries },
+        Resources {
+            events,
+            ticket_type: ticket_type.id,
+            pending,
+            completed,
+            to_refund,
+            not_checked_in,
+            checked_in,
+            deliveries,
+        },
     )
 }
 
@@ -95,6 +111,9 @@ const OPERATIONS: &[(&str, Operation)] = &[
     ("refund_order", |resources, service, caller, index| {
         let request = RefundOrder::of_amount(eur([100, 200][index]));
         service.refund_order(caller, resources.completed, request).map(|result| result.map(Response::Refunded))
+    }),
+    ("mark_order_refunded", |resources, service, caller, index| {
+        service.mark_order_refunded(caller, resources.to_refund[index]).map(|result| result.map(Response::Order))
     }),
     ("mark_order_paid", |resources, service, caller, index| {
         service.mark_order_paid(caller, resources.pending[index]).map(|result| result.map(Response::Order))

@@ -93,7 +93,11 @@ fn every_response_has_exactly_the_fields_of_its_shape() {
     has_fields(&orders["data"][0], ORDER);
     has_fields(&orders["data"][0]["items"][0], ITEM);
     let details = json_of(&service.get_order_details(caller, order.id).expect("details"));
-    has_fields(&details, "orderId companyName locale language shippingAddress checkoutRedirectUrls");
+    has_fields(
+        &details,
+        "orderId companyName locale language shippingAddress checkoutRedirectUrls holdUntil completedAt cancelledAt
+        paymentMethod refunded manualRefundDue",
+    );
 
     let request = IssueTickets::new(ticket_type.id, new_customer(), 1);
     let issued = service.issue_tickets(caller, request).expect("tickets");

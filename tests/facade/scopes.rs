@@ -4,7 +4,7 @@ use ticketing::discount::{Discount, ListDiscounts, UpdateDiscount, ValidateDisco
 use ticketing::event::{Event, EventSettings, ListEvents, UpdateEvent};
 use ticketing::order::{CreateOrder, ListOrders, Order};
 use ticketing::organization::Scope;
-use ticketing::payment::{ListRefunds, RefundOrder};
+use ticketing::payment::{ListDisputes, ListRefunds, RefundOrder};
 use ticketing::text_enum::TextEnum;
 use ticketing::ticket::{CheckInTicket, IssueTickets, ListTickets, NewTicket};
 use ticketing::ticket_type::{CreateTicketType, ListTicketTypes, TicketType, UpdateTicketType};
@@ -158,6 +158,15 @@ const OPERATIONS: &[(&str, Scope, Operation)] = &[
     ("refund_order", Scope::PaymentsWrite, |resources, caller| {
         let request = RefundOrder::of_amount(eur(1));
         resources.service().refund_order(caller, resources.paid.id, request).map(drop)
+    }),
+    ("mark_order_refunded", Scope::PaymentsWrite, |resources, caller| {
+        let paid = resources.fixture.caller.clone();
+        resources.service().mark_order_paid(&paid, resources.pending.id).ok();
+        resources.service().cancel_order(&paid, resources.pending.id).ok();
+        resources.service().mark_order_refunded(caller, resources.pending.id).map(drop)
+    }),
+    ("list_disputes", Scope::OrdersRead, |resources, caller| {
+        resources.service().list_disputes(caller, ListDisputes::default()).map(drop)
     }),
     ("list_refunds", Scope::OrdersRead, |resources, caller| {
         resources.service().list_refunds(caller, ListRefunds::default()).map(drop)

@@ -79,6 +79,9 @@ const BY_PATH: &[(&str, ResourceKind, Operation)] = &[
     ("refund_order", ResourceKind::Order, |service, caller, ids| {
         service.refund_order(caller, ids.order, RefundOrder::of_amount(eur(1))).map(drop)
     }),
+    ("mark_order_refunded", ResourceKind::Order, |service, caller, ids| {
+        service.mark_order_refunded(caller, ids.order).map(drop)
+    }),
     ("mark_order_paid", ResourceKind::Order, |service, caller, ids| {
         service.mark_order_paid(caller, ids.order).map(drop)
     }),

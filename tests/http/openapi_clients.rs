@@ -201,6 +201,7 @@ fn every_id_and_cursor_has_a_named_schema() {
         "ApiKeyId",
         "CustomerId",
         "DiscountId",
+        "DisputeId",
         "EventId",
         "NotificationId",
         "OrderId",

@@ -315,7 +315,7 @@ fn webhooks_are_created_read_updated_and_deleted_and_their_deliveries_resent() {
 }
 
 /// The method and path of every operation, and the scope that it requires.
-const OPERATIONS: [(&str, &str, Scope); 43] = [
+const OPERATIONS: [(&str, &str, Scope); 45] = [
     ("GET", "/v1/events", Scope::EventsRead),
     ("POST", "/v1/events", Scope::EventsWrite),
     ("GET", "/v1/events/event_0000000000001", Scope::EventsRead),
@@ -338,7 +338,9 @@ const OPERATIONS: [(&str, &str, Scope); 43] = [
     ("POST", "/v1/orders/order_0000000000001/mark-paid", Scope::PaymentsWrite),
     ("POST", "/v1/orders/order_0000000000001/reminder-sent", Scope::OrdersWrite),
     ("POST", "/v1/orders/order_0000000000001/refunds", Scope::PaymentsWrite),
+    ("POST", "/v1/orders/order_0000000000001/mark-refunded", Scope::PaymentsWrite),
     ("GET", "/v1/refunds", Scope::OrdersRead),
+    ("GET", "/v1/disputes", Scope::OrdersRead),
     ("GET", "/v1/tickets", Scope::TicketsRead),
     ("POST", "/v1/tickets/issue", Scope::TicketsWrite),
     ("POST", "/v1/tickets/check-in", Scope::TicketsCheckIn),
@@ -406,6 +408,7 @@ fn resources_of_another_organization_are_not_found() {
         ("POST", format!("/v1/orders/{order}/cancel")),
         ("POST", format!("/v1/orders/{order}/mark-paid")),
         ("POST", format!("/v1/orders/{order}/refunds")),
+        ("POST", format!("/v1/orders/{order}/mark-refunded")),
         ("GET", format!("/v1/tickets/{ticket}")),
         ("POST", format!("/v1/tickets/{ticket}/cancel")),
         ("GET", format!("/v1/discounts/{discount}")),
@@ -429,7 +432,9 @@ fn resources_of_another_organization_are_not_found() {
         "not-found"
     );
     assert_eq!(other_client.post("/v1/orders", &order_of(&event, &ticket_type, 1)).paths(), ["eventId"]);
-    for list in ["/v1/events", "/v1/orders", "/v1/refunds", "/v1/tickets", "/v1/discounts", "/v1/webhooks"] {
+    for list in
+        ["/v1/events", "/v1/orders", "/v1/refunds", "/v1/disputes", "/v1/tickets", "/v1/discounts", "/v1/webhooks"]
+    {
         assert_eq!(other_client.get(list).expect(200).json(), json!({"data": [], "nextCursor": null}));
         assert_eq!(other_client.get(&format!("{list}?eventId={event}")).expect(200).json()["data"], json!([]));
     }

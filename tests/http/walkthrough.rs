@@ -281,6 +281,8 @@ fn call_sales_operations(recorder: &mut Recorder<'_>) {
     recorder.call("get_ticket", &[&issued[0]["id"]], "", None);
     recorder.call("cancel_ticket", &[&issued[1]["id"]], "", None);
     recorder.call("cancel_order", &[&order], "", Some(json!({})));
+    recorder.call("mark_order_refunded", &[&order], "", None);
+    recorder.call("list_disputes", &[], "?status=OPEN", None);
 
     recorder.call("get_event", &[&event], "", None);
     recorder.call("get_event_summary", &[&event], "", None);

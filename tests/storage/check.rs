@@ -166,6 +166,13 @@ const DAMAGE: &[(&str, &[&str])] = &[
             WHERE customer_name = 'paid'",
         &["order-refunded"],
     ),
+    (
+        "INSERT INTO disputes (id, organization_id, order_id, event_id, reference, amount, currency, reason, status, created_at,
+                updated_at)
+            SELECT 1, o.organization_id, o.id, e.id, 'dp', 1, 'EUR', 'fraudulent', 'OPEN', 0, 0 FROM orders o, events e
+            WHERE o.customer_name = 'paid' AND e.id <> o.event_id LIMIT 1",
+        &["dispute-order"],
+    ),
     ("UPDATE orders SET refunded = total + 1 WHERE customer_name = 'paid'", &["order-refunded"]),
     ("UPDATE orders SET refunded = 1 WHERE customer_name = 'pending'", &["order-refunded"]),
     ("UPDATE orders SET manual_refund_due = 1, refunded = 1 WHERE customer_name = 'paid'", &["summary-amounts"]),

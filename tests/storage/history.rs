@@ -7,6 +7,7 @@ use ticketing::discount::CreateDiscount;
 use ticketing::environment::Clock;
 use ticketing::order::CreateOrder;
 use ticketing::organization::CreateApiKey;
+use ticketing::payment::{DisputeStatus, GatewayEvent};
 use ticketing::ticket::CheckInTicket;
 use ticketing::ticket_type::TicketType;
 use ticketing::webhook::EventType;
@@ -76,6 +77,16 @@ pub fn fill(fixture: &Fixture) {
     service.run_maintenance().expect("a run");
     order("pending", &ticket_type, &as_it_is);
     service.mark_order_paid(caller, failed).expect("revived");
+    let dispute = GatewayEvent::Dispute {
+        reference: "dispute".to_owned(),
+        amount: eur(1),
+        currency: "EUR".to_owned(),
+        reason: "fraudulent".to_owned(),
+        status: DisputeStatus::Open,
+    };
+    let dispute = Notice::about(&fixture.read_order(refunded), dispute);
+    fixture.gateway.know(&dispute);
+    dispute.send(service).expect("received");
 
     let mut company =
         CreateOrder::new(event.id, ticketing::order::NewCustomer::new("free", "Bob@Example.com"), free.id, 3);

@@ -4,6 +4,7 @@
 //! checks, and the OpenAPI document.
 
 mod discounts;
+mod disputes;
 mod events;
 mod orders;
 mod refunds;
@@ -19,6 +20,7 @@ pub(super) fn all() -> Vec<Operation> {
     operations.extend(ticket_types::operations());
     operations.extend(orders::operations());
     operations.extend(refunds::operations());
+    operations.extend(disputes::operations());
     operations.extend(tickets::operations());
     operations.extend(discounts::operations());
     operations.extend(webhooks::operations());

@@ -45,7 +45,11 @@ pub(super) fn operations() -> Vec<Operation> {
         Operation::get("get_order_details", "/orders/{orderId}/details", OrdersRead, |call| {
             call.service.get_order_details(call.caller, call.id())
         })
-        .docs("Get an order's details", "The fields of the order's request that the order itself does not contain."),
+        .docs(
+            "Get an order's details",
+            "What the order itself does not contain: fields of its request, when it was completed and cancelled, how it \
+             was paid, and what of it was given back.",
+        ),
         Operation::get("get_checkout", "/orders/{orderId}/checkout", OrdersRead, |call| {
             call.service.get_checkout(call.caller, call.id())
         })

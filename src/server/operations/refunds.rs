@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::super::operation::Operation;
-use crate::error::Reason::{RefundExceedsPayment, TicketCancelled};
+use crate::error::Reason::{NoManualRefundDue, RefundExceedsPayment, TicketCancelled};
 use crate::form::request::Request;
 use crate::model::amount::Amount;
 use crate::model::id::{OrderId, RefundId};
@@ -37,6 +37,15 @@ pub(super) fn operations() -> Vec<Operation> {
              cancels nothing. A payment that was made through the payment gateway is refunded through it.",
         )
         .conflicts(&[TicketCancelled, RefundExceedsPayment]),
+        Operation::action_on("mark_order_refunded", "/orders/{orderId}/mark-refunded", PaymentsWrite, |call| {
+            call.service.mark_order_refunded(call.keyed, call.id())
+        })
+        .docs(
+            "Mark an order as refunded by hand",
+            "For money that was to be given back by hand. Until then it counts in `manualRefundTotal` of the event's \
+             summary.",
+        )
+        .conflicts(&[NoManualRefundDue]),
     ]
 }
 

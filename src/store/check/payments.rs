@@ -56,7 +56,7 @@ pub(super) const INVARIANTS: &[Invariant] = &[
         sentence: "a payment must be REFUNDED if its DONE refunds leave nothing of it, and must not be REFUNDED otherwise",
         violations: "SELECT o.id FROM orders o LEFT JOIN
                 (SELECT order_id, CAST(SUM(amount) AS BIGINT) AS amount FROM refunds
-                    WHERE status = 'DONE' AND source <> 'OTHER_PAYMENT' GROUP BY order_id) r
+                    WHERE status = 'DONE' AND payment_reference IS NULL GROUP BY order_id) r
                 ON r.order_id = o.id
             WHERE o.payment_status = 'REFUNDED' AND COALESCE(r.amount, 0) < o.total
                 OR o.payment_status = 'COMPLETED' AND COALESCE(r.amount, 0) >= o.total",
@@ -71,6 +71,13 @@ pub(super) const INVARIANTS: &[Invariant] = &[
                 ON r.order_id = o.id
             WHERE o.manual_refund_due < 0 OR o.refunded > o.total OR o.refunded <> 0 AND o.completed_at IS NULL
                 OR o.refunded < o.manual_refund_due + COALESCE(r.amount, 0)",
+    },
+    Invariant {
+        name: "dispute-order",
+        table: "disputes",
+        sentence: "the organization and the event of a dispute must be those of its order",
+        violations: "SELECT d.id FROM disputes d JOIN orders o ON o.id = d.order_id
+            WHERE d.organization_id <> o.organization_id OR d.event_id <> o.event_id",
     },
     Invariant {
         name: "order-cancelled-at",

@@ -64,7 +64,7 @@ pub(super) const INVARIANTS: &[Invariant] = &[
                         r.amount AS refunded, 0 AS manual
                     FROM refunds r JOIN orders o ON o.id = r.order_id
                     WHERE r.status = 'DONE' AND r.source IN ('ORDER', 'OUTSIDE') AND o.paid_by_gateway = 1
-                        AND r.currency = o.currency
+                        AND r.payment_reference IS NULL
                     UNION ALL
                     SELECT (SELECT MIN(i.ticket_type_id) FROM order_items i WHERE i.order_id = o.id), 0, o.manual_refund_due
                     FROM orders o WHERE o.manual_refund_due <> 0) refunds_of_type

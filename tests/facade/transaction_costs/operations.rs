@@ -47,6 +47,7 @@ pub const READS: &[&str] = &[
     "hosted_checkout",
     "list_api_keys",
     "list_discounts",
+    "list_disputes",
     "list_events",
     "list_orders",
     "list_organization_usage",
@@ -244,6 +245,13 @@ pub const OPERATIONS: &[(&str, Prepare)] = &[
         Box::new(move || {
             service.refund_order(&caller, order.id, request).expect("refunded");
         })
+    }),
+    ("mark_order_refunded", |store| {
+        let (service, caller) = api(store);
+        let order = store.pending_order();
+        service.mark_order_paid(caller, order.id).expect("paid");
+        service.cancel_order(caller, order.id).expect("cancelled");
+        Box::new(move || drop(service.mark_order_refunded(caller, order.id).expect("marked")))
     }),
     ("mark_order_paid", |store| {
         let (service, caller) = api(store);

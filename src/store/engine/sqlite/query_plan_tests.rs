@@ -8,8 +8,8 @@ use crate::environment::{Environment, ManualClock, SeededEntropy};
 use crate::model::timestamp::Timestamp;
 use crate::store::{
     Bind, Location, MigrationOptions, ReaderOptions, Store, Transaction, api_keys, attempts, checkout_attempts,
-    checkouts, customer_limit, customers, deliveries, discounts, event_cancellations, event_lists, events, fan_outs,
-    handler_queue, idempotency_records, order_items, order_lists, order_status, orders, organization_usage,
+    checkouts, customer_limit, customers, deliveries, discounts, disputes, event_cancellations, event_lists, events,
+    fan_outs, handler_queue, idempotency_records, order_items, order_lists, order_status, orders, organization_usage,
     organizations, outbox_backlog, refunds, scans, subscribed_endpoints, summary, ticket_lists, ticket_types, tickets,
     webhook_removals, webhook_retention, webhooks,
 };
@@ -107,6 +107,11 @@ const STATEMENTS: &[Expected] = &[
     (refunds::OF_STATUS, &["refunds_by_status"]),
     (refunds::OF_EVENT, &["refunds_by_event"]),
     (refunds::OF_ORDER, &["refunds_by_order"]),
+    (refunds::BY_REFERENCE, &["refunds_by_reference"]),
+    (disputes::OF_STATUS, &["disputes_by_status"]),
+    (disputes::OF_EVENT, &["disputes_by_event"]),
+    (disputes::OF_ORDER, &["disputes_by_order"]),
+    (disputes::BY_REFERENCE, &["disputes_by_reference"]),
     (idempotency_records::EXPIRED, &["idempotency_records_by_age"]),
     (webhooks::LIST, &["webhook_endpoints_by_organization"]),
     (webhook_removals::REMOVE_WAITING, &["webhook_outbox_waiting"]),
@@ -137,6 +142,7 @@ const COUNTS: &[Expected] = &[
     (organizations::ALL_SUSPENDED, &["organizations_suspended"]),
     (refunds::COUNT_DUE, &["refunds_due"]),
     (refunds::COUNT_REFUSED, &["refunds_refused"]),
+    (disputes::COUNT_OPEN, &["disputes_open"]),
     (outbox_backlog::COUNT_WAITING, &["webhook_outbox_waiting"]),
 ];
 
@@ -190,6 +196,10 @@ const ROWS: &[&str] = &[
             SUBSTR('00000000000000000000' || i, -20), 'NOT_CHECKED_IN', 0, 0 FROM n",
     "INSERT INTO refunds (id, order_id, organization_id, amount, currency, status, next_attempt_at, created_at, updated_at)
         SELECT id, id, 1 + id % 10, 1250, 'EUR', CASE id % 50 WHEN 0 THEN 'DUE' ELSE 'DONE' END, 0, 0, 0 FROM orders WHERE id % 4 = 0",
+    "INSERT INTO disputes (id, order_id, organization_id, event_id, reference, amount, currency, reason, status, created_at,
+            updated_at)
+        SELECT id, id, 1 + id % 10, 1 + id % 50, 'd' || id, 1250, 'EUR', 'fraudulent', CASE id % 50 WHEN 0 THEN 'OPEN' ELSE 'WON' END,
+            0, 0 FROM orders WHERE id % 4 = 0",
     "INSERT INTO webhook_endpoints (id, organization_id, url, events, enabled, secret, created_at, updated_at)
         WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 200)
         SELECT i, 1 + i % 10, 'https://receiver.example/', '[\"order.completed\"]', 1, 'whsec_', 0, 0 FROM n",
@@ -223,7 +233,7 @@ fn plan(store: &Store, sql: &str) -> Vec<String> {
 fn assert_plans(store: &Store) -> BTreeSet<&'static str> {
     let children = format!("{} IN (?1, ?2) ORDER BY id", order_items::BY_ORDERS);
     let items = [(children.as_str(), ["order_items_by_order"].as_slice())];
-    let pages = [&orders::PAGE, &tickets::PAGE, &events::PAGE, &refunds::PAGE, &deliveries::PAGE];
+    let pages = [&orders::PAGE, &tickets::PAGE, &events::PAGE, &refunds::PAGE, &disputes::PAGE, &deliveries::PAGE];
     let mut pages: Vec<_> = pages.map(|page| (page.short(), [].as_slice())).into();
     pages.push((discounts::PAGE.short(), ["orders_held_by_discount"].as_slice()));
     for (sql, indexes) in STATEMENTS.iter().copied().chain(items).chain(pages) {

@@ -1,0 +1,142 @@
+//! Disputes: payments that a customer's bank has taken back, or may take back.
+
+use std::sync::LazyLock;
+
+use super::currency::read_currency;
+use super::lists::{ListQuery, cursor_bound};
+use super::page_ids::{PageIds, select_ids};
+use super::pages::read_page_of;
+use super::{Row, Transaction};
+use crate::error::Result;
+use crate::model::amount::Amount;
+use crate::model::dispute::{Dispute, DisputeStatus, ListDisputes};
+use crate::model::id::{DisputeId, EventId, OrderId, OrganizationId};
+use crate::model::page::Page;
+use crate::rules::Checked;
+use crate::text_enum::TextEnum;
+
+const INSERT: &str =
+    "INSERT INTO disputes (id, organization_id, order_id, event_id, reference, amount, currency, reason,
+        status, created_at, updated_at)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?10) ON CONFLICT (id) DO NOTHING";
+/// Notices may arrive in any order: a dispute that is decided is not open again.
+const UPDATE: &str = "UPDATE disputes SET status = ?3, updated_at = ?4
+    WHERE order_id = ?1 AND reference = ?2 AND status <> ?3 AND ?3 <> 'OPEN'";
+pub(super) const BY_REFERENCE: &str = "SELECT id FROM disputes WHERE order_id = ?1 AND reference = ?2";
+/// The conditions of all filters.
+macro_rules! filters {
+    () => {
+        "d.organization_id = ?4 AND (CAST(?5 AS TEXT) IS NULL OR d.status = ?5)
+            AND (CAST(?6 AS BIGINT) IS NULL OR d.event_id = ?6) AND (CAST(?7 AS BIGINT) IS NULL OR d.order_id = ?7)"
+    };
+}
+
+/// Selects the ids of a range of an index.
+macro_rules! range {
+    ($range:literal) => {
+        select_ids!(
+            "SELECT k.id AS id FROM disputes k CROSS JOIN disputes d WHERE d.id = k.id",
+            $range,
+            "k.id",
+            filters!()
+        )
+    };
+}
+
+/// The items of a page.
+pub(super) static PAGE: LazyLock<ListQuery> = LazyLock::new(|| {
+    ListQuery::new(
+        "SELECT id, order_id, reference, amount, currency, reason, status, created_at, updated_at
+            FROM disputes WHERE id",
+        "ORDER BY id DESC",
+    )
+});
+pub(super) const OF_STATUS: &str = range!("k.organization_id = ?4 AND k.status = ?8");
+pub(super) const OF_EVENT: &str = range!("k.event_id = ?8 AND k.status = ?9");
+pub(super) const OF_ORDER: &str = range!("k.order_id = ?8 AND k.status = ?9");
+pub(super) const COUNT_OPEN: &str = "SELECT COUNT(*) AS number FROM disputes WHERE status = 'OPEN'";
+const EXISTS: &str = "SELECT 1 FROM disputes WHERE id = ?1 AND organization_id = ?2";
+
+fn decode(row: &Row<'_>) -> Result<Dispute> {
+    let currency = read_currency(row)?;
+    Ok(Dispute {
+        id: row.get("id")?,
+        order_id: row.get("order_id")?,
+        reference: row.get("reference")?,
+        amount: Amount::in_currency(row.get("amount")?, currency.decimals),
+        currency: currency.code,
+        reason: row.get("reason")?,
+        status: row.text_enum("status")?,
+        created_at: row.get("created_at")?,
+        updated_at: row.get("updated_at")?,
+    })
+}
+
+/// A dispute that the gateway reports.
+pub(crate) struct ReportedDispute<'a> {
+    pub(crate) organization: OrganizationId,
+    pub(crate) order: OrderId,
+    pub(crate) event: EventId,
+    pub(crate) reference: &'a str,
+    /// In minor units of `currency`.
+    pub(crate) amount: i64,
+    pub(crate) currency: &'a str,
+    pub(crate) reason: &'a str,
+    pub(crate) status: DisputeStatus,
+}
+
+/// Records a dispute, or its new status. Returns whether that was new.
+pub(crate) fn record(tx: &Transaction<'_>, dispute: &ReportedDispute<'_>) -> Result<bool> {
+    tx.debug_assert_event_locked();
+    let key = [dispute.order.into(), dispute.reference.into()];
+    if tx.exists(BY_REFERENCE, &key)? {
+        let [order, reference] = key;
+        let binds = [order, reference, dispute.status.as_str().into(), tx.now().into()];
+        return Ok(tx.execute(UPDATE, &binds)? == 1);
+    }
+    let binds = [
+        dispute.organization.into(),
+        dispute.order.into(),
+        dispute.event.into(),
+        dispute.reference.into(),
+        dispute.amount.into(),
+        dispute.currency.into(),
+        dispute.reason.into(),
+        dispute.status.as_str().into(),
+        tx.now().into(),
+    ];
+    let _: DisputeId = tx.insert(INSERT, &binds)?;
+    Ok(true)
+}
+
+/// Lists the disputes of an organization, newest first.
+pub(crate) fn list(
+    tx: &Transaction<'_>,
+    organization: OrganizationId,
+    request: &Checked<ListDisputes>,
+) -> Result<Page<Dispute, DisputeId>> {
+    cursor_bound(tx, &request.page, EXISTS, organization.into())?;
+    let filters = vec![
+        organization.into(),
+        request.status.map(TextEnum::as_str).into(),
+        request.event_id.into(),
+        request.order_id.into(),
+    ];
+    let mut ids = PageIds::new(&request.page, filters);
+    for status in DisputeStatus::ALL {
+        if request.status.is_none_or(|requested| requested == *status) {
+            let status = status.as_str();
+            match (request.order_id, request.event_id) {
+                (Some(order), _) => ids.add(tx, OF_ORDER, &[order.into(), status.into()])?,
+                (None, Some(event)) => ids.add(tx, OF_EVENT, &[event.into(), status.into()])?,
+                (None, None) => ids.add(tx, OF_STATUS, &[status.into()])?,
+            }
+        }
+    }
+    read_page_of(tx, &PAGE, &[], ids, decode, |dispute| dispute.id)
+}
+
+/// Counts the disputes that are not decided, over all organizations.
+pub(crate) fn count_open(tx: &Transaction<'_>) -> Result<u64> {
+    tx.query_opt(COUNT_OPEN, &[], |row| row.count("number")).map(Option::unwrap_or_default)
+}

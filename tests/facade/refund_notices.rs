@@ -1,0 +1,253 @@
+//! What the payment gateway reports about refunds and disputes: refunds of the service that fail later, refunds that
+//! somebody makes in the account at the gateway, and disputes. Reports come several times and in any order.
+
+use ticketing::event::EventSummary;
+use ticketing::order::{Order, OrderStatus, PaymentStatus};
+use ticketing::payment::{
+    CheckoutState, Dispute, DisputeStatus, GatewayEvent, GatewayPayment, ListDisputes, ListRefunds, NoticeOutcome,
+    Refund, RefundOrder, RefundSource, RefundStatus,
+};
+use ticketing::ticket::TicketStatus;
+use ticketing::ticket_type::TicketType;
+use ticketing::webhook::EventType;
+
+use crate::common::*;
+
+/// A paid order of two tickets for 25.00.
+fn paid(fixture: &Fixture) -> (TicketType, Order) {
+    let ticket_type = fixture.ticket_type(&fixture.event(), 1250, 10);
+    let order = fixture.order(&ticket_type, 2);
+    report(fixture, &order, GatewayEvent::Checkout(CheckoutState::Paid(GatewayPayment::new("pi_1", eur(2500), "EUR"))));
+    (ticket_type, fixture.read_order(order.id))
+}
+
+/// Reports an event, twice.
+fn report(fixture: &Fixture, order: &Order, event: GatewayEvent) {
+    let notice = Notice::about(order, event);
+    fixture.gateway.know(&notice);
+    for _ in 0..2 {
+        let outcomes = notice.send(&fixture.service).expect("received");
+        assert!(outcomes.iter().all(|outcome| *outcome == NoticeOutcome::Processed), "{outcomes:?}");
+    }
+}
+
+/// Reports a refund that somebody made in the account at the gateway.
+fn report_outside(fixture: &Fixture, order: &Order, reference: &str, cents: i64, status: RefundStatus) {
+    let (reference, currency) = (reference.to_owned(), "EUR".to_owned());
+    report(fixture, order, GatewayEvent::OutsideRefund { reference, amount: eur(cents), currency, status });
+}
+
+fn refunds(fixture: &Fixture) -> Vec<Refund> {
+    fixture.service.list_refunds(&fixture.caller, ListRefunds::default()).expect("a page").data
+}
+
+fn summary(fixture: &Fixture, ticket_type: &TicketType) -> EventSummary {
+    fixture.service.get_event_summary(&fixture.caller, ticket_type.event_id).expect("a summary")
+}
+
+fn refund_amount(fixture: &Fixture, order: &Order, cents: i64) {
+    fixture.service.refund_order(&fixture.caller, order.id, RefundOrder::of_amount(eur(cents))).expect("refunded");
+}
+
+#[test]
+fn a_refund_that_fails_later_is_refused_and_the_payment_is_completed_again() {
+    let fixture = Fixture::new();
+    let (ticket_type, order) = paid(&fixture);
+    fixture.service.cancel_order(&fixture.caller, order.id).expect("cancelled");
+    assert_eq!(fixture.payment_status(order.id), Some(PaymentStatus::Refunded));
+    let refund_id = refunds(&fixture)[0].id;
+    let own = |failed: Option<&str>| GatewayEvent::Refund {
+        refund_id,
+        reference: "re_1".to_owned(),
+        failed: failed.map(str::to_owned),
+    };
+    report(&fixture, &order, own(None));
+    assert_eq!(
+        (refunds(&fixture)[0].status, refunds(&fixture)[0].reference.as_deref()),
+        (RefundStatus::Done, Some("re_1"))
+    );
+    report(&fixture, &order, own(Some("the account is closed")));
+    let refund = refunds(&fixture).remove(0);
+    assert_eq!((refund.status, refund.last_error.as_deref()), (RefundStatus::Refused, Some("the account is closed")));
+    assert_eq!(fixture.payment_status(order.id), Some(PaymentStatus::Completed));
+    assert_eq!(fixture.order_status(order.id), OrderStatus::Cancelled);
+    let figures = summary(&fixture, &ticket_type);
+    assert_eq!((figures.refunded_total, figures.manual_refund_total), (eur(0), eur(2500)));
+    // A report from before the failure.
+    report(&fixture, &order, own(None));
+    assert_eq!(refunds(&fixture)[0].status, RefundStatus::Refused);
+
+    // The organizer gives the money back in the account at the gateway: then nothing is left to be given back by hand.
+    report_outside(&fixture, &order, "re_2", 2500, RefundStatus::Done);
+    assert_eq!(fixture.payment_status(order.id), Some(PaymentStatus::Refunded));
+    let figures = summary(&fixture, &ticket_type);
+    assert_eq!((figures.refunded_total, figures.manual_refund_total), (eur(2500), eur(0)));
+    assert_eq!(fixture.gateway.refunds().len(), 1, "it was asked once");
+}
+
+#[test]
+fn a_refund_whose_answer_was_lost_is_done_when_the_gateway_reports_it() {
+    let fixture = Fixture::new();
+    let (ticket_type, order) = paid(&fixture);
+    fixture.gateway.on_refund(GatewayBehavior::Unavailable);
+    refund_amount(&fixture, &order, 500);
+    let refund_id = refunds(&fixture)[0].id;
+    report(&fixture, &order, GatewayEvent::Refund { refund_id, reference: "re_1".to_owned(), failed: None });
+    assert_eq!(refunds(&fixture)[0].status, RefundStatus::Done);
+    assert_eq!(summary(&fixture, &ticket_type).refunded_total, eur(500));
+    fixture.clock.advance(std::time::Duration::from_hours(2));
+    assert_eq!(fixture.service.run_maintenance().expect("a run").answered_refunds, 0);
+}
+
+#[test]
+fn an_outside_refund_of_the_whole_payment_cancels_the_order_and_asks_for_nothing() {
+    let fixture = Fixture::new();
+    outbox::insert_webhook(&fixture.database(), fixture.caller.organization(), &[EventType::OrderCancelled]);
+    let (ticket_type, order) = paid(&fixture);
+    report_outside(&fixture, &order, "re_1", 1000, RefundStatus::Done);
+    assert_eq!(fixture.order_status(order.id), OrderStatus::Completed, "15.00 are left");
+    assert_eq!(fixture.payment_status(order.id), Some(PaymentStatus::Completed));
+    let refund = refunds(&fixture).remove(0);
+    assert_eq!((refund.source, refund.amount, refund.status), (RefundSource::Outside, eur(1000), RefundStatus::Done));
+    assert_eq!(summary(&fixture, &ticket_type).refunded_total, eur(1000));
+    let more = RefundOrder::of_amount(eur(1501));
+    assert_eq!(
+        reason(fixture.service.refund_order(&fixture.caller, order.id, more)),
+        ticketing::error::Reason::RefundExceedsPayment
+    );
+
+    // One that is pending counts as made.
+    report_outside(&fixture, &order, "re_2", 1500, RefundStatus::Due);
+    assert_eq!(fixture.order_status(order.id), OrderStatus::Cancelled);
+    assert_eq!(fixture.payment_status(order.id), Some(PaymentStatus::Refunded));
+    let tickets = fixture.read_order(order.id);
+    assert!(tickets.tickets().all(|ticket| ticket.status == TicketStatus::Cancelled));
+    assert_eq!(fixture.sold(&ticket_type), 0);
+    assert_eq!((refunds(&fixture).len(), fixture.gateway.refunds().len()), (2, 0), "each is listed once");
+    let figures = summary(&fixture, &ticket_type);
+    assert_eq!((figures.refunded_total, figures.manual_refund_total), (eur(2500), eur(0)));
+    assert_eq!(fixture.stored("SELECT COUNT(*) FROM webhook_outbox WHERE type = 'order.cancelled'"), 1);
+}
+
+#[test]
+fn an_outside_refund_that_fails_is_taken_back() {
+    let fixture = Fixture::new();
+    let (ticket_type, order) = paid(&fixture);
+    report_outside(&fixture, &order, "re_1", 1000, RefundStatus::Done);
+    report_outside(&fixture, &order, "re_1", 1000, RefundStatus::Refused);
+    // The older report comes again.
+    report_outside(&fixture, &order, "re_1", 1000, RefundStatus::Done);
+    assert_eq!(refunds(&fixture)[0].status, RefundStatus::Refused);
+    assert_eq!(summary(&fixture, &ticket_type).refunded_total, eur(0));
+    // Of another one, the failure is reported first.
+    report_outside(&fixture, &order, "re_2", 2500, RefundStatus::Refused);
+    report_outside(&fixture, &order, "re_2", 2500, RefundStatus::Done);
+    assert_eq!(fixture.order_status(order.id), OrderStatus::Completed);
+    assert_eq!(fixture.payment_status(order.id), Some(PaymentStatus::Completed));
+}
+
+#[test]
+fn an_own_refund_never_counts_as_an_outside_one() {
+    let fixture = Fixture::new();
+    let (ticket_type, order) = paid(&fixture);
+    refund_amount(&fixture, &order, 1250);
+    let refund_id = refunds(&fixture)[0].id;
+    report(&fixture, &order, GatewayEvent::Refund { refund_id, reference: "re_1".to_owned(), failed: None });
+    report_outside(&fixture, &order, "re_1", 1250, RefundStatus::Done);
+    assert_eq!((refunds(&fixture).len(), fixture.order_status(order.id)), (1, OrderStatus::Completed));
+    assert_eq!(summary(&fixture, &ticket_type).refunded_total, eur(1250));
+    // The rest of the payment.
+    report_outside(&fixture, &order, "re_2", 1250, RefundStatus::Done);
+    assert_eq!(fixture.order_status(order.id), OrderStatus::Cancelled);
+    assert_eq!(fixture.gateway.refunds().len(), 1);
+}
+
+#[test]
+fn a_refund_that_the_gateway_refuses_because_of_an_outside_one_is_not_returned_twice() {
+    let fixture = Fixture::new();
+    let (ticket_type, order) = paid(&fixture);
+    fixture.gateway.on_refund(GatewayBehavior::Unavailable);
+    fixture.service.cancel_order(&fixture.caller, order.id).expect("cancelled");
+    report_outside(&fixture, &order, "re_1", 2500, RefundStatus::Done);
+    fixture.gateway.on_refund(GatewayBehavior::Refuse);
+    fixture.clock.advance(std::time::Duration::from_hours(1));
+    fixture.service.run_maintenance().expect("a run");
+    let statuses: Vec<_> = refunds(&fixture).iter().map(|refund| (refund.source, refund.status)).collect();
+    assert_eq!(statuses, [(RefundSource::Outside, RefundStatus::Done), (RefundSource::Order, RefundStatus::Refused)]);
+    let figures = summary(&fixture, &ticket_type);
+    assert_eq!((figures.refunded_total, figures.manual_refund_total), (eur(2500), eur(0)));
+}
+
+#[test]
+fn an_outside_refund_that_is_reported_before_its_payment_cancels_the_order_too() {
+    let fixture = Fixture::new();
+    let ticket_type = fixture.ticket_type(&fixture.event(), 1250, 10);
+    let order = fixture.order(&ticket_type, 2);
+    let payment = GatewayPayment::new("pi_1", eur(2500), "EUR");
+    fixture.gateway.set_state(Some(CheckoutState::Paid(payment)));
+    report_outside(&fixture, &order, "re_1", 2500, RefundStatus::Done);
+    assert_eq!(fixture.order_status(order.id), OrderStatus::Cancelled);
+    assert_eq!(fixture.payment_status(order.id), Some(PaymentStatus::Refunded));
+    assert_eq!((refunds(&fixture).len(), fixture.gateway.refunds().len()), (1, 0));
+}
+
+#[test]
+fn an_outside_refund_of_another_payment_is_only_listed() {
+    let fixture = Fixture::new();
+    let (ticket_type, order) = paid(&fixture);
+    let event = GatewayEvent::OutsideRefund {
+        reference: "re_1".to_owned(),
+        amount: eur(2500),
+        currency: "EUR".to_owned(),
+        status: RefundStatus::Done,
+    };
+    let mut notice = Notice::about(&order, event);
+    notice.notice.payment_reference = Some("pi_other".to_owned());
+    fixture.gateway.know(&notice);
+    notice.send(&fixture.service).expect("received");
+    assert_eq!((refunds(&fixture).len(), fixture.order_status(order.id)), (1, OrderStatus::Completed));
+    assert_eq!(fixture.payment_status(order.id), Some(PaymentStatus::Completed));
+    assert_eq!(summary(&fixture, &ticket_type).refunded_total, eur(0));
+}
+
+fn disputes(fixture: &Fixture, request: ListDisputes) -> Vec<Dispute> {
+    fixture.service.list_disputes(&fixture.caller, request).expect("a page").data
+}
+
+#[test]
+fn a_dispute_is_listed_and_counted_and_its_tickets_stay_valid() {
+    let fixture = Fixture::new();
+    let (ticket_type, order) = paid(&fixture);
+    let other = fixture.paid_order(&ticket_type, 1);
+    let dispute = |reference: &str, status| GatewayEvent::Dispute {
+        reference: reference.to_owned(),
+        amount: eur(2500),
+        currency: "EUR".to_owned(),
+        reason: "fraudulent".to_owned(),
+        status,
+    };
+    let open = || fixture.service.backlog().expect("a backlog").disputes_open;
+    report(&fixture, &order, dispute("dp_1", DisputeStatus::Open));
+    report(&fixture, &other, dispute("dp_2", DisputeStatus::Open));
+    assert_eq!(open(), 2);
+    let listed = disputes(&fixture, ListDisputes::new().order(order.id));
+    assert_eq!((listed.len(), listed[0].order_id, listed[0].reference.as_str()), (1, order.id, "dp_1"));
+    assert_eq!(
+        (listed[0].amount, listed[0].currency.as_str(), listed[0].reason.as_str()),
+        (eur(2500), "EUR", "fraudulent")
+    );
+    report(&fixture, &order, dispute("dp_1", DisputeStatus::Lost));
+    report(&fixture, &order, dispute("dp_1", DisputeStatus::Open));
+    assert_eq!((disputes(&fixture, ListDisputes::new().status(DisputeStatus::Lost)).len(), open()), (1, 1));
+    let of_event = disputes(&fixture, ListDisputes::new().event(ticket_type.event_id));
+    assert_eq!(of_event.iter().map(|dispute| dispute.order_id).collect::<Vec<_>>(), [other.id, order.id]);
+    let first = fixture.service.list_disputes(&fixture.caller, ListDisputes::new().limit(1)).expect("a page");
+    assert_eq!(first.next_cursor, Some(of_event[0].id));
+    let last = disputes(&fixture, ListDisputes::new().limit(1).after(of_event[0].id));
+    assert_eq!(last, of_event[1..]);
+    assert!(disputes(&fixture, ListDisputes::new().event(fixture.event().id)).is_empty());
+    let of_other_organization = fixture.service.list_disputes(&fixture.other_organization(), ListDisputes::new());
+    assert!(of_other_organization.expect("a page").data.is_empty());
+    assert_eq!(fixture.order_status(order.id), OrderStatus::Completed);
+    assert!(fixture.read_order(order.id).tickets().all(|ticket| ticket.status == TicketStatus::NotCheckedIn));
+}
