@@ -9,6 +9,7 @@ mod discounts;
 mod model;
 mod notifications;
 mod orders;
+mod refunds;
 mod steps;
 mod summary;
 
@@ -19,6 +20,7 @@ use ticketing::discount::{CreateDiscount, DiscountValue, Percentage, UpdateDisco
 use ticketing::event::EventStatus;
 use ticketing::id::{DiscountId, EventId, OrderId, TicketId, TicketTypeId};
 use ticketing::order::{CreateOrder, NewOrderItem, OrderStatus};
+use ticketing::payment::RefundOrder;
 use ticketing::ticket::{CheckInTicket, IssueTickets};
 use ticketing::ticket_type::{CreateTicketType, UpdateTicketType};
 use ticketing::{Change, Result, TicketingService, Timestamp};
@@ -145,6 +147,14 @@ impl System {
             Step::CheckIn(index) => outcome(service.check_in_ticket(&caller, CheckInTicket::new(&ticket(index).code))),
             Step::CheckOut(index) => {
                 outcome(service.check_out_ticket(&caller, CheckInTicket::new(&ticket(index).code)))
+            }
+            Step::RefundAmount { order: index, cents } => {
+                outcome(service.refund_order(&caller, order(index), RefundOrder::of_amount(eur(*cents))))
+            }
+            Step::RefundTicket(index) => {
+                let of = model.tickets[pick(*index, self.tickets.len()).expect("not skipped")].order;
+                let order = self.orders[of.expect("not skipped")];
+                outcome(service.refund_order(&caller, order, RefundOrder::of_tickets([ticket(index).id])))
             }
             Step::CancelTicket(index) => outcome(service.cancel_ticket(&caller, ticket(index).id)),
             Step::SetStatus(status) => outcome(self.fixture.set_event_status(self.event, *status)),

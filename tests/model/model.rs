@@ -62,6 +62,13 @@ pub struct Order {
     pub hold_until: i64,
     pub payment: Option<PaymentStatus>,
     pub paid_by_gateway: bool,
+    /// What each item costs after its discount.
+    pub amounts: Vec<i64>,
+    /// What was decided to be given back of the total: through the gateway, and by hand.
+    pub refunded: i64,
+    pub manual: i64,
+    /// What the gateway has given back of the payment.
+    pub given_back: i64,
     pub reminded: bool,
 }
 
@@ -253,6 +260,14 @@ impl Model {
                 self.types[self.tickets[ticket].ticket_type].sold -= 1;
                 Done
             }),
+            Step::RefundAmount { order, cents } => {
+                with_order(order).map_or(Skipped, |order| self.refund_amount(order, *cents))
+            }
+            Step::RefundTicket(index) => {
+                let found =
+                    pick(*index, self.tickets.len()).and_then(|ticket| Some((ticket, self.tickets[ticket].order?)));
+                found.map_or(Skipped, |(ticket, order)| self.refund_ticket(ticket, order))
+            }
             Step::SetStatus(status) => self.set_status(*status),
             Step::MoveClock(minutes) => {
                 self.now += minutes * 60_000;

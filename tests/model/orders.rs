@@ -46,7 +46,15 @@ impl Model {
             self.discounts[discount].used = true;
         }
         let free = total == 0;
+        let discounts = match discount.map(|discount| &self.discounts[discount]) {
+            Some(discount) => discounts::item_discounts(discount.percent, discount.value, discount.only, &basket),
+            None => vec![0; basket.len()],
+        };
         self.orders.push(Order {
+            amounts: basket.iter().zip(discounts).map(|(item, discount)| item.subtotal - discount).collect(),
+            refunded: 0,
+            manual: 0,
+            given_back: 0,
             items,
             total,
             discounted,
@@ -149,14 +157,9 @@ impl Model {
         }
         self.orders[order].payment = Some(PaymentStatus::Completed);
         if self.complete(order, true) != Done {
-            self.refund(order);
+            self.refund_by_gateway(order, self.orders[order].total);
         }
         Done
-    }
-
-    fn refund(&mut self, order: usize) {
-        self.orders[order].payment = Some(PaymentStatus::Refunded);
-        self.refunds.push((order, self.orders[order].total));
     }
 
     pub fn cancel(&mut self, order: usize) -> Outcome {
@@ -169,9 +172,7 @@ impl Model {
                         self.types[ticket.ticket_type].sold -= 1;
                     }
                 }
-                if self.orders[order].paid_by_gateway {
-                    self.refund(order);
-                }
+                self.give_back_rest(order);
             }
             _ => {}
         }

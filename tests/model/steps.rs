@@ -55,6 +55,11 @@ pub enum Step {
     CheckIn(usize),
     CheckOut(usize),
     CancelTicket(usize),
+    RefundTicket(usize),
+    RefundAmount {
+        order: usize,
+        cents: i64,
+    },
     SetStatus(EventStatus),
     /// Moves the clock by this many minutes, forwards or backwards.
     MoveClock(i64),
@@ -126,7 +131,10 @@ pub fn step() -> impl Strategy<Value = Step> {
         3 => (ticket_type, 1..4_i64).prop_map(|(ticket_type, quantity)| Step::Issue { ticket_type, quantity }),
         6 => any.clone().prop_map(Step::CheckIn),
         2 => any.clone().prop_map(Step::CheckOut),
-        3 => any.prop_map(Step::CancelTicket),
+        3 => any.clone().prop_map(Step::CancelTicket),
+        4 => any.clone().prop_map(Step::RefundTicket),
+        3 => (any, prop_oneof![1 => Just(0), 9 => 1..2600_i64])
+            .prop_map(|(order, cents)| Step::RefundAmount { order, cents }),
         1 => statuses.prop_map(Step::SetStatus),
         5 => minutes.prop_map(Step::MoveClock),
         2 => Just(Step::Maintain),
