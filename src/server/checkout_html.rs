@@ -119,15 +119,15 @@ impl fmt::Display for Money<'_> {
     }
 }
 
-/// The page of a checkout.
-pub(super) fn render(checkout: &HostedCheckout) -> String {
+/// The page of a checkout, at the time `now`.
+pub(super) fn render(checkout: &HostedCheckout, now: Timestamp) -> String {
     let order = &checkout.order;
     let state = CheckoutState::of(order);
     let title = Escaped(shortened(&checkout.event_title));
     let notice = state.notice().map_or_else(String::new, |notice| notice.to_string());
     let event = event(checkout);
     let items = items(checkout);
-    let facts = facts(checkout, state);
+    let facts = facts(checkout, state, now);
     let total = Money { amount: order.total, currency: &checkout.currency };
     let form = match state.can_be_paid() {
         true => format!(
@@ -208,11 +208,14 @@ fn shortened(name: &str) -> &str {
     name.char_indices().nth(LINE_LENGTH).map_or(name, |(end, _)| &name[..end])
 }
 
-/// The number of the order, and until when it can be paid.
-fn facts(checkout: &HostedCheckout, state: CheckoutState) -> String {
+/// The number of the order, until when it can be paid, and how many minutes are left.
+fn facts(checkout: &HostedCheckout, state: CheckoutState, now: Timestamp) -> String {
     let hold_until = checkout.hold_until.filter(|_| state.can_be_paid()).map_or_else(String::new, |hold_until| {
+        let minutes = hold_until.duration_since(now).unwrap_or_default().as_secs().div_ceil(60);
         let hold_until = local_time(hold_until, &checkout.timezone);
-        format!("<div><dt>Held until</dt><dd>{hold_until}</dd></div>")
+        format!(
+            "<div><dt>Held until</dt><dd>{hold_until}</dd></div><div><dt>Time left</dt><dd>{minutes} min</dd></div>"
+        )
     });
     format!("<dl><div><dt>Order</dt><dd>{}</dd></div>{hold_until}</dl>", checkout.order.id)
 }

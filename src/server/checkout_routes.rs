@@ -30,7 +30,10 @@ pub(super) fn routes() -> Router<AppState> {
 
 async fn show(State(state): State<AppState>, parameters: PathParams) -> Response {
     let token = token(parameters);
-    let render = move |service: &TicketingService| Ok(checkout_html::render(&service.hosted_checkout(&token)?));
+    let render = move |service: &TicketingService| {
+        let checkout = service.hosted_checkout(&token)?;
+        Ok(checkout_html::render(&checkout, service.now()))
+    };
     let page = state.service.call(WaitsFor::Store, render).await;
     respond(page.map(|page| Html(page).into_response()))
 }

@@ -116,6 +116,7 @@ fn the_checkout_page_shows_the_event_the_order_and_amounts_that_add_up() {
         &format!("<dt>Order</dt><dd>{number}</dd>"),
         // The hold lasts 30 minutes.
         "<dt>Held until</dt><dd><time datetime=\"2026-06-01T12:30:00.000Z\">Monday, 1 June 2026, 14:30 (Europe/Berlin)",
+        "<dt>Time left</dt><dd>30 min</dd>",
     ] {
         assert!(shown.text().contains(text), "{text}: {}", shown.text());
     }
