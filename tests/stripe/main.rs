@@ -1,6 +1,8 @@
 //! Payments with Stripe, against a fake of it: see `common/fake_stripe`.
 #![cfg(feature = "http")]
 
+#[cfg(feature = "stripe")]
+mod after_the_sale;
 mod by_hand;
 #[path = "../common/mod.rs"]
 mod common;
