@@ -60,11 +60,12 @@ impl StripeGatewayBuilder {
     ///
     /// ```
     /// use std::collections::HashMap;
+    ///
+    /// use ticketing::id::OrganizationId;
     /// use ticketing::stripe::{ConnectedAccount, StripeGateway};
     ///
     /// # let _ = rustls::crypto::ring::default_provider().install_default();
-    /// let mut accounts = HashMap::new();
-    /// accounts.insert("org_1NR6E9XB00000".parse()?, "acct_1NR6E9XB00000");
+    /// let accounts: HashMap<OrganizationId, _> = [("org_1NR6E9XB00000".parse()?, "acct_1NR6E9XB00000")].into();
     /// let gateway = StripeGateway::builder("sk_test_123")
     ///     .account_for(move |organization| accounts.get(&organization).map(|id| ConnectedAccount::new(*id)))
     ///     .build()?;
