@@ -115,8 +115,9 @@ impl Case {
         }
         let index = self.random.below(self.notices.len());
         let received = self.shop.receive(&self.notices[index]);
-        // A notice about a refund needs an answer of Stripe, which may have a fault.
-        let is_refused = matches!(received, Err(Error::NoticeRefused(NoticeError::Unavailable(_))));
+        // Some notices need an answer of Stripe, which may have a fault. Stripe sends them again.
+        let is_refused =
+            matches!(received, Err(Error::NoticeRefused(NoticeError::Unavailable(_)) | Error::Unavailable(_)));
         assert!(received.is_ok() || is_refused, "seed {}: {received:?}", self.seed);
         if received.is_ok() && !self.random.one_in(3) {
             self.notices.remove(index);
