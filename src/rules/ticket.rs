@@ -54,4 +54,20 @@ mod tests {
     fn case_spaces_and_hyphens_of_a_code_do_not_matter() {
         assert_eq!(normalize_code("abcde-FGH12 34567-890ab"), "ABCDEFGH1234567890AB");
     }
+
+    #[test]
+    fn each_random_byte_yields_one_of_32_characters() {
+        let bytes = |first: u8| std::array::from_fn(|index| first + u8::try_from(index).unwrap());
+        assert_eq!(code_from_random(bytes(0)), "0123456789ABCDEFGHJK");
+        // 236 is 7 * 32 + 12.
+        assert_eq!(code_from_random(bytes(236)), "CDEFGHJKMNPQRSTVWXYZ");
+    }
+
+    #[test]
+    fn a_stored_code_has_20_characters_of_the_alphabet() {
+        assert!(is_code("0123456789ABCDEFGHJK"));
+        for other in ["0123456789ABCDEFGHJ", "0123456789ABCDEFGHJKM", "0123456789ABCDEFGHJU", "0123456789abcdefghjk"] {
+            assert!(!is_code(other), "{other}");
+        }
+    }
 }
