@@ -35,7 +35,7 @@ impl TicketingService {
     /// ```
     pub fn receive_gateway_notice(&self, headers: &NoticeHeaders, body: &[u8]) -> Result<Vec<NoticeOutcome>> {
         let read = match &self.inner.gateway {
-            Some(gateway) => gateway.read_notice(headers, body, self.now()),
+            Some(gateway) => gateway.read_notice(headers, body, self.inner.environment.now()),
             None => Err(NoticeError::Unsupported),
         };
         let notices = read.map_err(|refusal| {

@@ -1,7 +1,7 @@
 //! Cancelling an event with many pending orders: the event at once, the orders in batches.
 
 use ticketing::error::Reason;
-use ticketing::event::EventStatus;
+use ticketing::event::{EventStatus, UpdateEvent};
 use ticketing::order::OrderStatus;
 use ticketing::payment::ListRefunds;
 use ticketing::ticket::CheckInTicket;
@@ -42,6 +42,29 @@ fn the_pending_orders_are_cancelled_in_batches_before_the_call_returns() {
     assert_eq!(commits() - before, 5, "the event, 200, 200 and 50 orders, and that they are done");
     assert_eq!(fixture.order_status(other.id), OrderStatus::Pending);
     assert_eq!(fixture.stored("SELECT SUM(held) FROM ticket_types"), 1, "the seat of the other event");
+}
+
+#[test]
+fn only_the_change_to_cancelled_starts_a_cancellation_of_orders() {
+    let fixture = Fixture::without_gateway();
+    let event = fixture.event();
+    let order = fixture.order(&fixture.ticket_type(&event, 1250, 10), 1);
+    fixture.database().run(
+        "CREATE TABLE started (event_id INTEGER);
+        CREATE TRIGGER start AFTER INSERT ON event_cancellations BEGIN INSERT INTO started VALUES (new.event_id); END",
+    );
+    let started = || fixture.stored("SELECT COUNT(*) FROM started");
+    let rename = |title: &str| {
+        let changes = UpdateEvent::default().title(title);
+        fixture.service.update_event(&fixture.caller, event.id, changes).expect("renamed");
+    };
+    rename("Summer Day");
+    assert_eq!((started(), fixture.order_status(order.id)), (0, OrderStatus::Pending));
+    fixture.set_event_status(event.id, EventStatus::Cancelled).expect("cancelled");
+    assert_eq!((started(), fixture.order_status(order.id)), (1, OrderStatus::Cancelled));
+    rename("Summer Evening");
+    assert_eq!((started(), unfinished(&fixture)), (1, 0));
+    fixture.database().run("DROP TRIGGER start; DROP TABLE started");
 }
 
 #[test]
