@@ -39,7 +39,15 @@ impl TicketingService {
             None => Err(NoticeError::Unsupported),
         };
         let notices = read.map_err(|refusal| {
-            tracing::warn!(target: "ticketing::payment", %refusal, "a notice for the payment gateway was refused");
+            match &refusal {
+                // Anybody can send these, as often as they like. The metrics count them.
+                NoticeError::Unsupported | NoticeError::InvalidSignature => {
+                    tracing::debug!(target: "ticketing::payment", %refusal, "a notice for the payment gateway was refused");
+                }
+                NoticeError::Unreadable(_) | NoticeError::Unavailable(_) => {
+                    tracing::warn!(target: "ticketing::payment", %refusal, "a notice for the payment gateway was refused");
+                }
+            }
             self.store_in_operation().counters().notice_received(NoticeOutcome::of_refusal(&refusal));
             Error::NoticeRefused(refusal)
         })?;
