@@ -92,7 +92,7 @@ fn notices() -> Value {
         "description": "Sent by the payment gateway, in its own format and with its own signature, when a payment, a \
             refund or a dispute changes. A notice that is not signed by the gateway, or cannot be read, is refused with \
             400. The gateway should send it again after 500 and 503.",
-        "requestBody": {"required": true, "content": {"application/json": {"schema": {"type": "object"}}}},
+        "requestBody": {"required": true, "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}},
         "responses": {
             "200": received, "400": problem("MalformedRequest"), "404": problem("NotFound"),
             "413": problem("PayloadTooLarge"), "500": problem("Internal"), "503": problem("Unavailable"),
