@@ -46,36 +46,3 @@ pub(crate) fn each_row<R: Copy>(
     }
     Ok(result)
 }
-
-#[cfg(test)]
-mod tests {
-    use std::sync::Arc;
-
-    use super::*;
-    use crate::environment::{Environment, ManualClock, SeededEntropy};
-    use crate::error::{ResourceKind, StoreErrorKind};
-    use crate::model::timestamp::Timestamp;
-    use crate::store::{Location, MigrationOptions, ReaderOptions, Store};
-
-    /// Runs `each_row` over the rows 1, 2 and 3, of which `error` is the error of the second.
-    fn run_with(error: &Error) -> Result<EachRow<i64>> {
-        let folder = tempfile::tempdir().unwrap();
-        let clock = Arc::new(ManualClock::new(Timestamp::UNIX_EPOCH));
-        let environment = Environment { clock, entropy: Arc::new(SeededEntropy::new(1)) };
-        let location = Location::new(folder.path().join("ticketing.db"), None);
-        let store = Store::open(&location, ReaderOptions::default(), MigrationOptions::default(), environment).unwrap();
-        let error = error.clone();
-        store.write(move |tx| each_row(tx, &[1, 2, 3], |_, row| if row == 2 { Err(error.clone()) } else { Ok(true) }))
-    }
-
-    #[test]
-    fn a_row_that_fails_is_skipped_unless_nothing_can_be_written_at_all() {
-        let missing = Error::NotFound(ResourceKind::Order);
-        let result = run_with(&missing).unwrap();
-        assert_eq!((result.changed, result.remaining.len()), (2, 0));
-        assert_eq!(result.skipped.iter().map(|skipped| skipped.row).collect::<Vec<_>>(), [2]);
-        for error in [StoreErrorKind::Full.into(), Error::Unavailable("every reader is busy")] {
-            assert_eq!(run_with(&error).err(), Some(error));
-        }
-    }
-}
