@@ -17,7 +17,7 @@ impl TicketingService {
     ///
     /// The check consists of steps. Each step reads a snapshot of the database while others write. The longest one checks
     /// the tickets and their indexes. So the write-ahead log grows less than during a [backup](Self::backup). Up to
-    /// four steps run at a time, each on its own thread. On two processors, a million tickets take about ten seconds, and
+    /// four steps run at a time, each on its own thread. On two processors, a million tickets take about 25 seconds, and
     /// a million stored notifications about as long. The time grows in proportion.
     ///
     /// # Errors
