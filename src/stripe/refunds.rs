@@ -90,16 +90,16 @@ pub(super) fn of_payment(client: &Client, account: Option<&str>, payment: &str) 
 /// What Stripe has made of a refund so far.
 struct Found {
     is_accepted: bool,
-    /// How many attempts failed after Stripe had accepted them.
-    failures: Vec<String>,
+    /// Stripe's ids of the refunds that failed after Stripe had accepted them.
+    failed: Vec<String>,
 }
 
 fn find(client: &Client, account: Option<&str>, payment: &str, id: RefundId) -> Result<Found, Failure> {
-    let mut found = Found { is_accepted: false, failures: Vec::new() };
+    let mut found = Found { is_accepted: false, failed: Vec::new() };
     for refund in of_payment(client, account, payment)?.into_iter().filter(|refund| refund.ours == Some(id)) {
         match refund.status {
             Status::Accepted => found.is_accepted = true,
-            Status::Failed(reason) => found.failures.push(reason),
+            Status::Failed(_) => found.failed.push(refund.id),
         }
     }
     Ok(found)
@@ -124,7 +124,7 @@ pub(super) fn make(
         if found.is_accepted {
             return Ok(());
         }
-        first_key = found.failures.len();
+        first_key = found.failed.len();
     }
     for key in first_key..MAX_KEYS {
         let call = Call {
@@ -138,12 +138,12 @@ pub(super) fn make(
                 let refund = StripeRefund::read(&reply.body);
                 let refund = refund.ok_or_else(|| Failure::Unexpected("it is not a refund".to_owned()))?;
                 if reply.replayed {
-                    // What it was when it was made. It may have failed since.
+                    // The answer shows the refund when it was made. It may have failed since.
                     let found = look()?;
                     if found.is_accepted {
                         return Ok(());
                     }
-                    if found.failures.len() > key {
+                    if found.failed.contains(&refund.id) {
                         continue;
                     }
                 }

@@ -224,6 +224,24 @@ fn a_refund_is_made_once_whatever_happens_to_its_first_attempts() {
 }
 
 #[test]
+fn a_replayed_answer_about_a_refund_that_failed_later_does_not_count_as_a_refund() {
+    let stripe = Stripe::start();
+    let checkout = stripe.open(1);
+    stripe.fake.pay(&checkout.reference).unwrap();
+    // The first key stores a failure. The second key makes the refund, but the answer is lost.
+    stripe.fake.fail("POST", REFUNDS, Fault::ServerError, 2);
+    stripe.fake.fail("POST", REFUNDS, Fault::CloseAfter, 1);
+    assert!(stripe.refund(1, &checkout, 1).is_err());
+    assert!(stripe.refund(1, &checkout, 2).is_err());
+    assert_eq!(stripe.refunds(), 1);
+    stripe.fake.fail_refund(stripe.fake.all("refund")[0]["id"].as_str().unwrap());
+    assert_eq!(stripe.refund(1, &checkout, 3), Ok(()));
+    let mut statuses: Vec<_> = stripe.fake.all("refund").iter().map(|refund| refund["status"].to_string()).collect();
+    statuses.sort();
+    assert_eq!(statuses, ["\"failed\"", "\"succeeded\""]);
+}
+
+#[test]
 fn a_refund_that_stripe_cannot_make_is_refused() {
     let stripe = Stripe::start();
     let checkout = stripe.open(1);
