@@ -86,8 +86,8 @@ mod with_stripe {
         Ok(builder.build()?)
     }
 
-    /// Asks Stripe whether it accepts the key, and prints the endpoints for notices. An endpoint that does not receive
-    /// all notices is a failure, and so is none.
+    /// Asks Stripe whether it accepts the key, and prints the endpoints for notices. Fails if there is no
+    /// endpoint, or if one does not receive all notices.
     pub(crate) fn check(settings: &StripeSettings) -> Result<(), Failure> {
         let setup = gateway(settings)?.check_setup().map_err(|error| Failure::Run(error.to_string()))?;
         let endpoints = setup.endpoints.iter().map(|endpoint| {

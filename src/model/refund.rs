@@ -135,7 +135,7 @@ pub struct RefundOrderResponse {
     pub order: Order,
     /// What is given back; 0 for tickets that cost nothing.
     pub amount: Amount,
-    /// The refund through the gateway. Not set if there is none.
+    /// The refund through the gateway, if there is one.
     pub refund_id: Option<RefundId>,
     /// Whether the organizer has to return the money manually.
     pub requires_manual_refund: bool,

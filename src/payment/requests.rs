@@ -173,7 +173,7 @@ about_a_checkout! {
 }
 
 about_a_checkout! {
-    /// A checkout of which the service wants to know what became of it.
+    /// A request for the state of a checkout.
     pub struct LookUp
 }
 

@@ -25,7 +25,7 @@ async fn show(State(state): State<AppState>, parameters: PathParams) -> Response
     respond(settle(&state.service, token(parameters)).await)
 }
 
-/// Asks the gateway what became of the checkout, whatever the browser says, and sends the customer on.
+/// Asks the gateway for the state of the checkout, and redirects the customer. What the browser says is not trusted.
 async fn settle(service: &BlockingService, session: String) -> Result<Response, Problem> {
     let settle = move |service: &TicketingService| Ok(service.settle_checkout(&session)?);
     let settled = service.call(WaitsFor::Gateway, settle).await?;

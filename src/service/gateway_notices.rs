@@ -100,8 +100,8 @@ impl TicketingService {
         }
     }
 
-    /// The order that a notice is about: by the reference of its checkout, else by its id. A notice with another reference
-    /// than the one that is stored is about another checkout, whatever order it names.
+    /// The order of a notice, found by the reference of its checkout, or else by the id of the order. If the order has a
+    /// checkout with another reference, the notice is not about it.
     fn order_of(&self, notice: &GatewayNotice) -> Result<Option<CheckoutOrder>> {
         if let Some(reference) = notice.checkout_reference.clone()
             && let Some(order) = self.store().read_one(|tx| checkouts::find_order(tx, &reference))?
@@ -142,8 +142,8 @@ impl TicketingService {
     /// Asks the gateway what became of a checkout, and records it: for the page to which the gateway sends the customer
     /// back, which must not trust what the browser says. `reference` is the gateway's id of the checkout.
     ///
-    /// The gateway is asked only if the order is pending, or expired and its checkout is not closed. It takes no
-    /// [`Caller`](crate::Caller): whoever knows the reference may ask.
+    /// The gateway is asked only if the order is pending, or expired and its checkout is not closed. There is
+    /// no [`Caller`](crate::Caller): the reference authorizes the call.
     ///
     /// # Errors
     /// - [`Error::NotFound`] if no checkout has this reference.

@@ -125,8 +125,7 @@ impl Default for MigrationOptions {
     }
 }
 
-/// How many pages are written to find out whether the disk accepts writes again: more than an order of ten tickets needs,
-/// each of which has an entry on another page of the index of codes.
+/// How many pages are written to find out whether the disk accepts writes again. An order of ten tickets writes fewer.
 const PROBE_WRITES: usize = 64;
 
 /// An open database.

@@ -11,14 +11,14 @@ use crate::model::currency::Decimals;
 const NO_DECIMALS: [&str; 15] =
     ["BIF", "CLP", "DJF", "GNF", "JPY", "KMF", "KRW", "MGA", "PYG", "RWF", "VND", "VUV", "XAF", "XOF", "XPF"];
 
-/// The currencies with three decimals at Stripe, the last of which must be 0.
+/// The currencies with three decimals at Stripe. The last decimal must be 0.
 const THREE_DECIMALS: [&str; 5] = ["BHD", "JOD", "KWD", "OMR", "TND"];
 
-/// The currencies with two decimals at Stripe, which both must be 0.
+/// The currencies with two decimals at Stripe. Both decimals must be 0.
 const WHOLE_UNITS: [&str; 2] = ["ISK", "UGX"];
 
-/// The highest amount in Stripe's units: 12 digits, for most cards. Other payment methods take less, of which Stripe
-/// offers the customer those that are possible.
+/// The highest amount in Stripe's units: 12 digits, for most cards. Other payment methods take less; Stripe only offers
+/// the customer those that take the amount.
 const MAX_UNITS: i64 = 999_999_999_999;
 
 /// How Stripe expresses amounts of a currency.

@@ -121,7 +121,7 @@ impl fmt::Display for ErrorAnswer {
 fn identifier(text: &str) -> Option<String> {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.[]".contains(&byte);
     let plain = !text.is_empty() && text.len() <= 100 && text.bytes().all(is_plain);
-    // An id that looks like a key is none that belongs here.
+    // A secret key must not reach the log.
     let secret = ["sk_", "rk_", "whsec_"].iter().any(|prefix| text.contains(prefix));
     (plain && !secret).then(|| text.to_owned())
 }

@@ -169,8 +169,8 @@ impl<'c> Transaction<'c> {
         self.statements.get()
     }
 
-    /// Returns what `read` reads about an organization. If the transaction has read it before, returns that. Whatever
-    /// changes it calls [`forget`](Self::forget).
+    /// Returns what `read` reads about an organization. The transaction keeps it, and reads it once. Code that changes it
+    /// must call [`forget`](Self::forget).
     pub(in crate::store) fn remember<T: 'static>(
         &self,
         organization: OrganizationId,
