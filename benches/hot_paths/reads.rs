@@ -119,7 +119,7 @@ fn ticket(connection: &Connection, organization: i64, code: &str) -> rusqlite::R
 #[expect(dead_code, reason = "built, but not read")]
 struct Order {
     numbers: [Option<i64>; 9],
-    texts: [Option<String>; 8],
+    texts: [Option<String>; 11],
     items: Vec<[i64; 5]>,
 }
 
@@ -128,7 +128,7 @@ fn orders(connection: &Connection, organization: i64) -> rusqlite::Result<Vec<Or
     let mut page = connection.prepare_cached(
         "SELECT o.id, o.organization_id, o.event_id, o.customer_id, o.customer_name, c.email, o.status, o.hold_until,
             o.currency, o.total, o.discounted_amount, o.discount_code, o.affiliate_code, o.reminder_sent, o.payment_link,
-            o.payment_status, o.created_at, o.updated_at
+            o.payment_status, o.created_at, o.updated_at, o.reference, o.metadata, c.metadata
         FROM orders o JOIN customers c ON c.id = o.customer_id WHERE o.organization_id = ?1 ORDER BY o.id DESC LIMIT 51",
     )?;
     let rows = page.query_map([organization], |row| {
@@ -153,6 +153,9 @@ fn orders(connection: &Connection, organization: i64) -> rusqlite::Result<Vec<Or
                 row.get(12)?,
                 row.get(14)?,
                 row.get(15)?,
+                row.get(18)?,
+                row.get(19)?,
+                row.get(20)?,
             ],
             items: Vec::new(),
         })
