@@ -202,10 +202,12 @@ pub mod ticket_type {
 /// Orders, their items and their customers.
 pub mod order {
     pub use crate::model::customer::{Customer, NewCustomer};
+    pub use crate::model::new_order::{
+        CheckoutRedirectUrls, CreateOrder, NewOrderItem, PaymentChoice, ShippingAddress,
+    };
     pub use crate::model::order::{
-        CancelOrderResponse, CheckoutRedirectUrls, CreateOrder, CreateOrderResponse, ListOrders, NewOrderItem, Order,
-        OrderDetails, OrderItem, OrderItemSummary, OrderStatus, OrderSummary, OrderTicket, Payment, PaymentChoice,
-        PaymentMethod, PaymentStatus, ShippingAddress,
+        CancelOrderResponse, CreateOrderResponse, ListOrders, Order, OrderDetails, OrderItem, OrderItemSummary,
+        OrderStatus, OrderSummary, OrderTicket, Payment, PaymentMethod, PaymentStatus,
     };
 }
 

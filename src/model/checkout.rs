@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use super::amount::Amount;
 use super::id::OrderId;
-use super::order::{CheckoutRedirectUrls, Order};
+use super::new_order::CheckoutRedirectUrls;
+use super::order::Order;
 use super::timestamp::Timestamp;
 use crate::text_enum::text_enum;
 

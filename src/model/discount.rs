@@ -4,7 +4,7 @@ use super::amount::{Amount, MAX_PRICE};
 use super::amounts::amounts;
 use super::discount_value::{DiscountType, DiscountValue};
 use super::id::{DiscountId, EventId, TicketTypeId};
-use super::order::MAX_ITEMS;
+use super::new_order::MAX_ITEMS;
 use super::page::PageRequest;
 use super::ticket_type::{MAX_QUANTITY, MAX_TICKET_TYPES};
 use super::timestamp::Timestamp;

@@ -21,6 +21,7 @@ pub(crate) mod id;
 pub(crate) mod idempotency;
 pub(crate) mod maintenance;
 pub(crate) mod metadata;
+pub(crate) mod new_order;
 pub(crate) mod notice;
 pub(crate) mod notification;
 pub(crate) mod order;

@@ -7,7 +7,7 @@ use crate::model::amount::Amount;
 use crate::model::customer::Customer;
 use crate::model::id::{CustomerId, EventId, OrderId, OrganizationId, RefundId};
 use crate::model::metadata::Metadata;
-use crate::model::order::CheckoutRedirectUrls;
+use crate::model::new_order::CheckoutRedirectUrls;
 use crate::model::timestamp::Timestamp;
 
 impl CheckoutRequest {

@@ -3,7 +3,8 @@
 use super::event::status_at;
 use crate::error::{Error, FieldErrors, Reason, Result};
 use crate::model::event::{DeliveryMethod, EventStatus};
-use crate::model::order::{CreateOrder, MAX_ITEM_QUANTITY, MAX_TICKETS, OrderStatus};
+use crate::model::new_order::{CreateOrder, MAX_ITEM_QUANTITY, MAX_TICKETS};
+use crate::model::order::OrderStatus;
 use crate::model::timestamp::Timestamp;
 
 /// Checks the tickets of an order, all items together.

@@ -7,7 +7,7 @@ use super::hold_releases::{ReleaseBudget, count_uses, release_uses};
 use crate::error::{Error, Result};
 use crate::model::discount::{Discount, DiscountRefusal};
 use crate::model::id::{DiscountId, EventId, OrganizationId, TicketTypeId};
-use crate::model::order::CreateOrder;
+use crate::model::new_order::CreateOrder;
 use crate::rules::discount::{self as rules, apply, choose_best};
 use crate::rules::pricing::OrderPrice;
 use crate::store::{Transaction, discount_uses, discounts};

@@ -8,9 +8,8 @@ use crate::model::caller::{Caller, IdempotentCall};
 use crate::model::checkout::OrderCheckout;
 use crate::model::id::OrderId;
 use crate::model::idempotency::Replayable;
-use crate::model::order::{
-    CancelOrderResponse, CreateOrder, CreateOrderResponse, ListOrders, Order, OrderDetails, OrderSummary, PaymentChoice,
-};
+use crate::model::new_order::{CreateOrder, PaymentChoice};
+use crate::model::order::{CancelOrderResponse, CreateOrderResponse, ListOrders, Order, OrderDetails, OrderSummary};
 use crate::model::page::Page;
 use crate::rules::{self, Checked, checked};
 use crate::sales::checkout_links::{self, OrderProgress, PaymentTerms};

@@ -6,7 +6,8 @@ use super::{Row, Transaction, order_details, orders};
 use crate::error::{Error, ResourceKind, Result};
 use crate::model::id::{OrderId, OrganizationId};
 use crate::model::metadata::Metadata;
-use crate::model::order::{CheckoutRedirectUrls, CreateOrder, Order};
+use crate::model::new_order::{CheckoutRedirectUrls, CreateOrder};
+use crate::model::order::Order;
 use crate::model::timestamp::Timestamp;
 
 const INSERT: &str = "INSERT INTO checkouts (order_id, status, expires_at, next_attempt_at, parameters)

@@ -7,7 +7,8 @@ use super::{Row, Transaction};
 use crate::error::{Error, ResourceKind, Result};
 use crate::model::amount::Amount;
 use crate::model::id::{OrderId, OrganizationId};
-use crate::model::order::{CheckoutRedirectUrls, CreateOrder, OrderDetails, PaymentMethod, ShippingAddress};
+use crate::model::new_order::{CheckoutRedirectUrls, CreateOrder, ShippingAddress};
+use crate::model::order::{OrderDetails, PaymentMethod};
 use crate::model::timestamp::Timestamp;
 
 const DETAILS: &str =

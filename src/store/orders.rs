@@ -12,7 +12,8 @@ use crate::model::currency::Decimals;
 use crate::model::customer::Customer;
 use crate::model::discount::Discount;
 use crate::model::id::{OrderId, OrderItemId, OrganizationId};
-use crate::model::order::{CreateOrder, Order, OrderItem, OrderStatus, OrderSummary, OrderTicket, Payment};
+use crate::model::new_order::CreateOrder;
+use crate::model::order::{Order, OrderItem, OrderStatus, OrderSummary, OrderTicket, Payment};
 use crate::model::timestamp::Timestamp;
 use crate::rules::order::status_at_hold;
 

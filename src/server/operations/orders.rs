@@ -6,7 +6,8 @@ use crate::error::Reason::{
     OrderNotPending, SaleEnded, SaleNotStarted, SoldOut, TicketTypeNotOnSale,
 };
 use crate::form::request::Request;
-use crate::model::order::{CreateOrder, ListOrders};
+use crate::model::new_order::CreateOrder;
+use crate::model::order::ListOrders;
 use crate::scope::Scope::{OrdersRead, OrdersWrite, PaymentsWrite};
 
 pub(super) fn operations() -> Vec<Operation> {
