@@ -1,0 +1,220 @@
+//! Tests of the queues: the limits of workers, and the turns of endpoints and organizations.
+
+use std::collections::HashSet;
+use std::time::Duration;
+
+use proptest::prelude::*;
+
+use super::*;
+
+const LIMITS: WorkerLimits = WorkerLimits { total: 16, per_endpoint: 4, throttled: 8, slow: 6 };
+
+const ORGANIZATION: OrganizationId = OrganizationId::from_raw(1);
+
+fn id(number: i64) -> WebhookId {
+    WebhookId::from_raw(number)
+}
+
+fn at(millis: i64) -> Timestamp {
+    Timestamp::from_millis(millis).expect("in the range")
+}
+
+/// An attempt of one millisecond.
+fn observed(health: Health) -> Observation {
+    Observation { health, duration: Some(Duration::from_millis(1)) }
+}
+
+/// Adds endpoints of one health that have rows due.
+fn add_due(queues: &mut EndpointQueues, numbers: std::ops::Range<i64>, health: Health) {
+    for number in numbers {
+        queues.add(ORGANIZATION, id(number), observed(health));
+        queues.mark_due(id(number));
+    }
+}
+
+/// The number of workers assigned to these endpoints.
+fn workers_of(assignments: &[Assignment], numbers: std::ops::Range<i64>) -> usize {
+    let of_these = assignments.iter().filter(|assignment| numbers.contains(&assignment.endpoint.raw()));
+    of_these.map(|assignment| assignment.workers).sum()
+}
+
+fn assignment(number: i64, workers: usize, max_attempts: usize) -> Assignment {
+    Assignment { endpoint: id(number), workers, max_attempts }
+}
+
+#[test]
+fn one_endpoint_gets_no_more_workers_than_its_limit() {
+    let mut queues = EndpointQueues::new(LIMITS);
+    add_due(&mut queues, 1..2, Health::Healthy);
+    assert_eq!(queues.assign(), [assignment(1, 4, 64)]);
+    assert_eq!(queues.assign(), []);
+    queues.finish_batch(id(1), observed(Health::Healthy));
+    assert_eq!(queues.assign(), [assignment(1, 1, 16)]);
+}
+
+#[test]
+fn endpoints_take_turns() {
+    let mut queues = EndpointQueues::new(LIMITS);
+    add_due(&mut queues, 1..21, Health::Healthy);
+    let expected: Vec<_> = (1..=16).map(|number| assignment(number, 1, 16)).collect();
+    assert_eq!(queues.assign(), expected);
+    for number in 1..=5 {
+        queues.finish_batch(id(number), observed(Health::Healthy));
+    }
+    let next: Vec<_> = queues.assign().into_iter().map(|assignment| assignment.endpoint.raw()).collect();
+    assert_eq!(next, [17, 18, 19, 20, 1]);
+}
+
+#[test]
+fn an_organization_with_many_endpoints_gets_no_more_turns_than_one_with_one() {
+    for (health, workers) in [(Health::Healthy, 16), (Health::Unproven, 8), (Health::Slow, 6)] {
+        let mut queues = EndpointQueues::new(LIMITS);
+        add_due(&mut queues, 1..1001, health);
+        queues.add(OrganizationId::from_raw(2), id(2000), observed(health));
+        queues.mark_due(id(2000));
+        let assignments = queues.assign();
+        // Every second turn, up to the limit of one endpoint.
+        let single = (workers / 2).min(4);
+        assert_eq!(workers_of(&assignments, 2000..2001), single);
+        assert_eq!(workers_of(&assignments, 1..1001), workers - single);
+    }
+}
+
+#[test]
+fn throttled_endpoints_share_half_of_the_workers_and_slow_ones_three_quarters_of_that() {
+    let mut queues = EndpointQueues::new(LIMITS);
+    add_due(&mut queues, 1..1001, Health::Slow);
+    assert_eq!(queues.assign().len(), 6);
+    add_due(&mut queues, 1001..2001, Health::Unproven);
+    assert_eq!(workers_of(&queues.assign(), 1001..2001), 2);
+    add_due(&mut queues, 2001..2003, Health::Healthy);
+    assert_eq!(workers_of(&queues.assign(), 2001..2003), 8);
+    assert_eq!(queues.throttled(), 2000);
+}
+
+#[test]
+fn an_endpoint_whose_health_changes_moves_to_the_other_tier() {
+    let mut queues = EndpointQueues::new(LIMITS);
+    add_due(&mut queues, 1..3, Health::Slow);
+    assert_eq!(workers_of(&queues.assign(), 1..3), 6);
+    queues.finish_batch(id(1), observed(Health::Healthy));
+    // The other endpoint holds 3 or 4 of the 6 workers of the slow tier: only its own limit of 4 bounds the first.
+    let assigned = workers_of(&queues.assign(), 1..2);
+    assert_eq!(assigned + queues.queues[&id(2)].busy, 4 - 2 + 4);
+    assert_eq!(queues.queues[&id(1)].busy, 4);
+}
+
+#[test]
+fn an_endpoint_is_due_when_its_earliest_timer_expires() {
+    let mut queues = EndpointQueues::new(LIMITS);
+    queues.add(ORGANIZATION, id(1), observed(Health::Healthy));
+    queues.set_timer(id(1), at(5000));
+    queues.set_timer(id(1), at(9000));
+    queues.set_timer(id(1), at(3000));
+    assert_eq!(queues.next_timer(), Some(at(3000)));
+    queues.fire_timers(at(2999));
+    assert_eq!(queues.assign(), []);
+    queues.fire_timers(at(3000));
+    assert_eq!(queues.assign(), [assignment(1, 4, 64)]);
+    queues.nothing_due(id(1), 4);
+    queues.fire_timers(at(10_000));
+    assert_eq!(queues.assign(), []);
+    assert!(!queues.contains(id(1)));
+}
+
+#[derive(Debug, Clone)]
+enum Step {
+    Due {
+        number: i64,
+        health: Health,
+    },
+    SetTimer {
+        number: i64,
+        millis: i64,
+    },
+    FireTimers {
+        millis: i64,
+    },
+    /// Assigns the free workers; `found` workers of each endpoint find a row.
+    Assign {
+        found: usize,
+    },
+    FinishBatch {
+        worker: usize,
+        health: Health,
+    },
+}
+
+fn any_health() -> impl Strategy<Value = Health> {
+    (0..3_usize).prop_map(|index| Health::ALL[index])
+}
+
+fn any_step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        (1..12_i64, any_health()).prop_map(|(number, health)| Step::Due { number, health }),
+        (1..12_i64, 0..100_i64).prop_map(|(number, millis)| Step::SetTimer { number, millis }),
+        (0..100_i64).prop_map(|millis| Step::FireTimers { millis }),
+        (0..5_usize).prop_map(|found| Step::Assign { found }),
+        (0..64_usize, any_health()).prop_map(|(worker, health)| Step::FinishBatch { worker, health }),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn limits_hold_and_no_endpoint_is_lost(steps in prop::collection::vec(any_step(), 1..200)) {
+        let mut queues = EndpointQueues::new(LIMITS);
+        // The endpoint of each busy worker.
+        let mut busy: Vec<WebhookId> = Vec::new();
+        for step in steps {
+            match step {
+                Step::Due { number, health } => {
+                    queues.add(OrganizationId::from_raw(number % 3), id(number), observed(health));
+                    queues.mark_due(id(number));
+                }
+                Step::SetTimer { number, millis } => {
+                    queues.add(OrganizationId::from_raw(number % 3), id(number), observed(Health::Unproven));
+                    queues.set_timer(id(number), at(millis));
+                }
+                Step::FireTimers { millis } => queues.fire_timers(at(millis)),
+                Step::Assign { found } => {
+                    let [healthy_before, unproven_before, slow_before] = queues.busy;
+                    let throttled_before = unproven_before + slow_before;
+                    let assignments = queues.assign();
+                    let [healthy, unproven, slow] = queues.busy;
+                    let throttled = unproven + slow;
+                    prop_assert!(healthy + throttled <= LIMITS.total.max(healthy_before + throttled_before));
+                    prop_assert!(throttled <= LIMITS.throttled.max(throttled_before));
+                    prop_assert!(slow <= LIMITS.slow.max(slow_before));
+                    for assignment in assignments {
+                        let found = found.min(assignment.workers);
+                        busy.extend(std::iter::repeat_n(assignment.endpoint, found));
+                        if found < assignment.workers {
+                            queues.nothing_due(assignment.endpoint, assignment.workers - found);
+                        }
+                    }
+                }
+                Step::FinishBatch { worker, health } if !busy.is_empty() => {
+                    let endpoint = busy.remove(worker % busy.len());
+                    queues.finish_batch(endpoint, observed(health));
+                }
+                Step::FinishBatch { .. } => {}
+            }
+            for (endpoint, queue) in &queues.queues {
+                prop_assert_eq!(queue.busy, busy.iter().filter(|other| *other == endpoint).count());
+                let at_limit = queue.busy == LIMITS.per_endpoint;
+                prop_assert!(queue.busy <= LIMITS.per_endpoint);
+                prop_assert!(queue.ready || !queue.due || at_limit, "a due endpoint is not ready");
+                let timer = queues.timers.is_set(*endpoint);
+                prop_assert!(queue.due || queue.ready || timer || queue.busy > 0, "an idle queue was kept");
+            }
+            for health in Health::ALL {
+                let busy = busy.iter().filter(|id| queues.queues[id].health == health).count();
+                prop_assert_eq!(queues.busy[health.index()], busy);
+                let ready: Vec<_> = queues.ready[health.index()].iter().collect();
+                let different: HashSet<_> = ready.iter().collect();
+                prop_assert_eq!(different.len(), ready.len(), "an endpoint is ready twice");
+                prop_assert!(ready.iter().all(|id| queues.queues[id].health == health));
+            }
+        }
+    }
+}
