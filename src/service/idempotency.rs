@@ -72,13 +72,9 @@ impl TicketingService {
         B: Serialize + Send + 'static,
         T: OperationResult + Send + 'static,
     {
-        let request = request.into();
-        let running = match self.begin_idempotent(call, target, &request)? {
-            Start::Replay(result) => return Ok(Replayable::replayed(result)),
-            Start::Run(running) => running,
-        };
-        let operation = running.operation();
-        self.write_for(call.caller.identity(), move |tx| operation.run(tx, || work(tx, &request)))
+        self.replay_or_run(call, target, request.into(), |operation, request| {
+            self.write_for(call.caller.identity(), move |tx| operation.run(tx, || work(tx, &request)))
+        })
     }
 
     /// Like [`write_idempotent`](Self::write_idempotent), for an operation that may release expired holds of the event.
@@ -94,15 +90,25 @@ impl TicketingService {
         B: Serialize + Send + Sync + 'static,
         T: OperationResult + Send + 'static,
     {
-        let request = request.into();
-        let running = match self.begin_idempotent(call, target, &request)? {
-            Start::Replay(result) => return Ok(Replayable::replayed(result)),
-            Start::Run(running) => running,
-        };
-        let operation = running.operation();
-        self.write_with_expired_holds(call.caller.identity(), event, move |tx, budget| {
-            operation.run(tx, || work(tx, &request, budget))
+        self.replay_or_run(call, target, request.into(), |operation, request| {
+            self.write_with_expired_holds(call.caller.identity(), event, move |tx, budget| {
+                operation.run(tx, || work(tx, &request, budget))
+            })
         })
+    }
+
+    /// Returns the stored result if the same request has succeeded before, and otherwise that of `run`.
+    fn replay_or_run<B: Serialize, T: OperationResult>(
+        &self,
+        call: &KeyedCaller,
+        target: OperationTarget,
+        request: Request<B>,
+        run: impl FnOnce(IdempotentOperation, Request<B>) -> Result<Replayable<T>>,
+    ) -> Result<Replayable<T>> {
+        match self.begin_idempotent(call, target, &request)? {
+            Start::Replay(result) => Ok(Replayable::replayed(result)),
+            Start::Run(running) => run(running.operation(), request),
+        }
     }
 
     /// Runs an operation that only reads. With a key it needs a write transaction nevertheless, to store its result.
