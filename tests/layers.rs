@@ -24,6 +24,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "model",
             "form",
             "error",
+            "round_robin",
             "scope",
             "text_enum",
         ],

@@ -9,9 +9,14 @@
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum GatewayError {
-    /// A temporary failure: no answer, or the gateway cannot process the request now. Trying again may help.
+    /// A temporary failure: no answer, or the gateway cannot process the request now. Trying again may help. The request
+    /// may have been executed nevertheless: a checkout whose start failed like this is asked for again, to be closed.
     #[error("the payment gateway is unavailable: {0}")]
     Unavailable(String),
+    /// A temporary failure of a request that was certainly not executed: no connection, a rate limit, or credentials that
+    /// are not accepted. Trying again may help. A checkout whose start failed like this does not exist.
+    #[error("the payment gateway has not executed the request: {0}")]
+    NotExecuted(String),
     /// A final refusal: the same request will be refused every time.
     #[error("the payment gateway refused the request: {0}")]
     Refused(String),

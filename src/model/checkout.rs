@@ -21,7 +21,7 @@ pub enum CheckoutState {
     Paid(GatewayPayment),
     /// Nothing was paid, and nothing can be paid any more.
     Closed,
-    /// The gateway cannot say, or does not know the checkout.
+    /// The gateway cannot look checkouts up.
     Unknown,
 }
 

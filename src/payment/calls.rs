@@ -10,7 +10,7 @@ use super::{CheckoutTerms, GatewayError, GatewayNotice, NoticeError, NoticeHeade
 use crate::model::timestamp::Timestamp;
 
 /// How many calls of background work may run at the same time.
-const MAX_IN_BACKGROUND: usize = 8;
+const MAX_IN_BACKGROUND: usize = 16;
 
 /// A payment gateway, and the calls to it that are running. Clones share both.
 #[derive(Clone)]
@@ -101,15 +101,15 @@ impl GatewayCalls {
     }
 
     /// Calls the gateway on a new thread, in the current tracing span, and waits for its answer until the timeout.
-    /// Returns [`GatewayError::Unavailable`] if no permit is free, the thread cannot be started, the timeout passes or
-    /// the gateway panics.
+    /// Returns [`GatewayError::NotExecuted`] if no permit is free or the thread cannot be started, and
+    /// [`GatewayError::Unavailable`] if the timeout passes or the gateway panics.
     pub(crate) fn call<T: Send + 'static>(
         &self,
         work: impl FnOnce(&dyn PaymentGateway) -> Result<T, GatewayError> + Send + 'static,
     ) -> Result<T, GatewayError> {
         let permit = self.try_acquire().ok_or_else(|| {
             let limit = self.limits.max_concurrent;
-            GatewayError::Unavailable(format!("{limit} calls are running already, which is the limit"))
+            GatewayError::NotExecuted(format!("{limit} calls are running already, which is the limit"))
         })?;
         let gateway = Arc::clone(&self.gateway);
         let (sender, receiver) = sync_channel(1);
@@ -120,7 +120,7 @@ impl GatewayCalls {
             let _ = sender.send(span.in_scope(|| work(&*gateway)));
         };
         let thread = std::thread::Builder::new().name("ticketing-gateway".to_owned()).spawn(run);
-        thread.map_err(|error| GatewayError::Unavailable(format!("cannot start a thread: {error}")))?;
+        thread.map_err(|error| GatewayError::NotExecuted(format!("cannot start a thread: {error}")))?;
         match receiver.recv_timeout(self.limits.timeout) {
             Ok(result) => result,
             Err(RecvTimeoutError::Timeout) => {

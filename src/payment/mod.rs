@@ -62,13 +62,16 @@ pub trait PaymentGateway: Send + Sync + 'static {
     ///
     /// # Errors
     /// On any error, or after the timeout, the service cancels the order and releases its seats, unless the payment was
-    /// reported in the meantime. A payment that is reported after that is refunded.
+    /// reported in the meantime. A payment that is reported after that is refunded. After the timeout and after
+    /// [`GatewayError::Unavailable`], the service asks for the same checkout again, to close it; after the other errors, there
+    /// is none.
     fn start_checkout(&self, request: &CheckoutRequest) -> Result<Checkout, GatewayError>;
 
     /// Refunds a completed payment.
     ///
     /// # Errors
-    /// After [`GatewayError::Unavailable`] the service tries again later. [`GatewayError::Refused`] is final.
+    /// After [`GatewayError::Unavailable`] and [`GatewayError::NotExecuted`] the service tries again later.
+    /// [`GatewayError::Refused`] is final.
     fn refund(&self, request: &RefundRequest) -> Result<(), GatewayError>;
 
     /// Whether this gateway can refund payments; `true` by default. If it cannot, organizers refund by hand.
@@ -104,14 +107,17 @@ pub trait PaymentGateway: Send + Sync + 'static {
     /// closed several times.
     ///
     /// # Errors
-    /// After an error the service tries again later.
+    /// After an error the service tries again later. After [`GatewayError::Refused`], for example of a provider that does not
+    /// know the checkout, it first looks the checkout up. A refusal is no proof that nothing can be paid: the
+    /// service tries again until a day after the checkout has ended by itself.
     fn close_checkout(&self, request: &CloseCheckout) -> Result<CheckoutState, GatewayError> {
         let _ = request;
         Ok(CheckoutState::Unknown)
     }
 
     /// Returns what became of a checkout. The service asks for this if it heard nothing of a payment until the end of
-    /// the hold. By default, the gateway cannot say, and the answer is [`CheckoutState::Unknown`].
+    /// the hold. By default, the gateway cannot say, and the answer is [`CheckoutState::Unknown`]. A provider that does not
+    /// know the checkout has refused to say: [`GatewayError::Refused`].
     ///
     /// # Errors
     /// After an error the service tries again later.

@@ -49,6 +49,22 @@ pub(crate) fn unavailable(tx: &Transaction<'_>, attempt: &CheckoutAttempt, probl
     checkout_attempts::postpone(tx, attempt.order, attempt.status, Some(next), Some(problem))
 }
 
+/// Schedules the next attempt for a checkout that is to be closed, after an answer that is no proof that nothing can be paid:
+/// the gateway does not know the checkout, or refuses to say anything about it. Perhaps it was given the key of another
+/// account, and gets the right one back. When the checkout has ended by itself, it is looked up a few more times.
+pub(crate) fn unproven(tx: &Transaction<'_>, attempt: &CheckoutAttempt, problem: &str) -> Result<()> {
+    tx.lock_event(attempt.order)?;
+    let next = if tx.now() < attempt.expires_at {
+        Some(tx.now().saturating_add(delay_after(attempt.number)).min(attempt.expires_at))
+    } else {
+        next_look_up(attempt.expires_at, tx.now())
+    };
+    match next {
+        Some(_) => checkout_attempts::postpone(tx, attempt.order, attempt.status, next, Some(problem)),
+        None => checkout_attempts::close(tx, attempt.order, None),
+    }
+}
+
 /// Schedules the next attempt for a checkout that the customer may still pay. One that the gateway cannot close is only
 /// looked up from then on.
 pub(crate) fn still_open(tx: &Transaction<'_>, attempt: &CheckoutAttempt, can_close: bool) -> Result<()> {

@@ -170,22 +170,22 @@ pub(crate) fn record(
     Ok(Some(Replayable::executed(response)))
 }
 
-/// Cancels an order that got no checkout link. If the gateway refused for good, `is_refused`, there is no checkout to close.
-/// Returns a response if the order no longer needs a link: it was completed
-/// meanwhile, or another process has recorded a link.
+/// Cancels an order that got no checkout link. Its checkout is to be closed if the gateway may have created one,
+/// `was_created`. Returns a response if the order no longer needs a link: it was completed meanwhile, or another process has
+/// recorded a link.
 pub(crate) fn cancel_without_link(
     tx: &Transaction<'_>,
     operation: &IdempotentOperation,
     organization: OrganizationId,
     id: OrderId,
-    is_refused: bool,
+    was_created: bool,
 ) -> Result<Option<Replayable<CreateOrderResponse>>> {
     tx.lock_event(id)?;
     if let PriorOutcome::Result(response) = operation.prior_outcome(tx)? {
         return Ok(Some(Replayable::replayed(response)));
     }
     order_lifecycle::cancel_unless_paid(tx, organization, id)?;
-    if is_refused {
+    if !was_created {
         checkout_attempts::close(tx, id, None)?;
     }
     let order = orders::get(tx, organization, id)?;

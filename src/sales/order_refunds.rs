@@ -36,7 +36,7 @@ pub(super) fn record_due(tx: &Transaction<'_>, refund: &NewRefund<'_>) -> Result
     let id = refunds::insert_due(tx, refund)?;
     let notification = NotificationDetails::RefundDue(notification(refund, id)?);
     handler_queue::report(tx, refund.organization, [notification])?;
-    Ok(DueRefund::now(tx, id, refund.order))
+    Ok(DueRefund { id, order: refund.order, organization: refund.organization })
 }
 
 /// Records a refund that the gateway cannot make, and reports it.

@@ -20,10 +20,16 @@ pub(super) enum CheckoutProgress {
 }
 
 /// What the gateway says about a checkout.
-struct Answer {
-    state: CheckoutState,
-    /// Whether the gateway can close checkouts.
-    can_close: bool,
+enum Answer {
+    State {
+        state: CheckoutState,
+        /// Whether the gateway can close checkouts.
+        can_close: bool,
+    },
+    /// It does not know the checkout, or refuses to say anything about it. That is no proof that nothing can be paid.
+    NoProof(String),
+    /// There is no checkout to ask about.
+    NoCheckout,
 }
 
 impl TicketingService {
@@ -34,24 +40,25 @@ impl TicketingService {
         attempt: &CheckoutAttempt,
     ) -> Result<CheckoutProgress> {
         let order = CheckoutOrder { organization: attempt.organization, id: attempt.order };
+        let is_open = attempt.status == CheckoutStatus::Open;
         match self.ask_about(gateway, attempt) {
-            Ok(Some(Answer { state: CheckoutState::Paid(payment), .. })) => {
+            Ok(Answer::State { state: CheckoutState::Paid(payment), .. }) => {
                 self.settle(order, &CheckoutState::Paid(payment))?;
             }
-            Ok(Some(Answer { state: CheckoutState::Open | CheckoutState::Processing, can_close })) => {
+            Ok(Answer::State { state: CheckoutState::Open | CheckoutState::Processing, can_close }) => {
                 self.write_about(attempt, move |tx, attempt| checkout_attempts::still_open(tx, attempt, can_close))?;
             }
-            // An order may still be waiting for its payment although the gateway does not know more.
-            Ok(Some(Answer { state: CheckoutState::Unknown, .. })) if attempt.status == CheckoutStatus::Open => {
-                self.write_about(attempt, |tx, attempt| checkout_attempts::still_open(tx, attempt, false))?;
-            }
-            Ok(Some(Answer { state: CheckoutState::Closed | CheckoutState::Unknown, .. })) => {
+            Ok(Answer::State { state: CheckoutState::Closed, .. }) => {
                 self.settle(order, &CheckoutState::Closed)?;
             }
-            Ok(None) if attempt.status == CheckoutStatus::Open => {
+            // The order may still be waiting for its payment although the gateway does not know more.
+            Ok(_) if is_open => {
                 self.write_about(attempt, |tx, attempt| checkout_attempts::still_open(tx, attempt, false))?;
             }
-            Ok(None) => self.settle(order, &CheckoutState::Closed).map(drop)?,
+            Ok(Answer::State { state: CheckoutState::Unknown, .. } | Answer::NoCheckout) => {
+                self.settle(order, &CheckoutState::Closed)?;
+            }
+            Ok(Answer::NoProof(problem)) => self.ask_later(attempt, problem)?,
             Err(AskError::Gateway(failure)) => {
                 self.postpone(attempt, &failure)?;
                 return Ok(CheckoutProgress::Unavailable);
@@ -59,6 +66,17 @@ impl TicketingService {
             Err(AskError::Store(error)) => return Err(error),
         }
         Ok(CheckoutProgress::Answered)
+    }
+
+    fn ask_later(&self, attempt: &CheckoutAttempt, problem: String) -> Result<()> {
+        tracing::warn!(
+            target: "ticketing::payment",
+            order = %attempt.order,
+            attempt = attempt.number,
+            problem,
+            "the payment gateway does not say whether a checkout is closed; it is asked again"
+        );
+        self.write_about(attempt, move |tx, attempt| checkout_attempts::unproven(tx, attempt, &problem))
     }
 
     fn postpone(&self, attempt: &CheckoutAttempt, failure: &GatewayError) -> Result<()> {
@@ -82,20 +100,16 @@ impl TicketingService {
         self.store_in_operation().write(move |tx| work(tx, &attempt))
     }
 
-    /// Asks the gateway what became of a checkout, and to close it if its order has ended. `None` if there is nothing to
-    /// ask about.
-    fn ask_about(&self, gateway: &GatewayCalls, attempt: &CheckoutAttempt) -> Result<Option<Answer>, AskError> {
+    /// Asks the gateway what became of a checkout, and to close it if its order has ended.
+    fn ask_about(&self, gateway: &GatewayCalls, attempt: &CheckoutAttempt) -> Result<Answer, AskError> {
         match (attempt.status, &attempt.reference) {
-            (CheckoutStatus::Closing, Some(reference)) => close(gateway, attempt, reference).map(Some),
+            (CheckoutStatus::Closing, Some(reference)) => close(gateway, attempt, reference),
             (CheckoutStatus::Closing, None) => match self.start_again(gateway, attempt)? {
-                Some(reference) => close(gateway, attempt, &reference).map(Some),
-                None => Ok(None),
+                Some(reference) => close(gateway, attempt, &reference),
+                None => Ok(Answer::NoCheckout),
             },
-            (_, Some(reference)) => {
-                let state = look_up(gateway, attempt, reference)?;
-                Ok(Some(Answer { state, can_close: true }))
-            }
-            (_, None) => Ok(None),
+            (_, Some(reference)) => look_up(gateway, attempt, reference, true),
+            (_, None) => Ok(Answer::NoCheckout),
         }
     }
 
@@ -138,19 +152,27 @@ impl From<Error> for AskError {
 fn close(gateway: &GatewayCalls, attempt: &CheckoutAttempt, reference: &str) -> Result<Answer, AskError> {
     let request = CloseCheckout::new(attempt.order, reference).organization(attempt.organization).event(attempt.event);
     match gateway.call_in_background(move |gateway| gateway.close_checkout(&request)) {
-        Ok(CheckoutState::Unknown) | Err(GatewayError::Refused(_)) => {
-            Ok(Answer { state: look_up(gateway, attempt, reference)?, can_close: false })
-        }
-        Ok(state) => Ok(Answer { state, can_close: true }),
+        Ok(CheckoutState::Unknown) => look_up(gateway, attempt, reference, false),
+        Ok(state) => Ok(Answer::State { state, can_close: true }),
+        Err(GatewayError::Refused(problem)) => match look_up(gateway, attempt, reference, false)? {
+            Answer::State { state: CheckoutState::Unknown, .. } => Ok(Answer::NoProof(problem)),
+            answer => Ok(answer),
+        },
         Err(failure) => Err(failure.into()),
     }
 }
 
-/// What became of a checkout. One about which the gateway refuses to say anything is unknown.
-fn look_up(gateway: &GatewayCalls, attempt: &CheckoutAttempt, reference: &str) -> Result<CheckoutState, AskError> {
+/// What became of a checkout.
+fn look_up(
+    gateway: &GatewayCalls,
+    attempt: &CheckoutAttempt,
+    reference: &str,
+    can_close: bool,
+) -> Result<Answer, AskError> {
     let request = LookUp::new(attempt.order, reference).organization(attempt.organization).event(attempt.event);
     match gateway.call_in_background(move |gateway| gateway.look_up(&request)) {
-        Err(GatewayError::Refused(_)) => Ok(CheckoutState::Unknown),
-        answer => Ok(answer?),
+        Ok(state) => Ok(Answer::State { state, can_close }),
+        Err(GatewayError::Refused(problem)) => Ok(Answer::NoProof(problem)),
+        Err(failure) => Err(failure.into()),
     }
 }

@@ -30,7 +30,7 @@ impl From<GatewayError> for LinkFailure {
 
 /// The request for the checkout of an order. It is the same each time.
 pub(super) fn checkout_request(order: OrderToPay) -> CheckoutRequest {
-    let OrderToPay { order, currency, hold_until, locale, redirect_urls, event_title, public_url } = order;
+    let OrderToPay { order, currency, hold_until, locale, redirect_urls, event_title, public_url, .. } = order;
     let items = order.items.into_iter();
     let items = items.map(|item| CheckoutItem::new(item.ticket_type_name, item.quantity, item.final_amount));
     let mut request = CheckoutRequest::new(order.id, order.total, currency)
@@ -79,9 +79,18 @@ impl TicketingService {
         let Some(gateway) = &self.inner.gateway else { return Ok(Replayable::executed(order.order.into())) };
         let organization = order.order.organizer_id;
         let id = order.order.id;
+        let is_first_start = order.is_first_start;
         match self.request_link(gateway, order, operation) {
             Ok(response) => Ok(response),
-            Err(LinkFailure::Gateway(failure)) => self.cancel_without_link(organization, id, failure, operation),
+            Err(LinkFailure::Gateway(failure)) => {
+                let was_created = match &failure {
+                    GatewayError::Refused(_) => false,
+                    // An earlier request may have been executed.
+                    GatewayError::NotExecuted(_) => !is_first_start,
+                    GatewayError::Unavailable(_) => true,
+                };
+                self.cancel_without_link(organization, id, failure, was_created, operation)
+            }
             Err(LinkFailure::Store(error)) => Err(error),
         }
     }
@@ -110,12 +119,14 @@ impl TicketingService {
         }
     }
 
-    /// Cancels an order for which the gateway returned no link, unless it was paid or cancelled meanwhile.
+    /// Cancels an order for which the gateway returned no link, unless it was paid or cancelled meanwhile. `was_created`
+    /// tells whether the gateway may have created a checkout.
     fn cancel_without_link(
         &self,
         organization: OrganizationId,
         id: OrderId,
         failure: GatewayError,
+        was_created: bool,
         operation: &IdempotentOperation,
     ) -> Result<Replayable<CreateOrderResponse>> {
         tracing::warn!(
@@ -125,9 +136,8 @@ impl TicketingService {
             "the payment gateway returned no checkout link"
         );
         let operation = operation.clone();
-        let is_refused = matches!(failure, GatewayError::Refused(_));
         let response = self.store_in_operation().write_for(organization, move |tx| {
-            checkout_links::cancel_without_link(tx, &operation, organization, id, is_refused)
+            checkout_links::cancel_without_link(tx, &operation, organization, id, was_created)
         })?;
         response.ok_or(Error::PaymentGatewayFailed(failure))
     }

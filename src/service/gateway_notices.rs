@@ -170,7 +170,7 @@ impl TicketingService {
             state = match gateway.call(move |gateway| gateway.look_up(&request)) {
                 Ok(state) => state,
                 Err(GatewayError::Refused(_)) => CheckoutState::Unknown,
-                Err(GatewayError::Unavailable(_)) => {
+                Err(GatewayError::Unavailable(_) | GatewayError::NotExecuted(_)) => {
                     return Err(Error::Unavailable("the payment gateway does not answer"));
                 }
             };

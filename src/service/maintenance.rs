@@ -8,9 +8,20 @@ use std::time::Duration;
 
 use super::TicketingService;
 use super::maintenance_guard::MaintenanceGuard;
-use super::maintenance_steps::{CHECKOUT_STEPS, REFUND_STEPS, Run, STEPS, Step};
+use super::maintenance_steps::{Run, STEPS, Step};
+use super::payment_steps::{CHECKOUT_STEPS, REFUND_STEPS};
 use crate::error::{Error, Result};
 use crate::model::maintenance::MaintenanceReport;
+
+/// How long a thread waits between two runs.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// A run that has ended.
+struct FinishedRun {
+    report: MaintenanceReport,
+    /// Whether a step has more to do now.
+    has_more: bool,
+}
 
 /// # Maintenance
 impl TicketingService {
@@ -47,15 +58,12 @@ impl TicketingService {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn run_maintenance(&self) -> Result<MaintenanceReport> {
-        self.run_steps(STEPS.iter().chain(&CHECKOUT_STEPS).chain(&REFUND_STEPS), &|| false)
+        let steps = STEPS.iter().chain(&CHECKOUT_STEPS).chain(&REFUND_STEPS);
+        self.run_steps(steps, &|| false).map(|finished| finished.report)
     }
 
     /// Runs these steps of the maintenance, or the part of them that is done when `stop` returns `true`.
-    fn run_steps<'s>(
-        &self,
-        steps: impl IntoIterator<Item = &'s Step>,
-        stop: &dyn Fn() -> bool,
-    ) -> Result<MaintenanceReport> {
+    fn run_steps<'s>(&self, steps: impl IntoIterator<Item = &'s Step>, stop: &dyn Fn() -> bool) -> Result<FinishedRun> {
         let mut run = Run::new(stop);
         let mut first_error = None;
         for step in steps {
@@ -69,7 +77,7 @@ impl TicketingService {
                 first_error.get_or_insert(error);
             }
         }
-        let report = run.report;
+        let Run { report, has_more, .. } = run;
         if report.held_back {
             self.store_in_operation().counters().maintenance_held_back();
         }
@@ -89,7 +97,7 @@ impl TicketingService {
                 "maintenance done"
             );
         }
-        first_error.map_or(Ok(report), Err)
+        first_error.map_or(Ok(FinishedRun { report, has_more }), Err)
     }
 
     /// Starts threads that do the work of [`run_maintenance`](Self::run_maintenance) every second. With a payment gateway
@@ -119,20 +127,22 @@ impl TicketingService {
     fn start_steps(&self, guard: &mut MaintenanceGuard, steps: &'static [Step]) -> Result<()> {
         let service = self.downgrade();
         guard.start(move |stop| {
-            while !stop.wait(Duration::from_secs(1)) {
+            let mut pause = PAUSE;
+            while !stop.wait(pause) {
+                pause = PAUSE;
                 let Some(service) = service.upgrade() else { return };
                 if service.stopped().is_some() {
                     return;
                 }
-                if let Err(error) = service.run_steps(steps, &|| stop.is_set())
-                    && !service.is_closing()
-                    && service.stopped().is_none()
-                {
-                    tracing::warn!(
+                match service.run_steps(steps, &|| stop.is_set()) {
+                    Ok(finished) if finished.has_more => pause = Duration::ZERO,
+                    Ok(_) => {}
+                    Err(_) if service.is_closing() || service.stopped().is_some() => {}
+                    Err(error) => tracing::warn!(
                         target: "ticketing::maintenance",
                         %error,
                         "a step of the maintenance failed; it runs again in a second"
-                    );
+                    ),
                 }
             }
         })

@@ -1,56 +1,33 @@
 //! The steps of a maintenance run. Each one works in batches, and looks between two of them whether it should stop.
 
-use std::time::Duration;
-
 use super::TicketingService;
-use super::checkout_attempts::CheckoutProgress;
-use super::refunds::RefundOutcome;
 use super::skipped_rows::SkippedTable;
 use crate::error::{Error, Result};
-use crate::model::checkout::CheckoutStatus;
 use crate::model::id::{EventId, WebhookId};
 use crate::model::maintenance::MaintenanceReport;
-use crate::payment::GatewayCalls;
-use crate::sales::checkout_attempts::claim_all;
 use crate::sales::{EachRow, each_row, holds, order_lifecycle};
-use crate::store::checkout_attempts::{self, DueCheckout};
 use crate::store::event_cancellations::OrderToCancel;
 use crate::store::order_status::{self, ExpiredHold};
-use crate::store::refunds::DueRefund;
 use crate::store::{
-    Transaction, event_cancellations, events, handler_queue, idempotency_records, refunds, webhook_removals,
-    webhook_retention,
+    Transaction, event_cancellations, events, handler_queue, idempotency_records, webhook_removals, webhook_retention,
 };
 
 /// How many orders or events are expired in one transaction, and fewer if they have many items. Other writes wait at most
 /// for one such transaction.
 const BATCH: i64 = 200;
 
-/// How many checkouts the gateway is asked about in one run.
-const CHECKOUTS_PER_RUN: usize = 100;
-
-/// After which time a run asks about no more checkouts.
-const CHECKOUT_TIME: Duration = Duration::from_secs(1);
-
-/// How long a process has for asking about a checkout, after the timeouts of the calls.
-const TIME_TO_RECORD: Duration = Duration::from_mins(1);
-
-/// How many refunds are attempted in one run.
-const REFUNDS_PER_RUN: i64 = 100;
-
-/// After which time a run attempts no more refunds: a slow gateway must not delay the other steps for long.
-const REFUND_TIME: Duration = Duration::from_secs(1);
-
 /// A run of the maintenance.
 pub(super) struct Run<'r> {
     stop: &'r dyn Fn() -> bool,
     pub(super) report: MaintenanceReport,
+    /// Whether a step ended although it has more to do now.
+    pub(super) has_more: bool,
 }
 
 impl<'r> Run<'r> {
     /// A run that ends when `stop` returns `true`.
     pub(super) fn new(stop: &'r dyn Fn() -> bool) -> Self {
-        Self { stop, report: MaintenanceReport::default() }
+        Self { stop, report: MaintenanceReport::default(), has_more: false }
     }
 
     pub(super) fn stops(&self) -> bool {
@@ -68,7 +45,7 @@ pub(super) struct Step {
 }
 
 impl Step {
-    const fn new(run: StepFunction) -> Self {
+    pub(super) const fn new(run: StepFunction) -> Self {
         Self { run, acts_on_time: false }
     }
 
@@ -98,10 +75,6 @@ pub(super) const STEPS: [Step; 9] = [
     Step::on_time(delete_notifications),
     Step::new(remove_notifications),
 ];
-
-/// The steps that wait for the payment gateway.
-pub(super) const CHECKOUT_STEPS: [Step; 1] = [Step::new(attempt_checkouts)];
-pub(super) const REFUND_STEPS: [Step; 1] = [Step::new(attempt_refunds)];
 
 /// Rows that are read and changed in batches.
 struct Batches<R, F> {
@@ -146,7 +119,7 @@ where
 }
 
 impl Run<'_> {
-    fn skip(&mut self, service: &TicketingService, table: SkippedTable, key: i64, error: &Error) {
+    pub(super) fn skip(&mut self, service: &TicketingService, table: SkippedTable, key: i64, error: &Error) {
         self.report.skipped_rows += 1;
         service.skip_row(table, key, error);
     }
@@ -253,101 +226,9 @@ fn remove_notifications(service: &TicketingService, run: &mut Run<'_>) -> Result
     Ok(())
 }
 
-/// Closes the checkouts of orders that have ended, and then looks up those that are due.
-fn attempt_checkouts(service: &TicketingService, run: &mut Run<'_>) -> Result<()> {
-    let Some(gateway) = &service.inner.gateway else { return Ok(()) };
-    let monotonic = || service.inner.environment.clock.monotonic();
-    let started = monotonic();
-    let mut left = CHECKOUTS_PER_RUN;
-    for status in [CheckoutStatus::Closing, CheckoutStatus::Open] {
-        let mut after: Option<DueCheckout> = None;
-        loop {
-            let most = gateway.free_in_background().min(left);
-            if most == 0 || run.stops() || monotonic().saturating_sub(started) > CHECKOUT_TIME {
-                return Ok(());
-            }
-            let limit = i64::try_from(most).unwrap_or(i64::MAX);
-            let due = service.store().read(|tx| checkout_attempts::due(tx, status, after, limit))?;
-            let Some(last) = due.last() else { break };
-            after = Some(*last);
-            left -= due.len();
-            if !service.attempt_due_checkouts(gateway, run, due)? {
-                // The gateway would not answer the other requests either.
-                return Ok(());
-            }
-        }
-    }
-    Ok(())
-}
-
-fn attempt_refunds(service: &TicketingService, run: &mut Run<'_>) -> Result<()> {
-    if !service.can_refund() {
-        return Ok(());
-    }
-    let monotonic = || service.inner.environment.clock.monotonic();
-    let started = monotonic();
-    let mut after: Option<DueRefund> = None;
-    let mut attempts = 0;
-    loop {
-        let due = service.store().read(|tx| refunds::due(tx, after, REFUNDS_PER_RUN))?;
-        let Some(last) = due.last() else { return Ok(()) };
-        after = Some(*last);
-        for refund in due {
-            if service.is_skipped(SkippedTable::Refunds, refund.id.raw()) {
-                continue;
-            }
-            if run.stops() || attempts == REFUNDS_PER_RUN || monotonic().saturating_sub(started) > REFUND_TIME {
-                return Ok(());
-            }
-            attempts += 1;
-            match service.attempt_refund(refund) {
-                Ok(RefundOutcome::Answered) => run.report.answered_refunds += 1,
-                Ok(RefundOutcome::NotDue) => {}
-                // The gateway would not answer the other requests either.
-                Ok(RefundOutcome::Unavailable) => return Ok(()),
-                Err(error) if error.concerns_all_rows() => return Err(error),
-                Err(error) => run.skip(service, SkippedTable::Refunds, refund.id.raw(), &error),
-            }
-        }
-    }
-}
-
 impl TicketingService {
-    /// Asks the gateway about these checkouts, at the same time. Returns whether it answered.
-    fn attempt_due_checkouts(&self, gateway: &GatewayCalls, run: &mut Run<'_>, due: Vec<DueCheckout>) -> Result<bool> {
-        let due: Vec<_> =
-            due.into_iter().filter(|row| !self.is_skipped(SkippedTable::Checkouts, row.order.raw())).collect();
-        if due.is_empty() {
-            return Ok(true);
-        }
-        // A start, a close and a look-up.
-        let claim = gateway.timeout().saturating_mul(3).saturating_add(TIME_TO_RECORD);
-        let (rows, attempts) = self.store().write(move |tx| claim_all(tx, &due, claim))?;
-        for skipped in rows.skipped {
-            run.skip(self, SkippedTable::Checkouts, skipped.row.order.raw(), &skipped.error);
-        }
-        let results: Vec<_> = std::thread::scope(|scope| {
-            let calls: Vec<_> = attempts
-                .iter()
-                .map(|attempt| (attempt.order, scope.spawn(|| self.attempt_checkout(gateway, attempt))))
-                .collect();
-            calls.into_iter().map(|(order, call)| (order, call.join())).collect()
-        });
-        let mut is_available = true;
-        for (order, result) in results {
-            let result = result.unwrap_or_else(|_| Err(Error::Internal("an attempt panicked".to_owned())));
-            match result {
-                Ok(CheckoutProgress::Answered) => run.report.answered_checkouts += 1,
-                Ok(CheckoutProgress::Unavailable) => is_available = false,
-                Err(error) if error.concerns_all_rows() => return Err(error),
-                Err(error) => run.skip(self, SkippedTable::Checkouts, order.raw(), &error),
-            }
-        }
-        Ok(is_available)
-    }
-
     /// Whether a row could not be processed within the last minute.
-    fn is_skipped(&self, table: SkippedTable, key: i64) -> bool {
+    pub(super) fn is_skipped(&self, table: SkippedTable, key: i64) -> bool {
         self.inner.skipped_rows.contains(table, key, self.inner.environment.clock.monotonic())
     }
 

@@ -80,6 +80,7 @@ mod maintenance_guard;
 mod maintenance_steps;
 mod notification_handlers;
 mod open_store;
+mod payment_steps;
 mod skipped_rows;
 mod webhook_settings;
 mod write_quota;

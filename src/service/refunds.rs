@@ -183,7 +183,7 @@ impl TicketingService {
                 warn_of_refused_refund(order, problem);
                 RefundOutcome::Answered
             }
-            Err(GatewayError::Unavailable(problem)) => {
+            Err(GatewayError::Unavailable(problem) | GatewayError::NotExecuted(problem)) => {
                 tracing::warn!(
                     target: "ticketing::payment",
                     refund = %refund.id,
@@ -198,7 +198,9 @@ impl TicketingService {
         self.store_in_operation().write(move |tx| match &answer {
             Ok(()) => refund_attempts::refunded(tx, &attempt),
             Err(GatewayError::Refused(problem)) => refund_attempts::refused(tx, &attempt, problem),
-            Err(GatewayError::Unavailable(problem)) => refund_attempts::unavailable(tx, &attempt, problem),
+            Err(GatewayError::Unavailable(problem) | GatewayError::NotExecuted(problem)) => {
+                refund_attempts::unavailable(tx, &attempt, problem)
+            }
         })?;
         Ok(outcome)
     }

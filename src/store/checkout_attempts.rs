@@ -16,14 +16,14 @@ const CLOSE: &str = "UPDATE checkouts SET status = 'CLOSED', next_attempt_at = N
 const CLAIM: &str = "UPDATE checkouts SET attempts = attempts + 1, next_attempt_at = ?3
     WHERE order_id = ?1 AND (next_attempt_at <= ?2 OR status = 'CLOSING' AND next_attempt_at > ?4)";
 const ATTEMPT: &str = "SELECT c.order_id, c.status, c.attempts, o.organization_id, o.event_id, o.payment_reference,
-        o.hold_until
+        o.hold_until, c.expires_at
     FROM checkouts c JOIN orders o ON o.id = c.order_id WHERE c.order_id = ?1";
-pub(super) const DUE: &str = "SELECT order_id, next_attempt_at FROM checkouts
-    WHERE status = ?1 AND next_attempt_at <= ?2 AND (next_attempt_at, order_id) > (?4, ?5)
-    ORDER BY next_attempt_at, order_id LIMIT ?3";
-pub(super) const DUE_TOO_LATE: &str = "SELECT order_id, next_attempt_at FROM checkouts
-    WHERE status = ?1 AND next_attempt_at > ?2 AND (next_attempt_at, order_id) > (?4, ?5)
-    ORDER BY next_attempt_at, order_id LIMIT ?3";
+pub(super) const DUE: &str = "SELECT c.order_id, o.organization_id, o.payment_reference
+    FROM checkouts c JOIN orders o ON o.id = c.order_id WHERE c.status = ?1 AND c.next_attempt_at <= ?2
+    ORDER BY c.next_attempt_at, c.order_id LIMIT ?3";
+pub(super) const DUE_TOO_LATE: &str = "SELECT c.order_id, o.organization_id, o.payment_reference
+    FROM checkouts c JOIN orders o ON o.id = c.order_id WHERE c.status = ?1 AND c.next_attempt_at > ?2
+    ORDER BY c.next_attempt_at, c.order_id LIMIT ?3";
 const POSTPONE: &str = "UPDATE checkouts SET next_attempt_at = ?2, last_error = ?3 WHERE order_id = ?1
     AND status = ?4";
 pub(super) const COUNT_CLOSING: &str =
@@ -44,28 +44,28 @@ pub(crate) fn close(tx: &Transaction<'_>, order: OrderId, payment: Option<&str>)
 }
 
 /// A checkout about which the gateway is to be asked.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct DueCheckout {
     pub(crate) order: OrderId,
-    /// Since when, in milliseconds. It may be no time that a [`Timestamp`] can represent.
-    at: i64,
+    pub(crate) organization: OrganizationId,
+    /// Whether the gateway's id of the checkout is not known, because the gateway did not answer its start.
+    pub(crate) is_unanswered: bool,
 }
 
-/// Returns up to `limit` checkouts with this status that are due now, beginning after `after`. The one that has been due
-/// for the longest time comes first. Those to be closed whose due time comes from a clock that was wrong come last.
-pub(crate) fn due(
-    tx: &Transaction<'_>,
-    status: CheckoutStatus,
-    after: Option<DueCheckout>,
-    limit: i64,
-) -> Result<Vec<DueCheckout>> {
-    let (at, order) = after.map_or((i64::MIN, i64::MIN), |checkout| (checkout.at, checkout.order.raw()));
-    let decode = |row: &Row<'_>| Ok(DueCheckout { order: row.get("order_id")?, at: row.get("next_attempt_at")? });
-    let binds = [status.as_str().into(), tx.now().into(), limit.into(), at.into(), order.into()];
-    let mut due = tx.query_all(DUE, &binds, decode)?;
+/// Returns up to `limit` checkouts with this status that are due now. The one that has been due for the longest time comes
+/// first. Those to be closed whose due time comes from a clock that was wrong come last.
+pub(crate) fn due(tx: &Transaction<'_>, status: CheckoutStatus, limit: i64) -> Result<Vec<DueCheckout>> {
+    let decode = |row: &Row<'_>| {
+        Ok(DueCheckout {
+            order: row.get("order_id")?,
+            organization: row.get("organization_id")?,
+            is_unanswered: row.is_null("payment_reference")?,
+        })
+    };
+    let mut due = tx.query_all(DUE, &[status.as_str().into(), tx.now().into(), limit.into()], decode)?;
     let rest = limit - i64::try_from(due.len()).unwrap_or(limit);
     if rest > 0 && status == CheckoutStatus::Closing {
-        let binds = [status.as_str().into(), latest_due(tx).into(), rest.into(), at.into(), order.into()];
+        let binds = [status.as_str().into(), latest_due(tx).into(), rest.into()];
         due.extend(tx.query_all(DUE_TOO_LATE, &binds, decode)?);
     }
     Ok(due)
@@ -85,6 +85,8 @@ pub(crate) struct CheckoutAttempt {
     /// The gateway's id of the checkout. `None` if the gateway has not answered.
     pub(crate) reference: Option<String>,
     pub(crate) hold_until: Option<Timestamp>,
+    /// When the gateway ends the checkout by itself.
+    pub(crate) expires_at: Timestamp,
     /// The number of the attempt, counted from 1.
     pub(crate) number: i64,
 }
@@ -104,6 +106,7 @@ pub(crate) fn claim(tx: &Transaction<'_>, order: OrderId, until: Timestamp) -> R
             status: row.text_enum("status")?,
             reference: row.get("payment_reference")?,
             hold_until: row.get("hold_until")?,
+            expires_at: row.get("expires_at")?,
             number: row.get("attempts")?,
         })
     })

@@ -38,6 +38,8 @@ pub(crate) struct OrderToPay {
     pub(crate) redirect_urls: Option<CheckoutRedirectUrls>,
     pub(crate) event_title: String,
     pub(crate) public_url: Option<String>,
+    /// Whether the gateway was never asked for this checkout before.
+    pub(crate) is_first_start: bool,
 }
 
 impl OrderToPay {
@@ -58,6 +60,7 @@ impl OrderToPay {
             redirect_urls: request.checkout_redirect_urls.clone(),
             event_title,
             public_url,
+            is_first_start: true,
         }
     }
 
@@ -121,6 +124,7 @@ pub(crate) fn load(
         redirect_urls: details.checkout_redirect_urls,
         event_title,
         public_url: stored_url,
+        is_first_start: false,
     })
 }
 

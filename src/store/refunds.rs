@@ -32,12 +32,10 @@ const INSERT: &str = "INSERT INTO refunds (id, organization_id, order_id, event_
 const CLAIM: &str = "UPDATE refunds SET attempts = attempts + 1, next_attempt_at = ?3, updated_at = ?2
     WHERE id = ?1 AND status = 'DUE' AND (next_attempt_at <= ?2 OR next_attempt_at > ?4)
     RETURNING id, order_id, source, amount, currency, payment_reference, attempts";
-pub(super) const DUE: &str = "SELECT id, order_id, next_attempt_at FROM refunds
-    WHERE status = 'DUE' AND next_attempt_at <= ?1 AND (next_attempt_at, id) > (?3, ?4)
-    ORDER BY next_attempt_at, id LIMIT ?2";
-pub(super) const DUE_TOO_LATE: &str = "SELECT id, order_id, next_attempt_at FROM refunds
-    WHERE status = 'DUE' AND next_attempt_at > ?1 AND (next_attempt_at, id) > (?3, ?4)
-    ORDER BY next_attempt_at, id LIMIT ?2";
+pub(super) const DUE: &str = "SELECT id, order_id, organization_id FROM refunds
+    WHERE status = 'DUE' AND next_attempt_at <= ?1 ORDER BY next_attempt_at, id LIMIT ?2";
+pub(super) const DUE_TOO_LATE: &str = "SELECT id, order_id, organization_id FROM refunds
+    WHERE status = 'DUE' AND next_attempt_at > ?1 ORDER BY next_attempt_at, id LIMIT ?2";
 const CLOSE: &str = "UPDATE refunds SET status = ?2, last_error = ?3, updated_at = ?4 WHERE id = ?1 AND status = 'DUE'";
 const POSTPONE: &str = "UPDATE refunds SET next_attempt_at = ?2, last_error = ?3, updated_at = ?4
     WHERE id = ?1 AND status = 'DUE'";
@@ -255,15 +253,7 @@ pub(crate) fn claim(tx: &Transaction<'_>, id: RefundId, until: Timestamp) -> Res
 pub(crate) struct DueRefund {
     pub(crate) id: RefundId,
     pub(crate) order: OrderId,
-    /// Since when, in milliseconds. It may be no time that a [`Timestamp`] can represent.
-    at: i64,
-}
-
-impl DueRefund {
-    /// A refund that is due since now.
-    pub(crate) fn now(tx: &Transaction<'_>, id: RefundId, order: OrderId) -> Self {
-        Self { id, order, at: tx.now().millis() }
-    }
+    pub(crate) organization: OrganizationId,
 }
 
 /// The latest time at which a refund can be due. One that is due later was recorded while the clock was wrong: it counts
@@ -272,18 +262,16 @@ fn latest_due(tx: &Transaction<'_>) -> Timestamp {
     tx.now().saturating_add(LATEST_DUE)
 }
 
-/// Returns up to `limit` refunds that are due now, beginning after `after`. The one that has been due for the longest
-/// time comes first, and those whose due time comes from a clock that was wrong come last.
-pub(crate) fn due(tx: &Transaction<'_>, after: Option<DueRefund>, limit: i64) -> Result<Vec<DueRefund>> {
-    let (at, id) = after.map_or((i64::MIN, i64::MIN), |refund| (refund.at, refund.id.raw()));
+/// Returns up to `limit` refunds that are due now. The one that has been due for the longest time comes first, and those
+/// whose due time comes from a clock that was wrong come last.
+pub(crate) fn due(tx: &Transaction<'_>, limit: i64) -> Result<Vec<DueRefund>> {
     let decode = |row: &Row<'_>| {
-        Ok(DueRefund { id: row.get("id")?, order: row.get("order_id")?, at: row.get("next_attempt_at")? })
+        Ok(DueRefund { id: row.get("id")?, order: row.get("order_id")?, organization: row.get("organization_id")? })
     };
-    let mut due = tx.query_all(DUE, &[tx.now().into(), limit.into(), at.into(), id.into()], decode)?;
+    let mut due = tx.query_all(DUE, &[tx.now().into(), limit.into()], decode)?;
     let rest = limit - i64::try_from(due.len()).unwrap_or(limit);
     if rest > 0 {
-        let binds = [latest_due(tx).into(), rest.into(), at.into(), id.into()];
-        due.extend(tx.query_all(DUE_TOO_LATE, &binds, decode)?);
+        due.extend(tx.query_all(DUE_TOO_LATE, &[latest_due(tx).into(), rest.into()], decode)?);
     }
     Ok(due)
 }

@@ -1,8 +1,10 @@
 //! A payment gateway that behaves as a test says.
 
+use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use ticketing::id::OrganizationId;
 use ticketing::order::Order;
 use ticketing::payment::{
     Checkout, CheckoutRequest, CheckoutState, CheckoutTerms, CloseCheckout, GatewayError, GatewayEvent, GatewayNotice,
@@ -16,6 +18,7 @@ pub enum GatewayBehavior {
     Succeed,
     Refuse,
     Unavailable,
+    NotExecuted,
     Panic,
     /// Never return.
     Hang,
@@ -36,6 +39,8 @@ struct State {
     looked_up: Vec<LookUp>,
     refuses_terms: Option<String>,
     shortest_checkout: Duration,
+    /// The organizations for which nothing is answered.
+    disconnected: HashSet<OrganizationId>,
     /// What the next notices say, by the text of their body.
     notices: Vec<(String, GatewayNotice)>,
 }
@@ -60,6 +65,7 @@ impl FakeGateway {
             looked_up: Vec::new(),
             refuses_terms: None,
             shortest_checkout: Duration::ZERO,
+            disconnected: HashSet::new(),
             notices: Vec::new(),
         })))
     }
@@ -83,6 +89,11 @@ impl FakeGateway {
     /// Makes the gateway refuse the terms of every order.
     pub fn refuse_terms(&self, problem: &str) {
         self.state().refuses_terms = Some(problem.to_owned());
+    }
+
+    /// Answers no more requests to close a checkout, to look one up, or to refund a payment of an organization.
+    pub fn disconnect(&self, organization: OrganizationId) {
+        self.state().disconnected.insert(organization);
     }
 
     /// Sets the least time for which a checkout can be open.
@@ -135,11 +146,18 @@ impl FakeGateway {
     }
 }
 
+impl State {
+    fn behavior_for(&self, organization: OrganizationId, behavior: GatewayBehavior) -> GatewayBehavior {
+        if self.disconnected.contains(&organization) { GatewayBehavior::Unavailable } else { behavior }
+    }
+}
+
 fn respond<T>(behavior: GatewayBehavior, success: impl FnOnce() -> T) -> Result<T, GatewayError> {
     match behavior {
         GatewayBehavior::Succeed => Ok(success()),
         GatewayBehavior::Refuse => Err(GatewayError::Refused("the card is blocked".to_owned())),
         GatewayBehavior::Unavailable => Err(GatewayError::Unavailable("closed for lunch".to_owned())),
+        GatewayBehavior::NotExecuted => Err(GatewayError::NotExecuted("there is a queue outside".to_owned())),
         GatewayBehavior::Panic => panic!("the test made the gateway panic"),
         GatewayBehavior::Hang => loop {
             std::thread::park();
@@ -164,7 +182,7 @@ impl PaymentGateway for FakeGateway {
         let behavior = {
             let mut state = self.state();
             state.refunds.push(request.clone());
-            state.on_refund
+            state.behavior_for(request.organization_id, state.on_refund)
         };
         respond(behavior, || ())
     }
@@ -192,7 +210,7 @@ impl PaymentGateway for FakeGateway {
                 Some(CheckoutState::Open) => CheckoutState::Closed,
                 other => other.unwrap_or(CheckoutState::Unknown),
             };
-            (state.on_close, answer)
+            (state.behavior_for(request.organization_id, state.on_close), answer)
         };
         respond(behavior, || answer)
     }
@@ -201,7 +219,8 @@ impl PaymentGateway for FakeGateway {
         let (behavior, answer) = {
             let mut state = self.state();
             state.looked_up.push(request.clone());
-            (state.on_look_up, state.state.clone().unwrap_or(CheckoutState::Unknown))
+            let answer = state.state.clone().unwrap_or(CheckoutState::Unknown);
+            (state.behavior_for(request.organization_id, state.on_look_up), answer)
         };
         respond(behavior, || answer)
     }

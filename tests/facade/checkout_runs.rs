@@ -1,0 +1,197 @@
+//! Runs of the maintenance that ask the gateway: what fails for one checkout, or for one organization, delays no other.
+
+use std::time::Duration;
+
+use ticketing::Error;
+use ticketing::order::{CreateOrder, Order, OrderStatus};
+use ticketing::payment::{CheckoutState, CheckoutStatus, GatewayPayment};
+use ticketing::ticket_type::TicketType;
+
+use crate::common::*;
+
+/// The hold of the orders of the fixture.
+const HOLD: Duration = Duration::from_mins(30);
+
+fn fixture() -> (Fixture, TicketType) {
+    let fixture = Fixture::new();
+    fixture.gateway.set_state(Some(CheckoutState::Open));
+    let ticket_type = fixture.ticket_type(&fixture.event(), 1250, 1000);
+    (fixture, ticket_type)
+}
+
+fn run(fixture: &Fixture) {
+    fixture.service.run_maintenance().expect("maintenance");
+}
+
+fn cancelled_order(fixture: &Fixture, ticket_type: &TicketType) -> Order {
+    let order = fixture.order(ticket_type, 1);
+    fixture.service.cancel_order(&fixture.caller, order.id).expect("cancelled");
+    order
+}
+
+fn closing(fixture: &Fixture) -> i64 {
+    fixture.stored("SELECT COUNT(*) FROM checkouts WHERE status = 'CLOSING'")
+}
+
+fn status(fixture: &Fixture, order: &Order) -> CheckoutStatus {
+    fixture.service.get_checkout(&fixture.caller, order.id).expect("a checkout").status
+}
+
+fn fail_to_start(fixture: &Fixture, ticket_type: &TicketType) {
+    let failed = fixture
+        .service
+        .create_order(&fixture.caller, CreateOrder::new(ticket_type.event_id, new_customer(), ticket_type.id, 1));
+    assert!(matches!(failed, Err(Error::PaymentGatewayFailed(_))), "{failed:?}");
+}
+
+#[test]
+fn a_start_that_was_not_executed_is_never_asked_for_again() {
+    let (fixture, ticket_type) = fixture();
+    fixture.gateway.on_checkout(GatewayBehavior::NotExecuted);
+    fail_to_start(&fixture, &ticket_type);
+    assert_eq!(fixture.stored("SELECT COUNT(*) FROM checkouts WHERE status = 'CLOSED'"), 1);
+    assert_eq!(fixture.stored("SELECT held FROM ticket_types"), 0);
+    fixture.gateway.on_checkout(GatewayBehavior::Succeed);
+    for _ in 0..3 {
+        run(&fixture);
+        fixture.clock.advance(Duration::from_hours(1));
+    }
+    assert_eq!((fixture.gateway.checkouts().len(), fixture.gateway.closed().len()), (1, 0));
+}
+
+#[test]
+fn a_start_for_which_no_call_was_free_is_never_asked_for_again() {
+    let fixture = Fixture::with_gateway(|builder| builder.gateway_timeout(Duration::from_millis(50)).gateway_calls(1));
+    let ticket_type = fixture.ticket_type(&fixture.event(), 1250, 10);
+    fixture.gateway.on_checkout(GatewayBehavior::Hang);
+    fail_to_start(&fixture, &ticket_type);
+    // The first call hangs: it is to be closed. The second one was never made.
+    fail_to_start(&fixture, &ticket_type);
+    assert_eq!(fixture.gateway.checkouts().len(), 1);
+    assert_eq!((closing(&fixture), fixture.stored("SELECT COUNT(*) FROM checkouts")), (1, 2));
+}
+
+#[test]
+fn one_run_closes_as_many_checkouts_as_it_has_time_for() {
+    let (fixture, ticket_type) = fixture();
+    for _ in 0..150 {
+        cancelled_order(&fixture, &ticket_type);
+    }
+    run(&fixture);
+    assert_eq!((closing(&fixture), fixture.gateway.closed().len()), (0, 150));
+}
+
+#[test]
+fn an_organization_whose_account_does_not_answer_keeps_nobody_else_s_checkouts_open() {
+    let (fixture, ticket_type) = fixture();
+    let other = fixture.other_organization();
+    fixture.gateway.disconnect(fixture.caller.organization());
+    for _ in 0..40 {
+        cancelled_order(&fixture, &ticket_type);
+    }
+    let event = fixture.service.create_event(&other, new_event(|_| {})).expect("an event");
+    let new = ticketing::ticket_type::CreateTicketType::new("Seat", eur(1250), 10);
+    let seats = fixture.service.create_ticket_type(&other, event.id, new).expect("a ticket type");
+    let created = fixture.service.create_order(&other, new_order(event.id, seats.id, 1)).expect("an order");
+    fixture.service.cancel_order(&other, created.order.id).expect("cancelled");
+    run(&fixture);
+    let checkout = fixture.service.get_checkout(&other, created.order.id).expect("a checkout");
+    assert_eq!(checkout.status, CheckoutStatus::Closed);
+    assert_eq!(closing(&fixture), 40);
+}
+
+#[test]
+fn an_organization_whose_account_does_not_answer_delays_nobody_else_s_refunds() {
+    let (fixture, ticket_type) = fixture();
+    let other = fixture.other_organization();
+    let event = fixture.service.create_event(&other, new_event(|_| {})).expect("an event");
+    let new = ticketing::ticket_type::CreateTicketType::new("Seat", eur(1250), 10);
+    let seats = fixture.service.create_ticket_type(&other, event.id, new).expect("a ticket type");
+    fixture.gateway.on_refund(GatewayBehavior::Unavailable);
+    for _ in 0..10 {
+        let order = fixture.paid_order(&ticket_type, 1);
+        fixture.service.cancel_order(&fixture.caller, order.id).expect("cancelled");
+    }
+    let created = fixture.service.create_order(&other, new_order(event.id, seats.id, 1)).expect("an order");
+    fixture.service.payment_completed(&other, created.order.id).expect("paid");
+    fixture.service.cancel_order(&other, created.order.id).expect("cancelled");
+    fixture.gateway.on_refund(GatewayBehavior::Succeed);
+    fixture.gateway.disconnect(fixture.caller.organization());
+    fixture.clock.advance(Duration::from_mins(1));
+    let before = fixture.gateway.refunds().len();
+    let report = fixture.service.run_maintenance().expect("a run");
+    assert_eq!(report.answered_refunds, 1);
+    assert_eq!(fixture.gateway.refunds().len() - before, 2, "the others of the same organization wait");
+}
+
+#[test]
+fn closings_that_fail_do_not_keep_a_lost_payment_from_being_found() {
+    let (fixture, ticket_type) = fixture();
+    let paid = fixture.order(&ticket_type, 1);
+    fixture.clock.advance(HOLD - Duration::from_secs(60));
+    for _ in 0..40 {
+        cancelled_order(&fixture, &ticket_type);
+    }
+    fixture.gateway.on_close(GatewayBehavior::Unavailable);
+    fixture.gateway.set_state(Some(CheckoutState::Paid(GatewayPayment::new("pi_1", paid.total, "EUR"))));
+    run(&fixture);
+    assert_eq!(fixture.order_status(paid.id), OrderStatus::Completed);
+    assert_eq!(closing(&fixture), 40);
+}
+
+#[test]
+fn a_checkout_that_somebody_may_pay_is_closed_before_starts_that_nobody_has_heard_of() {
+    let (fixture, ticket_type) = fixture();
+    let order = fixture.order(&ticket_type, 1);
+    fixture.gateway.on_checkout(GatewayBehavior::Unavailable);
+    for _ in 0..40 {
+        fail_to_start(&fixture, &ticket_type);
+    }
+    fixture.clock.advance(Duration::from_secs(1));
+    fixture.service.cancel_order(&fixture.caller, order.id).expect("cancelled");
+    run(&fixture);
+    assert_eq!(status(&fixture, &order), CheckoutStatus::Closed);
+}
+
+#[test]
+fn a_gateway_that_refuses_to_say_what_became_of_a_checkout_is_asked_until_a_day_after_its_end() {
+    let (fixture, ticket_type) = fixture();
+    let order = cancelled_order(&fixture, &ticket_type);
+    fixture.gateway.on_close(GatewayBehavior::Refuse);
+    fixture.gateway.on_look_up(GatewayBehavior::Refuse);
+    let mut attempts = Vec::new();
+    for minute in 0..=30 + 25 * 60 {
+        let before = fixture.gateway.looked_up().len();
+        run(&fixture);
+        if fixture.gateway.looked_up().len() > before {
+            attempts.push(minute);
+        }
+        let expected = if minute < 30 + 24 * 60 { CheckoutStatus::Closing } else { CheckoutStatus::Closed };
+        assert_eq!(status(&fixture, &order), expected, "minute {minute}");
+        fixture.clock.advance(Duration::from_mins(1));
+    }
+    // With a doubling delay until the checkout ends, then as after the end of a hold.
+    assert_eq!(attempts[attempts.len() - 4..], [30, 35, 90, 30 + 24 * 60]);
+    assert!(attempts.len() > 8, "{attempts:?}");
+}
+
+#[test]
+fn a_checkout_is_closed_when_the_gateway_has_the_right_account_again() {
+    let (fixture, ticket_type) = fixture();
+    let order = cancelled_order(&fixture, &ticket_type);
+    fixture.gateway.on_close(GatewayBehavior::Refuse);
+    fixture.gateway.on_look_up(GatewayBehavior::Refuse);
+    for _ in 0..100 {
+        run(&fixture);
+        fixture.clock.advance(Duration::from_secs(1));
+    }
+    assert_eq!(fixture.service.backlog().expect("a backlog").checkouts_closing, 1);
+    fixture.gateway.on_close(GatewayBehavior::Succeed);
+    fixture.clock.advance(Duration::from_mins(2));
+    run(&fixture);
+    assert_eq!(status(&fixture, &order), CheckoutStatus::Closed);
+    let closed = fixture.gateway.closed().len();
+    fixture.clock.advance(Duration::from_hours(48));
+    run(&fixture);
+    assert_eq!(fixture.gateway.closed().len(), closed, "it is not asked again");
+}
