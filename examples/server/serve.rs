@@ -19,7 +19,7 @@ use crate::stripe::StripeSettings;
 /// fails: the next start recovers what was acknowledged.
 pub(crate) fn run(settings: Settings) -> Result<(), Failure> {
     start_log(settings.log_format);
-    let with_gateway = gateway(settings.stripe.as_ref())?;
+    let gateway = Gateway::new(settings.stripe.as_ref())?;
     // The sockets come before the database: if a port is in use, no file is created. The default of the public URL needs
     // the actual port.
     let Bound { listener, address } = Bound::new(settings.listen)?;
@@ -32,13 +32,16 @@ pub(crate) fn run(settings: Settings) -> Result<(), Failure> {
     if let Some(seats) = settings.max_reserved_per_customer {
         builder = builder.max_reserved_per_customer(seats);
     }
-    let service = with_gateway(builder)
+    let service = (gateway.set)(builder)
         .order_hold(settings.order_hold)
         .write_quota(settings.write_quota)
         .public_url(public_url)
         .allow_local_webhooks(settings.allow_local_webhooks)
         .copy_before_migration(settings.migration_copy)
         .open()?;
+    if gateway.takes_no_money {
+        print_line("Warning: Stripe's secret key is one of test mode. Orders are completed without real money.")?;
+    }
     print_startup(&service, address, metrics.as_ref().map(|metrics| metrics.address))?;
     if settings.allow_local_webhooks {
         print_line("Warning: webhook receivers may be on this machine and use plain http. For development only.")?;
@@ -79,17 +82,27 @@ pub(crate) fn run(settings: Settings) -> Result<(), Failure> {
     served.map_err(|error| Failure::Run(format!("the server failed: {error}")))
 }
 
-/// Returns a function that sets the payment gateway. What it needs is read before a database is created.
-fn gateway(stripe: Option<&StripeSettings>) -> Result<Box<dyn FnOnce(Builder) -> Builder>, Failure> {
-    match stripe {
-        None => Ok(Box::new(Builder::sandbox_gateway)),
-        #[cfg(feature = "stripe")]
-        Some(settings) => {
-            let gateway = crate::stripe::gateway(settings)?;
-            Ok(Box::new(|builder| builder.payment_gateway(gateway)))
+/// The payment gateway.
+struct Gateway {
+    set: Box<dyn FnOnce(Builder) -> Builder>,
+    /// Whether it looks like one that takes real money, and takes none.
+    takes_no_money: bool,
+}
+
+impl Gateway {
+    /// Reads what the gateway needs: before a database is created.
+    fn new(stripe: Option<&StripeSettings>) -> Result<Self, Failure> {
+        match stripe {
+            None => Ok(Self { set: Box::new(Builder::sandbox_gateway), takes_no_money: false }),
+            #[cfg(feature = "stripe")]
+            Some(settings) => {
+                let gateway = crate::stripe::gateway(settings)?;
+                let takes_no_money = gateway.livemode() == Some(false);
+                Ok(Self { set: Box::new(|builder| builder.payment_gateway(gateway)), takes_no_money })
+            }
+            #[cfg(not(feature = "stripe"))]
+            Some(_) => Err(crate::stripe::not_compiled()),
         }
-        #[cfg(not(feature = "stripe"))]
-        Some(_) => Err(crate::stripe::not_compiled()),
     }
 }
 

@@ -8,6 +8,7 @@ use rustls::crypto::CryptoProvider;
 use super::account::{Accounts, ConnectedAccount};
 use super::client::Client;
 use super::gateway::StripeGateway;
+use super::rate_limit::{PER_OPERATION, RateLimit};
 use crate::error::{Error, Result};
 use crate::model::id::OrganizationId;
 use crate::model::secret::Secret;
@@ -23,6 +24,7 @@ pub struct StripeGatewayBuilder {
     secrets: Vec<Secret>,
     accounts: Accounts,
     api_base: String,
+    requests_per_second: u32,
     provider: Option<Arc<CryptoProvider>>,
 }
 
@@ -35,6 +37,7 @@ impl StripeGateway {
             secrets: Vec::new(),
             accounts: Accounts::default(),
             api_base: API_BASE.to_owned(),
+            requests_per_second: PER_OPERATION,
             provider: None,
         }
     }
@@ -88,6 +91,19 @@ impl StripeGatewayBuilder {
         self
     }
 
+    /// Sets how many requests are sent in a second for the same operation of the API, such as creating a session. Default:
+    /// 20. Further ones wait, for up to 10 seconds. In live mode, all operations together get four times as many, and in test
+    /// mode as many.
+    ///
+    /// Stripe allows 25, and in all 100 in live mode and 25 in a sandbox
+    /// ([rate limits](https://docs.stripe.com/rate-limits)). Set more if Stripe has raised the limits of the account, and
+    /// fewer for each of several processes.
+    #[must_use]
+    pub const fn requests_per_second(mut self, requests: u32) -> Self {
+        self.requests_per_second = requests;
+        self
+    }
+
     /// Sets the implementation of cryptography, which rustls calls a provider. Default: the default of the process, or
     /// *ring* if the process has none and the feature `ring` is enabled. See
     /// [`HttpsTransportBuilder::crypto_provider`](crate::webhook::HttpsTransportBuilder::crypto_provider).
@@ -97,11 +113,12 @@ impl StripeGatewayBuilder {
         self
     }
 
-    /// Creates the gateway. Nothing is sent: [`StripeGateway::check_setup`] tells whether Stripe accepts the key.
+    /// Creates the gateway. Nothing is sent: [`StripeGateway::check_setup`] tells whether Stripe accepts the key. With a key
+    /// of test mode, a warning is logged.
     ///
     /// # Errors
     /// [`Error::Validation`] if the key is empty or has characters that cannot be sent, a signing secret is empty, the
-    /// URL of the API is not allowed, or there is no implementation of cryptography.
+    /// URL of the API is not allowed, no requests may be sent in a second, or there is no implementation of cryptography.
     pub fn build(self) -> Result<StripeGateway> {
         if self.key.expose().trim().is_empty() {
             return Err(Error::field("secret_key", "must not be empty"));
@@ -115,10 +132,28 @@ impl StripeGatewayBuilder {
                 such as https://api.stripe.com";
             return Err(Error::field("api_base", message));
         }
+        if self.requests_per_second == 0 {
+            return Err(Error::field("requests_per_second", "must be at least 1"));
+        }
         let provider = choose_crypto_provider(self.provider, "StripeGatewayBuilder")?;
-        let client = Client::new(base, &self.key, provider)?;
-        Ok(StripeGateway::new(client, self.secrets, self.accounts))
+        let livemode = livemode(self.key.expose());
+        let rate_limit = RateLimit::new(self.requests_per_second, livemode != Some(false));
+        let client = Client::new(base, &self.key, rate_limit, provider)?;
+        if livemode == Some(false) {
+            tracing::warn!(
+                target: "ticketing::payment",
+                "the secret key of Stripe is one of test mode: orders are completed without real money"
+            );
+        }
+        Ok(StripeGateway::new(client, livemode, self.secrets, self.accounts))
     }
+}
+
+/// Whether a key is one of live mode: secret keys begin with `sk_live_` or `sk_test_`, and restricted ones with `rk_live_`
+/// or `rk_test_`. `None` for others.
+fn livemode(key: &str) -> Option<bool> {
+    let rest = key.strip_prefix("sk_").or_else(|| key.strip_prefix("rk_"))?;
+    [("live_", true), ("test_", false)].into_iter().find(|(mode, _)| rest.starts_with(mode)).map(|(_, is_live)| is_live)
 }
 
 /// Whether requests may be sent to this URL. With plain http, the key would be readable on the network.
@@ -151,6 +186,21 @@ impl fmt::Debug for StripeGatewayBuilder {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_beginning_of_a_key_tells_its_mode() {
+        for (key, expected) in [
+            ("sk_live_1", Some(true)),
+            ("rk_live_1", Some(true)),
+            ("sk_test_1", Some(false)),
+            ("rk_test_1", Some(false)),
+            ("sk_org_live_1", None),
+            ("live_1", None),
+            ("", None),
+        ] {
+            assert_eq!(livemode(key), expected, "{key}");
+        }
+    }
 
     #[test]
     fn requests_are_sent_with_https_or_to_this_machine() {

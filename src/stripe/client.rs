@@ -1,6 +1,6 @@
 //! The HTTP client for Stripe's API, on ureq.
 
-use std::io::Read;
+use std::io::{ErrorKind, Read};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,12 +8,15 @@ use rustls::crypto::CryptoProvider;
 use serde_json::Value;
 use ureq::config::Config;
 use ureq::http::HeaderValue;
-use ureq::http::header::{AUTHORIZATION, CONTENT_TYPE};
+use ureq::http::header::{AUTHORIZATION, CONTENT_TYPE, DATE};
 use ureq::tls::RootCerts;
-use ureq::{Agent, Body, http};
+use ureq::{Agent, AsSendBody, Body, Timeout, http};
 
+use super::clock_check::ClockCheck;
 use super::failure::{ErrorAnswer, Failure};
 use super::form::Form;
+use super::rate_limit::{RateLimit, operation};
+use crate::environment::{Clock, Entropy, SystemClock, SystemEntropy};
 use crate::error::{Error, Result};
 use crate::model::secret::Secret;
 use crate::webhook::tls_config;
@@ -22,10 +25,19 @@ use crate::webhook::tls_config;
 /// was generated for.
 const API_VERSION: &str = "2026-10-28.endive";
 
-/// How long a request may take. It is less than a call to the gateway may take by default, so that the call can still
-/// say what failed.
+/// How long a request may take, with the time for which it waits, and with its repetitions. It is less than a call to the
+/// gateway may take by default, so that the call can still say what failed.
 const TIMEOUT: Duration = Duration::from_secs(15);
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// How much of this time is left to Stripe at least.
+const TIME_TO_ANSWER: Duration = Duration::from_secs(5);
+
+/// How often a request is sent again that Stripe has turned away.
+const MAX_REPETITIONS: u32 = 2;
+
+/// How long to wait before the first repetition, at most. Before each further one it is twice as long.
+const LONGEST_PAUSE: Duration = Duration::from_millis(500);
 
 /// The largest answer in bytes. A list of 100 refunds has about 100 KB.
 const MAX_ANSWER: u64 = 4 * 1024 * 1024;
@@ -39,6 +51,8 @@ pub(super) struct Client {
     /// The URL of the API, without `/v1` and without a trailing slash.
     base: String,
     authorization: HeaderValue,
+    rate_limit: RateLimit,
+    clock_check: ClockCheck,
 }
 
 /// A request: the path after `/v1/`, and the parameters.
@@ -64,7 +78,12 @@ impl Client {
     ///
     /// # Errors
     /// [`Error::Validation`] if the key cannot be sent in a header.
-    pub(super) fn new(base: String, key: &Secret, provider: Arc<CryptoProvider>) -> Result<Self> {
+    pub(super) fn new(
+        base: String,
+        key: &Secret,
+        rate_limit: RateLimit,
+        provider: Arc<CryptoProvider>,
+    ) -> Result<Self> {
         let authorization = HeaderValue::try_from(format!("Bearer {}", key.expose()));
         let mut authorization =
             authorization.map_err(|_| Error::field("secret_key", "must be a secret key of Stripe, in one line"))?;
@@ -83,7 +102,7 @@ impl Client {
             .max_idle_connections_per_host(IDLE_CONNECTIONS)
             .max_idle_age(IDLE_AGE)
             .build();
-        Ok(Self { agent: config.new_agent(), base, authorization })
+        Ok(Self { agent: config.new_agent(), base, authorization, rate_limit, clock_check: ClockCheck::default() })
     }
 
     pub(super) fn base(&self) -> &str {
@@ -94,17 +113,60 @@ impl Client {
     pub(super) fn get(&self, call: &Call<'_>) -> Result<Reply, Failure> {
         let query = call.form.encode();
         let separator = if query.is_empty() { "" } else { "?" };
-        let request = http::Request::get(format!("{}/v1/{}{separator}{query}", self.base, call.path));
-        let request = self.with_headers(request, call).body(()).map_err(not_built)?;
-        read(self.agent.run(request))
+        let url = format!("{}/v1/{}{separator}{query}", self.base, call.path);
+        self.send(&operation("GET", call.path), |timeout| {
+            let request = self.with_headers(http::Request::get(&url), call).body(()).map_err(not_built)?;
+            self.send_once(request, timeout)
+        })
     }
 
     /// Creates or changes an object.
     pub(super) fn post(&self, call: &Call<'_>) -> Result<Reply, Failure> {
-        let request = http::Request::post(format!("{}/v1/{}", self.base, call.path));
-        let request = request.header(CONTENT_TYPE, "application/x-www-form-urlencoded");
-        let request = self.with_headers(request, call).body(call.form.encode()).map_err(not_built)?;
-        read(self.agent.run(request))
+        let body = call.form.encode();
+        let url = format!("{}/v1/{}", self.base, call.path);
+        self.send(&operation("POST", call.path), |timeout| {
+            let request = http::Request::post(&url).header(CONTENT_TYPE, "application/x-www-form-urlencoded");
+            let request = self.with_headers(request, call).body(body.clone()).map_err(not_built)?;
+            self.send_once(request, timeout)
+        })
+    }
+
+    /// Sends a request when the rate limit allows it. It is sent again if Stripe asks for that, or has turned it away because
+    /// there were too many.
+    fn send(&self, operation: &str, send: impl Fn(Duration) -> Result<Reply, Failure>) -> Result<Reply, Failure> {
+        let started = SystemClock.monotonic();
+        let time_left = || TIMEOUT.saturating_sub(SystemClock.monotonic().saturating_sub(started));
+        let mut repetitions = 0;
+        // The failure of an earlier attempt that may have been executed.
+        let mut earlier = None;
+        loop {
+            let patience = time_left().saturating_sub(TIME_TO_ANSWER);
+            let result = match self.rate_limit.reserve(operation, SystemClock.monotonic(), patience) {
+                Some(wait) => {
+                    std::thread::sleep(wait);
+                    send(time_left())
+                }
+                None => Err(Failure::NotSent("too many requests are waiting to be sent".to_owned())),
+            };
+            let failure = match result {
+                Ok(reply) => return Ok(reply),
+                Err(failure) => failure,
+            };
+            let pause = pause_before(repetitions);
+            if !failure.asks_to_repeat() || repetitions == MAX_REPETITIONS || time_left() < pause + TIME_TO_ANSWER {
+                return Err(if failure.was_not_executed() { earlier.unwrap_or(failure) } else { failure });
+            }
+            if !failure.was_not_executed() {
+                earlier = Some(failure);
+            }
+            repetitions += 1;
+            std::thread::sleep(pause);
+        }
+    }
+
+    fn send_once(&self, request: http::Request<impl AsSendBody>, timeout: Duration) -> Result<Reply, Failure> {
+        let request = self.agent.configure_request(request).timeout_global(Some(timeout)).build();
+        self.read(self.agent.run(request))
     }
 
     fn with_headers(&self, request: http::request::Builder, call: &Call<'_>) -> http::request::Builder {
@@ -118,42 +180,62 @@ impl Client {
         }
         request
     }
+
+    fn read(&self, result: Result<http::Response<Body>, ureq::Error>) -> Result<Reply, Failure> {
+        let mut response = result.map_err(|error| failed(&error))?;
+        let status = response.status().as_u16();
+        let header = |name: &str| response.headers().get(name).and_then(|value| value.to_str().ok());
+        self.clock_check.compare(header(DATE.as_str()), SystemClock.now(), SystemClock.monotonic());
+        let replayed = header("Idempotent-Replayed") == Some("true");
+        let should_repeat = header("Stripe-Should-Retry").and_then(|value| value.parse().ok());
+        let request = header("Request-Id").map(str::to_owned);
+        let mut bytes = Vec::new();
+        let whole = response.body_mut().as_reader().take(MAX_ANSWER).read_to_end(&mut bytes);
+        let parsed: Result<Value, _> = serde_json::from_slice(&bytes);
+        if !(200..300).contains(&status) {
+            let body = parsed.unwrap_or_default();
+            let answer = ErrorAnswer::new(status, replayed, request.as_deref(), &body);
+            return Err(Failure::Answer(answer.should_repeat(should_repeat)));
+        }
+        if whole.is_err() {
+            return Err(Failure::NoAnswer("the answer was interrupted".to_owned()));
+        }
+        let body = parsed.map_err(|_| Failure::Unexpected("it is not JSON".to_owned()))?;
+        Ok(Reply { body, replayed })
+    }
+}
+
+/// How long to wait before a request is sent again: at random, so that requests that were turned away together do not come
+/// back together.
+fn pause_before(repetition: u32) -> Duration {
+    let mut random = [0];
+    SystemEntropy.fill(&mut random);
+    let longest = LONGEST_PAUSE * 2_u32.pow(repetition);
+    longest / 2 + longest / 2 * u32::from(random[0]) / 255
 }
 
 fn not_built(_: http::Error) -> Failure {
-    Failure::NoAnswer("the request could not be built".to_owned())
-}
-
-fn read(result: Result<http::Response<Body>, ureq::Error>) -> Result<Reply, Failure> {
-    let mut response = result.map_err(|error| Failure::NoAnswer(describe(&error)))?;
-    let status = response.status().as_u16();
-    let header = |name: &str| response.headers().get(name).and_then(|value| value.to_str().ok());
-    let replayed = header("Idempotent-Replayed") == Some("true");
-    let request = header("Request-Id").map(str::to_owned);
-    let mut bytes = Vec::new();
-    let whole = response.body_mut().as_reader().take(MAX_ANSWER).read_to_end(&mut bytes);
-    let parsed: Result<Value, _> = serde_json::from_slice(&bytes);
-    if !(200..300).contains(&status) {
-        let body = parsed.unwrap_or_default();
-        return Err(Failure::Answer(ErrorAnswer::new(status, replayed, request.as_deref(), &body)));
-    }
-    if whole.is_err() {
-        return Err(Failure::NoAnswer("the answer was interrupted".to_owned()));
-    }
-    let body = parsed.map_err(|_| Failure::Unexpected("it is not JSON".to_owned()))?;
-    Ok(Reply { body, replayed })
+    Failure::NotSent("the request could not be built".to_owned())
 }
 
 /// Says what failed, without the text of the operating system.
-fn describe(error: &ureq::Error) -> String {
-    let problem = match error {
-        ureq::Error::Timeout(_) => return format!("no answer within {} s", TIMEOUT.as_secs()),
-        ureq::Error::HostNotFound => "the host was not found",
-        ureq::Error::ConnectionFailed => "the connection failed",
-        ureq::Error::Tls(_) | ureq::Error::Rustls(_) => "the TLS handshake failed",
-        ureq::Error::Protocol(_) => "the answer is not valid HTTP",
-        ureq::Error::Io(error) => return format!("the connection failed ({})", error.kind()),
-        _ => "the request failed",
+fn failed(error: &ureq::Error) -> Failure {
+    let (was_sent, problem) = match error {
+        ureq::Error::Timeout(Timeout::Resolve | Timeout::Connect) => (false, "no connection in time"),
+        ureq::Error::Timeout(_) => (true, "no answer in time"),
+        ureq::Error::HostNotFound => (false, "the host was not found"),
+        ureq::Error::ConnectionFailed => (false, "the connection failed"),
+        ureq::Error::Tls(_) | ureq::Error::Rustls(_) => (true, "the TLS handshake failed"),
+        ureq::Error::Protocol(_) => (true, "the answer is not valid HTTP"),
+        ureq::Error::Io(error) => {
+            let before_sending = matches!(
+                error.kind(),
+                ErrorKind::ConnectionRefused | ErrorKind::HostUnreachable | ErrorKind::NetworkUnreachable
+            );
+            let problem = format!("the connection failed ({})", error.kind());
+            return if before_sending { Failure::NotSent(problem) } else { Failure::NoAnswer(problem) };
+        }
+        _ => (true, "the request failed"),
     };
-    problem.to_owned()
+    if was_sent { Failure::NoAnswer(problem.to_owned()) } else { Failure::NotSent(problem.to_owned()) }
 }

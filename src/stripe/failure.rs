@@ -10,6 +10,8 @@ use crate::payment::GatewayError;
 /// codes and the id of the request, with which the Dashboard shows the rest.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Failure {
+    /// The request was not sent.
+    NotSent(String),
     /// Stripe did not answer, or not in time. The request may have been executed.
     NoAnswer(String),
     /// Stripe answered with an error.
@@ -24,6 +26,8 @@ pub(super) struct ErrorAnswer {
     pub(super) status: u16,
     /// Whether Stripe repeated the answer to an earlier request with the same idempotency key.
     pub(super) replayed: bool,
+    /// Whether Stripe says that the request should be sent again.
+    should_repeat: Option<bool>,
     kind: Option<String>,
     code: Option<String>,
     parameter: Option<String>,
@@ -48,11 +52,17 @@ impl ErrorAnswer {
         Self {
             status,
             replayed,
+            should_repeat: None,
             kind: text("type").and_then(identifier),
             code: text("code").and_then(identifier),
             parameter: text("param").and_then(identifier),
             request: request.and_then(identifier),
         }
+    }
+
+    /// Sets what the header `Stripe-Should-Retry` says.
+    pub(super) fn should_repeat(self, should_repeat: Option<bool>) -> Self {
+        Self { should_repeat, ..self }
     }
 
     pub(super) fn has_code(&self, code: &str) -> bool {
@@ -66,6 +76,12 @@ impl ErrorAnswer {
         (self.replayed && self.is_temporary()) || has_other_parameters
     }
 
+    /// Whether the request was certainly not executed, and may be later: Stripe looks at the key and at its rate limits
+    /// before it looks at anything else, also at idempotency keys.
+    fn is_before_execution(&self) -> bool {
+        matches!(self.status, 401 | 403 | 429)
+    }
+
     /// Whether the same request may succeed later. Statuses: 401 and 403 are about the key, which the operator can
     /// replace; 409 and 429 are about other requests; 5xx are failures of Stripe.
     fn is_temporary(&self) -> bool {
@@ -74,9 +90,29 @@ impl ErrorAnswer {
     }
 }
 
+impl Failure {
+    /// Whether the request was certainly not executed.
+    pub(super) fn was_not_executed(&self) -> bool {
+        match self {
+            Self::NotSent(_) => true,
+            Self::Answer(answer) => answer.is_before_execution(),
+            Self::NoAnswer(_) | Self::Unexpected(_) => false,
+        }
+    }
+
+    /// Whether the request should be sent again within a second: Stripe says so, or answers that there were too many.
+    pub(super) fn asks_to_repeat(&self) -> bool {
+        match self {
+            Self::Answer(answer) => answer.should_repeat.unwrap_or(answer.status == 429),
+            Self::NotSent(_) | Self::NoAnswer(_) | Self::Unexpected(_) => false,
+        }
+    }
+}
+
 impl From<Failure> for GatewayError {
     fn from(failure: Failure) -> Self {
         match &failure {
+            failure if failure.was_not_executed() => Self::NotExecuted(failure.to_string()),
             Failure::Answer(answer) if !answer.is_temporary() => Self::Refused(failure.to_string()),
             _ => Self::Unavailable(failure.to_string()),
         }
@@ -86,6 +122,7 @@ impl From<Failure> for GatewayError {
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::NotSent(problem) => write!(f, "nothing was sent to Stripe: {problem}"),
             Self::NoAnswer(problem) => write!(f, "Stripe did not answer: {problem}"),
             Self::Answer(answer) => write!(f, "Stripe answered {answer}"),
             Self::Unexpected(problem) => write!(f, "the answer of Stripe is not understood: {problem}"),
@@ -101,6 +138,9 @@ impl fmt::Display for ErrorAnswer {
         }
         if let Some(parameter) = &self.parameter {
             write!(f, " for {parameter}")?;
+            if parameter == "expires_at" {
+                write!(f, ": is the clock of this machine right?")?;
+            }
         }
         match self.status {
             401 => write!(f, ": it does not accept the secret key")?,
@@ -140,12 +180,9 @@ mod tests {
     #[test]
     fn errors_that_may_pass_are_unavailable_and_others_are_refused() {
         for (status, code) in [
-            (401, ""),
-            (403, ""),
             (409, ""),
+            (409, "idempotency_key_in_use"),
             (424, ""),
-            (429, "rate_limit"),
-            (429, "lock_timeout"),
             (500, ""),
             (502, ""),
             (503, ""),
@@ -167,6 +204,19 @@ mod tests {
         }
         let error = GatewayError::from(Failure::NoAnswer("timed out".to_owned()));
         assert!(matches!(error, GatewayError::Unavailable(_)));
+    }
+
+    /// Stripe's page "Advanced error handling": "a request that's rate limited with a 429 can produce a different result with
+    /// the same idempotency key because rate limiters run before the API's idempotency layer. The same goes for a 401 that
+    /// omitted an API key".
+    #[test]
+    fn a_request_that_stripe_did_not_let_in_was_not_executed() {
+        for (status, code) in [(401, ""), (403, ""), (429, "rate_limit"), (429, "lock_timeout"), (429, "")] {
+            let error = GatewayError::from(Failure::Answer(answer(status, &json!({"code": code}))));
+            assert!(matches!(error, GatewayError::NotExecuted(_)), "{status} {code}: {error}");
+        }
+        let error = GatewayError::from(Failure::NotSent("the connection was refused".to_owned()));
+        assert!(matches!(error, GatewayError::NotExecuted(_)));
     }
 
     #[test]

@@ -3,13 +3,15 @@
 use std::fmt;
 use std::time::Duration;
 
+use serde_json::Value;
+
 use super::account::Accounts;
 use super::amounts;
 use super::client::{Call, Client};
-use super::failure::Failure;
+use super::failure::{ErrorAnswer, Failure};
 use super::form::Form;
 use super::session::{self, is_session_id};
-use super::{notices, refunds, signature};
+use super::{lost_session, notices, refunds, signature};
 use crate::model::id::OrganizationId;
 use crate::model::secret::Secret;
 use crate::model::timestamp::Timestamp;
@@ -18,16 +20,26 @@ use crate::payment::{
     NoticeError, NoticeHeaders, PaymentGateway, RefundRequest,
 };
 
+const OTHER_MODE: &str = "the session is one of live mode and the secret key one of test mode, or the other way round";
+
 /// A payment gateway that takes payments with Stripe Checkout: see the [module](super).
 pub struct StripeGateway {
     pub(super) client: Client,
+    livemode: Option<bool>,
     secrets: Vec<Secret>,
     accounts: Accounts,
 }
 
 impl StripeGateway {
-    pub(super) fn new(client: Client, secrets: Vec<Secret>, accounts: Accounts) -> Self {
-        Self { client, secrets, accounts }
+    pub(super) fn new(client: Client, livemode: Option<bool>, secrets: Vec<Secret>, accounts: Accounts) -> Self {
+        Self { client, livemode, secrets, accounts }
+    }
+
+    /// Whether the secret key is one of live mode, with which customers pay real money. `None` if the beginning of the key
+    /// does not tell.
+    #[must_use]
+    pub const fn livemode(&self) -> Option<bool> {
+        self.livemode
     }
 
     /// The id of the connected account of an organization.
@@ -35,20 +47,55 @@ impl StripeGateway {
         self.accounts.of(organization).map(|account| account.id)
     }
 
-    /// Asks what became of a session. `None` if there is no such session.
-    fn session_state(
-        &self,
-        organization: OrganizationId,
-        session: &str,
-    ) -> Result<Option<CheckoutState>, GatewayError> {
+    /// Checks whether Stripe can be asked about a checkout with this key.
+    fn check_reference(&self, reference: &str) -> Result<(), GatewayError> {
+        if !is_session_id(reference) {
+            return Err(GatewayError::Refused("the checkout is not one of Stripe".to_owned()));
+        }
+        self.check_mode(session::livemode(reference)).map_err(GatewayError::Refused)
+    }
+
+    /// Fails if a session is of the other mode than the key: nothing of it was paid with the money that the key stands for.
+    fn check_mode(&self, of_session: Option<bool>) -> Result<(), String> {
+        match (of_session, self.livemode) {
+            (Some(of_session), Some(of_key)) if of_session != of_key => Err(OTHER_MODE.to_owned()),
+            _ => Ok(()),
+        }
+    }
+
+    /// Asks what became of a session.
+    fn session_state(&self, organization: OrganizationId, session: &str) -> Result<CheckoutState, Failure> {
         let account = self.account_id(organization);
         let mut form = Form::default();
         form.add("expand[0]", "payment_intent");
         let path = format!("checkout/sessions/{session}");
-        match self.client.get(&Call { path: &path, form, account: account.as_deref(), ..Call::default() }) {
-            Ok(reply) => Ok(Some(session::state(&reply.body))),
-            Err(Failure::Answer(answer)) if answer.status == 404 => Ok(None),
-            Err(failure) => Err(failure.into()),
+        let call = Call { path: &path, form, account: account.as_deref(), ..Call::default() };
+        self.state(&self.client.get(&call)?.body)
+    }
+
+    fn state(&self, session: &Value) -> Result<CheckoutState, Failure> {
+        self.check_mode(session.get("livemode").and_then(Value::as_bool)).map_err(Failure::Unexpected)?;
+        match session::state(session) {
+            // Of a session that is complete, nothing can be paid any more.
+            CheckoutState::Unknown if session.get("status").is_none_or(|status| status != "complete") => {
+                Err(Failure::Unexpected("the session has no state that is known".to_owned()))
+            }
+            state => Ok(state),
+        }
+    }
+
+    /// Finds the session of an order for which Stripe repeats a failure. `answer` is what it said.
+    fn find_session(
+        &self,
+        request: &CheckoutRequest,
+        account: Option<&str>,
+        answer: ErrorAnswer,
+    ) -> Result<Checkout, GatewayError> {
+        match lost_session::find(&self.client, account, request) {
+            Ok(Some(session)) => Ok(checkout(&session, request)?),
+            Ok(None) => Err(GatewayError::Refused(format!("{}, and has no session", Failure::Answer(answer)))),
+            // Whether there is a session is not known.
+            Err(failure) => Err(GatewayError::Unavailable(failure.to_string())),
         }
     }
 
@@ -57,14 +104,16 @@ impl StripeGateway {
         if let Some(payment) = &request.payment_reference {
             return Ok(payment.clone());
         }
+        let not_paid = || GatewayError::Refused("Stripe has taken no payment for this order".to_owned());
         let session = request.reference.as_deref().filter(|reference| is_session_id(reference));
-        let state = match session {
-            Some(session) => self.session_state(request.organization_id, session)?,
-            None => None,
-        };
-        match state {
-            Some(CheckoutState::Paid(payment)) => Ok(payment.payment_reference),
-            _ => Err(GatewayError::Refused("Stripe has taken no payment for this order".to_owned())),
+        let session = session.ok_or_else(not_paid)?;
+        // With the right key, Stripe will tell what was paid.
+        self.check_mode(session::livemode(session)).map_err(GatewayError::Unavailable)?;
+        match self.session_state(request.organization_id, session).map_err(GatewayError::from) {
+            Ok(CheckoutState::Paid(payment)) => Ok(payment.payment_reference),
+            Ok(_) => Err(not_paid()),
+            Err(GatewayError::Refused(problem)) => Err(GatewayError::Unavailable(problem)),
+            Err(failure) => Err(failure),
         }
     }
 }
@@ -79,12 +128,12 @@ impl PaymentGateway for StripeGateway {
             account: account.as_ref().map(|account| account.id.as_str()),
             idempotency_key: Some(request.idempotency_key.clone()),
         };
-        let session = self.client.post(&call)?.body;
-        let text = |name: &str| session.get(name).and_then(serde_json::Value::as_str);
-        let id = text("id").filter(|id| is_session_id(id));
-        let id = id.ok_or_else(|| Failure::Unexpected("it is not a session".to_owned()))?;
-        let url = text("url").ok_or_else(|| Failure::Unexpected("the session has no page".to_owned()))?;
-        Ok(Checkout::new(url, id))
+        match self.client.post(&call) {
+            Ok(reply) => Ok(checkout(&reply.body, request)?),
+            // The first request with this key may have created a session.
+            Err(Failure::Answer(answer)) if answer.uses_up_key() => self.find_session(request, call.account, answer),
+            Err(failure) => Err(failure.into()),
+        }
     }
 
     fn refund(&self, request: &RefundRequest) -> Result<(), GatewayError> {
@@ -104,28 +153,22 @@ impl PaymentGateway for StripeGateway {
     }
 
     fn close_checkout(&self, request: &CloseCheckout) -> Result<CheckoutState, GatewayError> {
-        if !is_session_id(&request.reference) {
-            return Ok(CheckoutState::Unknown);
-        }
+        self.check_reference(&request.reference)?;
         let account = self.account_id(request.organization_id);
         let path = format!("checkout/sessions/{}/expire", request.reference);
         match self.client.post(&Call { path: &path, account: account.as_deref(), ..Call::default() }) {
-            Ok(reply) => Ok(session::state(&reply.body)),
+            Ok(reply) => Ok(self.state(&reply.body)?),
             // Only an open session can be expired: this one was paid, or has expired before.
-            Err(Failure::Answer(answer)) if matches!(answer.status, 400 | 402 | 404) => {
-                let state = self.session_state(request.organization_id, &request.reference)?;
-                Ok(state.unwrap_or(CheckoutState::Unknown))
+            Err(Failure::Answer(answer)) if matches!(answer.status, 400 | 402) => {
+                Ok(self.session_state(request.organization_id, &request.reference)?)
             }
             Err(failure) => Err(failure.into()),
         }
     }
 
     fn look_up(&self, request: &LookUp) -> Result<CheckoutState, GatewayError> {
-        if !is_session_id(&request.reference) {
-            return Ok(CheckoutState::Unknown);
-        }
-        let state = self.session_state(request.organization_id, &request.reference)?;
-        Ok(state.unwrap_or(CheckoutState::Unknown))
+        self.check_reference(&request.reference)?;
+        Ok(self.session_state(request.organization_id, &request.reference)?)
     }
 
     fn read_notice(
@@ -142,10 +185,20 @@ impl PaymentGateway for StripeGateway {
     }
 }
 
+/// The checkout of a session. The page of one that has ended is the page to which Stripe would return the customer.
+fn checkout(session: &Value, request: &CheckoutRequest) -> Result<Checkout, Failure> {
+    let text = |name: &str| session.get(name).and_then(Value::as_str);
+    let id = text("id").filter(|id| is_session_id(id));
+    let id = id.ok_or_else(|| Failure::Unexpected("it is not a session".to_owned()))?;
+    let link = text("url").map_or_else(|| session::return_url(request, id), str::to_owned);
+    Ok(Checkout::new(link, id))
+}
+
 impl fmt::Debug for StripeGateway {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("StripeGateway")
             .field("api_base", &self.client.base())
+            .field("livemode", &self.livemode)
             .field("webhook_secrets", &self.secrets.len())
             .field("accounts", &self.accounts)
             .finish_non_exhaustive()

@@ -31,6 +31,10 @@
 //!   and sends the customer on to the order's own pages.
 //! - **Refunds.** They are made with idempotency keys. Before it tries again, the gateway looks whether Stripe has made
 //!   the refund already.
+//! - **Rate limits.** Requests that Stripe would refuse because there were too many in a second wait for a moment:
+//!   [`StripeGatewayBuilder::requests_per_second`].
+//! - **Test mode.** [`StripeGateway::livemode`] tells whether customers pay real money. Sessions of the other mode than the
+//!   key complete nothing.
 //! - **Organizations.** Each may have an account of its own: [`StripeGatewayBuilder::account_for`].
 //!
 //! # Amounts
@@ -48,12 +52,15 @@ mod account;
 mod amounts;
 mod builder;
 mod client;
+mod clock_check;
 mod email;
 mod failure;
 mod form;
 mod gateway;
 mod locale;
+mod lost_session;
 mod notices;
+mod rate_limit;
 mod refunds;
 mod session;
 mod setup;

@@ -83,7 +83,7 @@ pub(super) fn parameters(request: &CheckoutRequest, account: Option<&ConnectedAc
         form.add("customer_email", &request.customer.email);
     }
     // Stripe replaces what is in braces by the id of the session.
-    let return_url = format!("{}/checkout/return/{{CHECKOUT_SESSION_ID}}", request.public_url);
+    let return_url = return_url(request, "{CHECKOUT_SESSION_ID}");
     form.add("success_url", &return_url);
     form.add("cancel_url", &return_url);
     if let Some(account) = account {
@@ -93,6 +93,11 @@ pub(super) fn parameters(request: &CheckoutRequest, account: Option<&ConnectedAc
         }
     }
     Ok(form)
+}
+
+/// The page to which Stripe sends the customer back.
+pub(super) fn return_url(request: &CheckoutRequest, session: &str) -> String {
+    format!("{}/checkout/return/{session}", request.public_url)
 }
 
 /// Adds a line for each item. The amount of each line is what all its tickets cost less the discount, so its quantity is
@@ -153,6 +158,15 @@ fn shortened(text: &str) -> String {
 pub(super) fn is_session_id(text: &str) -> bool {
     let plain = text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
     plain && text.starts_with("cs_") && text.len() <= 255
+}
+
+/// Whether a session is one of live mode, by its id. `None` if the id does not tell.
+pub(super) fn livemode(id: &str) -> Option<bool> {
+    match id.split('_').nth(1) {
+        Some("live") => Some(true),
+        Some("test") => Some(false),
+        _ => None,
+    }
 }
 
 /// What a session says of its payment. If its payment intent is expanded, a payment that failed later is told from one
@@ -356,6 +370,15 @@ mod tests {
         assert!(is_session_id("cs_test_a1Ae6ClgOkjygKwrf9B3L6ITtUuZW4Xx9FivL6DZYoYFdfAefQxsYpJJd3"));
         for text in ["", "cs", "pi_1", "cs_1/expire", "cs_../x", "cs_1?x=1", "cs_ü", "sandbox_cs_1"] {
             assert!(!is_session_id(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_id_of_a_session_tells_its_mode() {
+        for (id, expected) in
+            [("cs_live_a1", Some(true)), ("cs_test_a1", Some(false)), ("cs_a1", None), ("cs_alive_", None)]
+        {
+            assert_eq!(livemode(id), expected, "{id}");
         }
     }
 }

@@ -52,6 +52,12 @@ pub fn capture() -> &'static CapturedLog {
     })
 }
 
+/// Runs `work`, and returns what this thread logs meanwhile.
+pub fn during<T>(work: impl FnOnce() -> T) -> (T, CapturedLog) {
+    let log = CapturedLog::default();
+    (tracing::subscriber::with_default(log.clone(), work), log)
+}
+
 impl CapturedLog {
     pub fn lines(&self) -> Vec<String> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).iter().map(|(_, text)| text.clone()).collect()

@@ -7,7 +7,7 @@ use std::process::Output;
 use serde_json::{Value, json};
 use ticketing::environment::SystemClock;
 
-use crate::common::example_server::{finish, program, text};
+use crate::common::example_server::{ExampleServer, finish, program, text};
 use crate::common::fake_stripe::{FakeStripe, WEBHOOK_SECRET};
 
 /// Writes the file with the key and that with the secrets.
@@ -96,4 +96,16 @@ fn stripe_check_tells_whether_the_key_is_accepted_and_what_the_endpoint_lacks() 
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     let printed: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(printed["endpoints"][0]["missingEventTypes"], json!([]));
+}
+
+#[test]
+fn a_server_with_a_key_of_test_mode_says_that_it_takes_no_money() {
+    for (key, expected) in [("sk_test_topsecret", 1), ("sk_live_topsecret", 0)] {
+        let folder = tempfile::tempdir().unwrap();
+        write_files(folder.path(), key, WEBHOOK_SECRET);
+        let files = ["--stripe-key-file", "key", "--stripe-webhook-secret-file", "secrets"];
+        let server = ExampleServer::start(folder.path(), &files);
+        assert_eq!(server.lines.iter().filter(|line| line.contains("test mode")).count(), expected, "{key}");
+        assert!(!server.lines.iter().any(|line| line.contains("topsecret")), "{:?}", server.lines);
+    }
 }

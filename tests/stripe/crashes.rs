@@ -19,10 +19,13 @@ use crate::shop::Shop;
 
 const CHILD: &str = concat!(module_path!(), "::a_child_process_sells");
 
+/// The idempotency key of the order.
+pub const BASKET: &str = "basket-4711";
+
 /// The service of the parent's file in this process.
 fn service() -> (TicketingService, Caller) {
     let gateway = StripeGateway::builder(child_variable("KEY")).webhook_secret(WEBHOOK_SECRET);
-    let gateway = gateway.api_base(child_variable("API")).build().unwrap();
+    let gateway = gateway.api_base(child_variable("API")).requests_per_second(1_000_000).build().unwrap();
     let builder = TicketingService::builder(child_variable("FILE")).clock(ManualClock::new(at(NOW)));
     let service = builder.payment_gateway(gateway).open().unwrap();
     let caller = service.act_for(child_variable("ORGANIZATION").parse().unwrap()).unwrap();
@@ -36,7 +39,8 @@ fn a_child_process_sells() {
             let (service, caller) = service();
             let (event, ticket_type) =
                 (child_variable("EVENT").parse().unwrap(), child_variable("TYPE").parse().unwrap());
-            let created = service.create_order(&caller, new_order(event, ticket_type, 2));
+            let caller = caller.with_idempotency_key(BASKET);
+            let created = service.create_order(&caller, new_order(event, ticket_type, 2)).map(|done| done.value);
             send_to_parent(created.map_or_else(|error| error.to_string(), |created| created.order.id.to_string()));
         }
         Some("notice") => {
@@ -63,7 +67,7 @@ fn start_child(shop: &Shop, role: &str, variables: &[(&str, &str)]) -> ChildProc
 
 /// Sells in a process that is killed when Stripe has made the session and the process has not heard of it. Returns the
 /// order and its session.
-fn order_without_record(shop: &Shop) -> (OrderId, String) {
+pub fn order_without_record(shop: &Shop) -> (OrderId, String) {
     shop.fake.fail("POST", "/v1/checkout/sessions", Fault::HangAfter, 1);
     let mut child = start_child(shop, "order", &[]);
     wait_until("Stripe has a session", || !shop.fake.all("checkout.session").is_empty());

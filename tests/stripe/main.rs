@@ -27,3 +27,7 @@ mod sales;
 mod secrets;
 #[cfg(feature = "stripe")]
 mod shop;
+#[cfg(feature = "stripe")]
+mod starts;
+#[cfg(feature = "stripe")]
+mod wrong_keys;

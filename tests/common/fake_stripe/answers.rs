@@ -40,6 +40,12 @@ impl Answer {
         Self::error(401, "invalid_request_error", message, None, None)
     }
 
+    /// The connected account does not exist, or has revoked the access.
+    pub fn forbidden() -> Self {
+        let message = "The provided key does not have access to this account, or that account does not exist.";
+        Self::error(403, "invalid_request_error", message, None, Some("account_invalid"))
+    }
+
     /// The parameters of a repeated request are not those of the first.
     pub fn other_parameters(key: &str) -> Self {
         let message = format!(

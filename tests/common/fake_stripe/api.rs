@@ -68,6 +68,9 @@ fn check_headers(state: &State, request: &Request) -> Result<(), Answer> {
         }
         Some(_) => {}
     }
+    if request.account().is_some_and(|account| state.disconnected.contains(&account)) {
+        return Err(Answer::forbidden());
+    }
     if let Some(version) = request.header("stripe-version") {
         let (date, name) = version.split_once('.').unwrap_or((version, ""));
         let is_date = date.len() == 10 && date.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-');
@@ -190,10 +193,12 @@ fn list(state: &State, account: Option<&str>, object: &str, params: &Reader<'_>,
             wanted.push((*filter, text));
         }
     }
+    let created = created_within(params)?;
     params.finish()?;
     let is_wanted = |stored: &&Stored| {
         stored.account.as_deref() == account
             && stored.value["object"] == object
+            && stored.value["created"].as_i64().is_none_or(|created_at| created.contains(&created_at))
             && wanted.iter().all(|(field, text)| stored.value[*field] == **text)
     };
     let found = state.objects().filter(is_wanted).map(|stored| &stored.value).rev();
@@ -206,6 +211,14 @@ fn list(state: &State, account: Option<&str>, object: &str, params: &Reader<'_>,
     let has_more = rest.len() > limit;
     rest.truncate(limit);
     Ok(json!({ "object": "list", "data": rest, "has_more": has_more }))
+}
+
+/// The bounds of the time of creation, in Unix seconds.
+fn created_within(params: &Reader<'_>) -> Result<std::ops::RangeInclusive<i64>, Answer> {
+    let Some(created) = params.group("created")? else { return Ok(i64::MIN..=i64::MAX) };
+    let (from, to) = (created.integer("gte")?, created.integer("lte")?);
+    created.finish()?;
+    Ok(from.unwrap_or(i64::MIN)..=to.unwrap_or(i64::MAX))
 }
 
 fn webhook_endpoints(state: &State, params: &Reader<'_>) -> Answered {

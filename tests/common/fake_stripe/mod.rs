@@ -138,6 +138,26 @@ impl FakeStripe {
         self.shared.lock().refunds_succeed = false;
     }
 
+    /// Answers so many requests for the same path in a second of real time, and 429 to further ones.
+    pub fn limit_per_second(&self, requests: usize) {
+        self.shared.lock().per_second = Some(requests);
+    }
+
+    /// A connected account revokes the access: 403 for all requests on its behalf.
+    pub fn disconnect(&self, account: &str) {
+        self.shared.lock().disconnected.insert(account.to_owned());
+    }
+
+    /// Sends the header `Date`, which is so many seconds ahead of the clock of this machine.
+    pub fn send_date(&self, seconds_ahead: i64) {
+        self.shared.lock().date_ahead = Some(seconds_ahead);
+    }
+
+    /// Makes a session one of live mode.
+    pub fn make_live(&self, session: &str) {
+        self.act(|state| state.change(session, &json!({ "livemode": true })));
+    }
+
     /// Gives the next `count` requests with this method and beginning of the path a fault.
     pub fn fail(&self, method: &str, path: &str, fault: Fault, count: usize) {
         let rule = Rule { method: method.to_owned(), path: path.to_owned(), fault, remaining: count };

@@ -5,7 +5,9 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::thread::sleep;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
+
+use ticketing::environment::{Clock, SystemClock};
 
 use super::Shared;
 use super::answers::Answer;
@@ -43,7 +45,8 @@ fn serve(mut stream: TcpStream, shared: &Shared) -> io::Result<()> {
             let recorded = RecordedRequest { request: request.clone(), status: None, is_replay: false };
             state.requests.push(recorded);
             let fault = faults::take(&mut state.rules, &request.method, &request.path);
-            (state.requests.len() - 1, fault)
+            let is_too_fast = state.is_too_fast(&format!("{} {}", request.method, request.path));
+            (state.requests.len() - 1, if is_too_fast { Some(Fault::RateLimited) } else { fault })
         };
         shared.changed.notify_all();
         let handled = match fault {
@@ -71,7 +74,8 @@ fn serve(mut stream: TcpStream, shared: &Shared) -> io::Result<()> {
             recorded.is_replay = handled.replay_of.is_some();
         }
         shared.record(index);
-        answer(&mut stream, &request, &handled)?;
+        let date_ahead = shared.lock().date_ahead;
+        answer(&mut stream, &request, &handled, date_ahead)?;
     }
     Ok(())
 }
@@ -97,7 +101,7 @@ fn hang(shared: &Shared) -> io::Result<()> {
     Ok(())
 }
 
-fn answer(stream: &mut TcpStream, request: &Request, handled: &Handled) -> io::Result<()> {
+fn answer(stream: &mut TcpStream, request: &Request, handled: &Handled, date_ahead: Option<i64>) -> io::Result<()> {
     let Answer { status, body, .. } = &handled.answer;
     let mut headers = format!("Request-Id: {}\r\nStripe-Version: {API_VERSION}\r\n", request.id);
     if let Some(key) = request.header("idempotency-key") {
@@ -106,8 +110,18 @@ fn answer(stream: &mut TcpStream, request: &Request, handled: &Handled) -> io::R
     if let Some(first) = &handled.replay_of {
         headers += &format!("Idempotent-Replayed: true\r\nOriginal-Request: {first}\r\n");
     }
+    if let Some(seconds) = date_ahead {
+        headers += &format!("Date: {}\r\n", date(seconds));
+    }
     let body = serde_json::to_string_pretty(body).expect("JSON");
     send(stream, *status, "application/json", &headers, &body)
+}
+
+/// The time of this machine and so many seconds more, as in the header `Date`.
+fn date(seconds_ahead: i64) -> String {
+    let offset = Duration::from_secs(seconds_ahead.unsigned_abs());
+    let now = SystemTime::from(SystemClock.now());
+    httpdate::fmt_http_date(if seconds_ahead < 0 { now - offset } else { now + offset })
 }
 
 fn send(stream: &mut TcpStream, status: u16, content_type: &str, headers: &str, body: &str) -> io::Result<()> {

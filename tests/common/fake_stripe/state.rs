@@ -1,7 +1,8 @@
 //! What the fake knows: objects, events, idempotency keys, faults and requests.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -38,6 +39,14 @@ pub struct State {
     pub secret_key: String,
     /// Whether it refuses amounts below Stripe's minimum.
     pub has_minimums: bool,
+    /// The connected accounts that have revoked the access.
+    pub disconnected: HashSet<String>,
+    /// How many requests for the same operation it answers in a second. All further ones get 429.
+    pub per_second: Option<usize>,
+    /// The operations that were answered within the last second.
+    pub answered: Vec<(Instant, String)>,
+    /// How far its header `Date` is ahead of the clock of this machine, in seconds. Without a value, there is no header.
+    pub date_ahead: Option<i64>,
     /// Whether refunds succeed at once. Otherwise they are pending.
     pub refunds_succeed: bool,
     pub endpoint: Option<Endpoint>,
@@ -62,6 +71,10 @@ impl State {
             base,
             secret_key: "sk_test_4eC39HqLyjWDarjtT1zdp7dc".to_owned(),
             has_minimums: true,
+            disconnected: HashSet::new(),
+            per_second: None,
+            answered: Vec::new(),
+            date_ahead: None,
             refunds_succeed: true,
             endpoint: None,
             undelivered: VecDeque::new(),
@@ -74,6 +87,20 @@ impl State {
             index: HashMap::new(),
             ids: 0,
         }
+    }
+
+    /// Whether there were too many requests for an operation within the last second of this machine's clock. Otherwise this
+    /// one counts.
+    #[expect(clippy::disallowed_methods, reason = "the requests come in real time")]
+    pub fn is_too_fast(&mut self, operation: &str) -> bool {
+        let Some(most) = self.per_second else { return false };
+        let now = Instant::now();
+        self.answered.retain(|(at, _)| now.duration_since(*at) < Duration::from_secs(1));
+        let is_too_fast = self.answered.iter().filter(|(_, other)| other == operation).count() >= most;
+        if !is_too_fast {
+            self.answered.push((now, operation.to_owned()));
+        }
+        is_too_fast
     }
 
     pub fn now_seconds(&self) -> i64 {

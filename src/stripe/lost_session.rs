@@ -1,0 +1,74 @@
+//! Finds a session that Stripe has created and whose id it does not tell: it repeats a stored failure under the idempotency
+//! key, or refuses the key because the parameters have changed since.
+
+use serde_json::Value;
+
+use super::client::{Call, Client};
+use super::failure::Failure;
+use super::form::Form;
+use crate::model::timestamp::Timestamp;
+use crate::payment::CheckoutRequest;
+
+/// How many sessions are listed at once, and how many times at most.
+const PAGE: usize = 100;
+const MAX_PAGES: usize = 30;
+
+/// The times within which the session was created, in seconds after the order, one after the other. The clocks may differ,
+/// and the first attempt is the most likely one. In a rush, each minute has a thousand sessions.
+const WINDOWS: [(i64, i64); 2] = [(-60, 60), (61, 15 * 60)];
+
+/// Returns the session of an order, as Stripe lists it. If there are several, one that can be paid comes first, and then the
+/// newest.
+///
+/// # Errors
+/// [`Failure::Unexpected`] if Stripe has more sessions than can be read.
+pub(super) fn find(
+    client: &Client,
+    account: Option<&str>,
+    request: &CheckoutRequest,
+) -> Result<Option<Value>, Failure> {
+    let mut pages = 0;
+    for window in WINDOWS {
+        let mut found: Vec<Value> = Vec::new();
+        let mut after: Option<String> = None;
+        loop {
+            if pages == MAX_PAGES {
+                return Err(Failure::Unexpected("Stripe has more sessions of this time than can be read".to_owned()));
+            }
+            pages += 1;
+            let form = filters(request.created_at, window, after.as_deref());
+            let mut list = client.get(&Call { path: "checkout/sessions", form, account, ..Call::default() })?.body;
+            let has_more = list.get("has_more").and_then(Value::as_bool) == Some(true);
+            let Some(Value::Array(page)) = list.get_mut("data").map(Value::take) else {
+                return Err(Failure::Unexpected("it is not a list of sessions".to_owned()));
+            };
+            after = page.last().and_then(|session| session.get("id")?.as_str()).map(str::to_owned);
+            found.extend(page.into_iter().filter(|session| is_of(session, request)));
+            if !has_more || after.is_none() {
+                break;
+            }
+        }
+        let open = found.iter().position(|session| session.get("status").is_some_and(|status| status == "open"));
+        if !found.is_empty() {
+            return Ok(Some(found.swap_remove(open.unwrap_or(0))));
+        }
+    }
+    Ok(None)
+}
+
+fn filters(created_at: Timestamp, window: (i64, i64), after: Option<&str>) -> Form {
+    let seconds = created_at.millis().div_euclid(1000);
+    let mut form = Form::default();
+    form.add("created[gte]", seconds + window.0);
+    form.add("created[lte]", seconds + window.1);
+    form.add("limit", PAGE);
+    if let Some(after) = after {
+        form.add("starting_after", after);
+    }
+    form
+}
+
+fn is_of(session: &Value, request: &CheckoutRequest) -> bool {
+    let reference = session.get("client_reference_id").and_then(Value::as_str);
+    reference.is_some_and(|reference| reference == request.order_id.to_string())
+}

@@ -1,0 +1,149 @@
+//! Starts of checkouts that fail: no session stays payable that nobody has heard of, and none is made only to be closed.
+
+use std::time::Duration;
+
+use ticketing::environment::ManualClock;
+use ticketing::payment::{CheckoutState, GatewayError, PaymentGateway};
+use ticketing::stripe::ConnectedAccount;
+
+use crate::common::fake_stripe::{FakeStripe, Fault};
+use crate::common::log;
+use crate::common::{NOW, at, new_order};
+use crate::crashes::{BASKET, order_without_record};
+use crate::gateway::{Stripe, request, settings};
+use crate::shop::Shop;
+
+const SESSIONS: &str = "/v1/checkout/sessions";
+
+#[test]
+fn an_order_that_stripe_had_no_time_for_leaves_nothing_to_close() {
+    let shop = Shop::open();
+    shop.fake.fail("POST", SESSIONS, Fault::RateLimited, usize::MAX);
+    assert!(shop.fixture.try_order(&shop.ticket_type, 2).is_err());
+    shop.fake.repair();
+    let before = shop.fake.requests().len();
+    shop.pass(Duration::from_secs(30));
+    assert_eq!((shop.fake.requests().len(), shop.fake.all("checkout.session").len()), (before, 0));
+}
+
+#[test]
+fn an_order_of_an_account_that_is_not_connected_any_more_leaves_nothing_to_close() {
+    let fake = FakeStripe::start(ManualClock::new(at(NOW)));
+    let gateway = settings(&fake).account_for(|_| Some(ConnectedAccount::new("acct_1"))).build().unwrap();
+    fake.disconnect("acct_1");
+    let failed = gateway.start_checkout(&request(1)).unwrap_err();
+    assert!(matches!(failed, GatewayError::NotExecuted(_)), "{failed}");
+}
+
+#[test]
+fn a_machine_without_a_connection_to_stripe_has_started_nothing() {
+    let fake = FakeStripe::start(ManualClock::new(at(NOW)));
+    let gateway = settings(&fake).build().unwrap();
+    drop(fake);
+    let failed = gateway.start_checkout(&request(1)).unwrap_err();
+    assert!(matches!(failed, GatewayError::NotExecuted(_)), "{failed}");
+}
+
+#[test]
+fn a_start_that_is_turned_away_once_is_sent_again() {
+    let stripe = Stripe::start();
+    stripe.fake.fail("POST", SESSIONS, Fault::RateLimited, 2);
+    let checkout = stripe.open(1);
+    assert_eq!(stripe.look_up(1, &checkout), Ok(CheckoutState::Open));
+    assert_eq!(stripe.fake.requests_to("POST", SESSIONS).len(), 3);
+}
+
+#[test]
+fn a_session_is_closed_although_the_client_s_retry_was_turned_away() {
+    let shop = Shop::open();
+    let (_, session) = order_without_record(&shop);
+    // The lease of the process that was killed.
+    shop.skip(Duration::from_mins(1));
+    shop.fake.fail("POST", SESSIONS, Fault::RateLimited, usize::MAX);
+    let caller = shop.fixture.caller_with_key(BASKET);
+    let again = new_order(shop.ticket_type.event_id, shop.ticket_type.id, 2);
+    assert!(shop.service().create_order(&caller, again).is_err());
+    assert!(shop.fake.is_payable(&session));
+    shop.fake.repair();
+    shop.pass(Duration::from_secs(30));
+    assert!(!shop.fake.is_payable(&session));
+}
+
+#[test]
+fn a_session_behind_a_stored_server_error_is_found_among_many() {
+    let stripe = Stripe::start();
+    for number in 100..350 {
+        stripe.open(number);
+    }
+    stripe.fake.fail("POST", SESSIONS, Fault::ServerErrorAfterEffect, 1);
+    let failed = stripe.gateway.start_checkout(&request(1)).unwrap_err();
+    assert!(matches!(failed, GatewayError::Unavailable(_)), "{failed}");
+    let checkout = stripe.open(1);
+    let session = stripe.fake.get(&checkout.reference);
+    assert_eq!(session["client_reference_id"], request(1).order_id.to_string());
+    assert_eq!(session["url"], checkout.link);
+    assert_eq!(stripe.close(1, &checkout), Ok(CheckoutState::Closed));
+    assert_eq!(stripe.fake.all("checkout.session").len(), 251);
+}
+
+#[test]
+fn a_stored_server_error_without_a_session_is_final() {
+    let stripe = Stripe::start();
+    stripe.open(2);
+    stripe.fake.fail("POST", SESSIONS, Fault::ServerError, 1);
+    assert!(matches!(stripe.gateway.start_checkout(&request(1)), Err(GatewayError::Unavailable(_))));
+    let failed = stripe.gateway.start_checkout(&request(1)).unwrap_err();
+    assert!(matches!(failed, GatewayError::Refused(_)), "{failed}");
+    // While the list does not answer, nobody knows.
+    stripe.fake.fail("GET", SESSIONS, Fault::RateLimited, usize::MAX);
+    let failed = stripe.gateway.start_checkout(&request(1)).unwrap_err();
+    assert!(matches!(failed, GatewayError::Unavailable(_)), "{failed}");
+}
+
+#[test]
+fn a_session_whose_parameters_have_changed_since_is_found() {
+    let stripe = Stripe::start();
+    let first = stripe.open(1);
+    let changed = request(1).locale("de".to_owned());
+    assert_eq!(stripe.gateway.start_checkout(&changed).unwrap(), first);
+    assert_eq!(stripe.fake.all("checkout.session").len(), 1);
+}
+
+#[test]
+fn no_sale_is_lost_because_others_start_in_the_same_second() {
+    let fake = FakeStripe::start(ManualClock::new(at(NOW)));
+    fake.limit_per_second(25);
+    let gateway = settings(&fake).build().unwrap();
+    let started: Vec<_> = std::thread::scope(|scope| {
+        let starts: Vec<_> = (0..60)
+            .map(|number| {
+                scope.spawn({
+                    let gateway = &gateway;
+                    move || gateway.start_checkout(&request(number))
+                })
+            })
+            .collect();
+        starts.into_iter().map(|start| start.join().unwrap()).collect()
+    });
+    let failed: Vec<_> = started.into_iter().filter_map(Result::err).collect();
+    assert!(failed.is_empty(), "{failed:?}");
+}
+
+#[test]
+fn a_clock_that_is_slow_is_named_in_the_error() {
+    let stripe = Stripe::start();
+    stripe.clock.advance(Duration::from_mins(2));
+    let failed = stripe.gateway.start_checkout(&request(1)).unwrap_err();
+    assert!(failed.to_string().contains("expires_at: is the clock of this machine right?"), "{failed}");
+}
+
+#[test]
+fn a_clock_that_differs_from_stripe_s_is_logged_once() {
+    let stripe = Stripe::start();
+    let warnings = |seconds_ahead| {
+        stripe.fake.send_date(seconds_ahead);
+        let ((), log) = log::during(|| drop(stripe.gateway.start_checkout(&request(1)).unwrap()));
+        log.lines().iter().filter(|line| line.contains("differs from that of Stripe")).count()
+    };
+    assert_eq!([20, -20, 45, 45, -45].map(warnings), [0, 0, 1, 0, 0]);
+}
