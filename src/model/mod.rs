@@ -16,6 +16,7 @@ pub(crate) mod discount;
 pub(crate) mod discount_value;
 pub(crate) mod dispute;
 pub(crate) mod event;
+pub(crate) mod gateway_report;
 pub(crate) mod handler_notification;
 pub(crate) mod id;
 pub(crate) mod idempotency;

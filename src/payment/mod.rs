@@ -20,6 +20,7 @@ pub use crate::model::checkout::{
     OrderCheckout, SettledCheckout,
 };
 pub use crate::model::dispute::{Dispute, DisputeStatus, ListDisputes};
+pub use crate::model::gateway_report::{GatewayDispute, GatewayRefund, RefundState};
 pub use crate::model::notice::NoticeOutcome;
 pub use crate::model::refund::{ListRefunds, Refund, RefundOrder, RefundOrderResponse, RefundSource, RefundStatus};
 use crate::model::timestamp::Timestamp;

@@ -1,10 +1,8 @@
 //! Notices: what a payment gateway sends to the service when a payment, a refund or a dispute changes.
 
-use crate::model::amount::Amount;
 use crate::model::checkout::CheckoutState;
-use crate::model::dispute::DisputeStatus;
-use crate::model::id::{OrderId, RefundId};
-use crate::model::refund::RefundStatus;
+use crate::model::gateway_report::{GatewayDispute, GatewayRefund};
+use crate::model::id::OrderId;
 
 /// The headers of a notice. Their names are case-insensitive.
 #[derive(Clone, Default)]
@@ -94,37 +92,8 @@ pub enum GatewayEvent {
     Checkout(CheckoutState),
     /// An attempt to pay failed. Another one may follow.
     PaymentFailed,
-    /// What became of a refund that this service asked for.
-    Refund {
-        /// The refund, which the gateway has kept.
-        refund_id: RefundId,
-        /// The gateway's id of the refund.
-        reference: String,
-        /// Why the refund failed after the gateway had accepted it. `None` if it did not fail.
-        failed: Option<String>,
-    },
-    /// A refund that this service did not ask for, made at the provider's dashboard for example.
-    OutsideRefund {
-        /// The gateway's id of the refund.
-        reference: String,
-        /// The amount that is given back.
-        amount: Amount,
-        /// The currency, as an ISO 4217 code.
-        currency: String,
-        /// What became of it.
-        status: RefundStatus,
-    },
+    /// What became of a refund: one that this service asked for, or one that was made in another way.
+    Refund(GatewayRefund),
     /// A customer's bank disputes the payment, or has decided about that.
-    Dispute {
-        /// The gateway's id of the dispute.
-        reference: String,
-        /// The disputed amount.
-        amount: Amount,
-        /// The currency, as an ISO 4217 code.
-        currency: String,
-        /// The gateway's word for the reason.
-        reason: String,
-        /// What became of it.
-        status: DisputeStatus,
-    },
+    Dispute(GatewayDispute),
 }

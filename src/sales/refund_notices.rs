@@ -3,42 +3,54 @@
 use crate::error::Result;
 use crate::model::amount::Amount;
 use crate::model::currency::Decimals;
-use crate::model::dispute::DisputeStatus;
+use crate::model::gateway_report::{GatewayDispute, GatewayRefund, RefundState};
 use crate::model::handler_notification::{NotificationDetails, RefundNotification};
-use crate::model::id::{OrderId, OrganizationId, RefundId};
+use crate::model::id::{OrderId, OrganizationId};
 use crate::model::order::{OrderStatus, PaymentStatus};
 use crate::model::refund::{RefundSource, RefundStatus};
-use crate::store::disputes::ReportedDispute;
+use crate::store::disputes::DisputedOrder;
 use crate::store::order_status::OrderState;
 use crate::store::refunds::{NewRefund, StoredRefund};
-use crate::store::{Transaction, disputes, handler_queue, order_refunds, refunds, sales_figures};
+use crate::store::{Transaction, checkouts, disputes, handler_queue, order_refunds, refunds, sales_figures};
 
 use super::order_lifecycle;
 use super::order_refunds::refund_of;
 
+/// The result of recording what became of a refund that claims to be one of this service.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum RecordedRefund {
+    /// It is no refund that this service asked for.
+    NotOurs,
+    /// Nothing changed.
+    Known,
+    Changed,
+}
+
 /// Records what became of a refund that this service asked for. One that has failed after the gateway accepted it is
-/// REFUSED, and its money has to be given back by hand. Returns whether that was new.
+/// REFUSED, and its money has to be given back by hand.
 pub(crate) fn own_refund(
     tx: &Transaction<'_>,
     organization: OrganizationId,
     order: OrderId,
-    id: RefundId,
-    reference: &str,
-    failed: Option<&str>,
-) -> Result<bool> {
+    payment: Option<&str>,
+    report: &GatewayRefund,
+) -> Result<RecordedRefund> {
     tx.lock_event(order)?;
-    let Some(refund) = refunds::find(tx, organization, order, id)? else { return Ok(false) };
-    refunds::set_reference(tx, id, reference)?;
-    match failed {
-        None if refund.status == RefundStatus::Due => {
+    let Some(refund) = find_own(tx, organization, order, payment, report)? else {
+        return Ok(RecordedRefund::NotOurs);
+    };
+    let id = refund.id;
+    refunds::set_reference(tx, id, &report.reference)?;
+    match &report.state {
+        RefundState::Pending | RefundState::Succeeded if refund.status == RefundStatus::Due => {
             refunds::mark_done(tx, id)?;
             if refund.source == RefundSource::Order {
                 sales_figures::refunded(tx, order, refund.amount)?;
             }
             order_refunds::close_payment(tx, order)?;
-            Ok(true)
+            Ok(RecordedRefund::Changed)
         }
-        Some(problem) if refund.status != RefundStatus::Refused => {
+        RefundState::Failed(problem) if refund.status != RefundStatus::Refused => {
             refunds::fail(tx, id, problem)?;
             if refund.source == RefundSource::Order {
                 if refund.status == RefundStatus::Done {
@@ -54,47 +66,66 @@ pub(crate) fn own_refund(
                 currency: refund.currency,
             });
             handler_queue::report(tx, organization, [notification])?;
-            Ok(true)
+            Ok(RecordedRefund::Changed)
         }
-        _ => Ok(false),
+        _ => Ok(RecordedRefund::Known),
     }
 }
 
-/// A refund that this service did not ask for.
-pub(crate) struct OutsideRefund<'a> {
-    /// The gateway's id of the refund.
-    pub(crate) reference: &'a str,
-    /// The gateway's id of the payment, if the gateway has named it.
-    pub(crate) payment_reference: Option<&'a str>,
-    pub(crate) amount: Amount,
-    pub(crate) currency: &'a str,
-    pub(crate) failed: bool,
+/// Finds the refund of this service that a report names. The id in a report proves nothing, because an organization may
+/// be able to write it into refunds of its own account: everything else that is known must fit too.
+fn find_own(
+    tx: &Transaction<'_>,
+    organization: OrganizationId,
+    order: OrderId,
+    payment: Option<&str>,
+    report: &GatewayRefund,
+) -> Result<Option<StoredRefund>> {
+    let Some(id) = report.refund_id else { return Ok(None) };
+    let Some(refund) = refunds::find(tx, organization, order, id)? else { return Ok(None) };
+    if let Some(known) = refunds::by_reference(tx, order, &report.reference)?
+        && known.id != id
+    {
+        return Ok(None);
+    }
+    let payment_of_order = checkouts::payment(tx, order)?.payment_reference;
+    let expected = refund.payment_reference.as_ref().or(payment_of_order.as_ref());
+    let same_payment = payment.zip(expected).is_none_or(|(named, expected)| named == expected);
+    let same_reference = refund.reference.as_ref().is_none_or(|known| *known == report.reference);
+    let same_amount = report.currency == refund.currency
+        && report.amount.minor_with(refund.decimals.get()) == Some(refund.amount);
+    let is_ours = refund.source != RefundSource::Outside && same_payment && same_reference && same_amount;
+    Ok(is_ours.then_some(refund))
 }
 
 /// Records a refund that this service did not ask for, once. If it leaves nothing of the payment of a completed order, the
-/// order is cancelled, and nothing is asked of the gateway. Returns whether it was new.
+/// order is cancelled, and nothing is asked of the gateway. `payment` is the gateway's id of the payment, if the gateway
+/// has named it. Returns whether it was new.
 pub(crate) fn outside_refund(
     tx: &Transaction<'_>,
     organization: OrganizationId,
     order: OrderId,
-    refund: &OutsideRefund<'_>,
+    payment: Option<&str>,
+    refund: &GatewayRefund,
 ) -> Result<bool> {
     let state = order_lifecycle::load(tx, organization, order)?;
-    if let Some(known) = refunds::by_reference(tx, order, refund.reference)? {
-        return take_back(tx, &state, &known, refund.failed);
+    // One that is pending counts as made: gateways report it once, and then only if it fails.
+    let failed = matches!(refund.state, RefundState::Failed(_));
+    if let Some(known) = refunds::by_reference(tx, order, &refund.reference)? {
+        return take_back(tx, &state, &known, failed);
     }
     let minor_units =
-        Decimals::of_currency(refund.currency).and_then(|decimals| refund.amount.minor_with(decimals.get()));
+        Decimals::of_currency(&refund.currency).and_then(|decimals| refund.amount.minor_with(decimals.get()));
     let Some(amount) = minor_units.filter(|amount| *amount > 0) else { return Ok(false) };
-    let of_order = is_of_order(&state, refund);
+    let of_order = is_of_order(&state, payment, refund);
     let new = NewRefund {
-        currency: refund.currency,
-        payment_reference: if of_order { None } else { Some(refund.payment_reference.unwrap_or_default()) },
+        currency: &refund.currency,
+        payment_reference: if of_order { None } else { Some(payment.unwrap_or_default()) },
         ..refund_of(&state, RefundSource::Outside, amount)
     };
-    let status = if refund.failed { RefundStatus::Refused } else { RefundStatus::Done };
-    refunds::insert_reported(tx, &new, refund.reference, status)?;
-    if refund.failed || !of_order {
+    let status = if failed { RefundStatus::Refused } else { RefundStatus::Done };
+    refunds::insert_reported(tx, &new, &refund.reference, status)?;
+    if failed || !of_order {
         return Ok(true);
     }
     if state.paid_by_gateway {
@@ -115,7 +146,7 @@ fn take_back(tx: &Transaction<'_>, state: &OrderState, known: &StoredRefund, fai
         return Ok(false);
     }
     refunds::fail(tx, known.id, "the gateway reports that it has failed")?;
-    if known.of_order && state.paid_by_gateway {
+    if known.payment_reference.is_none() && state.paid_by_gateway {
         sales_figures::refunded(tx, state.id, -known.amount)?;
         order_refunds::add_manual(tx, state.id, known.amount)?;
     }
@@ -124,23 +155,13 @@ fn take_back(tx: &Transaction<'_>, state: &OrderState, known: &StoredRefund, fai
 }
 
 /// Whether a refund is of the payment of the order, and not of another payment for it.
-fn is_of_order(state: &OrderState, refund: &OutsideRefund<'_>) -> bool {
+fn is_of_order(state: &OrderState, payment: Option<&str>, refund: &GatewayRefund) -> bool {
     let is_paid = matches!(state.payment, Some(PaymentStatus::Completed | PaymentStatus::Refunded));
-    let same_payment = match (refund.payment_reference, state.checkout_payment.as_deref()) {
+    let same_payment = match (payment, state.checkout_payment.as_deref()) {
         (Some(named), Some(known)) => named == known,
         _ => true,
     };
     is_paid && same_payment && refund.currency == state.currency
-}
-
-/// A dispute of a payment.
-pub(crate) struct DisputeNotice<'a> {
-    /// The gateway's id of the dispute.
-    pub(crate) reference: &'a str,
-    pub(crate) amount: Amount,
-    pub(crate) currency: &'a str,
-    pub(crate) reason: &'a str,
-    pub(crate) status: DisputeStatus,
 }
 
 /// Records a dispute, or its decision. Returns whether that was new.
@@ -148,23 +169,11 @@ pub(crate) fn dispute(
     tx: &Transaction<'_>,
     organization: OrganizationId,
     order: OrderId,
-    notice: &DisputeNotice<'_>,
+    dispute: &GatewayDispute,
 ) -> Result<bool> {
     let state = order_lifecycle::load(tx, organization, order)?;
     let minor_units =
-        Decimals::of_currency(notice.currency).and_then(|decimals| notice.amount.minor_with(decimals.get()));
+        Decimals::of_currency(&dispute.currency).and_then(|decimals| dispute.amount.minor_with(decimals.get()));
     let Some(amount) = minor_units.filter(|amount| *amount >= 0) else { return Ok(false) };
-    disputes::record(
-        tx,
-        &ReportedDispute {
-            organization,
-            order,
-            event: state.event,
-            reference: notice.reference,
-            amount,
-            currency: notice.currency,
-            reason: notice.reason,
-            status: notice.status,
-        },
-    )
+    disputes::record(tx, &DisputedOrder { organization, order, event: state.event, amount }, dispute)
 }

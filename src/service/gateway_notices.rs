@@ -1,12 +1,10 @@
 //! Notices of the payment gateway, and checkouts that are settled by asking the gateway.
 
 use super::TicketingService;
-use super::refund_notices::{ReportedDispute, ReportedRefund};
 use crate::error::gateway::NoticeError;
 use crate::error::{Error, Result};
 use crate::model::checkout::{CheckoutState, SettledCheckout};
 use crate::model::notice::NoticeOutcome;
-use crate::model::refund::RefundStatus;
 use crate::payment::{GatewayError, GatewayEvent, GatewayNotice, LookUp, NoticeHeaders};
 use crate::sales::{checkout_attempts, hosted_checkout, order_lifecycle};
 use crate::store::checkouts::{self, CheckoutOrder};
@@ -80,21 +78,12 @@ impl TicketingService {
                     .write_for(organization, move |tx| order_lifecycle::payment_failed(tx, organization, id))?;
                 Ok(NoticeOutcome::Processed)
             }
-            GatewayEvent::Refund { refund_id, reference, failed } => {
-                self.record_own_refund(order, *refund_id, reference, failed.as_deref())?;
+            GatewayEvent::Refund(refund) => {
+                self.record_refund(order, notice.payment_reference.as_deref(), refund)?;
                 Ok(NoticeOutcome::Processed)
             }
-            // One that is pending counts as made: gateways report it once, and then only if it fails.
-            GatewayEvent::OutsideRefund { reference, amount, currency, status } => {
-                let payment_reference = notice.payment_reference.as_deref();
-                let (amount, failed) = (*amount, *status == RefundStatus::Refused);
-                let refund = ReportedRefund { reference, payment_reference, amount, currency, failed };
-                self.record_outside_refund(order, &refund)?;
-                Ok(NoticeOutcome::Processed)
-            }
-            GatewayEvent::Dispute { reference, amount, currency, reason, status } => {
-                let dispute = ReportedDispute { reference, amount: *amount, currency, reason, status: *status };
-                self.record_dispute(order, &dispute)?;
+            GatewayEvent::Dispute(dispute) => {
+                self.record_dispute(order, dispute)?;
                 Ok(NoticeOutcome::Processed)
             }
         }

@@ -10,6 +10,7 @@ use super::{Row, Transaction};
 use crate::error::Result;
 use crate::model::amount::Amount;
 use crate::model::dispute::{Dispute, DisputeStatus, ListDisputes};
+use crate::model::gateway_report::GatewayDispute;
 use crate::model::id::{DisputeId, EventId, OrderId, OrganizationId};
 use crate::model::page::Page;
 use crate::rules::Checked;
@@ -72,37 +73,32 @@ fn decode(row: &Row<'_>) -> Result<Dispute> {
     })
 }
 
-/// A dispute that the gateway reports.
-pub(crate) struct ReportedDispute<'a> {
+/// The order of a dispute, and the disputed amount in minor units of its currency.
+pub(crate) struct DisputedOrder {
     pub(crate) organization: OrganizationId,
     pub(crate) order: OrderId,
     pub(crate) event: EventId,
-    pub(crate) reference: &'a str,
-    /// In minor units of `currency`.
     pub(crate) amount: i64,
-    pub(crate) currency: &'a str,
-    pub(crate) reason: &'a str,
-    pub(crate) status: DisputeStatus,
 }
 
-/// Records a dispute, or its new status. Returns whether that was new.
-pub(crate) fn record(tx: &Transaction<'_>, dispute: &ReportedDispute<'_>) -> Result<bool> {
+/// Records a dispute that the gateway reports, or its new status. Returns whether that was new.
+pub(crate) fn record(tx: &Transaction<'_>, of: &DisputedOrder, dispute: &GatewayDispute) -> Result<bool> {
     tx.debug_assert_event_locked();
-    let key = [dispute.order.into(), dispute.reference.into()];
-    if tx.exists(BY_REFERENCE, &key)? {
-        let [order, reference] = key;
-        let binds = [order, reference, dispute.status.as_str().into(), tx.now().into()];
+    let reference = dispute.reference.as_str();
+    let status = dispute.status.as_str();
+    if tx.exists(BY_REFERENCE, &[of.order.into(), reference.into()])? {
+        let binds = [of.order.into(), reference.into(), status.into(), tx.now().into()];
         return Ok(tx.execute(UPDATE, &binds)? == 1);
     }
     let binds = [
-        dispute.organization.into(),
-        dispute.order.into(),
-        dispute.event.into(),
-        dispute.reference.into(),
-        dispute.amount.into(),
-        dispute.currency.into(),
-        dispute.reason.into(),
-        dispute.status.as_str().into(),
+        of.organization.into(),
+        of.order.into(),
+        of.event.into(),
+        reference.into(),
+        of.amount.into(),
+        dispute.currency.as_str().into(),
+        dispute.reason.as_str().into(),
+        status.into(),
         tx.now().into(),
     ];
     let _: DisputeId = tx.insert(INSERT, &binds)?;

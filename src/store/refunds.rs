@@ -39,9 +39,9 @@ pub(super) const DUE_TOO_LATE: &str = "SELECT id, order_id, organization_id FROM
 const CLOSE: &str = "UPDATE refunds SET status = ?2, last_error = ?3, updated_at = ?4 WHERE id = ?1 AND status = 'DUE'";
 const POSTPONE: &str = "UPDATE refunds SET next_attempt_at = ?2, last_error = ?3, updated_at = ?4
     WHERE id = ?1 AND status = 'DUE'";
-const FIND: &str = "SELECT id, source, amount, currency, status, payment_reference FROM refunds
+const FIND: &str = "SELECT id, source, amount, currency, status, reference, payment_reference FROM refunds
     WHERE id = ?1 AND order_id = ?2 AND organization_id = ?3";
-pub(super) const BY_REFERENCE: &str = "SELECT id, source, amount, currency, status, payment_reference FROM refunds
+pub(super) const BY_REFERENCE: &str = "SELECT id, source, amount, currency, status, reference, payment_reference FROM refunds
     WHERE order_id = ?1 AND reference = ?2";
 const SET_REFERENCE: &str = "UPDATE refunds SET reference = ?2, updated_at = ?3 WHERE id = ?1 AND reference IS NULL";
 const FAIL: &str = "UPDATE refunds SET status = 'REFUSED', last_error = ?2, updated_at = ?3 WHERE id = ?1";
@@ -169,8 +169,10 @@ pub(crate) struct StoredRefund {
     pub(crate) currency: String,
     pub(crate) decimals: Decimals,
     pub(crate) status: RefundStatus,
-    /// Whether it is of the payment of the order, and not of another payment for it.
-    pub(crate) of_order: bool,
+    /// The gateway's id of the refund, if it was reported.
+    pub(crate) reference: Option<String>,
+    /// The gateway's id of the payment, if it is not the one of the order.
+    pub(crate) payment_reference: Option<String>,
 }
 
 fn decode_stored(row: &Row<'_>) -> Result<StoredRefund> {
@@ -182,7 +184,8 @@ fn decode_stored(row: &Row<'_>) -> Result<StoredRefund> {
         currency: currency.code,
         decimals: currency.decimals,
         status: row.text_enum("status")?,
-        of_order: row.is_null("payment_reference")?,
+        reference: row.get("reference")?,
+        payment_reference: row.get("payment_reference")?,
     })
 }
 

@@ -6,14 +6,13 @@
 
 use serde_json::Value;
 
-use super::amounts;
 use super::client::{Call, Client};
 use super::failure::Failure;
 use super::form::Form;
-use super::refunds::{self, Status, StripeRefund, payment_of};
+use super::refunds::{self, payment_of};
 use super::session::{self, ORDER, money};
-use crate::model::id::{OrderId, RefundId};
-use crate::payment::{CheckoutState, DisputeStatus, GatewayEvent, GatewayNotice, NoticeError, RefundStatus};
+use crate::model::id::OrderId;
+use crate::payment::{CheckoutState, DisputeStatus, GatewayDispute, GatewayEvent, GatewayNotice, NoticeError};
 
 /// The types of events that an endpoint must receive. Others are ignored.
 pub(super) const EVENT_TYPES: [&str; 8] = [
@@ -158,42 +157,9 @@ fn about_refunds(client: &Client, event: &Event<'_>) -> Result<Vec<GatewayNotice
     let Some(payment) = payment_of(event.object).filter(|id| is_plain(id)) else { return Ok(Vec::new()) };
     let Some(checkout) = checkout_of(client, event, payment)? else { return Ok(Vec::new()) };
     let refunds = refunds::of_payment(client, event.account, payment).map_err(unavailable)?;
-    let mut notices = Vec::new();
-    for refund in &refunds {
-        let happened = match refund.ours {
-            Some(id) if is_superseded(refund, id, &refunds) => continue,
-            Some(id) => GatewayEvent::Refund {
-                refund_id: id,
-                reference: refund.id.clone(),
-                failed: match &refund.status {
-                    Status::Accepted => None,
-                    Status::Failed(reason) => Some(reason.clone()),
-                },
-            },
-            None => outside(refund)?,
-        };
-        notices.push(checkout.add_to(event.notice(happened).payment_reference(payment)));
-    }
-    Ok(notices)
-}
-
-/// Whether the refund failed, and another attempt at the same refund was accepted.
-fn is_superseded(refund: &StripeRefund, id: RefundId, refunds: &[StripeRefund]) -> bool {
-    let accepted = refunds.iter().any(|other| other.ours == Some(id) && other.status == Status::Accepted);
-    accepted && refund.status != Status::Accepted
-}
-
-fn outside(refund: &StripeRefund) -> Result<GatewayEvent, NoticeError> {
-    let amount = amounts::from_stripe(refund.units, &refund.currency);
-    Ok(GatewayEvent::OutsideRefund {
-        reference: refund.id.clone(),
-        amount: amount.ok_or_else(|| unreadable("the currency of a refund is not known"))?,
-        currency: refund.currency.to_ascii_uppercase(),
-        status: match refund.status {
-            Status::Accepted => RefundStatus::Done,
-            Status::Failed(_) => RefundStatus::Refused,
-        },
-    })
+    let reports = refunds::reports(&refunds).map_err(|problem| unreadable(&problem))?;
+    let notice = |refund| checkout.add_to(event.notice(GatewayEvent::Refund(refund)).payment_reference(payment));
+    Ok(reports.into_iter().map(notice).collect())
 }
 
 fn about_dispute(client: &Client, event: &Event<'_>) -> Result<Vec<GatewayNotice>, NoticeError> {
@@ -207,7 +173,6 @@ fn about_dispute(client: &Client, event: &Event<'_>) -> Result<Vec<GatewayNotice
         _ => DisputeStatus::Open,
     };
     let Some(checkout) = checkout_of(client, event, payment)? else { return Ok(Vec::new()) };
-    let dispute =
-        GatewayEvent::Dispute { reference: reference.to_owned(), amount, currency, reason: reason.to_owned(), status };
-    Ok(vec![checkout.add_to(event.notice(dispute))])
+    let dispute = GatewayDispute::new(reference, amount, currency).reason(reason).status(status);
+    Ok(vec![checkout.add_to(event.notice(GatewayEvent::Dispute(dispute)))])
 }

@@ -2,12 +2,13 @@
 
 use serde_json::Value;
 
+use super::amounts;
 use super::client::{Call, Client};
 use super::failure::Failure;
 use super::form::Form;
 use super::session::{ORDER, ORGANIZATION, id_of};
 use crate::model::id::RefundId;
-use crate::payment::{GatewayError, RefundRequest};
+use crate::payment::{GatewayError, GatewayRefund, RefundRequest, RefundState};
 
 /// The name of the metadata with which a refund of ours is known.
 const REFUND: &str = "refund";
@@ -25,35 +26,33 @@ pub(super) struct StripeRefund {
     pub(super) id: String,
     /// Which refund of ours it is; `None` if somebody else asked for it.
     pub(super) ours: Option<RefundId>,
-    pub(super) status: Status,
+    pub(super) state: RefundState,
     pub(super) units: i64,
     pub(super) currency: String,
 }
 
-/// What became of a refund.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Status {
-    /// The money was sent, or will be.
-    Accepted,
-    /// The money came back, or was not sent.
-    Failed(String),
-}
 
 impl StripeRefund {
     pub(super) fn read(refund: &Value) -> Option<Self> {
         let text = |name: &str| refund.get(name).and_then(Value::as_str);
         let ours = refund.pointer("/metadata").and_then(|metadata| metadata.get(REFUND)?.as_str());
-        let status = match text("status") {
-            Some("failed" | "canceled") => Status::Failed(failure_reason(text("failure_reason")).to_owned()),
-            _ => Status::Accepted,
+        let state = match text("status") {
+            Some("failed") => RefundState::Failed(failure_reason(text("failure_reason")).to_owned()),
+            Some("canceled") => RefundState::Failed("canceled".to_owned()),
+            Some("succeeded") => RefundState::Succeeded,
+            _ => RefundState::Pending,
         };
         Some(Self {
             id: text("id")?.to_owned(),
             ours: ours.and_then(|id| id.parse().ok()),
-            status,
+            state,
             units: refund.get("amount")?.as_i64()?,
             currency: text("currency")?.to_owned(),
         })
+    }
+
+    fn is_accepted(&self) -> bool {
+        !matches!(self.state, RefundState::Failed(_))
     }
 }
 
@@ -87,6 +86,26 @@ pub(super) fn of_payment(client: &Client, account: Option<&str>, payment: &str) 
     Err(Failure::Unexpected("the payment has more refunds than can be read".to_owned()))
 }
 
+/// The refunds of a payment for the service. An attempt that failed is left out if another attempt at the same refund was
+/// accepted.
+///
+/// # Errors
+/// What is wrong, if a currency is not known.
+pub(super) fn reports(refunds: &[StripeRefund]) -> Result<Vec<GatewayRefund>, String> {
+    let is_superseded = |refund: &&StripeRefund| {
+        let others = refunds.iter().filter(|other| other.ours == refund.ours && other.units == refund.units);
+        refund.ours.is_some() && !refund.is_accepted() && others.into_iter().any(StripeRefund::is_accepted)
+    };
+    let report = |refund: &StripeRefund| {
+        let amount = amounts::from_stripe(refund.units, &refund.currency);
+        let amount = amount.ok_or_else(|| "the currency of a refund is not known".to_owned())?;
+        let report = GatewayRefund::new(&refund.id, amount, refund.currency.to_ascii_uppercase());
+        let report = refund.ours.into_iter().fold(report, GatewayRefund::refund);
+        Ok(report.state(refund.state.clone()))
+    };
+    refunds.iter().filter(|refund| !is_superseded(refund)).map(report).collect()
+}
+
 /// What Stripe has made of a refund so far.
 struct Found {
     is_accepted: bool,
@@ -97,9 +116,10 @@ struct Found {
 fn find(client: &Client, account: Option<&str>, payment: &str, id: RefundId) -> Result<Found, Failure> {
     let mut found = Found { is_accepted: false, failed: Vec::new() };
     for refund in of_payment(client, account, payment)?.into_iter().filter(|refund| refund.ours == Some(id)) {
-        match refund.status {
-            Status::Accepted => found.is_accepted = true,
-            Status::Failed(_) => found.failed.push(refund.id),
+        if refund.is_accepted() {
+            found.is_accepted = true;
+        } else {
+            found.failed.push(refund.id);
         }
     }
     Ok(found)
@@ -147,9 +167,9 @@ pub(super) fn make(
                         continue;
                     }
                 }
-                return match refund.status {
-                    Status::Accepted => Ok(()),
-                    Status::Failed(reason) => Err(GatewayError::Refused(format!("the refund failed: {reason}"))),
+                return match refund.state {
+                    RefundState::Failed(reason) => Err(GatewayError::Refused(format!("the refund failed: {reason}"))),
+                    _ => Ok(()),
                 };
             }
             Err(Failure::Answer(answer)) if answer.uses_up_key() || answer.has_code("charge_already_refunded") => {
@@ -207,12 +227,21 @@ mod tests {
         });
         let read = StripeRefund::read(&refund).expect("a refund");
         assert_eq!(read.ours, Some(id));
-        assert_eq!(read.status, Status::Failed("expired_or_canceled_card".to_owned()));
+        assert_eq!(read.state, RefundState::Failed("expired_or_canceled_card".to_owned()));
         for metadata in [json!({}), json!(null), json!({"refund": "other-program"}), json!({"refund": 7})] {
             let refund =
                 json!({"id": "re_1", "amount": 5, "currency": "eur", "status": "pending", "metadata": metadata});
             let read = StripeRefund::read(&refund).expect("a refund");
-            assert_eq!((read.ours, read.status), (None, Status::Accepted));
+            assert_eq!((read.ours, read.state), (None, RefundState::Pending));
+        }
+        for (status, state) in [
+            ("succeeded", RefundState::Succeeded),
+            ("requires_action", RefundState::Pending),
+            ("canceled", RefundState::Failed("canceled".to_owned())),
+            ("failed", RefundState::Failed("unknown".to_owned())),
+        ] {
+            let refund = json!({"id": "re_1", "amount": 5, "currency": "eur", "status": status});
+            assert_eq!(StripeRefund::read(&refund).map(|read| read.state), Some(state), "{status}");
         }
         for refund in [json!({}), json!([]), json!({"id": "re_1", "amount": "5", "currency": "eur"})] {
             assert_eq!(StripeRefund::read(&refund), None);

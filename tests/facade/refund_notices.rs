@@ -2,13 +2,15 @@
 //! somebody makes in the account at the gateway, and disputes. Reports come several times and in any order.
 
 use ticketing::event::EventSummary;
-use ticketing::order::{Order, OrderStatus, PaymentStatus};
+use ticketing::id::RefundId;
+use ticketing::order::{CreateOrder, Order, OrderStatus, PaymentStatus};
 use ticketing::payment::{
-    CheckoutState, Dispute, DisputeStatus, GatewayEvent, GatewayPayment, ListDisputes, ListRefunds, NoticeOutcome,
-    Refund, RefundOrder, RefundSource, RefundStatus,
+    CheckoutState, Dispute, DisputeStatus, GatewayDispute, GatewayEvent, GatewayPayment, GatewayRefund, ListDisputes,
+    ListRefunds, NoticeOutcome, Refund, RefundOrder, RefundSource, RefundState, RefundStatus,
 };
 use ticketing::ticket::TicketStatus;
-use ticketing::ticket_type::TicketType;
+use ticketing::ticket_type::{CreateTicketType, TicketType};
+use ticketing::Caller;
 use ticketing::webhook::EventType;
 
 use crate::common::*;
@@ -32,9 +34,18 @@ fn report(fixture: &Fixture, order: &Order, event: GatewayEvent) {
 }
 
 /// Reports a refund that somebody made in the account at the gateway.
-fn report_outside(fixture: &Fixture, order: &Order, reference: &str, cents: i64, status: RefundStatus) {
-    let (reference, currency) = (reference.to_owned(), "EUR".to_owned());
-    report(fixture, order, GatewayEvent::OutsideRefund { reference, amount: eur(cents), currency, status });
+fn report_outside(fixture: &Fixture, order: &Order, reference: &str, cents: i64, state: RefundState) {
+    report(fixture, order, GatewayEvent::Refund(GatewayRefund::new(reference, eur(cents), "EUR").state(state)));
+}
+
+/// Reports a refund that this service asked for.
+fn report_own(fixture: &Fixture, order: &Order, id: RefundId, reference: &str, cents: i64, state: RefundState) {
+    let refund = GatewayRefund::new(reference, eur(cents), "EUR").refund(id).state(state);
+    report(fixture, order, GatewayEvent::Refund(refund));
+}
+
+fn failed() -> RefundState {
+    RefundState::Failed("the account is closed".to_owned())
 }
 
 fn refunds(fixture: &Fixture) -> Vec<Refund> {
@@ -56,17 +67,13 @@ fn a_refund_that_fails_later_is_refused_and_the_payment_is_completed_again() {
     fixture.service.cancel_order(&fixture.caller, order.id).expect("cancelled");
     assert_eq!(fixture.payment_status(order.id), Some(PaymentStatus::Refunded));
     let refund_id = refunds(&fixture)[0].id;
-    let own = |failed: Option<&str>| GatewayEvent::Refund {
-        refund_id,
-        reference: "re_1".to_owned(),
-        failed: failed.map(str::to_owned),
-    };
-    report(&fixture, &order, own(None));
+    let report_it = |state| report_own(&fixture, &order, refund_id, "re_1", 2500, state);
+    report_it(RefundState::Succeeded);
     assert_eq!(
         (refunds(&fixture)[0].status, refunds(&fixture)[0].reference.as_deref()),
         (RefundStatus::Done, Some("re_1"))
     );
-    report(&fixture, &order, own(Some("the account is closed")));
+    report_it(failed());
     let refund = refunds(&fixture).remove(0);
     assert_eq!((refund.status, refund.last_error.as_deref()), (RefundStatus::Refused, Some("the account is closed")));
     assert_eq!(fixture.payment_status(order.id), Some(PaymentStatus::Completed));
@@ -74,11 +81,11 @@ fn a_refund_that_fails_later_is_refused_and_the_payment_is_completed_again() {
     let figures = summary(&fixture, &ticket_type);
     assert_eq!((figures.refunded_total, figures.manual_refund_total), (eur(0), eur(2500)));
     // A report from before the failure.
-    report(&fixture, &order, own(None));
+    report_it(RefundState::Succeeded);
     assert_eq!(refunds(&fixture)[0].status, RefundStatus::Refused);
 
     // The organizer gives the money back in the account at the gateway: then nothing is left to be given back by hand.
-    report_outside(&fixture, &order, "re_2", 2500, RefundStatus::Done);
+    report_outside(&fixture, &order, "re_2", 2500, RefundState::Succeeded);
     assert_eq!(fixture.payment_status(order.id), Some(PaymentStatus::Refunded));
     let figures = summary(&fixture, &ticket_type);
     assert_eq!((figures.refunded_total, figures.manual_refund_total), (eur(2500), eur(0)));
@@ -92,7 +99,7 @@ fn a_refund_whose_answer_was_lost_is_done_when_the_gateway_reports_it() {
     fixture.gateway.on_refund(GatewayBehavior::Unavailable);
     refund_amount(&fixture, &order, 500);
     let refund_id = refunds(&fixture)[0].id;
-    report(&fixture, &order, GatewayEvent::Refund { refund_id, reference: "re_1".to_owned(), failed: None });
+    report_own(&fixture, &order, refund_id, "re_1", 500, RefundState::Pending);
     assert_eq!(refunds(&fixture)[0].status, RefundStatus::Done);
     assert_eq!(summary(&fixture, &ticket_type).refunded_total, eur(500));
     fixture.clock.advance(std::time::Duration::from_hours(2));
@@ -104,7 +111,7 @@ fn an_outside_refund_of_the_whole_payment_cancels_the_order_and_asks_for_nothing
     let fixture = Fixture::new();
     outbox::insert_webhook(&fixture.database(), fixture.caller.organization(), &[EventType::OrderCancelled]);
     let (ticket_type, order) = paid(&fixture);
-    report_outside(&fixture, &order, "re_1", 1000, RefundStatus::Done);
+    report_outside(&fixture, &order, "re_1", 1000, RefundState::Succeeded);
     assert_eq!(fixture.order_status(order.id), OrderStatus::Completed, "15.00 are left");
     assert_eq!(fixture.payment_status(order.id), Some(PaymentStatus::Completed));
     let refund = refunds(&fixture).remove(0);
@@ -117,7 +124,7 @@ fn an_outside_refund_of_the_whole_payment_cancels_the_order_and_asks_for_nothing
     );
 
     // One that is pending counts as made.
-    report_outside(&fixture, &order, "re_2", 1500, RefundStatus::Due);
+    report_outside(&fixture, &order, "re_2", 1500, RefundState::Pending);
     assert_eq!(fixture.order_status(order.id), OrderStatus::Cancelled);
     assert_eq!(fixture.payment_status(order.id), Some(PaymentStatus::Refunded));
     let tickets = fixture.read_order(order.id);
@@ -133,15 +140,15 @@ fn an_outside_refund_of_the_whole_payment_cancels_the_order_and_asks_for_nothing
 fn an_outside_refund_that_fails_is_taken_back() {
     let fixture = Fixture::new();
     let (ticket_type, order) = paid(&fixture);
-    report_outside(&fixture, &order, "re_1", 1000, RefundStatus::Done);
-    report_outside(&fixture, &order, "re_1", 1000, RefundStatus::Refused);
+    report_outside(&fixture, &order, "re_1", 1000, RefundState::Succeeded);
+    report_outside(&fixture, &order, "re_1", 1000, failed());
     // The older report comes again.
-    report_outside(&fixture, &order, "re_1", 1000, RefundStatus::Done);
+    report_outside(&fixture, &order, "re_1", 1000, RefundState::Succeeded);
     assert_eq!(refunds(&fixture)[0].status, RefundStatus::Refused);
     assert_eq!(summary(&fixture, &ticket_type).refunded_total, eur(0));
     // Of another one, the failure is reported first.
-    report_outside(&fixture, &order, "re_2", 2500, RefundStatus::Refused);
-    report_outside(&fixture, &order, "re_2", 2500, RefundStatus::Done);
+    report_outside(&fixture, &order, "re_2", 2500, failed());
+    report_outside(&fixture, &order, "re_2", 2500, RefundState::Succeeded);
     assert_eq!(fixture.order_status(order.id), OrderStatus::Completed);
     assert_eq!(fixture.payment_status(order.id), Some(PaymentStatus::Completed));
 }
@@ -152,14 +159,96 @@ fn an_own_refund_never_counts_as_an_outside_one() {
     let (ticket_type, order) = paid(&fixture);
     refund_amount(&fixture, &order, 1250);
     let refund_id = refunds(&fixture)[0].id;
-    report(&fixture, &order, GatewayEvent::Refund { refund_id, reference: "re_1".to_owned(), failed: None });
-    report_outside(&fixture, &order, "re_1", 1250, RefundStatus::Done);
+    report_own(&fixture, &order, refund_id, "re_1", 1250, RefundState::Succeeded);
+    report_outside(&fixture, &order, "re_1", 1250, RefundState::Succeeded);
     assert_eq!((refunds(&fixture).len(), fixture.order_status(order.id)), (1, OrderStatus::Completed));
     assert_eq!(summary(&fixture, &ticket_type).refunded_total, eur(1250));
     // The rest of the payment.
-    report_outside(&fixture, &order, "re_2", 1250, RefundStatus::Done);
+    report_outside(&fixture, &order, "re_2", 1250, RefundState::Succeeded);
     assert_eq!(fixture.order_status(order.id), OrderStatus::Cancelled);
     assert_eq!(fixture.gateway.refunds().len(), 1);
+}
+
+/// The owner of an account at the provider can write any id into the refunds of that account.
+#[test]
+fn a_refund_with_a_forged_id_is_an_outside_refund_and_changes_nothing_of_the_refund_that_it_names() {
+    let fixture = Fixture::new();
+    let (ticket_type, other) = paid(&fixture);
+    fixture.gateway.on_refund(GatewayBehavior::Unavailable);
+    refund_amount(&fixture, &other, 500);
+    let of_other_order = refunds(&fixture)[0].clone();
+    let (_, order) = paid(&fixture);
+    let is_untouched = || {
+        let listed = refunds(&fixture).into_iter().find(|refund| refund.id == of_other_order.id).expect("it is listed");
+        assert_eq!(listed, of_other_order);
+    };
+    report_own(&fixture, &order, of_other_order.id, "re_1", 500, failed());
+    is_untouched();
+    report_own(&fixture, &order, of_other_order.id, "re_2", 500, RefundState::Succeeded);
+    is_untouched();
+    let sources = || {
+        let of_order = refunds(&fixture).into_iter().filter(|refund| refund.order_id == order.id);
+        of_order.map(|refund| (refund.source, refund.amount, refund.status)).collect::<Vec<_>>()
+    };
+    let outside = |cents, status| (RefundSource::Outside, eur(cents), status);
+    assert_eq!(sources(), [outside(500, RefundStatus::Done), outside(500, RefundStatus::Refused)]);
+
+    // An own refund, which the gateway has made as re_3.
+    fixture.gateway.on_refund(GatewayBehavior::Succeed);
+    refund_amount(&fixture, &order, 700);
+    let own = refunds(&fixture)[0].clone();
+    report_own(&fixture, &order, own.id, "re_3", 700, RefundState::Succeeded);
+    for (reference, cents) in [("re_4", 700), ("re_5", 600)] {
+        report_own(&fixture, &order, own.id, reference, cents, RefundState::Succeeded);
+        assert_eq!(sources()[0], outside(cents, RefundStatus::Done), "{reference}");
+    }
+    // 5.00 + 7.00 + 7.00 + 6.00 are the whole payment.
+    assert_eq!(fixture.order_status(order.id), OrderStatus::Cancelled);
+    assert_eq!(summary(&fixture, &ticket_type).refunded_total, eur(0), "of the other event");
+    report_own(&fixture, &order, own.id, "re_4", 700, failed());
+    let own = refunds(&fixture).into_iter().find(|refund| refund.id == own.id).expect("it is listed");
+    assert_eq!((own.status, own.reference.as_deref()), (RefundStatus::Done, Some("re_3")));
+}
+
+#[test]
+fn a_forged_id_with_another_amount_currency_or_payment_does_not_fail_a_refund_that_is_due() {
+    let fixture = Fixture::new();
+    let (_, order) = paid(&fixture);
+    fixture.gateway.on_refund(GatewayBehavior::Unavailable);
+    refund_amount(&fixture, &order, 500);
+    let id = refunds(&fixture)[0].id;
+    let is_due = || refunds(&fixture).iter().any(|refund| refund.id == id && refund.status == RefundStatus::Due);
+    report_own(&fixture, &order, id, "re_1", 499, failed());
+    assert!(is_due(), "another amount");
+    let dollars = GatewayRefund::new("re_2", eur(500), "USD").refund(id).state(failed());
+    report(&fixture, &order, GatewayEvent::Refund(dollars));
+    assert!(is_due(), "another currency");
+    let mut of_other_payment = Notice::about(
+        &order,
+        GatewayEvent::Refund(GatewayRefund::new("re_3", eur(500), "EUR").refund(id).state(failed())),
+    );
+    of_other_payment.notice.payment_reference = Some("pi_other".to_owned());
+    fixture.gateway.know(&of_other_payment);
+    of_other_payment.send(&fixture.service).expect("received");
+    assert!(is_due(), "another payment");
+    let other = fixture.other_organization();
+    let theirs = sold_by(&fixture, &other);
+    report_own(&fixture, &theirs, id, "re_4", 500, failed());
+    assert!(is_due(), "another organization");
+    // The refund that it really is.
+    report_own(&fixture, &order, id, "re_5", 500, failed());
+    assert!(!is_due());
+}
+
+/// A paid order of another organization.
+fn sold_by(fixture: &Fixture, caller: &Caller) -> Order {
+    let event = fixture.service.create_event(caller, new_event(|_| {})).expect("an event");
+    let ticket_type = CreateTicketType::new("Seat", eur(2500), 10);
+    let ticket_type = fixture.service.create_ticket_type(caller, event.id, ticket_type).expect("a type");
+    let request = CreateOrder::new(event.id, new_customer(), ticket_type.id, 1);
+    let order = fixture.service.create_order(caller, request).expect("an order").order;
+    report(fixture, &order, GatewayEvent::Checkout(CheckoutState::Paid(GatewayPayment::new("pi_9", eur(2500), "EUR"))));
+    order
 }
 
 #[test]
@@ -168,7 +257,7 @@ fn a_refund_that_the_gateway_refuses_because_of_an_outside_one_is_not_returned_t
     let (ticket_type, order) = paid(&fixture);
     fixture.gateway.on_refund(GatewayBehavior::Unavailable);
     fixture.service.cancel_order(&fixture.caller, order.id).expect("cancelled");
-    report_outside(&fixture, &order, "re_1", 2500, RefundStatus::Done);
+    report_outside(&fixture, &order, "re_1", 2500, RefundState::Succeeded);
     fixture.gateway.on_refund(GatewayBehavior::Refuse);
     fixture.clock.advance(std::time::Duration::from_hours(1));
     fixture.service.run_maintenance().expect("a run");
@@ -185,7 +274,7 @@ fn an_outside_refund_that_is_reported_before_its_payment_cancels_the_order_too()
     let order = fixture.order(&ticket_type, 2);
     let payment = GatewayPayment::new("pi_1", eur(2500), "EUR");
     fixture.gateway.set_state(Some(CheckoutState::Paid(payment)));
-    report_outside(&fixture, &order, "re_1", 2500, RefundStatus::Done);
+    report_outside(&fixture, &order, "re_1", 2500, RefundState::Succeeded);
     assert_eq!(fixture.order_status(order.id), OrderStatus::Cancelled);
     assert_eq!(fixture.payment_status(order.id), Some(PaymentStatus::Refunded));
     assert_eq!((refunds(&fixture).len(), fixture.gateway.refunds().len()), (1, 0));
@@ -195,12 +284,7 @@ fn an_outside_refund_that_is_reported_before_its_payment_cancels_the_order_too()
 fn an_outside_refund_of_another_payment_is_only_listed() {
     let fixture = Fixture::new();
     let (ticket_type, order) = paid(&fixture);
-    let event = GatewayEvent::OutsideRefund {
-        reference: "re_1".to_owned(),
-        amount: eur(2500),
-        currency: "EUR".to_owned(),
-        status: RefundStatus::Done,
-    };
+    let event = GatewayEvent::Refund(GatewayRefund::new("re_1", eur(2500), "EUR"));
     let mut notice = Notice::about(&order, event);
     notice.notice.payment_reference = Some("pi_other".to_owned());
     fixture.gateway.know(&notice);
@@ -219,12 +303,9 @@ fn a_dispute_is_listed_and_counted_and_its_tickets_stay_valid() {
     let fixture = Fixture::new();
     let (ticket_type, order) = paid(&fixture);
     let other = fixture.paid_order(&ticket_type, 1);
-    let dispute = |reference: &str, status| GatewayEvent::Dispute {
-        reference: reference.to_owned(),
-        amount: eur(2500),
-        currency: "EUR".to_owned(),
-        reason: "fraudulent".to_owned(),
-        status,
+    let dispute = |reference: &str, status| {
+        let dispute = GatewayDispute::new(reference, eur(2500), "EUR").reason("fraudulent");
+        GatewayEvent::Dispute(dispute.status(status))
     };
     let open = || fixture.service.backlog().expect("a backlog").disputes_open;
     report(&fixture, &order, dispute("dp_1", DisputeStatus::Open));

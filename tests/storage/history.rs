@@ -7,7 +7,7 @@ use ticketing::discount::CreateDiscount;
 use ticketing::environment::Clock;
 use ticketing::order::CreateOrder;
 use ticketing::organization::CreateApiKey;
-use ticketing::payment::{DisputeStatus, GatewayEvent};
+use ticketing::payment::{GatewayDispute, GatewayEvent};
 use ticketing::ticket::CheckInTicket;
 use ticketing::ticket_type::TicketType;
 use ticketing::webhook::EventType;
@@ -77,13 +77,7 @@ pub fn fill(fixture: &Fixture) {
     service.run_maintenance().expect("a run");
     order("pending", &ticket_type, &as_it_is);
     service.mark_order_paid(caller, failed).expect("revived");
-    let dispute = GatewayEvent::Dispute {
-        reference: "dispute".to_owned(),
-        amount: eur(1),
-        currency: "EUR".to_owned(),
-        reason: "fraudulent".to_owned(),
-        status: DisputeStatus::Open,
-    };
+    let dispute = GatewayEvent::Dispute(GatewayDispute::new("dispute", eur(1), "EUR").reason("fraudulent"));
     let dispute = Notice::about(&fixture.read_order(refunded), dispute);
     fixture.gateway.know(&dispute);
     dispute.send(service).expect("received");

@@ -6,8 +6,9 @@ use ticketing::discount::Percentage;
 use ticketing::environment::{Clock, ManualClock};
 use ticketing::id::{OrderId, RefundId};
 use ticketing::payment::{
-    CheckoutItem, CheckoutRequest, CheckoutState, CloseCheckout, DisputeStatus, GatewayError, GatewayEvent,
-    GatewayNotice, GatewayPayment, LookUp, NoticeError, NoticeHeaders, PaymentGateway, RefundRequest, RefundStatus,
+    CheckoutItem, CheckoutRequest, CheckoutState, CloseCheckout, DisputeStatus, GatewayDispute, GatewayError,
+    GatewayEvent, GatewayNotice, GatewayPayment, GatewayRefund, LookUp, NoticeError, NoticeHeaders, PaymentGateway,
+    RefundRequest, RefundState,
 };
 use ticketing::stripe::{ConnectedAccount, StripeGateway};
 use ticketing::{Amount, Error};
@@ -241,7 +242,8 @@ fn a_refund_of_ours_is_told_from_others_and_the_order_of_notices_does_not_matter
     stripe.fake.take_notices();
     stripe.refund(&payment, HALF, 1).unwrap();
     let ours = stripe.fake.all("refund")[0]["id"].as_str().unwrap().to_owned();
-    let accepted = GatewayEvent::Refund { refund_id: refund_id(1), reference: ours.clone(), failed: None };
+    let of_ours = |state| GatewayEvent::Refund(GatewayRefund::new(&ours, HALF, "EUR").refund(refund_id(1)).state(state));
+    let accepted = of_ours(RefundState::Succeeded);
     let notices = stripe.read_all("charge.refunded");
     assert_eq!(notices.len(), 1);
     assert_eq!(notices[0].event, accepted);
@@ -249,29 +251,22 @@ fn a_refund_of_ours_is_told_from_others_and_the_order_of_notices_does_not_matter
 
     let outside = stripe.fake.refund_outside(&payment, Some(300));
     let events: Vec<_> = stripe.read_all("charge.refunded").into_iter().map(|notice| notice.event).collect();
-    let of_dashboard = GatewayEvent::OutsideRefund {
-        reference: outside["id"].as_str().unwrap().to_owned(),
-        amount: Amount::cents(300),
-        currency: "EUR".to_owned(),
-        status: RefundStatus::Done,
-    };
+    let reference = outside["id"].as_str().unwrap();
+    let of_dashboard = GatewayEvent::Refund(GatewayRefund::new(reference, Amount::cents(300), "EUR"));
     assert_eq!(events.len(), 2);
     assert!(events.contains(&of_dashboard) && events.contains(&accepted), "{events:?}");
 
     stripe.fake.fail_refund(&ours);
     let late = stripe.fake.take_notices();
     let late = late.iter().find(|notice| notice.kind == "refund.failed").unwrap();
-    let failed = GatewayEvent::Refund {
-        refund_id: refund_id(1),
-        reference: ours,
-        failed: Some("expired_or_canceled_card".to_owned()),
-    };
+    let failed = of_ours(RefundState::Failed("expired_or_canceled_card".to_owned()));
     assert!(stripe.read(late).iter().any(|notice| notice.event == failed));
     // The second attempt was accepted before the notice about the first one arrived.
     stripe.refund(&payment, HALF, 2).unwrap();
     let events: Vec<_> = stripe.read(late).into_iter().map(|notice| notice.event).collect();
     assert!(!events.contains(&failed), "{events:?}");
-    assert!(matches!(&events[..], [GatewayEvent::Refund { failed: None, .. }, GatewayEvent::OutsideRefund { .. }]));
+    let [GatewayEvent::Refund(again), GatewayEvent::Refund(other)] = &events[..] else { panic!("{events:?}") };
+    assert_eq!((again.refund_id, &again.state, other.refund_id), (Some(refund_id(1)), &RefundState::Succeeded, None));
 
     stripe.fake.fail("GET", REFUNDS, Fault::ServerError, 1);
     let unavailable = stripe.read_with(&stripe.fake.sign(late), &late.body);
@@ -283,12 +278,8 @@ fn a_dispute_is_reported_when_it_opens_and_closes() {
     let stripe = Stripe::start();
     let (session, payment) = stripe.paid();
     let id = stripe.fake.dispute(&payment);
-    let dispute = |status| GatewayEvent::Dispute {
-        reference: id.clone(),
-        amount: WHOLE,
-        currency: "EUR".to_owned(),
-        reason: "fraudulent".to_owned(),
-        status,
+    let dispute = |status| {
+        GatewayEvent::Dispute(GatewayDispute::new(&id, WHOLE, "EUR").reason("fraudulent").status(status))
     };
     let notices = stripe.read_all("charge.dispute.created");
     assert_eq!(notices[0].event, dispute(DisputeStatus::Open));
