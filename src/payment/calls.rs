@@ -59,6 +59,11 @@ impl GatewayCalls {
         self.gateway.can_refund()
     }
 
+    /// The least amount in minor units of a currency that the gateway refunds, at least 1.
+    pub(crate) fn refund_step(&self, currency: &str) -> i64 {
+        catch_unwind(AssertUnwindSafe(|| self.gateway.refund_step(currency))).map_or(1, |step| step.max(1))
+    }
+
     pub(crate) fn shortest_checkout(&self) -> Duration {
         self.gateway.shortest_checkout()
     }

@@ -80,6 +80,15 @@ pub trait PaymentGateway: Send + Sync + 'static {
         true
     }
 
+    /// The least amount that the gateway refunds, in minor units of the currency as ISO 4217 defines them; 1 by default.
+    /// Every refund of a part of an order is a multiple of it.
+    ///
+    /// This is called inside a transaction. It must decide at once: it must not use the network, and not call the service.
+    fn refund_step(&self, currency: &str) -> i64 {
+        let _ = currency;
+        1
+    }
+
     /// Checks whether the gateway can take the payment of an order, before the order is stored: whether it can express
     /// the amounts, and whether the hold is not too long. By default it can take every payment.
     ///
@@ -162,6 +171,10 @@ macro_rules! for_pointers {
 
             fn can_refund(&self) -> bool {
                 (**self).can_refund()
+            }
+
+            fn refund_step(&self, currency: &str) -> i64 {
+                (**self).refund_step(currency)
             }
 
             fn check_checkout(&self, terms: &CheckoutTerms) -> Result<(), String> {

@@ -8,6 +8,7 @@ use crate::model::customer::Customer;
 use crate::model::id::{CustomerId, EventId, OrderId, OrganizationId, RefundId};
 use crate::model::metadata::Metadata;
 use crate::model::new_order::CheckoutRedirectUrls;
+use crate::model::refund::RefundSource;
 use crate::model::timestamp::Timestamp;
 
 impl CheckoutRequest {
@@ -188,6 +189,7 @@ impl RefundRequest {
             organization_id: OrganizationId::UNKNOWN,
             event_id: EventId::UNKNOWN,
             refund_id: RefundId::UNKNOWN,
+            source: RefundSource::Order,
             attempt: 1,
             reference: None,
             payment_reference: None,
@@ -212,6 +214,8 @@ with_setters! {
         /// The refund. Attach it to what the provider stores, so that its notices can be told from those of refunds that
         /// somebody else asked for.
         pub refund_id: RefundId,
+        /// What is refunded: [`Order`](RefundSource::Order) if tickets were sold for it. Another payment has paid nothing.
+        pub source: RefundSource,
         /// The number of the attempt, counted from 1. Providers forget idempotency keys, so before a later attempt, look
         /// whether the provider has made this refund already.
         pub attempt: u32,

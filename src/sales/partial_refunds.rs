@@ -11,7 +11,7 @@ use crate::model::order::{Order, OrderStatus};
 use crate::model::refund::{RefundOrder, RefundOrderResponse};
 use crate::model::ticket::TicketStatus;
 use crate::rules::money::{check_total, decimals_of_stored};
-use crate::rules::refund::{check_parts, ticket_share};
+use crate::rules::refund::{check_parts, check_step, ticket_share};
 use crate::store::order_status::OrderState;
 use crate::store::refunds::DueRefund;
 use crate::store::{Transaction, order_items, order_refunds as store, orders, tickets};
@@ -23,14 +23,15 @@ pub(crate) struct PartialRefund {
     pub(crate) refund_due: Option<DueRefund>,
 }
 
-/// Refunds tickets of an order, or an amount. Cancels the order with its last ticket.
+/// Refunds tickets of an order, or an amount. Cancels the order with its last ticket. `refund_step` is the least amount in
+/// minor units of a currency that the gateway refunds; `None` if there is no gateway that can refund.
 pub(crate) fn refund(
     tx: &Transaction<'_>,
     operation: &IdempotentOperation,
     organization: OrganizationId,
     id: OrderId,
     request: &Request<RefundOrder>,
-    can_refund: bool,
+    refund_step: Option<&dyn Fn(&str) -> i64>,
 ) -> Result<PartialRefund> {
     tx.lock_event(id)?;
     if let PriorOutcome::Result(response) = operation.prior_outcome(tx)? {
@@ -38,9 +39,11 @@ pub(crate) fn refund(
     }
     let state = order_lifecycle::load(tx, organization, id)?;
     let decimals = decimals_of_stored(&state.currency)?;
-    let part = choose(tx, &state, request)?;
+    let refund_step = refund_step.filter(|_| state.paid_by_gateway);
+    let by_gateway = refund_step.is_some();
+    let step = refund_step.map_or(1, |refund_step| refund_step(&state.currency));
+    let part = choose(tx, &state, request, step)?;
 
-    let by_gateway = state.paid_by_gateway && can_refund;
     let requires_manual_refund = part.amount > 0 && !by_gateway;
     let mut cancelled = Vec::new();
     for ticket in part.tickets {
@@ -86,17 +89,20 @@ struct Part {
 }
 
 /// Checks a request, and returns the part of the order that it names.
-fn choose(tx: &Transaction<'_>, state: &OrderState, request: &Request<RefundOrder>) -> Result<Part> {
+fn choose(tx: &Transaction<'_>, state: &OrderState, request: &Request<RefundOrder>, step: i64) -> Result<Part> {
     let mut errors = request.errors.clone();
+    let amount = minor_units(state, request)?;
     if errors.is_empty() {
         check_parts(&request.body, &mut errors);
-        if let Some(amount) = request.body.amount {
-            check_total(&mut errors, "amount", amount, decimals_of_stored(&state.currency)?);
+        if let Some(requested) = request.body.amount {
+            let decimals = decimals_of_stored(&state.currency)?;
+            check_total(&mut errors, "amount", requested, decimals);
+            check_step(amount, step, decimals, &mut errors);
         }
     }
     let part = match &request.body.tickets {
-        Some(chosen) => choose_tickets(tx, state, chosen, &mut errors)?,
-        None => Some(Part { tickets: Vec::new(), amount: minor_units(state, request)?, is_last: false }),
+        Some(chosen) => choose_tickets(tx, state, chosen, step, &mut errors)?,
+        None => Some(Part { tickets: Vec::new(), amount, is_last: false }),
     };
     errors.into_result()?;
     part.ok_or_else(|| Error::conflict(Reason::TicketCancelled, "a ticket of the request is already cancelled"))
@@ -113,6 +119,7 @@ fn choose_tickets(
     tx: &Transaction<'_>,
     state: &OrderState,
     chosen: &[TicketId],
+    step: i64,
     errors: &mut FieldErrors,
 ) -> Result<Option<Part>> {
     let of_order = tickets::of_order(tx, state.id)?;
@@ -128,7 +135,7 @@ fn choose_tickets(
         let mut of_item = of_order.iter().filter(|(of, _)| of == item);
         let index = of_item.position(|(_, ticket)| ticket.id == *id).unwrap_or(0);
         if let Some(item) = items.iter().find(|stored| stored.id == *item) {
-            amount = amount.saturating_add(ticket_share(item.price, index));
+            amount = amount.saturating_add(ticket_share(item.price, index, step));
         }
     }
     let is_left = |status| status != TicketStatus::Cancelled;

@@ -27,7 +27,7 @@ pub(crate) struct RefundAttempt {
     pub(crate) reference: Option<String>,
     /// The gateway's id of the payment, if it was reported.
     pub(crate) payment_reference: Option<String>,
-    source: RefundSource,
+    pub(crate) source: RefundSource,
     /// The number of the attempt, counted from 1.
     pub(crate) number: i64,
 }

@@ -10,7 +10,7 @@ use crate::model::idempotency::Replayable;
 use crate::model::order::Order;
 use crate::model::page::Page;
 use crate::model::refund::{ListRefunds, Refund, RefundOrder, RefundOrderResponse};
-use crate::payment::{GatewayError, RefundRequest};
+use crate::payment::{GatewayCalls, GatewayError, RefundRequest};
 use crate::rules::checked;
 use crate::sales::idempotent_operation::OperationTarget;
 use crate::sales::{partial_refunds, refund_attempts};
@@ -58,7 +58,8 @@ impl TicketingService {
     ///
     /// - Tickets are cancelled, and their seats can be sold again. The final amount of an item is divided by the number of
     ///   its tickets. The minor units that are left go to its first tickets, one each: of 10.00 for three tickets, 3.34,
-    ///   3.33 and 3.33. When the last ticket goes, the order is CANCELLED.
+    ///   3.33 and 3.33. If the gateway refunds only [multiples](crate::payment::PaymentGateway::refund_step) of an amount,
+    ///   the shares are such multiples. When the last ticket goes, the order is CANCELLED.
     /// - An amount cancels no ticket. The order stays COMPLETED, also if nothing of the payment is left.
     ///
     /// A payment through a gateway that can refund is refunded through it, as
@@ -69,8 +70,8 @@ impl TicketingService {
     ///
     /// # Errors
     /// - [`Error::NotFound`](crate::Error::NotFound) if the order does not exist.
-    /// - [`Error::Validation`](crate::Error::Validation) lists every field outside its limits (see [`RefundOrder`]), and
-    ///   every ticket that is not of this order.
+    /// - [`Error::Validation`](crate::Error::Validation) lists every field outside its limits (see [`RefundOrder`]),
+    ///   every ticket that is not of this order, and an amount that the gateway cannot refund.
     /// - [`Error::Conflict`](crate::Error::Conflict) with the reason `ticket-cancelled` if one of the tickets is
     ///   cancelled, or `refund-exceeds-payment` if so much is not left of what was paid.
     ///
@@ -102,10 +103,12 @@ impl TicketingService {
             Start::Run(running) => running,
         };
         let organization = call.caller.organization;
-        let can_refund = self.can_refund();
+        let gateway = self.inner.gateway.clone().filter(GatewayCalls::can_refund);
         let operation = running.operation();
         let refunded = self.write_for(call.caller.identity(), move |tx| {
-            partial_refunds::refund(tx, &operation, organization, id, &request, can_refund)
+            let step = gateway.as_ref().map(|gateway| move |currency: &str| gateway.refund_step(currency));
+            let step = step.as_ref().map(|step| step as &dyn Fn(&str) -> i64);
+            partial_refunds::refund(tx, &operation, organization, id, &request, step)
         })?;
         if let Some(refund) = refunded.refund_due {
             self.attempt_refund_now(refund);
@@ -171,6 +174,7 @@ impl TicketingService {
             .organization(attempt.organization)
             .event(attempt.event);
         request.refund_id = attempt.id;
+        request.source = attempt.source;
         request.attempt = u32::try_from(attempt.number).unwrap_or(u32::MAX);
         request.reference.clone_from(&attempt.reference);
         request.payment_reference.clone_from(&attempt.payment_reference);

@@ -47,6 +47,19 @@ impl Units {
     }
 }
 
+/// The number of Stripe's units of which every amount must be a multiple. 1 if Stripe has no units for the currency.
+pub(super) fn step(currency: &str) -> i64 {
+    Units::of(currency).map_or(1, |units| units.step)
+}
+
+/// The least amount that Stripe can refund, in minor units of ISO 4217. Every refund must be a multiple of it.
+pub(super) fn refund_step(currency: &str) -> i64 {
+    let own = Decimals::of_currency(currency).map_or(0, Decimals::get);
+    let Some(Units { decimals, step }) = Units::of(currency) else { return 1 };
+    let factor = |digits: u8| 10_i64.pow(u32::from(digits));
+    (step * factor(own.saturating_sub(decimals)) / factor(decimals.saturating_sub(own))).max(1)
+}
+
 /// Returns the amount in Stripe's units.
 ///
 /// # Errors
@@ -117,6 +130,30 @@ mod tests {
             assert_eq!(units(amount, currency), Ok(expected), "{amount} {currency}");
             let back = from_stripe(expected, &currency.to_lowercase());
             assert_eq!(back, Some(amount.parse().expect(amount)), "{expected} {currency}");
+        }
+    }
+
+    #[test]
+    fn the_step_of_refunds_is_the_least_amount_that_can_be_expressed() {
+        for (currency, minor_units) in [
+            ("EUR", 1),
+            ("JPY", 1),
+            ("KWD", 10),
+            ("BHD", 10),
+            ("JOD", 10),
+            ("OMR", 10),
+            ("TND", 10),
+            // 1 ariary has 100 minor units in ISO 4217, and 1 króna has one.
+            ("MGA", 100),
+            ("ISK", 1),
+            ("UGX", 1),
+            ("XAU", 1),
+            ("", 1),
+        ] {
+            assert_eq!(refund_step(currency), minor_units, "{currency}");
+            let decimals = Decimals::of_currency(currency).map_or(0, Decimals::get);
+            let least = Amount::new(minor_units, decimals).expect("few decimals");
+            assert_eq!(to_stripe(least, currency).is_ok(), Units::of(currency).is_some(), "{currency}");
         }
     }
 

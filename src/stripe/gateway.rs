@@ -144,6 +144,10 @@ impl PaymentGateway for StripeGateway {
         refunds::make(&self.client, account.as_deref(), &payment, units, request)
     }
 
+    fn refund_step(&self, currency: &str) -> i64 {
+        amounts::refund_step(currency)
+    }
+
     fn check_checkout(&self, terms: &CheckoutTerms) -> Result<(), String> {
         session::check(terms)
     }

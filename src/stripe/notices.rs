@@ -10,7 +10,7 @@ use super::client::{Call, Client};
 use super::failure::Failure;
 use super::form::Form;
 use super::refunds::{self, payment_of};
-use super::session::{self, ORDER, money};
+use super::session::{self, ORDER, is_plain, money};
 use crate::model::id::OrderId;
 use crate::payment::{CheckoutState, DisputeStatus, GatewayDispute, GatewayEvent, GatewayNotice, NoticeError};
 
@@ -126,11 +126,6 @@ fn unavailable(failure: Failure) -> NoticeError {
 
 fn unreadable(problem: &str) -> NoticeError {
     NoticeError::Unreadable(problem.to_owned())
-}
-
-/// Whether the text is an id. Ids go into logs and paths.
-fn is_plain(text: &str) -> bool {
-    !text.is_empty() && text.len() <= 255 && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
 fn about_session(event: &Event<'_>) -> Result<Vec<GatewayNotice>, NoticeError> {

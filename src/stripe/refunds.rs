@@ -6,9 +6,9 @@ use super::amounts;
 use super::client::{Call, Client};
 use super::failure::Failure;
 use super::form::Form;
-use super::session::{ORDER, ORGANIZATION, id_of};
+use super::session::{ORDER, ORGANIZATION, id_of, is_plain};
 use crate::model::id::RefundId;
-use crate::payment::{GatewayError, GatewayRefund, RefundRequest, RefundState};
+use crate::payment::{GatewayError, GatewayRefund, RefundRequest, RefundSource, RefundState};
 
 /// The name of the metadata with which a refund of ours is known.
 const REFUND: &str = "refund";
@@ -138,6 +138,7 @@ pub(super) fn make(
     request: &RefundRequest,
 ) -> Result<(), GatewayError> {
     let look = || find(client, account, payment, request.refund_id);
+    let returns_fee = returns_fee(client, account, payment, request.source)?;
     let mut first_key = 0;
     if request.attempt > 1 {
         let found = look()?;
@@ -149,7 +150,7 @@ pub(super) fn make(
     for key in first_key..MAX_KEYS {
         let call = Call {
             path: "refunds",
-            form: parameters(payment, units, request),
+            form: parameters(payment, units, request, returns_fee),
             account,
             idempotency_key: Some(numbered(&request.idempotency_key, key)),
         };
@@ -189,10 +190,24 @@ pub(super) fn make(
     Err(GatewayError::Unavailable("Stripe repeats failures that it has stored, for up to a day".to_owned()))
 }
 
-fn parameters(payment: &str, units: i64, request: &RefundRequest) -> Form {
+/// Whether the application fee is returned too: for a payment that has one, and for which no ticket was sold. Stripe
+/// refuses to return a fee that there is not.
+fn returns_fee(client: &Client, account: Option<&str>, payment: &str, source: RefundSource) -> Result<bool, Failure> {
+    if account.is_none() || source == RefundSource::Order || !is_plain(payment) {
+        return Ok(false);
+    }
+    let path = format!("payment_intents/{payment}");
+    let intent = client.get(&Call { path: &path, account, ..Call::default() })?.body;
+    Ok(intent.get("application_fee_amount").and_then(Value::as_i64).is_some_and(|fee| fee > 0))
+}
+
+fn parameters(payment: &str, units: i64, request: &RefundRequest, returns_fee: bool) -> Form {
     let mut form = Form::default();
     form.add("payment_intent", payment);
     form.add("amount", units);
+    if returns_fee {
+        form.add("refund_application_fee", true);
+    }
     form.add(format!("metadata[{REFUND}]"), request.refund_id);
     form.add(format!("metadata[{ORDER}]"), request.order_id);
     form.add(format!("metadata[{ORGANIZATION}]"), request.organization_id);

@@ -87,7 +87,8 @@ pub(super) fn parameters(request: &CheckoutRequest, account: Option<&ConnectedAc
     form.add("success_url", &return_url);
     form.add("cancel_url", &return_url);
     if let Some(account) = account {
-        let fee = application_fee(amounts::to_stripe(request.amount, &request.currency)?, account.application_fee);
+        let total = amounts::to_stripe(request.amount, &request.currency)?;
+        let fee = application_fee(total, account.application_fee, amounts::step(&request.currency));
         if fee > 0 {
             form.add("payment_intent_data[application_fee_amount]", fee);
         }
@@ -140,10 +141,11 @@ fn expires_at(created_at: Timestamp, hold_until: Timestamp) -> Result<i64, Strin
     Ok((at.millis() + 999).div_euclid(1000))
 }
 
-/// The fee for a payment in the units of Stripe, rounded down.
-fn application_fee(units: i64, fee: Percentage) -> i64 {
+/// The fee for a payment in the units of Stripe, rounded down to a multiple of `step`.
+fn application_fee(units: i64, fee: Percentage, step: i64) -> i64 {
     let whole = 100 * 10_i128.pow(u32::from(fee.decimals()));
-    i64::try_from(i128::from(units) * i128::from(fee.units()) / whole).unwrap_or(0)
+    let fee = i64::try_from(i128::from(units) * i128::from(fee.units()) / whole).unwrap_or(0);
+    fee - fee % step
 }
 
 /// The text, with at most [`LONGEST_TEXT`] characters.
@@ -152,6 +154,11 @@ fn shortened(text: &str) -> String {
         return text.to_owned();
     }
     text.chars().take(LONGEST_TEXT - 1).chain(['…']).collect()
+}
+
+/// Whether the text is an id of Stripe. Ids go into logs and paths.
+pub(super) fn is_plain(text: &str) -> bool {
+    !text.is_empty() && text.len() <= 255 && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
 /// Whether the text is the id of a session. Ids are put into paths.
@@ -325,9 +332,13 @@ mod tests {
         let account = ConnectedAccount::new("acct_1").application_fee("2.5".parse().expect("a percentage"));
         let form = parameters(&request(), Some(&account)).expect("parameters");
         assert_eq!(form.get("payment_intent_data[application_fee_amount]"), Some("75"));
-        assert_eq!(application_fee(1999, "2.5".parse().expect("a percentage")), 49);
-        assert_eq!(application_fee(999_999_999_999, Percentage::ALL), 999_999_999_999);
-        assert_eq!(application_fee(39, "2.5".parse().expect("a percentage")), 0);
+        let percent = |text: &str| text.parse().expect("a percentage");
+        assert_eq!(application_fee(1999, percent("2.5"), 1), 49);
+        assert_eq!(application_fee(999_999_999_999, Percentage::ALL, 1), 999_999_999_999);
+        assert_eq!(application_fee(39, percent("2.5"), 1), 0);
+        // 3 % of 5.120 KWD are 0.1536, and 2.5 % of 11 ISK are 0.275.
+        assert_eq!(application_fee(5120, percent("3"), 10), 150);
+        assert_eq!(application_fee(1100, percent("2.5"), 100), 0);
     }
 
     #[test]

@@ -41,6 +41,7 @@ struct State {
     shortest_checkout: Duration,
     /// The organizations for which nothing is answered.
     disconnected: HashSet<OrganizationId>,
+    refund_step: i64,
     /// What the next notices say, by the text of their body.
     notices: Vec<(String, GatewayNotice)>,
 }
@@ -66,6 +67,7 @@ impl FakeGateway {
             refuses_terms: None,
             shortest_checkout: Duration::ZERO,
             disconnected: HashSet::new(),
+            refund_step: 1,
             notices: Vec::new(),
         })))
     }
@@ -99,6 +101,11 @@ impl FakeGateway {
     /// Sets the least time for which a checkout can be open.
     pub fn set_shortest_checkout(&self, shortest: Duration) {
         self.state().shortest_checkout = shortest;
+    }
+
+    /// Sets the least amount that the gateway refunds, in minor units.
+    pub fn set_refund_step(&self, minor_units: i64) {
+        self.state().refund_step = minor_units;
     }
 
     /// Returns the checkouts that the gateway was asked to close so far.
@@ -189,6 +196,10 @@ impl PaymentGateway for FakeGateway {
 
     fn can_refund(&self) -> bool {
         self.state().can_refund
+    }
+
+    fn refund_step(&self, _: &str) -> i64 {
+        self.state().refund_step
     }
 
     fn check_checkout(&self, _: &CheckoutTerms) -> Result<(), String> {

@@ -217,6 +217,41 @@ fn a_request_names_valid_tickets_of_the_order_or_an_amount_in_its_currency() {
 }
 
 #[test]
+fn refunds_are_multiples_of_what_the_gateway_can_refund() {
+    let fixture = Fixture::new();
+    fixture.gateway.set_refund_step(10);
+    let dinars = |minor| amount(minor, 3);
+    let event = fixture.event_with(|new| new.currency = Some("KWD".to_owned()));
+    let ticket_type = fixture.ticket_type_with(&event, |new| new.price = dinars(4000));
+    fixture.discount(amount_off(&event, "TWO", dinars(2000)));
+    let new_order = || fixture.order_with_code(&ticket_type, 3, "TWO").id;
+
+    let order = new_order();
+    let order = fixture.service.payment_completed(&fixture.caller, order).expect("paid");
+    let before = fixture.all_rows();
+    for wrong in [1, 5, 1005, 9999] {
+        let wrong = RefundOrder::of_amount(dinars(wrong));
+        assert_eq!(paths(refund(&fixture, order.id, wrong)), ["amount"]);
+    }
+    assert_eq!(fixture.all_rows(), before);
+    let error = refund(&fixture, order.id, RefundOrder::of_amount(dinars(1005))).expect_err("no multiple");
+    let expected = "must be a multiple of 0.010, the least amount that the payment gateway refunds";
+    assert_eq!(error.fields()[0].message, expected);
+    // 10.000 for three tickets: 3.340, 3.330 and 3.330.
+    for (ticket, share) in ids(&order).into_iter().zip([3340, 3330, 3330]) {
+        assert_eq!(refund_tickets(&fixture, order.id, &[ticket]).amount, dinars(share));
+    }
+    assert_eq!(asked(&fixture), [dinars(3340), dinars(3330), dinars(3330)]);
+    assert_eq!(fixture.payment_status(order.id), Some(PaymentStatus::Refunded));
+
+    // Money that is given back by hand can be any amount.
+    let order = fixture.service.mark_order_paid(&fixture.caller, new_order()).expect("paid in cash");
+    assert_eq!(refund_tickets(&fixture, order.id, &ids(&order)[..1]).amount, dinars(3334));
+    let refunded = refund(&fixture, order.id, RefundOrder::of_amount(dinars(1))).expect("refunded");
+    assert_eq!(refunded.amount, dinars(1));
+}
+
+#[test]
 fn a_repeated_request_refunds_once() {
     let fixture = Fixture::new();
     let (_, order) = order_for_ten(&fixture);

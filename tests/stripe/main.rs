@@ -2,6 +2,8 @@
 #![cfg(feature = "http")]
 
 #[cfg(feature = "stripe")]
+mod accounts;
+#[cfg(feature = "stripe")]
 mod after_the_sale;
 mod by_hand;
 #[path = "../common/mod.rs"]

@@ -31,7 +31,13 @@ pub fn create(state: &mut State, account: Option<&str>, params: &Reader<'_>) -> 
     let amount = params.integer("amount")?;
     let metadata = params.metadata("metadata")?;
     let reason = params.word("reason", &["duplicate", "fraudulent", "requested_by_customer"])?;
-    params.boolean("refund_application_fee")?;
+    if params.boolean("refund_application_fee")? == Some(true) {
+        let intent = state.text(&charge, "payment_intent");
+        if state.number(&intent, "application_fee_amount") == 0 {
+            let message = "You cannot refund an application fee on a charge that has none.";
+            return Err(Answer::refused(message, Some("refund_application_fee"), None));
+        }
+    }
     params.boolean("reverse_transfer")?;
     super::api::check_expand(params, &["charge", "payment_intent"])?;
     params.finish()?;

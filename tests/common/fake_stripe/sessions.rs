@@ -121,7 +121,7 @@ pub fn create(state: &mut State, account: Option<&str>, params: &Reader<'_>) -> 
         pricing.boolean("enabled")?;
         pricing.finish()?;
     }
-    let payment = payment_intent_data(params, account, items.total)?;
+    let payment = payment_intent_data(params, account, &items)?;
     super::api::check_expand(params, &["payment_intent", "line_items"])?;
     params.finish()?;
     let minimum = currencies::minimum(&items.currency);
@@ -256,7 +256,7 @@ fn expires_at(params: &Reader<'_>, now: i64) -> Result<i64, Answer> {
     Err(params.invalid("expires_at", message))
 }
 
-fn payment_intent_data(params: &Reader<'_>, account: Option<&str>, total: i64) -> Result<Value, Answer> {
+fn payment_intent_data(params: &Reader<'_>, account: Option<&str>, items: &LineItems) -> Result<Value, Answer> {
     let Some(data) = params.group("payment_intent_data")? else { return Ok(json!({ "metadata": {} })) };
     let metadata = data.metadata("metadata")?;
     let description = data.text("description")?;
@@ -267,9 +267,10 @@ fn payment_intent_data(params: &Reader<'_>, account: Option<&str>, total: i64) -
                 payment (using an OAuth key or Stripe-Account header) or destination payment.";
             return Err(data.invalid("application_fee_amount", message));
         }
-        if fee <= 0 || fee > total {
+        if fee <= 0 || fee > items.total {
             return Err(data.invalid("application_fee_amount", "The application fee must be at most the total."));
         }
+        currencies::check(&items.currency, fee, "application_fee_amount")?;
     }
     let suffix = data.text("statement_descriptor_suffix")?;
     if suffix.is_some_and(|suffix| suffix.chars().count() > 22) {
